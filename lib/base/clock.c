@@ -1,0 +1,127 @@
+#include "base/clock.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/error.h"
+
+enum { US_PER_S = 1000000, S_PER_DAY = 86400 };
+
+static int64_t read_clock_us(clockid_t id)
+{
+    struct timespec now = {0};
+
+    (void)!clock_gettime(id, &now);
+    return (int64_t)now.tv_sec * US_PER_S + now.tv_nsec / 1000;
+}
+
+int64_t clock_monotonic_us(void)
+{
+    return read_clock_us(CLOCK_MONOTONIC);
+}
+
+int64_t clock_monotonic_ms(void)
+{
+    return clock_monotonic_us() / 1000;
+}
+
+int64_t clock_utc_us(void)
+{
+    return read_clock_us(CLOCK_REALTIME);
+}
+
+static void format(int64_t utc_us, const char *zone, char text[CLOCK_TEXT_BYTES])
+{
+    int64_t fraction_us = utc_us % US_PER_S;
+    time_t seconds = 0;
+    struct tm parts = {0};
+    char wide[80];
+
+    if (fraction_us < 0)
+        fraction_us += US_PER_S;
+    seconds = (time_t)((utc_us - fraction_us) / US_PER_S);
+    if (gmtime_r(&seconds, &parts) == NULL)
+        parts = (struct tm){.tm_year = 70, .tm_mday = 1};
+    (void)snprintf(wide, sizeof(wide), "%04d-%02d-%02dT%02d:%02d:%02d.%06d%s", parts.tm_year + 1900,
+                   parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
+                   (int)fraction_us, zone);
+    wide[CLOCK_TEXT_BYTES - 1] = '\0';
+    memcpy(text, wide, CLOCK_TEXT_BYTES);
+}
+
+void clock_format_naive(int64_t utc_us, char text[CLOCK_TEXT_BYTES])
+{
+    format(utc_us, "", text);
+}
+
+void clock_format_z(int64_t utc_us, char text[CLOCK_TEXT_BYTES])
+{
+    format(utc_us, "Z", text);
+}
+
+static const char *parse_fraction(const char *at, int *us_out)
+{
+    int scale = US_PER_S / 10;
+
+    if (*at != '.' && *at != ',')
+        return at;
+    for (at++; *at >= '0' && *at <= '9'; at++) {
+        *us_out += (*at - '0') * scale;
+        scale /= 10;
+    }
+    return at;
+}
+
+/* Seconds east of UTC; NULL when the text is not a zone. */
+static const char *parse_zone(const char *at, int *offset_s_out)
+{
+    int hours = 0;
+    int minutes = 0;
+    int used = 0;
+    char sign = *at;
+
+    if (sign == '\0')
+        return at;
+    if (sign == 'Z' || sign == 'z')
+        return at + 1;
+    if (sign != '+' && sign != '-' && sign != ' ')
+        return NULL;
+    if (sscanf(at + 1, "%2d:%2d%n", &hours, &minutes, &used) != 2 &&
+        sscanf(at + 1, "%2d%2d%n", &hours, &minutes, &used) != 2)
+        return NULL;
+    if (hours < 0 || hours > 23 || minutes < 0 || minutes > 59)
+        return NULL;
+    *offset_s_out = (hours * 60 + minutes) * 60 * (sign == '-' ? -1 : 1);
+    return at + 1 + used;
+}
+
+static int is_in_range(const struct tm *parts)
+{
+    return parts->tm_year >= 0 && parts->tm_year < 8100 && parts->tm_mon >= 0 &&
+           parts->tm_mon < 12 && parts->tm_mday >= 1 && parts->tm_mday <= 31 &&
+           parts->tm_hour >= 0 && parts->tm_hour < 24 && parts->tm_min >= 0 &&
+           parts->tm_min < 60 && parts->tm_sec >= 0 && parts->tm_sec <= 60;
+}
+
+int clock_parse(const char *text, int64_t *utc_us_out, struct error *err)
+{
+    struct tm parts = {0};
+    int used = 0;
+    int fraction_us = 0;
+    int offset_s = 0;
+    const char *at = NULL;
+
+    if (sscanf(text, "%4d-%2d-%2d%*1[T t]%2d:%2d:%2d%n", &parts.tm_year, &parts.tm_mon,
+               &parts.tm_mday, &parts.tm_hour, &parts.tm_min, &parts.tm_sec, &used) == 6 &&
+        used > 0) {
+        at = parse_fraction(text + used, &fraction_us);
+        at = parse_zone(at, &offset_s);
+    }
+    parts.tm_year -= 1900;
+    parts.tm_mon -= 1;
+    if (at == NULL || *at != '\0' || !is_in_range(&parts))
+        return error_set(err, ERROR_INVALID, "'%.40s' is not a date and time", text);
+    *utc_us_out = ((int64_t)timegm(&parts) - offset_s) * US_PER_S + fraction_us;
+    return 0;
+}

@@ -1,0 +1,53 @@
+/*
+ * Random bytes, hashes, and sealing: what is secret at rest is AES-256-GCM under a key that is
+ * derived from the instance's root key; tokens that we only recognise are kept as keyed hashes.
+ *
+ * Threading: a keyring is read-only after keyring_init().
+ */
+#ifndef DEFT_BASE_CRYPTO_H
+#define DEFT_BASE_CRYPTO_H
+
+#include <stddef.h>
+
+#include "base/attr.h"
+
+struct error;
+struct secret;
+struct strbuf;
+
+#define CRYPTO_KEY_BYTES 32
+#define CRYPTO_HASH_BYTES 32
+#define CRYPTO_HASH_HEX_BYTES 65
+/* A fresh token has 32 random bytes: 43 characters of base64url. */
+#define CRYPTO_TOKEN_BYTES 44
+
+/* The keys of one instance, each derived from the root by HKDF-SHA256 (RFC 5869) and a label. */
+struct keyring {
+    unsigned char seal[CRYPTO_KEY_BYTES];
+    unsigned char hash[CRYPTO_KEY_BYTES];
+};
+
+/* Fills buffer; ends the process when the system has no randomness. */
+void crypto_random(void *buffer, size_t len) NONNULL;
+/* A random token in base64url. */
+void crypto_random_token(char token[CRYPTO_TOKEN_BYTES]) NONNULL;
+/* SHA-256 of bytes as lower-case hex (FIPS 180-4). */
+void crypto_sha256_hex(const void *bytes, size_t len, char hex[CRYPTO_HASH_HEX_BYTES]) NONNULL;
+
+/* root: 64 hex digits. ERROR_INVALID otherwise. */
+int keyring_init(struct keyring *keyring, const struct secret *root, struct error *err)
+    NONNULL MUST_CHECK;
+/* HMAC-SHA256 of a token under the hash key, as hex: what a table keeps of it. */
+void keyring_hash_token(const struct keyring *keyring, const char *token,
+                        char hex[CRYPTO_HASH_HEX_BYTES]) NONNULL;
+/*
+ * Appends "v1." and base64url(nonce || ciphertext || tag) to *sealed_out. `context` (table, column,
+ * row) is authenticated, so that a sealed value cannot be moved to another place.
+ */
+void keyring_seal(const struct keyring *keyring, const char *context, const struct secret *plain,
+                  struct strbuf *sealed_out) NONNULL;
+/* Opens what keyring_seal() made with the same context; ERROR_INVALID when it is not that. */
+int keyring_open(const struct keyring *keyring, const char *context, const char *sealed,
+                 struct secret *plain_out, struct error *err) NONNULL MUST_CHECK;
+
+#endif

@@ -1,0 +1,70 @@
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const code_names[ERROR_N_CODES] = {
+#define X(constant, text) [constant] = text,
+    ERROR_CODES(X)
+#undef X
+};
+
+/* A cut message must stay UTF-8: drops the bytes of a character whose end is missing. */
+static void trim_broken_tail(char *text)
+{
+    size_t len = strlen(text);
+    size_t start = len;
+
+    if (len < ERROR_MESSAGE_BYTES - 1)
+        return;
+    while (start > 0 && ((unsigned char)text[start - 1] & 0xC0U) == 0x80U)
+        start--;
+    if (start > 0 && ((unsigned char)text[start - 1] & 0x80U) != 0)
+        text[start - 1] = '\0';
+}
+
+int error_set_at(struct error *err, enum error_code code, const char *where, const char *format, ...)
+{
+    va_list args;
+    char text[ERROR_MESSAGE_BYTES];
+
+    va_start(args, format);
+    if (vsnprintf(text, sizeof(text), format, args) < 0)
+        text[0] = '\0';
+    va_end(args);
+    trim_broken_tail(text);
+    err->code = code;
+    err->where = where;
+    memcpy(err->message, text, sizeof(text));
+    return -1;
+}
+
+int error_wrap(struct error *err, const char *format, ...)
+{
+    va_list args;
+    char text[ERROR_MESSAGE_BYTES];
+    size_t len = 0;
+
+    va_start(args, format);
+    if (vsnprintf(text, sizeof(text), format, args) < 0)
+        text[0] = '\0';
+    va_end(args);
+    len = strlen(text);
+    if (snprintf(text + len, sizeof(text) - len, ": %s", err->message) < 0)
+        text[len] = '\0';
+    trim_broken_tail(text);
+    memcpy(err->message, text, sizeof(text));
+    return -1;
+}
+
+bool error_is_transient(const struct error *err)
+{
+    return err->code == ERROR_UNAVAILABLE || err->code == ERROR_TIMEOUT ||
+           err->code == ERROR_RATE_LIMITED;
+}
+
+const char *error_code_to_string(enum error_code code)
+{
+    return code_names[code];
+}

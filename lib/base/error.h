@@ -1,0 +1,73 @@
+/*
+ * Why something failed, as a value: every function that can fail returns 0 or -1 and fills in a
+ * struct error that its caller owns.
+ *
+ * Ownership: a struct error holds no heap; copy, drop or overwrite it freely.
+ * Threading: no shared state.
+ */
+#ifndef DEFT_BASE_ERROR_H
+#define DEFT_BASE_ERROR_H
+
+#include <stdbool.h>
+
+#include "base/attr.h"
+
+/* What kind of failure it is; fcgi/reply.c alone knows the HTTP status of each. */
+#define ERROR_CODES(X)                                                                             \
+    X(ERROR_NONE, "none")                                                                          \
+    X(ERROR_INVALID, "invalid")                                                                    \
+    X(ERROR_UNAUTHENTICATED, "unauthenticated")                                                    \
+    X(ERROR_FORBIDDEN, "forbidden")                                                                \
+    X(ERROR_NOT_FOUND, "not_found")                                                                \
+    X(ERROR_CONFLICT, "conflict")                                                                  \
+    X(ERROR_STALE, "stale") /* the caller's lease or fence is no longer the current one */         \
+    X(ERROR_TOO_LARGE, "too_large")                                                                \
+    X(ERROR_RATE_LIMITED, "rate_limited")                                                          \
+    X(ERROR_TIMEOUT, "timeout")                                                                    \
+    X(ERROR_CANCELLED, "cancelled") /* somebody asked for the stop */                              \
+    X(ERROR_UNAVAILABLE, "unavailable")                                                            \
+    X(ERROR_UNSUPPORTED, "unsupported")                                                            \
+    X(ERROR_INTERNAL, "internal")
+
+#define X(constant, text) constant,
+enum error_code { ERROR_CODES(X) ERROR_N_CODES };
+#undef X
+
+#define ERROR_MESSAGE_BYTES 256
+
+struct error {
+    enum error_code code;
+    const char *where; /* "file:line" of the first error_set() */
+    char message[ERROR_MESSAGE_BYTES];
+};
+
+/* clang-format off */
+#define ERROR_INIT {ERROR_NONE, "", ""}
+/* clang-format on */
+
+#define ERROR_STRING(x) #x
+#define ERROR_LINE(x) ERROR_STRING(x)
+#define error_set(err, code, ...)                                                                  \
+    error_set_at(err, code, __FILE__ ":" ERROR_LINE(__LINE__), __VA_ARGS__)
+
+/* Says what failed, and where; a long message is cut at a character. Returns -1. */
+int error_set_at(struct error *err, enum error_code code, const char *where, const char *format, ...)
+    NONNULL PRINTF_LIKE(4, 5);
+
+/* Puts context before the message: "context: cause". Keeps code and where. Returns -1. */
+int error_wrap(struct error *err, const char *format, ...) NONNULL PRINTF_LIKE(2, 3);
+
+/* True for failures that the same call may not meet again: UNAVAILABLE, TIMEOUT, RATE_LIMITED. */
+bool error_is_transient(const struct error *err) NONNULL MUST_CHECK;
+
+/* The code's name in logs, such as "not_found". Lives for ever. */
+const char *error_code_to_string(enum error_code code) MUST_CHECK;
+
+/* Drops a failure on purpose; `reason` is for the reader. */
+#define error_ignore(call, reason)                                                                 \
+    do {                                                                                           \
+        int ignored_ = (call);                                                                     \
+        (void)ignored_;                                                                            \
+    } while (0)
+
+#endif

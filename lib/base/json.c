@@ -1,0 +1,191 @@
+#include "base/json.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+
+void json_setup(void)
+{
+    json_set_alloc_funcs(mem_alloc, mem_free);
+}
+
+/* Depth by counting brackets outside strings, before jansson recurses. */
+static int check_depth(const char *text, size_t len, struct error *err)
+{
+    size_t depth = 0;
+    int in_string = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        char c = text[i];
+
+        if (in_string) {
+            if (c == '\\')
+                i++;
+            else if (c == '"')
+                in_string = 0;
+            continue;
+        }
+        if (c == '"')
+            in_string = 1;
+        if (c == '{' || c == '[')
+            depth++;
+        if ((c == '}' || c == ']') && depth > 0)
+            depth--;
+        if (depth > JSON_MAX_DEPTH)
+            return error_set(err, ERROR_INVALID, "nested deeper than %d levels", JSON_MAX_DEPTH);
+    }
+    return 0;
+}
+
+int json_parse(const char *text, size_t len, json_t **json_out, struct error *err)
+{
+    json_error_t why;
+    json_t *json = NULL;
+
+    if (check_depth(text, len, err) < 0)
+        return -1;
+    json = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
+    if (json == NULL)
+        return error_set(err, ERROR_INVALID, "%s (line %d, column %d)", why.text, why.line,
+                         why.column);
+    *json_out = json;
+    return 0;
+}
+
+json_t *json_build(struct error *err, const char *format, ...)
+{
+    json_error_t why;
+    va_list args;
+    json_t *json = NULL;
+
+    va_start(args, format);
+    json = json_vpack_ex(&why, 0, format, args);
+    va_end(args);
+    if (json == NULL)
+        error_set(err, ERROR_INVALID, "%s", why.text);
+    return json;
+}
+
+int json_read(json_t *json, struct error *err, const char *format, ...)
+{
+    json_error_t why;
+    va_list args;
+    int rc = 0;
+
+    va_start(args, format);
+    rc = json_vunpack_ex(json, &why, 0, format, args);
+    va_end(args);
+    if (rc < 0)
+        return error_set(err, ERROR_INVALID, "%s", why.text);
+    return 0;
+}
+
+static int append_chunk(const char *chunk, size_t len, void *out)
+{
+    strbuf_append_bytes(out, chunk, len);
+    return 0;
+}
+
+void json_append_text(struct strbuf *out, const json_t *json)
+{
+    int rc = json_dump_callback(json, append_chunk, out, JSON_COMPACT | JSON_ENCODE_ANY);
+
+    assert(rc == 0);
+    (void)rc;
+}
+
+char *json_to_text(const json_t *json)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    json_append_text(&text, json);
+    return strbuf_take(&text);
+}
+
+const char *json_text_or(const json_t *object, const char *key, const char *fallback)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text != NULL ? text : fallback;
+}
+
+json_int_t json_int_or(const json_t *object, const char *key, json_int_t fallback)
+{
+    const json_t *value = json_object_get(object, key);
+
+    return json_is_integer(value) ? json_integer_value(value) : fallback;
+}
+
+double json_number_or(const json_t *object, const char *key, double fallback)
+{
+    const json_t *value = json_object_get(object, key);
+
+    return json_is_number(value) ? json_number_value(value) : fallback;
+}
+
+int json_bool_or(const json_t *object, const char *key, int fallback)
+{
+    const json_t *value = json_object_get(object, key);
+
+    return json_is_boolean(value) ? json_is_true(value) : fallback;
+}
+
+void json_put(json_t *object, const char *key, json_t *value)
+{
+    int rc = 0;
+
+    if (value == NULL)
+        return;
+    rc = json_object_set_new(object, key, value);
+    assert(rc == 0);
+    (void)rc;
+}
+
+json_t *json_text(const char *bytes, size_t len)
+{
+    CLEANUP(strbuf_done) struct strbuf repaired = STRBUF_INIT;
+    json_t *json = NULL;
+
+    if (len > 0)
+        utf8_append_repaired(&repaired, bytes, len);
+    json = json_stringn(repaired.text, repaired.len);
+    assert(json != NULL);
+    return json;
+}
+
+void json_put_text(json_t *object, const char *key, const char *text)
+{
+    if (text != NULL)
+        json_put(object, key, json_text(text, strlen(text)));
+}
+
+void json_push(json_t *array, json_t *value)
+{
+    int rc = json_array_append_new(array, value);
+
+    assert(rc == 0);
+    (void)rc;
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): json_parse() caps the depth */
+void json_drop_nulls(json_t *json)
+{
+    const char *key = NULL;
+    void *next = NULL;
+    json_t *value = NULL;
+    size_t i = 0;
+
+    json_object_foreach_safe(json, next, key, value)
+    {
+        if (json_is_null(value))
+            (void)json_object_del(json, key);
+        else
+            json_drop_nulls(value);
+    }
+    json_array_foreach(json, i, value) json_drop_nulls(value);
+}

@@ -1,0 +1,69 @@
+/*
+ * jansson with our errors: parse with caps, build and read by format, so that a wrong format, bad
+ * UTF-8 or a missing key is an error with the library's words.
+ *
+ * Threading: a json_t belongs to one thread; its text may cross.
+ */
+#ifndef DEFT_BASE_JSON_H
+#define DEFT_BASE_JSON_H
+
+#include <stddef.h>
+
+#include <jansson.h>
+
+#include "base/attr.h"
+
+struct error;
+struct strbuf;
+
+/* Deeper input is refused. */
+#define JSON_MAX_DEPTH 64
+
+/* Makes jansson allocate through base/mem. Call once, first thing in main(). */
+void json_setup(void);
+
+/*
+ * Parses a whole document of any type. Duplicate keys, depth over JSON_MAX_DEPTH, NUL characters
+ * and bad UTF-8 are ERROR_INVALID with line and column. The caller owns *json_out.
+ */
+int json_parse(const char *text, size_t len, json_t **json_out, struct error *err)
+    NONNULL MUST_CHECK;
+
+/* json_pack() whose failure is an error; a new reference, or NULL with err set. */
+json_t *json_build(struct error *err, const char *format, ...) __attribute__((nonnull(1, 2)))
+MUST_CHECK;
+
+/* json_unpack() whose failure is ERROR_INVALID. */
+int json_read(json_t *json, struct error *err, const char *format, ...)
+    __attribute__((nonnull(2, 3))) MUST_CHECK;
+
+/* Appends the compact text of json. */
+void json_append_text(struct strbuf *out, const json_t *json) NONNULL;
+/* The compact text to keep; the caller frees with mem_free(). */
+char *json_to_text(const json_t *json) NONNULL MUST_CHECK;
+
+/* The string member `key`, or fallback when it is absent, null or no string. Borrowed. */
+const char *json_text_or(const json_t *object, const char *key, const char *fallback)
+    __attribute__((nonnull(2))) MUST_CHECK;
+/* The integer member `key`, or fallback. */
+json_int_t json_int_or(const json_t *object, const char *key, json_int_t fallback)
+    __attribute__((nonnull(2))) MUST_CHECK;
+/* The number member `key`, integer or real, or fallback. */
+double json_number_or(const json_t *object, const char *key, double fallback)
+    __attribute__((nonnull(2))) MUST_CHECK;
+/* The boolean member `key`, or fallback (0 or 1). */
+int json_bool_or(const json_t *object, const char *key, int fallback)
+    __attribute__((nonnull(2))) MUST_CHECK;
+/* Sets a member to a value that the object takes over; a NULL value is left out. */
+void json_put(json_t *object, const char *key, json_t *value) __attribute__((nonnull(1, 2)));
+/* Sets a text member; a NULL text is left out; broken UTF-8 is repaired. */
+void json_put_text(json_t *object, const char *key, const char *text)
+    __attribute__((nonnull(1, 2)));
+/* Appends a value that the array takes over. */
+void json_push(json_t *array, json_t *value) NONNULL;
+/* A string of any bytes: broken UTF-8 and NULs are repaired. Never NULL. */
+json_t *json_text(const char *bytes, size_t len) MUST_CHECK;
+/* Removes null members, at all depths. */
+void json_drop_nulls(json_t *json) NONNULL;
+
+#endif

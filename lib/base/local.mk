@@ -1,0 +1,21 @@
+# lib/base: text, memory, errors, log, clock, settings, ids, crypto
+noinst_LIBRARIES += libbase.a
+libbase_a_SOURCES = \
+	lib/base/attr.h \
+	lib/base/clock.c lib/base/clock.h \
+	lib/base/crypto.c lib/base/crypto.h \
+	lib/base/encode.c lib/base/encode.h \
+	lib/base/error.c lib/base/error.h \
+	lib/base/file.c lib/base/file.h \
+	lib/base/json.c lib/base/json.h \
+	lib/base/lock.c lib/base/lock.h \
+	lib/base/log.c lib/base/log.h \
+	lib/base/mem.c lib/base/mem.h \
+	lib/base/secret.c lib/base/secret.h \
+	lib/base/settings.c lib/base/settings.h \
+	lib/base/strbuf.c lib/base/strbuf.h \
+	lib/base/text.c lib/base/text.h \
+	lib/base/uuid.c lib/base/uuid.h
+libbase_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS)
+
+BASE_LIBS = libbase.a $(JANSSON_LIBS) $(CRYPTO_LIBS)

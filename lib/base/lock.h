@@ -1,0 +1,38 @@
+/*
+ * A mutex and a condition that clang's lock analysis understands.
+ *
+ * A lock's holder does no I/O and calls nothing foreign; the struct says what it guards.
+ */
+#ifndef DEFT_BASE_LOCK_H
+#define DEFT_BASE_LOCK_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+
+struct LOCK_TYPE lock {
+    pthread_mutex_t mutex;
+};
+
+struct condition {
+    pthread_cond_t cond; /* waits on the monotonic clock */
+};
+
+void lock_init(struct lock *lock) NONNULL;
+void lock_done(struct lock *lock) NONNULL;
+void lock_take(struct lock *lock) NONNULL ACQUIRES(*lock);
+void lock_release(struct lock *lock) NONNULL RELEASES(*lock);
+
+void condition_init(struct condition *condition) NONNULL;
+void condition_done(struct condition *condition) NONNULL;
+/* Waits for a wake-up; the caller looks again at what it waits for. */
+void condition_wait(struct condition *condition, struct lock *lock) NONNULL REQUIRES(*lock);
+/* As condition_wait(); false when deadline_ms (clock_monotonic_ms()) has passed. */
+bool condition_wait_until(struct condition *condition, struct lock *lock, int64_t deadline_ms)
+    NONNULL REQUIRES(*lock);
+void condition_wake_all(struct condition *condition) NONNULL;
+void condition_wake_one(struct condition *condition) NONNULL;
+
+#endif

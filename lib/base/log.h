@@ -1,0 +1,61 @@
+/*
+ * One line of JSON per event on standard error.
+ *
+ *     log_info("sandbox.started", LOG_STR("sandbox_id", id), LOG_INT("duration_ms", elapsed_ms));
+ *
+ * The name is noun.past-verb and keeps its meaning; values are fields. The context of a thread
+ * (request, conversation) is added to each of its lines. Never logged: secrets, cookies, prompts,
+ * file contents, queries of URLs.
+ * Threading: safe from any thread; a line is one write().
+ */
+#ifndef DEFT_BASE_LOG_H
+#define DEFT_BASE_LOG_H
+
+#include <stdint.h>
+
+#include "base/attr.h"
+
+struct error;
+
+enum log_level { LOG_LEVEL_DEBUG, LOG_LEVEL_INFO, LOG_LEVEL_WARNING, LOG_LEVEL_ERROR };
+
+enum log_field_kind { LOG_FIELD_END, LOG_FIELD_TEXT, LOG_FIELD_INT, LOG_FIELD_DOUBLE };
+
+struct log_field {
+    const char *name;
+    enum log_field_kind kind;
+    const char *text;
+    int64_t number;
+    double real;
+};
+
+#define LOG_STR(field, value)                                                                      \
+    ((struct log_field){.name = (field), .kind = LOG_FIELD_TEXT, .text = (value)})
+#define LOG_INT(field, value)                                                                      \
+    ((struct log_field){.name = (field), .kind = LOG_FIELD_INT, .number = (value)})
+#define LOG_DOUBLE(field, value)                                                                   \
+    ((struct log_field){.name = (field), .kind = LOG_FIELD_DOUBLE, .real = (value)})
+
+/* An error's code, message and place as three fields. */
+#define LOG_ERROR(err)                                                                             \
+    LOG_STR("error_code", error_code_to_string((err)->code)), LOG_STR("error", (err)->message),    \
+        LOG_STR("where", (err)->where)
+
+#define LOG_AT(level, name, ...)                                                                   \
+    log_write(level, name, (const struct log_field[]){__VA_ARGS__ __VA_OPT__(, ){.name = NULL}})
+#define log_debug(name, ...) LOG_AT(LOG_LEVEL_DEBUG, name __VA_OPT__(, ) __VA_ARGS__)
+#define log_info(name, ...) LOG_AT(LOG_LEVEL_INFO, name __VA_OPT__(, ) __VA_ARGS__)
+#define log_warning(name, ...) LOG_AT(LOG_LEVEL_WARNING, name __VA_OPT__(, ) __VA_ARGS__)
+#define log_error(name, ...) LOG_AT(LOG_LEVEL_ERROR, name __VA_OPT__(, ) __VA_ARGS__)
+
+/* Once, at start: the process's name ("deft-worker"; borrowed for ever) and the lowest level. */
+void log_setup(const char *process, enum log_level lowest) NONNULL;
+/* "debug", "info", "warning", "error" in any case; ERROR_INVALID otherwise. */
+int log_level_parse(const char *text, enum log_level *level_out, struct error *err)
+    NONNULL MUST_CHECK;
+/* Sets (or, with NULL, removes) this thread's context field: "request_id", "conversation_id". */
+void log_context_set(const char *name, const char *value) __attribute__((nonnull(1)));
+/* Writes one line; `fields` ends with an entry without a name. Use the macros. */
+void log_write(enum log_level level, const char *name, const struct log_field *fields) NONNULL;
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * Settings of a process: environment variables only, one table per process that names, types,
+ * defaults and documents each. Read once, at start, into a const struct.
+ */
+#ifndef DEFT_BASE_SETTINGS_H
+#define DEFT_BASE_SETTINGS_H
+
+#include <stddef.h>
+
+#include "base/attr.h"
+
+struct error;
+struct strbuf;
+
+enum setting_kind {
+    SETTING_TEXT,   /* field: const char * (lives as long as the process) */
+    SETTING_SECRET, /* field: struct secret */
+    SETTING_COUNT,  /* field: int64_t, >= 0 */
+    SETTING_MS,     /* field: int64_t milliseconds, >= 0 */
+    SETTING_BYTES,  /* field: int64_t, >= 0 */
+    SETTING_BOOL,   /* field: int64_t, 0 or 1; 0, 1, true, false, yes, no */
+};
+
+struct setting {
+    const char *name;
+    enum setting_kind kind;
+    const char *fallback; /* NULL: required */
+    size_t offset;        /* of the field in the process's struct */
+    const char *help;     /* one line */
+};
+
+/*
+ * Fills `settings` (zeroed by the caller) from the environment. An empty variable counts as unset.
+ * ERROR_INVALID names the variable, what it holds (never a secret) and what was expected.
+ */
+int settings_read(const struct setting *table, size_t n, void *settings, struct error *err)
+    NONNULL MUST_CHECK;
+/* Appends what --help-config prints: name, kind, default, meaning, a line each. */
+void settings_describe(const struct setting *table, size_t n, struct strbuf *out) NONNULL;
+
+#endif

@@ -1,0 +1,115 @@
+#include "base/strbuf.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { FIRST_SIZE_BYTES = 64 };
+
+/* Shared by all fresh buffers; nobody writes to it, since size is 0. */
+/* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a char * must point to it */
+char strbuf_empty[1] = "";
+
+void strbuf_done(struct strbuf *buf)
+{
+    if (buf == NULL)
+        return;
+    if (buf->size > 0)
+        mem_free(buf->text);
+    *buf = (struct strbuf)STRBUF_INIT;
+}
+
+void strbuf_reset(struct strbuf *buf)
+{
+    strbuf_truncate(buf, 0);
+}
+
+void strbuf_reserve(struct strbuf *buf, size_t extra)
+{
+    size_t needed = buf->len + extra + 1;
+    size_t size = buf->size > 0 ? buf->size : FIRST_SIZE_BYTES;
+
+    assert(needed > extra);
+    if (needed <= buf->size)
+        return;
+    while (size < needed)
+        size *= 2;
+    buf->text = mem_resize(buf->size > 0 ? buf->text : NULL, size);
+    buf->size = size;
+    buf->text[buf->len] = '\0';
+}
+
+void strbuf_append_bytes(struct strbuf *buf, const void *bytes, size_t len)
+{
+    if (len == 0)
+        return;
+    strbuf_reserve(buf, len);
+    memcpy(buf->text + buf->len, bytes, len);
+    buf->len += len;
+    buf->text[buf->len] = '\0';
+}
+
+void strbuf_append(struct strbuf *buf, const char *text)
+{
+    strbuf_append_bytes(buf, text, strlen(text));
+}
+
+void strbuf_append_char(struct strbuf *buf, char c)
+{
+    strbuf_append_bytes(buf, &c, 1);
+}
+
+void strbuf_vappendf(struct strbuf *buf, const char *format, va_list args)
+{
+    va_list again;
+    int len = 0;
+
+    va_copy(again, args);
+    len = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    assert(len >= 0);
+    strbuf_reserve(buf, (size_t)len);
+    len = vsnprintf(buf->text + buf->len, buf->size - buf->len, format, args);
+    assert(len >= 0);
+    buf->len += (size_t)len;
+}
+
+void strbuf_appendf(struct strbuf *buf, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    strbuf_vappendf(buf, format, args);
+    va_end(args);
+}
+
+void strbuf_truncate(struct strbuf *buf, size_t len)
+{
+    if (len >= buf->len)
+        return;
+    buf->len = len;
+    buf->text[len] = '\0';
+}
+
+void strbuf_remove_head(struct strbuf *buf, size_t n)
+{
+    if (n >= buf->len) {
+        strbuf_reset(buf);
+        return;
+    }
+    memmove(buf->text, buf->text + n, buf->len - n + 1);
+    buf->len -= n;
+}
+
+char *strbuf_take(struct strbuf *buf)
+{
+    char *text = NULL;
+
+    if (buf->size == 0)
+        return mem_dup_text("");
+    text = buf->text;
+    *buf = (struct strbuf)STRBUF_INIT;
+    return text;
+}

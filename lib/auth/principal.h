@@ -1,0 +1,41 @@
+/*
+ * Who is calling.
+ */
+#ifndef DEFT_AUTH_PRINCIPAL_H
+#define DEFT_AUTH_PRINCIPAL_H
+
+#include <stdbool.h>
+
+#include "base/attr.h"
+#include "base/uuid.h"
+
+struct conversation_scope;
+struct db;
+struct error;
+struct keyring;
+
+enum principal_kind {
+    PRINCIPAL_NOBODY,
+    PRINCIPAL_USER_KEY,    /* a user's API key */
+    PRINCIPAL_SESSION,     /* a signed-in browser */
+    PRINCIPAL_SANDBOX_KEY, /* the key of one sandbox */
+};
+
+struct principal {
+    enum principal_kind kind;
+    struct uuid user_id;          /* of a sandbox: its owner */
+    struct uuid key_id;           /* USER_KEY */
+    char runtime_id[17];          /* SANDBOX_KEY */
+    char runtime_session[80];     /* SANDBOX_KEY: its session; others: the user's shared sandbox u-<hex> */
+};
+
+/* By X-Session-API-Key: a user's key or a sandbox's. ERROR_UNAUTHENTICATED for any other. */
+int principal_from_key(struct db *db, const struct keyring *keyring, const char *key,
+                       struct principal *principal_out, struct error *err) NONNULL MUST_CHECK;
+/* By the value of the cookie deft_session. */
+int principal_from_session(struct db *db, const struct keyring *keyring, const char *token,
+                           struct principal *principal_out, struct error *err) NONNULL MUST_CHECK;
+/* What it may see. Borrows from principal. */
+struct conversation_scope principal_scope(const struct principal *principal) NONNULL MUST_CHECK;
+
+#endif

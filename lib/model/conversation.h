@@ -1,0 +1,111 @@
+/*
+ * A conversation: its specification (what the creator said, with defaults), its state, and the JSON
+ * that clients see of both.
+ *
+ * Ownership: conversation_done() releases everything.
+ * Threading: one thread at a time.
+ */
+#ifndef DEFT_MODEL_CONVERSATION_H
+#define DEFT_MODEL_CONVERSATION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/attr.h"
+#include "base/secret.h"
+#include "base/uuid.h"
+#include "model/status.h"
+
+struct error;
+struct event_list;
+
+/* "local": the shared sandbox of the key that called; "docker": a sandbox of its own. */
+enum runtime_kind { RUNTIME_LOCAL, RUNTIME_DOCKER };
+
+struct conversation {
+    struct uuid id;
+    struct uuid user_id;
+    struct uuid parent_id;       /* unset when it has none */
+    enum runtime_kind runtime_kind;
+    char *runtime_session;       /* session_id of its sandbox at the Runtime API */
+    char *title;                 /* NULL when it has none */
+    json_t *spec;                /* see conversation_from_request(); holds no secret */
+    char *secrets;               /* sealed JSON; NULL when there is none */
+    enum execution_status status;
+    json_t *stats;               /* {"usage_to_metrics": {…}} */
+    json_t *agent_state;         /* the tools' own, such as {"task_list": […]} */
+    struct uuid last_user_message_id;
+    struct uuid leaf_event_id;   /* newest event that is no state update; unset when none */
+    int64_t snapshot_version;
+    bool is_wanted;              /* a run is asked for and not over */
+    bool is_leased;              /* a worker has it now */
+    int64_t created_at_us;
+    int64_t updated_at_us;
+    /* where its log ends, as read together with the row */
+    int64_t last_seq;
+    int64_t last_timestamp_us;
+};
+
+/* clang-format off */
+#define CONVERSATION_INIT {.status = STATUS_IDLE}
+/* clang-format on */
+
+void conversation_done(struct conversation *conversation);
+
+/* What a server fills in where a request is silent. */
+struct conversation_defaults {
+    enum runtime_kind runtime_kind;
+    const char *model;     /* LLM_MODEL, such as scripted/hello */
+    const char *base_url;  /* NULL: the provider's own */
+};
+
+/*
+ * Reads a StartConversationRequest into a new conversation: id (given or random), spec with all
+ * defaults filled in and every secret taken out, and *secrets_out = JSON of those secrets
+ * ({"llm_api_key":…, "secrets":{…}}), for the caller to seal. initial_message content, or NULL, in
+ * *initial_content_out (new reference).
+ * ERROR_INVALID with *problems_out = array of validation entries {type, loc, msg, input} (new
+ * reference) when the request is refused; the wire form is the 422 body of the contract.
+ */
+int conversation_from_request(json_t *request, const struct conversation_defaults *defaults,
+                              struct conversation *conversation_out, struct secret *secrets_out,
+                              json_t **initial_content_out, json_t **problems_out,
+                              struct error *err) NONNULL MUST_CHECK;
+
+/* ConversationInfo with all members, nulls included (GET, POST). A new reference. */
+json_t *conversation_info(const struct conversation *conversation) NONNULL MUST_CHECK;
+/* The value of a full_state snapshot: nulls left out, secrets as **********. A new reference. */
+json_t *conversation_full_state(const struct conversation *conversation) NONNULL MUST_CHECK;
+/* A whole full_state event with a fresh id, as text for a socket; not for the store. */
+void conversation_append_snapshot(const struct conversation *conversation, int64_t now_us,
+                                  struct strbuf *out) NONNULL;
+
+/* Parts of the spec. Borrowed. */
+const char *conversation_working_dir(const struct conversation *conversation) NONNULL MUST_CHECK;
+json_t *conversation_llm(const struct conversation *conversation) NONNULL MUST_CHECK;
+json_int_t conversation_max_iterations(const struct conversation *conversation) NONNULL MUST_CHECK;
+/* True when the agent has that tool ("terminal"), under its name or an alias. */
+bool conversation_has_tool(const struct conversation *conversation, const char *tool)
+    NONNULL MUST_CHECK;
+
+/*
+ * The events that a client's wish adds to a conversation as it is now, and the row's new state.
+ * Pure: the caller writes them at conversation->last_seq + 1, and on CONFLICT loads and asks again.
+ */
+struct conversation_change {
+    enum execution_status status; /* after the change */
+    bool wants_run;               /* set wanted_at */
+    struct uuid last_user_message_id; /* unset: unchanged */
+};
+
+/* A message of the user; run: also start. Adds SystemPromptEvent first when there is none yet. */
+int conversation_plan_message(const struct conversation *conversation, json_t *content, bool run,
+                              struct event_list *events, struct conversation_change *change_out,
+                              struct error *err) NONNULL MUST_CHECK;
+/* A run request without a message. */
+void conversation_plan_run(const struct conversation *conversation, struct event_list *events,
+                           struct conversation_change *change_out) NONNULL;
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * Numbers that two rooms agree on: each has one home, here.
+ */
+#ifndef DEFT_MODEL_LIMITS_H
+#define DEFT_MODEL_LIMITS_H
+
+enum {
+    TITLE_MAX_CHARS = 200,
+    TAG_VALUE_MAX_CHARS = 256,
+    PAGE_MAX_ITEMS = 100,      /* limit= of every list */
+    BATCH_MAX_IDS = 99,        /* ids= of GET /api/conversations */
+    SUBSCRIBERS_MAX = 48,      /* sockets of one conversation */
+    CHILD_DEPTH_MAX = 3,
+    TOOL_TEXT_MAX_CHARS = 30000,
+    FILE_VIEW_MAX_CHARS = 16000,
+    LEASE_MS = 4000,
+    HEARTBEAT_MS = 1000,
+    CLAIMS_MAX = 5, /* claims without progress before a conversation is given up */
+    ITERATIONS_DEFAULT = 500,
+};
+
+/* A frame above 1 MiB makes the SDK close with 1009, for ever. */
+#define EVENT_MAX_BYTES (1000 * 1000)
+#define REQUEST_MAX_BYTES (16 * 1024 * 1024)
+#define UPLOAD_MAX_BYTES (1LL << 30)
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * The tools an agent may have: names, JSON schemas for the model, ToolDefinitions for the first
+ * event, and the check that turns a call's arguments into an action.
+ */
+#ifndef DEFT_MODEL_TOOLS_H
+#define DEFT_MODEL_TOOLS_H
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "base/attr.h"
+
+struct conversation;
+struct error;
+struct strbuf;
+
+/* Where a tool's work is done. */
+enum tool_place { TOOL_IN_SANDBOX, TOOL_IN_WORKER };
+
+struct tool {
+    const char *name;             /* terminal */
+    const char *title;            /* NULL when it has none */
+    const char *kind;             /* TerminalTool */
+    const char *action_kind;      /* TerminalAction */
+    const char *observation_kind; /* TerminalObservation */
+    enum tool_place place;
+    bool is_read_only;
+};
+
+/* The tools of the conversation's agent, finish and think among them; ends with a NULL. The caller
+ * frees the array with mem_free(); the tools live for ever. */
+const struct tool **tools_of(const struct conversation *conversation) NONNULL MUST_CHECK;
+/* Array of ToolDefinition for SystemPromptEvent. A new reference. */
+json_t *tools_definitions(const struct conversation *conversation) NONNULL MUST_CHECK;
+/* Array of {"type":"function","function":{…}} for a chat completion. A new reference. */
+json_t *tools_functions(const struct conversation *conversation) NONNULL MUST_CHECK;
+
+struct tool_call_check {
+    const struct tool *tool;   /* NULL: unknown */
+    char *arguments;           /* JSON text to keep as tool_call.arguments */
+    json_t *action;            /* with kind and defaults; NULL when invalid */
+    char *summary;             /* NULL when invalid */
+    char security_risk[8];     /* UNKNOWN, LOW, MEDIUM, HIGH */
+    char *problem;             /* text for the AgentErrorEvent when action is NULL */
+};
+
+void tool_call_check_done(struct tool_call_check *check);
+/*
+ * Name repair, argument parsing and repair, security_risk and summary taken out, validation against
+ * the schema, defaults filled in. A bad call is no error: it is a `problem` for the model.
+ */
+void tool_call_check(const struct conversation *conversation, const char *name,
+                     const char *arguments, struct tool_call_check *check_out) NONNULL;
+
+/* The text that the model reads of an observation (terminal: output, directory, exit code …). */
+void observation_append_text(json_t *observation, struct strbuf *out) NONNULL;
+
+#endif

@@ -1,0 +1,103 @@
+/*
+ * Sandboxes as rows: what is wanted of each, and what the engine was last seen to do with it.
+ * Only the runtime service writes status; others write `desired` and send HINT_RUNTIME.
+ *
+ * Ownership: runtime_done() releases what a struct holds.
+ */
+#ifndef DEFT_STORE_RUNTIME_STORE_H
+#define DEFT_STORE_RUNTIME_STORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/attr.h"
+#include "base/uuid.h"
+
+struct db;
+struct error;
+
+#define RUNTIME_STATUSES(X)                                                                        \
+    X(RUNTIME_STARTING, "starting")                                                                \
+    X(RUNTIME_RUNNING, "running")                                                                  \
+    X(RUNTIME_PAUSED, "paused")                                                                    \
+    X(RUNTIME_STOPPED, "stopped")                                                                  \
+    X(RUNTIME_ERROR, "error")
+
+#define X(constant, text) constant,
+enum runtime_status { RUNTIME_STATUSES(X) RUNTIME_N_STATUSES };
+#undef X
+
+#define RUNTIME_DESIRES(X)                                                                         \
+    X(DESIRED_RUNNING, "running")                                                                  \
+    X(DESIRED_PAUSED, "paused")                                                                    \
+    X(DESIRED_STOPPED, "stopped")                                                                  \
+    X(DESIRED_DELETED, "deleted")
+
+#define X(constant, text) constant,
+enum runtime_desire { RUNTIME_DESIRES(X) DESIRED_N };
+#undef X
+
+struct runtime {
+    char id[17];              /* 16 lower-case letters */
+    char *session_id;
+    struct uuid owner_id;     /* unset when nobody's */
+    enum runtime_desire desired;
+    enum runtime_status status;
+    char *status_detail;      /* words for a person; NULL when all is well */
+    char *image;
+    json_t *spec;             /* the checked start request, without the environment's secrets */
+    char *container_id;       /* NULL before the engine made one */
+    char *network;
+    char *url;                /* NULL until known */
+    char *session_key;        /* sealed with context "runtimes.session_key:<id>" */
+    char session_key_hash[65];
+    int64_t restart_count;
+    int64_t created_at_us;
+};
+
+struct runtime_list {
+    struct runtime *items;
+    size_t n;
+};
+
+/* clang-format off */
+#define RUNTIME_INIT {.id = ""}
+/* clang-format on */
+
+const char *runtime_status_to_string(enum runtime_status status) MUST_CHECK;
+const char *runtime_desire_to_string(enum runtime_desire desire) MUST_CHECK;
+void runtime_done(struct runtime *runtime);
+void runtime_list_done(struct runtime_list *list);
+
+/*
+ * Stores a new runtime with status starting; ERROR_CONFLICT when the session has a live one already
+ * (then load that).
+ */
+int runtime_store_add(struct db *db, const struct runtime *runtime, struct error *err)
+    NONNULL MUST_CHECK;
+int runtime_store_get(struct db *db, const char *id, struct runtime *runtime_out,
+                      struct error *err) NONNULL MUST_CHECK;
+/* The newest runtime of a session, whatever its state; ERROR_NOT_FOUND. */
+int runtime_store_get_session(struct db *db, const char *session_id, struct runtime *runtime_out,
+                              struct error *err) NONNULL MUST_CHECK;
+/* By key, for callers of the agent origin; ERROR_UNAUTHENTICATED; stopped ones do not count. */
+int runtime_store_find_key(struct db *db, const char *session_key_hash,
+                           struct runtime *runtime_out, struct error *err) NONNULL MUST_CHECK;
+/* All that are not stopped, or (unsettled) all whose status is not what is desired. */
+int runtime_store_list(struct db *db, struct runtime_list *list_out, struct error *err)
+    NONNULL MUST_CHECK;
+int runtime_store_list_unsettled(struct db *db, struct runtime_list *list_out, struct error *err)
+    NONNULL MUST_CHECK;
+int runtime_store_want(struct db *db, const char *id, enum runtime_desire desired,
+                       struct error *err) NONNULL MUST_CHECK;
+/* Writes what the runtime service found: status, status_detail, container_id, network, url,
+ * restart_count, but only while the row's status is `from`. ERROR_CONFLICT otherwise. */
+int runtime_store_update(struct db *db, const struct runtime *runtime, enum runtime_status from,
+                         struct error *err) NONNULL MUST_CHECK;
+/* Deletes the row of a runtime whose container and volume are gone. */
+int runtime_store_remove(struct db *db, const char *id, struct error *err) NONNULL MUST_CHECK;
+int runtime_store_touch(struct db *db, const char *id, struct error *err) NONNULL MUST_CHECK;
+
+#endif

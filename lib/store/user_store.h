@@ -1,0 +1,52 @@
+/*
+ * Users and what lets them in: sign-in links, sessions, API keys. Tokens arrive as keyed hashes
+ * (keyring_hash_token()); the tables never see a token.
+ */
+#ifndef DEFT_STORE_USER_STORE_H
+#define DEFT_STORE_USER_STORE_H
+
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "base/uuid.h"
+
+struct db;
+struct error;
+
+struct user {
+    struct uuid id;
+    char *email;
+    char *name;
+};
+
+/* clang-format off */
+#define USER_INIT {UUID_INIT, NULL, NULL}
+/* clang-format on */
+
+void user_done(struct user *user);
+
+/* The user with that address, made when there is none. */
+int user_store_ensure(struct db *db, const char *email, struct user *user_out, struct error *err)
+    NONNULL MUST_CHECK;
+int user_store_get(struct db *db, const struct uuid *id, struct user *user_out, struct error *err)
+    NONNULL MUST_CHECK;
+
+int user_store_add_link(struct db *db, const struct uuid *user_id, const char *token_hash,
+                        int64_t valid_s, struct error *err) NONNULL MUST_CHECK;
+/* Uses a link up and opens a session, atomically. ERROR_UNAUTHENTICATED when it is unknown, used or
+ * expired. */
+int user_store_use_link(struct db *db, const char *token_hash, const char *session_hash,
+                        int64_t session_s, struct error *err) NONNULL MUST_CHECK;
+int user_store_end_session(struct db *db, const char *session_hash, struct error *err)
+    NONNULL MUST_CHECK;
+/* ERROR_UNAUTHENTICATED when there is no live session. */
+int user_store_find_session(struct db *db, const char *session_hash, struct uuid *user_id_out,
+                            struct error *err) NONNULL MUST_CHECK;
+
+int user_store_add_key(struct db *db, const struct uuid *user_id, const char *name,
+                       const char *key_hash, struct error *err) NONNULL MUST_CHECK;
+/* ERROR_UNAUTHENTICATED when no live key has that hash. */
+int user_store_find_key(struct db *db, const char *key_hash, struct uuid *user_id_out,
+                        struct uuid *key_id_out, struct error *err) NONNULL MUST_CHECK;
+
+#endif

@@ -1,0 +1,4 @@
+-- Revert deft:conversations from pg
+BEGIN;
+DROP TABLE conversations;
+COMMIT;

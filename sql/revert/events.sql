@@ -1,0 +1,4 @@
+-- Revert deft:events from pg
+BEGIN;
+DROP TABLE events;
+COMMIT;

@@ -1,0 +1,4 @@
+-- Revert deft:jobs from pg
+BEGIN;
+DROP TABLE jobs;
+COMMIT;

@@ -1,0 +1,4 @@
+-- Revert deft:runtimes from pg
+BEGIN;
+DROP TABLE runtimes;
+COMMIT;

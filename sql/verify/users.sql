@@ -1,0 +1,5 @@
+-- Verify deft:users on pg
+SELECT id, email, name, created_at FROM users WHERE false;
+SELECT token_hash, user_id, created_at, expires_at, used_at FROM sign_in_links WHERE false;
+SELECT id, user_id, token_hash, created_at, expires_at FROM sessions WHERE false;
+SELECT id, user_id, name, key_hash, created_at, revoked_at FROM api_keys WHERE false;

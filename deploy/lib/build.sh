@@ -1,0 +1,99 @@
+# Builds the programs and the page in DEFT_BUILD, from a copy of the sources, so that the checkout
+# stays as it is. A stamp holds the hash of what went in: where nothing changed, nothing is done.
+# shellcheck shell=sh
+
+# stamp_is NAME HASH
+stamp_is() {
+    [ "$(cat "$DEFT_STAMPS/$1" 2>/dev/null || :)" = "$2" ]
+}
+
+stamp_set() {
+    printf '%s\n' "$2" >"$DEFT_STAMPS/$1"
+}
+
+# The files of the checkout: those that git knows or would take; all, where git has no say.
+sources_list() (
+    cd "$DEFT_HOME"
+    if [ -e .git ]; then
+        git -c safe.directory="$DEFT_HOME" ls-files --cached --others --exclude-standard
+    else
+        find . \( -name var -o -name node_modules -o -name dist -o -name 'build*' \) -prune \
+            -o -type f -print | sed 's|^\./||'
+    fi | LC_ALL=C sort -u | while IFS= read -r file; do
+        [ ! -f "$file" ] || printf '%s\n' "$file"
+    done
+)
+
+# Brings the copy of the sources up to date; times are kept, so make sees only what changed.
+sources_copy() (
+    mkdir -p "$DEFT_BUILD/src"
+    sources_list >"$DEFT_BUILD/sources.new"
+    tar -C "$DEFT_HOME" -cf - --no-recursion --verbatim-files-from -T "$DEFT_BUILD/sources.new" |
+        tar -C "$DEFT_BUILD/src" --no-same-owner -xf -
+    if [ -f "$DEFT_BUILD/sources" ]; then
+        LC_ALL=C comm -23 "$DEFT_BUILD/sources" "$DEFT_BUILD/sources.new" |
+            (cd "$DEFT_BUILD/src" && tr '\n' '\0' | xargs -0 -r rm -f --)
+    fi
+    mv "$DEFT_BUILD/sources.new" "$DEFT_BUILD/sources"
+    chown -R --from=root "$BUILD_USER" "$DEFT_BUILD/src"
+)
+
+# sources_hash PATTERN: one hash over the copied files whose path matches the extended pattern.
+sources_hash() (
+    cd "$DEFT_BUILD/src"
+    grep -E -- "$1" ../sources | tr '\n' '\0' | xargs -0 -r sha256sum | sha256sum | cut -d' ' -f1
+)
+
+# What the compiler sees.
+BUILD_SOURCES='^(configure\.ac|Makefile\.am|m4/|lib/|fcgi/|gateway/|worker/|runtime/|sandbox/|sql/|scripted/|tests/([^/]*$|unit/|fuzz/|lint/|bench/.*\.[ch]$))'
+
+# Compiles, and installs into DEFT_APP.
+build_programs() {
+    _hash=$DEFT_BUILD_KIND-$(sources_hash "$BUILD_SOURCES")
+    if stamp_is programs "$_hash"; then
+        remark "the programs are as the sources"
+        return
+    fi
+    remark "compiling"
+    build_compile
+    make -s -C "$DEFT_BUILD/$DEFT_BUILD_KIND" install prefix="$DEFT_APP"
+    mkdir -p "$DEFT_APP/share/deft"
+    [ ! -d "$DEFT_BUILD/src/scripted" ] || cp -R "$DEFT_BUILD/src/scripted" "$DEFT_APP/share/deft/"
+    stamp_set programs "$_hash"
+    remark "compiled and installed"
+}
+
+build_compile() {
+    _flags=''
+    [ "$DEFT_BUILD_KIND" != checked ] || _flags=--enable-werror
+    [ -x "$DEFT_BUILD/src/configure" ] || as_builder sh -c 'cd "$1" && autoreconf -i' sh "$DEFT_BUILD/src"
+    as_builder mkdir -p "$DEFT_BUILD/$DEFT_BUILD_KIND"
+    [ -f "$DEFT_BUILD/$DEFT_BUILD_KIND/Makefile" ] ||
+        as_builder sh -c 'cd "$1" && ../src/configure --quiet $2' sh "$DEFT_BUILD/$DEFT_BUILD_KIND" "$_flags"
+    as_builder make -s -C "$DEFT_BUILD/$DEFT_BUILD_KIND" -j"$(nproc)"
+}
+
+# Builds the page and puts it in the place of the last one at once.
+build_page() {
+    _hash=$(sources_hash '^www/')
+    if stamp_is page "$_hash"; then
+        remark "the page is as its sources"
+        return
+    fi
+    _lock=$(sources_hash '^www/package')
+    if [ ! -d "$DEFT_BUILD/src/www/node_modules" ] || [ "$(cat "$DEFT_BUILD/page-packages" 2>/dev/null)" != "$_lock" ]; then
+        remark "fetching the page's packages"
+        as_builder npm --prefix "$DEFT_BUILD/src/www" ci --no-audit --no-fund --loglevel=error
+        printf '%s\n' "$_lock" >"$DEFT_BUILD/page-packages"
+    fi
+    remark "building"
+    as_builder npm --prefix "$DEFT_BUILD/src/www" run build
+    mkdir -p "$DEFT_APP/share/deft"
+    rm -rf "$DEFT_APP/share/deft/www.new" "$DEFT_APP/share/deft/www.old"
+    cp -R "$DEFT_BUILD/src/www/dist" "$DEFT_APP/share/deft/www.new"
+    [ ! -d "$DEFT_APP/share/deft/www" ] || mv "$DEFT_APP/share/deft/www" "$DEFT_APP/share/deft/www.old"
+    mv "$DEFT_APP/share/deft/www.new" "$DEFT_APP/share/deft/www"
+    rm -rf "$DEFT_APP/share/deft/www.old"
+    stamp_set page "$_hash"
+    remark "built"
+}

@@ -1,0 +1,102 @@
+# The instance's own PostgreSQL cluster in DEFT_VAR/pg, and deft's schema in it.
+# shellcheck shell=sh
+
+# The programs of the version that made the cluster; for a new cluster those of the newest one.
+database_find_programs() {
+    _version=$(cat "$DEFT_VAR/pg/data/PG_VERSION" 2>/dev/null || :)
+    if [ -n "$_version" ]; then
+        POSTGRES_BIN=/usr/lib/postgresql/$_version/bin
+        [ -x "$POSTGRES_BIN/postgres" ] || {
+            echo "The data in $DEFT_VAR/pg/data are of PostgreSQL $_version, which is not installed."
+            echo "Install postgresql-$_version, or move the data with pg_upgrade (docs/operations.md)."
+            return 1
+        }
+        return
+    fi
+    POSTGRES_BIN=''
+    for _folder in /usr/lib/postgresql/*/bin; do
+        [ ! -x "$_folder/initdb" ] || POSTGRES_BIN=$_folder
+    done
+    [ -n "$POSTGRES_BIN" ] || {
+        echo "There is no initdb in /usr/lib/postgresql/*/bin: the package postgresql is missing."
+        return 1
+    }
+}
+
+# A step of `up`: cluster, server, role, database, schema.
+database_prepare() {
+    database_find_programs
+    _made=''
+    if [ ! -f "$DEFT_VAR/pg/data/PG_VERSION" ]; then
+        remark "making the cluster"
+        database_make_cluster
+        _made=yes
+    fi
+    render "$DEFT_HOME/deploy/postgresql.conf" >"$DEFT_VAR/pg/deft.conf"
+    rm -f "$DEFT_SERVICES/postgres/env/"*
+    service_write postgres
+    services_watch
+    service_watched postgres
+    _hash=$(cat "$DEFT_VAR/pg/deft.conf" "$DEFT_SERVICES/postgres/run" | sha256sum | cut -d' ' -f1)
+    database_start
+    database_deploy "${_made:+cluster made, }"
+}
+
+# trust: whoever reaches the socket is the owner of the processes, or root.
+database_make_cluster() {
+    install -d -m 700 -o "$DEFT_USER" -g "$DEFT_GROUP" "$DEFT_VAR/pg"
+    rm -rf "$DEFT_VAR/pg/new"
+    (cd / && as_user "$DEFT_USER" "$POSTGRES_BIN/initdb" --pgdata="$DEFT_VAR/pg/new" --username=deft --auth=trust \
+        --encoding=UTF8 --locale=C.UTF-8 --data-checksums --no-instructions)
+    echo "include '$DEFT_VAR/pg/deft.conf'" >>"$DEFT_VAR/pg/new/postgresql.conf"
+    mv "$DEFT_VAR/pg/new" "$DEFT_VAR/pg/data"
+}
+
+database_start() {
+    if ! service_is_up postgres; then
+        sv -w 20 up "$DEFT_SERVICES/postgres"
+    elif ! stamp_is database-settings "$_hash"; then
+        sv -w 60 force-restart "$DEFT_SERVICES/postgres"
+    fi
+    rm -f "$DEFT_SERVICES/postgres/down"
+    stamp_set database-settings "$_hash"
+    wait_until 60 database_ask postgres 'SELECT 1' || {
+        tail -n 15 "$DEFT_LOG/postgres/current"
+        return 1
+    }
+}
+
+# database_ask DATABASE STATEMENT
+database_ask() {
+    "${POSTGRES_BIN:-/usr/bin}/psql" -X -q -A -t -v ON_ERROR_STOP=1 -h "$DEFT_RUN/pg" -U deft -d "$1" -c "$2"
+}
+
+# The stamp lies beside the data, so that it goes where they go.
+database_deploy() {
+    _hash=$(sources_hash '^sql/')
+    if [ "$(cat "$DEFT_VAR/pg/deployed" 2>/dev/null)" = "$_hash" ]; then
+        remark "$1$(database_version), schema as in sql/"
+        return
+    fi
+    remark "$1deploying the schema"
+    [ "$(database_ask postgres "SELECT count(*) FROM pg_database WHERE datname = 'deft'")" = 1 ] ||
+        database_ask postgres 'CREATE DATABASE deft'
+    database_sqitch deft deploy --verify
+    printf '%s\n' "$_hash" >"$DEFT_VAR/pg/deployed"
+    remark "$1$(database_version), schema deployed"
+}
+
+# database_sqitch DATABASE COMMAND...
+database_sqitch() {
+    _target=db:pg:$1
+    shift
+    (
+        cd "$DEFT_BUILD/src/sql"
+        PGHOST=$DEFT_RUN/pg PGUSER=deft SQITCH_FULLNAME=deft SQITCH_EMAIL=deft@localhost \
+            as_user "$DEFT_USER" sqitch "$@" "$_target"
+    )
+}
+
+database_version() {
+    "$POSTGRES_BIN/postgres" --version | sed 's/^postgres (PostgreSQL) \([0-9.]*\).*/PostgreSQL \1/'
+}

@@ -1,0 +1,69 @@
+# ./deft doctor: looks at everything deft stands on; a line per check, with what to do where it fails.
+# shellcheck shell=sh
+
+DISK_MIN_MB=4000
+MEMORY_MIN_MB=1500
+
+command_doctor() {
+    users_load
+    DOCTOR_BAD=0
+    doctor_check "Debian 12 or 13" "deft is tried on these only" doctor_is_debian
+    doctor_check "at least $DISK_MIN_MB MB free for $DEFT_VAR" "free some space, or set DEFT_VAR to a larger disk" doctor_has_space
+    doctor_check "at least $MEMORY_MIN_MB MB of memory" "sandboxes need memory: stop something, or add some" doctor_has_memory
+    doctor_check "all packages are there" "./deft up installs: $(packages_missing run build | tr '\n' ' ')" doctor_has_packages
+    doctor_check "the container engine answers at $DEFT_DOCKER_SOCKET" "./deft up starts it; its log: $DEFT_LOG/engine.log" engine_answers
+    doctor_check "the image $DEFT_SANDBOX_IMAGE is there" "./deft up makes it" image_exists
+    doctor_check "the supervisor runs" "./deft up" services_pid
+    for _process in $SERVICES_ALL; do
+        doctor_check "$_process runs" "./deft logs $_process says why not; ./deft up starts it" service_is_up "$_process"
+    done
+    doctor_check "ports $DEFT_APP_PORT and $DEFT_AGENT_PORT are ours" "set DEFT_APP_PORT and DEFT_AGENT_PORT to free ones" doctor_has_ports
+    doctor_check "the database answers" "./deft logs postgres" database_answers
+    doctor_check "the page is served at $DEFT_APP_URL" "./deft logs nginx" web_answers_page
+    doctor_check "the agent API answers at $DEFT_AGENT_URL" "./deft logs fcgi" web_answers /health
+    doctor_check "secrets are readable by root alone" "chmod 700 $DEFT_KEYS; chmod 600 $DEFT_KEYS/*" doctor_keys_closed
+    [ "$DOCTOR_BAD" -eq 0 ] || {
+        say "$DOCTOR_BAD of the checks failed; begin with the first one."
+        return 1
+    }
+    say "All is well."
+}
+
+# doctor_check WHAT ADVICE CHECK...
+doctor_check() {
+    _what=$1
+    _advice=$2
+    shift 2
+    if "$@" >/dev/null 2>&1; then
+        printf '  ok    %s\n' "$_what"
+    else
+        DOCTOR_BAD=$((DOCTOR_BAD + 1))
+        printf '  BAD   %s\n        %s\n' "$_what" "$_advice"
+    fi
+}
+
+doctor_is_debian() {
+    grep -qE '^VERSION_CODENAME=(bookworm|trixie)$' /etc/os-release
+}
+
+doctor_has_space() {
+    _folder=$DEFT_VAR
+    [ -d "$_folder" ] || _folder=$DEFT_HOME
+    [ "$(df -Pm "$_folder" | awk 'NR == 2 { print $4 }')" -ge $DISK_MIN_MB ]
+}
+
+doctor_has_memory() {
+    [ "$(sed -n 's/^MemTotal: *\([0-9]*\) kB/\1/p' /proc/meminfo)" -ge $((MEMORY_MIN_MB * 1000)) ]
+}
+
+doctor_has_packages() {
+    [ -z "$(packages_missing run build)" ]
+}
+
+doctor_has_ports() {
+    service_is_up nginx || { ! port_is_taken "$DEFT_APP_PORT" && ! port_is_taken "$DEFT_AGENT_PORT"; }
+}
+
+doctor_keys_closed() {
+    [ -d "$DEFT_KEYS" ] && [ -z "$(find "$DEFT_KEYS" -perm /077)" ]
+}

@@ -1,0 +1,93 @@
+# The container engine. Where none answers, ours is started, for the whole host: other instances may
+# use it too. Who uses it is noted in ENGINE_STATE/users; the last one to go down stops it.
+# shellcheck shell=sh
+
+ENGINE_STATE=/run/deft-engine
+
+# engine_call METHOD PATH [CURL OPTIONS...]
+engine_call() {
+    _method=$1
+    _path=$2
+    shift 2
+    curl -sS --fail-with-body --unix-socket "$DEFT_DOCKER_SOCKET" -X "$_method" "$@" "http://engine$_path"
+}
+
+engine_answers() {
+    [ "$(engine_call GET /_ping --max-time 5 2>/dev/null)" = OK ]
+}
+
+engine_start() {
+    mkdir -p "$ENGINE_STATE/users"
+    if engine_answers; then
+        : >"$ENGINE_STATE/users/$DEFT_INSTANCE"
+        return
+    fi
+    if [ -d /run/systemd/system ] && [ "$DEFT_DOCKER_SOCKET" = /var/run/docker.sock ]; then
+        systemctl start docker.service
+        echo systemd >"$ENGINE_STATE/pid"
+    else
+        # The engine picks the storage driver that the host can do; some file systems bear only vfs.
+        engine_run || engine_run --storage-driver=vfs
+    fi
+    : >"$ENGINE_STATE/users/$DEFT_INSTANCE"
+}
+
+# engine_run OPTIONS...: dockerd in a session of its own.
+engine_run() {
+    [ ! -f "$ENGINE_STATE/docker.pid" ] || is_alive "$(cat "$ENGINE_STATE/docker.pid")" || rm -f "$ENGINE_STATE/docker.pid"
+    echo "starting dockerd $*"
+    setsid dockerd --host="unix://$DEFT_DOCKER_SOCKET" --pidfile="$ENGINE_STATE/docker.pid" --log-level=warn "$@" \
+        </dev/null >>"$DEFT_LOG/engine.log" 2>&1 &
+    _dockerd=$!
+    echo "$_dockerd" >"$ENGINE_STATE/pid"
+    _left=600
+    until engine_answers; do
+        _left=$((_left - 1))
+        if [ $_left -eq 0 ] || ! kill -0 "$_dockerd" 2>/dev/null; then
+            kill "$_dockerd" 2>/dev/null || :
+            rm -f "$ENGINE_STATE/pid"
+            echo "dockerd did not come up; the end of $DEFT_LOG/engine.log:"
+            tail -n 12 "$DEFT_LOG/engine.log"
+            return 1
+        fi
+        sleep 0.1
+    done
+}
+
+is_alive() {
+    kill -0 "$1" 2>/dev/null
+}
+
+engine_version() {
+    engine_call GET /version 2>/dev/null | sed -n 's/.*"Version":"\([0-9][^"]*\)","ApiVersion.*/\1/p'
+}
+
+# Stops the engine only if an `up` started it, no other instance uses it, and nothing else runs in it.
+engine_stop() {
+    rm -f "$ENGINE_STATE/users/$DEFT_INSTANCE"
+    [ -f "$ENGINE_STATE/pid" ] || return 0
+    if [ -n "$(ls "$ENGINE_STATE/users" 2>/dev/null)" ]; then
+        say "  the container engine stays: another instance uses it"
+        return
+    fi
+    if engine_runs_others; then
+        say "  the container engine stays: it runs containers that are not this instance's"
+        return
+    fi
+    _pid=$(cat "$ENGINE_STATE/pid")
+    rm -f "$ENGINE_STATE/pid"
+    if [ "$_pid" = systemd ]; then
+        systemctl stop docker.socket docker.service
+        return
+    fi
+    grep -qs dockerd "/proc/$_pid/cmdline" || return 0
+    kill "$_pid"
+    wait_until 30 is_gone "$_pid" || kill -KILL "$_pid" 2>/dev/null || :
+}
+
+engine_runs_others() {
+    _all=$(engine_call GET /containers/json 2>/dev/null | grep -o '"Id":' | wc -l)
+    _ours=$(engine_call GET "/containers/json?filters=%7B%22label%22%3A%5B%22deft.instance%3D$DEFT_INSTANCE%22%5D%7D" 2>/dev/null |
+        grep -o '"Id":' | wc -l)
+    [ "$_all" -gt "$_ours" ]
+}

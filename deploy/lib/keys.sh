@@ -1,0 +1,30 @@
+# API keys and sign-in links: deft-fcgi makes them, in the environment of its service.
+# shellcheck shell=sh
+
+command_key() {
+    [ $# -le 1 ] || die "key takes one name at most"
+    key_check_up
+    key_run --new-key "${1:-deft key}"
+}
+
+command_link() {
+    [ $# -eq 0 ] || die "link takes no arguments"
+    key_check_up
+    key_link
+}
+
+key_check_up() {
+    users_load
+    service_is_up fcgi && service_is_up postgres || die "deft is not up" "./deft up"
+}
+
+key_link() {
+    key_run --new-link
+}
+
+key_run() {
+    (
+        cd /
+        chpst -u "$DEFT_USER:$(id -gn "$DEFT_USER")" -e "$DEFT_SERVICES/fcgi/env" "$DEFT_APP/bin/deft-fcgi" "$@"
+    )
+}

@@ -1,0 +1,29 @@
+# ./deft logs: follows what the processes print.
+# shellcheck shell=sh
+
+command_logs() {
+    _names=${1:-$SERVICES_ALL}
+    for _name in $_names; do
+        case " $SERVICES_ALL " in
+        *" $_name "*) ;;
+        *) die "there is no process '$_name'" "the processes are: $SERVICES_ALL" ;;
+        esac
+        [ -f "$DEFT_LOG/$_name/current" ] || die "$_name has no log yet" "./deft up"
+    done
+    cd "$DEFT_LOG"
+    trap 'trap - TERM; kill 0' INT TERM
+    for _name in $_names; do
+        tail -n "${LINES_SHOWN:-20}" -F "$_name/current" 2>/dev/null | logs_format "$_name" &
+    done
+    wait
+}
+
+# A line of JSON becomes: process  time  level  event  name=value ...; other lines stay as they are.
+logs_format() {
+    sed -u -E -e '/^\{.*\}$/{
+s/^\{"(time|ts|timestamp)":"[^T"]*T?([0-9:.]*)[^"]*",?/\2 /
+s/"(level|event)":"([^"]*)",?/\2 /g
+s/"([A-Za-z_]+)":("([^"\\]*)"|([^,"]*)),?/\1=\3\4 /g
+s/ ?\}$//
+}' -e "s/^/$(printf '%-9s' "$1")/"
+}

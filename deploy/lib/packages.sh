@@ -1,0 +1,78 @@
+# Debian's packages: only what is missing gets installed, and no service of theirs is started.
+# shellcheck shell=sh
+
+# packages_missing LIST...: prints the missing packages of deploy/packages/LIST.txt.
+packages_missing() (
+    installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' | sed -n 's/ installed$/ /p')
+    for list; do
+        sed 's/#.*//' "$DEFT_HOME/deploy/packages/$list.txt"
+    done | while read -r package command; do
+        [ -n "$package" ] || continue
+        case "
+$installed" in
+        *"
+$package "*) continue ;;
+        esac
+        if [ -n "$command" ] && command -v "$command" >/dev/null; then
+            continue
+        fi
+        printf '%s\n' "$package"
+    done
+)
+
+packages_install() {
+    _missing=$(packages_missing "$@" | tr '\n' ' ')
+    if [ -z "$_missing" ]; then
+        remark "nothing is missing"
+        return
+    fi
+    remark "installing $(printf '%s' "$_missing" | wc -w) packages"
+    packages_keep_services_off
+    # shellcheck disable=SC2086 # the names are words
+    if packages_apt $_missing; then
+        packages_services_on
+    else
+        packages_services_on
+        return 1
+    fi
+    remark "$(printf '%s' "$_missing" | wc -w) packages installed, with what they need"
+}
+
+packages_apt() {
+    export DEBIAN_FRONTEND=noninteractive UCF_FORCE_CONFFOLD=1
+    apt-get -q update
+    apt-get -qy -o Dpkg::Use-Pty=0 -o APT::Install-Recommends=false install "$@"
+}
+
+# Debian starts a service when its package comes. deft has its own nginx and PostgreSQL beside the
+# host's, so the packages get none: no start, no main cluster, nothing at the next boot.
+packages_keep_services_off() {
+    PACKAGES_QUIET=''
+    for _package in nginx postgresql docker.io; do
+        dpkg-query -W "$_package" >/dev/null 2>&1 || PACKAGES_QUIET="$PACKAGES_QUIET $_package"
+    done
+    PACKAGES_POLICY=/usr/sbin/policy-rc.d
+    if [ -e $PACKAGES_POLICY ]; then
+        PACKAGES_POLICY=''
+    else
+        printf '#!/bin/sh\n# of ./deft up, for as long as it installs packages\nexit 101\n' >$PACKAGES_POLICY
+        chmod 755 $PACKAGES_POLICY
+    fi
+    PACKAGES_CLUSTERS=/etc/postgresql-common/createcluster.conf
+    if [ -e $PACKAGES_CLUSTERS ]; then
+        PACKAGES_CLUSTERS=''
+    else
+        mkdir -p ${PACKAGES_CLUSTERS%/*}
+        echo 'create_main_cluster = false' >$PACKAGES_CLUSTERS
+    fi
+}
+
+packages_services_on() {
+    [ -z "$PACKAGES_POLICY" ] || rm -f "$PACKAGES_POLICY"
+    if [ -n "$PACKAGES_CLUSTERS" ] && [ -f /usr/share/postgresql-common/createcluster.conf ]; then
+        cp /usr/share/postgresql-common/createcluster.conf "$PACKAGES_CLUSTERS"
+    fi
+    case $PACKAGES_QUIET in
+    *nginx*) update-rc.d nginx disable >/dev/null 2>&1 || : ;;
+    esac
+}

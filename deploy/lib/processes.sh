@@ -1,0 +1,73 @@
+# deft's own processes: their folders, and the environment that each of them gets.
+# shellcheck shell=sh
+
+PROCESSES='fcgi gateway worker runtime'
+
+processes_write() {
+    for _name in $PROCESSES; do
+        service_write "$_name"
+        process_set_common "$_name"
+        process_set_own "$_name"
+    done
+}
+
+# Settings of the caller and of deft.env come first, so that what deft itself decides wins.
+process_set_common() {
+    rm -f "$DEFT_SERVICES/$1/env/"*
+    env | sed -n 's/^\(\(DEFT\|LOG\)_[A-Z0-9_]*\)=.*/\1/p' | while read -r _setting; do
+        case $_setting in
+        DEFT_BUILD* | DEFT_QUIET) continue ;;
+        esac
+        eval "_value=\$$_setting"
+        service_set "$1" "$_setting" "$_value"
+    done
+    service_set "$1" DEFT_VAR "$DEFT_VAR"
+    service_set "$1" DEFT_RUN "$DEFT_RUN"
+    service_set "$1" DEFT_INSTANCE "$DEFT_INSTANCE"
+    service_set "$1" DEFT_MODE "$DEFT_MODE"
+    service_set "$1" DEFT_DATABASE_URL "$DEFT_DATABASE_URL"
+    service_set "$1" DEFT_SECRET_KEY "$(secret_read secret_key)"
+    service_set "$1" DEFT_APP_URL "$DEFT_APP_URL"
+    service_set "$1" DEFT_AGENT_URL "$DEFT_AGENT_URL"
+    service_set "$1" LOG_JSON "$LOG_JSON"
+    service_set "$1" LOG_LEVEL "$LOG_LEVEL"
+}
+
+process_set_own() {
+    case $1 in
+    fcgi)
+        service_set "$1" DEFT_FCGI_SOCKET "$DEFT_RUN/fcgi.sock"
+        process_set_runtime_client "$1"
+        process_set_model "$1"
+        ;;
+    gateway)
+        service_set "$1" DEFT_GATEWAY_SOCKET "$DEFT_RUN/gateway.sock"
+        ;;
+    worker)
+        process_set_runtime_client "$1"
+        process_set_model "$1"
+        ;;
+    runtime)
+        service_set "$1" DEFT_RUNTIME_LISTEN "$DEFT_RUN/private/runtime.sock"
+        service_set "$1" DEFT_RUNTIME_API_KEY "$(secret_read runtime_api_key)"
+        service_set "$1" DEFT_DOCKER_SOCKET "$DEFT_DOCKER_SOCKET"
+        service_set "$1" DEFT_SANDBOX_IMAGE "$DEFT_SANDBOX_IMAGE"
+        service_set "$1" DEFT_ACTION_BINARY "$DEFT_APP/bin/deft-action"
+        ;;
+    esac
+}
+
+process_set_runtime_client() {
+    service_set "$1" DEFT_RUNTIME_URL http://localhost
+    service_set "$1" DEFT_RUNTIME_SOCKET "$DEFT_RUN/private/runtime-http.sock"
+    service_set "$1" DEFT_RUNTIME_API_KEY "$(secret_read runtime_api_key)"
+    service_set "$1" DEFT_CONVERSATION_RUNTIME "$DEFT_CONVERSATION_RUNTIME"
+    service_set "$1" DEFT_SANDBOX_IMAGE "$DEFT_SANDBOX_IMAGE"
+}
+
+process_set_model() {
+    service_set "$1" DEFT_SCRIPTED_DIR "$DEFT_APP/share/deft/scripted"
+    for _setting in LLM_MODEL LLM_API_KEY LLM_BASE_URL; do
+        [ ! -f "$DEFT_KEYS/$_setting" ] || service_set "$1" "$_setting" "$(secret_read "$_setting")"
+    done
+}

@@ -1,0 +1,120 @@
+# Supervision by runit: one folder per process in DEFT_SERVICES, watched by a runsvdir of our own.
+# A process that dies is started again after a second; what it prints goes to rotated logs.
+# shellcheck shell=sh
+
+# Stopped in this order, so that nobody loses what it stands on.
+SERVICES_ALL='nginx gateway fcgi worker runtime postgres'
+
+# service_write NAME: makes the folder from deploy/services/NAME; a service that is new does not start by itself.
+service_write() {
+    _folder=$DEFT_SERVICES/$1
+    if [ ! -d "$_folder" ]; then
+        mkdir -p "$DEFT_SERVICES/.new"
+        : >"$DEFT_SERVICES/.new/down"
+        mv "$DEFT_SERVICES/.new" "$_folder"
+    fi
+    mkdir -p "$_folder/log" "$_folder/control" "$DEFT_LOG/$1"
+    mkdir -p -m 700 "$_folder/env"
+    chown "$DEFT_USER:$DEFT_GROUP" "$DEFT_LOG/$1"
+    cp "$DEFT_HOME/deploy/services/log-config" "$DEFT_LOG/$1/config"
+    service_render "$DEFT_HOME/deploy/services/log" "$_folder/log/run" "$1"
+    service_render "$DEFT_HOME/deploy/services/$1" "$_folder/run" "$1"
+    [ ! -f "$DEFT_HOME/deploy/services/$1-term" ] ||
+        service_render "$DEFT_HOME/deploy/services/$1-term" "$_folder/control/t" "$1"
+}
+
+# service_render TEMPLATE FILE NAME: replaces the file in one step, since it may be running.
+service_render() {
+    render "$1" "$3" >"$2.new"
+    chmod 755 "$2.new"
+    mv "$2.new" "$2"
+}
+
+# render TEMPLATE [NAME]: fills in the @WORDS@.
+render() {
+    sed -e "s|@NAME@|${2-}|g" -e "s|@VAR@|$DEFT_VAR|g" -e "s|@RUN@|$DEFT_RUN|g" -e "s|@APP@|$DEFT_APP|g" \
+        -e "s|@LOG@|$DEFT_LOG|g" -e "s|@USER@|$DEFT_USER|g" -e "s|@GROUP@|$DEFT_GROUP|g" \
+        -e "s|@POSTGRES@|${POSTGRES_BIN-}|g" -e "s|@LISTEN@|$DEFT_LISTEN|g" \
+        -e "s|@APP_PORT@|$DEFT_APP_PORT|g" -e "s|@AGENT_PORT@|$DEFT_AGENT_PORT|g" \
+        -e "s|@HOSTNAMES@|$DEFT_HOSTNAMES|g" "$1"
+}
+
+# service_set NAME VARIABLE VALUE: one setting in the environment of a service.
+service_set() {
+    printf '%s\n' "$3" >"$DEFT_SERVICES/$1/env/$2"
+}
+
+# What a service is started with: when this changes, it has to be started again.
+service_hash() (
+    cd "$DEFT_SERVICES/$1"
+    {
+        cat run
+        find env -type f -print0 | LC_ALL=C sort -z | xargs -0 -r sha256sum
+        [ ! -f "$DEFT_APP/bin/deft-$1" ] || sha256sum "$DEFT_APP/bin/deft-$1"
+    } | sha256sum | cut -d' ' -f1
+)
+
+service_is_up() {
+    sv status "$DEFT_SERVICES/$1" 2>/dev/null | grep -q '^run:'
+}
+
+# Starts a service, or starts it again when it changed; SERVICES_CHANGED counts.
+service_start() {
+    _hash=$(service_hash "$1")
+    if ! service_is_up "$1"; then
+        sv -w 15 up "$DEFT_SERVICES/$1" >/dev/null
+    elif ! stamp_is "service-$1" "$_hash"; then
+        sv -w 30 force-restart "$DEFT_SERVICES/$1" >/dev/null
+    else
+        rm -f "$DEFT_SERVICES/$1/down"
+        return 0
+    fi
+    rm -f "$DEFT_SERVICES/$1/down"
+    stamp_set "service-$1" "$_hash"
+    SERVICES_CHANGED="${SERVICES_CHANGED-} $1"
+}
+
+# The pid of our runsvdir, or failure. A pid alone may belong to another process by now.
+services_pid() {
+    _pid=$(cat "$DEFT_RUN/runsvdir.pid" 2>/dev/null) || return 1
+    tr '\0' ' ' 2>/dev/null <"/proc/$_pid/cmdline" | grep -qF "runsvdir -P $DEFT_SERVICES" || return 1
+    printf '%s\n' "$_pid"
+}
+
+services_watch() {
+    services_pid >/dev/null && return 0
+    # What was running before the host went down waits for its turn.
+    for _name in $SERVICES_ALL; do
+        [ ! -d "$DEFT_SERVICES/$_name" ] || : >"$DEFT_SERVICES/$_name/down"
+    done
+    setsid env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
+        runsvdir -P "$DEFT_SERVICES" </dev/null >"$DEFT_LOG/runsvdir.log" 2>&1 9>&- &
+    printf '%s\n' "$!" >"$DEFT_RUN/runsvdir.pid"
+    wait_until 5 services_pid
+}
+
+# service_watched NAME: runsvdir has seen its folder (it looks every five seconds).
+service_watched() {
+    wait_until 10 sv status "$DEFT_SERVICES/$1"
+}
+
+services_stop() {
+    _runsvdir=$(services_pid) || return 0
+    _pids=$(ps -o pid= --ppid "$_runsvdir" || :)
+    _folders=''
+    for _name in $SERVICES_ALL; do
+        [ "$_name" = postgres ] || [ ! -d "$DEFT_SERVICES/$_name" ] || _folders="$_folders $DEFT_SERVICES/$_name"
+    done
+    # shellcheck disable=SC2086 # the folders are words
+    [ -z "$_folders" ] || sv -w 20 force-stop $_folders >/dev/null || :
+    [ ! -d "$DEFT_SERVICES/postgres" ] || sv -w 30 force-stop "$DEFT_SERVICES/postgres" >/dev/null || :
+    kill -HUP "$_runsvdir"
+    for _pid in $_runsvdir $_pids; do
+        wait_until 10 is_gone "$_pid" || kill -KILL "$_pid" 2>/dev/null || :
+    done
+    rm -f "$DEFT_RUN/runsvdir.pid"
+}
+
+is_gone() {
+    ! kill -0 "$1" 2>/dev/null
+}

@@ -1,0 +1,71 @@
+# Where things are, and how this instance is told from another one on the same host.
+# Order: the environment, then deft.env beside the script, then the defaults here.
+# shellcheck shell=sh
+
+# A Unix socket's path has 108 bytes; the longest name below DEFT_RUN has 25.
+RUN_PATH_MAX_BYTES=75
+
+settings_load() {
+    settings_read_file "$DEFT_HOME/deft.env"
+    : "${DEFT_VAR:=$DEFT_HOME/var}"
+    : "${DEFT_LISTEN:=127.0.0.1}" "${DEFT_APP_PORT:=3000}" "${DEFT_AGENT_PORT:=8000}"
+    : "${DEFT_HOSTNAMES:=}"
+    : "${DEFT_DOCKER_SOCKET:=/var/run/docker.sock}" "${DEFT_SANDBOX_IMAGE:=deft-sandbox:1}"
+    : "${DEFT_CONVERSATION_RUNTIME:=local}" "${DEFT_MODE:=local}"
+    : "${LOG_JSON:=1}" "${LOG_LEVEL:=info}"
+    settings_check_port DEFT_APP_PORT "$DEFT_APP_PORT"
+    settings_check_port DEFT_AGENT_PORT "$DEFT_AGENT_PORT"
+    [ "$DEFT_APP_PORT" != "$DEFT_AGENT_PORT" ] ||
+        die "DEFT_APP_PORT and DEFT_AGENT_PORT are both $DEFT_APP_PORT" "give them different numbers"
+    case $DEFT_VAR in
+    /*) ;;
+    *) die "DEFT_VAR=$DEFT_VAR is not an absolute path" "write it with a / at the start" ;;
+    esac
+    settings_derive
+}
+
+# What follows from the settings.
+settings_derive() {
+    _id=$(printf '%s' "$(readlink -m -- "$DEFT_VAR")" | sha256sum | cut -c1-8)
+    : "${DEFT_INSTANCE:=$_id}"
+    DEFT_RUN=$DEFT_VAR/run
+    [ ${#DEFT_RUN} -le $RUN_PATH_MAX_BYTES ] || DEFT_RUN=/run/deft-$_id
+    : "${DEFT_BUILD:=$DEFT_VAR/build}" "${DEFT_BUILD_KIND:=release}"
+    DEFT_APP=$DEFT_VAR/app
+    DEFT_KEYS=$DEFT_VAR/keys
+    DEFT_SERVICES=$DEFT_VAR/services
+    DEFT_LOG=$DEFT_VAR/log
+    DEFT_STAMPS=$DEFT_VAR/stamps
+    DEFT_DATABASE_URL="host=$DEFT_RUN/pg user=deft dbname=deft"
+    DEFT_APP_URL=http://localhost:$DEFT_APP_PORT
+    DEFT_AGENT_URL=http://localhost:$DEFT_AGENT_PORT
+}
+
+# Lines NAME=VALUE; a name that the environment has already is left alone.
+settings_read_file() {
+    [ -f "$1" ] || return 0
+    while IFS= read -r _line || [ -n "$_line" ]; do
+        case $_line in
+        '' | '#'*) continue ;;
+        [A-Z]*=*) ;;
+        *) die "$1: cannot read the line: $_line" "each line is NAME=VALUE, or begins with #" ;;
+        esac
+        _name=${_line%%=*}
+        case $_name in
+        *[!A-Z0-9_]*) die "$1: $_name is no name of a setting" ;;
+        DEFT_* | LLM_* | LOG_*) ;;
+        *) die "$1: $_name is no setting of deft" "names begin with DEFT_, LLM_ or LOG_" ;;
+        esac
+        eval "_known=\${$_name+yes}"
+        [ -n "$_known" ] || export "$_name=${_line#*=}"
+    done <"$1"
+}
+
+settings_check_port() {
+    case $2 in
+    '' | *[!0-9]* | ??????*) die "$1=$2 is not a port" "use a number from 1 to 65535" ;;
+    esac
+    if [ "$2" -lt 1 ] || [ "$2" -gt 65535 ]; then
+        die "$1=$2 is not a port" "use a number from 1 to 65535"
+    fi
+}

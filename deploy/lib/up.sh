@@ -1,0 +1,76 @@
+# ./deft up: packages first, then image, programs, page and database side by side, then the processes.
+# shellcheck shell=sh
+
+command_up() {
+    [ $# -eq 0 ] || die "up takes no arguments"
+    _started=$(now_ms)
+    up_check_host
+    users_make
+    users_prepare_var
+    up_lock
+    up_say "deft: $DEFT_HOME, state in $DEFT_VAR"
+    task packages packages_install run build
+    tasks_wait
+    web_check_ports
+    secrets_make
+    sources_copy
+    task image image_prepare
+    task build build_programs
+    task page build_page
+    task database database_prepare
+    tasks_wait
+    task start up_start
+    tasks_wait
+    up_say ""
+    up_say "deft is up ($(seconds $(($(now_ms) - _started))) s). Open this once to sign in:"
+    up_say ""
+    up_say "  $(key_link)"
+    up_say ""
+    up_say "Agent API for clients: $DEFT_AGENT_URL  (a key: ./deft key NAME)"
+    [ -s "$DEFT_KEYS/LLM_MODEL" ] ||
+        up_say "No language model is set: a scripted one plays. LLM_MODEL=... LLM_API_KEY=... ./deft up sets one."
+}
+
+up_say() {
+    [ -n "${DEFT_QUIET-}" ] || say "$@"
+}
+
+up_check_host() {
+    command -v apt-get >/dev/null || die "this is not Debian: there is no apt-get" "deft up knows Debian 12 and 13"
+    # Needed before any package can be fetched; Debian's smallest systems have them.
+    for _tool in flock setpriv useradd sha256sum tar; do
+        command -v $_tool >/dev/null || die "$_tool is missing" "apt-get install util-linux passwd coreutils tar"
+    done
+}
+
+# One `up`, `down` or `key` at a time; descriptor 9 is closed in everything that stays.
+up_lock() {
+    exec 9>"$DEFT_VAR/lock"
+    flock -n 9 || die "another ./deft up or down is at work on $DEFT_VAR" "wait for it to end"
+}
+
+# The last step: what is not running is started, what changed is started again.
+up_start() {
+    database_find_programs
+    web_write
+    processes_write
+    SERVICES_CHANGED=''
+    for _name in nginx $PROCESSES; do
+        service_watched "$_name"
+    done
+    for _name in runtime fcgi gateway worker; do
+        [ ! -x "$DEFT_APP/bin/deft-$_name" ] || service_start "$_name"
+    done
+    web_start
+    wait_until 20 web_answers /health || {
+        echo "http://$(web_address):$DEFT_AGENT_PORT/health does not answer."
+        status_processes || :
+        tail -n 5 "$DEFT_LOG/fcgi/current" "$DEFT_LOG/nginx/current" || :
+        return 1
+    }
+    if [ -n "$SERVICES_CHANGED" ]; then
+        remark "started:$SERVICES_CHANGED"
+    else
+        remark "all processes run"
+    fi
+}

@@ -1,0 +1,73 @@
+# Who does what: root sets up and supervises; the owner of the checkout builds; the processes
+# run as that owner too, or as the user `deft` where the checkout belongs to root.
+# shellcheck shell=sh
+
+# users_become_root ARGUMENTS...: runs the same command again with sudo where it has to.
+users_become_root() {
+    [ "$(id -u)" -ne 0 ] || return 0
+    command -v sudo >/dev/null ||
+        die "this needs root, and sudo is not installed" "run it as root"
+    _keep=$(env | sed -n 's/^\(\(DEFT\|LLM\|LOG\)_[A-Z0-9_]*\)=.*/\1/p' | tr '\n' ',')
+    exec sudo --preserve-env="${_keep}CI" -- "$DEFT_HOME/deft" "$@"
+}
+
+users_load() {
+    BUILD_USER=$(stat -c %U -- "$DEFT_HOME")
+    DEFT_USER=$BUILD_USER
+    [ "$BUILD_USER" != root ] || DEFT_USER=deft
+}
+
+# Makes the user `deft` where it is needed.
+users_make() {
+    users_load
+    id -u "$DEFT_USER" >/dev/null 2>&1 || {
+        useradd --system --user-group --no-create-home --home-dir /nonexistent \
+            --shell /usr/sbin/nologin "$DEFT_USER"
+    }
+    DEFT_GROUP=$(id -gn "$DEFT_USER")
+}
+
+# as_user USER COMMAND...: without a login, with nothing inherited but the environment.
+as_user() {
+    _user=$1
+    shift
+    if [ "$_user" = root ]; then
+        "$@"
+        return
+    fi
+    setpriv --reuid="$_user" --regid="$(id -g "$_user")" --init-groups -- \
+        env HOME="$(getent passwd "$_user" | cut -d: -f6)" "$@"
+}
+
+as_builder() {
+    as_user "$BUILD_USER" "$@"
+}
+
+# var lies beside the script, unless others than root cannot get there (a checkout in /root):
+# then var is a link to a folder in /var/lib/deft.
+users_prepare_var() {
+    if [ ! -e "$DEFT_VAR" ] && [ "$DEFT_USER" != "$BUILD_USER" ] && ! is_traversable "${DEFT_VAR%/*}"; then
+        _name=$(basename -- "$DEFT_HOME")-$(printf '%s' "$DEFT_HOME" | sha256sum | cut -c1-8)
+        mkdir -p "/var/lib/deft/$_name"
+        ln -sfn "/var/lib/deft/$_name" "$DEFT_VAR"
+    fi
+    mkdir -p "$DEFT_VAR"
+    is_traversable "$(readlink -f -- "$DEFT_VAR")" || [ "$DEFT_USER" = "$BUILD_USER" ] ||
+        die "the user $DEFT_USER cannot reach $DEFT_VAR" "set DEFT_VAR to a folder that others may enter"
+    mkdir -p "$DEFT_BUILD" "$DEFT_APP" "$DEFT_LOG/up" "$DEFT_STAMPS" "$DEFT_SERVICES"
+    chown "$BUILD_USER" "$DEFT_BUILD"
+    chown "$BUILD_USER" "$(readlink -f -- "$DEFT_VAR")"
+    mkdir -p -m 700 "$DEFT_KEYS"
+    # DEFT_RUN may lie in /run, which is empty after a restart of the host.
+    mkdir -p -m 700 "$DEFT_RUN" "$DEFT_RUN/pg" "$DEFT_RUN/private" "$DEFT_RUN/nginx"
+    chown "$DEFT_USER:$DEFT_GROUP" "$DEFT_RUN" "$DEFT_RUN/pg" "$DEFT_RUN/private" "$DEFT_RUN/nginx"
+}
+
+# is_traversable FOLDER: everybody may go through it and all folders above it.
+is_traversable() (
+    folder=$1
+    while [ "$folder" != / ]; do
+        [ $((0$(stat -c %a -- "$folder") & 1)) -eq 1 ] || exit 1
+        folder=$(dirname -- "$folder")
+    done
+)

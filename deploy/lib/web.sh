@@ -1,0 +1,76 @@
+# nginx of this instance, with folders of its own; the host's nginx is not touched.
+# shellcheck shell=sh
+
+# Renders nginx/ into DEFT_VAR/nginx and writes the service.
+web_write() {
+    mkdir -p "$DEFT_VAR/nginx" "$DEFT_APP/share/deft/www"
+    for _part in nginx app agent runtime errors page-headers; do
+        render "$DEFT_HOME/nginx/$_part.conf.in" | web_ipv6 >"$DEFT_VAR/nginx/$_part.conf"
+    done
+    web_write_origin app app /agent "\$agent_uri"
+    web_write_origin agent agent '' "\$request_uri"
+    # Beside the agent API the app origin has an API of its own, with nothing to strip.
+    render "$DEFT_HOME/nginx/fastcgi.conf.in" |
+        sed -e "s|@ORIGIN@|app|; s|@URI@|\$request_uri|" >"$DEFT_VAR/nginx/fastcgi-app.conf"
+    service_write nginx
+}
+
+# web_write_origin ORIGIN KIND PREFIX URI
+web_write_origin() {
+    _kind=$2
+    [ -z "$3" ] || _kind=$2-stripped
+    render "$DEFT_HOME/nginx/agent-api.conf.in" |
+        sed -e "s|@ORIGIN@|$1|g; s|@KIND@|$_kind|g; s|@PREFIX@|$3|g; s|@URI@|$4|g" >"$DEFT_VAR/nginx/agent-api-$1.conf"
+    render "$DEFT_HOME/nginx/fastcgi.conf.in" |
+        sed -e "s|@ORIGIN@|$1|g; s|@URI@|$4|g" >"$DEFT_VAR/nginx/fastcgi-$_kind.conf"
+}
+
+# `localhost` means ::1 too, where the host has it.
+web_ipv6() {
+    if [ "$DEFT_LISTEN" = 127.0.0.1 ] && grep -qs '^00000000000000000000000000000001 ' /proc/net/if_inet6; then
+        sed 's/#IPV6 //'
+    else
+        sed '/#IPV6 /d'
+    fi
+}
+
+# The configuration may change while nginx runs: it reads it again, and drops no connection.
+web_start() {
+    nginx -t -q -e stderr -p "$DEFT_RUN/nginx/" -c "$DEFT_VAR/nginx/nginx.conf"
+    _hash=$(cat "$DEFT_VAR/nginx/"*.conf | sha256sum | cut -d' ' -f1)
+    if service_is_up nginx && ! stamp_is nginx-settings "$_hash"; then
+        sv hup "$DEFT_SERVICES/nginx" >/dev/null
+    fi
+    stamp_set nginx-settings "$_hash"
+    service_start nginx
+}
+
+# web_answers PATH: the agent origin says 200.
+web_answers() {
+    curl -sf -o /dev/null --noproxy '*' --max-time 5 "http://$(web_address):$DEFT_AGENT_PORT$1"
+}
+
+web_address() {
+    case $DEFT_LISTEN in
+    0.0.0.0) echo 127.0.0.1 ;;
+    *) echo "$DEFT_LISTEN" ;;
+    esac
+}
+
+# port_is_taken PORT: something listens there, as the kernel's tables say.
+port_is_taken() {
+    grep -qsi "^ *[0-9]*: [0-9A-F]*:$(printf '%04X' "$1") [0-9A-F]*:0000 0A " /proc/net/tcp /proc/net/tcp6
+}
+
+# Before the first start: another program may have our ports.
+web_check_ports() {
+    service_is_up nginx && return 0
+    for _setting in DEFT_APP_PORT DEFT_AGENT_PORT; do
+        eval "_port=\$$_setting"
+        ! port_is_taken "$_port" || {
+            _who=$(ss -ltnpH "sport = :$_port" 2>/dev/null | sed -n 's/.*users:(("\([^"]*\)",pid=\([0-9]*\).*/ (\1, pid \2)/p' | head -n 1)
+            die "port $_port is taken by another program$_who" \
+                "choose another one: $_setting=$((_port + 1)) ./deft up, or write it into deft.env"
+        }
+    done
+}

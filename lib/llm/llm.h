@@ -1,0 +1,139 @@
+/*
+ * One call of a language model: the model's name is routed to a provider, the messages go out in the
+ * provider's format, the answer is read (streamed or whole), checked, counted and priced; what is
+ * transient is tried again with growing waits.
+ *
+ *     struct llm_call *call = llm_call_new(llm);        // keep it where a stop request finds it
+ *     if (llm_call_run(call, &request, &reply, &failure, err) < 0) …
+ *
+ * Ownership: everything in a request is borrowed for the run. A reply owns its texts until
+ * llm_reply_done(). A call is freed by the thread that ran it, when nobody can cancel it any more.
+ * Threading: a call runs on the caller's thread, which sleeps meanwhile; llm_call_cancel() may come
+ * from any thread. struct llm is shared and immutable.
+ */
+#ifndef DEFT_LLM_LLM_H
+#define DEFT_LLM_LLM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <jansson.h>
+
+#include "base/attr.h"
+#include "model/stats.h"
+
+struct error;
+struct http;
+struct llm;
+struct llm_call;
+struct secret;
+
+struct llm_options {
+    struct http *http;        /* borrowed; outlives the llm */
+    const char *scripted_dir; /* DEFT_SCRIPTED_DIR; NULL: scripted/ models are refused */
+    bool allow_private;       /* base URLs on loopback and private addresses */
+};
+
+struct llm *llm_new(const struct llm_options *options) NONNULL MUST_CHECK;
+void llm_free(struct llm *llm);
+
+/*
+ * What is asked.
+ *
+ * spec:     the LLM object of the wire contract as stored (conversation_llm()): model, base_url,
+ *           num_retries, retry_multiplier, retry_min_wait, retry_max_wait, timeout,
+ *           stream_idle_timeout, stream, temperature, top_p, top_k, seed, max_output_tokens,
+ *           reasoning_effort, extra_headers, litellm_extra_body, input_cost_per_token, … Members
+ *           that are absent or null have the contract's defaults; unknown ones are ignored.
+ * messages: array in OpenAI Chat form with content as lists of parts. It may hold cache_control,
+ *           thinking_blocks and reasoning_content: the format drops what the model does not take.
+ *           All results of an assistant's calls stand behind it, in call order.
+ * tools:    array of {"type":"function","function":{…}}, or NULL.
+ */
+struct llm_request {
+    json_t *spec;
+    const struct secret *api_key; /* NULL or unset: none */
+    json_t *messages;
+    json_t *tools;
+    const char *usage_id;        /* "agent", "condenser"; goes into reply.usage */
+    const char *conversation_id; /* prompt_cache_key and session header; NULL: none */
+};
+
+struct llm_tool_call {
+    char *id;        /* the model's, or a fresh "call_…"; unique within the reply */
+    char *name;      /* as the model wrote it: it may be no tool's */
+    char *arguments; /* JSON text as the model wrote it: it may be no JSON; valid UTF-8, "" never */
+};
+
+struct llm_reply {
+    char *response_id; /* the provider's, or a fresh one; never empty */
+    char *text;        /* "" when there is none */
+    char *reasoning;   /* NULL when there is none */
+    char *finish_reason;
+    struct llm_tool_call *calls;
+    size_t n_calls;
+    struct llm_usage usage; /* its texts are borrowed from the request and this reply */
+};
+
+/* clang-format off */
+#define LLM_REPLY_INIT {NULL, NULL, NULL, NULL, NULL, 0, {0}}
+/* clang-format on */
+
+void llm_reply_done(struct llm_reply *reply);
+
+/* Exception class names of the wire contract: what ConversationErrorEvent.code says. */
+#define LLM_FAILURES(X)                                                                            \
+    X(LLM_FAILURE_CONTEXT_WINDOW, "LLMContextWindowExceedError")                                   \
+    X(LLM_FAILURE_MALFORMED_HISTORY, "LLMMalformedConversationHistoryError")                       \
+    X(LLM_FAILURE_AUTHENTICATION, "LLMAuthenticationError")                                        \
+    X(LLM_FAILURE_RATE_LIMIT, "LLMRateLimitError")                                                 \
+    X(LLM_FAILURE_TIMEOUT, "LLMTimeoutError")                                                      \
+    X(LLM_FAILURE_SERVICE_UNAVAILABLE, "LLMServiceUnavailableError")                               \
+    X(LLM_FAILURE_CONTENT_POLICY, "LLMContentPolicyViolationError")                                \
+    X(LLM_FAILURE_BAD_REQUEST, "LLMBadRequestError")                                               \
+    X(LLM_FAILURE_NO_RESPONSE, "LLMNoResponseError")                                               \
+    X(LLM_FAILURE_NOT_FOUND, "NotFoundError")                                                      \
+    X(LLM_FAILURE_BAD_GATEWAY, "BadGatewayError")                                                  \
+    X(LLM_FAILURE_API, "APIError")                                                                 \
+    X(LLM_FAILURE_CANCELLED, "OperationCancelled")
+
+#define X(constant, text) constant,
+enum llm_failure_kind { LLM_FAILURES(X) LLM_N_FAILURES };
+#undef X
+
+#define LLM_DETAIL_BYTES 1024
+
+/* Why a call failed in the end, after all retries. A plain value. */
+struct llm_failure {
+    enum llm_failure_kind kind;
+    char detail[LLM_DETAIL_BYTES]; /* for the user, without secrets: ConversationErrorEvent.detail */
+};
+
+/* clang-format off */
+#define LLM_FAILURE_INIT {LLM_FAILURE_API, ""}
+/* clang-format on */
+
+/* The wire's class name, such as "LLMRateLimitError". Lives for ever. */
+const char *llm_failure_code(const struct llm_failure *failure) NONNULL MUST_CHECK;
+
+/* A handle for one run at a time; it may be run again after it ended, unless cancelled. */
+struct llm_call *llm_call_new(const struct llm *llm) NONNULL MUST_CHECK;
+void llm_call_free(struct llm_call *call);
+void llm_call_freep(struct llm_call **call) NONNULL;
+/*
+ * Asks the model and waits: for the answer, between attempts, or until llm_call_cancel().
+ * ERROR_CANCELLED (kind CANCELLED) after a cancel; any other failure has its kind and detail in
+ * *failure_out, and in err a code to log: INVALID, UNAUTHENTICATED, RATE_LIMITED, TIMEOUT,
+ * UNAVAILABLE, UNSUPPORTED (no format for that provider), FORBIDDEN (private address).
+ * On failure *reply_out is as it was.
+ */
+int llm_call_run(struct llm_call *call, const struct llm_request *request,
+                 struct llm_reply *reply_out, struct llm_failure *failure_out, struct error *err)
+    NONNULL MUST_CHECK;
+/* Ends the run within milliseconds, also a wait between attempts; sticky. From any thread. */
+void llm_call_cancel(struct llm_call *call) NONNULL;
+
+/* True for scripted/<file>: a model that plays a file and needs no key. */
+bool llm_model_is_scripted(const char *model) NONNULL MUST_CHECK;
+
+#endif

@@ -1,0 +1,67 @@
+/* The agent API as it is served on the page's own origin, where the session cookie counts. */
+import { request } from "./http";
+import type { ConversationInfo, ConversationPage, EventPage } from "./wire";
+
+const BASE = "/agent/api/conversations";
+const TOOLS = ["terminal", "file_editor", "task_tracker"];
+const WORKING_DIR = "/workspace/project";
+
+function userMessage(message: string) {
+    return { role: "user", content: [{ type: "text", text: message }], run: true };
+}
+
+export interface NewConversation {
+    /** Chosen by the page, so that a repeated request finds the conversation of the first one. */
+    id: string;
+    model: string;
+    message: string;
+}
+
+export async function createConversation(wanted: NewConversation): Promise<ConversationInfo> {
+    return (await request("POST", BASE, {
+        conversation_id: wanted.id,
+        conversation_runtime: "docker",
+        agent: {
+            kind: "Agent",
+            llm: { model: wanted.model, usage_id: "agent" },
+            tools: TOOLS.map((name) => ({ name })),
+        },
+        workspace: { kind: "LocalWorkspace", working_dir: WORKING_DIR },
+        initial_message: userMessage(wanted.message),
+    })) as ConversationInfo;
+}
+
+export async function fetchConversation(id: string): Promise<ConversationInfo> {
+    return (await request("GET", `${BASE}/${encodeURIComponent(id)}`)) as ConversationInfo;
+}
+
+export async function searchConversations(limit: number, pageId: string | null): Promise<ConversationPage> {
+    const query = new URLSearchParams({ limit: String(limit), sort_order: "UPDATED_AT_DESC" });
+    if (pageId !== null) query.set("page_id", pageId);
+    return (await request("GET", `${BASE}/search?${query.toString()}`)) as ConversationPage;
+}
+
+export async function renameConversation(id: string, title: string): Promise<void> {
+    await request("PATCH", `${BASE}/${encodeURIComponent(id)}`, { title });
+}
+
+export async function deleteConversation(id: string): Promise<void> {
+    await request("DELETE", `${BASE}/${encodeURIComponent(id)}`);
+}
+
+export type Control = "run" | "pause" | "interrupt";
+
+export async function controlConversation(id: string, control: Control): Promise<void> {
+    await request("POST", `${BASE}/${encodeURIComponent(id)}/${control}`, {});
+}
+
+export async function sendMessage(id: string, message: string): Promise<void> {
+    await request("POST", `${BASE}/${encodeURIComponent(id)}/events`, userMessage(message));
+}
+
+/** Newest first; `pageId` is the id of the first event wanted, null for the newest page. */
+export async function fetchEventsBackwards(id: string, limit: number, pageId: string | null): Promise<EventPage> {
+    const query = new URLSearchParams({ limit: String(limit), sort_order: "TIMESTAMP_DESC" });
+    if (pageId !== null) query.set("page_id", pageId);
+    return (await request("GET", `${BASE}/${encodeURIComponent(id)}/events/search?${query.toString()}`)) as EventPage;
+}

@@ -1,0 +1,45 @@
+/* Times as the server writes them, and as a reader wants them. */
+
+const DAY_MS = 86_400_000;
+
+/** Milliseconds since the epoch. Times of events have no zone: they are UTC. */
+export function parseServerTime(timestamp: string): number {
+    return Date.parse(/(Z|[+-]\d\d:?\d\d)$/.test(timestamp) ? timestamp : `${timestamp}Z`);
+}
+
+function startOfDay(ms: number): number {
+    const date = new Date(ms);
+    return new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime();
+}
+
+/** The clock time in the reader's zone, as 14:05. */
+export function clockTime(timestamp: string): string {
+    const date = new Date(parseServerTime(timestamp));
+    if (Number.isNaN(date.getTime())) return "";
+    return date.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+}
+
+export function fullTime(timestamp: string): string {
+    const date = new Date(parseServerTime(timestamp));
+    return Number.isNaN(date.getTime()) ? "" : date.toLocaleString();
+}
+
+export type Age = "today" | "yesterday" | "week" | "older";
+
+/** Which heading of the list a conversation stands under. */
+export function ageOf(timestamp: string, nowMs: number): Age {
+    const days = Math.round((startOfDay(nowMs) - startOfDay(parseServerTime(timestamp))) / DAY_MS);
+    if (Number.isNaN(days) || days > 6) return "older";
+    if (days <= 0) return "today";
+    return days === 1 ? "yesterday" : "week";
+}
+
+/** Short enough for the list: the time today, the day else. */
+export function listTime(timestamp: string, nowMs: number): string {
+    const age = ageOf(timestamp, nowMs);
+    if (age === "today") return clockTime(timestamp);
+    const date = new Date(parseServerTime(timestamp));
+    if (Number.isNaN(date.getTime())) return "";
+    if (age !== "older") return date.toLocaleDateString(undefined, { weekday: "short" });
+    return date.toLocaleDateString(undefined, { day: "numeric", month: "short" });
+}

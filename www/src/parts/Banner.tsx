@@ -1,0 +1,16 @@
+import type { ReactNode } from "react";
+
+interface BannerProps {
+    tone: "calm" | "warning" | "danger";
+    children: ReactNode;
+    action?: ReactNode;
+}
+
+export function Banner({ tone, children, action }: BannerProps) {
+    return (
+        <div className={`banner banner-${tone}`} role={tone === "danger" ? "alert" : "status"}>
+            <div className="banner-body">{children}</div>
+            {action}
+        </div>
+    );
+}

@@ -1,0 +1,39 @@
+import type { Link } from "../api/session_socket";
+import type { OutgoingMessage } from "../model/outbox";
+import { text } from "../text";
+
+interface OutgoingRowProps {
+    message: OutgoingMessage;
+    link: Link;
+    onResend: (key: string) => void;
+    onDiscard: (key: string) => void;
+}
+
+/** A message of the user's that the log does not have yet. */
+export function OutgoingRow({ message, link, onResend, onDiscard }: OutgoingRowProps) {
+    return (
+        <li className="row knot-user">
+            <div className="row-body">
+                <article className={`message message-user outgoing outgoing-${message.state}`}>
+                    <h3 className="message-author">{text.cards.you}</h3>
+                    <p className="outgoing-text">{message.text}</p>
+                    {message.state === "sending" && <p className="outgoing-state">{text.outbox.sending}</p>}
+                    {message.state === "sent" && link !== "open" && (
+                        <p className="outgoing-state">{text.outbox.sent}</p>
+                    )}
+                    {message.state === "failed" && (
+                        <div className="outgoing-state" role="alert">
+                            <span>{text.outbox.failed(message.error ?? "")}</span>
+                            <button type="button" className="link-button" onClick={() => { onResend(message.key); }}>
+                                {text.outbox.resend}
+                            </button>
+                            <button type="button" className="link-button" onClick={() => { onDiscard(message.key); }}>
+                                {text.outbox.discard}
+                            </button>
+                        </div>
+                    )}
+                </article>
+            </div>
+        </li>
+    );
+}

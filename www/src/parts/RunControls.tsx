@@ -1,0 +1,98 @@
+import type { Control } from "../api/conversations";
+import type { ExecutionStatus } from "../api/wire";
+import { formatCost, formatTokens, totalsOf } from "../model/stats";
+import type { Session, SessionState } from "../state/session";
+import { text } from "../text";
+import { Icon, type IconName } from "./Icon";
+import { StatusDot } from "./StatusDot";
+
+interface Offer {
+    control: Control;
+    icon: IconName;
+    words: string;
+    busy: string;
+}
+
+const STOP: Offer = { control: "interrupt", icon: "stop", words: text.controls.stop, busy: text.controls.stopping };
+const PAUSE: Offer = { control: "pause", icon: "pause", words: text.controls.pause, busy: text.controls.pausing };
+
+function runOffer(words: string): Offer {
+    return { control: "run", icon: "play", words, busy: text.controls.starting };
+}
+
+const OFFERS: Readonly<Record<ExecutionStatus, readonly Offer[]>> = {
+    running: [PAUSE, STOP],
+    paused: [runOffer(text.controls.resume)],
+    waiting_for_confirmation: [runOffer(text.controls.approve)],
+    error: [runOffer(text.controls.retry)],
+    stuck: [runOffer(text.controls.retry)],
+    idle: [],
+    finished: [],
+    deleting: [],
+};
+
+function Usage({ state }: { state: SessionState }) {
+    const totals = totalsOf(state.stats);
+    if (totals.tokens === 0) return null;
+    return (
+        <span className="usage">
+            <span title={text.conversation.cost}>{formatCost(totals.costUsd)}</span>
+            <span className="usage-tokens">{text.conversation.tokens(formatTokens(totals.tokens))}</span>
+        </span>
+    );
+}
+
+function Buttons({ session, state }: { session: Session; state: SessionState }) {
+    const { asked } = state;
+    return OFFERS[state.status].map((offer) => {
+        /* A pause can take a while; stopping hard stays possible meanwhile. */
+        const isBlocked = asked !== null && !(asked === "pause" && offer.control === "interrupt");
+        return (
+            <button
+                key={offer.control}
+                type="button"
+                className={`button button-small control-${offer.control}`}
+                data-testid={offer.control === "interrupt" ? "stop-button" : `${offer.control}-button`}
+                disabled={isBlocked}
+                onClick={() => { void session.control(offer.control); }}
+            >
+                <Icon name={offer.icon} />
+                {asked === offer.control ? offer.busy : offer.words}
+            </button>
+        );
+    });
+}
+
+/** One line: how it stands, what it cost, and what can be done about it. */
+export function RunControls({ session, state }: { session: Session; state: SessionState }) {
+    const isLinked = state.link === "open";
+    const hint = text.statusHint[state.status];
+    return (
+        <div className="run-controls" role="group" aria-label={text.controls.label}>
+            <p className="run-status" role="status" data-testid="status" data-status={isLinked ? state.status : state.link}>
+                {isLinked && (
+                    <>
+                        <StatusDot status={state.status} />
+                        <span aria-hidden="true">{text.status[state.status]}</span>
+                        {hint !== "" && <span className="run-hint">{hint}</span>}
+                    </>
+                )}
+                {!isLinked && (
+                    <>
+                        <span className="dot dot-unlinked" aria-hidden="true" />
+                        {state.link === "waiting" ? text.link.waiting : text.link.connecting}
+                        {state.link === "waiting" && (
+                            <button type="button" className="link-button" onClick={() => { session.reconnect(); }}>
+                                {text.link.reconnect}
+                            </button>
+                        )}
+                    </>
+                )}
+            </p>
+            <Usage state={state} />
+            <span className="run-buttons">
+                <Buttons session={session} state={state} />
+            </span>
+        </div>
+    );
+}

@@ -1,0 +1,101 @@
+import { useCallback, useEffect, useMemo, useRef } from "react";
+import { buildTimeline } from "../model/timeline";
+import type { Session, SessionState } from "../state/session";
+import { text } from "../text";
+import { Icon } from "./Icon";
+import { OutgoingRow } from "./OutgoingRow";
+import { StreamRow } from "./StreamRow";
+import { TimelineRow } from "./TimelineRow";
+import { useFollowEnd } from "./follow_end";
+
+/** Older events are asked for before the reader meets the edge. */
+const OLDER_MARGIN = "400px 0px 0px 0px";
+
+function Beginning({ session, state }: { session: Session; state: SessionState }) {
+    const sentinel = useRef<HTMLDivElement>(null);
+    const { olderPageId } = state.log;
+
+    useEffect(() => {
+        const element = sentinel.current;
+        if (element === null || olderPageId === null) return undefined;
+        const observer = new IntersectionObserver(
+            (entries) => {
+                if (entries.some((entry) => entry.isIntersecting)) void session.loadOlder();
+            },
+            { root: element.closest(".timeline-scroll"), rootMargin: OLDER_MARGIN },
+        );
+        observer.observe(element);
+        return () => { observer.disconnect(); };
+    }, [session, olderPageId]);
+
+    if (olderPageId === null) return <p className="timeline-edge">{text.conversation.beginning}</p>;
+    return (
+        <div ref={sentinel} className="timeline-edge">
+            {state.olderError !== null && <p role="alert">{text.conversation.olderFailed} {state.olderError}</p>}
+            {state.isLoadingOlder && <p>{text.conversation.loadingOlder}</p>}
+            {!state.isLoadingOlder && (
+                <button type="button" className="link-button" onClick={() => { void session.loadOlder(); }}>
+                    {text.conversation.older}
+                </button>
+            )}
+        </div>
+    );
+}
+
+export function Timeline({ session, state }: { session: Session; state: SessionState }) {
+    const { log, status, streams, outbox } = state;
+    const items = useMemo(() => buildTimeline(log.events, status), [log.events, status]);
+    const onFollowing = useCallback((isFollowing: boolean) => { session.setFollowing(isFollowing); }, [session]);
+    const last = useMemo(() => ({ items, streams, outbox }), [items, streams, outbox]);
+    const { scroller, isAtEnd, onScroll, toEnd } = useFollowEnd(log.events[0]?.id, last, onFollowing);
+
+    /* Whoever says something wants to see the answer. */
+    const nOutgoing = outbox.length;
+    const nBefore = useRef(nOutgoing);
+    useEffect(() => {
+        if (nOutgoing > nBefore.current) toEnd();
+        nBefore.current = nOutgoing;
+    }, [nOutgoing, toEnd]);
+
+    const isEmpty = items.length === 0 && outbox.length === 0 && streams.length === 0;
+    return (
+        <div className="timeline-frame">
+            <div className="timeline-scroll" ref={scroller} onScroll={onScroll}>
+                <div className="timeline-column">
+                    {!isEmpty && <Beginning session={session} state={state} />}
+                    {isEmpty && <p className="timeline-edge">{text.conversation.empty}</p>}
+                    <ol className="timeline" aria-label={text.conversation.timeline} data-running={status === "running"}>
+                        {items.map((item) => (
+                            <TimelineRow key={item.id} item={item} />
+                        ))}
+                        {streams.map((stream) => (
+                            <StreamRow key={stream.id} stream={stream} />
+                        ))}
+                        {outbox.map((message) => (
+                            <OutgoingRow
+                                key={message.key}
+                                message={message}
+                                link={state.link}
+                                onResend={(key) => { session.resend(key); }}
+                                onDiscard={(key) => { session.discard(key); }}
+                            />
+                        ))}
+                        {status === "running" && (
+                            <li className="row knot-needle" aria-hidden="true">
+                                <div className="row-body">
+                                    <span className="stitches" />
+                                </div>
+                            </li>
+                        )}
+                    </ol>
+                </div>
+            </div>
+            {!isAtEnd && (
+                <button type="button" className="button to-end" data-testid="scroll-to-bottom" onClick={toEnd}>
+                    <Icon name="down" />
+                    {text.conversation.toEnd}
+                </button>
+            )}
+        </div>
+    );
+}

@@ -1,0 +1,100 @@
+import { type ReactNode, memo } from "react";
+import { clockTime, fullTime } from "../model/time";
+import { type Item, type MessageItem, type NoteItem, isSameItem } from "../model/items";
+import { text } from "../text";
+import { Markdown } from "./Markdown";
+import { ToolCard } from "./cards/ToolCard";
+import { TroubleCard } from "./cards/TroubleCard";
+
+function Message({ item }: { item: MessageItem }) {
+    return (
+        <article className={`message message-${item.author}`} data-testid={`${item.author}-message`}>
+            <h3 className={item.author === "agent" ? "visually-hidden" : "message-author"}>
+                {item.author === "user" ? text.cards.you : text.cards[item.author]}
+            </h3>
+            <Markdown source={item.text} />
+            {item.images.map((url) => (
+                <img key={url} className="message-image" src={url} alt={text.cards.image} />
+            ))}
+        </article>
+    );
+}
+
+function Thinking({ source }: { source: string }) {
+    return (
+        <details className="thinking">
+            <summary>{text.cards.thinking}</summary>
+            <Markdown source={source} />
+        </details>
+    );
+}
+
+function Finish({ source }: { source: string }) {
+    return (
+        <article className="finish" data-testid="finish">
+            <h3>{text.cards.finished}</h3>
+            <Markdown source={source} />
+        </article>
+    );
+}
+
+function Note({ item }: { item: NoteItem }) {
+    if (item.detail === null) return <p className="note">{text.notes[item.note]}</p>;
+    return (
+        <details className="note">
+            <summary>{text.notes[item.note]}</summary>
+            <Markdown source={item.detail} />
+        </details>
+    );
+}
+
+function Unknown({ kind, event }: { kind: string; event: unknown }) {
+    return (
+        <details className="unknown">
+            <summary>
+                {text.cards.unknown}: <code>{kind}</code>
+            </summary>
+            <pre tabIndex={0}>{JSON.stringify(event, null, 2)}</pre>
+        </details>
+    );
+}
+
+function bodyOf(item: Item): ReactNode {
+    switch (item.type) {
+        case "message":
+            return <Message item={item} />;
+        case "thinking":
+            return <Thinking source={item.text} />;
+        case "tool":
+            return <ToolCard item={item} />;
+        case "finish":
+            return <Finish source={item.text} />;
+        case "trouble":
+            return <TroubleCard item={item} />;
+        case "note":
+            return <Note item={item} />;
+        case "unknown":
+            return <Unknown kind={item.event.kind} event={item.event} />;
+    }
+}
+
+/** Which knot the thread gets beside the item. */
+function knotOf(item: Item): string {
+    if (item.type === "message") return item.author;
+    if (item.type !== "tool") return item.type;
+    return item.outcome.state === "running" || item.outcome.state === "waiting" ? "live" : "tool";
+}
+
+export const TimelineRow = memo(
+    function TimelineRow({ item }: { item: Item }) {
+        return (
+            <li className={`row knot-${knotOf(item)}`}>
+                <time className="row-time" dateTime={item.at} title={fullTime(item.at)}>
+                    {clockTime(item.at)}
+                </time>
+                <div className="row-body">{bodyOf(item)}</div>
+            </li>
+        );
+    },
+    (before, after) => isSameItem(before.item, after.item),
+);

@@ -1,0 +1,55 @@
+import type { Tagged } from "../../api/wire";
+import { contentImages, contentText } from "../../model/content";
+import type { ToolItem } from "../../model/items";
+import { text } from "../../text";
+import { FoldedText } from "../FoldedText";
+import { Card, OutcomeWords, badgeOf, hasWords } from "./Card";
+
+const SHOWN_LINES = 12;
+
+/** The arguments without the tag that says what they are for. */
+function argumentLines(action: Tagged): string[] {
+    const members = Object.fromEntries(Object.entries(action).filter(([name]) => name !== "kind"));
+    return Object.keys(members).length === 0 ? [] : JSON.stringify(members, null, 2).split("\n");
+}
+
+function Listing({ lines, label }: { lines: readonly string[]; label: string }) {
+    if (lines.length === 0) return null;
+    return (
+        <>
+            <p className="card-label">{label}</p>
+            <FoldedText
+                lines={lines.map((line, i) => <div key={i}>{line === "" ? "\u00a0" : line}</div>)}
+                nShown={SHOWN_LINES}
+                keep="start"
+                className="listing"
+                label={label}
+            />
+        </>
+    );
+}
+
+/** Any tool without a card of its own: what was asked and what came back, as it is. */
+export function PlainToolCard({ item }: { item: ToolItem }) {
+    const observation = item.outcome.state === "done" ? item.outcome.observation : null;
+    const result = contentText(observation?.content).trim();
+    return (
+        <Card
+            item={item}
+            icon="tool"
+            title={<code>{item.tool}</code>}
+            badge={badgeOf(item.outcome)}
+            isClosedAtFirst={item.outcome.state === "done"}
+        >
+            {item.action !== null && <Listing lines={argumentLines(item.action)} label={text.cards.arguments} />}
+            {item.action === null && item.rawArguments !== null && (
+                <Listing lines={item.rawArguments.split("\n")} label={text.cards.unreadableCall} />
+            )}
+            {result !== "" && <Listing lines={result.split("\n")} label={text.cards.result} />}
+            {contentImages(observation?.content).map((url) => (
+                <img key={url} className="card-image" src={url} alt={text.cards.image} />
+            ))}
+            {hasWords(item.outcome) && <OutcomeWords outcome={item.outcome} />}
+        </Card>
+    );
+}

@@ -1,0 +1,182 @@
+import { type RefObject, useEffect, useState } from "react";
+import { messageOf } from "../api/http";
+import type { Me } from "../api/wire";
+import { Banner } from "../parts/Banner";
+import { Composer, type ComposerHandle } from "../parts/Composer";
+import { DeleteDialog } from "../parts/DeleteDialog";
+import { Icon } from "../parts/Icon";
+import { RunControls } from "../parts/RunControls";
+import { ScriptedBanner } from "../parts/ScriptedBanner";
+import { Timeline } from "../parts/Timeline";
+import { TitleEditor } from "../parts/TitleEditor";
+import { remove, rename } from "../state/conversation_list";
+import { go } from "../state/route";
+import { Session, type SessionState } from "../state/session";
+import { useStore } from "../state/store";
+import { text } from "../text";
+import { EmptyPane } from "../parts/EmptyPane";
+
+interface ConversationScreenProps {
+    id: string;
+    me: Me;
+    composer: RefObject<ComposerHandle | null>;
+}
+
+/** Opens the conversation for as long as it is on the screen. */
+export function ConversationScreen(props: ConversationScreenProps) {
+    const [session, setSession] = useState<Session | null>(null);
+    useEffect(() => {
+        const opened = new Session(props.id);
+        opened.open();
+        setSession(opened);
+        return () => { opened.close(); };
+    }, [props.id]);
+    if (session?.id !== props.id) return <EmptyPane title={text.conversation.loading} />;
+    return <OpenConversation key={props.id} session={session} me={props.me} composer={props.composer} />;
+}
+
+interface OpenConversationProps {
+    session: Session;
+    me: Me;
+    composer: RefObject<ComposerHandle | null>;
+}
+
+function OpenConversation({ session, me, composer }: OpenConversationProps) {
+    const state = useStore(session.store);
+    const title = state.title ?? text.list.untitled;
+
+    useEffect(() => {
+        document.title = `${title} · ${text.appName}`;
+        return () => { document.title = text.appName; };
+    }, [title]);
+
+    if (state.load === "gone")
+        return (
+            <EmptyPane title={text.conversation.goneTitle} advice={text.conversation.goneAdvice}>
+                <button type="button" className="button" onClick={() => { go("/"); }}>
+                    {text.conversation.home}
+                </button>
+            </EmptyPane>
+        );
+    if (state.load === "failed")
+        return (
+            <EmptyPane title={text.conversation.failedTitle} advice={state.loadError ?? ""}>
+                <button type="button" className="button" onClick={() => { session.retryLoad(); }}>
+                    {text.actions.retry}
+                </button>
+            </EmptyPane>
+        );
+    return (
+        <main className="conversation" id="content" tabIndex={-1}>
+            <Head session={session} title={title} />
+            {state.load === "loading" ? <Loading /> : <Timeline session={session} state={state} />}
+            <Foot session={session} state={state} me={me} composer={composer} />
+        </main>
+    );
+}
+
+function Loading() {
+    return (
+        <div className="timeline-frame">
+            <div className="skeletons conversation-skeletons" role="status" aria-label={text.conversation.loading}>
+                <div className="skeleton" />
+                <div className="skeleton skeleton-tall" />
+                <div className="skeleton" />
+                <div className="skeleton skeleton-tall" />
+            </div>
+        </div>
+    );
+}
+
+function Head({ session, title }: { session: Session; title: string }) {
+    const [isDeleting, setIsDeleting] = useState(false);
+    const [error, setError] = useState<string | null>(null);
+
+    const changeTitle = (next: string) => {
+        const before = session.store.get().title;
+        setError(null);
+        session.setTitle(next);
+        rename(session.id, next).catch((cause: unknown) => {
+            setError(text.conversation.renameFailed(messageOf(cause)));
+            if (before !== null) session.setTitle(before);
+        });
+    };
+
+    return (
+        <header className="conversation-head">
+            <button
+                type="button"
+                className="icon-button only-narrow"
+                aria-label={text.conversation.back}
+                title={text.conversation.back}
+                onClick={() => { go("/"); }}
+            >
+                <Icon name="back" />
+            </button>
+            <TitleEditor title={title} onRename={changeTitle} />
+            <button
+                type="button"
+                className="icon-button"
+                aria-label={text.remove.title}
+                title={text.actions.delete}
+                data-testid="delete-button"
+                onClick={() => { setIsDeleting(true); }}
+            >
+                <Icon name="bin" />
+            </button>
+            {error !== null && <p className="head-error" role="alert">{error}</p>}
+            {isDeleting && (
+                <DeleteDialog
+                    title={title}
+                    onClose={() => { setIsDeleting(false); }}
+                    onDelete={async () => {
+                        await remove(session.id);
+                        go("/");
+                    }}
+                />
+            )}
+        </header>
+    );
+}
+
+interface FootProps extends OpenConversationProps {
+    state: SessionState;
+}
+
+function Foot({ session, state, me, composer }: FootProps) {
+    return (
+        <footer className="conversation-foot">
+            <div className="conversation-foot-inner">
+                {state.controlError !== null && (
+                    <Banner
+                        tone="danger"
+                        action={
+                            <button type="button" className="link-button" onClick={() => { session.dismissControlError(); }}>
+                                {text.actions.dismiss}
+                            </button>
+                        }
+                    >
+                        {text.controls.failed(state.controlError)}
+                    </Banner>
+                )}
+                {me.scripted && <ScriptedBanner />}
+                <RunControls session={session} state={state} />
+                <Composer
+                    ref={composer}
+                    draftKey={session.id}
+                    label={text.conversation.composer}
+                    placeholder={
+                        state.status === "running"
+                            ? text.conversation.placeholderRunning
+                            : text.conversation.placeholder
+                    }
+                    onSend={(message) => {
+                        session.send(message);
+                        return true;
+                    }}
+                    footer={<span className="keys-hint">{text.home.keysHint}</span>}
+                />
+            </div>
+        </footer>
+    );
+}

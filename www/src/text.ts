@@ -1,0 +1,300 @@
+/* Every sentence the page says, in one place. */
+import type { ExecutionStatus } from "./api/wire";
+
+function count(n: number, one: string, many: string): string {
+    return `${n.toLocaleString()} ${n === 1 ? one : many}`;
+}
+
+const STATUS_WORDS: Readonly<Record<number, string>> = {
+    400: "The server could not make sense of this request.",
+    403: "You may not do this.",
+    404: "This is not there, or not any more.",
+    409: "Something else got there first. Try again.",
+    413: "This is too large for the server.",
+    429: "The server has too much to do right now. Try again in a moment.",
+    502: "A part of deft is not answering. Try again in a moment.",
+    503: "A part of deft is not answering. Try again in a moment.",
+    504: "The server took too long. Try again in a moment.",
+};
+
+export interface TroubleWords {
+    title: string;
+    advice: string;
+}
+
+const LLM_SETTINGS = "Check LLM_MODEL and LLM_API_KEY in deft's settings, restart it, then try again.";
+
+const TROUBLES: Readonly<Record<string, TroubleWords>> = {
+    LLMAuthenticationError: { title: "The model refused the API key", advice: LLM_SETTINGS },
+    LLMBadRequestError: { title: "The model did not accept the request", advice: LLM_SETTINGS },
+    LLMRateLimitError: {
+        title: "The model is asked too often",
+        advice: "The provider limits how much it answers. Wait a little, then try again.",
+    },
+    LLMContextWindowExceedError: {
+        title: "The conversation has outgrown the model",
+        advice: "It no longer fits into the model's context window. Start a new conversation and say where to go on.",
+    },
+    LLMServiceUnavailableError: {
+        title: "The model cannot be reached",
+        advice: "The provider is down or the network is. Nothing is lost; try again.",
+    },
+    LLMTimeoutError: { title: "The model took too long", advice: "Nothing is lost; try again." },
+    LLMNoResponseError: { title: "The model answered with nothing", advice: "Nothing is lost; try again." },
+    MaxIterationsReached: {
+        title: "The agent used up its steps",
+        advice: "It was told to stop after a number of steps. Send a message to let it go on.",
+    },
+    MaxBudgetReached: {
+        title: "The budget is used up",
+        advice: "This conversation has cost as much as it may.",
+    },
+};
+
+export const text = {
+    appName: "deft",
+    skipToContent: "Skip to content",
+
+    actions: {
+        cancel: "Cancel",
+        close: "Close",
+        copy: "Copy",
+        copied: "Copied",
+        delete: "Delete",
+        dismiss: "Dismiss",
+        newConversation: "New conversation",
+        retry: "Try again",
+        rename: "Rename",
+        save: "Save",
+        send: "Send",
+        signOut: "Sign out",
+    },
+
+    errors: {
+        status: (status: number) => STATUS_WORDS[status] ?? `The server failed (status ${status}). Try again.`,
+        timeout: "The server did not answer in time.",
+        unreachable: "The server cannot be reached.",
+        crashTitle: "This page tripped over itself",
+        crashAdvice: "Nothing on the server is affected. Load the page again to go on.",
+        reload: "Load again",
+    },
+
+    signIn: {
+        working: "Signing you in…",
+        badTitle: "This link no longer works",
+        badAdvice: "Sign-in links work once, and not for long. Make a new one on the machine deft runs on:",
+        failedTitle: "Signing in failed",
+        outTitle: "You are signed out",
+        outAdvice: "deft signs you in by a link. Make one on the machine it runs on, then open it here:",
+        command: "./deft link",
+        unreachableTitle: "deft cannot be reached",
+        unreachableAdvice: "Is it running? On its machine, this starts it:",
+        upCommand: "./deft up",
+    },
+
+    loading: "Loading…",
+
+    home: {
+        heading: "What shall be done?",
+        lead: "An agent takes the task into a sandbox of its own and works on it. You watch, and step in when you like.",
+        placeholder: "Describe a task",
+        label: "Task for the agent",
+        starting: "Starting…",
+        failed: (reason: string) => `The conversation was not started. ${reason}`,
+        model: "Model",
+        examplesLabel: "Some first tasks",
+        examples: [
+            "Write a small Python program that prints the first twenty primes, and run it",
+            "Show me what tools this sandbox has: compilers, interpreters, versions",
+            "Make a static web page about tea in /workspace/project, with some taste",
+        ],
+        keysHint: "Enter sends, Shift+Enter makes a new line",
+    },
+
+    scripted: {
+        title: "A scripted model is playing.",
+        body: "No language model is set up, so every conversation plays the same small real task. To bring a real one, set",
+        and: "and",
+        settings: ["LLM_MODEL", "LLM_API_KEY"],
+        tail: "in deft's environment and run",
+        command: "./deft up",
+    },
+
+    list: {
+        label: "Conversations",
+        empty: "No conversations yet. The first one begins with a task.",
+        failed: "The list could not be loaded.",
+        stale: "The list could not be refreshed.",
+        more: "Show more",
+        untitled: "Untitled",
+        ages: { today: "Today", yesterday: "Yesterday", week: "This week", older: "Earlier" },
+    },
+
+    status: {
+        idle: "Ready",
+        running: "Working",
+        paused: "Paused",
+        waiting_for_confirmation: "Waiting for you",
+        finished: "Finished",
+        error: "Stopped by an error",
+        stuck: "Stuck",
+        deleting: "Being deleted",
+    } satisfies Record<ExecutionStatus, string>,
+
+    statusHint: {
+        idle: "",
+        running: "",
+        paused: "The agent rests. Resume it, or send a message.",
+        waiting_for_confirmation: "The agent asks before it acts. Approve its last step, or tell it what to do instead.",
+        finished: "",
+        error: "The cause stands above. Try again, or send a message.",
+        stuck: "The agent repeats itself. A message from you may get it going.",
+        deleting: "",
+    } satisfies Record<ExecutionStatus, string>,
+
+    controls: {
+        label: "Control of the run",
+        pause: "Pause",
+        pausing: "Pausing after this step…",
+        stop: "Stop",
+        stopping: "Stopping…",
+        resume: "Resume",
+        approve: "Approve and go on",
+        retry: "Try again",
+        starting: "Starting…",
+        failed: (reason: string) => `That did not work. ${reason}`,
+    },
+
+    link: {
+        connecting: "Connecting…",
+        waiting: "No connection. Trying again…",
+        reconnect: "Connect now",
+    },
+
+    conversation: {
+        loading: "Loading the conversation…",
+        goneTitle: "No such conversation",
+        goneAdvice: "It was deleted, or the address is wrong.",
+        failedTitle: "The conversation could not be loaded",
+        home: "To the start",
+        back: "Back to all conversations",
+        empty: "Nothing has happened yet.",
+        older: "Load earlier",
+        loadingOlder: "Loading earlier events…",
+        olderFailed: "Earlier events could not be loaded.",
+        beginning: "The beginning",
+        toEnd: "To the end",
+        timeline: "Timeline",
+        composer: "Message to the agent",
+        placeholder: "Say something to the agent",
+        placeholderRunning: "Say something; the agent reads it before its next step",
+        titleLabel: "Title",
+        renameFailed: (reason: string) => `The title was not changed. ${reason}`,
+        cost: "Cost so far",
+        tokens: (n: string) => `${n} tokens`,
+        details: "Details",
+    },
+
+    remove: {
+        title: "Delete this conversation?",
+        body: (title: string) => `“${title}”, its history and its sandbox with all files in it will be gone.`,
+        failed: (reason: string) => `It was not deleted. ${reason}`,
+        working: "Deleting…",
+    },
+
+    outbox: {
+        sending: "Sending…",
+        sent: "Sent. It will show here once the connection is back.",
+        failed: (reason: string) => `Not sent. ${reason}`,
+        unconfirmed: "The page was left before the server confirmed it.",
+        discard: "Discard",
+        resend: "Send again",
+    },
+
+    cards: {
+        you: "You",
+        agent: "Agent",
+        environment: "deft, to the agent",
+        thinking: "Thinking",
+        finished: "Done",
+        running: "running",
+        waiting: "waiting for you",
+        open: "not run",
+        failed: "failed",
+        stopped: "stopped by you",
+        rejected: "rejected",
+        rejectedBecause: (reason: string) => `Rejected: ${reason}`,
+        ok: "done",
+        exit: (code: number) => `exit ${code}`,
+        stillRunning: "still running",
+        timedOut: "timed out",
+        noOutput: "No output.",
+        showAll: (nLines: number) => `Show all ${count(nLines, "line", "lines")}`,
+        showLess: "Show less",
+        show: "Show",
+        hide: "Hide",
+        input: "input",
+        resetShell: "Restart the shell",
+        shell: "Shell command",
+        hiddenLines: (n: number) => count(n, "unchanged line", "unchanged lines"),
+        risk: { MEDIUM: "medium risk", HIGH: "high risk" } as Readonly<Record<string, string>>,
+        noChange: "The file is as it was.",
+        unreadableCall: "The agent's call could not be read:",
+        arguments: "Asked",
+        result: "Result",
+        image: "Image from the conversation",
+        added: (n: number) => `${n} added`,
+        removed: (n: number) => `${n} removed`,
+        unknown: "Event of a kind this page does not know",
+    },
+
+    fileVerbs: {
+        view: "Read",
+        create: "Wrote",
+        str_replace: "Edited",
+        insert: "Edited",
+        undo_edit: "Undid an edit of",
+    } as Readonly<Record<string, string>>,
+    fileVerbsOpen: {
+        view: "Reads",
+        create: "Writes",
+        str_replace: "Edits",
+        insert: "Edits",
+        undo_edit: "Undoes an edit of",
+    } as Readonly<Record<string, string>>,
+    fileFallback: "File",
+
+    tasks: {
+        planned: "Plan",
+        empty: "The plan is empty.",
+        progress: (nDone: number, nAll: number) => `${nDone} of ${nAll} done`,
+        states: { todo: "to do", in_progress: "in progress", done: "done" } as Readonly<Record<string, string>>,
+    },
+
+    notes: {
+        paused: "Paused by you",
+        stopped: "Stopped by you",
+        condensed: "Earlier history was condensed for the model",
+    },
+
+    trouble: (code: string): TroubleWords =>
+        TROUBLES[code] ?? {
+            title: "The run ended in an error",
+            advice: "What happened before is kept. Try again, or send a message.",
+        },
+    troubleDetail: "What the server says",
+
+    theme: {
+        label: (theme: string) => `Colours: ${theme}. Change`,
+        system: "as the system",
+        light: "light",
+        dark: "dark",
+    } as const,
+
+    unknownPage: {
+        title: "There is nothing here",
+        advice: "The address does not belong to deft.",
+    },
+
+    code: { copyLabel: "Copy this code" },
+} as const;

@@ -20,6 +20,7 @@
 
 struct error;
 struct event_list;
+struct strbuf;
 
 /* "local": the shared sandbox of the key that called; "docker": a sandbox of its own. */
 enum runtime_kind { RUNTIME_LOCAL, RUNTIME_DOCKER };

@@ -13,7 +13,6 @@
 #include "base/attr.h"
 #include "base/uuid.h"
 
-struct conversation;
 struct db;
 struct error;
 struct strbuf;
@@ -77,13 +76,14 @@ struct event_batch {
 
 void event_batch_done(struct event_batch *batch);
 /*
- * Reads up to `limit` events after `after_seq` and, in the same snapshot, the conversation's row:
- * what a gateway needs for one step of a subscriber. ERROR_NOT_FOUND when it is gone.
+ * Reads up to `limit` events after `after_seq` and, in the same snapshot, the conversation's
+ * snapshot_version: what a gateway needs for one step of a subscriber. When the version has grown it
+ * loads the row (conversation_store_load()), sends events up to that row's last_seq, and then the
+ * snapshot. ERROR_NOT_FOUND when the conversation is gone.
  */
 int event_store_read_batch(struct db *db, const struct uuid *conversation_id, int64_t after_seq,
                            int64_t limit, struct event_batch *batch_out,
-                           struct conversation *conversation_out, struct error *err)
-    NONNULL MUST_CHECK;
+                           int64_t *snapshot_version_out, struct error *err) NONNULL MUST_CHECK;
 /* The last seq before the first event with timestamp >= since; the newest seq when none is. */
 int event_store_seq_before(struct db *db, const struct uuid *conversation_id, const char *since,
                            int64_t *seq_out, struct error *err) NONNULL MUST_CHECK;

@@ -1,1 +1,16 @@
-# lib/store
+# lib/store: everything kept in PostgreSQL; the only C with SQL in it
+noinst_LIBRARIES += libstore.a
+libstore_a_SOURCES = \
+	lib/store/conversation_claim.c \
+	lib/store/conversation_row.c lib/store/conversation_row.h \
+	lib/store/conversation_store.c lib/store/conversation_store.h \
+	lib/store/conversation_write.c \
+	lib/store/db.c lib/store/db.h \
+	lib/store/db_query.h lib/store/db_value.c \
+	lib/store/event_store.c lib/store/event_store.h \
+	lib/store/hints.c lib/store/hints.h \
+	lib/store/runtime_store.c lib/store/runtime_store.h \
+	lib/store/user_store.c lib/store/user_store.h
+libstore_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(PQ_CFLAGS)
+
+STORE_LIBS = libstore.a $(PQ_LIBS)

@@ -1,0 +1,213 @@
+/*
+ * Leases: who may run a conversation, for how long, and how others ask for a stop.
+ */
+#include <poll.h>
+#include <string.h>
+
+#include <libpq-fe.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "model/limits.h"
+#include "store/conversation_row.h"
+#include "store/conversation_store.h"
+#include "store/db_query.h"
+
+enum { LOOK_AGAIN_MS = 1000 };
+
+static const char SQL_CLAIM[] =
+    "WITH next AS (SELECT id FROM conversations WHERE wanted_at IS NOT NULL"
+    "  AND (lease_expires_at IS NULL OR lease_expires_at <= now())"
+    "  ORDER BY wanted_at LIMIT 1 FOR UPDATE SKIP LOCKED),"
+    " c AS (UPDATE conversations k SET lease_owner = $1::uuid, lease_fence = k.lease_fence + 1,"
+    "  lease_expires_at = now() + $2::bigint * interval '1 millisecond',"
+    "  claim_count = k.claim_count + 1"
+    "  FROM next WHERE k.id = next.id RETURNING k.*)"
+    " SELECT " CONVERSATION_COLUMNS ", c.lease_fence, coalesce(c.stop_requested, ''), c.claim_count"
+    " FROM c" CONVERSATION_LOG_END;
+
+/* Locks in the order of ids, so that two heartbeats never wait for each other in a ring. */
+static const char SQL_RENEW[] =
+    "WITH held AS (SELECT k.id FROM conversations k,"
+    "  unnest($2::uuid[], $3::bigint[]) AS h (id, fence)"
+    "  WHERE k.id = h.id AND k.lease_owner = $1::uuid AND k.lease_fence = h.fence"
+    "  ORDER BY k.id FOR UPDATE OF k)"
+    " UPDATE conversations c SET lease_expires_at = now() + $4::bigint * interval '1 millisecond'"
+    " FROM held WHERE c.id = held.id"
+    " RETURNING c.id, coalesce(c.stop_requested, '')";
+
+static const char SQL_HAND_OVER[] =
+    "UPDATE conversations SET lease_owner = NULL, lease_expires_at = NULL, claim_count = 0"
+    " WHERE id = $1::uuid AND lease_owner = $2::uuid AND lease_fence = $3::bigint";
+
+/* An interrupt outranks a pause. */
+static const char SQL_REQUEST_STOP[] =
+    "UPDATE conversations SET stop_requested ="
+    " CASE WHEN stop_requested = 'interrupt' THEN stop_requested ELSE $2 END"
+    " WHERE id = $1::uuid AND wanted_at IS NOT NULL AND lease_expires_at > now() RETURNING 1";
+
+static const char SQL_IS_WANTED[] =
+    "SELECT 1 FROM conversations WHERE id = $1::uuid AND wanted_at IS NOT NULL";
+
+static const char SQL_LISTEN[] = "LISTEN deft_events";
+static const char SQL_UNLISTEN[] = "UNLISTEN deft_events";
+
+void claim_done(struct claim *claim)
+{
+    conversation_done(&claim->conversation);
+}
+
+int conversation_store_claim(struct db *db, const struct uuid *owner, bool *claimed_out,
+                             struct claim *claim_out, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    struct db_int lease_ms = db_int(LEASE_MS);
+    struct claim claim = {.conversation = CONVERSATION_INIT};
+
+    if (db_query(db, SQL_CLAIM, DB_PARAMS(owner->text, lease_ms.text), &rows, err) < 0)
+        return error_wrap(err, "claiming");
+    if (PQntuples(rows) == 0) {
+        *claimed_out = false;
+        return 0;
+    }
+    if (conversation_row_read(rows, 0, 0, &claim.conversation, err) < 0)
+        return error_wrap(err, "claiming %s", PQgetvalue(rows, 0, 0));
+    claim.conversation.is_leased = true;
+    claim.lease.conversation_id = claim.conversation.id;
+    claim.lease.owner = *owner;
+    claim.lease.fence = db_number(rows, 0, CONVERSATION_N_COLUMNS);
+    memcpy(claim.stop_requested, PQgetvalue(rows, 0, CONVERSATION_N_COLUMNS + 1),
+           strnlen(PQgetvalue(rows, 0, CONVERSATION_N_COLUMNS + 1),
+                   sizeof(claim.stop_requested) - 1));
+    claim.claim_count = db_number(rows, 0, CONVERSATION_N_COLUMNS + 2);
+    *claim_out = claim;
+    *claimed_out = true;
+    return 0;
+}
+
+static struct held_lease *find_held(struct held_lease *held, size_t n, const char *id)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (text_equal(held[i].conversation_id.text, id))
+            return &held[i];
+    }
+    return NULL;
+}
+
+static void read_held(const PGresult *rows, struct held_lease *held, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        held[i].is_held = false;
+    for (int row = 0; row < PQntuples(rows); row++) {
+        struct held_lease *one = find_held(held, n, PQgetvalue(rows, row, 0));
+        const char *stop = PQgetvalue(rows, row, 1);
+
+        if (one == NULL)
+            continue;
+        one->is_held = true;
+        memset(one->stop_requested, 0, sizeof(one->stop_requested));
+        memcpy(one->stop_requested, stop, strnlen(stop, sizeof(one->stop_requested) - 1));
+    }
+}
+
+int conversation_store_renew(struct db *db, const struct uuid *owner, struct held_lease *held,
+                             size_t n, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    CLEANUP(strbuf_done) struct strbuf ids = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf fences = STRBUF_INIT;
+    struct db_int lease_ms = db_int(LEASE_MS);
+
+    db_array_begin(&ids);
+    db_array_begin(&fences);
+    for (size_t i = 0; i < n; i++) {
+        struct db_int fence = db_int(held[i].fence);
+
+        db_array_add(&ids, held[i].conversation_id.text);
+        db_array_add(&fences, fence.text);
+    }
+    db_array_end(&ids);
+    db_array_end(&fences);
+    if (db_query(db, SQL_RENEW, DB_PARAMS(owner->text, ids.text, fences.text, lease_ms.text),
+                 &rows, err) < 0)
+        return error_wrap(err, "renewing %zu leases", n);
+    read_held(rows, held, n);
+    return 0;
+}
+
+int conversation_store_hand_over(struct db *db, const struct lease *lease, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    struct db_int fence = db_int(lease->fence);
+
+    return db_query(db, SQL_HAND_OVER,
+                    DB_PARAMS(lease->conversation_id.text, lease->owner.text, fence.text), &rows,
+                    err);
+}
+
+int conversation_store_request_stop(struct db *db, const struct uuid *id, const char *kind,
+                                    bool *leased_out, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    if (db_query(db, SQL_REQUEST_STOP, DB_PARAMS(id->text, kind), &rows, err) < 0)
+        return error_wrap(err, "asking %s to stop", id->text);
+    *leased_out = PQntuples(rows) == 1;
+    return 0;
+}
+
+/* Sleeps until a notification comes, or LOOK_AGAIN_MS: a lost hint must not cost the deadline. */
+static int wait_for_hint(PGconn *conn, int64_t deadline_ms, struct error *err)
+{
+    struct pollfd wait = {.fd = PQsocket(conn), .events = POLLIN};
+    int64_t left_ms = deadline_ms - clock_monotonic_ms();
+    PGnotify *notify = NULL;
+
+    if (left_ms <= 0)
+        return error_set(err, ERROR_TIMEOUT, "the run has not stopped yet");
+    (void)poll(&wait, 1, (int)(left_ms < LOOK_AGAIN_MS ? left_ms : LOOK_AGAIN_MS));
+    if (PQconsumeInput(conn) == 0)
+        return error_set(err, ERROR_UNAVAILABLE, "PostgreSQL: connection lost");
+    notify = PQnotifies(conn);
+    while (notify != NULL) {
+        PQfreemem(notify);
+        notify = PQnotifies(conn);
+    }
+    return 0;
+}
+
+static int wait_until_unwanted(struct db_tx *tx, const struct uuid *id, int64_t deadline_ms,
+                               struct error *err)
+{
+    for (;;) {
+        CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+        if (db_tx_query(tx, SQL_IS_WANTED, DB_PARAMS(id->text), &rows, err) < 0)
+            return -1;
+        if (PQntuples(rows) == 0)
+            return 0;
+        if (wait_for_hint(db_tx_connection(tx), deadline_ms, err) < 0)
+            return -1;
+    }
+}
+
+int conversation_store_wait_stopped(struct db *db, const struct uuid *id, int64_t deadline_ms,
+                                    struct error *err)
+{
+    CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    struct error ignored = ERROR_INIT;
+    int rc = 0;
+
+    /* LISTEN takes effect at commit; the waiting itself runs outside any transaction. */
+    if (db_tx_begin(db, &tx, err) < 0 ||
+        db_tx_query(&tx, SQL_LISTEN, DB_NO_PARAMS, &rows, err) < 0 || db_tx_commit(&tx, err) < 0)
+        return error_wrap(err, "waiting for %s", id->text);
+    rc = wait_until_unwanted(&tx, id, deadline_ms, err);
+    error_ignore(db_tx_query(&tx, SQL_UNLISTEN, DB_NO_PARAMS, &rows, &ignored),
+                 "a broken connection is closed when it is given back");
+    return rc;
+}

@@ -1,0 +1,71 @@
+#include "store/conversation_row.h"
+
+#include <string.h>
+
+#include <jansson.h>
+#include <libpq-fe.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "model/conversation.h"
+#include "store/db_query.h"
+
+static int read_json(const PGresult *rows, int row, int column, json_t **json_out,
+                     struct error *err)
+{
+    const char *text = db_text(rows, row, column);
+
+    if (text == NULL)
+        return error_set(err, ERROR_INTERNAL, "column %s is null", PQfname(rows, column));
+    if (json_parse(text, strlen(text), json_out, err) < 0) {
+        err->code = ERROR_INTERNAL;
+        return error_wrap(err, "column %s", PQfname(rows, column));
+    }
+    return 0;
+}
+
+static int read_times(const PGresult *rows, int row, int column,
+                      struct conversation *conversation, struct error *err)
+{
+    const char *newest = db_text(rows, row, column + 18);
+
+    conversation->created_at_us = db_number(rows, row, column + 15);
+    conversation->updated_at_us = db_number(rows, row, column + 16);
+    conversation->last_seq = db_number(rows, row, column + 17);
+    if (newest == NULL || newest[0] == '\0')
+        return 0;
+    return clock_parse(newest, &conversation->last_timestamp_us, err);
+}
+
+int conversation_row_read(const PGresult *rows, int row, int column,
+                          struct conversation *conversation_out, struct error *err)
+{
+    CLEANUP(conversation_done) struct conversation read = CONVERSATION_INIT;
+    const char *status = db_text(rows, row, column + 8);
+
+    read.id = db_cell_uuid(rows, row, column);
+    read.user_id = db_cell_uuid(rows, row, column + 1);
+    read.parent_id = db_cell_uuid(rows, row, column + 2);
+    read.runtime_kind = text_equal(PQgetvalue(rows, row, column + 3), "docker") ? RUNTIME_DOCKER
+                                                                                : RUNTIME_LOCAL;
+    read.runtime_session = db_dup(rows, row, column + 4);
+    read.title = db_dup(rows, row, column + 5);
+    read.secrets = db_dup(rows, row, column + 7);
+    read.last_user_message_id = db_cell_uuid(rows, row, column + 11);
+    read.snapshot_version = db_number(rows, row, column + 12);
+    read.is_wanted = db_bool(rows, row, column + 13);
+    read.is_leased = db_bool(rows, row, column + 14);
+    read.leaf_event_id = db_cell_uuid(rows, row, column + 19);
+    if (status == NULL || !status_from_string(status, &read.status))
+        return error_set(err, ERROR_INTERNAL, "unknown status in the database");
+    if (read_json(rows, row, column + 6, &read.spec, err) < 0 ||
+        read_json(rows, row, column + 9, &read.stats, err) < 0 ||
+        read_json(rows, row, column + 10, &read.agent_state, err) < 0 ||
+        read_times(rows, row, column, &read, err) < 0)
+        return -1;
+    *conversation_out = read;
+    read = (struct conversation)CONVERSATION_INIT;
+    return 0;
+}

@@ -1,0 +1,37 @@
+/*
+ * A conversation's row as a struct; shared by the store modules that read it.
+ */
+#ifndef DEFT_STORE_CONVERSATION_ROW_H
+#define DEFT_STORE_CONVERSATION_ROW_H
+
+#include <libpq-fe.h>
+
+#include "base/attr.h"
+
+struct conversation;
+struct error;
+
+/*
+ * The columns that conversation_row_read() expects, for a row of conversations named c. The newest
+ * event comes by the primary key; the leaf skips state updates, few of which stand in a row.
+ */
+#define CONVERSATION_COLUMNS                                                                       \
+    "c.id, c.user_id, c.parent_id, c.runtime_kind, c.runtime_session, c.title, c.spec, c.secrets," \
+    " c.execution_status, c.stats, c.agent_state, c.last_user_message_id, c.snapshot_version,"     \
+    " c.wanted_at IS NOT NULL, c.lease_expires_at IS NOT NULL AND c.lease_expires_at > now(),"     \
+    " (extract(epoch FROM c.created_at) * 1000000)::bigint,"                                       \
+    " (extract(epoch FROM c.updated_at) * 1000000)::bigint,"                                       \
+    " coalesce(newest.seq, 0), coalesce(newest.timestamp, ''), leaf.id"
+#define CONVERSATION_LOG_END                                                                       \
+    " LEFT JOIN LATERAL (SELECT e.seq, e.timestamp FROM events e WHERE e.conversation_id = c.id"   \
+    "   ORDER BY e.seq DESC LIMIT 1) newest ON true"                                               \
+    " LEFT JOIN LATERAL (SELECT e.id FROM events e WHERE e.conversation_id = c.id"                 \
+    "   AND e.kind <> 'ConversationStateUpdateEvent' ORDER BY e.seq DESC LIMIT 1) leaf ON true"
+#define CONVERSATION_N_COLUMNS 20
+
+/* Fills conversation_out (as after CONVERSATION_INIT) from a row, its columns from `column` on. */
+int conversation_row_read(const PGresult *rows, int row, int column,
+                          struct conversation *conversation_out, struct error *err)
+    NONNULL MUST_CHECK;
+
+#endif

@@ -1,0 +1,150 @@
+#include "store/conversation_store.h"
+
+#include <string.h>
+
+#include <libpq-fe.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "model/limits.h"
+#include "store/conversation_row.h"
+#include "store/db_query.h"
+
+static const char SQL_LOAD[] =
+    "SELECT " CONVERSATION_COLUMNS " FROM conversations c" CONVERSATION_LOG_END
+    " WHERE c.id = $1::uuid AND c.user_id = $2::uuid AND ($3::text IS NULL OR c.runtime_session = $3)";
+
+/* Four orders, four texts: a sort direction cannot be a parameter. */
+#define SEARCH(column, compare, direction)                                                         \
+    "SELECT " CONVERSATION_COLUMNS " FROM (SELECT * FROM conversations s"                          \
+    "  WHERE s.user_id = $1::uuid AND ($2::text IS NULL OR s.runtime_session = $2)"                \
+    "  AND ($3::text IS NULL OR s.execution_status = $3)"                                          \
+    "  AND ($4::uuid IS NULL OR NOT EXISTS (SELECT 1 FROM conversations f WHERE f.id = $4::uuid"   \
+    "    AND f.user_id = $1::uuid)"                                                                \
+    "   OR (s." column ", s.id) " compare                                                          \
+    "    (SELECT f." column ", f.id FROM conversations f WHERE f.id = $4::uuid))"                  \
+    "  ORDER BY s." column " " direction ", s.id " direction " LIMIT $5::bigint + 1) c"            \
+    CONVERSATION_LOG_END " ORDER BY c." column " " direction ", c.id " direction
+
+static const char SQL_SEARCH_CREATED_DESC[] = SEARCH("created_at", "<=", "DESC");
+static const char SQL_SEARCH_CREATED[] = SEARCH("created_at", ">=", "ASC");
+static const char SQL_SEARCH_UPDATED_DESC[] = SEARCH("updated_at", "<=", "DESC");
+static const char SQL_SEARCH_UPDATED[] = SEARCH("updated_at", ">=", "ASC");
+
+static const char SQL_COUNT[] =
+    "SELECT count(*) FROM conversations c WHERE c.user_id = $1::uuid"
+    " AND ($2::text IS NULL OR c.runtime_session = $2)"
+    " AND ($3::text IS NULL OR c.execution_status = $3)";
+
+/* First the lease is taken away, in a transaction of its own, so that no append is under way when
+ * the events go. */
+static const char SQL_REVOKE[] =
+    "UPDATE conversations c SET lease_fence = lease_fence + 1, lease_owner = NULL,"
+    " lease_expires_at = NULL, wanted_at = NULL"
+    " WHERE c.id = $1::uuid AND c.user_id = $2::uuid"
+    " AND ($3::text IS NULL OR c.runtime_session = $3) RETURNING 1";
+
+static const char SQL_DELETE[] =
+    "WITH gone AS (DELETE FROM conversations WHERE id = $1::uuid"
+    "  RETURNING id, runtime_kind, runtime_session),"
+    " cleared AS (DELETE FROM events e USING gone WHERE e.conversation_id = gone.id),"
+    " released AS (UPDATE runtimes r SET desired = 'deleted', updated_at = now() FROM gone"
+    "  WHERE gone.runtime_kind = 'docker' AND r.session_id = gone.runtime_session)"
+    " SELECT count(*) FROM gone";
+
+int conversation_store_load(struct db *db, const struct conversation_scope *scope,
+                            const struct uuid *id, struct conversation *conversation_out,
+                            struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    if (db_read(db, SQL_LOAD, DB_PARAMS(id->text, scope->user_id.text, scope->runtime_session),
+                &rows, err) < 0)
+        return error_wrap(err, "loading conversation %s", id->text);
+    if (PQntuples(rows) == 0)
+        return error_set(err, ERROR_NOT_FOUND, "Conversation not found: %s", id->text);
+    return conversation_row_read(rows, 0, 0, conversation_out, err);
+}
+
+void conversation_page_done(struct conversation_page *page)
+{
+    for (size_t i = 0; i < page->n; i++)
+        conversation_done(&page->items[i]);
+    mem_free(page->items);
+    *page = (struct conversation_page){0};
+}
+
+static const char *search_sql(const struct conversation_filter *filter)
+{
+    if (filter->by_updated)
+        return filter->ascending ? SQL_SEARCH_UPDATED : SQL_SEARCH_UPDATED_DESC;
+    return filter->ascending ? SQL_SEARCH_CREATED : SQL_SEARCH_CREATED_DESC;
+}
+
+/* The statement reads one more than a page: that one is the next page's first. */
+static int fill_page(const PGresult *rows, int64_t limit, struct conversation_page *page,
+                     struct error *err)
+{
+    int n = PQntuples(rows);
+
+    if (n > limit) {
+        page->next_id = db_cell_uuid(rows, (int)limit, 0);
+        n = (int)limit;
+    }
+    page->items = mem_alloc_array((size_t)n, sizeof(*page->items));
+    for (int i = 0; i < n; i++) {
+        page->items[i] = (struct conversation)CONVERSATION_INIT;
+        page->n = (size_t)i + 1;
+        if (conversation_row_read(rows, i, 0, &page->items[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int conversation_store_search(struct db *db, const struct conversation_filter *filter,
+                              struct conversation_page *page_out, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    CLEANUP(conversation_page_done) struct conversation_page page = {0};
+    struct db_int limit = db_int(filter->limit);
+
+    if (db_read(db, search_sql(filter),
+                DB_PARAMS(filter->scope.user_id.text, filter->scope.runtime_session,
+                          filter->status, db_uuid(&filter->from_id), limit.text),
+                &rows, err) < 0 ||
+        fill_page(rows, filter->limit, &page, err) < 0)
+        return error_wrap(err, "listing conversations");
+    *page_out = page;
+    page = (struct conversation_page){0};
+    return 0;
+}
+
+int conversation_store_count(struct db *db, const struct conversation_filter *filter,
+                             int64_t *n_out, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    if (db_read(db, SQL_COUNT,
+                DB_PARAMS(filter->scope.user_id.text, filter->scope.runtime_session,
+                          filter->status),
+                &rows, err) < 0)
+        return error_wrap(err, "counting conversations");
+    *n_out = db_number(rows, 0, 0);
+    return 0;
+}
+
+int conversation_store_delete(struct db *db, const struct conversation_scope *scope,
+                              const struct uuid *id, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *revoked = NULL;
+    CLEANUP(db_rows_done) PGresult *deleted = NULL;
+
+    if (db_query(db, SQL_REVOKE, DB_PARAMS(id->text, scope->user_id.text, scope->runtime_session),
+                 &revoked, err) < 0)
+        return error_wrap(err, "deleting conversation %s", id->text);
+    if (PQntuples(revoked) == 0)
+        return error_set(err, ERROR_NOT_FOUND, "Conversation not found: %s", id->text);
+    if (db_query(db, SQL_DELETE, DB_PARAMS(id->text), &deleted, err) < 0)
+        return error_wrap(err, "deleting conversation %s", id->text);
+    return 0;
+}

@@ -1,0 +1,334 @@
+#include "store/db.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <libpq-fe.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/lock.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "store/db_query.h"
+
+enum { PREPARED_MAX = 128, TAKE_DEADLINE_MS = 10000, STATEMENT_TIMEOUT_MS = 15000 };
+
+struct db_conn {
+    PGconn *pg;
+    const char *prepared[PREPARED_MAX]; /* addresses of statement texts; the index is the name */
+    size_t n_prepared;
+    struct db_conn *next_idle;
+};
+
+struct db {
+    char *url;
+    char *application;
+    int64_t statement_timeout_ms;
+    size_t max_connections;
+    struct lock lock; /* guards all below; never held over I/O */
+    struct condition freed;
+    struct db_conn *idle;
+    size_t n_open; /* idle and taken */
+};
+
+int db_connect(const char *url, const char *application, int64_t statement_timeout_ms,
+               PGconn **conn_out, struct error *err)
+{
+    char timeout[64];
+    const char *const keys[] = {"dbname",           "fallback_application_name",
+                                "connect_timeout",  "client_encoding",
+                                "options",          "keepalives_idle",
+                                "tcp_user_timeout", NULL};
+    const char *values[] = {url, application, "5", "UTF8", timeout, "5", "10000", NULL};
+    PGconn *conn = NULL;
+
+    (void)snprintf(timeout, sizeof(timeout), "-c statement_timeout=%lld -c TimeZone=UTC",
+                   (long long)statement_timeout_ms);
+    conn = PQconnectdbParams(keys, values, 1);
+    if (conn == NULL || PQstatus(conn) != CONNECTION_OK) {
+        error_set(err, ERROR_UNAVAILABLE, "PostgreSQL: %.180s",
+                  conn != NULL ? PQerrorMessage(conn) : "out of memory");
+        PQfinish(conn);
+        return -1;
+    }
+    *conn_out = conn;
+    return 0;
+}
+
+static void conn_free(struct db_conn *conn)
+{
+    if (conn == NULL)
+        return;
+    PQfinish(conn->pg);
+    mem_free(conn);
+}
+
+int db_open(const struct db_options *options, struct db **db_out, struct error *err)
+{
+    struct db *db = NULL;
+    PQconninfoOption *parsed = NULL;
+    char *why = NULL;
+
+    parsed = PQconninfoParse(options->url, &why);
+    if (parsed == NULL) {
+        error_set(err, ERROR_INVALID, "database URL: %s", why != NULL ? why : "unreadable");
+        PQfreemem(why);
+        return -1;
+    }
+    PQconninfoFree(parsed);
+    db = NEW(struct db);
+    db->url = mem_dup_text(options->url);
+    db->application = mem_dup_text(options->application);
+    db->statement_timeout_ms =
+        options->statement_timeout_ms > 0 ? options->statement_timeout_ms : STATEMENT_TIMEOUT_MS;
+    db->max_connections = options->n_connections > 0 ? options->n_connections : 1;
+    lock_init(&db->lock);
+    condition_init(&db->freed);
+    *db_out = db;
+    return 0;
+}
+
+void db_free(struct db *db)
+{
+    if (db == NULL)
+        return;
+    while (db->idle != NULL) {
+        struct db_conn *conn = db->idle;
+
+        db->idle = conn->next_idle;
+        conn_free(conn);
+    }
+    condition_done(&db->freed);
+    lock_done(&db->lock);
+    mem_free(db->url);
+    mem_free(db->application);
+    mem_free(db);
+}
+
+void db_freep(struct db **db)
+{
+    db_free(*db);
+    *db = NULL;
+}
+
+/* An idle connection, or NULL with the right to open one; -1 when all stay taken. */
+static int take_slot(struct db *db, struct db_conn **conn_out, struct error *err)
+{
+    int64_t deadline_ms = clock_monotonic_ms() + TAKE_DEADLINE_MS;
+    bool in_time = true;
+
+    lock_take(&db->lock);
+    while (db->idle == NULL && db->n_open >= db->max_connections && in_time)
+        in_time = condition_wait_until(&db->freed, &db->lock, deadline_ms);
+    *conn_out = db->idle;
+    if (db->idle != NULL)
+        db->idle = db->idle->next_idle;
+    else if (db->n_open < db->max_connections)
+        db->n_open++;
+    else
+        in_time = false;
+    lock_release(&db->lock);
+    if (*conn_out == NULL && !in_time)
+        return error_set(err, ERROR_UNAVAILABLE, "all %zu database connections are busy",
+                         db->max_connections);
+    return 0;
+}
+
+static void give_slot(struct db *db, struct db_conn *conn)
+{
+    bool is_good = conn != NULL && PQstatus(conn->pg) == CONNECTION_OK &&
+                   PQtransactionStatus(conn->pg) == PQTRANS_IDLE;
+
+    if (!is_good)
+        conn_free(conn);
+    lock_take(&db->lock);
+    if (is_good) {
+        conn->next_idle = db->idle;
+        db->idle = conn;
+    } else {
+        db->n_open--;
+    }
+    condition_wake_one(&db->freed);
+    lock_release(&db->lock);
+}
+
+static int take(struct db *db, struct db_conn **conn_out, struct error *err)
+{
+    struct db_conn *conn = NULL;
+    PGconn *pg = NULL;
+
+    if (take_slot(db, &conn, err) < 0)
+        return -1;
+    if (conn != NULL) {
+        *conn_out = conn;
+        return 0;
+    }
+    if (db_connect(db->url, db->application, db->statement_timeout_ms, &pg, err) < 0) {
+        give_slot(db, NULL);
+        return -1;
+    }
+    conn = NEW(struct db_conn);
+    conn->pg = pg;
+    *conn_out = conn;
+    return 0;
+}
+
+struct sqlstate {
+    const char *prefix;
+    enum error_code code;
+};
+
+/* What a SQLSTATE (or its class) means to a caller. PostgreSQL manual, appendix A. */
+static const struct sqlstate sqlstates[] = {
+    {"23505", ERROR_CONFLICT},    /* unique_violation */
+    {"23503", ERROR_CONFLICT},    /* foreign_key_violation */
+    {"40001", ERROR_CONFLICT},    /* serialization_failure */
+    {"40P01", ERROR_CONFLICT},    /* deadlock_detected */
+    {"55P03", ERROR_CONFLICT},    /* lock_not_available */
+    {"22012", ERROR_STALE},       /* division_by_zero: how our statements refuse a stale writer */
+    {"57014", ERROR_TIMEOUT},     /* query_canceled */
+    {"08", ERROR_UNAVAILABLE},    /* connection exceptions */
+    {"53", ERROR_UNAVAILABLE},    /* out of connections, memory, disk */
+    {"57P", ERROR_UNAVAILABLE},   /* shutdown, crash, cannot connect now */
+    {"58", ERROR_UNAVAILABLE},    /* I/O error */
+    {"22P02", ERROR_INVALID},     /* invalid text representation */
+    {"22021", ERROR_INVALID},     /* character not in repertoire */
+};
+
+static int set_failure(const PGconn *pg, const PGresult *rows, struct error *err)
+{
+    const char *state = rows != NULL ? PQresultErrorField(rows, PG_DIAG_SQLSTATE) : NULL;
+    const char *primary = rows != NULL ? PQresultErrorField(rows, PG_DIAG_MESSAGE_PRIMARY) : NULL;
+    enum error_code code = state == NULL ? ERROR_UNAVAILABLE : ERROR_INTERNAL;
+
+    for (size_t i = 0; state != NULL && i < ARRAY_SIZE(sqlstates); i++) {
+        if (text_starts_with(state, sqlstates[i].prefix)) {
+            code = sqlstates[i].code;
+            break;
+        }
+    }
+    return error_set(err, code, "PostgreSQL %s: %.160s", state != NULL ? state : "connection",
+                     primary != NULL ? primary : PQerrorMessage(pg));
+}
+
+static int prepare(struct db_conn *conn, const char *sql, char name[16], struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    size_t i = 0;
+
+    while (i < conn->n_prepared && conn->prepared[i] != sql)
+        i++;
+    assert(i < PREPARED_MAX);
+    (void)snprintf(name, 16, "s%zu", i);
+    if (i < conn->n_prepared)
+        return 0;
+    rows = PQprepare(conn->pg, name, sql, 0, NULL);
+    if (PQresultStatus(rows) != PGRES_COMMAND_OK)
+        return set_failure(conn->pg, rows, err);
+    conn->prepared[conn->n_prepared++] = sql;
+    return 0;
+}
+
+static int run(struct db_conn *conn, const char *sql, struct db_params params, PGresult **rows_out,
+               struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    char name[16] = "";
+
+    if (prepare(conn, sql, name, err) < 0)
+        return -1;
+    rows = PQexecPrepared(conn->pg, name, (int)params.n, params.values, NULL, NULL, 0);
+    if (PQresultStatus(rows) != PGRES_TUPLES_OK && PQresultStatus(rows) != PGRES_COMMAND_OK)
+        return set_failure(conn->pg, rows, err);
+    PQclear(*rows_out);
+    *rows_out = TAKE_PTR(rows);
+    return 0;
+}
+
+int db_query(struct db *db, const char *sql, struct db_params params, PGresult **rows_out,
+             struct error *err)
+{
+    struct db_conn *conn = NULL;
+    int rc = 0;
+
+    if (take(db, &conn, err) < 0)
+        return -1;
+    rc = run(conn, sql, params, rows_out, err);
+    give_slot(db, conn);
+    return rc;
+}
+
+int db_read(struct db *db, const char *sql, struct db_params params, PGresult **rows_out,
+            struct error *err)
+{
+    if (db_query(db, sql, params, rows_out, err) == 0)
+        return 0;
+    if (err->code != ERROR_UNAVAILABLE)
+        return -1;
+    return db_query(db, sql, params, rows_out, err);
+}
+
+int db_ping(struct db *db, struct error *err)
+{
+    static const char SQL_PING[] = "SELECT 1";
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    return db_read(db, SQL_PING, DB_NO_PARAMS, &rows, err);
+}
+
+int db_tx_begin(struct db *db, struct db_tx *tx, struct error *err)
+{
+    static const char SQL_BEGIN[] = "BEGIN";
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    if (take(db, &tx->conn, err) < 0)
+        return -1;
+    tx->db = db;
+    if (run(tx->conn, SQL_BEGIN, DB_NO_PARAMS, &rows, err) < 0) {
+        give_slot(db, TAKE_PTR(tx->conn));
+        return -1;
+    }
+    tx->is_open = true;
+    return 0;
+}
+
+int db_tx_query(struct db_tx *tx, const char *sql, struct db_params params, PGresult **rows_out,
+                struct error *err)
+{
+    return run(tx->conn, sql, params, rows_out, err);
+}
+
+int db_tx_commit(struct db_tx *tx, struct error *err)
+{
+    static const char SQL_COMMIT[] = "COMMIT";
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    if (run(tx->conn, SQL_COMMIT, DB_NO_PARAMS, &rows, err) < 0)
+        return -1;
+    tx->is_open = false;
+    return 0;
+}
+
+void db_tx_end(struct db_tx *tx)
+{
+    static const char SQL_ROLLBACK[] = "ROLLBACK";
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    struct error err = ERROR_INIT;
+
+    if (tx->conn == NULL)
+        return;
+    if (tx->is_open)
+        error_ignore(run(tx->conn, SQL_ROLLBACK, DB_NO_PARAMS, &rows, &err),
+                     "a connection that cannot roll back is closed by give_slot()");
+    tx->is_open = false;
+    give_slot(tx->db, TAKE_PTR(tx->conn));
+}
+
+PGconn *db_tx_connection(struct db_tx *tx)
+{
+    return tx->conn->pg;
+}

@@ -1,0 +1,86 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <libpq-fe.h>
+
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "store/db_query.h"
+
+struct db_int db_int(int64_t value)
+{
+    struct db_int number = {""};
+
+    (void)snprintf(number.text, sizeof(number.text), "%" PRId64, value);
+    return number;
+}
+
+const char *db_uuid(const struct uuid *uuid)
+{
+    return uuid_is_set(uuid) ? uuid->text : NULL;
+}
+
+void db_rows_done(PGresult **rows)
+{
+    PQclear(*rows);
+    *rows = NULL;
+}
+
+const char *db_text(const PGresult *rows, int row, int column)
+{
+    return PQgetisnull(rows, row, column) ? NULL : PQgetvalue(rows, row, column);
+}
+
+int64_t db_number(const PGresult *rows, int row, int column)
+{
+    return strtoll(PQgetvalue(rows, row, column), NULL, 10);
+}
+
+bool db_bool(const PGresult *rows, int row, int column)
+{
+    return PQgetvalue(rows, row, column)[0] == 't';
+}
+
+struct uuid db_cell_uuid(const PGresult *rows, int row, int column)
+{
+    struct uuid uuid = UUID_INIT;
+
+    if (!uuid_parse(PQgetvalue(rows, row, column), &uuid))
+        return (struct uuid)UUID_INIT;
+    return uuid;
+}
+
+char *db_dup(const PGresult *rows, int row, int column)
+{
+    if (PQgetisnull(rows, row, column))
+        return NULL;
+    return mem_dup_text(PQgetvalue(rows, row, column));
+}
+
+void db_array_begin(struct strbuf *array)
+{
+    strbuf_append_char(array, '{');
+}
+
+void db_array_add(struct strbuf *array, const char *text)
+{
+    if (array->text[array->len - 1] != '{')
+        strbuf_append_char(array, ',');
+    if (text == NULL) {
+        strbuf_append(array, "NULL");
+        return;
+    }
+    strbuf_append_char(array, '"');
+    for (const char *at = text; *at != '\0'; at++) {
+        if (*at == '"' || *at == '\\')
+            strbuf_append_char(array, '\\');
+        strbuf_append_char(array, *at);
+    }
+    strbuf_append_char(array, '"');
+}
+
+void db_array_end(struct strbuf *array)
+{
+    strbuf_append_char(array, '}');
+}

@@ -1,0 +1,259 @@
+#include "store/runtime_store.h"
+
+#include <string.h>
+
+#include <libpq-fe.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "store/db_query.h"
+
+#define COLUMNS                                                                                    \
+    "id, session_id, owner_id, desired, status, status_detail, image, spec::text, container_id,"   \
+    " network, url, session_key, session_key_hash, restart_count,"                                 \
+    " (extract(epoch FROM created_at) * 1000000)::bigint"
+
+static const char SQL_ADD[] =
+    "INSERT INTO runtimes (id, session_id, owner_id, image, spec, session_key, session_key_hash,"
+    " network) VALUES ($1, $2, $3::uuid, $4, $5::jsonb, $6, $7, $8)";
+static const char SQL_GET[] = "SELECT " COLUMNS " FROM runtimes WHERE id = $1";
+static const char SQL_GET_SESSION[] = "SELECT " COLUMNS " FROM runtimes WHERE session_id = $1"
+                                      " ORDER BY created_at DESC LIMIT 1";
+static const char SQL_FIND_KEY[] =
+    "SELECT " COLUMNS " FROM runtimes WHERE session_key_hash = $1"
+    " AND status <> 'stopped' AND desired <> 'deleted'";
+static const char SQL_LIST[] =
+    "SELECT " COLUMNS " FROM runtimes WHERE status <> 'stopped' ORDER BY created_at";
+static const char SQL_LIST_UNSETTLED[] =
+    "SELECT " COLUMNS " FROM runtimes WHERE desired <> status"
+    " AND NOT (status = 'error' AND desired IN ('running', 'paused', 'stopped'))"
+    " ORDER BY updated_at";
+static const char SQL_WANT[] =
+    "UPDATE runtimes SET desired = $2, updated_at = now() WHERE id = $1 RETURNING 1";
+static const char SQL_UPDATE[] =
+    "UPDATE runtimes SET status = $3, status_detail = $4, container_id = $5, network = $6,"
+    " url = $7, restart_count = $8::int, updated_at = now()"
+    " WHERE id = $1 AND status = $2 RETURNING 1";
+static const char SQL_REMOVE[] = "DELETE FROM runtimes WHERE id = $1";
+static const char SQL_TOUCH[] = "UPDATE runtimes SET last_used_at = now() WHERE id = $1";
+
+static const char *const status_names[RUNTIME_N_STATUSES] = {
+#define X(constant, text) [constant] = text,
+    RUNTIME_STATUSES(X)
+#undef X
+};
+
+static const char *const desire_names[DESIRED_N] = {
+#define X(constant, text) [constant] = text,
+    RUNTIME_DESIRES(X)
+#undef X
+};
+
+const char *runtime_status_to_string(enum runtime_status status)
+{
+    return status_names[status];
+}
+
+const char *runtime_desire_to_string(enum runtime_desire desire)
+{
+    return desire_names[desire];
+}
+
+void runtime_done(struct runtime *runtime)
+{
+    if (runtime == NULL)
+        return;
+    mem_free(runtime->session_id);
+    mem_free(runtime->status_detail);
+    mem_free(runtime->image);
+    mem_free(runtime->container_id);
+    mem_free(runtime->network);
+    mem_free(runtime->url);
+    mem_free(runtime->session_key);
+    json_decref(runtime->spec);
+    *runtime = (struct runtime)RUNTIME_INIT;
+}
+
+void runtime_list_done(struct runtime_list *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        runtime_done(&list->items[i]);
+    mem_free(list->items);
+    *list = (struct runtime_list){0};
+}
+
+/* The word's place in the table; the column's CHECK knows the same words. */
+static size_t find_word(const char *const *words, size_t n, const char *word)
+{
+    size_t i = 0;
+
+    while (i + 1 < n && !text_equal(words[i], word))
+        i++;
+    return i;
+}
+
+static void copy_bounded(char *to, size_t size, const char *from)
+{
+    memcpy(to, from, strnlen(from, size - 1));
+}
+
+static int read_row(const PGresult *rows, int row, struct runtime *runtime, struct error *err)
+{
+    const char *spec = PQgetvalue(rows, row, 7);
+
+    *runtime = (struct runtime)RUNTIME_INIT;
+    copy_bounded(runtime->id, sizeof(runtime->id), PQgetvalue(rows, row, 0));
+    runtime->session_id = db_dup(rows, row, 1);
+    runtime->owner_id = db_cell_uuid(rows, row, 2);
+    runtime->desired =
+        (enum runtime_desire)find_word(desire_names, DESIRED_N, PQgetvalue(rows, row, 3));
+    runtime->status =
+        (enum runtime_status)find_word(status_names, RUNTIME_N_STATUSES, PQgetvalue(rows, row, 4));
+    runtime->status_detail = db_dup(rows, row, 5);
+    runtime->image = db_dup(rows, row, 6);
+    runtime->container_id = db_dup(rows, row, 8);
+    runtime->network = db_dup(rows, row, 9);
+    runtime->url = db_dup(rows, row, 10);
+    runtime->session_key = db_dup(rows, row, 11);
+    copy_bounded(runtime->session_key_hash, sizeof(runtime->session_key_hash),
+                 PQgetvalue(rows, row, 12));
+    runtime->restart_count = db_number(rows, row, 13);
+    runtime->created_at_us = db_number(rows, row, 14);
+    return json_parse(spec, strlen(spec), &runtime->spec, err);
+}
+
+int runtime_store_add(struct db *db, const struct runtime *runtime, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    CLEANUP(mem_freep) char *spec = json_to_text(runtime->spec);
+
+    return db_query(db, SQL_ADD,
+                    DB_PARAMS(runtime->id, runtime->session_id, db_uuid(&runtime->owner_id),
+                              runtime->image, spec, runtime->session_key,
+                              runtime->session_key_hash, runtime->network),
+                    &rows, err);
+}
+
+static int read_only_row(const PGresult *rows, enum error_code missing, const char *what,
+                         struct runtime *runtime_out, struct error *err)
+{
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+
+    if (PQntuples(rows) == 0)
+        return error_set(err, missing, "%s", what);
+    if (read_row(rows, 0, &runtime, err) < 0)
+        return -1;
+    *runtime_out = runtime;
+    runtime = (struct runtime)RUNTIME_INIT;
+    return 0;
+}
+
+int runtime_store_get(struct db *db, const char *id, struct runtime *runtime_out,
+                      struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    if (db_read(db, SQL_GET, DB_PARAMS(id), &rows, err) < 0)
+        return error_wrap(err, "reading runtime %.16s", id);
+    return read_only_row(rows, ERROR_NOT_FOUND, "no such runtime", runtime_out, err);
+}
+
+int runtime_store_get_session(struct db *db, const char *session_id, struct runtime *runtime_out,
+                              struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    if (db_read(db, SQL_GET_SESSION, DB_PARAMS(session_id), &rows, err) < 0)
+        return error_wrap(err, "reading the runtime of %.80s", session_id);
+    return read_only_row(rows, ERROR_NOT_FOUND, "no runtime has that session", runtime_out, err);
+}
+
+int runtime_store_find_key(struct db *db, const char *session_key_hash,
+                           struct runtime *runtime_out, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    if (db_read(db, SQL_FIND_KEY, DB_PARAMS(session_key_hash), &rows, err) < 0)
+        return error_wrap(err, "finding a sandbox key");
+    return read_only_row(rows, ERROR_UNAUTHENTICATED, "Unauthorized", runtime_out, err);
+}
+
+static int read_list(const PGresult *rows, struct runtime_list *list_out, struct error *err)
+{
+    CLEANUP(runtime_list_done) struct runtime_list list = {0};
+    int n = PQntuples(rows);
+
+    list.items = mem_alloc_array((size_t)n, sizeof(*list.items));
+    for (int row = 0; row < n; row++) {
+        list.n = (size_t)row + 1;
+        if (read_row(rows, row, &list.items[row], err) < 0)
+            return -1;
+    }
+    *list_out = list;
+    list = (struct runtime_list){0};
+    return 0;
+}
+
+int runtime_store_list(struct db *db, struct runtime_list *list_out, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    if (db_read(db, SQL_LIST, DB_NO_PARAMS, &rows, err) < 0)
+        return error_wrap(err, "listing runtimes");
+    return read_list(rows, list_out, err);
+}
+
+int runtime_store_list_unsettled(struct db *db, struct runtime_list *list_out, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    if (db_read(db, SQL_LIST_UNSETTLED, DB_NO_PARAMS, &rows, err) < 0)
+        return error_wrap(err, "listing runtimes");
+    return read_list(rows, list_out, err);
+}
+
+int runtime_store_want(struct db *db, const char *id, enum runtime_desire desired,
+                       struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    if (db_query(db, SQL_WANT, DB_PARAMS(id, runtime_desire_to_string(desired)), &rows, err) < 0)
+        return error_wrap(err, "runtime %.16s", id);
+    if (PQntuples(rows) == 0)
+        return error_set(err, ERROR_NOT_FOUND, "no such runtime");
+    return 0;
+}
+
+int runtime_store_update(struct db *db, const struct runtime *runtime, enum runtime_status from,
+                         struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    struct db_int restarts = db_int(runtime->restart_count);
+
+    if (db_query(db, SQL_UPDATE,
+                 DB_PARAMS(runtime->id, runtime_status_to_string(from),
+                           runtime_status_to_string(runtime->status), runtime->status_detail,
+                           runtime->container_id, runtime->network, runtime->url, restarts.text),
+                 &rows, err) < 0)
+        return error_wrap(err, "runtime %.16s", runtime->id);
+    if (PQntuples(rows) == 0)
+        return error_set(err, ERROR_CONFLICT, "runtime %.16s is no longer %s", runtime->id,
+                         runtime_status_to_string(from));
+    return 0;
+}
+
+int runtime_store_remove(struct db *db, const char *id, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    return db_query(db, SQL_REMOVE, DB_PARAMS(id), &rows, err);
+}
+
+int runtime_store_touch(struct db *db, const char *id, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    return db_query(db, SQL_TOUCH, DB_PARAMS(id), &rows, err);
+}

@@ -1,0 +1,134 @@
+#include "store/user_store.h"
+
+#include <libpq-fe.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "store/db_query.h"
+
+static const char SQL_ENSURE[] =
+    "INSERT INTO users AS u (email, name) VALUES ($1, split_part($1, '@', 1))"
+    " ON CONFLICT ((lower(email))) DO UPDATE SET email = u.email RETURNING id, email, name";
+static const char SQL_GET[] = "SELECT id, email, name FROM users WHERE id = $1::uuid";
+
+static const char SQL_ADD_LINK[] =
+    "INSERT INTO sign_in_links (token_hash, user_id, expires_at)"
+    " VALUES ($1, $2::uuid, now() + $3::bigint * interval '1 second')";
+static const char SQL_USE_LINK[] =
+    "WITH used AS (UPDATE sign_in_links SET used_at = now()"
+    "  WHERE token_hash = $1 AND used_at IS NULL AND expires_at > now() RETURNING user_id)"
+    " INSERT INTO sessions (user_id, token_hash, expires_at)"
+    " SELECT user_id, $2, now() + $3::bigint * interval '1 second' FROM used RETURNING 1";
+static const char SQL_END_SESSION[] = "DELETE FROM sessions WHERE token_hash = $1";
+static const char SQL_FIND_SESSION[] =
+    "SELECT user_id FROM sessions WHERE token_hash = $1 AND expires_at > now()";
+
+static const char SQL_ADD_KEY[] =
+    "INSERT INTO api_keys (user_id, name, key_hash) VALUES ($1::uuid, $2, $3)";
+static const char SQL_FIND_KEY[] =
+    "SELECT user_id, id FROM api_keys WHERE key_hash = $1 AND revoked_at IS NULL";
+
+void user_done(struct user *user)
+{
+    if (user == NULL)
+        return;
+    mem_free(user->email);
+    mem_free(user->name);
+    *user = (struct user)USER_INIT;
+}
+
+static void read_user(const PGresult *rows, struct user *user)
+{
+    user->id = db_cell_uuid(rows, 0, 0);
+    user->email = db_dup(rows, 0, 1);
+    user->name = db_dup(rows, 0, 2);
+}
+
+int user_store_ensure(struct db *db, const char *email, struct user *user_out, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    if (db_query(db, SQL_ENSURE, DB_PARAMS(email), &rows, err) < 0)
+        return error_wrap(err, "making a user");
+    read_user(rows, user_out);
+    return 0;
+}
+
+int user_store_get(struct db *db, const struct uuid *id, struct user *user_out, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    if (db_read(db, SQL_GET, DB_PARAMS(id->text), &rows, err) < 0)
+        return error_wrap(err, "reading user %s", id->text);
+    if (PQntuples(rows) == 0)
+        return error_set(err, ERROR_NOT_FOUND, "no user %s", id->text);
+    read_user(rows, user_out);
+    return 0;
+}
+
+int user_store_add_link(struct db *db, const struct uuid *user_id, const char *token_hash,
+                        int64_t valid_s, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    struct db_int seconds = db_int(valid_s);
+
+    return db_query(db, SQL_ADD_LINK, DB_PARAMS(token_hash, user_id->text, seconds.text), &rows,
+                    err);
+}
+
+int user_store_use_link(struct db *db, const char *token_hash, const char *session_hash,
+                        int64_t session_s, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    struct db_int seconds = db_int(session_s);
+
+    if (db_query(db, SQL_USE_LINK, DB_PARAMS(token_hash, session_hash, seconds.text), &rows, err) <
+        0)
+        return error_wrap(err, "signing in");
+    if (PQntuples(rows) == 0)
+        return error_set(err, ERROR_UNAUTHENTICATED,
+                         "This sign-in link was used already or has expired");
+    return 0;
+}
+
+int user_store_end_session(struct db *db, const char *session_hash, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    return db_query(db, SQL_END_SESSION, DB_PARAMS(session_hash), &rows, err);
+}
+
+int user_store_find_session(struct db *db, const char *session_hash, struct uuid *user_id_out,
+                            struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    if (db_read(db, SQL_FIND_SESSION, DB_PARAMS(session_hash), &rows, err) < 0)
+        return error_wrap(err, "finding a session");
+    if (PQntuples(rows) == 0)
+        return error_set(err, ERROR_UNAUTHENTICATED, "Unauthorized");
+    *user_id_out = db_cell_uuid(rows, 0, 0);
+    return 0;
+}
+
+int user_store_add_key(struct db *db, const struct uuid *user_id, const char *name,
+                       const char *key_hash, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    return db_query(db, SQL_ADD_KEY, DB_PARAMS(user_id->text, name, key_hash), &rows, err);
+}
+
+int user_store_find_key(struct db *db, const char *key_hash, struct uuid *user_id_out,
+                        struct uuid *key_id_out, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    if (db_read(db, SQL_FIND_KEY, DB_PARAMS(key_hash), &rows, err) < 0)
+        return error_wrap(err, "finding a key");
+    if (PQntuples(rows) == 0)
+        return error_set(err, ERROR_UNAUTHENTICATED, "Unauthorized");
+    *user_id_out = db_cell_uuid(rows, 0, 0);
+    *key_id_out = db_cell_uuid(rows, 0, 1);
+    return 0;
+}

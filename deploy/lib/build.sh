@@ -26,6 +26,8 @@ sources_list() (
 
 # Brings the copy of the sources up to date; times are kept, so make sees only what changed.
 sources_copy() (
+    exec 8>"$DEFT_BUILD/lock"
+    flock 8
     mkdir -p "$DEFT_BUILD/src"
     sources_list >"$DEFT_BUILD/sources.new"
     tar -C "$DEFT_HOME" -cf - --no-recursion --verbatim-files-from -T "$DEFT_BUILD/sources.new" |
@@ -55,6 +57,9 @@ build_programs() {
         return
     fi
     remark "compiling"
+    # Trials share the build with the instance that is up.
+    exec 8>"$DEFT_BUILD/lock-programs"
+    flock 8
     build_compile
     make -s -C "$DEFT_BUILD/$DEFT_BUILD_KIND" install prefix="$DEFT_APP"
     mkdir -p "$DEFT_APP/share/deft"
@@ -73,21 +78,21 @@ build_compile() {
     as_builder make -s -C "$DEFT_BUILD/$DEFT_BUILD_KIND" -j"$(nproc)"
 }
 
-# Builds the page and puts it in the place of the last one at once.
+# Builds the page, and puts it in the place of the last one at once.
 build_page() {
     _hash=$(sources_hash '^www/')
     if stamp_is page "$_hash"; then
         remark "the page is as its sources"
         return
     fi
-    _lock=$(sources_hash '^www/package')
-    if [ ! -d "$DEFT_BUILD/src/www/node_modules" ] || [ "$(cat "$DEFT_BUILD/page-packages" 2>/dev/null)" != "$_lock" ]; then
-        remark "fetching the page's packages"
-        as_builder npm --prefix "$DEFT_BUILD/src/www" ci --no-audit --no-fund --loglevel=error
-        printf '%s\n' "$_lock" >"$DEFT_BUILD/page-packages"
+    exec 8>"$DEFT_BUILD/lock-page"
+    flock 8
+    if [ "$(cat "$DEFT_BUILD/page" 2>/dev/null)" != "$_hash" ]; then
+        node_packages www
+        remark "building"
+        as_builder npm --prefix "$DEFT_BUILD/src/www" run build
+        printf '%s\n' "$_hash" >"$DEFT_BUILD/page"
     fi
-    remark "building"
-    as_builder npm --prefix "$DEFT_BUILD/src/www" run build
     mkdir -p "$DEFT_APP/share/deft"
     rm -rf "$DEFT_APP/share/deft/www.new" "$DEFT_APP/share/deft/www.old"
     cp -R "$DEFT_BUILD/src/www/dist" "$DEFT_APP/share/deft/www.new"
@@ -96,4 +101,15 @@ build_page() {
     rm -rf "$DEFT_APP/share/deft/www.old"
     stamp_set page "$_hash"
     remark "built"
+}
+
+# node_packages FOLDER: what its package-lock.json says, fetched where it changed.
+node_packages() {
+    _folder=$DEFT_BUILD/src/$1
+    _lock=$(sources_hash "^$1/package(-lock)?\.json$")
+    [ ! -d "$_folder/node_modules" ] || [ "$(cat "$_folder/node_modules/.deft-lock" 2>/dev/null)" != "$_lock" ] || return 0
+    remark "fetching npm packages of $1"
+    as_builder npm --prefix "$_folder" ci --no-audit --no-fund --loglevel=error
+    mkdir -p "$_folder/node_modules"
+    printf '%s\n' "$_lock" >"$_folder/node_modules/.deft-lock"
 }

@@ -34,7 +34,7 @@ database_prepare() {
     fi
     render "$DEFT_HOME/deploy/postgresql.conf" >"$DEFT_VAR/pg/deft.conf"
     rm -f "$DEFT_SERVICES/postgres/env/"*
-    service_write postgres
+    services_write
     services_watch
     service_watched postgres
     _hash=$(cat "$DEFT_VAR/pg/deft.conf" "$DEFT_SERVICES/postgres/run" | sha256sum | cut -d' ' -f1)

@@ -21,9 +21,9 @@ command_logs() {
 # A line of JSON becomes: process  time  level  event  name=value ...; other lines stay as they are.
 logs_format() {
     sed -u -E -e '/^\{.*\}$/{
+s/\}$//
 s/^\{"(time|ts|timestamp)":"[^T"]*T?([0-9:.]*)[^"]*",?/\2 /
 s/"(level|event)":"([^"]*)",?/\2 /g
 s/"([A-Za-z_]+)":("([^"\\]*)"|([^,"]*)),?/\1=\3\4 /g
-s/ ?\}$//
 }' -e "s/^/$(printf '%-9s' "$1")/"
 }

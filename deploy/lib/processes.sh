@@ -1,11 +1,10 @@
-# deft's own processes: their folders, and the environment that each of them gets.
+# deft's own processes: the environment that each of them gets.
 # shellcheck shell=sh
 
 PROCESSES='fcgi gateway worker runtime'
 
-processes_write() {
+processes_set() {
     for _name in $PROCESSES; do
-        service_write "$_name"
         process_set_common "$_name"
         process_set_own "$_name"
     done
@@ -16,7 +15,7 @@ process_set_common() {
     rm -f "$DEFT_SERVICES/$1/env/"*
     env | sed -n 's/^\(\(DEFT\|LOG\)_[A-Z0-9_]*\)=.*/\1/p' | while read -r _setting; do
         case $_setting in
-        DEFT_BUILD* | DEFT_QUIET) continue ;;
+        DEFT_BUILD* | DEFT_TRIAL | DEFT_KEEP) continue ;;
         esac
         eval "_value=\$$_setting"
         service_set "$1" "$_setting" "$_value"

@@ -5,6 +5,13 @@
 # Stopped in this order, so that nobody loses what it stands on.
 SERVICES_ALL='nginx gateway fcgi worker runtime postgres'
 
+# All folders are there before the supervisor is: it looks for new ones every five seconds only.
+services_write() {
+    for _name in $SERVICES_ALL; do
+        service_write "$_name"
+    done
+}
+
 # service_write NAME: makes the folder from deploy/services/NAME; a service that is new does not start by itself.
 service_write() {
     _folder=$DEFT_SERVICES/$1
@@ -41,7 +48,10 @@ render() {
 
 # service_set NAME VARIABLE VALUE: one setting in the environment of a service.
 service_set() {
-    printf '%s\n' "$3" >"$DEFT_SERVICES/$1/env/$2"
+    (
+        umask 077
+        printf '%s\n' "$3" >"$DEFT_SERVICES/$1/env/$2"
+    )
 }
 
 # What a service is started with: when this changes, it has to be started again.
@@ -58,20 +68,31 @@ service_is_up() {
     sv status "$DEFT_SERVICES/$1" 2>/dev/null | grep -q '^run:'
 }
 
-# Starts a service, or starts it again when it changed; SERVICES_CHANGED counts.
-service_start() {
-    _hash=$(service_hash "$1")
-    if ! service_is_up "$1"; then
-        sv -w 15 up "$DEFT_SERVICES/$1" >/dev/null
-    elif ! stamp_is "service-$1" "$_hash"; then
-        sv -w 30 force-restart "$DEFT_SERVICES/$1" >/dev/null
-    else
-        rm -f "$DEFT_SERVICES/$1/down"
-        return 0
-    fi
-    rm -f "$DEFT_SERVICES/$1/down"
-    stamp_set "service-$1" "$_hash"
-    SERVICES_CHANGED="${SERVICES_CHANGED-} $1"
+# Has run for a second or longer: who dies at once is started again every second.
+service_is_steady() {
+    sv status "$DEFT_SERVICES/$1" 2>/dev/null | grep -Eq '^run:[^;]*\) [1-9][0-9]*s'
+}
+
+# services_start NAMES...: starts what is not running, and again what changed; SERVICES_CHANGED names them.
+services_start() {
+    _again=''
+    for _name; do
+        _hash=$(service_hash "$_name")
+        if ! service_is_up "$_name"; then
+            # sv would wait for each one in turn; who calls looks at all of them afterwards.
+            printf u >"$DEFT_SERVICES/$_name/supervise/control"
+        elif ! stamp_is "service-$_name" "$_hash"; then
+            _again="$_again $DEFT_SERVICES/$_name"
+        else
+            rm -f "$DEFT_SERVICES/$_name/down"
+            continue
+        fi
+        rm -f "$DEFT_SERVICES/$_name/down"
+        stamp_set "service-$_name" "$_hash"
+        SERVICES_CHANGED="${SERVICES_CHANGED-} $_name"
+    done
+    # shellcheck disable=SC2086 # the folders are words
+    [ -z "$_again" ] || sv -w 30 force-restart $_again >/dev/null
 }
 
 # The pid of our runsvdir, or failure. A pid alone may belong to another process by now.

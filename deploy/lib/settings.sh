@@ -6,8 +6,9 @@
 RUN_PATH_MAX_BYTES=75
 
 settings_load() {
-    settings_read_file "$DEFT_HOME/deft.env"
-    : "${DEFT_VAR:=$DEFT_HOME/var}"
+    # A trial (deploy/lib/trial.sh) is told all that it needs by its environment.
+    [ -n "${DEFT_TRIAL-}" ] || settings_read_file "$DEFT_HOME/deft.env"
+    : "${DEFT_VAR:=$(settings_default_var)}"
     : "${DEFT_LISTEN:=127.0.0.1}" "${DEFT_APP_PORT:=3000}" "${DEFT_AGENT_PORT:=8000}"
     : "${DEFT_HOSTNAMES:=}"
     : "${DEFT_DOCKER_SOCKET:=/var/run/docker.sock}" "${DEFT_SANDBOX_IMAGE:=deft-sandbox:1}"
@@ -21,12 +22,32 @@ settings_load() {
     /*) ;;
     *) die "DEFT_VAR=$DEFT_VAR is not an absolute path" "write it with a / at the start" ;;
     esac
+    DEFT_VAR=$(readlink -m -- "$DEFT_VAR")
     settings_derive
 }
 
+# var beside the script, unless the user `deft` could not get there (a checkout in /root): then that
+# is a link to a folder in /var/lib/deft.
+settings_default_var() {
+    if [ -e "$DEFT_HOME/var" ] || [ "$(stat -c %U -- "$DEFT_HOME")" != root ] || is_traversable "$DEFT_HOME"; then
+        echo "$DEFT_HOME/var"
+    else
+        echo "/var/lib/deft/$(basename -- "$DEFT_HOME")-$(printf '%s' "$DEFT_HOME" | sha256sum | cut -c1-8)"
+    fi
+}
+
+# is_traversable FOLDER: everybody may go through it and all folders above it.
+is_traversable() (
+    folder=$1
+    while [ "$folder" != / ]; do
+        [ $((0$(stat -c %a -- "$folder") & 1)) -eq 1 ] || exit 1
+        folder=$(dirname -- "$folder")
+    done
+)
+
 # What follows from the settings.
 settings_derive() {
-    _id=$(printf '%s' "$(readlink -m -- "$DEFT_VAR")" | sha256sum | cut -c1-8)
+    _id=$(printf '%s' "$DEFT_VAR" | sha256sum | cut -c1-8)
     : "${DEFT_INSTANCE:=$_id}"
     DEFT_RUN=$DEFT_VAR/run
     [ ${#DEFT_RUN} -le $RUN_PATH_MAX_BYTES ] || DEFT_RUN=/run/deft-$_id

@@ -74,8 +74,7 @@ task_report() {
     _remark=$(cat "$DEFT_LOG/up/$1.remark" 2>/dev/null || :)
     tasks_clear_clock
     if [ "$_status" -eq 0 ]; then
-        [ -n "${DEFT_QUIET-}" ] ||
-            printf '  ok   %-9s %-56s %7s s\n' "$1" "$_remark" "$(seconds "$_ms")"
+        printf '  ok   %-9s %-56s %7s s\n' "$1" "$_remark" "$(seconds "$_ms")"
         return
     fi
     TASKS_FAILED="$TASKS_FAILED $1"

@@ -1,10 +1,124 @@
-# ./deft test and ./deft bench: a complete instance of their own, beside one that may be up.
+# ./deft test and ./deft bench: each brings up a complete instance of its own, with its own state, ports
+# and containers, beside one that may be up; when it ends, nothing of it is left. The programs are
+# compiled once for all trials, in DEFT_VAR/build.
 # shellcheck shell=sh
 
 command_test() {
-    trial_run test "$@"
+    [ $# -le 1 ] || die "test takes one pattern at most"
+    trial_begin checked
+    users_make
+    users_prepare_var
+    trial_packages run build test
+    trial_run tests/run "$@"
 }
 
 command_bench() {
-    trial_run bench "$@"
+    trial_begin release
+    users_make
+    users_prepare_var
+    trial_packages run build bench
+    [ -x "$DEFT_HOME/tests/bench/run" ] || die "there is no tests/bench/run"
+    trial_run tests/bench/run "$@"
+}
+
+# trial_begin KIND: of the build, `checked` (a warning is an error) or `release`.
+trial_begin() {
+    DEFT_BUILD_KIND=$1
+    [ -z "${DEFT_TRIAL-}" ] || die "a trial cannot run in a trial"
+    # Settings of the caller and of deft.env are for the instance that is up, not for this one.
+    for _name in $(env | sed -n 's/^\(LLM_[A-Z0-9_]*\|DEFT_HOSTNAMES\|DEFT_LISTEN\|DEFT_INSTANCE\)=.*/\1/p'); do
+        unset "$_name"
+    done
+}
+
+# Trials take turns at the packages, the sources and the compiler, and then run side by side.
+trial_packages() {
+    exec 9>"$DEFT_VAR/lock"
+    flock 9
+    task packages packages_install "$@"
+    tasks_wait
+    sources_copy
+}
+
+# trial_run SCRIPT ARGUMENTS...: up, SCRIPT (of the copied sources), down.
+trial_run() {
+    _script=$1
+    shift
+    TRIAL_VAR=$(mktemp -d /tmp/deft-trial.XXXXXX)
+    chmod 755 "$TRIAL_VAR"
+    TRIAL_BUILD=$DEFT_BUILD
+    trap 'trial_end 130' INT TERM HUP
+    trap 'trial_end $?' EXIT
+    flock -u 9
+    if trial_deft up && trial_environment && trial_databases; then
+        _status=0
+        (
+            cd "$TRIAL_BUILD/src"
+            exec "./$_script" "$@"
+        ) || _status=$?
+        exit $_status
+    fi
+    exit 1
+}
+
+# trial_deft COMMAND...: this same script on the trial's instance.
+trial_deft() {
+    : "${TRIAL_APP_PORT:=$(port_find_free 20000)}"
+    : "${TRIAL_AGENT_PORT:=$(port_find_free $((TRIAL_APP_PORT + 1)))}"
+    env -u DEFT_RUN DEFT_TRIAL=yes DEFT_VAR="$TRIAL_VAR/var" DEFT_BUILD="$TRIAL_BUILD" DEFT_BUILD_KIND="$DEFT_BUILD_KIND" \
+        DEFT_APP_PORT="$TRIAL_APP_PORT" DEFT_AGENT_PORT="$TRIAL_AGENT_PORT" "$DEFT_HOME/deft" "$@"
+}
+
+# port_find_free FROM: a port where nothing listens; begins at a random place, so that two trials rarely meet.
+port_find_free() {
+    _port=$(($1 + $(od -An -N2 -tu2 /dev/urandom) % 8000))
+    while port_is_taken "$_port"; do
+        _port=$((_port + 1))
+    done
+    echo "$_port"
+}
+
+# What the tests see.
+trial_environment() {
+    DEFT_VAR=$TRIAL_VAR/var
+    DEFT_APP_PORT=$TRIAL_APP_PORT
+    DEFT_AGENT_PORT=$TRIAL_AGENT_PORT
+    DEFT_INSTANCE=''
+    settings_derive
+    DEFT_BUILD=$TRIAL_BUILD
+    users_load
+    DEFT=$DEFT_HOME/deft
+    DEFT_BIN=$DEFT_APP/bin
+    DEFT_TRIAL=yes
+    CHROMIUM=$(command -v chromium || :)
+    TMPDIR=$TRIAL_VAR/tmp
+    mkdir -p -m 1777 "$TMPDIR"
+    DEFT_API_KEY=$(key_run --new-key tests) || return 1
+    DEFT_SIGN_IN_LINK=$(key_link) || return 1
+    DEFT_TEST_DATABASE_URL="host=$DEFT_RUN/pg user=deft dbname=deft_test"
+    DEFT_SQITCH_DATABASE="host=$DEFT_RUN/pg user=deft dbname=deft_sqitch"
+    export DEFT DEFT_VAR DEFT_RUN DEFT_APP DEFT_BIN DEFT_BUILD DEFT_BUILD_KIND DEFT_KEYS DEFT_LOG DEFT_SERVICES DEFT_INSTANCE \
+        DEFT_APP_PORT DEFT_AGENT_PORT DEFT_APP_URL DEFT_AGENT_URL DEFT_API_KEY DEFT_SIGN_IN_LINK DEFT_DATABASE_URL \
+        DEFT_TEST_DATABASE_URL DEFT_SQITCH_DATABASE DEFT_TRIAL CHROMIUM TMPDIR BUILD_USER
+}
+
+# One for the tests of the store, with deft's schema; one for the tests of the schema, empty.
+trial_databases() {
+    database_find_programs
+    database_ask postgres 'CREATE DATABASE deft_test TEMPLATE template0' &&
+        database_ask postgres 'CREATE DATABASE deft_sqitch TEMPLATE template0' &&
+        database_sqitch deft_test deploy >"$DEFT_LOG/up/test-database.log"
+}
+
+# trial_end STATUS
+trial_end() {
+    trap - EXIT INT TERM HUP
+    tasks_stop
+    if [ -n "${DEFT_KEEP-}" ]; then
+        say "deft: kept, as DEFT_KEEP is set: DEFT_VAR=$TRIAL_VAR/var DEFT_APP_PORT=${TRIAL_APP_PORT-} DEFT_AGENT_PORT=${TRIAL_AGENT_PORT-} ./deft status"
+        exit "$1"
+    fi
+    [ ! -d "$TRIAL_VAR/var" ] || trial_deft down --purge --yes >/dev/null 2>&1 || :
+    rm -rf "$TRIAL_VAR"
+    exit "$1"
 }

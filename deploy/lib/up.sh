@@ -8,7 +8,7 @@ command_up() {
     users_make
     users_prepare_var
     up_lock
-    up_say "deft: $DEFT_HOME, state in $DEFT_VAR"
+    say "deft: $DEFT_HOME, state in $DEFT_VAR"
     task packages packages_install run build
     tasks_wait
     web_check_ports
@@ -21,18 +21,21 @@ command_up() {
     tasks_wait
     task start up_start
     tasks_wait
-    up_say ""
-    up_say "deft is up ($(seconds $(($(now_ms) - _started))) s). Open this once to sign in:"
-    up_say ""
-    up_say "  $(key_link)"
-    up_say ""
-    up_say "Agent API for clients: $DEFT_AGENT_URL  (a key: ./deft key NAME)"
-    [ -s "$DEFT_KEYS/LLM_MODEL" ] ||
-        up_say "No language model is set: a scripted one plays. LLM_MODEL=... LLM_API_KEY=... ./deft up sets one."
+    say "deft is up ($(seconds $(($(now_ms) - _started))) s)."
+    [ -n "${DEFT_TRIAL-}" ] || up_say_how
 }
 
-up_say() {
-    [ -n "${DEFT_QUIET-}" ] || say "$@"
+# What a person does next.
+up_say_how() {
+    say ""
+    say "  Open this once to sign in:  $(key_link)"
+    say "  Agent API for clients:      $DEFT_AGENT_URL  (a key: ./deft key NAME)"
+    if [ -s "$DEFT_KEYS/LLM_MODEL" ]; then
+        say "  Language model:             $(secret_read LLM_MODEL)"
+    else
+        say "  Language model:             none, a scripted one plays; LLM_MODEL=... LLM_API_KEY=... ./deft up"
+    fi
+    say ""
 }
 
 up_check_host() {
@@ -53,24 +56,34 @@ up_lock() {
 up_start() {
     database_find_programs
     web_write
-    processes_write
+    processes_set
     SERVICES_CHANGED=''
     for _name in nginx $PROCESSES; do
         service_watched "$_name"
     done
-    for _name in runtime fcgi gateway worker; do
-        [ ! -x "$DEFT_APP/bin/deft-$_name" ] || service_start "$_name"
-    done
-    web_start
+    web_reload
+    # shellcheck disable=SC2086 # the names are words
+    services_start $PROCESSES nginx
+    up_wait
+    if [ -n "$SERVICES_CHANGED" ]; then
+        remark "started:$SERVICES_CHANGED"
+    else
+        remark "all processes run"
+    fi
+}
+
+# Up means that requests are answered and every process has lived for a second.
+up_wait() {
     wait_until 20 web_answers /health || {
         echo "http://$(web_address):$DEFT_AGENT_PORT/health does not answer."
         status_processes || :
         tail -n 5 "$DEFT_LOG/fcgi/current" "$DEFT_LOG/nginx/current" || :
         return 1
     }
-    if [ -n "$SERVICES_CHANGED" ]; then
-        remark "started:$SERVICES_CHANGED"
-    else
-        remark "all processes run"
-    fi
+    for _name in nginx $PROCESSES; do
+        wait_until 20 service_is_steady "$_name" && continue
+        echo "$_name does not stay up. The end of its log:"
+        tail -n 12 "$DEFT_LOG/$_name/current" || :
+        return 1
+    done
 }

@@ -43,31 +43,15 @@ as_builder() {
     as_user "$BUILD_USER" "$@"
 }
 
-# var lies beside the script, unless others than root cannot get there (a checkout in /root):
-# then var is a link to a folder in /var/lib/deft.
 users_prepare_var() {
-    if [ ! -e "$DEFT_VAR" ] && [ "$DEFT_USER" != "$BUILD_USER" ] && ! is_traversable "${DEFT_VAR%/*}"; then
-        _name=$(basename -- "$DEFT_HOME")-$(printf '%s' "$DEFT_HOME" | sha256sum | cut -c1-8)
-        mkdir -p "/var/lib/deft/$_name"
-        ln -sfn "/var/lib/deft/$_name" "$DEFT_VAR"
-    fi
     mkdir -p "$DEFT_VAR"
-    is_traversable "$(readlink -f -- "$DEFT_VAR")" || [ "$DEFT_USER" = "$BUILD_USER" ] ||
+    [ -e "$DEFT_HOME/var" ] || [ "${DEFT_VAR#/var/lib/deft/}" = "$DEFT_VAR" ] || ln -s "$DEFT_VAR" "$DEFT_HOME/var"
+    is_traversable "$DEFT_VAR" || [ "$DEFT_USER" = "$BUILD_USER" ] ||
         die "the user $DEFT_USER cannot reach $DEFT_VAR" "set DEFT_VAR to a folder that others may enter"
     mkdir -p "$DEFT_BUILD" "$DEFT_APP" "$DEFT_LOG/up" "$DEFT_STAMPS" "$DEFT_SERVICES"
-    chown "$BUILD_USER" "$DEFT_BUILD"
-    chown "$BUILD_USER" "$(readlink -f -- "$DEFT_VAR")"
+    chown "$BUILD_USER" "$DEFT_VAR" "$DEFT_BUILD"
     mkdir -p -m 700 "$DEFT_KEYS"
     # DEFT_RUN may lie in /run, which is empty after a restart of the host.
     mkdir -p -m 700 "$DEFT_RUN" "$DEFT_RUN/pg" "$DEFT_RUN/private" "$DEFT_RUN/nginx"
     chown "$DEFT_USER:$DEFT_GROUP" "$DEFT_RUN" "$DEFT_RUN/pg" "$DEFT_RUN/private" "$DEFT_RUN/nginx"
 }
-
-# is_traversable FOLDER: everybody may go through it and all folders above it.
-is_traversable() (
-    folder=$1
-    while [ "$folder" != / ]; do
-        [ $((0$(stat -c %a -- "$folder") & 1)) -eq 1 ] || exit 1
-        folder=$(dirname -- "$folder")
-    done
-)

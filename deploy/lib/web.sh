@@ -1,7 +1,7 @@
 # nginx of this instance, with folders of its own; the host's nginx is not touched.
 # shellcheck shell=sh
 
-# Renders nginx/ into DEFT_VAR/nginx and writes the service.
+# Renders nginx/ into DEFT_VAR/nginx.
 web_write() {
     mkdir -p "$DEFT_VAR/nginx" "$DEFT_APP/share/deft/www"
     for _part in nginx app agent runtime errors page-headers; do
@@ -12,7 +12,6 @@ web_write() {
     # Beside the agent API the app origin has an API of its own, with nothing to strip.
     render "$DEFT_HOME/nginx/fastcgi.conf.in" |
         sed -e "s|@ORIGIN@|app|; s|@URI@|\$request_uri|" >"$DEFT_VAR/nginx/fastcgi-app.conf"
-    service_write nginx
 }
 
 # web_write_origin ORIGIN KIND PREFIX URI
@@ -35,14 +34,13 @@ web_ipv6() {
 }
 
 # The configuration may change while nginx runs: it reads it again, and drops no connection.
-web_start() {
+web_reload() {
     nginx -t -q -e stderr -p "$DEFT_RUN/nginx/" -c "$DEFT_VAR/nginx/nginx.conf"
     _hash=$(cat "$DEFT_VAR/nginx/"*.conf | sha256sum | cut -d' ' -f1)
     if service_is_up nginx && ! stamp_is nginx-settings "$_hash"; then
         sv hup "$DEFT_SERVICES/nginx" >/dev/null
     fi
     stamp_set nginx-settings "$_hash"
-    service_start nginx
 }
 
 # web_answers PATH: the agent origin says 200.

@@ -1,1 +1,2 @@
 # tests
+include tests/unit/support/local.mk

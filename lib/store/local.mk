@@ -2,6 +2,7 @@
 noinst_LIBRARIES += libstore.a
 libstore_a_SOURCES = \
 	lib/store/conversation_claim.c \
+	lib/store/conversation_post.c lib/store/conversation_post.h \
 	lib/store/conversation_row.c lib/store/conversation_row.h \
 	lib/store/conversation_store.c lib/store/conversation_store.h \
 	lib/store/conversation_write.c \
@@ -14,3 +15,9 @@ libstore_a_SOURCES = \
 libstore_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(PQ_CFLAGS)
 
 STORE_LIBS = libstore.a $(PQ_LIBS)
+
+check_PROGRAMS += tests/unit/store/conversation_store_test
+tests_unit_store_conversation_store_test_SOURCES = tests/unit/store/conversation_store_test.c
+tests_unit_store_conversation_store_test_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_unit_store_conversation_store_test_LDADD = \
+	libtestsupport.a $(STORE_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS) -lpthread

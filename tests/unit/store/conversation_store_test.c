@@ -1,0 +1,537 @@
+/*
+ * What the store promises of conversations: gapless order whoever writes, nothing by a stale writer,
+ * claims that two workers never share.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "model/conversation.h"
+#include "model/event.h"
+#include "model/limits.h"
+#include "store/conversation_store.h"
+#include "store/db.h"
+#include "store/event_store.h"
+#include "support/pg.h"
+#include "support/sql.h"
+
+enum { RACE_EVENTS = 5000, TAKE_OVER_ROUNDS = 200 };
+
+struct fixture {
+    struct db *db;
+    struct uuid user_id;
+    struct conversation_scope scope;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *fixture = NEW(struct fixture);
+
+    json_setup();
+    fixture->db = test_db_open(8);
+    fixture->user_id = test_user(fixture->db);
+    fixture->scope.user_id = fixture->user_id;
+    *state = fixture;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+
+    db_free(fixture->db);
+    mem_free(fixture);
+    return 0;
+}
+
+static struct conversation new_conversation(const struct fixture *fixture)
+{
+    struct conversation conversation = CONVERSATION_INIT;
+
+    conversation.id = uuid_random();
+    conversation.user_id = fixture->user_id;
+    conversation.runtime_session = mem_dup_text("u-test");
+    conversation.spec = json_object();
+    return conversation;
+}
+
+static struct conversation create(const struct fixture *fixture, bool want_run)
+{
+    struct conversation conversation = new_conversation(fixture);
+    struct event_list none = EVENT_LIST_INIT;
+    struct conversation_write write = {.want_run = want_run, .status = want_run ? "running" : NULL};
+    struct error err = ERROR_INIT;
+    bool was_there = true;
+
+    if (conversation_store_create(fixture->db, &conversation, &none, &write, &was_there, &err) < 0)
+        fail_msg("%s", err.message);
+    assert_false(was_there);
+    return conversation;
+}
+
+/* Claims until it gets that conversation: other tests' are handed back. */
+static struct claim claim_it(const struct fixture *fixture, const struct conversation *wanted)
+{
+    struct error err = ERROR_INIT;
+
+    for (int i = 0; i < 100; i++) {
+        struct claim claim = {.conversation = CONVERSATION_INIT};
+        struct uuid owner = uuid_random();
+        bool claimed = false;
+
+        if (conversation_store_claim(fixture->db, &owner, &claimed, &claim, &err) < 0)
+            fail_msg("%s", err.message);
+        assert_true(claimed);
+        if (text_equal(claim.lease.conversation_id.text, wanted->id.text))
+            return claim;
+        claim_done(&claim);
+    }
+    fail_msg("never claimed");
+    return (struct claim){.conversation = CONVERSATION_INIT};
+}
+
+static void assert_gapless(const struct fixture *fixture, const struct uuid *id, int64_t n_expected)
+{
+    CLEANUP(history_done) struct history history = HISTORY_INIT;
+    struct error err = ERROR_INIT;
+    const char *last = "";
+
+    if (event_store_load_after(fixture->db, id, &history, &err) < 0)
+        fail_msg("%s", err.message);
+    assert_int_equal(history.n, n_expected);
+    for (size_t i = 0; i < history.n; i++) {
+        const char *stamp = json_text_or(history.items[i].json, "timestamp", "");
+
+        assert_int_equal(history.items[i].seq, i + 1);
+        assert_true(strcmp(last, stamp) <= 0);
+        last = stamp;
+    }
+}
+
+static void created_conversation_is_found_by_its_owner_alone(void **state)
+{
+    struct fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = create(fixture, false);
+    CLEANUP(conversation_done) struct conversation found = CONVERSATION_INIT;
+    struct conversation_scope stranger = {.user_id = test_user(fixture->db)};
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(
+        conversation_store_load(fixture->db, &fixture->scope, &made.id, &found, &err), 0);
+    assert_string_equal(found.id.text, made.id.text);
+    assert_int_equal(conversation_store_load(fixture->db, &stranger, &made.id, &found, &err), -1);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+}
+
+static void second_create_of_an_id_writes_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = create(fixture, false);
+    CLEANUP(conversation_done) struct conversation again = new_conversation(fixture);
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    struct conversation_write write = {.want_run = true, .status = "running"};
+    struct error err = ERROR_INIT;
+    bool was_there = false;
+
+    again.id = made.id;
+    event_add_pause(&events);
+    assert_int_equal(
+        conversation_store_create(fixture->db, &again, &events, &write, &was_there, &err), 0);
+    assert_true(was_there);
+    assert_gapless(fixture, &made.id, 0);
+    again.user_id = test_user(fixture->db);
+    assert_int_equal(
+        conversation_store_create(fixture->db, &again, &events, &write, &was_there, &err), -1);
+    assert_int_equal(err.code, ERROR_CONFLICT);
+}
+
+/* One writer of the race: appends until its events are in, reading anew after each conflict. */
+struct racer {
+    const struct fixture *fixture;
+    struct conversation conversation;
+    const struct lease *lease; /* NULL: a client */
+    int n_conflicts;
+    bool failed;
+};
+
+static int race_once(struct racer *racer, struct error *err)
+{
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    struct conversation_write write = {.guard = GUARD_NONE};
+
+    event_add_pause(&events);
+    if (racer->lease != NULL)
+        return conversation_store_append(racer->fixture->db, racer->lease, &racer->conversation,
+                                         &events, err);
+    return conversation_store_write(racer->fixture->db, &racer->conversation, &events, &write, err);
+}
+
+static void *race(void *context)
+{
+    struct racer *racer = context;
+    struct error err = ERROR_INIT;
+
+    for (int i = 0; i < RACE_EVENTS; i++) {
+        while (race_once(racer, &err) < 0) {
+            CLEANUP(conversation_done) struct conversation now = CONVERSATION_INIT;
+
+            racer->n_conflicts++;
+            if (err.code != ERROR_CONFLICT ||
+                conversation_store_load(racer->fixture->db, &racer->fixture->scope,
+                                        &racer->conversation.id, &now, &err) < 0) {
+                racer->failed = true;
+                return NULL;
+            }
+            racer->conversation.last_seq = now.last_seq;
+            racer->conversation.last_timestamp_us = now.last_timestamp_us;
+        }
+    }
+    return NULL;
+}
+
+/* Renews the lease while the race runs: it may take longer than a lease. */
+struct heart {
+    const struct fixture *fixture;
+    const struct lease *lease;
+    pthread_mutex_t mutex;
+    pthread_cond_t cond;
+    bool stop;
+};
+
+static void *beat(void *context)
+{
+    struct heart *heart = context;
+    struct error err = ERROR_INIT;
+
+    pthread_mutex_lock(&heart->mutex);
+    while (!heart->stop) {
+        struct held_lease held = {.conversation_id = heart->lease->conversation_id,
+                                  .fence = heart->lease->fence};
+        struct timespec until = {0};
+
+        assert_int_equal(conversation_store_renew(heart->fixture->db, &heart->lease->owner, &held,
+                                                  1, &err),
+                         0);
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec += 1;
+        pthread_cond_timedwait(&heart->cond, &heart->mutex, &until);
+    }
+    pthread_mutex_unlock(&heart->mutex);
+    return NULL;
+}
+
+static void client_and_worker_race_without_gap_or_loss(void **state)
+{
+    struct fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = create(fixture, true);
+    CLEANUP(claim_done) struct claim claim = claim_it(fixture, &made);
+    struct racer worker = {
+        .fixture = fixture, .conversation = claim.conversation, .lease = &claim.lease};
+    struct racer client = {.fixture = fixture, .conversation = made};
+    struct heart heart = {.fixture = fixture, .lease = &claim.lease};
+    pthread_t threads[3];
+
+    pthread_mutex_init(&heart.mutex, NULL);
+    pthread_cond_init(&heart.cond, NULL);
+    pthread_create(&threads[0], NULL, beat, &heart);
+    pthread_create(&threads[1], NULL, race, &worker);
+    pthread_create(&threads[2], NULL, race, &client);
+    pthread_join(threads[1], NULL);
+    pthread_join(threads[2], NULL);
+    pthread_mutex_lock(&heart.mutex);
+    heart.stop = true;
+    pthread_cond_signal(&heart.cond);
+    pthread_mutex_unlock(&heart.mutex);
+    pthread_join(threads[0], NULL);
+    assert_false(worker.failed);
+    assert_false(client.failed);
+    assert_true(worker.n_conflicts + client.n_conflicts > 0);
+    assert_gapless(fixture, &made.id, 2L * RACE_EVENTS);
+}
+
+static void expire_lease(const struct uuid *id)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql,
+                   "UPDATE conversations SET lease_expires_at = now() - interval '1 s'"
+                   " WHERE id = '%s'",
+                   id->text);
+    test_sql(sql.text);
+}
+
+static void stale_worker_writes_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = create(fixture, true);
+    CLEANUP(claim_done) struct claim first = claim_it(fixture, &made);
+    CLEANUP(claim_done) struct claim second = {.conversation = CONVERSATION_INIT};
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    struct conversation_write end = {
+        .guard = GUARD_LEASE, .lease = &first.lease, .status = "finished", .end_run = true};
+    struct error err = ERROR_INIT;
+
+    expire_lease(&made.id);
+    second = claim_it(fixture, &made);
+    assert_int_equal(second.lease.fence, first.lease.fence + 1);
+    event_add_pause(&events);
+    assert_int_equal(conversation_store_append(fixture->db, &first.lease, &first.conversation,
+                                               &events, &err),
+                     -1);
+    assert_int_equal(err.code, ERROR_STALE);
+    assert_int_equal(
+        conversation_store_write(fixture->db, &first.conversation, &events, &end, &err), -1);
+    assert_int_equal(err.code, ERROR_STALE);
+    assert_gapless(fixture, &made.id, 0);
+}
+
+/* Takes the lease over while the old owner is inside its append: at most one event of the old one
+ * may land, and then the new one must meet it before it can write. */
+static void *append_many_times(void *context)
+{
+    return race(context);
+}
+
+static void take_over_in_the_middle_of_an_append_leaves_no_gap(void **state)
+{
+    struct fixture *fixture = *state;
+    int64_t n_written = 0;
+    CLEANUP(conversation_done) struct conversation made = create(fixture, true);
+
+    for (int round = 0; round < TAKE_OVER_ROUNDS; round++) {
+        CLEANUP(claim_done) struct claim old = claim_it(fixture, &made);
+        CLEANUP(claim_done) struct claim new = {.conversation = CONVERSATION_INIT};
+        struct racer worker = {
+            .fixture = fixture, .conversation = old.conversation, .lease = &old.lease};
+        CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+        struct error err = ERROR_INIT;
+        pthread_t thread;
+
+        pthread_create(&thread, NULL, append_many_times, &worker);
+        expire_lease(&made.id);
+        new = claim_it(fixture, &made);
+        event_add_pause(&events);
+        /* The new holder either writes at once, or is told that the old one's event came first. */
+        while (conversation_store_append(fixture->db, &new.lease, &new.conversation, &events,
+                                         &err) < 0) {
+            CLEANUP(conversation_done) struct conversation now = CONVERSATION_INIT;
+
+            assert_int_equal(err.code, ERROR_CONFLICT);
+            assert_int_equal(conversation_store_load(fixture->db, &fixture->scope, &made.id, &now,
+                                                     &err),
+                             0);
+            new.conversation.last_seq = now.last_seq;
+            new.conversation.last_timestamp_us = now.last_timestamp_us;
+        }
+        pthread_join(thread, NULL);
+        assert_true(worker.failed); /* it ended because it was stale */
+        n_written = new.conversation.last_seq;
+        expire_lease(&made.id);
+    }
+    assert_gapless(fixture, &made.id, n_written);
+    assert_int_equal(test_sql_count("SELECT count(*) FROM (SELECT fence < lag(fence) OVER"
+                                    " (PARTITION BY conversation_id ORDER BY seq) AS falls"
+                                    " FROM events WHERE fence IS NOT NULL) f WHERE falls"),
+                     0);
+}
+
+static void second_result_of_an_action_is_refused(void **state)
+{
+    struct fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = create(fixture, true);
+    CLEANUP(claim_done) struct claim claim = claim_it(fixture, &made);
+    CLEANUP(event_list_done) struct event_list first = EVENT_LIST_INIT;
+    CLEANUP(event_list_done) struct event_list second = EVENT_LIST_INIT;
+    struct call_ref call = {
+        .action_id = uuid_random(), .tool_name = "terminal", .tool_call_id = "call_1"};
+    struct error err = ERROR_INIT;
+
+    event_add_agent_error(&first, &call, "first");
+    event_add_agent_error(&second, &call, "second");
+    assert_int_equal(conversation_store_append(fixture->db, &claim.lease, &claim.conversation,
+                                               &first, &err),
+                     0);
+    assert_int_equal(conversation_store_append(fixture->db, &claim.lease, &claim.conversation,
+                                               &second, &err),
+                     -1);
+    assert_int_equal(err.code, ERROR_CONFLICT);
+    assert_gapless(fixture, &made.id, 1);
+}
+
+static void end_of_run_is_one_step(void **state)
+{
+    struct fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = create(fixture, true);
+    CLEANUP(claim_done) struct claim claim = claim_it(fixture, &made);
+    CLEANUP(conversation_done) struct conversation after = CONVERSATION_INIT;
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    struct conversation_write end = {.guard = GUARD_LEASE,
+                                     .lease = &claim.lease,
+                                     .status = "finished",
+                                     .end_run = true,
+                                     .bump_snapshot = true};
+    struct error err = ERROR_INIT;
+
+    event_add_status(&events, STATUS_FINISHED);
+    assert_int_equal(
+        conversation_store_write(fixture->db, &claim.conversation, &events, &end, &err), 0);
+    assert_int_equal(
+        conversation_store_load(fixture->db, &fixture->scope, &made.id, &after, &err), 0);
+    assert_int_equal(after.status, STATUS_FINISHED);
+    assert_false(after.is_wanted);
+    assert_false(after.is_leased);
+    assert_int_equal(after.snapshot_version, 1);
+    assert_int_equal(after.last_seq, 1);
+}
+
+static void message_before_the_end_makes_the_end_wait(void **state)
+{
+    struct fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = create(fixture, true);
+    CLEANUP(claim_done) struct claim claim = claim_it(fixture, &made);
+    CLEANUP(event_list_done) struct event_list message = EVENT_LIST_INIT;
+    CLEANUP(event_list_done) struct event_list ending = EVENT_LIST_INIT;
+    CLEANUP(conversation_done) struct conversation after = CONVERSATION_INIT;
+    struct conversation_write say = {.guard = GUARD_NONE, .want_run = true};
+    struct conversation_write end = {
+        .guard = GUARD_LEASE, .lease = &claim.lease, .status = "finished", .end_run = true};
+    struct error err = ERROR_INIT;
+
+    event_add_environment_message(&message, "wait");
+    assert_int_equal(conversation_store_write(fixture->db, &made, &message, &say, &err), 0);
+    event_add_status(&ending, STATUS_FINISHED);
+    assert_int_equal(
+        conversation_store_write(fixture->db, &claim.conversation, &ending, &end, &err), -1);
+    assert_int_equal(err.code, ERROR_CONFLICT);
+    assert_int_equal(
+        conversation_store_load(fixture->db, &fixture->scope, &made.id, &after, &err), 0);
+    assert_true(after.is_wanted);
+    assert_true(after.is_leased);
+}
+
+static void pause_without_a_worker_is_refused_while_one_has_it(void **state)
+{
+    struct fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = create(fixture, true);
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    struct conversation_write pause = {
+        .guard = GUARD_NO_LEASE, .status = "paused", .end_run = true};
+    struct error err = ERROR_INIT;
+    bool leased = false;
+    CLEANUP(claim_done) struct claim claim = claim_it(fixture, &made);
+
+    event_add_pause(&events);
+    assert_int_equal(conversation_store_write(fixture->db, &made, &events, &pause, &err), -1);
+    assert_int_equal(err.code, ERROR_STALE);
+    assert_int_equal(
+        conversation_store_request_stop(fixture->db, &made.id, "interrupt", &leased, &err), 0);
+    assert_true(leased);
+    assert_int_equal(
+        conversation_store_request_stop(fixture->db, &made.id, "pause", &leased, &err), 0);
+    assert_true(leased);
+    expire_lease(&made.id);
+    assert_int_equal(
+        conversation_store_request_stop(fixture->db, &made.id, "pause", &leased, &err), 0);
+    assert_false(leased);
+    assert_int_equal(conversation_store_write(fixture->db, &made, &events, &pause, &err), 0);
+}
+
+static void two_workers_never_claim_the_same(void **state)
+{
+    struct fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = create(fixture, true);
+    CLEANUP(claim_done) struct claim mine = claim_it(fixture, &made);
+    struct held_lease held = {.conversation_id = made.id, .fence = mine.lease.fence};
+    struct held_lease wrong = {.conversation_id = made.id, .fence = mine.lease.fence - 1};
+    struct uuid other = uuid_random();
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(conversation_store_renew(fixture->db, &mine.lease.owner, &held, 1, &err), 0);
+    assert_true(held.is_held);
+    assert_int_equal(conversation_store_renew(fixture->db, &mine.lease.owner, &wrong, 1, &err), 0);
+    assert_false(wrong.is_held);
+    assert_int_equal(conversation_store_renew(fixture->db, &other, &held, 1, &err), 0);
+    assert_false(held.is_held);
+}
+
+static void deleted_conversation_leaves_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = create(fixture, true);
+    CLEANUP(claim_done) struct claim claim = claim_it(fixture, &made);
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    struct error err = ERROR_INIT;
+
+    event_add_pause(&events);
+    assert_int_equal(conversation_store_append(fixture->db, &claim.lease, &claim.conversation,
+                                               &events, &err),
+                     0);
+    assert_int_equal(conversation_store_delete(fixture->db, &fixture->scope, &made.id, &err), 0);
+    assert_gapless(fixture, &made.id, 0);
+    assert_int_equal(conversation_store_append(fixture->db, &claim.lease, &claim.conversation,
+                                               &events, &err),
+                     -1);
+    assert_int_equal(err.code, ERROR_STALE);
+    assert_int_equal(conversation_store_delete(fixture->db, &fixture->scope, &made.id, &err), -1);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+}
+
+static void pages_walk_all_conversations_once(void **state)
+{
+    struct fixture *fixture = *state;
+    struct conversation_filter filter = {.scope = fixture->scope, .limit = 3};
+    struct fixture own = *fixture;
+    struct error err = ERROR_INIT;
+    int n_seen = 0;
+
+    own.user_id = test_user(fixture->db);
+    filter.scope.user_id = own.user_id;
+    for (int i = 0; i < 8; i++) {
+        struct conversation made = create(&own, false);
+
+        conversation_done(&made);
+    }
+    for (int page_no = 0; page_no < 3; page_no++) {
+        CLEANUP(conversation_page_done) struct conversation_page page = {0};
+
+        assert_int_equal(conversation_store_search(own.db, &filter, &page, &err), 0);
+        n_seen += (int)page.n;
+        filter.from_id = page.next_id;
+        assert_int_equal(uuid_is_set(&page.next_id), page_no < 2);
+    }
+    assert_int_equal(n_seen, 8);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(created_conversation_is_found_by_its_owner_alone),
+        cmocka_unit_test(second_create_of_an_id_writes_nothing),
+        cmocka_unit_test(client_and_worker_race_without_gap_or_loss),
+        cmocka_unit_test(stale_worker_writes_nothing),
+        cmocka_unit_test(take_over_in_the_middle_of_an_append_leaves_no_gap),
+        cmocka_unit_test(second_result_of_an_action_is_refused),
+        cmocka_unit_test(end_of_run_is_one_step),
+        cmocka_unit_test(message_before_the_end_makes_the_end_wait),
+        cmocka_unit_test(pause_without_a_worker_is_refused_while_one_has_it),
+        cmocka_unit_test(two_workers_never_claim_the_same),
+        cmocka_unit_test(deleted_conversation_leaves_nothing),
+        cmocka_unit_test(pages_walk_all_conversations_once),
+    };
+
+    (void)argc;
+    test_need_postgres(argv);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

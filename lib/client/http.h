@@ -1,11 +1,11 @@
 /*
- * Outbound HTTP: one transport per process, a libcurl multi handle on a thread of its own; calls from
- * any thread, waited for with a deadline and cancellable. Small buffers, HTTP/2 where offered.
+ * Outbound HTTP: one transport per process, a libcurl multi handle on a thread of its own; calls
+ * from any thread, waited for with a deadline and cancellable. Small buffers, HTTP/2 where offered.
  *
- * Ownership: the caller owns an http_call until http_call_free(), which cancels it if it still runs.
- * Threading: one thread per call; the transport is shared.
- * Safety: no redirects, no proxies, only http and https; private addresses are refused unless
- * `allow_private`; the answer is cut off at max_reply_bytes.
+ * Ownership: the caller owns an http_call until http_call_free(), which cancels it if it still
+ * runs. Threading: one thread per call; the transport is shared. Safety: no redirects, no proxies,
+ * only http and https; private addresses are refused unless `allow_private`; the answer is cut off
+ * at max_reply_bytes.
  */
 #ifndef DEFT_CLIENT_HTTP_H
 #define DEFT_CLIENT_HTTP_H
@@ -21,6 +21,11 @@ struct http;
 struct http_call;
 
 int http_open(struct http **http_out, struct error *err) NONNULL MUST_CHECK;
+/* As http_open(); ca_file: PEM file of the authorities to trust instead of the system's, or NULL.
+ */
+int http_open_trusting(const char *ca_file, struct http **http_out, struct error *err)
+    __attribute__((nonnull(2, 3))) MUST_CHECK;
+/* Ends the calls that still run with ERROR_CANCELLED; all calls must have been freed before. */
 void http_free(struct http *http);
 
 struct http_header {
@@ -29,23 +34,25 @@ struct http_header {
 };
 
 struct http_request {
-    const char *method;            /* GET, POST, PUT, DELETE */
+    const char *method; /* GET, POST, PUT, DELETE */
     const char *url;
-    const char *unix_socket;       /* NULL: over TCP */
+    const char *unix_socket;           /* NULL: over TCP */
     const struct http_header *headers; /* ends with a NULL name; NULL: none */
-    const char *body;              /* copied; NULL: none */
+    const char *body;                  /* copied; NULL: none */
     size_t body_len;
-    const char *content_type;      /* NULL: application/json when there is a body */
-    int64_t timeout_ms;            /* whole call; 0: none */
-    int64_t idle_timeout_ms;       /* longest silence; 0: none */
-    size_t max_reply_bytes;        /* 0: 8 MiB */
-    bool allow_private;            /* loopback and private addresses */
-    bool stream;                   /* bytes are taken with http_call_read() while they come */
+    const char *content_type; /* NULL: application/json when there is a body */
+    int64_t timeout_ms;       /* whole call; 0: none */
+    int64_t idle_timeout_ms;  /* longest silence; 0: none */
+    size_t max_reply_bytes;   /* 0: 8 MiB */
+    bool allow_private;       /* loopback and private addresses */
+    bool stream;              /* bytes are taken with http_call_read() while they come */
+    bool send_stream;         /* the body comes by http_call_write(); body is NULL, and
+                                 body_len its length, or 0 when it is not known */
 };
 
 /* Starts a call; returns at once. */
-int http_start(struct http *http, const struct http_request *request,
-               struct http_call **call_out, struct error *err) NONNULL MUST_CHECK;
+int http_start(struct http *http, const struct http_request *request, struct http_call **call_out,
+               struct error *err) NONNULL MUST_CHECK;
 /*
  * Waits for the end. ERROR_TIMEOUT, ERROR_UNAVAILABLE (no connection, cut off), ERROR_CANCELLED,
  * ERROR_TOO_LARGE, ERROR_FORBIDDEN (address refused). Any HTTP status is success here.
@@ -54,11 +61,19 @@ int http_wait(struct http_call *call, struct error *err) NONNULL MUST_CHECK;
 /* For `stream`: waits for bytes; *len_out = 0 at the end. Borrowed until the next call. */
 int http_call_read(struct http_call *call, const char **bytes_out, size_t *len_out,
                    struct error *err) NONNULL MUST_CHECK;
+/*
+ * For `send_stream`: gives the next bytes of the body, which are copied; len 0 says that it is
+ * over. Waits while the wire is slower. Fails as http_wait() does; an answer that came early is no
+ * failure.
+ */
+int http_call_write(struct http_call *call, const void *bytes, size_t len, struct error *err)
+    __attribute__((nonnull(1, 4))) MUST_CHECK;
 /* Wakes a waiting thread with ERROR_CANCELLED; from any thread, at any time before free. */
 void http_cancel(struct http_call *call) NONNULL;
 void http_call_free(struct http_call *call);
 void http_call_freep(struct http_call **call) NONNULL;
 
+/* The status of the answer, or 0 before it; for `stream` known after the first http_call_read(). */
 long http_status(const struct http_call *call) NONNULL MUST_CHECK;
 /* The body so far; not for `stream`. Borrowed. */
 const char *http_body(const struct http_call *call, size_t *len_out) NONNULL MUST_CHECK;

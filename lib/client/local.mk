@@ -1,1 +1,11 @@
-# lib/client
+# lib/client: outbound HTTP and server-sent events
+noinst_LIBRARIES += libclient.a
+libclient_a_SOURCES = \
+	lib/client/guard.c lib/client/guard.h \
+	lib/client/http.c lib/client/http.h \
+	lib/client/http_setup.c \
+	lib/client/sse.c lib/client/sse.h \
+	lib/client/transport.c lib/client/transport.h
+libclient_a_CPPFLAGS = $(AM_CPPFLAGS) $(CURL_CFLAGS)
+
+CLIENT_LIBS = libclient.a $(CURL_LIBS)

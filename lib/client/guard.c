@@ -1,0 +1,116 @@
+#include "client/guard.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum { IPV6_BYTES = 16, IPV4_BYTES = 4 };
+
+struct block {
+    unsigned char prefix[IPV6_BYTES];
+    unsigned n_bits;
+};
+
+static const struct block private_v4[] = {
+    {{0}, 8},             /* this network */
+    {{10}, 8},            /* private use */
+    {{100, 64}, 10},      /* shared by carriers; also metadata of some clouds */
+    {{127}, 8},           /* loopback */
+    {{169, 254}, 16},     /* link-local: metadata services */
+    {{172, 16}, 12},      /* private use: container networks */
+    {{192, 0, 0}, 24},    /* protocol assignments */
+    {{192, 0, 2}, 24},    /* documentation */
+    {{192, 88, 99}, 24},  /* 6to4 relays */
+    {{192, 168}, 16},     /* private use */
+    {{198, 18}, 15},      /* benchmarks */
+    {{198, 51, 100}, 24}, /* documentation */
+    {{203, 0, 113}, 24},  /* documentation */
+    {{224}, 4},           /* multicast */
+    {{240}, 4},           /* reserved, broadcast */
+};
+
+/* Inside 2000::/3, the only range of IPv6 that is given out for the public internet. */
+static const struct block global_v6 = {{0x20}, 3};
+static const struct block private_v6[] = {
+    {{0x20, 0x01, 0x00}, 23},       /* protocol assignments: Teredo, ORCHID, benchmarks */
+    {{0x20, 0x01, 0x0d, 0xb8}, 32}, /* documentation */
+    {{0x3f, 0xff}, 20},             /* documentation */
+};
+
+/* IPv6 addresses that stand for an IPv4 address, and where in them it is. */
+static const struct {
+    struct block block;
+    size_t offset;
+} embedding_v6[] = {
+    {{{[10] = 0xff, [11] = 0xff}, 96}, 12}, /* v4-mapped */
+    {{{0x00, 0x64, 0xff, 0x9b}, 96}, 12},   /* NAT64 */
+    {{{0x20, 0x02}, 16}, 2},                /* 6to4 */
+};
+
+static bool is_in_block(const unsigned char *address, const struct block *block)
+{
+    size_t n_bytes = block->n_bits / 8;
+    unsigned n_rest = block->n_bits % 8;
+    unsigned mask = 0xffU & (0xffU << (8 - n_rest));
+
+    if (memcmp(address, block->prefix, n_bytes) != 0)
+        return false;
+    return n_rest == 0 || ((address[n_bytes] ^ block->prefix[n_bytes]) & mask) == 0;
+}
+
+static bool is_in_any(const unsigned char *address, const struct block *blocks, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (is_in_block(address, &blocks[i]))
+            return true;
+    }
+    return false;
+}
+
+static bool v4_is_public(const unsigned char *address)
+{
+    return !is_in_any(address, private_v4, ARRAY_SIZE(private_v4));
+}
+
+static bool v6_is_public(const unsigned char *address)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(embedding_v6); i++) {
+        if (is_in_block(address, &embedding_v6[i].block))
+            return v4_is_public(address + embedding_v6[i].offset);
+    }
+    return is_in_block(address, &global_v6) &&
+           !is_in_any(address, private_v6, ARRAY_SIZE(private_v6));
+}
+
+bool guard_is_public(const struct sockaddr *address)
+{
+    /* Copies, since the storage behind a struct sockaddr need not be aligned for the others. */
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+    unsigned char bytes[IPV4_BYTES];
+
+    if (address->sa_family == AF_INET) {
+        memcpy(&v4, address, sizeof(v4));
+        memcpy(bytes, &v4.sin_addr, sizeof(bytes));
+        return v4_is_public(bytes);
+    }
+    if (address->sa_family == AF_INET6) {
+        memcpy(&v6, address, sizeof(v6));
+        return v6_is_public(v6.sin6_addr.s6_addr);
+    }
+    return false;
+}
+
+bool guard_text_is_public(const char *address)
+{
+    unsigned char bytes[IPV6_BYTES];
+
+    if (inet_pton(AF_INET, address, bytes) == 1)
+        return v4_is_public(bytes);
+    if (inet_pton(AF_INET6, address, bytes) == 1)
+        return v6_is_public(bytes);
+    return false;
+}

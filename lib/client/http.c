@@ -1,0 +1,275 @@
+#include "client/http.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "client/transport.h"
+
+/* A reading buffer above this is given back before the next wait. */
+enum { READING_KEEP_BYTES = 16 * 1024 };
+
+#define REPLY_DEFAULT_BYTES ((size_t)(8 * 1024 * 1024))
+
+int http_open(struct http **http_out, struct error *err)
+{
+    return http_open_trusting(NULL, http_out, err);
+}
+
+int http_open_trusting(const char *ca_file, struct http **http_out, struct error *err)
+{
+    struct http *http = NULL;
+
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+        return error_set(err, ERROR_INTERNAL, "libcurl cannot be set up");
+    http = NEW(struct http);
+    lock_init(&http->lock);
+    if (ca_file != NULL)
+        http->ca_file = mem_dup_text(ca_file);
+    if (transport_start(http, err) < 0) {
+        lock_done(&http->lock);
+        mem_free(http->ca_file);
+        mem_free(http);
+        curl_global_cleanup();
+        return -1;
+    }
+    *http_out = http;
+    return 0;
+}
+
+void http_free(struct http *http)
+{
+    if (http == NULL)
+        return;
+    transport_stop(http);
+    lock_done(&http->lock);
+    mem_free(http->ca_file);
+    mem_free(http);
+    curl_global_cleanup();
+}
+
+static struct http_call *http_call_new(struct http *http, const struct http_request *request)
+{
+    struct http_call *call = NEW(struct http_call);
+
+    call->http = http;
+    call->idle_timeout_ms = request->idle_timeout_ms;
+    call->max_reply_bytes =
+        request->max_reply_bytes > 0 ? request->max_reply_bytes : REPLY_DEFAULT_BYTES;
+    call->allow_private = request->allow_private;
+    call->is_stream = request->stream;
+    call->is_unix = request->unix_socket != NULL;
+    call->sends_stream = request->send_stream;
+    call->active_ms = clock_monotonic_ms();
+    call->deadline_ms =
+        request->timeout_ms > 0 ? call->active_ms + request->timeout_ms : TRANSPORT_NEVER;
+    if (request->body != NULL) {
+        call->request_body = mem_dup_bytes(request->body, request->body_len);
+        call->request_body_len = request->body_len;
+    }
+    call->error = (struct error)ERROR_INIT;
+    call->reply_headers = (struct strbuf)STRBUF_INIT;
+    call->body = (struct strbuf)STRBUF_INIT;
+    call->sending = (struct strbuf)STRBUF_INIT;
+    call->reading = (struct strbuf)STRBUF_INIT;
+    lock_init(&call->lock);
+    condition_init(&call->changed);
+    return call;
+}
+
+void http_call_destroy(struct http_call *call)
+{
+    if (call->easy != NULL)
+        curl_easy_cleanup(call->easy);
+    http_headers_free(call->headers);
+    mem_free(call->request_body);
+    strbuf_done(&call->reply_headers);
+    strbuf_done(&call->body);
+    strbuf_done(&call->sending);
+    strbuf_done(&call->reading);
+    condition_done(&call->changed);
+    lock_done(&call->lock);
+    mem_free(call);
+}
+
+int http_start(struct http *http, const struct http_request *request, struct http_call **call_out,
+               struct error *err)
+{
+    struct http_call *call = http_call_new(http, request);
+
+    if (http_setup(call, request, err) < 0) {
+        http_call_destroy(call);
+        return -1;
+    }
+    /* Nobody else knows the call yet. */
+    call->is_held = true;
+    transport_command(call, TRANSPORT_BEGIN);
+    *call_out = call;
+    return 0;
+}
+
+static int result_locked(const struct http_call *call, struct error *err) REQUIRES(call->lock)
+{
+    if (call->error.code == ERROR_NONE)
+        return 0;
+    *err = call->error;
+    return -1;
+}
+
+int http_wait(struct http_call *call, struct error *err)
+{
+    int rc = 0;
+
+    lock_take(&call->lock);
+    while (!call->is_over)
+        condition_wait(&call->changed, &call->lock);
+    rc = result_locked(call, err);
+    lock_release(&call->lock);
+    return rc;
+}
+
+/* Swaps what has come into call->reading; -1 when the call is over, with an error. */
+static int take_bytes(struct http_call *call, bool *was_paused_out, struct error *err)
+{
+    struct strbuf spare = call->reading;
+    int rc = 0;
+
+    lock_take(&call->lock);
+    while (call->body.len == 0 && !call->is_over)
+        condition_wait(&call->changed, &call->lock);
+    *was_paused_out = call->is_receiving_paused;
+    call->is_receiving_paused = false;
+    if (call->body.len > 0 && call->error.code != ERROR_CANCELLED) {
+        call->reading = call->body;
+        call->body = spare;
+    } else {
+        rc = result_locked(call, err);
+    }
+    lock_release(&call->lock);
+    return rc;
+}
+
+int http_call_read(struct http_call *call, const char **bytes_out, size_t *len_out,
+                   struct error *err)
+{
+    bool was_paused = false;
+
+    if (call->reading.size > READING_KEEP_BYTES)
+        strbuf_done(&call->reading);
+    strbuf_reset(&call->reading);
+    if (take_bytes(call, &was_paused, err) < 0)
+        return -1;
+    if (was_paused)
+        transport_command(call, TRANSPORT_RESUME);
+    *bytes_out = call->reading.text;
+    *len_out = call->reading.len;
+    return 0;
+}
+
+/* Appends to what is to be sent; *was_paused_out when the transport waits for it. */
+static int give_bytes(struct http_call *call, const void *bytes, size_t len, bool *was_paused_out,
+                      struct error *err)
+{
+    int rc = 0;
+
+    lock_take(&call->lock);
+    while (call->sending.len > TRANSPORT_WINDOW_BYTES && !call->is_over)
+        condition_wait(&call->changed, &call->lock);
+    if (call->is_over)
+        rc = result_locked(call, err);
+    if (!call->is_over && len > 0)
+        strbuf_append_bytes(&call->sending, bytes, len);
+    if (!call->is_over && len == 0)
+        call->is_sending_over = true;
+    *was_paused_out = call->is_sending_paused;
+    call->is_sending_paused = false;
+    lock_release(&call->lock);
+    return rc;
+}
+
+int http_call_write(struct http_call *call, const void *bytes, size_t len, struct error *err)
+{
+    bool was_paused = false;
+
+    if (give_bytes(call, bytes, len, &was_paused, err) < 0)
+        return -1;
+    if (was_paused)
+        transport_command(call, TRANSPORT_RESUME);
+    return 0;
+}
+
+/* Ends the waiting at once; the transport lets go of the connection a moment later. */
+void http_cancel(struct http_call *call)
+{
+    lock_take(&call->lock);
+    if (!call->is_over) {
+        error_set(&call->error, ERROR_CANCELLED, "the call was cancelled");
+        call->is_over = true;
+    }
+    condition_wake_all(&call->changed);
+    lock_release(&call->lock);
+    transport_command(call, TRANSPORT_DROP);
+}
+
+void http_call_free(struct http_call *call)
+{
+    if (call == NULL)
+        return;
+    lock_take(&call->lock);
+    call->is_over = true;
+    lock_release(&call->lock);
+    if (!transport_abandon(call))
+        http_call_destroy(call);
+}
+
+void http_call_freep(struct http_call **call)
+{
+    http_call_free(*call);
+    *call = NULL;
+}
+
+/* The lock is for a stream's caller, who asks while bytes still come. */
+long http_status(const struct http_call *call)
+{
+    struct lock *lock = &((struct http_call *)(uintptr_t)call)->lock;
+    long status = 0;
+
+    lock_take(lock);
+    status = call->status;
+    lock_release(lock);
+    return status;
+}
+
+const char *http_body(const struct http_call *call, size_t *len_out)
+{
+    *len_out = call->body.len;
+    return call->body.text;
+}
+
+/* The value of a header line, when the line is of that header; lines end in NUL here. */
+static const char *header_value(const char *line, const char *name)
+{
+    size_t len = strlen(name);
+
+    if (strncasecmp(line, name, len) != 0 || line[len] != ':')
+        return NULL;
+    line += len + 1;
+    return line + strspn(line, " \t");
+}
+
+const char *http_reply_header(const struct http_call *call, const char *name)
+{
+    struct lock *lock = &((struct http_call *)(uintptr_t)call)->lock;
+    const char *value = NULL;
+    const char *line = NULL;
+
+    lock_take(lock);
+    line = call->reply_headers.text;
+    while (value == NULL && line < call->reply_headers.text + call->reply_headers.len) {
+        value = header_value(line, name);
+        line += strlen(line) + 1;
+    }
+    lock_release(lock);
+    return value;
+}

@@ -1,0 +1,316 @@
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "client/guard.h"
+#include "client/http.h"
+#include "client/transport.h"
+
+/* Small, since a worker holds hundreds of parked calls; SSL_read() gives 16 KB at most anyway. */
+#define RECEIVE_BUFFER_BYTES 4096L
+#define SEND_BUFFER_BYTES 16384L
+#define CONNECT_TIMEOUT_MS 15000L
+#define HEADERS_MAX_BYTES ((size_t)(64 * 1024))
+
+/* --- what libcurl calls, on the transport's thread --- */
+
+static bool is_status_line(const char *line, size_t len)
+{
+    return len > 5 && memcmp(line, "HTTP/", 5) == 0;
+}
+
+/* Keeps the headers of the last answer (1xx come before it); what follows the body is dropped. */
+static size_t on_header(char *line, size_t one, size_t len, void *context)
+{
+    struct http_call *call = context;
+    size_t n = len;
+    long status = 0;
+    bool fits = false;
+
+    (void)one;
+    call->active_ms = clock_monotonic_ms();
+    if (call->n_received > 0)
+        return len;
+    while (n > 0 && (line[n - 1] == '\r' || line[n - 1] == '\n'))
+        n--;
+    (void)curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+    lock_take(&call->lock);
+    call->status = status;
+    if (is_status_line(line, len))
+        strbuf_reset(&call->reply_headers);
+    fits = call->reply_headers.len + n < HEADERS_MAX_BYTES;
+    if (fits) {
+        strbuf_append_bytes(&call->reply_headers, line, n);
+        strbuf_append_char(&call->reply_headers, '\0');
+    }
+    lock_release(&call->lock);
+    call->is_too_large = call->is_too_large || !fits;
+    return fits ? len : 0;
+}
+
+static size_t on_body(char *bytes, size_t one, size_t len, void *context)
+{
+    struct http_call *call = context;
+    size_t taken = len;
+
+    (void)one;
+    call->active_ms = clock_monotonic_ms();
+    if (len > call->max_reply_bytes - call->n_received) {
+        call->is_too_large = true;
+        return CURL_WRITEFUNC_ERROR;
+    }
+    lock_take(&call->lock);
+    if (call->is_over) {
+        taken = CURL_WRITEFUNC_ERROR;
+    } else if (call->is_stream && call->body.len > TRANSPORT_WINDOW_BYTES) {
+        call->is_receiving_paused = true;
+        taken = CURL_WRITEFUNC_PAUSE;
+    } else {
+        strbuf_append_bytes(&call->body, bytes, len);
+        call->n_received += len;
+    }
+    if (call->is_stream)
+        condition_wake_all(&call->changed);
+    lock_release(&call->lock);
+    return taken;
+}
+
+static size_t on_send(char *buffer, size_t one, size_t size, void *context)
+{
+    struct http_call *call = context;
+    size_t n = 0;
+
+    lock_take(&call->lock);
+    n = call->sending.len < one * size ? call->sending.len : one * size;
+    if (call->is_over) {
+        n = CURL_READFUNC_ABORT;
+    } else if (n > 0) {
+        memcpy(buffer, call->sending.text, n);
+        strbuf_remove_head(&call->sending, n);
+        condition_wake_all(&call->changed);
+    } else if (!call->is_sending_over) {
+        call->is_sending_paused = true;
+        n = CURL_READFUNC_PAUSE;
+    }
+    lock_release(&call->lock);
+    return n;
+}
+
+static curl_socket_t on_open_socket(void *context, curlsocktype purpose,
+                                    struct curl_sockaddr *address)
+{
+    struct http_call *call = context;
+    bool is_allowed = call->is_unix ? address->family == AF_UNIX
+                                    : call->allow_private || guard_is_public(&address->addr);
+
+    (void)purpose;
+    if (!is_allowed) {
+        call->is_refused = true;
+        return CURL_SOCKET_BAD;
+    }
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+/* A connection that a call with more rights opened may be used again: so look once more. */
+static int on_connected(void *context, char *remote_ip, char *local_ip, int remote_port,
+                        int local_port)
+{
+    struct http_call *call = context;
+
+    (void)local_ip;
+    (void)remote_port;
+    (void)local_port;
+    if (call->allow_private || call->is_unix || guard_text_is_public(remote_ip))
+        return CURL_PREREQFUNC_OK;
+    call->is_refused = true;
+    return CURL_PREREQFUNC_ABORT;
+}
+
+/* --- a call's handle --- */
+
+static const struct {
+    CURLoption option;
+    long value;
+} number_options[] = {
+    {CURLOPT_NOSIGNAL, 1},
+    {CURLOPT_QUICK_EXIT, 1}, /* a cancel does not wait for the name server */
+    {CURLOPT_FOLLOWLOCATION, 0},
+    {CURLOPT_HTTP09_ALLOWED, 0},
+    {CURLOPT_DISALLOW_USERNAME_IN_URL, 1},
+    {CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2},
+    {CURLOPT_TCP_KEEPALIVE, 1},
+    {CURLOPT_BUFFERSIZE, RECEIVE_BUFFER_BYTES},
+    {CURLOPT_UPLOAD_BUFFERSIZE, SEND_BUFFER_BYTES},
+    {CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS},
+    {CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS},
+    {CURLOPT_NETRC, CURL_NETRC_IGNORED},
+};
+
+static const struct {
+    CURLoption option;
+    const char *value;
+} text_options[] = {
+    {CURLOPT_PROTOCOLS_STR, "http,https"},
+    {CURLOPT_REDIR_PROTOCOLS_STR, "http,https"},
+    {CURLOPT_PROXY, ""},
+    {CURLOPT_USERAGENT, "deft"},
+    /* One bundle that libcurl parses once and keeps, instead of a directory for each connection. */
+    {CURLOPT_CAPATH, NULL},
+};
+
+static CURLcode set_fixed_options(CURL *easy)
+{
+    CURLcode rc = CURLE_OK;
+
+    for (size_t i = 0; i < ARRAY_SIZE(number_options) && rc == CURLE_OK; i++)
+        rc = curl_easy_setopt(easy, number_options[i].option, number_options[i].value);
+    for (size_t i = 0; i < ARRAY_SIZE(text_options) && rc == CURLE_OK; i++)
+        rc = curl_easy_setopt(easy, text_options[i].option, text_options[i].value);
+    return rc;
+}
+
+/* These cannot fail: they only store a pointer. */
+static void set_callbacks(struct http_call *call)
+{
+    CURL *easy = call->easy;
+
+    (void)curl_easy_setopt(easy, CURLOPT_PRIVATE, call);
+    (void)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, call->why);
+    (void)curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+    (void)curl_easy_setopt(easy, CURLOPT_HEADERDATA, call);
+    (void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+    (void)curl_easy_setopt(easy, CURLOPT_WRITEDATA, call);
+    (void)curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
+    (void)curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, call);
+    (void)curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_connected);
+    (void)curl_easy_setopt(easy, CURLOPT_PREREQDATA, call);
+    if (call->sends_stream) {
+        (void)curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_send);
+        (void)curl_easy_setopt(easy, CURLOPT_READDATA, call);
+    }
+}
+
+static CURLcode set_target(struct http_call *call, const struct http_request *request)
+{
+    CURLcode rc = curl_easy_setopt(call->easy, CURLOPT_URL, request->url);
+
+    if (rc == CURLE_OK && request->unix_socket != NULL)
+        rc = curl_easy_setopt(call->easy, CURLOPT_UNIX_SOCKET_PATH, request->unix_socket);
+    if (rc == CURLE_OK && call->http->ca_file != NULL)
+        rc = curl_easy_setopt(call->easy, CURLOPT_CAINFO, call->http->ca_file);
+    /* Calls to one host share a connection where it can carry many. */
+    if (rc == CURLE_OK && text_starts_with(request->url, "https:"))
+        rc = curl_easy_setopt(call->easy, CURLOPT_PIPEWAIT, 1L);
+    return rc;
+}
+
+static CURLcode set_body(struct http_call *call, const struct http_request *request)
+{
+    CURL *easy = call->easy;
+    CURLcode rc = CURLE_OK;
+
+    if (text_equal(request->method, "HEAD"))
+        return curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+    if (call->sends_stream) {
+        rc = curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+        if (rc == CURLE_OK && request->body_len > 0)
+            rc = curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)request->body_len);
+    } else if (call->request_body != NULL || text_equal(request->method, "POST")) {
+        rc =
+            curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->request_body_len);
+        if (rc == CURLE_OK)
+            rc = curl_easy_setopt(easy, CURLOPT_POSTFIELDS,
+                                  call->request_body != NULL ? call->request_body : "");
+    }
+    if (rc == CURLE_OK)
+        rc = curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method);
+    return rc;
+}
+
+/* --- headers --- */
+
+void http_headers_free(struct curl_slist *headers)
+{
+    for (struct curl_slist *item = headers; item != NULL; item = item->next)
+        explicit_bzero(item->data, strlen(item->data));
+    curl_slist_free_all(headers);
+}
+
+static bool is_clean(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (((unsigned char)*text < ' ' && *text != '\t') || *text == 0x7f)
+            return false;
+    }
+    return true;
+}
+
+static int add_header(struct http_call *call, const char *name, const char *value,
+                      struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
+    struct curl_slist *longer = NULL;
+
+    if (!is_clean(name) || !is_clean(value) || strchr(name, ':') != NULL || name[0] == '\0')
+        return error_set(err, ERROR_INVALID, "header %s cannot be sent", name);
+    /* libcurl's way to say that a header is empty, not absent. */
+    if (value[0] == '\0')
+        strbuf_appendf(&line, "%s;", name);
+    else
+        strbuf_appendf(&line, "%s: %s", name, value);
+    longer = curl_slist_append(call->headers, line.text);
+    explicit_bzero(line.text, line.len);
+    if (longer == NULL)
+        return error_set(err, ERROR_INTERNAL, "out of memory");
+    call->headers = longer;
+    return 0;
+}
+
+static int set_headers(struct http_call *call, const struct http_request *request,
+                       struct error *err)
+{
+    const struct http_header *header = request->headers;
+    const char *type = request->content_type;
+    struct curl_slist *longer = NULL;
+
+    for (; header != NULL && header->name != NULL; header++) {
+        if (add_header(call, header->name, header->value, err) < 0)
+            return -1;
+    }
+    if (type == NULL && call->request_body != NULL)
+        type = "application/json";
+    if (type != NULL && add_header(call, "Content-Type", type, err) < 0)
+        return -1;
+    /* Without a value libcurl leaves it out: nobody waits for 100-continue. */
+    longer = curl_slist_append(call->headers, "Expect:");
+    if (longer == NULL)
+        return error_set(err, ERROR_INTERNAL, "out of memory");
+    call->headers = longer;
+    if (curl_easy_setopt(call->easy, CURLOPT_HTTPHEADER, call->headers) != CURLE_OK)
+        return error_set(err, ERROR_INTERNAL, "headers cannot be set");
+    return 0;
+}
+
+int http_setup(struct http_call *call, const struct http_request *request, struct error *err)
+{
+    CURLcode rc = CURLE_OK;
+
+    if (!is_clean(request->url) || strchr(request->url, ' ') != NULL)
+        return error_set(err, ERROR_INVALID, "the URL has characters that no URL has");
+    call->easy = curl_easy_init();
+    if (call->easy == NULL)
+        return error_set(err, ERROR_INTERNAL, "libcurl cannot be set up");
+    set_callbacks(call);
+    rc = set_fixed_options(call->easy);
+    if (rc == CURLE_OK)
+        rc = set_target(call, request);
+    if (rc == CURLE_OK)
+        rc = set_body(call, request);
+    if (rc != CURLE_OK)
+        return error_set(err, ERROR_INTERNAL, "the call cannot be set up: %s",
+                         curl_easy_strerror(rc));
+    return set_headers(call, request, err);
+}

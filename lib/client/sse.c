@@ -1,0 +1,133 @@
+#include "client/sse.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/text.h"
+
+static const char BOM[] = "\xef\xbb\xbf";
+
+void sse_done(struct sse *sse)
+{
+    if (sse == NULL)
+        return;
+    strbuf_done(&sse->line);
+    strbuf_done(&sse->data);
+    strbuf_done(&sse->name);
+}
+
+/* The value behind "field:" with one space dropped, or NULL when the line is another field. */
+static const char *field_value(const char *line, const char *field)
+{
+    size_t len = strlen(field);
+
+    if (strncmp(line, field, len) != 0)
+        return NULL;
+    if (line[len] == '\0')
+        return line + len;
+    if (line[len] != ':')
+        return NULL;
+    return line[len + 1] == ' ' ? line + len + 2 : line + len + 1;
+}
+
+static int take_field(struct sse *sse, struct error *err)
+{
+    const char *value = field_value(sse->line.text, "data");
+
+    if (value != NULL) {
+        size_t len = sse->line.len - (size_t)(value - sse->line.text);
+
+        if (sse->data.len + len >= sse->max_bytes)
+            return error_set(err, ERROR_TOO_LARGE, "an event is longer than %zu bytes",
+                             sse->max_bytes);
+        if (sse->has_data)
+            strbuf_append_char(&sse->data, '\n');
+        strbuf_append_bytes(&sse->data, value, len);
+        sse->has_data = true;
+        return 0;
+    }
+    value = field_value(sse->line.text, "event");
+    if (value != NULL) {
+        strbuf_reset(&sse->name);
+        strbuf_append(&sse->name, value);
+    }
+    return 0;
+}
+
+static void forget_event(struct sse *sse)
+{
+    strbuf_reset(&sse->data);
+    strbuf_reset(&sse->name);
+    sse->has_data = false;
+    sse->is_taken = false;
+}
+
+/* A line is over: true when it closes an event that has data. */
+static int end_line(struct sse *sse, bool *is_event_out, struct error *err)
+{
+    size_t n_bom = 0;
+
+    if (!sse->has_begun && text_starts_with(sse->line.text, BOM))
+        n_bom = strlen(BOM);
+    strbuf_remove_head(&sse->line, n_bom);
+    sse->has_begun = true;
+    *is_event_out = sse->line.len == 0 && sse->has_data;
+    if (sse->line.len == 0 && !sse->has_data)
+        forget_event(sse);
+    if (sse->line.len > 0 && take_field(sse, err) < 0)
+        return -1;
+    strbuf_reset(&sse->line);
+    return 0;
+}
+
+/* Moves bytes up to a line end into the line; true when the line is over. */
+static int take_line(struct sse *sse, struct sse_input *input, bool *is_over_out, struct error *err)
+{
+    size_t n = 0;
+
+    *is_over_out = false;
+    if (sse->was_cr && input->len > 0) {
+        n = input->bytes[0] == '\n' ? 1 : 0;
+        input->bytes += n;
+        input->len -= n;
+        sse->was_cr = false;
+    }
+    for (n = 0; n < input->len && input->bytes[n] != '\n' && input->bytes[n] != '\r'; n++)
+        ;
+    if (sse->line.len + n > sse->max_bytes)
+        return error_set(err, ERROR_TOO_LARGE, "a line is longer than %zu bytes", sse->max_bytes);
+    strbuf_append_bytes(&sse->line, input->bytes, n);
+    if (n < input->len) {
+        sse->was_cr = input->bytes[n] == '\r';
+        *is_over_out = true;
+        n++;
+    }
+    input->bytes += n;
+    input->len -= n;
+    return 0;
+}
+
+int sse_next(struct sse *sse, struct sse_input *input, struct sse_event *event_out,
+             struct error *err)
+{
+    bool is_over = false;
+    bool is_event = false;
+
+    *event_out = (struct sse_event){NULL, NULL, 0};
+    if (sse->is_taken)
+        forget_event(sse);
+    while (input->len > 0) {
+        if (take_line(sse, input, &is_over, err) < 0)
+            return -1;
+        if (is_over && end_line(sse, &is_event, err) < 0)
+            return -1;
+        if (is_over && is_event) {
+            sse->is_taken = true;
+            *event_out = (struct sse_event){.name = sse->name.len > 0 ? sse->name.text : "message",
+                                            .data = sse->data.text,
+                                            .len = sse->data.len};
+            return 0;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,458 @@
+#include "client/transport.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+
+enum {
+    EVENTS_PER_TURN = 64,
+    CONNECTIONS_KEPT_MAX = 256,
+};
+
+/* What a libcurl result means to a caller; all others: the wire failed. */
+static const struct {
+    CURLcode result;
+    enum error_code code;
+} meanings[] = {
+    {CURLE_OPERATION_TIMEDOUT, ERROR_TIMEOUT},    {CURLE_URL_MALFORMAT, ERROR_INVALID},
+    {CURLE_UNSUPPORTED_PROTOCOL, ERROR_INVALID},  {CURLE_LOGIN_DENIED, ERROR_INVALID},
+    {CURLE_ABORTED_BY_CALLBACK, ERROR_CANCELLED}, {CURLE_BAD_FUNCTION_ARGUMENT, ERROR_INTERNAL},
+    {CURLE_FAILED_INIT, ERROR_INTERNAL},
+};
+
+static void explain(struct http_call *call, CURLcode result, struct error *why)
+{
+    enum error_code code = ERROR_UNAVAILABLE;
+
+    for (size_t i = 0; i < ARRAY_SIZE(meanings); i++) {
+        if (meanings[i].result == result)
+            code = meanings[i].code;
+    }
+    if (call->is_refused)
+        error_set(why, ERROR_FORBIDDEN, "the host's address is private, and not allowed");
+    else if (call->is_too_large)
+        error_set(why, ERROR_TOO_LARGE, "the answer is longer than %zu bytes",
+                  call->max_reply_bytes);
+    else if (call->is_late)
+        error_set(why, ERROR_TIMEOUT, "no answer in time");
+    else
+        error_set(why, code, "%s", call->why[0] != '\0' ? call->why : curl_easy_strerror(result));
+}
+
+/* --- the inbox --- */
+
+static void wake(const struct http *http)
+{
+    const uint64_t one = 1;
+    ssize_t n = write(http->wake_fd, &one, sizeof(one));
+
+    (void)n; /* a full counter wakes too */
+}
+
+static void command_locked(struct http *http, struct http_call *call, unsigned commands)
+    REQUIRES(http->lock)
+{
+    if (call->commands == 0) {
+        call->next_in_inbox = http->inbox;
+        http->inbox = call;
+    }
+    call->commands |= commands;
+}
+
+void transport_command(struct http_call *call, unsigned commands)
+{
+    struct http *http = call->http;
+    bool is_held = false;
+
+    lock_take(&http->lock);
+    is_held = call->is_held;
+    if (is_held)
+        command_locked(http, call, commands);
+    lock_release(&http->lock);
+    if (is_held)
+        wake(http);
+}
+
+bool transport_abandon(struct http_call *call)
+{
+    struct http *http = call->http;
+    bool is_held = false;
+
+    lock_take(&http->lock);
+    is_held = call->is_held;
+    call->is_freed = true;
+    if (is_held)
+        command_locked(http, call, TRANSPORT_DROP);
+    lock_release(&http->lock);
+    if (is_held)
+        wake(http);
+    return is_held;
+}
+
+static struct http_call *next_command(struct http *http, unsigned *commands_out)
+{
+    struct http_call *call = NULL;
+
+    lock_take(&http->lock);
+    call = http->inbox;
+    if (call != NULL) {
+        http->inbox = call->next_in_inbox;
+        *commands_out = call->commands;
+        call->commands = 0;
+    }
+    lock_release(&http->lock);
+    return call;
+}
+
+/* --- the life of a call in the thread --- */
+
+/* Lets go of a call that does not run; one that is in the inbox again is let go of from there. */
+static void release(struct http *http, struct http_call *call)
+{
+    bool is_freed = false;
+
+    lock_take(&http->lock);
+    if (call->commands == 0) {
+        call->is_held = false;
+        is_freed = call->is_freed;
+    }
+    lock_release(&http->lock);
+    if (is_freed)
+        http_call_destroy(call);
+}
+
+static void publish(struct http_call *call, const struct error *why)
+{
+    lock_take(&call->lock);
+    if (!call->is_over)
+        call->error = *why;
+    call->is_over = true;
+    condition_wake_all(&call->changed);
+    lock_release(&call->lock);
+}
+
+static void link_running(struct http *http, struct http_call *call)
+{
+    call->prev = NULL;
+    call->next = http->running;
+    if (call->next != NULL)
+        call->next->prev = call;
+    http->running = call;
+    call->is_running = true;
+}
+
+static void unlink_running(struct http *http, struct http_call *call)
+{
+    if (call->prev != NULL)
+        call->prev->next = call->next;
+    else
+        http->running = call->next;
+    if (call->next != NULL)
+        call->next->prev = call->prev;
+    call->is_running = false;
+}
+
+/* Ends a running call with what `result` and the call's own marks say, and lets go of it. */
+static void finish(struct http *http, struct http_call *call, CURLcode result)
+{
+    struct error why = ERROR_INIT;
+
+    if (result != CURLE_OK || call->is_late)
+        explain(call, result, &why);
+    unlink_running(http, call);
+    (void)curl_multi_remove_handle(http->multi, call->easy);
+    curl_easy_cleanup(call->easy);
+    call->easy = NULL;
+    http_headers_free(call->headers);
+    call->headers = NULL;
+    publish(call, &why);
+    release(http, call);
+}
+
+static int64_t call_expiry_ms(const struct http_call *call)
+{
+    int64_t idle_ms = TRANSPORT_NEVER;
+
+    if (call->idle_timeout_ms > 0)
+        idle_ms = call->active_ms + call->idle_timeout_ms;
+    return idle_ms < call->deadline_ms ? idle_ms : call->deadline_ms;
+}
+
+static void begin(struct http *http, struct http_call *call)
+{
+    link_running(http, call);
+    if (call_expiry_ms(call) < http->expiry_ms)
+        http->expiry_ms = call_expiry_ms(call);
+    if (curl_multi_add_handle(http->multi, call->easy) != CURLM_OK)
+        finish(http, call, CURLE_FAILED_INIT);
+}
+
+static void obey(struct http *http, struct http_call *call, unsigned commands)
+{
+    if ((commands & TRANSPORT_DROP) != 0) {
+        if (call->is_running)
+            finish(http, call, CURLE_ABORTED_BY_CALLBACK);
+        else
+            release(http, call);
+        return;
+    }
+    if ((commands & TRANSPORT_BEGIN) != 0)
+        begin(http, call);
+    else if (call->is_running)
+        (void)curl_easy_pause(call->easy, CURLPAUSE_CONT);
+    else
+        release(http, call);
+}
+
+/* --- time --- */
+
+/* Bytes on their way out are seen here only; a call whose reader is slow is not idle. */
+static void notice_activity(struct http_call *call, int64_t now_ms)
+{
+    curl_off_t n_moved = 0;
+    bool is_waiting_for_us = false;
+
+    (void)curl_easy_getinfo(call->easy, CURLINFO_SIZE_UPLOAD_T, &n_moved);
+    lock_take(&call->lock);
+    is_waiting_for_us = call->is_receiving_paused || call->is_sending_paused;
+    lock_release(&call->lock);
+    if (n_moved != call->n_moved || is_waiting_for_us)
+        call->active_ms = now_ms;
+    call->n_moved = n_moved;
+}
+
+static void end_late_calls(struct http *http, int64_t now_ms)
+{
+    struct http_call *next = NULL;
+
+    http->expiry_ms = TRANSPORT_NEVER;
+    for (struct http_call *call = http->running; call != NULL; call = next) {
+        next = call->next;
+        if (call_expiry_ms(call) <= now_ms)
+            notice_activity(call, now_ms);
+        if (call_expiry_ms(call) <= now_ms) {
+            call->is_late = true;
+            finish(http, call, CURLE_OPERATION_TIMEDOUT);
+        } else if (call_expiry_ms(call) < http->expiry_ms) {
+            http->expiry_ms = call_expiry_ms(call);
+        }
+    }
+}
+
+static int wait_ms(const struct http *http)
+{
+    int64_t due_ms = http->timer_ms < http->expiry_ms ? http->timer_ms : http->expiry_ms;
+    int64_t now_ms = clock_monotonic_ms();
+
+    if (due_ms == TRANSPORT_NEVER)
+        return -1;
+    if (due_ms <= now_ms)
+        return 0;
+    return due_ms - now_ms > INT32_MAX ? INT32_MAX : (int)(due_ms - now_ms);
+}
+
+/* libcurl tells when it wants to be called. */
+static int on_timer(CURLM *multi, long timeout_ms, void *context)
+{
+    struct http *http = context;
+
+    (void)multi;
+    http->timer_ms = timeout_ms < 0 ? TRANSPORT_NEVER : clock_monotonic_ms() + timeout_ms;
+    return 0;
+}
+
+/* --- sockets --- */
+
+/* libcurl tells which sockets it waits for. */
+static int on_socket(CURL *easy, curl_socket_t fd, int what, void *context, void *of_socket)
+{
+    struct http *http = context;
+    struct epoll_event event = {.data.fd = fd};
+
+    (void)easy;
+    (void)of_socket;
+    if (what == CURL_POLL_REMOVE) {
+        /* A socket that is closed already is gone from the set. */
+        (void)epoll_ctl(http->epoll_fd, EPOLL_CTL_DEL, fd, &event);
+        return 0;
+    }
+    event.events = ((what & CURL_POLL_IN) != 0 ? (uint32_t)EPOLLIN : 0U) |
+                   ((what & CURL_POLL_OUT) != 0 ? (uint32_t)EPOLLOUT : 0U);
+    if (epoll_ctl(http->epoll_fd, EPOLL_CTL_MOD, fd, &event) == 0)
+        return 0;
+    return epoll_ctl(http->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : -1;
+}
+
+static int action_of(uint32_t events)
+{
+    int action = 0;
+
+    if ((events & (EPOLLIN | EPOLLHUP)) != 0)
+        action |= CURL_CSELECT_IN;
+    if ((events & EPOLLOUT) != 0)
+        action |= CURL_CSELECT_OUT;
+    if ((events & EPOLLERR) != 0)
+        action |= CURL_CSELECT_ERR;
+    return action;
+}
+
+static void serve_socket(struct http *http, const struct epoll_event *event)
+{
+    uint64_t count = 0;
+    int n_running = 0;
+
+    if (event->data.fd == http->wake_fd) {
+        ssize_t n = read(http->wake_fd, &count, sizeof(count));
+
+        (void)n;
+        return;
+    }
+    (void)curl_multi_socket_action(http->multi, event->data.fd, action_of(event->events),
+                                   &n_running);
+}
+
+/* --- the loop --- */
+
+static void serve_timer(struct http *http)
+{
+    int n_running = 0;
+
+    if (http->timer_ms > clock_monotonic_ms())
+        return;
+    http->timer_ms = TRANSPORT_NEVER;
+    (void)curl_multi_socket_action(http->multi, CURL_SOCKET_TIMEOUT, 0, &n_running);
+}
+
+static void reap(struct http *http)
+{
+    int n_left = 0;
+
+    for (;;) {
+        CURLMsg *message = curl_multi_info_read(http->multi, &n_left);
+        char *of_easy = NULL;
+
+        if (message == NULL)
+            return;
+        if (message->msg != CURLMSG_DONE)
+            continue;
+        (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &of_easy);
+        finish(http, (struct http_call *)(void *)of_easy, message->data.result);
+    }
+}
+
+static bool is_stopping(struct http *http)
+{
+    bool stopping = false;
+
+    lock_take(&http->lock);
+    stopping = http->is_stopping;
+    lock_release(&http->lock);
+    return stopping;
+}
+
+static void serve_inbox(struct http *http)
+{
+    unsigned commands = 0;
+
+    for (;;) {
+        struct http_call *call = next_command(http, &commands);
+
+        if (call == NULL)
+            return;
+        obey(http, call, commands);
+    }
+}
+
+static void *run(void *context)
+{
+    struct http *http = context;
+    struct epoll_event events[EVENTS_PER_TURN];
+
+    while (!is_stopping(http)) {
+        int n = epoll_wait(http->epoll_fd, events, EVENTS_PER_TURN, wait_ms(http));
+
+        for (int i = 0; i < n; i++)
+            serve_socket(http, &events[i]);
+        serve_inbox(http);
+        serve_timer(http);
+        reap(http);
+        if (http->expiry_ms <= clock_monotonic_ms())
+            end_late_calls(http, clock_monotonic_ms());
+    }
+    serve_inbox(http);
+    while (http->running != NULL)
+        finish(http, http->running, CURLE_ABORTED_BY_CALLBACK);
+    return NULL;
+}
+
+/* Signals belong to the process's main thread. */
+static int start_thread(struct http *http, struct error *err)
+{
+    sigset_t all;
+    sigset_t before;
+    int rc = 0;
+
+    sigfillset(&all);
+    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
+        return error_set(err, ERROR_INTERNAL, "signals cannot be blocked");
+    rc = pthread_create(&http->thread, NULL, run, http);
+    if (pthread_sigmask(SIG_SETMASK, &before, NULL) != 0 || rc != 0)
+        return error_set(err, ERROR_INTERNAL, "the transport's thread does not start");
+    return 0;
+}
+
+static int open_parts(struct http *http, struct error *err)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    http->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    http->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    http->multi = curl_multi_init();
+    if (http->epoll_fd < 0 || http->wake_fd < 0 || http->multi == NULL)
+        return error_set(err, ERROR_UNAVAILABLE, "the transport cannot be set up: %m");
+    event.data.fd = http->wake_fd;
+    if (epoll_ctl(http->epoll_fd, EPOLL_CTL_ADD, http->wake_fd, &event) < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "epoll: %m");
+    (void)curl_multi_setopt(http->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+    (void)curl_multi_setopt(http->multi, CURLMOPT_SOCKETDATA, http);
+    (void)curl_multi_setopt(http->multi, CURLMOPT_TIMERFUNCTION, on_timer);
+    (void)curl_multi_setopt(http->multi, CURLMOPT_TIMERDATA, http);
+    (void)curl_multi_setopt(http->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_MULTIPLEX);
+    (void)curl_multi_setopt(http->multi, CURLMOPT_MAXCONNECTS, (long)CONNECTIONS_KEPT_MAX);
+    return 0;
+}
+
+static void close_parts(struct http *http)
+{
+    if (http->multi != NULL)
+        (void)curl_multi_cleanup(http->multi);
+    fd_close(&http->epoll_fd);
+    fd_close(&http->wake_fd);
+}
+
+int transport_start(struct http *http, struct error *err)
+{
+    http->timer_ms = TRANSPORT_NEVER;
+    http->expiry_ms = TRANSPORT_NEVER;
+    if (open_parts(http, err) < 0 || start_thread(http, err) < 0) {
+        close_parts(http);
+        return -1;
+    }
+    return 0;
+}
+
+void transport_stop(struct http *http)
+{
+    lock_take(&http->lock);
+    http->is_stopping = true;
+    lock_release(&http->lock);
+    wake(http);
+    (void)pthread_join(http->thread, NULL);
+    close_parts(http);
+}

@@ -41,8 +41,8 @@ struct log_field {
     LOG_STR("error_code", error_code_to_string((err)->code)), LOG_STR("error", (err)->message),    \
         LOG_STR("where", (err)->where)
 
-#define LOG_AT(level, name, ...)                                                                   \
-    log_write(level, name, (const struct log_field[]){__VA_ARGS__ __VA_OPT__(, ){.name = NULL}})
+#define LOG_AT(level, event, ...)                                                                  \
+    log_write(level, event, (const struct log_field[]){__VA_ARGS__ __VA_OPT__(, ){.name = NULL}})
 #define log_debug(name, ...) LOG_AT(LOG_LEVEL_DEBUG, name __VA_OPT__(, ) __VA_ARGS__)
 #define log_info(name, ...) LOG_AT(LOG_LEVEL_INFO, name __VA_OPT__(, ) __VA_ARGS__)
 #define log_warning(name, ...) LOG_AT(LOG_LEVEL_WARNING, name __VA_OPT__(, ) __VA_ARGS__)

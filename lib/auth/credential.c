@@ -1,0 +1,41 @@
+#include "auth/credential.h"
+
+#include "base/crypto.h"
+#include "base/strbuf.h"
+#include "store/user_store.h"
+
+int credential_new_key(struct db *db, const struct keyring *keyring, const char *name,
+                       struct strbuf *key_out, struct error *err)
+{
+    CLEANUP(user_done) struct user owner = USER_INIT;
+    CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
+    char token[CRYPTO_TOKEN_BYTES];
+    char hash[CRYPTO_HASH_HEX_BYTES];
+
+    crypto_random_token(token);
+    strbuf_appendf(&key, "%s%s", CREDENTIAL_KEY_PREFIX, token);
+    keyring_hash_token(keyring, key.text, hash);
+    if (user_store_ensure(db, CREDENTIAL_OWNER_EMAIL, &owner, err) < 0)
+        return -1;
+    if (user_store_add_key(db, &owner.id, name, hash, err) < 0)
+        return -1;
+    strbuf_append(key_out, key.text);
+    return 0;
+}
+
+int credential_new_link(struct db *db, const struct keyring *keyring, struct strbuf *token_out,
+                        struct error *err)
+{
+    CLEANUP(user_done) struct user owner = USER_INIT;
+    char token[CRYPTO_TOKEN_BYTES];
+    char hash[CRYPTO_HASH_HEX_BYTES];
+
+    crypto_random_token(token);
+    keyring_hash_token(keyring, token, hash);
+    if (user_store_ensure(db, CREDENTIAL_OWNER_EMAIL, &owner, err) < 0)
+        return -1;
+    if (user_store_add_link(db, &owner.id, hash, CREDENTIAL_LINK_VALID_S, err) < 0)
+        return -1;
+    strbuf_append(token_out, token);
+    return 0;
+}

@@ -1,0 +1,29 @@
+/*
+ * Making what lets somebody in: API keys and one-time sign-in links of the instance's owner.
+ *
+ * The token is shown once, to whoever asked on the command line; only its keyed hash is stored.
+ */
+#ifndef DEFT_AUTH_CREDENTIAL_H
+#define DEFT_AUTH_CREDENTIAL_H
+
+#include "base/attr.h"
+
+struct db;
+struct error;
+struct keyring;
+struct strbuf;
+
+#define CREDENTIAL_KEY_PREFIX "sk-deft-"
+#define CREDENTIAL_LINK_VALID_S (24 * 3600)
+
+/* The one user of single-user mode, made on first need. */
+#define CREDENTIAL_OWNER_EMAIL "owner@localhost"
+
+/* Appends a new API key of the owner. */
+int credential_new_key(struct db *db, const struct keyring *keyring, const char *name,
+                       struct strbuf *key_out, struct error *err) NONNULL MUST_CHECK;
+/* Appends the token of a new sign-in link of the owner. */
+int credential_new_link(struct db *db, const struct keyring *keyring, struct strbuf *token_out,
+                        struct error *err) NONNULL MUST_CHECK;
+
+#endif

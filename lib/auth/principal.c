@@ -1,0 +1,91 @@
+#include "auth/principal.h"
+
+#include <string.h>
+
+#include "auth/credential.h"
+#include "base/crypto.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "store/conversation_store.h"
+#include "store/runtime_store.h"
+#include "store/user_store.h"
+
+/* Longer ones are not hashed: no key of ours is. */
+enum { KEY_MAX_BYTES = 512 };
+
+/* The sandbox that all conversations and calls of one user share, unless they ask for their own. */
+static void set_shared_session(struct principal *principal)
+{
+    char hex[UUID_HEX_BYTES];
+
+    uuid_to_hex(&principal->user_id, hex);
+    memcpy(principal->runtime_session, "u-", 2);
+    memcpy(principal->runtime_session + 2, hex, sizeof(hex));
+}
+
+static int from_user_key(struct db *db, const char *hash, struct principal *principal_out,
+                         struct error *err)
+{
+    struct principal principal = {.kind = PRINCIPAL_USER_KEY};
+
+    if (user_store_find_key(db, hash, &principal.user_id, &principal.key_id, err) < 0)
+        return -1;
+    set_shared_session(&principal);
+    *principal_out = principal;
+    return 0;
+}
+
+static int from_sandbox_key(struct db *db, const char *hash, struct principal *principal_out,
+                            struct error *err)
+{
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+    struct principal principal = {.kind = PRINCIPAL_SANDBOX_KEY};
+    size_t len = 0;
+
+    if (runtime_store_find_key(db, hash, &runtime, err) < 0)
+        return -1;
+    len = strlen(runtime.session_id);
+    if (len >= sizeof(principal.runtime_session))
+        return error_set(err, ERROR_UNAUTHENTICATED, "the sandbox's session has too long a name");
+    principal.user_id = runtime.owner_id;
+    memcpy(principal.runtime_id, runtime.id, sizeof(principal.runtime_id));
+    memcpy(principal.runtime_session, runtime.session_id, len + 1);
+    *principal_out = principal;
+    return 0;
+}
+
+int principal_from_key(struct db *db, const struct keyring *keyring, const char *key,
+                       struct principal *principal_out, struct error *err)
+{
+    char hash[CRYPTO_HASH_HEX_BYTES];
+
+    if (key[0] == '\0' || strnlen(key, KEY_MAX_BYTES + 1) > KEY_MAX_BYTES)
+        return error_set(err, ERROR_UNAUTHENTICATED, "no such key");
+    keyring_hash_token(keyring, key, hash);
+    if (text_starts_with(key, CREDENTIAL_KEY_PREFIX))
+        return from_user_key(db, hash, principal_out, err);
+    return from_sandbox_key(db, hash, principal_out, err);
+}
+
+int principal_from_session(struct db *db, const struct keyring *keyring, const char *token,
+                           struct principal *principal_out, struct error *err)
+{
+    struct principal principal = {.kind = PRINCIPAL_SESSION};
+    char hash[CRYPTO_HASH_HEX_BYTES];
+
+    keyring_hash_token(keyring, token, hash);
+    if (user_store_find_session(db, hash, &principal.user_id, err) < 0)
+        return -1;
+    set_shared_session(&principal);
+    *principal_out = principal;
+    return 0;
+}
+
+struct conversation_scope principal_scope(const struct principal *principal)
+{
+    bool is_sandbox = principal->kind == PRINCIPAL_SANDBOX_KEY;
+
+    return (struct conversation_scope){
+        .user_id = principal->user_id,
+        .runtime_session = is_sandbox ? principal->runtime_session : NULL};
+}

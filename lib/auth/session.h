@@ -1,0 +1,26 @@
+/*
+ * Signing in with a browser: a one-time link becomes a session, which a cookie carries.
+ *
+ * Tokens exist here and in the browser; the tables hold keyed hashes.
+ */
+#ifndef DEFT_AUTH_SESSION_H
+#define DEFT_AUTH_SESSION_H
+
+#include "base/attr.h"
+#include "base/crypto.h"
+
+struct db;
+struct error;
+
+#define SESSION_COOKIE "deft_session"
+#define SESSION_VALID_S (30 * 24 * 3600)
+/* Of a cookie's value that is looked at. */
+#define SESSION_TOKEN_MAX_BYTES 128
+
+/* Uses the link up and opens a session. ERROR_UNAUTHENTICATED when it is unknown, used or old. */
+int session_open(struct db *db, const struct keyring *keyring, const char *link_token,
+                 char token_out[CRYPTO_TOKEN_BYTES], struct error *err) NONNULL MUST_CHECK;
+int session_close(struct db *db, const struct keyring *keyring, const char *token,
+                  struct error *err) NONNULL MUST_CHECK;
+
+#endif

@@ -16,6 +16,8 @@ export interface Diff {
 }
 
 const CONTEXT_LINES = 3;
+/** A row that says what is left out takes a line itself. */
+const GAP_MIN_LINES = 3;
 /** Above this many cells the table would be felt; the middle is then shown as replaced as a whole. */
 const TABLE_MAX_CELLS = 1_000_000;
 
@@ -97,18 +99,23 @@ function folded(lines: readonly DiffLine[]): DiffRow[] {
     lines.forEach((line, at) => {
         if (line.sign !== " ") isNear.fill(true, Math.max(0, at - CONTEXT_LINES), at + CONTEXT_LINES + 1);
     });
+    if (!isNear.includes(true)) return [];
     const rows: DiffRow[] = [];
-    let nHidden = 0;
+    let far: DiffLine[] = [];
+    const flush = () => {
+        if (far.length >= GAP_MIN_LINES) rows.push({ sign: "gap", nHidden: far.length });
+        else rows.push(...far);
+        far = [];
+    };
     lines.forEach((line, at) => {
         if (isNear[at] !== true) {
-            nHidden++;
+            far.push(line);
             return;
         }
-        if (nHidden > 0) rows.push({ sign: "gap", nHidden });
-        nHidden = 0;
+        flush();
         rows.push(line);
     });
-    if (nHidden > 0 && rows.length > 0) rows.push({ sign: "gap", nHidden });
+    flush();
     return rows;
 }
 

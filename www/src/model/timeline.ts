@@ -41,6 +41,7 @@ function findStoppedErrors(events: readonly EventBase[]): Set<string> {
         if (event.kind !== "InterruptEvent") return;
         for (let i = index - 1; i >= 0; i--) {
             const before = events[i];
+            if (before?.kind === "ConversationStateUpdateEvent") continue;
             if (before?.kind !== "AgentErrorEvent") break;
             found.add(before.id);
         }

@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type Ref, type ReactNode, useImperativeHandle, useLayoutEffect, useRef, useState } from "react";
+import { type KeyboardEvent, type Ref, type ReactNode, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from "react";
 import { loadDraft, saveDraft } from "../state/storage";
 import { text } from "../text";
 import { Icon } from "./Icon";
@@ -58,6 +58,11 @@ export function Composer(props: ComposerProps) {
         box.current.style.height = "auto";
         box.current.style.height = `${box.current.scrollHeight}px`;
     }, [draft]);
+
+    /* Where a keyboard is at hand, typing can begin at once; elsewhere it would cover half the screen. */
+    useEffect(() => {
+        if (!isTouchOnly()) box.current?.focus({ preventScroll: true });
+    }, []);
 
     const send = async () => {
         const message = draft.trim();

@@ -1,6 +1,16 @@
 import { text } from "../text";
 import { Banner } from "./Banner";
 
+/** The same in one line, where there is less room. */
+export function ScriptedLine() {
+    const [model, key] = text.scripted.settings;
+    return (
+        <p className="scripted-line">
+            {text.scripted.title} {text.scripted.short} <code>{model}</code> {text.scripted.and} <code>{key}</code>.
+        </p>
+    );
+}
+
 /** Says that no real model is configured, and how to bring one. */
 export function ScriptedBanner() {
     const [model, key] = text.scripted.settings;

@@ -6,7 +6,7 @@ import { Markdown } from "./Markdown";
 export function StreamRow({ stream }: { stream: Stream }) {
     if (stream.text === "" && stream.thinking === "") return null;
     return (
-        <li className="row knot-live">
+        <li className="row knot-stream">
             <div className="row-body">
                 {stream.text === "" && <p className="note">{text.cards.thinking}…</p>}
                 {stream.text !== "" && (

@@ -1,4 +1,6 @@
 import { useCallback, useEffect, useMemo, useRef } from "react";
+import type { Item } from "../model/items";
+import { clockTime } from "../model/time";
 import { buildTimeline } from "../model/timeline";
 import type { Session, SessionState } from "../state/session";
 import { text } from "../text";
@@ -42,6 +44,13 @@ function Beginning({ session, state }: { session: Session; state: SessionState }
     );
 }
 
+/** The margin names each minute once. */
+function beginsMinute(items: readonly Item[], index: number): boolean {
+    const before = items[index - 1];
+    const item = items[index];
+    return item !== undefined && (before === undefined || clockTime(before.at) !== clockTime(item.at));
+}
+
 export function Timeline({ session, state }: { session: Session; state: SessionState }) {
     const { log, status, streams, outbox } = state;
     const items = useMemo(() => buildTimeline(log.events, status), [log.events, status]);
@@ -65,8 +74,8 @@ export function Timeline({ session, state }: { session: Session; state: SessionS
                     {!isEmpty && <Beginning session={session} state={state} />}
                     {isEmpty && <p className="timeline-edge">{text.conversation.empty}</p>}
                     <ol className="timeline" aria-label={text.conversation.timeline} data-running={status === "running"}>
-                        {items.map((item) => (
-                            <TimelineRow key={item.id} item={item} />
+                        {items.map((item, i) => (
+                            <TimelineRow key={item.id} item={item} hasTime={beginsMinute(items, i)} />
                         ))}
                         {streams.map((stream) => (
                             <StreamRow key={stream.id} stream={stream} />

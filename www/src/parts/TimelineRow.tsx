@@ -86,15 +86,17 @@ function knotOf(item: Item): string {
 }
 
 export const TimelineRow = memo(
-    function TimelineRow({ item }: { item: Item }) {
+    function TimelineRow({ item, hasTime }: { item: Item; hasTime: boolean }) {
         return (
             <li className={`row knot-${knotOf(item)}`}>
-                <time className="row-time" dateTime={item.at} title={fullTime(item.at)}>
-                    {clockTime(item.at)}
-                </time>
+                {hasTime && (
+                    <time className="row-time" dateTime={item.at} title={fullTime(item.at)}>
+                        {clockTime(item.at)}
+                    </time>
+                )}
                 <div className="row-body">{bodyOf(item)}</div>
             </li>
         );
     },
-    (before, after) => isSameItem(before.item, after.item),
+    (before, after) => before.hasTime === after.hasTime && isSameItem(before.item, after.item),
 );

@@ -4,7 +4,7 @@ import { text } from "../text";
 export function Wordmark() {
     return (
         <span className="wordmark">
-            <svg className="wordmark-sign" viewBox="0 0 32 32" aria-hidden="true">
+            <svg className="wordmark-sign" viewBox="1 4 30 26" aria-hidden="true">
                 <path className="wordmark-thread" d="M2 26c5-6 7 3 11-1s1-10 7-13c2.4-1.2 4.2-1.6 5.5-1.5" />
                 <path
                     className="wordmark-needle"

@@ -6,7 +6,7 @@ import { Composer, type ComposerHandle } from "../parts/Composer";
 import { DeleteDialog } from "../parts/DeleteDialog";
 import { Icon } from "../parts/Icon";
 import { RunControls } from "../parts/RunControls";
-import { ScriptedBanner } from "../parts/ScriptedBanner";
+import { ScriptedLine } from "../parts/ScriptedBanner";
 import { Timeline } from "../parts/Timeline";
 import { TitleEditor } from "../parts/TitleEditor";
 import { remove, rename } from "../state/conversation_list";
@@ -159,7 +159,7 @@ function Foot({ session, state, me, composer }: FootProps) {
                         {text.controls.failed(state.controlError)}
                     </Banner>
                 )}
-                {me.scripted && <ScriptedBanner />}
+                {me.scripted && <ScriptedLine />}
                 <RunControls session={session} state={state} />
                 <Composer
                     ref={composer}

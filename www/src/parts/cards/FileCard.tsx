@@ -8,6 +8,8 @@ import { FoldedText } from "../FoldedText";
 import { Card, OutcomeWords, badgeOf, hasWords } from "./Card";
 
 const SHOWN_LINES = 20;
+/** Nearly every file is in it, so that saying it each time tells nothing. */
+const PROJECT_DIR = "/workspace/project/";
 
 const ROW_NAMES: Readonly<Record<DiffRow["sign"], string>> = {
     "+": "diff-added",
@@ -58,7 +60,10 @@ function Title({ item, observation, diff }: { item: ToolItem; observation: Tagge
     const verb = (isDone ? text.fileVerbs : text.fileVerbsOpen)[command] ?? text.fileFallback;
     return (
         <>
-            {verb} <code className="path">{path}</code>
+            {verb}{" "}
+            <code className="path" title={path}>
+                {path.startsWith(PROJECT_DIR) ? path.slice(PROJECT_DIR.length) : path}
+            </code>
             {diff !== null && (
                 <span className="diff-counts">
                     {diff.nAdded > 0 && <span className="count-added" title={text.cards.added(diff.nAdded)}>+{diff.nAdded}</span>}

@@ -1,3 +1,4 @@
+import { useMemo } from "react";
 import type { Tagged } from "../../api/wire";
 import { contentText } from "../../model/content";
 import { cleanTerminalText } from "../../model/terminal_text";
@@ -17,9 +18,11 @@ function exitBadge(observation: Tagged): Badge | null {
     return { tone: code === 0 ? "good" : "bad", words: text.cards.exit(code) };
 }
 
-function Output({ observation }: { observation: Tagged }) {
-    const output = cleanTerminalText(contentText(observation.content)).replace(/\n+$/, "");
-    if (output === "") return <p className="card-words">{text.cards.noOutput}</p>;
+function outputOf(observation: Tagged | null): string {
+    return cleanTerminalText(contentText(observation?.content)).replace(/\n+$/, "");
+}
+
+function Output({ output }: { output: string }) {
     const lines = output.split("\n").map((line, i) => (
         <div key={i} className="terminal-line">
             {line === "" ? "\u00a0" : line}
@@ -46,10 +49,17 @@ function Command({ item, observation }: { item: ToolItem; observation: Tagged | 
 
 export function TerminalCard({ item }: { item: ToolItem }) {
     const observation = item.outcome.state === "done" ? item.outcome.observation : null;
+    const output = useMemo(() => outputOf(observation), [observation]);
     const badge = observation === null ? badgeOf(item.outcome) : exitBadge(observation);
+    const title = (
+        <>
+            <Command item={item} observation={observation} />
+            {observation !== null && output === "" && <span className="card-aside">{text.cards.noOutput}</span>}
+        </>
+    );
     return (
-        <Card item={item} icon="terminal" title={<Command item={item} observation={observation} />} badge={badge}>
-            {observation !== null && <Output observation={observation} />}
+        <Card item={item} icon="terminal" title={title} badge={badge}>
+            {output !== "" && <Output output={output} />}
             {hasWords(item.outcome) && <OutcomeWords outcome={item.outcome} />}
         </Card>
     );

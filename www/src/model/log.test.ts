@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { EventBase } from "../api/wire";
+import { EMPTY_LOG, type EventLog, trimmed, withFirstPage, withLiveEvent, withOlderPage } from "./log";
+
+function message(n: number): EventBase {
+    return { id: `e${n}`, timestamp: "2026-01-15T10:30:00.000000", source: "user", kind: "MessageEvent" };
+}
+
+function range(from: number, to: number): EventBase[] {
+    return Array.from({ length: to - from + 1 }, (_, i) => message(from + i));
+}
+
+/** As the server answers: newest first. */
+function page(from: number, to: number, next: number | null) {
+    return { items: range(from, to).reverse(), next_page_id: next === null ? null : `e${next}` };
+}
+
+function ids(log: EventLog): string[] {
+    return log.events.map((event) => event.id);
+}
+
+test("live events that came before the first page are joined once, in order", () => {
+    let log = withLiveEvent(EMPTY_LOG, message(5));
+    log = withLiveEvent(log, message(6));
+    assert.deepEqual(ids(log), []);
+    log = withFirstPage(log, page(3, 5, 2));
+    assert.deepEqual(ids(log), ["e3", "e4", "e5", "e6"]);
+    assert.equal(log.olderPageId, "e2");
+});
+
+test("an event that is known changes nothing", () => {
+    const log = withFirstPage(EMPTY_LOG, page(1, 3, null));
+    assert.equal(withLiveEvent(log, message(2)), log);
+});
+
+test("older pages go before what is held, without repeats", () => {
+    let log = withFirstPage(EMPTY_LOG, page(5, 6, 4));
+    log = withOlderPage(log, page(2, 5, 1));
+    assert.deepEqual(ids(log), ["e2", "e3", "e4", "e5", "e6"]);
+    log = withOlderPage(log, page(1, 1, null));
+    assert.equal(log.olderPageId, null);
+});
+
+test("what is let go can be read again", () => {
+    const full = withFirstPage(EMPTY_LOG, page(1, 10, null));
+    const short = trimmed(full, 6, 4);
+    assert.deepEqual(ids(short), ["e7", "e8", "e9", "e10"]);
+    assert.equal(short.olderPageId, "e6");
+    assert.equal(trimmed(short, 6, 4), short);
+    assert.deepEqual(ids(withOlderPage(short, page(1, 6, null))), ids(full));
+});
+
+test("state updates and system prompts are not held", () => {
+    const loaded = withFirstPage(EMPTY_LOG, { items: [{ ...message(1), kind: "SystemPromptEvent" }], next_page_id: null });
+    assert.deepEqual(ids(loaded), []);
+    assert.equal(withLiveEvent(loaded, { ...message(2), kind: "ConversationStateUpdateEvent" }), loaded);
+});

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { backoffMs } from "./backoff";
+import { contentImages, contentText } from "./content";
+import { safeLink } from "./safe_link";
+import { formatCost, formatTokens, totalsOf } from "./stats";
+import { cleanTerminalText } from "./terminal_text";
+import { ageOf, parseServerTime } from "./time";
+
+test("back-off doubles, has a ceiling, and spreads", () => {
+    assert.deepEqual([0, 1, 2, 20].map((attempt) => backoffMs(attempt, 0)), [500, 1000, 2000, 30_000]);
+    assert.equal(backoffMs(1, 0.5), 900);
+});
+
+test("content is a text, a list of parts, or nothing", () => {
+    assert.equal(contentText("plain"), "plain");
+    assert.equal(contentText([{ type: "text", text: "a" }, { type: "image", image_urls: [] }, { type: "text", text: "b" }]), "a\nb");
+    assert.equal(contentText(undefined), "");
+});
+
+test("only images inside the event are shown", () => {
+    const urls = ["data:image/png;base64,AA==", "https://example.test/x.png", "data:image/svg+xml,<svg/>"];
+    assert.deepEqual(contentImages([{ type: "image", image_urls: urls }]), [urls[0]]);
+});
+
+test("links that run something are not links", () => {
+    assert.equal(safeLink("https://example.test/a"), "https://example.test/a");
+    for (const bad of ["javascript:alert(1)", "JaVaScRiPt:alert(1)", "data:text/html,x", "/relative", ""])
+        assert.equal(safeLink(bad), null, bad);
+});
+
+test("usage is the sum over all models", () => {
+    const totals = totalsOf({
+        usage_to_metrics: {
+            agent: { accumulated_cost: 0.5, accumulated_token_usage: { prompt_tokens: 900, completion_tokens: 100 } },
+            condenser: { accumulated_cost: 0.25, accumulated_token_usage: null },
+        },
+    });
+    assert.deepEqual(totals, { costUsd: 0.75, tokens: 1000 });
+    assert.deepEqual(totalsOf(undefined), { costUsd: 0, tokens: 0 });
+    assert.deepEqual([formatCost(0.00314), formatCost(12.345)], ["$0.0031", "$12.35"]);
+    assert.deepEqual([999, 1500, 25_400, 2_500_000].map(formatTokens), ["999", "1.5k", "25k", "2.5M"]);
+});
+
+test("terminal output loses colours and keeps the last state of a line", () => {
+    assert.equal(cleanTerminalText("\u001b[1;32mok\u001b[0m\r\n"), "ok\n");
+    assert.equal(cleanTerminalText("10%\r50%\r100%\nend"), "100%\nend");
+    assert.equal(cleanTerminalText("\u001b]0;title\u0007x\u0008"), "x");
+});
+
+test("event times are UTC without saying so", () => {
+    assert.equal(parseServerTime("2026-01-15T10:30:00.000000"), Date.parse("2026-01-15T10:30:00Z"));
+    assert.equal(parseServerTime("2026-01-15T10:30:00.000000Z"), Date.parse("2026-01-15T10:30:00Z"));
+});
+
+test("the list is divided by age", () => {
+    const now = new Date(2026, 0, 15, 12).getTime();
+    const daysAgo = (n: number) => ageOf(new Date(2026, 0, 15 - n, 11).toISOString(), now);
+    assert.deepEqual([0, 1, 2, 6, 7].map(daysAgo), ["today", "yesterday", "week", "week", "older"]);
+});

@@ -23,8 +23,10 @@ service_write() {
     mkdir -p "$_folder/log" "$_folder/control" "$DEFT_LOG/$1"
     mkdir -p -m 700 "$_folder/env"
     chown "$DEFT_USER:$DEFT_GROUP" "$DEFT_LOG/$1"
-    cp "$DEFT_HOME/deploy/services/log-config" "$DEFT_LOG/$1/config"
-    service_render "$DEFT_HOME/deploy/services/log" "$_folder/log/run" "$1"
+    cp "$DEFT_HOME/deploy/services/log.config" "$DEFT_LOG/$1/config"
+    _log=$DEFT_HOME/deploy/services/log
+    [ ! -f "$_log-$1" ] || _log=$_log-$1
+    service_render "$_log" "$_folder/log/run" "$1"
     service_render "$DEFT_HOME/deploy/services/$1" "$_folder/run" "$1"
     [ ! -f "$DEFT_HOME/deploy/services/$1-term" ] ||
         service_render "$DEFT_HOME/deploy/services/$1-term" "$_folder/control/t" "$1"

@@ -1,0 +1,111 @@
+// The rules of the front door: what nginx itself refuses, and what it says about the page.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { request, waitUntil } from './http.mjs';
+
+const APP = process.env.DEFT_APP_URL;
+const AGENT = process.env.DEFT_AGENT_URL;
+
+for (const origin of [APP, AGENT]) {
+  test(`unknown host is refused with 421 at ${origin}`, async () => {
+    for (const host of ['evil.example', 'localhost.evil.example', '0.0.0.0', '']) {
+      const reply = await request(origin, 'GET', '/health', [`Host: ${host}`]);
+      assert.ok([400, 421].includes(reply.status), `${host}: ${reply.status}`);
+    }
+  });
+
+  test(`own names are answered at ${origin}`, async () => {
+    const { port } = new URL(origin);
+    for (const host of ['localhost', '127.0.0.1', '[::1]']) {
+      const reply = await request(origin, 'GET', '/health', [`Host: ${host}:${port}`]);
+      assert.equal(reply.status, 200, host);
+    }
+  });
+
+  test(`requests of two lengths or two hosts are refused at ${origin}`, async () => {
+    const cases = [
+      ['Content-Length: 5', 'Content-Length: 6'],
+      ['Content-Length: 5', 'Transfer-Encoding: chunked'],
+      ['Host: localhost', 'Host: evil.example'],
+      ['Transfer-Encoding: gzip, chunked'],
+    ];
+    for (const lines of cases) {
+      const reply = await request(origin, 'POST', '/api/x', lines, '0\r\n\r\n');
+      assert.ok([400, 501].includes(reply.status), `${lines}: ${reply.status}`);
+    }
+  });
+
+  test(`the server does not tell its version at ${origin}`, async () => {
+    const reply = await request(origin, 'GET', '/health');
+    assert.equal(reply.headers.get('server'), 'nginx');
+  });
+
+  test(`paths that leave the root are refused at ${origin}`, async () => {
+    for (const path of ['/../../etc/passwd', '/assets/../../x', '/%2e%2e/%2e%2e/etc/passwd', '/assets%2f..%2f..%2f..%2fkeys', '/a%00b']) {
+      const reply = await request(origin, 'GET', path);
+      assert.doesNotMatch(reply.body, /root:|secret/, path);
+      assert.ok(reply.status === 200 || reply.status >= 400, `${path}: ${reply.status}`);
+    }
+  });
+}
+
+test('page may load its own files only', async () => {
+  const reply = await request(APP, 'GET', '/');
+  const policy = reply.headers.get('content-security-policy');
+  assert.equal(reply.status, 200);
+  assert.match(policy, /default-src 'none'/);
+  assert.match(policy, /img-src 'self' data: blob:/);
+  assert.match(policy, /connect-src 'self'/);
+  assert.match(policy, /frame-ancestors 'none'/);
+  assert.doesNotMatch(policy, /unsafe/);
+  assert.equal(reply.headers.get('x-content-type-options'), 'nosniff');
+  assert.equal(reply.headers.get('referrer-policy'), 'no-referrer');
+  assert.equal(reply.headers.get('cache-control'), 'no-cache');
+});
+
+test('any path of the page shows the page', async () => {
+  const root = await request(APP, 'GET', '/');
+  const deep = await request(APP, 'GET', '/conversations/5f0c');
+  assert.equal(deep.status, 200);
+  assert.equal(deep.body, root.body);
+});
+
+test('files with a hash in their name are kept for a year', async () => {
+  const page = await request(APP, 'GET', '/');
+  const file = /\/assets\/[^"]+\.js/.exec(page.body)?.[0];
+  assert.ok(file, 'the page names a script');
+  const reply = await request(APP, 'GET', file, ['Accept-Encoding: gzip']);
+  assert.match(reply.headers.get('cache-control'), /max-age=31536000, immutable/);
+  assert.equal(reply.headers.get('content-encoding'), 'gzip');
+  assert.equal((await request(APP, 'GET', '/assets/none.js')).status, 404);
+});
+
+test('bodies over the limit are refused in the form of the API', async () => {
+  const cases = [
+    [AGENT, '/api/events', 2 * 1024 ** 2],
+    [AGENT, '/api/conversations', 16 * 1024 ** 2],
+    [APP, '/agent/api/conversations', 16 * 1024 ** 2],
+    [AGENT, '/api/file/upload', 1024 ** 3],
+  ];
+  for (const [origin, path, limit] of cases) {
+    const reply = await request(origin, 'POST', path, [`Content-Length: ${limit + 1}`, 'Content-Type: application/json']);
+    assert.equal(reply.status, 413, path);
+    assert.equal(typeof JSON.parse(reply.body).detail, 'string', path);
+  }
+});
+
+test('a path that is /agent/ only when decoded reaches nothing', async () => {
+  const reply = await request(APP, 'GET', '/%61gent/api/conversations/count', [`X-Session-API-Key: ${process.env.DEFT_API_KEY}`]);
+  assert.ok([400, 401, 404].includes(reply.status), String(reply.status));
+});
+
+test('log holds no query string', async () => {
+  const mark = `mark${process.pid}`;
+  await request(APP, 'GET', `/api/v1/me?key=${mark}`);
+  await request(AGENT, 'GET', `/sockets/events/x?session_api_key=${mark}`);
+  const file = `${process.env.DEFT_LOG}/nginx/current`;
+  await waitUntil(async () => (await readFile(file, 'utf8')).includes('"path":"/sockets/events/x"'), 10_000);
+  const log = await readFile(file, 'utf8');
+  assert.doesNotMatch(log, new RegExp(mark));
+});

@@ -1,0 +1,74 @@
+// ./deft on a system that is up: it stays as it is, says what runs, and what dies comes back.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFile, readlink, stat } from 'node:fs/promises';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { request, waitUntil } from './http.mjs';
+
+const run = promisify(execFile);
+const { DEFT, DEFT_APP_URL, DEFT_KEYS, DEFT_SERVICES } = process.env;
+const PROCESSES = ['nginx', 'gateway', 'fcgi', 'worker', 'runtime', 'postgres'];
+
+const pidOf = async (name) => Number(await readFile(`${DEFT_SERVICES}/${name}/supervise/pid`, 'utf8'));
+const pids = async () => Object.fromEntries(await Promise.all(PROCESSES.map(async (name) => [name, await pidOf(name)])));
+
+test('a second up changes nothing and is done in ten seconds', async () => {
+  const before = await pids();
+  const start = Date.now();
+  const { stdout } = await run(DEFT, ['up']);
+  assert.ok(Date.now() - start < 10_000, stdout);
+  assert.deepEqual(await pids(), before, stdout);
+});
+
+test('status names every process, and fails when one is down', async () => {
+  const { stdout } = await run(DEFT, ['status']);
+  for (const name of PROCESSES) assert.match(stdout, new RegExp(`^${name} +running`, 'm'));
+  await run('sv', ['-w', '10', 'down', `${DEFT_SERVICES}/gateway`]);
+  try {
+    await assert.rejects(run(DEFT, ['status']), (error) => error.code === 1 && /gateway +DOWN/.test(error.stdout));
+  } finally {
+    await run('sv', ['-w', '10', 'up', `${DEFT_SERVICES}/gateway`]);
+  }
+});
+
+for (const name of ['nginx', 'postgres']) {
+  test(`${name} comes back after kill -9`, async () => {
+    const old = await pidOf(name);
+    process.kill(old, 'SIGKILL');
+    await waitUntil(async () => {
+      const now = await pidOf(name);
+      return now > 0 && now !== old && (await run(DEFT, ['status']).then(() => true, () => false));
+    }, 20_000);
+    assert.equal((await request(DEFT_APP_URL, 'GET', '/')).status, 200);
+  });
+}
+
+test('secrets are for root alone, and on no command line', async () => {
+  for (const file of ['secret_key', 'runtime_api_key']) {
+    const { mode } = await stat(`${DEFT_KEYS}/${file}`);
+    assert.equal(mode & 0o077, 0, file);
+  }
+  const secret = (await readFile(`${DEFT_KEYS}/secret_key`, 'utf8')).trim();
+  const { stdout } = await run('ps', ['-eo', 'args', 'ww']);
+  assert.ok(!stdout.includes(secret));
+});
+
+test('programs run as a user without rights, all but the runtime', async () => {
+  for (const name of ['fcgi', 'gateway', 'worker', 'postgres']) {
+    const status = await readFile(`/proc/${await pidOf(name)}/status`, 'utf8');
+    assert.doesNotMatch(status, /^Uid:\t0\t/m, name);
+  }
+  assert.match(await readlink(`/proc/${await pidOf('runtime')}/exe`), /deft-runtime$/);
+});
+
+test('key and link print what they made', async () => {
+  assert.match((await run(DEFT, ['key', 'of a test'])).stdout, /^sk-deft-[A-Za-z0-9_-]{43}\n$/);
+  assert.match((await run(DEFT, ['link'])).stdout, /^http:\/\/localhost:\d+\/sign-in#[A-Za-z0-9_-]+\n$/);
+});
+
+test('unknown commands and settings are refused in words', async () => {
+  await assert.rejects(run(DEFT, ['fly']), /there is no command 'fly'/);
+  await assert.rejects(run(DEFT, ['status'], { env: { ...process.env, DEFT_APP_PORT: '70000' } }), /DEFT_APP_PORT=70000 is not a port/);
+  await assert.rejects(run(DEFT, ['logs', 'nobody']), /there is no process 'nobody'/);
+});

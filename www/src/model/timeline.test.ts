@@ -5,6 +5,7 @@ import hello from "./fixtures/hello.json";
 import interrupted from "./fixtures/slow-command-interrupt.json";
 import refused from "./fixtures/llm-error.json";
 import { type Item, type ToolItem, isSameItem } from "./items";
+import { EMPTY_LOG, withFirstPage } from "./log";
 import { buildTimeline } from "./timeline";
 
 const AT = "2026-01-15T10:30:00.000000";
@@ -32,6 +33,12 @@ function result(id: string, actionId: string): EventBase {
     });
 }
 
+/** What the page would hold of a recorded stream. */
+function held(recorded: readonly object[]): readonly EventBase[] {
+    const items = [...(recorded as EventBase[])].reverse();
+    return withFirstPage(EMPTY_LOG, { items, next_page_id: null }).events;
+}
+
 function tools(items: readonly Item[]): ToolItem[] {
     return items.filter((item): item is ToolItem => item.type === "tool");
 }
@@ -41,7 +48,7 @@ function states(items: readonly Item[]): string[] {
 }
 
 test("a recorded conversation becomes message, paired cards, thought and finish", () => {
-    const items = buildTimeline(hello as EventBase[], "finished");
+    const items = buildTimeline(held(hello), "finished");
     assert.deepEqual(states(items), ["done", "done", "done"]);
     assert.deepEqual(tools(items).map((item) => item.tool), ["file_editor", "terminal", "task_tracker"]);
     assert.equal(items[0]?.type, "message");
@@ -51,13 +58,13 @@ test("a recorded conversation becomes message, paired cards, thought and finish"
 });
 
 test("a call that the user cut off is stopped, not failed", () => {
-    const items = buildTimeline(interrupted as EventBase[], "finished");
+    const items = buildTimeline(held(interrupted), "finished");
     assert.deepEqual(states(items), ["stopped"]);
     assert.ok(items.some((item) => item.type === "note" && item.note === "stopped"));
 });
 
 test("an error of the run is told with its code", () => {
-    const trouble = buildTimeline(refused as EventBase[], "error").filter((item) => item.type === "trouble");
+    const trouble = buildTimeline(held(refused), "error").filter((item) => item.type === "trouble");
     assert.ok(trouble.length > 0);
     assert.equal(trouble[0]?.code, "LLMAuthenticationError");
 });

@@ -1,0 +1,77 @@
+#include "gateway/frame.h"
+
+#include <string.h>
+
+#include <jansson.h>
+#include <libwebsockets.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+
+struct frame *frame_new(const char *text, size_t len, int64_t seq)
+{
+    struct frame *frame = mem_alloc(sizeof(*frame) + LWS_PRE + len + 1);
+
+    frame->n_holders = 1;
+    frame->seq = seq;
+    frame->len = len;
+    memcpy(frame->bytes + LWS_PRE, text, len);
+    return frame;
+}
+
+struct frame *frame_hold(struct frame *frame)
+{
+    frame->n_holders++;
+    return frame;
+}
+
+void frame_release(struct frame *frame)
+{
+    if (frame != NULL && --frame->n_holders == 0)
+        mem_free(frame);
+}
+
+unsigned char *frame_text(struct frame *frame)
+{
+    return frame->bytes + LWS_PRE;
+}
+
+/* The event's text goes in as it was stored: parsing a megabyte to print it again is waste. */
+static struct frame *wrap(const char *head, const char *event, int64_t seq)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    strbuf_append(&text, head);
+    strbuf_append(&text, event);
+    strbuf_append_char(&text, '}');
+    return frame_new(text.text, text.len, seq);
+}
+
+struct frame *frame_durable(const char *event, int64_t seq)
+{
+    CLEANUP(strbuf_done) struct strbuf head = STRBUF_INIT;
+
+    /* The wire counts from 0, the store from 1. */
+    strbuf_appendf(&head, "{\"type\":\"durable\",\"seq\":%lld,\"event\":", (long long)seq - 1);
+    return wrap(head.text, event, seq);
+}
+
+struct frame *frame_transient(const char *event)
+{
+    return wrap("{\"type\":\"transient\",\"event\":", event, 0);
+}
+
+struct frame *frame_sync(int64_t from_seq, int64_t through_seq)
+{
+    json_auto_t *json = json_object();
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    json_put_text(json, "type", "sync");
+    if (from_seq >= -1)
+        json_put(json, "from_seq", json_integer(from_seq));
+    if (through_seq >= 0)
+        json_put(json, "through_seq", json_integer(through_seq));
+    json_append_text(&text, json);
+    return frame_new(text.text, text.len, 0);
+}

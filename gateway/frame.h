@@ -1,0 +1,36 @@
+/*
+ * A text frame that several sockets may send: the text with the room in front of it that
+ * libwebsockets wants, and a count of its holders.
+ */
+#ifndef DEFT_GATEWAY_FRAME_H
+#define DEFT_GATEWAY_FRAME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+
+struct frame {
+    size_t n_holders;
+    int64_t seq; /* of the event in it; 0 for what has none */
+    size_t len;
+    unsigned char bytes[]; /* LWS_PRE bytes, then the text and a NUL */
+};
+
+/* A frame with one holder: a copy of text. */
+struct frame *frame_new(const char *text, size_t len, int64_t seq) NONNULL MUST_CHECK;
+/* One more holder; returns frame. */
+struct frame *frame_hold(struct frame *frame) NONNULL MUST_CHECK;
+/* Gives up a hold; NULL is fine. */
+void frame_release(struct frame *frame);
+/* Where the text begins; a NUL follows it. */
+unsigned char *frame_text(struct frame *frame) NONNULL MUST_CHECK;
+
+/* The envelopes of /sockets/session: what each adds around an event's text. */
+struct frame *frame_durable(const char *event, int64_t seq) NONNULL MUST_CHECK;
+struct frame *frame_transient(const char *event) NONNULL MUST_CHECK;
+/* from_seq and through_seq as on the wire (0-based); below -1 from_seq is left out, below 0
+ * through_seq is. */
+struct frame *frame_sync(int64_t from_seq, int64_t through_seq) MUST_CHECK;
+
+#endif

@@ -1,0 +1,17 @@
+/*
+ * What a client sends on its socket: the first frame may bring its key, later ones are messages.
+ */
+#ifndef DEFT_GATEWAY_INBOX_H
+#define DEFT_GATEWAY_INBOX_H
+
+#include "base/attr.h"
+
+struct subscriber;
+
+/*
+ * Handles one whole frame of the client (subscriber->incoming). A bad one is answered on the socket
+ * (subscriber->reply); a wrong key closes it.
+ */
+void inbox_handle(struct subscriber *subscriber) NONNULL;
+
+#endif

@@ -1,0 +1,177 @@
+#include "client/runtime_api.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "client/http.h"
+
+enum {
+    REPLY_MAX_BYTES = 1 << 20,
+    SLACK_MS = 30000, /* beyond what the service was told to wait */
+};
+
+static const int64_t NANO_PER_CPU = 1000000000;
+
+void sandbox_endpoint_done(struct sandbox_endpoint *endpoint)
+{
+    if (endpoint == NULL)
+        return;
+    mem_free(endpoint->url);
+    secret_done(&endpoint->key);
+    *endpoint = (struct sandbox_endpoint)SANDBOX_ENDPOINT_INIT;
+}
+
+/* 1024 to the power that the letter stands for; 0 for none of them. */
+static double unit_bytes(char letter)
+{
+    static const char letters[] = "kmgtp";
+    const char *at = letter != '\0' ? strchr(letters, letter | 0x20) : NULL;
+    double bytes = 1024;
+
+    if (at == NULL)
+        return 0;
+    for (; at > letters; at--)
+        bytes *= 1024;
+    return bytes;
+}
+
+int64_t runtime_memory_bytes(const char *text)
+{
+    char *end = NULL;
+    double value = 0;
+    double unit = 1;
+
+    if (text[0] < '0' || text[0] > '9')
+        return 0;
+    value = strtod(text, &end);
+    end += *end == ' ';
+    if (unit_bytes(*end) > 0) {
+        unit = unit_bytes(*end);
+        end++;
+    }
+    end += *end == 'i' || *end == 'I';
+    end += *end == 'b' || *end == 'B';
+    value *= unit;
+    return *end == '\0' && value >= 1 && value < 1e18 ? (int64_t)value : 0;
+}
+
+static void put_limits(json_t *body, const json_t *container)
+{
+    int64_t memory_bytes = runtime_memory_bytes(json_text_or(container, "memory", ""));
+    double cpus = json_number_or(container, "cpus", 0);
+
+    if (memory_bytes > 0)
+        json_put(body, "memory_bytes", json_integer((json_int_t)memory_bytes));
+    if (cpus > 0)
+        json_put(body, "nano_cpus", json_integer((json_int_t)(cpus * (double)NANO_PER_CPU)));
+}
+
+static json_t *start_body(const struct sandbox_start *start)
+{
+    json_t *body = json_object();
+    json_t *command = json_array();
+
+    json_push(command, json_text("deft-action", strlen("deft-action")));
+    json_put_text(body, "image", start->image);
+    json_put(body, "command", command);
+    json_put_text(body, "working_dir", "/workspace");
+    json_put(body, "environment", json_object());
+    json_put_text(body, "session_id", start->session_id);
+    json_put_text(body, "owner_id", start->owner_id);
+    json_put_text(body, "conversation_id", start->conversation_id);
+    json_put(body, "wait_ms", json_integer((json_int_t)start->wait_ms));
+    put_limits(body, start->container);
+    return body;
+}
+
+static enum error_code code_of(long status)
+{
+    if (status == 404)
+        return ERROR_NOT_FOUND;
+    return status == 429 ? ERROR_RATE_LIMITED : ERROR_UNAVAILABLE;
+}
+
+/* Posts and parses; a status other than 2xx is an error with the service's words. */
+static int post(const struct runtime_api *api, const char *path, const json_t *body,
+                int64_t timeout_ms, json_t **reply_out, struct error *err)
+{
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    json_auto_t *reply = NULL;
+    const struct http_header headers[] = {{"X-API-Key", secret_reveal(api->key)}, {NULL, NULL}};
+    struct error ignored = ERROR_INIT;
+    const char *bytes = NULL;
+    size_t len = 0;
+
+    strbuf_appendf(&url, "%s%s", api->url, path);
+    json_append_text(&text, body);
+    if (http_start(api->http,
+                   &(struct http_request){.method = "POST",
+                                          .url = url.text,
+                                          .unix_socket = api->socket,
+                                          .headers = headers,
+                                          .body = text.text,
+                                          .body_len = text.len,
+                                          .timeout_ms = timeout_ms,
+                                          .max_reply_bytes = REPLY_MAX_BYTES,
+                                          .allow_private = true},
+                   &call, err) < 0 ||
+        http_wait(call, err) < 0)
+        return error_wrap(err, "the sandbox service does not answer");
+    bytes = http_body(call, &len);
+    if (json_parse(bytes, len, &reply, &ignored) < 0)
+        reply = json_object();
+    if (http_status(call) < 200 || http_status(call) > 299)
+        return error_set(err, code_of(http_status(call)), "the sandbox service says: %s",
+                         json_text_or(reply, "detail", "nothing of use"));
+    *reply_out = TAKE_PTR(reply);
+    return 0;
+}
+
+static int read_endpoint(const json_t *reply, struct sandbox_endpoint *endpoint_out,
+                         struct error *err)
+{
+    const char *status = json_text_or(reply, "status", "");
+    const char *url = json_text_or(reply, "url", "");
+    const char *key = json_text_or(reply, "session_api_key", "");
+    const char *id = json_text_or(reply, "runtime_id", "");
+
+    if (text_equal(status, "starting"))
+        return error_set(err, ERROR_TIMEOUT, "the sandbox is still starting");
+    if (!text_equal(status, "running"))
+        return error_set(err, ERROR_UNAVAILABLE, "the sandbox did not start: %s",
+                         json_text_or(reply, "status_detail", status));
+    if (url[0] == '\0' || key[0] == '\0' || strlen(id) >= sizeof(endpoint_out->runtime_id))
+        return error_set(err, ERROR_UNAVAILABLE, "the sandbox service gave no address");
+    sandbox_endpoint_done(endpoint_out);
+    memcpy(endpoint_out->runtime_id, id, strlen(id) + 1);
+    endpoint_out->url = mem_dup_text(url);
+    secret_set(&endpoint_out->key, key);
+    return 0;
+}
+
+int runtime_api_start(const struct runtime_api *api, const struct sandbox_start *start,
+                      struct sandbox_endpoint *endpoint_out, struct error *err)
+{
+    json_auto_t *body = start_body(start);
+    json_auto_t *reply = NULL;
+
+    if (post(api, "/start", body, start->wait_ms + SLACK_MS, &reply, err) < 0)
+        return -1;
+    return read_endpoint(reply, endpoint_out, err);
+}
+
+int runtime_api_stop(const struct runtime_api *api, const char *runtime_id, struct error *err)
+{
+    json_auto_t *body = json_object();
+    json_auto_t *reply = NULL;
+
+    json_put_text(body, "runtime_id", runtime_id);
+    return post(api, "/stop", body, SLACK_MS, &reply, err);
+}

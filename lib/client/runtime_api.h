@@ -1,0 +1,64 @@
+/*
+ * The Runtime API as its callers see it: ask for the sandbox of a session, get where it listens.
+ *
+ * Ownership: struct sandbox_endpoint owns its texts until sandbox_endpoint_done().
+ * Threading: any thread.
+ */
+#ifndef DEFT_CLIENT_RUNTIME_API_H
+#define DEFT_CLIENT_RUNTIME_API_H
+
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/attr.h"
+#include "base/secret.h"
+
+struct error;
+struct http;
+
+/* Where the Runtime API is; borrows. */
+struct runtime_api {
+    struct http *http;
+    const char *url;           /* without a slash at the end */
+    const char *socket;        /* NULL: over TCP */
+    const struct secret *key;
+};
+
+/* What is asked for; borrows. */
+struct sandbox_start {
+    const char *session_id;
+    const char *owner_id;        /* user's uuid */
+    const char *conversation_id; /* NULL for a shared one */
+    const char *image;
+    int64_t wait_ms;             /* for readiness; 0..120000 */
+    const json_t *container;     /* {"memory": text, "cpus": number} of the creator, or NULL */
+};
+
+struct sandbox_endpoint {
+    char runtime_id[17];
+    char *url;
+    struct secret key;
+};
+
+/* clang-format off */
+#define SANDBOX_ENDPOINT_INIT {.url = NULL, .key = SECRET_INIT}
+/* clang-format on */
+
+void sandbox_endpoint_done(struct sandbox_endpoint *endpoint);
+
+/*
+ * Starts, wakes or finds the session's sandbox and waits until it answers. Errors: ERROR_UNAVAILABLE
+ * with words for a person when it cannot run, ERROR_TIMEOUT when it still starts after wait_ms,
+ * ERROR_CANCELLED, ERROR_RATE_LIMITED.
+ */
+int runtime_api_start(const struct runtime_api *api, const struct sandbox_start *start,
+                      struct sandbox_endpoint *endpoint_out, struct error *err) NONNULL MUST_CHECK;
+/* Stops the runtime, keeping its workspace. ERROR_NOT_FOUND when there is none. */
+int runtime_api_stop(const struct runtime_api *api, const char *runtime_id, struct error *err)
+    NONNULL MUST_CHECK;
+
+/* "512m", "4g", "2GiB" as bytes; 0 when it is none of that form. */
+int64_t runtime_memory_bytes(const char *text) NONNULL MUST_CHECK;
+
+#endif

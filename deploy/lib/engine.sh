@@ -19,7 +19,7 @@ engine_answers() {
 engine_start() {
     mkdir -p "$ENGINE_STATE/users"
     if engine_answers; then
-        : >"$ENGINE_STATE/users/$DEFT_INSTANCE"
+        engine_note_use
         return
     fi
     if [ -d /run/systemd/system ] && [ "$DEFT_DOCKER_SOCKET" = /var/run/docker.sock ]; then
@@ -29,15 +29,33 @@ engine_start() {
         # The engine picks the storage driver that the host can do; some file systems bear only vfs.
         engine_run || engine_run --storage-driver=vfs
     fi
-    : >"$ENGINE_STATE/users/$DEFT_INSTANCE"
+    engine_note_use
+}
+
+# The note says where the user's supervisor keeps its pid, so that a note left behind is known as such.
+engine_note_use() {
+    printf '%s\n' "$DEFT_RUN/runsvdir.pid" >"$ENGINE_STATE/users/$DEFT_INSTANCE"
+}
+
+engine_has_users() {
+    for _note in "$ENGINE_STATE"/users/*; do
+        [ -f "$_note" ] || continue
+        if is_alive "$(cat "$(cat "$_note")" 2>/dev/null || echo none)"; then
+            return 0
+        fi
+        rm -f "$_note"
+    done
+    return 1
 }
 
 # engine_run OPTIONS...: dockerd in a session of its own.
 engine_run() {
     [ ! -f "$ENGINE_STATE/docker.pid" ] || is_alive "$(cat "$ENGINE_STATE/docker.pid")" || rm -f "$ENGINE_STATE/docker.pid"
     echo "starting dockerd $*"
-    setsid dockerd --host="unix://$DEFT_DOCKER_SOCKET" --pidfile="$ENGINE_STATE/docker.pid" --log-level=warn "$@" \
-        </dev/null >>"$DEFT_LOG/engine.log" 2>&1 &
+    setsid env -i PATH="$PATH" HOME=/root LANG=C.UTF-8 ${HTTP_PROXY+HTTP_PROXY="$HTTP_PROXY"} \
+        ${HTTPS_PROXY+HTTPS_PROXY="$HTTPS_PROXY"} ${NO_PROXY+NO_PROXY="$NO_PROXY"} \
+        dockerd --host="unix://$DEFT_DOCKER_SOCKET" --pidfile="$ENGINE_STATE/docker.pid" \
+        --log-level=warn "$@" </dev/null >>"$DEFT_LOG/engine.log" 2>&1 &
     _dockerd=$!
     echo "$_dockerd" >"$ENGINE_STATE/pid"
     _left=600
@@ -66,7 +84,7 @@ engine_version() {
 engine_stop() {
     rm -f "$ENGINE_STATE/users/$DEFT_INSTANCE"
     [ -f "$ENGINE_STATE/pid" ] || return 0
-    if [ -n "$(ls "$ENGINE_STATE/users" 2>/dev/null)" ]; then
+    if engine_has_users; then
         say "  the container engine stays: another instance uses it"
         return
     fi

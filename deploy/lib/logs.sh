@@ -11,11 +11,17 @@ command_logs() {
         [ -f "$DEFT_LOG/$_name/current" ] || die "$_name has no log yet" "./deft up"
     done
     cd "$DEFT_LOG"
-    trap 'trap - TERM; kill 0' INT TERM
+    trap 'logs_stop; exit 130' INT TERM HUP
     for _name in $_names; do
         tail -n "${LINES_SHOWN:-20}" -F "$_name/current" 2>/dev/null | logs_format "$_name" &
     done
     wait
+}
+
+logs_stop() {
+    for _child in $(ps -o pid= --ppid $$); do
+        kill_tree "$_child"
+    done
 }
 
 # A line of JSON becomes: process  time  level  event  name=value ...; other lines stay as they are.

@@ -1,6 +1,8 @@
 # Debian's packages: only what is missing gets installed, and no service of theirs is started.
 # shellcheck shell=sh
 
+PACKAGES_MARK='of ./deft up, for as long as it installs packages'
+
 # packages_missing LIST...: prints the missing packages of deploy/packages/LIST.txt.
 packages_missing() (
     installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' | sed -n 's/ installed$/ /p')
@@ -27,21 +29,22 @@ packages_install() {
         return
     fi
     remark "installing $(printf '%s' "$_missing" | wc -w) packages"
+    # Also when this is interrupted: the host must not be left with its services barred.
+    trap packages_services_on EXIT
+    trap 'exit 143' INT TERM
     packages_keep_services_off
     # shellcheck disable=SC2086 # the names are words
-    if packages_apt $_missing; then
-        packages_services_on
-    else
-        packages_services_on
-        return 1
-    fi
+    packages_apt $_missing
+    packages_services_on
+    trap - EXIT
     remark "$(printf '%s' "$_missing" | wc -w) packages installed, with what they need"
 }
 
+# A list that cannot be fetched need not matter: the packages may be in another one.
 packages_apt() {
     export DEBIAN_FRONTEND=noninteractive UCF_FORCE_CONFFOLD=1
-    apt-get -q update
-    apt-get -qy -o Dpkg::Use-Pty=0 -o APT::Install-Recommends=false install "$@"
+    apt-get -q -o DPkg::Lock::Timeout=120 update || echo "apt-get update failed; going on with the lists that are here"
+    apt-get -qy -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 -o APT::Install-Recommends=false install "$@"
 }
 
 # Debian starts a service when its package comes. deft has its own nginx and PostgreSQL beside the
@@ -52,10 +55,10 @@ packages_keep_services_off() {
         dpkg-query -W "$_package" >/dev/null 2>&1 || PACKAGES_QUIET="$PACKAGES_QUIET $_package"
     done
     PACKAGES_POLICY=/usr/sbin/policy-rc.d
-    if [ -e $PACKAGES_POLICY ]; then
+    if [ -e $PACKAGES_POLICY ] && ! grep -q "$PACKAGES_MARK" $PACKAGES_POLICY; then
         PACKAGES_POLICY=''
     else
-        printf '#!/bin/sh\n# of ./deft up, for as long as it installs packages\nexit 101\n' >$PACKAGES_POLICY
+        printf '#!/bin/sh\n# %s\nexit 101\n' "$PACKAGES_MARK" >$PACKAGES_POLICY
         chmod 755 $PACKAGES_POLICY
     fi
     PACKAGES_CLUSTERS=/etc/postgresql-common/createcluster.conf

@@ -3,6 +3,11 @@
 
 # Renders nginx/ into DEFT_VAR/nginx.
 web_write() {
+    # An address of the host's own is a name too; a wildcard is not (browsers let pages reach 0.0.0.0).
+    case $DEFT_LISTEN in
+    127.0.0.1 | 0.0.0.0) ;;
+    *) DEFT_HOSTNAMES="$DEFT_HOSTNAMES $DEFT_LISTEN" ;;
+    esac
     mkdir -p "$DEFT_VAR/nginx" "$DEFT_APP/share/deft/www"
     for _part in nginx app agent runtime errors page-headers; do
         render "$DEFT_HOME/nginx/$_part.conf.in" | web_ipv6 >"$DEFT_VAR/nginx/$_part.conf"

@@ -30,7 +30,7 @@ export function DeleteDialog({ title, onDelete, onClose }: DeleteDialogProps) {
             <p>{text.remove.body(title)}</p>
             {error !== null && <p className="dialog-error" role="alert">{text.remove.failed(error)}</p>}
             <div className="dialog-buttons">
-                <button type="button" className="button" autoFocus onClick={onClose}>
+                <button type="button" className="button" onClick={onClose}>
                     {text.actions.cancel}
                 </button>
                 <button

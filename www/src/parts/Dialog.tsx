@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useId, useRef } from "react";
+import { type ReactNode, useId, useLayoutEffect, useRef } from "react";
 
 interface DialogProps {
     title: string;
@@ -10,7 +10,8 @@ interface DialogProps {
 export function Dialog({ title, children, onClose }: DialogProps) {
     const element = useRef<HTMLDialogElement>(null);
     const titleId = useId();
-    useEffect(() => {
+    /* Closed while it is still in the page, which is when the browser gives the focus back. */
+    useLayoutEffect(() => {
         const dialog = element.current;
         dialog?.showModal();
         return () => { dialog?.close(); };

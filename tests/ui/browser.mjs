@@ -1,0 +1,52 @@
+// A browser that is signed in to deft, and everything that went wrong in it.
+import { chromium } from 'playwright-core';
+
+export const APP = process.env.DEFT_TEST_APP_URL ?? process.env.DEFT_APP_URL;
+export const LINK = process.env.DEFT_TEST_LINK ?? process.env.DEFT_SIGN_IN_LINK;
+
+/** A run with a cold sandbox on a busy machine. */
+export const RUN_DEADLINE_MS = 180_000;
+export const STEP_DEADLINE_MS = 20_000;
+
+const FLAGS = [
+  '--no-sandbox',
+  '--headless=new',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-dev-shm-usage',
+  '--disable-sync',
+  '--no-first-run',
+];
+
+export function launchBrowser() {
+  return chromium.launch({ executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: FLAGS });
+}
+
+/** A page whose faults are written down: exceptions, refused content, failures of the server. */
+export async function openPage(browser, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
+  context.setDefaultTimeout(STEP_DEADLINE_MS);
+  const page = await context.newPage();
+  const faults = [];
+  page.on('pageerror', (error) => faults.push(`exception: ${error.message}`));
+  page.on('response', (reply) => reply.status() >= 500 && faults.push(`${reply.status()} ${reply.url()}`));
+  page.on('console', (message) => {
+    if (/content security policy/i.test(message.text())) faults.push(message.text());
+  });
+  page.on('request', (request) => {
+    const { origin, protocol } = new URL(request.url());
+    if (/^(https?|wss?):$/.test(protocol) && origin !== new URL(APP).origin) faults.push(`foreign host: ${request.url()}`);
+  });
+  return { context, page, faults };
+}
+
+/** The status line, once it shows one of the given states. */
+export async function waitForStatus(page, states, deadlineMs = RUN_DEADLINE_MS) {
+  const selector = states.map((state) => `[data-testid="status"][data-status="${state}"]`).join(', ');
+  await page.locator(selector).waitFor({ timeout: deadlineMs });
+}
+
+/** What the timeline shows, row by row, without the times in the margin. */
+export function timelineRows(page) {
+  return page.locator('.timeline > li .row-body').evaluateAll((rows) => rows.map((row) => row.innerText.trim()));
+}

@@ -21,6 +21,7 @@
 struct error;
 struct event_list;
 struct strbuf;
+struct strbuf;
 
 /* "local": the shared sandbox of the key that called; "docker": a sandbox of its own. */
 enum runtime_kind { RUNTIME_LOCAL, RUNTIME_DOCKER };
@@ -63,6 +64,15 @@ struct conversation_defaults {
 };
 
 /*
+ * What a conversation's specification is: {agent, workspace, max_iterations, stuck_detection,
+ * confirmation_policy, security_analyzer, secret_registry, hook_config, tags, client_tools,
+ * tool_module_qualnames, autotitle, prompt, container, …} in the wire's own shapes, all defaults
+ * filled in. Where a secret was given stands "**********"; the secrets themselves are
+ * {"llm_api_key": text, "secrets": {NAME: text}, "members": {"agent/llm/extra_headers/x": text, …}}
+ * (conversation_spec_with_secrets() puts members back). llm_api_key is absent when none was given.
+ */
+
+/*
  * Reads a StartConversationRequest into a new conversation: id (given or random), spec with all
  * defaults filled in and every secret taken out, and *secrets_out = JSON of those secrets
  * ({"llm_api_key":…, "secrets":{…}}), for the caller to seal. initial_message content, or NULL, in
@@ -83,7 +93,26 @@ json_t *conversation_full_state(const struct conversation *conversation) NONNULL
 void conversation_append_snapshot(const struct conversation *conversation, int64_t now_us,
                                   struct strbuf *out) NONNULL;
 
+/*
+ * A copy of the spec with the secrets of `members` in their places: what an LLM call, an MCP server
+ * or a LookupSecret needs. secrets: the opened JSON, or NULL. A new reference; never stored.
+ */
+json_t *conversation_spec_with_secrets(const struct conversation *conversation,
+                                       const json_t *secrets)
+    __attribute__((nonnull(1))) MUST_CHECK;
+/*
+ * POST …/secrets: takes over a map of name → text or SecretSource. conversation->spec and secrets
+ * (the opened JSON, an object) are changed; the caller seals and stores both. ERROR_INVALID with
+ * *problems_out (a new reference) when the map is refused; then nothing has changed.
+ */
+int conversation_update_secrets(struct conversation *conversation, json_t *secrets,
+                                json_t *update, json_t **problems_out, struct error *err)
+    NONNULL MUST_CHECK;
+
 /* Parts of the spec. Borrowed. */
+json_t *conversation_agent(const struct conversation *conversation) NONNULL MUST_CHECK;
+/* True when a security analyzer is set: then, and only then, SecurityAnalysisEvents are due. */
+bool conversation_has_analyzer(const struct conversation *conversation) NONNULL MUST_CHECK;
 const char *conversation_working_dir(const struct conversation *conversation) NONNULL MUST_CHECK;
 json_t *conversation_llm(const struct conversation *conversation) NONNULL MUST_CHECK;
 json_int_t conversation_max_iterations(const struct conversation *conversation) NONNULL MUST_CHECK;

@@ -19,6 +19,7 @@
 #include "model/status.h"
 
 struct error;
+struct place;
 struct strbuf;
 
 struct event {
@@ -99,6 +100,10 @@ json_t *text_content(const char *text) NONNULL MUST_CHECK;
  * string. ERROR_INVALID names the member. A new reference in *content_out.
  */
 int content_read(json_t *input, json_t **content_out, struct error *err) NONNULL MUST_CHECK;
+/* As content_read() at a place of a larger input: what is wrong is appended to problems (the entries
+ * of a 422 body). A new reference. */
+json_t *content_read_at(json_t *input, const struct place *place, json_t *problems)
+    NONNULL MUST_CHECK;
 
 /* The kind's short name for the long Python path or the short name; NULL for an unknown one. */
 const char *event_kind_from_filter(const char *filter) NONNULL MUST_CHECK;

@@ -1,1 +1,36 @@
-# lib/model
+# lib/model: the wire's events and objects, limits, state tables, tools, prompt; no I/O
+noinst_LIBRARIES += libmodel.a
+libmodel_a_SOURCES = \
+	lib/model/agent_fields.c \
+	lib/model/agent_spec.c lib/model/agent_spec.h \
+	lib/model/content.c \
+	lib/model/conversation.c lib/model/conversation.h \
+	lib/model/conversation_info.c \
+	lib/model/event.c lib/model/event.h \
+	lib/model/event_kind.c \
+	lib/model/limits.h \
+	lib/model/observation_text.c \
+	lib/model/plan.c \
+	lib/model/policy.c lib/model/policy.h \
+	lib/model/problem.c lib/model/problem.h \
+	lib/model/prompt.c lib/model/prompt.h \
+	lib/model/prompt_text.c lib/model/prompt_text.h \
+	lib/model/redact.c \
+	lib/model/secret_places.c lib/model/secret_places.h \
+	lib/model/secret_registry.c lib/model/secret_registry.h \
+	lib/model/shape.c lib/model/shape.h \
+	lib/model/shape_schema.c \
+	lib/model/shape_value.c lib/model/shape_value.h \
+	lib/model/start_fields.c lib/model/start_fields.h \
+	lib/model/start_request.c \
+	lib/model/stats.c lib/model/stats.h \
+	lib/model/status.c lib/model/status.h \
+	lib/model/title.c lib/model/title.h \
+	lib/model/tool_call.c \
+	lib/model/tool_repair.c lib/model/tool_repair.h \
+	lib/model/tool_table.c lib/model/tool_table.h \
+	lib/model/tool_text.c lib/model/tool_text.h \
+	lib/model/tools.c lib/model/tools.h
+libmodel_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+
+MODEL_LIBS = libmodel.a $(BASE_LIBS) -lm

@@ -25,6 +25,8 @@ struct llm_usage {
     double at_s;              /* unix seconds */
 };
 
+/* {"usage_to_metrics": {}}. A new reference. */
+json_t *stats_new(void) MUST_CHECK;
 /* Adds one call: sums, except context_window = max and per_turn_token = this call's. */
 void stats_add(json_t *stats, const struct llm_usage *usage) NONNULL;
 /* The form of state updates and snapshots: without the three lists. A new reference. */

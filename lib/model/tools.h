@@ -13,6 +13,7 @@
 
 struct conversation;
 struct error;
+struct shape;
 struct strbuf;
 
 /* Where a tool's work is done. */
@@ -26,11 +27,19 @@ struct tool {
     const char *observation_kind; /* TerminalObservation */
     enum tool_place place;
     bool is_read_only;
+    const struct shape *shape;    /* the members of its action; what the model fills in */
+    const char *description;      /* for the model */
+    const char *hints;            /* d: destructive, i: idempotent, w: open world */
+    const char *spec_names;       /* how agent specifications may call it: "a|b" */
+    bool shows_working_dir;       /* the description ends with the working directory */
 };
 
 /* The tools of the conversation's agent, finish and think among them; ends with a NULL. The caller
  * frees the array with mem_free(); the tools live for ever. */
 const struct tool **tools_of(const struct conversation *conversation) NONNULL MUST_CHECK;
+/* The conversation's tool of that name or alias, or NULL. */
+const struct tool *tools_find(const struct conversation *conversation, const char *name)
+    NONNULL MUST_CHECK;
 /* Array of ToolDefinition for SystemPromptEvent. A new reference. */
 json_t *tools_definitions(const struct conversation *conversation) NONNULL MUST_CHECK;
 /* Array of {"type":"function","function":{…}} for a chat completion. A new reference. */

@@ -1,0 +1,125 @@
+#include "model/conversation.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "model/limits.h"
+#include "model/problem.h"
+#include "model/secret_places.h"
+#include "model/secret_registry.h"
+#include "model/tools.h"
+
+static const char WORKING_DIR_FALLBACK[] = "/workspace/project";
+
+void conversation_done(struct conversation *conversation)
+{
+    if (conversation == NULL)
+        return;
+    mem_free(conversation->runtime_session);
+    mem_free(conversation->title);
+    mem_free(conversation->secrets);
+    json_decref(conversation->spec);
+    json_decref(conversation->stats);
+    json_decref(conversation->agent_state);
+    *conversation = (struct conversation)CONVERSATION_INIT;
+}
+
+const char *conversation_working_dir(const struct conversation *conversation)
+{
+    return json_text_or(json_object_get(conversation->spec, "workspace"), "working_dir",
+                        WORKING_DIR_FALLBACK);
+}
+
+json_t *conversation_agent(const struct conversation *conversation)
+{
+    return json_object_get(conversation->spec, "agent");
+}
+
+json_t *conversation_llm(const struct conversation *conversation)
+{
+    return json_object_get(conversation_agent(conversation), "llm");
+}
+
+json_int_t conversation_max_iterations(const struct conversation *conversation)
+{
+    return json_int_or(conversation->spec, "max_iterations", ITERATIONS_DEFAULT);
+}
+
+bool conversation_has_tool(const struct conversation *conversation, const char *tool)
+{
+    return tools_find(conversation, tool) != NULL;
+}
+
+bool conversation_has_analyzer(const struct conversation *conversation)
+{
+    return json_is_object(json_object_get(conversation->spec, "security_analyzer"));
+}
+
+json_t *conversation_spec_with_secrets(const struct conversation *conversation,
+                                       const json_t *secrets)
+{
+    const json_t *members = json_object_get(secrets, "members");
+    json_t *spec = json_deep_copy(conversation->spec);
+
+    if (json_is_object(members))
+        secret_places_restore(spec, members);
+    return spec;
+}
+
+/* The registry's map of sources, made when it is missing. Borrowed. */
+static json_t *registry_sources(json_t *spec)
+{
+    json_t *registry = json_object_get(spec, "secret_registry");
+    json_t *sources = NULL;
+
+    if (!json_is_object(registry)) {
+        registry = json_object();
+        json_put(spec, "secret_registry", registry);
+    }
+    sources = json_object_get(registry, "secret_sources");
+    if (!json_is_object(sources)) {
+        sources = json_object();
+        json_put(registry, "secret_sources", sources);
+    }
+    return sources;
+}
+
+static json_t *object_member(json_t *object, const char *name)
+{
+    json_t *member = json_object_get(object, name);
+
+    if (json_is_object(member))
+        return member;
+    member = json_object();
+    json_put(object, name, member);
+    return member;
+}
+
+int conversation_update_secrets(struct conversation *conversation, json_t *secrets, json_t *update,
+                                json_t **problems_out, struct error *err)
+{
+    static const struct place body = {NULL, "body", 0};
+    static const struct place place = {&body, "secrets", 0};
+    json_auto_t *problems = json_array();
+    json_auto_t *spec = json_deep_copy(conversation->spec);
+    json_auto_t *vault = json_deep_copy(secrets);
+
+    if (json_typeof(update) == JSON_OBJECT)
+        secret_registry_update(registry_sources(spec), object_member(vault, "secrets"), update,
+                               &place, problems);
+    else
+        problem_add(problems, &place,
+                    &(struct problem){"dict_type", "Input should be a valid dictionary", NULL},
+                    update);
+    if (json_array_size(problems) > 0) {
+        *problems_out = json_incref(problems);
+        return error_set(err, ERROR_INVALID, "the secrets are not valid");
+    }
+    secret_places_take(spec, object_member(vault, "members"));
+    if (json_object_update(conversation->spec, spec) < 0 || json_object_update(secrets, vault) < 0)
+        return error_set(err, ERROR_INTERNAL, "the secrets could not be kept");
+    return 0;
+}

@@ -1,0 +1,150 @@
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "model/conversation.h"
+#include "model/event.h"
+#include "model/limits.h"
+#include "model/secret_places.h"
+#include "model/stats.h"
+
+static json_t *text_or_null(const char *text)
+{
+    return text != NULL && text[0] != '\0' ? json_text(text, strlen(text)) : json_null();
+}
+
+static json_t *time_text(int64_t utc_us)
+{
+    char text[CLOCK_TEXT_BYTES];
+
+    clock_format_z(utc_us, text);
+    return json_string(text);
+}
+
+/* A member of the specification with its default, as a new reference. */
+static json_t *spec_member(const json_t *spec, const char *name, json_t *fallback)
+{
+    json_t *value = json_object_get(spec, name);
+
+    if (value == NULL)
+        return fallback;
+    json_decref(fallback);
+    return json_incref(value);
+}
+
+static json_t *never_confirm(void)
+{
+    json_t *policy = json_object();
+
+    json_put_text(policy, "kind", "NeverConfirm");
+    return policy;
+}
+
+static json_t *no_secrets(void)
+{
+    json_t *registry = json_object();
+
+    json_put(registry, "secret_sources", json_object());
+    return registry;
+}
+
+static json_t *persistence_dir(const struct uuid *id)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    char hex[UUID_HEX_BYTES];
+
+    uuid_to_hex(id, hex);
+    strbuf_appendf(&path, "/workspace/conversations/%s", hex);
+    return json_string(path.text);
+}
+
+/* What REST replies and snapshots have in common, from the specification and the row. */
+static json_t *state_to_json(const struct conversation *c, const json_t *spec)
+{
+    json_t *state = json_object();
+
+    json_put_text(state, "id", c->id.text);
+    json_put(state, "agent", spec_member(spec, "agent", json_object()));
+    json_put(state, "workspace", spec_member(spec, "workspace", json_object()));
+    json_put(state, "persistence_dir", persistence_dir(&c->id));
+    json_put(state, "max_iterations",
+             spec_member(spec, "max_iterations", json_integer(ITERATIONS_DEFAULT)));
+    json_put(state, "stuck_detection", spec_member(spec, "stuck_detection", json_true()));
+    json_put_text(state, "execution_status", status_to_string(c->status));
+    json_put(state, "confirmation_policy",
+             spec_member(spec, "confirmation_policy", never_confirm()));
+    json_put(state, "security_analyzer", spec_member(spec, "security_analyzer", json_null()));
+    json_put(state, "activated_knowledge_skills",
+             spec_member(spec, "activated_knowledge_skills", json_array()));
+    json_put(state, "invoked_skills", spec_member(spec, "invoked_skills", json_array()));
+    json_put(state, "blocked_actions", json_object());
+    json_put(state, "blocked_messages", json_object());
+    json_put(state, "last_user_message_id", text_or_null(c->last_user_message_id.text));
+    json_put(state, "leaf_event_id", text_or_null(c->leaf_event_id.text));
+    json_put(state, "stats", c->stats != NULL ? json_incref(c->stats) : stats_new());
+    json_put(state, "secret_registry", spec_member(spec, "secret_registry", no_secrets()));
+    json_put(state, "agent_state",
+             c->agent_state != NULL ? json_incref(c->agent_state) : json_object());
+    json_put(state, "hook_config", spec_member(spec, "hook_config", json_null()));
+    json_put(state, "tags", spec_member(spec, "tags", json_object()));
+    return state;
+}
+
+/* What only REST replies have. */
+static void add_rest_members(const struct conversation *c, const json_t *spec, json_t *info)
+{
+    json_put(info, "title", text_or_null(c->title));
+    json_put(info, "metrics", json_null());
+    json_put(info, "created_at", time_text(c->created_at_us));
+    json_put(info, "updated_at", time_text(c->updated_at_us));
+    json_put(info, "forked_from_conversation_id", json_null());
+    json_put(info, "forked_from_event_id", json_null());
+    json_put(info, "parent_conversation_id", text_or_null(c->parent_id.text));
+    json_put(info, "sub_conversation_ids", json_array());
+    json_put(info, "current_model_id", json_null());
+    json_put(info, "available_models", json_array());
+    json_put(info, "supports_runtime_model_switch", json_false());
+    json_put(info, "launched_agent_profile", json_null());
+    json_put(info, "client_tools", spec_member(spec, "client_tools", json_array()));
+    json_put(info, "tool_module_qualnames",
+             spec_member(spec, "tool_module_qualnames", json_object()));
+    json_put(info, "runtime_info", json_null());
+}
+
+json_t *conversation_info(const struct conversation *conversation)
+{
+    json_auto_t *spec = json_deep_copy(conversation->spec);
+    json_t *info = NULL;
+
+    if (spec == NULL)
+        spec = json_object();
+    secret_places_blank(spec);
+    info = state_to_json(conversation, spec);
+    add_rest_members(conversation, spec, info);
+    return info;
+}
+
+json_t *conversation_full_state(const struct conversation *conversation)
+{
+    json_auto_t *state = state_to_json(conversation, conversation->spec);
+    json_t *copy = NULL;
+
+    json_put(state, "activated_path_rules", json_array());
+    json_put(state, "head_is_empty", json_false());
+    copy = json_deep_copy(state);
+    json_drop_nulls(copy);
+    return copy;
+}
+
+void conversation_append_snapshot(const struct conversation *conversation, int64_t now_us,
+                                  struct strbuf *out)
+{
+    CLEANUP(event_list_done) struct event_list list = EVENT_LIST_INIT;
+    json_auto_t *state = conversation_full_state(conversation);
+
+    event_add_state(&list, "full_state", state);
+    list.items[0].timestamp_us = now_us;
+    event_append_body(&list.items[0], out);
+}

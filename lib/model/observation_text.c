@@ -1,0 +1,72 @@
+#include <string.h>
+
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "model/limits.h"
+#include "model/tools.h"
+
+static const char ERROR_HEAD[] = "[An error occurred during execution.]\n";
+
+/* All text parts, one after the other. */
+static void append_content(const json_t *observation, struct strbuf *out)
+{
+    json_t *part = NULL;
+    size_t i = 0;
+
+    json_array_foreach (json_object_get(observation, "content"), i, part)
+        strbuf_append(out, json_text_or(part, "text", ""));
+}
+
+static void append_line(struct strbuf *out, const char *label, const char *value)
+{
+    if (value != NULL && value[0] != '\0')
+        strbuf_appendf(out, "\n[%s: %s]", label, value);
+}
+
+/* Where the shell is now, and how the command ended. */
+static void append_terminal(const json_t *observation, struct strbuf *out)
+{
+    const json_t *metadata = json_object_get(observation, "metadata");
+    json_int_t exit_code = json_int_or(metadata, "exit_code", -1);
+
+    strbuf_append(out, json_text_or(metadata, "prefix", ""));
+    append_content(observation, out);
+    strbuf_append(out, json_text_or(metadata, "suffix", ""));
+    append_line(out, "Current working directory", json_text_or(metadata, "working_dir", NULL));
+    append_line(out, "Python interpreter", json_text_or(metadata, "py_interpreter_path", NULL));
+    if (exit_code != -1)
+        strbuf_appendf(out, "\n[Command finished with exit code %lld]", (long long)exit_code);
+}
+
+/* Keeps head and tail of what is longer than a model should read. */
+static void append_cut(struct strbuf *out, const struct strbuf *text)
+{
+    size_t n_chars = utf8_length(text->text, text->len);
+    size_t half = TOOL_TEXT_MAX_CHARS / 2;
+    size_t head = 0;
+    size_t tail = 0;
+
+    if (n_chars <= TOOL_TEXT_MAX_CHARS) {
+        strbuf_append_bytes(out, text->text, text->len);
+        return;
+    }
+    head = utf8_offset(text->text, text->len, half);
+    tail = utf8_offset(text->text, text->len, n_chars - half);
+    strbuf_append_bytes(out, text->text, head);
+    strbuf_appendf(out, "\n[... %zu characters left out ...]\n", n_chars - 2 * half);
+    strbuf_append_bytes(out, text->text + tail, text->len - tail);
+}
+
+void observation_append_text(json_t *observation, struct strbuf *out)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    if (json_bool_or(observation, "is_error", 0))
+        strbuf_append(out, ERROR_HEAD);
+    if (text_equal(json_text_or(observation, "kind", ""), "TerminalObservation"))
+        append_terminal(observation, &text);
+    else
+        append_content(observation, &text);
+    append_cut(out, &text);
+}

@@ -1,0 +1,69 @@
+#include "base/error.h"
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "model/conversation.h"
+#include "model/event.h"
+#include "model/prompt.h"
+#include "model/tools.h"
+
+/* The first event of every conversation: what the agent was told to be. */
+static void plan_system_prompt(const struct conversation *conversation, struct event_list *events)
+{
+    CLEANUP(strbuf_done) struct strbuf prompt = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf context = STRBUF_INIT;
+    json_auto_t *tools = NULL;
+
+    if (conversation->last_seq > 0)
+        return;
+    tools = tools_definitions(conversation);
+    prompt_append(conversation, &prompt);
+    prompt_append_context(conversation, &context);
+    event_add_system_prompt(events, prompt.text, tools, context.text);
+}
+
+static void plan_status(struct event_list *events, enum execution_status status,
+                        struct conversation_change *change)
+{
+    if (change->status == status)
+        return;
+    event_add_status(events, status);
+    change->status = status;
+}
+
+static bool is_over(enum execution_status status)
+{
+    return status == STATUS_FINISHED || status == STATUS_STUCK;
+}
+
+int conversation_plan_message(const struct conversation *conversation, json_t *content, bool run,
+                              struct event_list *events, struct conversation_change *change_out,
+                              struct error *err)
+{
+    struct conversation_change change = {.status = conversation->status};
+    json_auto_t *id = NULL;
+
+    if (json_typeof(content) != JSON_ARRAY)
+        return error_set(err, ERROR_INVALID, "a message's content is a list");
+    plan_system_prompt(conversation, events);
+    if (is_over(change.status))
+        plan_status(events, STATUS_IDLE, &change);
+    change.last_user_message_id = event_add_user_message(events, content);
+    id = json_string(change.last_user_message_id.text);
+    event_add_state(events, "last_user_message_id", id);
+    if (run) {
+        plan_status(events, STATUS_RUNNING, &change);
+        change.wants_run = true;
+    }
+    *change_out = change;
+    return 0;
+}
+
+void conversation_plan_run(const struct conversation *conversation, struct event_list *events,
+                           struct conversation_change *change_out)
+{
+    struct conversation_change change = {.status = conversation->status, .wants_run = true};
+
+    plan_system_prompt(conversation, events);
+    plan_status(events, status_on_run(conversation->status), &change);
+    *change_out = change;
+}

@@ -1,0 +1,60 @@
+#include "model/secret_registry.h"
+
+#include "base/json.h"
+#include "base/text.h"
+#include "model/problem.h"
+#include "model/secret_places.h"
+#include "model/shape.h"
+#include "model/start_fields.h"
+
+/* A value of its own: what is known of it stays, the text goes to values. */
+static json_t *static_source(const char *name, const char *text, const char *description,
+                             json_t *values)
+{
+    json_t *source = json_object();
+    bool is_known = text != NULL && text_equal(text, secret_marker);
+    bool is_given = text != NULL && !is_known && !text_is_blank(text);
+
+    if (is_given)
+        json_put_text(values, name, text);
+    else if (!is_known)
+        (void)json_object_del(values, name);
+    json_put(source, "description", description != NULL ? json_string(description) : json_null());
+    if (is_given || json_object_get(values, name) != NULL)
+        json_put_text(source, "value", secret_marker);
+    else
+        json_put(source, "value", json_null());
+    json_put_text(source, "kind", "StaticSecret");
+    return source;
+}
+
+static json_t *source_read(const char *name, json_t *input, json_t *values,
+                           const struct place *place, json_t *problems)
+{
+    json_auto_t *source = NULL;
+
+    if (json_is_string(input))
+        return static_source(name, json_string_value(input), NULL, values);
+    source = shape_read(&secret_source_shape, input, place, problems);
+    if (text_equal(json_text_or(source, "kind", ""), "StaticSecret"))
+        return static_source(name, json_text_or(source, "value", NULL),
+                             json_text_or(source, "description", NULL), values);
+    if (json_object_get(source, "url") == NULL)
+        problem_add_value(problems, place, "a LookupSecret has a url", input);
+    (void)json_object_del(source, "value");
+    (void)json_object_del(values, name);
+    return json_incref(source);
+}
+
+void secret_registry_update(json_t *sources, json_t *values, json_t *update,
+                            const struct place *place, json_t *problems)
+{
+    const char *name = NULL;
+    json_t *input = NULL;
+
+    json_object_foreach (update, name, input) {
+        struct place at = {place, name, 0};
+
+        json_put(sources, name, source_read(name, input, values, &at, problems));
+    }
+}

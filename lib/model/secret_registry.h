@@ -1,0 +1,22 @@
+/*
+ * The named secrets of a conversation: what is known of each (shown to clients), and its text
+ * (sealed).
+ */
+#ifndef DEFT_MODEL_SECRET_REGISTRY_H
+#define DEFT_MODEL_SECRET_REGISTRY_H
+
+#include <jansson.h>
+
+#include "base/attr.h"
+
+struct place;
+
+/*
+ * Takes over a map of name → text or SecretSource: sources gets {name: source with its value
+ * hidden}, values gets {name: text}. A hidden value keeps the text that is there; an empty one
+ * removes it. What is wrong goes to problems.
+ */
+void secret_registry_update(json_t *sources, json_t *values, json_t *update,
+                            const struct place *place, json_t *problems) NONNULL;
+
+#endif

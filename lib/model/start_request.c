@@ -1,0 +1,315 @@
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/secret.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "model/agent_spec.h"
+#include "model/conversation.h"
+#include "model/event.h"
+#include "model/policy.h"
+#include "model/problem.h"
+#include "model/secret_places.h"
+#include "model/secret_registry.h"
+#include "model/shape.h"
+#include "model/start_fields.h"
+#include "model/stats.h"
+
+static const struct place body = {NULL, "body", 0};
+
+/* Where Python clients find the classes of the tools that deft has. */
+struct tool_module {
+    const char *tool;
+    const char *module;
+};
+
+static const struct tool_module tool_modules[] = {
+    {"terminal", "openhands.tools.terminal.definition"},
+    {"file_editor", "openhands.tools.file_editor.definition"},
+    {"task_tracker", "openhands.tools.task_tracker.definition"},
+};
+
+/* A request while it is read. */
+struct start {
+    const struct conversation_defaults *defaults;
+    json_t *request; /* as the client sent it */
+    json_t *values;  /* its members, checked, with defaults */
+    json_t *spec;    /* what becomes of them */
+    json_t *secrets; /* {"llm_api_key", "secrets", "members"} */
+    json_t *content; /* of the initial message; NULL when there is none */
+    json_t *problems;
+};
+
+static void start_done(struct start *start)
+{
+    json_decref(start->values);
+    json_decref(start->spec);
+    json_decref(start->secrets);
+    json_decref(start->content);
+    json_decref(start->problems);
+}
+
+static bool is_given(const json_t *object, const char *name)
+{
+    json_t *value = json_object_get(object, name);
+
+    return value != NULL && !json_is_null(value);
+}
+
+/* Exactly one of the three ways to say which agent it is. */
+static void read_agent(struct start *start)
+{
+    const struct place agent_place = {&body, "agent", 0};
+    const struct place settings_place = {&body, "agent_settings", 0};
+    json_t *agent = json_object_get(start->values, "agent");
+    json_t *settings = json_object_get(start->values, "agent_settings");
+
+    if (is_given(start->values, "agent_profile_id"))
+        problem_add_value(start->problems, &body,
+                          is_given(start->values, "agent") ||
+                                  is_given(start->values, "agent_settings")
+                              ? "agent_profile_id excludes agent and agent_settings"
+                              : "this server has no stored agent profiles",
+                          start->request);
+    else if (json_is_object(agent))
+        json_put(start->spec, "agent",
+                 agent_spec_read(agent, start->defaults, &agent_place, start->problems));
+    else if (json_is_object(settings))
+        json_put(
+            start->spec, "agent",
+            agent_spec_from_settings(settings, start->defaults, &settings_place, start->problems));
+    else if (!is_given(start->request, "agent") && !is_given(start->request, "agent_settings"))
+        problem_add_value(start->problems, &body,
+                          "one of agent, agent_settings and agent_profile_id is required",
+                          start->request);
+}
+
+static void read_policies(struct start *start)
+{
+    const struct place policy_place = {&body, "confirmation_policy", 0};
+    const struct place analyzer_place = {&body, "security_analyzer", 0};
+    const struct place tags_place = {&body, "tags", 0};
+    json_t *policy = json_object_get(start->values, "confirmation_policy");
+    json_t *analyzer = json_object_get(start->values, "security_analyzer");
+    json_t *tags = json_object_get(start->values, "tags");
+
+    if (policy != NULL)
+        json_put(start->spec, "confirmation_policy",
+                 policy_read(policy, &policy_place, start->problems));
+    if (analyzer != NULL)
+        json_put(start->spec, "security_analyzer",
+                 analyzer_read(analyzer, &analyzer_place, start->problems));
+    if (tags != NULL)
+        tags_check(tags, &tags_place, start->problems);
+}
+
+static void read_workspace(struct start *start)
+{
+    const struct place workspace = {&body, "workspace", 0};
+    const struct place place = {&workspace, "working_dir", 0};
+    json_t *value = json_object_get(start->values, "workspace");
+    const char *working_dir = json_text_or(value, "working_dir", NULL);
+
+    if (working_dir != NULL && working_dir[0] != '/')
+        problem_add_value(start->problems, &place, "the working directory is an absolute path",
+                          json_object_get(value, "working_dir"));
+}
+
+static void read_message(struct start *start)
+{
+    const struct place message_place = {&body, "initial_message", 0};
+    const struct place place = {&message_place, "content", 0};
+    json_t *message = json_object_get(start->values, "initial_message");
+
+    if (json_is_object(message))
+        start->content =
+            content_read_at(json_object_get(message, "content"), &place, start->problems);
+}
+
+/* Secrets of the agent's context are named secrets as well; the request's own win. */
+static void read_secrets(struct start *start)
+{
+    const struct place place = {&body, "secrets", 0};
+    const struct place flag_place = {&body, "secrets_encrypted", 0};
+    json_t *flag = json_object_get(start->values, "secrets_encrypted");
+    json_t *context = json_object_get(json_object_get(start->spec, "agent"), "agent_context");
+    json_t *of_context = json_object_get(context, "secrets");
+    json_t *update = json_object_get(start->values, "secrets");
+    json_t *sources = json_object();
+    json_t *registry = json_object();
+    json_t *values = json_object();
+
+    if (json_is_true(flag))
+        problem_add_value(start->problems, &flag_place, "this server takes no encrypted secrets",
+                          flag);
+    if (json_is_object(of_context))
+        secret_registry_update(sources, values, of_context, &place, start->problems);
+    if (update != NULL)
+        secret_registry_update(sources, values, update, &place, start->problems);
+    json_put(registry, "secret_sources", sources);
+    json_put(start->spec, "secret_registry", registry);
+    json_put(start->secrets, "secrets", values);
+}
+
+/* Names as the creator sent them, and the official modules of tools it left out. */
+static void read_tool_modules(struct start *start)
+{
+    json_t *modules = json_deep_copy(json_object_get(start->values, "tool_module_qualnames"));
+    json_t *tools = json_object_get(json_object_get(start->spec, "agent"), "tools");
+    json_t *tool = NULL;
+    size_t i = 0;
+
+    json_array_foreach (tools, i, tool) {
+        const char *name = json_text_or(tool, "name", "");
+
+        for (size_t j = 0; j < ARRAY_SIZE(tool_modules); j++) {
+            if (text_equal(name, tool_modules[j].tool) && !is_given(modules, name))
+                json_put_text(modules, name, tool_modules[j].module);
+        }
+    }
+    json_put(start->spec, "tool_module_qualnames", modules);
+}
+
+static void check_client_tools(struct start *start)
+{
+    const struct place place = {&body, "client_tools", 0};
+    json_auto_t *seen = json_object();
+    json_t *tools = json_object_get(start->values, "client_tools");
+    json_t *tool = NULL;
+    size_t i = 0;
+
+    json_array_foreach (tools, i, tool) {
+        const struct place at = {&place, NULL, (json_int_t)i};
+        const char *name = json_text_or(tool, "name", "");
+
+        if (json_object_get(seen, name) != NULL)
+            problem_add_value(start->problems, &at, "another client tool has this name", tool);
+        json_put(seen, name, json_true());
+    }
+}
+
+/* Members that the specification keeps as they are. */
+static void keep_members(struct start *start)
+{
+    static const char *const kept[] = {
+        "workspace",
+        "max_iterations",
+        "stuck_detection",
+        "hook_config",
+        "tags",
+        "client_tools",
+        "container",
+        "worktree",
+        "worktree_options",
+        "plugins",
+        "user_id",
+        "autotitle",
+        "title_llm_profile",
+        "agent_definitions",
+        "prompt",
+        "agent_launch_additions",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
+        json_t *value = json_object_get(start->values, kept[i]);
+
+        if (value != NULL)
+            json_put(start->spec, kept[i], json_incref(value));
+    }
+}
+
+static void take_secrets(struct start *start)
+{
+    json_t *members = json_object();
+    const char *key = json_text_or(json_object_get(json_object_get(start->spec, "agent"), "llm"),
+                                   "api_key", NULL);
+
+    json_put_text(start->secrets, "llm_api_key", key);
+    secret_places_take(start->spec, members);
+    json_put(start->secrets, "members", members);
+}
+
+static void start_read(struct start *start)
+{
+    start->values = shape_read(&start_shape, start->request, &body, start->problems);
+    if (!json_is_object(start->request))
+        return;
+    read_workspace(start);
+    read_agent(start);
+    read_policies(start);
+    read_message(start);
+    read_secrets(start);
+    check_client_tools(start);
+    if (json_array_size(start->problems) > 0)
+        return;
+    read_tool_modules(start);
+    keep_members(start);
+    take_secrets(start);
+}
+
+static struct uuid uuid_member(const json_t *values, const char *name)
+{
+    struct uuid uuid = UUID_INIT;
+
+    if (!uuid_parse(json_text_or(values, name, ""), &uuid))
+        uuid = (struct uuid)UUID_INIT;
+    return uuid;
+}
+
+/* "c-" and the id: a conversation with a sandbox of its own names it so. */
+static char *own_runtime_session(const struct uuid *id)
+{
+    CLEANUP(strbuf_done) struct strbuf session = STRBUF_INIT;
+    char hex[UUID_HEX_BYTES];
+
+    uuid_to_hex(id, hex);
+    strbuf_appendf(&session, "c-%s", hex);
+    return strbuf_take(&session);
+}
+
+static void start_finish(struct start *start, struct conversation *conversation_out)
+{
+    const char *runtime = json_text_or(start->values, "conversation_runtime", NULL);
+    struct conversation conversation = CONVERSATION_INIT;
+
+    conversation.id = uuid_member(start->values, "conversation_id");
+    if (!uuid_is_set(&conversation.id))
+        conversation.id = uuid_random();
+    conversation.parent_id = uuid_member(start->values, "parent_conversation_id");
+    conversation.runtime_kind = start->defaults->runtime_kind;
+    if (runtime != NULL)
+        conversation.runtime_kind = text_equal(runtime, "docker") ? RUNTIME_DOCKER : RUNTIME_LOCAL;
+    if (conversation.runtime_kind == RUNTIME_DOCKER)
+        conversation.runtime_session = own_runtime_session(&conversation.id);
+    conversation.spec = json_incref(start->spec);
+    conversation.stats = stats_new();
+    conversation.agent_state = json_object();
+    *conversation_out = conversation;
+}
+
+int conversation_from_request(json_t *request, const struct conversation_defaults *defaults,
+                              struct conversation *conversation_out, struct secret *secrets_out,
+                              json_t **initial_content_out, json_t **problems_out,
+                              struct error *err)
+{
+    CLEANUP(start_done)
+    struct start start = {.defaults = defaults,
+                          .request = request,
+                          .spec = json_object(),
+                          .secrets = json_object(),
+                          .problems = json_array()};
+    CLEANUP(mem_freep) char *secrets = NULL;
+
+    start_read(&start);
+    if (json_array_size(start.problems) > 0) {
+        *problems_out = json_incref(start.problems);
+        return error_set(err, ERROR_INVALID, "the start request is not valid");
+    }
+    start_finish(&start, conversation_out);
+    secrets = json_to_text(start.secrets);
+    secret_set(secrets_out, secrets);
+    *initial_content_out = json_incref(start.content);
+    return 0;
+}

@@ -1,0 +1,18 @@
+/*
+ * Titles that nobody wrote: a message's first line, cut to size.
+ */
+#ifndef DEFT_MODEL_TITLE_H
+#define DEFT_MODEL_TITLE_H
+
+#include "base/attr.h"
+
+/* Of an automatic title. */
+enum { TITLE_AUTO_MAX_CHARS = 50 };
+
+/*
+ * The first line of text that is not blank, white space squeezed, at most TITLE_AUTO_MAX_CHARS
+ * characters ("..." at the end of a longer one); NULL when text has none. mem_free() it.
+ */
+char *title_from_text(const char *text) NONNULL MUST_CHECK;
+
+#endif

@@ -1,0 +1,169 @@
+#include "model/tool_table.h"
+
+#include "base/attr.h"
+#include "model/shape.h"
+#include "model/tool_text.h"
+#include "model/tools.h"
+
+const char tool_risk_help[] =
+    "How much harm this call could do, by the levels of the SECURITY_RISK_ASSESSMENT section: LOW,"
+    " MEDIUM, HIGH, or UNKNOWN when you cannot tell.";
+const char tool_summary_help[] = "What this call does, for the user, in about ten words.";
+
+static const struct field terminal_fields[] = {
+    {.name = "command",
+     .kind = FIELD_TEXT,
+     .rules = FIELD_REQUIRED,
+     .help = "The command. With is_input: text or a key for the running program; empty to get"
+             " further output."},
+    {.name = "is_input",
+     .kind = FIELD_BOOL,
+     .fallback = "false",
+     .help = "True: command is input for the program that is running. False (the default): a new"
+             " command."},
+    {.name = "timeout",
+     .kind = FIELD_NUMBER,
+     .rules = FIELD_NULLABLE | FIELD_FROM_0,
+     .help = "Seconds to wait for the command at most. Without it the call comes back when the"
+             " command ends or has been silent for a while."},
+    {.name = "reset",
+     .kind = FIELD_BOOL,
+     .fallback = "false",
+     .help = "True: start a new shell first; everything in the old one is lost."},
+};
+static const struct shape terminal_shape = CLOSED_SHAPE(terminal_fields);
+
+static const struct field file_editor_fields[] = {
+    {.name = "command",
+     .kind = FIELD_TEXT,
+     .rules = FIELD_REQUIRED,
+     .words = "view|create|str_replace|insert|undo_edit",
+     .help = "What to do."},
+    {.name = "path",
+     .kind = FIELD_TEXT,
+     .rules = FIELD_REQUIRED,
+     .help = "Absolute path of the file or directory."},
+    {.name = "file_text",
+     .kind = FIELD_TEXT,
+     .rules = FIELD_NULLABLE,
+     .help = "For create (required): the content of the new file."},
+    {.name = "old_str",
+     .kind = FIELD_TEXT,
+     .rules = FIELD_NULLABLE,
+     .help = "For str_replace (required): the text in the file that is replaced; it has to occur"
+             " exactly once."},
+    {.name = "new_str",
+     .kind = FIELD_TEXT,
+     .rules = FIELD_NULLABLE,
+     .help = "For str_replace: the new text; without it, the old one is deleted. For insert"
+             " (required): the text to insert."},
+    {.name = "insert_line",
+     .kind = FIELD_INT,
+     .rules = FIELD_NULLABLE | FIELD_FROM_0,
+     .help = "For insert (required): the line after which new_str is put; 0 is the top."},
+    {.name = "view_range",
+     .kind = FIELD_INTS,
+     .rules = FIELD_NULLABLE,
+     .help = "For view of a file: first and last line, from 1; -1 as last means the end, such as"
+             " [40, -1]."},
+};
+static const struct shape file_editor_shape = CLOSED_SHAPE(file_editor_fields);
+
+static const struct field task_fields[] = {
+    {.name = "title",
+     .kind = FIELD_TEXT,
+     .rules = FIELD_REQUIRED,
+     .help = "The step, in a few words."},
+    {.name = "notes",
+     .kind = FIELD_TEXT,
+     .fallback = "\"\"",
+     .help = "Details, findings, what is left."},
+    {.name = "status",
+     .kind = FIELD_TEXT,
+     .fallback = "\"todo\"",
+     .words = "todo|in_progress|done",
+     .help = "Where the step stands."},
+};
+static const struct shape task_shape = SHAPE(task_fields);
+
+static const struct field task_tracker_fields[] = {
+    {.name = "command",
+     .kind = FIELD_TEXT,
+     .fallback = "\"view\"",
+     .words = "view|plan",
+     .help = "view shows the list; plan replaces it with task_list."},
+    {.name = "task_list",
+     .kind = FIELD_OBJECTS,
+     .fallback = "[]",
+     .items = &task_shape,
+     .help = "For plan (required): all tasks, in order."},
+};
+static const struct shape task_tracker_shape = CLOSED_SHAPE(task_tracker_fields);
+
+static const struct field finish_fields[] = {
+    {.name = "message",
+     .kind = FIELD_TEXT,
+     .rules = FIELD_REQUIRED,
+     .help = "The last message to the user."},
+};
+static const struct shape finish_shape = CLOSED_SHAPE(finish_fields);
+
+static const struct field think_fields[] = {
+    {.name = "thought", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED, .help = "The thought."},
+};
+static const struct shape think_shape = CLOSED_SHAPE(think_fields);
+
+const struct tool tool_table[] = {
+    {.name = "terminal",
+     .title = "terminal",
+     .kind = "TerminalTool",
+     .action_kind = "TerminalAction",
+     .observation_kind = "TerminalObservation",
+     .place = TOOL_IN_SANDBOX,
+     .shape = &terminal_shape,
+     .description = tool_text_terminal,
+     .hints = "dw",
+     .spec_names = "terminal|TerminalTool|BashTool|execute_bash"},
+    {.name = "file_editor",
+     .title = "file_editor",
+     .kind = "FileEditorTool",
+     .action_kind = "FileEditorAction",
+     .observation_kind = "FileEditorObservation",
+     .place = TOOL_IN_SANDBOX,
+     .shape = &file_editor_shape,
+     .description = tool_text_file_editor,
+     .hints = "d",
+     .spec_names = "file_editor|FileEditorTool|str_replace_editor",
+     .shows_working_dir = true},
+    {.name = "task_tracker",
+     .kind = "TaskTrackerTool",
+     .action_kind = "TaskTrackerAction",
+     .observation_kind = "TaskTrackerObservation",
+     .place = TOOL_IN_WORKER,
+     .shape = &task_tracker_shape,
+     .description = tool_text_task_tracker,
+     .hints = "i",
+     .spec_names = "task_tracker|TaskTrackerTool"},
+    {.name = "finish",
+     .title = "finish",
+     .kind = "FinishTool",
+     .action_kind = "FinishAction",
+     .observation_kind = "FinishObservation",
+     .place = TOOL_IN_WORKER,
+     .is_read_only = true,
+     .shape = &finish_shape,
+     .description = tool_text_finish,
+     .hints = "i",
+     .spec_names = "finish|FinishTool"},
+    {.name = "think",
+     .kind = "ThinkTool",
+     .action_kind = "ThinkAction",
+     .observation_kind = "ThinkObservation",
+     .place = TOOL_IN_WORKER,
+     .is_read_only = true,
+     .shape = &think_shape,
+     .description = tool_text_think,
+     .hints = "i",
+     .spec_names = "think|ThinkTool"},
+};
+const size_t tool_table_n = ARRAY_SIZE(tool_table);

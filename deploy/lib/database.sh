@@ -8,7 +8,7 @@ database_find_programs() {
         POSTGRES_BIN=/usr/lib/postgresql/$_version/bin
         [ -x "$POSTGRES_BIN/postgres" ] || {
             echo "The data in $DEFT_VAR/pg/data are of PostgreSQL $_version, which is not installed."
-            echo "Install postgresql-$_version, or move the data with pg_upgrade (docs/operations.md)."
+            echo "Install postgresql-$_version, or move the data (deploy/README.md)."
             return 1
         }
         return

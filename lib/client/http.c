@@ -1,14 +1,16 @@
 #include "client/http.h"
 
-#include <errno.h>
 #include <string.h>
+#include <strings.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "client/transport.h"
 
 /* A reading buffer above this is given back before the next wait. */
-enum { READING_KEEP_BYTES = 16 * 1024 };
+enum { READING_KEEP_BYTES = 16 * 1024, RETRY_AFTER_MAX_S = 30 * 24 * 3600 };
 
 #define REPLY_DEFAULT_BYTES ((size_t)(8 * 1024 * 1024))
 
@@ -219,7 +221,16 @@ void http_call_free(struct http_call *call)
     lock_take(&call->lock);
     call->is_over = true;
     lock_release(&call->lock);
-    if (!transport_abandon(call))
+    if (!transport_abandon(call, TRANSPORT_DROP))
+        http_call_destroy(call);
+}
+
+void http_call_drain(struct http_call *call)
+{
+    lock_take(&call->lock);
+    call->is_draining = true;
+    lock_release(&call->lock);
+    if (!transport_abandon(call, TRANSPORT_DRAIN))
         http_call_destroy(call);
 }
 
@@ -272,4 +283,22 @@ const char *http_reply_header(const struct http_call *call, const char *name)
     }
     lock_release(lock);
     return value;
+}
+
+int64_t http_retry_after_ms(const struct http_call *call)
+{
+    const char *text = http_reply_header(call, "Retry-After");
+    struct error ignored = ERROR_INIT;
+    int64_t seconds = 0;
+    time_t date = 0;
+
+    if (text == NULL)
+        return -1;
+    if (text_parse_int(text, 0, RETRY_AFTER_MAX_S, &seconds, &ignored) == 0)
+        return seconds * 1000;
+    date = curl_getdate(text, NULL);
+    if (date < 0)
+        return -1;
+    seconds = (int64_t)date - clock_utc_us() / 1000000;
+    return seconds > 0 ? seconds * 1000 : 0;
 }

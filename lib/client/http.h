@@ -72,6 +72,11 @@ int http_call_write(struct http_call *call, const void *bytes, size_t len, struc
 void http_cancel(struct http_call *call) NONNULL;
 void http_call_free(struct http_call *call);
 void http_call_freep(struct http_call **call) NONNULL;
+/*
+ * Frees the call when its caller has all it wants of a stream: the rest is read and dropped for
+ * half a second at most, so that the connection can be used again.
+ */
+void http_call_drain(struct http_call *call) NONNULL;
 
 /* The status of the answer, or 0 before it; for `stream` known after the first http_call_read(). */
 long http_status(const struct http_call *call) NONNULL MUST_CHECK;
@@ -79,5 +84,7 @@ long http_status(const struct http_call *call) NONNULL MUST_CHECK;
 const char *http_body(const struct http_call *call, size_t *len_out) NONNULL MUST_CHECK;
 /* The first header of that name (any case), or NULL. Borrowed. */
 const char *http_reply_header(const struct http_call *call, const char *name) NONNULL MUST_CHECK;
+/* What the answer's Retry-After (seconds or a date) asks for; -1 without one. RFC 9110, 10.2.3. */
+int64_t http_retry_after_ms(const struct http_call *call) NONNULL MUST_CHECK;
 
 #endif

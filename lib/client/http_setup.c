@@ -63,7 +63,9 @@ static size_t on_body(char *bytes, size_t one, size_t len, void *context)
         return CURL_WRITEFUNC_ERROR;
     }
     lock_take(&call->lock);
-    if (call->is_over) {
+    if (call->is_draining) {
+        call->n_received += len;
+    } else if (call->is_over) {
         taken = CURL_WRITEFUNC_ERROR;
     } else if (call->is_stream && call->body.len > TRANSPORT_WINDOW_BYTES) {
         call->is_receiving_paused = true;

@@ -20,8 +20,8 @@ struct http;
 /* Where the Runtime API is; borrows. */
 struct runtime_api {
     struct http *http;
-    const char *url;           /* without a slash at the end */
-    const char *socket;        /* NULL: over TCP */
+    const char *url;    /* without a slash at the end */
+    const char *socket; /* NULL: over TCP */
     const struct secret *key;
 };
 
@@ -31,8 +31,8 @@ struct sandbox_start {
     const char *owner_id;        /* user's uuid */
     const char *conversation_id; /* NULL for a shared one */
     const char *image;
-    int64_t wait_ms;             /* for readiness; 0..120000 */
-    const json_t *container;     /* {"memory": text, "cpus": number} of the creator, or NULL */
+    int64_t wait_ms;         /* for readiness; 0..120000 */
+    const json_t *container; /* {"memory": text, "cpus": number} of the creator, or NULL */
 };
 
 struct sandbox_endpoint {
@@ -48,9 +48,9 @@ struct sandbox_endpoint {
 void sandbox_endpoint_done(struct sandbox_endpoint *endpoint);
 
 /*
- * Starts, wakes or finds the session's sandbox and waits until it answers. Errors: ERROR_UNAVAILABLE
- * with words for a person when it cannot run, ERROR_TIMEOUT when it still starts after wait_ms,
- * ERROR_CANCELLED, ERROR_RATE_LIMITED.
+ * Starts, wakes or finds the session's sandbox and waits until it answers. Errors:
+ * ERROR_UNAVAILABLE with words for a person when it cannot run, ERROR_TIMEOUT when it still starts
+ * after wait_ms, ERROR_CANCELLED, ERROR_RATE_LIMITED.
  */
 int runtime_api_start(const struct runtime_api *api, const struct sandbox_start *start,
                       struct sandbox_endpoint *endpoint_out, struct error *err) NONNULL MUST_CHECK;

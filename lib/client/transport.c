@@ -13,6 +13,7 @@
 enum {
     EVENTS_PER_TURN = 64,
     CONNECTIONS_KEPT_MAX = 256,
+    DRAIN_MS = 500,
 };
 
 /* What a libcurl result means to a caller; all others: the wire failed. */
@@ -79,7 +80,7 @@ void transport_command(struct http_call *call, unsigned commands)
         wake(http);
 }
 
-bool transport_abandon(struct http_call *call)
+bool transport_abandon(struct http_call *call, unsigned last_command)
 {
     struct http *http = call->http;
     bool is_held = false;
@@ -88,7 +89,7 @@ bool transport_abandon(struct http_call *call)
     is_held = call->is_held;
     call->is_freed = true;
     if (is_held)
-        command_locked(http, call, TRANSPORT_DROP);
+        command_locked(http, call, last_command);
     lock_release(&http->lock);
     if (is_held)
         wake(http);
@@ -184,30 +185,40 @@ static int64_t call_expiry_ms(const struct http_call *call)
     return idle_ms < call->deadline_ms ? idle_ms : call->deadline_ms;
 }
 
+static void note_expiry(struct http *http, const struct http_call *call)
+{
+    if (call_expiry_ms(call) < http->expiry_ms)
+        http->expiry_ms = call_expiry_ms(call);
+}
+
 static void begin(struct http *http, struct http_call *call)
 {
     link_running(http, call);
-    if (call_expiry_ms(call) < http->expiry_ms)
-        http->expiry_ms = call_expiry_ms(call);
+    note_expiry(http, call);
     if (curl_multi_add_handle(http->multi, call->easy) != CURLM_OK)
         finish(http, call, CURLE_FAILED_INIT);
 }
 
 static void obey(struct http *http, struct http_call *call, unsigned commands)
 {
-    if ((commands & TRANSPORT_DROP) != 0) {
-        if (call->is_running)
-            finish(http, call, CURLE_ABORTED_BY_CALLBACK);
-        else
-            release(http, call);
+    bool is_new = (commands & TRANSPORT_BEGIN) != 0;
+
+    if (!call->is_running && (!is_new || (commands & TRANSPORT_DROP) != 0)) {
+        release(http, call);
         return;
     }
-    if ((commands & TRANSPORT_BEGIN) != 0)
+    if ((commands & TRANSPORT_DROP) != 0) {
+        finish(http, call, CURLE_ABORTED_BY_CALLBACK);
+        return;
+    }
+    if ((commands & TRANSPORT_DRAIN) != 0) {
+        call->deadline_ms = clock_monotonic_ms() + DRAIN_MS;
+        note_expiry(http, call);
+    }
+    if (is_new)
         begin(http, call);
-    else if (call->is_running)
-        (void)curl_easy_pause(call->easy, CURLPAUSE_CONT);
     else
-        release(http, call);
+        (void)curl_easy_pause(call->easy, CURLPAUSE_CONT);
 }
 
 /* --- time --- */

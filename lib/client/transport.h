@@ -24,7 +24,8 @@
 enum transport_command {
     TRANSPORT_BEGIN = 1U << 0U,
     TRANSPORT_RESUME = 1U << 1U, /* the reader or the writer has made room */
-    TRANSPORT_DROP = 1U << 2U,
+    TRANSPORT_DRAIN = 1U << 2U,  /* nobody reads any more: what is left has little time */
+    TRANSPORT_DROP = 1U << 3U,
 };
 
 struct http {
@@ -84,6 +85,7 @@ struct http_call {
     struct strbuf reply_headers;
     struct strbuf body;    /* all of it, or what of a stream is not read yet */
     struct strbuf sending; /* what of a streamed body is not sent yet */
+    bool is_draining;      /* bytes that come are dropped */
     bool is_sending_over;
     bool is_receiving_paused;
     bool is_sending_paused;
@@ -99,8 +101,11 @@ int transport_start(struct http *http, struct error *err) NONNULL MUST_CHECK;
 void transport_stop(struct http *http) NONNULL;
 /* Asks the thread to do something for a call; nothing when it does not hold the call any more. */
 void transport_command(struct http_call *call, unsigned commands) NONNULL;
-/* The caller is done with the call: true when the thread still holds it, and will free it. */
-bool transport_abandon(struct http_call *call) NONNULL MUST_CHECK;
+/*
+ * The caller is done with the call, and leaves a last command: true when the thread still holds it,
+ * and will free it.
+ */
+bool transport_abandon(struct http_call *call, unsigned last_command) NONNULL MUST_CHECK;
 /* Releases a call that nobody uses. */
 void http_call_destroy(struct http_call *call) NONNULL;
 /* Wipes and releases a header list: it may hold a key. */

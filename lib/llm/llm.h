@@ -1,7 +1,7 @@
 /*
- * One call of a language model: the model's name is routed to a provider, the messages go out in the
- * provider's format, the answer is read (streamed or whole), checked, counted and priced; what is
- * transient is tried again with growing waits.
+ * One call of a language model: the model's name is routed to a provider, the messages go out in
+ * the provider's format, the answer is read (streamed or whole), checked, counted and priced; what
+ * is transient is tried again with growing waits.
  *
  *     struct llm_call *call = llm_call_new(llm);        // keep it where a stop request finds it
  *     if (llm_call_run(call, &request, &reply, &failure, err) < 0) …
@@ -106,7 +106,8 @@ enum llm_failure_kind { LLM_FAILURES(X) LLM_N_FAILURES };
 /* Why a call failed in the end, after all retries. A plain value. */
 struct llm_failure {
     enum llm_failure_kind kind;
-    char detail[LLM_DETAIL_BYTES]; /* for the user, without secrets: ConversationErrorEvent.detail */
+    char
+        detail[LLM_DETAIL_BYTES]; /* for the user, without secrets: ConversationErrorEvent.detail */
 };
 
 /* clang-format off */

@@ -1,0 +1,33 @@
+/*
+ * Inside of lib/llm: what the parts of one call share.
+ */
+#ifndef DEFT_LLM_CALL_H
+#define DEFT_LLM_CALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/lock.h"
+#include "llm/llm.h"
+
+struct http_call;
+
+struct llm {
+    struct llm_options options;
+    char *scripted_dir;
+};
+
+struct llm_call {
+    const struct llm *llm;
+    struct lock lock; /* guards the rest; order: this, then the locks of lib/client */
+    struct condition cancelled;
+    bool is_cancelled;
+    struct http_call *http; /* the attempt that runs, for a cancel */
+};
+
+/* Sleeps; false when the call was cancelled meanwhile or before. */
+bool llm_call_sleep(struct llm_call *call, int64_t wait_ms) NONNULL MUST_CHECK;
+/* From here on a cancel also ends this HTTP call; NULL takes it back. */
+void llm_call_watch(struct llm_call *call, struct http_call *http) __attribute__((nonnull(1)));
+
+#endif

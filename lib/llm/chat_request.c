@@ -1,0 +1,92 @@
+#include <string.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "llm/chat.h"
+#include "llm/features.h"
+#include "llm/llm.h"
+#include "llm/messages.h"
+#include "llm/route.h"
+
+static const char *feature_name(const struct llm_request *request)
+{
+    return json_text_or(request->spec, "model_canonical_name",
+                        json_text_or(request->spec, "model", ""));
+}
+
+static void copy_member(json_t *body, const char *key, json_t *value)
+{
+    if (value != NULL && !json_is_null(value))
+        json_put(body, key, json_incref(value));
+}
+
+/* Models that reason take no sampling parameters, but for Gemini. */
+static bool takes_sampling(const char *model)
+{
+    return features_takes_effort(model) != FEATURES_YES || strstr(model, "gemini") != NULL;
+}
+
+static void put_sampling(json_t *body, const struct llm_request *request, const struct route *route,
+                         const struct llm_plan *plan)
+{
+    if (plan->is_warm)
+        json_put(body, "temperature", json_real(1.0));
+    else if (takes_sampling(feature_name(request)))
+        copy_member(body, "temperature", json_object_get(request->spec, "temperature"));
+    if (takes_sampling(feature_name(request)))
+        copy_member(body, "top_p", json_object_get(request->spec, "top_p"));
+    /* OpenAI's own API has no top_k. */
+    if (takes_sampling(feature_name(request)) && !text_equal(route->provider->prefix, "openai"))
+        copy_member(body, "top_k", json_object_get(request->spec, "top_k"));
+    copy_member(body, "seed", json_object_get(request->spec, "seed"));
+}
+
+/* An unknown model of an open server gets the effort as configured; elsewhere only a known one. */
+static void put_effort(json_t *body, const struct llm_request *request, const struct route *route)
+{
+    enum features_answer takes = features_takes_effort(feature_name(request));
+
+    if (takes == FEATURES_YES || (takes == FEATURES_UNKNOWN && route->provider->is_open))
+        copy_member(body, "reasoning_effort", json_object_get(request->spec, "reasoning_effort"));
+}
+
+static void put_cache(json_t *body, const struct llm_request *request, const struct route *route)
+{
+    if (!route->provider->is_open || request->conversation_id == NULL)
+        return;
+    json_put_text(body, "prompt_cache_key", request->conversation_id);
+    if (features_takes_cache_retention(feature_name(request)))
+        copy_member(body, "prompt_cache_retention",
+                    json_object_get(request->spec, "prompt_cache_retention"));
+}
+
+static void put_stream(json_t *body, const struct llm_plan *plan)
+{
+    json_t *options = NULL;
+
+    if (!plan->is_stream)
+        return;
+    options = json_object();
+    json_put(options, "include_usage", json_true());
+    json_put(body, "stream", json_true());
+    json_put(body, "stream_options", options);
+}
+
+char *chat_request_body(const struct llm_request *request, const struct route *route,
+                        const struct llm_plan *plan)
+{
+    json_auto_t *body = json_object();
+
+    json_put_text(body, "model", route->model);
+    json_put(body, "messages", messages_for_chat(request, route));
+    if (request->tools != NULL && json_array_size(request->tools) > 0)
+        copy_member(body, "tools", request->tools);
+    copy_member(body, route->provider->is_open ? "max_completion_tokens" : "max_tokens",
+                json_object_get(request->spec, "max_output_tokens"));
+    put_sampling(body, request, route, plan);
+    put_effort(body, request, route);
+    put_cache(body, request, route);
+    put_stream(body, plan);
+    (void)json_object_update(body, json_object_get(request->spec, "litellm_extra_body"));
+    return json_to_text(body);
+}

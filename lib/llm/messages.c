@@ -1,0 +1,165 @@
+#include "llm/messages.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "llm/features.h"
+#include "llm/llm.h"
+#include "llm/route.h"
+
+/* Longer text of a tool is cut in the middle. */
+enum { TOOL_TEXT_MAX_CODE_POINTS = 50000 };
+
+static const char CUT_NOTE[] =
+    "\n[... the middle of this output was left out because it is too long ...]\n";
+
+/* What the model at the other end takes. */
+struct manners {
+    bool keeps_litellm; /* cache_control, thinking_blocks */
+    bool keeps_images;
+    bool keeps_reasoning;
+    bool is_plain; /* content as one text */
+};
+
+static struct manners manners_of(const struct llm_request *request, const struct route *route)
+{
+    const char *model = json_text_or(request->spec, "model_canonical_name",
+                                     json_text_or(request->spec, "model", ""));
+    int wants_plain =
+        json_bool_or(request->spec, "force_string_serializer", features_wants_plain_text(model));
+
+    return (struct manners){
+        .keeps_litellm = route->provider->takes_litellm,
+        .keeps_images = json_bool_or(request->spec, "disable_vision", false) == 0,
+        .keeps_reasoning = features_wants_reasoning_back(model),
+        .is_plain = wants_plain != 0,
+    };
+}
+
+/* Head and tail of a long text; NULL when it is not too long. */
+static json_t *clipped(const char *text)
+{
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    size_t len = strlen(text);
+    size_t n = len > TOOL_TEXT_MAX_CODE_POINTS ? utf8_length(text, len) : 0;
+    size_t n_kept = TOOL_TEXT_MAX_CODE_POINTS - strlen(CUT_NOTE);
+    size_t head = 0;
+    size_t tail = 0;
+
+    if (n <= TOOL_TEXT_MAX_CODE_POINTS)
+        return NULL;
+    head = utf8_offset(text, len, n_kept - n_kept / 2);
+    tail = utf8_offset(text, len, n - n_kept / 2);
+    strbuf_append_bytes(&out, text, head);
+    strbuf_append(&out, CUT_NOTE);
+    strbuf_append_bytes(&out, text + tail, len - tail);
+    return json_text(out.text, out.len);
+}
+
+/* A part as it is sent, or NULL when it is left out. A new reference. */
+static json_t *adapt_part(json_t *part, const struct manners *manners, bool is_tool)
+{
+    const char *type = json_text_or(part, "type", "text");
+    const char *text = json_text_or(part, "text", "");
+    json_t *copy = NULL;
+
+    if (text_equal(type, "image_url"))
+        return manners->keeps_images ? json_incref(part) : NULL;
+    if (!text_equal(type, "text"))
+        return json_incref(part);
+    if (text_is_blank(text))
+        return NULL;
+    copy = json_copy(part);
+    if (!manners->keeps_litellm)
+        (void)json_object_del(copy, "cache_control");
+    if (is_tool)
+        json_put(copy, "text", clipped(text));
+    return copy;
+}
+
+static json_t *join_parts(const json_t *parts)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    const json_t *part = NULL;
+    size_t i = 0;
+
+    json_array_foreach (parts, i, part) {
+        if (i > 0)
+            strbuf_append_char(&text, '\n');
+        strbuf_append(&text, json_text_or(part, "text", ""));
+    }
+    return json_text(text.text, text.len);
+}
+
+static json_t *adapt_content(const json_t *content, const struct manners *manners, bool is_tool)
+{
+    json_t *parts = json_array();
+    json_t *part = NULL;
+    json_t *joined = NULL;
+    size_t i = 0;
+
+    json_array_foreach (content, i, part) {
+        json_t *adapted = adapt_part(part, manners, is_tool);
+
+        if (adapted != NULL)
+            json_push(parts, adapted);
+    }
+    if (!manners->is_plain)
+        return parts;
+    joined = join_parts(parts);
+    json_decref(parts);
+    return joined;
+}
+
+static bool is_empty_content(const json_t *content)
+{
+    return json_is_string(content) ? json_string_length(content) == 0
+                                   : json_array_size(content) == 0;
+}
+
+static void put_content(json_t *copy, const json_t *message, const struct manners *manners)
+{
+    const char *role = json_text_or(message, "role", "");
+    bool is_tool = text_equal(role, "tool");
+    bool has_calls = json_array_size(json_object_get(message, "tool_calls")) > 0;
+    json_t *content = json_object_get(message, "content");
+
+    if (json_is_array(content))
+        json_put(copy, "content", adapt_content(content, manners, is_tool));
+    content = json_object_get(copy, "content");
+    if (!is_empty_content(content))
+        return;
+    if (has_calls)
+        (void)json_object_del(copy, "content");
+    else
+        json_put(copy, "content", json_string(""));
+}
+
+static json_t *adapt_message(json_t *message, const struct manners *manners)
+{
+    json_t *copy = json_copy(message);
+
+    put_content(copy, message, manners);
+    if (!manners->keeps_litellm) {
+        (void)json_object_del(copy, "cache_control");
+        (void)json_object_del(copy, "thinking_blocks");
+    }
+    if (!manners->keeps_reasoning)
+        (void)json_object_del(copy, "reasoning_content");
+    return copy;
+}
+
+json_t *messages_for_chat(const struct llm_request *request, const struct route *route)
+{
+    struct manners manners = manners_of(request, route);
+    json_t *adapted = json_array();
+    json_t *message = NULL;
+    size_t i = 0;
+
+    json_array_foreach (request->messages, i, message)
+        json_push(adapted, adapt_message(message, &manners));
+    return adapted;
+}

@@ -1,0 +1,175 @@
+#include "llm/route.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "llm/trouble.h"
+
+#define CHAT(name, url)                                                                            \
+    {                                                                                              \
+        .prefix = (name), .format = ROUTE_CHAT, .base_url = (url)                                  \
+    }
+#define NOT_YET(name)                                                                              \
+    {                                                                                              \
+        .prefix = (name), .format = ROUTE_NONE                                                     \
+    }
+
+/* The first is what an unknown name on a base URL of the user's is taken for. */
+static const struct route_provider providers[] = {
+    {.prefix = "openai",
+     .format = ROUTE_CHAT,
+     .base_url = "https://api.openai.com/v1",
+     .is_open = true},
+    {.prefix = "openhands",
+     .format = ROUTE_CHAT,
+     .base_url = "https://llm-proxy.app.all-hands.dev",
+     .is_open = true,
+     .takes_litellm = true},
+    {.prefix = "litellm_proxy", .format = ROUTE_CHAT, .is_open = true, .takes_litellm = true},
+    {.prefix = "scripted", .format = ROUTE_SCRIPTED},
+    {.prefix = "ollama",
+     .format = ROUTE_CHAT,
+     .base_url = "http://localhost:11434",
+     .has_version_path = true},
+    {.prefix = "ollama_chat",
+     .format = ROUTE_CHAT,
+     .base_url = "http://localhost:11434",
+     .has_version_path = true},
+    CHAT("openrouter", "https://openrouter.ai/api/v1"),
+    CHAT("gemini", "https://generativelanguage.googleapis.com/v1beta/openai"),
+    CHAT("mistral", "https://api.mistral.ai/v1"),
+    CHAT("deepseek", "https://api.deepseek.com"),
+    CHAT("groq", "https://api.groq.com/openai/v1"),
+    CHAT("xai", "https://api.x.ai/v1"),
+    CHAT("moonshot", "https://api.moonshot.ai/v1"),
+    CHAT("minimax", "https://api.minimax.io/v1"),
+    CHAT("zai", "https://api.z.ai/api/paas/v4"),
+    CHAT("together_ai", "https://api.together.xyz/v1"),
+    CHAT("fireworks_ai", "https://api.fireworks.ai/inference/v1"),
+    CHAT("nvidia_nim", "https://integrate.api.nvidia.com/v1"),
+    CHAT("cerebras", "https://api.cerebras.ai/v1"),
+    CHAT("perplexity", "https://api.perplexity.ai"),
+    CHAT("sambanova", "https://api.sambanova.ai/v1"),
+    CHAT("lm_studio", NULL),
+    CHAT("hosted_vllm", NULL),
+    NOT_YET("anthropic"),
+    NOT_YET("azure"),
+    NOT_YET("vertex_ai"),
+    NOT_YET("bedrock"),
+    NOT_YET("huggingface"),
+    NOT_YET("replicate"),
+    NOT_YET("watsonx"),
+    NOT_YET("sagemaker"),
+};
+
+/* Names that need no prefix. */
+static const struct {
+    const char *begin;
+    const char *prefix;
+} bare_names[] = {
+    {"gpt-", "openai"},     {"o1", "openai"},         {"o3", "openai"},      {"o4", "openai"},
+    {"chatgpt-", "openai"}, {"claude-", "anthropic"}, {"gemini-", "gemini"},
+};
+
+static const struct route_provider *find_provider(const char *prefix, size_t len)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(providers); i++) {
+        if (strlen(providers[i].prefix) == len && memcmp(providers[i].prefix, prefix, len) == 0)
+            return &providers[i];
+    }
+    return NULL;
+}
+
+static const struct route_provider *find_by_bare_name(const char *model)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(bare_names); i++) {
+        if (text_starts_with(model, bare_names[i].begin))
+            return find_provider(bare_names[i].prefix, strlen(bare_names[i].prefix));
+    }
+    return NULL;
+}
+
+/* The provider; *rest_out is the model's name as the provider knows it. */
+static const struct route_provider *choose(const char *model, const char *base_url,
+                                           const char **rest_out)
+{
+    const char *slash = strchr(model, '/');
+    const struct route_provider *provider = NULL;
+
+    *rest_out = model;
+    if (slash == NULL)
+        provider = find_by_bare_name(model);
+    else
+        provider = find_provider(model, (size_t)(slash - model));
+    if (provider != NULL && slash != NULL)
+        *rest_out = slash + 1;
+    if (provider == NULL && base_url != NULL)
+        provider = &providers[0];
+    return provider;
+}
+
+static char *endpoint(const struct route_provider *provider, const char *base_url)
+{
+    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
+
+    strbuf_append(&url, base_url);
+    while (url.len > 0 && url.text[url.len - 1] == '/')
+        strbuf_truncate(&url, url.len - 1);
+    if (text_equal(url.text, "https://api.openai.com"))
+        strbuf_append(&url, "/v1");
+    if (provider->has_version_path && !text_ends_with(url.text, "/v1"))
+        strbuf_append(&url, "/v1");
+    if (!text_ends_with(url.text, "/chat/completions"))
+        strbuf_append(&url, "/chat/completions");
+    return strbuf_take(&url);
+}
+
+void route_done(struct route *route)
+{
+    if (route == NULL)
+        return;
+    mem_free(route->model);
+    mem_free(route->url);
+    *route = (struct route)ROUTE_INIT;
+}
+
+int route_find(const char *model, const char *base_url, struct route *route_out,
+               struct llm_trouble *trouble)
+{
+    const char *rest = NULL;
+    const struct route_provider *provider = NULL;
+
+    if (base_url != NULL && text_is_blank(base_url))
+        base_url = NULL;
+    provider = choose(model, base_url, &rest);
+    if (provider == NULL)
+        return trouble_set(trouble, LLM_CAUSE_BAD_REQUEST,
+                           "LLM provider not provided: the model \"%s\" needs a prefix such as"
+                           " openai/ or ollama/, or a base URL.",
+                           model);
+    if (provider->format == ROUTE_NONE)
+        return trouble_set(trouble, LLM_CAUSE_UNSUPPORTED,
+                           "deft does not speak the format of %s yet. Reach the model through"
+                           " litellm_proxy/, openrouter/ or another OpenAI-compatible server.",
+                           provider->prefix);
+    if (rest[0] == '\0')
+        return trouble_set(trouble, LLM_CAUSE_BAD_REQUEST,
+                           "The model's name is missing behind %s/.", provider->prefix);
+    if (base_url == NULL)
+        base_url = provider->base_url;
+    if (base_url == NULL && provider->format == ROUTE_CHAT)
+        return trouble_set(trouble, LLM_CAUSE_BAD_REQUEST, "Models of %s/ need a base URL.",
+                           provider->prefix);
+    route_out->provider = provider;
+    route_out->model = mem_dup_text(rest);
+    route_out->url = provider->format == ROUTE_CHAT ? endpoint(provider, base_url) : NULL;
+    return 0;
+}
+
+bool llm_model_is_scripted(const char *model)
+{
+    return text_starts_with(model, "scripted/");
+}

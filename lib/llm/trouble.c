@@ -1,0 +1,291 @@
+#include "llm/trouble.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/secret.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+
+/* Of a body that is no JSON, so much is shown. */
+enum { RAW_BODY_SHOWN_BYTES = 300 };
+
+static const struct {
+    enum llm_failure_kind kind;
+    enum error_code code;
+    bool may_retry;
+} causes[LLM_N_CAUSES] = {
+#define X(cause, kind, code, retry) [cause] = {kind, code, retry},
+    LLM_CAUSES(X)
+#undef X
+};
+
+static const char *const failure_codes[LLM_N_FAILURES] = {
+#define X(constant, text) [constant] = text,
+    LLM_FAILURES(X)
+#undef X
+};
+
+static const struct {
+    long status;
+    enum llm_cause cause;
+} statuses[] = {
+    {400, LLM_CAUSE_BAD_REQUEST}, {401, LLM_CAUSE_AUTHENTICATION}, {403, LLM_CAUSE_AUTHENTICATION},
+    {404, LLM_CAUSE_NOT_FOUND},   {408, LLM_CAUSE_TIMEOUT},        {409, LLM_CAUSE_CONFLICT},
+    {413, LLM_CAUSE_BAD_REQUEST}, {422, LLM_CAUSE_BAD_REQUEST},    {429, LLM_CAUSE_RATE_LIMIT},
+    {502, LLM_CAUSE_BAD_GATEWAY}, {503, LLM_CAUSE_UNAVAILABLE},    {504, LLM_CAUSE_TIMEOUT},
+};
+
+struct phrase {
+    const char *text; /* lower case */
+    enum llm_cause cause;
+};
+
+/* A proxy names the class of the error behind it. */
+static const struct phrase class_names[] = {
+    {"litellm.contextwindowexceedederror", LLM_CAUSE_CONTEXT_WINDOW},
+    {"litellm.contentpolicyviolationerror", LLM_CAUSE_CONTENT_POLICY},
+    {"litellm.authenticationerror", LLM_CAUSE_AUTHENTICATION},
+    {"litellm.permissiondeniederror", LLM_CAUSE_AUTHENTICATION},
+    {"litellm.notfounderror", LLM_CAUSE_NOT_FOUND},
+    {"litellm.ratelimiterror", LLM_CAUSE_RATE_LIMIT},
+    {"litellm.timeout", LLM_CAUSE_TIMEOUT},
+    {"litellm.serviceunavailableerror", LLM_CAUSE_UNAVAILABLE},
+    {"litellm.internalservererror", LLM_CAUSE_INTERNAL_SERVER},
+    {"litellm.badgatewayerror", LLM_CAUSE_BAD_GATEWAY},
+    {"litellm.apiconnectionerror", LLM_CAUSE_CONNECTION},
+    {"litellm.badrequesterror", LLM_CAUSE_BAD_REQUEST},
+    {"overloaded", LLM_CAUSE_INTERNAL_SERVER},
+};
+
+/* What a refused request (4xx) says, in words. */
+static const struct phrase refusal_phrases[] = {
+    {"context_length_exceeded", LLM_CAUSE_CONTEXT_WINDOW},
+    {"contextwindowexceedederror", LLM_CAUSE_CONTEXT_WINDOW},
+    {"prompt is too long", LLM_CAUSE_CONTEXT_WINDOW},
+    {"input length and `max_tokens` exceed context limit", LLM_CAUSE_CONTEXT_WINDOW},
+    {"please reduce the length of", LLM_CAUSE_CONTEXT_WINDOW},
+    {"exceeds the available context size", LLM_CAUSE_CONTEXT_WINDOW},
+    {"context length exceeded", LLM_CAUSE_CONTEXT_WINDOW},
+    {"input exceeds the context window", LLM_CAUSE_CONTEXT_WINDOW},
+    {"context window exceeds limit", LLM_CAUSE_CONTEXT_WINDOW},
+    {"exceed context limit", LLM_CAUSE_CONTEXT_WINDOW},
+    {"this model's maximum context length is", LLM_CAUSE_CONTEXT_WINDOW},
+    {"string too long. expected a string with maximum length", LLM_CAUSE_CONTEXT_WINDOW},
+    {"model's maximum context limit", LLM_CAUSE_CONTEXT_WINDOW},
+    {"is longer than the model's context length", LLM_CAUSE_CONTEXT_WINDOW},
+    {"input tokens exceed the configured limit", LLM_CAUSE_CONTEXT_WINDOW},
+    {"`inputs` tokens + `max_new_tokens` must be", LLM_CAUSE_CONTEXT_WINDOW},
+    {"exceeds the maximum number of tokens allowed", LLM_CAUSE_CONTEXT_WINDOW},
+    {"must be followed by tool messages responding to each", LLM_CAUSE_MALFORMED_HISTORY},
+    {"without `tool_result` blocks", LLM_CAUSE_MALFORMED_HISTORY},
+    {"unexpected `tool_use_id`", LLM_CAUSE_MALFORMED_HISTORY},
+    {"role 'tool' must be a response to a preceeding", LLM_CAUSE_MALFORMED_HISTORY},
+    {"role 'tool' must be a response to a preceding", LLM_CAUSE_MALFORMED_HISTORY},
+    {"failed to parse tool call arguments as json", LLM_CAUSE_MALFORMED_HISTORY},
+    {"content_policy_violation", LLM_CAUSE_CONTENT_POLICY},
+    {"content_filter", LLM_CAUSE_CONTENT_POLICY},
+    {"content management policy", LLM_CAUSE_CONTENT_POLICY},
+    {"invalid api key", LLM_CAUSE_AUTHENTICATION},
+    {"incorrect api key", LLM_CAUSE_AUTHENTICATION},
+    {"invalid_api_key", LLM_CAUSE_AUTHENTICATION},
+    {"api key is missing", LLM_CAUSE_AUTHENTICATION},
+    {"api key not valid", LLM_CAUSE_AUTHENTICATION},
+    {"authentication", LLM_CAUSE_AUTHENTICATION},
+};
+
+/* An account that has run out does not recover by waiting. */
+static const char *const final_phrases[] = {
+    "insufficient_quota", "usage_limit_reached", "budget has been exceeded",
+    "budget_exceeded",    "exceededbudget",      "insufficient balance",
+};
+
+static void append_lower(struct strbuf *out, const char *text)
+{
+    for (; *text != '\0'; text++)
+        strbuf_append_char(out, *text >= 'A' && *text <= 'Z' ? (char)(*text + 32) : *text);
+}
+
+static bool find_phrase(const char *lower, const struct phrase *phrases, size_t n,
+                        enum llm_cause *cause_out)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strstr(lower, phrases[i].text) != NULL) {
+            *cause_out = phrases[i].cause;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* text: all words of the error, also its code and type. */
+static void judge(struct llm_trouble *trouble, const char *text)
+{
+    CLEANUP(strbuf_done) struct strbuf lower = STRBUF_INIT;
+
+    append_lower(&lower, text);
+    (void)find_phrase(lower.text, class_names, ARRAY_SIZE(class_names), &trouble->cause);
+    if (trouble->cause == LLM_CAUSE_BAD_REQUEST)
+        (void)find_phrase(lower.text, refusal_phrases, ARRAY_SIZE(refusal_phrases),
+                          &trouble->cause);
+    for (size_t i = 0; i < ARRAY_SIZE(final_phrases); i++)
+        trouble->is_final = trouble->is_final || strstr(lower.text, final_phrases[i]) != NULL;
+}
+
+/* The detail becomes a JSON text: valid, and cut at a character. */
+static void set_detail(struct llm_trouble *trouble, const struct strbuf *text)
+{
+    CLEANUP(strbuf_done) struct strbuf clean = STRBUF_INIT;
+
+    utf8_append_repaired(&clean, text->text, text->len);
+    strbuf_truncate(&clean, LLM_DETAIL_BYTES - 1);
+    while (!utf8_is_valid(clean.text, clean.len))
+        strbuf_truncate(&clean, clean.len - 1);
+    memcpy(trouble->detail, clean.text, clean.len + 1);
+}
+
+int trouble_set(struct llm_trouble *trouble, enum llm_cause cause, const char *format, ...)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    va_list args;
+
+    va_start(args, format);
+    strbuf_vappendf(&text, format, args);
+    va_end(args);
+    *trouble = (struct llm_trouble)LLM_TROUBLE_INIT;
+    trouble->cause = cause;
+    set_detail(trouble, &text);
+    return -1;
+}
+
+/* A code may be a text or a number. */
+static void append_code(struct strbuf *out, const json_t *code)
+{
+    if (json_is_string(code))
+        strbuf_appendf(out, " %s", json_string_value(code));
+    if (json_is_integer(code))
+        strbuf_appendf(out, " %" JSON_INTEGER_FORMAT, json_integer_value(code));
+}
+
+/* The human words of an error object or text; all its words go to *words_out. */
+static const char *read_error(const json_t *error, struct strbuf *words_out)
+{
+    const char *message = json_string_value(error);
+
+    if (message == NULL)
+        message = json_text_or(error, "message", NULL);
+    if (message == NULL)
+        message = json_text_or(error, "detail", "");
+    strbuf_append(words_out, message);
+    append_code(words_out, json_object_get(error, "code"));
+    append_code(words_out, json_object_get(error, "type"));
+    return message;
+}
+
+static enum llm_cause cause_of_status(long status)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(statuses); i++) {
+        if (statuses[i].status == status)
+            return statuses[i].cause;
+    }
+    return status >= 500 ? LLM_CAUSE_INTERNAL_SERVER : LLM_CAUSE_API;
+}
+
+int trouble_from_answer(struct llm_trouble *trouble, long status, const char *body, size_t len)
+{
+    CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf raw = STRBUF_INIT;
+    json_auto_t *json = NULL;
+    const json_t *error = NULL;
+    struct error ignored = ERROR_INIT;
+
+    if (json_parse(body, len, &json, &ignored) == 0) {
+        error = json_object_get(json, "error");
+        (void)read_error(error != NULL ? error : json, &words);
+    }
+    utf8_append_repaired(&raw, body, len < RAW_BODY_SHOWN_BYTES ? len : RAW_BODY_SHOWN_BYTES);
+    if (words.len == 0)
+        strbuf_append(&words, raw.len > 0 ? raw.text : "no words");
+    trouble_set(trouble, cause_of_status(status),
+                "The model's server refused the call: %s (error code: %ld)", words.text, status);
+    judge(trouble, words.text);
+    return -1;
+}
+
+int trouble_from_error_member(struct llm_trouble *trouble, const json_t *error)
+{
+    CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
+    json_int_t status = json_int_or(error, "code", 0);
+
+    (void)read_error(error, &words);
+    trouble_set(trouble,
+                status >= 400 && status < 600 ? cause_of_status((long)status)
+                                              : LLM_CAUSE_INTERNAL_SERVER,
+                "The model's server broke off: %s", words.text);
+    judge(trouble, words.text);
+    return -1;
+}
+
+int trouble_from_transport(struct llm_trouble *trouble, const struct error *why)
+{
+    switch ((int)why->code) {
+    case ERROR_CANCELLED:
+        return trouble_set(trouble, LLM_CAUSE_CANCELLED, "The model call was cancelled.");
+    case ERROR_TIMEOUT:
+        return trouble_set(trouble, LLM_CAUSE_TIMEOUT,
+                           "The model did not answer in time (timeout).");
+    case ERROR_FORBIDDEN:
+        return trouble_set(trouble, LLM_CAUSE_REFUSED_ADDRESS,
+                           "The model's base URL is refused: %s", why->message);
+    case ERROR_INVALID:
+        return trouble_set(trouble, LLM_CAUSE_BAD_REQUEST, "The model's base URL is no good: %s",
+                           why->message);
+    case ERROR_TOO_LARGE:
+        return trouble_set(trouble, LLM_CAUSE_API, "The model's answer is unusable: %s",
+                           why->message);
+    default:
+        return trouble_set(
+            trouble, LLM_CAUSE_CONNECTION,
+            "Connection error: the model's server cannot be reached or broke off: %s",
+            why->message);
+    }
+}
+
+void trouble_hide_secret(struct llm_trouble *trouble, const struct secret *secret)
+{
+    CLEANUP(strbuf_done) struct strbuf clean = STRBUF_INIT;
+    const char *key = secret_reveal(secret);
+    const char *rest = trouble->detail;
+    const char *found = key[0] != '\0' ? strstr(rest, key) : NULL;
+
+    if (found == NULL)
+        return;
+    while (found != NULL) {
+        strbuf_append_bytes(&clean, rest, (size_t)(found - rest));
+        strbuf_append(&clean, "**********");
+        rest = found + strlen(key);
+        found = strstr(rest, key);
+    }
+    strbuf_append(&clean, rest);
+    set_detail(trouble, &clean);
+}
+
+bool trouble_may_retry(const struct llm_trouble *trouble)
+{
+    return causes[trouble->cause].may_retry && !trouble->is_final;
+}
+
+int trouble_report(const struct llm_trouble *trouble, struct llm_failure *failure_out,
+                   struct error *err)
+{
+    failure_out->kind = causes[trouble->cause].kind;
+    memcpy(failure_out->detail, trouble->detail, sizeof(failure_out->detail));
+    return error_set(err, causes[trouble->cause].code, "%s", trouble->detail);
+}
+
+const char *llm_failure_code(const struct llm_failure *failure)
+{
+    return failure_codes[failure->kind];
+}

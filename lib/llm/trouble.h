@@ -1,0 +1,76 @@
+/*
+ * Inside of lib/llm: why one attempt failed, what the wire contract calls that, and whether another
+ * attempt makes sense.
+ *
+ * Ownership: a plain value.
+ * Source: the contract's error taxonomy and retry rules.
+ */
+#ifndef DEFT_LLM_TROUBLE_H
+#define DEFT_LLM_TROUBLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/attr.h"
+#include "base/error.h"
+#include "llm/llm.h"
+
+struct secret;
+
+/* clang-format off */
+/*   cause                         what the client is told           for logs                retry */
+#define LLM_CAUSES(X)                                                                                \
+    X(LLM_CAUSE_BAD_REQUEST,       LLM_FAILURE_BAD_REQUEST,          ERROR_INVALID,          false)  \
+    X(LLM_CAUSE_CONTEXT_WINDOW,    LLM_FAILURE_CONTEXT_WINDOW,       ERROR_INVALID,          false)  \
+    X(LLM_CAUSE_MALFORMED_HISTORY, LLM_FAILURE_MALFORMED_HISTORY,    ERROR_INVALID,          false)  \
+    X(LLM_CAUSE_CONTENT_POLICY,    LLM_FAILURE_CONTENT_POLICY,       ERROR_INVALID,          false)  \
+    X(LLM_CAUSE_UNSUPPORTED,       LLM_FAILURE_BAD_REQUEST,          ERROR_UNSUPPORTED,      false)  \
+    X(LLM_CAUSE_REFUSED_ADDRESS,   LLM_FAILURE_BAD_REQUEST,          ERROR_FORBIDDEN,        false)  \
+    X(LLM_CAUSE_AUTHENTICATION,    LLM_FAILURE_AUTHENTICATION,       ERROR_UNAUTHENTICATED,  false)  \
+    X(LLM_CAUSE_NOT_FOUND,         LLM_FAILURE_NOT_FOUND,            ERROR_NOT_FOUND,        false)  \
+    X(LLM_CAUSE_TIMEOUT,           LLM_FAILURE_TIMEOUT,              ERROR_TIMEOUT,          true)   \
+    X(LLM_CAUSE_RATE_LIMIT,        LLM_FAILURE_RATE_LIMIT,           ERROR_RATE_LIMITED,     true)   \
+    X(LLM_CAUSE_INTERNAL_SERVER,   LLM_FAILURE_SERVICE_UNAVAILABLE,  ERROR_UNAVAILABLE,      true)   \
+    X(LLM_CAUSE_BAD_GATEWAY,       LLM_FAILURE_BAD_GATEWAY,          ERROR_UNAVAILABLE,      true)   \
+    X(LLM_CAUSE_UNAVAILABLE,       LLM_FAILURE_SERVICE_UNAVAILABLE,  ERROR_UNAVAILABLE,      true)   \
+    X(LLM_CAUSE_CONNECTION,        LLM_FAILURE_SERVICE_UNAVAILABLE,  ERROR_UNAVAILABLE,      true)   \
+    X(LLM_CAUSE_NO_RESPONSE,       LLM_FAILURE_NO_RESPONSE,          ERROR_UNAVAILABLE,      true)   \
+    X(LLM_CAUSE_CONFLICT,          LLM_FAILURE_API,                  ERROR_UNAVAILABLE,      true)   \
+    X(LLM_CAUSE_API,               LLM_FAILURE_API,                  ERROR_UNAVAILABLE,      false)  \
+    X(LLM_CAUSE_CANCELLED,         LLM_FAILURE_CANCELLED,            ERROR_CANCELLED,        false)
+
+#define X(cause, kind, code, retry) cause,
+enum llm_cause { LLM_CAUSES(X) LLM_N_CAUSES };
+#undef X
+
+#define LLM_TROUBLE_INIT {LLM_CAUSE_API, false, -1, ""}
+/* clang-format on */
+
+struct llm_trouble {
+    enum llm_cause cause;
+    bool is_final;          /* another attempt is no use, whatever the cause */
+    int64_t retry_after_ms; /* as the server asks; -1: it does not */
+    char detail[LLM_DETAIL_BYTES];
+};
+
+/* Says what failed; returns -1. */
+int trouble_set(struct llm_trouble *trouble, enum llm_cause cause, const char *format, ...)
+    NONNULL PRINTF_LIKE(3, 4);
+/* From an answer with an HTTP status other than 2xx, and its body. Returns -1. */
+int trouble_from_answer(struct llm_trouble *trouble, long status, const char *body, size_t len)
+    NONNULL;
+/* From the `error` member of an answer that began well: an object or a text. Returns -1. */
+int trouble_from_error_member(struct llm_trouble *trouble, const json_t *error) NONNULL;
+/* From a failure of the transport. Returns -1. */
+int trouble_from_transport(struct llm_trouble *trouble, const struct error *why) NONNULL;
+/* Replaces the key, should the server have repeated it. */
+void trouble_hide_secret(struct llm_trouble *trouble, const struct secret *secret) NONNULL;
+bool trouble_may_retry(const struct llm_trouble *trouble) NONNULL MUST_CHECK;
+/* What the caller of llm_call_run() gets. Returns -1. */
+int trouble_report(const struct llm_trouble *trouble, struct llm_failure *failure_out,
+                   struct error *err) NONNULL;
+
+#endif

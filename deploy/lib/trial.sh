@@ -5,6 +5,7 @@
 
 command_test() {
     [ $# -le 1 ] || die "test takes one pattern at most"
+    exec 3>&1
     trial_begin checked
     users_make
     users_prepare_var
@@ -13,6 +14,8 @@ command_test() {
 }
 
 command_bench() {
+    # Standard output is for the figures alone.
+    exec 3>&1 1>&2
     trial_begin release
     users_make
     users_prepare_var
@@ -54,7 +57,7 @@ trial_run() {
         _status=0
         (
             cd "$TRIAL_BUILD/src"
-            exec "./$_script" "$@"
+            exec "./$_script" "$@" >&3 3>&- 9>&-
         ) || _status=$?
         exit $_status
     fi
@@ -66,7 +69,7 @@ trial_deft() {
     : "${TRIAL_APP_PORT:=$(port_find_free 20000)}"
     : "${TRIAL_AGENT_PORT:=$(port_find_free $((TRIAL_APP_PORT + 1)))}"
     env -u DEFT_RUN DEFT_TRIAL=yes DEFT_VAR="$TRIAL_VAR/var" DEFT_BUILD="$TRIAL_BUILD" DEFT_BUILD_KIND="$DEFT_BUILD_KIND" \
-        DEFT_APP_PORT="$TRIAL_APP_PORT" DEFT_AGENT_PORT="$TRIAL_AGENT_PORT" "$DEFT_HOME/deft" "$@"
+        DEFT_APP_PORT="$TRIAL_APP_PORT" DEFT_AGENT_PORT="$TRIAL_AGENT_PORT" "$DEFT_HOME/deft" "$@" 3>&- 9>&-
 }
 
 # port_find_free FROM: a port where nothing listens; begins at a random place, so that two trials rarely meet.

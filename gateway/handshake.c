@@ -28,14 +28,20 @@ static const struct socket_path paths[] = {
     {"/sockets/session/", SOCKET_SESSION},
 };
 
-/* Query values come decoded by libwebsockets, except for '+', which stands for a space. */
+/* libwebsockets decodes the query, and gives back where the value begins behind "name=". */
 static bool query_value(struct lws *wsi, const char *name, char *value, size_t size)
 {
+    char argument[VALUE_MAX_BYTES];
     char prefix[40];
+    const char *at = NULL;
 
     (void)snprintf(prefix, sizeof(prefix), "%s=", name);
     value[0] = '\0';
-    return lws_get_urlarg_by_name(wsi, prefix, value, (int)size) != NULL;
+    at = lws_get_urlarg_by_name(wsi, prefix, argument, (int)sizeof(argument));
+    if (at == NULL || strlen(at) >= size)
+        return false;
+    memcpy(value, at, strlen(at) + 1);
+    return true;
 }
 
 static void custom_header(struct lws *wsi, const char *name, char *value, size_t size)

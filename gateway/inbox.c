@@ -55,9 +55,7 @@ static void complain(struct subscriber *subscriber, const char *code, const char
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 
     json_append_text(&text, json);
-    frame_release(subscriber->reply);
-    subscriber->reply = frame_new(text.text, text.len, 0);
-    subscriber_wake(subscriber);
+    subscriber_reply(subscriber, frame_new(text.text, text.len, 0));
 }
 
 static bool is_auth_frame(const json_t *frame)

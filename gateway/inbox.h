@@ -10,7 +10,7 @@ struct subscriber;
 
 /*
  * Handles one whole frame of the client (subscriber->incoming). A bad one is answered on the socket
- * (subscriber->reply); a wrong key closes it.
+ * itself; a wrong key closes it.
  */
 void inbox_handle(struct subscriber *subscriber) NONNULL;
 

@@ -92,6 +92,12 @@ static int find_end(struct stream *stream, struct error *err)
                                   &stream->last_seq, err);
 }
 
+static void forget_snapshot(struct stream *stream)
+{
+    frame_release(stream->snapshot);
+    stream->snapshot = NULL;
+}
+
 static int read_new(struct stream *stream, struct error *err)
 {
     int64_t version = 0;
@@ -111,6 +117,7 @@ static int read_new(struct stream *stream, struct error *err)
     if (version > stream->snapshot_version) {
         stream->snapshot_version = version;
         stream->snapshot_round++;
+        forget_snapshot(stream);
         stream->repeat_at_ms = clock_monotonic_ms() + SNAPSHOT_REPEAT_MS;
     }
     return 0;
@@ -178,12 +185,6 @@ int stream_snapshot(struct stream *stream, struct frame **frame_out, int64_t *se
     *frame_out = frame_hold(stream->snapshot);
     *seq_out = stream->snapshot_seq;
     return 0;
-}
-
-static void forget_snapshot(struct stream *stream)
-{
-    frame_release(stream->snapshot);
-    stream->snapshot = NULL;
 }
 
 void stream_tick(struct stream *stream, int64_t now_ms)

@@ -26,6 +26,7 @@ static const struct close_row closes[SUBSCRIBER_N_ENDS] = {
     [SUBSCRIBER_NOT_FOUND] = {4004, "Conversation not found"},
     [SUBSCRIBER_TOO_MANY] = {1013, "Too many connections for this conversation"},
     [SUBSCRIBER_TOO_LARGE] = {1009, "Message too large"},
+    [SUBSCRIBER_TOO_NOISY] = {1008, "Too many bad messages"},
     [SUBSCRIBER_UNAVAILABLE] = {1013, "The database is out of reach; try again"},
 };
 
@@ -63,7 +64,8 @@ void subscriber_done(struct subscriber *subscriber)
     leave_stream(subscriber);
     strbuf_done(&subscriber->incoming);
     frame_release(TAKE_PTR(subscriber->sync));
-    frame_release(TAKE_PTR(subscriber->reply));
+    while (subscriber->n_replies > 0)
+        frame_release(subscriber->replies[--subscriber->n_replies]);
     event_batch_done(&subscriber->replay);
 }
 
@@ -77,6 +79,27 @@ void subscriber_close(struct subscriber *subscriber, enum subscriber_end end)
     if (subscriber->end == SUBSCRIBER_OPEN)
         subscriber->end = end;
     subscriber_wake(subscriber);
+}
+
+void subscriber_reply(struct subscriber *subscriber, struct frame *frame)
+{
+    if (subscriber->n_replies == SUBSCRIBER_REPLIES) {
+        frame_release(frame);
+        subscriber_close(subscriber, SUBSCRIBER_TOO_NOISY);
+        return;
+    }
+    subscriber->replies[subscriber->n_replies++] = frame;
+    subscriber_wake(subscriber);
+}
+
+static struct frame *take_reply(struct subscriber *subscriber)
+{
+    struct frame *first = subscriber->replies[0];
+
+    subscriber->n_replies--;
+    memmove(&subscriber->replies[0], &subscriber->replies[1],
+            subscriber->n_replies * sizeof(subscriber->replies[0]));
+    return first;
 }
 
 static void join_stream(struct subscriber *subscriber, struct stream *stream)
@@ -224,8 +247,8 @@ int subscriber_next_frame(struct subscriber *subscriber, struct frame **frame_ou
     *frame_out = NULL;
     if (subscriber->sync != NULL)
         *frame_out = TAKE_PTR(subscriber->sync);
-    else if (subscriber->reply != NULL)
-        *frame_out = TAKE_PTR(subscriber->reply);
+    else if (subscriber->n_replies > 0)
+        *frame_out = take_reply(subscriber);
     if (*frame_out != NULL || stream == NULL)
         return 0;
     if (first_snapshot_is_due(subscriber))

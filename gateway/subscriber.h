@@ -22,6 +22,9 @@ struct gateway;
 struct lws;
 struct stream;
 
+/* A client with more bad frames unanswered than this is not listening. */
+enum { SUBSCRIBER_REPLIES = 8 };
+
 enum socket_kind { SOCKET_EVENTS, SOCKET_SESSION };
 
 enum resend { RESEND_NONE, RESEND_ALL, RESEND_SINCE };
@@ -41,6 +44,7 @@ enum subscriber_end {
     SUBSCRIBER_NOT_FOUND,       /* 4004 */
     SUBSCRIBER_TOO_MANY,        /* 1013 */
     SUBSCRIBER_TOO_LARGE,       /* 1009 */
+    SUBSCRIBER_TOO_NOISY,       /* 1008 */
     SUBSCRIBER_UNAVAILABLE,     /* 1013: the database is out of reach; come back */
     SUBSCRIBER_N_ENDS,
 };
@@ -56,7 +60,8 @@ struct subscriber {
     enum subscriber_end end;
     struct strbuf incoming;     /* a message under way */
     struct frame *sync;         /* session: the first frame */
-    struct frame *reply;        /* to the client's last bad frame */
+    struct frame *replies[SUBSCRIBER_REPLIES]; /* to the client's bad frames, oldest first */
+    size_t n_replies;
     struct event_batch replay;  /* events older than the stream's cache */
     int64_t cursor;             /* seq of the last event sent or skipped */
     int64_t history_end;        /* session: the first snapshot goes behind this one */
@@ -72,6 +77,8 @@ void subscriber_done(struct subscriber *subscriber) NONNULL;
 void subscriber_attach(struct subscriber *subscriber) NONNULL;
 /* Asks libwebsockets for a turn. */
 void subscriber_wake(struct subscriber *subscriber) NONNULL;
+/* Queues an answer to a bad frame (takes the caller's hold); closes when too many wait. */
+void subscriber_reply(struct subscriber *subscriber, struct frame *frame) NONNULL;
 /* Asks for a close with that reason; the first reason stands. */
 void subscriber_close(struct subscriber *subscriber, enum subscriber_end end) NONNULL;
 /*

@@ -1,1 +1,41 @@
-# fcgi
+# fcgi: the REST handlers
+FCGI_CORE = \
+	fcgi/context.c fcgi/context.h \
+	fcgi/cors.c fcgi/cors.h \
+	fcgi/dispatch.c fcgi/dispatch.h \
+	fcgi/reply.c fcgi/reply.h \
+	fcgi/request.c fcgi/request.h fcgi/request_json.c fcgi/request_query.c \
+	fcgi/router.c fcgi/router.h fcgi/routes.c \
+	fcgi/sandbox_link.c fcgi/sandbox_link.h \
+	fcgi/sandbox_proxy.c fcgi/sandbox_proxy.h
+
+FCGI_HANDLERS = \
+	fcgi/agent/agent.c fcgi/agent/agent.h \
+	fcgi/agent/bash.c \
+	fcgi/agent/conversation_change.c \
+	fcgi/agent/conversation_create.c \
+	fcgi/agent/conversation_read.c \
+	fcgi/agent/conversation_run.c \
+	fcgi/agent/events.c \
+	fcgi/agent/files.c \
+	fcgi/agent/final_response.c \
+	fcgi/agent/health.c \
+	fcgi/agent/info.c fcgi/agent/info.h \
+	fcgi/agent/runtime.c \
+	fcgi/agent/sandbox_forget.c fcgi/agent/sandbox_forget.h \
+	fcgi/agent/unserved.c \
+	fcgi/agent/workspace_path.c fcgi/agent/workspace_path.h \
+	fcgi/app/app.h fcgi/app/sign_in.c
+
+# A library, so that the tests dispatch requests through the same code.
+noinst_LIBRARIES += libfcgihandlers.a
+libfcgihandlers_a_SOURCES = $(FCGI_CORE) $(FCGI_HANDLERS)
+libfcgihandlers_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(JANSSON_CFLAGS)
+
+FCGI_HANDLER_LIBS = \
+	libfcgihandlers.a $(AUTH_LIBS) $(STORE_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(BASE_LIBS)
+
+bin_PROGRAMS += deft-fcgi
+deft_fcgi_SOURCES = fcgi/main.c fcgi/server.c fcgi/server.h
+deft_fcgi_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(JANSSON_CFLAGS)
+deft_fcgi_LDADD = $(FCGI_HANDLER_LIBS) $(FCGI_LIBS)

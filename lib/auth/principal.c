@@ -44,6 +44,9 @@ static int from_sandbox_key(struct db *db, const char *hash, struct principal *p
 
     if (runtime_store_find_key(db, hash, &runtime, err) < 0)
         return -1;
+    /* Nobody's sandbox can see nothing: all that there is belongs to a user. */
+    if (!uuid_is_set(&runtime.owner_id))
+        return error_set(err, ERROR_UNAUTHENTICATED, "the sandbox has no owner");
     len = strlen(runtime.session_id);
     if (len >= sizeof(principal.runtime_session))
         return error_set(err, ERROR_UNAUTHENTICATED, "the sandbox's session has too long a name");

@@ -1,0 +1,62 @@
+#include "fcgi/agent/agent.h"
+
+#include "auth/principal.h"
+#include "base/error.h"
+#include "fcgi/context.h"
+#include "fcgi/reply.h"
+#include "store/conversation_store.h"
+#include "store/hints.h"
+
+int agent_conversation_id(const struct request *request, struct uuid *id_out, struct error *err)
+{
+    return request_path_uuid(request, "conversation_id", id_out, err);
+}
+
+int agent_unknown(enum unknown_words words, const struct uuid *id, struct error *err)
+{
+    if (err->code != ERROR_NOT_FOUND)
+        return -1;
+    if (words == UNKNOWN_PLAIN)
+        return error_set(err, ERROR_NOT_FOUND, "%s", reply_phrase(404));
+    return error_set(err, ERROR_NOT_FOUND, "Conversation not found: %s", id->text);
+}
+
+static int load(const struct request *request, const struct uuid *id, enum unknown_words words,
+                struct conversation *conversation_out, struct error *err)
+{
+    const struct conversation_scope scope = principal_scope(&request->principal);
+
+    if (conversation_store_load(request->context->db, &scope, id, conversation_out, err) < 0)
+        return agent_unknown(words, id, err);
+    return 0;
+}
+
+int agent_load_conversation(const struct request *request, enum unknown_words words,
+                            struct conversation *conversation_out, struct error *err)
+{
+    struct uuid id = UUID_INIT;
+
+    if (agent_conversation_id(request, &id, err) < 0)
+        return -1;
+    return load(request, &id, words, conversation_out, err);
+}
+
+int agent_load_runtime_conversation(const struct request *request,
+                                    struct conversation *conversation_out, struct error *err)
+{
+    struct uuid id = UUID_INIT;
+
+    if (request_path_uuid(request, "runtime_conversation_id", &id, err) < 0)
+        return -1;
+    return load(request, &id, UNKNOWN_NAMED, conversation_out, err);
+}
+
+void agent_hint_events(const struct request *request, const struct uuid *id)
+{
+    hints_send(request->context->hints, HINT_EVENTS, id->text);
+}
+
+void agent_hint_work(const struct request *request, const struct uuid *id)
+{
+    hints_send(request->context->hints, HINT_WORK, id->text);
+}

@@ -1,0 +1,54 @@
+/*
+ * What the handlers of the agent API share: the conversation of the path, its info, the tables.
+ */
+#ifndef DEFT_FCGI_AGENT_AGENT_H
+#define DEFT_FCGI_AGENT_AGENT_H
+
+#include <jansson.h>
+
+#include "base/attr.h"
+#include "fcgi/request.h"
+#include "fcgi/router.h"
+#include "model/conversation.h"
+
+#define ORIGIN_BOTH (ORIGIN_APP | ORIGIN_AGENT)
+/* Of bodies that are a few members. */
+#define BODY_SMALL_BYTES (256 * 1024)
+
+extern const struct route health_routes[];
+extern const struct route conversation_create_routes[];
+extern const struct route conversation_read_routes[];
+extern const struct route conversation_change_routes[];
+extern const struct route conversation_run_routes[];
+extern const struct route final_response_routes[];
+extern const struct route event_routes[];
+extern const struct route bash_routes[];
+extern const struct route file_routes[];
+extern const struct route runtime_routes[];
+extern const struct route unserved_routes[];
+
+/* How the 404 of an unknown conversation reads. */
+enum unknown_words {
+    UNKNOWN_PLAIN, /* Not Found */
+    UNKNOWN_NAMED, /* Conversation not found: <id> */
+};
+
+/* {conversation_id} of the path. ERROR_INVALID, noted as uuid_parsing. */
+int agent_conversation_id(const struct request *request, struct uuid *id_out, struct error *err)
+    NONNULL MUST_CHECK;
+/* The conversation of the path, if the caller may see it; ERROR_NOT_FOUND otherwise. */
+int agent_load_conversation(const struct request *request, enum unknown_words words,
+                            struct conversation *conversation_out, struct error *err)
+    NONNULL MUST_CHECK;
+/* The same for routes of a conversation's sandbox, {runtime_conversation_id}. */
+int agent_load_runtime_conversation(const struct request *request,
+                                    struct conversation *conversation_out, struct error *err)
+    NONNULL MUST_CHECK;
+/* Replaces a "not found" of a store by the contract's words; other errors stay. Returns -1. */
+int agent_unknown(enum unknown_words words, const struct uuid *id, struct error *err) NONNULL;
+
+/* Wakes the ones who look at a conversation's events, and at its wish for a run. */
+void agent_hint_events(const struct request *request, const struct uuid *id) NONNULL;
+void agent_hint_work(const struct request *request, const struct uuid *id) NONNULL;
+
+#endif

@@ -1,0 +1,207 @@
+/*
+ * POST /api/conversations
+ */
+#include <string.h>
+
+#include "auth/principal.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/secret.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "fcgi/agent/agent.h"
+#include "fcgi/agent/info.h"
+#include "fcgi/context.h"
+#include "fcgi/reply.h"
+#include "model/event.h"
+#include "model/limits.h"
+#include "store/conversation_store.h"
+
+/* A conversation on its way into the store. */
+struct creation {
+    struct conversation conversation;
+    struct event_list events;
+    struct conversation_write write;
+    struct secret secrets;
+    json_t *content; /* of the initial message; NULL when there is none */
+};
+
+/* clang-format off */
+#define CREATION_INIT {.conversation = CONVERSATION_INIT, .events = EVENT_LIST_INIT, .secrets = SECRET_INIT}
+/* clang-format on */
+
+static void creation_done(struct creation *creation)
+{
+    conversation_done(&creation->conversation);
+    event_list_done(&creation->events);
+    secret_done(&creation->secrets);
+    json_decref(creation->content);
+}
+
+/* What the server says where the request is silent. A sandbox's key means that sandbox. */
+static struct conversation_defaults defaults_for(const struct request *request)
+{
+    const struct fcgi_context *context = request->context;
+    const char *base_url = context->settings->model_base_url;
+    bool is_sandbox = request->principal.kind == PRINCIPAL_SANDBOX_KEY;
+
+    return (struct conversation_defaults){
+        .runtime_kind = is_sandbox ? RUNTIME_LOCAL : context->default_runtime,
+        .model = context_model(context),
+        .base_url = base_url[0] != '\0' ? base_url : NULL};
+}
+
+static int read_request(const struct request *request, json_t *body, struct creation *creation,
+                        struct error *err)
+{
+    const struct conversation_defaults defaults = defaults_for(request);
+    json_auto_t *problems = NULL;
+
+    if (conversation_from_request(body, &defaults, &creation->conversation, &creation->secrets,
+                                  &creation->content, &problems, err) == 0)
+        return 0;
+    if (problems != NULL)
+        (void)json_array_extend(request->problems, problems);
+    return -1;
+}
+
+/* A child runs where its parent does, and only a parent that the caller can see is one. */
+static int check_parent(const struct request *request, const struct conversation *child,
+                        struct error *err)
+{
+    CLEANUP(conversation_done) struct conversation parent = CONVERSATION_INIT;
+    const struct conversation_scope scope = principal_scope(&request->principal);
+
+    if (!uuid_is_set(&child->parent_id))
+        return 0;
+    if (conversation_store_load(request->context->db, &scope, &child->parent_id, &parent, err) < 0)
+        return err->code == ERROR_NOT_FOUND
+                   ? error_set(err, ERROR_INVALID, "Parent conversation not found: %s",
+                               child->parent_id.text)
+                   : -1;
+    if (!text_equal(conversation_working_dir(&parent), conversation_working_dir(child)))
+        return error_set(err, ERROR_INVALID,
+                         "A child conversation has the workspace of its parent");
+    return 0;
+}
+
+static int place_in_runtime(const struct request *request, struct conversation *conversation,
+                            struct error *err)
+{
+    const struct principal *caller = &request->principal;
+
+    conversation->user_id = caller->user_id;
+    if (conversation->runtime_kind == RUNTIME_DOCKER) {
+        if (caller->kind == PRINCIPAL_SANDBOX_KEY)
+            return error_set(err, ERROR_INVALID,
+                             "A sandbox's key starts conversations in that sandbox only");
+        return 0;
+    }
+    mem_free(conversation->runtime_session);
+    conversation->runtime_session = mem_dup_text(caller->runtime_session);
+    return 0;
+}
+
+static void seal_secrets(const struct request *request, struct creation *creation)
+{
+    CLEANUP(strbuf_done) struct strbuf sealed = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf context = STRBUF_INIT;
+
+    strbuf_appendf(&context, "conversations.secrets:%s", creation->conversation.id.text);
+    keyring_seal(&request->context->keyring, context.text, &creation->secrets, &sealed);
+    mem_free(creation->conversation.secrets);
+    creation->conversation.secrets = strbuf_take(&sealed);
+}
+
+static int plan_first_message(struct creation *creation, struct error *err)
+{
+    struct conversation_change change = {0};
+
+    if (creation->content == NULL)
+        return 0;
+    if (conversation_plan_message(&creation->conversation, creation->content, true,
+                                  &creation->events, &change, err) < 0)
+        return -1;
+    creation->write.status = status_to_string(change.status);
+    creation->write.want_run = change.wants_run;
+    creation->write.last_user_message_id = change.last_user_message_id;
+    return 0;
+}
+
+static int answer_existing(const struct request *request, struct reply *reply,
+                           const struct uuid *id, struct error *err)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    const struct conversation_scope scope = principal_scope(&request->principal);
+    enum info_skills skills = INFO_WITHOUT_SKILLS;
+    json_auto_t *info = NULL;
+
+    if (info_skills_read(request, &skills, err) < 0 ||
+        conversation_store_load(request->context->db, &scope, id, &conversation, err) < 0)
+        return -1;
+    info = info_plain(&conversation, skills);
+    return reply_json(reply, 200, info);
+}
+
+/* Whether the body names a conversation that is there: then the rest of it does not matter. */
+static bool names_existing(const struct request *request, const json_t *body, struct uuid *id_out)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    const struct conversation_scope scope = principal_scope(&request->principal);
+    struct error ignored = ERROR_INIT;
+
+    return uuid_parse(json_text_or(body, "conversation_id", ""), id_out) &&
+           conversation_store_load(request->context->db, &scope, id_out, &conversation, &ignored) ==
+               0;
+}
+
+static int store(const struct request *request, struct reply *reply, struct creation *creation,
+                 struct error *err)
+{
+    const struct conversation *conversation = &creation->conversation;
+    enum info_skills skills = INFO_WITHOUT_SKILLS;
+    json_auto_t *info = NULL;
+    bool was_there = false;
+
+    if (info_skills_read(request, &skills, err) < 0)
+        return -1;
+    if (conversation_store_create(request->context->db, &creation->conversation, &creation->events,
+                                  &creation->write, &was_there, err) < 0)
+        return -1;
+    if (was_there)
+        return answer_existing(request, reply, &conversation->id, err);
+    if (creation->events.n > 0) {
+        agent_hint_work(request, &conversation->id);
+        agent_hint_events(request, &conversation->id);
+    }
+    info = info_plain(conversation, skills);
+    return reply_json(reply, 201, info);
+}
+
+/* POST StartConversationRequest -> 201 Info | 200 Info when it exists | 422 */
+static int conversation_create(const struct request *request, struct reply *reply,
+                               struct error *err)
+{
+    CLEANUP(creation_done) struct creation creation = CREATION_INIT;
+    json_auto_t *body = NULL;
+    struct uuid id = UUID_INIT;
+
+    if (request_json_object(request, &body, err) < 0)
+        return -1;
+    if (names_existing(request, body, &id))
+        return answer_existing(request, reply, &id, err);
+    if (read_request(request, body, &creation, err) < 0 ||
+        place_in_runtime(request, &creation.conversation, err) < 0 ||
+        check_parent(request, &creation.conversation, err) < 0 ||
+        plan_first_message(&creation, err) < 0)
+        return -1;
+    seal_secrets(request, &creation);
+    return store(request, reply, &creation, err);
+}
+
+const struct route conversation_create_routes[] = {
+    {HTTP_POST, "/api/conversations", ORIGIN_BOTH, ACCESS_CALLER, REQUEST_MAX_BYTES,
+     conversation_create},
+    {.handle = NULL},
+};

@@ -1,0 +1,183 @@
+/*
+ * Run, pause, interrupt. A worker that has the conversation stops it; else it is stopped here, in one
+ * write that only succeeds while no worker has it.
+ */
+#include "auth/principal.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "fcgi/agent/agent.h"
+#include "fcgi/context.h"
+#include "fcgi/reply.h"
+#include "model/event.h"
+#include "store/conversation_post.h"
+#include "store/conversation_store.h"
+#include "store/event_store.h"
+#include "store/hints.h"
+
+enum { TRIES_MAX = 50 };
+
+/* The two ways to stop, and how long the caller waits for each. */
+struct stop {
+    const char *word;
+    int64_t wait_ms;
+    void (*add_event)(struct event_list *list);
+};
+
+static const struct stop stop_pause = {"pause", 30000, event_add_pause};
+static const struct stop stop_interrupt = {"interrupt", 10000, event_add_interrupt};
+
+/* What the model reads of a call whose run was ended before the call was. */
+static const char interrupted_text[] =
+    "Tool call interrupted before completion. The conversation was paused.";
+
+/* POST -> 200 | 404 | 409 */
+static int conversation_run(const struct request *request, struct reply *reply, struct error *err)
+{
+    const struct conversation_scope scope = principal_scope(&request->principal);
+    struct uuid id = UUID_INIT;
+
+    if (agent_conversation_id(request, &id, err) < 0)
+        return -1;
+    if (conversation_post_run(request->context->db, &scope, &id, err) < 0)
+        return agent_unknown(UNKNOWN_PLAIN, &id, err);
+    agent_hint_work(request, &id);
+    agent_hint_events(request, &id);
+    return reply_success(reply);
+}
+
+static bool has_result(const struct history *history, const struct uuid *action_id)
+{
+    for (size_t i = 0; i < history->n; i++) {
+        if (text_equal(history->items[i].result_of.text, action_id->text))
+            return true;
+    }
+    return false;
+}
+
+/* A run that nobody works on any more may have left calls open: each gets its end. */
+static int end_open_calls(const struct request *request, struct conversation *conversation,
+                          struct event_list *events, struct error *err)
+{
+    CLEANUP(history_done) struct history history = HISTORY_INIT;
+
+    if (event_store_load_after(request->context->db, &conversation->id, &history, err) < 0)
+        return -1;
+    for (size_t i = 0; i < history.n; i++) {
+        const struct stored_event *event = &history.items[i];
+        const struct call_ref call = {.action_id = event->id,
+                                      .tool_name = json_text_or(event->json, "tool_name", ""),
+                                      .tool_call_id = json_text_or(event->json, "tool_call_id", "")};
+
+        if (text_equal(event->kind, "ActionEvent") && !has_result(&history, &event->id))
+            event_add_agent_error(events, &call, interrupted_text);
+    }
+    return 0;
+}
+
+/* Stops act on what runs or could; other states keep theirs, and are shown again. */
+static int plan_stop(const struct request *request, const struct stop *stop,
+                     struct conversation *conversation, struct event_list *events,
+                     struct conversation_write *write, struct error *err)
+{
+    bool is_running = conversation->status == STATUS_RUNNING;
+
+    write->bump_snapshot = true;
+    if (!is_running && conversation->status != STATUS_IDLE)
+        return 0;
+    if (is_running && stop == &stop_interrupt &&
+        end_open_calls(request, conversation, events, err) < 0)
+        return -1;
+    event_add_status(events, STATUS_PAUSED);
+    if (is_running)
+        stop->add_event(events);
+    else
+        event_add_pause(events);
+    write->guard = GUARD_NO_LEASE;
+    write->status = status_to_string(STATUS_PAUSED);
+    write->end_run = true;
+    return 0;
+}
+
+static int stop_here(const struct request *request, const struct stop *stop, struct error *err)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    struct conversation_write write = {.guard = GUARD_NONE};
+
+    if (agent_load_conversation(request, UNKNOWN_PLAIN, &conversation, err) < 0 ||
+        plan_stop(request, stop, &conversation, &events, &write, err) < 0)
+        return -1;
+    return conversation_store_write(request->context->db, &conversation, &events, &write, err);
+}
+
+/* The worker ends the run when its step allows; after the deadline it still will. */
+static int stop_by_worker(const struct request *request, const struct stop *stop,
+                          const struct uuid *id, struct error *err)
+{
+    hints_send(request->context->hints, HINT_CONTROL, id->text);
+    if (conversation_store_wait_stopped(request->context->db, id,
+                                        clock_monotonic_ms() + stop->wait_ms, err) < 0 &&
+        err->code != ERROR_TIMEOUT)
+        return -1;
+    return 0;
+}
+
+/* Between the question and the write a worker may come or go: then it is asked again. */
+static int try_stop(const struct request *request, const struct stop *stop, const struct uuid *id,
+                    struct error *err)
+{
+    bool is_leased = false;
+
+    if (conversation_store_request_stop(request->context->db, id, stop->word, &is_leased, err) < 0)
+        return -1;
+    return is_leased ? stop_by_worker(request, stop, id, err) : stop_here(request, stop, err);
+}
+
+static bool is_lost_race(const struct error *err)
+{
+    return err->code == ERROR_CONFLICT || err->code == ERROR_STALE;
+}
+
+static int stop_conversation(const struct request *request, struct reply *reply,
+                             const struct stop *stop, struct error *err)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    int rc = -1;
+
+    /* First of all: is it the caller's? */
+    if (agent_load_conversation(request, UNKNOWN_PLAIN, &conversation, err) < 0)
+        return -1;
+    rc = try_stop(request, stop, &conversation.id, err);
+    for (int i = 1; i < TRIES_MAX && rc < 0 && is_lost_race(err); i++)
+        rc = try_stop(request, stop, &conversation.id, err);
+    if (rc < 0)
+        return -1;
+    agent_hint_events(request, &conversation.id);
+    return reply_success(reply);
+}
+
+/* POST -> 200 (also when nothing runs) | 404 */
+static int conversation_pause(const struct request *request, struct reply *reply,
+                              struct error *err)
+{
+    return stop_conversation(request, reply, &stop_pause, err);
+}
+
+/* POST -> 200 (also when nothing runs) | 404 */
+static int conversation_interrupt(const struct request *request, struct reply *reply,
+                                  struct error *err)
+{
+    return stop_conversation(request, reply, &stop_interrupt, err);
+}
+
+const struct route conversation_run_routes[] = {
+    {HTTP_POST, "/api/conversations/{conversation_id}/run", ORIGIN_BOTH, ACCESS_CALLER,
+     BODY_SMALL_BYTES, conversation_run},
+    {HTTP_POST, "/api/conversations/{conversation_id}/pause", ORIGIN_BOTH, ACCESS_CALLER,
+     BODY_SMALL_BYTES, conversation_pause},
+    {HTTP_POST, "/api/conversations/{conversation_id}/interrupt", ORIGIN_BOTH, ACCESS_CALLER,
+     BODY_SMALL_BYTES, conversation_interrupt},
+    {.handle = NULL},
+};

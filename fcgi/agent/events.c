@@ -1,0 +1,252 @@
+/*
+ * Events of a conversation: search, count, one, many; a user's message.
+ */
+#include "auth/principal.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "fcgi/agent/agent.h"
+#include "fcgi/context.h"
+#include "fcgi/reply.h"
+#include "model/event.h"
+#include "model/limits.h"
+#include "store/conversation_post.h"
+#include "store/conversation_store.h"
+#include "store/event_store.h"
+
+static const char *const sort_orders[] = {"TIMESTAMP", "TIMESTAMP_DESC", NULL};
+static const char *const sources[] = {"agent", "user", "environment", "hook", NULL};
+enum { N_SOURCES = 4 };
+
+/* A filter and the texts it borrows. */
+struct search {
+    struct event_filter filter;
+    char since[CLOCK_TEXT_BYTES];
+    char before[CLOCK_TEXT_BYTES];
+    bool is_empty; /* no event can match */
+};
+
+/* An ISO time of the query as the naive text that events carry. */
+static int read_time(const struct request *request, const char *name,
+                     char text_out[CLOCK_TEXT_BYTES], const char **filter_out, struct error *err)
+{
+    static const struct problem problem = {
+        "datetime_from_date_parsing", "Input should be a valid datetime or date", NULL};
+    const char *text = request_query(request, name);
+    struct error why = ERROR_INIT;
+    json_auto_t *input = NULL;
+    int64_t utc_us = 0;
+
+    if (text == NULL)
+        return 0;
+    if (clock_parse(text, &utc_us, &why) < 0) {
+        input = json_string(text);
+        return request_problem(request, REQUEST_PLACE("query", name), &problem, input, err);
+    }
+    clock_format_naive(utc_us, text_out);
+    *filter_out = text_out;
+    return 0;
+}
+
+static int read_filter(const struct request *request, struct search *search, struct error *err)
+{
+    const char *kind = request_query(request, "kind");
+    size_t source = N_SOURCES;
+
+    if (request_query_choice(request, "source", sources, &source, err) < 0 ||
+        read_time(request, "timestamp__gte", search->since, &search->filter.since, err) < 0 ||
+        read_time(request, "timestamp__lt", search->before, &search->filter.before, err) < 0)
+        return -1;
+    search->filter.source = sources[source];
+    search->filter.body = request_query(request, "body");
+    if (kind != NULL) {
+        search->filter.kind = event_kind_from_filter(kind);
+        search->is_empty = search->filter.kind == NULL;
+    }
+    return 0;
+}
+
+static int load_for(const struct request *request, struct search *search, struct error *err)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+
+    if (agent_load_conversation(request, UNKNOWN_NAMED, &conversation, err) < 0)
+        return -1;
+    search->filter.conversation_id = conversation.id;
+    return 0;
+}
+
+static int answer_empty_page(struct reply *reply)
+{
+    json_auto_t *json = json_object();
+
+    json_put(json, "items", json_array());
+    json_put(json, "next_page_id", json_null());
+    return reply_json(reply, 200, json);
+}
+
+/* GET -> 200 {"items":[Event],"next_page_id"} | 404 | 422 */
+static int events_search(const struct request *request, struct reply *reply, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf json = STRBUF_INIT;
+    struct search search = {.filter = {.limit = PAGE_MAX_ITEMS}};
+    size_t order = 0;
+
+    if (request_query_limit(request, &search.filter.limit, err) < 0 ||
+        request_query_choice(request, "sort_order", sort_orders, &order, err) < 0 ||
+        read_filter(request, &search, err) < 0 || load_for(request, &search, err) < 0)
+        return -1;
+    search.filter.descending = order == 1;
+    search.filter.page_id = request_query(request, "page_id");
+    if (search.is_empty)
+        return answer_empty_page(reply);
+    if (event_store_search(request->context->db, &search.filter, &json, err) < 0)
+        return -1;
+    return reply_json_text(reply, 200, &json);
+}
+
+/* GET -> 200 number | 404 | 422 */
+static int events_count(const struct request *request, struct reply *reply, struct error *err)
+{
+    struct search search = {.filter = {.limit = 1}};
+    json_auto_t *json = NULL;
+    int64_t n = 0;
+
+    if (read_filter(request, &search, err) < 0 || load_for(request, &search, err) < 0)
+        return -1;
+    if (!search.is_empty &&
+        event_store_count(request->context->db, &search.filter, &n, err) < 0)
+        return -1;
+    json = json_integer((json_int_t)n);
+    return reply_json(reply, 200, json);
+}
+
+/* GET -> 200 Event | 404 */
+static int event_get(const struct request *request, struct reply *reply, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf json = STRBUF_INIT;
+    struct search search = {.filter = {.limit = 1}};
+
+    if (load_for(request, &search, err) < 0)
+        return -1;
+    if (event_store_get(request->context->db, &search.filter.conversation_id,
+                        request_path_text(request, "event_id"), &json, err) < 0)
+        return agent_unknown(UNKNOWN_PLAIN, &search.filter.conversation_id, err);
+    return reply_json_text(reply, 200, &json);
+}
+
+static int read_event_ids(const struct request *request, const json_t *list, const char **ids,
+                          struct error *err)
+{
+    static const struct problem not_text = {"string_type", "Input should be a valid string", NULL};
+    json_t *id = NULL;
+    size_t i = 0;
+
+    json_array_foreach(list, i, id)
+    {
+        const struct place body = {NULL, "body", 0};
+        const struct place place = {&body, NULL, (json_int_t)i};
+
+        if (!json_is_string(id))
+            return request_problem(request, &place, &not_text, id, err);
+        ids[i] = json_string_value(id);
+    }
+    return 0;
+}
+
+/* GET with a body ["id", …] -> 200 [Event | null] | 404 | 422 */
+static int events_batch(const struct request *request, struct reply *reply, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf json = STRBUF_INIT;
+    const struct place body = {NULL, "body", 0};
+    struct search search = {.filter = {.limit = 1}};
+    const char *ids[PAGE_MAX_ITEMS];
+    json_auto_t *list = NULL;
+
+    if (request_json(request, &list, err) < 0)
+        return -1;
+    if (!json_is_array(list) || json_array_size(list) > PAGE_MAX_ITEMS)
+        return request_problem(
+            request, &body,
+            &(struct problem){"list_type", "Input should be a list of at most 100 event ids", NULL},
+            list, err);
+    if (read_event_ids(request, list, ids, err) < 0 || load_for(request, &search, err) < 0 ||
+        event_store_get_many(request->context->db, &search.filter.conversation_id, ids,
+                             json_array_size(list), &json, err) < 0)
+        return -1;
+    return reply_json_text(reply, 200, &json);
+}
+
+static int check_role(const struct request *request, const json_t *body, struct error *err)
+{
+    json_t *role = json_object_get(body, "role");
+    json_t *ctx = NULL;
+
+    if (role == NULL || (json_is_string(role) && text_equal(json_string_value(role), "user")))
+        return 0;
+    ctx = json_object();
+    json_put_text(ctx, "expected", "'user'");
+    return request_problem(request, REQUEST_PLACE("body", "role"),
+                           &(struct problem){"literal_error", "Input should be 'user'", ctx}, role,
+                           err);
+}
+
+/* The content as a list of parts; a new reference, or NULL with the problems noted. */
+static json_t *read_content(const struct request *request, json_t *body, struct error *err)
+{
+    static const struct problem not_list = {"list_type", "Input should be a valid list", NULL};
+    json_t *input = json_object_get(body, "content");
+    json_t *content = NULL;
+
+    if (input == NULL)
+        return json_array();
+    if (!json_is_array(input)) {
+        error_ignore(
+            request_problem(request, REQUEST_PLACE("body", "content"), &not_list, input, err),
+            "NULL says it");
+        return NULL;
+    }
+    content = content_read_at(input, REQUEST_PLACE("body", "content"), request->problems);
+    if (json_array_size(request->problems) == 0)
+        return content;
+    json_decref(content);
+    error_ignore(request_problems_noted(err), "NULL says it");
+    return NULL;
+}
+
+/* POST {"content":[…], "run": bool} -> 200 | 404 | 413 | 422 */
+static int event_send(const struct request *request, struct reply *reply, struct error *err)
+{
+    const struct conversation_scope scope = principal_scope(&request->principal);
+    json_auto_t *body = NULL;
+    json_auto_t *content = NULL;
+    struct uuid id = UUID_INIT;
+    bool run = false;
+
+    if (agent_conversation_id(request, &id, err) < 0 ||
+        request_json_object(request, &body, err) < 0 || check_role(request, body, err) < 0 ||
+        request_member_bool(request, body, "run", &run, err) < 0)
+        return -1;
+    content = read_content(request, body, err);
+    if (content == NULL)
+        return -1;
+    if (conversation_post_message(request->context->db, &scope, &id, content, run, err) < 0)
+        return agent_unknown(UNKNOWN_NAMED, &id, err);
+    if (run)
+        agent_hint_work(request, &id);
+    agent_hint_events(request, &id);
+    return reply_success(reply);
+}
+
+#define EVENTS "/api/conversations/{conversation_id}/events"
+
+const struct route event_routes[] = {
+    {HTTP_GET, EVENTS "/search", ORIGIN_BOTH, ACCESS_CALLER, 0, events_search},
+    {HTTP_GET, EVENTS "/count", ORIGIN_BOTH, ACCESS_CALLER, 0, events_count},
+    {HTTP_GET, EVENTS "/{event_id}", ORIGIN_BOTH, ACCESS_CALLER, 0, event_get},
+    {HTTP_GET, EVENTS, ORIGIN_BOTH, ACCESS_CALLER, BODY_SMALL_BYTES, events_batch},
+    {HTTP_POST, EVENTS, ORIGIN_BOTH, ACCESS_CALLER, REQUEST_MAX_BYTES, event_send},
+    {.handle = NULL},
+};

@@ -1,0 +1,33 @@
+/*
+ * ConversationInfo as a reply: what the model knows, and how the sandbox is.
+ */
+#ifndef DEFT_FCGI_AGENT_INFO_H
+#define DEFT_FCGI_AGENT_INFO_H
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "base/attr.h"
+
+struct conversation;
+struct error;
+struct request;
+
+/* Whether the agent's skills are in the reply. */
+enum info_skills { INFO_WITHOUT_SKILLS, INFO_WITH_SKILLS };
+
+/* include_skills= of the query. */
+int info_skills_read(const struct request *request, enum info_skills *skills_out,
+                     struct error *err) NONNULL MUST_CHECK;
+/* Info with runtime_info null: the reply of a create. A new reference. */
+json_t *info_plain(const struct conversation *conversation, enum info_skills skills)
+    NONNULL MUST_CHECK;
+/* Info with runtime_info. A new reference, or NULL with err set. */
+json_t *info_with_runtime(const struct request *request, const struct conversation *conversation,
+                          enum info_skills skills, struct error *err) NONNULL MUST_CHECK;
+/* RuntimeInfo of the conversation's sandbox; starts nothing. A new reference, or NULL. */
+json_t *runtime_info(const struct request *request, const struct conversation *conversation,
+                     struct error *err) NONNULL MUST_CHECK;
+
+#endif

@@ -1,0 +1,107 @@
+/*
+ * The sandbox of a conversation: how it is, start it again, its key, stop it.
+ */
+#include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "client/runtime_api.h"
+#include "fcgi/agent/agent.h"
+#include "fcgi/agent/info.h"
+#include "fcgi/context.h"
+#include "fcgi/reply.h"
+#include "fcgi/sandbox_link.h"
+
+static int answer_info(const struct request *request, struct reply *reply,
+                       const struct conversation *conversation, struct error *err)
+{
+    json_auto_t *info = runtime_info(request, conversation, err);
+
+    return info == NULL ? -1 : reply_json(reply, 200, info);
+}
+
+/* Words for a person: why there is no sandbox. */
+static int answer_failed_start(struct reply *reply, const struct error *why)
+{
+    log_warning("sandbox.start_failed", LOG_ERROR(why));
+    return reply_exception(reply, 502, why->message);
+}
+
+/* GET -> 200 RuntimeInfo | 404 */
+static int runtime_get(const struct request *request, struct reply *reply, struct error *err)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+
+    if (agent_load_conversation(request, UNKNOWN_PLAIN, &conversation, err) < 0)
+        return -1;
+    return answer_info(request, reply, &conversation, err);
+}
+
+/* POST -> 200 RuntimeInfo | 404 | 502 */
+static int runtime_reprovision(const struct request *request, struct reply *reply,
+                               struct error *err)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;
+    const struct sandbox_owner owner = {&request->principal, &conversation};
+    struct error why = ERROR_INIT;
+
+    if (agent_load_conversation(request, UNKNOWN_PLAIN, &conversation, err) < 0)
+        return -1;
+    if (sandbox_start(request->context, &owner, &endpoint, &why) < 0)
+        return answer_failed_start(reply, &why);
+    return answer_info(request, reply, &conversation, err);
+}
+
+/* POST -> 200 {"session_api_key"} | 404, also for a shared sandbox */
+static int runtime_credentials(const struct request *request, struct reply *reply,
+                               struct error *err)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;
+    const struct sandbox_owner owner = {&request->principal, &conversation};
+    struct error why = ERROR_INIT;
+    json_auto_t *json = NULL;
+
+    if (agent_load_conversation(request, UNKNOWN_PLAIN, &conversation, err) < 0)
+        return -1;
+    if (conversation.runtime_kind != RUNTIME_DOCKER)
+        return error_set(err, ERROR_NOT_FOUND, "%s", reply_phrase(404));
+    if (sandbox_find(request->context, &owner, &endpoint, &why) < 0 &&
+        sandbox_start(request->context, &owner, &endpoint, &why) < 0)
+        return answer_failed_start(reply, &why);
+    json = json_object();
+    json_put_text(json, "session_api_key", secret_reveal(&endpoint.key));
+    return reply_json(reply, 200, json);
+}
+
+/* DELETE -> 204 | 404 | 405 for a shared sandbox. Keeps history and workspace. */
+static int runtime_release(const struct request *request, struct reply *reply, struct error *err)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    const struct sandbox_owner owner = {&request->principal, &conversation};
+    struct error why = ERROR_INIT;
+
+    if (agent_load_conversation(request, UNKNOWN_PLAIN, &conversation, err) < 0)
+        return -1;
+    if (conversation.runtime_kind != RUNTIME_DOCKER) {
+        reply_header(reply, "Allow", "GET");
+        return reply_detail(reply, 405, reply_phrase(405));
+    }
+    if (sandbox_stop(request->context, &owner, &why) == 0)
+        return reply_empty(reply, 204);
+    if (why.code == ERROR_NOT_FOUND)
+        return error_set(err, ERROR_NOT_FOUND, "%s", reply_phrase(404));
+    return answer_failed_start(reply, &why);
+}
+
+#define RUNTIME "/api/conversations/{conversation_id}/runtime"
+
+const struct route runtime_routes[] = {
+    {HTTP_GET, RUNTIME, ORIGIN_BOTH, ACCESS_CALLER, 0, runtime_get},
+    {HTTP_DELETE, RUNTIME, ORIGIN_BOTH, ACCESS_CALLER, 0, runtime_release},
+    {HTTP_POST, RUNTIME "/reprovision", ORIGIN_BOTH, ACCESS_CALLER, BODY_SMALL_BYTES,
+     runtime_reprovision},
+    {HTTP_POST, RUNTIME "/credentials", ORIGIN_BOTH, ACCESS_USER, BODY_SMALL_BYTES,
+     runtime_credentials},
+    {.handle = NULL},
+};

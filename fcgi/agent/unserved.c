@@ -1,0 +1,170 @@
+/*
+ * Routes of the contract that are not served yet: each says so, so that none is missing silently.
+ */
+#include "base/error.h"
+#include "fcgi/agent/agent.h"
+#include "fcgi/reply.h"
+#include "model/limits.h"
+
+static int unserved(const struct request *request, struct reply *reply, struct error *err)
+{
+    (void)reply;
+    return error_set(err, ERROR_UNSUPPORTED, "this server does not serve %s %s yet",
+                     http_method_to_string(request->method), request->route->pattern);
+}
+
+/* Deferred start-up is off: GET -> 404; POST needs a key that this server has not. */
+static int init_get(const struct request *request, struct reply *reply, struct error *err)
+{
+    (void)request;
+    (void)reply;
+    return error_set(err, ERROR_NOT_FOUND, "%s", reply_phrase(404));
+}
+
+static int init_post(const struct request *request, struct reply *reply, struct error *err)
+{
+    (void)request;
+    (void)reply;
+    return error_set(err, ERROR_UNAUTHENTICATED, "there is no such key");
+}
+
+#define ROUTE(method, pattern)                                                                     \
+    {method, pattern, ORIGIN_BOTH, ACCESS_CALLER, REQUEST_MAX_BYTES, unserved}
+
+/* clang-format off */
+const struct route unserved_routes[] = {
+    {HTTP_GET, "/api/init", ORIGIN_AGENT, ACCESS_PUBLIC, 0, init_get},
+    {HTTP_POST, "/api/init", ORIGIN_AGENT, ACCESS_PUBLIC, 0, init_post},
+    {HTTP_GET, "/openapi.json", ORIGIN_AGENT, ACCESS_PUBLIC, 0, unserved},
+    {HTTP_GET, "/docs", ORIGIN_AGENT, ACCESS_PUBLIC, 0, unserved},
+    {HTTP_GET, "/redoc", ORIGIN_AGENT, ACCESS_PUBLIC, 0, unserved},
+    ROUTE(HTTP_GET, "/v1/models"),
+    ROUTE(HTTP_POST, "/v1/chat/completions"),
+    ROUTE(HTTP_POST, "/v1/responses"),
+    ROUTE(HTTP_GET, "/api/conversations/{conversation_id}/workspace"),
+    ROUTE(HTTP_GET, "/api/conversations/{conversation_id}/workspace/{file_path*}"),
+    ROUTE(HTTP_GET, "/api/conversations/{runtime_conversation_id}/file/download-trajectory/{conversation_id}"),
+    ROUTE(HTTP_GET, "/api/conversations/{runtime_conversation_id}/file/archive"),
+    ROUTE(HTTP_GET, "/api/conversations/{runtime_conversation_id}/git/changes"),
+    ROUTE(HTTP_GET, "/api/conversations/{runtime_conversation_id}/git/diff"),
+    ROUTE(HTTP_GET, "/api/conversations/{runtime_conversation_id}/git/commits"),
+    ROUTE(HTTP_GET, "/api/conversations/{runtime_conversation_id}/git/commits/{sha}/changes"),
+    ROUTE(HTTP_GET, "/api/conversations/{runtime_conversation_id}/vscode/url"),
+    ROUTE(HTTP_GET, "/api/conversations/{runtime_conversation_id}/vscode/status"),
+    ROUTE(HTTP_POST, "/api/conversations/{conversation_id}/events/respond_to_confirmation"),
+    ROUTE(HTTP_POST, "/api/conversations/{conversation_id}/goal"),
+    ROUTE(HTTP_POST, "/api/conversations/{conversation_id}/goal/stop"),
+    ROUTE(HTTP_POST, "/api/conversations/{conversation_id}/goal/resume"),
+    ROUTE(HTTP_POST, "/api/conversations/{conversation_id}/switch_profile"),
+    ROUTE(HTTP_POST, "/api/conversations/{conversation_id}/switch_llm"),
+    ROUTE(HTTP_POST, "/api/conversations/{conversation_id}/load_plugin"),
+    ROUTE(HTTP_POST, "/api/conversations/{conversation_id}/switch_acp_model"),
+    ROUTE(HTTP_POST, "/api/conversations/{conversation_id}/ask_agent"),
+    ROUTE(HTTP_POST, "/api/conversations/{conversation_id}/condense"),
+    ROUTE(HTTP_POST, "/api/conversations/{conversation_id}/fork"),
+    ROUTE(HTTP_POST, "/api/conversations/{conversation_id}/children"),
+    ROUTE(HTTP_POST, "/api/conversations/{conversation_id}/navigate"),
+    ROUTE(HTTP_GET, "/api/tools/"),
+    ROUTE(HTTP_GET, "/api/tools/catalog"),
+    ROUTE(HTTP_GET, "/api/git/repositories/search"),
+    ROUTE(HTTP_GET, "/api/git/changes"),
+    ROUTE(HTTP_GET, "/api/git/diff"),
+    ROUTE(HTTP_GET, "/api/git/commits"),
+    ROUTE(HTTP_GET, "/api/git/commits/{sha}/changes"),
+    ROUTE(HTTP_GET, "/api/file/download-trajectory/{conversation_id}"),
+    ROUTE(HTTP_GET, "/api/file/archive"),
+    ROUTE(HTTP_GET, "/api/vscode/url"),
+    ROUTE(HTTP_GET, "/api/vscode/status"),
+    ROUTE(HTTP_POST, "/api/skills"),
+    ROUTE(HTTP_GET, "/api/skills/catalog"),
+    ROUTE(HTTP_POST, "/api/skills/sync"),
+    ROUTE(HTTP_POST, "/api/skills/install"),
+    ROUTE(HTTP_GET, "/api/skills/installed"),
+    ROUTE(HTTP_GET, "/api/skills/installed/{skill_name}"),
+    ROUTE(HTTP_PATCH, "/api/skills/installed/{skill_name}"),
+    ROUTE(HTTP_DELETE, "/api/skills/installed/{skill_name}"),
+    ROUTE(HTTP_POST, "/api/skills/installed/{skill_name}/refresh"),
+    ROUTE(HTTP_GET, "/api/skills/marketplace"),
+    ROUTE(HTTP_POST, "/api/sub-agents"),
+    ROUTE(HTTP_POST, "/api/plugins"),
+    ROUTE(HTTP_POST, "/api/plugins/fetch"),
+    ROUTE(HTTP_POST, "/api/plugins/install"),
+    ROUTE(HTTP_GET, "/api/plugins/installed"),
+    ROUTE(HTTP_GET, "/api/plugins/installed/{plugin_name}"),
+    ROUTE(HTTP_PATCH, "/api/plugins/installed/{plugin_name}"),
+    ROUTE(HTTP_DELETE, "/api/plugins/installed/{plugin_name}"),
+    ROUTE(HTTP_POST, "/api/plugins/installed/{plugin_name}/refresh"),
+    ROUTE(HTTP_GET, "/api/plugins/marketplace"),
+    ROUTE(HTTP_POST, "/api/canvas-extensions/install"),
+    ROUTE(HTTP_GET, "/api/canvas-extensions/installed"),
+    ROUTE(HTTP_GET, "/api/canvas-extensions/installed/{extension_name}"),
+    ROUTE(HTTP_PATCH, "/api/canvas-extensions/installed/{extension_name}"),
+    ROUTE(HTTP_DELETE, "/api/canvas-extensions/installed/{extension_name}"),
+    ROUTE(HTTP_GET, "/api/canvas-extensions/installed/{extension_name}/backend"),
+    ROUTE(HTTP_POST, "/api/canvas-extensions/installed/{extension_name}/backend/prepare"),
+    ROUTE(HTTP_POST, "/api/canvas-extensions/installed/{extension_name}/backend/start"),
+    ROUTE(HTTP_POST, "/api/canvas-extensions/installed/{extension_name}/backend/stop"),
+    ROUTE(HTTP_GET, "/api/canvas-extensions/installed/{extension_name}/backend/logs"),
+    ROUTE(HTTP_DELETE, "/api/canvas-extensions/installed/{extension_name}/backend/data"),
+    ROUTE(HTTP_GET, "/api/canvas-extensions/installed/{extension_name}/bundle"),
+    ROUTE(HTTP_GET, "/api/canvas-extensions/installed/{extension_name}/icon"),
+    ROUTE(HTTP_POST, "/api/hooks"),
+    ROUTE(HTTP_GET, "/api/llm/providers"),
+    ROUTE(HTTP_GET, "/api/llm/models"),
+    ROUTE(HTTP_GET, "/api/llm/models/verified"),
+    ROUTE(HTTP_GET, "/api/llm/subscription/openai/models"),
+    ROUTE(HTTP_GET, "/api/llm/subscription/openai/status"),
+    ROUTE(HTTP_POST, "/api/llm/subscription/openai/device/start"),
+    ROUTE(HTTP_POST, "/api/llm/subscription/openai/device/poll"),
+    ROUTE(HTTP_POST, "/api/llm/subscription/openai/logout"),
+    ROUTE(HTTP_POST, "/api/acp/models"),
+    ROUTE(HTTP_GET, "/api/llm/provider-connections"),
+    ROUTE(HTTP_POST, "/api/llm/provider-connections"),
+    ROUTE(HTTP_PATCH, "/api/llm/provider-connections/{connection_id}"),
+    ROUTE(HTTP_DELETE, "/api/llm/provider-connections/{connection_id}"),
+    ROUTE(HTTP_POST, "/api/mcp/test"),
+    ROUTE(HTTP_POST, "/api/mcp/oauth/start"),
+    ROUTE(HTTP_GET, "/api/mcp/oauth/status/{job_id}"),
+    ROUTE(HTTP_POST, "/api/mcp/oauth/callback/{job_id}"),
+    ROUTE(HTTP_GET, "/api/settings/agent-schema"),
+    ROUTE(HTTP_GET, "/api/settings/conversation-schema"),
+    ROUTE(HTTP_GET, "/api/settings"),
+    ROUTE(HTTP_PATCH, "/api/settings"),
+    ROUTE(HTTP_POST, "/api/settings/mcp/{settings_key}"),
+    ROUTE(HTTP_PATCH, "/api/settings/mcp/{settings_key}"),
+    ROUTE(HTTP_DELETE, "/api/settings/mcp/{settings_key}"),
+    ROUTE(HTTP_GET, "/api/settings/secrets"),
+    ROUTE(HTTP_PUT, "/api/settings/secrets"),
+    ROUTE(HTTP_GET, "/api/settings/secrets/{name}"),
+    ROUTE(HTTP_DELETE, "/api/settings/secrets/{name}"),
+    ROUTE(HTTP_GET, "/api/workspaces"),
+    ROUTE(HTTP_POST, "/api/workspaces"),
+    ROUTE(HTTP_DELETE, "/api/workspaces"),
+    ROUTE(HTTP_POST, "/api/workspaces/parents"),
+    ROUTE(HTTP_DELETE, "/api/workspaces/parents"),
+    ROUTE(HTTP_GET, "/api/profiles"),
+    ROUTE(HTTP_GET, "/api/profiles/{name}"),
+    ROUTE(HTTP_POST, "/api/profiles/{name}"),
+    ROUTE(HTTP_DELETE, "/api/profiles/{name}"),
+    ROUTE(HTTP_POST, "/api/profiles/{name}/validate"),
+    ROUTE(HTTP_POST, "/api/profiles/{name}/rename"),
+    ROUTE(HTTP_POST, "/api/profiles/{name}/activate"),
+    ROUTE(HTTP_GET, "/api/agent-profiles"),
+    ROUTE(HTTP_GET, "/api/agent-profiles/{name}"),
+    ROUTE(HTTP_POST, "/api/agent-profiles/{name}"),
+    ROUTE(HTTP_DELETE, "/api/agent-profiles/{name}"),
+    ROUTE(HTTP_POST, "/api/agent-profiles/{name}/rename"),
+    ROUTE(HTTP_POST, "/api/agent-profiles/{profile_id}/activate"),
+    ROUTE(HTTP_POST, "/api/agent-profiles/{name}/materialize"),
+    ROUTE(HTTP_GET, "/api/meta-profiles"),
+    ROUTE(HTTP_GET, "/api/meta-profiles/{name}"),
+    ROUTE(HTTP_POST, "/api/meta-profiles/{name}"),
+    ROUTE(HTTP_DELETE, "/api/meta-profiles/{name}"),
+    ROUTE(HTTP_POST, "/api/meta-profiles/{name}/activate"),
+    ROUTE(HTTP_POST, "/api/auth/workspace-session"),
+    ROUTE(HTTP_DELETE, "/api/auth/workspace-session"),
+    ROUTE(HTTP_POST, "/app-backends/{extension_name}/session"),
+    ROUTE(HTTP_DELETE, "/app-backends/{extension_name}/session"),
+    {.handle = NULL},
+};
+/* clang-format on */

@@ -1,0 +1,56 @@
+/*
+ * What every request of a process shares: its settings and its handles.
+ *
+ * Ownership: main() makes the one context and outlives all requests.
+ * Threading: all members may be used from any thread; `activity` is atomic.
+ */
+#ifndef DEFT_FCGI_CONTEXT_H
+#define DEFT_FCGI_CONTEXT_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "base/crypto.h"
+#include "base/secret.h"
+#include "model/conversation.h"
+
+struct db;
+struct hints;
+struct http;
+
+struct fcgi_settings {
+    const char *socket_path;
+    int64_t n_threads;
+    const char *database_url;
+    struct secret secret_key;
+    const char *runtime_url;
+    const char *runtime_socket; /* "": over TCP */
+    struct secret runtime_key;
+    const char *sandbox_image;
+    const char *default_runtime; /* local or docker */
+    const char *model;           /* "": the scripted one */
+    const char *model_base_url;
+    struct secret model_key;
+    const char *app_url; /* of the app origin, without a slash at the end */
+    const char *log_level;
+    int64_t log_json;
+};
+
+struct fcgi_context {
+    const struct fcgi_settings *settings;
+    struct db *db;
+    struct http *http;
+    struct hints *hints;
+    struct keyring keyring;
+    enum runtime_kind default_runtime;
+    int64_t started_ms;                /* clock_monotonic_ms() */
+    _Atomic(int64_t) *last_active_ms; /* newest call that was more than a probe */
+};
+
+/* The model of a conversation that names none: LLM_MODEL, or a scripted one. Lives for ever. */
+const char *context_model(const struct fcgi_context *context) NONNULL MUST_CHECK;
+/* True when no real model is set. */
+bool context_is_scripted(const struct fcgi_context *context) NONNULL MUST_CHECK;
+
+#endif

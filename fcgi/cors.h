@@ -1,0 +1,26 @@
+/*
+ * Cross-origin rules of the agent origin (the page of another host calls it with a key), and the
+ * same-origin rule of the app origin (a cookie alone proves nothing). Fetch standard, section 3.2.
+ */
+#ifndef DEFT_FCGI_CORS_H
+#define DEFT_FCGI_CORS_H
+
+#include <stdbool.h>
+
+#include "base/attr.h"
+
+struct reply;
+struct request;
+
+/* True when the request was a preflight, which is answered then. */
+bool cors_answer_preflight(const struct request *request, struct reply *reply) NONNULL MUST_CHECK;
+/* Adds the headers that let an allowed page read the answer. */
+void cors_add_headers(const struct request *request, struct reply *reply) NONNULL;
+/* True for a page on the user's own machine, any port. */
+bool cors_origin_is_allowed(const char *origin) NONNULL MUST_CHECK;
+
+enum same_origin { SAME_ORIGIN_YES, SAME_ORIGIN_NO, SAME_ORIGIN_UNKNOWN };
+/* What the browser says of who sent this; UNKNOWN when it says nothing. */
+enum same_origin request_same_origin(const struct request *request) NONNULL MUST_CHECK;
+
+#endif

@@ -1,0 +1,181 @@
+#include "fcgi/dispatch.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "auth/principal.h"
+#include "auth/session.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "fcgi/context.h"
+#include "fcgi/cors.h"
+#include "fcgi/reply.h"
+#include "fcgi/request.h"
+#include "fcgi/router.h"
+
+/* Who calls: a key is looked at first; a cookie counts on the app origin alone. */
+static int identify(struct request *request, struct error *err)
+{
+    const struct fcgi_context *context = request->context;
+    const char *key = request_param(request, "HTTP_X_SESSION_API_KEY");
+    char token[SESSION_TOKEN_MAX_BYTES];
+
+    if (key != NULL)
+        return principal_from_key(context->db, &context->keyring, key, &request->principal, err);
+    if (request->origin == ORIGIN_APP &&
+        request_cookie(request, SESSION_COOKIE, token, sizeof(token)))
+        return principal_from_session(context->db, &context->keyring, token, &request->principal,
+                                      err);
+    return error_set(err, ERROR_UNAUTHENTICATED, "no key");
+}
+
+static int check_principal(const struct request *request, struct error *err)
+{
+    enum principal_kind kind = request->principal.kind;
+
+    switch (request->route->access) {
+    case ACCESS_PUBLIC:
+        return 0;
+    case ACCESS_CALLER:
+        if (kind != PRINCIPAL_NOBODY)
+            return 0;
+        break;
+    case ACCESS_USER:
+        if (kind == PRINCIPAL_USER_KEY || kind == PRINCIPAL_SESSION)
+            return 0;
+        return error_set(err, ERROR_FORBIDDEN, "A sandbox's key may not do this");
+    case ACCESS_SESSION:
+        if (kind == PRINCIPAL_SESSION)
+            return 0;
+        break;
+    case ACCESS_UNSET:
+        break;
+    }
+    return error_set(err, ERROR_UNAUTHENTICATED, "not signed in");
+}
+
+/*
+ * A browser sends the cookie with whatever asks it to: what changes things must come from our own
+ * page. Signing in has no cookie yet, so there silence is accepted, a foreign page is not.
+ */
+static int check_same_origin(const struct request *request, struct error *err)
+{
+    enum same_origin same = SAME_ORIGIN_YES;
+    bool has_session = request->principal.kind == PRINCIPAL_SESSION;
+    bool is_open = request->route->access == ACCESS_PUBLIC && request->origin == ORIGIN_APP;
+
+    if (!http_method_is_unsafe(request->method) || (!has_session && !is_open))
+        return 0;
+    same = request_same_origin(request);
+    if (same == SAME_ORIGIN_YES || (same == SAME_ORIGIN_UNKNOWN && !has_session))
+        return 0;
+    return error_set(err, ERROR_FORBIDDEN, "The request did not come from this page");
+}
+
+static int authorise(struct request *request, struct error *err)
+{
+    if (request->route->access != ACCESS_PUBLIC && identify(request, err) < 0)
+        return -1;
+    if (check_principal(request, err) < 0)
+        return -1;
+    return check_same_origin(request, err);
+}
+
+static int serve(struct request *request, struct reply *reply, struct error *err)
+{
+    const struct route *route = request->route;
+
+    if (authorise(request, err) < 0)
+        return -1;
+    if (route->access != ACCESS_PUBLIC)
+        atomic_store(request->context->last_active_ms, clock_monotonic_ms());
+    if (route->body_max_bytes > 0 &&
+        request_read_body(request, (size_t)route->body_max_bytes, err) < 0)
+        return -1;
+    return route->handle(request, reply, err);
+}
+
+static void answer_other_method(struct reply *reply, unsigned allowed)
+{
+    CLEANUP(strbuf_done) struct strbuf allow = STRBUF_INIT;
+
+    for (unsigned i = 0; i < HTTP_OTHER; i++) {
+        if ((allowed & 1U << i) != 0)
+            strbuf_appendf(&allow, "%s%s", allow.len > 0 ? ", " : "",
+                           http_method_to_string((enum http_method)i));
+    }
+    reply_header(reply, "Allow", allow.text);
+    error_ignore(reply_detail(reply, 405, reply_phrase(405)), "cannot fail");
+}
+
+/* Relative, so that it holds below a prefix that the proxy strips: the last segment, with or without. */
+static void answer_other_slash(const struct request *request, struct reply *reply)
+{
+    CLEANUP(strbuf_done) struct strbuf location = STRBUF_INIT;
+    size_t path_len = strcspn(request->target, "?");
+    bool has_slash = path_len > 1 && request->target[path_len - 1] == '/';
+    size_t end = has_slash ? path_len - 1 : path_len;
+    size_t start = end;
+
+    while (start > 0 && request->target[start - 1] != '/')
+        start--;
+    strbuf_append(&location, has_slash ? "../" : "./");
+    strbuf_append_bytes(&location, request->target + start, end - start);
+    strbuf_append(&location, has_slash ? "" : "/");
+    strbuf_append(&location, request->target + path_len);
+    reply_header(reply, "Location", location.text);
+    error_ignore(reply_empty(reply, 307), "cannot fail");
+}
+
+static void answer(struct request *request, struct reply *reply)
+{
+    struct error err = ERROR_INIT;
+    unsigned allowed = 0;
+
+    if (cors_answer_preflight(request, reply))
+        return;
+    switch (route_find(request, &allowed)) {
+    case ROUTE_FOUND:
+        if (serve(request, reply, &err) < 0 && !reply->is_streaming)
+            reply_error(reply, request, &err);
+        return;
+    case ROUTE_OTHER_METHOD:
+        answer_other_method(reply, allowed);
+        return;
+    case ROUTE_OTHER_SLASH:
+        answer_other_slash(request, reply);
+        return;
+    case ROUTE_UNKNOWN:
+        error_ignore(reply_detail(reply, 404, reply_phrase(404)), "cannot fail");
+        return;
+    }
+}
+
+static void log_request(const struct request *request, const struct reply *reply, int64_t start_us)
+{
+    log_info("request.answered", LOG_STR("method", http_method_to_string(request->method)),
+             LOG_STR("route", request->route != NULL ? request->route->pattern : "-"),
+             LOG_INT("status", reply->status), LOG_INT("bytes", reply->n_bytes),
+             LOG_DOUBLE("ms", (double)(clock_monotonic_us() - start_us) / 1000.0));
+}
+
+void dispatch(const struct fcgi_context *context, const struct request_input *input,
+              struct reply *reply)
+{
+    CLEANUP(request_done) struct request request = {.body = STRBUF_INIT};
+    struct error err = ERROR_INIT;
+    int64_t start_us = clock_monotonic_us();
+    int rc = request_init(&request, context, input, &err);
+
+    log_context_set("request_id", request.id);
+    reply_header(reply, "X-Request-Id", request.id);
+    cors_add_headers(&request, reply);
+    if (rc < 0)
+        error_ignore(reply_detail(reply, 400, reply_phrase(400)), "cannot fail");
+    else
+        answer(&request, reply);
+    reply_send(reply);
+    log_request(&request, reply, start_us);
+    log_context_set("request_id", NULL);
+}

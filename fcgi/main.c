@@ -1,0 +1,248 @@
+/*
+ * deft-fcgi: the REST side of deft, behind nginx. The main thread sends hints and waits for the end;
+ * accept threads serve the requests.
+ */
+#include "config.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "auth/credential.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/settings.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "client/http.h"
+#include "fcgi/context.h"
+#include "fcgi/server.h"
+#include "store/db.h"
+#include "store/hints.h"
+
+/* sysexits.h: a mistake in the configuration, not to be tried again. */
+enum { EXIT_USAGE = 2, EXIT_CONFIG = 78 };
+enum { SHUTDOWN_MS = 8000, THREADS_MAX = 512 };
+
+#define FIELD(member) offsetof(struct fcgi_settings, member)
+
+/* clang-format off */
+static const struct setting settings_table[] = {
+    {"DEFT_FCGI_SOCKET", SETTING_TEXT, NULL, FIELD(socket_path),
+     "path of the Unix socket that nginx speaks FastCGI to"},
+    {"DEFT_FCGI_THREADS", SETTING_COUNT, "16", FIELD(n_threads),
+     "requests served at a time"},
+    {"DEFT_DATABASE_URL", SETTING_TEXT, NULL, FIELD(database_url),
+     "PostgreSQL, as libpq takes it"},
+    {"DEFT_SECRET_KEY", SETTING_SECRET, NULL, FIELD(secret_key),
+     "64 hex digits: the root of sealing and of key hashes"},
+    {"DEFT_RUNTIME_URL", SETTING_TEXT, "http://localhost", FIELD(runtime_url),
+     "the Runtime API"},
+    {"DEFT_RUNTIME_SOCKET", SETTING_TEXT, "", FIELD(runtime_socket),
+     "Unix socket of the Runtime API; empty: over TCP"},
+    {"DEFT_RUNTIME_API_KEY", SETTING_SECRET, "", FIELD(runtime_key),
+     "key of the Runtime API"},
+    {"DEFT_SANDBOX_IMAGE", SETTING_TEXT, "deft-sandbox:1", FIELD(sandbox_image),
+     "image of new sandboxes"},
+    {"DEFT_CONVERSATION_RUNTIME", SETTING_TEXT, "local", FIELD(default_runtime),
+     "where a conversation runs that does not say: local or docker"},
+    {"LLM_MODEL", SETTING_TEXT, "", FIELD(model),
+     "model of conversations that name none; empty: a scripted one"},
+    {"LLM_BASE_URL", SETTING_TEXT, "", FIELD(model_base_url),
+     "where that model is served; empty: its provider's own"},
+    {"LLM_API_KEY", SETTING_SECRET, "", FIELD(model_key),
+     "key of that model"},
+    {"DEFT_APP_URL", SETTING_TEXT, "http://localhost:3000", FIELD(app_url),
+     "address of the web page, for sign-in links"},
+    {"LOG_LEVEL", SETTING_TEXT, "info", FIELD(log_level),
+     "debug, info, warning or error"},
+    {"LOG_JSON", SETTING_BOOL, "1", FIELD(log_json),
+     "log lines are JSON"},
+};
+/* clang-format on */
+
+static const char usage[] =
+    "usage: deft-fcgi [option]\n"
+    "Serves the REST APIs over FastCGI; settings come from the environment.\n"
+    "  --new-key NAME   make an API key of the owner, print it and exit\n"
+    "  --new-link       make a one-time sign-in link, print it and exit\n"
+    "  --help-config    list the settings and exit\n"
+    "  --version        print the version and exit\n"
+    "  --help           print this and exit\n";
+
+static int complain(const struct error *err)
+{
+    (void)fprintf(stderr, "deft-fcgi: %s\n", err->message);
+    return err->code == ERROR_INVALID ? EXIT_CONFIG : EXIT_FAILURE;
+}
+
+static int print_config(void)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    settings_describe(settings_table, ARRAY_SIZE(settings_table), &text);
+    return fputs(text.text, stdout) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int check_settings(const struct fcgi_settings *settings, struct fcgi_context *context,
+                          struct error *err)
+{
+    if (settings->n_threads < 1 || settings->n_threads > THREADS_MAX)
+        return error_set(err, ERROR_INVALID, "DEFT_FCGI_THREADS must be from 1 to %d", THREADS_MAX);
+    if (text_equal(settings->default_runtime, "docker"))
+        context->default_runtime = RUNTIME_DOCKER;
+    else if (!text_equal(settings->default_runtime, "local"))
+        return error_set(err, ERROR_INVALID, "DEFT_CONVERSATION_RUNTIME must be local or docker");
+    if (keyring_init(&context->keyring, &settings->secret_key, err) < 0)
+        return error_wrap(err, "DEFT_SECRET_KEY");
+    return 0;
+}
+
+static int load_settings(struct fcgi_settings *settings, struct fcgi_context *context,
+                         struct error *err)
+{
+    enum log_level level = LOG_LEVEL_INFO;
+
+    if (settings_read(settings_table, ARRAY_SIZE(settings_table), settings, err) < 0)
+        return -1;
+    if (log_level_parse(settings->log_level, &level, err) < 0)
+        return error_wrap(err, "LOG_LEVEL");
+    log_setup("deft-fcgi", level);
+    context->settings = settings;
+    return check_settings(settings, context, err);
+}
+
+static int open_database(const struct fcgi_settings *settings, struct db **db_out,
+                         struct error *err)
+{
+    const struct db_options options = {.url = settings->database_url,
+                                       .application = "deft-fcgi",
+                                       .n_connections = (size_t)settings->n_threads + 1};
+
+    return db_open(&options, db_out, err);
+}
+
+static int new_key(const struct fcgi_context *context, const char *name, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
+
+    if (text_is_blank(name))
+        return error_set(err, ERROR_INVALID, "--new-key needs a name");
+    if (credential_new_key(context->db, &context->keyring, name, &key, err) < 0)
+        return -1;
+    return puts(key.text) < 0 ? error_set(err, ERROR_UNAVAILABLE, "cannot print") : 0;
+}
+
+static int new_link(const struct fcgi_context *context, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf token = STRBUF_INIT;
+
+    if (credential_new_link(context->db, &context->keyring, &token, err) < 0)
+        return -1;
+    if (printf("%s/sign-in#%s\n", context->settings->app_url, token.text) < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "cannot print");
+    return 0;
+}
+
+/* Before the first thread, so that all inherit it. */
+static int block_signals(int *fd_out, struct error *err)
+{
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGTERM);
+    (void)sigaddset(&set, SIGINT);
+    if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || pthread_sigmask(SIG_BLOCK, &set, NULL) != 0)
+        return error_set(err, ERROR_INTERNAL, "cannot set up signals");
+    *fd_out = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (*fd_out < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "signalfd: %m");
+    return 0;
+}
+
+static int serve(struct fcgi_context *context, struct error *err)
+{
+    CLEANUP(fd_close) int stop_fd = -1;
+    struct server *server = NULL;
+
+    if (block_signals(&stop_fd, err) < 0 || http_open(&context->http, err) < 0)
+        return -1;
+    if (hints_open(context->settings->database_url, "deft-fcgi", 0, &context->hints, err) < 0)
+        return -1;
+    if (server_start(context, &server, err) < 0)
+        return -1;
+    log_info("process.started", LOG_STR("version", PACKAGE_VERSION),
+             LOG_STR("socket", context->settings->socket_path),
+             LOG_INT("threads", context->settings->n_threads));
+    if (hints_run(context->hints, stop_fd, err) < 0)
+        return -1;
+    if (server_stop(server, clock_monotonic_ms() + SHUTDOWN_MS, err) < 0)
+        return -1;
+    hints_free(context->hints);
+    http_free(context->http);
+    log_info("process.ended");
+    return 0;
+}
+
+enum command { COMMAND_SERVE, COMMAND_KEY, COMMAND_LINK };
+
+static int run(enum command command, const char *argument, struct error *err)
+{
+    struct fcgi_settings settings = {0};
+    _Atomic(int64_t) last_active_ms = clock_monotonic_ms();
+    struct fcgi_context context = {.started_ms = clock_monotonic_ms(),
+                                   .last_active_ms = &last_active_ms};
+    int rc = -1;
+
+    if (load_settings(&settings, &context, err) < 0 ||
+        open_database(&settings, &context.db, err) < 0)
+        return -1;
+    switch (command) {
+    case COMMAND_SERVE:
+        rc = serve(&context, err);
+        break;
+    case COMMAND_KEY:
+        rc = new_key(&context, argument, err);
+        break;
+    case COMMAND_LINK:
+        rc = new_link(&context, err);
+        break;
+    }
+    /* After a failure threads may still be at work: the end of the process frees all. */
+    if (rc == 0)
+        db_free(context.db);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    struct error err = ERROR_INIT;
+    enum command command = COMMAND_SERVE;
+
+    json_setup();
+    log_setup("deft-fcgi", LOG_LEVEL_INFO);
+    if (argc == 2 && text_equal(argv[1], "--help"))
+        return fputs(usage, stdout) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    if (argc == 2 && text_equal(argv[1], "--version"))
+        return puts("deft-fcgi " PACKAGE_VERSION) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    if (argc == 2 && text_equal(argv[1], "--help-config"))
+        return print_config();
+    if (argc == 3 && text_equal(argv[1], "--new-key"))
+        command = COMMAND_KEY;
+    else if (argc == 2 && text_equal(argv[1], "--new-link"))
+        command = COMMAND_LINK;
+    else if (argc != 1) {
+        (void)fputs(usage, stderr);
+        return EXIT_USAGE;
+    }
+    if (run(command, argc == 3 ? argv[2] : "", &err) < 0)
+        return complain(&err);
+    return EXIT_SUCCESS;
+}

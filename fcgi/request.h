@@ -1,0 +1,182 @@
+/*
+ * A request: who asks for what, read once from the FastCGI parameters, checked where it is used.
+ *
+ * Handlers get it const and return -1 with an error; what is wrong with single fields is collected in
+ * `problems`, which the dispatcher answers as the 422 body of the contract.
+ * Ownership: a request owns what it points to, but for `context` and `input`; borrowed results live as
+ * long as the request.
+ * Threading: a request belongs to one thread.
+ */
+#ifndef DEFT_FCGI_REQUEST_H
+#define DEFT_FCGI_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "auth/principal.h"
+#include "base/attr.h"
+#include "base/strbuf.h"
+#include "base/uuid.h"
+#include "model/problem.h"
+
+struct error;
+struct fcgi_context;
+struct route;
+
+#define HTTP_METHODS(X)                                                                            \
+    X(HTTP_GET, "GET")                                                                             \
+    X(HTTP_POST, "POST")                                                                           \
+    X(HTTP_PUT, "PUT")                                                                             \
+    X(HTTP_PATCH, "PATCH")                                                                         \
+    X(HTTP_DELETE, "DELETE")                                                                       \
+    X(HTTP_OPTIONS, "OPTIONS")                                                                     \
+    X(HTTP_OTHER, "")
+
+#define X(constant, text) constant,
+enum http_method { HTTP_METHODS(X) HTTP_N_METHODS };
+#undef X
+
+/* The origins that nginx serves, as bits: a route says on which it is. */
+enum origin { ORIGIN_APP = 1, ORIGIN_AGENT = 2 };
+
+enum {
+    PATH_MAX_SEGMENTS = 24,
+    QUERY_MAX_ITEMS = 300,
+    PATH_MAX_PARAMS = 4,
+};
+
+/* Where a request comes from: FastCGI, or a test. */
+struct request_input {
+    char *const *params; /* NAME=value; ends with NULL */
+    /* Reads up to len bytes of the body; 0 at its end. */
+    int (*read)(void *stream, char *buffer, int len);
+    void *stream;
+};
+
+struct query_item {
+    char *name;
+    char *value;
+};
+
+/* A {name} of the route's pattern and what the path has there. Borrowed from the request. */
+struct path_param {
+    const char *name; /* not terminated */
+    size_t name_len;
+    char *value;
+};
+
+struct request {
+    const struct fcgi_context *context;
+    const struct request_input *input;
+    char id[33];
+    enum http_method method;
+    const char *method_text;
+    enum origin origin;
+    const char *target;              /* raw path and query, as it came */
+    char *segments[PATH_MAX_SEGMENTS]; /* of the path, decoded; "" at the end is a trailing slash */
+    size_t n_segments;
+    const char *query_text; /* raw, "" when there is none */
+    struct query_item *query;
+    size_t n_query;
+    int64_t content_length; /* -1 when not given */
+    const struct route *route;
+    struct path_param params[PATH_MAX_PARAMS];
+    size_t n_params;
+    char *tail; /* value of a {name*} */
+    struct principal principal;
+    struct strbuf body;
+    json_t *problems;
+};
+
+const char *http_method_to_string(enum http_method method) MUST_CHECK;
+/* True for methods that change things. */
+bool http_method_is_unsafe(enum http_method method) MUST_CHECK;
+
+/*
+ * Reads method, path, query and the headers that must be there once. ERROR_INVALID when they make no
+ * sense (answered with 400). request_done() also after a failure.
+ */
+int request_init(struct request *request, const struct fcgi_context *context,
+                 const struct request_input *input, struct error *err) NONNULL MUST_CHECK;
+void request_done(struct request *request);
+
+/* A FastCGI parameter such as REQUEST_SCHEME, HTTP_ORIGIN; NULL when absent or empty. */
+const char *request_param(const struct request *request, const char *name) NONNULL;
+/* Copies the value of a cookie; false when it is absent, doubled or longer than the buffer. */
+bool request_cookie(const struct request *request, const char *name, char *value_out, size_t size)
+    NONNULL MUST_CHECK;
+
+/* Reads the body into request->body. ERROR_TOO_LARGE above max_bytes, ERROR_INVALID when cut off. */
+int request_read_body(struct request *request, size_t max_bytes, struct error *err)
+    NONNULL MUST_CHECK;
+
+/* Appends the raw path behind its first n segments: "/c" of "/a/b/c" for 2. */
+void request_append_path_rest(const struct request *request, size_t n_segments,
+                              struct strbuf *out) NONNULL;
+/* A part of the path. The pattern has it. */
+const char *request_path_text(const struct request *request, const char *name) NONNULL MUST_CHECK;
+int request_path_uuid(const struct request *request, const char *name, struct uuid *uuid_out,
+                      struct error *err) NONNULL MUST_CHECK;
+
+/* The last value of a query parameter, or NULL. */
+const char *request_query(const struct request *request, const char *name) NONNULL MUST_CHECK;
+/* A whole number within min..max, fallback when it is absent. */
+struct int_range {
+    int64_t min;
+    int64_t max;
+};
+int request_query_int(const struct request *request, const char *name,
+                      const struct int_range *range, int64_t *value_io, struct error *err)
+    NONNULL MUST_CHECK;
+/* limit=, 1..PAGE_MAX_ITEMS, by default that. */
+int request_query_limit(const struct request *request, int64_t *limit_out, struct error *err)
+    NONNULL MUST_CHECK;
+int request_query_bool(const struct request *request, const char *name, bool *value_io,
+                       struct error *err) NONNULL MUST_CHECK;
+/* The position of the value among `choices` (ends with NULL); *index_io stays when it is absent. */
+int request_query_choice(const struct request *request, const char *name,
+                         const char *const *choices, size_t *index_io, struct error *err)
+    NONNULL MUST_CHECK;
+
+/* True when there is a body of more than white space. */
+bool request_has_body(const struct request *request) NONNULL MUST_CHECK;
+/* The body as JSON of any type. A new reference. */
+int request_json(const struct request *request, json_t **json_out, struct error *err)
+    NONNULL MUST_CHECK;
+/* The body as an object; an empty body is one without members when `is_optional`. */
+int request_json_object(const struct request *request, json_t **json_out, struct error *err)
+    NONNULL MUST_CHECK;
+int request_json_object_or_empty(const struct request *request, json_t **json_out,
+                                 struct error *err) NONNULL MUST_CHECK;
+
+/* How long a text member may be, in characters, and whether it must be there. */
+struct text_rule {
+    size_t min_chars;
+    size_t max_chars;
+    bool is_required;
+};
+/* A text member of a body. *text_out = NULL when it is absent or null. Borrowed from body. */
+int request_member_text(const struct request *request, json_t *body, const char *name,
+                        const struct text_rule *rule, const char **text_out, struct error *err)
+    NONNULL MUST_CHECK;
+/* A boolean member; *value_io stays when it is absent. */
+int request_member_bool(const struct request *request, json_t *body, const char *name,
+                        bool *value_io, struct error *err) NONNULL MUST_CHECK;
+
+/* A member of "path", "query" or "body". */
+#define REQUEST_PLACE(part, name)                                                                  \
+    (&(const struct place){&(const struct place){NULL, (part), 0}, (name), 0})
+/*
+ * Notes what is wrong for the 422 body (problem->ctx is taken over, input may be NULL) and sets err to
+ * ERROR_INVALID; returns -1.
+ */
+int request_problem(const struct request *request, const struct place *place,
+                    const struct problem *problem, json_t *input, struct error *err)
+    __attribute__((nonnull(1, 2, 3, 5)));
+/* For problems that somebody else noted: sets err and returns -1. */
+int request_problems_noted(struct error *err) NONNULL;
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * The routes: one table per file of handlers, one rule for which row serves a path. A row says who may
+ * call and how large a body may be, so that no handler can forget it.
+ */
+#ifndef DEFT_FCGI_ROUTER_H
+#define DEFT_FCGI_ROUTER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "fcgi/request.h"
+
+struct error;
+struct reply;
+
+enum access {
+    ACCESS_UNSET,   /* a mistake in a table: refused */
+    ACCESS_PUBLIC,  /* anybody */
+    ACCESS_CALLER,  /* any key or session */
+    ACCESS_USER,    /* a user's key or session, not a sandbox's key */
+    ACCESS_SESSION, /* a signed-in browser */
+};
+
+/* The body is left to the handler, who reads it as a stream. */
+#define BODY_STREAM (-1)
+
+struct route {
+    enum http_method method;
+    const char *pattern; /* "/api/conversations/{conversation_id}"; {name*} takes the rest */
+    unsigned origins;    /* ORIGIN_APP | ORIGIN_AGENT */
+    enum access access;
+    int64_t body_max_bytes; /* 0: none is read */
+    /* NULL ends a table */
+    int (*handle)(const struct request *request, struct reply *reply, struct error *err);
+};
+
+/* All tables; ends with NULL. */
+extern const struct route *const route_tables[];
+
+enum route_result { ROUTE_FOUND, ROUTE_UNKNOWN, ROUTE_OTHER_METHOD, ROUTE_OTHER_SLASH };
+
+/*
+ * Finds the row for method, origin and path: the one with the most literal text wins. FOUND sets
+ * request->route and its path parameters. OTHER_METHOD sets *allowed_out to bits of 1U << HTTP_….
+ * OTHER_SLASH: the path with (or without) a slash at its end would be one.
+ */
+enum route_result route_find(struct request *request, unsigned *allowed_out) NONNULL MUST_CHECK;
+
+/* True when a path of segments matches the pattern. */
+bool route_matches(const char *pattern, char *const *segments, size_t n_segments)
+    NONNULL MUST_CHECK;
+
+#endif

@@ -1,0 +1,22 @@
+/*
+ * All there is, in one list.
+ */
+#include "fcgi/agent/agent.h"
+#include "fcgi/app/app.h"
+#include "fcgi/router.h"
+
+const struct route *const route_tables[] = {
+    health_routes,
+    conversation_create_routes,
+    conversation_read_routes,
+    conversation_change_routes,
+    conversation_run_routes,
+    final_response_routes,
+    event_routes,
+    bash_routes,
+    file_routes,
+    runtime_routes,
+    unserved_routes,
+    sign_in_routes,
+    NULL,
+};

@@ -1,0 +1,99 @@
+#include "fcgi/sandbox_link.h"
+
+#include <string.h>
+
+#include "auth/principal.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "client/runtime_api.h"
+#include "fcgi/context.h"
+#include "model/conversation.h"
+#include "store/runtime_store.h"
+
+/* As long as a cold start may take, with the image at hand. */
+enum { START_WAIT_MS = 120000 };
+
+const char *sandbox_session(const struct sandbox_owner *owner)
+{
+    return owner->conversation != NULL ? owner->conversation->runtime_session
+                                       : owner->principal->runtime_session;
+}
+
+int sandbox_load_row(const struct fcgi_context *context, const struct sandbox_owner *owner,
+                     struct runtime *runtime_out, struct error *err)
+{
+    return runtime_store_get_session(context->db, sandbox_session(owner), runtime_out, err);
+}
+
+static int open_endpoint(const struct fcgi_context *context, const struct runtime *runtime,
+                         struct sandbox_endpoint *endpoint_out, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf seal_context = STRBUF_INIT;
+    CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;
+
+    strbuf_appendf(&seal_context, "runtimes.session_key:%s", runtime->id);
+    if (keyring_open(&context->keyring, seal_context.text, runtime->session_key, &endpoint.key,
+                     err) < 0)
+        return error_wrap(err, "the key of sandbox %s", runtime->id);
+    memcpy(endpoint.runtime_id, runtime->id, sizeof(endpoint.runtime_id));
+    endpoint.url = mem_dup_text(runtime->url);
+    *endpoint_out = endpoint;
+    endpoint = (struct sandbox_endpoint)SANDBOX_ENDPOINT_INIT;
+    return 0;
+}
+
+int sandbox_find(const struct fcgi_context *context, const struct sandbox_owner *owner,
+                 struct sandbox_endpoint *endpoint_out, struct error *err)
+{
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+    struct error ignored = ERROR_INIT;
+
+    if (sandbox_load_row(context, owner, &runtime, err) < 0)
+        return -1;
+    if (runtime.status != RUNTIME_RUNNING || runtime.desired != DESIRED_RUNNING ||
+        runtime.url == NULL || runtime.session_key == NULL)
+        return error_set(err, ERROR_NOT_FOUND, "the sandbox is not running");
+    error_ignore(runtime_store_touch(context->db, runtime.id, &ignored),
+                 "only delays when an idle sandbox is paused");
+    return open_endpoint(context, &runtime, endpoint_out, err);
+}
+
+static struct runtime_api runtime_api(const struct fcgi_context *context)
+{
+    const struct fcgi_settings *settings = context->settings;
+
+    return (struct runtime_api){
+        .http = context->http,
+        .url = settings->runtime_url,
+        .socket = settings->runtime_socket[0] != '\0' ? settings->runtime_socket : NULL,
+        .key = &settings->runtime_key};
+}
+
+int sandbox_start(const struct fcgi_context *context, const struct sandbox_owner *owner,
+                  struct sandbox_endpoint *endpoint_out, struct error *err)
+{
+    const struct runtime_api api = runtime_api(context);
+    const struct conversation *conversation = owner->conversation;
+    struct sandbox_start start = {.session_id = sandbox_session(owner),
+                                  .owner_id = owner->principal->user_id.text,
+                                  .image = context->settings->sandbox_image,
+                                  .wait_ms = START_WAIT_MS};
+
+    if (conversation != NULL && conversation->runtime_kind == RUNTIME_DOCKER) {
+        start.conversation_id = conversation->id.text;
+        start.container = json_object_get(conversation->spec, "container");
+    }
+    return runtime_api_start(&api, &start, endpoint_out, err);
+}
+
+int sandbox_stop(const struct fcgi_context *context, const struct sandbox_owner *owner,
+                 struct error *err)
+{
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+    const struct runtime_api api = runtime_api(context);
+
+    if (sandbox_load_row(context, owner, &runtime, err) < 0)
+        return -1;
+    return runtime_api_stop(&api, runtime.id, err);
+}

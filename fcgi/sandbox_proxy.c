@@ -1,0 +1,206 @@
+#include "fcgi/sandbox_proxy.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/secret.h"
+#include "base/strbuf.h"
+#include "client/http.h"
+#include "client/runtime_api.h"
+#include "fcgi/context.h"
+#include "fcgi/reply.h"
+#include "fcgi/request.h"
+#include "fcgi/router.h"
+
+enum { CHUNK_BYTES = 65536, SILENCE_MS = 60000, PROBE_MS = 5000, HEADERS_MAX = 8 };
+
+/* What the sandbox's server says of a file that the client must hear too. */
+static const char *const passed_headers[] = {"Content-Length", "Content-Disposition",
+                                             "Content-Range",  "Accept-Ranges",
+                                             "ETag",           "Last-Modified"};
+
+struct header_list {
+    struct http_header items[HEADERS_MAX];
+    size_t n;
+};
+
+static void add_header(struct header_list *list, const char *name, const char *value)
+{
+    if (value != NULL && list->n < HEADERS_MAX - 1)
+        list->items[list->n++] = (struct http_header){name, value};
+}
+
+static bool streams_body(const struct request *request, const struct sandbox_call *call)
+{
+    return call->body == NULL && request->route->body_max_bytes == BODY_STREAM;
+}
+
+static int start_call(const struct request *request, const struct sandbox_call *call,
+                      const struct sandbox_endpoint *endpoint, struct http_call **http_call_out,
+                      struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
+    struct header_list headers = {0};
+    struct http_request out = {.method = call->method != NULL ? call->method : request->method_text,
+                               .headers = headers.items,
+                               .body = call->body != NULL ? call->body : request->body.text,
+                               .body_len = call->body != NULL ? call->body_len : request->body.len,
+                               .content_type = request_param(request, "CONTENT_TYPE"),
+                               .idle_timeout_ms = call->silence_ms > 0 ? call->silence_ms : SILENCE_MS,
+                               .allow_private = true,
+                               .stream = true};
+
+    strbuf_appendf(&url, "%s%s", endpoint->url, call->path);
+    if (call->query != NULL && call->query[0] != '\0')
+        strbuf_appendf(&url, "?%s", call->query);
+    out.url = url.text;
+    add_header(&headers, "X-Session-API-Key", secret_reveal(&endpoint->key));
+    add_header(&headers, "X-Deft-Scope", call->scope);
+    add_header(&headers, "Range", request_param(request, "HTTP_RANGE"));
+    add_header(&headers, "If-Range", request_param(request, "HTTP_IF_RANGE"));
+    if (streams_body(request, call)) {
+        out.send_stream = true;
+        out.body = NULL;
+        out.body_len = request->content_length > 0 ? (size_t)request->content_length : 0;
+    } else if (out.body_len == 0) {
+        out.body = NULL;
+    }
+    return http_start(request->context->http, &out, http_call_out, err);
+}
+
+/* The client's body as it comes; the sandbox's pace is ours. */
+static int send_body(const struct request *request, struct http_call *http_call,
+                     struct error *err)
+{
+    char chunk[CHUNK_BYTES];
+    int64_t left = request->content_length > 0 ? request->content_length : INT64_MAX;
+    int n = 0;
+
+    do {
+        n = request->input->read(request->input->stream, chunk, (int)sizeof(chunk));
+        if (n > 0 && http_call_write(http_call, chunk, (size_t)n, err) < 0)
+            return -1;
+        left -= n;
+    } while (n > 0 && left > 0);
+    if (request->content_length > 0 && left > 0)
+        return error_set(err, ERROR_CANCELLED, "the request body broke off");
+    return http_call_write(http_call, NULL, 0, err);
+}
+
+static int begin_reply(struct reply *reply, const struct http_call *http_call, struct error *err)
+{
+    const char *type = http_reply_header(http_call, "Content-Type");
+
+    for (size_t i = 0; i < ARRAY_SIZE(passed_headers); i++) {
+        const char *value = http_reply_header(http_call, passed_headers[i]);
+
+        if (value != NULL)
+            reply_header(reply, passed_headers[i], value);
+    }
+    return reply_stream_begin(reply, (int)http_status(http_call),
+                              type != NULL ? type : "application/octet-stream", err);
+}
+
+static int pass_reply(struct reply *reply, struct http_call *http_call, struct error *err)
+{
+    const char *bytes = NULL;
+    size_t len = 0;
+
+    if (http_call_read(http_call, &bytes, &len, err) < 0)
+        return -1;
+    if (http_status(http_call) == 401)
+        return error_set(err, ERROR_UNAUTHENTICATED, "the sandbox does not know our key");
+    if (begin_reply(reply, http_call, err) < 0)
+        return -1;
+    while (len > 0) {
+        if (reply_stream_write(reply, bytes, len, err) < 0 ||
+            http_call_read(http_call, &bytes, &len, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int attempt(const struct request *request, struct reply *reply,
+                   const struct sandbox_call *call, const struct sandbox_endpoint *endpoint,
+                   struct error *err)
+{
+    CLEANUP(http_call_freep) struct http_call *http_call = NULL;
+
+    if (start_call(request, call, endpoint, &http_call, err) < 0)
+        return -1;
+    if (streams_body(request, call) && send_body(request, http_call, err) < 0)
+        return -1;
+    return pass_reply(reply, http_call, err);
+}
+
+/* Words for a person: why the sandbox is not there. */
+static int answer_no_sandbox(struct reply *reply, const struct error *why)
+{
+    log_warning("sandbox.unreachable", LOG_ERROR(why));
+    return reply_exception(reply, 502, why->message);
+}
+
+/* Twice only what cannot happen twice: a refused key did nothing, reading changes nothing. */
+static bool may_retry(const struct request *request, const struct reply *reply,
+                      const struct sandbox_call *call, const struct error *err)
+{
+    if (reply->is_streaming || streams_body(request, call))
+        return false;
+    return err->code == ERROR_UNAUTHENTICATED ||
+           (request->method == HTTP_GET && error_is_transient(err));
+}
+
+static int start_and_attempt(const struct request *request, struct reply *reply,
+                             const struct sandbox_call *call, struct error *err)
+{
+    CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;
+
+    if (sandbox_start(request->context, &call->owner, &endpoint, err) < 0)
+        return -1;
+    return attempt(request, reply, call, &endpoint, err);
+}
+
+/* What changes things is not sent twice: before it the sandbox must be known to answer. */
+static int find_answering(const struct request *request, const struct sandbox_call *call,
+                          struct sandbox_endpoint *endpoint, struct error *err)
+{
+    CLEANUP(http_call_freep) struct http_call *probe = NULL;
+    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
+
+    if (sandbox_find(request->context, &call->owner, endpoint, err) < 0)
+        return -1;
+    if (!http_method_is_unsafe(request->method))
+        return 0;
+    strbuf_appendf(&url, "%s/alive", endpoint->url);
+    if (http_start(request->context->http,
+                   &(struct http_request){.method = "GET",
+                                          .url = url.text,
+                                          .timeout_ms = PROBE_MS,
+                                          .allow_private = true},
+                   &probe, err) < 0)
+        return -1;
+    return http_wait(probe, err);
+}
+
+int sandbox_proxy(const struct request *request, struct reply *reply,
+                  const struct sandbox_call *call, struct error *err)
+{
+    CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;
+    struct error why = ERROR_INIT;
+    int rc = -1;
+
+    if (find_answering(request, call, &endpoint, &why) < 0) {
+        rc = start_and_attempt(request, reply, call, &why);
+    } else {
+        rc = attempt(request, reply, call, &endpoint, &why);
+        if (rc < 0 && may_retry(request, reply, call, &why))
+            rc = start_and_attempt(request, reply, call, &why);
+    }
+    if (rc == 0)
+        return 0;
+    if (!reply->is_streaming && why.code != ERROR_CANCELLED)
+        return answer_no_sandbox(reply, &why);
+    *err = why;
+    return -1;
+}

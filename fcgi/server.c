@@ -1,0 +1,208 @@
+#include "fcgi/server.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <fcgiapp.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "fcgi/context.h"
+#include "fcgi/dispatch.h"
+#include "fcgi/reply.h"
+#include "fcgi/request.h"
+
+enum { LISTEN_BACKLOG = 1024 };
+
+/* nginx is in the group. */
+#define SOCKET_MODE (S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP)
+
+struct server {
+    const struct fcgi_context *context;
+    const char *path;
+    int fd;
+    struct lock lock; /* guards n_threads; never held over I/O */
+    struct condition ended;
+    size_t n_threads;
+};
+
+static int read_fcgi(void *stream, char *buffer, int len)
+{
+    return FCGX_GetStr(buffer, len, stream);
+}
+
+static int write_fcgi(void *stream, const char *bytes, int len)
+{
+    return FCGX_PutStr(bytes, len, stream) == len ? 0 : -1;
+}
+
+static void serve_request(const struct fcgi_context *context, FCGX_Request *fcgi)
+{
+    CLEANUP(reply_done) struct reply reply = REPLY_INIT;
+    const struct request_input input = {fcgi->envp, read_fcgi, fcgi->in};
+    const struct reply_output output = {write_fcgi, fcgi->out};
+
+    reply.output = &output;
+    dispatch(context, &input, &reply);
+}
+
+static void thread_ended(struct server *server)
+{
+    lock_take(&server->lock);
+    server->n_threads--;
+    condition_wake_all(&server->ended);
+    lock_release(&server->lock);
+}
+
+static void *accept_thread(void *argument)
+{
+    struct server *server = argument;
+    FCGX_Request fcgi;
+
+    if (FCGX_InitRequest(&fcgi, server->fd, 0) != 0) {
+        thread_ended(server);
+        return NULL;
+    }
+    while (FCGX_Accept_r(&fcgi) >= 0) {
+        serve_request(server->context, &fcgi);
+        FCGX_Finish_r(&fcgi);
+    }
+    FCGX_Free(&fcgi, 1);
+    thread_ended(server);
+    return NULL;
+}
+
+static int fill_address(const char *path, struct sockaddr_un *address, struct error *err)
+{
+    size_t len = strlen(path);
+
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    if (len >= sizeof(address->sun_path))
+        return error_set(err, ERROR_INVALID, "the socket's path is longer than %zu bytes",
+                         sizeof(address->sun_path) - 1);
+    memcpy(address->sun_path, path, len + 1);
+    return 0;
+}
+
+/* A socket file that nobody listens on was left by a process that died. */
+static int remove_stale(const struct sockaddr_un *address, struct error *err)
+{
+    CLEANUP(fd_close) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "socket: %m");
+    if (connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0)
+        return error_set(err, ERROR_CONFLICT, "another process listens on %s", address->sun_path);
+    if (unlink(address->sun_path) < 0 && errno != ENOENT)
+        return error_set(err, ERROR_UNAVAILABLE, "remove %s: %m", address->sun_path);
+    return 0;
+}
+
+static int listen_on(const char *path, int *fd_out, struct error *err)
+{
+    CLEANUP(fd_close) int fd = -1;
+    struct sockaddr_un address;
+
+    if (fill_address(path, &address, err) < 0 || remove_stale(&address, err) < 0)
+        return -1;
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "socket: %m");
+    if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "bind %s: %m", path);
+    if (chmod(path, SOCKET_MODE) < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "chmod %s: %m", path);
+    if (listen(fd, LISTEN_BACKLOG) < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "listen on %s: %m", path);
+    *fd_out = fd;
+    fd = -1;
+    return 0;
+}
+
+static int start_threads(struct server *server, struct error *err)
+{
+    size_t n = (size_t)server->context->settings->n_threads;
+
+    for (size_t i = 0; i < n; i++) {
+        pthread_t thread;
+        int rc = 0;
+
+        lock_take(&server->lock);
+        server->n_threads++;
+        lock_release(&server->lock);
+        rc = pthread_create(&thread, NULL, accept_thread, server);
+        if (rc != 0)
+            return error_set(err, ERROR_UNAVAILABLE, "cannot start thread %zu of %zu: %s", i + 1, n,
+                             strerrordesc_np(rc));
+        rc = pthread_detach(thread);
+        if (rc != 0)
+            return error_set(err, ERROR_INTERNAL, "pthread_detach: %s", strerrordesc_np(rc));
+    }
+    return 0;
+}
+
+int server_start(const struct fcgi_context *context, struct server **server_out,
+                 struct error *err)
+{
+    struct server *server = NEW(struct server);
+
+    server->context = context;
+    server->path = context->settings->socket_path;
+    server->fd = -1;
+    lock_init(&server->lock);
+    condition_init(&server->ended);
+    if (FCGX_Init() != 0) {
+        mem_free(server);
+        return error_set(err, ERROR_INTERNAL, "libfcgi does not start");
+    }
+    if (listen_on(server->path, &server->fd, err) < 0) {
+        mem_free(server);
+        return -1;
+    }
+    /* What has started runs on when a later one fails: the caller ends the process then. */
+    if (start_threads(server, err) < 0)
+        return -1;
+    *server_out = server;
+    return 0;
+}
+
+static size_t wait_for_threads(struct server *server, int64_t deadline_ms)
+{
+    size_t n_left = 0;
+    bool in_time = true;
+
+    lock_take(&server->lock);
+    while (server->n_threads > 0 && in_time)
+        in_time = condition_wait_until(&server->ended, &server->lock, deadline_ms);
+    n_left = server->n_threads;
+    lock_release(&server->lock);
+    return n_left;
+}
+
+int server_stop(struct server *server, int64_t deadline_ms, struct error *err)
+{
+    size_t n_left = 0;
+
+    FCGX_ShutdownPending();
+    /* Wakes the threads that wait in accept(). */
+    if (shutdown(server->fd, SHUT_RDWR) < 0)
+        log_warning("server.shutdown_failed", LOG_STR("path", server->path));
+    if (unlink(server->path) < 0)
+        log_warning("server.unlink_failed", LOG_STR("path", server->path));
+    n_left = wait_for_threads(server, deadline_ms);
+    if (n_left > 0)
+        return error_set(err, ERROR_TIMEOUT, "%zu requests were still at work", n_left);
+    fd_close(&server->fd);
+    condition_done(&server->ended);
+    lock_done(&server->lock);
+    mem_free(server);
+    return 0;
+}

@@ -1,0 +1,28 @@
+/*
+ * The accepting side: a Unix socket and threads that each serve one FastCGI request at a time.
+ *
+ * Ownership: server_start() takes nothing over; the context must outlive server_stop().
+ * Threading: server_start() and server_stop() by the main thread.
+ */
+#ifndef DEFT_FCGI_SERVER_H
+#define DEFT_FCGI_SERVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+
+struct error;
+struct fcgi_context;
+struct server;
+
+/* Listens and starts the threads. ERROR_CONFLICT when another process listens on the socket. */
+int server_start(const struct fcgi_context *context, struct server **server_out,
+                 struct error *err) NONNULL MUST_CHECK;
+/*
+ * Accepts no more, waits for the requests in progress until deadline_ms (clock_monotonic_ms()), and
+ * removes the socket. ERROR_TIMEOUT when some were still at work; then nothing is freed.
+ */
+int server_stop(struct server *server, int64_t deadline_ms, struct error *err) NONNULL MUST_CHECK;
+
+#endif

@@ -1,5 +1,6 @@
 #include <netinet/in.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -296,12 +297,20 @@ static int set_headers(struct http_call *call, const struct http_request *reques
     return 0;
 }
 
+static bool is_web_url(const char *url)
+{
+    return strncasecmp(url, "http://", strlen("http://")) == 0 ||
+           strncasecmp(url, "https://", strlen("https://")) == 0;
+}
+
 int http_setup(struct http_call *call, const struct http_request *request, struct error *err)
 {
     CURLcode rc = CURLE_OK;
 
     if (!is_clean(request->url) || strchr(request->url, ' ') != NULL)
         return error_set(err, ERROR_INVALID, "the URL has characters that no URL has");
+    if (!is_web_url(request->url))
+        return error_set(err, ERROR_INVALID, "the URL begins neither with http:// nor https://");
     call->easy = curl_easy_init();
     if (call->easy == NULL)
         return error_set(err, ERROR_INTERNAL, "libcurl cannot be set up");

@@ -1,0 +1,131 @@
+#include "client/guard.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+static const char *const private_addresses[] = {
+    "0.0.0.0",
+    "0.1.2.3",
+    "10.0.0.1",
+    "100.64.0.1",
+    "100.100.100.200",
+    "127.0.0.1",
+    "127.255.255.254",
+    "169.254.169.254",
+    "172.16.0.1",
+    "172.31.255.255",
+    "192.0.0.192",
+    "192.0.2.1",
+    "192.168.1.1",
+    "198.18.0.1",
+    "198.19.255.255",
+    "198.51.100.7",
+    "203.0.113.9",
+    "224.0.0.1",
+    "240.0.0.1",
+    "255.255.255.255",
+    "::",
+    "::1",
+    "::ffff:127.0.0.1",
+    "::ffff:10.0.0.1",
+    "::ffff:169.254.169.254",
+    "64:ff9b::7f00:1",
+    "64:ff9b::a9fe:a9fe",
+    "64:ff9b:1::1",
+    "::127.0.0.1",
+    "fe80::1",
+    "fc00::1",
+    "fd00:ec2::254",
+    "fec0::1",
+    "ff02::1",
+    "100::1",
+    "2001::1",
+    "2001:db8::1",
+    "2002:7f00:1::1",
+    "2002:a9fe:a9fe::",
+    "3fff::1",
+    "5f00::1",
+    "4000::1",
+    "not an address",
+    "",
+};
+
+static const char *const public_addresses[] = {
+    "1.1.1.1",
+    "8.8.8.8",
+    "9.255.255.255",
+    "11.0.0.0",
+    "100.63.255.255",
+    "100.128.0.0",
+    "126.255.255.255",
+    "128.0.0.0",
+    "169.253.255.255",
+    "169.255.0.0",
+    "172.15.255.255",
+    "172.32.0.0",
+    "192.167.255.255",
+    "198.17.255.255",
+    "198.20.0.0",
+    "223.255.255.255",
+    "2606:4700:4700::1111",
+    "2a00:1450:4001::1",
+    "::ffff:8.8.8.8",
+    "64:ff9b::808:808",
+    "2002:808:808::1",
+    "2001:4860:4860::8888",
+};
+
+static void private_addresses_are_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(private_addresses); i++) {
+        if (guard_text_is_public(private_addresses[i]))
+            fail_msg("%s passed", private_addresses[i]);
+    }
+}
+
+static void public_addresses_pass(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(public_addresses); i++) {
+        if (!guard_text_is_public(public_addresses[i]))
+            fail_msg("%s was refused", public_addresses[i]);
+    }
+}
+
+static void socket_addresses_are_judged_alike(void **state)
+{
+    struct sockaddr_storage storage = {0};
+    struct sockaddr_in v4 = {.sin_family = AF_INET};
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
+
+    (void)state;
+    assert_int_equal(inet_pton(AF_INET, "8.8.4.4", &v4.sin_addr), 1);
+    memcpy(&storage, &v4, sizeof(v4));
+    assert_true(guard_is_public((struct sockaddr *)&storage));
+    assert_int_equal(inet_pton(AF_INET6, "::ffff:10.1.1.1", &v6.sin6_addr), 1);
+    memcpy(&storage, &v6, sizeof(v6));
+    assert_false(guard_is_public((struct sockaddr *)&storage));
+    storage.ss_family = AF_UNIX;
+    assert_false(guard_is_public((struct sockaddr *)&storage));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(private_addresses_are_refused),
+        cmocka_unit_test(public_addresses_pass),
+        cmocka_unit_test(socket_addresses_are_judged_alike),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

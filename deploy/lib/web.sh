@@ -65,11 +65,13 @@ port_is_taken() {
     grep -qsi "^ *[0-9]*: [0-9A-F]*:$(printf '%04X' "$1") [0-9A-F]*:0000 0A " /proc/net/tcp /proc/net/tcp6
 }
 
-# Before the first start: another program may have our ports.
+# Another program may have our ports; our own nginx may have them already.
 web_check_ports() {
-    service_is_up nginx && return 0
     for _setting in DEFT_APP_PORT DEFT_AGENT_PORT; do
         eval "_port=\$$_setting"
+        if service_is_up nginx && grep -qs "listen .*:$_port default_server" "$DEFT_VAR/nginx/"*.conf; then
+            continue
+        fi
         ! port_is_taken "$_port" || {
             _who=$(ss -ltnpH "sport = :$_port" 2>/dev/null | sed -n 's/.*users:(("\([^"]*\)",pid=\([0-9]*\).*/ (\1, pid \2)/p' | head -n 1)
             die "port $_port is taken by another program$_who" \

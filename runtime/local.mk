@@ -1,1 +1,31 @@
 # runtime
+bin_PROGRAMS += deft-runtime
+RUNTIME_SOURCES = \
+	runtime/api.c \
+	runtime/backend.c runtime/backend.h \
+	runtime/docker.c runtime/docker.h \
+	runtime/docker_body.c runtime/docker_body.h \
+	runtime/docker_image.c \
+	runtime/docker_parts.h \
+	runtime/docker_prepare.c \
+	runtime/docker_spares.c \
+	runtime/docker_start.c \
+	runtime/docker_watch.c \
+	runtime/engine.c runtime/engine.h \
+	runtime/frames.c runtime/frames.h \
+	runtime/gate.c runtime/gate.h \
+	runtime/http_front.c runtime/http_front.h \
+	runtime/life.c runtime/life.h \
+	runtime/reconcile.c runtime/reconcile.h \
+	runtime/rules.c runtime/rules.h \
+	runtime/service.c runtime/service.h \
+	runtime/spares.c runtime/spares.h \
+	runtime/spawn.c runtime/spawn.h \
+	runtime/spec.c runtime/spec.h \
+	runtime/state.c runtime/state.h \
+	runtime/subnet.c runtime/subnet.h \
+	runtime/tar.c runtime/tar.h \
+	runtime/view.c runtime/view.h
+deft_runtime_SOURCES = runtime/main.c $(RUNTIME_SOURCES)
+deft_runtime_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS)
+deft_runtime_LDADD = $(STORE_LIBS) $(CLIENT_LIBS) $(BASE_LIBS) $(FCGI_LIBS) -lpthread

@@ -30,6 +30,7 @@ static const char SQL_LIST_UNSETTLED[] =
     "SELECT " COLUMNS " FROM runtimes WHERE desired <> status"
     " AND NOT (status = 'error' AND desired IN ('running', 'paused', 'stopped'))"
     " ORDER BY updated_at";
+static const char SQL_LIST_ALL[] = "SELECT " COLUMNS " FROM runtimes ORDER BY created_at";
 static const char SQL_WANT[] =
     "UPDATE runtimes SET desired = $2, updated_at = now() WHERE id = $1 RETURNING 1";
 static const char SQL_UPDATE[] =
@@ -210,6 +211,15 @@ int runtime_store_list_unsettled(struct db *db, struct runtime_list *list_out, s
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
     if (db_read(db, SQL_LIST_UNSETTLED, DB_NO_PARAMS, &rows, err) < 0)
+        return error_wrap(err, "listing runtimes");
+    return read_list(rows, list_out, err);
+}
+
+int runtime_store_list_all(struct db *db, struct runtime_list *list_out, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    if (db_read(db, SQL_LIST_ALL, DB_NO_PARAMS, &rows, err) < 0)
         return error_wrap(err, "listing runtimes");
     return read_list(rows, list_out, err);
 }

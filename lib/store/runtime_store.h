@@ -90,6 +90,9 @@ int runtime_store_list(struct db *db, struct runtime_list *list_out, struct erro
     NONNULL MUST_CHECK;
 int runtime_store_list_unsettled(struct db *db, struct runtime_list *list_out, struct error *err)
     NONNULL MUST_CHECK;
+/* Every row: what a leftover of the engine is held against. */
+int runtime_store_list_all(struct db *db, struct runtime_list *list_out, struct error *err)
+    NONNULL MUST_CHECK;
 int runtime_store_want(struct db *db, const char *id, enum runtime_desire desired,
                        struct error *err) NONNULL MUST_CHECK;
 /* Writes what the runtime service found: status, status_detail, container_id, network, url,

@@ -1,0 +1,221 @@
+/* The Runtime API's handlers: read, ask life.h, show. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/encode.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "runtime/gate.h"
+#include "runtime/http_front.h"
+#include "runtime/life.h"
+#include "runtime/service.h"
+#include "runtime/view.h"
+#include "store/runtime_store.h"
+
+#define BATCH_MAX 100
+
+static int show(struct service *service, const struct runtime *runtime, json_t **reply_out,
+                struct error *err)
+{
+    *reply_out = runtime_to_json(runtime, &service->keyring, err);
+    return *reply_out != NULL ? 0 : -1;
+}
+
+static int show_id(struct service *service, const char *id, json_t **reply_out, struct error *err)
+{
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+
+    if (runtime_store_get(service->db, id, &runtime, err) < 0)
+        return -1;
+    return show(service, &runtime, reply_out, err);
+}
+
+/* Waits until the start is over, one way or the other, or the time is; 0 does not wait. */
+static void await_start(struct service *service, const char *id, int64_t wait_ms)
+{
+    if (wait_ms > 0 &&
+        !gate_wait_start(service->gate, id, clock_monotonic_ms() + wait_ms))
+        return;
+}
+
+/* POST /start -> 200 runtime | 400 | 503 */
+static int api_start(struct service *service, const struct front_request *request,
+                     json_t **reply_out, struct error *err)
+{
+    CLEANUP(start_spec_done) struct start_spec spec = START_SPEC_INIT;
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+
+    if (start_spec_read(request->body, &service->limits, &spec, err) < 0)
+        return -1;
+    if (life_begin(service, &spec, &runtime, err) < 0)
+        return -1;
+    error_ignore(runtime_store_touch(service->db, runtime.id, err), "only a time of last use");
+    if (runtime.status == RUNTIME_RUNNING)
+        return show(service, &runtime, reply_out, err);
+    await_start(service, runtime.id, spec.wait_ms);
+    return show_id(service, runtime.id, reply_out, err);
+}
+
+static int read_runtime_id(const struct front_request *request, const char **id_out,
+                           struct error *err)
+{
+    const char *id = json_text_or(request->body, "runtime_id", NULL);
+
+    if (id == NULL)
+        return error_set(err, ERROR_INVALID, "runtime_id: is missing");
+    *id_out = id;
+    return 0;
+}
+
+static int wish(struct service *service, const struct front_request *request, enum verb verb,
+                json_t **reply_out, struct error *err)
+{
+    const char *id = NULL;
+
+    if (read_runtime_id(request, &id, err) < 0)
+        return -1;
+    if (life_wish(service, verb, id, err) < 0)
+        return -1;
+    return show_id(service, id, reply_out, err);
+}
+
+/* POST /stop {"runtime_id"} -> 200 | 404; the workspace stays */
+static int api_stop(struct service *service, const struct front_request *request,
+                    json_t **reply_out, struct error *err)
+{
+    return wish(service, request, VERB_STOP, reply_out, err);
+}
+
+/* POST /pause {"runtime_id"} -> 200 | 404 */
+static int api_pause(struct service *service, const struct front_request *request,
+                     json_t **reply_out, struct error *err)
+{
+    return wish(service, request, VERB_PAUSE, reply_out, err);
+}
+
+/* POST /resume {"runtime_id"} -> 200 runtime | 404 | 503 */
+static int api_resume(struct service *service, const struct front_request *request,
+                      json_t **reply_out, struct error *err)
+{
+    const char *id = NULL;
+
+    if (read_runtime_id(request, &id, err) < 0)
+        return -1;
+    if (life_resume(service, id, err) < 0)
+        return -1;
+    await_start(service, id, json_int_or(request->body, "wait_ms", 0));
+    return show_id(service, id, reply_out, err);
+}
+
+/* GET /sessions/{id} -> 200 runtime | 404 */
+static int api_session(struct service *service, const struct front_request *request,
+                       json_t **reply_out, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf id = STRBUF_INIT;
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+
+    percent_decode(&id, request->id, strlen(request->id), '+');
+    if (runtime_store_get_session(service->db, id.text, &runtime, err) < 0)
+        return -1;
+    if (runtime.desired == DESIRED_DELETED)
+        return error_set(err, ERROR_NOT_FOUND, "no runtime has that session");
+    return show(service, &runtime, reply_out, err);
+}
+
+static int append_session(struct service *service, const char *id, json_t *list,
+                          struct error *err)
+{
+    const struct front_request one = {.id = id};
+    json_t *object = NULL;
+
+    if (api_session(service, &one, &object, err) == 0) {
+        json_push(list, object);
+        return 0;
+    }
+    return err->code == ERROR_NOT_FOUND ? 0 : -1;
+}
+
+/* GET /sessions/batch?ids=a&ids=b -> 200 [runtime, …]; unknown ones are left out */
+static int api_batch(struct service *service, const struct front_request *request,
+                     json_t **reply_out, struct error *err)
+{
+    json_auto_t *list = json_array();
+    const char *item = request->query;
+    size_t n = 0;
+
+    while (*item != '\0') {
+        size_t len = strcspn(item, "&");
+        CLEANUP(strbuf_done) struct strbuf id = STRBUF_INIT;
+
+        if (text_starts_with(item, "ids=") && len > 4) {
+            if (++n > BATCH_MAX)
+                return error_set(err, ERROR_INVALID, "ids: at most %d", BATCH_MAX);
+            strbuf_append_bytes(&id, item + 4, len - 4);
+            if (append_session(service, id.text, list, err) < 0)
+                return -1;
+        }
+        item += len + (item[len] == '&');
+    }
+    *reply_out = json_incref(list);
+    return 0;
+}
+
+/* GET /list -> 200 {"runtimes": [runtime, …]}: all that are not stopped */
+static int api_list(struct service *service, const struct front_request *request,
+                    json_t **reply_out, struct error *err)
+{
+    CLEANUP(runtime_list_done) struct runtime_list rows = {.items = NULL};
+    json_auto_t *list = json_array();
+
+    (void)request;
+    if (runtime_store_list(service->db, &rows, err) < 0)
+        return -1;
+    for (size_t i = 0; i < rows.n; i++) {
+        json_t *object = NULL;
+
+        if (rows.items[i].desired == DESIRED_DELETED)
+            continue;
+        if (show(service, &rows.items[i], &object, err) < 0)
+            return -1;
+        json_push(list, object);
+    }
+    *reply_out = json_build(err, "{s:O}", "runtimes", list);
+    return *reply_out != NULL ? 0 : -1;
+}
+
+/* GET /runtime/{id} -> 200 runtime | 404 */
+static int api_runtime(struct service *service, const struct front_request *request,
+                       json_t **reply_out, struct error *err)
+{
+    return show_id(service, request->id, reply_out, err);
+}
+
+/* GET /health -> 200: this process; what it reaches stands in the members */
+static int api_health(struct service *service, const struct front_request *request,
+                      json_t **reply_out, struct error *err)
+{
+    struct error why = ERROR_INIT;
+    const char *detail = NULL;
+
+    (void)request;
+    if (service_check(service, &why) < 0)
+        detail = why.message;
+    *reply_out = json_build(err, "{s:s, s:s, s:s?}", "status", "ok", "sandboxes",
+                            detail == NULL ? "available" : "unavailable", "detail", detail);
+    return *reply_out != NULL ? 0 : -1;
+}
+
+const struct front_route api_routes[] = {
+    {"GET", "/health", true, api_health},
+    {"POST", "/start", false, api_start},
+    {"POST", "/stop", false, api_stop},
+    {"POST", "/pause", false, api_pause},
+    {"POST", "/resume", false, api_resume},
+    {"GET", "/list", false, api_list},
+    {"GET", "/sessions/batch", false, api_batch},
+    {"GET", "/sessions/{id}", false, api_session},
+    {"GET", "/runtime/{id}", false, api_runtime},
+    {.method = NULL},
+};

@@ -1,0 +1,172 @@
+#include "runtime/docker.h"
+
+#include <stdio.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "runtime/docker_parts.h"
+
+static struct docker *of(struct backend *backend)
+{
+    return (struct docker *)(void *)backend;
+}
+
+static int do_check(struct backend *backend, struct error *err)
+{
+    struct docker *docker = of(backend);
+    struct error state = ERROR_INIT;
+
+    lock_take(&docker->lock);
+    state = docker->state;
+    lock_release(&docker->lock);
+    if (state.code == ERROR_NONE)
+        return 0;
+    return error_set(err, ERROR_UNAVAILABLE, "sandboxes cannot be started now: %.180s",
+                     state.message);
+}
+
+static int do_take_home(struct backend *backend, char home_out[BACKEND_NAME_BYTES],
+                        struct error *err)
+{
+    if (spares_take(of(backend)->spares, SPARE_HOME, home_out))
+        return 0;
+    return docker_make_home(of(backend), home_out, err);
+}
+
+static void do_home_is_kept(struct backend *backend, const char *home)
+{
+    spares_forget(of(backend)->spares, SPARE_HOME, home);
+}
+
+static void do_network_is_kept(struct backend *backend, const char *network)
+{
+    spares_forget(of(backend)->spares, SPARE_NETWORK, network);
+}
+
+static void do_give_home(struct backend *backend, const char *home)
+{
+    spares_give(of(backend)->spares, SPARE_HOME, home);
+}
+
+static int do_start(struct backend *backend, const struct sandbox_order *order,
+                    struct sandbox_place *place_out, struct error *err)
+{
+    return docker_start(of(backend), order, place_out, err);
+}
+
+/* The network is empty now, and as good as new; too many of them are not kept. */
+static int do_remove(struct backend *backend, const char *runtime_id, const char *network,
+                     struct error *err)
+{
+    struct docker *docker = of(backend);
+    char name[DOCKER_NAME_BYTES] = "";
+
+    docker_container_name(docker, runtime_id, name);
+    if (docker_remove_container(docker, name, err) < 0)
+        return -1;
+    if (network == NULL || network[0] == '\0')
+        return 0;
+    return docker_remove_network(docker, network, err);
+}
+
+static int do_remove_home(struct backend *backend, const char *home, struct error *err)
+{
+    return docker_remove_home(of(backend), home, err);
+}
+
+static void do_explain_end(struct backend *backend, const char *container_id,
+                           struct error *why_out)
+{
+    docker_explain(of(backend), container_id, "", why_out);
+}
+
+static int do_list(struct backend *backend, struct seen_list *list_out, struct error *err)
+{
+    return docker_list(of(backend), list_out, err);
+}
+
+static int do_remove_container(struct backend *backend, const char *container_id,
+                               struct error *err)
+{
+    return docker_remove_container(of(backend), container_id, err);
+}
+
+static int do_tidy(struct backend *backend, const struct kept_source *source, struct error *err)
+{
+    return docker_tidy(of(backend), source, err);
+}
+
+static int do_refill(struct backend *backend, struct error *err)
+{
+    return docker_refill(of(backend), err);
+}
+
+static void do_follow(struct backend *backend, const struct news_sink *sink)
+{
+    docker_follow(of(backend), sink);
+}
+
+static void do_stop_following(struct backend *backend)
+{
+    docker_stop_following(of(backend));
+}
+
+static int do_reap(struct backend *backend, struct error *err)
+{
+    return docker_reap(of(backend), err);
+}
+
+static void do_free(struct backend *backend)
+{
+    struct docker *docker = of(backend);
+
+    spares_free(docker->spares);
+    strbuf_done(&docker->action_archive);
+    json_decref(docker->known_images);
+    condition_done(&docker->stop_wanted);
+    lock_done(&docker->lock);
+    mem_free(docker);
+}
+
+static const struct backend_functions docker_functions = {
+    .check = do_check,
+    .take_home = do_take_home,
+    .home_is_kept = do_home_is_kept,
+    .network_is_kept = do_network_is_kept,
+    .give_home = do_give_home,
+    .start = do_start,
+    .remove = do_remove,
+    .remove_home = do_remove_home,
+    .explain_end = do_explain_end,
+    .list = do_list,
+    .remove_container = do_remove_container,
+    .tidy = do_tidy,
+    .refill = do_refill,
+    .follow = do_follow,
+    .stop_following = do_stop_following,
+    .reap = do_reap,
+    .free = do_free,
+};
+
+int docker_new(const struct docker_settings *settings, struct http *http,
+               struct backend **backend_out, struct error *err)
+{
+    struct docker *docker = NEW(struct docker);
+
+    docker->backend.functions = &docker_functions;
+    docker->settings = *settings;
+    docker->engine = (struct engine){
+        .http = http, .socket = settings->socket, .version = settings->api_version};
+    docker->action_archive = (struct strbuf)STRBUF_INIT;
+    docker->spares = spares_new();
+    docker->known_images = json_object();
+    lock_init(&docker->lock);
+    condition_init(&docker->stop_wanted);
+    error_set(&docker->state, ERROR_UNAVAILABLE, "the container engine was not asked yet");
+    if (docker_read_action(docker, err) < 0) {
+        do_free(&docker->backend);
+        return -1;
+    }
+    *backend_out = &docker->backend;
+    return 0;
+}

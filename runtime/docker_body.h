@@ -1,0 +1,67 @@
+/*
+ * The one body that ever creates a sandbox: constants, and the few fields that vary. Pure.
+ *
+ * Source: Docker Engine API v1.41, ContainerCreate
+ */
+#ifndef DEFT_RUNTIME_DOCKER_BODY_H
+#define DEFT_RUNTIME_DOCKER_BODY_H
+
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/attr.h"
+#include "runtime/backend.h"
+
+struct error;
+
+#define SANDBOX_UID 10001
+#define SANDBOX_PORT 8000
+#define ACTION_MOUNT "/.deft"
+#define ACTION_NAME "deft-action"
+#define JOURNAL_MOUNT "/.deft-j"
+#define WORKSPACE_MOUNT "/workspace"
+
+/* Labels of everything that is ours. */
+#define LABEL_MANAGED "deft.managed"
+#define LABEL_INSTANCE "deft.instance"
+#define LABEL_RUNTIME "deft.runtime_id"
+#define LABEL_SESSION "deft.session_id"
+#define LABEL_CONVERSATION "deft.conversation_id"
+#define LABEL_ROLE "deft.role"
+
+/* What an operator may set for all sandboxes. */
+struct docker_profile {
+    int64_t memory_bytes;
+    int64_t nano_cpus;
+    int64_t n_pids;
+    int64_t n_files;       /* 0: the engine's own limit */
+    int64_t oom_score_adj; /* 0: left to the engine */
+    int64_t tmp_bytes;
+    int64_t shm_bytes;
+    int64_t is_root_read_only;
+    const char *oci_runtime;     /* "": the engine's default */
+    const char *seccomp_profile; /* JSON text; "": the engine's default */
+};
+
+/* Names of what belongs to one sandbox. */
+struct docker_names {
+    const char *instance;
+    const char *network;
+    const char *action_volume;
+    const char *workspace_volume;
+    const char *journal_volume;
+};
+
+/* A new reference, or NULL with err set: ERROR_INVALID for an environment that is none. */
+json_t *docker_create_body(const struct docker_profile *profile, const struct docker_names *names,
+                           const struct sandbox_order *order, struct error *err)
+    NONNULL MUST_CHECK;
+/* A container that is never started, to put files into a volume. */
+json_t *docker_helper_body(const char *instance, const char *image, const char *volume,
+                           const char *target, struct error *err) NONNULL MUST_CHECK;
+/* {"deft.managed": "1", "deft.instance": …, "deft.role": …}. */
+json_t *docker_labels(const char *instance, const char *role, struct error *err)
+    NONNULL MUST_CHECK;
+
+#endif

@@ -1,0 +1,101 @@
+/*
+ * The Docker back end's inside, shared by its files: its state, and the steps that docker.c puts
+ * together.
+ *
+ * Threading: settings and names are read-only after docker_new(); the rest stands under the lock.
+ */
+#ifndef DEFT_RUNTIME_DOCKER_PARTS_H
+#define DEFT_RUNTIME_DOCKER_PARTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/attr.h"
+#include "base/error.h"
+#include "base/lock.h"
+#include "base/strbuf.h"
+#include "runtime/backend.h"
+#include "runtime/docker.h"
+#include "runtime/engine.h"
+#include "runtime/spares.h"
+
+/* A home "x" is the volumes <instance>-ws-x and <instance>-j-x. */
+#define HOME_ID_BYTES 11
+#define DOCKER_NAME_BYTES 160
+
+struct docker {
+    struct backend backend; /* first */
+    struct docker_settings settings;
+    struct engine engine;
+    struct spares *spares;
+    struct strbuf action_archive;         /* deft-action as it goes into its volume */
+    char action_volume[DOCKER_NAME_BYTES]; /* named by the archive's content */
+    char empty_image[DOCKER_NAME_BYTES];
+    struct lock lock; /* guards all below */
+    struct error state; /* ERROR_NONE: the engine answers and is prepared */
+    struct http_call *watch;
+    struct condition stop_wanted;
+    bool is_stopping;
+    json_t *known_images; /* image → true: its architecture suits */
+    char architecture[32]; /* of the engine, in the words of an image: "amd64" */
+    int64_t n_cpus;
+};
+
+/* --- docker_prepare.c --- */
+
+/* Makes what all sandboxes share: the empty image, the volume with deft-action. */
+int docker_prepare(struct docker *docker, struct error *err) NONNULL MUST_CHECK;
+/* Names the action volume after what will be in it; ERROR_NOT_FOUND without the binary. */
+int docker_read_action(struct docker *docker, struct error *err) NONNULL MUST_CHECK;
+/* Puts an archive into a volume through a container that never runs. */
+int docker_fill_volumes(struct docker *docker, const json_t *body, const struct strbuf *archive,
+                        struct error *err) NONNULL MUST_CHECK;
+
+/* --- docker_spares.c --- */
+
+int docker_make_network(struct docker *docker, char name_out[SPARE_NAME_BYTES],
+                        struct error *err) NONNULL MUST_CHECK;
+int docker_make_home(struct docker *docker, char home_out[SPARE_NAME_BYTES], struct error *err)
+    NONNULL MUST_CHECK;
+int docker_remove_network(struct docker *docker, const char *name, struct error *err)
+    NONNULL MUST_CHECK;
+int docker_remove_home(struct docker *docker, const char *home, struct error *err)
+    NONNULL MUST_CHECK;
+int docker_refill(struct docker *docker, struct error *err) NONNULL MUST_CHECK;
+int docker_tidy(struct docker *docker, const struct kept_source *source, struct error *err)
+    NONNULL MUST_CHECK;
+int docker_reap(struct docker *docker, struct error *err) NONNULL MUST_CHECK;
+void docker_workspace_name(const struct docker *docker, const char *home,
+                           char name[DOCKER_NAME_BYTES]) NONNULL;
+void docker_journal_name(const struct docker *docker, const char *home,
+                         char name[DOCKER_NAME_BYTES]) NONNULL;
+
+/* --- docker_image.c --- */
+
+/* Sees to it that the image is there (pulls it when allowed) and runs on this host. */
+int docker_check_image(struct docker *docker, const char *image, struct error *err)
+    NONNULL MUST_CHECK;
+int docker_pull_image(struct docker *docker, const char *image, struct error *err)
+    NONNULL MUST_CHECK;
+
+/* --- docker_start.c --- */
+
+int docker_start(struct docker *docker, const struct sandbox_order *order,
+                 struct sandbox_place *place_out, struct error *err) NONNULL MUST_CHECK;
+/* `name`: a container's name or id; a missing one is success. */
+int docker_remove_container(struct docker *docker, const char *name, struct error *err)
+    NONNULL MUST_CHECK;
+/* Why it ended, from its state and what it printed last; `tail` may be "". */
+void docker_explain(struct docker *docker, const char *name, const char *tail,
+                    struct error *why_out) NONNULL;
+void docker_container_name(const struct docker *docker, const char *runtime_id,
+                           char name[DOCKER_NAME_BYTES]) NONNULL;
+
+/* --- docker_watch.c --- */
+
+void docker_follow(struct docker *docker, const struct news_sink *sink) NONNULL;
+void docker_stop_following(struct docker *docker) NONNULL;
+int docker_list(struct docker *docker, struct seen_list *list_out, struct error *err)
+    NONNULL MUST_CHECK;
+
+#endif

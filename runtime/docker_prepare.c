@@ -1,0 +1,192 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/crypto.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "runtime/docker_parts.h"
+#include "runtime/tar.h"
+
+#define ACTION_MAX_BYTES (64 * 1024 * 1024)
+/* Stands last in the archive: where it is, the rest is whole. */
+#define ACTION_MARK "complete"
+#define HASH_DIGITS 12
+#define EMPTY_IMAGE "deft-empty"
+#define EMPTY_IMAGE_TAG "1"
+
+int docker_read_action(struct docker *docker, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf binary = STRBUF_INIT;
+    struct tar_entry entry = {.name = ACTION_NAME, .mode = 0555, .owner = 0};
+    struct tar_entry mark = {.name = ACTION_MARK, .mode = 0444, .owner = 0};
+    char hash[CRYPTO_HASH_HEX_BYTES] = "";
+
+    if (file_read(docker->settings.action_binary, ACTION_MAX_BYTES, &binary, err) < 0)
+        return error_wrap(err, "DEFT_ACTION_BINARY");
+    crypto_sha256_hex(binary.text, binary.len, hash);
+    tar_append_file(&docker->action_archive, &entry, binary.text, binary.len);
+    tar_append_file(&docker->action_archive, &mark, hash, strlen(hash));
+    tar_append_end(&docker->action_archive);
+    (void)snprintf(docker->action_volume, sizeof(docker->action_volume), "%s-action-%.*s",
+                   docker->settings.instance, HASH_DIGITS, hash);
+    (void)snprintf(docker->empty_image, sizeof(docker->empty_image), "%s:%s", EMPTY_IMAGE,
+                   EMPTY_IMAGE_TAG);
+    return 0;
+}
+
+/* Helpers start from an image with nothing in it, so that they need no other one. */
+static int make_empty_image(struct docker *docker, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf archive = STRBUF_INIT;
+    struct error missing = ERROR_INIT;
+
+    if (engine_call(&docker->engine,
+                    &(struct engine_request){.method = "GET",
+                                             .path = "/images/" EMPTY_IMAGE ":" EMPTY_IMAGE_TAG
+                                                     "/json"},
+                    NULL, &missing) == 0)
+        return 0;
+    if (missing.code != ERROR_NOT_FOUND) {
+        *err = missing;
+        return -1;
+    }
+    tar_append_end(&archive);
+    return engine_load_image(&docker->engine,
+                             "/images/create?fromSrc=-&repo=" EMPTY_IMAGE "&tag=" EMPTY_IMAGE_TAG,
+                             &archive, err);
+}
+
+static int create_helper(struct docker *docker, const json_t *body, json_t **reply_out,
+                         struct error *err)
+{
+    return engine_call(&docker->engine,
+                       &(struct engine_request){
+                           .method = "POST", .path = "/containers/create", .body = body},
+                       reply_out, err);
+}
+
+int docker_fill_volumes(struct docker *docker, const json_t *body, const struct strbuf *archive,
+                        struct error *err)
+{
+    json_auto_t *reply = NULL;
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    struct error removal = ERROR_INIT;
+    const char *id = NULL;
+    int rc = 0;
+
+    if (create_helper(docker, body, &reply, err) < 0)
+        return -1;
+    id = json_text_or(reply, "Id", "");
+    strbuf_appendf(&path, "/containers/%s/archive?path=/", id);
+    rc = engine_put_archive(&docker->engine, path.text, archive, err);
+    if (docker_remove_container(docker, id, &removal) < 0)
+        log_warning("helper.left", LOG_STR("container_id", id), LOG_ERROR(&removal));
+    return rc;
+}
+
+/* Whether the volume holds all of it: the mark came last. */
+static int has_mark(struct docker *docker, const char *helper, bool *has_out, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+
+    strbuf_appendf(&path, "/containers/%s/archive?path=" ACTION_MOUNT "/" ACTION_MARK, helper);
+    if (engine_call(&docker->engine,
+                    &(struct engine_request){.method = "HEAD", .path = path.text}, NULL, err) ==
+        0) {
+        *has_out = true;
+        return 0;
+    }
+    *has_out = false;
+    return err->code == ERROR_NOT_FOUND ? 0 : -1;
+}
+
+static int fill_action_volume(struct docker *docker, const char *helper, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    bool is_whole = false;
+
+    if (has_mark(docker, helper, &is_whole, err) < 0)
+        return -1;
+    if (is_whole)
+        return 0;
+    log_info("action_volume.filled", LOG_STR("volume", docker->action_volume));
+    strbuf_appendf(&path, "/containers/%s/archive?path=" ACTION_MOUNT, helper);
+    return engine_put_archive(&docker->engine, path.text, &docker->action_archive, err);
+}
+
+/* The volume is labelled by a create of its own; one that is there is left as it is. */
+static int create_action_volume(struct docker *docker, struct error *err)
+{
+    json_auto_t *labels = docker_labels(docker->settings.instance, "action", err);
+    json_auto_t *body = NULL;
+
+    if (labels == NULL)
+        return -1;
+    body = json_build(err, "{s:s, s:O}", "Name", docker->action_volume, "Labels", labels);
+    if (body == NULL)
+        return -1;
+    return engine_call(
+        &docker->engine,
+        &(struct engine_request){.method = "POST", .path = "/volumes/create", .body = body}, NULL,
+        err);
+}
+
+static int make_action_volume(struct docker *docker, struct error *err)
+{
+    json_auto_t *body = NULL;
+    json_auto_t *reply = NULL;
+    struct error removal = ERROR_INIT;
+    const char *id = NULL;
+    int rc = 0;
+
+    if (create_action_volume(docker, err) < 0)
+        return -1;
+    body = docker_helper_body(docker->settings.instance, docker->empty_image,
+                              docker->action_volume, ACTION_MOUNT, err);
+    if (body == NULL || create_helper(docker, body, &reply, err) < 0)
+        return -1;
+    id = json_text_or(reply, "Id", "");
+    rc = fill_action_volume(docker, id, err);
+    if (docker_remove_container(docker, id, &removal) < 0)
+        log_warning("helper.left", LOG_STR("container_id", id), LOG_ERROR(&removal));
+    return rc;
+}
+
+/* The engine names processors as the kernel does, images as Go does. */
+static const struct {
+    const char *engine;
+    const char *image;
+} architectures[] = {{"x86_64", "amd64"}, {"aarch64", "arm64"}, {"armv7l", "arm"}};
+
+static void learn_engine(struct docker *docker, const json_t *info)
+{
+    const char *architecture = json_text_or(info, "Architecture", "");
+
+    for (size_t i = 0; i < ARRAY_SIZE(architectures); i++) {
+        if (text_equal(architectures[i].engine, architecture))
+            architecture = architectures[i].image;
+    }
+    lock_take(&docker->lock);
+    (void)snprintf(docker->architecture, sizeof(docker->architecture), "%s", architecture);
+    docker->n_cpus = json_int_or(info, "NCPU", 0);
+    json_object_clear(docker->known_images);
+    lock_release(&docker->lock);
+}
+
+int docker_prepare(struct docker *docker, struct error *err)
+{
+    json_auto_t *info = NULL;
+
+    if (engine_call(&docker->engine,
+                    &(struct engine_request){.method = "GET", .path = "/info"}, &info, err) < 0)
+        return -1;
+    learn_engine(docker, info);
+    if (make_empty_image(docker, err) < 0)
+        return error_wrap(err, "making an empty image");
+    if (make_action_volume(docker, err) < 0)
+        return error_wrap(err, "making the volume with " ACTION_NAME);
+    return 0;
+}

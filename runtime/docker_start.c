@@ -1,0 +1,350 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/encode.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "client/http.h"
+#include "runtime/docker_parts.h"
+#include "runtime/frames.h"
+
+#define REMOVAL_TIMEOUT_MS 30000
+#define TAIL_MAX_BYTES 120
+
+/* One start, step by step. */
+struct launch {
+    struct docker *docker;
+    const struct sandbox_order *order;
+    char name[DOCKER_NAME_BYTES];
+    char network[SPARE_NAME_BYTES];
+    char container_id[72];
+    char address[48]; /* of IPv4 */
+    struct frames output;
+};
+
+void docker_container_name(const struct docker *docker, const char *runtime_id,
+                           char name[DOCKER_NAME_BYTES])
+{
+    (void)snprintf(name, DOCKER_NAME_BYTES, "%s-%s", docker->settings.instance, runtime_id);
+}
+
+static int container_call(struct docker *docker, const char *method, const char *name,
+                          const char *rest, json_t **reply_out, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+
+    strbuf_appendf(&path, "/containers/%s%s", name, rest);
+    return engine_call(&docker->engine,
+                       &(struct engine_request){.method = method, .path = path.text}, reply_out,
+                       err);
+}
+
+int docker_remove_container(struct docker *docker, const char *name, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+
+    /* Its anonymous volumes (of the image's VOLUME lines) go with it. */
+    if (container_call(docker, "DELETE", name, "?force=1&v=1", NULL, err) == 0 ||
+        err->code == ERROR_NOT_FOUND)
+        return 0;
+    if (err->code != ERROR_CONFLICT)
+        return error_wrap(err, "removing container %s", name);
+    /* Somebody is removing it already. */
+    strbuf_appendf(&path, "/containers/%s/wait?condition=removed", name);
+    if (engine_call(&docker->engine,
+                    &(struct engine_request){
+                        .method = "POST", .path = path.text, .timeout_ms = REMOVAL_TIMEOUT_MS},
+                    NULL, err) < 0 &&
+        err->code != ERROR_NOT_FOUND)
+        return error_wrap(err, "waiting for container %s to go", name);
+    return 0;
+}
+
+/* --- why it failed, in words --- */
+
+struct failure {
+    const char *needle; /* in the engine's or the container's words */
+    const char *words;
+};
+
+static const struct failure failures[] = {
+    {"exec format error", "deft-action or the image is for another processor than this host's"},
+    {"no space left on device", "the host's disk is full"},
+    {"unknown runtime", "the container engine has no such runtime (DEFT_SANDBOX_OCI_RUNTIME)"},
+    {"Range of CPUs", "more processors are asked for than the host has"},
+    {"cannot allocate memory", "the host is out of memory"},
+    {"setting rlimits", "the host does not allow the sandbox's limits (DEFT_SANDBOX_FILES)"},
+    {"docker-init", "the container engine lacks its init program (package tini)"},
+};
+
+static const char *find_words(const char *text)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(failures); i++) {
+        if (strcasestr(text, failures[i].needle) != NULL)
+            return failures[i].words;
+    }
+    return NULL;
+}
+
+/* Puts our words before the engine's, where we have some. */
+static int explain_engine(struct error *err)
+{
+    const char *words = find_words(err->message);
+
+    if (words != NULL)
+        return error_wrap(err, "%s", words);
+    return -1;
+}
+
+static void explain_state(const json_t *state, const char *tail, struct error *why_out)
+{
+    json_int_t code = json_int_or(state, "ExitCode", -1);
+    const char *said = json_text_or(state, "Error", "");
+    const char *words = find_words(said[0] != '\0' ? said : tail);
+
+    if (json_bool_or(state, "OOMKilled", 0)) {
+        error_set(why_out, ERROR_UNAVAILABLE, "the sandbox ran out of memory and was ended");
+        return;
+    }
+    if (words != NULL) {
+        error_set(why_out, ERROR_UNAVAILABLE, "%s: %s", words, said[0] != '\0' ? said : tail);
+        return;
+    }
+    error_set(why_out, ERROR_UNAVAILABLE, "the sandbox ended with exit code %lld%s%s%s%s",
+              (long long)code, code == 137 ? " (killed)" : "", said[0] != '\0' ? ": " : "", said,
+              "");
+    if (said[0] == '\0' && tail[0] != '\0')
+        error_set(why_out, ERROR_UNAVAILABLE, "the sandbox ended with exit code %lld: %s",
+                  (long long)code, tail);
+}
+
+void docker_explain(struct docker *docker, const char *name, const char *tail,
+                    struct error *why_out)
+{
+    json_auto_t *facts = NULL;
+    struct error err = ERROR_INIT;
+
+    if (container_call(docker, "GET", name, "/json", &facts, &err) == 0) {
+        explain_state(json_object_get(facts, "State"), tail, why_out);
+        return;
+    }
+    if (err.code == ERROR_NOT_FOUND)
+        error_set(why_out, ERROR_UNAVAILABLE, "the sandbox's container was removed");
+    else
+        error_set(why_out, ERROR_UNAVAILABLE, "the sandbox ended");
+}
+
+/* --- the steps --- */
+
+static int take_network(struct launch *launch, struct error *err)
+{
+    if (spares_take(launch->docker->spares, SPARE_NETWORK, launch->network))
+        return 0;
+    return docker_make_network(launch->docker, launch->network, err);
+}
+
+static int64_t cap_cpus(struct docker *docker, int64_t nano_cpus)
+{
+    int64_t most = 0;
+
+    lock_take(&docker->lock);
+    most = docker->n_cpus * 1000000000LL;
+    lock_release(&docker->lock);
+    return most > 0 && nano_cpus > most ? most : nano_cpus;
+}
+
+static json_t *create_body(struct launch *launch, struct error *err)
+{
+    struct docker *docker = launch->docker;
+    struct docker_profile profile = docker->settings.profile;
+    struct sandbox_order order = *launch->order;
+    char workspace[DOCKER_NAME_BYTES] = "";
+    char journal[DOCKER_NAME_BYTES] = "";
+    const struct docker_names names = {.instance = docker->settings.instance,
+                                       .network = launch->network,
+                                       .action_volume = docker->action_volume,
+                                       .workspace_volume = workspace,
+                                       .journal_volume = journal};
+
+    docker_workspace_name(docker, order.home, workspace);
+    docker_journal_name(docker, order.home, journal);
+    profile.nano_cpus = cap_cpus(docker, profile.nano_cpus);
+    order.nano_cpus = cap_cpus(docker, order.nano_cpus);
+    return docker_create_body(&profile, &names, &order, err);
+}
+
+static int post_create(struct launch *launch, const json_t *body, struct error *err)
+{
+    json_auto_t *reply = NULL;
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+
+    strbuf_appendf(&path, "/containers/create?name=%s", launch->name);
+    if (engine_call(&launch->docker->engine,
+                    &(struct engine_request){.method = "POST", .path = path.text, .body = body},
+                    &reply, err) < 0)
+        return -1;
+    (void)snprintf(launch->container_id, sizeof(launch->container_id), "%s",
+                   json_text_or(reply, "Id", ""));
+    return 0;
+}
+
+/* An image may have gone since it was looked at, a container been left by an earlier life. */
+static int create(struct launch *launch, struct error *err)
+{
+    json_auto_t *body = create_body(launch, err);
+
+    if (body == NULL)
+        return -1;
+    if (post_create(launch, body, err) == 0)
+        return 0;
+    if (err->code == ERROR_CONFLICT) {
+        if (docker_remove_container(launch->docker, launch->name, err) < 0)
+            return -1;
+        return post_create(launch, body, err);
+    }
+    if (err->code == ERROR_NOT_FOUND) {
+        if (docker_pull_image(launch->docker, launch->order->image, err) < 0)
+            return -1;
+        return post_create(launch, body, err);
+    }
+    return explain_engine(err);
+}
+
+static bool is_ready_line(const char *line, size_t len)
+{
+    json_auto_t *said = NULL;
+    struct error ignored = ERROR_INIT;
+
+    if (len == 0 || line[0] != '{')
+        return false;
+    error_ignore(json_parse(line, len, &said, &ignored), "other lines are no matter");
+    return text_equal(json_text_or(said, "event", ""), "ready");
+}
+
+static bool has_ready_line(const struct strbuf *text)
+{
+    const char *line = text->text;
+    const char *end = strchr(line, '\n');
+
+    while (end != NULL) {
+        if (is_ready_line(line, (size_t)(end - line)))
+            return true;
+        line = end + 1;
+        end = strchr(line, '\n');
+    }
+    return false;
+}
+
+/* The last line it printed, for a person. */
+static void last_line(const struct strbuf *text, char tail[TAIL_MAX_BYTES])
+{
+    size_t end = text->len;
+    size_t begin = 0;
+
+    while (end > 0 && (text->text[end - 1] == '\n' || text->text[end - 1] == '\r'))
+        end--;
+    begin = end;
+    while (begin > 0 && text->text[begin - 1] != '\n')
+        begin--;
+    if (end - begin >= TAIL_MAX_BYTES)
+        end = begin + TAIL_MAX_BYTES - 1;
+    memcpy(tail, text->text + begin, end - begin);
+    tail[end - begin] = '\0';
+}
+
+/* Follows what it prints, from its first byte: no looking again and again, nothing missed. */
+static int wait_ready(struct launch *launch, struct error *err)
+{
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    char tail[TAIL_MAX_BYTES] = "";
+    const char *bytes = NULL;
+    size_t len = 1;
+
+    strbuf_appendf(&path, "/containers/%s/logs?stdout=1&stderr=1&follow=1", launch->container_id);
+    if (engine_stream(&launch->docker->engine, path.text, launch->docker->settings.ready_ms, &call,
+                      err) < 0)
+        return -1;
+    while (len > 0) {
+        if (http_call_read(call, &bytes, &len, err) < 0)
+            return error_wrap(err, "the sandbox did not get ready");
+        frames_feed(&launch->output, bytes, len);
+        if (has_ready_line(&launch->output.text))
+            return 0;
+    }
+    last_line(&launch->output.text, tail);
+    docker_explain(launch->docker, launch->container_id, tail, err);
+    return -1;
+}
+
+static int learn_address(struct launch *launch, struct error *err)
+{
+    json_auto_t *facts = NULL;
+    const json_t *network = NULL;
+
+    if (container_call(launch->docker, "GET", launch->container_id, "/json", &facts, err) < 0)
+        return -1;
+    network = json_object_get(
+        json_object_get(json_object_get(facts, "NetworkSettings"), "Networks"), launch->network);
+    (void)snprintf(launch->address, sizeof(launch->address), "%s",
+                   json_text_or(network, "IPAddress", ""));
+    if (launch->address[0] == '\0') {
+        docker_explain(launch->docker, launch->container_id, "", err);
+        return -1;
+    }
+    return 0;
+}
+
+static int run(struct launch *launch, struct error *err)
+{
+    if (docker_check_image(launch->docker, launch->order->image, err) < 0)
+        return -1;
+    if (take_network(launch, err) < 0)
+        return error_wrap(err, "making a network");
+    if (create(launch, err) < 0)
+        return -1;
+    if (container_call(launch->docker, "POST", launch->container_id, "/start", NULL, err) < 0)
+        return explain_engine(err);
+    if (wait_ready(launch, err) < 0)
+        return -1;
+    return learn_address(launch, err);
+}
+
+static void undo(struct launch *launch)
+{
+    struct error err = ERROR_INIT;
+
+    if (launch->container_id[0] != '\0' &&
+        docker_remove_container(launch->docker, launch->container_id, &err) < 0)
+        log_warning("container.left", LOG_STR("container_id", launch->container_id),
+                    LOG_ERROR(&err));
+    if (launch->network[0] != '\0')
+        spares_give(launch->docker->spares, SPARE_NETWORK, launch->network);
+}
+
+int docker_start(struct docker *docker, const struct sandbox_order *order,
+                 struct sandbox_place *place_out, struct error *err)
+{
+    struct launch launch = {.docker = docker, .order = order, .output = FRAMES_INIT};
+    int64_t begun_ms = clock_monotonic_ms();
+    int rc = 0;
+
+    docker_container_name(docker, order->runtime_id, launch.name);
+    rc = run(&launch, err);
+    frames_done(&launch.output);
+    if (rc < 0) {
+        undo(&launch);
+        return -1;
+    }
+    log_debug("container.ready", LOG_STR("runtime_id", order->runtime_id),
+              LOG_INT("duration_ms", clock_monotonic_ms() - begun_ms));
+    (void)snprintf(place_out->container_id, sizeof(place_out->container_id), "%s",
+                   launch.container_id);
+    (void)snprintf(place_out->network, sizeof(place_out->network), "%s", launch.network);
+    (void)snprintf(place_out->url, sizeof(place_out->url), "http://%s:%d", launch.address,
+                   SANDBOX_PORT);
+    return 0;
+}

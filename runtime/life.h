@@ -1,0 +1,46 @@
+/*
+ * What can happen to a runtime: each function takes its gate, reads its row, asks the state table,
+ * and does it. The row tells at any moment what is to be done next, so a killed service goes on
+ * where it stopped.
+ *
+ * Threading: any thread.
+ */
+#ifndef DEFT_RUNTIME_LIFE_H
+#define DEFT_RUNTIME_LIFE_H
+
+#include "base/attr.h"
+#include "runtime/state.h"
+
+struct error;
+struct runtime;
+struct service;
+struct start_spec;
+
+/*
+ * The runtime of the spec's session: the one that is there, or a new one, whose row is added; its
+ * start is queued unless it runs. The caller releases *runtime_out.
+ * ERROR_UNAVAILABLE when nothing can be started now, ERROR_INVALID for an image that cannot be.
+ */
+int life_begin(struct service *service, struct start_spec *spec, struct runtime *runtime_out,
+               struct error *err) NONNULL MUST_CHECK;
+/* Wishes it running and queues its start; for resume. ERROR_NOT_FOUND. */
+int life_resume(struct service *service, const char *id, struct error *err) NONNULL MUST_CHECK;
+/* Starts what was queued; a failure is in the row afterwards. */
+int life_launch(struct service *service, const char *id, struct error *err) NONNULL MUST_CHECK;
+/* Pause, stop, delete: first written down as a wish, then done. ERROR_NOT_FOUND. */
+int life_wish(struct service *service, enum verb verb, const char *id, struct error *err)
+    NONNULL MUST_CHECK;
+/* Does what the row wishes. */
+int life_apply(struct service *service, enum verb verb, const char *id, struct error *err)
+    NONNULL MUST_CHECK;
+/* Its container is no more; no-op unless the row still names that container. */
+int life_lose(struct service *service, const char *id, const char *container_id, const char *why,
+              struct error *err) NONNULL MUST_CHECK;
+/* Writes words into the row of a running one; NULL removes them. */
+int life_note(struct service *service, const char *id, const char *container_id,
+              const char *detail, struct error *err) __attribute__((nonnull(1, 2, 3, 5)))
+MUST_CHECK;
+/* Removes the container of a runtime that should have none. */
+int life_clear(struct service *service, const char *id, struct error *err) NONNULL MUST_CHECK;
+
+#endif

@@ -1,0 +1,428 @@
+/* deft-runtime: makes, watches and removes sandboxes; the one process that reaches the engine. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/settings.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "client/http.h"
+#include "config.h"
+#include "runtime/backend.h"
+#include "runtime/gate.h"
+#include "runtime/http_front.h"
+#include "runtime/life.h"
+#include "runtime/reconcile.h"
+#include "runtime/rules.h"
+#include "runtime/service.h"
+#include "store/db.h"
+#include "store/hints.h"
+
+#define FIELD(field) offsetof(struct runtime_settings, field)
+#define STACK_BYTES (256 * 1024)
+#define THREADS_MAX 256
+#define HINTS_WAIT_MS 1000
+#define SECCOMP_MAX_BYTES (1024 * 1024)
+#define EXIT_CONFIG 78
+
+static const struct setting runtime_settings_table[] = {
+    {"DEFT_DATABASE_URL", SETTING_TEXT, NULL, FIELD(database_url), "PostgreSQL, conninfo or URI"},
+    {"DEFT_SECRET_KEY", SETTING_SECRET, NULL, FIELD(root_key), "root key, 64 hex digits"},
+    {"DEFT_RUNTIME_API_KEY", SETTING_SECRET, NULL, FIELD(api_key), "what X-API-Key must be"},
+    {"DEFT_RUNTIME_LISTEN", SETTING_TEXT, NULL, FIELD(listen), "FastCGI socket, a path"},
+    {"DEFT_INSTANCE", SETTING_TEXT, "deft", FIELD(docker.instance),
+     "prefix of container, volume and network names"},
+    {"DEFT_SANDBOX_IMAGE", SETTING_TEXT, "deft-sandbox:1", FIELD(image),
+     "image where a request names none"},
+    {"DEFT_ACTION_BINARY", SETTING_TEXT, NULL, FIELD(docker.action_binary),
+     "the static deft-action that every sandbox runs"},
+    {"DEFT_DOCKER_SOCKET", SETTING_TEXT, "/var/run/docker.sock", FIELD(docker.socket),
+     "socket of the container engine"},
+    {"DEFT_DOCKER_API", SETTING_TEXT, "1.41", FIELD(docker.api_version),
+     "version of the engine's API to speak"},
+    {"DEFT_SANDBOX_PULL", SETTING_BOOL, "1", FIELD(docker.may_pull),
+     "fetch images that are not on the host"},
+    {"DEFT_SANDBOX_READY_MS", SETTING_MS, "30000", FIELD(docker.ready_ms),
+     "a sandbox that is not ready by then has failed"},
+    {"DEFT_SANDBOX_SPARES", SETTING_COUNT, "3", FIELD(docker.n_spares),
+     "networks and workspaces made ahead, of each"},
+    {"DEFT_SANDBOX_SUBNETS", SETTING_TEXT, "10.201.0.0/16", FIELD(docker.subnets),
+     "range that sandbox networks are cut from"},
+    {"DEFT_SANDBOX_MEMORY_BYTES", SETTING_BYTES, "4294967296", FIELD(docker.profile.memory_bytes),
+     "memory of a sandbox"},
+    {"DEFT_SANDBOX_MAX_MEMORY_BYTES", SETTING_BYTES, "68719476736", FIELD(max_memory_bytes),
+     "the most a request may ask for"},
+    {"DEFT_SANDBOX_NANO_CPUS", SETTING_COUNT, "2000000000", FIELD(docker.profile.nano_cpus),
+     "processors of a sandbox, in billionths"},
+    {"DEFT_SANDBOX_MAX_NANO_CPUS", SETTING_COUNT, "64000000000", FIELD(max_nano_cpus),
+     "the most a request may ask for"},
+    {"DEFT_SANDBOX_PIDS", SETTING_COUNT, "512", FIELD(docker.profile.n_pids),
+     "processes and threads in a sandbox"},
+    {"DEFT_SANDBOX_FILES", SETTING_COUNT, "8192", FIELD(docker.profile.n_files),
+     "open files of a process; 0: the engine's own limit"},
+    {"DEFT_SANDBOX_OOM_SCORE", SETTING_COUNT, "500", FIELD(docker.profile.oom_score_adj),
+     "who is ended first when the host has no memory; 0: the engine's choice"},
+    {"DEFT_SANDBOX_TMP_BYTES", SETTING_BYTES, "1073741824", FIELD(docker.profile.tmp_bytes),
+     "size of /tmp"},
+    {"DEFT_SANDBOX_SHM_BYTES", SETTING_BYTES, "268435456", FIELD(docker.profile.shm_bytes),
+     "size of /dev/shm"},
+    {"DEFT_SANDBOX_READ_ONLY", SETTING_BOOL, "0", FIELD(docker.profile.is_root_read_only),
+     "1: only the workspace and /tmp can be written"},
+    {"DEFT_SANDBOX_OCI_RUNTIME", SETTING_TEXT, "", FIELD(docker.profile.oci_runtime),
+     "the engine's runtime, such as runsc; empty: its default"},
+    {"DEFT_SANDBOX_SECCOMP", SETTING_TEXT, "", FIELD(seccomp_path),
+     "file with a seccomp profile; empty: the engine's default"},
+    {"DEFT_NETWORK_RULES", SETTING_BOOL, "1", FIELD(has_network_rules),
+     "0: do not load packet filter rules; sandboxes then reach the host and its networks"},
+    {"DEFT_ORPHAN_GRACE_MS", SETTING_MS, "120000", FIELD(orphan_grace_ms),
+     "age at which a container that no row answers for is removed"},
+    {"DEFT_RECONCILE_MS", SETTING_MS, "60000", FIELD(reconcile_ms),
+     "how often rows and containers are compared without cause"},
+    {"DEFT_RUNTIME_THREADS", SETTING_COUNT, "32", FIELD(n_threads), "requests at a time"},
+    {"DEFT_RUNTIME_STARTERS", SETTING_COUNT, "8", FIELD(n_starters), "starts at a time"},
+    {"LOG_LEVEL", SETTING_TEXT, "info", FIELD(log_level), "debug, info, warning or error"},
+    {"LOG_JSON", SETTING_BOOL, "1", FIELD(log_json), "lines of JSON"},
+};
+
+static const char usage[] =
+    "Usage: deft-runtime [OPTION]\n"
+    "Serves the Runtime API (FastCGI) and keeps sandboxes as its rows want them.\n"
+    "\n"
+    "  --reap         remove all containers, volumes and networks of this instance, then end\n"
+    "  --help         this text\n"
+    "  --help-config  the settings, all environment variables\n"
+    "  --version      the version\n";
+
+struct threads {
+    pthread_t items[THREADS_MAX + 2];
+    size_t n;
+};
+
+struct front_threads {
+    struct service *service;
+    int fd;
+};
+
+static void *run_front(void *context)
+{
+    struct front_threads *front = context;
+
+    front_run(front->service, front->fd);
+    return NULL;
+}
+
+static void *run_starter(void *context)
+{
+    struct service *service = context;
+    char id[RUNTIME_ID_BYTES] = "";
+
+    while (gate_next_start(service->gate, id)) {
+        struct error err = ERROR_INIT;
+
+        if (life_launch(service, id, &err) < 0)
+            log_warning("runtime.launch_failed", LOG_STR("runtime_id", id), LOG_ERROR(&err));
+        gate_start_done(service->gate, id);
+    }
+    return NULL;
+}
+
+static void *run_reconciler(void *context)
+{
+    reconciler_run(context);
+    return NULL;
+}
+
+static void on_up(void *context)
+{
+    struct service *service = context;
+
+    reconciler_ask(service->reconciler, RECONCILE_ALL | RECONCILE_RULES);
+}
+
+static void on_down(void *context, const struct error *why)
+{
+    (void)context;
+    log_warning("engine.lost", LOG_ERROR(why));
+}
+
+static void on_news(void *context, const struct news *news)
+{
+    struct service *service = context;
+
+    reconciler_tell(service->reconciler, news);
+}
+
+static void *run_follower(void *context)
+{
+    struct service *service = context;
+    const struct news_sink sink = {
+        .context = service, .up = on_up, .down = on_down, .news = on_news};
+
+    service->backend->functions->follow(service->backend, &sink);
+    return NULL;
+}
+
+static int start_thread(struct threads *threads, void *(*body)(void *), void *context,
+                        struct error *err)
+{
+    pthread_attr_t attributes;
+    int rc = 0;
+
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    rc = pthread_create(&threads->items[threads->n], &attributes, body, context);
+    pthread_attr_destroy(&attributes);
+    if (rc != 0)
+        return error_set(err, ERROR_UNAVAILABLE, "a thread cannot be started: %d", rc);
+    threads->n++;
+    return 0;
+}
+
+static int start_threads(struct threads *threads, struct front_threads *front, struct error *err)
+{
+    const struct runtime_settings *settings = front->service->settings;
+
+    if (start_thread(threads, run_reconciler, front->service, err) < 0 ||
+        start_thread(threads, run_follower, front->service, err) < 0)
+        return -1;
+    for (int64_t i = 0; i < settings->n_starters; i++) {
+        if (start_thread(threads, run_starter, front->service, err) < 0)
+            return -1;
+    }
+    for (int64_t i = 0; i < settings->n_threads; i++) {
+        if (start_thread(threads, run_front, front, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void stop_threads(struct threads *threads, const struct front_threads *front)
+{
+    struct service *service = front->service;
+
+    front_stop(front->fd);
+    gate_close(service->gate);
+    service->backend->functions->stop_following(service->backend);
+    reconciler_stop(service->reconciler);
+    for (size_t i = 0; i < threads->n; i++)
+        pthread_join(threads->items[i], NULL);
+}
+
+/* Waits for the stop; whoever changes a wish says so, and the reconciler looks. */
+static int wait_for_stop(struct service *service, struct hints *hints, int stop_fd,
+                         struct error *err)
+{
+    for (;;) {
+        int fds[2] = {-1, -1};
+        struct pollfd polled[3];
+        enum hint_kind kind = HINT_RUNTIME;
+        char id[64] = "";
+
+        hints_pump(hints);
+        while (hints_next(hints, &kind, id))
+            reconciler_ask(service->reconciler, RECONCILE_WISHES);
+        hints_fds(hints, fds);
+        polled[0] = (struct pollfd){.fd = stop_fd, .events = POLLIN};
+        polled[1] = (struct pollfd){.fd = fds[0], .events = POLLIN};
+        polled[2] = (struct pollfd){.fd = fds[1], .events = POLLIN};
+        if (poll(polled, ARRAY_SIZE(polled), HINTS_WAIT_MS) < 0)
+            return error_set(err, ERROR_INTERNAL, "poll: %m");
+        if (polled[0].revents != 0)
+            return 0;
+    }
+}
+
+static int open_stop_fd(int *fd_out, struct error *err)
+{
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    if (pthread_sigmask(SIG_BLOCK, &signals, NULL) != 0)
+        return error_set(err, ERROR_INTERNAL, "signals cannot be blocked");
+    signal(SIGPIPE, SIG_IGN);
+    *fd_out = signalfd(-1, &signals, SFD_CLOEXEC);
+    if (*fd_out < 0)
+        return error_set(err, ERROR_INTERNAL, "signalfd: %m");
+    return 0;
+}
+
+/* Until the rules are loaded nothing may start. */
+static void set_first_rules_state(struct service *service)
+{
+    struct error state = ERROR_INIT;
+
+    if (service->settings->has_network_rules != 0)
+        error_set(&state, ERROR_UNAVAILABLE, "the network rules are not loaded yet");
+    else
+        log_warning("network_rules.off",
+                    LOG_STR("meaning", "sandboxes reach the host and its networks"));
+    service_set_rules_state(service, &state);
+}
+
+static int serve(struct service *service, struct error *err)
+{
+    CLEANUP(fd_close) int stop_fd = -1;
+    struct front_threads front = {.service = service, .fd = -1};
+    struct threads threads = {.n = 0};
+    struct hints *hints = NULL;
+    int rc = 0;
+
+    if (open_stop_fd(&stop_fd, err) < 0 ||
+        front_listen(service->settings->listen, &front.fd, err) < 0)
+        return -1;
+    if (hints_open(service->settings->database_url, "deft-runtime", 1U << HINT_RUNTIME, &hints,
+                   err) < 0)
+        return -1;
+    set_first_rules_state(service);
+    log_info("process.started", LOG_STR("listen", service->settings->listen));
+    rc = start_threads(&threads, &front, err);
+    if (rc == 0)
+        rc = wait_for_stop(service, hints, stop_fd, err);
+    log_info("process.stopping");
+    stop_threads(&threads, &front);
+    hints_free(hints);
+    close(front.fd);
+    return rc;
+}
+
+static int open_service(struct service *service, struct http *http, struct error *err)
+{
+    const struct runtime_settings *settings = service->settings;
+    const struct db_options options = {.url = settings->database_url,
+                                       .application = "deft-runtime",
+                                       .n_connections = 16};
+
+    lock_init(&service->lock);
+    service->gate = gate_new();
+    service->reconciler = reconciler_new();
+    service->limits = (struct spec_limits){.image = settings->image,
+                                           .memory_bytes = settings->docker.profile.memory_bytes,
+                                           .nano_cpus = settings->docker.profile.nano_cpus,
+                                           .max_memory_bytes = settings->max_memory_bytes,
+                                           .max_nano_cpus = settings->max_nano_cpus};
+    if (keyring_init(&service->keyring, &settings->root_key, err) < 0 ||
+        docker_new(&settings->docker, http, &service->backend, err) < 0)
+        return -1;
+    return db_open(&options, &service->db, err);
+}
+
+static void close_service(struct service *service)
+{
+    db_free(service->db);
+    if (service->backend != NULL)
+        service->backend->functions->free(service->backend);
+    reconciler_free(service->reconciler);
+    gate_free(service->gate);
+    lock_done(&service->lock);
+}
+
+enum mode { MODE_SERVE, MODE_REAP };
+
+static int run(const struct runtime_settings *settings, enum mode mode, struct error *err)
+{
+    struct service service = {.settings = settings};
+    struct http *http = NULL;
+    int rc = 0;
+
+    if (http_open(&http, err) < 0)
+        return -1;
+    rc = open_service(&service, http, err);
+    if (rc == 0 && mode == MODE_SERVE)
+        rc = serve(&service, err);
+    else if (rc == 0)
+        rc = service.backend->functions->reap(service.backend, err);
+    close_service(&service);
+    http_free(http);
+    return rc;
+}
+
+static int check_settings(const struct runtime_settings *settings, struct error *err)
+{
+    if (settings->n_threads < 1 || settings->n_starters < 1 ||
+        settings->n_threads + settings->n_starters > THREADS_MAX)
+        return error_set(err, ERROR_INVALID,
+                         "DEFT_RUNTIME_THREADS and DEFT_RUNTIME_STARTERS: at least 1 each, at most "
+                         "%d together",
+                         THREADS_MAX);
+    return 0;
+}
+
+static int read_settings(struct runtime_settings *settings, struct strbuf *seccomp,
+                         struct error *err)
+{
+    enum log_level level = LOG_LEVEL_INFO;
+
+    if (settings_read(runtime_settings_table, ARRAY_SIZE(runtime_settings_table), settings, err) <
+            0 ||
+        check_settings(settings, err) < 0)
+        return -1;
+    if (log_level_parse(settings->log_level, &level, err) < 0)
+        return error_wrap(err, "LOG_LEVEL");
+    log_setup("deft-runtime", level);
+    if (settings->seccomp_path[0] != '\0' &&
+        file_read(settings->seccomp_path, SECCOMP_MAX_BYTES, seccomp, err) < 0)
+        return error_wrap(err, "DEFT_SANDBOX_SECCOMP");
+    settings->docker.profile.seccomp_profile = seccomp->text;
+    return 0;
+}
+
+static void print_settings(void)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    settings_describe(runtime_settings_table, ARRAY_SIZE(runtime_settings_table), &text);
+    (void)fputs(text.text, stdout);
+}
+
+/* True when the argument was a question, answered now. */
+static bool answer(const char *argument)
+{
+    if (text_equal(argument, "--help"))
+        (void)fputs(usage, stdout);
+    else if (text_equal(argument, "--help-config"))
+        print_settings();
+    else if (text_equal(argument, "--version"))
+        (void)puts("deft-runtime " PACKAGE_VERSION);
+    else
+        return false;
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    CLEANUP(strbuf_done) struct strbuf seccomp = STRBUF_INIT;
+    struct runtime_settings settings = {.database_url = NULL};
+    struct error err = ERROR_INIT;
+    enum mode mode = MODE_SERVE;
+
+    json_setup();
+    if (argc == 2 && answer(argv[1]))
+        return EXIT_SUCCESS;
+    if (argc == 2 && text_equal(argv[1], "--reap")) {
+        mode = MODE_REAP;
+    } else if (argc != 1) {
+        (void)fputs(usage, stderr);
+        return EXIT_FAILURE;
+    }
+    if (read_settings(&settings, &seccomp, &err) < 0) {
+        (void)fprintf(stderr, "deft-runtime: %s\n", err.message);
+        return EXIT_CONFIG;
+    }
+    if (run(&settings, mode, &err) < 0) {
+        (void)fprintf(stderr, "deft-runtime: %s\n", err.message);
+        return EXIT_FAILURE;
+    }
+    return EXIT_SUCCESS;
+}

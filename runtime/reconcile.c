@@ -1,0 +1,392 @@
+#include "runtime/reconcile.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "runtime/gate.h"
+#include "runtime/life.h"
+#include "runtime/rules.h"
+#include "runtime/service.h"
+#include "runtime/state.h"
+#include "store/runtime_store.h"
+
+/* Rows are looked at this often, whatever hints were lost. */
+#define WISHES_MS 1000
+#define NEWS_MAX 256
+/* A sandbox that ends this soon after running out of memory ended of it. */
+#define OUT_OF_MEMORY_MS 5000
+#define MEMORY_PLACES 8
+
+struct reconciler {
+    struct lock lock; /* guards all below up to the next note */
+    struct condition asked;
+    unsigned what;
+    bool is_stopping;
+    struct news news[NEWS_MAX];
+    size_t n_news;
+    /* Only the thread itself looks at these. */
+    int64_t next_all_ms;
+    struct {
+        char container_id[72];
+        int64_t at_ms;
+    } out_of_memory[MEMORY_PLACES];
+    size_t next_place;
+};
+
+struct reconciler *reconciler_new(void)
+{
+    struct reconciler *reconciler = NEW(struct reconciler);
+
+    lock_init(&reconciler->lock);
+    condition_init(&reconciler->asked);
+    return reconciler;
+}
+
+void reconciler_free(struct reconciler *reconciler)
+{
+    if (reconciler == NULL)
+        return;
+    condition_done(&reconciler->asked);
+    lock_done(&reconciler->lock);
+    mem_free(reconciler);
+}
+
+void reconciler_ask(struct reconciler *reconciler, unsigned what)
+{
+    lock_take(&reconciler->lock);
+    reconciler->what |= what;
+    condition_wake_all(&reconciler->asked);
+    lock_release(&reconciler->lock);
+}
+
+/* News that find no place are found by looking at everything. */
+void reconciler_tell(struct reconciler *reconciler, const struct news *news)
+{
+    lock_take(&reconciler->lock);
+    if (reconciler->n_news < NEWS_MAX)
+        reconciler->news[reconciler->n_news++] = *news;
+    else
+        reconciler->what |= RECONCILE_ALL;
+    condition_wake_all(&reconciler->asked);
+    lock_release(&reconciler->lock);
+}
+
+void reconciler_stop(struct reconciler *reconciler)
+{
+    lock_take(&reconciler->lock);
+    reconciler->is_stopping = true;
+    condition_wake_all(&reconciler->asked);
+    lock_release(&reconciler->lock);
+}
+
+/* --- news --- */
+
+static void remember_memory(struct reconciler *reconciler, const char *container_id)
+{
+    size_t place = reconciler->next_place++ % MEMORY_PLACES;
+
+    (void)snprintf(reconciler->out_of_memory[place].container_id,
+                   sizeof(reconciler->out_of_memory[place].container_id), "%s", container_id);
+    reconciler->out_of_memory[place].at_ms = clock_monotonic_ms();
+}
+
+static bool ended_of_memory(const struct reconciler *reconciler, const char *container_id)
+{
+    for (size_t i = 0; i < MEMORY_PLACES; i++) {
+        if (text_equal(reconciler->out_of_memory[i].container_id, container_id) &&
+            clock_monotonic_ms() - reconciler->out_of_memory[i].at_ms < OUT_OF_MEMORY_MS)
+            return true;
+    }
+    return false;
+}
+
+static int take_end(struct service *service, const struct news *news, struct error *err)
+{
+    struct error why = ERROR_INIT;
+
+    if (ended_of_memory(service->reconciler, news->container_id))
+        error_set(&why, ERROR_UNAVAILABLE, "the sandbox ran out of memory and was ended");
+    else
+        service->backend->functions->explain_end(service->backend, news->container_id, &why);
+    return life_lose(service, news->runtime_id, news->container_id, why.message, err);
+}
+
+static int take_news(struct service *service, const struct news *news, struct error *err)
+{
+    switch (news->kind) {
+    case NEWS_ENDED:
+        return take_end(service, news, err);
+    case NEWS_OUT_OF_MEMORY:
+        remember_memory(service->reconciler, news->container_id);
+        return life_note(service, news->runtime_id, news->container_id,
+                         "a program in the sandbox ran out of memory and was ended", err);
+    case NEWS_PAUSED:
+        return life_note(service, news->runtime_id, news->container_id,
+                         "the sandbox's container was paused from outside", err);
+    case NEWS_UNPAUSED:
+        return life_note(service, news->runtime_id, news->container_id, NULL, err);
+    case NEWS_N_KINDS:
+        break;
+    }
+    return 0;
+}
+
+/* --- rows against containers --- */
+
+static int carry_out(struct service *service, const struct runtime *row, enum verdict verdict,
+                     struct error *err)
+{
+    switch (verdict) {
+    case VERDICT_START:
+        return gate_queue_start(service->gate, row->id, err);
+    case VERDICT_LOST:
+        return life_lose(service, row->id, row->container_id != NULL ? row->container_id : "",
+                         "the sandbox's container is gone", err);
+    case VERDICT_REMOVE_CONTAINER:
+        return life_clear(service, row->id, err);
+    case VERDICT_PAUSE:
+        return life_apply(service, VERB_PAUSE, row->id, err);
+    case VERDICT_STOP:
+        return life_apply(service, VERB_STOP, row->id, err);
+    case VERDICT_DELETE:
+        return life_apply(service, VERB_DELETE, row->id, err);
+    case VERDICT_FINE:
+        break;
+    }
+    return 0;
+}
+
+static void settle(struct service *service, const struct runtime *row, enum verdict verdict)
+{
+    struct error err = ERROR_INIT;
+
+    if (verdict == VERDICT_FINE || gate_is_busy(service->gate, row->id))
+        return;
+    if (carry_out(service, row, verdict, &err) < 0 && err.code != ERROR_NOT_FOUND)
+        log_warning("runtime.unsettled", LOG_STR("runtime_id", row->id), LOG_ERROR(&err));
+}
+
+/* An exited container can still say why. */
+static void settle_lost(struct service *service, const struct runtime *row,
+                        const struct seen_sandbox *seen)
+{
+    struct error err = ERROR_INIT;
+    const struct news news = {.kind = NEWS_ENDED};
+    struct news end = news;
+
+    (void)snprintf(end.runtime_id, sizeof(end.runtime_id), "%s", row->id);
+    (void)snprintf(end.container_id, sizeof(end.container_id), "%s", seen->container_id);
+    if (take_end(service, &end, &err) < 0)
+        log_warning("runtime.unsettled", LOG_STR("runtime_id", row->id), LOG_ERROR(&err));
+}
+
+static const struct seen_sandbox *find_seen(const struct seen_list *list, const char *runtime_id)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        if (text_equal(list->items[i].runtime_id, runtime_id))
+            return &list->items[i];
+    }
+    return NULL;
+}
+
+static void judge_rows(struct service *service, const struct runtime_list *rows,
+                       const struct seen_list *seen)
+{
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct seen_sandbox *container = find_seen(seen, rows->items[i].id);
+        enum verdict verdict = state_judge(&rows->items[i], container);
+
+        if (verdict == VERDICT_LOST && container != NULL)
+            settle_lost(service, &rows->items[i], container);
+        else
+            settle(service, &rows->items[i], verdict);
+    }
+}
+
+static bool has_row(struct service *service, const char *id)
+{
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+    struct error err = ERROR_INIT;
+
+    if (id[0] == '\0')
+        return false;
+    /* When the database does not answer, nobody is an orphan. */
+    return runtime_store_get(service->db, id, &runtime, &err) == 0 ||
+           err.code != ERROR_NOT_FOUND;
+}
+
+static void remove_orphans(struct service *service, const struct seen_list *seen)
+{
+    int64_t now_s = clock_utc_us() / 1000000;
+
+    for (size_t i = 0; i < seen->n; i++) {
+        const struct seen_sandbox *container = &seen->items[i];
+        struct error err = ERROR_INIT;
+
+        if (!state_is_orphan(container, now_s, service->settings->orphan_grace_ms) ||
+            has_row(service, container->runtime_id))
+            continue;
+        if (service->backend->functions->remove_container(service->backend,
+                                                          container->container_id, &err) < 0)
+            log_warning("container.left", LOG_STR("container_id", container->container_id),
+                        LOG_ERROR(&err));
+        else
+            log_info("container.swept", LOG_STR("container_id", container->container_id),
+                     LOG_STR("runtime_id", container->runtime_id));
+    }
+}
+
+static int load_kept(void *context, struct kept_names *kept_out, struct error *err)
+{
+    struct service *service = context;
+    CLEANUP(runtime_list_done) struct runtime_list rows = {.items = NULL};
+
+    if (runtime_store_list_all(service->db, &rows, err) < 0)
+        return -1;
+    for (size_t i = 0; i < rows.n; i++) {
+        if (rows.items[i].network != NULL)
+            kept_names_add_network(kept_out, rows.items[i].network);
+        kept_names_add_home(kept_out, json_text_or(rows.items[i].spec, "home", ""));
+    }
+    return 0;
+}
+
+/* Rows first: a container that is not in the later list is gone, not merely new. */
+static int look_at_all(struct service *service, struct error *err)
+{
+    CLEANUP(runtime_list_done) struct runtime_list rows = {.items = NULL};
+    CLEANUP(seen_list_done) struct seen_list seen = {.items = NULL};
+    const struct kept_source source = {.context = service, .load = load_kept};
+    struct backend *backend = service->backend;
+
+    if (runtime_store_list_all(service->db, &rows, err) < 0)
+        return -1;
+    if (backend->functions->list(backend, &seen, err) < 0)
+        return -1;
+    judge_rows(service, &rows, &seen);
+    remove_orphans(service, &seen);
+    return backend->functions->tidy(backend, &source, err);
+}
+
+static int look_at_wishes(struct service *service, struct error *err)
+{
+    CLEANUP(runtime_list_done) struct runtime_list rows = {.items = NULL};
+
+    if (runtime_store_list_unsettled(service->db, &rows, err) < 0)
+        return -1;
+    for (size_t i = 0; i < rows.n; i++) {
+        enum verdict verdict = state_judge(&rows.items[i], NULL);
+
+        /* Without a list of containers nothing is known to be lost. */
+        if (verdict != VERDICT_LOST)
+            settle(service, &rows.items[i], verdict);
+    }
+    return 0;
+}
+
+/* --- the loop --- */
+
+static void load_rules(struct service *service)
+{
+    struct error state = ERROR_INIT;
+
+    if (service->settings->has_network_rules == 0)
+        return;
+    if (rules_apply(&state) < 0)
+        log_error("network_rules.failed", LOG_ERROR(&state));
+    service_set_rules_state(service, &state);
+}
+
+static unsigned take_asked(struct service *service, struct news news_out[NEWS_MAX],
+                           size_t *n_out)
+{
+    struct reconciler *reconciler = service->reconciler;
+    int64_t deadline_ms = clock_monotonic_ms() + WISHES_MS;
+    bool has_time = true;
+    unsigned what = 0;
+
+    lock_take(&reconciler->lock);
+    while (reconciler->what == 0 && reconciler->n_news == 0 && !reconciler->is_stopping &&
+           has_time)
+        has_time = condition_wait_until(&reconciler->asked, &reconciler->lock, deadline_ms);
+    what = reconciler->what;
+    reconciler->what = 0;
+    *n_out = reconciler->n_news;
+    memcpy(news_out, reconciler->news, reconciler->n_news * sizeof(news_out[0]));
+    reconciler->n_news = 0;
+    lock_release(&reconciler->lock);
+    return has_time ? what : what | RECONCILE_WISHES;
+}
+
+static bool reconciler_is_stopping(struct reconciler *reconciler)
+{
+    bool is = false;
+
+    lock_take(&reconciler->lock);
+    is = reconciler->is_stopping;
+    lock_release(&reconciler->lock);
+    return is;
+}
+
+static void log_failure(const char *step, int rc, const struct error *err)
+{
+    if (rc < 0)
+        log_warning("reconcile.failed", LOG_STR("step", step), LOG_ERROR(err));
+}
+
+static void do_asked(struct service *service, unsigned what)
+{
+    struct backend *backend = service->backend;
+    struct error err = ERROR_INIT;
+    struct error down = ERROR_INIT;
+
+    if ((what & RECONCILE_RULES) != 0)
+        load_rules(service);
+    /* Without the back end nothing can be settled; it says itself when it is there again. */
+    if (backend->functions->check(backend, &down) < 0)
+        return;
+    if ((what & RECONCILE_ALL) != 0)
+        log_failure("all", look_at_all(service, &err), &err);
+    else if ((what & RECONCILE_WISHES) != 0)
+        log_failure("wishes", look_at_wishes(service, &err), &err);
+    if ((what & (RECONCILE_REFILL | RECONCILE_ALL)) != 0)
+        log_failure("refill", backend->functions->refill(backend, &err), &err);
+}
+
+static unsigned what_is_due(struct service *service)
+{
+    struct reconciler *reconciler = service->reconciler;
+    int64_t now_ms = clock_monotonic_ms();
+
+    if (now_ms < reconciler->next_all_ms)
+        return 0;
+    reconciler->next_all_ms = now_ms + service->settings->reconcile_ms;
+    return RECONCILE_ALL | RECONCILE_RULES;
+}
+
+void reconciler_run(struct service *service)
+{
+    struct news *news = mem_alloc_array(NEWS_MAX, sizeof(*news));
+
+    load_rules(service);
+    service->reconciler->next_all_ms = clock_monotonic_ms() + service->settings->reconcile_ms;
+    while (!reconciler_is_stopping(service->reconciler)) {
+        size_t n = 0;
+        unsigned what = take_asked(service, news, &n);
+
+        for (size_t i = 0; i < n; i++) {
+            struct error err = ERROR_INIT;
+
+            log_failure("news", take_news(service, &news[i], &err), &err);
+        }
+        do_asked(service, what | what_is_due(service));
+    }
+    mem_free(news);
+}

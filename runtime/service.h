@@ -1,0 +1,59 @@
+/*
+ * The runtime service's one context: what every thread borrows.
+ *
+ * Ownership: main() makes and releases it.
+ * Threading: read-only after start, but for what stands under its lock.
+ */
+#ifndef DEFT_RUNTIME_SERVICE_H
+#define DEFT_RUNTIME_SERVICE_H
+
+#include <stdint.h>
+
+#include "base/crypto.h"
+#include "base/error.h"
+#include "base/lock.h"
+#include "base/secret.h"
+#include "runtime/docker.h"
+#include "runtime/spec.h"
+
+struct backend;
+struct db;
+struct gate;
+struct reconciler;
+
+struct runtime_settings {
+    const char *database_url;
+    struct secret root_key;
+    struct secret api_key;
+    const char *listen;
+    const char *image;
+    const char *seccomp_path;
+    const char *log_level;
+    int64_t log_json;
+    int64_t n_threads;
+    int64_t n_starters;
+    int64_t orphan_grace_ms;
+    int64_t reconcile_ms;
+    int64_t has_network_rules;
+    int64_t max_memory_bytes;
+    int64_t max_nano_cpus;
+    struct docker_settings docker;
+};
+
+struct service {
+    const struct runtime_settings *settings;
+    struct db *db;
+    struct backend *backend;
+    struct gate *gate;
+    struct reconciler *reconciler;
+    struct keyring keyring;
+    struct spec_limits limits;
+    struct lock lock; /* guards all below */
+    struct error rules_state; /* ERROR_NONE: the packet filter is as it should be */
+};
+
+/* ERROR_UNAVAILABLE with the reason when no sandbox can be started now. */
+int service_check(struct service *service, struct error *err) NONNULL MUST_CHECK;
+void service_set_rules_state(struct service *service, const struct error *state) NONNULL;
+
+#endif

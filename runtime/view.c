@@ -1,0 +1,61 @@
+#include "runtime/view.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/crypto.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/secret.h"
+#include "store/runtime_store.h"
+
+#define CONTEXT_BYTES 64
+
+/* Older clients read only this, and want it never to be null. */
+static const char *const pod_statuses[RUNTIME_N_STATUSES] = {
+    [RUNTIME_STARTING] = "pending",  [RUNTIME_RUNNING] = "ready",
+    [RUNTIME_PAUSED] = "not found",  [RUNTIME_STOPPED] = "not found",
+    [RUNTIME_ERROR] = "failed",
+};
+
+static json_t *create_reasons(const struct runtime *runtime)
+{
+    json_t *reasons = json_array();
+
+    if (runtime->restart_count > 0)
+        json_push(reasons, json_string("the sandbox had ended"));
+    return reasons;
+}
+
+/* URL and key are there from the beginning, as members; a URL is known once it runs. */
+static json_t *create_object(const struct runtime *runtime, const char *key, struct error *err)
+{
+    json_auto_t *reasons = create_reasons(runtime);
+    char created_at[CLOCK_TEXT_BYTES] = "";
+
+    clock_format_z(runtime->created_at_us, created_at);
+    return json_build(
+        err,
+        "{s:s, s:s, s:s, s:s, s:{}, s:s, s:s, s:s?, s:I, s:O, s:s, s:O?, s:s, s:s}", "runtime_id",
+        runtime->id, "session_id", runtime->session_id, "url",
+        runtime->url != NULL ? runtime->url : "", "session_api_key", key, "work_hosts", "status",
+        runtime_status_to_string(runtime->status), "pod_status", pod_statuses[runtime->status],
+        "status_detail", runtime->status_detail, "restart_count",
+        (json_int_t)runtime->restart_count, "restart_reasons", reasons, "image", runtime->image,
+        "command", json_object_get(runtime->spec, "command"), "working_dir",
+        json_text_or(runtime->spec, "working_dir", ""), "created_at", created_at);
+}
+
+json_t *runtime_to_json(const struct runtime *runtime, const struct keyring *keyring,
+                        struct error *err)
+{
+    CLEANUP(secret_done) struct secret key = SECRET_INIT;
+    char context[CONTEXT_BYTES] = "";
+
+    (void)snprintf(context, sizeof(context), "runtimes.session_key:%.16s", runtime->id);
+    if (keyring_open(keyring, context, runtime->session_key, &key, err) < 0) {
+        error_wrap(err, "session key of runtime %.16s", runtime->id);
+        return NULL;
+    }
+    return create_object(runtime, secret_reveal(&key), err);
+}

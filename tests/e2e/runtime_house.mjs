@@ -1,0 +1,227 @@
+// A deft-runtime of a test's own: PostgreSQL, nginx in front, the real container engine behind.
+//
+// Where: DEFT_RUNTIME_BINARY, DEFT_ACTION_BINARY (found in the build folder by tests/run),
+// DEFT_DOCKER_SOCKET, PG_BINDIR.
+import { execFileSync, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import fs from 'node:fs';
+import http from 'node:http';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
+const SOCKET = process.env.DEFT_DOCKER_SOCKET ?? '/var/run/docker.sock';
+export const IMAGE = process.env.DEFT_SANDBOX_IMAGE ?? 'deft-sandbox:1';
+
+function findBinary(name, setting) {
+  if (process.env[setting]) return process.env[setting];
+  const built = fs.readdirSync(ROOT).filter((entry) => entry.startsWith('build'))
+    .map((entry) => path.join(ROOT, entry, name)).filter((file) => fs.existsSync(file));
+  built.sort((a, b) => fs.statSync(b).mtimeMs - fs.statSync(a).mtimeMs);
+  if (built.length === 0) throw new Error(`${name} is not built; set ${setting}`);
+  return built[0];
+}
+
+export async function waitUntil(condition, deadlineMs, what = 'condition') {
+  const end = Date.now() + deadlineMs;
+  for (;;) {
+    const value = await condition();
+    if (value) return value;
+    if (Date.now() > end) throw new Error(`not within ${deadlineMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+// One HTTP call by a Unix socket or to an address; the body comes back parsed when it is JSON.
+export function call(where, method, url, { body, headers = {}, type = 'application/json', timeoutMs = 130000 } = {}) {
+  const bytes = body === undefined ? undefined : Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
+  return new Promise((resolve, reject) => {
+    const request = http.request({
+      ...where, method, path: url, timeout: timeoutMs,
+      headers: { ...headers, ...(bytes ? { 'Content-Type': type, 'Content-Length': bytes.length } : {}) },
+    }, (response) => {
+      const chunks = [];
+      response.on('data', (chunk) => chunks.push(chunk));
+      response.on('end', () => {
+        const text = Buffer.concat(chunks).toString();
+        let json;
+        try { json = JSON.parse(text); } catch { json = undefined; }
+        resolve({ status: response.statusCode, text, json });
+      });
+    });
+    request.on('timeout', () => request.destroy(new Error('timeout')));
+    request.on('error', reject);
+    request.end(bytes);
+  });
+}
+
+export const engine = (method, url, options) => call({ socketPath: SOCKET }, method, `/v1.41${url}`, options);
+
+// A tar archive in memory: [{name, mode, type, data}].
+export function tar(entries) {
+  const blocks = [];
+  for (const { name, mode = 0o755, uid = 0, type = '0', data = '' } of entries) {
+    const bytes = Buffer.from(data);
+    const header = Buffer.alloc(512);
+    const octal = (value, width, at) => header.write(`${value.toString(8).padStart(width - 1, '0')}\0`, at);
+    header.write(name, 0);
+    octal(mode, 8, 100);
+    octal(uid, 8, 108);
+    octal(uid, 8, 116);
+    octal(bytes.length, 12, 124);
+    octal(0, 12, 136);
+    header.write('        ', 148);
+    header.write(type, 156);
+    header.write('ustar\x0000', 257);
+    octal(header.reduce((sum, byte) => sum + byte, 0), 7, 148);
+    blocks.push(header, bytes, Buffer.alloc((512 - (bytes.length % 512)) % 512));
+  }
+  return Buffer.concat([...blocks, Buffer.alloc(1024)]);
+}
+
+const SERVER_USER = process.getuid() === 0 ? 'postgres' : undefined;
+
+function asServer(program, args) {
+  return SERVER_USER ? ['setpriv', ['--reuid', SERVER_USER, '--regid', SERVER_USER, '--clear-groups', program, ...args]] : [program, args];
+}
+
+function startDatabase(dir) {
+  const bin = process.env.PG_BINDIR ?? fs.readdirSync('/usr/lib/postgresql').map((v) => `/usr/lib/postgresql/${v}/bin`).pop();
+  const data = path.join(dir, 'pg');
+  fs.mkdirSync(data, { mode: 0o700 });
+  if (SERVER_USER) execFileSync('chown', [SERVER_USER, data]);
+  execFileSync(...asServer(`${bin}/initdb`, ['-D', `${data}/data`, '-A', 'trust', '-U', 'deft']), { stdio: 'ignore' });
+  const server = spawn(...asServer(`${bin}/postgres`, ['-D', `${data}/data`, '-k', data, '-c', 'listen_addresses=', '-c', 'fsync=off']),
+    { stdio: 'ignore' });
+  const psql = (database, args) => execFileSync('psql', ['-qAtX', '-v', 'ON_ERROR_STOP=1', '-h', data, '-U', 'deft', database, ...args], { stdio: ['ignore', 'pipe', 'pipe'] }).toString().trim();
+  return { server, psql, url: `host=${data} user=deft dbname=deft` };
+}
+
+async function prepareDatabase(database) {
+  await waitUntil(() => { try { database.psql('postgres', ['-c', 'SELECT 1']); return true; } catch { return false; } }, 20000, 'PostgreSQL');
+  database.psql('postgres', ['-c', 'CREATE DATABASE deft']);
+  for (const part of ['users', 'runtimes']) database.psql('deft', ['-f', `${ROOT}/sql/deploy/${part}.sql`]);
+}
+
+function startNginx(dir) {
+  const config = path.join(dir, 'nginx.conf');
+  const socket = path.join(dir, 'http.sock');
+  fs.writeFileSync(config, `
+daemon off; pid ${dir}/nginx.pid; error_log ${dir}/nginx.log; ${process.getuid() === 0 ? 'user root;' : ''}
+events { worker_connections 256; }
+http { access_log off; client_body_temp_path ${dir}/nb; proxy_temp_path ${dir}/np; fastcgi_temp_path ${dir}/nf; uwsgi_temp_path ${dir}/nu; scgi_temp_path ${dir}/ns;
+  server { listen unix:${socket}; location / { fastcgi_pass unix:${dir}/runtime.sock;
+    fastcgi_param REQUEST_URI $request_uri; fastcgi_param REQUEST_METHOD $request_method; fastcgi_param QUERY_STRING $query_string;
+    fastcgi_param CONTENT_TYPE $content_type; fastcgi_param CONTENT_LENGTH $content_length; fastcgi_read_timeout 300s; } } }
+`);
+  return { server: spawn('nginx', ['-c', config, '-e', `${dir}/nginx.log`], { stdio: 'ignore' }), socket };
+}
+
+const ended = (child) => child.exitCode !== null || child.signalCode !== null;
+
+export class House {
+  constructor(settings = {}) {
+    this.dir = fs.mkdtempSync('/tmp/deft-rt-');
+    fs.chmodSync(this.dir, 0o755);
+    this.instance = `t${randomBytes(4).toString('hex')}`;
+    this.key = randomBytes(16).toString('hex');
+    this.settings = settings;
+  }
+
+  static async open(settings) {
+    const house = new House(settings);
+    house.database = startDatabase(house.dir);
+    await prepareDatabase(house.database);
+    house.nginx = startNginx(house.dir);
+    await waitUntil(() => fs.existsSync(house.nginx.socket), 5000, 'nginx');
+    await house.start();
+    return house;
+  }
+
+  environment() {
+    return {
+      PATH: process.env.PATH,
+      DEFT_DATABASE_URL: this.database.url,
+      DEFT_SECRET_KEY: 'ab'.repeat(32),
+      DEFT_RUNTIME_API_KEY: this.key,
+      DEFT_RUNTIME_LISTEN: `${this.dir}/runtime.sock`,
+      DEFT_INSTANCE: this.instance,
+      DEFT_SANDBOX_IMAGE: IMAGE,
+      DEFT_DOCKER_SOCKET: SOCKET,
+      DEFT_ACTION_BINARY: findBinary('deft-action', 'DEFT_ACTION_BINARY'),
+      DEFT_SANDBOX_PULL: '0',
+      DEFT_SANDBOX_SPARES: '1',
+      DEFT_SANDBOX_MEMORY_BYTES: String(512 << 20),
+      DEFT_NETWORK_RULES: process.env.DEFT_NETWORK_RULES ?? '1',
+      DEFT_ORPHAN_GRACE_MS: '0',
+      DEFT_RECONCILE_MS: '1000',
+      LOG_LEVEL: 'debug',
+      ...this.settings,
+    };
+  }
+
+  // Starts the service and waits until sandboxes can be had.
+  async start({ ready = true } = {}) {
+    const log = fs.openSync(`${this.dir}/runtime.log`, 'a');
+    this.service = spawn(findBinary('deft-runtime', 'DEFT_RUNTIME_BINARY'), [], { env: this.environment(), stdio: ['ignore', log, log] });
+    fs.closeSync(log);
+    if (ready) await this.ready();
+  }
+
+  ready() {
+    return waitUntil(async () => {
+      if (ended(this.service)) throw new Error(`deft-runtime ended:\n${this.log()}`);
+      const health = await this.get('/health');
+      return health.status === 200 && health.json.sandboxes === 'available';
+    }, 30000, 'sandboxes available');
+  }
+
+  async stop(signal = 'SIGTERM') {
+    const service = this.service;
+    if (!service || ended(service)) return;
+    service.kill(signal);
+    await waitUntil(() => ended(service), 20000, 'the end of deft-runtime');
+  }
+
+  log() { return fs.readFileSync(`${this.dir}/runtime.log`, 'utf8'); }
+
+  post(url, body, key = this.key) {
+    return call({ socketPath: this.nginx.socket }, 'POST', url, { body, headers: key ? { 'X-API-Key': key } : {} });
+  }
+
+  get(url, key = this.key) {
+    return call({ socketPath: this.nginx.socket }, 'GET', url, { headers: key ? { 'X-API-Key': key } : {} });
+  }
+
+  sandbox(session, more = {}) {
+    return this.post('/start', { image: IMAGE, command: ['deft-action'], working_dir: '/workspace/project', environment: {}, session_id: session, wait_ms: 60000, ...more });
+  }
+
+  sql(text) { return this.database.psql('deft', ['-c', text]); }
+
+  async ours(kind) {
+    const filters = encodeURIComponent(JSON.stringify({ label: [`deft.instance=${this.instance}`] }));
+    const { json } = await engine('GET', kind === 'containers' ? `/containers/json?all=1&filters=${filters}` : `/${kind}?filters=${filters}`);
+    return kind === 'volumes' ? json.Volumes ?? [] : json;
+  }
+
+  // Runs a program in a sandbox by the engine, for looking around; text of both outputs.
+  async look(runtimeId, command, user = '10001') {
+    const created = await engine('POST', `/containers/${this.instance}-${runtimeId}/exec`, { body: { AttachStdout: true, AttachStderr: true, Tty: true, User: user, Cmd: command } });
+    const { text } = await engine('POST', `/exec/${created.json.Id}/start`, { body: { Detach: false, Tty: true } });
+    const { json } = await engine('GET', `/exec/${created.json.Id}/json`);
+    return { text, code: json.ExitCode };
+  }
+
+  async close() {
+    await this.stop('SIGKILL');
+    try {
+      execFileSync(findBinary('deft-runtime', 'DEFT_RUNTIME_BINARY'), ['--reap'], { env: this.environment(), stdio: ['ignore', 'ignore', 'inherit'] });
+    } finally {
+      this.nginx?.server.kill();
+      this.database?.server.kill('SIGINT');
+      await waitUntil(() => ended(this.database.server) && ended(this.nginx.server), 10000, 'the end of the servers');
+      fs.rmSync(this.dir, { recursive: true, force: true });
+    }
+  }
+}

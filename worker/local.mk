@@ -1,1 +1,32 @@
-# worker
+# worker: conversation loops
+bin_PROGRAMS += deft-worker
+worker_agent_sources = \
+	worker/agent/agent.c worker/agent/agent.h \
+	worker/agent/answer.c worker/agent/answer.h \
+	worker/agent/ask.c worker/agent/ask.h \
+	worker/agent/call.c worker/agent/call.h \
+	worker/agent/control.c worker/agent/control.h \
+	worker/agent/ending.c worker/agent/ending.h \
+	worker/agent/history.c worker/agent/history.h \
+	worker/agent/loop.c \
+	worker/agent/mask.c worker/agent/mask.h \
+	worker/agent/messages.c worker/agent/messages.h \
+	worker/agent/model.c worker/agent/model.h \
+	worker/agent/observation.c worker/agent/observation.h \
+	worker/agent/policy.c worker/agent/policy.h \
+	worker/agent/record.c worker/agent/record.h \
+	worker/agent/sandbox.c worker/agent/sandbox.h \
+	worker/agent/sandbox_call.c worker/agent/sandbox_call.h \
+	worker/agent/sandbox_address.c worker/agent/sandbox_address.h \
+	worker/agent/stuck.c worker/agent/stuck.h \
+	worker/agent/takeover.c worker/agent/takeover.h \
+	worker/context.h \
+	worker/crash.c worker/crash.h \
+	worker/pool.c worker/pool.h \
+	worker/tools/finish.c \
+	worker/tools/task_tracker.c \
+	worker/tools/think.c \
+	worker/tools/tools.c worker/tools/tools.h
+deft_worker_SOURCES = worker/main.c $(worker_agent_sources)
+deft_worker_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(JANSSON_CFLAGS)
+deft_worker_LDADD = $(STORE_LIBS) $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) -lpthread

@@ -96,35 +96,36 @@ static enum error_code code_of(long status)
     return status == 429 ? ERROR_RATE_LIMITED : ERROR_UNAVAILABLE;
 }
 
-/* Posts and parses; a status other than 2xx is an error with the service's words. */
-static int post(const struct runtime_api *api, const char *path, const json_t *body,
-                int64_t timeout_ms, json_t **reply_out, struct error *err)
+static int post_begin(const struct runtime_api *api, const char *path, const json_t *body,
+                      int64_t timeout_ms, struct http_call **call_out, struct error *err)
 {
-    CLEANUP(http_call_freep) struct http_call *call = NULL;
     CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-    json_auto_t *reply = NULL;
     const struct http_header headers[] = {{"X-API-Key", secret_reveal(api->key)}, {NULL, NULL}};
-    struct error ignored = ERROR_INIT;
-    const char *bytes = NULL;
-    size_t len = 0;
 
     strbuf_appendf(&url, "%s%s", api->url, path);
     json_append_text(&text, body);
-    if (http_start(api->http,
-                   &(struct http_request){.method = "POST",
-                                          .url = url.text,
-                                          .unix_socket = api->socket,
-                                          .headers = headers,
-                                          .body = text.text,
-                                          .body_len = text.len,
-                                          .timeout_ms = timeout_ms,
-                                          .max_reply_bytes = REPLY_MAX_BYTES,
-                                          .allow_private = true},
-                   &call, err) < 0 ||
-        http_wait(call, err) < 0)
-        return error_wrap(err, "the sandbox service does not answer");
-    bytes = http_body(call, &len);
+    return http_start(api->http,
+                      &(struct http_request){.method = "POST",
+                                             .url = url.text,
+                                             .unix_socket = api->socket,
+                                             .headers = headers,
+                                             .body = text.text,
+                                             .body_len = text.len,
+                                             .timeout_ms = timeout_ms,
+                                             .max_reply_bytes = REPLY_MAX_BYTES,
+                                             .allow_private = true},
+                      call_out, err);
+}
+
+/* Parses; a status other than 2xx is an error with the service's words. */
+static int post_read(const struct http_call *call, json_t **reply_out, struct error *err)
+{
+    json_auto_t *reply = NULL;
+    struct error ignored = ERROR_INIT;
+    size_t len = 0;
+    const char *bytes = http_body(call, &len);
+
     if (json_parse(bytes, len, &reply, &ignored) < 0)
         reply = json_object();
     if (http_status(call) < 200 || http_status(call) > 299)
@@ -132,6 +133,16 @@ static int post(const struct runtime_api *api, const char *path, const json_t *b
                          json_text_or(reply, "detail", "nothing of use"));
     *reply_out = TAKE_PTR(reply);
     return 0;
+}
+
+static int post(const struct runtime_api *api, const char *path, const json_t *body,
+                int64_t timeout_ms, json_t **reply_out, struct error *err)
+{
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+
+    if (post_begin(api, path, body, timeout_ms, &call, err) < 0 || http_wait(call, err) < 0)
+        return error_wrap(err, "the sandbox service does not answer");
+    return post_read(call, reply_out, err);
 }
 
 static int read_endpoint(const json_t *reply, struct sandbox_endpoint *endpoint_out,
@@ -156,15 +167,32 @@ static int read_endpoint(const json_t *reply, struct sandbox_endpoint *endpoint_
     return 0;
 }
 
+int runtime_api_begin_start(const struct runtime_api *api, const struct sandbox_start *start,
+                            struct http_call **call_out, struct error *err)
+{
+    json_auto_t *body = start_body(start);
+
+    return post_begin(api, "/start", body, start->wait_ms + SLACK_MS, call_out, err);
+}
+
+int runtime_api_read_start(const struct http_call *call, struct sandbox_endpoint *endpoint_out,
+                           struct error *err)
+{
+    json_auto_t *reply = NULL;
+
+    if (post_read(call, &reply, err) < 0)
+        return -1;
+    return read_endpoint(reply, endpoint_out, err);
+}
+
 int runtime_api_start(const struct runtime_api *api, const struct sandbox_start *start,
                       struct sandbox_endpoint *endpoint_out, struct error *err)
 {
-    json_auto_t *body = start_body(start);
-    json_auto_t *reply = NULL;
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
 
-    if (post(api, "/start", body, start->wait_ms + SLACK_MS, &reply, err) < 0)
-        return -1;
-    return read_endpoint(reply, endpoint_out, err);
+    if (runtime_api_begin_start(api, start, &call, err) < 0 || http_wait(call, err) < 0)
+        return error_wrap(err, "the sandbox service does not answer");
+    return runtime_api_read_start(call, endpoint_out, err);
 }
 
 int runtime_api_stop(const struct runtime_api *api, const char *runtime_id, struct error *err)

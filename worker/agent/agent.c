@@ -1,0 +1,72 @@
+#include "worker/agent/agent.h"
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "worker/agent/control.h"
+#include "worker/agent/sandbox.h"
+#include "worker/context.h"
+
+/* The secrets that were stored with the conversation; NULL when there are none. A new reference. */
+static json_t *open_secrets(const struct agent *agent)
+{
+    CLEANUP(strbuf_done) struct strbuf context = STRBUF_INIT;
+    CLEANUP(secret_done) struct secret plain = SECRET_INIT;
+    const struct conversation *conversation = &agent->conversation;
+    struct error err = ERROR_INIT;
+    json_t *secrets = NULL;
+
+    if (conversation->secrets == NULL)
+        return NULL;
+    strbuf_appendf(&context, "conversations.secrets:%s", conversation->id.text);
+    if (keyring_open(&agent->context->keyring, context.text, conversation->secrets, &plain, &err) <
+            0 ||
+        json_parse(secret_reveal(&plain), plain.len, &secrets, &err) < 0)
+        log_error("secrets.unreadable", LOG_ERROR(&err));
+    return secrets;
+}
+
+static void take_secrets(struct agent *agent)
+{
+    json_auto_t *secrets = open_secrets(agent);
+    json_auto_t *spec = conversation_spec_with_secrets(&agent->conversation, secrets);
+
+    secret_list_read(&agent->secrets, json_object_get(secrets, "secrets"));
+    secret_set(&agent->llm_key, json_text_or(secrets, "llm_api_key", ""));
+    agent->llm_spec = json_incref(json_object_get(json_object_get(spec, "agent"), "llm"));
+    if (agent->llm_spec == NULL)
+        agent->llm_spec = json_object();
+}
+
+void agent_init(struct agent *agent, struct worker_context *context, struct control *control,
+                struct claim *claim)
+{
+    *agent = (struct agent){
+        .context = context,
+        .control = control,
+        .lease = claim->lease,
+        .conversation = claim->conversation,
+        .history = HISTORY_INIT,
+        .secrets = SECRET_LIST_INIT,
+        .llm_key = SECRET_INIT,
+        .n_claims = claim->claim_count,
+    };
+    claim->conversation = (struct conversation)CONVERSATION_INIT;
+    if (agent->conversation.agent_state == NULL)
+        agent->conversation.agent_state = json_object();
+    take_secrets(agent);
+    agent->sandbox = sandbox_new(agent);
+}
+
+void agent_done(struct agent *agent)
+{
+    if (agent == NULL)
+        return;
+    sandbox_free(agent->sandbox);
+    history_done(&agent->history);
+    secret_list_done(&agent->secrets);
+    secret_done(&agent->llm_key);
+    json_decref(agent->llm_spec);
+    conversation_done(&agent->conversation);
+}

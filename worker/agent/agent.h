@@ -1,0 +1,54 @@
+/*
+ * A run of one conversation, from its claim to the end of its lease.
+ *
+ *     agent_init(&agent, context, control, &claim);
+ *     agent_run(&agent);
+ *     agent_done(&agent);
+ *
+ * The stored history is the only state: any worker can go on where another one stopped. What is in
+ * memory here is a copy of it, and what was received and is about to be stored.
+ *
+ * Ownership: the agent owns the claim's content and its sandbox handle; the rest is borrowed.
+ * Threading: an agent belongs to its conversation's thread; only its control is shared.
+ */
+#ifndef DEFT_WORKER_AGENT_AGENT_H
+#define DEFT_WORKER_AGENT_AGENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "base/secret.h"
+#include "store/conversation_store.h"
+#include "store/event_store.h"
+#include "worker/agent/mask.h"
+
+struct control;
+struct sandbox;
+struct worker_context;
+
+struct agent {
+    struct worker_context *context;
+    struct control *control;
+    struct lease lease;
+    struct conversation conversation;
+    struct history history;
+    struct secret_list secrets;
+    json_t *llm_spec;        /* of the conversation's own model, secrets in their places */
+    struct secret llm_key;   /* unset when there is none */
+    struct sandbox *sandbox;
+    int64_t n_iterations;    /* answers of the model in this run */
+    int64_t asked_seq;       /* the model's last request saw everything up to here */
+    int64_t claimed_seq;     /* where the log ended at the claim: pending calls below are inherited */
+    int64_t n_claims;        /* of this conversation without progress */
+    bool is_over;            /* the run's end is stored, or it is not ours any more */
+};
+
+/* Takes the claim's content. */
+void agent_init(struct agent *agent, struct worker_context *context, struct control *control,
+                struct claim *claim) NONNULL;
+void agent_done(struct agent *agent);
+/* Runs until the run is over, handed over, or lost; reports by storing events, and in the log. */
+void agent_run(struct agent *agent) NONNULL;
+
+#endif

@@ -1,0 +1,212 @@
+#include "worker/agent/answer.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "llm/llm.h"
+#include "model/event.h"
+#include "model/stats.h"
+#include "model/title.h"
+#include "model/tools.h"
+#include "store/conversation_store.h"
+#include "store/event_store.h"
+#include "worker/agent/agent.h"
+#include "worker/agent/ending.h"
+#include "worker/agent/history.h"
+#include "worker/agent/policy.h"
+#include "worker/agent/record.h"
+#include "worker/context.h"
+
+#define SAY_SOMETHING_TEXT                                                                         \
+    "Your last answer had no text and no tool call. Use a tool to go on, or the finish tool when " \
+    "the task is done."
+#define SUPERSEDED_TEXT "Superseded by a new user message"
+#define CALL_ID_BYTES (sizeof("call_") + UUID_HEX_BYTES)
+
+/* Whether a message of the user came while the model was answering. */
+enum user_spoke { USER_SILENT, USER_SPOKE };
+
+/* What the answer is turned into. */
+struct plan {
+    struct event_list events;
+    struct conversation_write change;
+    struct call_ref *runnable; /* the calls that could be executed */
+    struct policy_call *risks; /* the same, as the policy sees them */
+    size_t n_runnable;
+};
+
+/* clang-format off */
+#define PLAN_INIT {.events = EVENT_LIST_INIT}
+/* clang-format on */
+
+static void plan_done(struct plan *plan)
+{
+    event_list_done(&plan->events);
+    mem_free(plan->runnable);
+    mem_free(plan->risks);
+}
+
+/* Results are paired by this id in places, so one that was used before gets a fresh one. */
+static void choose_call_id(const struct agent *agent, const char *id, char id_out[CALL_ID_BYTES],
+                           const char **chosen_out)
+{
+    struct uuid fresh = uuid_random();
+
+    *chosen_out = id;
+    if (!history_has_call_id(&agent->history, id))
+        return;
+    (void)memcpy(id_out, "call_", sizeof("call_"));
+    uuid_to_hex(&fresh, id_out + sizeof("call_") - 1);
+    *chosen_out = id_out;
+}
+
+/* Without an analyzer nobody has judged, whatever the model says of itself. */
+static const char *risk_of(const struct agent *agent, const struct tool_call_check *check)
+{
+    bool has_analyzer = conversation_has_analyzer(&agent->conversation);
+
+    if (!has_analyzer || check->tool == NULL || check->tool->is_read_only)
+        return "UNKNOWN";
+    return check->security_risk;
+}
+
+static void plan_call(const struct agent *agent, const struct llm_reply *reply, size_t index,
+                      struct plan *plan)
+{
+    CLEANUP(tool_call_check_done) struct tool_call_check check = {.tool = NULL};
+    CLEANUP(strbuf_done) struct strbuf thought = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf reasoning = STRBUF_INIT;
+    const struct llm_tool_call *call = &reply->calls[index];
+    char fresh_id[CALL_ID_BYTES] = "";
+    struct action_parts parts = {.llm_response_id = reply->response_id};
+    struct call_ref ref = {.tool_name = call->name};
+
+    tool_call_check(&agent->conversation, call->name, call->arguments, &check);
+    choose_call_id(agent, call->id, fresh_id, &parts.tool_call_id);
+    parts.tool_name = check.tool != NULL ? check.tool->name : call->name;
+    parts.arguments = check.arguments;
+    parts.security_risk = risk_of(agent, &check);
+    parts.summary = check.summary;
+    parts.action = check.action;
+    if (index == 0) {
+        mask_append(&agent->secrets, reply->text, &thought);
+        mask_append(&agent->secrets, reply->reasoning == NULL ? "" : reply->reasoning, &reasoning);
+        parts.thought = thought.text;
+        parts.reasoning = reply->reasoning == NULL ? NULL : reasoning.text;
+    }
+    ref.action_id = event_add_action(&plan->events, &parts);
+    ref.tool_name = parts.tool_name;
+    ref.tool_call_id = parts.tool_call_id;
+    if (check.action == NULL) {
+        event_add_agent_error(&plan->events, &ref, check.problem);
+        return;
+    }
+    plan->risks[plan->n_runnable] =
+        (struct policy_call){.tool_name = check.tool->name, .security_risk = parts.security_risk};
+    plan->runnable[plan->n_runnable++] = ref;
+}
+
+static void plan_calls(const struct agent *agent, const struct llm_reply *reply,
+                       enum user_spoke spoke, struct plan *plan)
+{
+    const json_t *policy = json_object_get(agent->conversation.spec, "confirmation_policy");
+
+    plan->runnable = mem_alloc_array(reply->n_calls, sizeof(*plan->runnable));
+    plan->risks = mem_alloc_array(reply->n_calls, sizeof(*plan->risks));
+    for (size_t i = 0; i < reply->n_calls; i++)
+        plan_call(agent, reply, i, plan);
+    if (!policy_must_confirm(policy, plan->risks, plan->n_runnable))
+        return;
+    if (spoke == USER_SILENT) {
+        ending_plan(&plan->events, STATUS_WAITING_FOR_CONFIRMATION, &plan->change);
+        return;
+    }
+    for (size_t i = 0; i < plan->n_runnable; i++)
+        event_add_rejection(&plan->events, &plan->runnable[i], SUPERSEDED_TEXT);
+}
+
+static void plan_words(const struct agent *agent, const struct llm_reply *reply,
+                       enum user_spoke spoke, struct plan *plan)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf reasoning = STRBUF_INIT;
+
+    mask_append(&agent->secrets, reply->text, &text);
+    mask_append(&agent->secrets, reply->reasoning == NULL ? "" : reply->reasoning, &reasoning);
+    (void)event_add_agent_message(&plan->events, text.text,
+                                  reply->reasoning == NULL ? NULL : reasoning.text,
+                                  reply->response_id);
+    if (text_is_blank(text.text))
+        (void)event_add_environment_message(&plan->events, SAY_SOMETHING_TEXT);
+    else if (spoke == USER_SILENT)
+        ending_plan(&plan->events, STATUS_FINISHED, &plan->change);
+}
+
+/* A title for a conversation that has none: what its user asked first. NULL when it needs none. */
+static char *new_title(const struct agent *agent)
+{
+    const struct stored_event *first = history_first_user_message(&agent->history);
+    const json_t *content = NULL;
+
+    if (agent->conversation.title != NULL || first == NULL ||
+        json_bool_or(agent->conversation.spec, "autotitle", 1) == 0)
+        return NULL;
+    content = json_object_get(json_object_get(first->json, "llm_message"), "content");
+    for (size_t i = 0; i < json_array_size(content); i++) {
+        char *title = title_from_text(json_text_or(json_array_get(content, i), "text", ""));
+
+        if (title != NULL)
+            return title;
+    }
+    return NULL;
+}
+
+static int store_planned(struct agent *agent, const struct llm_reply *reply,
+                         enum user_spoke spoke, const char *title, struct error *err)
+{
+    CLEANUP(plan_done) struct plan plan = PLAN_INIT;
+    json_auto_t *stats = stats_snapshot(agent->conversation.stats);
+    int rc = 0;
+
+    event_add_state(&plan.events, "stats", stats);
+    if (reply->n_calls > 0)
+        plan_calls(agent, reply, spoke, &plan);
+    else
+        plan_words(agent, reply, spoke, &plan);
+    plan.change.stats = agent->conversation.stats;
+    plan.change.made_progress = true;
+    plan.change.title = title;
+    if (plan.change.end_run)
+        rc = record_unless_spoken(agent, &plan.events, &plan.change, err);
+    else
+        rc = record_behind(agent, &plan.events, &plan.change, err);
+    if (rc == 0)
+        agent->is_over = plan.change.end_run;
+    return rc;
+}
+
+int answer_store(struct agent *agent, const struct llm_reply *reply, struct error *err)
+{
+    CLEANUP(mem_freep) char *title = new_title(agent);
+    int rc = 0;
+
+    stats_add(agent->conversation.stats, &reply->usage);
+    rc = store_planned(agent, reply, USER_SILENT, title, err);
+    /* An answer that would have ended the run does not, when the user has said more. */
+    if (rc < 0 && err->code == ERROR_CONFLICT)
+        rc = store_planned(agent, reply, USER_SPOKE, title, err);
+    if (rc < 0)
+        return -1;
+    if (title != NULL && agent->conversation.title == NULL)
+        agent->conversation.title = TAKE_PTR(title);
+    crash_point(&agent->context->crash, CRASH_ACTION_COMMITTED);
+    return 0;
+}

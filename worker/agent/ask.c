@@ -1,0 +1,126 @@
+#include "worker/agent/ask.h"
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "llm/llm.h"
+#include "model/event.h"
+#include "model/tools.h"
+#include "worker/agent/agent.h"
+#include "worker/agent/answer.h"
+#include "worker/agent/control.h"
+#include "worker/agent/ending.h"
+#include "worker/agent/history.h"
+#include "worker/agent/messages.h"
+#include "worker/agent/model.h"
+#include "worker/agent/record.h"
+#include "worker/agent/sandbox.h"
+#include "worker/context.h"
+
+#define USAGE_ID "agent"
+#define KEY_REFUSED_TEXT "Your LLM API key appears to be invalid or has expired."
+#define REPHRASE_TEXT                                                                              \
+    "The provider's content filter refused the last request. Go on in other words, and leave out " \
+    "what may have caused this."
+
+static void cancel_call(void *call)
+{
+    llm_call_cancel(call);
+}
+
+/* Waits for the answer where a stop request can reach it. */
+static int ask_and_wait(struct agent *agent, struct llm_reply *reply_out,
+                        struct llm_failure *failure_out, struct error *err)
+{
+    CLEANUP(llm_call_freep) struct llm_call *call = llm_call_new(agent->context->llm);
+    CLEANUP(model_choice_done) struct model_choice choice = MODEL_CHOICE_INIT;
+    json_auto_t *messages = messages_from_history(&agent->history);
+    json_auto_t *tools = tools_functions(&agent->conversation);
+    struct llm_request request = {
+        .messages = messages,
+        .tools = tools,
+        .usage_id = USAGE_ID,
+        .conversation_id = agent->lease.conversation_id.text,
+    };
+    int rc = 0;
+
+    model_choose(&agent->context->settings, agent->llm_spec, &agent->llm_key, &choice);
+    request.spec = choice.spec;
+    request.api_key = choice.key;
+    failure_out->kind = LLM_FAILURE_CANCELLED;
+    if (control_begin_wait(agent->control, WAIT_MODEL, cancel_call, call, err) < 0)
+        return -1;
+    crash_point(&agent->context->crash, CRASH_LLM_SENT);
+    rc = llm_call_run(call, &request, reply_out, failure_out, err);
+    control_end_wait(agent->control);
+    return rc;
+}
+
+/* True when the newest thing said is already our request to say it otherwise. */
+static bool has_rephrased(const struct agent *agent)
+{
+    const struct stored_event *last =
+        agent->history.n == 0 ? NULL : &agent->history.items[agent->history.n - 1];
+    const json_t *content = NULL;
+
+    if (last == NULL || !stored_event_is_message(last, "user"))
+        return false;
+    content = json_object_get(json_object_get(last->json, "llm_message"), "content");
+    return text_equal(json_text_or(json_array_get(content, 0), "text", ""), REPHRASE_TEXT);
+}
+
+static int ask_to_rephrase(struct agent *agent, struct error *err)
+{
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    json_auto_t *content = json_array();
+
+    json_push(content, text_content(REPHRASE_TEXT));
+    (void)event_add_user_message(&events, content);
+    return record_behind(agent, &events, NULL, err);
+}
+
+static int settle_failure(struct agent *agent, const struct llm_failure *failure,
+                          const struct error *cause, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf detail = STRBUF_INIT;
+    const char *words = failure->detail[0] != '\0' ? failure->detail : cause->message;
+
+    if (failure->kind == LLM_FAILURE_CANCELLED) {
+        *err = *cause;
+        err->code = ERROR_CANCELLED;
+        return -1;
+    }
+    log_info("model.failed", LOG_STR("code", llm_failure_code(failure)), LOG_ERROR(cause));
+    if (failure->kind == LLM_FAILURE_CONTENT_POLICY && !has_rephrased(agent))
+        return ask_to_rephrase(agent, err);
+    if (failure->kind == LLM_FAILURE_AUTHENTICATION)
+        words = KEY_REFUSED_TEXT;
+    mask_append(&agent->secrets, words, &detail);
+    return ending_error(agent, llm_failure_code(failure), detail.text, err);
+}
+
+int ask_model(struct agent *agent, struct error *err)
+{
+    CLEANUP(llm_reply_done) struct llm_reply reply = LLM_REPLY_INIT;
+    struct llm_failure failure = LLM_FAILURE_INIT;
+    struct error cause = ERROR_INIT;
+
+    /* Its start takes longer than most answers; nothing waits for it before the first call. */
+    if (agent->sandbox != NULL) {
+        sandbox_begin(agent->sandbox);
+        sandbox_send_acknowledged(agent->sandbox);
+    }
+    agent->asked_seq = agent->history.last_seq;
+    agent->n_iterations++;
+    if (ask_and_wait(agent, &reply, &failure, &cause) < 0)
+        return settle_failure(agent, &failure, &cause, err);
+    crash_point(&agent->context->crash, CRASH_LLM_DONE);
+    return answer_store(agent, &reply, err);
+}

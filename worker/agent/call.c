@@ -1,0 +1,175 @@
+#include "worker/agent/call.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "model/tools.h"
+#include "store/conversation_store.h"
+#include "store/event_store.h"
+#include "worker/agent/agent.h"
+#include "worker/agent/ending.h"
+#include "worker/agent/history.h"
+#include "worker/agent/record.h"
+#include "worker/agent/sandbox.h"
+#include "worker/agent/sandbox_call.h"
+#include "worker/context.h"
+#include "worker/tools/tools.h"
+
+#define NOT_RUN_TEXT "This call was not executed: the conversation was finished before it."
+
+struct call_ref call_ref_of(const struct stored_event *action)
+{
+    return (struct call_ref){
+        .action_id = action->id,
+        .tool_name = json_text_or(action->json, "tool_name", ""),
+        .tool_call_id = json_text_or(action->json, "tool_call_id", ""),
+    };
+}
+
+/* How a call ended: an observation, or words that say why there is none. */
+struct outcome {
+    json_t *observation;
+    struct strbuf problem;
+};
+
+/* clang-format off */
+#define OUTCOME_INIT {NULL, STRBUF_INIT}
+/* clang-format on */
+
+static void outcome_done(struct outcome *outcome)
+{
+    json_decref(outcome->observation);
+    strbuf_done(&outcome->problem);
+}
+
+static void outcome_add_event(const struct agent *agent, const struct call_ref *ref,
+                              struct outcome *outcome, struct event_list *events)
+{
+    CLEANUP(strbuf_done) struct strbuf masked = STRBUF_INIT;
+
+    if (outcome->observation != NULL) {
+        mask_json(&agent->secrets, outcome->observation);
+        event_add_observation(events, ref, outcome->observation);
+        return;
+    }
+    mask_append(&agent->secrets, outcome->problem.text, &masked);
+    event_add_agent_error(events, ref, masked.text);
+}
+
+/* `action` is an index: storing moves the history's items. */
+static int store_outcome(struct agent *agent, size_t action, struct outcome *outcome,
+                         const struct conversation_write *change, struct error *err)
+{
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    struct crash_points *crash = &agent->context->crash;
+    struct call_ref ref = call_ref_of(&agent->history.items[action]);
+
+    outcome_add_event(agent, &ref, outcome, &events);
+    crash_point(crash, CRASH_OBS_BEFORE_COMMIT);
+    if (record_behind(agent, &events, change, err) < 0)
+        return -1;
+    crash_point(crash, CRASH_OBS_COMMITTED);
+    return 0;
+}
+
+/* A tool of the worker: it changes nothing but its own part of agent_state. */
+static int run_in_worker(struct agent *agent, size_t action, const struct tool *tool,
+                         struct error *err)
+{
+    CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
+    json_t *state = agent->conversation.agent_state;
+    struct conversation_write change = {.agent_state = state};
+    bool is_state_changed = false;
+
+    outcome.observation =
+        worker_tool_run(tool, json_object_get(agent->history.items[action].json, "action"), state,
+                        &is_state_changed);
+    if (outcome.observation == NULL)
+        strbuf_appendf(&outcome.problem, "The tool '%s' cannot run here.", tool->name);
+    return store_outcome(agent, action, &outcome, is_state_changed ? &change : NULL, err);
+}
+
+static int run_in_sandbox(struct agent *agent, size_t action, const struct tool *tool,
+                          struct error *err)
+{
+    CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
+
+    if (sandbox_call_run(agent, action, tool, &outcome.observation, &outcome.problem, err) < 0)
+        return -1;
+    if (store_outcome(agent, action, &outcome, NULL, err) < 0)
+        return -1;
+    sandbox_acknowledge(agent->sandbox, &agent->history.items[action].id);
+    return 0;
+}
+
+static int reject_unknown(struct agent *agent, size_t action, struct error *err)
+{
+    CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
+
+    strbuf_appendf(&outcome.problem, "Tool '%s' is not available in this conversation any more.",
+                   json_text_or(agent->history.items[action].json, "tool_name", ""));
+    return store_outcome(agent, action, &outcome, NULL, err);
+}
+
+/* The last request to the model saw no message of the user behind this. */
+static bool has_user_spoken(const struct agent *agent, const struct stored_event *action)
+{
+    int64_t seen_seq = agent->asked_seq > 0 ? agent->asked_seq : action->seq;
+
+    return history_has_user_message_after(&agent->history, seen_seq);
+}
+
+static void plan_finish(const struct agent *agent, const struct index_list *pending, size_t at,
+                        struct event_list *events, struct conversation_write *change)
+{
+    CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
+    const struct stored_event *action = &agent->history.items[pending->items[at]];
+    struct call_ref ref = call_ref_of(action);
+
+    outcome.observation = worker_tool_finish(json_object_get(action->json, "action"));
+    outcome_add_event(agent, &ref, &outcome, events);
+    for (size_t i = at + 1; i < pending->n; i++) {
+        struct call_ref behind = call_ref_of(&agent->history.items[pending->items[i]]);
+
+        event_add_agent_error(events, &behind, NOT_RUN_TEXT);
+    }
+    if (!has_user_spoken(agent, action))
+        ending_plan(events, STATUS_FINISHED, change);
+}
+
+static int run_finish(struct agent *agent, const struct index_list *pending, size_t at,
+                      struct error *err)
+{
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    struct conversation_write change = {.made_progress = true};
+
+    plan_finish(agent, pending, at, &events, &change);
+    crash_point(&agent->context->crash, CRASH_OBS_BEFORE_COMMIT);
+    /* Whoever wrote meanwhile may have spoken: then this call is looked at again. */
+    if (record_once(agent, &events, &change, err) < 0)
+        return -1;
+    agent->is_over = change.end_run;
+    return 0;
+}
+
+int call_run(struct agent *agent, const struct index_list *pending, size_t at, struct error *err)
+{
+    size_t action = pending->items[at];
+    const char *name = json_text_or(agent->history.items[action].json, "tool_name", "");
+    const struct tool *tool = tools_find(&agent->conversation, name);
+
+    if (tool == NULL)
+        return reject_unknown(agent, action, err);
+    if (text_equal(tool->name, "finish"))
+        return run_finish(agent, pending, at, err);
+    if (tool->place == TOOL_IN_WORKER)
+        return run_in_worker(agent, action, tool, err);
+    return run_in_sandbox(agent, action, tool, err);
+}

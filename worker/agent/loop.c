@@ -1,0 +1,197 @@
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "base/json.h"
+#include "model/event.h"
+#include "model/limits.h"
+#include "store/conversation_store.h"
+#include "store/event_store.h"
+#include "worker/agent/agent.h"
+#include "worker/agent/ask.h"
+#include "worker/agent/call.h"
+#include "worker/agent/control.h"
+#include "worker/agent/ending.h"
+#include "worker/agent/history.h"
+#include "worker/agent/record.h"
+#include "worker/agent/sandbox.h"
+#include "worker/agent/stuck.h"
+#include "worker/context.h"
+
+/* Class names of the wire contract. */
+#define CODE_SANDBOX "RuntimeError"
+#define CODE_ITERATIONS "MaxIterationsReached"
+
+static int end_out_of_steps(struct agent *agent, json_int_t limit, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf detail = STRBUF_INIT;
+
+    strbuf_appendf(&detail,
+                   "The agent reached the limit of %lld iterations of one run without finishing. "
+                   "Run the conversation again to let it go on.",
+                   (long long)limit);
+    return ending_error(agent, CODE_ITERATIONS, detail.text, err);
+}
+
+static int end_given_up(struct agent *agent, struct error *err)
+{
+    return ending_error(agent, CODE_SANDBOX,
+                        "The run was given up: it was begun again and again, and each time it "
+                        "ended without any progress. Run the conversation again to try once more.",
+                        err);
+}
+
+static int end_without_sandbox(struct agent *agent, const struct error *cause, struct error *err)
+{
+    return ending_error(agent, CODE_SANDBOX, cause->message, err);
+}
+
+/* The lease is gone: with the conversation itself, or to another worker. */
+static int end_lost(struct agent *agent)
+{
+    CLEANUP(conversation_done) struct conversation now = CONVERSATION_INIT;
+    struct conversation_scope scope = {.user_id = agent->conversation.user_id};
+    struct error err = ERROR_INIT;
+
+    agent->is_over = true;
+    log_info("lease.lost");
+    if (conversation_store_load(agent->context->db, &scope, &agent->lease.conversation_id, &now,
+                                &err) < 0 &&
+        err.code == ERROR_NOT_FOUND && agent->sandbox != NULL)
+        sandbox_forget(agent->sandbox);
+    return 0;
+}
+
+static int end_as_asked(struct agent *agent, enum stop_kind stop, struct error *err)
+{
+    switch (stop) {
+    case STOP_HAND_OVER:
+        ending_hand_over(agent);
+        return 0;
+    case STOP_PAUSE:
+        return ending_pause(agent, err);
+    case STOP_INTERRUPT:
+        return ending_interrupt(agent, err);
+    case STOP_LOST:
+        return end_lost(agent);
+    case STOP_NONE:
+    case STOP_N_KINDS:
+        break;
+    }
+    return 0;
+}
+
+/* A pause lets the calls of an answer run to their end; the others do not. */
+static bool stops_batch(enum stop_kind stop)
+{
+    return stop != STOP_NONE && stop != STOP_PAUSE;
+}
+
+static int run_pending(struct agent *agent, const struct index_list *pending, struct error *err)
+{
+    for (size_t i = 0; i < pending->n && !agent->is_over; i++) {
+        struct error failure = ERROR_INIT;
+
+        if (i > 0 && stops_batch(control_stop(agent->control)))
+            return 0;
+        if (call_run(agent, pending, i, &failure) == 0)
+            continue;
+        if (failure.code == ERROR_UNAVAILABLE)
+            return end_without_sandbox(agent, &failure, err);
+        *err = failure;
+        return -1;
+    }
+    return 0;
+}
+
+/* A verdict that the agent goes in circles; *settled_out when the step is over with it. */
+static int look_for_circles(struct agent *agent, bool *settled_out, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf nudge = STRBUF_INIT;
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    enum stuck_verdict verdict = STUCK_NO;
+
+    if (json_bool_or(agent->conversation.spec, "stuck_detection", 1) != 0)
+        verdict = stuck_look(&agent->history, &nudge);
+    *settled_out = verdict == STUCK_YES;
+    if (verdict == STUCK_NO)
+        return 0;
+    if (verdict == STUCK_YES)
+        return ending_stuck(agent, err);
+    (void)event_add_environment_message(&events, nudge.text);
+    return record_behind(agent, &events, NULL, err);
+}
+
+static int step(struct agent *agent, struct error *err)
+{
+    CLEANUP(index_list_done) struct index_list pending = INDEX_LIST_INIT;
+    json_int_t limit = conversation_max_iterations(&agent->conversation);
+    enum stop_kind stop = control_stop(agent->control);
+    bool is_settled = false;
+
+    if (stop != STOP_NONE)
+        return end_as_asked(agent, stop, err);
+    if (agent->conversation.status == STATUS_FINISHED)
+        return ending_nothing(agent, err);
+    history_find_pending(&agent->history, &pending);
+    if (pending.n > 0)
+        return run_pending(agent, &pending, err);
+    if (agent->n_iterations >= limit)
+        return end_out_of_steps(agent, limit, err);
+    if (look_for_circles(agent, &is_settled, err) < 0)
+        return -1;
+    if (is_settled)
+        return 0;
+    return ask_model(agent, err);
+}
+
+/* A run is `running` for all to see; who asked for it has said so already, as a rule. */
+static int begin(struct agent *agent, struct error *err)
+{
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    struct conversation_write change = {.status = status_to_string(STATUS_RUNNING)};
+
+    if (record_load(agent, err) < 0)
+        return -1;
+    agent->claimed_seq = agent->history.last_seq;
+    agent->n_iterations = history_count_iterations(&agent->history);
+    if (agent->n_claims > CLAIMS_MAX)
+        return end_given_up(agent, err);
+    if (agent->conversation.status == STATUS_RUNNING ||
+        agent->conversation.status == STATUS_FINISHED)
+        return 0;
+    event_add_status(&events, STATUS_RUNNING);
+    return record_behind(agent, &events, &change, err);
+}
+
+/* The stored history is the only state: any worker can go on where another one stopped. */
+static int go(struct agent *agent, struct error *err)
+{
+    if (begin(agent, err) < 0 && err->code != ERROR_CONFLICT)
+        return -1;
+    while (!agent->is_over) {
+        /* News to decide upon, or a stop request: the next step looks. */
+        if (step(agent, err) < 0 && err->code != ERROR_CONFLICT && err->code != ERROR_CANCELLED)
+            return -1;
+    }
+    return 0;
+}
+
+void agent_run(struct agent *agent)
+{
+    struct error err = ERROR_INIT;
+
+    if (go(agent, &err) < 0) {
+        if (err.code == ERROR_STALE)
+            (void)end_lost(agent);
+        else
+            /* The lease runs out by itself, which is a pause before somebody tries again. */
+            log_error("run.broken", LOG_ERROR(&err));
+    }
+    if (agent->sandbox == NULL)
+        return;
+    sandbox_send_acknowledged(agent->sandbox);
+    sandbox_settle(agent->sandbox);
+}

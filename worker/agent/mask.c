@@ -1,0 +1,151 @@
+#include "mask.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+
+#define HIDDEN "<secret-hidden>"
+
+void secret_list_done(struct secret_list *list)
+{
+    if (list == NULL)
+        return;
+    for (size_t i = 0; i < list->n; i++) {
+        mem_free(list->items[i].name);
+        secret_done(&list->items[i].value);
+    }
+    mem_free(list->items);
+    *list = (struct secret_list)SECRET_LIST_INIT;
+}
+
+/* The value of a source, or "" when it has none here. */
+static const char *source_value(const json_t *source)
+{
+    if (json_is_string(source))
+        return json_string_value(source);
+    return json_text_or(source, "value", "");
+}
+
+void secret_list_read(struct secret_list *list, const json_t *secrets)
+{
+    const char *name = NULL;
+    json_t *source = NULL;
+
+    if (!json_is_object(secrets) || json_object_size(secrets) == 0)
+        return;
+    list->items = mem_alloc_array(json_object_size(secrets), sizeof(*list->items));
+    for (void *at = json_object_iter((json_t *)(uintptr_t)secrets); at != NULL;
+         at = json_object_iter_next((json_t *)(uintptr_t)secrets, at)) {
+        name = json_object_iter_key(at);
+        source = json_object_iter_value(at);
+        if (source_value(source)[0] == '\0')
+            continue;
+        list->items[list->n].name = mem_dup_text(name);
+        secret_set(&list->items[list->n].value, source_value(source));
+        list->n++;
+    }
+}
+
+/* A shell takes no other names. */
+static bool is_shell_name(const char *name)
+{
+    size_t n_letters = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_");
+
+    return n_letters > 0 &&
+           name[strspn(name,
+                       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789")] == '\0';
+}
+
+static bool text_contains_nocase(const char *text, const char *word)
+{
+    size_t len = strlen(word);
+
+    for (const char *at = text; *at != '\0'; at++) {
+        if (strncasecmp(at, word, len) == 0)
+            return true;
+    }
+    return false;
+}
+
+json_t *secret_list_env(const struct secret_list *list, const char *command)
+{
+    json_t *env = NULL;
+
+    for (size_t i = 0; i < list->n; i++) {
+        if (!is_shell_name(list->items[i].name) || !text_contains_nocase(command, list->items[i].name))
+            continue;
+        if (env == NULL)
+            env = json_object();
+        json_put_text(env, list->items[i].name, secret_reveal(&list->items[i].value));
+    }
+    return env;
+}
+
+/* The longest secret that text begins with: one value may be the start of another. */
+static size_t secret_length_at(const struct secret_list *list, const char *text)
+{
+    size_t longest = 0;
+
+    for (size_t i = 0; i < list->n; i++) {
+        const struct secret *value = &list->items[i].value;
+
+        if (value->len > longest && text_starts_with(text, secret_reveal(value)))
+            longest = value->len;
+    }
+    return longest;
+}
+
+void mask_append(const struct secret_list *list, const char *text, struct strbuf *out)
+{
+    const char *from = text;
+
+    for (const char *at = text; *at != '\0';) {
+        size_t len = secret_length_at(list, at);
+
+        if (len == 0) {
+            at++;
+            continue;
+        }
+        strbuf_append_bytes(out, from, (size_t)(at - from));
+        strbuf_append(out, HIDDEN);
+        at += len;
+        from = at;
+    }
+    strbuf_append(out, from);
+}
+
+static void mask_string(const struct secret_list *list, json_t *string)
+{
+    CLEANUP(strbuf_done) struct strbuf masked = STRBUF_INIT;
+
+    mask_append(list, json_string_value(string), &masked);
+    if (text_equal(masked.text, json_string_value(string)))
+        return;
+    error_ignore(json_string_setn(string, masked.text, masked.len),
+                 "what was valid UTF-8 is still, and memory does not run out");
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): json_parse() caps the depth */
+void mask_json(const struct secret_list *list, json_t *json)
+{
+    if (list->n == 0)
+        return;
+    if (json_is_string(json))
+        mask_string(list, json);
+    if (json_is_array(json)) {
+        for (size_t i = 0; i < json_array_size(json); i++)
+            mask_json(list, json_array_get(json, i));
+        return;
+    }
+    if (!json_is_object(json))
+        return;
+    for (void *at = json_object_iter(json); at != NULL; at = json_object_iter_next(json, at))
+        mask_json(list, json_object_iter_value(at));
+}

@@ -1,0 +1,194 @@
+#include "worker/agent/record.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "model/event.h"
+#include "store/conversation_store.h"
+#include "store/event_store.h"
+#include "store/hints.h"
+#include "worker/agent/agent.h"
+#include "worker/agent/control.h"
+#include "worker/agent/history.h"
+#include "worker/context.h"
+
+#define RETRY_FIRST_MS 50
+#define RETRY_MOST_MS 1000
+
+/* The wait before the next attempt, doubled up to RETRY_MOST_MS. */
+static int wait_for_database(struct agent *agent, int64_t *wait_ms, const struct error *cause,
+                             struct error *err)
+{
+    struct error seen = *cause;
+
+    log_warning("database.waited_for", LOG_ERROR(&seen));
+    if (control_sleep(agent->control, *wait_ms, err) < 0)
+        return -1;
+    *wait_ms = 2 * *wait_ms < RETRY_MOST_MS ? 2 * *wait_ms : RETRY_MOST_MS;
+    return 0;
+}
+
+/* Failures that pass; the others are a caller's business. */
+static bool is_worth_waiting(const struct error *err)
+{
+    return error_is_transient(err);
+}
+
+int record_load(struct agent *agent, struct error *err)
+{
+    int64_t wait_ms = RETRY_FIRST_MS;
+
+    for (;;) {
+        struct error failure = ERROR_INIT;
+
+        if (event_store_load_after(agent->context->db, &agent->lease.conversation_id,
+                                   &agent->history, &failure) == 0)
+            break;
+        if (!is_worth_waiting(&failure)) {
+            *err = failure;
+            return -1;
+        }
+        if (wait_for_database(agent, &wait_ms, &failure, err) < 0)
+            return -1;
+    }
+    agent->conversation.last_seq = agent->history.last_seq;
+    if (agent->history.last_timestamp_us > agent->conversation.last_timestamp_us)
+        agent->conversation.last_timestamp_us = agent->history.last_timestamp_us;
+    return 0;
+}
+
+static int write_once(struct agent *agent, struct event_list *events,
+                      const struct conversation_write *change, struct error *err)
+{
+    struct conversation_write write = {.guard = GUARD_LEASE};
+
+    if (change == NULL)
+        return conversation_store_append(agent->context->db, &agent->lease, &agent->conversation,
+                                         events, err);
+    write = *change;
+    write.guard = GUARD_LEASE;
+    write.lease = &agent->lease;
+    return conversation_store_write(agent->context->db, &agent->conversation, events, &write, err);
+}
+
+/*
+ * A lease that ran out while the database was away is ours still when nobody took it: renewing says
+ * so. *is_held_out only when it is.
+ */
+static int renew_own_lease(struct agent *agent, bool *is_held_out, struct error *err)
+{
+    struct held_lease held = {.conversation_id = agent->lease.conversation_id,
+                              .fence = agent->lease.fence};
+
+    if (conversation_store_renew(agent->context->db, &agent->lease.owner, &held, 1, err) < 0)
+        return -1;
+    *is_held_out = held.is_held;
+    return 0;
+}
+
+int record_check_lease(struct agent *agent, struct error *err)
+{
+    int64_t wait_ms = RETRY_FIRST_MS;
+    bool is_held = false;
+
+    for (;;) {
+        struct error failure = ERROR_INIT;
+
+        if (renew_own_lease(agent, &is_held, &failure) == 0)
+            break;
+        if (wait_for_database(agent, &wait_ms, &failure, err) < 0)
+            return -1;
+    }
+    if (is_held)
+        return 0;
+    control_request(agent->control, STOP_LOST);
+    return error_set(err, ERROR_STALE, "the lease is lost");
+}
+
+static void after_write(struct agent *agent, const struct event_list *events)
+{
+    history_add_written(&agent->history, events, agent->conversation.last_seq -
+                                                     (int64_t)events->n + 1);
+    hints_send(agent->context->hints, HINT_EVENTS, agent->lease.conversation_id.text);
+}
+
+/*
+ * Somebody wrote our number: perhaps we ourselves, in an attempt whose answer got lost. 0 then;
+ * else -1 with ERROR_CONFLICT.
+ */
+static int look_who_wrote(struct agent *agent, const struct event_list *events, struct error *err)
+{
+    if (record_load(agent, err) < 0)
+        return -1;
+    if (events->n > 0 && history_has_event(&agent->history, &events->items[0].id)) {
+        hints_send(agent->context->hints, HINT_EVENTS, agent->lease.conversation_id.text);
+        return 0;
+    }
+    return error_set(err, ERROR_CONFLICT, "somebody else wrote meanwhile");
+}
+
+int record_once(struct agent *agent, struct event_list *events,
+                const struct conversation_write *change, struct error *err)
+{
+    int64_t wait_ms = RETRY_FIRST_MS;
+
+    for (;;) {
+        struct error failure = ERROR_INIT;
+
+        if (write_once(agent, events, change, &failure) == 0)
+            break;
+        if (failure.code == ERROR_CONFLICT)
+            return look_who_wrote(agent, events, err);
+        if (failure.code == ERROR_STALE) {
+            if (record_check_lease(agent, err) < 0)
+                return -1;
+            continue;
+        }
+        if (!is_worth_waiting(&failure)) {
+            *err = failure;
+            return -1;
+        }
+        if (wait_for_database(agent, &wait_ms, &failure, err) < 0)
+            return -1;
+    }
+    after_write(agent, events);
+    return 0;
+}
+
+/* True when a call that these events end has another result by now. */
+static bool is_overtaken(const struct agent *agent, const struct event_list *events)
+{
+    for (size_t i = 0; i < events->n; i++) {
+        const struct uuid *action = &events->items[i].result_of;
+
+        if (uuid_is_set(action) && history_has_result_of(&agent->history, action))
+            return true;
+    }
+    return false;
+}
+
+int record_behind(struct agent *agent, struct event_list *events,
+                  const struct conversation_write *change, struct error *err)
+{
+    for (;;) {
+        if (record_once(agent, events, change, err) == 0)
+            return 0;
+        if (err->code != ERROR_CONFLICT || is_overtaken(agent, events))
+            return -1;
+    }
+}
+
+int record_unless_spoken(struct agent *agent, struct event_list *events,
+                         const struct conversation_write *change, struct error *err)
+{
+    for (;;) {
+        if (record_once(agent, events, change, err) == 0)
+            return 0;
+        if (err->code != ERROR_CONFLICT || is_overtaken(agent, events) ||
+            history_has_user_message_after(&agent->history, agent->asked_seq))
+            return -1;
+    }
+}

@@ -1,0 +1,377 @@
+#include "worker/agent/sandbox.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/secret.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "client/http.h"
+#include "model/tools.h"
+#include "worker/agent/agent.h"
+#include "worker/agent/control.h"
+#include "worker/agent/observation.h"
+#include "worker/agent/sandbox_address.h"
+#include "worker/context.h"
+
+#define REPLY_MAX_BYTES ((size_t)(24 * 1024 * 1024))
+#define FENCE_TEXT_BYTES 24
+/* What is asked in passing, such as an interrupt: the user waits for it. */
+#define ASIDE_TIMEOUT_MS 1000
+/* A sandbox that does not answer is started again this often, with growing waits between. */
+#define ATTEMPTS 5
+#define RETRY_FIRST_MS 100
+
+struct sandbox {
+    const struct agent *agent;
+    struct sandbox_address address;
+    struct http_call *acknowledging; /* on its way, or NULL */
+    json_t *acknowledged;            /* ids to tell, or NULL */
+};
+
+static bool needs_sandbox(const struct conversation *conversation)
+{
+    const struct tool **tools = tools_of(conversation);
+    bool is_needed = false;
+
+    for (size_t i = 0; tools[i] != NULL; i++)
+        is_needed = is_needed || tools[i]->place == TOOL_IN_SANDBOX;
+    mem_free((void *)tools);
+    return is_needed;
+}
+
+struct sandbox *sandbox_new(const struct agent *agent)
+{
+    struct sandbox *sandbox = NULL;
+
+    if (!needs_sandbox(&agent->conversation))
+        return NULL;
+    sandbox = NEW(struct sandbox);
+    sandbox->agent = agent;
+    sandbox_address_init(&sandbox->address, agent);
+    return sandbox;
+}
+
+void sandbox_free(struct sandbox *sandbox)
+{
+    if (sandbox == NULL)
+        return;
+    sandbox_address_done(&sandbox->address);
+    http_call_free(sandbox->acknowledging);
+    json_decref(sandbox->acknowledged);
+    mem_free(sandbox);
+}
+
+void sandbox_begin(struct sandbox *sandbox)
+{
+    sandbox_address_begin(&sandbox->address);
+}
+
+int sandbox_ready(struct sandbox *sandbox, struct error *err)
+{
+    return sandbox_address_wait(&sandbox->address, err);
+}
+
+const char *sandbox_runtime_id(const struct sandbox *sandbox)
+{
+    return sandbox->address.endpoint.runtime_id;
+}
+
+void sandbox_result_done(struct sandbox_result *result)
+{
+    json_decref(result->observation);
+    result->observation = NULL;
+}
+
+/* A request to the server in the sandbox; content NULL: no body. */
+struct question {
+    const char *method;
+    const char *path;
+    const json_t *content;
+    int64_t timeout_ms;
+};
+
+static int question_start(const struct sandbox *sandbox, const struct question *question,
+                          struct http_call **call_out, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf fence = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    const struct agent *agent = sandbox->agent;
+    struct http_header headers[] = {
+        {"X-Session-API-Key", secret_reveal(&sandbox->address.endpoint.key)},
+        {"X-Deft-Fence", NULL},
+        {"X-Deft-Conversation", agent->lease.conversation_id.text},
+        {NULL, NULL},
+    };
+    struct http_request request = {
+        .method = question->method,
+        .headers = headers,
+        .timeout_ms = question->timeout_ms,
+        .max_reply_bytes = REPLY_MAX_BYTES,
+        .allow_private = true,
+    };
+
+    strbuf_appendf(&url, "%s%s", sandbox->address.endpoint.url, question->path);
+    strbuf_appendf(&fence, "%lld", (long long)agent->lease.fence);
+    headers[1].value = fence.text;
+    request.url = url.text;
+    if (question->content != NULL) {
+        json_append_text(&body, question->content);
+        request.body = body.text;
+        request.body_len = body.len;
+    }
+    return http_start(agent->context->http, &request, call_out, err);
+}
+
+static void cancel_call(void *call)
+{
+    http_cancel(call);
+}
+
+/* Waits for the answer where a stop request can reach it. */
+static int question_wait(const struct sandbox *sandbox, struct http_call *call, struct error *err)
+{
+    struct control *control = sandbox->agent->control;
+    int rc = 0;
+
+    if (control_begin_wait(control, WAIT_TOOL, cancel_call, call, err) < 0)
+        return -1;
+    rc = http_wait(call, err);
+    control_end_wait(control);
+    return rc;
+}
+
+/* The words of an error reply: {"detail": text}, or nothing. */
+static void append_detail(struct http_call *call, char *out, size_t size)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    json_auto_t *reply = NULL;
+    struct error ignored = ERROR_INIT;
+    size_t len = 0;
+    const char *body = http_body(call, &len);
+
+    if (json_parse(body, len, &reply, &ignored) == 0)
+        strbuf_append(&text, json_text_or(reply, "detail", ""));
+    len = utf8_offset(text.text, text.len, size / 4);
+    if (len >= size)
+        len = size - 1;
+    memcpy(out, text.text, len);
+    out[len] = '\0';
+}
+
+/* What a status other than 200 means. */
+static int refusal(struct http_call *call, struct error *err)
+{
+    char detail[120] = "";
+    long status = http_status(call);
+
+    append_detail(call, detail, sizeof(detail));
+    if (status == 409)
+        return error_set(err, ERROR_CONFLICT, "the sandbox refused the call: %s", detail);
+    /* Another key than ours: it was started anew meanwhile. */
+    if (status == 401 || status >= 500)
+        return error_set(err, ERROR_UNAVAILABLE, "the sandbox answered %ld %s", status, detail);
+    return error_set(err, ERROR_INVALID, "the sandbox answered %ld %s", status, detail);
+}
+
+static const struct {
+    const char *word;
+    enum sandbox_state state;
+} state_words[] = {
+    {"unknown", SANDBOX_UNKNOWN},
+    {"running", SANDBOX_RUNNING},
+    {"finished", SANDBOX_FINISHED},
+    {"interrupted", SANDBOX_INTERRUPTED},
+};
+
+static int read_state(json_t *reply, enum sandbox_state *state_out, struct error *err)
+{
+    const char *word = json_text_or(reply, "state", "");
+
+    for (size_t i = 0; i < ARRAY_SIZE(state_words); i++) {
+        if (text_equal(state_words[i].word, word)) {
+            *state_out = state_words[i].state;
+            return 0;
+        }
+    }
+    return error_set(err, ERROR_INVALID, "the sandbox's reply has no known state");
+}
+
+static int read_result(struct http_call *call, const struct sandbox_order *order,
+                       struct sandbox_result *result_out, struct error *err)
+{
+    json_auto_t *reply = NULL;
+    enum sandbox_state state = SANDBOX_UNKNOWN;
+    size_t len = 0;
+    const char *body = http_body(call, &len);
+    const char *reason = NULL;
+
+    if (http_status(call) != 200)
+        return refusal(call, err);
+    if (json_parse(body, len, &reply, err) < 0)
+        return error_wrap(err, "the sandbox's reply");
+    if (read_state(reply, &state, err) < 0)
+        return -1;
+    if (state == SANDBOX_FINISHED &&
+        observation_from_sandbox(json_object_get(reply, "observation"), order->observation_kind,
+                                 &result_out->observation, err) < 0)
+        return -1;
+    reason = json_text_or(reply, "reason", "");
+    memset(result_out->reason, 0, sizeof(result_out->reason));
+    memcpy(result_out->reason, reason,
+           utf8_offset(reason, strlen(reason), sizeof(result_out->reason) / 4 - 1));
+    result_out->state = state;
+    return 0;
+}
+
+/* One try: the question, its answer. */
+static int try_once(struct sandbox *sandbox, const struct question *question,
+                    const struct sandbox_order *order, struct sandbox_result *result_out,
+                    struct error *err)
+{
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    struct crash_points *crash = &sandbox->agent->context->crash;
+
+    if (sandbox_ready(sandbox, err) < 0)
+        return -1;
+    if (!text_equal(sandbox->address.endpoint.runtime_id, order->runtime_id))
+        return error_set(err, ERROR_NOT_FOUND, "another sandbox took the place of this one");
+    crash_point(crash, CRASH_AES_BEFORE_SEND);
+    if (question_start(sandbox, question, &call, err) < 0)
+        return -1;
+    crash_point(crash, CRASH_AES_SENT);
+    if (question_wait(sandbox, call, err) < 0)
+        return -1;
+    crash_point(crash, CRASH_AES_RESULT_READ);
+    return read_result(call, order, result_out, err);
+}
+
+/* Sandboxes that do not answer are started again: the runtime knows whether theirs still runs. */
+static int try_often(struct sandbox *sandbox, const struct question *question,
+                     const struct sandbox_order *order, struct sandbox_result *result_out,
+                     struct error *err)
+{
+    int64_t wait_ms = RETRY_FIRST_MS;
+
+    for (int attempt = 1;; attempt++) {
+        if (try_once(sandbox, question, order, result_out, err) == 0)
+            return 0;
+        /* Without an address it was the start that failed, which has its own patience. */
+        if (err->code != ERROR_UNAVAILABLE || attempt == ATTEMPTS ||
+            !sandbox_address_is_known(&sandbox->address))
+            return -1;
+        log_warning("sandbox.call_failed", LOG_INT("attempt", attempt), LOG_ERROR(err));
+        sandbox_address_forget(&sandbox->address);
+        if (control_sleep(sandbox->agent->control, wait_ms, err) < 0)
+            return -1;
+        wait_ms *= 2;
+    }
+}
+
+static json_t *order_content(const struct sandbox *sandbox, const struct sandbox_order *order)
+{
+    json_t *content = json_object();
+
+    json_put_text(content, "tool", order->tool);
+    json_put(content, "args", json_incref(order->args));
+    json_put_text(content, "working_dir", conversation_working_dir(&sandbox->agent->conversation));
+    json_put(content, "env", json_incref(order->env));
+    return content;
+}
+
+int sandbox_run(struct sandbox *sandbox, const struct sandbox_order *order,
+                struct sandbox_result *result_out, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    json_auto_t *content = order_content(sandbox, order);
+    struct question question = {.method = "PUT", .timeout_ms = order->timeout_ms};
+
+    strbuf_appendf(&path, "/actions/%s", order->action_id.text);
+    question.path = path.text;
+    question.content = content;
+    if (try_often(sandbox, &question, order, result_out, err) < 0)
+        return -1;
+    if (result_out->state != SANDBOX_FINISHED && result_out->state != SANDBOX_INTERRUPTED)
+        return error_set(err, ERROR_INVALID, "the sandbox's reply to a call has no result");
+    return 0;
+}
+
+int sandbox_ask(struct sandbox *sandbox, const struct sandbox_order *order,
+                struct sandbox_result *result_out, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    struct question question = {.method = "GET", .timeout_ms = ASIDE_TIMEOUT_MS * 10};
+
+    strbuf_appendf(&path, "/actions/%s", order->action_id.text);
+    question.path = path.text;
+    return try_often(sandbox, &question, order, result_out, err);
+}
+
+/* Asks something whose answer does not matter, and waits for its end, ASIDE_TIMEOUT_MS at most. */
+static void ask_aside(struct sandbox *sandbox, const char *method, const char *suffix)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    struct question question = {.method = method, .timeout_ms = ASIDE_TIMEOUT_MS};
+    struct error err = ERROR_INIT;
+
+    if (!sandbox_address_is_known(&sandbox->address))
+        return;
+    strbuf_appendf(&path, "/conversations/%s%s", sandbox->agent->lease.conversation_id.text,
+                   suffix);
+    question.path = path.text;
+    if (question_start(sandbox, &question, &call, &err) < 0 || http_wait(call, &err) < 0)
+        log_warning("sandbox.call_failed", LOG_STR("path", path.text), LOG_ERROR(&err));
+}
+
+void sandbox_interrupt(struct sandbox *sandbox)
+{
+    ask_aside(sandbox, "POST", "/interrupt");
+}
+
+void sandbox_forget(struct sandbox *sandbox)
+{
+    ask_aside(sandbox, "DELETE", "");
+}
+
+void sandbox_acknowledge(struct sandbox *sandbox, const struct uuid *action_id)
+{
+    if (sandbox->acknowledged == NULL)
+        sandbox->acknowledged = json_array();
+    json_push(sandbox->acknowledged, json_string(action_id->text));
+}
+
+void sandbox_settle(struct sandbox *sandbox)
+{
+    struct error ignored = ERROR_INIT;
+
+    if (sandbox->acknowledging == NULL)
+        return;
+    error_ignore(http_wait(sandbox->acknowledging, &ignored),
+                 "a kept result that is not acknowledged costs only room");
+    http_call_free(TAKE_PTR(sandbox->acknowledging));
+}
+
+void sandbox_send_acknowledged(struct sandbox *sandbox)
+{
+    json_auto_t *content = NULL;
+    struct question question = {
+        .method = "POST", .path = "/actions/acknowledge", .timeout_ms = ASIDE_TIMEOUT_MS};
+    struct error ignored = ERROR_INIT;
+
+    if (sandbox->acknowledged == NULL || !sandbox_address_is_known(&sandbox->address))
+        return;
+    sandbox_settle(sandbox);
+    content = json_object();
+    json_put(content, "ids", TAKE_PTR(sandbox->acknowledged));
+    question.content = content;
+    error_ignore(question_start(sandbox, &question, &sandbox->acknowledging, &ignored),
+                 "a kept result that is not acknowledged costs only room");
+}

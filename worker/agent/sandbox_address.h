@@ -1,0 +1,35 @@
+/*
+ * Where a conversation's sandbox listens: asked of the Runtime API early, waited for late.
+ *
+ * Ownership: the struct owns its call and what it learned; it borrows the agent.
+ * Threading: one thread; a stop request reaches the wait through the agent's control.
+ */
+#ifndef DEFT_WORKER_AGENT_SANDBOX_ADDRESS_H
+#define DEFT_WORKER_AGENT_SANDBOX_ADDRESS_H
+
+#include <stdbool.h>
+
+#include "base/attr.h"
+#include "client/runtime_api.h"
+
+struct agent;
+struct error;
+struct http_call;
+
+struct sandbox_address {
+    const struct agent *agent;
+    struct http_call *call; /* on its way, or NULL */
+    struct sandbox_endpoint endpoint;
+};
+
+void sandbox_address_init(struct sandbox_address *address, const struct agent *agent) NONNULL;
+void sandbox_address_done(struct sandbox_address *address) NONNULL;
+/* Asks for it and returns, unless that is done already. */
+void sandbox_address_begin(struct sandbox_address *address) NONNULL;
+/* Waits until it is known; errors of sandbox_ready(). */
+int sandbox_address_wait(struct sandbox_address *address, struct error *err) NONNULL MUST_CHECK;
+bool sandbox_address_is_known(const struct sandbox_address *address) NONNULL MUST_CHECK;
+/* Nobody answers there: the next wait asks again. The sandbox's id stays known. */
+void sandbox_address_forget(struct sandbox_address *address) NONNULL;
+
+#endif

@@ -1,0 +1,316 @@
+/*
+ * deft-worker: claims conversations that want a run, and runs them.
+ *
+ * The main thread keeps the leases, listens to hints and signals, and starts and joins the threads of
+ * worker/pool.c; it never waits for anything else.
+ */
+#include <errno.h>
+#include <malloc.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/settings.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "client/http.h"
+#include "config.h"
+#include "llm/llm.h"
+#include "model/limits.h"
+#include "store/db.h"
+#include "store/hints.h"
+#include "worker/context.h"
+#include "worker/pool.h"
+
+#define PROCESS_NAME "deft-worker"
+#define EXIT_BAD_SETTINGS 2
+/* Threads take turns on few heaps: each heap of its own would keep its peak for ever. */
+#define HEAPS_MAX 2
+#define MMAP_THRESHOLD_BYTES (64 * 1024)
+
+#define FIELD(name) offsetof(struct worker_settings, name)
+
+static const struct setting worker_settings[] = {
+    {"DEFT_DATABASE_URL", SETTING_TEXT, NULL, FIELD(database_url),
+     "PostgreSQL, as a libpq connection string or URI"},
+    {"DEFT_SECRET_KEY", SETTING_SECRET, NULL, FIELD(secret_key),
+     "64 hex digits: the root of all keys of this instance"},
+    {"DEFT_WORKER_CONVERSATIONS", SETTING_COUNT, "100", FIELD(n_conversations),
+     "most conversations at a time"},
+    {"DEFT_WORKER_STACK_BYTES", SETTING_BYTES, "131072", FIELD(stack_bytes),
+     "stack of a conversation's thread"},
+    {"DEFT_WORKER_CONNECTIONS", SETTING_COUNT, "8", FIELD(n_connections),
+     "most database connections at a time, beside the one of the leases"},
+    {"DEFT_MODE", SETTING_TEXT, "", FIELD(mode),
+     "local: models on loopback and private addresses are allowed"},
+    {"LOG_LEVEL", SETTING_TEXT, "info", FIELD(log_level), "debug, info, warning or error"},
+    {"DEFT_RUNTIME_URL", SETTING_TEXT, "http://localhost", FIELD(runtime_url),
+     "the Runtime API that makes sandboxes"},
+    {"DEFT_RUNTIME_SOCKET", SETTING_TEXT, "", FIELD(runtime_socket),
+     "its Unix socket, instead of TCP"},
+    {"DEFT_RUNTIME_API_KEY", SETTING_SECRET, "", FIELD(runtime_key), "its X-API-Key"},
+    {"DEFT_SANDBOX_IMAGE", SETTING_TEXT, "deft-sandbox:1", FIELD(sandbox_image),
+     "image of the sandboxes"},
+    {"DEFT_SANDBOX_START_MS", SETTING_MS, "120000", FIELD(sandbox_start_ms),
+     "how long a sandbox may take to start"},
+    {"DEFT_TOOL_TIMEOUT_MS", SETTING_MS, "1800000", FIELD(tool_timeout_ms),
+     "how long a call of a tool may take that sets no limit itself"},
+    {"LLM_MODEL", SETTING_TEXT, "scripted/hello", FIELD(llm_model),
+     "model of conversations that name none"},
+    {"LLM_BASE_URL", SETTING_TEXT, "", FIELD(llm_base_url), "its address; empty: its provider's"},
+    {"LLM_API_KEY", SETTING_SECRET, "", FIELD(llm_key), "its key"},
+    {"DEFT_LLM_ALLOW_PRIVATE", SETTING_BOOL, "0", FIELD(llm_allow_private),
+     "1: models on loopback and private addresses are allowed"},
+    {"DEFT_SCRIPTED_DIR", SETTING_TEXT, "", FIELD(scripted_dir),
+     "directory of the scripted models' files"},
+    {"DEFT_CRASH_AT", SETTING_TEXT, "", FIELD(crash_at),
+     "for tests: name:n, the crash point where the process ends"},
+};
+
+static int print_settings(void)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    settings_describe(worker_settings, ARRAY_SIZE(worker_settings), &text);
+    return fputs(text.text, stdout) < 0 ? 1 : 0;
+}
+
+static int print_help(void)
+{
+    static const char help[] =
+        "Usage: " PROCESS_NAME " [--help | --help-config | --version]\n"
+        "Runs conversations. It is set up by environment variables: see --help-config.\n";
+
+    return fputs(help, stdout) < 0 ? 1 : 0;
+}
+
+static int print_version(void)
+{
+    return puts(PROCESS_NAME " " PACKAGE_VERSION) < 0 ? 1 : 0;
+}
+
+static const struct {
+    const char *option;
+    int (*act)(void);
+} command_options[] = {
+    {"--help", print_help},
+    {"--help-config", print_settings},
+    {"--version", print_version},
+};
+
+static int run_option(const char *option)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(command_options); i++) {
+        if (text_equal(command_options[i].option, option))
+            return command_options[i].act();
+    }
+    (void)fprintf(stderr, "%s: unknown option %s\n", PROCESS_NAME, option);
+    return EXIT_BAD_SETTINGS;
+}
+
+static int read_settings(struct worker_context *context, struct error *err)
+{
+    struct worker_settings *settings = &context->settings;
+    enum log_level level = LOG_LEVEL_INFO;
+
+    if (settings_read(worker_settings, ARRAY_SIZE(worker_settings), settings, err) < 0)
+        return -1;
+    if (log_level_parse(settings->log_level, &level, err) < 0)
+        return error_wrap(err, "LOG_LEVEL");
+    log_setup(PROCESS_NAME, level);
+    if (settings->n_conversations < 1 || settings->n_connections < 1)
+        return error_set(err, ERROR_INVALID,
+                         "DEFT_WORKER_CONVERSATIONS and DEFT_WORKER_CONNECTIONS are at least 1");
+    if (keyring_init(&context->keyring, &settings->secret_key, err) < 0)
+        return error_wrap(err, "DEFT_SECRET_KEY");
+    return crash_points_init(&context->crash, settings->crash_at, err);
+}
+
+static int open_database(struct worker_context *context, struct error *err)
+{
+    struct db_options options = {
+        .url = context->settings.database_url,
+        .application = PROCESS_NAME,
+        .n_connections = (size_t)context->settings.n_connections,
+    };
+
+    if (db_open(&options, &context->db, err) < 0)
+        return -1;
+    options.n_connections = 1;
+    options.statement_timeout_ms = HEARTBEAT_MS;
+    if (db_open(&options, &context->lease_db, err) < 0)
+        return -1;
+    return hints_open(options.url, PROCESS_NAME, 1U << HINT_WORK | 1U << HINT_CONTROL,
+                      &context->hints, err);
+}
+
+static int open_context(struct worker_context *context, struct error *err)
+{
+    const struct worker_settings *settings = &context->settings;
+    struct llm_options options = {
+        .scripted_dir = settings->scripted_dir[0] != '\0' ? settings->scripted_dir : NULL,
+        .allow_private = settings->llm_allow_private != 0 || text_equal(settings->mode, "local"),
+    };
+
+    context->owner = uuid_random();
+    if (open_database(context, err) < 0 || http_open(&context->http, err) < 0)
+        return -1;
+    options.http = context->http;
+    context->llm = llm_new(&options);
+    return 0;
+}
+
+static void close_context(struct worker_context *context)
+{
+    llm_free(context->llm);
+    http_free(context->http);
+    hints_free(context->hints);
+    db_free(context->lease_db);
+    db_free(context->db);
+    secret_done(&context->settings.secret_key);
+    secret_done(&context->settings.runtime_key);
+    secret_done(&context->settings.llm_key);
+}
+
+/* Before the first thread: all of them inherit the mask. */
+static int open_signals(int *fd_out, struct error *err)
+{
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGTERM);
+    (void)sigaddset(&set, SIGINT);
+    if (pthread_sigmask(SIG_BLOCK, &set, NULL) != 0)
+        return error_set(err, ERROR_INTERNAL, "pthread_sigmask");
+    *fd_out = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return *fd_out < 0 ? error_set(err, ERROR_UNAVAILABLE, "signalfd: %m") : 0;
+}
+
+static int open_timer(int *fd_out, struct error *err)
+{
+    struct itimerspec each = {
+        .it_interval = {.tv_sec = HEARTBEAT_MS / 1000, .tv_nsec = HEARTBEAT_MS % 1000 * 1000000},
+        .it_value = {.tv_nsec = 1},
+    };
+
+    *fd_out = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (*fd_out < 0 || timerfd_settime(*fd_out, 0, &each, NULL) < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "timerfd: %m");
+    return 0;
+}
+
+/* What the main thread waits for. */
+enum source { SOURCE_SIGNAL, SOURCE_TIMER, SOURCE_POOL, SOURCE_HINTS, SOURCE_LISTEN, N_SOURCES };
+
+static void take_hints(struct worker_context *context, struct pool *pool)
+{
+    enum hint_kind kind = HINT_WORK;
+    char id[64] = "";
+    bool is_work = false;
+    bool is_control = false;
+
+    hints_pump(context->hints);
+    while (hints_next(context->hints, &kind, id)) {
+        is_work = is_work || kind == HINT_WORK;
+        is_control = is_control || (kind == HINT_CONTROL && pool_holds(pool, id));
+    }
+    if (is_control)
+        pool_beat(pool);
+    if (is_work)
+        pool_look(pool);
+}
+
+/* The slow look that heals lost hints. */
+static void tick(int timer_fd, struct pool *pool)
+{
+    uint64_t n_ticks = 0;
+    ssize_t n = read(timer_fd, &n_ticks, sizeof(n_ticks));
+
+    (void)n; /* nothing to read: another source woke us */
+    pool_beat(pool);
+    pool_look(pool);
+}
+
+static int serve(struct worker_context *context, struct pool *pool, int signal_fd, int timer_fd,
+                 struct error *err)
+{
+    bool is_stopping = false;
+
+    while (!is_stopping || !pool_is_empty(pool)) {
+        int hint_fds[2] = {-1, -1};
+        struct pollfd waits[N_SOURCES] = {
+            [SOURCE_SIGNAL] = {.fd = is_stopping ? -1 : signal_fd, .events = POLLIN},
+            [SOURCE_TIMER] = {.fd = timer_fd, .events = POLLIN},
+            [SOURCE_POOL] = {.fd = pool_fd(pool), .events = POLLIN},
+        };
+
+        hints_fds(context->hints, hint_fds);
+        waits[SOURCE_HINTS] = (struct pollfd){.fd = hint_fds[0], .events = POLLIN};
+        waits[SOURCE_LISTEN] = (struct pollfd){.fd = hint_fds[1], .events = POLLIN};
+        if (poll(waits, N_SOURCES, -1) < 0 && errno != EINTR)
+            return error_set(err, ERROR_UNAVAILABLE, "poll: %m");
+        if (waits[SOURCE_SIGNAL].revents != 0) {
+            log_info("worker.draining");
+            is_stopping = true;
+            pool_drain(pool);
+        }
+        if (waits[SOURCE_POOL].revents != 0)
+            pool_tend(pool);
+        if (waits[SOURCE_TIMER].revents != 0)
+            tick(timer_fd, pool);
+        take_hints(context, pool);
+    }
+    return 0;
+}
+
+static int run(struct worker_context *context, struct error *err)
+{
+    CLEANUP(fd_close) int signal_fd = -1;
+    CLEANUP(fd_close) int timer_fd = -1;
+    struct pool *pool = NULL;
+    int rc = 0;
+
+    if (open_signals(&signal_fd, err) < 0 || open_timer(&timer_fd, err) < 0 ||
+        open_context(context, err) < 0 || pool_new(context, &pool, err) < 0)
+        return -1;
+    log_info("worker.started", LOG_STR("owner", context->owner.text));
+    rc = serve(context, pool, signal_fd, timer_fd, err);
+    hints_pump(context->hints);
+    pool_free(pool);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    struct worker_context context = {.db = NULL};
+    struct error err = ERROR_INIT;
+    int status = 0;
+
+    if (argc > 1)
+        return run_option(argv[1]);
+    (void)mallopt(M_ARENA_MAX, HEAPS_MAX);
+    (void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
+    json_setup();
+    if (read_settings(&context, &err) < 0) {
+        (void)fprintf(stderr, "%s: %s\n", PROCESS_NAME, err.message);
+        return EXIT_BAD_SETTINGS;
+    }
+    if (run(&context, &err) < 0) {
+        log_error("worker.failed", LOG_ERROR(&err));
+        status = 1;
+    }
+    log_info("worker.stopped");
+    close_context(&context);
+    return status;
+}

@@ -1,0 +1,8 @@
+#include "base/json.h"
+#include "worker/agent/observation.h"
+#include "worker/tools/tools.h"
+
+json_t *worker_tool_finish(const json_t *action)
+{
+    return observation_from_text("FinishObservation", json_text_or(action, "message", ""));
+}

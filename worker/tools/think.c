@@ -1,0 +1,8 @@
+#include "worker/agent/observation.h"
+#include "worker/tools/tools.h"
+
+json_t *worker_tool_think(const json_t *action)
+{
+    (void)action;
+    return observation_from_text("ThinkObservation", "Your thought has been logged.");
+}

@@ -34,3 +34,28 @@ libmodel_a_SOURCES = \
 libmodel_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 
 MODEL_LIBS = libmodel.a $(BASE_LIBS) -lm
+
+check_PROGRAMS += model-test
+model_test_SOURCES = \
+	tests/unit/model/model_test.c \
+	tests/unit/model/model_test.h \
+	tests/unit/model/agent_spec_test.c \
+	tests/unit/model/content_test.c \
+	tests/unit/model/event_test.c \
+	tests/unit/model/golden_test.c \
+	tests/unit/model/observation_test.c \
+	tests/unit/model/plan_test.c \
+	tests/unit/model/prompt_test.c \
+	tests/unit/model/redact_test.c \
+	tests/unit/model/secret_test.c \
+	tests/unit/model/shape_test.c \
+	tests/unit/model/start_request_test.c \
+	tests/unit/model/stats_test.c \
+	tests/unit/model/status_test.c \
+	tests/unit/model/title_test.c \
+	tests/unit/model/tool_call_test.c \
+	tests/unit/model/tools_test.c
+model_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS) \
+	-DDEFT_TEST_DATA='"$(abs_top_srcdir)/tests/data"'
+model_test_LDADD = $(MODEL_LIBS) $(CMOCKA_LIBS)
+EXTRA_DIST += tests/data/golden

@@ -39,7 +39,7 @@ static json_t *source_read(const char *name, json_t *input, json_t *values,
     if (text_equal(json_text_or(source, "kind", ""), "StaticSecret"))
         return static_source(name, json_text_or(source, "value", NULL),
                              json_text_or(source, "description", NULL), values);
-    if (json_object_get(source, "url") == NULL)
+    if (json_object_get(source, "kind") != NULL && json_object_get(source, "url") == NULL)
         problem_add_value(problems, place, "a LookupSecret has a url", input);
     (void)json_object_del(source, "value");
     (void)json_object_del(values, name);

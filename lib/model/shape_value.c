@@ -34,6 +34,8 @@ bool words_contain(const char *words, const char *word)
 {
     size_t len = strlen(word);
 
+    if (strchr(word, '|') != NULL)
+        return false;
     for (const char *p = words; p != NULL; p = strchr(p, '|')) {
         if (*p == '|')
             p++;

@@ -170,12 +170,13 @@ static void append_escaped(struct strbuf *out, const char *text)
     }
 }
 
-static void append_malformed(struct strbuf *out, const struct error *why)
+/* The parser's words are left out: they quote the arguments. */
+static void append_malformed(struct strbuf *out)
 {
     json_auto_t *mark = json_object();
 
     json_put(mark, MALFORMED_MARK, json_true());
-    json_put_text(mark, "error", why->message);
+    json_put_text(mark, "error", "the arguments were no valid JSON");
     json_append_text(out, mark);
 }
 
@@ -183,7 +184,6 @@ json_t *tool_repair_parse(const char *arguments, struct strbuf *text_out)
 {
     CLEANUP(strbuf_done) struct strbuf escaped = STRBUF_INIT;
     struct error why = ERROR_INIT;
-    struct error again = ERROR_INIT;
     json_t *parsed = NULL;
     const char *kept = arguments;
 
@@ -192,8 +192,8 @@ json_t *tool_repair_parse(const char *arguments, struct strbuf *text_out)
     if (json_parse(kept, strlen(kept), &parsed, &why) < 0) {
         append_escaped(&escaped, arguments);
         kept = escaped.text;
-        if (json_parse(kept, escaped.len, &parsed, &again) < 0) {
-            append_malformed(text_out, &why);
+        if (json_parse(kept, escaped.len, &parsed, &why) < 0) {
+            append_malformed(text_out);
             return NULL;
         }
     }

@@ -1,0 +1,81 @@
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "model/event.h"
+#include "unit/model/model_test.h"
+
+struct content_case {
+    const char *input;
+    const char *expected; /* NULL: refused */
+};
+
+static void content_is_normalised_or_refused(void **state)
+{
+    static const struct content_case cases[] = {
+        {"'hi'", "[{'cache_prompt': false, 'type': 'text', 'text': 'hi'}]"},
+        {"null", "[]"},
+        {"[]", "[]"},
+        {"[{'text': 'hi'}]", "[{'cache_prompt': false, 'type': 'text', 'text': 'hi'}]"},
+        {"[{'type': 'image', 'image_urls': ['u'], 'detail': 'x'}]",
+         "[{'cache_prompt': false, 'type': 'image', 'image_urls': ['u']}]"},
+        {"{'type': 'text', 'text': 'x'}", NULL},
+        {"[{'type': 'text', 'text': 'x', 'zzz': 1}]", NULL},
+        {"[{'type': 'text'}]", NULL},
+        {"[{'type': 'image_url', 'image_url': {}}]", NULL},
+        {"[{'type': 'image', 'image_urls': 'u'}]", NULL},
+        {"['x']", NULL},
+        {"5", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct error err = ERROR_INIT;
+        json_auto_t *input = json_of(cases[i].input);
+        json_auto_t *content = NULL;
+        json_auto_t *expected = NULL;
+        int rc = content_read(input, &content, &err);
+
+        if (cases[i].expected == NULL) {
+            assert_int_equal(rc, -1);
+            assert_int_equal(err.code, ERROR_INVALID);
+            assert_null(content);
+            continue;
+        }
+        assert_int_equal(rc, 0);
+        expected = json_of(cases[i].expected);
+        assert_json_equal(content, expected);
+    }
+}
+
+static void refusal_names_the_member(void **state)
+{
+    struct error err = ERROR_INIT;
+    json_auto_t *input = json_of("[{'text': 'a'}, {'text': 5}]");
+    json_auto_t *content = NULL;
+
+    (void)state;
+    assert_int_equal(content_read(input, &content, &err), -1);
+    assert_string_equal(err.message, "content.1.text: Input should be a valid string");
+}
+
+static void broken_text_is_repaired(void **state)
+{
+    json_auto_t *content = text_content("a\xff"
+                                        "b");
+
+    (void)state;
+    assert_string_equal(json_text_or(content, "text", ""), "a\xef\xbf\xbd"
+                                                           "b");
+}
+
+int content_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(content_is_normalised_or_refused),
+        cmocka_unit_test(refusal_names_the_member),
+        cmocka_unit_test(broken_text_is_repaired),
+    };
+
+    return cmocka_run_group_tests_name("model/content", tests, NULL, NULL);
+}

@@ -1,0 +1,94 @@
+#include <string.h>
+
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "model/event.h"
+#include "unit/model/model_test.h"
+
+static void events_have_distinct_ids_and_naive_times(void **state)
+{
+    CLEANUP(event_list_done) struct event_list list = EVENT_LIST_INIT;
+    json_auto_t *wire = NULL;
+
+    (void)state;
+    for (int i = 0; i < 20; i++)
+        event_add_pause(&list);
+    assert_int_equal(list.n, 20);
+    assert_string_not_equal(list.items[0].id.text, list.items[19].id.text);
+    list.items[3].timestamp_us = 1;
+    wire = event_wire(&list.items[3]);
+    assert_string_equal(json_text_or(wire, "timestamp", ""), "1970-01-01T00:00:00.000001");
+    assert_string_equal(json_text_or(wire, "id", ""), list.items[3].id.text);
+}
+
+static void results_say_which_action_they_end(void **state)
+{
+    CLEANUP(event_list_done) struct event_list list = EVENT_LIST_INIT;
+    struct call_ref call = {.action_id = uuid_random(), .tool_name = "t", .tool_call_id = "c"};
+    json_auto_t *observation = json_of("{'kind': 'ThinkObservation', 'content': []}");
+
+    (void)state;
+    event_add_observation(&list, &call, observation);
+    event_add_agent_error(&list, &call, "no");
+    event_add_rejection(&list, &call, "no");
+    event_add_pause(&list);
+    for (size_t i = 0; i < 3; i++)
+        assert_string_equal(list.items[i].result_of.text, call.action_id.text);
+    assert_false(uuid_is_set(&list.items[3].result_of));
+    assert_null(json_object_get(list.items[1].json, "action_id"));
+}
+
+static void broken_bytes_never_reach_the_wire(void **state)
+{
+    CLEANUP(event_list_done) struct event_list list = EVENT_LIST_INIT;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    struct call_ref call = {
+        .action_id = uuid_random(), .tool_name = "\xc3", .tool_call_id = "\xfe"};
+
+    (void)state;
+    event_add_agent_error(&list, &call, "bad \xf0\x9f end");
+    event_append_body(&list.items[0], &text);
+    assert_true(utf8_is_valid(text.text, text.len));
+}
+
+static void empty_texts_make_no_parts(void **state)
+{
+    CLEANUP(event_list_done) struct event_list list = EVENT_LIST_INIT;
+    const json_t *message = NULL;
+
+    (void)state;
+    (void)event_add_agent_message(&list, "", "because", "r");
+    message = json_object_get(list.items[0].json, "llm_message");
+    assert_int_equal(json_array_size(json_object_get(message, "content")), 0);
+    assert_string_equal(json_text_or(message, "reasoning_content", ""), "because");
+}
+
+static void filter_takes_short_and_long_names(void **state)
+{
+    (void)state;
+    assert_string_equal(event_kind_from_filter("ActionEvent"), "ActionEvent");
+    assert_string_equal(
+        event_kind_from_filter("openhands.sdk.event.llm_convertible.action.ActionEvent"),
+        "ActionEvent");
+    assert_string_equal(event_kind_from_filter(
+                            "openhands.sdk.event.conversation_state.ConversationStateUpdateEvent"),
+                        "ConversationStateUpdateEvent");
+    assert_null(event_kind_from_filter("openhands.sdk.event.action.ActionEvent"));
+    assert_null(event_kind_from_filter("Foo"));
+    assert_null(event_kind_from_filter(""));
+    assert_null(event_kind_from_filter(".ActionEvent"));
+}
+
+int event_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(events_have_distinct_ids_and_naive_times),
+        cmocka_unit_test(results_say_which_action_they_end),
+        cmocka_unit_test(broken_bytes_never_reach_the_wire),
+        cmocka_unit_test(empty_texts_make_no_parts),
+        cmocka_unit_test(filter_takes_short_and_long_names),
+    };
+
+    return cmocka_run_group_tests_name("model/event", tests, NULL, NULL);
+}

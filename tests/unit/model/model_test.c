@@ -1,0 +1,211 @@
+#include "unit/model/model_test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/secret.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "model/conversation.h"
+#include "model/event.h"
+#include "model/problem.h"
+
+#define GOLDEN_DIR DEFT_TEST_DATA "/golden/"
+
+enum { GOLDEN_MAX_BYTES = 1 << 20 };
+
+json_t *json_of(const char *text)
+{
+    CLEANUP(mem_freep) char *copy = mem_dup_text(text);
+    struct error err = ERROR_INIT;
+    json_t *json = NULL;
+
+    for (char *p = copy; *p != '\0'; p++) {
+        if (*p == '\'')
+            *p = '"';
+    }
+    if (json_parse(copy, strlen(copy), &json, &err) < 0)
+        fail_msg("%s: %s", text, err.message);
+    return json;
+}
+
+json_t *golden(const char *name)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+    json_t *json = NULL;
+
+    strbuf_appendf(&path, "%s%s", GOLDEN_DIR, name);
+    if (file_read(path.text, GOLDEN_MAX_BYTES, &text, &err) < 0 ||
+        json_parse(text.text, text.len, &json, &err) < 0)
+        fail_msg("%s: %s", name, err.message);
+    return json;
+}
+
+static const struct conversation_defaults defaults = {RUNTIME_LOCAL, "scripted/hello", NULL};
+
+void start_conversation(json_t *request, struct conversation *conversation_out,
+                        json_t **secrets_out)
+{
+    CLEANUP(secret_done) struct secret secrets = SECRET_INIT;
+    struct error err = ERROR_INIT;
+    json_auto_t *content = NULL;
+    json_auto_t *problems = NULL;
+    const char *text = NULL;
+
+    if (conversation_from_request(request, &defaults, conversation_out, &secrets, &content,
+                                  &problems, &err) < 0)
+        fail_msg("%s", json_dumps(problems, 0));
+    text = secret_reveal(&secrets);
+    if (secrets_out != NULL && json_parse(text, strlen(text), secrets_out, &err) < 0)
+        fail_msg("%s", err.message);
+}
+
+void start_default(struct conversation *conversation_out)
+{
+    json_auto_t *request =
+        json_of("{'workspace': {'working_dir': '/workspace/project'}, 'agent_settings': {}}");
+
+    start_conversation(request, conversation_out, NULL);
+}
+
+json_t *refusal_of(const char *text)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    CLEANUP(secret_done) struct secret secrets = SECRET_INIT;
+    struct error err = ERROR_INIT;
+    json_auto_t *request = json_of(text);
+    json_auto_t *content = NULL;
+    json_t *problems = NULL;
+
+    assert_int_equal(conversation_from_request(request, &defaults, &conversation, &secrets,
+                                               &content, &problems, &err),
+                     -1);
+    assert_int_equal(err.code, ERROR_INVALID);
+    assert_null(conversation.spec);
+    assert_null(content);
+    return problems;
+}
+
+const char *problem_at(json_t *problems, const char *path)
+{
+    json_t *entry = NULL;
+    size_t i = 0;
+
+    json_array_foreach (problems, i, entry) {
+        CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+        problem_append_text(entry, &text);
+        if (text_starts_with(text.text, path) && text_starts_with(text.text + strlen(path), ": "))
+            return json_string_value(json_object_get(entry, "type"));
+    }
+    fail_msg("no problem at %s in %s", path, json_dumps(problems, 0));
+    return NULL;
+}
+
+static int type_class(const json_t *value)
+{
+    if (json_is_number(value))
+        return JSON_INTEGER;
+    return json_is_boolean(value) ? (int)JSON_TRUE : (int)json_typeof(value);
+}
+
+static void assert_members(json_t *ours, json_t *theirs, const char *where)
+{
+    const char *name = NULL;
+    json_t *value = NULL;
+
+    json_object_foreach (ours, name, value) {
+        if (json_object_get(theirs, name) == NULL)
+            fail_msg("%s.%s is a member of ours alone", where, name);
+    }
+    json_object_foreach (theirs, name, value) {
+        CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+
+        strbuf_appendf(&path, "%s.%s", where, name);
+        if (json_object_get(ours, name) == NULL)
+            fail_msg("%s is missing", path.text);
+        assert_same_shape(json_object_get(ours, name), value, path.text);
+    }
+}
+
+void assert_same_shape(json_t *ours, json_t *theirs, const char *where)
+{
+    if (type_class(ours) != type_class(theirs))
+        fail_msg("%s is of another type: %s, not %s", where, json_dumps(ours, JSON_ENCODE_ANY),
+                 json_dumps(theirs, JSON_ENCODE_ANY));
+    if (json_typeof(ours) == JSON_OBJECT)
+        assert_members(ours, theirs, where);
+    for (size_t i = 0; i < json_array_size(ours) && i < json_array_size(theirs); i++)
+        assert_same_shape(json_array_get(ours, i), json_array_get(theirs, i), where);
+}
+
+void assert_json_equal(json_t *ours, json_t *theirs)
+{
+    CLEANUP(mem_freep) char *left = json_dumps(ours, JSON_ENCODE_ANY | JSON_SORT_KEYS);
+    CLEANUP(mem_freep) char *right = json_dumps(theirs, JSON_ENCODE_ANY | JSON_SORT_KEYS);
+
+    if (!json_equal(ours, theirs))
+        assert_string_equal(left, right);
+}
+
+json_t *event_wire(const struct event *event)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+    json_t *json = NULL;
+
+    event_append_body(event, &text);
+    if (json_parse(text.text, text.len, &json, &err) < 0)
+        fail_msg("%s", err.message);
+    return json;
+}
+
+char *event_order(const struct event_list *list)
+{
+    CLEANUP(strbuf_done) struct strbuf order = STRBUF_INIT;
+
+    for (size_t i = 0; i < list->n; i++) {
+        const json_t *json = list->items[i].json;
+        const char *key = json_text_or(json, "key", NULL);
+
+        if (i > 0)
+            strbuf_append_char(&order, ' ');
+        if (key == NULL)
+            strbuf_append(&order, list->items[i].kind);
+        else if (text_equal(key, "execution_status"))
+            strbuf_appendf(&order, "%s=%s", key, json_text_or(json, "value", "?"));
+        else
+            strbuf_append(&order, key);
+    }
+    return strbuf_take(&order);
+}
+
+int main(void)
+{
+    int n_failed = 0;
+
+    json_setup();
+    n_failed += agent_spec_tests();
+    n_failed += content_tests();
+    n_failed += event_tests();
+    n_failed += golden_tests();
+    n_failed += observation_tests();
+    n_failed += plan_tests();
+    n_failed += prompt_tests();
+    n_failed += redact_tests();
+    n_failed += secret_tests();
+    n_failed += shape_tests();
+    n_failed += start_request_tests();
+    n_failed += stats_tests();
+    n_failed += status_tests();
+    n_failed += title_tests();
+    n_failed += tool_call_tests();
+    n_failed += tools_tests();
+    return n_failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,61 @@
+/*
+ * What the tests of lib/model share: JSON written with single quotes, conversations made of a
+ * request, golden files, comparison of shapes.
+ */
+#ifndef DEFT_TESTS_UNIT_MODEL_TEST_H
+#define DEFT_TESTS_UNIT_MODEL_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "base/attr.h"
+
+struct conversation;
+struct event;
+struct event_list;
+
+/* Parses JSON whose quotes are written '; fails the test when it is none. A new reference. */
+json_t *json_of(const char *text) NONNULL MUST_CHECK;
+/* A file of tests/data/golden. A new reference. */
+json_t *golden(const char *name) NONNULL MUST_CHECK;
+/* Reads a start request that must be accepted; the secrets' JSON, or NULL when not wanted. */
+void start_conversation(json_t *request, struct conversation *conversation_out,
+                        json_t **secrets_out) __attribute__((nonnull(1, 2)));
+/* A conversation with the three default tools and an analyzer if asked for. */
+void start_default(struct conversation *conversation_out) NONNULL;
+/* The problems of a request that must be refused. A new reference. */
+json_t *refusal_of(const char *request) NONNULL MUST_CHECK;
+/* The "type" of the problem at a path like "agent.llm.timeout"; fails when there is none. */
+const char *problem_at(json_t *problems, const char *path) NONNULL MUST_CHECK;
+/* Same members with the same JSON types, at all depths; lists compare element by element. */
+void assert_same_shape(json_t *ours, json_t *theirs, const char *where) NONNULL;
+/* Equal values; prints both otherwise. */
+void assert_json_equal(json_t *ours, json_t *theirs) NONNULL;
+/* The event's wire form. A new reference. */
+json_t *event_wire(const struct event *event) NONNULL MUST_CHECK;
+/* "kind" or, of state updates, "key=value" of each event, separated by spaces. mem_free() it. */
+char *event_order(const struct event_list *list) NONNULL MUST_CHECK;
+
+int agent_spec_tests(void);
+int content_tests(void);
+int event_tests(void);
+int golden_tests(void);
+int observation_tests(void);
+int plan_tests(void);
+int prompt_tests(void);
+int redact_tests(void);
+int secret_tests(void);
+int shape_tests(void);
+int start_request_tests(void);
+int stats_tests(void);
+int status_tests(void);
+int title_tests(void);
+int tool_call_tests(void);
+int tools_tests(void);
+
+#endif

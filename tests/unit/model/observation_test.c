@@ -1,0 +1,80 @@
+#include <string.h>
+
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "model/limits.h"
+#include "model/tools.h"
+#include "unit/model/model_test.h"
+
+static void terminal_says_where_and_how_it_ended(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    json_auto_t *observation =
+        json_of("{'kind': 'TerminalObservation', 'is_error': false,"
+                " 'content': [{'type': 'text', 'text': 'out'}],"
+                " 'metadata': {'exit_code': -1, 'prefix': '[p]', 'suffix': '[s]',"
+                " 'working_dir': '/w', 'py_interpreter_path': ''}}");
+
+    (void)state;
+    observation_append_text(observation, &text);
+    assert_string_equal(text.text, "[p]out[s]\n[Current working directory: /w]");
+}
+
+static void errors_are_announced(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    json_auto_t *observation = json_of("{'kind': 'FileEditorObservation', 'is_error': true,"
+                                       " 'content': [{'type': 'text', 'text': 'no'}]}");
+
+    (void)state;
+    observation_append_text(observation, &text);
+    assert_string_equal(text.text, "[An error occurred during execution.]\nno");
+}
+
+static void long_output_loses_its_middle(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf long_text = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    json_auto_t *observation =
+        json_of("{'kind': 'FileEditorObservation', 'content': [{'type': 'text'}]}");
+
+    (void)state;
+    for (int i = 0; i < TOOL_TEXT_MAX_CHARS; i++)
+        strbuf_append(&long_text, "\xc3\xa4");
+    strbuf_append(&long_text, "end");
+    json_put_text(json_array_get(json_object_get(observation, "content"), 0), "text",
+                  long_text.text);
+    observation_append_text(observation, &text);
+    assert_true(utf8_is_valid(text.text, text.len));
+    assert_non_null(strstr(text.text, "\n[... 3 characters left out ...]\n"));
+    assert_true(text_ends_with(text.text, "end"));
+}
+
+static void odd_observations_are_empty_texts(void **state)
+{
+    static const char *const cases[] = {"{}", "{'kind': 5, 'content': {}}",
+                                        "{'kind': 'TerminalObservation', 'metadata': []}",
+                                        "{'content': [1, {'type': 'image'}]}"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+        json_auto_t *observation = json_of(cases[i]);
+
+        observation_append_text(observation, &text);
+        assert_string_equal(text.text, "");
+    }
+}
+
+int observation_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(terminal_says_where_and_how_it_ended),
+        cmocka_unit_test(errors_are_announced),
+        cmocka_unit_test(long_output_loses_its_middle),
+        cmocka_unit_test(odd_observations_are_empty_texts),
+    };
+
+    return cmocka_run_group_tests_name("model/observation", tests, NULL, NULL);
+}

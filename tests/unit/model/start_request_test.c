@@ -1,0 +1,170 @@
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/secret.h"
+#include "model/conversation.h"
+#include "unit/model/model_test.h"
+
+#define START(members) "{'workspace': {'working_dir': '/w'}, 'agent': {'llm': {}}" members "}"
+
+struct refusal_case {
+    const char *request;
+    const char *path;
+    const char *type;
+};
+
+static void bad_requests_are_refused_with_the_place(void **state)
+{
+    static const struct refusal_case cases[] = {
+        {"{'agent': {'llm': {}}}", "workspace", "missing"},
+        {"{'workspace': {}, 'agent': {'llm': {}}}", "workspace.working_dir", "missing"},
+        {"{'workspace': {'working_dir': 'w'}, 'agent': {'llm': {}}}", "workspace.working_dir",
+         "value_error"},
+        {"{'workspace': {'working_dir': '/w', 'kind': 'RemoteWorkspace'}, 'agent': {'llm': {}}}",
+         "workspace.kind", "literal_error"},
+        {"{'workspace': {'working_dir': '/w'}, 'agent': {}}", "agent.llm", "missing"},
+        {"{'workspace': {'working_dir': '/w'}, 'agent': 1}", "agent", "dict_type"},
+        {"{'workspace': {'working_dir': '/w'}, 'agent': {'kind': 'ACPAgent'}}", "agent",
+         "value_error"},
+        {"{'workspace': {'working_dir': '/w'}, 'agent_settings': {'agent_kind': 'acp'}}",
+         "agent_settings", "value_error"},
+        {START(", 'max_iterations': 0"), "max_iterations", "greater_than_equal"},
+        {START(", 'max_iterations': 'x'"), "max_iterations", "int_parsing"},
+        {START(", 'conversation_id': 'x'"), "conversation_id", "uuid_parsing"},
+        {START(", 'conversation_runtime': 'kubernetes'"), "conversation_runtime", "literal_error"},
+        {START(", 'container': {'zz': 1}"), "container.zz", "extra_forbidden"},
+        {START(", 'confirmation_policy': {'kind': 'X'}"), "confirmation_policy", "value_error"},
+        {START(", 'confirmation_policy': {'kind': 'ConfirmRisky', 'threshold': 'UNKNOWN'}"),
+         "confirmation_policy.threshold", "literal_error"},
+        {START(", 'security_analyzer': {'kind': 'X'}"), "security_analyzer", "value_error"},
+        {START(", 'tags': {'A': 'x'}"), "tags.A", "value_error"},
+        {START(", 'tags': {'a': 1}"), "tags.a", "string_type"},
+        {START(", 'secrets': {'X': {'value': 'x'}}"), "secrets.X.kind", "missing"},
+        {START(", 'secrets_encrypted': true"), "secrets_encrypted", "value_error"},
+        {START(", 'initial_message': {'content': [{'type': 'text'}]}"),
+         "initial_message.content.0.text", "missing"},
+        {START(", 'client_tools': [{'name': 'a', 'description': ''},"
+               " {'name': 'a', 'description': ''}]"),
+         "client_tools.1", "value_error"},
+        {START(", 'hook_config': {'x': []}"), "hook_config.x", "extra_forbidden"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        json_auto_t *problems = refusal_of(cases[i].request);
+
+        assert_string_equal(problem_at(problems, cases[i].path), cases[i].type);
+    }
+}
+
+static void request_without_an_agent_is_refused(void **state)
+{
+    json_auto_t *problems = refusal_of("{'workspace': {'working_dir': '/w'}, 'agent': null}");
+
+    (void)state;
+    assert_int_equal(json_array_size(problems), 1);
+    assert_string_equal(json_text_or(json_array_get(problems, 0), "type", ""), "value_error");
+}
+
+static void request_that_is_no_object_is_refused(void **state)
+{
+    json_auto_t *problems = refusal_of("[1]");
+
+    (void)state;
+    assert_string_equal(json_text_or(json_array_get(problems, 0), "type", ""),
+                        "model_attributes_type");
+}
+
+static void given_id_is_taken_and_runtime_decides_the_sandbox(void **state)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    json_auto_t *request = json_of(START(", 'conversation_id': '0b2c8359ca3b401fa00245d39680560a', "
+                                         "'conversation_runtime': 'docker'"));
+
+    (void)state;
+    start_conversation(request, &conversation, NULL);
+    assert_string_equal(conversation.id.text, "0b2c8359-ca3b-401f-a002-45d39680560a");
+    assert_int_equal(conversation.runtime_kind, RUNTIME_DOCKER);
+    assert_string_equal(conversation.runtime_session, "c-0b2c8359ca3b401fa00245d39680560a");
+}
+
+static void silent_request_gets_the_defaults(void **state)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    json_auto_t *request = json_of(START(""));
+
+    (void)state;
+    start_conversation(request, &conversation, NULL);
+    assert_true(uuid_is_set(&conversation.id));
+    assert_false(uuid_is_set(&conversation.parent_id));
+    assert_int_equal(conversation.runtime_kind, RUNTIME_LOCAL);
+    assert_null(conversation.runtime_session);
+    assert_int_equal(conversation_max_iterations(&conversation), 500);
+    assert_string_equal(conversation_working_dir(&conversation), "/w");
+    assert_string_equal(json_text_or(conversation_llm(&conversation), "model", ""),
+                        "scripted/hello");
+}
+
+static void form_of_the_other_client_is_understood(void **state)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    json_auto_t *request = json_of("{'workspace': {'type': 'local', 'working_dir': '/w'},"
+                                   " 'agent': {'llm': {'model': 'm'}}, 'stranger': 1}");
+    json_auto_t *expected = json_of("{'working_dir': '/w', 'kind': 'LocalWorkspace'}");
+
+    (void)state;
+    start_conversation(request, &conversation, NULL);
+    assert_json_equal(json_object_get(conversation.spec, "workspace"), expected);
+}
+
+static void initial_message_comes_back_normalised(void **state)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    CLEANUP(secret_done) struct secret secrets = SECRET_INIT;
+    const struct conversation_defaults defaults = {RUNTIME_DOCKER, NULL, NULL};
+    json_auto_t *request = json_of(START(", 'initial_message': {'content': [{'text': 'hi'}]}"));
+    json_auto_t *expected = json_of("[{'type': 'text', 'text': 'hi', 'cache_prompt': false}]");
+    json_auto_t *content = NULL;
+    json_auto_t *problems = NULL;
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(conversation_from_request(request, &defaults, &conversation, &secrets,
+                                               &content, &problems, &err),
+                     0);
+    assert_json_equal(content, expected);
+    assert_int_equal(conversation.runtime_kind, RUNTIME_DOCKER);
+}
+
+/* A client imports every module that it is told: only names it knows may be in there. */
+static void modules_are_the_creators_and_the_official_ones(void **state)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    json_auto_t *request =
+        json_of("{'workspace': {'working_dir': '/w'}, 'agent': {'llm': {},"
+                " 'tools': [{'name': 'terminal'}, {'name': 'file_editor'}, {'name': 'nosuch'}]},"
+                " 'tool_module_qualnames': {'terminal': 'mine', 'other': 'theirs'}}");
+    json_auto_t *expected = json_of("{'terminal': 'mine', 'other': 'theirs',"
+                                    " 'file_editor': 'openhands.tools.file_editor.definition'}");
+
+    (void)state;
+    start_conversation(request, &conversation, NULL);
+    assert_json_equal(json_object_get(conversation.spec, "tool_module_qualnames"), expected);
+}
+
+int start_request_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_requests_are_refused_with_the_place),
+        cmocka_unit_test(request_without_an_agent_is_refused),
+        cmocka_unit_test(request_that_is_no_object_is_refused),
+        cmocka_unit_test(given_id_is_taken_and_runtime_decides_the_sandbox),
+        cmocka_unit_test(silent_request_gets_the_defaults),
+        cmocka_unit_test(form_of_the_other_client_is_understood),
+        cmocka_unit_test(initial_message_comes_back_normalised),
+        cmocka_unit_test(modules_are_the_creators_and_the_official_ones),
+    };
+
+    return cmocka_run_group_tests_name("model/start_request", tests, NULL, NULL);
+}

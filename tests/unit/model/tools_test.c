@@ -1,0 +1,95 @@
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "model/conversation.h"
+#include "model/shape.h"
+#include "model/tool_table.h"
+#include "model/tools.h"
+#include "unit/model/model_test.h"
+
+static void start_with_tools(struct conversation *conversation, const char *agent)
+{
+    json_auto_t *request = json_of("{'workspace': {'working_dir': '/w/p'}}");
+
+    json_put(request, "agent", json_of(agent));
+    start_conversation(request, conversation, NULL);
+}
+
+static void old_names_mean_the_same_tools_once(void **state)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    const struct tool **tools = NULL;
+
+    (void)state;
+    start_with_tools(&conversation,
+                     "{'llm': {}, 'tools': [{'name': 'BashTool'}, {'name': 'terminal'},"
+                     " {'name': 'browser_tool_set'}, {'name': 'FileEditorTool'}],"
+                     " 'include_default_tools': ['FinishTool']}");
+    tools = tools_of(&conversation);
+    assert_string_equal(tools[0]->name, "terminal");
+    assert_string_equal(tools[1]->name, "file_editor");
+    assert_string_equal(tools[2]->name, "finish");
+    assert_null(tools[3]);
+    mem_free(tools);
+    assert_true(conversation_has_tool(&conversation, "TerminalTool"));
+    assert_false(conversation_has_tool(&conversation, "think"));
+}
+
+static void editor_is_told_the_working_directory(void **state)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    json_auto_t *definitions = NULL;
+
+    (void)state;
+    start_with_tools(&conversation, "{'llm': {}, 'tools': [{'name': 'file_editor'}]}");
+    definitions = tools_definitions(&conversation);
+    assert_true(text_ends_with(json_text_or(json_array_get(definitions, 0), "description", ""),
+                               "The working directory is /w/p."));
+}
+
+static void every_parameter_is_described(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < tool_table_n; i++) {
+        const struct tool *tool = &tool_table[i];
+
+        assert_true(strlen(tool->description) > 100);
+        assert_true(tool->shape->is_closed);
+        for (size_t j = 0; j < tool->shape->n; j++)
+            assert_non_null(tool->shape->fields[j].help);
+    }
+}
+
+static void read_only_tools_have_no_risk(void **state)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    json_auto_t *functions = NULL;
+    json_t *function = NULL;
+    size_t i = 0;
+
+    (void)state;
+    start_default(&conversation);
+    functions = tools_functions(&conversation);
+    json_array_foreach (functions, i, function) {
+        json_t *body = json_object_get(function, "function");
+        json_t *properties = json_object_get(json_object_get(body, "parameters"), "properties");
+        const struct tool *tool = tools_find(&conversation, json_text_or(body, "name", ""));
+
+        assert_int_equal(json_object_get(properties, "security_risk") == NULL, tool->is_read_only);
+        assert_non_null(json_object_get(properties, "summary"));
+    }
+}
+
+int tools_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(old_names_mean_the_same_tools_once),
+        cmocka_unit_test(editor_is_told_the_working_directory),
+        cmocka_unit_test(every_parameter_is_described),
+        cmocka_unit_test(read_only_tools_have_no_risk),
+    };
+
+    return cmocka_run_group_tests_name("model/tools", tests, NULL, NULL);
+}

@@ -24,12 +24,13 @@ logs_stop() {
     done
 }
 
-# A line of JSON becomes: process  time  level  event  name=value ...; other lines stay as they are.
+# A line of JSON becomes: process  time  severity  message  name=value ...; other lines stay as they are.
 logs_format() {
     sed -u -E -e '/^\{.*\}$/{
 s/\}$//
-s/^\{"(time|ts|timestamp)":"[^T"]*T?([0-9:.]*)[^"]*",?/\2 /
-s/"(level|event)":"([^"]*)",?/\2 /g
-s/"([A-Za-z_]+)":("([^"\\]*)"|([^,"]*)),?/\1=\3\4 /g
+s/^\{"timestamp":"[^T"]*T?([0-9:.]*)[^"]*",?/\1 /
+s/"process":"[^"]*",?//
+s/"(severity|message)":"([^"]*)",?/\2 /g
+s/"([A-Za-z_]+)":("([^"\]*)"|([^,"]*)),?/\1=\3\4 /g
 }' -e "s/^/$(printf '%-9s' "$1")/"
 }

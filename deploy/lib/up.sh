@@ -83,7 +83,7 @@ up_wait() {
     for _name in nginx $PROCESSES; do
         wait_until 20 service_is_steady "$_name" && continue
         echo "$_name does not stay up. The end of its log:"
-        tail -n 12 "$DEFT_LOG/$_name/current" || :
+        tail -n 40 "$DEFT_LOG/$_name/current" | uniq | tail -n 12
         return 1
     done
 }

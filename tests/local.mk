@@ -1,2 +1,3 @@
 # tests
 include tests/unit/support/local.mk
+include tests/bench/local.mk

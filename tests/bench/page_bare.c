@@ -1,0 +1,76 @@
+/*
+ * Figure "page", the baseline: a bare FastCGI handler that answers a page of 20 events with one
+ * prepared statement, without router, authentication, log or checks.
+ *
+ *   page_bare SOCKET DATABASE_URL CONVERSATION_ID
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <fcgiapp.h>
+#include <libpq-fe.h>
+
+enum { N_THREADS = 16, BACKLOG = 128 };
+
+struct bare {
+    const char *url;
+    const char *conversation_id;
+    int fd;
+};
+
+static const char SQL_PAGE[] =
+    "SELECT body, id FROM events WHERE conversation_id = $1::uuid ORDER BY seq LIMIT 21";
+
+static void answer(FCGX_Request *request, PGconn *conn, const char *conversation_id)
+{
+    const char *values[] = {conversation_id};
+    PGresult *rows = PQexecPrepared(conn, "page", 1, values, NULL, NULL, 0);
+
+    (void)FCGX_FPrintF(request->out, "Status: 200\r\nContent-Type: application/json\r\n\r\n");
+    (void)FCGX_FPrintF(request->out, "{\"items\":[");
+    for (int row = 0; row < PQntuples(rows) && row < 20; row++)
+        (void)FCGX_FPrintF(request->out, "%s%s", row > 0 ? "," : "", PQgetvalue(rows, row, 0));
+    (void)FCGX_FPrintF(request->out, "],\"next_page_id\":\"%s\"}",
+                       PQntuples(rows) > 20 ? PQgetvalue(rows, 20, 1) : "");
+    PQclear(rows);
+}
+
+static void *serve(void *context)
+{
+    const struct bare *bare = context;
+    PGconn *conn = PQconnectdb(bare->url);
+    FCGX_Request request;
+
+    PQclear(PQprepare(conn, "page", SQL_PAGE, 0, NULL));
+    (void)FCGX_InitRequest(&request, bare->fd, 0);
+    while (FCGX_Accept_r(&request) == 0) {
+        answer(&request, conn, bare->conversation_id);
+        FCGX_Finish_r(&request);
+    }
+    PQfinish(conn);
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    struct bare bare = {0};
+    pthread_t threads[N_THREADS];
+
+    if (argc != 4) {
+        (void)fprintf(stderr, "usage: page_bare SOCKET DATABASE_URL CONVERSATION_ID\n");
+        return EXIT_FAILURE;
+    }
+    bare.url = argv[2];
+    bare.conversation_id = argv[3];
+    (void)FCGX_Init();
+    bare.fd = FCGX_OpenSocket(argv[1], BACKLOG);
+    if (bare.fd < 0 || chmod(argv[1], 0666) < 0)
+        return EXIT_FAILURE;
+    for (int i = 0; i < N_THREADS; i++)
+        (void)pthread_create(&threads[i], NULL, serve, &bare);
+    for (int i = 0; i < N_THREADS; i++)
+        (void)pthread_join(threads[i], NULL);
+    return EXIT_SUCCESS;
+}

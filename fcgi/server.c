@@ -139,12 +139,12 @@ static int start_threads(struct server *server, struct error *err)
         server->n_threads++;
         lock_release(&server->lock);
         rc = pthread_create(&thread, NULL, accept_thread, server);
-        if (rc != 0)
-            return error_set(err, ERROR_UNAVAILABLE, "cannot start thread %zu of %zu: %s", i + 1, n,
-                             strerrordesc_np(rc));
-        rc = pthread_detach(thread);
-        if (rc != 0)
-            return error_set(err, ERROR_INTERNAL, "pthread_detach: %s", strerrordesc_np(rc));
+        if (rc == 0)
+            rc = pthread_detach(thread);
+        if (rc != 0) {
+            errno = rc;
+            return error_set(err, ERROR_UNAVAILABLE, "start thread %zu of %zu: %m", i + 1, n);
+        }
     }
     return 0;
 }

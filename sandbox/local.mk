@@ -1,1 +1,55 @@
-# sandbox
+# sandbox: deft-action, one static binary
+bin_PROGRAMS += deft-action
+
+# All but main.c, shared with the unit tests.
+SANDBOX_SOURCES = \
+	sandbox/actions.c sandbox/actions.h \
+	sandbox/capture.c sandbox/capture.h \
+	sandbox/action_config.c sandbox/action_config.h \
+	sandbox/conversation.c sandbox/conversation.h \
+	sandbox/directories.c \
+	sandbox/editor.c sandbox/editor.h \
+	sandbox/editor_result.h \
+	sandbox/editor_view.c \
+	sandbox/exports.c sandbox/exports.h \
+	sandbox/file_path.h \
+	sandbox/files.c sandbox/files.h \
+	sandbox/http.c sandbox/http.h \
+	sandbox/journal.c sandbox/journal.h \
+	sandbox/journal_file.c sandbox/journal_file.h \
+	sandbox/keys.c sandbox/keys.h \
+	sandbox/limits.h \
+	sandbox/loop.c sandbox/loop.h \
+	sandbox/multipart.c sandbox/multipart.h \
+	sandbox/observation.c sandbox/observation.h \
+	sandbox/process.c sandbox/process.h \
+	sandbox/replace.c sandbox/replace.h \
+	sandbox/routes.c sandbox/routes.h \
+	sandbox/server.h \
+	sandbox/shell.c sandbox/shell.h \
+	sandbox/shell_record.c sandbox/shell_record.h \
+	sandbox/shell_script.h \
+	sandbox/statements.c sandbox/statements.h \
+	sandbox/status.c sandbox/status.h \
+	sandbox/terminal.c sandbox/terminal.h \
+	sandbox/terminal_text.c sandbox/terminal_text.h \
+	sandbox/textfile.c sandbox/textfile.h
+
+noinst_LIBRARIES += libsandbox.a
+libsandbox_a_SOURCES = $(SANDBOX_SOURCES)
+SANDBOX_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS) $(LWS_CFLAGS)
+libsandbox_a_CPPFLAGS = $(SANDBOX_CPPFLAGS)
+libsandbox_a_CFLAGS = $(AM_CFLAGS) $(DEFT_STATIC_CFLAGS)
+
+deft_action_SOURCES = sandbox/main.c
+deft_action_CPPFLAGS = $(SANDBOX_CPPFLAGS)
+deft_action_CFLAGS = $(AM_CFLAGS) $(DEFT_STATIC_CFLAGS)
+if SANITIZED
+deft_action_LDFLAGS = $(AM_LDFLAGS)
+SANDBOX_LWS_LIBS = $(LWS_LIBS)
+else
+# libwebsockets' own pkg-config file does not name what a static link needs.
+deft_action_LDFLAGS = $(AM_LDFLAGS) $(DEFT_STATIC_LDFLAGS) -Wl,--gc-sections
+SANDBOX_LWS_LIBS = -lwebsockets -lcap -lssl
+endif
+deft_action_LDADD = libsandbox.a libbase.a $(SANDBOX_LWS_LIBS) $(JANSSON_LIBS) $(CRYPTO_LIBS)

@@ -1,0 +1,58 @@
+#include "sandbox/action_config.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/settings.h"
+
+static const struct setting action_settings[] = {
+    {"SESSION_API_KEY", SETTING_SECRET, "", offsetof(struct config, api_key),
+     "key that requests must show; required unless DEFT_ACTION_OPEN=1"},
+    {"DEFT_ACTION_OPEN", SETTING_BOOL, "0", offsetof(struct config, open),
+     "1: serve without a key"},
+    {"DEFT_ACTION_PORT", SETTING_COUNT, "8000", offsetof(struct config, port),
+     "TCP port; 0 takes a free one"},
+    {"DEFT_ACTION_BIND", SETTING_TEXT, "0.0.0.0", offsetof(struct config, bind),
+     "IPv4 or IPv6 address to listen on"},
+    {"DEFT_ACTION_WORKSPACE", SETTING_TEXT, "/workspace/project",
+     offsetof(struct config, workspace), "where shells begin; made when possible"},
+    {"DEFT_ACTION_JOURNAL", SETTING_TEXT, "/.deft-j", offsetof(struct config, journal_dir),
+     "directory of the action journal; memory only when it cannot be written"},
+    {"DEFT_ACTION_NO_CHANGE_MS", SETTING_MS, "30000", offsetof(struct config, no_change_ms),
+     "silence after which a running command is reported as still running"},
+    {"OH_RUNTIME_IDLE_TIMEOUT_SECONDS", SETTING_TEXT, "", offsetof(struct config, idle_timeout),
+     "idle limit of the sandbox; longer foreground commands are refused"},
+    {"LOG_LEVEL", SETTING_TEXT, "warning", offsetof(struct config, log_level),
+     "debug, info, warning or error"},
+};
+
+enum { MAX_PORT = 65535 };
+
+int config_read(struct config *config, struct error *err)
+{
+    if (settings_read(action_settings, ARRAY_SIZE(action_settings), config, err) < 0)
+        return -1;
+    if (config->port > MAX_PORT)
+        return error_set(err, ERROR_INVALID, "DEFT_ACTION_PORT: not a port");
+    if (secret_reveal(&config->api_key)[0] == '\0' && !config->open)
+        return error_set(err, ERROR_INVALID,
+                         "SESSION_API_KEY is not set; DEFT_ACTION_OPEN=1 serves without a key");
+    return 0;
+}
+
+void config_describe(struct strbuf *out)
+{
+    settings_describe(action_settings, ARRAY_SIZE(action_settings), out);
+}
+
+double config_foreground_cap_s(const struct config *config)
+{
+    char *end = NULL;
+    double idle_s = strtod(config->idle_timeout, &end);
+
+    if (end == config->idle_timeout || *end != '\0' || !isfinite(idle_s) || idle_s <= 0)
+        return 0;
+    return 0.9 * idle_s;
+}

@@ -1,0 +1,34 @@
+/*
+ * Settings of deft-action, read once at start.
+ */
+#ifndef DEFT_SANDBOX_ACTION_CONFIG_H
+#define DEFT_SANDBOX_ACTION_CONFIG_H
+
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "base/secret.h"
+
+struct error;
+struct strbuf;
+
+struct config {
+    struct secret api_key; /* unset only with `open` */
+    int64_t open;
+    int64_t port;
+    const char *bind;
+    const char *workspace;
+    const char *journal_dir;
+    const char *log_level;
+    const char *idle_timeout; /* seconds, may be nonsense; then off */
+    int64_t no_change_ms;
+};
+
+/* ERROR_INVALID names the variable that is wrong. */
+int config_read(struct config *config, struct error *err) NONNULL MUST_CHECK;
+/* Appends the text of --help-config. */
+void config_describe(struct strbuf *out) NONNULL;
+/* The cap on foreground time-outs in seconds, 0 when there is none. */
+double config_foreground_cap_s(const struct config *config) NONNULL MUST_CHECK;
+
+#endif

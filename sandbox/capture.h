@@ -1,0 +1,55 @@
+/*
+ * What a terminal printed, as text for a reader: control sequences that ask the terminal something
+ * are dropped (colours stay), CRLF becomes LF, what a carriage return overwrites is gone, bytes
+ * that are no UTF-8 are replaced, and of long output the head and the tail are kept.
+ *
+ * Memory is bounded by MAX_OUTPUT_CHARS whatever is printed.
+ * Threading: one thread at a time.
+ */
+#ifndef DEFT_SANDBOX_CAPTURE_H
+#define DEFT_SANDBOX_CAPTURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/attr.h"
+#include "base/strbuf.h"
+
+enum capture_state {
+    CAPTURE_TEXT,
+    CAPTURE_ESCAPE,
+    CAPTURE_CSI,    /* ESC [ … final byte */
+    CAPTURE_STRING, /* ESC ] or ESC P … BEL or ESC \ */
+    CAPTURE_STRING_ESCAPE,
+};
+
+struct capture {
+    enum capture_state state;
+    char marker[64];        /* payload of the OSC sequence that marks a prompt */
+    struct strbuf sequence; /* the control sequence being read */
+    struct strbuf line;     /* the line being printed */
+    struct strbuf under;    /* what a carriage return has begun to overwrite */
+    bool returned;          /* the last character was a carriage return */
+    struct strbuf head;     /* the first MAX_OUTPUT_CHARS */
+    size_t head_chars;
+    struct strbuf tail; /* the last ones behind the head */
+    size_t tail_chars;
+    size_t cut_chars; /* dropped between head and tail */
+};
+
+void capture_init(struct capture *capture) NONNULL;
+void capture_done(struct capture *capture);
+/* Sets the marker that capture_feed() looks for: an OSC payload of less than 64 bytes. */
+void capture_set_marker(struct capture *capture, const char *payload) NONNULL;
+/*
+ * Takes bytes up to and with the next marker; *marker_out says whether there was one. Returns how
+ * many bytes it took; without a marker that is all of them.
+ */
+size_t capture_feed(struct capture *capture, const char *bytes, size_t len, bool *marker_out)
+    NONNULL MUST_CHECK;
+/* True when nothing readable was captured. */
+bool capture_is_empty(const struct capture *capture) NONNULL MUST_CHECK;
+/* Appends the text, at most MAX_OUTPUT_CHARS, without trailing white space; forgets it. */
+void capture_take(struct capture *capture, struct strbuf *out) NONNULL;
+
+#endif

@@ -1,0 +1,64 @@
+/*
+ * A conversation in this sandbox: its shell, its editor and the actions that wait for the shell.
+ *
+ * Ownership: a conversation owns its terminal, editor and actions under way.
+ * Threading: one thread.
+ */
+#ifndef DEFT_SANDBOX_CONVERSATION_H
+#define DEFT_SANDBOX_CONVERSATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/attr.h"
+#include "base/crypto.h"
+#include "base/uuid.h"
+#include "sandbox/limits.h"
+
+struct action;
+struct conversation;
+struct error;
+struct request;
+struct server;
+
+enum action_tool { ACTION_TERMINAL, ACTION_FILE_EDITOR };
+
+/* What a PUT asks for. */
+struct action_spec {
+    char id[MAX_ACTION_ID_BYTES];
+    struct uuid conversation;
+    int64_t fence;
+    char hash[CRYPTO_HASH_HEX_BYTES];
+    enum action_tool tool;
+    json_t *body; /* the whole request; borrowed */
+};
+
+struct conversation *conversation_new(struct server *server, const struct uuid *id)
+    NONNULL MUST_CHECK;
+/* Ends its shell; requests that wait for an action are answered as interrupted. */
+void conversation_free(struct conversation *conversation);
+const struct uuid *conversation_id(const struct conversation *conversation) NONNULL MUST_CHECK;
+
+/* The action under way of that id, or NULL. */
+struct action *conversation_find_action(struct conversation *conversation, const char *id)
+    NONNULL MUST_CHECK;
+const char *action_hash(const struct action *action) NONNULL MUST_CHECK;
+/* Answers the request when the action is over. ERROR_RATE_LIMITED with too many waiters. */
+int action_wait(struct action *action, struct request *request, struct error *err)
+    NONNULL MUST_CHECK;
+/*
+ * Begins an action, or queues it behind the one in the shell; `request` is answered when it is over.
+ * ERROR_RATE_LIMITED when too many wait, ERROR_INVALID for arguments that are none.
+ */
+int conversation_run(struct conversation *conversation, const struct action_spec *spec,
+                     struct request *request, struct error *err) NONNULL MUST_CHECK;
+/* Ctrl-C to the shell; what waits for it is over as interrupted. */
+void conversation_interrupt(struct conversation *conversation) NONNULL;
+
+/* The body of a reply: {"state":"interrupted","reason":…}. The caller frees. */
+char *action_interrupted_body(const char *reason) NONNULL MUST_CHECK;
+
+#endif

@@ -1,0 +1,713 @@
+#include "sandbox/http.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <libwebsockets.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "sandbox/action_config.h"
+#include "sandbox/limits.h"
+#include "sandbox/loop.h"
+#include "sandbox/routes.h"
+#include "sandbox/server.h"
+
+enum {
+    BACKLOG = 128,
+    ACCEPTS_AT_ONCE = 32,
+    SERVICE_BUFFER_BYTES = 32 * 1024,
+    WRITE_BYTES = 32 * 1024,
+    HEAD_BYTES = 8 * 1024,
+    HEADERS_WITHIN_MS = 30000,
+    BODY_WITHIN_MS = 120000,
+    IDLE_MS = 90000,
+    WRITE_WITHIN_MS = 120000,
+    /* A refused request's body of up to this is read to its end, so that the client sees why. */
+    MAX_DISCARDED_BYTES = 8 * 1024 * 1024,
+    NEVER_S = 1000000000,
+};
+
+struct http_connection {
+    struct http *http;
+    struct lws *wsi;
+    struct request *request; /* NULL between requests */
+    struct loop_timer deadline;
+};
+
+struct http {
+    struct server *server;
+    struct loop *loop;
+    const struct config *config;
+    struct lws_context *context;
+    struct lws_vhost *vhost;
+    struct loop_source listener;
+    size_t n_connections;
+};
+
+struct method_token {
+    enum lws_token_indexes token;
+    enum http_method method;
+};
+
+static const struct method_token methods[] = {
+    {WSI_TOKEN_GET_URI, HTTP_GET},       {WSI_TOKEN_POST_URI, HTTP_POST},
+    {WSI_TOKEN_PUT_URI, HTTP_PUT},       {WSI_TOKEN_DELETE_URI, HTTP_DELETE},
+    {WSI_TOKEN_HEAD_URI, HTTP_HEAD},     {WSI_TOKEN_OPTIONS_URI, HTTP_OTHER},
+    {WSI_TOKEN_PATCH_URI, HTTP_OTHER},
+};
+
+static const int error_status[ERROR_N_CODES] = {
+    [ERROR_INVALID] = 400,     [ERROR_UNAUTHENTICATED] = 401, [ERROR_FORBIDDEN] = 403,
+    [ERROR_NOT_FOUND] = 404,   [ERROR_CONFLICT] = 409,        [ERROR_STALE] = 409,
+    [ERROR_TOO_LARGE] = 413,   [ERROR_RATE_LIMITED] = 429,    [ERROR_UNAVAILABLE] = 503,
+    [ERROR_UNSUPPORTED] = 405, [ERROR_TIMEOUT] = 504,
+};
+
+/* --- requests --- */
+
+static void request_free(struct request *request)
+{
+    if (request == NULL)
+        return;
+    if (request->sink.free != NULL)
+        request->sink.free(request->sink.state);
+    for (size_t i = 0; i < request->n_query; i++) {
+        mem_free(request->query[i].name);
+        mem_free(request->query[i].value);
+    }
+    mem_free(request->path);
+    mem_free(request->param);
+    strbuf_done(&request->body);
+    strbuf_done(&request->headers);
+    strbuf_done(&request->reply);
+    fd_close(&request->file_fd);
+    mem_free(request);
+}
+
+char *request_header(const struct request *request, const char *name)
+{
+    CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
+    struct lws *wsi = request->connection->wsi;
+    char *value = NULL;
+    int len = 0;
+
+    strbuf_appendf(&key, "%s:", name);
+    len = lws_hdr_custom_length(wsi, key.text, (int)key.len);
+    if (len < 0)
+        return NULL;
+    value = mem_alloc((size_t)len + 1);
+    if (lws_hdr_custom_copy(wsi, value, len + 1, key.text, (int)key.len) < 0)
+        mem_freep(&value);
+    return value;
+}
+
+const char *request_query(const struct request *request, const char *name)
+{
+    for (size_t i = 0; i < request->n_query; i++) {
+        if (text_equal(request->query[i].name, name))
+            return request->query[i].value;
+    }
+    return NULL;
+}
+
+void request_add_header(struct request *request, const char *name, const char *value)
+{
+    strbuf_append_bytes(&request->headers, name, strlen(name) + 1);
+    strbuf_append_bytes(&request->headers, value, strlen(value) + 1);
+}
+
+static void answer(struct request *request, int status, const char *content_type)
+{
+    assert(!request->is_answered);
+    request->is_answered = true;
+    request->status = status;
+    request->content_type = content_type;
+    request->dropped = NULL;
+    loop_timer_set(request->connection->http->loop, &request->connection->deadline,
+                   WRITE_WITHIN_MS);
+    lws_callback_on_writable(request->connection->wsi);
+}
+
+void request_answer_text(struct request *request, int status, const char *content_type,
+                         const char *text, size_t len)
+{
+    strbuf_append_bytes(&request->reply, text, len);
+    answer(request, status, content_type);
+}
+
+void request_answer_json(struct request *request, int status, const json_t *json)
+{
+    json_append_text(&request->reply, json);
+    answer(request, status, "application/json");
+}
+
+void request_answer_file(struct request *request, int status, int fd, int64_t at, int64_t end)
+{
+    request->file_fd = fd;
+    request->file_at = at;
+    request->file_end = end;
+    answer(request, status, "application/octet-stream");
+}
+
+void request_answer_detail(struct request *request, int status, const char *detail)
+{
+    json_auto_t *body = json_object();
+
+    json_put_text(body, "detail", detail);
+    request_answer_json(request, status, body);
+}
+
+void request_answer_error(struct request *request, const struct error *err)
+{
+    int status = error_status[err->code];
+
+    if (status == 0) {
+        log_error("request.failed", LOG_ERROR(err));
+        request_answer_detail(request, 500, "Internal Server Error");
+        return;
+    }
+    request_answer_detail(request, status, err->message);
+}
+
+/* --- reading --- */
+
+static void take_query(struct request *request, struct lws *wsi)
+{
+    CLEANUP(strbuf_done) struct strbuf fragment = STRBUF_INIT;
+
+    strbuf_reserve(&fragment, MAX_HEADER_BYTES);
+    for (int i = 0; i < REQUEST_MAX_QUERY; i++) {
+        int len = lws_hdr_copy_fragment(wsi, fragment.text, MAX_HEADER_BYTES,
+                                        WSI_TOKEN_HTTP_URI_ARGS, i);
+        const char *equals = NULL;
+        struct request_pair *pair = &request->query[request->n_query];
+
+        if (len < 0)
+            return;
+        fragment.text[len] = '\0';
+        equals = strchr(fragment.text, '=');
+        if (equals == NULL)
+            continue;
+        pair->name = mem_dup_bytes(fragment.text, (size_t)(equals - fragment.text));
+        pair->value = mem_dup_text(equals + 1);
+        request->n_query++;
+    }
+}
+
+static enum http_method method_of(struct lws *wsi)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(methods); i++) {
+        if (lws_hdr_total_length(wsi, methods[i].token) > 0)
+            return methods[i].method;
+    }
+    return HTTP_OTHER;
+}
+
+static int64_t content_length_of(struct lws *wsi)
+{
+    char text[24] = "";
+    struct error ignored = ERROR_INIT;
+    int64_t length = 0;
+
+    if (lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_CONTENT_LENGTH) <= 0)
+        return -1;
+    if (lws_hdr_copy(wsi, text, sizeof(text), WSI_TOKEN_HTTP_CONTENT_LENGTH) < 0 ||
+        text_parse_int(text, 0, INT64_MAX, &length, &ignored) < 0)
+        return INT64_MAX;
+    return length;
+}
+
+static struct request *request_new(struct http_connection *connection, const char *path)
+{
+    struct request *request = NEW(struct request);
+
+    request->server = connection->http->server;
+    request->connection = connection;
+    request->method = method_of(connection->wsi);
+    request->path = mem_dup_text(path);
+    request->body = (struct strbuf)STRBUF_INIT;
+    request->headers = (struct strbuf)STRBUF_INIT;
+    request->reply = (struct strbuf)STRBUF_INIT;
+    request->file_fd = -1;
+    request->content_length = content_length_of(connection->wsi);
+    take_query(request, connection->wsi);
+    return request;
+}
+
+static int check_key(const struct request *request, struct error *err)
+{
+    CLEANUP(mem_freep) char *key = request_header(request, "x-session-api-key");
+    const struct config *config = request->server->config;
+
+    if (request->route->access == ROUTE_OPEN || config->open)
+        return 0;
+    if (key == NULL || !text_equal_secret(key, secret_reveal(&config->api_key)))
+        return error_set(err, ERROR_UNAUTHENTICATED, "Unauthorized");
+    return 0;
+}
+
+/* What decides before the body: route, key, size. */
+static int admit(struct request *request, struct error *err)
+{
+    enum http_method method = request->method == HTTP_HEAD ? HTTP_GET : request->method;
+
+    request->route = route_find(method, request->path, &request->param, err);
+    if (request->route == NULL)
+        return -1;
+    if (check_key(request, err) < 0)
+        return -1;
+    if (lws_hdr_total_length(request->connection->wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0)
+        return error_set(err, ERROR_INVALID, "A body needs a content-length");
+    if (request->content_length > request->route->max_body)
+        return error_set(err, ERROR_TOO_LARGE, "The body is larger than %lld bytes",
+                         (long long)request->route->max_body);
+    return 0;
+}
+
+static bool has_body(const struct request *request)
+{
+    return request->content_length > 0;
+}
+
+static bool is_body_read(const struct request *request)
+{
+    return !has_body(request) || request->received >= request->content_length;
+}
+
+/* Hands a complete request to its handler, unless it has its answer. */
+static void dispatch(struct request *request)
+{
+    loop_timer_clear(request->connection->http->loop, &request->connection->deadline);
+    if (!request->is_answered)
+        request->route->handle(request);
+}
+
+static int begin_request(struct http_connection *connection, const char *path)
+{
+    struct error err = ERROR_INIT;
+    struct request *request = NULL;
+
+    assert(connection->request == NULL);
+    request = request_new(connection, path);
+    connection->request = request;
+    lws_set_timeout(connection->wsi, NO_PENDING_TIMEOUT, 0);
+    loop_timer_set(connection->http->loop, &connection->deadline, BODY_WITHIN_MS);
+    if (admit(request, &err) < 0)
+        request_answer_error(request, &err);
+    else if (request->route->begin != NULL)
+        request->route->begin(request);
+    if (!has_body(request))
+        dispatch(request);
+    return 0;
+}
+
+static void take_body(struct request *request, const char *bytes, size_t len)
+{
+    struct error err = ERROR_INIT;
+
+    request->received += (int64_t)len;
+    loop_timer_set(request->connection->http->loop, &request->connection->deadline,
+                   BODY_WITHIN_MS);
+    if (request->is_answered)
+        return;
+    if (request->sink.take == NULL)
+        strbuf_append_bytes(&request->body, bytes, len);
+    else if (request->sink.take(request->sink.state, bytes, len, &err) < 0)
+        request_answer_error(request, &err);
+}
+
+/* --- writing --- */
+
+static int64_t reply_length(const struct request *request)
+{
+    if (request->file_fd >= 0)
+        return request->file_end - request->file_at;
+    return (int64_t)request->reply.len;
+}
+
+static int add_headers(struct request *request, unsigned char **at, unsigned char *end)
+{
+    struct lws *wsi = request->connection->wsi;
+    const char *name = request->headers.text;
+    const char *stop = request->headers.text + request->headers.len;
+
+    while (name < stop) {
+        CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
+        const char *value = name + strlen(name) + 1;
+
+        strbuf_appendf(&key, "%s:", name);
+        if (lws_add_http_header_by_name(wsi, (const unsigned char *)key.text,
+                                        (const unsigned char *)value, (int)strlen(value), at, end))
+            return -1;
+        name = value + strlen(value) + 1;
+    }
+    return 0;
+}
+
+static int send_head(struct request *request)
+{
+    unsigned char buffer[LWS_PRE + HEAD_BYTES];
+    unsigned char *start = buffer + LWS_PRE;
+    unsigned char *end = buffer + sizeof(buffer) - 1;
+    unsigned char *at = start;
+    struct lws *wsi = request->connection->wsi;
+
+    request->head_sent = true;
+    if (lws_add_http_common_headers(wsi, (unsigned)request->status, request->content_type,
+                                    (lws_filepos_t)reply_length(request), &at, end) ||
+        add_headers(request, &at, end) || lws_finalize_http_header(wsi, &at, end))
+        return -1;
+    if (lws_write(wsi, start, (size_t)(at - start), LWS_WRITE_HTTP_HEADERS) < 0)
+        return -1;
+    return 0;
+}
+
+/* The next piece of the reply, at most WRITE_BYTES; 0 at its end, -1 when the file fell short. */
+static ssize_t next_piece(struct request *request, unsigned char *piece)
+{
+    size_t len = 0;
+    ssize_t n = 0;
+
+    if (request->file_fd >= 0) {
+        len = (size_t)(request->file_end - request->file_at);
+        if (len == 0)
+            return 0;
+        n = pread(request->file_fd, piece, len < WRITE_BYTES ? len : WRITE_BYTES,
+                  request->file_at);
+        request->file_at += n > 0 ? n : 0;
+        return n > 0 ? n : -1;
+    }
+    len = request->reply.len - request->sent;
+    len = len < WRITE_BYTES ? len : WRITE_BYTES;
+    memcpy(piece, request->reply.text + request->sent, len);
+    request->sent += len;
+    return (ssize_t)len;
+}
+
+static bool is_sent(const struct request *request)
+{
+    if (request->file_fd >= 0)
+        return request->file_at >= request->file_end;
+    return request->sent >= request->reply.len;
+}
+
+/* The reply is out. Non-zero: the connection is to be closed. */
+static int end_request(struct http_connection *connection)
+{
+    bool may_go_on = is_body_read(connection->request);
+
+    request_free(connection->request);
+    connection->request = NULL;
+    loop_timer_set(connection->http->loop, &connection->deadline, IDLE_MS);
+    if (!may_go_on)
+        return -1;
+    return lws_http_transaction_completed(connection->wsi) ? -1 : 0;
+}
+
+static int send_piece(struct http_connection *connection)
+{
+    unsigned char buffer[LWS_PRE + WRITE_BYTES];
+    struct request *request = connection->request;
+    ssize_t n = next_piece(request, buffer + LWS_PRE);
+    bool is_last = is_sent(request);
+
+    if (n < 0)
+        return -1;
+    if (n > 0 && lws_write(connection->wsi, buffer + LWS_PRE, (size_t)n,
+                           is_last ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP) < 0)
+        return -1;
+    loop_timer_set(connection->http->loop, &connection->deadline, WRITE_WITHIN_MS);
+    if (is_last)
+        return end_request(connection);
+    lws_callback_on_writable(connection->wsi);
+    return 0;
+}
+
+static int on_writable(struct http_connection *connection)
+{
+    struct request *request = connection->request;
+
+    /* libwebsockets may call for nothing. */
+    if (request == NULL || !request->is_answered)
+        return 0;
+    /* The rest of a refused body first, unless it is too much. */
+    if (!is_body_read(request) && request->content_length <= MAX_DISCARDED_BYTES)
+        return 0;
+    if (!request->head_sent) {
+        if (send_head(request) < 0)
+            return -1;
+        if (request->method == HTTP_HEAD || reply_length(request) == 0)
+            return end_request(connection);
+        lws_callback_on_writable(connection->wsi);
+        return 0;
+    }
+    return send_piece(connection);
+}
+
+/* --- connections --- */
+
+static void on_deadline(void *owner)
+{
+    struct http_connection *connection = owner;
+
+    lws_set_timeout(connection->wsi, PENDING_TIMEOUT_USER_REASON_BASE, LWS_TO_KILL_ASYNC);
+}
+
+static void drop_request(struct http_connection *connection)
+{
+    struct request *request = connection->request;
+
+    if (request == NULL)
+        return;
+    connection->request = NULL;
+    if (request->dropped != NULL)
+        request->dropped(request->owner);
+    request_free(request);
+}
+
+static void connection_free(struct http_connection *connection)
+{
+    drop_request(connection);
+    loop_timer_clear(connection->http->loop, &connection->deadline);
+    connection->http->n_connections--;
+    mem_free(connection);
+}
+
+static int on_body_complete(struct http_connection *connection)
+{
+    struct request *request = connection->request;
+
+    if (request == NULL)
+        return 0;
+    if (request->is_answered)
+        lws_callback_on_writable(connection->wsi);
+    dispatch(request);
+    return 0;
+}
+
+/* lws_callback_function; the return value says whether the connection stays. */
+static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
+                   size_t len)
+{
+    struct http_connection *connection = lws_get_opaque_user_data(wsi);
+
+    (void)user;
+    if (connection == NULL)
+        return lws_callback_http_dummy(wsi, reason, user, in, len);
+    /* NOLINTNEXTLINE(clang-diagnostic-switch-enum): the library has over a hundred reasons */
+    switch ((int)reason) {
+    case LWS_CALLBACK_HTTP:
+        return begin_request(connection, in);
+    case LWS_CALLBACK_HTTP_BODY:
+        if (connection->request != NULL)
+            take_body(connection->request, in, len);
+        return 0;
+    case LWS_CALLBACK_HTTP_BODY_COMPLETION:
+        return on_body_complete(connection);
+    case LWS_CALLBACK_HTTP_WRITEABLE:
+        return on_writable(connection);
+    case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
+        return -1; /* neither h2c nor WebSocket here */
+    case LWS_CALLBACK_CLOSED_HTTP:
+        drop_request(connection);
+        return 0;
+    case LWS_CALLBACK_WSI_DESTROY:
+        lws_set_opaque_user_data(wsi, NULL);
+        connection_free(connection);
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+/* The loop's own descriptor, watched beside the connections. */
+static int on_loop(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
+                   size_t len)
+{
+    const struct http *http = lws_context_user(lws_get_context(wsi));
+
+    (void)user;
+    (void)in;
+    (void)len;
+    if (reason == LWS_CALLBACK_RAW_RX_FILE)
+        loop_dispatch(http->loop);
+    return 0;
+}
+
+static void adopt(struct http *http, int fd)
+{
+    struct http_connection *connection = NULL;
+    int on = 1;
+
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    if (http->n_connections >= MAX_CONNECTIONS) {
+        (void)close(fd);
+        return;
+    }
+    connection = NEW(struct http_connection);
+    connection->http = http;
+    connection->deadline = (struct loop_timer){.expired = on_deadline, .owner = connection};
+    connection->wsi = lws_adopt_socket_vhost(http->vhost, fd);
+    if (connection->wsi == NULL) { /* it closed the socket */
+        mem_free(connection);
+        return;
+    }
+    http->n_connections++;
+    lws_set_opaque_user_data(connection->wsi, connection);
+    loop_timer_set(http->loop, &connection->deadline, HEADERS_WITHIN_MS);
+}
+
+static void on_connect(void *owner, uint32_t events)
+{
+    struct http *http = owner;
+
+    (void)events;
+    for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
+        int fd = accept4(http->listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+        if (fd < 0)
+            return;
+        adopt(http, fd);
+    }
+}
+
+static int parse_address(const struct config *config, struct sockaddr_storage *address,
+                         socklen_t *len_out, struct error *err)
+{
+    struct sockaddr_in *four = (struct sockaddr_in *)address;
+    struct sockaddr_in6 *six = (struct sockaddr_in6 *)address;
+
+    *address = (struct sockaddr_storage){0};
+    if (inet_pton(AF_INET, config->bind, &four->sin_addr) == 1) {
+        four->sin_family = AF_INET;
+        four->sin_port = htons((uint16_t)config->port);
+        *len_out = sizeof(*four);
+        return 0;
+    }
+    if (inet_pton(AF_INET6, config->bind, &six->sin6_addr) == 1) {
+        six->sin6_family = AF_INET6;
+        six->sin6_port = htons((uint16_t)config->port);
+        *len_out = sizeof(*six);
+        return 0;
+    }
+    return error_set(err, ERROR_INVALID, "DEFT_ACTION_BIND: '%.60s' is no address", config->bind);
+}
+
+static int open_listener(struct http *http, struct error *err)
+{
+    struct sockaddr_storage address;
+    socklen_t len = 0;
+    int on = 1;
+
+    if (parse_address(http->config, &address, &len, err) < 0)
+        return -1;
+    http->listener.fd =
+        socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (http->listener.fd < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "socket: %m");
+    (void)setsockopt(http->listener.fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if (bind(http->listener.fd, (const struct sockaddr *)&address, len) < 0 ||
+        listen(http->listener.fd, BACKLOG) < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "listening on %s port %lld: %m",
+                         http->config->bind, (long long)http->config->port);
+    return loop_add(http->loop, &http->listener, EPOLLIN, err);
+}
+
+static void on_library_line(int level, const char *line)
+{
+    (void)level;
+    log_debug("http.noted", LOG_STR("text", line));
+}
+
+static int make_context(struct http *http, struct error *err)
+{
+    static const struct lws_protocols protocols[] = {
+        {.name = "http", .callback = on_http},
+        {.name = "loop", .callback = on_loop},
+        {.name = NULL},
+    };
+    struct lws_context_creation_info info;
+    lws_sock_file_fd_type descriptor = {.filefd = loop_descriptor(http->loop)};
+
+    memset(&info, 0, sizeof(info));
+    info.port = CONTEXT_PORT_NO_LISTEN;
+    info.protocols = protocols;
+    info.user = http;
+    info.options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS;
+    info.fd_limit_per_thread = MAX_CONNECTIONS + 32;
+    info.max_http_header_data = MAX_HEADER_BYTES;
+    info.pt_serv_buf_size = SERVICE_BUFFER_BYTES;
+    info.keepalive_timeout = NEVER_S; /* our own timers end connections */
+    info.timeout_secs_ah_idle = NEVER_S;
+    lws_set_log_level(LLL_ERR | LLL_WARN, on_library_line);
+    http->context = lws_create_context(&info);
+    if (http->context == NULL)
+        return error_set(err, ERROR_INTERNAL, "the HTTP library does not start");
+    http->vhost = lws_create_vhost(http->context, &info);
+    if (http->vhost == NULL)
+        return error_set(err, ERROR_INTERNAL, "the HTTP library does not start");
+    if (lws_adopt_descriptor_vhost(http->vhost, LWS_ADOPT_RAW_FILE_DESC, descriptor, "loop",
+                                   NULL) == NULL)
+        return error_set(err, ERROR_INTERNAL, "the HTTP library does not watch the loop");
+    return 0;
+}
+
+int http_new(struct server *server, struct loop *loop, const struct config *config,
+             struct http **http_out, struct error *err)
+{
+    struct http *http = NEW(struct http);
+
+    http->server = server;
+    http->loop = loop;
+    http->config = config;
+    http->listener = (struct loop_source){-1, on_connect, http};
+    if (open_listener(http, err) < 0 || make_context(http, err) < 0) {
+        http_free(http);
+        return -1;
+    }
+    *http_out = http;
+    return 0;
+}
+
+void http_free(struct http *http)
+{
+    if (http == NULL)
+        return;
+    if (http->context != NULL)
+        lws_context_destroy(http->context);
+    loop_remove(http->loop, &http->listener);
+    fd_close(&http->listener.fd);
+    mem_free(http);
+}
+
+int http_port(const struct http *http)
+{
+    struct sockaddr_storage address;
+    socklen_t len = sizeof(address);
+
+    if (getsockname(http->listener.fd, (struct sockaddr *)&address, &len) < 0)
+        return 0;
+    return ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
+                                               : ((struct sockaddr_in *)&address)->sin_port);
+}
+
+int http_run(struct http *http, struct error *err)
+{
+    while (!loop_stop_requested(http->loop)) {
+        if (lws_service(http->context, 0) < 0)
+            return error_set(err, ERROR_INTERNAL, "the HTTP library has stopped");
+    }
+    return 0;
+}

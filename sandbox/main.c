@@ -1,0 +1,179 @@
+/*
+ * deft-action: the server inside a sandbox. One thread, one process; shells and commands are its
+ * children.
+ */
+#include "config.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "sandbox/actions.h"
+#include "sandbox/action_config.h"
+#include "sandbox/conversation.h"
+#include "sandbox/http.h"
+#include "sandbox/journal.h"
+#include "sandbox/loop.h"
+#include "sandbox/server.h"
+#include "sandbox/textfile.h"
+
+enum { USAGE_ERROR = 2, SPARE_OOM_SCORE = 500 };
+
+static const char help_text[] =
+    "deft-action - the server inside a deft sandbox\n"
+    "\n"
+    "Usage: deft-action [--help | --help-config | --version]\n"
+    "\n"
+    "Runs shell commands and edits files for the conversations of one sandbox, over HTTP.\n"
+    "Everything is set by environment variables; --help-config lists them. SESSION_API_KEY is\n"
+    "required. When it listens it prints one line of JSON, {\"event\":\"ready\",...}.\n";
+
+static const char lost_reason[] = "The sandbox server was restarted while the action ran.";
+
+static void print(const struct strbuf *text)
+{
+    struct error ignored = ERROR_INIT;
+
+    error_ignore(fd_write_all(STDOUT_FILENO, text->text, text->len, &ignored),
+                 "nobody may be reading");
+}
+
+static int print_and_leave(const char *option)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    if (text_equal(option, "--help"))
+        strbuf_append(&text, help_text);
+    else if (text_equal(option, "--help-config"))
+        config_describe(&text);
+    else if (text_equal(option, "--version"))
+        strbuf_append(&text, "deft-action " PACKAGE_VERSION "\n");
+    if (text.len == 0) {
+        (void)fprintf(stderr, "deft-action: %s is no option; see --help\n", option);
+        return USAGE_ERROR;
+    }
+    print(&text);
+    return EXIT_SUCCESS;
+}
+
+static void say_ready(const struct http *http, int64_t started_us)
+{
+    CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
+    json_auto_t *ready = json_object();
+
+    json_put_text(ready, "event", "ready");
+    json_put(ready, "port", json_integer(http_port(http)));
+    json_put(ready, "pid", json_integer(getpid()));
+    json_put(ready, "start_us", json_integer(clock_monotonic_us() - started_us));
+    json_put_text(ready, "version", PACKAGE_VERSION);
+    json_append_text(&line, ready);
+    strbuf_append_char(&line, '\n');
+    print(&line);
+}
+
+/*
+ * The key must not be readable for what runs here under the same uid: not in /proc/PID/environ, not
+ * by ptrace, and children do not get it.
+ */
+static void hide_key(void)
+{
+    extern char **environ;
+
+    for (char **entry = environ; *entry != NULL; entry++) {
+        if (text_starts_with(*entry, "SESSION_API_KEY="))
+            explicit_bzero(*entry + strlen("SESSION_API_KEY="),
+                           strlen(*entry + strlen("SESSION_API_KEY=")));
+    }
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
+    (void)unsetenv("SESSION_API_KEY");
+    (void)prctl(PR_SET_DUMPABLE, 0);
+}
+
+/* What eats the memory dies before this server; without privilege the score can only rise. */
+static void keep_from_oom(void)
+{
+    CLEANUP(strbuf_done) struct strbuf score = STRBUF_INIT;
+    CLEANUP(fd_close) int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+    strbuf_appendf(&score, "-%d", SPARE_OOM_SCORE);
+    if (fd >= 0)
+        (void)!write(fd, score.text, score.len);
+}
+
+static void make_workspace(const char *path)
+{
+    struct error err = ERROR_INIT;
+    CLEANUP(strbuf_done) struct strbuf inside = STRBUF_INIT;
+
+    strbuf_appendf(&inside, "%s/", path);
+    if (textfile_make_parents(inside.text, &err) < 0)
+        log_warning("workspace.not_made", LOG_ERROR(&err));
+}
+
+static int serve(struct server *server, int64_t started_us, struct error *err)
+{
+    CLEANUP(mem_freep) char *lost = action_interrupted_body(lost_reason);
+    struct http *http = NULL;
+    int rc = 0;
+
+    if (loop_new(&server->loop, err) < 0)
+        return -1;
+    if (http_new(server, server->loop, server->config, &http, err) < 0) {
+        loop_free(server->loop);
+        return -1;
+    }
+    server->journal = journal_open(server->config->journal_dir, lost);
+    server->actions = actions_new(server);
+    say_ready(http, started_us);
+    rc = http_run(http, err);
+    http_free(http);
+    actions_free(server->actions);
+    journal_close(server->journal);
+    loop_free(server->loop);
+    return rc;
+}
+
+static int run(struct error *err)
+{
+    struct config config = {0};
+    struct server server = {.config = &config, .started_ms = clock_monotonic_ms()};
+    enum log_level level = LOG_LEVEL_WARNING;
+    int64_t started_us = clock_monotonic_us();
+
+    if (config_read(&config, err) < 0 || log_level_parse(config.log_level, &level, err) < 0)
+        return -1;
+    log_setup("deft-action", level);
+    hide_key();
+    keep_from_oom();
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    (void)signal(SIGPIPE, SIG_IGN);
+    make_workspace(config.workspace);
+    return serve(&server, started_us, err);
+}
+
+int main(int argc, char **argv)
+{
+    struct error err = ERROR_INIT;
+
+    if (argc > 1)
+        return print_and_leave(argv[1]);
+    json_setup();
+    if (run(&err) < 0) {
+        (void)fprintf(stderr, "deft-action: %s\n", err.message);
+        return EXIT_FAILURE;
+    }
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,311 @@
+#include "sandbox/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+
+enum { PASSWD_MAX_BYTES = 1024 * 1024, PARKED_FD = 512, EXEC_FAILED = 127 };
+
+struct name_value {
+    const char *name;
+    const char *value;
+};
+
+extern char **environ;
+
+/* Set for children unless the image has its own. */
+static const struct name_value defaults[] = {
+    {"TERM", "xterm-256color"}, {"PAGER", "cat"},         {"GIT_PAGER", "cat"},
+    {"AI_AGENT", "openhands"},  {"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:"
+                                         "/sbin:/bin"},
+};
+
+static const char *const bundle_names[] = {"SSL_CERT_FILE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO",
+                                           "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"};
+
+static const char *const system_bundles[] = {"/etc/ssl/certs/ca-certificates.crt",
+                                             "/etc/pki/tls/certs/ca-bundle.crt",
+                                             "/etc/ssl/cert.pem"};
+
+static const char own_bundle[] = "/.deft/ca.pem";
+
+static const char *const shells[] = {"/bin/bash", "/usr/bin/bash", NULL, "/bin/sh", "/usr/bin/sh"};
+
+static bool names_variable(const char *entry, const char *name)
+{
+    size_t len = strlen(name);
+
+    return strncmp(entry, name, len) == 0 && entry[len] == '=';
+}
+
+static bool is_withheld(const char *entry, enum process_kind kind)
+{
+    if (names_variable(entry, "SESSION_API_KEY") || text_starts_with(entry, "DEFT_ACTION_"))
+        return true;
+    return kind == PROCESS_TERMINAL && text_starts_with(entry, "OH_SESSION_API_KEYS_");
+}
+
+static bool has_variable(char *const *list, const char *name)
+{
+    for (; *list != NULL; list++) {
+        if (names_variable(*list, name))
+            return true;
+    }
+    return false;
+}
+
+static void add_variable(char **list, const char *name, const char *value)
+{
+    CLEANUP(strbuf_done) struct strbuf entry = STRBUF_INIT;
+    char **end = list;
+
+    if (has_variable(list, name))
+        return;
+    while (*end != NULL)
+        end++;
+    strbuf_appendf(&entry, "%s=%s", name, value);
+    end[0] = strbuf_take(&entry);
+    end[1] = NULL;
+}
+
+static bool is_writable_dir(const char *path)
+{
+    return access(path, W_OK | X_OK) == 0;
+}
+
+static void add_home(char **list, const char *workspace)
+{
+    CLEANUP(mem_freep) char *user = process_user_name();
+    CLEANUP(mem_freep) char *home = NULL;
+    char **entry = list;
+
+    while (*entry != NULL && !names_variable(*entry, "HOME"))
+        entry++;
+    /* An image without this user says HOME=/, where nothing can be kept. */
+    if (*entry != NULL && !is_writable_dir(*entry + strlen("HOME="))) {
+        mem_free(*entry);
+        home = mem_dup_text("HOME=");
+        *entry = mem_resize(TAKE_PTR(home), strlen("HOME=") + strlen(workspace) + 1);
+        memcpy(*entry + strlen("HOME="), workspace, strlen(workspace) + 1);
+    }
+    add_variable(list, "HOME", workspace);
+    add_variable(list, "USER", user);
+    add_variable(list, "LOGNAME", user);
+}
+
+static void add_bundle(char **list)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(system_bundles); i++) {
+        if (access(system_bundles[i], R_OK) == 0)
+            return;
+    }
+    if (access(own_bundle, R_OK) != 0)
+        return;
+    for (size_t i = 0; i < ARRAY_SIZE(bundle_names); i++)
+        add_variable(list, bundle_names[i], own_bundle);
+}
+
+char **process_environment_new(enum process_kind kind, const char *workspace)
+{
+    char **list = NULL;
+    size_t n = 0;
+    size_t kept = 0;
+
+    while (environ[n] != NULL)
+        n++;
+    list = mem_alloc_array(n + ARRAY_SIZE(defaults) + ARRAY_SIZE(bundle_names) + 8, sizeof(*list));
+    for (size_t i = 0; i < n; i++) {
+        if (!is_withheld(environ[i], kind))
+            list[kept++] = mem_dup_text(environ[i]);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(defaults); i++)
+        add_variable(list, defaults[i].name, defaults[i].value);
+    add_home(list, workspace);
+    add_bundle(list);
+    return list;
+}
+
+void process_environment_free(char **environment)
+{
+    if (environment == NULL)
+        return;
+    for (char **entry = environment; *entry != NULL; entry++)
+        mem_free(*entry);
+    mem_free(environment);
+}
+
+static void default_signals(void)
+{
+    sigset_t none;
+
+    for (int number = 1; number < NSIG; number++)
+        (void)signal(number, SIG_DFL);
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Two steps, since the number one descriptor gets may be the one another has now. */
+static int place_descriptors(const struct process_spec *spec, int *report_fd)
+{
+    int parked[8];
+
+    if (spec->n_fds > ARRAY_SIZE(parked))
+        return -1;
+    for (size_t i = 0; i < spec->n_fds; i++) {
+        parked[i] = fcntl(spec->fds[i].ours, F_DUPFD_CLOEXEC, PARKED_FD);
+        if (parked[i] < 0)
+            return -1;
+    }
+    *report_fd = fcntl(*report_fd, F_DUPFD_CLOEXEC, PARKED_FD);
+    for (size_t i = 0; i < spec->n_fds; i++) {
+        if (dup2(parked[i], spec->fds[i].theirs) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Only what fork() allows: the parent has one thread, yet its locks are not ours. */
+NORETURN static void run_child(const struct process_spec *spec, int report_fd)
+{
+    int why = 0;
+
+    default_signals();
+    (void)setsid();
+    if (place_descriptors(spec, &report_fd) == 0) {
+        if (spec->has_terminal)
+            (void)ioctl(STDIN_FILENO, TIOCSCTTY, 0);
+        if (spec->working_dir == NULL || chdir(spec->working_dir) < 0)
+            why = errno;
+        (void)execve(spec->path, spec->argv, spec->envp);
+    }
+    why = errno;
+    (void)!write(report_fd, &why, sizeof(why));
+    _exit(EXEC_FAILED);
+}
+
+int process_start(const struct process_spec *spec, pid_t *pid_out, struct error *err)
+{
+    CLEANUP(fd_close) int report_read = -1;
+    CLEANUP(fd_close) int report_write = -1;
+    int report[2] = {-1, -1};
+    int why = 0;
+    pid_t pid = 0;
+
+    if (pipe2(report, O_CLOEXEC) < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "pipe: %m");
+    report_read = report[0];
+    report_write = report[1];
+    pid = fork();
+    if (pid < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "fork: %m");
+    if (pid == 0)
+        run_child(spec, report_write);
+    fd_close(&report_write);
+    if (read(report_read, &why, sizeof(why)) == (ssize_t)sizeof(why)) {
+        errno = why;
+        return error_set(err, ERROR_UNAVAILABLE, "%s: %m", spec->path);
+    }
+    *pid_out = pid;
+    return 0;
+}
+
+/* name:password:uid:… ; libc's own look-up may load libraries that an image does not have. */
+static char *find_user_line(const char *passwd, const char *uid)
+{
+    const char *line = passwd;
+
+    while (*line != '\0') {
+        size_t name_len = strcspn(line, ":\n");
+        const char *at = line + name_len;
+
+        if (*at == ':')
+            at += 1 + strcspn(at + 1, ":\n");
+        if (*at == ':' && name_len > 0 && strncmp(at + 1, uid, strlen(uid)) == 0 &&
+            at[1 + strlen(uid)] == ':')
+            return mem_dup_bytes(line, name_len);
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+    }
+    return NULL;
+}
+
+char *process_user_name(void)
+{
+    CLEANUP(strbuf_done) struct strbuf passwd = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf uid = STRBUF_INIT;
+    struct error ignored = ERROR_INIT;
+    char *name = NULL;
+
+    strbuf_appendf(&uid, "%u", (unsigned)getuid());
+    if (file_read("/etc/passwd", PASSWD_MAX_BYTES, &passwd, &ignored) == 0)
+        name = find_user_line(passwd.text, uid.text);
+    return name != NULL ? name : strbuf_take(&uid);
+}
+
+static bool is_program(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, X_OK) == 0;
+}
+
+char *process_find_program(const char *name, const char *path)
+{
+    CLEANUP(strbuf_done) struct strbuf full = STRBUF_INIT;
+
+    while (*path != '\0') {
+        size_t len = strcspn(path, ":");
+
+        strbuf_reset(&full);
+        strbuf_append_bytes(&full, path, len);
+        strbuf_append_char(&full, '/');
+        strbuf_append(&full, name);
+        if (len > 0 && is_program(full.text))
+            return strbuf_take(&full);
+        path += len;
+        path += *path == ':';
+    }
+    return NULL;
+}
+
+bool process_shell_is_bash(const char *path)
+{
+    return text_ends_with(path, "/bash");
+}
+
+static char *find_bash_in_path(void)
+{
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
+    const char *path = getenv("PATH");
+
+    return path != NULL ? process_find_program("bash", path) : NULL;
+}
+
+char *process_find_shell(void)
+{
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
+    const char *wanted = getenv("SHELL");
+
+    if (wanted != NULL && process_shell_is_bash(wanted) && is_program(wanted))
+        return mem_dup_text(wanted);
+    for (size_t i = 0; i < ARRAY_SIZE(shells); i++) {
+        char *found = shells[i] == NULL ? find_bash_in_path() : NULL;
+
+        if (found != NULL)
+            return found;
+        if (shells[i] != NULL && is_program(shells[i]))
+            return mem_dup_text(shells[i]);
+    }
+    return NULL;
+}

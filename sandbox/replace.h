@@ -1,0 +1,30 @@
+/*
+ * A file that is replaced as a whole: written beside its place and renamed over it, so that a
+ * reader, or a crash, sees the old bytes or the new ones. Symlinks are followed; an existing file's
+ * mode and owner are kept.
+ */
+#ifndef DEFT_SANDBOX_REPLACE_H
+#define DEFT_SANDBOX_REPLACE_H
+
+#include "base/attr.h"
+
+struct error;
+
+struct replace {
+    int fd;     /* to write to */
+    char *path; /* the place, symlinks resolved */
+    char *temporary;
+};
+
+/* clang-format off */
+#define REPLACE_INIT {-1, NULL, NULL}
+/* clang-format on */
+
+/* Opens the temporary file. The directory must exist. ERROR_UNAVAILABLE, ERROR_FORBIDDEN. */
+int replace_begin(struct replace *replace, const char *path, struct error *err) NONNULL MUST_CHECK;
+/* Syncs and puts the file in its place. */
+int replace_commit(struct replace *replace, struct error *err) NONNULL MUST_CHECK;
+/* Removes what was not committed; NULL and an unused one are fine. */
+void replace_done(struct replace *replace);
+
+#endif

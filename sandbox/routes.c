@@ -1,0 +1,78 @@
+#include "sandbox/routes.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "sandbox/actions.h"
+#include "sandbox/files.h"
+#include "sandbox/limits.h"
+#include "sandbox/status.h"
+
+static const struct route routes[] = {
+    {HTTP_GET, "/alive", ROUTE_OPEN, 0, status_handle_alive, NULL},
+    {HTTP_GET, "/health", ROUTE_OPEN, 0, status_handle_alive, NULL},
+    {HTTP_GET, "/ready", ROUTE_OPEN, 0, status_handle_ready, NULL},
+    {HTTP_GET, "/server_info", ROUTE_OPEN, 0, status_handle_info, NULL},
+    {HTTP_PUT, "/actions/{id}", ROUTE_KEYED, MAX_ACTION_BODY_BYTES, actions_handle_put, NULL},
+    {HTTP_GET, "/actions/{id}", ROUTE_KEYED, 0, actions_handle_get, NULL},
+    {HTTP_DELETE, "/actions/{id}", ROUTE_KEYED, 0, actions_handle_delete, NULL},
+    {HTTP_POST, "/actions/acknowledge", ROUTE_KEYED, MAX_SMALL_BODY_BYTES,
+     actions_handle_acknowledge, NULL},
+    {HTTP_POST, "/conversations/{id}/interrupt", ROUTE_KEYED, MAX_SMALL_BODY_BYTES,
+     actions_handle_interrupt, NULL},
+    {HTTP_DELETE, "/conversations/{id}", ROUTE_KEYED, MAX_SMALL_BODY_BYTES, actions_handle_forget,
+     NULL},
+    {HTTP_POST, "/api/file/upload", ROUTE_KEYED, MAX_UPLOAD_BYTES + MAX_SMALL_BODY_BYTES,
+     files_handle_upload, files_begin_upload},
+    {HTTP_POST, "/api/file/upload/{path*}", ROUTE_KEYED, MAX_UPLOAD_BYTES + MAX_SMALL_BODY_BYTES,
+     files_handle_upload, files_begin_upload},
+    {HTTP_GET, "/api/file/download", ROUTE_KEYED, 0, files_handle_download, NULL},
+    {HTTP_GET, "/api/file/download/{path*}", ROUTE_KEYED, 0, files_handle_download, NULL},
+    {HTTP_POST, "/api/file/create_directory", ROUTE_KEYED, MAX_SMALL_BODY_BYTES,
+     files_handle_create_directory, NULL},
+    {HTTP_GET, "/api/file/home", ROUTE_KEYED, 0, files_handle_home, NULL},
+    {HTTP_GET, "/api/file/search_subdirs", ROUTE_KEYED, 0, files_handle_search, NULL},
+};
+
+/* True when path fits; *param is where the {…} begins, *len how long it is. */
+static bool path_matches(const char *pattern, const char *path, const char **param, size_t *len)
+{
+    const char *open = strchr(pattern, '{');
+    const char *close = NULL;
+    size_t fixed = open != NULL ? (size_t)(open - pattern) : 0;
+
+    if (open == NULL)
+        return text_equal(pattern, path);
+    if (strncmp(pattern, path, fixed) != 0)
+        return false;
+    close = strchr(open, '}');
+    *param = path + fixed;
+    *len = close[-1] == '*' ? strlen(*param) : strcspn(*param, "/");
+    return *len > 0 && text_equal(close + 1, *param + *len);
+}
+
+const struct route *route_find(enum http_method method, const char *path, char **param_out,
+                               struct error *err)
+{
+    bool has_path = false;
+
+    for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
+        const char *param = "";
+        size_t len = 0;
+
+        if (!path_matches(routes[i].path, path, &param, &len))
+            continue;
+        has_path = true;
+        if (routes[i].method == method) {
+            *param_out = mem_dup_bytes(param, len);
+            return &routes[i];
+        }
+    }
+    if (has_path)
+        error_set(err, ERROR_UNSUPPORTED, "Method Not Allowed");
+    else
+        error_set(err, ERROR_NOT_FOUND, "Not Found");
+    return NULL;
+}

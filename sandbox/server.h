@@ -1,0 +1,24 @@
+/*
+ * Everything the process has, made by main() and passed down.
+ */
+#ifndef DEFT_SANDBOX_SERVER_H
+#define DEFT_SANDBOX_SERVER_H
+
+#include <stdint.h>
+
+struct actions;
+struct bash;
+struct config;
+struct journal;
+struct loop;
+
+struct server {
+    const struct config *config;
+    struct loop *loop;
+    struct journal *journal;
+    struct actions *actions;
+    struct bash *bash;
+    int64_t started_ms;
+};
+
+#endif

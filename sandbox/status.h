@@ -1,0 +1,15 @@
+/*
+ * Routes that tell how the server is.
+ */
+#ifndef DEFT_SANDBOX_STATUS_H
+#define DEFT_SANDBOX_STATUS_H
+
+#include "base/attr.h"
+
+struct request;
+
+void status_handle_alive(struct request *request) NONNULL;
+void status_handle_ready(struct request *request) NONNULL;
+void status_handle_info(struct request *request) NONNULL;
+
+#endif

@@ -1,0 +1,541 @@
+#include "sandbox/terminal.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "sandbox/capture.h"
+#include "sandbox/keys.h"
+#include "sandbox/loop.h"
+#include "sandbox/observation.h"
+#include "sandbox/shell.h"
+#include "sandbox/statements.h"
+#include "sandbox/terminal_text.h"
+
+enum {
+    START_MAX_MS = 15000, /* start-up files of the user may take their time */
+    ESCALATE_MS = 1000,
+    NO_SHELL_CODE = 127,
+};
+
+/* What the terminal waits for. */
+enum terminal_state {
+    TERMINAL_NO_SHELL,
+    TERMINAL_STARTING, /* the shell's first prompt */
+    TERMINAL_READY,
+    TERMINAL_RUNNING, /* the end of a command, whether or not a call waits for it */
+};
+
+struct terminal {
+    struct loop *loop;
+    struct terminal_spec spec;
+    enum terminal_state state;
+    struct shell *shell;
+    bool skip_rc; /* the start-up files kept the shell from starting */
+    struct loop_timer start_timer;
+    struct loop_timer silence_timer;
+    struct loop_timer hard_timer;
+    struct loop_timer escalation_timer;
+    int escalation; /* how often the running command was told to end */
+
+    /* the running command */
+    bool reported;  /* an observation of it was given */
+    char control;   /* letter of the last control key sent to it */
+
+    /* the call under way */
+    bool in_call;
+    struct terminal_answer answer;
+    char *command; /* as the observation names it */
+    char *text;    /* what is sent */
+    char *exports;
+    char *working_dir;
+    char *typed; /* sent as input; a program that echoes prints it again */
+    bool was_reset;
+    double timeout_s;
+};
+
+static void finish_call(struct terminal *terminal, json_t *observation)
+{
+    struct terminal_answer answer = terminal->answer;
+
+    assert(terminal->in_call);
+    terminal->in_call = false;
+    loop_timer_clear(terminal->loop, &terminal->silence_timer);
+    loop_timer_clear(terminal->loop, &terminal->hard_timer);
+    mem_freep(&terminal->command);
+    mem_freep(&terminal->text);
+    mem_freep(&terminal->exports);
+    mem_freep(&terminal->working_dir);
+    mem_freep(&terminal->typed);
+    answer.done(answer.owner, observation);
+}
+
+static void refuse(struct terminal *terminal, const char *reason)
+{
+    finish_call(terminal, observation_from_refusal(terminal->command, reason));
+}
+
+/* A raw program's echo of what was typed is no news. */
+static void strip_echo(struct strbuf *content, const char *typed)
+{
+    size_t len = typed != NULL ? strlen(typed) : 0;
+
+    if (len > 0 && text_starts_with(content->text, typed) &&
+        (content->text[len] == '\n' || content->text[len] == '\0'))
+        strbuf_remove_head(content, len + (content->text[len] == '\n'));
+}
+
+static void take_content(struct terminal *terminal, struct strbuf *content)
+{
+    if (terminal->was_reset)
+        strbuf_append(content, TERMINAL_TEXT_RESET "\n\n");
+    if (terminal->shell != NULL) {
+        CLEANUP(strbuf_done) struct strbuf output = STRBUF_INIT;
+
+        capture_take(shell_capture(terminal->shell), &output);
+        strip_echo(&output, terminal->typed);
+        strbuf_append_bytes(content, output.text, output.len);
+    }
+}
+
+/* Takes what the command printed; it is over and reported with this. */
+static json_t *completed_observation(struct terminal *terminal, int exit_code, const char *suffix)
+{
+    CLEANUP(strbuf_done) struct strbuf content = STRBUF_INIT;
+    const struct shell_record *record = shell_record(terminal->shell);
+    struct terminal_result result = {
+        .command = terminal->command,
+        .has_exit_code = true,
+        .exit_code = exit_code,
+        .prefix = terminal->reported ? TERMINAL_TEXT_PREVIOUS : "",
+        .suffix = suffix,
+        .has_metadata = true,
+        .background_pid = record->background_pid,
+        .working_dir = record->cwd,
+        .path = record->path,
+    };
+
+    take_content(terminal, &content);
+    result.content = content.text;
+    result.content_len = content.len;
+    terminal->reported = false;
+    return observation_from_terminal(&result);
+}
+
+/* The command goes on; the call ends. */
+static void answer_running(struct terminal *terminal, const char *suffix, bool is_error)
+{
+    CLEANUP(strbuf_done) struct strbuf content = STRBUF_INIT;
+    struct terminal_result result = {
+        .is_error = is_error,
+        .command = terminal->command,
+        .has_exit_code = true,
+        .exit_code = -1,
+        .prefix = terminal->reported ? TERMINAL_TEXT_PREVIOUS : "",
+        .suffix = suffix,
+    };
+
+    take_content(terminal, &content);
+    result.content = content.text;
+    result.content_len = content.len;
+    terminal->reported = true;
+    finish_call(terminal, observation_from_terminal(&result));
+}
+
+static void drop_output(struct terminal *terminal)
+{
+    CLEANUP(strbuf_done) struct strbuf dropped = STRBUF_INIT;
+
+    capture_take(shell_capture(terminal->shell), &dropped);
+}
+
+static void end_command(struct terminal *terminal)
+{
+    terminal->state = TERMINAL_READY;
+    terminal->escalation = 0;
+    loop_timer_clear(terminal->loop, &terminal->escalation_timer);
+}
+
+static void drop_shell(struct terminal *terminal)
+{
+    end_command(terminal);
+    loop_timer_clear(terminal->loop, &terminal->start_timer);
+    shell_free(terminal->shell);
+    terminal->shell = NULL;
+    terminal->state = TERMINAL_NO_SHELL;
+    terminal->reported = false;
+    terminal->control = '\0';
+}
+
+static void begin_wait(struct terminal *terminal)
+{
+    if (terminal->timeout_s >= 0)
+        loop_timer_set(terminal->loop, &terminal->hard_timer,
+                       1 + (int64_t)(terminal->timeout_s * 1000));
+    else
+        loop_timer_set(terminal->loop, &terminal->silence_timer, terminal->spec.no_change_ms);
+}
+
+static void answer_reset(struct terminal *terminal)
+{
+    const struct shell_record *record = shell_record(terminal->shell);
+    const struct terminal_result result = {
+        .content = TERMINAL_TEXT_RESET,
+        .content_len = sizeof(TERMINAL_TEXT_RESET) - 1,
+        .command = terminal->command,
+        .has_exit_code = true,
+        .exit_code = 0,
+        .suffix = "\n[The command completed with exit code 0.]",
+        .has_metadata = true,
+        .background_pid = -1,
+        .working_dir = record->cwd,
+        .path = record->path,
+    };
+
+    finish_call(terminal, observation_from_terminal(&result));
+}
+
+/* At the prompt, with a call that has a command (or, after a reset, none). */
+static void run_command(struct terminal *terminal)
+{
+    struct error err = ERROR_INIT;
+
+    if (terminal->text[0] == '\0') {
+        answer_reset(terminal);
+        return;
+    }
+    if (terminal->reported)
+        drop_output(terminal); /* the end of a command that nobody asked for */
+    terminal->reported = false;
+    terminal->control = '\0';
+    terminal->state = TERMINAL_RUNNING;
+    if (shell_run(terminal->shell, terminal->exports, terminal->text, &err) < 0) {
+        drop_shell(terminal);
+        refuse(terminal, err.message);
+        return;
+    }
+    begin_wait(terminal);
+}
+
+static void answer_completed(struct terminal *terminal)
+{
+    CLEANUP(strbuf_done) struct strbuf suffix = STRBUF_INIT;
+    int exit_code = shell_record(terminal->shell)->exit_code;
+
+    terminal_text_completed(&suffix, exit_code, terminal->control);
+    finish_call(terminal, completed_observation(terminal, exit_code, suffix.text));
+}
+
+static void on_prompted(void *owner)
+{
+    struct terminal *terminal = owner;
+
+    if (terminal->state == TERMINAL_STARTING) {
+        loop_timer_clear(terminal->loop, &terminal->start_timer);
+        drop_output(terminal);
+        terminal->state = TERMINAL_READY;
+        if (terminal->in_call)
+            run_command(terminal);
+        return;
+    }
+    end_command(terminal);
+    if (!terminal->in_call)
+        return; /* an empty command may still ask for the rest */
+    answer_completed(terminal);
+}
+
+static void start_shell(struct terminal *terminal);
+
+static void on_exited(void *owner, int code)
+{
+    CLEANUP(strbuf_done) struct strbuf suffix = STRBUF_INIT;
+    struct terminal *terminal = owner;
+    json_t *observation = NULL;
+
+    if (terminal->state == TERMINAL_STARTING && !terminal->skip_rc) {
+        terminal->skip_rc = true;
+        drop_shell(terminal);
+        start_shell(terminal);
+        return;
+    }
+    terminal_text_shell_exited(&suffix, code);
+    if (terminal->in_call)
+        observation = completed_observation(terminal, code, suffix.text);
+    /* First, since the answer may begin the next call. */
+    drop_shell(terminal);
+    if (observation != NULL)
+        finish_call(terminal, observation);
+}
+
+static void fail_start(struct terminal *terminal, const struct error *err)
+{
+    struct terminal_result result = {.is_error = true, .has_exit_code = true};
+
+    drop_shell(terminal);
+    if (!terminal->in_call)
+        return;
+    result.command = terminal->command;
+    result.exit_code = NO_SHELL_CODE;
+    result.content = err->code == ERROR_NOT_FOUND ? TERMINAL_TEXT_NO_SHELL : err->message;
+    result.content_len = strlen(result.content);
+    result.suffix = "\n[The command completed with exit code 127.]";
+    finish_call(terminal, observation_from_terminal(&result));
+}
+
+static void start_shell(struct terminal *terminal)
+{
+    struct error err = ERROR_INIT;
+    const struct shell_events events = {terminal, on_prompted, on_exited};
+    const struct shell_spec spec = {
+        .workspace = terminal->spec.workspace,
+        .working_dir = terminal->working_dir != NULL ? terminal->working_dir
+                                                     : terminal->spec.workspace,
+        .skip_rc = terminal->skip_rc,
+    };
+
+    if (shell_new(terminal->loop, &spec, &events, &terminal->shell, &err) < 0) {
+        fail_start(terminal, &err);
+        return;
+    }
+    terminal->state = TERMINAL_STARTING;
+    loop_timer_set(terminal->loop, &terminal->start_timer, START_MAX_MS);
+}
+
+static void on_start_overdue(void *owner)
+{
+    struct terminal *terminal = owner;
+    struct error err = ERROR_INIT;
+
+    drop_shell(terminal);
+    if (!terminal->skip_rc) {
+        terminal->skip_rc = true;
+        start_shell(terminal);
+        return;
+    }
+    error_set(&err, ERROR_TIMEOUT, "The shell did not start within %d seconds.",
+              START_MAX_MS / 1000);
+    fail_start(terminal, &err);
+}
+
+static void on_silence(void *owner)
+{
+    CLEANUP(strbuf_done) struct strbuf suffix = STRBUF_INIT;
+    struct terminal *terminal = owner;
+    int64_t silent_ms = clock_monotonic_ms() - shell_last_output_ms(terminal->shell);
+
+    if (silent_ms < terminal->spec.no_change_ms) {
+        loop_timer_set(terminal->loop, &terminal->silence_timer,
+                       terminal->spec.no_change_ms - silent_ms);
+        return;
+    }
+    terminal_text_silent(&suffix, (double)terminal->spec.no_change_ms / 1000);
+    answer_running(terminal, suffix.text, false);
+}
+
+static void on_timeout(void *owner)
+{
+    CLEANUP(strbuf_done) struct strbuf suffix = STRBUF_INIT;
+    struct terminal *terminal = owner;
+
+    terminal_text_timed_out(&suffix, terminal->timeout_s);
+    answer_running(terminal, suffix.text, false);
+}
+
+static void on_escalation(void *owner)
+{
+    struct terminal *terminal = owner;
+
+    if (terminal->state != TERMINAL_RUNNING)
+        return;
+    terminal->escalation++;
+    shell_signal(terminal->shell, terminal->escalation == 1 ? SIGTERM : SIGKILL);
+    loop_timer_set(terminal->loop, &terminal->escalation_timer, ESCALATE_MS);
+}
+
+struct terminal *terminal_new(struct loop *loop, const struct terminal_spec *spec)
+{
+    struct terminal *terminal = NEW(struct terminal);
+
+    terminal->loop = loop;
+    terminal->spec = *spec;
+    terminal->state = TERMINAL_NO_SHELL;
+    terminal->start_timer = (struct loop_timer){.expired = on_start_overdue, .owner = terminal};
+    terminal->silence_timer = (struct loop_timer){.expired = on_silence, .owner = terminal};
+    terminal->hard_timer = (struct loop_timer){.expired = on_timeout, .owner = terminal};
+    terminal->escalation_timer = (struct loop_timer){.expired = on_escalation, .owner = terminal};
+    return terminal;
+}
+
+void terminal_free(struct terminal *terminal)
+{
+    if (terminal == NULL)
+        return;
+    drop_shell(terminal);
+    loop_timer_clear(terminal->loop, &terminal->silence_timer);
+    loop_timer_clear(terminal->loop, &terminal->hard_timer);
+    mem_free(terminal->command);
+    mem_free(terminal->text);
+    mem_free(terminal->exports);
+    mem_free(terminal->working_dir);
+    mem_free(terminal->typed);
+    mem_free(terminal);
+}
+
+bool terminal_is_busy(const struct terminal *terminal)
+{
+    return terminal->in_call;
+}
+
+void terminal_interrupt(struct terminal *terminal)
+{
+    static const char interrupt_key[] = "\x03";
+
+    if (terminal->state != TERMINAL_RUNNING)
+        return;
+    terminal->control = 'C';
+    shell_type(terminal->shell, interrupt_key, 1);
+    if (terminal->escalation == 0)
+        loop_timer_set(terminal->loop, &terminal->escalation_timer, ESCALATE_MS);
+}
+
+static char *trimmed(const char *text)
+{
+    size_t len = 0;
+
+    while (isspace((unsigned char)*text))
+        text++;
+    len = strlen(text);
+    while (len > 0 && isspace((unsigned char)text[len - 1]))
+        len--;
+    return mem_dup_bytes(text, len);
+}
+
+/* Keys go without a newline, text with one. */
+static void type_input(struct terminal *terminal)
+{
+    const char *key = key_bytes(terminal->text);
+
+    terminal->control = key_control_letter(terminal->text);
+    if (key != NULL) {
+        shell_type(terminal->shell, key, strlen(key));
+    } else {
+        terminal->typed = mem_dup_text(terminal->text);
+        shell_type(terminal->shell, terminal->text, strlen(terminal->text));
+        shell_type(terminal->shell, "\n", 1);
+    }
+    begin_wait(terminal);
+}
+
+static void continue_running(struct terminal *terminal, bool is_input)
+{
+    CLEANUP(strbuf_done) struct strbuf suffix = STRBUF_INIT;
+
+    if (is_input && terminal->text[0] != '\0') {
+        type_input(terminal);
+    } else if (terminal->text[0] == '\0') {
+        begin_wait(terminal);
+    } else {
+        terminal_text_not_executed(&suffix, terminal->text);
+        answer_running(terminal, suffix.text, true);
+    }
+}
+
+static bool is_several(const char *command)
+{
+    struct statement statements[STATEMENTS_MAX];
+
+    return statements_split(command, statements) > 1;
+}
+
+/* Answers a call that cannot run whatever the shell does; true when it did. */
+static bool refuse_early(struct terminal *terminal, const struct terminal_call *call)
+{
+    CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
+    double cap_s = terminal->spec.foreground_cap_s;
+
+    if (call->reset && call->is_input) {
+        refuse(terminal, TERMINAL_TEXT_RESET_INPUT);
+        return true;
+    }
+    if (call->is_input)
+        return false;
+    if (terminal_text_is_literal(terminal->text)) {
+        refuse(terminal, TERMINAL_TEXT_LITERAL);
+        return true;
+    }
+    if (cap_s > 0 && terminal->text[0] != '\0' && call->timeout_s > cap_s) {
+        terminal_text_too_long(&why, call->timeout_s, cap_s / 0.9, cap_s);
+        refuse(terminal, why.text);
+        return true;
+    }
+    return false;
+}
+
+static void begin_new_command(struct terminal *terminal)
+{
+    CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
+
+    if (is_several(terminal->text)) {
+        terminal_text_several(&why, terminal->text);
+        refuse(terminal, why.text);
+        return;
+    }
+    if (terminal->state == TERMINAL_NO_SHELL)
+        start_shell(terminal);
+    else if (terminal->state == TERMINAL_READY)
+        run_command(terminal);
+}
+
+static void name_reset(struct terminal *terminal)
+{
+    CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
+
+    strbuf_append(&name, "[RESET]");
+    if (terminal->text[0] != '\0')
+        strbuf_appendf(&name, " %s", terminal->text);
+    mem_free(terminal->command);
+    terminal->command = strbuf_take(&name);
+}
+
+static void keep_call(struct terminal *terminal, const struct terminal_call *call,
+                      const struct terminal_answer *answer)
+{
+    terminal->in_call = true;
+    terminal->answer = *answer;
+    terminal->command = mem_dup_text(call->command);
+    terminal->text = trimmed(call->command);
+    terminal->exports = mem_dup_text(call->exports);
+    terminal->working_dir = mem_dup_text(call->working_dir);
+    terminal->timeout_s = call->timeout_s;
+    terminal->was_reset = call->reset;
+}
+
+void terminal_execute(struct terminal *terminal, const struct terminal_call *call,
+                      const struct terminal_answer *answer)
+{
+    assert(!terminal->in_call);
+    keep_call(terminal, call, answer);
+    if (refuse_early(terminal, call))
+        return;
+    if (call->reset) {
+        name_reset(terminal);
+        drop_shell(terminal);
+        begin_new_command(terminal);
+    } else if (terminal->state == TERMINAL_RUNNING) {
+        continue_running(terminal, call->is_input);
+    } else if (terminal->text[0] == '\0' && !call->is_input && terminal->reported) {
+        answer_completed(terminal); /* it ended while no call was waiting */
+    } else if (terminal->text[0] == '\0' && !call->is_input) {
+        refuse(terminal, TERMINAL_TEXT_NOTHING_TO_READ);
+    } else if (call->is_input) {
+        refuse(terminal, TERMINAL_TEXT_NOTHING_TO_TYPE);
+    } else {
+        begin_new_command(terminal);
+    }
+}

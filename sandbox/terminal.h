@@ -1,0 +1,56 @@
+/*
+ * The terminal tool: one persistent shell, calls one after another, with the time-outs, the
+ * continuation of a command that still runs, keys and the texts that tell the model what happened.
+ *
+ * Ownership: struct terminal owns its shell.
+ * Threading: the loop's thread. A call's `done` is called once, from the loop or before
+ * terminal_execute() returns.
+ */
+#ifndef DEFT_SANDBOX_TERMINAL_H
+#define DEFT_SANDBOX_TERMINAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/attr.h"
+
+struct error;
+struct loop;
+struct terminal;
+
+struct terminal_call {
+    const char *command;
+    bool is_input;
+    bool reset;
+    double timeout_s;        /* < 0: none, silence ends the wait instead */
+    const char *exports;     /* shell text that runs before the command; "" */
+    const char *working_dir; /* of a new shell */
+};
+
+struct terminal_spec {
+    const char *workspace;
+    int64_t no_change_ms;
+    double foreground_cap_s; /* 0: none */
+};
+
+/* The observation is the callee's to free. */
+struct terminal_answer {
+    void *owner;
+    void (*done)(void *owner, json_t *observation);
+};
+
+struct terminal *terminal_new(struct loop *loop, const struct terminal_spec *spec)
+    NONNULL MUST_CHECK;
+/* Ends the shell; a call under way is never answered. */
+void terminal_free(struct terminal *terminal);
+/* True while a call is under way: then terminal_execute() must wait. */
+bool terminal_is_busy(const struct terminal *terminal) NONNULL MUST_CHECK;
+/* Begins a call; its texts are copied. */
+void terminal_execute(struct terminal *terminal, const struct terminal_call *call,
+                      const struct terminal_answer *answer) NONNULL;
+/* Ctrl-C to what runs; what ignores it is terminated, then killed. Nothing running is fine. */
+void terminal_interrupt(struct terminal *terminal) NONNULL;
+
+#endif

@@ -20,5 +20,5 @@ export default ts.config(
     { files: ["src/text.ts"], rules: { "max-lines": "off" } },
     { files: ["eslint.config.js"], ...ts.configs.disableTypeChecked },
     /* node:test returns promises that its runner awaits by itself */
-    { files: ["**/*.test.ts"], rules: { "@typescript-eslint/no-floating-promises": "off", "max-lines": "off" } },
+    { files: ["**/*.test.ts", "**/*.test.tsx"], rules: { "@typescript-eslint/no-floating-promises": "off", "max-lines": "off" } },
 );

@@ -57,15 +57,12 @@ export const text = {
 
     actions: {
         cancel: "Cancel",
-        close: "Close",
-        copy: "Copy",
         copied: "Copied",
         delete: "Delete",
         dismiss: "Dismiss",
         newConversation: "New conversation",
         retry: "Try again",
         rename: "Rename",
-        save: "Save",
         send: "Send",
         signOut: "Sign out",
     },
@@ -193,7 +190,6 @@ export const text = {
         renameFailed: (reason: string) => `The title was not changed. ${reason}`,
         cost: "Cost so far",
         tokens: (n: string) => `${n} tokens`,
-        details: "Details",
     },
 
     remove: {

@@ -8,7 +8,7 @@
 import { backoffMs } from "../model/backoff";
 import { type Frame, parseFrame } from "./wire";
 
-export type Link = "connecting" | "open" | "waiting" | "gone" | "signed_out";
+export type Link = "connecting" | "open" | "waiting" | "gone";
 
 export interface SocketListener {
     onFrame(frame: Frame): void;
@@ -20,7 +20,6 @@ export interface SocketListener {
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** A connection can die without either end being told; a busy agent that is silent for so long is asked again. */
 const SILENCE_TIMEOUT_MS = 60_000;
-const CLOSE_SIGNED_OUT = 4001;
 const CLOSE_GONE = 4004;
 
 export class SessionSocket {
@@ -120,8 +119,8 @@ export class SessionSocket {
         window.clearTimeout(this.timer);
         this.socket = null;
         if (this.isStopped) return;
-        if (code === CLOSE_SIGNED_OUT || code === CLOSE_GONE) {
-            this.listener.onLink(code === CLOSE_GONE ? "gone" : "signed_out");
+        if (code === CLOSE_GONE) {
+            this.listener.onLink("gone");
             return;
         }
         this.listener.onLink("waiting");

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 
 interface BannerProps {
-    tone: "calm" | "warning" | "danger";
+    tone: "calm" | "danger";
     children: ReactNode;
     action?: ReactNode;
 }

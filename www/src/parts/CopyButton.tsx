@@ -13,7 +13,7 @@ export function CopyButton({ value, label }: { value: string; label: string }) {
     }, [isCopied]);
 
     /* The clipboard exists on secure origins and on localhost only. */
-    if (!window.isSecureContext) return null;
+    if (!globalThis.isSecureContext) return null;
     return (
         <button
             type="button"

@@ -69,7 +69,15 @@ export function Timeline({ session, state }: { session: Session; state: SessionS
     const isEmpty = items.length === 0 && outbox.length === 0 && streams.length === 0;
     return (
         <div className="timeline-frame">
-            <div className="timeline-scroll" ref={scroller} onScroll={onScroll}>
+            <div
+                className="timeline-scroll"
+                ref={scroller}
+                onScroll={onScroll}
+                onClick={() => {
+                    /* What a click unfolds may push the end away; whoever reads it must not be carried off. */
+                    requestAnimationFrame(onScroll);
+                }}
+            >
                 <div className="timeline-column">
                     {!isEmpty && <Beginning session={session} state={state} />}
                     {isEmpty && <p className="timeline-edge">{text.conversation.empty}</p>}

@@ -1,6 +1,7 @@
 import { type RefObject, useEffect, useState } from "react";
 import { messageOf } from "../api/http";
-import type { Me } from "../api/wire";
+import type { Me, MessageEvent } from "../api/wire";
+import { contentText } from "../model/content";
 import { Banner } from "../parts/Banner";
 import { Composer, type ComposerHandle } from "../parts/Composer";
 import { DeleteDialog } from "../parts/DeleteDialog";
@@ -43,7 +44,7 @@ interface OpenConversationProps {
 
 function OpenConversation({ session, me, composer }: OpenConversationProps) {
     const state = useStore(session.store);
-    const title = state.title ?? text.list.untitled;
+    const title = state.title ?? firstWords(state) ?? text.list.untitled;
 
     useEffect(() => {
         document.title = `${title} · ${text.appName}`;
@@ -73,6 +74,17 @@ function OpenConversation({ session, me, composer }: OpenConversationProps) {
             <Foot session={session} state={state} me={me} composer={composer} />
         </main>
     );
+}
+
+const FIRST_WORDS_MAX_CHARS = 60;
+
+/** What a conversation without a title is called: how it began, where that is loaded. */
+function firstWords({ log }: SessionState): string | null {
+    const first = log.events[0];
+    if (log.olderPageId !== null || first?.kind !== "MessageEvent") return null;
+    const words = contentText((first as MessageEvent).llm_message.content).replace(/\s+/g, " ").trim();
+    if (words === "") return null;
+    return words.length > FIRST_WORDS_MAX_CHARS ? `${words.slice(0, FIRST_WORDS_MAX_CHARS)}…` : words;
 }
 
 function Loading() {

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import { signIn } from "../api/account";
+import { fetchMe, signIn } from "../api/account";
 import { ApiError, messageOf } from "../api/http";
 import { loadAccount } from "../state/account";
 import { replaceWith } from "../state/route";
@@ -12,9 +12,23 @@ type Failure = { kind: "used" } | { kind: "other"; reason: string };
 const tried = new Map<string, Promise<void>>();
 
 function tryOnce(token: string): Promise<void> {
-    const attempt = tried.get(token) ?? signIn(token);
+    const attempt = tried.get(token) ?? signInOrStay(token);
     tried.set(token, attempt);
     return attempt;
+}
+
+function isRefusal(cause: unknown): boolean {
+    return cause instanceof ApiError && cause.status >= 400 && cause.status < 500;
+}
+
+/** A link that was used before does no harm to whoever is signed in already. */
+async function signInOrStay(token: string): Promise<void> {
+    try {
+        await signIn(token);
+    } catch (cause) {
+        if (!isRefusal(cause)) throw cause;
+        await fetchMe();
+    }
 }
 
 export function SignInScreen({ token }: { token: string }) {
@@ -28,9 +42,8 @@ export function SignInScreen({ token }: { token: string }) {
                 void loadAccount();
             },
             (cause: unknown) => {
-                const isUsed = cause instanceof ApiError && cause.status >= 400 && cause.status < 500;
-                if (!isUsed) tried.delete(token);
-                setFailure(isUsed ? { kind: "used" } : { kind: "other", reason: messageOf(cause) });
+                if (!isRefusal(cause)) tried.delete(token);
+                setFailure(isRefusal(cause) ? { kind: "used" } : { kind: "other", reason: messageOf(cause) });
             },
         );
     }, [token]);

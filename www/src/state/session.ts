@@ -237,8 +237,8 @@ export class Session {
     private takeLink(link: Link): void {
         this.change({ link });
         if (link === "gone") this.change({ load: "gone" });
-        /* A refused handshake does not say why; the answer to a plain question does. */
-        if (link === "waiting" || link === "signed_out") void this.readInfo();
+        /* A connection that is refused does not say why; the answer to a plain question does. */
+        if (link === "waiting") void this.readInfo();
     }
 
     private takeFrame(frame: Frame): void {

@@ -1,5 +1,6 @@
 #include "llm/scripted.h"
 
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -116,6 +117,18 @@ static void find_place(const json_t *messages, struct place *place)
 
 /* --- the step --- */
 
+/* True when the words stand in the text, and no letter or digit beside them. */
+static bool has_words(const char *text, const char *words)
+{
+    size_t len = strlen(words);
+
+    for (const char *at = strcasestr(text, words); at != NULL; at = strcasestr(at + 1, words)) {
+        if ((at == text || !isalnum((unsigned char)at[-1])) && !isalnum((unsigned char)at[len]))
+            return true;
+    }
+    return false;
+}
+
 static bool matches(const json_t *turn, const char *message)
 {
     const json_t *words = json_object_get(turn, "match");
@@ -123,7 +136,7 @@ static bool matches(const json_t *turn, const char *message)
     size_t i = 0;
 
     json_array_foreach (words, i, word) {
-        if (json_is_string(word) && strcasestr(message, json_string_value(word)) != NULL)
+        if (json_is_string(word) && has_words(message, json_string_value(word)))
             return true;
     }
     return json_array_size(words) == 0;

@@ -1,0 +1,3 @@
+# scripted: files that scripted/<name> models play
+scripteddir = $(pkgdatadir)/scripted
+dist_scripted_DATA = scripted/hello.json

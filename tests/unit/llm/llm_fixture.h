@@ -1,0 +1,55 @@
+/*
+ * What the tests of lib/llm share: a model server of canned answers, and a call to it.
+ */
+#ifndef DEFT_TESTS_UNIT_LLM_LLM_FIXTURE_H
+#define DEFT_TESTS_UNIT_LLM_LLM_FIXTURE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/attr.h"
+#include "base/error.h"
+#include "base/secret.h"
+#include "client/test_server.h"
+#include "llm/llm.h"
+
+#define TEST_JSON_HEAD                                                                             \
+    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
+#define TEST_SSE_HEAD                                                                              \
+    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+#define TEST_SSE(json) "data: " json "\n\n"
+#define TEST_STOP TEST_SSE("{\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}")
+#define TEST_END TEST_SSE("[DONE]")
+/* A piece with that text in it. */
+#define TEST_TEXT(text)                                                                            \
+    TEST_SSE("{\"id\":\"r1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"" text "\"}}]}")
+
+/* For cmocka's group: *state is a struct llm with private addresses and tests/data/scripted. */
+int llm_fixture_set_up(void **state);
+int llm_fixture_tear_down(void **state);
+
+/* A call and all that came of it. */
+struct asked {
+    json_t *spec;
+    json_t *messages;
+    json_t *tools;
+    struct secret key;
+    struct llm_call *call;
+    struct llm_reply reply;
+    struct llm_failure failure;
+    struct error err;
+};
+
+/* model: with its prefix; spec_more: members as JSON; retries wait no time. */
+void asked_init(struct asked *asked, struct llm *llm, const char *model, const char *base_url,
+                const char *spec_more);
+void asked_done(struct asked *asked);
+/* Runs the call: 0 or -1. */
+int asked_run(struct asked *asked);
+/* Asks openai/test at the server. */
+int ask_server(struct asked *asked, struct llm *llm, struct test_server *server,
+               const char *spec_more);
+
+#endif

@@ -1,0 +1,242 @@
+#include "llm/llm.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "llm/llm_fixture.h"
+
+/* What a server refuses with, what it becomes, and how often it is asked (of three attempts). */
+struct refusal {
+    const char *status;
+    const char *body;
+    const char *code;
+    size_t n_requests;
+};
+
+static const struct refusal refusals[] = {
+    {"401 No", "{\"error\":{\"message\":\"bad\"}}", "LLMAuthenticationError", 1},
+    {"403 No", "{}", "LLMAuthenticationError", 1},
+    {"400 Bad", "{\"error\":{\"message\":\"invalid api key\"}}", "LLMAuthenticationError", 1},
+    {"400 Bad", "{\"error\":{\"message\":\"x\",\"code\":\"context_length_exceeded\"}}",
+     "LLMContextWindowExceedError", 1},
+    {"400 Bad", "{\"error\":\"This model's maximum context length is 5\"}",
+     "LLMContextWindowExceedError", 1},
+    {"400 Bad",
+     "{\"error\":{\"message\":\"An assistant message with 'tool_calls' must be followed by"
+     " tool messages responding to each 'tool_call_id'\"}}",
+     "LLMMalformedConversationHistoryError", 1},
+    {"400 Bad", "{\"error\":{\"message\":\"x\",\"code\":\"content_filter\"}}",
+     "LLMContentPolicyViolationError", 1},
+    {"400 Bad", "{\"detail\":\"what\"}", "LLMBadRequestError", 1},
+    {"413 Big", "too big", "LLMBadRequestError", 1},
+    {"422 Odd", "", "LLMBadRequestError", 1},
+    {"404 No", "{\"error\":{\"message\":\"model not found\"}}", "NotFoundError", 1},
+    {"402 Pay", "", "APIError", 1},
+    {"302 Found", "", "APIError", 1},
+    {"408 Slow", "", "LLMTimeoutError", 3},
+    {"409 Busy", "", "APIError", 3},
+    {"429 Slow", "{\"error\":{\"message\":\"slow down\"}}", "LLMRateLimitError", 3},
+    {"429 Slow", "{\"error\":{\"message\":\"x\",\"code\":\"insufficient_quota\"}}",
+     "LLMRateLimitError", 1},
+    {"429 Slow", "{\"error\":{\"message\":\"usage_limit_reached\"}}", "LLMRateLimitError", 1},
+    {"400 Bad", "{\"error\":{\"message\":\"Budget has been exceeded!\"}}", "LLMBadRequestError", 1},
+    {"500 Oops", "{\"error\":{\"message\":\"boom\"}}", "LLMServiceUnavailableError", 3},
+    {"502 Oops", "<html>bad gateway</html>", "BadGatewayError", 3},
+    {"503 Oops", "", "LLMServiceUnavailableError", 3},
+    {"504 Oops", "", "LLMTimeoutError", 3},
+    {"529 Oops", "{\"error\":{\"message\":\"Overloaded\"}}", "LLMServiceUnavailableError", 3},
+    {"500 Oops", "{\"error\":{\"message\":\"litellm.AuthenticationError: no\"}}",
+     "LLMAuthenticationError", 1},
+    {"500 Oops", "{\"error\":{\"message\":\"litellm.BadRequestError: prompt is too long\"}}",
+     "LLMContextWindowExceedError", 1},
+};
+
+static void refusals_have_the_contracts_names(void **state)
+{
+    struct llm *const *llm = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
+        CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+        struct test_reply reply = {.bytes = NULL};
+        struct test_server *server = NULL;
+        struct asked asked;
+
+        strbuf_appendf(&text, "HTTP/1.1 %s\r\nContent-Length: %zu\r\n\r\n%s", refusals[i].status,
+                       strlen(refusals[i].body), refusals[i].body);
+        reply.bytes = text.text;
+        server = test_server_start(&reply, 1, NULL);
+        assert_int_equal(ask_server(&asked, *llm, server, "{}"), -1);
+        if (strcmp(llm_failure_code(&asked.failure), refusals[i].code) != 0 ||
+            test_server_n_requests(server) != refusals[i].n_requests)
+            fail_msg("%s %s: %s after %zu requests", refusals[i].status, refusals[i].body,
+                     llm_failure_code(&asked.failure), test_server_n_requests(server));
+        asked_done(&asked);
+        test_server_stop(server);
+    }
+}
+
+static void key_is_not_repeated(void **state)
+{
+    static const struct test_reply replies[] = {
+        {.bytes = "HTTP/1.1 401 No\r\nContent-Length: 32\r\n\r\nsk-unit-test: sk-unit-test is no"}};
+    struct llm *const *llm = *state;
+    struct test_server *server = test_server_start(replies, 1, NULL);
+    struct asked asked;
+
+    assert_int_equal(ask_server(&asked, *llm, server, "{}"), -1);
+    assert_null(strstr(asked.failure.detail, "sk-unit-test"));
+    assert_null(strstr(asked.err.message, "sk-unit-test"));
+    assert_non_null(strstr(asked.failure.detail, "**********: ********** is no"));
+    asked_done(&asked);
+    test_server_stop(server);
+}
+
+static const struct test_reply slow_then_good[] = {
+    {.bytes = "HTTP/1.1 429 Slow\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n"},
+    {.bytes = TEST_JSON_HEAD "{\"choices\":[{\"message\":{\"content\":\"good\"}}]}",
+     .ending = TEST_CLOSE}};
+
+static void retry_after_is_kept(void **state)
+{
+    struct llm *const *llm = *state;
+    struct test_server *server = test_server_start(slow_then_good, 2, NULL);
+    int64_t began_ms = clock_monotonic_ms();
+    struct asked asked;
+
+    assert_int_equal(ask_server(&asked, *llm, server, "{}"), 0);
+    assert_in_range(clock_monotonic_ms() - began_ms, 1000, 1800);
+    assert_string_equal(asked.reply.text, "good");
+    asked_done(&asked);
+    test_server_stop(server);
+}
+
+static void absurd_retry_after_is_not_waited_for(void **state)
+{
+    static const struct test_reply replies[] = {
+        {.bytes = "HTTP/1.1 429 Slow\r\nRetry-After: 86400\r\nContent-Length: 0\r\n\r\n"}};
+    struct llm *const *llm = *state;
+    struct test_server *server = test_server_start(replies, 1, NULL);
+    struct asked asked;
+
+    assert_int_equal(ask_server(&asked, *llm, server, "{}"), -1);
+    assert_int_equal(test_server_n_requests(server), 1);
+    asked_done(&asked);
+    test_server_stop(server);
+}
+
+struct cancelling {
+    struct llm_call *call;
+    struct test_server *server;
+};
+
+static void *cancel_after_request(void *context)
+{
+    struct cancelling *cancelling = context;
+
+    (void)test_server_wait(cancelling->server, 1);
+    (void)usleep(20000);
+    llm_call_cancel(cancelling->call);
+    return NULL;
+}
+
+static void assert_cancel_is_quick(struct llm *llm, const struct test_reply *reply)
+{
+    struct test_server *server = test_server_start(reply, 1, NULL);
+    int64_t began_ms = clock_monotonic_ms();
+    struct cancelling cancelling = {.server = server};
+    struct asked asked;
+    pthread_t thread;
+
+    asked_init(&asked, llm, "openai/test", test_server_url(server, ""),
+               "{\"retry_min_wait\":60,\"retry_max_wait\":60,\"timeout\":60}");
+    cancelling.call = asked.call;
+    assert_int_equal(pthread_create(&thread, NULL, cancel_after_request, &cancelling), 0);
+    assert_int_equal(asked_run(&asked), -1);
+    assert_int_equal(asked.err.code, ERROR_CANCELLED);
+    assert_string_equal(llm_failure_code(&asked.failure), "OperationCancelled");
+    assert_true(clock_monotonic_ms() - began_ms < 1000);
+    (void)pthread_join(thread, NULL);
+    assert_int_equal(asked_run(&asked), -1);
+    assert_int_equal(asked.err.code, ERROR_CANCELLED);
+    asked_done(&asked);
+    test_server_stop(server);
+}
+
+static void cancel_ends_a_call(void **state)
+{
+    static const struct test_reply reply = {.bytes = "", .ending = TEST_HOLD};
+    struct llm *const *llm = *state;
+
+    assert_cancel_is_quick(*llm, &reply);
+}
+
+static void cancel_ends_a_stream(void **state)
+{
+    static const struct test_reply reply = {.bytes = TEST_SSE_HEAD TEST_TEXT("a"),
+                                            .ending = TEST_HOLD};
+    struct llm *const *llm = *state;
+
+    assert_cancel_is_quick(*llm, &reply);
+}
+
+static void cancel_ends_a_wait_for_the_next_attempt(void **state)
+{
+    static const struct test_reply reply = {
+        .bytes = "HTTP/1.1 503 No\r\nRetry-After: 60\r\nContent-Length: 0\r\n\r\n"};
+    struct llm *const *llm = *state;
+
+    assert_cancel_is_quick(*llm, &reply);
+}
+
+static void silent_server_is_a_timeout(void **state)
+{
+    static const struct test_reply reply = {.bytes = "", .ending = TEST_HOLD};
+    struct llm *const *llm = *state;
+    struct test_server *server = test_server_start(&reply, 1, NULL);
+    struct asked asked;
+
+    assert_int_equal(ask_server(&asked, *llm, server, "{\"timeout\":0.05}"), -1);
+    assert_string_equal(llm_failure_code(&asked.failure), "LLMTimeoutError");
+    assert_int_equal(test_server_n_requests(server), 3);
+    asked_done(&asked);
+    test_server_stop(server);
+}
+
+static void missing_server_is_unavailable(void **state)
+{
+    struct llm *const *llm = *state;
+    struct asked asked;
+
+    asked_init(&asked, *llm, "openai/test", "http://127.0.0.1:1/v1", "{}");
+    assert_int_equal(asked_run(&asked), -1);
+    assert_string_equal(llm_failure_code(&asked.failure), "LLMServiceUnavailableError");
+    asked_done(&asked);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refusals_have_the_contracts_names),
+        cmocka_unit_test(key_is_not_repeated),
+        cmocka_unit_test(retry_after_is_kept),
+        cmocka_unit_test(absurd_retry_after_is_not_waited_for),
+        cmocka_unit_test(cancel_ends_a_call),
+        cmocka_unit_test(cancel_ends_a_stream),
+        cmocka_unit_test(cancel_ends_a_wait_for_the_next_attempt),
+        cmocka_unit_test(silent_server_is_a_timeout),
+        cmocka_unit_test(missing_server_is_unavailable),
+    };
+
+    return cmocka_run_group_tests(tests, llm_fixture_set_up, llm_fixture_tear_down);
+}

@@ -1,0 +1,101 @@
+#include "llm/route.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/text.h"
+#include "llm/trouble.h"
+
+static const struct {
+    const char *model;
+    const char *base_url;
+    const char *sent_model;
+    const char *url;
+} routes[] = {
+    {"openai/gpt-4o", NULL, "gpt-4o", "https://api.openai.com/v1/chat/completions"},
+    {"openai/gpt-4o", "https://api.openai.com", "gpt-4o",
+     "https://api.openai.com/v1/chat/completions"},
+    {"openai/x", "http://h:1/v1/", "x", "http://h:1/v1/chat/completions"},
+    {"openai/x", "http://h/v1/chat/completions", "x", "http://h/v1/chat/completions"},
+    {"openai/x", "", "x", "https://api.openai.com/v1/chat/completions"},
+    {"gpt-4o", NULL, "gpt-4o", "https://api.openai.com/v1/chat/completions"},
+    {"o3-mini", NULL, "o3-mini", "https://api.openai.com/v1/chat/completions"},
+    {"litellm_proxy/claude-sonnet-4-5", "http://p:4000", "claude-sonnet-4-5",
+     "http://p:4000/chat/completions"},
+    {"litellm_proxy/prod/m", "http://p:4000", "prod/m", "http://p:4000/chat/completions"},
+    {"openhands/gpt-5.6", NULL, "gpt-5.6", "https://llm-proxy.app.all-hands.dev/chat/completions"},
+    {"openrouter/anthropic/claude-3", NULL, "anthropic/claude-3",
+     "https://openrouter.ai/api/v1/chat/completions"},
+    {"ollama/qwen3", NULL, "qwen3", "http://localhost:11434/v1/chat/completions"},
+    {"ollama_chat/qwen3", "http://gpu:11434", "qwen3", "http://gpu:11434/v1/chat/completions"},
+    {"hosted_vllm/q", "http://v/v1", "q", "http://v/v1/chat/completions"},
+    {"meta-llama/Llama-3", "http://v/v1", "meta-llama/Llama-3", "http://v/v1/chat/completions"},
+    {"local-model", "http://v/v1", "local-model", "http://v/v1/chat/completions"},
+    {"gemini-2.5-pro", NULL, "gemini-2.5-pro",
+     "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions"},
+    {"scripted/hello", NULL, "hello", NULL},
+};
+
+static void prefixes_lead_to_providers(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
+        CLEANUP(route_done) struct route route = ROUTE_INIT;
+        struct llm_trouble trouble = LLM_TROUBLE_INIT;
+
+        if (route_find(routes[i].model, routes[i].base_url, &route, &trouble) < 0)
+            fail_msg("%s: %s", routes[i].model, trouble.detail);
+        assert_string_equal(route.model, routes[i].sent_model);
+        if (routes[i].url == NULL)
+            assert_null(route.url);
+        else
+            assert_string_equal(route.url, routes[i].url);
+    }
+}
+
+static const struct {
+    const char *model;
+    enum llm_cause cause;
+    const char *words;
+} refused[] = {
+    {"anthropic/claude-sonnet-4-5", LLM_CAUSE_UNSUPPORTED, "anthropic"},
+    {"claude-sonnet-4-5", LLM_CAUSE_UNSUPPORTED, "anthropic"},
+    {"bedrock/x", LLM_CAUSE_UNSUPPORTED, "bedrock"},
+    {"azure/x", LLM_CAUSE_UNSUPPORTED, "azure"},
+    {"litellm_proxy/x", LLM_CAUSE_BAD_REQUEST, "base URL"},
+    {"hosted_vllm/x", LLM_CAUSE_BAD_REQUEST, "base URL"},
+    {"openai/", LLM_CAUSE_BAD_REQUEST, "missing"},
+    {"unheard-of", LLM_CAUSE_BAD_REQUEST, "provider not provided"},
+    {"nobody/model", LLM_CAUSE_BAD_REQUEST, "provider not provided"},
+    {"", LLM_CAUSE_BAD_REQUEST, "provider not provided"},
+};
+
+static void unknown_ways_are_refused_in_words(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+        CLEANUP(route_done) struct route route = ROUTE_INIT;
+        struct llm_trouble trouble = LLM_TROUBLE_INIT;
+
+        assert_int_equal(route_find(refused[i].model, NULL, &route, &trouble), -1);
+        assert_int_equal(trouble.cause, refused[i].cause);
+        if (strstr(trouble.detail, refused[i].words) == NULL)
+            fail_msg("%s: %s", refused[i].model, trouble.detail);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(prefixes_lead_to_providers),
+        cmocka_unit_test(unknown_ways_are_refused_in_words),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

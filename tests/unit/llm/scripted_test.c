@@ -1,0 +1,195 @@
+#include "llm/llm.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "llm/llm_fixture.h"
+
+static void add_message(struct asked *asked, const char *role, const char *text)
+{
+    json_t *message = json_object();
+    json_t *content = json_array();
+    json_t *part = json_object();
+
+    json_put_text(part, "type", "text");
+    json_put_text(part, "text", text);
+    json_push(content, part);
+    json_put_text(message, "role", role);
+    json_put(message, "content", content);
+    json_push(asked->messages, message);
+}
+
+static void first_step_answers_the_first_message(void **state)
+{
+    struct llm *const *llm = *state;
+    struct asked asked;
+
+    asked_init(&asked, *llm, "scripted/unit", NULL, "{}");
+    assert_int_equal(asked_run(&asked), 0);
+    assert_string_equal(asked.reply.text, "first Hi");
+    assert_string_equal(asked.reply.reasoning, "because");
+    assert_string_equal(asked.reply.finish_reason, "tool_calls");
+    assert_int_equal(asked.reply.n_calls, 2);
+    assert_string_equal(asked.reply.calls[0].arguments,
+                        "{\"command\":\"cd /workspace/project\",\"timeout\":5}");
+    assert_string_equal(asked.reply.calls[1].arguments, "{broken");
+    assert_string_not_equal(asked.reply.calls[0].id, asked.reply.calls[1].id);
+    asked_done(&asked);
+}
+
+static void place_is_counted_in_the_conversation(void **state)
+{
+    struct llm *const *llm = *state;
+    struct asked asked;
+
+    asked_init(&asked, *llm, "scripted/unit", NULL, "{}");
+    add_message(&asked, "assistant", "first");
+    add_message(&asked, "tool", "ok");
+    assert_int_equal(asked_run(&asked), 0);
+    assert_string_equal(asked.reply.text, "second");
+    llm_reply_done(&asked.reply);
+    add_message(&asked, "assistant", "second");
+    assert_int_equal(asked_run(&asked), 0);
+    assert_string_equal(asked.reply.text, "The script ends here.");
+    asked_done(&asked);
+}
+
+static void step_can_fail_as_a_server_would(void **state)
+{
+    struct llm *const *llm = *state;
+    struct asked asked;
+
+    asked_init(&asked, *llm, "scripted/unit", NULL, "{}");
+    add_message(&asked, "user", "again");
+    assert_int_equal(asked_run(&asked), -1);
+    assert_string_equal(llm_failure_code(&asked.failure), "LLMAuthenticationError");
+    asked_done(&asked);
+}
+
+static void later_messages_are_answered_by_their_words(void **state)
+{
+    struct llm *const *llm = *state;
+    struct asked asked;
+
+    asked_init(&asked, *llm, "scripted/unit", NULL, "{}");
+    add_message(&asked, "user", "2");
+    add_message(&asked, "user", "please help!");
+    assert_int_equal(asked_run(&asked), 0);
+    assert_string_equal(asked.reply.text, "helping");
+    llm_reply_done(&asked.reply);
+    add_message(&asked, "user", "helpless");
+    assert_int_equal(asked_run(&asked), 0);
+    assert_string_equal(asked.reply.text, "anything else");
+    asked_done(&asked);
+}
+
+static void directory_comes_from_the_terminal(void **state)
+{
+    struct llm *const *llm = *state;
+    struct asked asked;
+
+    asked_init(&asked, *llm, "scripted/unit", NULL, "{}");
+    (void)json_array_insert_new(asked.messages, 0, json_object());
+    json_put_text(json_array_get(asked.messages, 0), "role", "tool");
+    json_put_text(json_array_get(asked.messages, 0), "content",
+                  "x\n[Current working directory: /home/me]\n");
+    assert_int_equal(asked_run(&asked), 0);
+    assert_non_null(strstr(asked.reply.calls[0].arguments, "cd /home/me"));
+    asked_done(&asked);
+}
+
+static void only_plain_names_are_files(void **state)
+{
+    static const char *const names[] = {
+        "scripted/../scripted/unit", "scripted/..",  "scripted//etc/passwd",
+        "scripted/unit.json",        "scripted/a/b", "scripted/none",
+        "scripted/%2e%2e",           "scripted/-\n",
+    };
+    struct llm *const *llm = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        struct asked asked;
+
+        asked_init(&asked, *llm, names[i], NULL, "{}");
+        assert_int_equal(asked_run(&asked), -1);
+        assert_string_equal(llm_failure_code(&asked.failure), "NotFoundError");
+        asked_done(&asked);
+    }
+}
+
+static void *cancel_soon(void *call)
+{
+    (void)usleep(20000);
+    llm_call_cancel(call);
+    return NULL;
+}
+
+static void cancel_ends_a_delay(void **state)
+{
+    struct llm *const *llm = *state;
+    int64_t began_ms = clock_monotonic_ms();
+    struct asked asked;
+    pthread_t thread;
+
+    asked_init(&asked, *llm, "scripted/unit", NULL, "{}");
+    add_message(&asked, "user", "again");
+    add_message(&asked, "assistant", "x");
+    assert_int_equal(pthread_create(&thread, NULL, cancel_soon, asked.call), 0);
+    assert_int_equal(asked_run(&asked), -1);
+    assert_int_equal(asked.err.code, ERROR_CANCELLED);
+    assert_true(clock_monotonic_ms() - began_ms < 2000);
+    (void)pthread_join(thread, NULL);
+    asked_done(&asked);
+}
+
+static void newcomers_script_plays_to_its_end(void **state)
+{
+    struct llm_options options = {.scripted_dir = DEFT_TOP_SRCDIR "/scripted"};
+    struct llm *llm = llm_new(&options);
+    struct asked asked;
+    bool is_finished = false;
+
+    (void)state;
+    asked_init(&asked, llm, "scripted/hello", NULL, "{}");
+    for (int i = 0; i < 10 && !is_finished; i++) {
+        assert_int_equal(asked_run(&asked), 0);
+        assert_int_equal(asked.reply.n_calls, 1);
+        is_finished = strcmp(asked.reply.calls[0].name, "finish") == 0;
+        add_message(&asked, "assistant", asked.reply.text);
+        add_message(&asked, "tool", "ok");
+        llm_reply_done(&asked.reply);
+    }
+    assert_true(is_finished);
+    add_message(&asked, "user", "Tell me about the moon");
+    assert_int_equal(asked_run(&asked), 0);
+    assert_non_null(strstr(asked.reply.text, "about the moon"));
+    asked_done(&asked);
+    llm_free(llm);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(first_step_answers_the_first_message),
+        cmocka_unit_test(place_is_counted_in_the_conversation),
+        cmocka_unit_test(step_can_fail_as_a_server_would),
+        cmocka_unit_test(later_messages_are_answered_by_their_words),
+        cmocka_unit_test(directory_comes_from_the_terminal),
+        cmocka_unit_test(only_plain_names_are_files),
+        cmocka_unit_test(cancel_ends_a_delay),
+        cmocka_unit_test(newcomers_script_plays_to_its_end),
+    };
+
+    return cmocka_run_group_tests(tests, llm_fixture_set_up, llm_fixture_tear_down);
+}

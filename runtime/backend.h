@@ -118,8 +118,8 @@ struct backend_functions {
     int (*remove_container)(struct backend *backend, const char *container_id, struct error *err);
     /* Removes networks and homes that nobody keeps. */
     int (*tidy)(struct backend *backend, const struct kept_source *source, struct error *err);
-    /* Makes ahead what starts will need. */
-    int (*refill)(struct backend *backend, struct error *err);
+    /* Makes ahead one thing that starts will need; says whether all there should be is there. */
+    int (*refill)(struct backend *backend, bool *is_full_out, struct error *err);
     /* Follows the back end until stop_following(); connects again by itself. */
     void (*follow)(struct backend *backend, const struct news_sink *sink);
     void (*stop_following)(struct backend *backend);

@@ -96,9 +96,9 @@ static int do_tidy(struct backend *backend, const struct kept_source *source, st
     return docker_tidy(of(backend), source, err);
 }
 
-static int do_refill(struct backend *backend, struct error *err)
+static int do_refill(struct backend *backend, bool *is_full_out, struct error *err)
 {
-    return docker_refill(of(backend), err);
+    return docker_refill(of(backend), is_full_out, err);
 }
 
 static void do_follow(struct backend *backend, const struct news_sink *sink)

@@ -61,7 +61,7 @@ int docker_remove_network(struct docker *docker, const char *name, struct error 
     NONNULL MUST_CHECK;
 int docker_remove_home(struct docker *docker, const char *home, struct error *err)
     NONNULL MUST_CHECK;
-int docker_refill(struct docker *docker, struct error *err) NONNULL MUST_CHECK;
+int docker_refill(struct docker *docker, bool *is_full_out, struct error *err) NONNULL MUST_CHECK;
 int docker_tidy(struct docker *docker, const struct kept_source *source, struct error *err)
     NONNULL MUST_CHECK;
 int docker_reap(struct docker *docker, struct error *err) NONNULL MUST_CHECK;

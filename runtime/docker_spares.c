@@ -207,21 +207,25 @@ int docker_remove_home(struct docker *docker, const char *home, struct error *er
 
 /* --- keeping ready, sweeping --- */
 
-int docker_refill(struct docker *docker, struct error *err)
+int docker_refill(struct docker *docker, bool *is_full_out, struct error *err)
 {
     size_t wanted = (size_t)docker->settings.n_spares;
     char name[SPARE_NAME_BYTES] = "";
 
-    while (spares_n_ready(docker->spares, SPARE_NETWORK) < wanted) {
+    *is_full_out = false;
+    if (spares_n_ready(docker->spares, SPARE_NETWORK) < wanted) {
         if (docker_make_network(docker, name, err) < 0)
             return -1;
         spares_give(docker->spares, SPARE_NETWORK, name);
+        return 0;
     }
-    while (spares_n_ready(docker->spares, SPARE_HOME) < wanted) {
+    if (spares_n_ready(docker->spares, SPARE_HOME) < wanted) {
         if (docker_make_home(docker, name, err) < 0)
             return -1;
         spares_give(docker->spares, SPARE_HOME, name);
+        return 0;
     }
+    *is_full_out = true;
     return 0;
 }
 

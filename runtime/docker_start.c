@@ -13,6 +13,7 @@
 
 #define REMOVAL_TIMEOUT_MS 30000
 #define TAIL_MAX_BYTES 120
+#define EXIT_CODE_KILLED 137
 
 /* One start, step by step. */
 struct launch {
@@ -99,26 +100,23 @@ static int explain_engine(struct error *err)
     return -1;
 }
 
+/* What it said itself, or, where it said nothing, the engine of it. */
 static void explain_state(const json_t *state, const char *tail, struct error *why_out)
 {
     json_int_t code = json_int_or(state, "ExitCode", -1);
-    const char *said = json_text_or(state, "Error", "");
-    const char *words = find_words(said[0] != '\0' ? said : tail);
+    const char *fault = json_text_or(state, "Error", "");
+    const char *said = fault[0] != '\0' ? fault : tail;
+    const char *words = find_words(said);
 
-    if (json_bool_or(state, "OOMKilled", 0)) {
+    if (json_bool_or(state, "OOMKilled", 0))
         error_set(why_out, ERROR_UNAVAILABLE, "the sandbox ran out of memory and was ended");
-        return;
-    }
-    if (words != NULL) {
-        error_set(why_out, ERROR_UNAVAILABLE, "%s: %s", words, said[0] != '\0' ? said : tail);
-        return;
-    }
-    error_set(why_out, ERROR_UNAVAILABLE, "the sandbox ended with exit code %lld%s%s%s%s",
-              (long long)code, code == 137 ? " (killed)" : "", said[0] != '\0' ? ": " : "", said,
-              "");
-    if (said[0] == '\0' && tail[0] != '\0')
-        error_set(why_out, ERROR_UNAVAILABLE, "the sandbox ended with exit code %lld: %s",
-                  (long long)code, tail);
+    else if (words != NULL)
+        error_set(why_out, ERROR_UNAVAILABLE, "%s: %s", words, said);
+    else if (code == EXIT_CODE_KILLED)
+        error_set(why_out, ERROR_UNAVAILABLE, "the sandbox was killed (exit code 137)");
+    else
+        error_set(why_out, ERROR_UNAVAILABLE, "the sandbox ended with exit code %lld%s%s",
+                  (long long)code, said[0] != '\0' ? ": " : "", said);
 }
 
 void docker_explain(struct docker *docker, const char *name, const char *tail,

@@ -3,9 +3,11 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/strbuf.h"
 #include "client/http.h"
 
@@ -50,11 +52,20 @@ static int refuse(long status, const char *body, size_t len, struct error *err)
                      json_text_or(reply, "message", "nothing"));
 }
 
+/* How long each call took, for whoever looks for lost time. */
+static void log_call(const struct http_request *request, const char *path, long status,
+                     int64_t begun_us)
+{
+    log_debug("engine.called", LOG_STR("method", request->method), LOG_STR("path", path),
+              LOG_INT("status", status), LOG_INT("duration_us", clock_monotonic_us() - begun_us));
+}
+
 static int run(const struct engine *engine, struct http_request *request, const char *path,
                struct http_call **call_out, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
     CLEANUP(http_call_freep) struct http_call *call = NULL;
+    int64_t begun_us = clock_monotonic_us();
     const char *body = NULL;
     size_t len = 0;
 
@@ -65,6 +76,7 @@ static int run(const struct engine *engine, struct http_request *request, const 
     request->max_reply_bytes = REPLY_MAX_BYTES;
     if (http_start(engine->http, request, &call, err) < 0 || http_wait(call, err) < 0)
         return error_wrap(err, "container engine");
+    log_call(request, path, http_status(call), begun_us);
     body = http_body(call, &len);
     if (http_status(call) >= 400)
         return refuse(http_status(call), body, len, err);

@@ -29,3 +29,19 @@ RUNTIME_SOURCES = \
 deft_runtime_SOURCES = runtime/main.c $(RUNTIME_SOURCES)
 deft_runtime_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS)
 deft_runtime_LDADD = $(STORE_LIBS) $(CLIENT_LIBS) $(BASE_LIBS) $(FCGI_LIBS) -lpthread
+
+check_PROGRAMS += runtime_test
+runtime_test_SOURCES = \
+	tests/unit/runtime/docker_body_test.c \
+	tests/unit/runtime/frames_test.c \
+	tests/unit/runtime/gate_test.c \
+	tests/unit/runtime/rules_test.c \
+	tests/unit/runtime/runtime_test.c \
+	tests/unit/runtime/runtime_test.h \
+	tests/unit/runtime/spares_test.c \
+	tests/unit/runtime/spec_test.c \
+	tests/unit/runtime/state_test.c \
+	tests/unit/runtime/tar_test.c \
+	$(RUNTIME_SOURCES)
+runtime_test_CPPFLAGS = $(deft_runtime_CPPFLAGS) -I$(top_srcdir)/tests $(CMOCKA_CFLAGS)
+runtime_test_LDADD = $(STORE_LIBS) $(CLIENT_LIBS) $(BASE_LIBS) $(FCGI_LIBS) $(CMOCKA_LIBS) -lpthread

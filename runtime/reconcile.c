@@ -341,6 +341,19 @@ static void log_failure(const char *step, int rc, const struct error *err)
         log_warning("reconcile.failed", LOG_STR("step", step), LOG_ERROR(err));
 }
 
+/* One thing at a time, so that news never wait for long. */
+static int refill(struct service *service, struct error *err)
+{
+    struct backend *backend = service->backend;
+    bool is_full = false;
+
+    if (backend->functions->refill(backend, &is_full, err) < 0)
+        return -1;
+    if (!is_full)
+        reconciler_ask(service->reconciler, RECONCILE_REFILL);
+    return 0;
+}
+
 static void do_asked(struct service *service, unsigned what)
 {
     struct backend *backend = service->backend;
@@ -357,7 +370,7 @@ static void do_asked(struct service *service, unsigned what)
     else if ((what & RECONCILE_WISHES) != 0)
         log_failure("wishes", look_at_wishes(service, &err), &err);
     if ((what & (RECONCILE_REFILL | RECONCILE_ALL)) != 0)
-        log_failure("refill", backend->functions->refill(backend, &err), &err);
+        log_failure("refill", refill(service, &err), &err);
 }
 
 static unsigned what_is_due(struct service *service)

@@ -1,0 +1,10 @@
+#include "unit/runtime/runtime_test.h"
+
+#include "base/json.h"
+
+int main(void)
+{
+    json_setup();
+    return test_docker_body() + test_frames() + test_gate() + test_rules() + test_spares() +
+           test_spec() + test_state() + test_tar();
+}

@@ -1,0 +1,16 @@
+/*
+ * The groups of the runtime service's unit tests; each returns the number of failures.
+ */
+#ifndef DEFT_TESTS_UNIT_RUNTIME_RUNTIME_TEST_H
+#define DEFT_TESTS_UNIT_RUNTIME_RUNTIME_TEST_H
+
+int test_docker_body(void);
+int test_frames(void);
+int test_gate(void);
+int test_rules(void);
+int test_spares(void);
+int test_spec(void);
+int test_state(void);
+int test_tar(void);
+
+#endif

@@ -1,0 +1,135 @@
+#include "runtime/spec.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/crypto.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/secret.h"
+#include "unit/runtime/runtime_test.h"
+
+static const struct spec_limits limits = {.image = "default:1",
+                                          .memory_bytes = 1LL << 30,
+                                          .nano_cpus = 2000000000,
+                                          .max_memory_bytes = 8LL << 30,
+                                          .max_nano_cpus = 64000000000};
+
+static int read_text(const char *text, struct start_spec *spec, struct error *err)
+{
+    json_auto_t *request = NULL;
+
+    assert_int_equal(json_parse(text, strlen(text), &request, err), 0);
+    return start_spec_read(request, &limits, spec, err);
+}
+
+static void little_is_needed(void **state)
+{
+    CLEANUP(start_spec_done) struct start_spec spec = START_SPEC_INIT;
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(read_text("{\"session_id\": \"c-1\", \"other\": [1]}", &spec, &err), 0);
+    assert_string_equal(spec.image, "default:1");
+    assert_int_equal(spec.memory_bytes, 1LL << 30);
+    assert_int_equal(spec.wait_ms, 0);
+    assert_int_equal(json_object_size(spec.environment), 0);
+}
+
+static void factor_multiplies_and_bytes_count_as_they_are(void **state)
+{
+    CLEANUP(start_spec_done) struct start_spec factor = START_SPEC_INIT;
+    CLEANUP(start_spec_done) struct start_spec bytes = START_SPEC_INIT;
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(read_text("{\"session_id\": \"a\", \"resource_factor\": 2}", &factor, &err), 0);
+    assert_int_equal(factor.memory_bytes, 2LL << 30);
+    assert_int_equal(factor.nano_cpus, 4000000000);
+    assert_int_equal(read_text("{\"session_id\": \"a\", \"memory_bytes\": 536870912}", &bytes, &err),
+                     0);
+    assert_int_equal(bytes.memory_bytes, 536870912);
+}
+
+static const char *const refused[] = {
+    "[]",
+    "{}",
+    "{\"session_id\": \"\"}",
+    "{\"session_id\": \"a b\"}",
+    "{\"session_id\": 1}",
+    "{\"session_id\": \"a\", \"environment\": []}",
+    "{\"session_id\": \"a\", \"environment\": {\"A\": 1}}",
+    "{\"session_id\": \"a\", \"environment\": {\"A=B\": \"x\"}}",
+    "{\"session_id\": \"a\", \"environment\": {\"1A\": \"x\"}}",
+    "{\"session_id\": \"a\", \"environment\": {\"\": \"x\"}}",
+    "{\"session_id\": \"a\", \"command\": 7}",
+    "{\"session_id\": \"a\", \"command\": [7]}",
+    "{\"session_id\": \"a\", \"resource_factor\": 0}",
+    "{\"session_id\": \"a\", \"resource_factor\": 16}",
+    "{\"session_id\": \"a\", \"resource_factor\": \"2\"}",
+    "{\"session_id\": \"a\", \"memory_bytes\": 1}",
+    "{\"session_id\": \"a\", \"memory_bytes\": 99999999999}",
+    "{\"session_id\": \"a\", \"nano_cpus\": -1}",
+    "{\"session_id\": \"a\", \"wait_ms\": 120001}",
+    "{\"session_id\": \"a\", \"wait_ms\": 1.5}",
+    "{\"session_id\": \"a\", \"owner_id\": \"me\"}",
+};
+
+static void what_cannot_be_is_named(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+        struct start_spec spec = START_SPEC_INIT;
+        struct error err = ERROR_INIT;
+
+        assert_int_equal(read_text(refused[i], &spec, &err), -1);
+        assert_int_equal(err.code, ERROR_INVALID);
+    }
+}
+
+static void environment_is_sealed_in_the_row(void **state)
+{
+    CLEANUP(start_spec_done) struct start_spec spec = START_SPEC_INIT;
+    CLEANUP(start_spec_done) struct start_spec back = START_SPEC_INIT;
+    CLEANUP(secret_done) struct secret root = SECRET_INIT;
+    CLEANUP(mem_freep) char *text = NULL;
+    json_auto_t *row = NULL;
+    struct keyring keyring;
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    secret_set(&root, "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f");
+    assert_int_equal(keyring_init(&keyring, &root, &err), 0);
+    assert_int_equal(read_text("{\"session_id\": \"a\", \"environment\": {\"TOKEN\": \"hush\"},"
+                               " \"command\": \"x y\"}",
+                               &spec, &err),
+                     0);
+    memcpy(spec.home, "0123456789", sizeof("0123456789"));
+    row = start_spec_to_row(&spec, &keyring, "abcdefghijklmnop", &err);
+    assert_non_null(row);
+    text = json_to_text(row);
+    assert_null(strstr(text, "hush"));
+    assert_null(strstr(text, "TOKEN"));
+    assert_int_equal(start_spec_from_row(row, &keyring, "abcdefghijklmnop", &back, &err), 0);
+    assert_string_equal(json_text_or(back.environment, "TOKEN", ""), "hush");
+    assert_string_equal(back.home, "0123456789");
+    assert_int_equal(back.memory_bytes, spec.memory_bytes);
+}
+
+int test_spec(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(little_is_needed),
+        cmocka_unit_test(factor_multiplies_and_bytes_count_as_they_are),
+        cmocka_unit_test(what_cannot_be_is_named),
+        cmocka_unit_test(environment_is_sealed_in_the_row),
+    };
+
+    return cmocka_run_group_tests_name("runtime/spec", tests, NULL, NULL);
+}

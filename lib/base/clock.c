@@ -104,6 +104,16 @@ static int is_in_range(const struct tm *parts)
            parts->tm_min < 60 && parts->tm_sec >= 0 && parts->tm_sec <= 60;
 }
 
+/* timegm() makes the 31st of February the 3rd of March. */
+static int is_in_calendar(const struct tm *parts)
+{
+    struct tm day = {
+        .tm_year = parts->tm_year, .tm_mon = parts->tm_mon, .tm_mday = parts->tm_mday};
+
+    (void)timegm(&day);
+    return day.tm_mday == parts->tm_mday;
+}
+
 int clock_parse(const char *text, int64_t *utc_us_out, struct error *err)
 {
     struct tm parts = {0};
@@ -120,7 +130,7 @@ int clock_parse(const char *text, int64_t *utc_us_out, struct error *err)
     }
     parts.tm_year -= 1900;
     parts.tm_mon -= 1;
-    if (at == NULL || *at != '\0' || !is_in_range(&parts))
+    if (at == NULL || *at != '\0' || !is_in_range(&parts) || !is_in_calendar(&parts))
         return error_set(err, ERROR_INVALID, "'%.40s' is not a date and time", text);
     *utc_us_out = ((int64_t)timegm(&parts) - offset_s) * US_PER_S + fraction_us;
     return 0;

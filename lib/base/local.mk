@@ -19,3 +19,23 @@ libbase_a_SOURCES = \
 libbase_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS)
 
 BASE_LIBS = libbase.a $(JANSSON_LIBS) $(CRYPTO_LIBS)
+
+check_PROGRAMS += base-test
+base_test_SOURCES = \
+	tests/unit/base/base_test.c \
+	tests/unit/base/base_test.h \
+	tests/unit/base/clock_test.c \
+	tests/unit/base/crypto_test.c \
+	tests/unit/base/encode_test.c \
+	tests/unit/base/error_test.c \
+	tests/unit/base/file_test.c \
+	tests/unit/base/json_test.c \
+	tests/unit/base/lock_test.c \
+	tests/unit/base/log_test.c \
+	tests/unit/base/secret_test.c \
+	tests/unit/base/settings_test.c \
+	tests/unit/base/strbuf_test.c \
+	tests/unit/base/text_test.c \
+	tests/unit/base/uuid_test.c
+base_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS) $(CMOCKA_CFLAGS)
+base_test_LDADD = $(BASE_LIBS) $(CMOCKA_LIBS) -lm -lpthread

@@ -1,0 +1,26 @@
+#include "unit/base/base_test.h"
+
+#include <stdlib.h>
+
+#include "base/json.h"
+
+int main(void)
+{
+    int n_failed = 0;
+
+    json_setup();
+    n_failed += clock_tests();
+    n_failed += crypto_tests();
+    n_failed += encode_tests();
+    n_failed += error_tests();
+    n_failed += file_tests();
+    n_failed += json_tests();
+    n_failed += lock_tests();
+    n_failed += log_tests();
+    n_failed += secret_tests();
+    n_failed += settings_tests();
+    n_failed += strbuf_tests();
+    n_failed += text_tests();
+    n_failed += uuid_tests();
+    return n_failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

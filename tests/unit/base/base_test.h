@@ -1,0 +1,28 @@
+/*
+ * The tests of lib/base, a group per module.
+ */
+#ifndef DEFT_TESTS_UNIT_BASE_TEST_H
+#define DEFT_TESTS_UNIT_BASE_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+int clock_tests(void);
+int crypto_tests(void);
+int encode_tests(void);
+int error_tests(void);
+int file_tests(void);
+int json_tests(void);
+int lock_tests(void);
+int log_tests(void);
+int secret_tests(void);
+int settings_tests(void);
+int strbuf_tests(void);
+int text_tests(void);
+int uuid_tests(void);
+
+#endif

@@ -1,0 +1,110 @@
+#include <string.h>
+
+#include "base/encode.h"
+#include "base/error.h"
+#include "base/strbuf.h"
+#include "unit/base/base_test.h"
+
+struct base64_case {
+    const char *bytes;
+    const char *padded;
+    const char *url;
+};
+
+/* RFC 4648, section 10, and bytes that tell the two alphabets apart. */
+static const struct base64_case base64_cases[] = {
+    {"", "", ""},
+    {"f", "Zg==", "Zg"},
+    {"fo", "Zm8=", "Zm8"},
+    {"foo", "Zm9v", "Zm9v"},
+    {"foob", "Zm9vYg==", "Zm9vYg"},
+    {"fooba", "Zm9vYmE=", "Zm9vYmE"},
+    {"foobar", "Zm9vYmFy", "Zm9vYmFy"},
+    {"\xfb\xff\xbf", "+/+/", "-_-_"},
+};
+
+static void base64_follows_the_rfc(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(base64_cases); i++) {
+        const struct base64_case *c = &base64_cases[i];
+        CLEANUP(strbuf_done) struct strbuf padded = STRBUF_INIT;
+        CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
+        CLEANUP(strbuf_done) struct strbuf back = STRBUF_INIT;
+        struct error err = ERROR_INIT;
+
+        base64_append(&padded, (const unsigned char *)c->bytes, strlen(c->bytes));
+        base64url_append(&url, (const unsigned char *)c->bytes, strlen(c->bytes));
+        assert_string_equal(padded.text, c->padded);
+        assert_string_equal(url.text, c->url);
+        assert_int_equal(base64url_decode(c->url, &back, &err), 0);
+        assert_string_equal(back.text, c->bytes);
+    }
+}
+
+static void foreign_base64_is_refused(void **state)
+{
+    static const char *const texts[] = {"Z", "Zg==", "Zm9+", "Zm 8", "Zm9vY"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+        CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+        struct error err = ERROR_INIT;
+
+        assert_int_equal(base64url_decode(texts[i], &out, &err), -1);
+        assert_int_equal(err.code, ERROR_INVALID);
+    }
+}
+
+static void hex_reads_back_and_takes_no_other_length(void **state)
+{
+    const unsigned char bytes[] = {0x00, 0x7f, 0xff};
+    unsigned char back[3] = {0};
+    char hex[7];
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    hex_encode(bytes, sizeof(bytes), hex);
+    assert_string_equal(hex, "007fff");
+    assert_int_equal(hex_decode("007FfF", back, sizeof(back), &err), 0);
+    assert_memory_equal(back, bytes, sizeof(bytes));
+    assert_int_equal(hex_decode("007fg0", back, sizeof(back), &err), -1);
+    assert_int_equal(hex_decode("007f", back, sizeof(back), &err), -1);
+    assert_int_equal(hex_decode("007fff00", back, sizeof(back), &err), -1);
+}
+
+/* RFC 3986, section 2.3. */
+static void only_unreserved_characters_stay_plain(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+
+    (void)state;
+    percent_append(&out, "aZ09-._~ /?\xc3\xa4");
+    assert_string_equal(out.text, "aZ09-._~%20%2F%3F%C3%A4");
+}
+
+static void percent_signs_decode_or_stay(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf query = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    const char *text = "a+b%2Fc%zz%4%";
+
+    (void)state;
+    percent_decode(&query, text, strlen(text), ' ');
+    percent_decode(&path, text, strlen(text), '+');
+    assert_string_equal(query.text, "a b/c%zz%4%");
+    assert_string_equal(path.text, "a+b/c%zz%4%");
+}
+
+int encode_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(base64_follows_the_rfc),
+        cmocka_unit_test(foreign_base64_is_refused),
+        cmocka_unit_test(hex_reads_back_and_takes_no_other_length),
+        cmocka_unit_test(only_unreserved_characters_stay_plain),
+        cmocka_unit_test(percent_signs_decode_or_stay),
+    };
+
+    return cmocka_run_group_tests_name("base/encode", tests, NULL, NULL);
+}

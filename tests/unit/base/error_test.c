@@ -1,0 +1,70 @@
+#include <string.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "unit/base/base_test.h"
+
+static void failing_is_one_line_that_says_where(void **state)
+{
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(error_set(&err, ERROR_NOT_FOUND, "no %s", "cat"), -1);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+    assert_string_equal(err.message, "no cat");
+    assert_non_null(strstr(err.where, "error_test.c:"));
+}
+
+static void context_stands_before_the_cause(void **state)
+{
+    struct error err = ERROR_INIT;
+    const char *where = NULL;
+
+    (void)state;
+    assert_int_equal(error_set(&err, ERROR_TIMEOUT, "late"), -1);
+    where = err.where;
+    assert_int_equal(error_wrap(&err, "host %d", 7), -1);
+    assert_string_equal(err.message, "host 7: late");
+    assert_int_equal(err.code, ERROR_TIMEOUT);
+    assert_ptr_equal(err.where, where);
+}
+
+static void long_messages_are_cut_at_a_character(void **state)
+{
+    struct error err = ERROR_INIT;
+    char text[2 * ERROR_MESSAGE_BYTES] = "x";
+
+    (void)state;
+    for (size_t i = 1; i + 3 < sizeof(text); i += 3)
+        memcpy(text + i, "\xe2\x82\xac", 3);
+    assert_int_equal(error_set(&err, ERROR_INVALID, "%s", text), -1);
+    assert_true(utf8_is_valid(err.message, strlen(err.message)));
+    assert_true(strlen(err.message) > ERROR_MESSAGE_BYTES - 5);
+    assert_int_equal(error_wrap(&err, "%s", text), -1);
+    assert_true(utf8_is_valid(err.message, strlen(err.message)));
+}
+
+static void only_passing_trouble_is_transient(void **state)
+{
+    (void)state;
+    for (unsigned code = 0; code < ERROR_N_CODES; code++) {
+        struct error err = {.code = (enum error_code)code};
+        int is_passing =
+            code == ERROR_UNAVAILABLE || code == ERROR_TIMEOUT || code == ERROR_RATE_LIMITED;
+
+        assert_int_equal(error_is_transient(&err), is_passing);
+        assert_true(strlen(error_code_to_string(err.code)) > 0);
+    }
+}
+
+int error_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(failing_is_one_line_that_says_where),
+        cmocka_unit_test(context_stands_before_the_cause),
+        cmocka_unit_test(long_messages_are_cut_at_a_character),
+        cmocka_unit_test(only_passing_trouble_is_transient),
+    };
+
+    return cmocka_run_group_tests_name("base/error", tests, NULL, NULL);
+}

@@ -1,0 +1,172 @@
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "unit/base/base_test.h"
+
+static json_t *parsed(const char *text)
+{
+    struct error err = ERROR_INIT;
+    json_t *json = NULL;
+
+    if (json_parse(text, strlen(text), &json, &err) < 0)
+        fail_msg("%s: %s", text, err.message);
+    return json;
+}
+
+static void documents_of_any_type_are_read(void **state)
+{
+    static const char *const documents[] = {"{}", "[1,2.5,\"x\",null,true]", "5", "\"t\"", "null"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(documents); i++) {
+        json_auto_t *json = parsed(documents[i]);
+        CLEANUP(mem_freep) char *text = json_to_text(json);
+
+        assert_string_equal(text, documents[i]);
+    }
+}
+
+static void broken_documents_are_refused(void **state)
+{
+    static const char *const documents[] = {"",           "{",       "{\"a\":1,\"a\":2}",
+                                            "[\"\xff\"]", "[1] 2",   "[\"\\u0000\"]",
+                                            "{'a':1}",    "[1e999]", "\"\\ud800\""};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(documents); i++) {
+        struct error err = ERROR_INIT;
+        json_t *json = NULL;
+
+        assert_int_equal(json_parse(documents[i], strlen(documents[i]), &json, &err), -1);
+        assert_int_equal(err.code, ERROR_INVALID);
+        assert_null(json);
+    }
+}
+
+static int parse_nested(size_t depth, const char *open, const char *close)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+    json_auto_t *json = NULL;
+
+    for (size_t i = 0; i < depth; i++)
+        strbuf_append(&text, open);
+    strbuf_append(&text, "1");
+    for (size_t i = 0; i < depth; i++)
+        strbuf_append(&text, close);
+    return json_parse(text.text, text.len, &json, &err);
+}
+
+static void depth_is_capped(void **state)
+{
+    (void)state;
+    assert_int_equal(parse_nested(JSON_MAX_DEPTH, "[", "]"), 0);
+    assert_int_equal(parse_nested(JSON_MAX_DEPTH + 1, "[", "]"), -1);
+    assert_int_equal(parse_nested(JSON_MAX_DEPTH + 1, "{\"a\":", "}"), -1);
+    assert_int_equal(parse_nested(100000, "[", "]"), -1);
+}
+
+static void brackets_in_texts_do_not_count(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    json_auto_t *json = NULL;
+
+    (void)state;
+    strbuf_append(&text, "[\"\\\"");
+    for (int i = 0; i < 1000; i++)
+        strbuf_append_char(&text, '[');
+    strbuf_append(&text, "\"]");
+    json = parsed(text.text);
+    assert_int_equal(json_array_size(json), 1);
+}
+
+static void building_says_what_is_wrong(void **state)
+{
+    struct error err = ERROR_INIT;
+    json_auto_t *good = json_build(&err, "{s:I, s:s?}", "id", (json_int_t)7, "none", NULL);
+    json_t *bad = json_build(&err, "{s:s}", "text", "\xff");
+
+    (void)state;
+    assert_int_equal(json_int_or(good, "id", 0), 7);
+    assert_null(bad);
+    assert_int_equal(err.code, ERROR_INVALID);
+}
+
+static void reading_says_what_is_missing(void **state)
+{
+    struct error err = ERROR_INIT;
+    json_auto_t *json = parsed("{\"a\":1}");
+    json_int_t a = 0;
+
+    (void)state;
+    assert_int_equal(json_read(json, &err, "{s:I}", "a", &a), 0);
+    assert_int_equal(a, 1);
+    assert_int_equal(json_read(json, &err, "{s:I}", "b", &a), -1);
+    assert_non_null(strstr(err.message, "b"));
+    assert_int_equal(json_read(NULL, &err, "{s:I}", "b", &a), -1);
+}
+
+static void members_of_another_type_are_not_there(void **state)
+{
+    json_auto_t *json = parsed("{\"t\":5,\"i\":\"x\",\"n\":null,\"b\":1}");
+
+    (void)state;
+    assert_string_equal(json_text_or(json, "t", "-"), "-");
+    assert_int_equal(json_int_or(json, "i", 3), 3);
+    assert_int_equal(json_bool_or(json, "b", 0), 0);
+    assert_string_equal(json_text_or(json, "n", "-"), "-");
+    assert_string_equal(json_text_or(NULL, "n", "-"), "-");
+    assert_true(json_number_or(json, "t", 0) > 4);
+}
+
+static void broken_text_is_repaired(void **state)
+{
+    json_auto_t *json = json_text("a\0\xff", 3);
+    json_auto_t *empty = json_text(NULL, 0);
+
+    (void)state;
+    assert_string_equal(json_string_value(json), "a\xef\xbf\xbd\xef\xbf\xbd");
+    assert_string_equal(json_string_value(empty), "");
+}
+
+static void nulls_are_dropped_at_all_depths(void **state)
+{
+    json_auto_t *json = parsed("{\"a\":null,\"b\":[{\"c\":null,\"d\":1},null],\"e\":{\"f\":null}}");
+    CLEANUP(mem_freep) char *text = NULL;
+
+    (void)state;
+    json_drop_nulls(json);
+    text = json_to_text(json);
+    assert_string_equal(text, "{\"b\":[{\"d\":1},null],\"e\":{}}");
+}
+
+static void null_values_are_left_out(void **state)
+{
+    json_auto_t *json = json_object();
+
+    (void)state;
+    json_put(json, "a", NULL);
+    json_put_text(json, "b", NULL);
+    assert_int_equal(json_object_size(json), 0);
+}
+
+int json_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(documents_of_any_type_are_read),
+        cmocka_unit_test(broken_documents_are_refused),
+        cmocka_unit_test(depth_is_capped),
+        cmocka_unit_test(brackets_in_texts_do_not_count),
+        cmocka_unit_test(building_says_what_is_wrong),
+        cmocka_unit_test(reading_says_what_is_missing),
+        cmocka_unit_test(members_of_another_type_are_not_there),
+        cmocka_unit_test(broken_text_is_repaired),
+        cmocka_unit_test(nulls_are_dropped_at_all_depths),
+        cmocka_unit_test(null_values_are_left_out),
+    };
+
+    return cmocka_run_group_tests_name("base/json", tests, NULL, NULL);
+}

@@ -1,0 +1,135 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/secret.h"
+#include "base/settings.h"
+#include "base/strbuf.h"
+#include "unit/base/base_test.h"
+
+struct test_settings {
+    const char *name;
+    struct secret key;
+    int64_t count;
+    int64_t wait_ms;
+    int64_t is_on;
+};
+
+static const struct setting table[] = {
+    {"DEFT_TEST_NAME", SETTING_TEXT, "nobody", offsetof(struct test_settings, name), "a name"},
+    {"DEFT_TEST_KEY", SETTING_SECRET, NULL, offsetof(struct test_settings, key), "a key"},
+    {"DEFT_TEST_COUNT", SETTING_COUNT, "7", offsetof(struct test_settings, count), "a count"},
+    {"DEFT_TEST_WAIT_MS", SETTING_MS, "50", offsetof(struct test_settings, wait_ms), "a wait"},
+    {"DEFT_TEST_ON", SETTING_BOOL, "1", offsetof(struct test_settings, is_on), "a switch"},
+};
+
+static void settings_done(struct test_settings *settings)
+{
+    mem_free((void *)(uintptr_t)settings->name);
+    secret_done(&settings->key);
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+        if (unsetenv(table[i].name) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void set(const char *name, const char *value)
+{
+    assert_int_equal(setenv(name, value, 1), 0);
+}
+
+static void silence_means_the_defaults(void **state)
+{
+    CLEANUP(settings_done) struct test_settings settings = {0};
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    set("DEFT_TEST_KEY", "k");
+    set("DEFT_TEST_NAME", "");
+    assert_int_equal(settings_read(table, ARRAY_SIZE(table), &settings, &err), 0);
+    assert_string_equal(settings.name, "nobody");
+    assert_string_equal(secret_reveal(&settings.key), "k");
+    assert_int_equal(settings.count, 7);
+    assert_int_equal(settings.wait_ms, 50);
+    assert_int_equal(settings.is_on, 1);
+}
+
+static void environment_is_read_by_kind(void **state)
+{
+    CLEANUP(settings_done) struct test_settings settings = {0};
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    set("DEFT_TEST_KEY", "k");
+    set("DEFT_TEST_NAME", "somebody");
+    set("DEFT_TEST_COUNT", "0");
+    set("DEFT_TEST_ON", "No");
+    assert_int_equal(settings_read(table, ARRAY_SIZE(table), &settings, &err), 0);
+    assert_string_equal(settings.name, "somebody");
+    assert_int_equal(settings.count, 0);
+    assert_int_equal(settings.is_on, 0);
+}
+
+static void bad_values_are_refused_by_name(void **state)
+{
+    static const char *const bad[][2] = {{"DEFT_TEST_COUNT", "-1"},
+                                         {"DEFT_TEST_COUNT", "many"},
+                                         {"DEFT_TEST_WAIT_MS", "5s"},
+                                         {"DEFT_TEST_ON", "maybe"}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        CLEANUP(settings_done) struct test_settings settings = {0};
+        struct error err = ERROR_INIT;
+
+        assert_int_equal(forget(NULL), 0);
+        set("DEFT_TEST_KEY", "k");
+        set(bad[i][0], bad[i][1]);
+        assert_int_equal(settings_read(table, ARRAY_SIZE(table), &settings, &err), -1);
+        assert_int_equal(err.code, ERROR_INVALID);
+        assert_non_null(strstr(err.message, bad[i][0]));
+    }
+}
+
+static void missing_requirement_is_named(void **state)
+{
+    CLEANUP(settings_done) struct test_settings settings = {0};
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(settings_read(table, ARRAY_SIZE(table), &settings, &err), -1);
+    assert_non_null(strstr(err.message, "DEFT_TEST_KEY"));
+}
+
+static void every_setting_is_described(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    (void)state;
+    settings_describe(table, ARRAY_SIZE(table), &text);
+    for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+        assert_non_null(strstr(text.text, table[i].name));
+        assert_non_null(strstr(text.text, table[i].help));
+    }
+    assert_non_null(strstr(text.text, "required"));
+}
+
+int settings_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(silence_means_the_defaults, forget),
+        cmocka_unit_test_setup(environment_is_read_by_kind, forget),
+        cmocka_unit_test_setup(bad_values_are_refused_by_name, forget),
+        cmocka_unit_test_setup(missing_requirement_is_named, forget),
+        cmocka_unit_test_setup(every_setting_is_described, forget),
+    };
+
+    return cmocka_run_group_tests_name("base/settings", tests, NULL, NULL);
+}

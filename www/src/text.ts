@@ -41,6 +41,14 @@ const TROUBLES: Readonly<Record<string, TroubleWords>> = {
     },
     LLMTimeoutError: { title: "The model took too long", advice: "Nothing is lost; try again." },
     LLMNoResponseError: { title: "The model answered with nothing", advice: "Nothing is lost; try again." },
+    LLMContentPolicyViolationError: {
+        title: "The model's provider refused the content",
+        advice: "Its rules do not allow what was asked or read. Say it in another way, or start a new conversation.",
+    },
+    LLMMalformedConversationHistoryError: {
+        title: "The model did not accept the history",
+        advice: "Start a new conversation and say where to go on.",
+    },
     MaxIterationsReached: {
         title: "The agent used up its steps",
         advice: "It was told to stop after a number of steps. Send a message to let it go on.",
@@ -274,11 +282,11 @@ export const text = {
         condensed: "Earlier history was condensed for the model",
     },
 
-    trouble: (code: string): TroubleWords =>
-        TROUBLES[code] ?? {
-            title: "The run ended in an error",
-            advice: "What happened before is kept. Try again, or send a message.",
-        },
+    troubles: TROUBLES,
+    otherTrouble: {
+        title: "The run ended in an error",
+        advice: "What happened before is kept. Try again, or send a message.",
+    } satisfies TroubleWords,
     troubleDetail: "What the server says",
 
     theme: {

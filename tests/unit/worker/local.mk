@@ -1,0 +1,20 @@
+# Tests of the worker
+check_LIBRARIES += libworkertest.a
+libworkertest_a_SOURCES = \
+	$(worker_agent_sources) \
+	tests/unit/worker/events.c tests/unit/worker/events.h \
+	tests/unit/worker/run_fixture.c tests/unit/worker/run_fixture.h \
+	tests/unit/worker/stub_sandbox.c tests/unit/worker/stub_sandbox.h
+libworkertest_a_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)
+
+WORKER_TEST_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)
+WORKER_TEST_LIBS = libworkertest.a libtestsupport.a $(STORE_LIBS) $(LLM_LIBS) $(CLIENT_LIBS) \
+	$(MODEL_LIBS) $(CMOCKA_LIBS) -lpthread
+
+check_PROGRAMS += worker_parts_test worker_run_test
+worker_parts_test_SOURCES = tests/unit/worker/parts_test.c
+worker_parts_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
+worker_parts_test_LDADD = $(WORKER_TEST_LIBS)
+worker_run_test_SOURCES = tests/unit/worker/run_test.c
+worker_run_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
+worker_run_test_LDADD = $(WORKER_TEST_LIBS)

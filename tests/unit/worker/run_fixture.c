@@ -1,0 +1,304 @@
+#include "worker/run_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "client/http.h"
+#include "llm/llm.h"
+#include "model/conversation.h"
+#include "model/event.h"
+#include "model/limits.h"
+#include "store/conversation_post.h"
+#include "store/conversation_store.h"
+#include "store/db.h"
+#include "store/event_store.h"
+#include "store/hints.h"
+#include "support/pg.h"
+#include "support/sql.h"
+#include "worker/agent/agent.h"
+#include "worker/stub_sandbox.h"
+
+static void check(int rc, const struct error *err)
+{
+    if (rc < 0)
+        fail_msg("%s", err->message);
+}
+
+int run_fixture_set_up(void **state)
+{
+    struct run_fixture *fixture = NEW(struct run_fixture);
+    struct worker_context *context = &fixture->context;
+    struct llm_options options = {.scripted_dir = fixture->scripts, .allow_private = true};
+    struct error err = ERROR_INIT;
+
+    json_setup();
+    fixture->stub = stub_start();
+    (void)snprintf(fixture->scripts, sizeof(fixture->scripts), "/tmp/deft-scripts-XXXXXX");
+    assert_non_null(mkdtemp(fixture->scripts));
+    context->settings.runtime_url = stub_url(fixture->stub);
+    context->settings.runtime_socket = "";
+    context->settings.sandbox_image = "test:1";
+    context->settings.sandbox_start_ms = 5000;
+    context->settings.tool_timeout_ms = 20000;
+    context->settings.llm_model = "scripted/none";
+    context->settings.llm_base_url = "";
+    secret_set(&context->settings.runtime_key, "runtime-key");
+    secret_set(&context->settings.secret_key,
+               "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f");
+    check(keyring_init(&context->keyring, &context->settings.secret_key, &err), &err);
+    check(crash_points_init(&context->crash, "", &err), &err);
+    context->owner = uuid_random();
+    context->db = test_db_open(4);
+    fixture->user_id = test_user(context->db);
+    check(hints_open(test_database_url(), "deft-test", 0, &context->hints, &err), &err);
+    check(http_open(&context->http, &err), &err);
+    options.http = context->http;
+    context->llm = llm_new(&options);
+    *state = fixture;
+    return 0;
+}
+
+int run_fixture_tear_down(void **state)
+{
+    struct run_fixture *fixture = *state;
+    CLEANUP(strbuf_done) struct strbuf pattern = STRBUF_INIT;
+
+    llm_free(fixture->context.llm);
+    http_free(fixture->context.http);
+    hints_free(fixture->context.hints);
+    db_free(fixture->context.db);
+    secret_done(&fixture->context.settings.secret_key);
+    secret_done(&fixture->context.settings.runtime_key);
+    stub_stop(fixture->stub);
+    (void)rmdir(fixture->scripts);
+    mem_free(fixture);
+    return 0;
+}
+
+static void write_script(struct run_fixture *fixture, const char *name, const char *script)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    FILE *file = NULL;
+
+    strbuf_appendf(&path, "%s/%s.json", fixture->scripts, name);
+    file = fopen(path.text, "we");
+    assert_non_null(file);
+    assert_true(fputs(script, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static json_t *start_request(const char *name, const char *more)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    json_auto_t *added = NULL;
+    json_t *request = NULL;
+    struct error err = ERROR_INIT;
+
+    strbuf_appendf(&text,
+                   "{\"agent\": {\"kind\": \"Agent\", \"llm\": {\"model\": \"scripted/%s\","
+                   " \"usage_id\": \"agent\", \"num_retries\": 1},"
+                   " \"tools\": [{\"name\": \"terminal\"}, {\"name\": \"file_editor\"},"
+                   " {\"name\": \"task_tracker\"}]},"
+                   " \"workspace\": {\"working_dir\": \"/workspace/project\"},"
+                   " \"initial_message\": {\"role\": \"user\", \"content\":"
+                   " [{\"type\": \"text\", \"text\": \"go\"}]}}",
+                   name);
+    check(json_parse(text.text, text.len, &request, &err), &err);
+    check(json_parse(more, strlen(more), &added, &err), &err);
+    assert_int_equal(json_object_update(request, added), 0);
+    return request;
+}
+
+static void seal(const struct run_fixture *fixture, struct conversation *conversation,
+                 const struct secret *plain)
+{
+    CLEANUP(strbuf_done) struct strbuf context = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf sealed = STRBUF_INIT;
+
+    strbuf_appendf(&context, "conversations.secrets:%s", conversation->id.text);
+    keyring_seal(&fixture->context.keyring, context.text, plain, &sealed);
+    conversation->secrets = strbuf_take(&sealed);
+}
+
+struct uuid run_new_conversation(struct run_fixture *fixture, const char *script, const char *more)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    CLEANUP(secret_done) struct secret secrets = SECRET_INIT;
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    struct conversation_defaults defaults = {.runtime_kind = RUNTIME_LOCAL, .model = "scripted/x"};
+    struct conversation_change change = {.status = STATUS_IDLE};
+    struct conversation_write write = {.want_run = true};
+    struct uuid name = uuid_random();
+    json_auto_t *request = start_request(name.text, more);
+    json_auto_t *content = NULL;
+    json_auto_t *problems = NULL;
+    struct error err = ERROR_INIT;
+    bool was_there = false;
+
+    write_script(fixture, name.text, script);
+    if (conversation_from_request(request, &defaults, &conversation, &secrets, &content, &problems,
+                                  &err) < 0)
+        fail_msg("%s: %s", err.message, json_dumps(problems, 0));
+    conversation.user_id = fixture->user_id;
+    conversation.runtime_session = mem_dup_text("u-test");
+    seal(fixture, &conversation, &secrets);
+    check(conversation_plan_message(&conversation, content, true, &events, &change, &err), &err);
+    write.status = status_to_string(change.status);
+    write.last_user_message_id = change.last_user_message_id;
+    check(conversation_store_create(fixture->context.db, &conversation, &events, &write, &was_there,
+                                    &err),
+          &err);
+    return conversation.id;
+}
+
+void run_say(struct run_fixture *fixture, const struct uuid *id, const char *text)
+{
+    struct conversation_scope scope = {.user_id = fixture->user_id};
+    json_auto_t *content = json_array();
+    struct error err = ERROR_INIT;
+
+    json_push(content, text_content(text));
+    check(conversation_post_message(fixture->context.db, &scope, id, content, true, &err), &err);
+}
+
+void run_again(struct run_fixture *fixture, const struct uuid *id)
+{
+    struct conversation_scope scope = {.user_id = fixture->user_id};
+    struct error err = ERROR_INIT;
+
+    check(conversation_post_run(fixture->context.db, &scope, id, &err), &err);
+}
+
+static void claim_and_run(struct run_fixture *fixture, const struct uuid *id,
+                          struct control *control)
+{
+    CLEANUP(claim_done) struct claim claim = {.claim_count = 0};
+    struct agent agent = {.context = NULL};
+    struct error err = ERROR_INIT;
+    bool is_claimed = false;
+
+    /* Tests run one after the other, and leave nothing that waits. */
+    check(conversation_store_claim(fixture->context.db, &fixture->context.owner, &is_claimed,
+                                   &claim, &err),
+          &err);
+    assert_true(is_claimed);
+    assert_string_equal(claim.conversation.id.text, id->text);
+    control_renew(control, clock_monotonic_ms() + LEASE_MS);
+    agent_init(&agent, &fixture->context, control, &claim);
+    agent_run(&agent);
+    agent_done(&agent);
+}
+
+void run_to_end(struct run_fixture *fixture, const struct uuid *id)
+{
+    struct control control;
+
+    control_init(&control, 0);
+    claim_and_run(fixture, id, &control);
+    control_done(&control);
+}
+
+static void *background_main(void *argument)
+{
+    struct background_run *run = argument;
+
+    claim_and_run(run->fixture, &run->id, &run->control);
+    return NULL;
+}
+
+void background_run_start(struct background_run *run, struct run_fixture *fixture,
+                          const struct uuid *id)
+{
+    run->fixture = fixture;
+    run->id = *id;
+    control_init(&run->control, 0);
+    assert_int_equal(pthread_create(&run->thread, NULL, background_main, run), 0);
+}
+
+void background_run_join(struct background_run *run)
+{
+    assert_int_equal(pthread_join(run->thread, NULL), 0);
+    control_done(&run->control);
+}
+
+static void append_word(struct strbuf *out, const struct stored_event *event)
+{
+    const char *detail = json_text_or(event->json, "tool_name", NULL);
+    size_t len = strlen(event->kind);
+
+    if (text_equal(event->kind, "ConversationStateUpdateEvent")) {
+        const char *key = json_text_or(event->json, "key", "");
+
+        strbuf_appendf(out, "S(%s) ",
+                       text_equal(key, "execution_status") ? json_text_or(event->json, "value", "")
+                                                           : key);
+        return;
+    }
+    if (text_equal(event->kind, "MessageEvent"))
+        detail = json_text_or(event->json, "source", "");
+    if (text_ends_with(event->kind, "Event"))
+        len -= strlen("Event");
+    strbuf_append_bytes(out, event->kind, len);
+    if (detail != NULL)
+        strbuf_appendf(out, "(%s)", detail);
+    strbuf_append_char(out, ' ');
+}
+
+void assert_log(struct run_fixture *fixture, const struct uuid *id, const char *expected)
+{
+    CLEANUP(history_done) struct history history = HISTORY_INIT;
+    CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+
+    check(event_store_load_after(fixture->context.db, id, &history, &err), &err);
+    for (size_t i = 0; i < history.n; i++) {
+        assert_int_equal(history.items[i].seq, i + 1);
+        append_word(&words, &history.items[i]);
+    }
+    strbuf_truncate(&words, words.len - 1);
+    assert_string_equal(words.text, expected);
+}
+
+void run_last_event(struct run_fixture *fixture, const struct uuid *id, const char *kind,
+                    struct strbuf *out)
+{
+    CLEANUP(history_done) struct history history = HISTORY_INIT;
+    struct error err = ERROR_INIT;
+
+    check(event_store_load_after(fixture->context.db, id, &history, &err), &err);
+    strbuf_reset(out);
+    for (size_t i = 0; i < history.n; i++) {
+        if (text_equal(history.items[i].kind, kind)) {
+            strbuf_reset(out);
+            json_append_text(out, history.items[i].json);
+        }
+    }
+}
+
+void assert_row(struct run_fixture *fixture, const struct uuid *id, const char *expected)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    struct conversation_scope scope = {.user_id = fixture->user_id};
+    struct error err = ERROR_INIT;
+
+    check(conversation_store_load(fixture->context.db, &scope, id, &conversation, &err), &err);
+    strbuf_appendf(&text, "%s/%s/%s", status_to_string(conversation.status),
+                   conversation.is_wanted ? "wanted" : "-",
+                   conversation.is_leased ? "leased" : "-");
+    assert_string_equal(text.text, expected);
+}

@@ -1,0 +1,61 @@
+/*
+ * What tests of whole runs share: a worker's context over a real PostgreSQL, a stub sandbox, scripted
+ * models written by the test, and a run in a thread of its own.
+ */
+#ifndef DEFT_TESTS_UNIT_WORKER_RUN_FIXTURE_H
+#define DEFT_TESTS_UNIT_WORKER_RUN_FIXTURE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "base/attr.h"
+#include "base/strbuf.h"
+#include "base/uuid.h"
+#include "worker/agent/control.h"
+#include "worker/context.h"
+
+struct stub;
+
+struct run_fixture {
+    struct worker_context context;
+    struct stub *stub;
+    struct uuid user_id;
+    char scripts[64]; /* directory */
+};
+
+int run_fixture_set_up(void **state);
+int run_fixture_tear_down(void **state);
+
+/*
+ * A new conversation whose model plays `script` (JSON of scripted/), with a first message and a run
+ * asked for. more: members of the start request, JSON, or "{}".
+ */
+struct uuid run_new_conversation(struct run_fixture *fixture, const char *script, const char *more)
+    NONNULL;
+void run_say(struct run_fixture *fixture, const struct uuid *id, const char *text) NONNULL;
+void run_again(struct run_fixture *fixture, const struct uuid *id) NONNULL;
+
+/* Claims and runs the conversation to the end, in this thread. */
+void run_to_end(struct run_fixture *fixture, const struct uuid *id) NONNULL;
+
+/* A run in a thread of its own, as another worker's would be. */
+struct background_run {
+    struct run_fixture *fixture;
+    struct uuid id;
+    struct control control;
+    pthread_t thread;
+};
+void background_run_start(struct background_run *run, struct run_fixture *fixture,
+                          const struct uuid *id) NONNULL;
+/* Waits for its end. */
+void background_run_join(struct background_run *run) NONNULL;
+
+/* The log as words: "SystemPrompt Message(user) S(stats) Action(terminal) …". */
+void assert_log(struct run_fixture *fixture, const struct uuid *id, const char *expected) NONNULL;
+/* The whole JSON of the newest event of that kind. */
+void run_last_event(struct run_fixture *fixture, const struct uuid *id, const char *kind,
+                    struct strbuf *out) NONNULL;
+/* The row as it is: "status/wanted/leased". */
+void assert_row(struct run_fixture *fixture, const struct uuid *id, const char *expected) NONNULL;
+
+#endif

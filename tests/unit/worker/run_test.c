@@ -1,0 +1,424 @@
+/*
+ * Whole runs of a conversation: what they store, in which order, and what becomes of them when they
+ * are stopped, overtaken, or cut off.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/strbuf.h"
+#include "store/conversation_store.h"
+#include "support/pg.h"
+#include "support/sql.h"
+#include "worker/run_fixture.h"
+#include "worker/stub_sandbox.h"
+
+#define BEGINNING "SystemPrompt Message(user) S(last_user_message_id) S(running) "
+#define CALL(name, arguments) "{\"name\": \"" name "\", \"arguments\": " arguments "}"
+#define COMMAND(command) CALL("terminal", "{\"command\": \"" command "\"}")
+#define FINISH CALL("finish", "{\"message\": \"done\"}")
+#define TURN(steps) "{\"turns\": [{\"steps\": [" steps "]}]}"
+#define CALLS(calls) "{\"calls\": [" calls "]}"
+#define SAYS(text) "{\"text\": \"" text "\"}"
+#define AT_ONCE_MS 200
+
+static void words_finish_the_run(void **state)
+{
+    struct uuid id = run_new_conversation(*state, TURN(SAYS("hello")), "{}");
+
+    run_to_end(*state, &id);
+    assert_log(*state, &id, BEGINNING "S(stats) Message(agent) S(finished)");
+    assert_row(*state, &id, "finished/-/-");
+}
+
+static void title_is_the_first_message(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    struct uuid id = run_new_conversation(*state, TURN(SAYS("hello")), "{}");
+
+    run_to_end(*state, &id);
+    strbuf_appendf(&sql, "SELECT count(*) FROM conversations WHERE id = '%s' AND title = 'go'",
+                   id.text);
+    assert_int_equal(test_sql_count(sql.text), 1);
+}
+
+static void tools_run_in_order(void **state)
+{
+    struct uuid id = run_new_conversation(
+        *state,
+        TURN(CALLS(COMMAND("one") ", " CALL("task_tracker",
+                                            "{\"command\": \"plan\", \"task_list\":"
+                                            " [{\"title\": \"a\", \"status\": \"done\"}]}")) ", "
+             CALLS(CALL("think", "{\"thought\": \"hm\"}")) ", " CALLS(FINISH)),
+        "{}");
+
+    run_to_end(*state, &id);
+    assert_log(*state, &id,
+               BEGINNING "S(stats) Action(terminal) Action(task_tracker) Observation(terminal)"
+                         " Observation(task_tracker) S(stats) Action(think) Observation(think)"
+                         " S(stats) Action(finish) Observation(finish) S(finished)");
+    assert_row(*state, &id, "finished/-/-");
+}
+
+static void unknown_members_of_a_result_are_dropped(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf event = STRBUF_INIT;
+    struct uuid id = run_new_conversation(*state, TURN(CALLS(COMMAND("x")) ", " SAYS("b")), "{}");
+
+    run_to_end(*state, &id);
+    run_last_event(*state, &id, "ObservationEvent", &event);
+    assert_null(strstr(event.text, "evil_member"));
+    assert_non_null(strstr(event.text, "\"working_dir\":\"/workspace/project\""));
+}
+
+static void bad_calls_are_answered_beside_the_good_ones(void **state)
+{
+    struct uuid id = run_new_conversation(
+        *state,
+        TURN(CALLS(COMMAND("one") ", " CALL("nosuch", "{\"x\": 1}") ", " COMMAND("two")) ", "
+             SAYS("bye")),
+        "{}");
+
+    run_to_end(*state, &id);
+    assert_log(*state, &id,
+               BEGINNING "S(stats) Action(terminal) Action(nosuch) AgentError(nosuch)"
+                         " Action(terminal) Observation(terminal) Observation(terminal)"
+                         " S(stats) Message(agent) S(finished)");
+}
+
+static void calls_behind_finish_do_not_run(void **state)
+{
+    struct uuid id = run_new_conversation(*state, TURN(CALLS(FINISH ", " COMMAND("late"))), "{}");
+    struct run_fixture *fixture = *state;
+    size_t n_before = stub_n_runs(fixture->stub);
+
+    run_to_end(*state, &id);
+    assert_log(*state, &id,
+               BEGINNING "S(stats) Action(finish) Action(terminal) Observation(finish)"
+                         " AgentError(terminal) S(finished)");
+    assert_int_equal(stub_n_runs(fixture->stub), n_before);
+}
+
+static void refused_key_ends_the_run_in_error(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf event = STRBUF_INIT;
+    struct uuid id =
+        run_new_conversation(*state, TURN("{\"status\": 401, \"error\": \"no such key\"}"), "{}");
+
+    run_to_end(*state, &id);
+    assert_log(*state, &id, BEGINNING "S(error) ConversationError");
+    run_last_event(*state, &id, "ConversationErrorEvent", &event);
+    assert_non_null(strstr(event.text, "\"code\":\"LLMAuthenticationError\""));
+    assert_row(*state, &id, "error/-/-");
+}
+
+static void interrupt_stops_a_command_at_once(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct uuid id = run_new_conversation(*state, TURN(CALLS(COMMAND("sleep:9000"))), "{}");
+    size_t n_runs = stub_n_runs(fixture->stub);
+    size_t n_interrupts = stub_n_interrupts(fixture->stub);
+    struct background_run run;
+    int64_t asked_ms = 0;
+
+    background_run_start(&run, fixture, &id);
+    assert_true(stub_wait_for_runs(fixture->stub, n_runs + 1));
+    asked_ms = clock_monotonic_ms();
+    control_request(&run.control, STOP_INTERRUPT);
+    background_run_join(&run);
+    assert_true(clock_monotonic_ms() - asked_ms < AT_ONCE_MS);
+    assert_int_equal(stub_n_interrupts(fixture->stub), n_interrupts + 1);
+    assert_log(*state, &id,
+               BEGINNING "S(stats) Action(terminal) AgentError(terminal) S(paused) Interrupt");
+    assert_row(*state, &id, "paused/-/-");
+}
+
+static void interrupt_stops_a_model_at_once(void **state)
+{
+    struct uuid id = run_new_conversation(
+        *state, TURN("{\"text\": \"late\", \"delay_ms\": 9000}"), "{}");
+    struct background_run run;
+    int64_t asked_ms = 0;
+
+    background_run_start(&run, *state, &id);
+    usleep(100000);
+    asked_ms = clock_monotonic_ms();
+    control_request(&run.control, STOP_INTERRUPT);
+    background_run_join(&run);
+    assert_true(clock_monotonic_ms() - asked_ms < AT_ONCE_MS);
+    assert_log(*state, &id, BEGINNING "S(paused) Interrupt");
+}
+
+static void pause_lets_the_command_end(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct uuid id = run_new_conversation(
+        *state, TURN(CALLS(COMMAND("sleep:300")) ", " SAYS("went on")), "{}");
+    size_t n_runs = stub_n_runs(fixture->stub);
+    struct background_run run;
+
+    background_run_start(&run, fixture, &id);
+    assert_true(stub_wait_for_runs(fixture->stub, n_runs + 1));
+    control_request(&run.control, STOP_PAUSE);
+    background_run_join(&run);
+    assert_log(*state, &id,
+               BEGINNING "S(stats) Action(terminal) Observation(terminal) S(paused) Pause");
+    run_again(*state, &id);
+    run_to_end(*state, &id);
+    assert_log(*state, &id,
+               BEGINNING "S(stats) Action(terminal) Observation(terminal) S(paused) Pause"
+                         " S(running) S(stats) Message(agent) S(finished)");
+}
+
+static void message_during_the_answer_is_answered_too(void **state)
+{
+    struct uuid id = run_new_conversation(
+        *state,
+        "{\"turns\": [{\"steps\": [{\"text\": \"first\", \"delay_ms\": 400}]},"
+        " {\"steps\": [{\"text\": \"second\"}, {\"text\": \"third\"}]}]}",
+        "{}");
+    struct background_run run;
+
+    background_run_start(&run, *state, &id);
+    usleep(100000);
+    run_say(*state, &id, "and this");
+    background_run_join(&run);
+    assert_log(*state, &id,
+               BEGINNING "Message(user) S(last_user_message_id) S(stats) Message(agent)"
+                         " S(stats) Message(agent) S(finished)");
+}
+
+static void expire_lease(const struct uuid *id)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql,
+                   "UPDATE conversations SET lease_expires_at = now() - interval '1 second'"
+                   " WHERE id = '%s'",
+                   id->text);
+    test_sql(sql.text);
+}
+
+static void another_worker_takes_over_without_running_twice(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct uuid id = run_new_conversation(
+        *state, TURN(CALLS(COMMAND("sleep:700")) ", " CALLS(FINISH)), "{}");
+    size_t n_runs = stub_n_runs(fixture->stub);
+    struct background_run first;
+
+    background_run_start(&first, fixture, &id);
+    assert_true(stub_wait_for_runs(fixture->stub, n_runs + 1));
+    expire_lease(&id);
+    run_to_end(fixture, &id);
+    background_run_join(&first);
+    assert_int_equal(stub_n_runs(fixture->stub), n_runs + 1);
+    assert_log(*state, &id,
+               BEGINNING "S(stats) Action(terminal) Observation(terminal) S(stats) Action(finish)"
+                         " Observation(finish) S(finished)");
+}
+
+static void call_of_a_lost_sandbox_is_not_run_again(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf event = STRBUF_INIT;
+    struct run_fixture *fixture = *state;
+    struct uuid id = run_new_conversation(
+        *state, TURN(CALLS(COMMAND("sleep:700")) ", " SAYS("well")), "{}");
+    size_t n_runs = stub_n_runs(fixture->stub);
+    struct background_run first;
+
+    background_run_start(&first, fixture, &id);
+    assert_true(stub_wait_for_runs(fixture->stub, n_runs + 1));
+    control_request(&first.control, STOP_LOST);
+    background_run_join(&first);
+    stub_replace_sandbox(fixture->stub);
+    expire_lease(&id);
+    run_to_end(fixture, &id);
+    assert_int_equal(stub_n_runs(fixture->stub), n_runs + 1);
+    assert_log(*state, &id,
+               BEGINNING "S(stats) Action(terminal) AgentError(terminal) S(stats) Message(agent)"
+                         " S(finished)");
+    run_last_event(*state, &id, "AgentErrorEvent", &event);
+    assert_non_null(strstr(event.text, "restarted"));
+}
+
+static void call_that_was_never_begun_runs_in_a_new_sandbox(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct uuid id = run_new_conversation(
+        *state, TURN(CALLS(COMMAND("x")) ", " SAYS("well")), "{}");
+    struct background_run first;
+
+    /* No sandbox to be had: the call stays without a result, and the run can be repeated. */
+    stub_refuse_start(fixture->stub, "image missing: test:1");
+    background_run_start(&first, fixture, &id);
+    background_run_join(&first);
+    assert_log(*state, &id, BEGINNING "S(stats) Action(terminal) S(error) ConversationError");
+    stub_refuse_start(fixture->stub, NULL);
+    run_again(fixture, &id);
+    run_to_end(fixture, &id);
+    assert_log(*state, &id,
+               BEGINNING "S(stats) Action(terminal) S(error) ConversationError S(running)"
+                         " Observation(terminal) S(stats) Message(agent) S(finished)");
+}
+
+static void missing_sandbox_is_told_in_words(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf event = STRBUF_INIT;
+    struct run_fixture *fixture = *state;
+    struct uuid id = run_new_conversation(*state, TURN(CALLS(COMMAND("x"))), "{}");
+
+    stub_refuse_start(fixture->stub, "image missing: test:1");
+    run_to_end(fixture, &id);
+    stub_refuse_start(fixture->stub, NULL);
+    run_last_event(*state, &id, "ConversationErrorEvent", &event);
+    assert_non_null(strstr(event.text, "image missing: test:1"));
+    assert_row(*state, &id, "error/-/-");
+}
+
+static void secrets_reach_the_command_and_nothing_else(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf event = STRBUF_INIT;
+    struct uuid id = run_new_conversation(
+        *state, TURN(CALLS(COMMAND("echo $TOKEN")) ", " SAYS("it is s3cr3t-value, I saw")),
+        "{\"secrets\": {\"TOKEN\": {\"kind\": \"StaticSecret\", \"value\": \"s3cr3t-value\"}}}");
+
+    run_to_end(*state, &id);
+    run_last_event(*state, &id, "ObservationEvent", &event);
+    assert_non_null(strstr(event.text, "\"text\":\"<secret-hidden>\""));
+    run_last_event(*state, &id, "MessageEvent", &event);
+    assert_non_null(strstr(event.text, "it is <secret-hidden>, I saw"));
+}
+
+static void policy_holds_calls_back_until_the_next_run(void **state)
+{
+    struct uuid id =
+        run_new_conversation(*state, TURN(CALLS(COMMAND("x")) ", " CALLS(FINISH)),
+                             "{\"confirmation_policy\": {\"kind\": \"AlwaysConfirm\"}}");
+
+    run_to_end(*state, &id);
+    assert_log(*state, &id, BEGINNING "S(stats) Action(terminal) S(waiting_for_confirmation)");
+    assert_row(*state, &id, "waiting_for_confirmation/-/-");
+    run_again(*state, &id);
+    run_to_end(*state, &id);
+    assert_log(*state, &id,
+               BEGINNING "S(stats) Action(terminal) S(waiting_for_confirmation) S(running)"
+                         " Observation(terminal) S(stats) Action(finish) Observation(finish)"
+                         " S(finished)");
+}
+
+static void run_on_finished_does_nothing(void **state)
+{
+    struct uuid id = run_new_conversation(*state, TURN(SAYS("hello")), "{}");
+
+    run_to_end(*state, &id);
+    run_again(*state, &id);
+    run_to_end(*state, &id);
+    assert_log(*state, &id, BEGINNING "S(stats) Message(agent) S(finished)");
+    assert_row(*state, &id, "finished/-/-");
+}
+
+static void limit_of_iterations_ends_the_run(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf event = STRBUF_INIT;
+    struct uuid id = run_new_conversation(
+        *state, TURN(CALLS(COMMAND("a")) ", " CALLS(COMMAND("b")) ", " CALLS(COMMAND("c"))),
+        "{\"max_iterations\": 2}");
+
+    run_to_end(*state, &id);
+    assert_log(*state, &id,
+               BEGINNING "S(stats) Action(terminal) Observation(terminal) S(stats) Action(terminal)"
+                         " Observation(terminal) S(error) ConversationError");
+    run_last_event(*state, &id, "ConversationErrorEvent", &event);
+    assert_non_null(strstr(event.text, "MaxIterationsReached"));
+}
+
+static void hand_over_leaves_the_command_running(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct uuid id = run_new_conversation(
+        *state, TURN(CALLS(COMMAND("sleep:400")) ", " SAYS("well")), "{}");
+    size_t n_runs = stub_n_runs(fixture->stub);
+    struct background_run run;
+
+    background_run_start(&run, fixture, &id);
+    assert_true(stub_wait_for_runs(fixture->stub, n_runs + 1));
+    control_request(&run.control, STOP_HAND_OVER);
+    background_run_join(&run);
+    assert_row(*state, &id, "running/wanted/-");
+    run_to_end(fixture, &id);
+    assert_int_equal(stub_n_runs(fixture->stub), n_runs + 1);
+    assert_row(*state, &id, "finished/-/-");
+}
+
+static void deleted_conversation_is_forgotten_by_its_sandbox(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct conversation_scope scope = {.user_id = fixture->user_id};
+    struct uuid id = run_new_conversation(*state, TURN(CALLS(COMMAND("sleep:2000"))), "{}");
+    size_t n_runs = stub_n_runs(fixture->stub);
+    size_t n_forgotten = stub_n_forgotten(fixture->stub);
+    struct background_run run;
+    struct error err = ERROR_INIT;
+
+    background_run_start(&run, fixture, &id);
+    assert_true(stub_wait_for_runs(fixture->stub, n_runs + 1));
+    assert_int_equal(conversation_store_delete(fixture->context.db, &scope, &id, &err), 0);
+    control_request(&run.control, STOP_LOST);
+    background_run_join(&run);
+    assert_int_equal(stub_n_forgotten(fixture->stub), n_forgotten + 1);
+}
+
+static void conversation_that_kills_its_workers_is_given_up(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf event = STRBUF_INIT;
+    struct uuid id = run_new_conversation(*state, TURN(SAYS("hello")), "{}");
+
+    strbuf_appendf(&sql, "UPDATE conversations SET claim_count = 5 WHERE id = '%s'", id.text);
+    test_sql(sql.text);
+    run_to_end(*state, &id);
+    assert_log(*state, &id, BEGINNING "S(error) ConversationError");
+    run_again(*state, &id);
+    run_to_end(*state, &id);
+    assert_row(*state, &id, "finished/-/-");
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_finish_the_run),
+        cmocka_unit_test(title_is_the_first_message),
+        cmocka_unit_test(tools_run_in_order),
+        cmocka_unit_test(unknown_members_of_a_result_are_dropped),
+        cmocka_unit_test(bad_calls_are_answered_beside_the_good_ones),
+        cmocka_unit_test(calls_behind_finish_do_not_run),
+        cmocka_unit_test(refused_key_ends_the_run_in_error),
+        cmocka_unit_test(interrupt_stops_a_command_at_once),
+        cmocka_unit_test(interrupt_stops_a_model_at_once),
+        cmocka_unit_test(pause_lets_the_command_end),
+        cmocka_unit_test(message_during_the_answer_is_answered_too),
+        cmocka_unit_test(another_worker_takes_over_without_running_twice),
+        cmocka_unit_test(call_of_a_lost_sandbox_is_not_run_again),
+        cmocka_unit_test(call_that_was_never_begun_runs_in_a_new_sandbox),
+        cmocka_unit_test(missing_sandbox_is_told_in_words),
+        cmocka_unit_test(secrets_reach_the_command_and_nothing_else),
+        cmocka_unit_test(policy_holds_calls_back_until_the_next_run),
+        cmocka_unit_test(run_on_finished_does_nothing),
+        cmocka_unit_test(limit_of_iterations_ends_the_run),
+        cmocka_unit_test(hand_over_leaves_the_command_running),
+        cmocka_unit_test(deleted_conversation_is_forgotten_by_its_sandbox),
+        cmocka_unit_test(conversation_that_kills_its_workers_is_given_up),
+    };
+
+    (void)argc;
+    test_need_postgres(argv);
+    return cmocka_run_group_tests(tests, run_fixture_set_up, run_fixture_tear_down);
+}

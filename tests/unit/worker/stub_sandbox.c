@@ -1,0 +1,374 @@
+#include "worker/stub_sandbox.h"
+
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/lock.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+
+#define ACTIONS_MAX 64
+#define REQUEST_MAX_BYTES 200000
+
+struct stub_action {
+    char id[40];
+    json_t *reply; /* NULL while it runs */
+};
+
+struct stub {
+    struct lock lock; /* guards all below */
+    struct condition changed;
+    int listen_fd;
+    char url[64];
+    pthread_t thread;
+    bool is_stopping;
+    size_t n_threads;
+    struct stub_action actions[ACTIONS_MAX];
+    size_t n_actions;
+    size_t n_runs;
+    size_t n_starts;
+    size_t n_interrupts;
+    size_t n_forgotten;
+    size_t n_acknowledged;
+    size_t generation;
+    char *refusal;
+};
+
+struct connection {
+    struct stub *stub;
+    int fd;
+};
+
+struct http {
+    char method[8];
+    char path[200];
+    const char *body;
+};
+
+static json_t *text_reply(const char *command, const char *text, int exit_code)
+{
+    return json_pack("{s:s, s:{s:[{s:s, s:s, s:b}], s:b, s:s, s:i, s:b, s:{s:i, s:s, s:s, s:s}, s:s,"
+                     " s:s}}",
+                     "state", "finished", "observation", "content", "type", "text", "text", text,
+                     "cache_prompt", 0, "is_error", 0, "command", command, "exit_code", exit_code,
+                     "timeout", 0, "metadata", "exit_code", exit_code, "working_dir",
+                     "/workspace/project", "prefix", "", "suffix", "", "evil_member", "dropped",
+                     "kind", "TerminalObservation");
+}
+
+/* "echo $NAME" with {"NAME": value} is the value. */
+static const char *expand(const json_t *env, const char *command)
+{
+    const char *dollar = strchr(command, '$');
+
+    return dollar == NULL ? command : json_text_or(env, dollar + 1, "(unset)");
+}
+
+static struct stub_action *find_locked(struct stub *stub, const char *id)
+{
+    for (size_t i = 0; i < stub->n_actions; i++) {
+        if (text_equal(stub->actions[i].id, id))
+            return &stub->actions[i];
+    }
+    return NULL;
+}
+
+/* Runs a command; the lock is given up while it sleeps. */
+static json_t *run_locked(struct stub *stub, const json_t *request)
+{
+    const json_t *args = json_object_get(request, "args");
+    const char *command = json_text_or(args, "command", "");
+    size_t n_before = stub->n_interrupts;
+    int64_t until_ms = clock_monotonic_ms();
+
+    if (text_starts_with(command, "sleep:"))
+        until_ms += strtol(command + 6, NULL, 10);
+    while (clock_monotonic_ms() < until_ms && stub->n_interrupts == n_before &&
+           !stub->is_stopping)
+        (void)condition_wait_until(&stub->changed, &stub->lock, until_ms);
+    if (stub->n_interrupts > n_before)
+        return text_reply(command, "^C", 130);
+    return text_reply(command, expand(json_object_get(request, "env"), command), 0);
+}
+
+static json_t *put_action_locked(struct stub *stub, const char *id, const json_t *request)
+{
+    struct stub_action *action = find_locked(stub, id);
+    json_t *reply = NULL;
+    size_t index = 0;
+
+    while (action != NULL && action->reply == NULL && !stub->is_stopping) {
+        condition_wait(&stub->changed, &stub->lock);
+        action = find_locked(stub, id);
+    }
+    if (action != NULL)
+        return json_incref(action->reply);
+    index = stub->n_actions++;
+    memcpy(stub->actions[index].id, id, strnlen(id, sizeof(stub->actions[index].id) - 1));
+    stub->n_runs++;
+    condition_wake_all(&stub->changed);
+    reply = run_locked(stub, request);
+    action = find_locked(stub, id);
+    if (action != NULL)
+        action->reply = json_incref(reply);
+    condition_wake_all(&stub->changed);
+    return reply;
+}
+
+static json_t *get_action_locked(struct stub *stub, const char *id)
+{
+    struct stub_action *action = find_locked(stub, id);
+
+    if (action == NULL)
+        return json_pack("{s:s}", "state", "unknown");
+    return action->reply == NULL ? json_pack("{s:s}", "state", "running")
+                                 : json_incref(action->reply);
+}
+
+static json_t *start_locked(struct stub *stub)
+{
+    char id[17] = "aaaaaaaaaaaaaaaa";
+
+    stub->n_starts++;
+    if (stub->refusal != NULL)
+        return json_pack("{s:s, s:s}", "status", "error", "status_detail", stub->refusal);
+    id[15] = (char)('a' + stub->generation);
+    return json_pack("{s:s, s:s, s:s, s:s}", "status", "running", "url", stub->url,
+                     "session_api_key", "stub-key", "runtime_id", id);
+}
+
+static void forget_locked(struct stub *stub)
+{
+    for (size_t i = 0; i < stub->n_actions; i++) {
+        json_decref(stub->actions[i].reply);
+        stub->actions[i] = (struct stub_action){.reply = NULL};
+    }
+    stub->n_actions = 0;
+}
+
+static json_t *answer_locked(struct stub *stub, const struct http *http, const json_t *request)
+{
+    if (text_equal(http->path, "/start"))
+        return start_locked(stub);
+    if (text_equal(http->path, "/actions/acknowledge")) {
+        stub->n_acknowledged += json_array_size(json_object_get(request, "ids"));
+        return json_object();
+    }
+    if (text_starts_with(http->path, "/actions/"))
+        return text_equal(http->method, "PUT")
+                   ? put_action_locked(stub, http->path + strlen("/actions/"), request)
+                   : get_action_locked(stub, http->path + strlen("/actions/"));
+    if (text_ends_with(http->path, "/interrupt")) {
+        stub->n_interrupts++;
+        condition_wake_all(&stub->changed);
+    } else if (text_equal(http->method, "DELETE")) {
+        stub->n_forgotten++;
+    }
+    return json_object();
+}
+
+static void respond(int fd, const json_t *reply)
+{
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+
+    json_append_text(&body, reply);
+    strbuf_appendf(&out,
+                   "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n"
+                   "Content-Length: %zu\r\n\r\n%s",
+                   body.len, body.text);
+    (void)!send(fd, out.text, out.len, MSG_NOSIGNAL);
+}
+
+/* Reads until the body is whole; false when the client went away. */
+static bool read_request(int fd, struct strbuf *in, struct http *http)
+{
+    char bytes[4096];
+
+    for (;;) {
+        const char *end = strstr(in->text, "\r\n\r\n");
+        const char *length = strcasestr(in->text, "content-length:");
+        size_t body_len = length == NULL ? 0 : strtoul(length + 15, NULL, 10);
+        ssize_t n = 0;
+
+        if (end != NULL && in->len >= (size_t)(end + 4 - in->text) + body_len) {
+            http->body = end + 4;
+            return sscanf(in->text, "%7s %199s", http->method, http->path) == 2;
+        }
+        n = recv(fd, bytes, sizeof(bytes), 0);
+        if (n <= 0 || in->len > REQUEST_MAX_BYTES)
+            return false;
+        strbuf_append_bytes(in, bytes, (size_t)n);
+    }
+}
+
+static void *serve_connection(void *argument)
+{
+    struct connection *connection = argument;
+    struct stub *stub = connection->stub;
+    CLEANUP(strbuf_done) struct strbuf in = STRBUF_INIT;
+    struct http http = {.body = ""};
+    struct error err = ERROR_INIT;
+
+    if (read_request(connection->fd, &in, &http)) {
+        json_auto_t *request = NULL;
+        json_auto_t *reply = NULL;
+
+        if (json_parse(http.body, strlen(http.body), &request, &err) < 0)
+            request = json_object();
+        lock_take(&stub->lock);
+        reply = answer_locked(stub, &http, request);
+        lock_release(&stub->lock);
+        respond(connection->fd, reply);
+    }
+    close(connection->fd);
+    mem_free(connection);
+    lock_take(&stub->lock);
+    stub->n_threads--;
+    condition_wake_all(&stub->changed);
+    lock_release(&stub->lock);
+    return NULL;
+}
+
+static void *serve(void *argument)
+{
+    struct stub *stub = argument;
+
+    for (;;) {
+        pthread_t thread;
+        struct connection *connection = NULL;
+        int fd = accept(stub->listen_fd, NULL, NULL);
+
+        if (fd < 0)
+            return NULL;
+        connection = NEW(struct connection);
+        connection->stub = stub;
+        connection->fd = fd;
+        lock_take(&stub->lock);
+        stub->n_threads++;
+        lock_release(&stub->lock);
+        if (pthread_create(&thread, NULL, serve_connection, connection) != 0)
+            abort();
+        (void)pthread_detach(thread);
+    }
+}
+
+struct stub *stub_start(void)
+{
+    struct stub *stub = NEW(struct stub);
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+    socklen_t len = sizeof(address);
+
+    lock_init(&stub->lock);
+    condition_init(&stub->changed);
+    stub->listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (bind(stub->listen_fd, (struct sockaddr *)&address, len) < 0 ||
+        listen(stub->listen_fd, 64) < 0 ||
+        getsockname(stub->listen_fd, (struct sockaddr *)&address, &len) < 0)
+        abort();
+    (void)snprintf(stub->url, sizeof(stub->url), "http://127.0.0.1:%d", ntohs(address.sin_port));
+    if (pthread_create(&stub->thread, NULL, serve, stub) != 0)
+        abort();
+    return stub;
+}
+
+void stub_stop(struct stub *stub)
+{
+    if (stub == NULL)
+        return;
+    (void)shutdown(stub->listen_fd, SHUT_RDWR);
+    (void)pthread_join(stub->thread, NULL);
+    lock_take(&stub->lock);
+    stub->is_stopping = true;
+    condition_wake_all(&stub->changed);
+    while (stub->n_threads > 0)
+        condition_wait(&stub->changed, &stub->lock);
+    forget_locked(stub);
+    lock_release(&stub->lock);
+    close(stub->listen_fd);
+    condition_done(&stub->changed);
+    lock_done(&stub->lock);
+    mem_free(stub->refusal);
+    mem_free(stub);
+}
+
+const char *stub_url(struct stub *stub)
+{
+    return stub->url;
+}
+
+void stub_refuse_start(struct stub *stub, const char *detail)
+{
+    lock_take(&stub->lock);
+    mem_free(stub->refusal);
+    stub->refusal = detail == NULL ? NULL : mem_dup_text(detail);
+    lock_release(&stub->lock);
+}
+
+void stub_replace_sandbox(struct stub *stub)
+{
+    lock_take(&stub->lock);
+    stub->generation++;
+    forget_locked(stub);
+    lock_release(&stub->lock);
+}
+
+static size_t read_count(struct stub *stub, const size_t *count)
+{
+    size_t n = 0;
+
+    lock_take(&stub->lock);
+    n = *count;
+    lock_release(&stub->lock);
+    return n;
+}
+
+size_t stub_n_runs(struct stub *stub)
+{
+    return read_count(stub, &stub->n_runs);
+}
+
+size_t stub_n_starts(struct stub *stub)
+{
+    return read_count(stub, &stub->n_starts);
+}
+
+size_t stub_n_interrupts(struct stub *stub)
+{
+    return read_count(stub, &stub->n_interrupts);
+}
+
+size_t stub_n_forgotten(struct stub *stub)
+{
+    return read_count(stub, &stub->n_forgotten);
+}
+
+size_t stub_n_acknowledged(struct stub *stub)
+{
+    return read_count(stub, &stub->n_acknowledged);
+}
+
+bool stub_wait_for_runs(struct stub *stub, size_t n)
+{
+    int64_t deadline_ms = clock_monotonic_ms() + 5000;
+    bool is_reached = false;
+
+    lock_take(&stub->lock);
+    while (stub->n_runs < n && condition_wait_until(&stub->changed, &stub->lock, deadline_ms))
+        ;
+    is_reached = stub->n_runs >= n;
+    lock_release(&stub->lock);
+    return is_reached;
+}

@@ -1,0 +1,39 @@
+/*
+ * A sandbox and the service that starts it, for tests of what a worker asks of them: actions run once
+ * by id, and take as long as their command says.
+ *
+ * A terminal command "sleep:MS" takes that long, unless it is interrupted; all others are done at once
+ * and echo themselves, with exports, as in "echo $NAME" -> the value of NAME.
+ * Ownership: stub_stop() frees it.
+ * Threading: a thread for each connection; all functions from any thread.
+ */
+#ifndef DEFT_TESTS_UNIT_WORKER_STUB_SANDBOX_H
+#define DEFT_TESTS_UNIT_WORKER_STUB_SANDBOX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+
+struct stub;
+
+struct stub *stub_start(void) MUST_CHECK;
+void stub_stop(struct stub *stub);
+/* "http://127.0.0.1:port": Runtime API and sandbox in one. Lives as long as the stub. */
+const char *stub_url(struct stub *stub) NONNULL;
+
+/* From now on /start answers status error with these words; NULL: it works again. */
+void stub_refuse_start(struct stub *stub, const char *detail) __attribute__((nonnull(1)));
+/* The sandbox is replaced: another runtime_id, all actions forgotten. */
+void stub_replace_sandbox(struct stub *stub) NONNULL;
+/* Actions that were begun, not counting repeated requests for the same. */
+size_t stub_n_runs(struct stub *stub) NONNULL;
+size_t stub_n_starts(struct stub *stub) NONNULL;
+size_t stub_n_interrupts(struct stub *stub) NONNULL;
+size_t stub_n_forgotten(struct stub *stub) NONNULL;
+size_t stub_n_acknowledged(struct stub *stub) NONNULL;
+/* Waits until n actions were begun; false after five seconds. */
+bool stub_wait_for_runs(struct stub *stub, size_t n) NONNULL;
+
+#endif

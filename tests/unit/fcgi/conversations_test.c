@@ -1,0 +1,320 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/json.h"
+#include "fixture.h"
+#include "support/pg.h"
+#include "support/sql.h"
+
+#define DISPATCH(name, ...)                                                                        \
+    CLEANUP(test_answer_done) struct test_answer name = test_dispatch(*state, __VA_ARGS__)
+
+static void new_conversation_is_answered_whole(void **state)
+{
+    DISPATCH(answer, ALICE, "POST", "/api/conversations", START_BODY(""));
+    json_auto_t *info = NULL;
+
+    assert_answer(&answer, 201, "\"execution_status\":\"idle\"");
+    info = answer_json(&answer);
+    assert_true(json_is_null(json_object_get(info, "runtime_info")));
+    assert_null(strstr(answer.body.text, "sk-secret"));
+}
+
+static void first_message_starts_a_run_before_the_answer(void **state)
+{
+    DISPATCH(answer, ALICE, "POST", "/api/conversations",
+             START_BODY("\"initial_message\":{\"content\":[{\"type\":\"text\",\"text\":\"go\"}]},"));
+    json_auto_t *info = NULL;
+    char path[128];
+
+    assert_answer(&answer, 201, "\"execution_status\":\"running\"");
+    info = answer_json(&answer);
+    (void)snprintf(path, sizeof(path), "/api/conversations/%s/events/search",
+                   json_text_or(info, "id", ""));
+    {
+        DISPATCH(events, ALICE, "GET", path, NULL);
+        assert_answer(&events, 200, "SystemPromptEvent");
+        assert_answer(&events, 200, "\"value\":\"running\"");
+    }
+}
+
+static void create_may_be_sent_again(void **state)
+{
+    struct uuid id = uuid_random();
+    char body[600];
+
+    (void)snprintf(body, sizeof(body), START_BODY("\"conversation_id\":\"%s\","), id.text);
+    {
+        DISPATCH(first, ALICE, "POST", "/api/conversations", body);
+        DISPATCH(again, ALICE, "POST", "/api/conversations", body);
+        DISPATCH(foreign, BOB, "POST", "/api/conversations", body);
+
+        assert_answer(&first, 201, id.text);
+        assert_answer(&again, 200, id.text);
+        assert_answer(&foreign, 409, "detail");
+    }
+}
+
+static void bad_start_requests_leave_nothing(void **state)
+{
+    static const char *const bodies[] = {
+        "",
+        "[]",
+        "null",
+        "{\"agent\":",
+        "{\"a\":1,\"a\":2}",
+        "{\"workspace\":{\"working_dir\":\"/w\"}}",
+        "{\"agent\":{},\"workspace\":3}",
+        START_BODY("\"max_iterations\":0,"),
+        START_BODY("\"max_iterations\":\"many\","),
+        START_BODY("\"conversation_id\":\"nope\","),
+        START_BODY("\"conversation_runtime\":\"kubernetes\","),
+        START_BODY("\"tags\":{\"A B\":\"x\"},"),
+        START_BODY("\"parent_conversation_id\":\"11111111-2222-4333-8444-555555555555\","),
+        "{\"text\":\"\xff\xfe\"}",
+        "{\"agent\":\"\\ud800\"}",
+    };
+    int64_t n_before = test_sql_count("SELECT count(*) FROM conversations");
+
+    for (size_t i = 0; i < ARRAY_SIZE(bodies); i++) {
+        DISPATCH(answer, ALICE, "POST", "/api/conversations", bodies[i]);
+        assert_answer(&answer, 422, "detail");
+    }
+    assert_int_equal(test_sql_count("SELECT count(*) FROM conversations"), n_before);
+}
+
+static void owner_reads_it_and_a_stranger_sees_not_found(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    DISPATCH(owner, ALICE, "GET", path.text, NULL);
+    DISPATCH(stranger, BOB, "GET", path.text, NULL);
+    DISPATCH(nobody, NOBODY, "GET", path.text, NULL);
+
+    assert_answer(&owner, 200, "\"runtime_status\":\"available\"");
+    assert_answer(&stranger, 404, "{\"detail\":\"Not Found\"}");
+    assert_answer(&nobody, 401, "{\"detail\":\"Unauthorized\"}");
+}
+
+static void id_may_be_written_as_hex(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    char hex[UUID_HEX_BYTES];
+    char text[80];
+
+    uuid_to_hex(&path.id, hex);
+    (void)snprintf(text, sizeof(text), "/api/conversations/%s", hex);
+    {
+        DISPATCH(answer, ALICE, "GET", text, NULL);
+        assert_answer(&answer, 200, path.id.text);
+    }
+}
+
+static void bad_id_is_unprocessable(void **state)
+{
+    DISPATCH(answer, ALICE, "GET", "/api/conversations/12", NULL);
+
+    assert_answer(&answer, 422, "\"loc\":[\"path\",\"conversation_id\"]");
+    assert_answer(&answer, 422, "uuid_parsing");
+}
+
+static void batch_keeps_the_order_and_says_null(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    char query[200];
+
+    (void)snprintf(query, sizeof(query),
+                   "/api/conversations?ids=11111111-2222-4333-8444-555555555555&ids=%s",
+                   path.id.text);
+    {
+        DISPATCH(answer, ALICE, "GET", query, NULL);
+        json_auto_t *list = NULL;
+
+        assert_answer(&answer, 200, path.id.text);
+        list = answer_json(&answer);
+        assert_true(json_is_null(json_array_get(list, 0)));
+        assert_true(json_is_object(json_array_get(list, 1)));
+    }
+    {
+        DISPATCH(none, ALICE, "GET", "/api/conversations", NULL);
+        DISPATCH(bad, ALICE, "GET", "/api/conversations?ids=x", NULL);
+
+        assert_answer(&none, 422, "missing");
+        assert_answer(&bad, 422, "[\"query\",\"ids\",0]");
+    }
+}
+
+static void too_many_ids_are_refused(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf query = STRBUF_INIT;
+
+    strbuf_append(&query, "/api/conversations?x=1");
+    for (int i = 0; i < 100; i++)
+        strbuf_append(&query, "&ids=11111111222243338444555555555555");
+    {
+        DISPATCH(answer, ALICE, "GET", query.text, NULL);
+        assert_answer(&answer, 422, "too_long");
+    }
+}
+
+static void search_pages_through_all(void **state)
+{
+    struct test_path first = test_conversation(*state);
+    struct test_path second = test_conversation(*state);
+    DISPATCH(page, ALICE, "GET", "/api/conversations/search?limit=1", NULL);
+    json_auto_t *json = answer_json(&page);
+    char next[160];
+
+    assert_answer(&page, 200, second.id.text);
+    (void)snprintf(next, sizeof(next), "/api/conversations/search?limit=1&page_id=%s",
+                   json_text_or(json, "next_page_id", ""));
+    {
+        DISPATCH(following, ALICE, "GET", next, NULL);
+        assert_answer(&following, 200, first.id.text);
+    }
+}
+
+static void bad_search_parameters_are_named(void **state)
+{
+    DISPATCH(order, ALICE, "GET", "/api/conversations/search?sort_order=UP", NULL);
+    DISPATCH(status, ALICE, "GET", "/api/conversations/search?status=busy", NULL);
+    DISPATCH(limit, ALICE, "GET", "/api/conversations/search?limit=0", NULL);
+    DISPATCH(page, ALICE, "GET", "/api/conversations/search?page_id=nonsense", NULL);
+
+    assert_answer(&order, 422, "enum");
+    assert_answer(&status, 422, "enum");
+    assert_answer(&limit, 422, "greater_than");
+    assert_answer(&page, 200, "items");
+}
+
+static void count_is_a_bare_number(void **state)
+{
+    DISPATCH(answer, BOB, "GET", "/api/conversations/count?status=finished", NULL);
+
+    assert_answer(&answer, 200, "0");
+    assert_int_equal(answer.body.len, 1);
+}
+
+static void deleted_conversation_is_gone_with_its_events(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    DISPATCH(sent, ALICE, "POST", test_under(&path, "/events"), "{\"content\":[]}");
+    DISPATCH(foreign, BOB, "DELETE", test_under(&path, ""), NULL);
+    DISPATCH(deleted, ALICE, "DELETE", test_under(&path, ""), NULL);
+    DISPATCH(again, ALICE, "DELETE", test_under(&path, ""), NULL);
+    char sql[160];
+
+    assert_answer(&sent, 200, "true");
+    assert_answer(&foreign, 404, "Not Found");
+    assert_answer(&deleted, 200, "{\"success\":true}");
+    assert_answer(&again, 404, "Not Found");
+    (void)snprintf(sql, sizeof(sql), "SELECT count(*) FROM events WHERE conversation_id = '%s'",
+                   path.id.text);
+    assert_int_equal(test_sql_count(sql), 0);
+}
+
+static void title_and_tags_are_changed(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    DISPATCH(patched, ALICE, "PATCH", test_under(&path, ""),
+             "{\"title\":\"  Fix CI \",\"tags\":{\"team\":\"core\"}}");
+    DISPATCH(foreign, BOB, "PATCH", test_under(&path, ""), "{\"title\":\"Mine\"}");
+    DISPATCH(info, ALICE, "GET", test_under(&path, ""), NULL);
+    DISPATCH(events, ALICE, "GET", test_under(&path, "/events/search"), NULL);
+
+    assert_answer(&patched, 200, "true");
+    assert_answer(&foreign, 404, "Not Found");
+    assert_answer(&info, 200, "\"title\":\"Fix CI\"");
+    assert_answer(&info, 200, "{\"team\":\"core\"}");
+    assert_answer(&events, 200, "\"key\":\"tags\"");
+}
+
+static void bad_titles_and_tags_change_nothing(void **state)
+{
+    static const char *const bodies[] = {
+        "{\"title\":\"   \"}",      "{\"title\":\"\"}",       "{\"title\":7}",
+        "{\"tags\":[]}",            "{\"tags\":{\"a\":1}}",   "{\"tags\":{\"A\":\"x\"}}",
+        "{\"title\":\"ok\",\"tags\":{\"-\":\"x\"}}", "[]", "\"title\"",
+    };
+    struct test_path path = test_conversation(*state);
+
+    for (size_t i = 0; i < ARRAY_SIZE(bodies); i++) {
+        DISPATCH(answer, ALICE, "PATCH", path.text, bodies[i]);
+        assert_answer(&answer, 422, "detail");
+    }
+    {
+        DISPATCH(info, ALICE, "GET", path.text, NULL);
+        assert_answer(&info, 200, "\"title\":null");
+    }
+}
+
+static void secrets_are_sealed_and_never_shown(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    DISPATCH(set, ALICE, "POST", test_under(&path, "/secrets"),
+             "{\"secrets\":{\"TOKEN\":\"s3cret-value\"}}");
+    DISPATCH(info, ALICE, "GET", test_under(&path, ""), NULL);
+    DISPATCH(bad, ALICE, "POST", test_under(&path, "/secrets"), "{\"secrets\":{\"T\":5}}");
+    DISPATCH(missing, ALICE, "POST", test_under(&path, "/secrets"), "{}");
+
+    assert_answer(&set, 200, "true");
+    assert_answer(&info, 200, "\"TOKEN\"");
+    assert_null(strstr(info.body.text, "s3cret-value"));
+    assert_answer(&bad, 422, "detail");
+    assert_answer(&missing, 422, "missing");
+    assert_int_equal(test_sql_count("SELECT count(*) FROM conversations"
+                                    " WHERE secrets LIKE '%s3cret%' OR spec LIKE '%s3cret%'"),
+                     0);
+}
+
+static void policy_and_analyzer_are_state_changes(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    DISPATCH(policy, ALICE, "POST", test_under(&path, "/confirmation_policy"),
+             "{\"policy\":{\"kind\":\"AlwaysConfirm\"}}");
+    DISPATCH(analyzer, ALICE, "POST", test_under(&path, "/security_analyzer"),
+             "{\"security_analyzer\":{\"kind\":\"LLMSecurityAnalyzer\"}}");
+    DISPATCH(unknown, ALICE, "POST", test_under(&path, "/confirmation_policy"),
+             "{\"policy\":{\"kind\":\"Sometimes\"}}");
+    DISPATCH(absent, ALICE, "POST", test_under(&path, "/security_analyzer"), "{}");
+    DISPATCH(info, ALICE, "GET", test_under(&path, ""), NULL);
+
+    assert_answer(&policy, 200, "true");
+    assert_answer(&analyzer, 200, "true");
+    assert_answer(&unknown, 422, "value_error");
+    assert_answer(&absent, 422, "missing");
+    assert_answer(&info, 200, "AlwaysConfirm");
+    assert_answer(&info, 200, "LLMSecurityAnalyzer");
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(new_conversation_is_answered_whole),
+        cmocka_unit_test(first_message_starts_a_run_before_the_answer),
+        cmocka_unit_test(create_may_be_sent_again),
+        cmocka_unit_test(bad_start_requests_leave_nothing),
+        cmocka_unit_test(owner_reads_it_and_a_stranger_sees_not_found),
+        cmocka_unit_test(id_may_be_written_as_hex),
+        cmocka_unit_test(bad_id_is_unprocessable),
+        cmocka_unit_test(batch_keeps_the_order_and_says_null),
+        cmocka_unit_test(too_many_ids_are_refused),
+        cmocka_unit_test(search_pages_through_all),
+        cmocka_unit_test(bad_search_parameters_are_named),
+        cmocka_unit_test(count_is_a_bare_number),
+        cmocka_unit_test(deleted_conversation_is_gone_with_its_events),
+        cmocka_unit_test(title_and_tags_are_changed),
+        cmocka_unit_test(bad_titles_and_tags_change_nothing),
+        cmocka_unit_test(secrets_are_sealed_and_never_shown),
+        cmocka_unit_test(policy_and_analyzer_are_state_changes),
+    };
+
+    (void)argc;
+    test_need_postgres(argv);
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}

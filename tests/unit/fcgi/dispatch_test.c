@@ -1,0 +1,310 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "auth/credential.h"
+#include "auth/session.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "fcgi/router.h"
+#include "fixture.h"
+#include "support/pg.h"
+
+#define DISPATCH(name, ...)                                                                        \
+    CLEANUP(test_answer_done) struct test_answer name = test_dispatch(*state, __VA_ARGS__)
+#define DISPATCH_WITH(name, params, ...)                                                           \
+    CLEANUP(test_answer_done) struct test_answer name =                                            \
+        test_dispatch_with(*state, params, __VA_ARGS__)
+
+/* The pattern itself serves as a path; a {name*} loses its star. */
+static void call_without_key(void **state, const struct route *route, const char *origin)
+{
+    const char *params[] = {origin, "HTTP_SEC_FETCH_SITE=same-origin", NULL};
+    const char *method = http_method_to_string(route->method);
+    DISPATCH_WITH(answer, params, method, route->pattern, NULL);
+
+    if (route->access == ACCESS_PUBLIC)
+        return;
+    if (answer.status != 401)
+        fail_msg("%s %s answers %d", method, route->pattern, answer.status);
+}
+
+static void without_a_key_all_but_the_public_routes_say_401(void **state)
+{
+    for (const struct route *const *table = route_tables; *table != NULL; table++) {
+        for (const struct route *route = *table; route->handle != NULL; route++) {
+            if ((route->origins & ORIGIN_AGENT) != 0)
+                call_without_key(state, route, "DEFT_ORIGIN=agent");
+            if ((route->origins & ORIGIN_APP) != 0)
+                call_without_key(state, route, "DEFT_ORIGIN=app");
+        }
+    }
+}
+
+static void wrong_empty_and_foreign_keys_are_refused(void **state)
+{
+    static const char *const keys[] = {
+        "HTTP_X_SESSION_API_KEY=wrong", "HTTP_X_SESSION_API_KEY=", "HTTP_X_SESSION_API_KEY=sk-deft-x",
+        "HTTP_AUTHORIZATION=Bearer x",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+        const char *params[] = {"DEFT_ORIGIN=agent", keys[i], NULL};
+        DISPATCH_WITH(answer, params, "GET", "/api/conversations/count", NULL);
+
+        assert_answer(&answer, 401, "{\"detail\":\"Unauthorized\"}");
+    }
+}
+
+static void key_sent_twice_is_refused(void **state)
+{
+    struct fixture *fixture = *state;
+    char key[128];
+    const char *params[] = {"DEFT_ORIGIN=agent", key, key, NULL};
+
+    (void)snprintf(key, sizeof(key), "HTTP_X_SESSION_API_KEY=%s", fixture->alice_key);
+    {
+        DISPATCH_WITH(answer, params, "GET", "/api/conversations/count", NULL);
+        assert_answer(&answer, 400, "Bad Request");
+    }
+}
+
+static void unknown_paths_methods_and_slashes(void **state)
+{
+    DISPATCH(unknown, NOBODY, "GET", "/api/nothing/here", NULL);
+    DISPATCH(method, NOBODY, "BREW", "/api/conversations/search", NULL);
+    DISPATCH(slash, NOBODY, "GET", "/api/tools?x=1", NULL);
+    DISPATCH(extra, NOBODY, "GET", "/api/conversations/search/", NULL);
+    DISPATCH(dots, NOBODY, "GET", "/api/conversations/../tools/", NULL);
+    DISPATCH(bytes, NOBODY, "GET", "/api/conversations/%ff", NULL);
+
+    assert_answer(&unknown, 404, "{\"detail\":\"Not Found\"}");
+    assert_answer(&method, 405, "{\"detail\":\"Method Not Allowed\"}");
+    assert_non_null(strstr(method.head.text, "Allow: GET"));
+    assert_int_equal(slash.status, 307);
+    assert_non_null(strstr(slash.head.text, "Location: ./tools/?x=1\r\n"));
+    assert_int_equal(extra.status, 307);
+    assert_non_null(strstr(extra.head.text, "Location: ../search\r\n"));
+    assert_answer(&dots, 404, "Not Found");
+    assert_answer(&bytes, 400, "Bad Request");
+}
+
+static void unserved_routes_say_so(void **state)
+{
+    DISPATCH(answer, ALICE, "GET", "/api/settings", NULL);
+
+    assert_answer(&answer, 501, "\"exception\":\"501: ");
+}
+
+static void oversized_bodies_are_refused(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+
+    for (int i = 0; i < 300; i++)
+        strbuf_appendf(&body, "%01000d", i);
+    {
+        DISPATCH(answer, ALICE, "PATCH", path.text, body.text);
+        assert_answer(&answer, 413, "detail");
+    }
+}
+
+static void bodies_that_break_off_are_refused(void **state)
+{
+    struct fixture *fixture = *state;
+    struct test_path path = test_conversation(*state);
+    char key[128];
+    const char *params[] = {"DEFT_ORIGIN=agent", key, "CONTENT_LENGTH=50", NULL};
+
+    (void)snprintf(key, sizeof(key), "HTTP_X_SESSION_API_KEY=%s", fixture->alice_key);
+    {
+        DISPATCH_WITH(answer, params, "PATCH", path.text, NULL);
+        assert_in_range(answer.status, 400, 422);
+    }
+}
+
+static void every_answer_carries_the_protecting_headers(void **state)
+{
+    DISPATCH(answer, NOBODY, "GET", "/health", NULL);
+
+    assert_answer(&answer, 200, "{\"status\":\"ok\"}");
+    assert_non_null(strstr(answer.head.text, "X-Content-Type-Options: nosniff"));
+    assert_non_null(strstr(answer.head.text, "Cache-Control: no-store"));
+    assert_non_null(strstr(answer.head.text, "X-Request-Id: "));
+    assert_null(strstr(answer.head.text, "Access-Control-Allow-Origin"));
+}
+
+static void pages_of_this_machine_may_read_answers(void **state)
+{
+    const char *params[] = {"DEFT_ORIGIN=agent", "HTTP_ORIGIN=http://localhost:3000", NULL};
+    const char *foreign[] = {"DEFT_ORIGIN=agent", "HTTP_ORIGIN=http://localhost.evil.test", NULL};
+    const char *app[] = {"DEFT_ORIGIN=app", "HTTP_ORIGIN=http://localhost:3001", NULL};
+    DISPATCH_WITH(allowed, params, "GET", "/api/conversations/count", NULL);
+    DISPATCH_WITH(refused, foreign, "GET", "/health", NULL);
+    DISPATCH_WITH(other, app, "GET", "/health", NULL);
+
+    assert_int_equal(allowed.status, 401);
+    assert_non_null(
+        strstr(allowed.head.text, "Access-Control-Allow-Origin: http://localhost:3000\r\n"));
+    assert_null(strstr(refused.head.text, "Access-Control-Allow-Origin"));
+    assert_null(strstr(other.head.text, "Access-Control-Allow-Origin"));
+}
+
+static void preflights_are_answered(void **state)
+{
+    const char *allowed[] = {"DEFT_ORIGIN=agent", "HTTP_ORIGIN=http://127.0.0.1:9",
+                             "HTTP_ACCESS_CONTROL_REQUEST_METHOD=POST",
+                             "HTTP_ACCESS_CONTROL_REQUEST_HEADERS=x-session-api-key", NULL};
+    const char *refused[] = {"DEFT_ORIGIN=agent", "HTTP_ORIGIN=https://evil.test",
+                             "HTTP_ACCESS_CONTROL_REQUEST_METHOD=POST", NULL};
+    DISPATCH_WITH(ok, allowed, "OPTIONS", "/api/conversations", NULL);
+    DISPATCH_WITH(no, refused, "OPTIONS", "/api/conversations", NULL);
+
+    assert_answer(&ok, 200, "OK");
+    assert_non_null(strstr(ok.head.text, "Access-Control-Allow-Headers: x-session-api-key\r\n"));
+    assert_answer(&no, 400, "Disallowed CORS origin");
+}
+
+/* Signs in and gives "HTTP_COOKIE=deft_session=…". */
+static void sign_in(void **state, char cookie_out[160])
+{
+    struct fixture *fixture = *state;
+    CLEANUP(strbuf_done) struct strbuf token = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    const char *params[] = {"DEFT_ORIGIN=app", NULL};
+    struct error err = ERROR_INIT;
+    const char *value = NULL;
+
+    assert_int_equal(
+        credential_new_link(fixture->context.db, &fixture->context.keyring, &token, &err), 0);
+    strbuf_appendf(&body, "{\"token\":\"%s\"}", token.text);
+    {
+        DISPATCH_WITH(answer, params, "POST", "/api/v1/sign-in", body.text);
+        DISPATCH_WITH(again, params, "POST", "/api/v1/sign-in", body.text);
+
+        assert_answer(&answer, 200, "true");
+        assert_answer(&again, 401, "Unauthorized");
+        value = strstr(answer.head.text, "Set-Cookie: deft_session=");
+        assert_non_null(value);
+        assert_non_null(strstr(value, "; HttpOnly; SameSite=Lax"));
+        value += strlen("Set-Cookie: ");
+        (void)snprintf(cookie_out, 160, "HTTP_COOKIE=%.*s", (int)strcspn(value, ";"), value);
+    }
+}
+
+static void link_signs_in_once_and_the_session_ends(void **state)
+{
+    char cookie[160];
+    const char *params[] = {"DEFT_ORIGIN=app", cookie, "HTTP_SEC_FETCH_SITE=same-origin", NULL};
+
+    sign_in(state, cookie);
+    {
+        DISPATCH_WITH(me, params, "GET", "/api/v1/me", NULL);
+        DISPATCH_WITH(out, params, "POST", "/api/v1/sign-out", NULL);
+        DISPATCH_WITH(after, params, "GET", "/api/v1/me", NULL);
+
+        assert_answer(&me, 200, "\"email\":\"owner@localhost\"");
+        assert_answer(&me, 200, "\"scripted\":true");
+        assert_answer(&out, 200, "true");
+        assert_answer(&after, 401, "Unauthorized");
+    }
+}
+
+static void cookie_is_nothing_on_the_agent_origin(void **state)
+{
+    char cookie[160];
+    const char *params[] = {"DEFT_ORIGIN=agent", cookie, NULL};
+
+    sign_in(state, cookie);
+    {
+        DISPATCH_WITH(answer, params, "GET", "/api/conversations/count", NULL);
+        assert_answer(&answer, 401, "Unauthorized");
+    }
+}
+
+static void cookie_changes_things_only_from_its_own_page(void **state)
+{
+    static const struct {
+        const char *site;
+        const char *origin;
+        int status;
+    } rows[] = {
+        {"X=", "Y=", 403},
+        {"X=", "HTTP_ORIGIN=http://localhost:3000", 422},
+        {"X=", "HTTP_ORIGIN=http://localhost:3001", 403},
+        {"X=", "HTTP_ORIGIN=http://localhost:3000.evil.test", 403},
+        {"X=", "HTTP_ORIGIN=null", 403},
+        {"HTTP_SEC_FETCH_SITE=same-origin", "Y=", 422},
+        {"HTTP_SEC_FETCH_SITE=same-site", "Y=", 403},
+        {"HTTP_SEC_FETCH_SITE=cross-site", "HTTP_ORIGIN=http://localhost:3000", 403},
+        {"HTTP_SEC_FETCH_SITE=same-origin", "HTTP_ORIGIN=http://evil.test", 403},
+    };
+    char cookie[160];
+
+    sign_in(state, cookie);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const char *params[] = {"DEFT_ORIGIN=app", cookie, "HTTP_HOST=localhost:3000",
+                                rows[i].site, rows[i].origin, NULL};
+        DISPATCH_WITH(answer, params, "POST", "/api/conversations", "{}");
+
+        assert_answer(&answer, rows[i].status, "detail");
+    }
+}
+
+static void bad_sign_ins_are_refused(void **state)
+{
+    const char *params[] = {"DEFT_ORIGIN=app", NULL};
+    const char *foreign[] = {"DEFT_ORIGIN=app", "HTTP_SEC_FETCH_SITE=cross-site", NULL};
+    DISPATCH_WITH(unknown, params, "POST", "/api/v1/sign-in", "{\"token\":\"guess\"}");
+    DISPATCH_WITH(missing, params, "POST", "/api/v1/sign-in", "{}");
+    DISPATCH_WITH(typed, params, "POST", "/api/v1/sign-in", "{\"token\":[]}");
+    DISPATCH_WITH(cross, foreign, "POST", "/api/v1/sign-in", "{\"token\":\"guess\"}");
+
+    assert_answer(&unknown, 401, "Unauthorized");
+    assert_answer(&missing, 422, "missing");
+    assert_answer(&typed, 422, "string_type");
+    assert_answer(&cross, 403, "detail");
+}
+
+static void server_info_has_what_clients_compare(void **state)
+{
+    DISPATCH(answer, NOBODY, "GET", "/server_info", NULL);
+    json_auto_t *info = answer_json(&answer);
+
+    assert_int_equal(answer.status, 200);
+    assert_string_equal(json_text_or(info, "version", ""), "1.58.0");
+    assert_string_equal(json_text_or(info, "conversation_runtime", ""), "local");
+    assert_int_equal(json_array_size(json_object_get(info, "available_conversation_runtimes")), 2);
+    assert_non_null(strstr(answer.body.text, "conversation_runtime_routes_v1"));
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_a_key_all_but_the_public_routes_say_401),
+        cmocka_unit_test(wrong_empty_and_foreign_keys_are_refused),
+        cmocka_unit_test(key_sent_twice_is_refused),
+        cmocka_unit_test(unknown_paths_methods_and_slashes),
+        cmocka_unit_test(unserved_routes_say_so),
+        cmocka_unit_test(oversized_bodies_are_refused),
+        cmocka_unit_test(bodies_that_break_off_are_refused),
+        cmocka_unit_test(every_answer_carries_the_protecting_headers),
+        cmocka_unit_test(pages_of_this_machine_may_read_answers),
+        cmocka_unit_test(preflights_are_answered),
+        cmocka_unit_test(link_signs_in_once_and_the_session_ends),
+        cmocka_unit_test(cookie_is_nothing_on_the_agent_origin),
+        cmocka_unit_test(cookie_changes_things_only_from_its_own_page),
+        cmocka_unit_test(bad_sign_ins_are_refused),
+        cmocka_unit_test(server_info_has_what_clients_compare),
+    };
+
+    (void)argc;
+    test_need_postgres(argv);
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}

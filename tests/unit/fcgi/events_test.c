@@ -1,0 +1,351 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/json.h"
+#include "fixture.h"
+#include "support/pg.h"
+#include "support/sql.h"
+
+#define DISPATCH(name, ...)                                                                        \
+    CLEANUP(test_answer_done) struct test_answer name = test_dispatch(*state, __VA_ARGS__)
+
+#define MESSAGE "{\"content\":[{\"type\":\"text\",\"text\":\"Say hello\"}]}"
+#define MESSAGE_AND_RUN "{\"content\":[{\"type\":\"text\",\"text\":\"Say hello\"}],\"run\":true}"
+
+static int64_t count_events(const struct test_path *path)
+{
+    char sql[160];
+
+    (void)snprintf(sql, sizeof(sql), "SELECT count(*) FROM events WHERE conversation_id = '%s'",
+                   path->id.text);
+    return test_sql_count(sql);
+}
+
+static void set_row(const struct test_path *path, const char *assignments)
+{
+    char sql[300];
+
+    (void)snprintf(sql, sizeof(sql), "UPDATE conversations SET %s WHERE id = '%s'", assignments,
+                   path->id.text);
+    test_sql(sql);
+}
+
+/* The kinds and state keys of all events, in order. */
+static void assert_kinds(void **state, struct test_path *path, const char *expected)
+{
+    DISPATCH(answer, ALICE, "GET", test_under(path, "/events/search"), NULL);
+    CLEANUP(strbuf_done) struct strbuf kinds = STRBUF_INIT;
+    json_auto_t *page = answer_json(&answer);
+    json_t *event = NULL;
+    size_t i = 0;
+
+    json_array_foreach(json_object_get(page, "items"), i, event)
+    {
+        const char *key = json_text_or(event, "key", NULL);
+
+        strbuf_append(&kinds, i > 0 ? " " : "");
+        strbuf_append(&kinds, key != NULL ? key : json_text_or(event, "kind", ""));
+        if (key != NULL && strcmp(key, "execution_status") == 0)
+            strbuf_appendf(&kinds, "=%s", json_text_or(event, "value", ""));
+    }
+    assert_string_equal(kinds.text, expected);
+}
+
+static void message_is_stored_with_the_system_prompt_before_it(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    DISPATCH(sent, ALICE, "POST", test_under(&path, "/events"), MESSAGE);
+
+    assert_answer(&sent, 200, "{\"success\":true}");
+    assert_kinds(state, &path, "SystemPromptEvent MessageEvent last_user_message_id");
+}
+
+static void message_with_run_is_running_when_answered(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    DISPATCH(sent, ALICE, "POST", test_under(&path, "/events"), MESSAGE_AND_RUN);
+    DISPATCH(info, ALICE, "GET", test_under(&path, ""), NULL);
+
+    assert_answer(&sent, 200, "true");
+    assert_answer(&info, 200, "\"execution_status\":\"running\"");
+    assert_kinds(state, &path,
+                 "SystemPromptEvent MessageEvent last_user_message_id execution_status=running");
+}
+
+static void bad_messages_store_nothing(void **state)
+{
+    static const char *const bodies[] = {
+        "", "[]", "{\"content\":\"hello\"}", "{\"content\":[{\"type\":\"video\"}]}",
+        "{\"content\":[5]}", "{\"role\":\"system\",\"content\":[]}", "{\"role\":7}",
+        "{\"content\":[],\"run\":\"yes\"}", "{\"content\":[{\"type\":\"text\",\"text\":null}]}",
+    };
+    struct test_path path = test_conversation(*state);
+
+    for (size_t i = 0; i < ARRAY_SIZE(bodies); i++) {
+        DISPATCH(answer, ALICE, "POST", test_under(&path, "/events"), bodies[i]);
+        assert_answer(&answer, 422, "detail");
+    }
+    assert_int_equal(count_events(&path), 0);
+}
+
+static void huge_message_is_too_large(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    struct test_path path = test_conversation(*state);
+
+    strbuf_append(&body, "{\"content\":[{\"type\":\"text\",\"text\":\"");
+    for (int i = 0; i < 1100; i++)
+        strbuf_appendf(&body, "%01000d", i);
+    strbuf_append(&body, "\"}]}");
+    {
+        DISPATCH(answer, ALICE, "POST", test_under(&path, "/events"), body.text);
+        assert_answer(&answer, 413, "detail");
+    }
+    assert_int_equal(count_events(&path), 0);
+}
+
+static void unknown_conversation_is_named(void **state)
+{
+    static const char *const rests[] = {"/search", "/count", "/x", ""};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rests); i++) {
+        char path[160];
+
+        (void)snprintf(path, sizeof(path),
+                       "/api/conversations/11111111222243338444555555555555/events%s", rests[i]);
+        {
+            DISPATCH(answer, ALICE, "GET", path, "[]");
+            assert_answer(&answer, 404,
+                          "Conversation not found: 11111111-2222-4333-8444-555555555555");
+        }
+    }
+}
+
+static void search_filters_and_pages(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    DISPATCH(sent, ALICE, "POST", test_under(&path, "/events"), MESSAGE);
+    DISPATCH(by_kind, ALICE, "GET",
+             test_under(&path, "/events/search?kind=openhands.sdk.event.llm_convertible.message."
+                               "MessageEvent"),
+             NULL);
+    DISPATCH(by_short_kind, ALICE, "GET", test_under(&path, "/events/count?kind=MessageEvent"),
+             NULL);
+    DISPATCH(unknown_kind, ALICE, "GET", test_under(&path, "/events/search?kind=Nothing"), NULL);
+    DISPATCH(by_body, ALICE, "GET", test_under(&path, "/events/count?body=SAY%20hel"), NULL);
+    DISPATCH(by_source, ALICE, "GET", test_under(&path, "/events/count?source=agent"), NULL);
+    DISPATCH(later, ALICE, "GET", test_under(&path, "/events/count?timestamp__gte=2999-01-01T00:00:00Z"),
+             NULL);
+    DISPATCH(newest, ALICE, "GET", test_under(&path, "/events/search?sort_order=TIMESTAMP_DESC&limit=1"),
+             NULL);
+
+    assert_answer(&sent, 200, "true");
+    assert_answer(&by_kind, 200, "Say hello");
+    assert_answer(&by_short_kind, 200, "1");
+    assert_answer(&unknown_kind, 200, "{\"items\":[],\"next_page_id\":null}");
+    assert_answer(&by_body, 200, "1");
+    assert_answer(&by_source, 200, "1");
+    assert_answer(&later, 200, "0");
+    assert_answer(&newest, 200, "last_user_message_id");
+}
+
+static void bad_search_parameters_are_named(void **state)
+{
+    static const char *const queries[] = {
+        "?limit=0",      "?limit=101",           "?limit=x",           "?sort_order=SIDEWAYS",
+        "?source=nobody", "?timestamp__gte=soon", "?timestamp__lt=2026", "?limit=",
+    };
+    struct test_path path = test_conversation(*state);
+
+    for (size_t i = 0; i < ARRAY_SIZE(queries); i++) {
+        char rest[80];
+
+        (void)snprintf(rest, sizeof(rest), "/events/search%s", queries[i]);
+        {
+            DISPATCH(answer, ALICE, "GET", test_under(&path, rest), NULL);
+            assert_answer(&answer, 422, "\"loc\":[\"query\"");
+        }
+    }
+}
+
+static void one_event_and_many_are_read_by_id(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    DISPATCH(sent, ALICE, "POST", test_under(&path, "/events"), MESSAGE);
+    DISPATCH(page, ALICE, "GET", test_under(&path, "/events/search?limit=1"), NULL);
+    json_auto_t *json = answer_json(&page);
+    const char *id = json_text_or(json_array_get(json_object_get(json, "items"), 0), "id", "");
+    char rest[80];
+    char body[160];
+
+    assert_answer(&sent, 200, "true");
+    (void)snprintf(rest, sizeof(rest), "/events/%s", id);
+    (void)snprintf(body, sizeof(body), "[\"no-such\",\"%s\"]", id);
+    {
+        DISPATCH(one, ALICE, "GET", test_under(&path, rest), NULL);
+        DISPATCH(none, ALICE, "GET", test_under(&path, "/events/no-such"), NULL);
+        DISPATCH(many, ALICE, "GET", test_under(&path, "/events"), body);
+        DISPATCH(bad, ALICE, "GET", test_under(&path, "/events"), "[1]");
+
+        assert_answer(&one, 200, "SystemPromptEvent");
+        assert_answer(&none, 404, "{\"detail\":\"Not Found\"}");
+        assert_answer(&many, 200, "[null,");
+        assert_answer(&bad, 422, "string_type");
+    }
+}
+
+static void run_twice_is_a_conflict(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    DISPATCH(sent, ALICE, "POST", test_under(&path, "/events"), MESSAGE);
+    DISPATCH(run, ALICE, "POST", test_under(&path, "/run"), NULL);
+    DISPATCH(again, ALICE, "POST", test_under(&path, "/run"), "{}");
+    DISPATCH(foreign, BOB, "POST", test_under(&path, "/run"), NULL);
+
+    assert_answer(&sent, 200, "true");
+    assert_answer(&run, 200, "{\"success\":true}");
+    assert_answer(&again, 409,
+                  "Conversation already running. Wait for completion or pause first.");
+    assert_answer(&foreign, 404, "Not Found");
+}
+
+static void pause_of_an_idle_conversation_is_written_at_once(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    DISPATCH(paused, ALICE, "POST", test_under(&path, "/pause"), NULL);
+    DISPATCH(again, ALICE, "POST", test_under(&path, "/pause"), "{}");
+
+    assert_answer(&paused, 200, "true");
+    assert_answer(&again, 200, "true");
+    assert_kinds(state, &path, "execution_status=paused PauseEvent");
+}
+
+static void pause_of_a_waiting_run_takes_the_wish_back(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    DISPATCH(sent, ALICE, "POST", test_under(&path, "/events"), MESSAGE_AND_RUN);
+    DISPATCH(paused, ALICE, "POST", test_under(&path, "/pause"), NULL);
+    char sql[200];
+
+    assert_answer(&sent, 200, "true");
+    assert_answer(&paused, 200, "true");
+    assert_kinds(state, &path,
+                 "SystemPromptEvent MessageEvent last_user_message_id execution_status=running"
+                 " execution_status=paused PauseEvent");
+    (void)snprintf(sql, sizeof(sql),
+                   "SELECT count(*) FROM conversations WHERE id = '%s' AND wanted_at IS NULL"
+                   " AND snapshot_version = 1",
+                   path.id.text);
+    assert_int_equal(test_sql_count(sql), 1);
+}
+
+static void interrupt_ends_open_calls(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    DISPATCH(sent, ALICE, "POST", test_under(&path, "/events"), MESSAGE_AND_RUN);
+    char sql[600];
+
+    assert_answer(&sent, 200, "true");
+    (void)snprintf(sql, sizeof(sql),
+                   "INSERT INTO events (conversation_id, seq, id, kind, source, timestamp, body)"
+                   " VALUES ('%s', 5, gen_random_uuid(), 'ActionEvent', 'agent',"
+                   " '2999-01-01T00:00:00.000000', '{\"kind\":\"ActionEvent\",\"source\":\"agent\","
+                   "\"tool_name\":\"terminal\",\"tool_call_id\":\"call_1\"}')",
+                   path.id.text);
+    test_sql(sql);
+    {
+        DISPATCH(stopped, ALICE, "POST", test_under(&path, "/interrupt"), NULL);
+        DISPATCH(events, ALICE, "GET",
+                 test_under(&path, "/events/search?kind=AgentErrorEvent"), NULL);
+
+        assert_answer(&stopped, 200, "true");
+        assert_answer(&events, 200, "call_1");
+    }
+    assert_kinds(state, &path,
+                 "SystemPromptEvent MessageEvent last_user_message_id execution_status=running"
+                 " ActionEvent AgentErrorEvent execution_status=paused InterruptEvent");
+}
+
+static void stops_leave_other_states_alone(void **state)
+{
+    struct test_path path = test_conversation(*state);
+
+    set_row(&path, "execution_status = 'finished'");
+    {
+        DISPATCH(paused, ALICE, "POST", test_under(&path, "/pause"), NULL);
+        DISPATCH(stopped, ALICE, "POST", test_under(&path, "/interrupt"), NULL);
+        DISPATCH(info, ALICE, "GET", test_under(&path, ""), NULL);
+        DISPATCH(foreign, BOB, "POST", test_under(&path, "/interrupt"), NULL);
+
+        assert_answer(&paused, 200, "true");
+        assert_answer(&stopped, 200, "true");
+        assert_answer(&info, 200, "\"execution_status\":\"finished\"");
+        assert_answer(&foreign, 404, "Not Found");
+    }
+    assert_int_equal(count_events(&path), 0);
+}
+
+static void run_of_a_finished_conversation_stays_finished(void **state)
+{
+    struct test_path path = test_conversation(*state);
+
+    set_row(&path, "execution_status = 'finished'");
+    {
+        DISPATCH(run, ALICE, "POST", test_under(&path, "/run"), NULL);
+        DISPATCH(info, ALICE, "GET", test_under(&path, ""), NULL);
+
+        assert_answer(&run, 200, "true");
+        assert_answer(&info, 200, "\"execution_status\":\"finished\"");
+    }
+}
+
+static void final_response_is_the_last_answer(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    DISPATCH(none, ALICE, "GET", test_under(&path, "/agent_final_response"), NULL);
+    char sql[700];
+
+    assert_answer(&none, 200, "{\"response\":\"\"}");
+    (void)snprintf(sql, sizeof(sql),
+                   "INSERT INTO events (conversation_id, seq, id, kind, source, timestamp, body)"
+                   " VALUES ('%s', 1, gen_random_uuid(), 'ActionEvent', 'agent',"
+                   " '2026-01-01T00:00:00.000000', '{\"kind\":\"ActionEvent\",\"source\":\"agent\","
+                   "\"action\":{\"kind\":\"FinishAction\",\"message\":\"Done.\"}}')",
+                   path.id.text);
+    test_sql(sql);
+    {
+        DISPATCH(answer, ALICE, "GET", test_under(&path, "/agent_final_response"), NULL);
+        assert_answer(&answer, 200, "{\"response\":\"Done.\"}");
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(message_is_stored_with_the_system_prompt_before_it),
+        cmocka_unit_test(message_with_run_is_running_when_answered),
+        cmocka_unit_test(bad_messages_store_nothing),
+        cmocka_unit_test(huge_message_is_too_large),
+        cmocka_unit_test(unknown_conversation_is_named),
+        cmocka_unit_test(search_filters_and_pages),
+        cmocka_unit_test(bad_search_parameters_are_named),
+        cmocka_unit_test(one_event_and_many_are_read_by_id),
+        cmocka_unit_test(run_twice_is_a_conflict),
+        cmocka_unit_test(pause_of_an_idle_conversation_is_written_at_once),
+        cmocka_unit_test(pause_of_a_waiting_run_takes_the_wish_back),
+        cmocka_unit_test(interrupt_ends_open_calls),
+        cmocka_unit_test(stops_leave_other_states_alone),
+        cmocka_unit_test(run_of_a_finished_conversation_stays_finished),
+        cmocka_unit_test(final_response_is_the_last_answer),
+    };
+
+    (void)argc;
+    test_need_postgres(argv);
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}

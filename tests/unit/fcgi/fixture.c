@@ -1,0 +1,216 @@
+#include "fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "auth/credential.h"
+#include "base/clock.h"
+#include "base/crypto.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "client/http.h"
+#include "fcgi/dispatch.h"
+#include "fcgi/reply.h"
+#include "fcgi/request.h"
+#include "store/db.h"
+#include "store/hints.h"
+#include "store/user_store.h"
+#include "support/pg.h"
+
+enum { PARAMS_MAX = 32 };
+
+static void must(int rc, const struct error *err)
+{
+    if (rc < 0)
+        fail_msg("%s", err->message);
+}
+
+static struct uuid add_user(struct fixture *fixture, char key_out[64])
+{
+    struct error err = ERROR_INIT;
+    struct uuid user = test_user(fixture->context.db);
+    char token[CRYPTO_TOKEN_BYTES];
+    char hash[CRYPTO_HASH_HEX_BYTES];
+
+    crypto_random_token(token);
+    (void)snprintf(key_out, 64, "%s%s", CREDENTIAL_KEY_PREFIX, token);
+    keyring_hash_token(&fixture->context.keyring, key_out, hash);
+    must(user_store_add_key(fixture->context.db, &user, "test", hash, &err), &err);
+    return user;
+}
+
+int fixture_setup(void **state)
+{
+    struct fixture *fixture = NEW(struct fixture);
+    struct fcgi_context *context = &fixture->context;
+    struct error err = ERROR_INIT;
+
+    log_setup("deft-fcgi-test", LOG_LEVEL_ERROR);
+    fixture->settings = (struct fcgi_settings){.database_url = test_database_url(),
+                                               .runtime_url = "http://127.0.0.1:1",
+                                               .runtime_socket = "",
+                                               .sandbox_image = "test:1",
+                                               .default_runtime = "local",
+                                               .model = "",
+                                               .model_base_url = "",
+                                               .app_url = "http://localhost:3000"};
+    secret_set(&fixture->settings.secret_key,
+               "0011223344556677889900112233445566778899001122334455667788990011");
+    context->settings = &fixture->settings;
+    context->started_ms = clock_monotonic_ms();
+    context->last_active_ms = &fixture->last_active_ms;
+    must(keyring_init(&context->keyring, &fixture->settings.secret_key, &err), &err);
+    context->db = test_db_open(4);
+    must(http_open(&context->http, &err), &err);
+    must(hints_open(test_database_url(), "deft-test", 0, &context->hints, &err), &err);
+    fixture->alice = add_user(fixture, fixture->alice_key);
+    fixture->bob = add_user(fixture, fixture->bob_key);
+    *state = fixture;
+    return 0;
+}
+
+int fixture_teardown(void **state)
+{
+    struct fixture *fixture = *state;
+
+    hints_free(fixture->context.hints);
+    http_free(fixture->context.http);
+    db_free(fixture->context.db);
+    secret_done(&fixture->settings.secret_key);
+    mem_free(fixture);
+    return 0;
+}
+
+void test_answer_done(struct test_answer *answer)
+{
+    strbuf_done(&answer->head);
+    strbuf_done(&answer->body);
+}
+
+struct body_reader {
+    const char *at;
+    size_t left;
+};
+
+static int read_body(void *stream, char *buffer, int len)
+{
+    struct body_reader *reader = stream;
+    size_t n = reader->left < (size_t)len ? reader->left : (size_t)len;
+
+    memcpy(buffer, reader->at, n);
+    reader->at += n;
+    reader->left -= n;
+    return (int)n;
+}
+
+static int collect(void *stream, const char *bytes, int len)
+{
+    strbuf_append_bytes(stream, bytes, (size_t)len);
+    return 0;
+}
+
+static struct test_answer split_answer(const struct strbuf *sent)
+{
+    struct test_answer answer = {.head = STRBUF_INIT, .body = STRBUF_INIT};
+    const char *end = strstr(sent->text, "\r\n\r\n");
+
+    if (end == NULL || sscanf(sent->text, "Status: %d", &answer.status) != 1)
+        fail_msg("no head in: %.100s", sent->text);
+    strbuf_append_bytes(&answer.head, sent->text, (size_t)(end + 2 - sent->text));
+    strbuf_append_bytes(&answer.body, end + 4, sent->len - (size_t)(end + 4 - sent->text));
+    return answer;
+}
+
+static char *format_param(const char *name, const char *value)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    strbuf_appendf(&text, "%s=%s", name, value);
+    return strbuf_take(&text);
+}
+
+struct test_answer test_dispatch_with(void *state, const char *const *params, const char *method,
+                                      const char *path, const char *body)
+{
+    struct fixture *fixture = state;
+    struct body_reader reader = {body != NULL ? body : "", body != NULL ? strlen(body) : 0};
+    CLEANUP(strbuf_done) struct strbuf sent = STRBUF_INIT;
+    CLEANUP(reply_done) struct reply reply = REPLY_INIT;
+    const struct reply_output output = {collect, &sent};
+    char *all[PARAMS_MAX] = {NULL};
+    const struct request_input input = {all, read_body, &reader};
+    char length[24];
+    size_t n = 0;
+
+    (void)snprintf(length, sizeof(length), "%zu", reader.left);
+    all[n++] = format_param("REQUEST_METHOD", method);
+    all[n++] = format_param("REQUEST_URI", path);
+    all[n++] = format_param("CONTENT_LENGTH", body != NULL ? length : "");
+    for (size_t i = 0; params[i] != NULL; i++)
+        all[n++] = mem_dup_text(params[i]);
+    reply.output = &output;
+    dispatch(&fixture->context, &input, &reply);
+    for (size_t i = 0; i < n; i++)
+        mem_free(all[i]);
+    return split_answer(&sent);
+}
+
+struct test_answer test_dispatch(void *state, enum caller caller, const char *method,
+                                 const char *path, const char *body)
+{
+    struct fixture *fixture = state;
+    char key[128] = "";
+    const char *params[] = {"DEFT_ORIGIN=agent", key, NULL};
+
+    if (caller == NOBODY)
+        params[1] = NULL;
+    else
+        (void)snprintf(key, sizeof(key), "HTTP_X_SESSION_API_KEY=%s",
+                       caller == ALICE ? fixture->alice_key : fixture->bob_key);
+    return test_dispatch_with(state, params, method, path, body);
+}
+
+void assert_answer(const struct test_answer *answer, int status, const char *text)
+{
+    if (answer->status != status || strstr(answer->body.text, text) == NULL)
+        fail_msg("expected %d with %s, got %d: %.300s", status, text, answer->status,
+                 answer->body.text);
+}
+
+json_t *answer_json(const struct test_answer *answer)
+{
+    struct error err = ERROR_INIT;
+    json_t *json = NULL;
+
+    must(json_parse(answer->body.text, answer->body.len, &json, &err), &err);
+    return json;
+}
+
+struct test_path test_conversation(void *state)
+{
+    CLEANUP(test_answer_done)
+    struct test_answer answer =
+        test_dispatch(state, ALICE, "POST", "/api/conversations", START_BODY(""));
+    json_auto_t *info = NULL;
+    struct test_path path = {.text = ""};
+
+    assert_answer(&answer, 201, "execution_status");
+    info = answer_json(&answer);
+    assert_true(uuid_parse(json_text_or(info, "id", ""), &path.id));
+    (void)test_under(&path, "");
+    return path;
+}
+
+const char *test_under(struct test_path *path, const char *rest)
+{
+    (void)snprintf(path->text, sizeof(path->text), "/api/conversations/%s%s", path->id.text, rest);
+    return path->text;
+}

@@ -1,0 +1,30 @@
+# Tests of fcgi
+check_LIBRARIES += libfcgifixture.a
+libfcgifixture_a_SOURCES = tests/unit/fcgi/fixture.c tests/unit/fcgi/fixture.h
+libfcgifixture_a_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
+
+FCGI_TEST_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir) -I$(top_srcdir)/tests/unit/fcgi
+FCGI_TEST_LIBS = \
+	libfcgifixture.a libtestsupport.a $(FCGI_HANDLER_LIBS) $(CMOCKA_LIBS)
+
+check_PROGRAMS += \
+	fcgi_conversations_test fcgi_dispatch_test fcgi_events_test fcgi_request_test \
+	fcgi_router_test fcgi_workspace_path_test
+fcgi_conversations_test_SOURCES = tests/unit/fcgi/conversations_test.c
+fcgi_conversations_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
+fcgi_conversations_test_LDADD = $(FCGI_TEST_LIBS)
+fcgi_request_test_SOURCES = tests/unit/fcgi/request_test.c
+fcgi_request_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
+fcgi_request_test_LDADD = $(FCGI_TEST_LIBS)
+fcgi_router_test_SOURCES = tests/unit/fcgi/router_test.c tests/unit/fcgi/contract_paths.h
+fcgi_router_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
+fcgi_router_test_LDADD = $(FCGI_TEST_LIBS)
+fcgi_workspace_path_test_SOURCES = tests/unit/fcgi/workspace_path_test.c
+fcgi_workspace_path_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
+fcgi_workspace_path_test_LDADD = $(FCGI_TEST_LIBS)
+fcgi_dispatch_test_SOURCES = tests/unit/fcgi/dispatch_test.c
+fcgi_dispatch_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
+fcgi_dispatch_test_LDADD = $(FCGI_TEST_LIBS)
+fcgi_events_test_SOURCES = tests/unit/fcgi/events_test.c
+fcgi_events_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
+fcgi_events_test_LDADD = $(FCGI_TEST_LIBS)

@@ -1,0 +1,185 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "fcgi/request.h"
+
+static int read_nothing(void *stream, char *buffer, int len)
+{
+    (void)stream;
+    (void)buffer;
+    (void)len;
+    return 0;
+}
+
+static const struct fcgi_context *no_context(void)
+{
+    static const char nothing = 0;
+
+    return (const struct fcgi_context *)(const void *)&nothing;
+}
+
+#define READ(request, rc, err, ...)                                                                \
+    char *params_[] = {__VA_ARGS__, NULL};                                                         \
+    struct request_input input_ = {params_, read_nothing, NULL};                                   \
+    CLEANUP(request_done) struct request request = {.body = STRBUF_INIT};                          \
+    struct error err = ERROR_INIT;                                                                 \
+    int rc = request_init(&(request), no_context(), &input_, &(err))
+
+static char get[] = "REQUEST_METHOD=GET";
+
+static void path_is_decoded_segment_by_segment(void **state)
+{
+    char uri[] = "REQUEST_URI=/api/a%2Fb/%c3%a9/?x=1";
+    READ(request, rc, err, get, uri);
+
+    (void)state;
+    assert_int_equal(rc, 0);
+    assert_int_equal(request.n_segments, 4);
+    assert_string_equal(request.segments[1], "a/b");
+    assert_string_equal(request.segments[2], "\xc3\xa9");
+    assert_string_equal(request.segments[3], "");
+    assert_string_equal(request.query_text, "x=1");
+}
+
+static void query_keeps_repeated_names_and_the_last_wins(void **state)
+{
+    char uri[] = "REQUEST_URI=/p?ids=a&ids=b&q=x+y%26z&flag&=";
+    READ(request, rc, err, get, uri);
+
+    (void)state;
+    assert_int_equal(rc, 0);
+    assert_int_equal(request.n_query, 5);
+    assert_string_equal(request_query(&request, "ids"), "b");
+    assert_string_equal(request_query(&request, "q"), "x y&z");
+    assert_string_equal(request_query(&request, "flag"), "");
+    assert_null(request_query(&request, "other"));
+}
+
+static void bad_utf8_and_nul_are_refused(void **state)
+{
+    char bad_path[] = "REQUEST_URI=/api/%ff";
+    char nul_query[] = "REQUEST_URI=/api?x=%00";
+
+    (void)state;
+    {
+        READ(request, rc, err, get, bad_path);
+        assert_int_equal(rc, -1);
+        assert_int_equal(err.code, ERROR_INVALID);
+    }
+    {
+        READ(request, rc, err, get, nul_query);
+        assert_int_equal(rc, -1);
+    }
+}
+
+static void what_must_be_there_once_is_refused_twice(void **state)
+{
+    char uri[] = "REQUEST_URI=/";
+    char key[] = "HTTP_X_SESSION_API_KEY=a";
+    char key_again[] = "HTTP_X_SESSION_API_KEY=a";
+    READ(request, rc, err, get, uri, key, key_again);
+
+    (void)state;
+    assert_int_equal(rc, -1);
+}
+
+static void content_length_must_be_a_number(void **state)
+{
+    char uri[] = "REQUEST_URI=/";
+    char length[] = "CONTENT_LENGTH=-5";
+    READ(request, rc, err, get, uri, length);
+
+    (void)state;
+    assert_int_equal(rc, -1);
+}
+
+static void cookie_is_found_among_others(void **state)
+{
+    char uri[] = "REQUEST_URI=/";
+    char cookie[] = "HTTP_COOKIE=other=1; deft_session=abc; xdeft_session=no";
+    char value[8];
+    char small[3];
+    READ(request, rc, err, get, uri, cookie);
+
+    (void)state;
+    assert_int_equal(rc, 0);
+    assert_true(request_cookie(&request, "deft_session", value, sizeof(value)));
+    assert_string_equal(value, "abc");
+    assert_false(request_cookie(&request, "deft_session", small, sizeof(small)));
+    assert_false(request_cookie(&request, "missing", value, sizeof(value)));
+}
+
+static void cookie_twice_is_none(void **state)
+{
+    char uri[] = "REQUEST_URI=/";
+    char cookie[] = "HTTP_COOKIE=deft_session=abc; deft_session=def";
+    char value[8];
+    READ(request, rc, err, get, uri, cookie);
+
+    (void)state;
+    assert_int_equal(rc, 0);
+    assert_false(request_cookie(&request, "deft_session", value, sizeof(value)));
+}
+
+static void limit_says_what_is_wrong(void **state)
+{
+    static const struct {
+        const char *uri;
+        const char *type;
+    } rows[] = {
+        {"REQUEST_URI=/?limit=0", "greater_than"},
+        {"REQUEST_URI=/?limit=-3", "greater_than"},
+        {"REQUEST_URI=/?limit=101", "less_than_equal"},
+        {"REQUEST_URI=/?limit=ten", "int_parsing"},
+        {"REQUEST_URI=/?limit=99999999999999999999", "int_parsing"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        char uri[64];
+        int64_t limit = 0;
+
+        memcpy(uri, rows[i].uri, strlen(rows[i].uri) + 1);
+        READ(request, rc, err, get, uri);
+        assert_int_equal(rc, 0);
+        assert_int_equal(request_query_limit(&request, &limit, &err), -1);
+        assert_string_equal(json_string_value(json_object_get(
+                                json_array_get(request.problems, 0), "type")),
+                            rows[i].type);
+    }
+}
+
+static void path_rest_is_raw(void **state)
+{
+    char uri[] = "REQUEST_URI=/api/bash/bash_events/a%20b?x=1";
+    CLEANUP(strbuf_done) struct strbuf rest = STRBUF_INIT;
+    READ(request, rc, err, get, uri);
+
+    (void)state;
+    assert_int_equal(rc, 0);
+    request_append_path_rest(&request, 2, &rest);
+    assert_string_equal(rest.text, "/bash_events/a%20b");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(path_is_decoded_segment_by_segment),
+        cmocka_unit_test(query_keeps_repeated_names_and_the_last_wins),
+        cmocka_unit_test(bad_utf8_and_nul_are_refused),
+        cmocka_unit_test(what_must_be_there_once_is_refused_twice),
+        cmocka_unit_test(content_length_must_be_a_number),
+        cmocka_unit_test(cookie_is_found_among_others),
+        cmocka_unit_test(cookie_twice_is_none),
+        cmocka_unit_test(limit_says_what_is_wrong),
+        cmocka_unit_test(path_rest_is_raw),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

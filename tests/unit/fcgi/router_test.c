@@ -1,0 +1,195 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "contract_paths.h"
+#include "fcgi/router.h"
+
+enum { PUBLIC_MAX = 12 };
+
+/* A request as far as the router looks at it. The segments are borrowed. */
+static struct request request_for(enum http_method method, enum origin origin, char **segments,
+                                  size_t n)
+{
+    struct request request = {.method = method, .origin = origin, .n_segments = n};
+
+    memcpy(request.segments, segments, n * sizeof(*segments));
+    return request;
+}
+
+#define FIND(request, method, origin, ...)                                                         \
+    char *segments_[] = {__VA_ARGS__};                                                             \
+    struct request request = request_for(method, origin, segments_, ARRAY_SIZE(segments_));        \
+    unsigned allowed = 0;                                                                          \
+    enum route_result result = route_find(&request, &allowed)
+
+static char api[] = "api";
+static char conversations[] = "conversations";
+static char search[] = "search";
+static char some_id[] = "5d3f";
+static char empty[] = "";
+static char dots[] = "..";
+
+static void literal_wins_over_parameter(void **state)
+{
+    FIND(request, HTTP_GET, ORIGIN_AGENT, api, conversations, search);
+
+    (void)state;
+    assert_int_equal(result, ROUTE_FOUND);
+    assert_string_equal(request.route->pattern, "/api/conversations/search");
+}
+
+static void parameter_takes_the_segment(void **state)
+{
+    FIND(request, HTTP_GET, ORIGIN_AGENT, api, conversations, some_id);
+
+    (void)state;
+    assert_int_equal(result, ROUTE_FOUND);
+    assert_string_equal(request_path_text(&request, "conversation_id"), "5d3f");
+}
+
+static void parameter_is_not_empty_nor_dots(void **state)
+{
+    char *with_dots[] = {api, conversations, dots};
+    char *with_empty[] = {api, conversations, empty};
+
+    (void)state;
+    assert_false(route_matches("/api/conversations/{id}", with_dots, 3));
+    assert_false(route_matches("/api/conversations/{id}", with_empty, 3));
+}
+
+static void rest_takes_all_segments(void **state)
+{
+    char *segments[] = {api, empty, some_id, search};
+    char *with_dots[] = {api, some_id, dots};
+
+    (void)state;
+    assert_true(route_matches("/api/{path*}", segments, 4));
+    assert_false(route_matches("/api/{path*}", segments, 1));
+    assert_false(route_matches("/api/{path*}", with_dots, 3));
+}
+
+static void other_method_lists_what_is_allowed(void **state)
+{
+    FIND(request, HTTP_PUT, ORIGIN_AGENT, api, conversations, some_id);
+
+    (void)state;
+    assert_int_equal(result, ROUTE_OTHER_METHOD);
+    assert_null(request.route);
+    assert_int_equal(allowed, 1U << HTTP_GET | 1U << HTTP_DELETE | 1U << HTTP_PATCH);
+}
+
+static void other_slash_is_noticed(void **state)
+{
+    FIND(request, HTTP_GET, ORIGIN_AGENT, api, conversations, empty);
+
+    (void)state;
+    (void)request;
+    assert_int_equal(result, ROUTE_OTHER_SLASH);
+}
+
+static void routes_of_one_origin_are_unknown_on_the_other(void **state)
+{
+    static char v1[] = "v1";
+    static char me[] = "me";
+
+    (void)state;
+    {
+        FIND(request, HTTP_GET, ORIGIN_AGENT, api, v1, me);
+        assert_null(request.route);
+        assert_int_equal(result, ROUTE_UNKNOWN);
+    }
+    {
+        FIND(request, HTTP_GET, ORIGIN_APP, api, v1, me);
+        assert_non_null(request.route);
+        assert_int_equal(result, ROUTE_FOUND);
+    }
+}
+
+static void every_row_says_who_may_call(void **state)
+{
+    size_t n_public = 0;
+
+    (void)state;
+    for (const struct route *const *table = route_tables; *table != NULL; table++) {
+        for (const struct route *route = *table; route->handle != NULL; route++) {
+            if (route->access == ACCESS_UNSET || route->origins == 0)
+                fail_msg("%s has no access or no origin", route->pattern);
+            assert_in_range(route->method, 0, HTTP_OTHER - 1);
+            n_public += route->access == ACCESS_PUBLIC;
+        }
+    }
+    assert_in_range(n_public, 1, PUBLIC_MAX);
+}
+
+static void no_row_is_there_twice(void **state)
+{
+    (void)state;
+    for (const struct route *const *table = route_tables; *table != NULL; table++) {
+        for (const struct route *route = *table; route->handle != NULL; route++) {
+            size_t n = 0;
+
+            for (const struct route *const *other = route_tables; *other != NULL; other++) {
+                for (const struct route *row = *other; row->handle != NULL; row++)
+                    n += row->method == route->method && text_equal(row->pattern, route->pattern);
+            }
+            if (n != 1)
+                fail_msg("%s is there %zu times", route->pattern, n);
+        }
+    }
+}
+
+/* Splits a pattern of the contract; its parameters stand for themselves. */
+static size_t split(const char *path, char *buffer, char **segments)
+{
+    size_t n = 0;
+
+    assert_in_range(strlen(path), 1, CONTRACT_PATH_MAX_BYTES - 1);
+    memcpy(buffer, path, strlen(path) + 1);
+    for (char *at = buffer; at != NULL && n < PATH_MAX_SEGMENTS;) {
+        segments[n++] = at + 1;
+        at = strchr(at + 1, '/');
+        if (at != NULL)
+            *at = '\0';
+    }
+    return n;
+}
+
+static void every_path_of_the_contract_is_answered(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(contract_paths); i++) {
+        char buffer[CONTRACT_PATH_MAX_BYTES];
+        char *segments[PATH_MAX_SEGMENTS];
+        size_t n = split(contract_paths[i].path, buffer, segments);
+        struct request request =
+            request_for(contract_paths[i].method, ORIGIN_AGENT, segments, n);
+        unsigned allowed = 0;
+
+        if (route_find(&request, &allowed) != ROUTE_FOUND)
+            fail_msg("%s has no route", contract_paths[i].path);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(literal_wins_over_parameter),
+        cmocka_unit_test(parameter_takes_the_segment),
+        cmocka_unit_test(parameter_is_not_empty_nor_dots),
+        cmocka_unit_test(rest_takes_all_segments),
+        cmocka_unit_test(other_method_lists_what_is_allowed),
+        cmocka_unit_test(other_slash_is_noticed),
+        cmocka_unit_test(routes_of_one_origin_are_unknown_on_the_other),
+        cmocka_unit_test(every_row_says_who_may_call),
+        cmocka_unit_test(no_row_is_there_twice),
+        cmocka_unit_test(every_path_of_the_contract_is_answered),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

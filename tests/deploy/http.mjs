@@ -8,7 +8,11 @@ export function sendRaw(origin, text) {
     const chunks = [];
     const socket = net.connect({ host: hostname, port: Number(port) }, () => socket.write(text));
     socket.setTimeout(20_000, () => socket.destroy(new Error('no answer in 20 s')));
-    socket.on('data', (chunk) => chunks.push(chunk));
+    socket.on('data', (chunk) => {
+      chunks.push(chunk);
+      // Who refuses a body waits for a while for it to come, and need not be waited for.
+      if (isWhole(Buffer.concat(chunks).toString('latin1'))) socket.destroy();
+    });
     // A server that refuses a body may reset the connection after its answer.
     socket.on('error', (error) => (chunks.length > 0 ? socket.destroy() : reject(error)));
     socket.on('close', () => resolve(Buffer.concat(chunks).toString('latin1')));
@@ -20,6 +24,11 @@ export async function request(origin, method, path, lines = [], body = '') {
   const hasHost = lines.some((line) => /^host:/i.test(line));
   const head = [`${method} ${path} HTTP/1.1`, ...(hasHost ? [] : [`Host: ${new URL(origin).host}`]), ...lines, 'Connection: close'];
   return parse(await sendRaw(origin, `${head.join('\r\n')}\r\n\r\n${body}`));
+}
+
+function isWhole(text) {
+  const length = /^content-length: (\d+)\r$/im.exec(text.slice(0, text.indexOf('\r\n\r\n') + 2));
+  return length !== null && text.length >= text.indexOf('\r\n\r\n') + 4 + Number(length[1]);
 }
 
 function parse(text) {

@@ -249,13 +249,15 @@ static void interrupt_ends_open_calls(void **state)
 {
     struct test_path path = test_conversation(*state);
     DISPATCH(sent, ALICE, "POST", test_under(&path, "/events"), MESSAGE_AND_RUN);
-    char sql[600];
+    char sql[800];
 
     assert_answer(&sent, 200, "true");
     (void)snprintf(sql, sizeof(sql),
                    "INSERT INTO events (conversation_id, seq, id, kind, source, timestamp, body)"
-                   " VALUES ('%s', 5, gen_random_uuid(), 'ActionEvent', 'agent',"
+                   " VALUES ('%s', 5, '5d3f1c52-3f0b-4f0e-8a55-2b1f0e6f9a10', 'ActionEvent', 'agent',"
                    " '2999-01-01T00:00:00.000000', '{\"kind\":\"ActionEvent\",\"source\":\"agent\","
+                   "\"id\":\"5d3f1c52-3f0b-4f0e-8a55-2b1f0e6f9a10\","
+                   "\"timestamp\":\"2999-01-01T00:00:00.000000\","
                    "\"tool_name\":\"terminal\",\"tool_call_id\":\"call_1\"}')",
                    path.id.text);
     test_sql(sql);

@@ -1,0 +1,368 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/crypto.h"
+#include "base/json.h"
+#include "base/secret.h"
+#include "client/test_server.h"
+#include "fixture.h"
+#include "support/pg.h"
+#include "support/sql.h"
+
+#define DISPATCH(name, ...)                                                                        \
+    CLEANUP(test_answer_done) struct test_answer name = test_dispatch(*state, __VA_ARGS__)
+
+#define ANSWER(type, length, body)                                                                 \
+    "HTTP/1.1 200 OK\r\nContent-Type: " type "\r\nContent-Length: " length "\r\n\r\n" body
+
+static const char alive[] = ANSWER("application/json", "15", "{\"status\":\"ok\"}");
+static const char page[] = ANSWER("application/json", "33", "{\"items\":[],\"next_page_id\":null}\n");
+
+/* A runtime's id of sixteen letters that no other test has. */
+static void random_letters(char id_out[17])
+{
+    crypto_random(id_out, 16);
+    for (int i = 0; i < 16; i++)
+        id_out[i] = (char)('a' + (unsigned char)id_out[i] % 26);
+    id_out[16] = '\0';
+}
+
+/* The row of a sandbox that runs at that address with the key "sandbox-key". */
+static void add_running(void *state, const char *session, const char *url)
+{
+    struct fixture *fixture = state;
+    CLEANUP(secret_done) struct secret key = SECRET_INIT;
+    CLEANUP(strbuf_done) struct strbuf sealed = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    char context[64];
+    char id[17];
+
+    random_letters(id);
+    secret_set(&key, "sandbox-key");
+    (void)snprintf(context, sizeof(context), "runtimes.session_key:%s", id);
+    keyring_seal(&fixture->context.keyring, context, &key, &sealed);
+    strbuf_appendf(&sql, "DELETE FROM runtimes WHERE session_id = '%s'", session);
+    test_sql(sql.text);
+    strbuf_reset(&sql);
+    strbuf_appendf(&sql,
+                   "INSERT INTO runtimes (id, session_id, owner_id, status, image, spec, url,"
+                   " session_key, session_key_hash) VALUES ('%s', '%s', '%s', 'running', 'i', '{}',"
+                   " '%s', '%s', '%s')",
+                   id, session, fixture->alice.text, url, sealed.text, id);
+    test_sql(sql.text);
+}
+
+static const char *alices_session(void *state, char session_out[40])
+{
+    struct fixture *fixture = state;
+    char hex[UUID_HEX_BYTES];
+
+    uuid_to_hex(&fixture->alice, hex);
+    (void)snprintf(session_out, 40, "u-%s", hex);
+    return session_out;
+}
+
+static void remove_sandbox(void *state)
+{
+    char session[40];
+    char sql[120];
+
+    (void)snprintf(sql, sizeof(sql), "DELETE FROM runtimes WHERE session_id = '%s'",
+                   alices_session(state, session));
+    test_sql(sql);
+}
+
+/* A sandbox of Alice that gives these answers. */
+static struct test_server *start_sandbox(void *state, const struct test_reply *replies, size_t n)
+{
+    struct test_server *server = test_server_start(replies, n, NULL);
+    char session[40];
+
+    add_running(state, alices_session(state, session), test_server_url(server, ""));
+    return server;
+}
+
+static void assert_asked(struct test_server *server, size_t i, const char *text)
+{
+    const char *request = test_server_request(server, i);
+
+    if (strstr(request, text) == NULL)
+        fail_msg("request %zu lacks %s: %.400s", i, text, request);
+}
+
+static void reads_are_passed_on_with_the_sandboxs_key(void **state)
+{
+    const struct test_reply replies[] = {{.bytes = page}};
+    struct test_server *server = start_sandbox(*state, replies, 1);
+    DISPATCH(answer, ALICE, "GET", "/api/bash/bash_events/search?limit=5&kind__eq=BashOutput", NULL);
+
+    assert_answer(&answer, 200, "{\"items\":[],\"next_page_id\":null}");
+    assert_asked(server, 0, "GET /api/bash/bash_events/search?limit=5&kind__eq=BashOutput ");
+    assert_asked(server, 0, "sandbox-key");
+    assert_null(strstr(test_server_request(server, 0), "sk-deft-"));
+    test_server_stop(server);
+}
+
+static void scoped_command_runs_in_the_workspace(void **state)
+{
+    const struct test_reply replies[] = {{.bytes = alive}, {.bytes = page}};
+    struct test_server *server = start_sandbox(*state, replies, 2);
+    struct test_path path = test_conversation(*state);
+    DISPATCH(answer, ALICE, "POST", test_under(&path, "/bash/start_bash_command"),
+             "{\"command\":\"ls\",\"timeout\":5}");
+
+    assert_answer(&answer, 200, "items");
+    assert_asked(server, 0, "GET /alive ");
+    assert_asked(server, 1, "POST /api/bash/start_bash_command ");
+    assert_asked(server, 1, path.id.text);
+    assert_asked(server, 1, "\"cwd\":\"/workspace/project\"");
+    test_server_stop(server);
+}
+
+static void bad_commands_never_reach_a_sandbox(void **state)
+{
+    static const char *const bodies[] = {
+        "", "{}", "[]", "{\"command\":5}", "{\"command\":\"ls\",\"timeout\":0}",
+        "{\"command\":\"ls\",\"timeout\":\"1\"}", "{\"command\":\"ls\",\"cwd\":1}",
+        "{\"command\":\"ls\",\"timeout\":999999999}",
+    };
+
+    remove_sandbox(*state);
+    for (size_t i = 0; i < ARRAY_SIZE(bodies); i++) {
+        DISPATCH(answer, ALICE, "POST", "/api/bash/execute_bash_command", bodies[i]);
+        assert_answer(&answer, 422, "detail");
+    }
+}
+
+static void paths_outside_the_workspace_are_refused(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    DISPATCH(cwd, ALICE, "POST", test_under(&path, "/bash/execute_bash_command"),
+             "{\"command\":\"ls\",\"cwd\":\"/etc\"}");
+    DISPATCH(upload, ALICE, "POST", test_under(&path, "/file/upload?path=/etc/x"), "x");
+    DISPATCH(climb, ALICE, "GET",
+             test_under(&path, "/file/download?path=/workspace/project/../../etc/passwd"), NULL);
+    DISPATCH(relative, ALICE, "GET", test_under(&path, "/file/download?path=x"), NULL);
+    DISPATCH(missing, ALICE, "GET", test_under(&path, "/file/download"), NULL);
+    DISPATCH(shared, ALICE, "GET", "/api/file/download?path=x", NULL);
+
+    assert_answer(&cwd, 422, "{\"detail\":\"cwd must be inside the conversation workspace\"}");
+    assert_answer(&upload, 422, "{\"detail\":\"path must be inside the conversation workspace\"}");
+    assert_answer(&climb, 422, "path must be inside");
+    assert_answer(&relative, 422, "path must be inside");
+    assert_answer(&missing, 422, "missing");
+    assert_answer(&shared, 400, "{\"detail\":\"Path must be absolute\"}");
+}
+
+static void scoped_routes_name_what_they_do_not_know(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    DISPATCH(foreign, BOB, "GET", test_under(&path, "/bash/bash_events/search"), NULL);
+    DISPATCH(malformed, ALICE, "GET", "/api/conversations/x/bash/bash_events/search", NULL);
+    char text[100];
+
+    (void)snprintf(text, sizeof(text), "Conversation not found: %s", path.id.text);
+    assert_answer(&foreign, 404, text);
+    assert_answer(&malformed, 422, "[\"path\",\"runtime_conversation_id\"]");
+}
+
+static void upload_goes_through_as_it_is(void **state)
+{
+    const struct test_reply replies[] = {{.bytes = alive}, {.bytes = page}};
+    struct test_server *server = start_sandbox(*state, replies, 2);
+    struct fixture *fixture = *state;
+    char key[128];
+    const char *params[] = {key, "CONTENT_TYPE=multipart/form-data; boundary=b", NULL};
+
+    (void)snprintf(key, sizeof(key), "HTTP_X_SESSION_API_KEY=%s", fixture->alice_key);
+    {
+        CLEANUP(test_answer_done)
+        struct test_answer answer = test_dispatch_with(
+            *state, params, "POST", "/api/file/upload?path=%2Fw%2Fa%20b&path=%2Fw%2Flast",
+            "--b\r\nthe file\r\n--b--\r\n");
+
+        assert_answer(&answer, 200, "items");
+    }
+    assert_asked(server, 1, "POST /api/file/upload?path=%2Fw%2Flast ");
+    assert_asked(server, 1, "multipart/form-data; boundary=b");
+    assert_asked(server, 1, "--b\r\nthe file\r\n--b--\r\n");
+    test_server_stop(server);
+}
+
+static void old_upload_has_the_path_in_the_address(void **state)
+{
+    const struct test_reply replies[] = {{.bytes = alive}, {.bytes = page}};
+    struct test_server *server = start_sandbox(*state, replies, 2);
+    DISPATCH(answer, ALICE, "POST", "/api/file/upload/w/%2Fa.txt", "x");
+
+    assert_answer(&answer, 200, "items");
+    assert_asked(server, 1, "POST /api/file/upload?path=%2Fw%2F%2Fa.txt ");
+    test_server_stop(server);
+}
+
+static void download_streams_and_keeps_its_headers(void **state)
+{
+    static const char head[] = "HTTP/1.1 206 Partial Content\r\n"
+                               "Content-Type: application/octet-stream\r\nContent-Length: 3\r\n"
+                               "Content-Disposition: attachment; filename=\"b.txt\"\r\n"
+                               "Content-Range: bytes 0-2/9\r\nETag: \"e\"\r\n\r\nabc";
+    const struct test_reply replies[] = {{.bytes = head}};
+    struct test_server *server = start_sandbox(*state, replies, 1);
+    struct fixture *fixture = *state;
+    char key[128];
+    const char *params[] = {key, "HTTP_RANGE=bytes=0-2", NULL};
+
+    (void)snprintf(key, sizeof(key), "HTTP_X_SESSION_API_KEY=%s", fixture->alice_key);
+    {
+        CLEANUP(test_answer_done)
+        struct test_answer answer = test_dispatch_with(
+            *state, params, "GET", "/api/file/download?path=/w/b.txt", NULL);
+
+        assert_answer(&answer, 206, "abc");
+        assert_int_equal(answer.body.len, 3);
+        assert_non_null(strstr(answer.head.text, "Content-Range: bytes 0-2/9\r\n"));
+        assert_non_null(strstr(answer.head.text, "filename=\"b.txt\""));
+    }
+    assert_asked(server, 0, "bytes=0-2");
+    test_server_stop(server);
+}
+
+static void sandbox_that_cannot_be_had_is_said_in_words(void **state)
+{
+    remove_sandbox(*state);
+    {
+        DISPATCH(answer, ALICE, "GET", "/api/bash/bash_events/search", NULL);
+        assert_answer(&answer, 502, "the sandbox service does not answer");
+    }
+}
+
+/* Points the context at a Runtime API that gives these answers. */
+static struct test_server *start_runtime_api(void *state, const struct test_reply *replies,
+                                             size_t n)
+{
+    struct fixture *fixture = state;
+    struct test_server *server = test_server_start(replies, n, NULL);
+
+    fixture->settings.runtime_url = test_server_url(server, "");
+    return server;
+}
+
+static void stop_runtime_api(void *state, struct test_server *server)
+{
+    struct fixture *fixture = state;
+
+    fixture->settings.runtime_url = "http://127.0.0.1:1";
+    test_server_stop(server);
+}
+
+static void sandbox_is_started_when_there_is_none(void **state)
+{
+    const struct test_reply pages[] = {{.bytes = page}};
+    struct test_server *sandbox = test_server_start(pages, 1, NULL);
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf started = STRBUF_INIT;
+    struct test_server *runtime = NULL;
+
+    remove_sandbox(*state);
+    strbuf_appendf(&body,
+                   "{\"runtime_id\":\"abcdefghijklmnop\",\"status\":\"running\",\"url\":\"%s\","
+                   "\"session_api_key\":\"fresh-key\"}",
+                   test_server_url(sandbox, ""));
+    strbuf_appendf(&started, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n%s", body.len,
+                   body.text);
+    {
+        const struct test_reply replies[] = {{.bytes = started.text}};
+
+        runtime = start_runtime_api(*state, replies, 1);
+        {
+            DISPATCH(answer, ALICE, "GET", "/api/bash/bash_events/search", NULL);
+            assert_answer(&answer, 200, "items");
+        }
+        assert_asked(runtime, 0, "POST /start ");
+        assert_asked(runtime, 0, "\"session_id\":\"u-");
+        assert_asked(sandbox, 0, "fresh-key");
+        stop_runtime_api(*state, runtime);
+    }
+    test_server_stop(sandbox);
+}
+
+static void failed_start_says_why(void **state)
+{
+    static const char failed[] =
+        "HTTP/1.1 200 OK\r\nContent-Length: 80\r\n\r\n"
+        "{\"runtime_id\":\"abcdefghijklmnop\",\"status\":\"error\",\"status_detail\":\"no image x\"}";
+    const struct test_reply replies[] = {{.bytes = failed, .ending = TEST_CLOSE}};
+    struct test_server *runtime = start_runtime_api(*state, replies, 1);
+    struct test_path path = test_conversation(*state);
+
+    remove_sandbox(*state);
+    {
+        DISPATCH(answer, ALICE, "POST", test_under(&path, "/runtime/reprovision"), NULL);
+        assert_answer(&answer, 502, "502: ");
+    }
+    stop_runtime_api(*state, runtime);
+}
+
+static void shared_sandbox_has_no_key_to_give_and_is_not_released(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    DISPATCH(info, ALICE, "GET", test_under(&path, "/runtime"), NULL);
+    DISPATCH(key, ALICE, "POST", test_under(&path, "/runtime/credentials"), NULL);
+    DISPATCH(release, ALICE, "DELETE", test_under(&path, "/runtime"), NULL);
+    DISPATCH(foreign, BOB, "GET", test_under(&path, "/runtime"), NULL);
+
+    assert_answer(&info, 200, "\"runtime_status\":");
+    assert_answer(&key, 404, "Not Found");
+    assert_answer(&release, 405, "Method Not Allowed");
+    assert_answer(&foreign, 404, "Not Found");
+}
+
+static void own_sandbox_gives_its_key_to_its_user(void **state)
+{
+    CLEANUP(test_answer_done)
+    struct test_answer created =
+        test_dispatch(*state, ALICE, "POST", "/api/conversations",
+                      START_BODY("\"conversation_runtime\":\"docker\","));
+    json_auto_t *info = answer_json(&created);
+    struct test_path path = {.text = ""};
+    char hex[UUID_HEX_BYTES];
+    char session[40];
+
+    assert_true(uuid_parse(json_text_or(info, "id", ""), &path.id));
+    uuid_to_hex(&path.id, hex);
+    (void)snprintf(session, sizeof(session), "c-%s", hex);
+    add_running(*state, session, "http://127.0.0.1:9");
+    {
+        DISPATCH(key, ALICE, "POST", test_under(&path, "/runtime/credentials"), NULL);
+        assert_answer(&key, 200, "{\"session_api_key\":\"sandbox-key\"}");
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_are_passed_on_with_the_sandboxs_key),
+        cmocka_unit_test(scoped_command_runs_in_the_workspace),
+        cmocka_unit_test(bad_commands_never_reach_a_sandbox),
+        cmocka_unit_test(paths_outside_the_workspace_are_refused),
+        cmocka_unit_test(scoped_routes_name_what_they_do_not_know),
+        cmocka_unit_test(upload_goes_through_as_it_is),
+        cmocka_unit_test(old_upload_has_the_path_in_the_address),
+        cmocka_unit_test(download_streams_and_keeps_its_headers),
+        cmocka_unit_test(sandbox_that_cannot_be_had_is_said_in_words),
+        cmocka_unit_test(sandbox_is_started_when_there_is_none),
+        cmocka_unit_test(failed_start_says_why),
+        cmocka_unit_test(shared_sandbox_has_no_key_to_give_and_is_not_released),
+        cmocka_unit_test(own_sandbox_gives_its_key_to_its_user),
+    };
+
+    (void)argc;
+    test_need_postgres(argv);
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}

@@ -214,13 +214,15 @@ static bool wait_for_retry(struct llm_call *call, const struct retry_rule *rule,
 /* --- attempts --- */
 
 static void complete_usage(const struct llm_request *request, int64_t began_us,
-                           struct llm_usage *usage)
+                           struct llm_reply *reply)
 {
     const char *model = json_text_or(request->spec, "model", "");
     const struct features_price *price = features_price_of(model);
+    struct llm_usage *usage = &reply->usage;
 
+    reply->model = mem_dup_text(model);
     usage->usage_id = request->usage_id;
-    usage->model = model;
+    usage->model = reply->model;
     usage->latency_s = (double)(clock_monotonic_us() - began_us) / US_PER_S;
     usage->at_s = (double)clock_utc_us() / US_PER_S;
     usage->cost = price_of(request->spec, model, usage);
@@ -242,7 +244,7 @@ static int attempt(struct llm_call *call, const struct llm_request *request,
         rc = chat_attempt(call, request, route, plan, &draft, trouble);
     if (rc < 0 || draft_finish(&draft, reply_out, trouble) < 0)
         return -1;
-    complete_usage(request, began_us, &reply_out->usage);
+    complete_usage(request, began_us, reply_out);
     return 0;
 }
 

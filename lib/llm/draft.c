@@ -312,6 +312,7 @@ void llm_reply_done(struct llm_reply *reply)
     }
     mem_free(reply->calls);
     mem_free(reply->response_id);
+    mem_free(reply->model);
     mem_free(reply->text);
     mem_free(reply->reasoning);
     mem_free(reply->finish_reason);

@@ -67,16 +67,17 @@ struct llm_tool_call {
 
 struct llm_reply {
     char *response_id; /* the provider's, or a fresh one; never empty */
+    char *model;       /* the name that was asked for */
     char *text;        /* "" when there is none */
     char *reasoning;   /* NULL when there is none */
     char *finish_reason;
     struct llm_tool_call *calls;
     size_t n_calls;
-    struct llm_usage usage; /* its texts are borrowed from the request and this reply */
+    struct llm_usage usage; /* usage_id is the request's; its other texts are this reply's */
 };
 
 /* clang-format off */
-#define LLM_REPLY_INIT {NULL, NULL, NULL, NULL, NULL, 0, {0}}
+#define LLM_REPLY_INIT {NULL, NULL, NULL, NULL, NULL, NULL, 0, {0}}
 /* clang-format on */
 
 void llm_reply_done(struct llm_reply *reply);

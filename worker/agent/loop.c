@@ -131,11 +131,12 @@ static int step(struct agent *agent, struct error *err)
     enum stop_kind stop = control_stop(agent->control);
     bool is_settled = false;
 
-    if (stop != STOP_NONE)
+    history_find_pending(&agent->history, &pending);
+    /* A step is an answer and the calls it asks for: a pause comes behind them. */
+    if (stops_batch(stop) || (stop == STOP_PAUSE && pending.n == 0))
         return end_as_asked(agent, stop, err);
     if (agent->conversation.status == STATUS_FINISHED)
         return ending_nothing(agent, err);
-    history_find_pending(&agent->history, &pending);
     if (pending.n > 0)
         return run_pending(agent, &pending, err);
     if (agent->n_iterations >= limit)

@@ -16,6 +16,7 @@
 #include "sandbox/http.h"
 #include "sandbox/server.h"
 #include "sandbox/textfile.h"
+#include "sandbox/validation.h"
 
 enum { MAX_NAMES = 20000, PAGE_DEFAULT = 100, PAGE_MAX = 100 };
 
@@ -164,7 +165,7 @@ void files_handle_search(struct request *request)
     struct error err = ERROR_INIT;
 
     if (request_query(request, "path") == NULL)
-        file_path_answer_missing(request, "query", "path");
+        validation_answer(request, "missing", "query", "path", "Field required");
     else if (search(request, &err) < 0)
         request_answer_error(request, &err);
 }
@@ -194,7 +195,7 @@ void files_handle_create_directory(struct request *request)
     struct error err = ERROR_INIT;
 
     if (request_query(request, "path") == NULL) {
-        file_path_answer_missing(request, "query", "path");
+        validation_answer(request, "missing", "query", "path", "Field required");
         return;
     }
     if (create_directory(request, &err) < 0) {

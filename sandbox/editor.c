@@ -13,7 +13,11 @@
 #include "sandbox/observation.h"
 #include "sandbox/textfile.h"
 
-enum { SNIPPET_LINES = 4, MAX_MATCHES_LISTED = 20 };
+enum {
+    SNIPPET_LINES = 4,
+    MAX_MATCHES_LISTED = 20,
+    MAX_SHOWN_BYTES = 3 * 1024 * 1024, /* a reply should stay below 8 MiB, escapes and all */
+};
 
 /* An earlier text of a file; newest first. */
 struct version {
@@ -446,16 +450,19 @@ static json_t *to_observation(const struct editor_result *result, const char *co
                               const char *path)
 {
     json_t *observation = json_object();
+    bool shows_contents = true;
 
     json_put(observation, "content", to_content(result));
     json_put(observation, "is_error", json_boolean(path == NULL));
     json_put_text(observation, "command", command);
     json_put_text(observation, "path", path);
     json_put(observation, "prev_exist", json_boolean(!result->is_new));
-    if (result->has_old)
+    if (result->old_content.len + result->new_content.len > MAX_SHOWN_BYTES)
+        shows_contents = false;
+    if (result->has_old && shows_contents)
         json_put(observation, "old_content",
                  json_text(result->old_content.text, result->old_content.len));
-    if (result->has_new)
+    if (result->has_new && shows_contents)
         json_put(observation, "new_content",
                  json_text(result->new_content.text, result->new_content.len));
     json_put_text(observation, "kind", "FileEditorObservation");

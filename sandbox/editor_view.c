@@ -13,7 +13,7 @@
 #include "sandbox/limits.h"
 #include "sandbox/textfile.h"
 
-enum { MAX_LISTED = 5000, VIEW_LEVELS = 2 };
+enum { MAX_LISTED = 5000, VIEW_LEVELS = 2, MAX_IMAGE_BYTES = 4 * 1024 * 1024 };
 
 static const char view_notice[] =
     "<response clipped><NOTE>The rest of the file is left out because it is too long. Use "
@@ -70,7 +70,7 @@ static int view_image(const char *path, const char *type, struct editor_result *
     CLEANUP(strbuf_done) struct strbuf bytes = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
 
-    if (file_read(path, MAX_EDIT_FILE_BYTES, &bytes, err) < 0)
+    if (file_read(path, MAX_IMAGE_BYTES, &bytes, err) < 0)
         return -1;
     strbuf_appendf(&url, "data:%s;base64,", type);
     base64_append(&url, (const unsigned char *)bytes.text, bytes.len);

@@ -12,7 +12,5 @@ struct request;
 /* An absolute path; the caller frees. ERROR_INVALID `Path must be absolute`. */
 int file_path_read(const struct request *request, char **path_out, struct error *err)
     NONNULL MUST_CHECK;
-/* Says that a parameter is missing: 422 in the validation shape. */
-void file_path_answer_missing(struct request *request, const char *where, const char *name) NONNULL;
 
 #endif

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,8 +21,9 @@
 #include "sandbox/multipart.h"
 #include "sandbox/replace.h"
 #include "sandbox/textfile.h"
+#include "sandbox/validation.h"
 
-enum { HTTP_DATE_BYTES = 40, WRITEBACK_BYTES = 8 * 1024 * 1024 };
+enum { WRITEBACK_BYTES = 8 * 1024 * 1024 };
 
 struct upload {
     struct replace replace;
@@ -29,24 +31,6 @@ struct upload {
     int64_t size;
     int64_t flushed;
 };
-
-void file_path_answer_missing(struct request *request, const char *where, const char *name)
-{
-    json_auto_t *body = json_object();
-    json_t *detail = json_array();
-    json_t *problem = json_object();
-    json_t *place = json_array();
-
-    json_push(place, json_string(where));
-    json_push(place, json_string(name));
-    json_put_text(problem, "type", "missing");
-    json_put(problem, "loc", place);
-    json_put_text(problem, "msg", "Field required");
-    json_put(problem, "input", json_null());
-    json_push(detail, problem);
-    json_put(body, "detail", detail);
-    request_answer_json(request, 422, body);
-}
 
 int file_path_read(const struct request *request, char **path_out, struct error *err)
 {
@@ -68,7 +52,7 @@ static bool lacks_path(struct request *request)
 {
     if (request->param[0] != '\0' || request_query(request, "path") != NULL)
         return false;
-    file_path_answer_missing(request, "query", "path");
+    validation_answer(request, "missing", "query", "path", "Field required");
     return true;
 }
 
@@ -135,7 +119,6 @@ static int begin_upload(struct request *request, struct upload *upload, const ch
                         struct error *err)
 {
     CLEANUP(mem_freep) char *type = request_header(request, "content-type");
-    (void)path;
 
     if (multipart_init(&upload->multipart, type != NULL ? type : "", "file", err) < 0)
         return -1;
@@ -166,8 +149,8 @@ void files_begin_upload(struct request *request)
 
     if (lacks_path(request))
         return;
-    if (type == NULL || strncasecmp(type, "multipart/form-data", 19) != 0) {
-        file_path_answer_missing(request, "body", "file");
+    if (type == NULL || strncasecmp(type, "multipart/form-data", strlen("multipart/form-data")) != 0) {
+        validation_answer(request, "missing", "body", "file", "Field required");
         return;
     }
     if (file_path_read(request, &path, &err) < 0) {
@@ -189,7 +172,7 @@ void files_handle_upload(struct request *request)
     struct error err = ERROR_INIT;
 
     if (!multipart_is_complete(&upload->multipart)) {
-        file_path_answer_missing(request, "body", "file");
+        validation_answer(request, "missing", "body", "file", "Field required");
         return;
     }
     if (replace_commit(&upload->replace, &err) < 0) {

@@ -4,6 +4,9 @@ bin_PROGRAMS += deft-action
 # All but main.c, shared with the unit tests.
 SANDBOX_SOURCES = \
 	sandbox/actions.c sandbox/actions.h \
+	sandbox/bash.c sandbox/bash.h \
+	sandbox/bash_events.c sandbox/bash_events.h \
+	sandbox/bash_routes.c sandbox/bash_routes.h \
 	sandbox/capture.c sandbox/capture.h \
 	sandbox/action_config.c sandbox/action_config.h \
 	sandbox/conversation.c sandbox/conversation.h \
@@ -33,7 +36,8 @@ SANDBOX_SOURCES = \
 	sandbox/status.c sandbox/status.h \
 	sandbox/terminal.c sandbox/terminal.h \
 	sandbox/terminal_text.c sandbox/terminal_text.h \
-	sandbox/textfile.c sandbox/textfile.h
+	sandbox/textfile.c sandbox/textfile.h \
+	sandbox/validation.c sandbox/validation.h
 
 noinst_LIBRARIES += libsandbox.a
 libsandbox_a_SOURCES = $(SANDBOX_SOURCES)

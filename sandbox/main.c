@@ -23,6 +23,7 @@
 #include "base/text.h"
 #include "sandbox/actions.h"
 #include "sandbox/action_config.h"
+#include "sandbox/bash.h"
 #include "sandbox/conversation.h"
 #include "sandbox/http.h"
 #include "sandbox/journal.h"
@@ -137,10 +138,12 @@ static int serve(struct server *server, int64_t started_us, struct error *err)
     }
     server->journal = journal_open(server->config->journal_dir, lost);
     server->actions = actions_new(server);
+    server->bash = bash_new(server->loop, server->config->workspace);
     say_ready(http, started_us);
     rc = http_run(http, err);
     http_free(http);
     actions_free(server->actions);
+    bash_free(server->bash);
     journal_close(server->journal);
     loop_free(server->loop);
     return rc;

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "sandbox/actions.h"
+#include "sandbox/bash_routes.h"
 #include "sandbox/files.h"
 #include "sandbox/limits.h"
 #include "sandbox/status.h"
@@ -23,6 +24,20 @@ static const struct route routes[] = {
     {HTTP_POST, "/conversations/{id}/interrupt", ROUTE_KEYED, MAX_SMALL_BODY_BYTES,
      actions_handle_interrupt, NULL},
     {HTTP_DELETE, "/conversations/{id}", ROUTE_KEYED, MAX_SMALL_BODY_BYTES, actions_handle_forget,
+     NULL},
+    {HTTP_POST, "/api/bash/start_bash_command", ROUTE_KEYED, MAX_SMALL_BODY_BYTES,
+     bash_handle_start, NULL},
+    {HTTP_POST, "/api/bash/execute_bash_command", ROUTE_KEYED, MAX_SMALL_BODY_BYTES,
+     bash_handle_execute, NULL},
+    {HTTP_POST, "/api/bash/bash_commands/{id}/stop", ROUTE_KEYED, MAX_SMALL_BODY_BYTES,
+     bash_handle_stop, NULL},
+    {HTTP_GET, "/api/bash/bash_events/search", ROUTE_KEYED, 0, bash_handle_search, NULL},
+    {HTTP_GET, "/api/bash/bash_events", ROUTE_KEYED, MAX_SMALL_BODY_BYTES, bash_handle_batch,
+     NULL},
+    {HTTP_GET, "/api/bash/bash_events/", ROUTE_KEYED, MAX_SMALL_BODY_BYTES, bash_handle_batch,
+     NULL},
+    {HTTP_GET, "/api/bash/bash_events/{id}", ROUTE_KEYED, 0, bash_handle_get, NULL},
+    {HTTP_DELETE, "/api/bash/bash_events", ROUTE_KEYED, MAX_SMALL_BODY_BYTES, bash_handle_clear,
      NULL},
     {HTTP_POST, "/api/file/upload", ROUTE_KEYED, MAX_UPLOAD_BYTES + MAX_SMALL_BODY_BYTES,
      files_handle_upload, files_begin_upload},

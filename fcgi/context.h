@@ -44,7 +44,7 @@ struct fcgi_context {
     struct hints *hints;
     struct keyring keyring;
     enum runtime_kind default_runtime;
-    int64_t started_ms;                /* clock_monotonic_ms() */
+    int64_t started_ms;               /* clock_monotonic_ms() */
     _Atomic(int64_t) *last_active_ms; /* newest call that was more than a probe */
 };
 

@@ -109,7 +109,8 @@ static void answer_other_method(struct reply *reply, unsigned allowed)
     error_ignore(reply_detail(reply, 405, reply_phrase(405)), "cannot fail");
 }
 
-/* Relative, so that it holds below a prefix that the proxy strips: the last segment, with or without. */
+/* Relative, so that it holds below a prefix that the proxy strips: the last segment, with or
+ * without. */
 static void answer_other_slash(const struct request *request, struct reply *reply)
 {
     CLEANUP(strbuf_done) struct strbuf location = STRBUF_INIT;

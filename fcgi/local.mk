@@ -22,7 +22,7 @@ FCGI_HANDLERS = \
 	fcgi/agent/health.c \
 	fcgi/agent/info.c fcgi/agent/info.h \
 	fcgi/agent/runtime.c \
-	fcgi/agent/sandbox_forget.c fcgi/agent/sandbox_forget.h \
+	fcgi/agent/sandbox_tell.c fcgi/agent/sandbox_tell.h \
 	fcgi/agent/unserved.c \
 	fcgi/agent/workspace_path.c fcgi/agent/workspace_path.h \
 	fcgi/app/app.h fcgi/app/sign_in.c

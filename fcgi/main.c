@@ -1,6 +1,6 @@
 /*
- * deft-fcgi: the REST side of deft, behind nginx. The main thread sends hints and waits for the end;
- * accept threads serve the requests.
+ * deft-fcgi: the REST side of deft, behind nginx. The main thread sends hints and waits for the
+ * end; accept threads serve the requests.
  */
 #include "config.h"
 

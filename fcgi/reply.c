@@ -14,10 +14,10 @@ static const char type_json[] = "application/json";
 
 /* The one table from an error to its status. Below 500 the message is for the client. */
 static const int error_status[] = {
-    [ERROR_NONE] = 500,        [ERROR_INVALID] = 422,     [ERROR_UNAUTHENTICATED] = 401,
-    [ERROR_FORBIDDEN] = 403,   [ERROR_NOT_FOUND] = 404,   [ERROR_CONFLICT] = 409,
-    [ERROR_STALE] = 409,       [ERROR_TOO_LARGE] = 413,   [ERROR_RATE_LIMITED] = 429,
-    [ERROR_TIMEOUT] = 504,     [ERROR_CANCELLED] = 503,   [ERROR_UNAVAILABLE] = 503,
+    [ERROR_NONE] = 500,        [ERROR_INVALID] = 422,   [ERROR_UNAUTHENTICATED] = 401,
+    [ERROR_FORBIDDEN] = 403,   [ERROR_NOT_FOUND] = 404, [ERROR_CONFLICT] = 409,
+    [ERROR_STALE] = 409,       [ERROR_TOO_LARGE] = 413, [ERROR_RATE_LIMITED] = 429,
+    [ERROR_TIMEOUT] = 504,     [ERROR_CANCELLED] = 503, [ERROR_UNAVAILABLE] = 503,
     [ERROR_UNSUPPORTED] = 501, [ERROR_INTERNAL] = 500,
 };
 
@@ -173,10 +173,10 @@ static void reply_server_error(struct reply *reply, int status, const struct err
         log_warning("request.refused", LOG_INT("status", status), LOG_ERROR(err));
     if (status == 503)
         reply_header(reply, "Retry-After", "1");
-    error_ignore(reply_exception(reply, status,
-                                 err->code == ERROR_UNSUPPORTED ? err->message
-                                                                : reply_phrase(status)),
-                 "cannot fail");
+    error_ignore(
+        reply_exception(reply, status,
+                        err->code == ERROR_UNSUPPORTED ? err->message : reply_phrase(status)),
+        "cannot fail");
 }
 
 void reply_error(struct reply *reply, const struct request *request, const struct error *err)
@@ -225,8 +225,7 @@ static void send_head(struct reply *reply)
     error_ignore(write_out(reply, head.text, head.len), "is_broken says it");
 }
 
-int reply_stream_begin(struct reply *reply, int status, const char *content_type,
-                       struct error *err)
+int reply_stream_begin(struct reply *reply, int status, const char *content_type, struct error *err)
 {
     reply->status = status;
     reply->content_type = content_type;

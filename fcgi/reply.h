@@ -1,6 +1,6 @@
 /*
- * A reply: status, headers and body, sent when the handler has returned; or a stream, whose head goes
- * out first. The one place that knows which HTTP status an error code has.
+ * A reply: status, headers and body, sent when the handler has returned; or a stream, whose head
+ * goes out first. The one place that knows which HTTP status an error code has.
  *
  * Ownership: a reply owns its texts; `output` is borrowed.
  * Threading: a reply belongs to one thread.
@@ -68,8 +68,8 @@ void reply_error(struct reply *reply, const struct request *request, const struc
  * Sends status and headers; the body follows with reply_stream_write(). ERROR_CANCELLED when the
  * client is gone.
  */
-int reply_stream_begin(struct reply *reply, int status, const char *content_type,
-                       struct error *err) NONNULL MUST_CHECK;
+int reply_stream_begin(struct reply *reply, int status, const char *content_type, struct error *err)
+    NONNULL MUST_CHECK;
 int reply_stream_write(struct reply *reply, const char *bytes, size_t len, struct error *err)
     NONNULL MUST_CHECK;
 

@@ -18,12 +18,19 @@ static const char *const method_names[] = {
 };
 
 /*
- * Each of these twice is an attempt to be read differently by two readers: nginx passes both, so the
- * request is refused.
+ * Each of these twice is an attempt to be read differently by two readers: nginx passes both, so
+ * the request is refused.
  */
 static const char *const single_params[] = {
-    "HTTP_X_SESSION_API_KEY", "HTTP_AUTHORIZATION", "HTTP_COOKIE", "HTTP_HOST", "HTTP_ORIGIN",
-    "HTTP_SEC_FETCH_SITE",    "CONTENT_LENGTH",     "CONTENT_TYPE", "HTTP_X_EXPOSE_SECRETS",
+    "HTTP_X_SESSION_API_KEY",
+    "HTTP_AUTHORIZATION",
+    "HTTP_COOKIE",
+    "HTTP_HOST",
+    "HTTP_ORIGIN",
+    "HTTP_SEC_FETCH_SITE",
+    "CONTENT_LENGTH",
+    "CONTENT_TYPE",
+    "HTTP_X_EXPOSE_SECRETS",
 };
 
 const char *http_method_to_string(enum http_method method)
@@ -103,8 +110,7 @@ static int read_path(struct request *request, size_t len, struct error *err)
     return 0;
 }
 
-static int read_query_item(struct request *request, const char *text, size_t len,
-                           struct error *err)
+static int read_query_item(struct request *request, const char *text, size_t len, struct error *err)
 {
     struct query_item *item = &request->query[request->n_query];
     const char *equals = memchr(text, '=', len);
@@ -270,14 +276,13 @@ int request_read_body(struct request *request, size_t max_bytes, struct error *e
         if (request->body.len > max_bytes)
             return error_set(err, ERROR_TOO_LARGE, "Request body too large");
     } while (n > 0);
-    if (n < 0 || (request->content_length > 0 &&
-                  request->body.len != (uint64_t)request->content_length))
+    if (n < 0 ||
+        (request->content_length > 0 && request->body.len != (uint64_t)request->content_length))
         return error_set(err, ERROR_INVALID, "The request body broke off");
     return 0;
 }
 
-void request_append_path_rest(const struct request *request, size_t n_segments,
-                              struct strbuf *out)
+void request_append_path_rest(const struct request *request, size_t n_segments, struct strbuf *out)
 {
     const char *at = request->target;
 

@@ -1,11 +1,10 @@
 /*
  * A request: who asks for what, read once from the FastCGI parameters, checked where it is used.
  *
- * Handlers get it const and return -1 with an error; what is wrong with single fields is collected in
- * `problems`, which the dispatcher answers as the 422 body of the contract.
- * Ownership: a request owns what it points to, but for `context` and `input`; borrowed results live as
- * long as the request.
- * Threading: a request belongs to one thread.
+ * Handlers get it const and return -1 with an error; what is wrong with single fields is collected
+ * in `problems`, which the dispatcher answers as the 422 body of the contract. Ownership: a request
+ * owns what it points to, but for `context` and `input`; borrowed results live as long as the
+ * request. Threading: a request belongs to one thread.
  */
 #ifndef DEFT_FCGI_REQUEST_H
 #define DEFT_FCGI_REQUEST_H
@@ -75,7 +74,7 @@ struct request {
     enum http_method method;
     const char *method_text;
     enum origin origin;
-    const char *target;              /* raw path and query, as it came */
+    const char *target;                /* raw path and query, as it came */
     char *segments[PATH_MAX_SEGMENTS]; /* of the path, decoded; "" at the end is a trailing slash */
     size_t n_segments;
     const char *query_text; /* raw, "" when there is none */
@@ -96,8 +95,8 @@ const char *http_method_to_string(enum http_method method) MUST_CHECK;
 bool http_method_is_unsafe(enum http_method method) MUST_CHECK;
 
 /*
- * Reads method, path, query and the headers that must be there once. ERROR_INVALID when they make no
- * sense (answered with 400). request_done() also after a failure.
+ * Reads method, path, query and the headers that must be there once. ERROR_INVALID when they make
+ * no sense (answered with 400). request_done() also after a failure.
  */
 int request_init(struct request *request, const struct fcgi_context *context,
                  const struct request_input *input, struct error *err) NONNULL MUST_CHECK;
@@ -109,13 +108,14 @@ const char *request_param(const struct request *request, const char *name) NONNU
 bool request_cookie(const struct request *request, const char *name, char *value_out, size_t size)
     NONNULL MUST_CHECK;
 
-/* Reads the body into request->body. ERROR_TOO_LARGE above max_bytes, ERROR_INVALID when cut off. */
+/* Reads the body into request->body. ERROR_TOO_LARGE above max_bytes, ERROR_INVALID when cut off.
+ */
 int request_read_body(struct request *request, size_t max_bytes, struct error *err)
     NONNULL MUST_CHECK;
 
 /* Appends the raw path behind its first n segments: "/c" of "/a/b/c" for 2. */
-void request_append_path_rest(const struct request *request, size_t n_segments,
-                              struct strbuf *out) NONNULL;
+void request_append_path_rest(const struct request *request, size_t n_segments, struct strbuf *out)
+    NONNULL;
 /* A part of the path. The pattern has it. */
 const char *request_path_text(const struct request *request, const char *name) NONNULL MUST_CHECK;
 int request_path_uuid(const struct request *request, const char *name, struct uuid *uuid_out,
@@ -170,13 +170,13 @@ int request_member_bool(const struct request *request, json_t *body, const char 
 #define REQUEST_PLACE(part, name)                                                                  \
     (&(const struct place){&(const struct place){NULL, (part), 0}, (name), 0})
 /*
- * Notes what is wrong for the 422 body (problem->ctx is taken over, input may be NULL) and sets err to
- * ERROR_INVALID; returns -1.
+ * Notes what is wrong for the 422 body (problem->ctx is taken over, input may be NULL) and sets err
+ * to ERROR_INVALID; returns -1.
  */
 int request_problem(const struct request *request, const struct place *place,
                     const struct problem *problem, json_t *input, struct error *err)
-    __attribute__((nonnull(1, 2, 3, 5)));
+    __attribute__((nonnull(1, 2, 3, 5))) MUST_CHECK;
 /* For problems that somebody else noted: sets err and returns -1. */
-int request_problems_noted(struct error *err) NONNULL;
+int request_problems_noted(struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -66,8 +66,8 @@ static int check_length(const struct request *request, const char *name, json_t 
 
     if (!is_short && n_chars <= rule->max_chars)
         return 0;
-    strbuf_appendf(&message, "String should have at %s %zu character%s", is_short ? "least" : "most",
-                   bound, bound == 1 ? "" : "s");
+    strbuf_appendf(&message, "String should have at %s %zu character%s",
+                   is_short ? "least" : "most", bound, bound == 1 ? "" : "s");
     ctx = json_object();
     json_put(ctx, is_short ? "min_length" : "max_length", json_integer((json_int_t)bound));
     return request_problem(

@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "model/limits.h"
 #include "fcgi/request.h"
+#include "model/limits.h"
 
 static int query_problem(const struct request *request, const char *name,
                          const struct problem *problem, struct error *err)
@@ -26,8 +26,8 @@ struct bound {
     int64_t value;
 };
 
-static int bound_problem(const struct request *request, const char *name,
-                         const struct bound *bound, struct error *err)
+static int bound_problem(const struct request *request, const char *name, const struct bound *bound,
+                         struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf message = STRBUF_INIT;
     json_t *ctx = json_object();
@@ -54,10 +54,10 @@ int request_query_int(const struct request *request, const char *name,
         return bound_problem(request, name,
                              &(struct bound){"greater_than", "gt", "greater than", 0}, err);
     if (value < range->min)
-        return bound_problem(request, name,
-                             &(struct bound){"greater_than_equal", "ge",
-                                             "greater than or equal to", range->min},
-                             err);
+        return bound_problem(
+            request, name,
+            &(struct bound){"greater_than_equal", "ge", "greater than or equal to", range->min},
+            err);
     if (value > range->max)
         return bound_problem(
             request, name,

@@ -1,6 +1,6 @@
 /*
- * The routes: one table per file of handlers, one rule for which row serves a path. A row says who may
- * call and how large a body may be, so that no handler can forget it.
+ * The routes: one table per file of handlers, one rule for which row serves a path. A row says who
+ * may call and how large a body may be, so that no handler can forget it.
  */
 #ifndef DEFT_FCGI_ROUTER_H
 #define DEFT_FCGI_ROUTER_H

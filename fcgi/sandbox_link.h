@@ -1,6 +1,6 @@
 /*
- * From a caller and a conversation to the sandbox that serves them. Nothing is kept between requests:
- * the runtime's row says where it listened last, the Runtime API makes it so again.
+ * From a caller and a conversation to the sandbox that serves them. Nothing is kept between
+ * requests: the runtime's row says where it listened last, the Runtime API makes it so again.
  *
  * Ownership: the endpoint is the caller's.
  */
@@ -16,7 +16,8 @@ struct principal;
 struct runtime;
 struct sandbox_endpoint;
 
-/* Whose sandbox: the conversation's, or with NULL the one that all of the caller's share. Borrows. */
+/* Whose sandbox: the conversation's, or with NULL the one that all of the caller's share. Borrows.
+ */
 struct sandbox_owner {
     const struct principal *principal;
     const struct conversation *conversation;

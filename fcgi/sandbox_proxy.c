@@ -47,7 +47,8 @@ static int start_call(const struct request *request, const struct sandbox_call *
                                .body = call->body != NULL ? call->body : request->body.text,
                                .body_len = call->body != NULL ? call->body_len : request->body.len,
                                .content_type = request_param(request, "CONTENT_TYPE"),
-                               .idle_timeout_ms = call->silence_ms > 0 ? call->silence_ms : SILENCE_MS,
+                               .idle_timeout_ms =
+                                   call->silence_ms > 0 ? call->silence_ms : SILENCE_MS,
                                .allow_private = true,
                                .stream = true};
 
@@ -70,8 +71,7 @@ static int start_call(const struct request *request, const struct sandbox_call *
 }
 
 /* The client's body as it comes; the sandbox's pace is ours. */
-static int send_body(const struct request *request, struct http_call *http_call,
-                     struct error *err)
+static int send_body(const struct request *request, struct http_call *http_call, struct error *err)
 {
     char chunk[CHUNK_BYTES];
     int64_t left = request->content_length > 0 ? request->content_length : INT64_MAX;
@@ -173,12 +173,11 @@ static int find_answering(const struct request *request, const struct sandbox_ca
     if (!http_method_is_unsafe(request->method))
         return 0;
     strbuf_appendf(&url, "%s/alive", endpoint->url);
-    if (http_start(request->context->http,
-                   &(struct http_request){.method = "GET",
-                                          .url = url.text,
-                                          .timeout_ms = PROBE_MS,
-                                          .allow_private = true},
-                   &probe, err) < 0)
+    if (http_start(
+            request->context->http,
+            &(struct http_request){
+                .method = "GET", .url = url.text, .timeout_ms = PROBE_MS, .allow_private = true},
+            &probe, err) < 0)
         return -1;
     return http_wait(probe, err);
 }

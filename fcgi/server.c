@@ -149,8 +149,7 @@ static int start_threads(struct server *server, struct error *err)
     return 0;
 }
 
-int server_start(const struct fcgi_context *context, struct server **server_out,
-                 struct error *err)
+int server_start(const struct fcgi_context *context, struct server **server_out, struct error *err)
 {
     struct server *server = NEW(struct server);
 

@@ -14,7 +14,8 @@ int agent_conversation_id(const struct request *request, struct uuid *id_out, st
 
 int agent_unknown(enum unknown_words words, const struct uuid *id, struct error *err)
 {
-    if (err->code != ERROR_NOT_FOUND)
+    /* A write without a guard is stale when the conversation went away in the middle. */
+    if (err->code != ERROR_NOT_FOUND && err->code != ERROR_STALE)
         return -1;
     if (words == UNKNOWN_PLAIN)
         return error_set(err, ERROR_NOT_FOUND, "%s", reply_phrase(404));

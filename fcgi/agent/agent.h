@@ -45,7 +45,8 @@ int agent_load_runtime_conversation(const struct request *request,
                                     struct conversation *conversation_out, struct error *err)
     NONNULL MUST_CHECK;
 /* Replaces a "not found" of a store by the contract's words; other errors stay. Returns -1. */
-int agent_unknown(enum unknown_words words, const struct uuid *id, struct error *err) NONNULL;
+int agent_unknown(enum unknown_words words, const struct uuid *id, struct error *err)
+    NONNULL MUST_CHECK;
 
 /* Wakes the ones who look at a conversation's events, and at its wish for a run. */
 void agent_hint_events(const struct request *request, const struct uuid *id) NONNULL;

@@ -57,8 +57,8 @@ static int read_timeout(const struct request *request, const json_t *body, int64
                         struct error *err)
 {
     static const struct problem not_int = {"int_type", "Input should be a valid integer", NULL};
-    static const struct problem out_of_range = {
-        "less_than_equal", "Input should be from 1 to 3600 seconds", NULL};
+    static const struct problem out_of_range = {"less_than_equal",
+                                                "Input should be from 1 to 3600 seconds", NULL};
     json_t *timeout = json_object_get(body, "timeout");
 
     *timeout_s_out = TIMEOUT_DEFAULT_S;
@@ -126,7 +126,9 @@ static int bash_command(const struct request *request, struct reply *reply, stru
 #define SHARED "/api/bash"
 #define SCOPED "/api/conversations/{runtime_conversation_id}/bash"
 #define ROUTE(method, pattern, body_max_bytes, handler)                                            \
-    {method, pattern, ORIGIN_BOTH, ACCESS_CALLER, body_max_bytes, handler}
+    {                                                                                              \
+        method, pattern, ORIGIN_BOTH, ACCESS_CALLER, body_max_bytes, handler                       \
+    }
 
 const struct route bash_routes[] = {
     ROUTE(HTTP_POST, SHARED "/start_bash_command", REQUEST_MAX_BYTES, bash_command),

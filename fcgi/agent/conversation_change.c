@@ -60,6 +60,12 @@ static int try_change(const struct request *request, json_t *body,
     return 0;
 }
 
+/* Somebody else wrote, or deleted it: the next try sees which. */
+static bool is_lost_race(const struct error *err)
+{
+    return err->code == ERROR_CONFLICT || err->code == ERROR_STALE;
+}
+
 static int change_conversation(const struct request *request, struct reply *reply,
                                int (*plan)(struct change *change, struct error *err),
                                struct error *err)
@@ -70,7 +76,7 @@ static int change_conversation(const struct request *request, struct reply *repl
     if (request_json_object(request, &body, err) < 0)
         return -1;
     rc = try_change(request, body, plan, err);
-    for (int i = 1; i < TRIES_MAX && rc < 0 && err->code == ERROR_CONFLICT; i++)
+    for (int i = 1; i < TRIES_MAX && rc < 0 && is_lost_race(err); i++)
         rc = try_change(request, body, plan, err);
     return rc < 0 ? -1 : reply_success(reply);
 }
@@ -128,8 +134,7 @@ static int check_tag_values(const struct request *request, json_t *tags, struct 
         return request_problem(
             request, place,
             &(struct problem){"dict_type", "Input should be a valid dictionary", NULL}, tags, err);
-    json_object_foreach(tags, name, value)
-    {
+    json_object_foreach (tags, name, value) {
         const struct place at = {place, name, 0};
 
         if (!json_is_string(value))
@@ -159,8 +164,7 @@ static int plan_patch(struct change *change, struct error *err)
 }
 
 /* PATCH {"title", "tags"} -> 200 | 404 | 422 */
-static int conversation_patch(const struct request *request, struct reply *reply,
-                              struct error *err)
+static int conversation_patch(const struct request *request, struct reply *reply, struct error *err)
 {
     return change_conversation(request, reply, plan_patch, err);
 }
@@ -207,8 +211,8 @@ static int plan_analyzer(struct change *change, struct error *err)
 
     if (input == NULL)
         return -1;
-    analyzer = analyzer_read(input, REQUEST_PLACE("body", "security_analyzer"),
-                             change->request->problems);
+    analyzer =
+        analyzer_read(input, REQUEST_PLACE("body", "security_analyzer"), change->request->problems);
     if (check_noted(change->request, err) < 0)
         return -1;
     if (!json_equal(analyzer, json_object_get(change->conversation.spec, "security_analyzer")))
@@ -273,7 +277,8 @@ static int plan_secrets(struct change *change, struct error *err)
     if (!json_is_object(update))
         return request_problem(
             change->request, REQUEST_PLACE("body", "secrets"),
-            &(struct problem){"dict_type", "Input should be a valid dictionary", NULL}, update, err);
+            &(struct problem){"dict_type", "Input should be a valid dictionary", NULL}, update,
+            err);
     if (open_secrets(change, &secrets, err) < 0)
         return -1;
     if (conversation_update_secrets(&change->conversation, secrets, update, &problems, err) < 0) {

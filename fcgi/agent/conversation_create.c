@@ -28,7 +28,8 @@ struct creation {
 };
 
 /* clang-format off */
-#define CREATION_INIT {.conversation = CONVERSATION_INIT, .events = EVENT_LIST_INIT, .secrets = SECRET_INIT}
+#define CREATION_INIT                                                                              \
+    {.conversation = CONVERSATION_INIT, .events = EVENT_LIST_INIT, .secrets = SECRET_INIT}
 /* clang-format on */
 
 static void creation_done(struct creation *creation)
@@ -46,10 +47,10 @@ static struct conversation_defaults defaults_for(const struct request *request)
     const char *base_url = context->settings->model_base_url;
     bool is_sandbox = request->principal.kind == PRINCIPAL_SANDBOX_KEY;
 
-    return (struct conversation_defaults){
-        .runtime_kind = is_sandbox ? RUNTIME_LOCAL : context->default_runtime,
-        .model = context_model(context),
-        .base_url = base_url[0] != '\0' ? base_url : NULL};
+    return (struct conversation_defaults){.runtime_kind =
+                                              is_sandbox ? RUNTIME_LOCAL : context->default_runtime,
+                                          .model = context_model(context),
+                                          .base_url = base_url[0] != '\0' ? base_url : NULL};
 }
 
 static int read_request(const struct request *request, json_t *body, struct creation *creation,

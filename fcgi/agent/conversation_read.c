@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "fcgi/agent/agent.h"
 #include "fcgi/agent/info.h"
-#include "fcgi/agent/sandbox_forget.h"
+#include "fcgi/agent/sandbox_tell.h"
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
 #include "model/limits.h"
@@ -60,16 +60,18 @@ static int read_ids(const struct request *request, struct uuid *ids, size_t *n_o
         if (n == BATCH_MAX_IDS)
             return request_problem(
                 request, &place,
-                &(struct problem){"too_long", "List should have at most 99 items", NULL}, NULL, err);
+                &(struct problem){"too_long", "List should have at most 99 items", NULL}, NULL,
+                err);
         if (!uuid_parse(text, &ids[n]))
             return request_problem(
-                request, &at, &(struct problem){"uuid_parsing", "Input should be a valid UUID", NULL},
-                input, err);
+                request, &at,
+                &(struct problem){"uuid_parsing", "Input should be a valid UUID", NULL}, input,
+                err);
         n++;
     }
     if (n == 0)
-        return request_problem(request, &place, &(struct problem){"missing", "Field required", NULL},
-                               NULL, err);
+        return request_problem(request, &place,
+                               &(struct problem){"missing", "Field required", NULL}, NULL, err);
     *n_out = n;
     return 0;
 }
@@ -96,8 +98,7 @@ static int push_one(const struct request *request, const struct uuid *id, enum i
 }
 
 /* GET ?ids=a&ids=b -> 200 [Info | null] | 422 */
-static int conversation_batch(const struct request *request, struct reply *reply,
-                              struct error *err)
+static int conversation_batch(const struct request *request, struct reply *reply, struct error *err)
 {
     struct uuid ids[BATCH_MAX_IDS];
     size_t n = 0;
@@ -169,8 +170,7 @@ static int conversation_search(const struct request *request, struct reply *repl
 }
 
 /* GET -> 200 number */
-static int conversation_count(const struct request *request, struct reply *reply,
-                              struct error *err)
+static int conversation_count(const struct request *request, struct reply *reply, struct error *err)
 {
     struct conversation_filter filter = {.from_id = UUID_INIT};
     json_auto_t *json = NULL;

@@ -1,6 +1,6 @@
 /*
- * Run, pause, interrupt. A worker that has the conversation stops it; else it is stopped here, in one
- * write that only succeeds while no worker has it.
+ * Run, pause, interrupt. A worker that has the conversation stops it; else it is stopped here, in
+ * one write that only succeeds while no worker has it.
  */
 #include "auth/principal.h"
 #include "base/clock.h"
@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "fcgi/agent/agent.h"
+#include "fcgi/agent/sandbox_tell.h"
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
 #include "model/event.h"
@@ -27,10 +28,6 @@ struct stop {
 
 static const struct stop stop_pause = {"pause", 30000, event_add_pause};
 static const struct stop stop_interrupt = {"interrupt", 10000, event_add_interrupt};
-
-/* What the model reads of a call whose run was ended before the call was. */
-static const char interrupted_text[] =
-    "Tool call interrupted before completion. The conversation was paused.";
 
 /* POST -> 200 | 404 | 409 */
 static int conversation_run(const struct request *request, struct reply *reply, struct error *err)
@@ -68,10 +65,11 @@ static int end_open_calls(const struct request *request, struct conversation *co
         const struct stored_event *event = &history.items[i];
         const struct call_ref call = {.action_id = event->id,
                                       .tool_name = json_text_or(event->json, "tool_name", ""),
-                                      .tool_call_id = json_text_or(event->json, "tool_call_id", "")};
+                                      .tool_call_id =
+                                          json_text_or(event->json, "tool_call_id", "")};
 
         if (text_equal(event->kind, "ActionEvent") && !has_result(&history, &event->id))
-            event_add_agent_error(events, &call, interrupted_text);
+            event_add_agent_error(events, &call, EVENT_INTERRUPTED_TEXT);
     }
     return 0;
 }
@@ -109,7 +107,12 @@ static int stop_here(const struct request *request, const struct stop *stop, str
     if (agent_load_conversation(request, UNKNOWN_PLAIN, &conversation, err) < 0 ||
         plan_stop(request, stop, &conversation, &events, &write, err) < 0)
         return -1;
-    return conversation_store_write(request->context->db, &conversation, &events, &write, err);
+    if (conversation_store_write(request->context->db, &conversation, &events, &write, err) < 0)
+        return -1;
+    /* What a worker that died had begun may still run. */
+    if (write.end_run && stop == &stop_interrupt)
+        sandbox_interrupt(request, &conversation);
+    return 0;
 }
 
 /* The worker ends the run when its step allows; after the deadline it still will. */
@@ -159,8 +162,7 @@ static int stop_conversation(const struct request *request, struct reply *reply,
 }
 
 /* POST -> 200 (also when nothing runs) | 404 */
-static int conversation_pause(const struct request *request, struct reply *reply,
-                              struct error *err)
+static int conversation_pause(const struct request *request, struct reply *reply, struct error *err)
 {
     return stop_conversation(request, reply, &stop_pause, err);
 }

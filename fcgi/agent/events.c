@@ -32,8 +32,8 @@ struct search {
 static int read_time(const struct request *request, const char *name,
                      char text_out[CLOCK_TEXT_BYTES], const char **filter_out, struct error *err)
 {
-    static const struct problem problem = {
-        "datetime_from_date_parsing", "Input should be a valid datetime or date", NULL};
+    static const struct problem problem = {"datetime_from_date_parsing",
+                                           "Input should be a valid datetime or date", NULL};
     const char *text = request_query(request, name);
     struct error why = ERROR_INIT;
     json_auto_t *input = NULL;
@@ -116,8 +116,7 @@ static int events_count(const struct request *request, struct reply *reply, stru
 
     if (read_filter(request, &search, err) < 0 || load_for(request, &search, err) < 0)
         return -1;
-    if (!search.is_empty &&
-        event_store_count(request->context->db, &search.filter, &n, err) < 0)
+    if (!search.is_empty && event_store_count(request->context->db, &search.filter, &n, err) < 0)
         return -1;
     json = json_integer((json_int_t)n);
     return reply_json(reply, 200, json);
@@ -144,8 +143,7 @@ static int read_event_ids(const struct request *request, const json_t *list, con
     json_t *id = NULL;
     size_t i = 0;
 
-    json_array_foreach(list, i, id)
-    {
+    json_array_foreach (list, i, id) {
         const struct place body = {NULL, "body", 0};
         const struct place place = {&body, NULL, (json_int_t)i};
 

@@ -16,7 +16,8 @@ static void append_texts(const json_t *content, struct strbuf *out)
     json_t *part = NULL;
     size_t i = 0;
 
-    json_array_foreach(content, i, part) strbuf_append(out, json_text_or(part, "text", ""));
+    json_array_foreach (content, i, part)
+        strbuf_append(out, json_text_or(part, "text", ""));
 }
 
 /* True, with its text, when the event is the agent's answer. */
@@ -52,8 +53,7 @@ static int search_page(const struct request *request, struct event_filter *filte
     if (event_store_search(request->context->db, filter, &json, err) < 0 ||
         json_parse(json.text, json.len, &page, err) < 0)
         return -1;
-    json_array_foreach(json_object_get(page, "items"), i, event)
-    {
+    json_array_foreach (json_object_get(page, "items"), i, event) {
         if (is_answer(event, text_out)) {
             *found_out = true;
             return 0;

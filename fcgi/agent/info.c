@@ -19,8 +19,7 @@ static const struct runtime_words words_of[] = {
     [RUNTIME_ERROR] = {"error", true},
 };
 
-int info_skills_read(const struct request *request, enum info_skills *skills_out,
-                     struct error *err)
+int info_skills_read(const struct request *request, enum info_skills *skills_out, struct error *err)
 {
     bool is_wanted = false;
 

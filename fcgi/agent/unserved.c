@@ -29,7 +29,9 @@ static int init_post(const struct request *request, struct reply *reply, struct 
 }
 
 #define ROUTE(method, pattern)                                                                     \
-    {method, pattern, ORIGIN_BOTH, ACCESS_CALLER, REQUEST_MAX_BYTES, unserved}
+    {                                                                                              \
+        method, pattern, ORIGIN_BOTH, ACCESS_CALLER, REQUEST_MAX_BYTES, unserved                   \
+    }
 
 /* clang-format off */
 const struct route unserved_routes[] = {

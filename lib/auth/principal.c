@@ -88,7 +88,7 @@ struct conversation_scope principal_scope(const struct principal *principal)
 {
     bool is_sandbox = principal->kind == PRINCIPAL_SANDBOX_KEY;
 
-    return (struct conversation_scope){
-        .user_id = principal->user_id,
-        .runtime_session = is_sandbox ? principal->runtime_session : NULL};
+    return (struct conversation_scope){.user_id = principal->user_id,
+                                       .runtime_session =
+                                           is_sandbox ? principal->runtime_session : NULL};
 }

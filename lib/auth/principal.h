@@ -23,10 +23,11 @@ enum principal_kind {
 
 struct principal {
     enum principal_kind kind;
-    struct uuid user_id;          /* of a sandbox: its owner */
-    struct uuid key_id;           /* USER_KEY */
-    char runtime_id[17];          /* SANDBOX_KEY */
-    char runtime_session[80];     /* SANDBOX_KEY: its session; others: the user's shared sandbox u-<hex> */
+    struct uuid user_id;      /* of a sandbox: its owner */
+    struct uuid key_id;       /* USER_KEY */
+    char runtime_id[17];      /* SANDBOX_KEY */
+    char runtime_session[80]; /* SANDBOX_KEY: its session; others: the user's shared sandbox u-<hex>
+                               */
 };
 
 /* By X-Session-API-Key: a user's key or a sandbox's. ERROR_UNAUTHENTICATED for any other. */

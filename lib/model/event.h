@@ -80,6 +80,9 @@ struct uuid event_add_action(struct event_list *list, const struct action_parts 
 /* observation: object with kind, content, is_error. */
 void event_add_observation(struct event_list *list, const struct call_ref *call,
                            json_t *observation) NONNULL;
+/* The text of an AgentErrorEvent whose call was open when its run was interrupted. */
+#define EVENT_INTERRUPTED_TEXT                                                                     \
+    "This call was interrupted before it was complete, and the conversation was paused."
 void event_add_agent_error(struct event_list *list, const struct call_ref *call, const char *text)
     NONNULL;
 void event_add_rejection(struct event_list *list, const struct call_ref *call, const char *reason)

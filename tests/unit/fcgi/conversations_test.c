@@ -28,8 +28,9 @@ static void new_conversation_is_answered_whole(void **state)
 
 static void first_message_starts_a_run_before_the_answer(void **state)
 {
-    DISPATCH(answer, ALICE, "POST", "/api/conversations",
-             START_BODY("\"initial_message\":{\"content\":[{\"type\":\"text\",\"text\":\"go\"}]},"));
+    DISPATCH(
+        answer, ALICE, "POST", "/api/conversations",
+        START_BODY("\"initial_message\":{\"content\":[{\"type\":\"text\",\"text\":\"go\"}]},"));
     json_auto_t *info = NULL;
     char path[128];
 
@@ -237,9 +238,15 @@ static void title_and_tags_are_changed(void **state)
 static void bad_titles_and_tags_change_nothing(void **state)
 {
     static const char *const bodies[] = {
-        "{\"title\":\"   \"}",      "{\"title\":\"\"}",       "{\"title\":7}",
-        "{\"tags\":[]}",            "{\"tags\":{\"a\":1}}",   "{\"tags\":{\"A\":\"x\"}}",
-        "{\"title\":\"ok\",\"tags\":{\"-\":\"x\"}}", "[]", "\"title\"",
+        "{\"title\":\"   \"}",
+        "{\"title\":\"\"}",
+        "{\"title\":7}",
+        "{\"tags\":[]}",
+        "{\"tags\":{\"a\":1}}",
+        "{\"tags\":{\"A\":\"x\"}}",
+        "{\"title\":\"ok\",\"tags\":{\"-\":\"x\"}}",
+        "[]",
+        "\"title\"",
     };
     struct test_path path = test_conversation(*state);
 

@@ -19,8 +19,8 @@
 #define DISPATCH(name, ...)                                                                        \
     CLEANUP(test_answer_done) struct test_answer name = test_dispatch(*state, __VA_ARGS__)
 #define DISPATCH_WITH(name, params, ...)                                                           \
-    CLEANUP(test_answer_done) struct test_answer name =                                            \
-        test_dispatch_with(*state, params, __VA_ARGS__)
+    CLEANUP(test_answer_done)                                                                      \
+    struct test_answer name = test_dispatch_with(*state, params, __VA_ARGS__)
 
 /* The pattern itself serves as a path; a {name*} loses its star. */
 static void call_without_key(void **state, const struct route *route, const char *origin)
@@ -50,7 +50,9 @@ static void without_a_key_all_but_the_public_routes_say_401(void **state)
 static void wrong_empty_and_foreign_keys_are_refused(void **state)
 {
     static const char *const keys[] = {
-        "HTTP_X_SESSION_API_KEY=wrong", "HTTP_X_SESSION_API_KEY=", "HTTP_X_SESSION_API_KEY=sk-deft-x",
+        "HTTP_X_SESSION_API_KEY=wrong",
+        "HTTP_X_SESSION_API_KEY=",
+        "HTTP_X_SESSION_API_KEY=sk-deft-x",
         "HTTP_AUTHORIZATION=Bearer x",
     };
 
@@ -249,8 +251,8 @@ static void cookie_changes_things_only_from_its_own_page(void **state)
 
     sign_in(state, cookie);
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        const char *params[] = {"DEFT_ORIGIN=app", cookie, "HTTP_HOST=localhost:3000",
-                                rows[i].site, rows[i].origin, NULL};
+        const char *params[] = {"DEFT_ORIGIN=app", cookie,         "HTTP_HOST=localhost:3000",
+                                rows[i].site,      rows[i].origin, NULL};
         DISPATCH_WITH(answer, params, "POST", "/api/conversations", "{}");
 
         assert_answer(&answer, rows[i].status, "detail");

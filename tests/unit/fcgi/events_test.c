@@ -45,8 +45,7 @@ static void assert_kinds(void **state, struct test_path *path, const char *expec
     json_t *event = NULL;
     size_t i = 0;
 
-    json_array_foreach(json_object_get(page, "items"), i, event)
-    {
+    json_array_foreach (json_object_get(page, "items"), i, event) {
         const char *key = json_text_or(event, "key", NULL);
 
         strbuf_append(&kinds, i > 0 ? " " : "");
@@ -81,9 +80,15 @@ static void message_with_run_is_running_when_answered(void **state)
 static void bad_messages_store_nothing(void **state)
 {
     static const char *const bodies[] = {
-        "", "[]", "{\"content\":\"hello\"}", "{\"content\":[{\"type\":\"video\"}]}",
-        "{\"content\":[5]}", "{\"role\":\"system\",\"content\":[]}", "{\"role\":7}",
-        "{\"content\":[],\"run\":\"yes\"}", "{\"content\":[{\"type\":\"text\",\"text\":null}]}",
+        "",
+        "[]",
+        "{\"content\":\"hello\"}",
+        "{\"content\":[{\"type\":\"video\"}]}",
+        "{\"content\":[5]}",
+        "{\"role\":\"system\",\"content\":[]}",
+        "{\"role\":7}",
+        "{\"content\":[],\"run\":\"yes\"}",
+        "{\"content\":[{\"type\":\"text\",\"text\":null}]}",
     };
     struct test_path path = test_conversation(*state);
 
@@ -140,10 +145,10 @@ static void search_filters_and_pages(void **state)
     DISPATCH(unknown_kind, ALICE, "GET", test_under(&path, "/events/search?kind=Nothing"), NULL);
     DISPATCH(by_body, ALICE, "GET", test_under(&path, "/events/count?body=SAY%20hel"), NULL);
     DISPATCH(by_source, ALICE, "GET", test_under(&path, "/events/count?source=agent"), NULL);
-    DISPATCH(later, ALICE, "GET", test_under(&path, "/events/count?timestamp__gte=2999-01-01T00:00:00Z"),
-             NULL);
-    DISPATCH(newest, ALICE, "GET", test_under(&path, "/events/search?sort_order=TIMESTAMP_DESC&limit=1"),
-             NULL);
+    DISPATCH(later, ALICE, "GET",
+             test_under(&path, "/events/count?timestamp__gte=2999-01-01T00:00:00Z"), NULL);
+    DISPATCH(newest, ALICE, "GET",
+             test_under(&path, "/events/search?sort_order=TIMESTAMP_DESC&limit=1"), NULL);
 
     assert_answer(&sent, 200, "true");
     assert_answer(&by_kind, 200, "Say hello");
@@ -158,8 +163,14 @@ static void search_filters_and_pages(void **state)
 static void bad_search_parameters_are_named(void **state)
 {
     static const char *const queries[] = {
-        "?limit=0",      "?limit=101",           "?limit=x",           "?sort_order=SIDEWAYS",
-        "?source=nobody", "?timestamp__gte=soon", "?timestamp__lt=2026", "?limit=",
+        "?limit=0",
+        "?limit=101",
+        "?limit=x",
+        "?sort_order=SIDEWAYS",
+        "?source=nobody",
+        "?timestamp__gte=soon",
+        "?timestamp__lt=2026",
+        "?limit=",
     };
     struct test_path path = test_conversation(*state);
 
@@ -210,8 +221,7 @@ static void run_twice_is_a_conflict(void **state)
 
     assert_answer(&sent, 200, "true");
     assert_answer(&run, 200, "{\"success\":true}");
-    assert_answer(&again, 409,
-                  "Conversation already running. Wait for completion or pause first.");
+    assert_answer(&again, 409, "Conversation already running. Wait for completion or pause first.");
     assert_answer(&foreign, 404, "Not Found");
 }
 
@@ -252,19 +262,20 @@ static void interrupt_ends_open_calls(void **state)
     char sql[800];
 
     assert_answer(&sent, 200, "true");
-    (void)snprintf(sql, sizeof(sql),
-                   "INSERT INTO events (conversation_id, seq, id, kind, source, timestamp, body)"
-                   " VALUES ('%s', 5, '5d3f1c52-3f0b-4f0e-8a55-2b1f0e6f9a10', 'ActionEvent', 'agent',"
-                   " '2999-01-01T00:00:00.000000', '{\"kind\":\"ActionEvent\",\"source\":\"agent\","
-                   "\"id\":\"5d3f1c52-3f0b-4f0e-8a55-2b1f0e6f9a10\","
-                   "\"timestamp\":\"2999-01-01T00:00:00.000000\","
-                   "\"tool_name\":\"terminal\",\"tool_call_id\":\"call_1\"}')",
-                   path.id.text);
+    (void)snprintf(
+        sql, sizeof(sql),
+        "INSERT INTO events (conversation_id, seq, id, kind, source, timestamp, body)"
+        " VALUES ('%s', 5, '5d3f1c52-3f0b-4f0e-8a55-2b1f0e6f9a10', 'ActionEvent', 'agent',"
+        " '2999-01-01T00:00:00.000000', '{\"kind\":\"ActionEvent\",\"source\":\"agent\","
+        "\"id\":\"5d3f1c52-3f0b-4f0e-8a55-2b1f0e6f9a10\","
+        "\"timestamp\":\"2999-01-01T00:00:00.000000\","
+        "\"tool_name\":\"terminal\",\"tool_call_id\":\"call_1\"}')",
+        path.id.text);
     test_sql(sql);
     {
         DISPATCH(stopped, ALICE, "POST", test_under(&path, "/interrupt"), NULL);
-        DISPATCH(events, ALICE, "GET",
-                 test_under(&path, "/events/search?kind=AgentErrorEvent"), NULL);
+        DISPATCH(events, ALICE, "GET", test_under(&path, "/events/search?kind=AgentErrorEvent"),
+                 NULL);
 
         assert_answer(&stopped, 200, "true");
         assert_answer(&events, 200, "call_1");

@@ -149,9 +149,9 @@ static void limit_says_what_is_wrong(void **state)
         READ(request, rc, err, get, uri);
         assert_int_equal(rc, 0);
         assert_int_equal(request_query_limit(&request, &limit, &err), -1);
-        assert_string_equal(json_string_value(json_object_get(
-                                json_array_get(request.problems, 0), "type")),
-                            rows[i].type);
+        assert_string_equal(
+            json_string_value(json_object_get(json_array_get(request.problems, 0), "type")),
+            rows[i].type);
     }
 }
 

@@ -95,8 +95,8 @@ static void other_slash_is_noticed(void **state)
 
 static void routes_of_one_origin_are_unknown_on_the_other(void **state)
 {
-    static char v1[] = "v1";
-    static char me[] = "me";
+    char v1[] = "v1";
+    char me[] = "me";
 
     (void)state;
     {
@@ -167,8 +167,7 @@ static void every_path_of_the_contract_is_answered(void **state)
         char buffer[CONTRACT_PATH_MAX_BYTES];
         char *segments[PATH_MAX_SEGMENTS];
         size_t n = split(contract_paths[i].path, buffer, segments);
-        struct request request =
-            request_for(contract_paths[i].method, ORIGIN_AGENT, segments, n);
+        struct request request = request_for(contract_paths[i].method, ORIGIN_AGENT, segments, n);
         unsigned allowed = 0;
 
         if (route_find(&request, &allowed) != ROUTE_FOUND)

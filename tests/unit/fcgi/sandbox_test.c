@@ -22,7 +22,8 @@
     "HTTP/1.1 200 OK\r\nContent-Type: " type "\r\nContent-Length: " length "\r\n\r\n" body
 
 static const char alive[] = ANSWER("application/json", "15", "{\"status\":\"ok\"}");
-static const char page[] = ANSWER("application/json", "33", "{\"items\":[],\"next_page_id\":null}\n");
+static const char page[] =
+    ANSWER("application/json", "33", "{\"items\":[],\"next_page_id\":null}\n");
 
 /* A runtime's id of sixteen letters that no other test has. */
 static void random_letters(char id_out[17])
@@ -100,7 +101,8 @@ static void reads_are_passed_on_with_the_sandboxs_key(void **state)
 {
     const struct test_reply replies[] = {{.bytes = page}};
     struct test_server *server = start_sandbox(*state, replies, 1);
-    DISPATCH(answer, ALICE, "GET", "/api/bash/bash_events/search?limit=5&kind__eq=BashOutput", NULL);
+    DISPATCH(answer, ALICE, "GET", "/api/bash/bash_events/search?limit=5&kind__eq=BashOutput",
+             NULL);
 
     assert_answer(&answer, 200, "{\"items\":[],\"next_page_id\":null}");
     assert_asked(server, 0, "GET /api/bash/bash_events/search?limit=5&kind__eq=BashOutput ");
@@ -128,8 +130,13 @@ static void scoped_command_runs_in_the_workspace(void **state)
 static void bad_commands_never_reach_a_sandbox(void **state)
 {
     static const char *const bodies[] = {
-        "", "{}", "[]", "{\"command\":5}", "{\"command\":\"ls\",\"timeout\":0}",
-        "{\"command\":\"ls\",\"timeout\":\"1\"}", "{\"command\":\"ls\",\"cwd\":1}",
+        "",
+        "{}",
+        "[]",
+        "{\"command\":5}",
+        "{\"command\":\"ls\",\"timeout\":0}",
+        "{\"command\":\"ls\",\"timeout\":\"1\"}",
+        "{\"command\":\"ls\",\"cwd\":1}",
         "{\"command\":\"ls\",\"timeout\":999999999}",
     };
 
@@ -221,8 +228,8 @@ static void download_streams_and_keeps_its_headers(void **state)
     (void)snprintf(key, sizeof(key), "HTTP_X_SESSION_API_KEY=%s", fixture->alice_key);
     {
         CLEANUP(test_answer_done)
-        struct test_answer answer = test_dispatch_with(
-            *state, params, "GET", "/api/file/download?path=/w/b.txt", NULL);
+        struct test_answer answer =
+            test_dispatch_with(*state, params, "GET", "/api/file/download?path=/w/b.txt", NULL);
 
         assert_answer(&answer, 206, "abc");
         assert_int_equal(answer.body.len, 3);
@@ -294,9 +301,9 @@ static void sandbox_is_started_when_there_is_none(void **state)
 
 static void failed_start_says_why(void **state)
 {
-    static const char failed[] =
-        "HTTP/1.1 200 OK\r\nContent-Length: 80\r\n\r\n"
-        "{\"runtime_id\":\"abcdefghijklmnop\",\"status\":\"error\",\"status_detail\":\"no image x\"}";
+    static const char failed[] = "HTTP/1.1 200 OK\r\nContent-Length: 80\r\n\r\n"
+                                 "{\"runtime_id\":\"abcdefghijklmnop\",\"status\":\"error\","
+                                 "\"status_detail\":\"no image x\"}";
     const struct test_reply replies[] = {{.bytes = failed, .ending = TEST_CLOSE}};
     struct test_server *runtime = start_runtime_api(*state, replies, 1);
     struct test_path path = test_conversation(*state);
@@ -326,9 +333,8 @@ static void shared_sandbox_has_no_key_to_give_and_is_not_released(void **state)
 static void own_sandbox_gives_its_key_to_its_user(void **state)
 {
     CLEANUP(test_answer_done)
-    struct test_answer created =
-        test_dispatch(*state, ALICE, "POST", "/api/conversations",
-                      START_BODY("\"conversation_runtime\":\"docker\","));
+    struct test_answer created = test_dispatch(*state, ALICE, "POST", "/api/conversations",
+                                               START_BODY("\"conversation_runtime\":\"docker\","));
     json_auto_t *info = answer_json(&created);
     struct test_path path = {.text = ""};
     char hex[UUID_HEX_BYTES];

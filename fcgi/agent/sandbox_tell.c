@@ -1,4 +1,4 @@
-#include "fcgi/agent/sandbox_forget.h"
+#include "fcgi/agent/sandbox_tell.h"
 
 #include "base/error.h"
 #include "base/log.h"
@@ -10,11 +10,12 @@
 #include "fcgi/sandbox_link.h"
 #include "model/conversation.h"
 
-/* The client waits for it: a sandbox that is slower is told by its idle clock. */
-enum { FORGET_MS = 1000 };
+/* The client waits meanwhile. */
+enum { TELL_MS = 1000 };
 
+/* Calls "/conversations/<id><rest>" of a sandbox that runs; one that sleeps is not woken. */
 static int tell(const struct request *request, const struct conversation *conversation,
-                struct error *err)
+                const char *method, const char *rest, struct error *err)
 {
     CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;
     CLEANUP(http_call_freep) struct http_call *call = NULL;
@@ -25,25 +26,34 @@ static int tell(const struct request *request, const struct conversation *conver
     if (sandbox_find(request->context, &owner, &endpoint, err) < 0)
         return -1;
     headers[0] = (struct http_header){"X-Session-API-Key", secret_reveal(&endpoint.key)};
-    strbuf_appendf(&url, "%s/conversations/%s", endpoint.url, conversation->id.text);
+    strbuf_appendf(&url, "%s/conversations/%s%s", endpoint.url, conversation->id.text, rest);
     if (http_start(request->context->http,
-                   &(struct http_request){.method = "DELETE",
+                   &(struct http_request){.method = method,
                                           .url = url.text,
                                           .headers = headers,
-                                          .timeout_ms = FORGET_MS,
+                                          .timeout_ms = TELL_MS,
                                           .allow_private = true},
                    &call, err) < 0)
         return -1;
     return http_wait(call, err);
 }
 
-void sandbox_forget(const struct request *request, const struct conversation *conversation)
+static void try_tell(const struct request *request, const struct conversation *conversation,
+                     const char *method, const char *rest)
 {
     struct error err = ERROR_INIT;
 
-    /* A sandbox of its own goes whole. */
-    if (conversation->runtime_kind == RUNTIME_DOCKER)
-        return;
-    if (tell(request, conversation, &err) < 0 && err.code != ERROR_NOT_FOUND)
-        log_warning("sandbox.forget_failed", LOG_ERROR(&err));
+    if (tell(request, conversation, method, rest, &err) < 0 && err.code != ERROR_NOT_FOUND)
+        log_warning("sandbox.tell_failed", LOG_STR("method", method), LOG_ERROR(&err));
+}
+
+void sandbox_forget(const struct request *request, const struct conversation *conversation)
+{
+    if (conversation->runtime_kind == RUNTIME_LOCAL)
+        try_tell(request, conversation, "DELETE", "");
+}
+
+void sandbox_interrupt(const struct request *request, const struct conversation *conversation)
+{
+    try_tell(request, conversation, "POST", "/interrupt");
 }

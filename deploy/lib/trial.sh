@@ -53,7 +53,7 @@ trial_run() {
     trap 'trial_end 130' INT TERM HUP
     trap 'trial_end $?' EXIT
     flock -u 9
-    if trial_deft up && trial_environment && trial_databases; then
+    if trial_deft up && trial_environment; then
         _status=0
         (
             cd "$TRIAL_BUILD/src"
@@ -98,19 +98,9 @@ trial_environment() {
     mkdir -p -m 1777 "$TMPDIR"
     DEFT_API_KEY=$(key_run --new-key tests) || return 1
     DEFT_SIGN_IN_LINK=$(key_link) || return 1
-    DEFT_TEST_DATABASE_URL="host=$DEFT_RUN/pg user=deft dbname=deft_test"
-    DEFT_SQITCH_DATABASE="host=$DEFT_RUN/pg user=deft dbname=deft_sqitch"
     export DEFT DEFT_VAR DEFT_RUN DEFT_APP DEFT_BIN DEFT_BUILD DEFT_BUILD_KIND DEFT_KEYS DEFT_LOG DEFT_SERVICES DEFT_INSTANCE \
         DEFT_APP_PORT DEFT_AGENT_PORT DEFT_APP_URL DEFT_AGENT_URL DEFT_API_KEY DEFT_SIGN_IN_LINK DEFT_DATABASE_URL \
-        DEFT_TEST_DATABASE_URL DEFT_SQITCH_DATABASE DEFT_TRIAL CHROMIUM TMPDIR BUILD_USER
-}
-
-# One for the tests of the store, with deft's schema; one for the tests of the schema, empty.
-trial_databases() {
-    database_find_programs
-    database_ask postgres 'CREATE DATABASE deft_test TEMPLATE template0' &&
-        database_ask postgres 'CREATE DATABASE deft_sqitch TEMPLATE template0' &&
-        database_sqitch deft_test deploy >"$DEFT_LOG/up/test-database.log"
+        DEFT_TRIAL CHROMIUM TMPDIR BUILD_USER
 }
 
 # trial_end STATUS

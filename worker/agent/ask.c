@@ -35,15 +35,17 @@ static void cancel_call(void *call)
     llm_call_cancel(call);
 }
 
-/* Waits for the answer where a stop request can reach it. */
-static int ask_and_wait(struct agent *agent, struct llm_reply *reply_out,
-                        struct llm_failure *failure_out, struct error *err)
+/* Waits for the answer where a stop request can reach it. The reply borrows from the choice. */
+static int ask_and_wait(struct agent *agent, const struct model_choice *choice,
+                        struct llm_reply *reply_out, struct llm_failure *failure_out,
+                        struct error *err)
 {
     CLEANUP(llm_call_freep) struct llm_call *call = llm_call_new(agent->context->llm);
-    CLEANUP(model_choice_done) struct model_choice choice = MODEL_CHOICE_INIT;
     json_auto_t *messages = messages_from_history(&agent->history);
     json_auto_t *tools = tools_functions(&agent->conversation);
     struct llm_request request = {
+        .spec = choice->spec,
+        .api_key = choice->key,
         .messages = messages,
         .tools = tools,
         .usage_id = USAGE_ID,
@@ -51,9 +53,6 @@ static int ask_and_wait(struct agent *agent, struct llm_reply *reply_out,
     };
     int rc = 0;
 
-    model_choose(&agent->context->settings, agent->llm_spec, &agent->llm_key, &choice);
-    request.spec = choice.spec;
-    request.api_key = choice.key;
     failure_out->kind = LLM_FAILURE_CANCELLED;
     if (control_begin_wait(agent->control, WAIT_MODEL, cancel_call, call, err) < 0)
         return -1;
@@ -108,6 +107,7 @@ static int settle_failure(struct agent *agent, const struct llm_failure *failure
 
 int ask_model(struct agent *agent, struct error *err)
 {
+    CLEANUP(model_choice_done) struct model_choice choice = MODEL_CHOICE_INIT;
     CLEANUP(llm_reply_done) struct llm_reply reply = LLM_REPLY_INIT;
     struct llm_failure failure = LLM_FAILURE_INIT;
     struct error cause = ERROR_INIT;
@@ -119,7 +119,8 @@ int ask_model(struct agent *agent, struct error *err)
     }
     agent->asked_seq = agent->history.last_seq;
     agent->n_iterations++;
-    if (ask_and_wait(agent, &reply, &failure, &cause) < 0)
+    model_choose(&agent->context->settings, agent->llm_spec, &agent->llm_key, &choice);
+    if (ask_and_wait(agent, &choice, &reply, &failure, &cause) < 0)
         return settle_failure(agent, &failure, &cause, err);
     crash_point(&agent->context->crash, CRASH_LLM_DONE);
     return answer_store(agent, &reply, err);

@@ -139,23 +139,24 @@ static json_t *call_from_action(const json_t *event)
     return call;
 }
 
-static void push_clipped(json_t *parts, const struct strbuf *text)
+static void push_clipped(json_t *parts, const char *text)
 {
     CLEANUP(strbuf_done) struct strbuf clipped = STRBUF_INIT;
-    size_t n_chars = utf8_length(text->text, text->len);
+    size_t len = strlen(text);
+    size_t n_chars = utf8_length(text, len);
     size_t kept = RESULT_MAX_CHARS - utf8_length(CLIPPED_NOTE, strlen(CLIPPED_NOTE));
     size_t head = 0;
     size_t tail = 0;
 
     if (n_chars <= RESULT_MAX_CHARS) {
-        push_text(parts, text->text, text->len);
+        push_text(parts, text, len);
         return;
     }
-    head = utf8_offset(text->text, text->len, (kept + 1) / 2);
-    tail = utf8_offset(text->text, text->len, n_chars - kept / 2);
-    strbuf_append_bytes(&clipped, text->text, head);
+    head = utf8_offset(text, len, (kept + 1) / 2);
+    tail = utf8_offset(text, len, n_chars - kept / 2);
+    strbuf_append_bytes(&clipped, text, head);
     strbuf_append(&clipped, CLIPPED_NOTE);
-    strbuf_append_bytes(&clipped, text->text + tail, text->len - tail);
+    strbuf_append_bytes(&clipped, text + tail, len - tail);
     push_text(parts, clipped.text, clipped.len);
 }
 
@@ -167,7 +168,7 @@ static void push_observation(json_t *parts, json_t *observation)
     if (json_bool_or(observation, "is_error", 0) != 0)
         push_text(parts, ERROR_PREFIX, strlen(ERROR_PREFIX));
     observation_append_text(observation, &text);
-    push_clipped(parts, &text);
+    push_clipped(parts, text.text);
     for (size_t i = 0; i < json_array_size(content); i++)
         push_images(parts, json_array_get(content, i));
 }
@@ -191,9 +192,7 @@ static json_t *message_from_result(const struct stored_event *result)
     } else if (stored_event_is(result, "UserRejectObservation")) {
         push_rejection(parts, result->json);
     } else {
-        const char *text = json_text_or(result->json, "error", "");
-
-        push_text(parts, text, strlen(text));
+        push_clipped(parts, json_text_or(result->json, "error", ""));
     }
     json_put_text(message, "tool_call_id", json_text_or(result->json, "tool_call_id", ""));
     json_put_text(message, "name", json_text_or(result->json, "tool_name", ""));

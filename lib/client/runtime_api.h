@@ -55,8 +55,8 @@ void sandbox_endpoint_done(struct sandbox_endpoint *endpoint);
  */
 int runtime_api_start(const struct runtime_api *api, const struct sandbox_start *start,
                       struct sandbox_endpoint *endpoint_out, struct error *err) NONNULL MUST_CHECK;
-/* In two halves, for who has other things to do meanwhile: asks and returns; the caller waits for the
- * call with http_wait(), then reads its answer. Together they have the errors of the above. */
+/* In two halves, for who has other things to do meanwhile: asks and returns; the caller waits for
+ * the call with http_wait(), then reads its answer. Together they have the errors of the above. */
 int runtime_api_begin_start(const struct runtime_api *api, const struct sandbox_start *start,
                             struct http_call **call_out, struct error *err) NONNULL MUST_CHECK;
 int runtime_api_read_start(const struct http_call *call, struct sandbox_endpoint *endpoint_out,

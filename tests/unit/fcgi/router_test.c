@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/mem.h"
 #include "base/text.h"
 #include "contract_paths.h"
 #include "fcgi/router.h"
@@ -172,6 +173,7 @@ static void every_path_of_the_contract_is_answered(void **state)
 
         if (route_find(&request, &allowed) != ROUTE_FOUND)
             fail_msg("%s has no route", contract_paths[i].path);
+        mem_free(request.tail);
     }
 }
 

@@ -1,3 +1,3 @@
 # scripted: files that scripted/<name> models play
 scripteddir = $(pkgdatadir)/scripted
-dist_scripted_DATA = scripted/hello.json
+dist_scripted_DATA = scripted/answer.json scripted/hello.json

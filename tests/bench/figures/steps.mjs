@@ -1,0 +1,78 @@
+// Steps per second of 50 conversations in one sandbox, each step a model call without delay and the
+// command `true`; and processor time per step. The baseline does the same round trips and nothing
+// else, with the same model server and the same deft-action.
+import http from 'node:http';
+import { once } from 'node:events';
+import { api, conversationBody, cpuMs, env, isStatus, message, pidOf, program, psql, run, waitForEvent } from '../support.mjs';
+
+const CONVERSATIONS = 50;
+const STEPS = 20;
+
+// Answers at once: the n-th answer of a conversation is a call of the terminal, the last one text.
+async function startModel() {
+  let n = 0;
+  const server = http.createServer((request, response) => {
+    const chunks = [];
+    request.on('data', (chunk) => chunks.push(chunk));
+    request.on('end', () => {
+      const done = (Buffer.concat(chunks).toString().match(/"role":"tool"/g) ?? []).length >= STEPS;
+      const call = { id: `call_${++n}`, type: 'function', function: { name: 'terminal', arguments: '{"command": "true"}' } };
+      const answer = done ? { role: 'assistant', content: 'done' } : { role: 'assistant', content: null, tool_calls: [call] };
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ id: `chatcmpl-${n}`, object: 'chat.completion', created: 1, model: 'steps', choices: [{ index: 0, message: answer, finish_reason: done ? 'stop' : 'tool_calls' }], usage: { prompt_tokens: 10, completion_tokens: 10, total_tokens: 20 } }));
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { server, url: `http://127.0.0.1:${server.address().port}/v1` };
+}
+
+// The address and key of the shared sandbox, as the worker finds them.
+async function sandbox() {
+  await api('POST', '/api/bash/execute_bash_command', { command: 'true' });
+  const id = (await api('POST', '/api/conversations', conversationBody({ model: 'scripted/hello' }, { conversation_runtime: 'docker' }))).id;
+  await api('POST', `/api/conversations/${id}/runtime/reprovision`);
+  const { session_api_key } = await api('POST', `/api/conversations/${id}/runtime/credentials`);
+  const url = await psql(`SELECT url FROM runtimes WHERE session_id = 'c-${id.replaceAll('-', '')}' AND status = 'running'`);
+  return { id, url, session_api_key };
+}
+
+async function ours(model) {
+  const llm = { model: 'openai/steps', base_url: model.url, api_key: 'sk-test', stream: false };
+  const ids = [];
+  for (let i = 0; i < CONVERSATIONS; i++) ids.push((await api('POST', '/api/conversations', conversationBody(llm, { max_iterations: STEPS + 5, stuck_detection: false }))).id);
+  const cpuBefore = cpuMs(pidOf('worker'));
+  const began = performance.now();
+  await Promise.all(ids.map((id) => api('POST', `/api/conversations/${id}/events`, message('go'))));
+  await Promise.all(ids.map((id) => waitForEvent(id, isStatus('finished'), 300000)));
+  const seconds = (performance.now() - began) / 1000;
+  const n = CONVERSATIONS * STEPS;
+  const result = { steps_per_s: n / seconds, cpu_ms_per_step: (cpuMs(pidOf('worker')) - cpuBefore) / n };
+  for (const id of ids) await api('DELETE', `/api/conversations/${id}`);
+  return result;
+}
+
+async function bare(model, { url, session_api_key }) {
+  const { stdout } = await run(program('steps_bare'), [`${model.url}/chat/completions`, url, session_api_key, env('DEFT_DATABASE_URL'), String(CONVERSATIONS), String(STEPS)]);
+  return JSON.parse(stdout);
+}
+
+export async function steps() {
+  const model = await startModel();
+  try {
+    const box = await sandbox();
+    await ours(model);
+    const theirs = await bare(model, box);
+    const mine = await ours(model);
+    await api('DELETE', `/api/conversations/${box.id}`);
+    const rate = mine.steps_per_s / theirs.steps_per_s;
+    const cpu = theirs.cpu_ms_per_step / mine.cpu_ms_per_step;
+    return [
+      { figure: 'steps_per_second_50', value: rate, unit: 'x bare', baseline: theirs.steps_per_s, goal: '>= 0.5', ok: rate >= 0.5 },
+      { figure: 'cpu_per_step', value: cpu, unit: 'x bare', baseline: theirs.cpu_ms_per_step, goal: '>= 0.5', ok: cpu >= 0.5 },
+    ];
+  } finally {
+    model.server.closeAllConnections?.();
+    model.server.close();
+  }
+}

@@ -38,6 +38,7 @@ static size_t on_header(char *line, size_t one, size_t len, void *context)
     while (n > 0 && (line[n - 1] == '\r' || line[n - 1] == '\n'))
         n--;
     (void)curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+    (void)curl_easy_getinfo(call->easy, CURLINFO_SIZE_UPLOAD_T, &call->n_moved);
     lock_take(&call->lock);
     call->status = status;
     if (is_status_line(line, len))

@@ -199,58 +199,71 @@ int trouble_from_answer(struct llm_trouble *trouble, long status, const char *bo
     CLEANUP(strbuf_done) struct strbuf raw = STRBUF_INIT;
     json_auto_t *json = NULL;
     const json_t *error = NULL;
+    const char *shown = "";
     struct error ignored = ERROR_INIT;
 
     if (json_parse(body, len, &json, &ignored) == 0) {
         error = json_object_get(json, "error");
-        (void)read_error(error != NULL ? error : json, &words);
+        shown = read_error(error != NULL ? error : json, &words);
     }
     utf8_append_repaired(&raw, body, len < RAW_BODY_SHOWN_BYTES ? len : RAW_BODY_SHOWN_BYTES);
     if (words.len == 0)
-        strbuf_append(&words, raw.len > 0 ? raw.text : "no words");
+        strbuf_append(&words, raw.text);
+    if (shown[0] == '\0')
+        shown = raw.len > 0 ? raw.text : "no words";
     trouble_set(trouble, cause_of_status(status),
-                "The model's server refused the call: %s (error code: %ld)", words.text, status);
+                "The model's server refused the call: %s (error code: %ld)", shown, status);
     judge(trouble, words.text);
     return -1;
+}
+
+/* An error in the middle of an answer has no status, but often a code or a type that says as much.
+ */
+static enum llm_cause cause_of_member(const json_t *error, const char *words)
+{
+    json_int_t status = json_int_or(error, "code", 0);
+
+    if (status >= 400 && status < 600)
+        return cause_of_status((long)status);
+    if (strstr(words, "invalid_request_error") != NULL)
+        return LLM_CAUSE_BAD_REQUEST;
+    return strstr(words, "rate_limit") != NULL ? LLM_CAUSE_RATE_LIMIT : LLM_CAUSE_INTERNAL_SERVER;
 }
 
 int trouble_from_error_member(struct llm_trouble *trouble, const json_t *error)
 {
     CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
-    json_int_t status = json_int_or(error, "code", 0);
+    const char *message = read_error(error, &words);
 
-    (void)read_error(error, &words);
-    trouble_set(trouble,
-                status >= 400 && status < 600 ? cause_of_status((long)status)
-                                              : LLM_CAUSE_INTERNAL_SERVER,
-                "The model's server broke off: %s", words.text);
+    trouble_set(trouble, cause_of_member(error, words.text), "The model's server broke off: %s",
+                message[0] != '\0' ? message : words.text);
     judge(trouble, words.text);
     return -1;
 }
 
+/* What the transport's errors mean; all others: the server is out of reach. */
+static const struct {
+    enum error_code code;
+    enum llm_cause cause;
+    const char *words;
+} transport_errors[] = {
+    {ERROR_CANCELLED, LLM_CAUSE_CANCELLED, "The model call was cancelled"},
+    {ERROR_TIMEOUT, LLM_CAUSE_TIMEOUT, "The model did not answer in time (timeout)"},
+    {ERROR_FORBIDDEN, LLM_CAUSE_REFUSED_ADDRESS, "The model's base URL is refused"},
+    {ERROR_INVALID, LLM_CAUSE_BAD_REQUEST, "The model's base URL is no good"},
+    {ERROR_TOO_LARGE, LLM_CAUSE_API, "The model's answer is unusable"},
+};
+
 int trouble_from_transport(struct llm_trouble *trouble, const struct error *why)
 {
-    switch ((int)why->code) {
-    case ERROR_CANCELLED:
-        return trouble_set(trouble, LLM_CAUSE_CANCELLED, "The model call was cancelled.");
-    case ERROR_TIMEOUT:
-        return trouble_set(trouble, LLM_CAUSE_TIMEOUT,
-                           "The model did not answer in time (timeout).");
-    case ERROR_FORBIDDEN:
-        return trouble_set(trouble, LLM_CAUSE_REFUSED_ADDRESS,
-                           "The model's base URL is refused: %s", why->message);
-    case ERROR_INVALID:
-        return trouble_set(trouble, LLM_CAUSE_BAD_REQUEST, "The model's base URL is no good: %s",
-                           why->message);
-    case ERROR_TOO_LARGE:
-        return trouble_set(trouble, LLM_CAUSE_API, "The model's answer is unusable: %s",
-                           why->message);
-    default:
-        return trouble_set(
-            trouble, LLM_CAUSE_CONNECTION,
-            "Connection error: the model's server cannot be reached or broke off: %s",
-            why->message);
+    for (size_t i = 0; i < ARRAY_SIZE(transport_errors); i++) {
+        if (transport_errors[i].code == why->code)
+            return trouble_set(trouble, transport_errors[i].cause, "%s: %s",
+                               transport_errors[i].words, why->message);
     }
+    return trouble_set(trouble, LLM_CAUSE_CONNECTION,
+                       "Connection error: the model's server cannot be reached or broke off: %s",
+                       why->message);
 }
 
 void trouble_hide_secret(struct llm_trouble *trouble, const struct secret *secret)

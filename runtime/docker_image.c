@@ -6,20 +6,6 @@
 #include "base/text.h"
 #include "runtime/docker_parts.h"
 
-/* Names may be of any repository; more than these characters they do not have. */
-#define IMAGE_CHARACTERS                                                                           \
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:@"
-#define IMAGE_MAX_BYTES 255
-
-static int check_name(const char *image, struct error *err)
-{
-    size_t len = strlen(image);
-
-    if (len == 0 || len > IMAGE_MAX_BYTES || strspn(image, IMAGE_CHARACTERS) != len)
-        return error_set(err, ERROR_INVALID, "'%.80s' is no image name", image);
-    return 0;
-}
-
 /* An image name goes into a path whole: its slashes and its colon stay. */
 static int inspect(struct docker *docker, const char *image, json_t **reply_out,
                    struct error *err)
@@ -91,8 +77,6 @@ int docker_check_image(struct docker *docker, const char *image, struct error *e
 {
     json_auto_t *facts = NULL;
 
-    if (check_name(image, err) < 0)
-        return -1;
     if (is_known(docker, image))
         return 0;
     if (inspect(docker, image, &facts, err) < 0) {

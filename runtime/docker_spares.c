@@ -341,6 +341,25 @@ static void sweep_volumes(struct docker *docker, const json_t *names,
     }
 }
 
+/* Requests that lost a race gave back what they had made: more than is wanted. */
+static int trim(struct docker *docker, struct error *err)
+{
+    size_t wanted = (size_t)docker->settings.n_spares;
+    char name[SPARE_NAME_BYTES] = "";
+
+    while (spares_n_ready(docker->spares, SPARE_NETWORK) > wanted &&
+           spares_take(docker->spares, SPARE_NETWORK, name)) {
+        if (docker_remove_network(docker, name, err) < 0)
+            return -1;
+    }
+    while (spares_n_ready(docker->spares, SPARE_HOME) > wanted &&
+           spares_take(docker->spares, SPARE_HOME, name)) {
+        if (docker_remove_home(docker, name, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 /*
  * The order matters: what the engine has, then what is handed out, then what rows hold. A thing
  * moves only from the second to the third, so whoever is in neither is nobody's.
@@ -362,7 +381,7 @@ int docker_tidy(struct docker *docker, const struct kept_source *source, struct 
         return -1;
     sweep_networks(docker, unknown_networks, &kept);
     sweep_volumes(docker, unknown_volumes, &kept);
-    return 0;
+    return trim(docker, err);
 }
 
 static int keep_nothing(void *context, struct kept_names *kept_out, struct error *err)

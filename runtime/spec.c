@@ -15,6 +15,10 @@
 #define ENVIRONMENT_MAX 512
 #define ENVIRONMENT_VALUE_MAX_BYTES (128 * 1024)
 #define SEAL_CONTEXT_BYTES 64
+/* Image names may be of any registry; more than these characters they do not have. */
+#define IMAGE_CHARACTERS                                                                           \
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:@"
+#define IMAGE_MAX_BYTES 255
 
 void start_spec_done(struct start_spec *spec)
 {
@@ -37,6 +41,17 @@ static int check_session_id(const char *id, struct error *err)
         if (!isgraph((unsigned char)id[i]))
             return error_set(err, ERROR_INVALID, "session_id: printable characters only");
     }
+    return 0;
+}
+
+static int check_image(const char *image, struct error *err)
+{
+    size_t len = strlen(image);
+
+    /* The name becomes part of a path below. */
+    if (len == 0 || len > IMAGE_MAX_BYTES || strspn(image, IMAGE_CHARACTERS) != len ||
+        strstr(image, "..") != NULL || strstr(image, "//") != NULL || image[0] == '/')
+        return error_set(err, ERROR_INVALID, "image: '%.80s' is no image's name", image);
     return 0;
 }
 
@@ -175,8 +190,9 @@ static int read_all(json_t *request, const struct spec_limits *limits, struct st
     spec->image = mem_dup_text(json_text_or(request, "image", limits->image));
     spec->working_dir = mem_dup_text(json_text_or(request, "working_dir", "/workspace/project"));
     spec->conversation_id = mem_dup_text(json_text_or(request, "conversation_id", ""));
-    if (check_session_id(spec->session_id, err) < 0 || read_owner(request, spec, err) < 0 ||
-        read_command(request, spec, err) < 0 || read_environment(request, spec, err) < 0 ||
+    if (check_session_id(spec->session_id, err) < 0 || check_image(spec->image, err) < 0 ||
+        read_owner(request, spec, err) < 0 || read_command(request, spec, err) < 0 ||
+        read_environment(request, spec, err) < 0 ||
         read_resources(request, limits, spec, err) < 0)
         return -1;
     return read_number(request, &wait_rule, &spec->wait_ms, err);

@@ -183,6 +183,12 @@ export class House {
     await waitUntil(() => ended(service), 20000, 'the end of deft-runtime');
   }
 
+  // What happened to the service when it is not there any more.
+  fate() {
+    const { exitCode, signalCode } = this.service;
+    return ended(this.service) ? `deft-runtime ended: ${exitCode ?? signalCode}` : 'deft-runtime runs';
+  }
+
   log() { return fs.readFileSync(`${this.dir}/runtime.log`, 'utf8'); }
 
   post(url, body, key = this.key) {
@@ -216,12 +222,12 @@ export class House {
   async close() {
     await this.stop('SIGKILL');
     try {
-      execFileSync(findBinary('deft-runtime', 'DEFT_RUNTIME_BINARY'), ['--reap'], { env: this.environment(), stdio: ['ignore', 'ignore', 'inherit'] });
+      execFileSync(findBinary('deft-runtime', 'DEFT_RUNTIME_BINARY'), ['--reap'], { env: this.environment(), stdio: ['ignore', 'ignore', 'ignore'] });
     } finally {
       this.nginx?.server.kill();
       this.database?.server.kill('SIGINT');
       await waitUntil(() => ended(this.database.server) && ended(this.nginx.server), 10000, 'the end of the servers');
-      fs.rmSync(this.dir, { recursive: true, force: true });
+      if (!process.env.DEFT_TEST_KEEP) fs.rmSync(this.dir, { recursive: true, force: true });
     }
   }
 }

@@ -1,0 +1,265 @@
+// The runtime service with a real container engine: life of a sandbox, and what may happen to it.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { after, before, describe, it } from 'node:test';
+
+import { call, engine, House, IMAGE, tar, waitUntil } from './runtime_house.mjs';
+
+const alive = async (runtime) => {
+  const { hostname, port } = new URL(runtime.url);
+  return (await call({ host: hostname, port }, 'GET', '/alive', { timeoutMs: 5000 })).json?.status === 'ok';
+};
+
+const spares = { containers: 0, networks: 1, volumes: 3 }; // one network, one home of two, deft-action's
+
+async function assertNoLeaks(house, homes = 0) {
+  await waitUntil(async () => {
+    const [containers, networks, volumes] = await Promise.all(['containers', 'networks', 'volumes'].map((kind) => house.ours(kind)));
+    const left = containers.filter((c) => c.Labels['deft.role'] === 'sandbox');
+    return left.length === spares.containers && networks.length === spares.networks && volumes.length === spares.volumes + 2 * homes;
+  }, 15000, 'nothing is left over');
+}
+
+describe('runtime service', () => {
+  let house;
+  let n = 0;
+  const session = () => `c-${process.pid}-${n++}`;
+  const forget = async (runtime) => {
+    house.sql(`UPDATE runtimes SET desired = 'deleted' WHERE id = '${runtime.runtime_id}'`);
+    await waitUntil(async () => (await house.get(`/runtime/${runtime.runtime_id}`)).status === 404, 10000, 'the runtime is forgotten');
+  };
+
+  before(async () => { house = await House.open(); });
+  after(async () => { await house?.close(); });
+
+  it('refuses a missing and a wrong key, in an object', async () => {
+    for (const key of [null, 'wrong']) {
+      for (const answer of [await house.get('/list', key), await house.post('/start', {}, key), await house.get('/nowhere', key)]) {
+        assert.equal(answer.status, 401);
+        assert.deepEqual(answer.json, { detail: 'provide a valid API key' });
+      }
+    }
+    assert.equal((await house.get('/health', null)).status, 200);
+  });
+
+  it('answers bad input with words, never a 500', async () => {
+    const bad = [
+      ['POST', '/start', '{'], ['POST', '/start', '[]'], ['POST', '/start', '{"session_id": 5}'], ['POST', '/start', ''],
+      ['POST', '/start', '{"session_id":"a","image":"no image name"}'], ['POST', '/start', '{"session_id":"a","session_id":"b"}'],
+      ['POST', '/start', Buffer.from([0x22, 0xff, 0x22])], ['POST', '/stop', '{}'], ['POST', '/pause', '[]'], ['GET', '/start', ''],
+    ];
+    for (const [method, url, text] of bad) {
+      const answer = await call({ socketPath: house.nginx.socket }, method, url, { body: Buffer.from(text), headers: { 'X-API-Key': house.key } });
+      assert.equal(answer.status, 400, `${method} ${url} ${text}: ${answer.text}`);
+      assert.equal(typeof answer.json.detail, 'string');
+    }
+    for (const url of ['/stop', '/pause', '/resume']) assert.equal((await house.post(url, { runtime_id: 'zzzzzzzzzzzzzzzz' })).status, 404);
+    assert.equal((await house.get('/sessions/nobody')).status, 404);
+    assert.equal((await house.get('/runtime/nobody')).status, 404);
+  });
+
+  it('starts, shows, stops, and leaves nothing but the workspace', async () => {
+    const id = session();
+    const { status, json: runtime } = await house.sandbox(id, { conversation_id: 'x-1' });
+    assert.equal(status, 200);
+    assert.equal(runtime.status, 'running', runtime.status_detail);
+    assert.equal(runtime.pod_status, 'ready');
+    assert.equal(runtime.session_id, id);
+    assert.match(runtime.runtime_id, /^[a-z]{16}$/);
+    assert.match(runtime.url, /^http:\/\/[0-9.]+:8000$/);
+    assert.equal(await alive(runtime), true);
+    assert.deepEqual((await house.get(`/sessions/${id}`)).json, runtime);
+    assert.deepEqual((await house.get(`/runtime/${runtime.runtime_id}`)).json, runtime);
+    assert.deepEqual((await house.get(`/sessions/batch?ids=${id}&ids=x`)).json, [runtime]);
+    assert.ok((await house.get('/list')).json.runtimes.some((one) => one.runtime_id === runtime.runtime_id));
+    assert.equal((await house.post('/stop', { runtime_id: runtime.runtime_id })).json.status, 'stopped');
+    assert.equal((await house.post('/stop', { runtime_id: runtime.runtime_id })).status, 200);
+    assert.equal((await house.get('/list')).json.runtimes.length, 0);
+    await assertNoLeaks(house, 1);
+    await forget(runtime);
+    await assertNoLeaks(house);
+  });
+
+  it('confines the sandbox', async () => {
+    const { json: runtime } = await house.sandbox(session());
+    const { json: seen } = await engine('GET', `/containers/${house.instance}-${runtime.runtime_id}/json`);
+    assert.equal(seen.Config.User, '10001:10001');
+    assert.equal(seen.HostConfig.PidsLimit, 512);
+    const status = await house.look(runtime.runtime_id, ['cat', '/proc/1/status']);
+    assert.match(status.text, /CapBnd:\s+0000000000000000/);
+    assert.match(status.text, /NoNewPrivs:\s+1/);
+    assert.match(status.text, /Seccomp:\s+2/);
+    const written = await house.look(runtime.runtime_id, ['sh', '-c', 'touch /workspace/a /workspace/project/b /tmp/c && ! touch /.deft/d && ! touch /.deft/deft-action']);
+    assert.equal(written.code, 0, written.text);
+    await forget(runtime);
+  });
+
+  it('gives one sandbox to many who start the same session at once', async () => {
+    const id = session();
+    const answers = await Promise.all(Array.from({ length: 8 }, () => house.sandbox(id)));
+    assert.deepEqual(new Set(answers.map(({ json }) => json.runtime_id)).size, 1);
+    for (const { json } of answers) assert.equal(json.status, 'running', json.status_detail);
+    assert.equal((await house.ours('containers')).filter((c) => c.Labels['deft.session_id'] === id).length, 1);
+    assert.equal(house.sql(`SELECT count(*) FROM runtimes WHERE session_id = '${id}'`), '1');
+    await forget(answers[0].json);
+    await assertNoLeaks(house);
+  });
+
+  it('starts many sessions at once', async () => {
+    const answers = await Promise.all(Array.from({ length: 6 }, () => house.sandbox(session())));
+    for (const { json } of answers) assert.equal(json.status, 'running', json.status_detail);
+    assert.equal(new Set(answers.map(({ json }) => json.url)).size, 6);
+    await Promise.all(answers.map(({ json }) => forget(json)));
+    await assertNoLeaks(house);
+  });
+
+  it('does not wait for readiness unless asked to', async () => {
+    const id = session();
+    const begun = performance.now();
+    const { status, json: runtime } = await house.sandbox(id, { wait_ms: 0 });
+    assert.equal(status, 200);
+    assert.ok(performance.now() - begun < 1000);
+    assert.match(runtime.status, /^(starting|running)$/);
+    await waitUntil(async () => (await house.get(`/sessions/${id}`)).json.status === 'running', 20000, 'running');
+    await forget(runtime);
+  });
+
+  it('keeps files, key and id over pause and resume, and over stop and start', async () => {
+    const id = session();
+    const { json: runtime } = await house.sandbox(id, { environment: { COLOUR: 'blue' } });
+    await house.look(runtime.runtime_id, ['sh', '-c', 'echo kept > /workspace/project/file']);
+    assert.equal((await house.post('/pause', { runtime_id: runtime.runtime_id })).json.status, 'paused');
+    assert.equal((await house.post('/pause', { runtime_id: runtime.runtime_id })).json.status, 'paused');
+    assert.equal((await house.ours('containers')).filter((c) => c.Labels['deft.session_id'] === id).length, 0);
+    for (const again of [
+      () => house.post('/resume', { runtime_id: runtime.runtime_id, wait_ms: 30000 }),
+      async () => { await house.post('/stop', { runtime_id: runtime.runtime_id }); return house.sandbox(id); },
+    ]) {
+      const { json: resumed } = await again();
+      assert.equal(resumed.status, 'running', resumed.status_detail);
+      assert.equal(resumed.runtime_id, runtime.runtime_id);
+      assert.equal(resumed.session_api_key, runtime.session_api_key);
+      const seen = await house.look(runtime.runtime_id, ['sh', '-c', 'cat /workspace/project/file; echo $COLOUR']);
+      assert.match(seen.text, /kept\s+blue/);
+    }
+    assert.equal((await house.post('/resume', { runtime_id: runtime.runtime_id })).json.status, 'running');
+    await forget(runtime);
+    await assertNoLeaks(house);
+  });
+
+  it('says in words that an image is missing, and takes another one for the session', async () => {
+    const id = session();
+    const { status, json: failed } = await house.sandbox(id, { image: 'no-such-image:1' });
+    assert.equal(status, 200);
+    assert.equal(failed.status, 'error');
+    assert.equal(failed.pod_status, 'failed');
+    assert.match(failed.status_detail, /image no-such-image:1 is not on this host/);
+    const { json: runtime } = await house.sandbox(id);
+    assert.equal(runtime.status, 'running', runtime.status_detail);
+    await forget(runtime);
+    await assertNoLeaks(house);
+  });
+
+  it('runs in an image with nothing in it, and in a foreign one with its own user and volumes', async () => {
+    const empty = `deft-test-${house.instance}:empty`;
+    const odd = `deft-test-${house.instance}:odd`;
+    const changes = ['USER nobody-here', 'WORKDIR /nowhere', 'VOLUME /workspace /data', 'ENTRYPOINT ["/missing"]', 'HEALTHCHECK CMD /missing']
+      .map((change) => `changes=${encodeURIComponent(change)}`).join('&');
+    const files = tar([{ name: 'workspace/', type: '5' }, { name: 'workspace/theirs', data: 'x' }, { name: 'etc/', type: '5' }]);
+    await engine('POST', `/images/create?fromSrc=-&repo=${empty.replace(':', '&tag=')}`, { body: tar([]), type: 'application/x-tar' });
+    await engine('POST', `/images/create?fromSrc=-&repo=${odd.replace(':', '&tag=')}&${changes}`, { body: files, type: 'application/x-tar' });
+    try {
+      for (const image of [empty, odd]) {
+        const { json: runtime } = await house.sandbox(session(), { image });
+        assert.equal(runtime.status, 'running', `${image}: ${runtime.status_detail}`);
+        assert.equal(await alive(runtime), true);
+        await forget(runtime);
+      }
+    } finally {
+      for (const image of [empty, odd]) await engine('DELETE', `/images/${image}?force=1`);
+    }
+    await assertNoLeaks(house);
+  });
+
+  it('notices within a second that a container was killed, and starts again on the same files', async () => {
+    const id = session();
+    const { json: runtime } = await house.sandbox(id);
+    await house.look(runtime.runtime_id, ['sh', '-c', 'echo kept > /workspace/file']);
+    await engine('POST', `/containers/${house.instance}-${runtime.runtime_id}/kill`);
+    const begun = performance.now();
+    const dead = await waitUntil(async () => {
+      const { json } = await house.get(`/sessions/${id}`);
+      return json.status === 'error' && json;
+    }, 5000, 'the row says error');
+    assert.ok(performance.now() - begun < 2000);
+    assert.match(dead.status_detail, /killed \(exit code 137\)/);
+    const { json: again } = await house.sandbox(id);
+    assert.equal(again.status, 'running', again.status_detail);
+    assert.equal(again.restart_count, 1);
+    assert.match((await house.look(again.runtime_id, ['cat', '/workspace/file'])).text, /kept/);
+    await engine('DELETE', `/containers/${house.instance}-${runtime.runtime_id}?force=1`);
+    await waitUntil(async () => (await house.get(`/sessions/${id}`)).json.status === 'error', 5000, 'the row says error');
+    await forget(runtime);
+    await assertNoLeaks(house);
+  });
+
+  it('notes that a program ran out of memory', async () => {
+    const id = session();
+    const { json: runtime } = await house.sandbox(id, { memory_bytes: 64 << 20 });
+    await house.look(runtime.runtime_id, ['python3', '-c', 'x = bytearray(300 << 20)\nfor i in range(0, len(x), 4096): x[i] = 1']);
+    const { json: seen } = await waitUntil(async () => {
+      const answer = await house.get(`/sessions/${id}`);
+      return answer.json.status_detail && answer;
+    }, 5000, 'words about memory');
+    assert.match(seen.status_detail, /ran out of memory/);
+    await forget(runtime);
+  });
+
+  it('leaks nothing and goes on when it is killed in the middle of starts', async () => {
+    const ids = [session(), session(), session()];
+    for (const delay of [5, 60, 250]) {
+      const starts = ids.map((id) => house.sandbox(id).catch(() => null));
+      await new Promise((resolve) => setTimeout(resolve, delay));
+      await house.stop('SIGKILL');
+      await Promise.all(starts);
+      await house.start();
+      for (const id of ids) {
+        const { json: runtime } = await house.sandbox(id);
+        assert.equal(runtime.status, 'running', runtime.status_detail);
+        assert.equal(await alive(runtime), true);
+        await house.post('/stop', { runtime_id: runtime.runtime_id });
+      }
+    }
+    await assertNoLeaks(house, 3);
+    house.sql("UPDATE runtimes SET desired = 'deleted'");
+    await waitUntil(() => house.sql('SELECT count(*) FROM runtimes') === '0', 15000, 'no rows');
+    await assertNoLeaks(house);
+  });
+
+  it('keeps running sandboxes over its own restart', async () => {
+    const id = session();
+    const { json: runtime } = await house.sandbox(id);
+    await house.stop('SIGTERM');
+    await house.start();
+    await new Promise((resolve) => setTimeout(resolve, 1500)); // at least one comparison of rows and containers
+    const { json: same } = await house.sandbox(id);
+    assert.equal(same.url, runtime.url);
+    assert.equal(await alive(same), true);
+    await forget(runtime);
+    await assertNoLeaks(house);
+  });
+
+  it('removes a container that no row answers for', async () => {
+    const { json } = await engine('POST', `/containers/create?name=${house.instance}-orphan`, {
+      body: { Image: IMAGE, Labels: { 'deft.managed': '1', 'deft.instance': house.instance, 'deft.runtime_id': 'orphanorphanorph', 'deft.role': 'sandbox' } },
+    });
+    await waitUntil(async () => (await engine('GET', `/containers/${json.Id}/json`)).status === 404, 10000, 'the orphan is gone');
+  });
+
+  it('prints its settings and its version', () => {
+    const settings = execFileSync(house.service.spawnfile, ['--help-config']).toString();
+    assert.match(settings, /DEFT_SANDBOX_MEMORY_BYTES/);
+    assert.match(execFileSync(house.service.spawnfile, ['--version']).toString(), /^deft-runtime \d/);
+    assert.throws(() => execFileSync(house.service.spawnfile, [], { env: {}, stdio: 'pipe' }), /DEFT_DATABASE_URL/);
+  });
+});

@@ -72,6 +72,8 @@ static const struct setting worker_settings[] = {
     {"LLM_API_KEY", SETTING_SECRET, "", FIELD(llm_key), "its key"},
     {"DEFT_LLM_ALLOW_PRIVATE", SETTING_BOOL, "0", FIELD(llm_allow_private),
      "1: models on loopback and private addresses are allowed"},
+    {"DEFT_CA_FILE", SETTING_TEXT, "", FIELD(ca_file),
+     "PEM file of the authorities to trust instead of the system's, for a company's own proxy"},
     {"DEFT_SCRIPTED_DIR", SETTING_TEXT, "", FIELD(scripted_dir),
      "directory of the scripted models' files"},
     {"DEFT_CRASH_AT", SETTING_TEXT, "", FIELD(crash_at),
@@ -155,6 +157,13 @@ static int open_database(struct worker_context *context, struct error *err)
                       &context->hints, err);
 }
 
+static int open_http(struct worker_context *context, struct error *err)
+{
+    const char *ca_file = context->settings.ca_file;
+
+    return http_open_trusting(ca_file[0] != '\0' ? ca_file : NULL, &context->http, err);
+}
+
 static int open_context(struct worker_context *context, struct error *err)
 {
     const struct worker_settings *settings = &context->settings;
@@ -164,7 +173,7 @@ static int open_context(struct worker_context *context, struct error *err)
     };
 
     context->owner = uuid_random();
-    if (open_database(context, err) < 0 || http_open(&context->http, err) < 0)
+    if (open_database(context, err) < 0 || open_http(context, err) < 0)
         return -1;
     options.http = context->http;
     context->llm = llm_new(&options);

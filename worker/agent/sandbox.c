@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/encode.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -33,6 +33,7 @@ struct sandbox {
     struct sandbox_address address;
     struct http_call *acknowledging; /* on its way, or NULL */
     json_t *acknowledged;            /* ids to tell, or NULL */
+    bool has_working_dir;
 };
 
 static bool needs_sandbox(const struct conversation *conversation)
@@ -315,30 +316,45 @@ int sandbox_ask(struct sandbox *sandbox, const struct sandbox_order *order,
 }
 
 /* Asks something whose answer does not matter, and waits for its end, ASIDE_TIMEOUT_MS at most. */
-static void ask_aside(struct sandbox *sandbox, const char *method, const char *suffix)
+static void ask_aside(struct sandbox *sandbox, const char *method, const char *path)
 {
-    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
     CLEANUP(http_call_freep) struct http_call *call = NULL;
-    struct question question = {.method = method, .timeout_ms = ASIDE_TIMEOUT_MS};
+    struct question question = {.method = method, .path = path, .timeout_ms = ASIDE_TIMEOUT_MS};
     struct error err = ERROR_INIT;
 
     if (!sandbox_address_is_known(&sandbox->address))
         return;
-    strbuf_appendf(&path, "/conversations/%s%s", sandbox->agent->lease.conversation_id.text,
-                   suffix);
-    question.path = path.text;
     if (question_start(sandbox, &question, &call, &err) < 0 || http_wait(call, &err) < 0)
-        log_warning("sandbox.call_failed", LOG_STR("path", path.text), LOG_ERROR(&err));
+        log_warning("sandbox.call_failed", LOG_STR("method", method), LOG_ERROR(&err));
 }
 
 void sandbox_interrupt(struct sandbox *sandbox)
 {
-    ask_aside(sandbox, "POST", "/interrupt");
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+
+    strbuf_appendf(&path, "/conversations/%s/interrupt",
+                   sandbox->agent->lease.conversation_id.text);
+    ask_aside(sandbox, "POST", path.text);
 }
 
 void sandbox_forget(struct sandbox *sandbox)
 {
-    ask_aside(sandbox, "DELETE", "");
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+
+    strbuf_appendf(&path, "/conversations/%s", sandbox->agent->lease.conversation_id.text);
+    ask_aside(sandbox, "DELETE", path.text);
+}
+
+void sandbox_make_working_dir(struct sandbox *sandbox)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+
+    if (sandbox->has_working_dir)
+        return;
+    sandbox->has_working_dir = true;
+    strbuf_append(&path, "/api/file/create_directory?path=");
+    percent_append(&path, conversation_working_dir(&sandbox->agent->conversation));
+    ask_aside(sandbox, "POST", path.text);
 }
 
 void sandbox_acknowledge(struct sandbox *sandbox, const struct uuid *action_id)

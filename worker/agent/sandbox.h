@@ -84,6 +84,8 @@ int sandbox_ask(struct sandbox *sandbox, const struct sandbox_order *order,
 void sandbox_interrupt(struct sandbox *sandbox) NONNULL;
 /* Ends the conversation's shells and forgets its actions: the conversation is gone. */
 void sandbox_forget(struct sandbox *sandbox) NONNULL;
+/* Makes the conversation's working directory, once for each run: shells begin there. */
+void sandbox_make_working_dir(struct sandbox *sandbox) NONNULL;
 /* The action's result is stored: the sandbox need not keep it. Told with the next batch. */
 void sandbox_acknowledge(struct sandbox *sandbox, const struct uuid *action_id) NONNULL;
 /* Begins to tell what was acknowledged; the answer is not waited for. */

@@ -143,6 +143,7 @@ static int run_order(struct agent *agent, size_t action, const struct sandbox_or
         return -1;
     if (lost)
         return error_set(err, ERROR_NOT_FOUND, "the sandbox of this call is gone");
+    sandbox_make_working_dir(agent->sandbox);
     return sandbox_run(agent->sandbox, order, result_out, err);
 }
 

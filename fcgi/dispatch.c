@@ -129,6 +129,16 @@ static void answer_other_slash(const struct request *request, struct reply *repl
     error_ignore(reply_empty(reply, 307), "cannot fail");
 }
 
+/* Once the head is out, the client sees by the missing bytes that something went wrong. */
+static void answer_error(const struct request *request, struct reply *reply,
+                         const struct error *err)
+{
+    if (!reply->is_streaming)
+        reply_error(reply, request, err);
+    else if (!reply->is_broken)
+        log_warning("request.cut_off", LOG_ERROR(err));
+}
+
 static void answer(struct request *request, struct reply *reply)
 {
     struct error err = ERROR_INIT;
@@ -138,8 +148,8 @@ static void answer(struct request *request, struct reply *reply)
         return;
     switch (route_find(request, &allowed)) {
     case ROUTE_FOUND:
-        if (serve(request, reply, &err) < 0 && !reply->is_streaming)
-            reply_error(reply, request, &err);
+        if (serve(request, reply, &err) < 0)
+            answer_error(request, reply, &err);
         return;
     case ROUTE_OTHER_METHOD:
         answer_other_method(reply, allowed);

@@ -1,7 +1,8 @@
 #include "fcgi/sandbox_proxy.h"
 
-#include <string.h>
+#include <stdint.h>
 
+#include "base/encode.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/secret.h"
@@ -49,6 +50,7 @@ static int start_call(const struct request *request, const struct sandbox_call *
                                .content_type = request_param(request, "CONTENT_TYPE"),
                                .idle_timeout_ms =
                                    call->silence_ms > 0 ? call->silence_ms : SILENCE_MS,
+                               .max_reply_bytes = SIZE_MAX,
                                .allow_private = true,
                                .stream = true};
 
@@ -151,12 +153,45 @@ static bool may_retry(const struct request *request, const struct reply *reply,
            (request->method == HTTP_GET && error_is_transient(err));
 }
 
+/* A short call of our own; its answer does not matter, but that there is one. */
+static int ask(const struct request *request, const struct sandbox_endpoint *endpoint,
+               const char *method, const char *path, struct error *err)
+{
+    CLEANUP(http_call_freep) struct http_call *http_call = NULL;
+    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
+    const struct http_header headers[] = {{"X-Session-API-Key", secret_reveal(&endpoint->key)},
+                                          {NULL, NULL}};
+
+    strbuf_appendf(&url, "%s%s", endpoint->url, path);
+    if (http_start(request->context->http,
+                   &(struct http_request){.method = method,
+                                          .url = url.text,
+                                          .headers = headers,
+                                          .timeout_ms = PROBE_MS,
+                                          .allow_private = true},
+                   &http_call, err) < 0)
+        return -1;
+    return http_wait(http_call, err);
+}
+
+static int make_directory(const struct request *request, const struct sandbox_endpoint *endpoint,
+                          const char *directory, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+
+    strbuf_append(&path, "/api/file/create_directory?path=");
+    percent_append(&path, directory);
+    return ask(request, endpoint, "POST", path.text, err);
+}
+
 static int start_and_attempt(const struct request *request, struct reply *reply,
                              const struct sandbox_call *call, struct error *err)
 {
     CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;
 
     if (sandbox_start(request->context, &call->owner, &endpoint, err) < 0)
+        return -1;
+    if (call->directory != NULL && make_directory(request, &endpoint, call->directory, err) < 0)
         return -1;
     return attempt(request, reply, call, &endpoint, err);
 }
@@ -165,21 +200,13 @@ static int start_and_attempt(const struct request *request, struct reply *reply,
 static int find_answering(const struct request *request, const struct sandbox_call *call,
                           struct sandbox_endpoint *endpoint, struct error *err)
 {
-    CLEANUP(http_call_freep) struct http_call *probe = NULL;
-    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
-
     if (sandbox_find(request->context, &call->owner, endpoint, err) < 0)
         return -1;
-    if (!http_method_is_unsafe(request->method))
-        return 0;
-    strbuf_appendf(&url, "%s/alive", endpoint->url);
-    if (http_start(
-            request->context->http,
-            &(struct http_request){
-                .method = "GET", .url = url.text, .timeout_ms = PROBE_MS, .allow_private = true},
-            &probe, err) < 0)
-        return -1;
-    return http_wait(probe, err);
+    if (call->directory != NULL)
+        return make_directory(request, endpoint, call->directory, err);
+    if (http_method_is_unsafe(request->method))
+        return ask(request, endpoint, "GET", "/alive", err);
+    return 0;
 }
 
 int sandbox_proxy(const struct request *request, struct reply *reply,

@@ -120,7 +120,7 @@ static void scoped_command_runs_in_the_workspace(void **state)
              "{\"command\":\"ls\",\"timeout\":5}");
 
     assert_answer(&answer, 200, "items");
-    assert_asked(server, 0, "GET /alive ");
+    assert_asked(server, 0, "POST /api/file/create_directory?path=%2Fworkspace%2Fproject ");
     assert_asked(server, 1, "POST /api/bash/start_bash_command ");
     assert_asked(server, 1, path.id.text);
     assert_asked(server, 1, "\"cwd\":\"/workspace/project\"");

@@ -73,12 +73,42 @@ static const char *parse_fraction(const char *at, int *us_out)
     return at;
 }
 
+/* A number of exactly n digits, and one of the characters behind it, if any are wanted. */
+struct clock_part {
+    int n;
+    int *value;
+    const char *behind;
+};
+
+/* Reads the parts one after the other; NULL when the text is something else. */
+static const char *parse_parts(const char *at, const struct clock_part *parts, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        int value = 0;
+
+        for (int k = 0; k < parts[i].n; k++, at++) {
+            if (*at < '0' || *at > '9')
+                return NULL;
+            value = value * 10 + (*at - '0');
+        }
+        *parts[i].value = value;
+        if (parts[i].behind[0] == '\0')
+            continue;
+        if (*at == '\0' || strchr(parts[i].behind, *at) == NULL)
+            return NULL;
+        at++;
+    }
+    return at;
+}
+
 /* Seconds east of UTC; NULL when the text is not a zone. */
 static const char *parse_zone(const char *at, int *offset_s_out)
 {
     int hours = 0;
     int minutes = 0;
-    int used = 0;
+    const struct clock_part wide[] = {{2, &hours, ":"}, {2, &minutes, ""}};
+    const struct clock_part narrow[] = {{2, &hours, ""}, {2, &minutes, ""}};
+    const char *end = NULL;
     char sign = *at;
 
     if (sign == '\0')
@@ -87,28 +117,27 @@ static const char *parse_zone(const char *at, int *offset_s_out)
         return at + 1;
     if (sign != '+' && sign != '-' && sign != ' ')
         return NULL;
-    if (sscanf(at + 1, "%2d:%2d%n", &hours, &minutes, &used) != 2 &&
-        sscanf(at + 1, "%2d%2d%n", &hours, &minutes, &used) != 2)
-        return NULL;
-    if (hours < 0 || hours > 23 || minutes < 0 || minutes > 59)
+    end = parse_parts(at + 1, wide, ARRAY_SIZE(wide));
+    if (end == NULL)
+        end = parse_parts(at + 1, narrow, ARRAY_SIZE(narrow));
+    if (hours > 23 || minutes > 59)
         return NULL;
     *offset_s_out = (hours * 60 + minutes) * 60 * (sign == '-' ? -1 : 1);
-    return at + 1 + used;
+    return end;
 }
 
 static int is_in_range(const struct tm *parts)
 {
     return parts->tm_year >= 0 && parts->tm_year < 8100 && parts->tm_mon >= 0 &&
            parts->tm_mon < 12 && parts->tm_mday >= 1 && parts->tm_mday <= 31 &&
-           parts->tm_hour >= 0 && parts->tm_hour < 24 && parts->tm_min >= 0 &&
-           parts->tm_min < 60 && parts->tm_sec >= 0 && parts->tm_sec <= 60;
+           parts->tm_hour >= 0 && parts->tm_hour < 24 && parts->tm_min >= 0 && parts->tm_min < 60 &&
+           parts->tm_sec >= 0 && parts->tm_sec <= 60;
 }
 
 /* timegm() makes the 31st of February the 3rd of March. */
 static int is_in_calendar(const struct tm *parts)
 {
-    struct tm day = {
-        .tm_year = parts->tm_year, .tm_mon = parts->tm_mon, .tm_mday = parts->tm_mday};
+    struct tm day = {.tm_year = parts->tm_year, .tm_mon = parts->tm_mon, .tm_mday = parts->tm_mday};
 
     (void)timegm(&day);
     return day.tm_mday == parts->tm_mday;
@@ -117,15 +146,16 @@ static int is_in_calendar(const struct tm *parts)
 int clock_parse(const char *text, int64_t *utc_us_out, struct error *err)
 {
     struct tm parts = {0};
-    int used = 0;
+    const struct clock_part fields[] = {
+        {4, &parts.tm_year, "-"}, {2, &parts.tm_mon, "-"}, {2, &parts.tm_mday, "T t"},
+        {2, &parts.tm_hour, ":"}, {2, &parts.tm_min, ":"}, {2, &parts.tm_sec, ""},
+    };
     int fraction_us = 0;
     int offset_s = 0;
-    const char *at = NULL;
+    const char *at = parse_parts(text, fields, ARRAY_SIZE(fields));
 
-    if (sscanf(text, "%4d-%2d-%2d%*1[T t]%2d:%2d:%2d%n", &parts.tm_year, &parts.tm_mon,
-               &parts.tm_mday, &parts.tm_hour, &parts.tm_min, &parts.tm_sec, &used) == 6 &&
-        used > 0) {
-        at = parse_fraction(text + used, &fraction_us);
+    if (at != NULL) {
+        at = parse_fraction(at, &fraction_us);
         at = parse_zone(at, &offset_s);
     }
     parts.tm_year -= 1900;

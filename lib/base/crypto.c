@@ -59,6 +59,7 @@ static void derive(const unsigned char *root, const char *label, unsigned char *
     unsigned int len = 0;
 
     assert(label_len < sizeof(info) - 1);
+    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): bytes, and one more behind them */
     memcpy(info, label, label_len);
     info[label_len] = 0x01;
     if (HMAC(EVP_sha256(), salt, sizeof(salt), root, CRYPTO_KEY_BYTES, prk, &len) == NULL ||

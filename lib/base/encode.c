@@ -121,7 +121,7 @@ void percent_decode(struct strbuf *out, const char *text, size_t len, char plus)
             strbuf_append_char(out, (char)(unsigned char)(high * 16 + low));
             i += 2;
         } else {
-            strbuf_append_char(out, text[i] == '+' ? plus : text[i]);
+            strbuf_append_char(out, (char)(text[i] == '+' ? plus : text[i]));
         }
     }
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const char *const code_names[ERROR_N_CODES] = {
-#define X(constant, text) [constant] = text,
+#define X(constant, text) [constant] = (text),
     ERROR_CODES(X)
 #undef X
 };
@@ -24,7 +24,8 @@ static void trim_broken_tail(char *text)
         text[start - 1] = '\0';
 }
 
-int error_set_at(struct error *err, enum error_code code, const char *where, const char *format, ...)
+int error_set_at(struct error *err, enum error_code code, const char *where, const char *format,
+                 ...)
 {
     va_list args;
     char text[ERROR_MESSAGE_BYTES];

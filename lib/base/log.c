@@ -20,11 +20,13 @@ struct context_field {
 static const char *const level_names[] = {"debug", "info", "warning", "error"};
 
 /* The one exception to "no mutable globals": every thread of the process writes here. */
-/* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): set once in main() */
-static struct {
+struct log_options {
     const char *process;
     enum log_level lowest;
-} setup = {"deft", LOG_LEVEL_INFO};
+};
+
+/* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): set once in main() */
+static struct log_options setup = {"deft", LOG_LEVEL_INFO};
 
 /* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): per thread */
 static _Thread_local struct context_field context[CONTEXT_FIELDS];
@@ -126,8 +128,9 @@ void log_write(enum log_level level, const char *name, const struct log_field *f
     if (level < setup.lowest)
         return;
     clock_format_z(clock_utc_us(), stamp);
-    strbuf_appendf(&line, "{\"timestamp\":\"%s\",\"severity\":\"%s\",\"process\":\"%s\",\"message\":",
-                   stamp, level_names[level], setup.process);
+    strbuf_appendf(
+        &line, "{\"timestamp\":\"%s\",\"severity\":\"%s\",\"process\":\"%s\",\"message\":", stamp,
+        level_names[level], setup.process);
     append_quoted(&line, name);
     for (size_t i = 0; i < CONTEXT_FIELDS; i++) {
         if (context[i].name[0] != '\0')

@@ -19,6 +19,7 @@ struct strbuf {
     size_t size; /* allocated bytes; 0 while text is the shared empty one */
 };
 
+/* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): nobody writes to it */
 extern char strbuf_empty[1];
 /* clang-format off */
 #define STRBUF_INIT {strbuf_empty, 0, 0}

@@ -15,7 +15,7 @@ static void put_dashes(const char hex[UUID_HEX_BYTES], struct uuid *uuid)
     size_t n = 0;
 
     for (size_t i = 0; i < UUID_TEXT_BYTES - 1; i++)
-        uuid->text[i] = is_dash_position(i) ? '-' : (char)tolower((unsigned char)hex[n++]);
+        uuid->text[i] = (char)(is_dash_position(i) ? '-' : tolower((unsigned char)hex[n++]));
     uuid->text[UUID_TEXT_BYTES - 1] = '\0';
 }
 

@@ -29,20 +29,20 @@ enum runtime_kind { RUNTIME_LOCAL, RUNTIME_DOCKER };
 struct conversation {
     struct uuid id;
     struct uuid user_id;
-    struct uuid parent_id;       /* unset when it has none */
+    struct uuid parent_id; /* unset when it has none */
     enum runtime_kind runtime_kind;
-    char *runtime_session;       /* session_id of its sandbox at the Runtime API */
-    char *title;                 /* NULL when it has none */
-    json_t *spec;                /* see conversation_from_request(); holds no secret */
-    char *secrets;               /* sealed JSON; NULL when there is none */
+    char *runtime_session; /* session_id of its sandbox at the Runtime API */
+    char *title;           /* NULL when it has none */
+    json_t *spec;          /* see conversation_from_request(); holds no secret */
+    char *secrets;         /* sealed JSON; NULL when there is none */
     enum execution_status status;
-    json_t *stats;               /* {"usage_to_metrics": {…}} */
-    json_t *agent_state;         /* the tools' own, such as {"task_list": […]} */
+    json_t *stats;       /* {"usage_to_metrics": {…}} */
+    json_t *agent_state; /* the tools' own, such as {"task_list": […]} */
     struct uuid last_user_message_id;
-    struct uuid leaf_event_id;   /* newest event that is no state update; unset when none */
+    struct uuid leaf_event_id; /* newest event that is no state update; unset when none */
     int64_t snapshot_version;
-    bool is_wanted;              /* a run is asked for and not over */
-    bool is_leased;              /* a worker has it now */
+    bool is_wanted; /* a run is asked for and not over */
+    bool is_leased; /* a worker has it now */
     int64_t created_at_us;
     int64_t updated_at_us;
     /* where its log ends, as read together with the row */
@@ -59,8 +59,8 @@ void conversation_done(struct conversation *conversation);
 /* What a server fills in where a request is silent. */
 struct conversation_defaults {
     enum runtime_kind runtime_kind;
-    const char *model;     /* LLM_MODEL, such as scripted/hello */
-    const char *base_url;  /* NULL: the provider's own */
+    const char *model;    /* LLM_MODEL, such as scripted/hello */
+    const char *base_url; /* NULL: the provider's own */
 };
 
 /*
@@ -98,16 +98,15 @@ void conversation_append_snapshot(const struct conversation *conversation, int64
  * or a LookupSecret needs. secrets: the opened JSON, or NULL. A new reference; never stored.
  */
 json_t *conversation_spec_with_secrets(const struct conversation *conversation,
-                                       const json_t *secrets)
-    __attribute__((nonnull(1))) MUST_CHECK;
+                                       const json_t *secrets) __attribute__((nonnull(1)))
+MUST_CHECK;
 /*
  * POST …/secrets: takes over a map of name → text or SecretSource. conversation->spec and secrets
  * (the opened JSON, an object) are changed; the caller seals and stores both. ERROR_INVALID with
  * *problems_out (a new reference) when the map is refused; then nothing has changed.
  */
-int conversation_update_secrets(struct conversation *conversation, json_t *secrets,
-                                json_t *update, json_t **problems_out, struct error *err)
-    NONNULL MUST_CHECK;
+int conversation_update_secrets(struct conversation *conversation, json_t *secrets, json_t *update,
+                                json_t **problems_out, struct error *err) NONNULL MUST_CHECK;
 
 /* Parts of the spec. Borrowed. */
 json_t *conversation_agent(const struct conversation *conversation) NONNULL MUST_CHECK;
@@ -125,8 +124,8 @@ bool conversation_has_tool(const struct conversation *conversation, const char *
  * Pure: the caller writes them at conversation->last_seq + 1, and on CONFLICT loads and asks again.
  */
 struct conversation_change {
-    enum execution_status status; /* after the change */
-    bool wants_run;               /* set wanted_at */
+    enum execution_status status;     /* after the change */
+    bool wants_run;                   /* set wanted_at */
     struct uuid last_user_message_id; /* unset: unchanged */
 };
 

@@ -24,11 +24,11 @@ struct strbuf;
 
 struct event {
     struct uuid id;
-    const char *kind;       /* lives for ever */
-    const char *source;     /* lives for ever */
-    int64_t timestamp_us;   /* 0 until appended */
-    struct uuid result_of;  /* the ActionEvent that this one ends; unset for others */
-    json_t *json;           /* the body without id and timestamp */
+    const char *kind;      /* lives for ever */
+    const char *source;    /* lives for ever */
+    int64_t timestamp_us;  /* 0 until appended */
+    struct uuid result_of; /* the ActionEvent that this one ends; unset for others */
+    json_t *json;          /* the body without id and timestamp */
 };
 
 struct event_list {
@@ -49,13 +49,13 @@ void event_append_body(const struct event *event, struct strbuf *out) NONNULL;
 struct action_parts {
     const char *tool_name;
     const char *tool_call_id;
-    const char *arguments;      /* raw JSON text of the model */
+    const char *arguments; /* raw JSON text of the model */
     const char *llm_response_id;
-    const char *security_risk;  /* UNKNOWN, LOW, MEDIUM, HIGH */
-    const char *summary;        /* NULL when the arguments were invalid */
-    json_t *action;             /* with kind; NULL when the call cannot be executed */
-    const char *thought;        /* text beside the first call of a response, else NULL */
-    const char *reasoning;      /* reasoning_content of the first call, else NULL */
+    const char *security_risk; /* UNKNOWN, LOW, MEDIUM, HIGH */
+    const char *summary;       /* NULL when the arguments were invalid */
+    json_t *action;            /* with kind; NULL when the call cannot be executed */
+    const char *thought;       /* text beside the first call of a response, else NULL */
+    const char *reasoning;     /* reasoning_content of the first call, else NULL */
 };
 
 /* What the result of a call refers to. */
@@ -103,8 +103,8 @@ json_t *text_content(const char *text) NONNULL MUST_CHECK;
  * string. ERROR_INVALID names the member. A new reference in *content_out.
  */
 int content_read(json_t *input, json_t **content_out, struct error *err) NONNULL MUST_CHECK;
-/* As content_read() at a place of a larger input: what is wrong is appended to problems (the entries
- * of a 422 body). A new reference. */
+/* As content_read() at a place of a larger input: what is wrong is appended to problems (the
+ * entries of a 422 body). A new reference. */
 json_t *content_read_at(json_t *input, const struct place *place, json_t *problems)
     NONNULL MUST_CHECK;
 

@@ -9,9 +9,9 @@ enum {
     TAG_VALUE_MAX_CHARS = 256,
     PERSONA_MAX_CHARS = 65536,
     TITLE_PROMPT_MAX_CHARS = 2000,
-    PAGE_MAX_ITEMS = 100,      /* limit= of every list */
-    BATCH_MAX_IDS = 99,        /* ids= of GET /api/conversations */
-    SUBSCRIBERS_MAX = 48,      /* sockets of one conversation */
+    PAGE_MAX_ITEMS = 100, /* limit= of every list */
+    BATCH_MAX_IDS = 99,   /* ids= of GET /api/conversations */
+    SUBSCRIBERS_MAX = 48, /* sockets of one conversation */
     CHILD_DEPTH_MAX = 3,
     TOOL_TEXT_MAX_CHARS = 30000,
     FILE_VIEW_MAX_CHARS = 16000,

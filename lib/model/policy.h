@@ -11,8 +11,7 @@
 struct place;
 
 /* A ConfirmationPolicy with its defaults. A new reference; what is wrong goes to problems. */
-json_t *policy_read(json_t *input, const struct place *place, json_t *problems)
-    NONNULL MUST_CHECK;
+json_t *policy_read(json_t *input, const struct place *place, json_t *problems) NONNULL MUST_CHECK;
 /* A security analyzer, or null. A new reference; what is wrong goes to problems. */
 json_t *analyzer_read(json_t *input, const struct place *place, json_t *problems)
     NONNULL MUST_CHECK;

@@ -9,7 +9,8 @@
 struct conversation;
 struct strbuf;
 
-/* Appends the prompt; agent.system_prompt replaces it, agent.persona replaces its first sections. */
+/* Appends the prompt; agent.system_prompt replaces it, agent.persona replaces its first sections.
+ */
 void prompt_append(const struct conversation *conversation, struct strbuf *out) NONNULL;
 
 /* Appends what concerns this conversation alone (SystemPromptEvent.dynamic_context): repository

@@ -289,6 +289,7 @@ static void start_finish(struct start *start, struct conversation *conversation_
     *conversation_out = conversation;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): four different results, none of them optional */
 int conversation_from_request(json_t *request, const struct conversation_defaults *defaults,
                               struct conversation *conversation_out, struct secret *secrets_out,
                               json_t **initial_content_out, json_t **problems_out,

@@ -11,7 +11,7 @@
 #include "base/attr.h"
 
 struct llm_usage {
-    const char *usage_id;     /* "agent" */
+    const char *usage_id; /* "agent" */
     const char *model;
     const char *response_id;
     int64_t prompt_tokens;
@@ -20,9 +20,9 @@ struct llm_usage {
     int64_t cache_write_tokens;
     int64_t reasoning_tokens;
     int64_t context_window;
-    double cost;              /* US dollars */
+    double cost; /* US dollars */
     double latency_s;
-    double at_s;              /* unix seconds */
+    double at_s; /* unix seconds */
 };
 
 /* {"usage_to_metrics": {}}. A new reference. */

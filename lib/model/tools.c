@@ -37,7 +37,7 @@ static void add_tool(const struct tool **tools, size_t *n, const char *spec_name
 
 const struct tool **tools_of(const struct conversation *conversation)
 {
-    const struct tool **tools = mem_alloc_array(tool_table_n + 1, sizeof(*tools));
+    const struct tool **tools = mem_alloc_array(tool_table_n + 1, sizeof(void *));
     const json_t *agent = conversation_agent(conversation);
     json_t *item = NULL;
     size_t n = 0;

@@ -27,11 +27,11 @@ struct tool {
     const char *observation_kind; /* TerminalObservation */
     enum tool_place place;
     bool is_read_only;
-    const struct shape *shape;    /* the members of its action; what the model fills in */
-    const char *description;      /* for the model */
-    const char *hints;            /* d: destructive, i: idempotent, w: open world */
-    const char *spec_names;       /* how agent specifications may call it: "a|b" */
-    bool shows_working_dir;       /* the description ends with the working directory */
+    const struct shape *shape; /* the members of its action; what the model fills in */
+    const char *description;   /* for the model */
+    const char *hints;         /* d: destructive, i: idempotent, w: open world */
+    const char *spec_names;    /* how agent specifications may call it: "a|b" */
+    bool shows_working_dir;    /* the description ends with the working directory */
 };
 
 /* The tools of the conversation's agent, finish and think among them; ends with a NULL. The caller
@@ -46,12 +46,12 @@ json_t *tools_definitions(const struct conversation *conversation) NONNULL MUST_
 json_t *tools_functions(const struct conversation *conversation) NONNULL MUST_CHECK;
 
 struct tool_call_check {
-    const struct tool *tool;   /* NULL: unknown */
-    char *arguments;           /* JSON text to keep as tool_call.arguments */
-    json_t *action;            /* with kind and defaults; NULL when invalid */
-    char *summary;             /* NULL when invalid */
-    char security_risk[8];     /* UNKNOWN, LOW, MEDIUM, HIGH */
-    char *problem;             /* text for the AgentErrorEvent when action is NULL */
+    const struct tool *tool; /* NULL: unknown */
+    char *arguments;         /* JSON text to keep as tool_call.arguments */
+    json_t *action;          /* with kind and defaults; NULL when invalid */
+    char *summary;           /* NULL when invalid */
+    char security_risk[8];   /* UNKNOWN, LOW, MEDIUM, HIGH */
+    char *problem;           /* text for the AgentErrorEvent when action is NULL */
 };
 
 void tool_call_check_done(struct tool_call_check *check);

@@ -32,11 +32,12 @@ static void context_stands_before_the_cause(void **state)
 static void long_messages_are_cut_at_a_character(void **state)
 {
     struct error err = ERROR_INIT;
+    static const unsigned char euro[] = {0xe2, 0x82, 0xac};
     char text[2 * ERROR_MESSAGE_BYTES] = "x";
 
     (void)state;
     for (size_t i = 1; i + 3 < sizeof(text); i += 3)
-        memcpy(text + i, "\xe2\x82\xac", 3);
+        memcpy(text + i, euro, sizeof(euro));
     assert_int_equal(error_set(&err, ERROR_INVALID, "%s", text), -1);
     assert_true(utf8_is_valid(err.message, strlen(err.message)));
     assert_true(strlen(err.message) > ERROR_MESSAGE_BYTES - 5);

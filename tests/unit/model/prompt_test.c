@@ -19,9 +19,11 @@ static void assert_order(const char *text, const char *const *parts, size_t n)
     const char *p = text;
 
     for (size_t i = 0; i < n; i++) {
-        p = strstr(p, parts[i]);
-        if (p == NULL)
+        const char *found = strstr(p, parts[i]);
+
+        if (found == NULL)
             fail_msg("%s is missing or out of order", parts[i]);
+        p = found != NULL ? found : "";
     }
 }
 

@@ -1,0 +1,74 @@
+# tests/lint: what a machine can say about style and faults without running anything
+EXTRA_DIST += tests/lint/layers.sh tests/lint/words.sh tests/lint/words.awk tests/lint/rules_test.sh \
+	tests/lint/cppcheck
+TESTS += tests/lint/rules_test.sh
+
+CLANG_FORMAT = clang-format
+CPPCHECK = cppcheck
+IWYU = include-what-you-use
+# Each version that is installed reads everything.
+CLANG_TIDY = clang-tidy clang-tidy-19
+LINT_JOBS = 2
+
+LINT_FOLDERS = lib fcgi gateway worker runtime sandbox tests/unit tests/bench tests/fuzz
+LINT_CPPFLAGS = $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) -I$(top_srcdir)/tests \
+	-I$(top_srcdir)/tests/unit -I$(top_srcdir)/tests/unit/fcgi \
+	$(JANSSON_CFLAGS) $(CRYPTO_CFLAGS) $(CURL_CFLAGS) $(PQ_CFLAGS) $(LWS_CFLAGS) $(CMOCKA_CFLAGS) \
+	-DDEFT_TEST_DATA='"$(abs_top_srcdir)/tests/data"' -DDEFT_TOP_SRCDIR='"$(abs_top_srcdir)"'
+# Without the flags that only gcc, or only newer clang knows.
+LINT_CFLAGS = -std=gnu17 -Wall -Wextra
+LINT_FIND = cd $(top_srcdir) && for folder in $(LINT_FOLDERS); do \
+	test ! -d $$folder || find $$folder -name
+
+lint: lint-words lint-format lint-cppcheck lint-tidy
+
+lint-words:
+	$(top_srcdir)/tests/lint/layers.sh
+	$(top_srcdir)/tests/lint/words.sh
+
+lint-format:
+	($(LINT_FIND) '*.[ch]'; done) | sed 's|^|$(top_srcdir)/|' | \
+		xargs -P $(LINT_JOBS) -n 40 $(CLANG_FORMAT) --dry-run -Werror
+
+lint-cppcheck:
+	$(CPPCHECK) -q -j $(LINT_JOBS) --error-exitcode=1 --inline-suppr --std=c11 \
+		--enable=warning,performance,portability -I$(top_srcdir)/tests/lint/cppcheck \
+		-I$(top_srcdir)/lib -I$(top_srcdir) $(addprefix $(top_srcdir)/, lib fcgi gateway worker runtime sandbox)
+
+lint-tidy:
+	status=0; for tidy in $(CLANG_TIDY); do \
+		command -v $$tidy >/dev/null || continue; \
+		echo "  TIDY     $$tidy"; \
+		($(LINT_FIND) '*.c'; done) | sed 's|^|$(top_srcdir)/|' | xargs -P $(LINT_JOBS) -I '{}' \
+			$$tidy --quiet '{}' -- $(LINT_CPPFLAGS) $(LINT_CFLAGS) 2>/dev/null || status=1; \
+	done; exit $$status
+
+# Puts the form right; commit it by itself.
+format:
+	($(LINT_FIND) '*.[ch]'; done) | sed 's|^|$(top_srcdir)/|' | xargs $(CLANG_FORMAT) -i
+
+# Suggestions; judge them.
+iwyu:
+	($(LINT_FIND) '*.c'; done) | grep -v '^tests/' | sed 's|^|$(top_srcdir)/|' | \
+		xargs -P $(LINT_JOBS) -I '{}' $(IWYU) -Xiwyu --no_fwd_decls -Xiwyu --error=1 \
+		$(LINT_CPPFLAGS) $(LINT_CFLAGS) '{}'
+
+# gcc's own analysis follows paths through a file; it needs the optimizer.
+analyze:
+	($(LINT_FIND) '*.c'; done) | grep -v '^tests/' | sed 's|^|$(top_srcdir)/|' | \
+		xargs -P $(LINT_JOBS) -I '{}' gcc $(LINT_CPPFLAGS) -std=gnu17 -O1 -fanalyzer \
+		-Wno-analyzer-malloc-leak -Werror -c -o /dev/null '{}'
+
+# The tests once more, in build trees of their own.
+check-asan:
+	mkdir -p sanitized-address
+	cd sanitized-address && { test -f Makefile || $(abs_top_srcdir)/configure -q \
+		--with-sanitizer=address,undefined; } && \
+		ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 $(MAKE) check
+
+check-tsan:
+	mkdir -p sanitized-thread
+	cd sanitized-thread && { test -f Makefile || $(abs_top_srcdir)/configure -q \
+		--with-sanitizer=thread; } && TSAN_OPTIONS=halt_on_error=1 $(MAKE) check
+
+.PHONY: format lint lint-words lint-format lint-cppcheck lint-tidy iwyu analyze check-asan check-tsan

@@ -119,6 +119,7 @@ static curl_socket_t on_open_socket(void *context, curlsocktype purpose,
 }
 
 /* A connection that a call with more rights opened may be used again: so look once more. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): libcurl's prototype */
 static int on_connected(void *context, char *remote_ip, char *local_ip, int remote_port,
                         int local_port)
 {

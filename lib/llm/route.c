@@ -160,12 +160,14 @@ int route_find(const char *model, const char *base_url, struct route *route_out,
                            "The model's name is missing behind %s/.", provider->prefix);
     if (base_url == NULL)
         base_url = provider->base_url;
-    if (base_url == NULL && provider->format == ROUTE_CHAT)
+    if (provider->format == ROUTE_SCRIPTED)
+        base_url = NULL;
+    else if (base_url == NULL)
         return trouble_set(trouble, LLM_CAUSE_BAD_REQUEST, "Models of %s/ need a base URL.",
                            provider->prefix);
     route_out->provider = provider;
     route_out->model = mem_dup_text(rest);
-    route_out->url = provider->format == ROUTE_CHAT ? endpoint(provider, base_url) : NULL;
+    route_out->url = base_url != NULL ? endpoint(provider, base_url) : NULL;
     return 0;
 }
 

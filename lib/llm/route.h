@@ -22,8 +22,8 @@ enum route_format {
 
 struct route_provider {
     const char *prefix;
+    const char *base_url; /* NULL: the configuration must name it */
     enum route_format format;
-    const char *base_url;  /* NULL: the configuration must name it */
     bool is_open;          /* takes what is new in OpenAI's own API: prompt_cache_key, … */
     bool takes_litellm;    /* cache_control, thinking_blocks */
     bool has_version_path; /* a base URL without /v1 gets it */

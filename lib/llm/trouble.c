@@ -17,7 +17,7 @@ static const struct {
     enum error_code code;
     bool may_retry;
 } causes[LLM_N_CAUSES] = {
-#define X(cause, kind, code, retry) [cause] = {kind, code, retry},
+#define X(cause, kind, code, retry) [(cause)] = {(kind), (code), (retry)},
     LLM_CAUSES(X)
 #undef X
 };
@@ -104,8 +104,13 @@ static const char *const final_phrases[] = {
 
 static void append_lower(struct strbuf *out, const char *text)
 {
-    for (; *text != '\0'; text++)
-        strbuf_append_char(out, *text >= 'A' && *text <= 'Z' ? (char)(*text + 32) : *text);
+    for (; *text != '\0'; text++) {
+        char c = *text;
+
+        if (c >= 'A' && c <= 'Z')
+            c = (char)(c - 'A' + 'a');
+        strbuf_append_char(out, c);
+    }
 }
 
 static bool find_phrase(const char *lower, const struct phrase *phrases, size_t n,

@@ -333,10 +333,17 @@ static void endless_headers_are_refused(void **state)
     test_server_stop(server);
 }
 
-static void *cancel_soon(void *call)
+struct cancelling {
+    struct http_call *call;
+    struct test_server *server;
+};
+
+static void *cancel_after_request(void *context)
 {
-    (void)usleep(20000);
-    http_cancel(call);
+    struct cancelling *cancelling = context;
+
+    (void)test_server_wait(cancelling->server, 1);
+    http_cancel(cancelling->call);
     return NULL;
 }
 
@@ -344,18 +351,18 @@ static void cancel_wakes_a_waiting_thread(void **state)
 {
     struct test_server *server = test_server_start(silence, 1, NULL);
     struct http_request request = get(test_server_url(server, "/"));
-    struct http_call *call = NULL;
+    struct cancelling cancelling = {.server = server};
     struct error err = ERROR_INIT;
     int64_t began_ms = clock_monotonic_ms();
-    pthread_t thread;
+    pthread_t thread = 0;
 
-    assert_int_equal(http_start(*state, &request, &call, &err), 0);
-    assert_int_equal(pthread_create(&thread, NULL, cancel_soon, call), 0);
-    assert_int_equal(http_wait(call, &err), -1);
+    assert_int_equal(http_start(*state, &request, &cancelling.call, &err), 0);
+    assert_int_equal(pthread_create(&thread, NULL, cancel_after_request, &cancelling), 0);
+    assert_int_equal(http_wait(cancelling.call, &err), -1);
     assert_int_equal(err.code, ERROR_CANCELLED);
-    assert_in_range(clock_monotonic_ms() - began_ms, 15, 1000);
+    assert_true(clock_monotonic_ms() - began_ms < 2000);
     (void)pthread_join(thread, NULL);
-    http_call_free(call);
+    http_call_free(cancelling.call);
     test_server_stop(server);
 }
 
@@ -466,13 +473,14 @@ static void slow_reader_stops_the_sender(void **state)
 
 static void drained_connection_is_used_again(void **state)
 {
+    enum { N = 40 };
     static const struct test_reply replies[] = {
         {.bytes = OK_HEAD "Content-Length: 6\r\n\r\nabcdef", .piece = 1}};
     struct test_server *server = test_server_start(replies, 1, NULL);
     struct http_request request = get(test_server_url(server, "/"));
 
     request.stream = true;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < N; i++) {
         struct http_call *call = NULL;
         struct error err = ERROR_INIT;
         const char *bytes = NULL;
@@ -481,9 +489,9 @@ static void drained_connection_is_used_again(void **state)
         assert_int_equal(http_start(*state, &request, &call, &err), 0);
         assert_int_equal(http_call_read(call, &bytes, &len, &err), 0);
         http_call_drain(call);
-        (void)usleep(50000);
     }
-    assert_int_equal(test_server_n_connections(server), 1);
+    /* One may still be draining when the next call begins; but not each needs its own. */
+    assert_true(test_server_n_connections(server) < N / 2);
     test_server_stop(server);
 }
 
@@ -520,9 +528,7 @@ static void body_of_unknown_length_is_sent_in_chunks(void **state)
     request.method = "PUT";
     request.send_stream = true;
     assert_int_equal(http_start(*state, &request, &call, &err), 0);
-    (void)usleep(20000);
     assert_int_equal(http_call_write(call, "hello ", 6, &err), 0);
-    (void)usleep(20000);
     assert_int_equal(http_call_write(call, "world", 5, &err), 0);
     assert_int_equal(http_call_write(call, NULL, 0, &err), 0);
     assert_int_equal(http_wait(call, &err), 0);

@@ -122,10 +122,11 @@ static void read_message(struct start *start)
     const struct place message_place = {&body, "initial_message", 0};
     const struct place place = {&message_place, "content", 0};
     json_t *message = json_object_get(start->values, "initial_message");
+    json_t *content = json_object_get(message, "content");
 
-    if (json_is_object(message))
-        start->content =
-            content_read_at(json_object_get(message, "content"), &place, start->problems);
+    /* What the shape has refused is no longer there. */
+    if (content != NULL)
+        start->content = content_read_at(content, &place, start->problems);
 }
 
 /* Secrets of the agent's context are named secrets as well; the request's own win. */

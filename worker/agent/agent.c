@@ -27,14 +27,24 @@ static json_t *open_secrets(const struct agent *agent)
     return secrets;
 }
 
+/* The LLM object to ask with: the conversation's own, or a copy when secrets are put back into it. */
+static json_t *llm_spec_of(const struct agent *agent, const json_t *secrets)
+{
+    json_auto_t *spec = NULL;
+
+    if (json_object_size(json_object_get(secrets, "members")) == 0)
+        return json_incref(conversation_llm(&agent->conversation));
+    spec = conversation_spec_with_secrets(&agent->conversation, secrets);
+    return json_incref(json_object_get(json_object_get(spec, "agent"), "llm"));
+}
+
 static void take_secrets(struct agent *agent)
 {
     json_auto_t *secrets = open_secrets(agent);
-    json_auto_t *spec = conversation_spec_with_secrets(&agent->conversation, secrets);
 
     secret_list_read(&agent->secrets, json_object_get(secrets, "secrets"));
     secret_set(&agent->llm_key, json_text_or(secrets, "llm_api_key", ""));
-    agent->llm_spec = json_incref(json_object_get(json_object_get(spec, "agent"), "llm"));
+    agent->llm_spec = llm_spec_of(agent, secrets);
     if (agent->llm_spec == NULL)
         agent->llm_spec = json_object();
 }

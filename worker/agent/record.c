@@ -2,6 +2,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -37,9 +40,19 @@ static bool is_worth_waiting(const struct error *err)
     return error_is_transient(err);
 }
 
+/* The definitions in the first event are for clients: what the model is told comes from the spec. */
+static void drop_definitions(struct history *history, size_t first)
+{
+    for (size_t i = first; i < history->n; i++) {
+        if (stored_event_is(&history->items[i], "SystemPromptEvent"))
+            (void)json_object_del(history->items[i].json, "tools");
+    }
+}
+
 int record_load(struct agent *agent, struct error *err)
 {
     int64_t wait_ms = RETRY_FIRST_MS;
+    size_t n_before = agent->history.n;
 
     for (;;) {
         struct error failure = ERROR_INIT;
@@ -54,6 +67,7 @@ int record_load(struct agent *agent, struct error *err)
         if (wait_for_database(agent, &wait_ms, &failure, err) < 0)
             return -1;
     }
+    drop_definitions(&agent->history, n_before);
     agent->conversation.last_seq = agent->history.last_seq;
     if (agent->history.last_timestamp_us > agent->conversation.last_timestamp_us)
         agent->conversation.last_timestamp_us = agent->history.last_timestamp_us;

@@ -6,3 +6,4 @@ include tests/unit/client/local.mk
 include tests/unit/llm/local.mk
 include tests/unit/worker/local.mk
 include tests/lint/local.mk
+include tests/fuzz/local.mk

@@ -14,7 +14,7 @@ LINT_FOLDERS = lib fcgi gateway worker runtime sandbox tests/unit tests/bench te
 LINT_CPPFLAGS = $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) -I$(top_srcdir)/tests \
 	-I$(top_srcdir)/tests/unit -I$(top_srcdir)/tests/unit/fcgi \
 	$(JANSSON_CFLAGS) $(CRYPTO_CFLAGS) $(CURL_CFLAGS) $(PQ_CFLAGS) $(LWS_CFLAGS) $(CMOCKA_CFLAGS) \
-	-DDEFT_TEST_DATA='"$(abs_top_srcdir)/tests/data"' -DDEFT_TOP_SRCDIR='"$(abs_top_srcdir)"'
+	-DDEFT_TEST_DATA='"$(abs_top_srcdir)/tests/data"' -DFUZZ_CORPUS='""' -DDEFT_TOP_SRCDIR='"$(abs_top_srcdir)"'
 # Without the flags that only gcc, or only newer clang knows.
 LINT_CFLAGS = -std=gnu17 -Wall -Wextra
 LINT_FIND = cd $(top_srcdir) && for folder in $(LINT_FOLDERS); do \

@@ -1,0 +1,61 @@
+/*
+ * A model's answer: lenient JSON, pieces and whole messages, up to the reply. Each line of the
+ * input is one piece.
+ */
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "llm/draft.h"
+#include "llm/json_repair.h"
+#include "llm/trouble.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
+
+static int take_line(struct draft *draft, const char *line, size_t len, struct llm_trouble *trouble)
+{
+    json_auto_t *json = NULL;
+    struct error err = ERROR_INIT;
+
+    if (json_parse_lenient(line, len, &json, &err) < 0)
+        return 0;
+    return draft_take(draft, json, trouble);
+}
+
+static int take_lines(struct draft *draft, const char *text, size_t len,
+                      struct llm_trouble *trouble)
+{
+    size_t at = 0;
+
+    while (at < len) {
+        const char *end = memchr(text + at, '\n', len - at);
+        size_t n = end != NULL ? (size_t)(end - (text + at)) : len - at;
+
+        if (take_line(draft, text + at, n, trouble) < 0)
+            return -1;
+        at += n + 1;
+    }
+    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
+{
+    CLEANUP(draft_done) struct draft draft = DRAFT_INIT;
+    CLEANUP(llm_reply_done) struct llm_reply reply = LLM_REPLY_INIT;
+    struct llm_trouble trouble = LLM_TROUBLE_INIT;
+
+    if (take_lines(&draft, (const char *)bytes, len, &trouble) < 0 ||
+        draft_finish(&draft, &reply, &trouble) < 0) {
+        assert(utf8_is_valid(trouble.detail, strlen(trouble.detail)));
+        return 0;
+    }
+    assert(reply.response_id[0] != '\0');
+    assert(utf8_is_valid(reply.text, strlen(reply.text)));
+    for (size_t i = 0; i < reply.n_calls; i++)
+        assert(reply.calls[i].id[0] != '\0' && reply.calls[i].arguments[0] != '\0');
+    return 0;
+}

@@ -1,0 +1,32 @@
+# tests/fuzz: one target per parser of outside bytes. `make check` plays each corpus and variants of
+# it. libFuzzer looks further, in a build tree of its own:
+#   ../configure CC=clang --enable-fuzz --with-sanitizer=fuzzer-no-link,address,undefined
+#   make fuzz-model_tool_call && ./fuzz-model_tool_call -max_total_time=60 corpus/
+EXTRA_DIST += tests/fuzz/corpus
+MODEL_FUZZ_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+
+check_PROGRAMS += replay-model_start_request replay-model_tool_call
+
+replay_model_start_request_SOURCES = tests/fuzz/model_start_request.c tests/fuzz/replay.c
+replay_model_start_request_CPPFLAGS = $(MODEL_FUZZ_CPPFLAGS) \
+	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/model_start_request"'
+replay_model_start_request_LDADD = $(MODEL_LIBS)
+
+replay_model_tool_call_SOURCES = tests/fuzz/model_tool_call.c tests/fuzz/replay.c
+replay_model_tool_call_CPPFLAGS = $(MODEL_FUZZ_CPPFLAGS) \
+	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/model_tool_call"'
+replay_model_tool_call_LDADD = $(MODEL_LIBS)
+
+if FUZZ
+EXTRA_PROGRAMS += fuzz-model_start_request fuzz-model_tool_call
+
+fuzz_model_start_request_SOURCES = tests/fuzz/model_start_request.c
+fuzz_model_start_request_CPPFLAGS = $(MODEL_FUZZ_CPPFLAGS)
+fuzz_model_start_request_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+fuzz_model_start_request_LDADD = $(MODEL_LIBS)
+
+fuzz_model_tool_call_SOURCES = tests/fuzz/model_tool_call.c
+fuzz_model_tool_call_CPPFLAGS = $(MODEL_FUZZ_CPPFLAGS)
+fuzz_model_tool_call_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+fuzz_model_tool_call_LDADD = $(MODEL_LIBS)
+endif

@@ -36,7 +36,7 @@ struct worker_settings {
     const char *llm_base_url;
     struct secret llm_key;
     int64_t llm_allow_private;
-    const char *ca_file;      /* "": the system's authorities */
+    const char *ca_file; /* "": the system's authorities */
     const char *scripted_dir;
     const char *crash_at;
 };

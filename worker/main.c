@@ -1,8 +1,8 @@
 /*
  * deft-worker: claims conversations that want a run, and runs them.
  *
- * The main thread keeps the leases, listens to hints and signals, and starts and joins the threads of
- * worker/pool.c; it never waits for anything else.
+ * The main thread keeps the leases, listens to hints and signals, and starts and joins the threads
+ * of worker/pool.c; it never waits for anything else.
  */
 #include <errno.h>
 #include <malloc.h>

@@ -90,7 +90,6 @@ static void wake_main(const struct pool *pool)
     (void)n;
 }
 
-
 /* The slot runs a conversation from now on: heartbeats and stop requests find it. */
 static void slot_begin(struct slot *slot, const struct claim *claim, int64_t lease_until_ms)
 {

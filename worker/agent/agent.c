@@ -27,7 +27,8 @@ static json_t *open_secrets(const struct agent *agent)
     return secrets;
 }
 
-/* The LLM object to ask with: the conversation's own, or a copy when secrets are put back into it. */
+/* The LLM object to ask with: the conversation's own, or a copy when secrets are put back into it.
+ */
 static json_t *llm_spec_of(const struct agent *agent, const json_t *secrets)
 {
     json_auto_t *spec = NULL;

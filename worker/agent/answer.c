@@ -169,8 +169,8 @@ static char *new_title(const struct agent *agent)
     return NULL;
 }
 
-static int store_planned(struct agent *agent, const struct llm_reply *reply,
-                         enum user_spoke spoke, const char *title, struct error *err)
+static int store_planned(struct agent *agent, const struct llm_reply *reply, enum user_spoke spoke,
+                         const char *title, struct error *err)
 {
     CLEANUP(plan_done) struct plan plan = PLAN_INIT;
     json_auto_t *stats = stats_snapshot(agent->conversation.stats);

@@ -11,8 +11,9 @@ struct error;
 struct llm_reply;
 
 /*
- * Stores the answer in one append. Calls are left pending, or wait for a person where the policy asks
- * for one; words alone end the run, unless the user has spoken meanwhile. Errors as record_behind().
+ * Stores the answer in one append. Calls are left pending, or wait for a person where the policy
+ * asks for one; words alone end the run, unless the user has spoken meanwhile. Errors as
+ * record_behind().
  */
 int answer_store(struct agent *agent, const struct llm_reply *reply, struct error *err)
     NONNULL MUST_CHECK;

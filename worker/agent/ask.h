@@ -1,6 +1,6 @@
 /*
- * Asking the model, and storing its answer: as calls to be run, as words that end the run, or as the
- * failure that ends it.
+ * Asking the model, and storing its answer: as calls to be run, as words that end the run, or as
+ * the failure that ends it.
  */
 #ifndef DEFT_WORKER_AGENT_ASK_H
 #define DEFT_WORKER_AGENT_ASK_H

@@ -1,4 +1,4 @@
-#include "control.h"
+#include "worker/agent/control.h"
 
 #include <stddef.h>
 
@@ -15,7 +15,8 @@ enum impatience { NEVER, PATIENTLY, AT_ONCE };
  * goes on in its sandbox, where the next worker finds it.
  */
 static const enum impatience cuts[STOP_N_KINDS][WAIT_N_KINDS] = {
-    [STOP_HAND_OVER] = {[WAIT_MODEL] = PATIENTLY, [WAIT_SANDBOX] = AT_ONCE, [WAIT_TOOL] = PATIENTLY},
+    [STOP_HAND_OVER] =
+        {[WAIT_MODEL] = PATIENTLY, [WAIT_SANDBOX] = AT_ONCE, [WAIT_TOOL] = PATIENTLY},
     [STOP_PAUSE] = {[WAIT_MODEL] = PATIENTLY, [WAIT_SANDBOX] = PATIENTLY, [WAIT_TOOL] = NEVER},
     [STOP_INTERRUPT] = {[WAIT_MODEL] = AT_ONCE, [WAIT_SANDBOX] = AT_ONCE, [WAIT_TOOL] = AT_ONCE},
     [STOP_LOST] = {[WAIT_MODEL] = AT_ONCE, [WAIT_SANDBOX] = AT_ONCE, [WAIT_TOOL] = AT_ONCE},

@@ -3,8 +3,8 @@
  * renewed or lost, and a way to wake the thread from what it waits in.
  *
  * Ownership: a control belongs to its pool slot and outlives the conversation's thread.
- * Threading: control_begin_wait(), _end_wait() and _sleep() from the conversation's thread; all others
- * from any thread.
+ * Threading: control_begin_wait(), _end_wait() and _sleep() from the conversation's thread; all
+ * others from any thread.
  */
 #ifndef DEFT_WORKER_AGENT_CONTROL_H
 #define DEFT_WORKER_AGENT_CONTROL_H
@@ -35,7 +35,7 @@ struct control {
     struct condition changed;
     enum stop_kind stop;
     int64_t stop_at_ms;
-    int64_t lease_until_ms; /* clock_monotonic_ms() */
+    int64_t lease_until_ms;     /* clock_monotonic_ms() */
     void (*cancel)(void *what); /* NULL: waits in nothing; called under the lock: never blocks */
     void *waited;
     enum wait_kind wait;

@@ -1,4 +1,4 @@
-#include "history.h"
+#include "worker/agent/history.h"
 
 #include <string.h>
 

@@ -46,8 +46,7 @@ const struct stored_event *history_find_result(const struct history *history, si
 bool history_has_result_of(const struct history *history, const struct uuid *action_id)
     NONNULL MUST_CHECK;
 /* True when a message of the user has a number above seq. */
-bool history_has_user_message_after(const struct history *history, int64_t seq)
-    NONNULL MUST_CHECK;
+bool history_has_user_message_after(const struct history *history, int64_t seq) NONNULL MUST_CHECK;
 /* The first message of the user, or NULL. */
 const struct stored_event *history_first_user_message(const struct history *history)
     NONNULL MUST_CHECK;

@@ -2,9 +2,9 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/strbuf.h"
-#include "base/json.h"
 #include "model/event.h"
 #include "model/limits.h"
 #include "store/conversation_store.h"

@@ -1,4 +1,4 @@
-#include "mask.h"
+#include "worker/agent/mask.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -59,8 +59,8 @@ static bool is_shell_name(const char *name)
     size_t n_letters = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_");
 
     return n_letters > 0 &&
-           name[strspn(name,
-                       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789")] == '\0';
+           name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789")] ==
+               '\0';
 }
 
 static bool text_contains_nocase(const char *text, const char *word)
@@ -79,7 +79,8 @@ json_t *secret_list_env(const struct secret_list *list, const char *command)
     json_t *env = NULL;
 
     for (size_t i = 0; i < list->n; i++) {
-        if (!is_shell_name(list->items[i].name) || !text_contains_nocase(command, list->items[i].name))
+        if (!is_shell_name(list->items[i].name) ||
+            !text_contains_nocase(command, list->items[i].name))
             continue;
         if (env == NULL)
             env = json_object();

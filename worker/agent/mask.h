@@ -36,8 +36,7 @@ void secret_list_done(struct secret_list *list);
  * Fills an empty list from {"NAME": "value" | {"kind": "StaticSecret", "value": …}}; sources that
  * have no value of their own are left out.
  */
-void secret_list_read(struct secret_list *list, const json_t *secrets)
-    __attribute__((nonnull(1)));
+void secret_list_read(struct secret_list *list, const json_t *secrets) __attribute__((nonnull(1)));
 
 /* {"NAME": value} of the secrets that the command names (any case), or NULL. A new reference. */
 json_t *secret_list_env(const struct secret_list *list, const char *command) NONNULL MUST_CHECK;

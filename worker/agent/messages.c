@@ -1,4 +1,4 @@
-#include "messages.h"
+#include "worker/agent/messages.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -7,9 +7,9 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "history.h"
 #include "model/tools.h"
 #include "store/event_store.h"
+#include "worker/agent/history.h"
 
 /* A result longer than this is cut in its middle: head and tail say most. */
 #define RESULT_MAX_CHARS 50000
@@ -48,7 +48,8 @@ static void push_images(json_t *parts, const json_t *image)
     }
 }
 
-/* Adds the parts of a stored content list; blank text says nothing and is refused by some models. */
+/* Adds the parts of a stored content list; blank text says nothing and is refused by some models.
+ */
 static void push_content(json_t *parts, const json_t *content)
 {
     for (size_t i = 0; i < json_array_size(content); i++) {
@@ -98,7 +99,8 @@ static void push_system_prompt(json_t *messages, const json_t *event)
     json_push(messages, message_new("system", parts));
 }
 
-/* What the model thought when it wrote this message; its format decides whether it wants it back. */
+/* What the model thought when it wrote this message; its format decides whether it wants it back.
+ */
 static void put_reasoning(json_t *message, const json_t *stored)
 {
     json_t *blocks = json_object_get(stored, "thinking_blocks");

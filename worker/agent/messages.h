@@ -1,7 +1,7 @@
 /*
- * The stored history as messages for a chat model: the system prompt, what the user and the framework
- * said, each answer of the model as one assistant message with all its calls, and behind it all their
- * results in call order, whatever was said in between.
+ * The stored history as messages for a chat model: the system prompt, what the user and the
+ * framework said, each answer of the model as one assistant message with all its calls, and behind
+ * it all their results in call order, whatever was said in between.
  *
  * Threading: pure.
  */

@@ -24,9 +24,9 @@ struct model_choice {
 
 void model_choice_done(struct model_choice *choice) NONNULL;
 /*
- * The conversation's own model and key. The server's key and address stand in only where it names the
- * server's model or none, and has neither a key nor an address of its own: so the server's key never
- * goes where a user points.
+ * The conversation's own model and key. The server's key and address stand in only where it names
+ * the server's model or none, and has neither a key nor an address of its own: so the server's key
+ * never goes where a user points.
  */
 void model_choose(const struct worker_settings *settings, json_t *spec, const struct secret *key,
                   struct model_choice *choice_out) NONNULL;

@@ -83,7 +83,8 @@ static size_t json_size(const json_t *json)
     return json_dumpb(json, NULL, 0, JSON_COMPACT);
 }
 
-/* A client shows the difference of an edit when it has both contents; without them it shows the text. */
+/* A client shows the difference of an edit when it has both contents; without them it shows the
+ * text. */
 static int fit_into_event(json_t *observation, struct error *err)
 {
     size_t most = EVENT_MAX_BYTES - EVENT_MARGIN_BYTES;

@@ -1,6 +1,6 @@
 /*
- * What a sandbox says a tool has shown. It comes from a machine that the agent controls, so nothing of
- * it is believed: only known members of the right type pass, within limits.
+ * What a sandbox says a tool has shown. It comes from a machine that the agent controls, so nothing
+ * of it is believed: only known members of the right type pass, within limits.
  *
  * Threading: pure.
  */
@@ -20,7 +20,8 @@ struct error;
  */
 int observation_from_sandbox(json_t *reply, const char *kind, json_t **observation_out,
                              struct error *err) __attribute__((nonnull(2, 3, 4))) MUST_CHECK;
-/* {"content":[text],"is_error":…,"kind":…}: an observation of a tool that has nothing else to say. */
+/* {"content":[text],"is_error":…,"kind":…}: an observation of a tool that has nothing else to say.
+ */
 json_t *observation_from_text(const char *kind, const char *text) NONNULL MUST_CHECK;
 
 #endif

@@ -1,4 +1,4 @@
-#include "policy.h"
+#include "worker/agent/policy.h"
 
 #include "base/json.h"
 #include "base/text.h"

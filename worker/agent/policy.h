@@ -20,9 +20,9 @@ struct policy_call {
 };
 
 /*
- * True when the batch waits for a person: any of its calls needs it. A lone `finish` or `think` never
- * does. policy: {"kind": NeverConfirm | AlwaysConfirm | ConfirmRisky, "threshold", "confirm_unknown"},
- * or NULL; an unknown kind asks, to be safe.
+ * True when the batch waits for a person: any of its calls needs it. A lone `finish` or `think`
+ * never does. policy: {"kind": NeverConfirm | AlwaysConfirm | ConfirmRisky, "threshold",
+ * "confirm_unknown"}, or NULL; an unknown kind asks, to be safe.
  */
 bool policy_must_confirm(const json_t *policy, const struct policy_call *calls, size_t n)
     __attribute__((nonnull(2))) MUST_CHECK;

@@ -40,7 +40,8 @@ static bool is_worth_waiting(const struct error *err)
     return error_is_transient(err);
 }
 
-/* The definitions in the first event are for clients: what the model is told comes from the spec. */
+/* The definitions in the first event are for clients: what the model is told comes from the spec.
+ */
 static void drop_definitions(struct history *history, size_t first)
 {
     for (size_t i = first; i < history->n; i++) {
@@ -124,8 +125,8 @@ int record_check_lease(struct agent *agent, struct error *err)
 
 static void after_write(struct agent *agent, const struct event_list *events)
 {
-    history_add_written(&agent->history, events, agent->conversation.last_seq -
-                                                     (int64_t)events->n + 1);
+    history_add_written(&agent->history, events,
+                        agent->conversation.last_seq - (int64_t)events->n + 1);
     hints_send(agent->context->hints, HINT_EVENTS, agent->lease.conversation_id.text);
 }
 

@@ -3,8 +3,8 @@
  * is unknown is tried again under the same ids, and a number that somebody else took means that
  * there is news to read first.
  *
- * Errors of all: ERROR_STALE when the lease is lost (touch nothing any more), ERROR_TOO_LARGE for an
- * event above EVENT_MAX_BYTES. All other failures of the database are waited out.
+ * Errors of all: ERROR_STALE when the lease is lost (touch nothing any more), ERROR_TOO_LARGE for
+ * an event above EVENT_MAX_BYTES. All other failures of the database are waited out.
  */
 #ifndef DEFT_WORKER_AGENT_RECORD_H
 #define DEFT_WORKER_AGENT_RECORD_H
@@ -21,9 +21,9 @@ int record_load(struct agent *agent, struct error *err) NONNULL MUST_CHECK;
 /* 0 when the lease is still ours, however late; ERROR_STALE when it is another's. */
 int record_check_lease(struct agent *agent, struct error *err) NONNULL MUST_CHECK;
 /*
- * Appends events under the lease; `change` is what becomes of the row with them (guard and lease are
- * filled in here), NULL for nothing. ERROR_CONFLICT when somebody else wrote meanwhile: nothing was
- * stored, and the history now holds what they wrote.
+ * Appends events under the lease; `change` is what becomes of the row with them (guard and lease
+ * are filled in here), NULL for nothing. ERROR_CONFLICT when somebody else wrote meanwhile: nothing
+ * was stored, and the history now holds what they wrote.
  */
 int record_once(struct agent *agent, struct event_list *events,
                 const struct conversation_write *change, struct error *err)
@@ -35,7 +35,8 @@ int record_once(struct agent *agent, struct event_list *events,
 int record_behind(struct agent *agent, struct event_list *events,
                   const struct conversation_write *change, struct error *err)
     __attribute__((nonnull(1, 2, 4))) MUST_CHECK;
-/* As record_behind(), but ERROR_CONFLICT, too, when the user has spoken since the model was asked. */
+/* As record_behind(), but ERROR_CONFLICT, too, when the user has spoken since the model was asked.
+ */
 int record_unless_spoken(struct agent *agent, struct event_list *events,
                          const struct conversation_write *change, struct error *err)
     __attribute__((nonnull(1, 2, 4))) MUST_CHECK;

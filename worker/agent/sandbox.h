@@ -1,6 +1,6 @@
 /*
- * A conversation's sandbox as its run sees it: started in the background, asked to run actions under
- * their ids, so that each runs once however often it is asked for.
+ * A conversation's sandbox as its run sees it: started in the background, asked to run actions
+ * under their ids, so that each runs once however often it is asked for.
  *
  * Ownership: struct sandbox owns its calls and its key until sandbox_free(); it borrows the agent's
  *            context, control, conversation and lease.
@@ -68,19 +68,20 @@ struct sandbox_result {
 void sandbox_result_done(struct sandbox_result *result);
 
 /*
- * Runs an action, or waits for it when it runs, or takes its kept result: *result_out is FINISHED or
- * INTERRUPTED. Starts the sandbox again when it does not answer.
- * ERROR_CANCELLED after a stop request; ERROR_NOT_FOUND when another sandbox took the place of
- * order->runtime_id, which may or may not have run it; ERROR_CONFLICT when the sandbox knows a newer holder of the
- * conversation, or another action under that id; ERROR_INVALID, ERROR_TOO_LARGE for an impossible
- * reply; ERROR_TIMEOUT after timeout_ms; ERROR_UNAVAILABLE as sandbox_ready().
+ * Runs an action, or waits for it when it runs, or takes its kept result: *result_out is FINISHED
+ * or INTERRUPTED. Starts the sandbox again when it does not answer. ERROR_CANCELLED after a stop
+ * request; ERROR_NOT_FOUND when another sandbox took the place of order->runtime_id, which may or
+ * may not have run it; ERROR_CONFLICT when the sandbox knows a newer holder of the conversation, or
+ * another action under that id; ERROR_INVALID, ERROR_TOO_LARGE for an impossible reply;
+ * ERROR_TIMEOUT after timeout_ms; ERROR_UNAVAILABLE as sandbox_ready().
  */
 int sandbox_run(struct sandbox *sandbox, const struct sandbox_order *order,
                 struct sandbox_result *result_out, struct error *err) NONNULL MUST_CHECK;
 /* What the sandbox knows of an action; errors as above. */
 int sandbox_ask(struct sandbox *sandbox, const struct sandbox_order *order,
                 struct sandbox_result *result_out, struct error *err) NONNULL MUST_CHECK;
-/* Interrupts what the conversation runs there, within a second; nothing when it was never started. */
+/* Interrupts what the conversation runs there, within a second; nothing when it was never started.
+ */
 void sandbox_interrupt(struct sandbox *sandbox) NONNULL;
 /* Ends the conversation's shells and forgets its actions: the conversation is gone. */
 void sandbox_forget(struct sandbox *sandbox) NONNULL;

@@ -89,7 +89,8 @@ static int ask_once(struct sandbox_address *address, bool *is_heard_out, struct 
         return -1;
     call = TAKE_PTR(address->call);
     if (control_begin_wait(control, WAIT_SANDBOX, cancel_call, call, err) < 0) {
-        address->call = TAKE_PTR(call); /* it may still be wanted: a stop can be followed by a run */
+        address->call =
+            TAKE_PTR(call); /* it may still be wanted: a stop can be followed by a run */
         return -1;
     }
     rc = http_wait(call, err);

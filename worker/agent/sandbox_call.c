@@ -161,8 +161,7 @@ int sandbox_call_run(struct agent *agent, size_t action, const struct tool *tool
                      json_t **observation_out, struct strbuf *problem_out, struct error *err)
 {
     CLEANUP(sandbox_result_done) struct sandbox_result result = SANDBOX_RESULT_INIT;
-    json_auto_t *args =
-        json_copy(json_object_get(agent->history.items[action].json, "action"));
+    json_auto_t *args = json_copy(json_object_get(agent->history.items[action].json, "action"));
     json_auto_t *env = NULL;
     struct sandbox_order order = {.action_id = agent->history.items[action].id,
                                   .tool = tool->name,

@@ -1,4 +1,4 @@
-#include "stuck.h"
+#include "worker/agent/stuck.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,8 +8,8 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "history.h"
 #include "store/event_store.h"
+#include "worker/agent/history.h"
 
 #define EVENTS_LOOKED_AT 20
 #define EVENTS_AT_LEAST 3

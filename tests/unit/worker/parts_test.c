@@ -1,6 +1,6 @@
 /*
- * The worker's pure parts: messages from the history, what is pending, circles, policies, masks, what
- * comes back from a sandbox, who pays for a model.
+ * The worker's pure parts: messages from the history, what is pending, circles, policies, masks,
+ * what comes back from a sandbox, who pays for a model.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -91,7 +91,8 @@ static void an_answer_with_a_bad_call_stays_one_message(void **state)
         json_t *call = json_array_get(json_object_get(answer, "tool_calls"), i);
         json_t *result = json_array_get(messages, 6 + i);
 
-        assert_string_equal(json_text_or(result, "tool_call_id", ""), json_text_or(call, "id", "?"));
+        assert_string_equal(json_text_or(result, "tool_call_id", ""),
+                            json_text_or(call, "id", "?"));
     }
 }
 
@@ -103,8 +104,8 @@ static void an_answer_with_a_bad_call_stays_one_message(void **state)
     " \"user\", \"content\": [{\"type\": \"text\", \"text\": \"" text "\"}]}}"
 #define AGENT(text)                                                                                \
     "{\"kind\": \"MessageEvent\", \"source\": \"agent\", \"llm_response_id\": \"r\","              \
-    " \"llm_message\": {\"role\": \"assistant\", \"content\": [{\"type\": \"text\", \"text\": \""  \
-    text "\"}]}}"
+    " \"llm_message\": {\"role\": \"assistant\", \"content\": [{\"type\": \"text\", \"text\": "    \
+    "\"" text "\"}]}}"
 #define ACTION(id, command)                                                                        \
     "{\"kind\": \"ActionEvent\", \"source\": \"agent\", \"tool_name\": \"terminal\","              \
     " \"tool_call_id\": \"" id "\", \"llm_response_id\": \"r" id "\", \"thought\": [],"            \
@@ -131,14 +132,13 @@ static void a_message_between_call_and_result_comes_behind(void **state)
     json_auto_t *messages = NULL;
 
     (void)state;
-    history_add_text(&history, "[" USER("a") "," ACTION("1", "x") "," USER("b") ","
-                               RESULT("1", "y") "," USER("c") "]");
+    history_add_text(&history, "[" USER("a") "," ACTION("1", "x") "," USER("b") "," RESULT(
+                                   "1", "y") "," USER("c") "]");
     messages = messages_from_history(&history);
     assert_int_equal(json_array_size(messages), 4);
     assert_string_equal(json_text_or(json_array_get(messages, 2), "role", ""), "tool");
     /* What a user says in one breath is one message. */
-    assert_int_equal(
-        json_array_size(json_object_get(json_array_get(messages, 3), "content")), 2);
+    assert_int_equal(json_array_size(json_object_get(json_array_get(messages, 3), "content")), 2);
 }
 
 static void a_call_without_result_is_left_out(void **state)
@@ -165,14 +165,13 @@ static void long_results_lose_their_middle(void **state)
         strbuf_append(&text, "ä");
     strbuf_appendf(&events,
                    "[" ACTION("1", "x") ", {\"kind\": \"AgentErrorEvent\","
-                   " \"tool_call_id\": \"1\", \"error\": \"%s\"}]",
+                                        " \"tool_call_id\": \"1\", \"error\": \"%s\"}]",
                    text.text);
     history_add_text(&history, events.text);
     messages = messages_from_history(&history);
     part = json_array_get(json_object_get(json_array_get(messages, 1), "content"), 0);
-    assert_int_equal(utf8_length(json_text_or(part, "text", ""),
-                                 strlen(json_text_or(part, "text", ""))),
-                     50000);
+    assert_int_equal(
+        utf8_length(json_text_or(part, "text", ""), strlen(json_text_or(part, "text", ""))), 50000);
 }
 
 /* --- history --- */
@@ -183,8 +182,9 @@ static void only_executable_calls_without_result_are_pending(void **state)
     CLEANUP(index_list_done) struct index_list pending = INDEX_LIST_INIT;
 
     (void)state;
-    history_add_text(&history, "[" ACTION("1", "x") "," RESULT("1", "y") "," ACTION("2", "x") ","
-                               BAD_ACTION("3") "," FAILURE("3") "," ACTION("4", "z") "]");
+    history_add_text(&history,
+                     "[" ACTION("1", "x") "," RESULT("1", "y") "," ACTION("2", "x") "," BAD_ACTION(
+                         "3") "," FAILURE("3") "," ACTION("4", "z") "]");
     history_find_pending(&history, &pending);
     assert_int_equal(pending.n, 2);
     assert_int_equal(pending.items[0], 2);
@@ -196,8 +196,8 @@ static void iterations_count_from_the_start_of_the_run(void **state)
     CLEANUP(history_done) struct history history = HISTORY_INIT;
 
     (void)state;
-    history_add_text(&history, "[" AGENT("old") "," RUNNING "," ACTION("1", "x") ","
-                               RESULT("1", "y") "," ACTION("2", "x") "," RESULT("2", "y") "]");
+    history_add_text(&history, "[" AGENT("old") "," RUNNING "," ACTION("1", "x") "," RESULT(
+                                   "1", "y") "," ACTION("2", "x") "," RESULT("2", "y") "]");
     assert_int_equal(history_count_iterations(&history), 2);
     assert_false(history_has_user_message_after(&history, 0));
     assert_true(history_has_call_id(&history, "2"));
@@ -225,19 +225,19 @@ static void four_equal_rounds_are_stuck(void **state)
     assert_int_equal(look("[" ROUND("1") "," ROUND("2") "," ROUND("3") "]"), STUCK_NO);
     assert_int_equal(look("[" ROUND("1") "," ROUND("2") "," ROUND("3") "," ROUND("4") "]"),
                      STUCK_YES);
-    assert_int_equal(look("[" ROUND("1") "," ROUND("2") "," USER("go on") "," ROUND("3") ","
-                          ROUND("4") "]"),
-                     STUCK_NO);
+    assert_int_equal(
+        look("[" ROUND("1") "," ROUND("2") "," USER("go on") "," ROUND("3") "," ROUND("4") "]"),
+        STUCK_NO);
 }
 
 static void alternating_rounds_are_stuck(void **state)
 {
     (void)state;
-    assert_int_equal(look("[" ROUND("1") "," OTHER_ROUND("2") "," ROUND("3") "," OTHER_ROUND("4")
-                          "," ROUND("5") "]"),
+    assert_int_equal(look("[" ROUND("1") "," OTHER_ROUND("2") "," ROUND("3") "," OTHER_ROUND(
+                         "4") "," ROUND("5") "]"),
                      STUCK_NO);
-    assert_int_equal(look("[" ROUND("1") "," OTHER_ROUND("2") "," ROUND("3") "," OTHER_ROUND("4")
-                          "," ROUND("5") "," OTHER_ROUND("6") "]"),
+    assert_int_equal(look("[" ROUND("1") "," OTHER_ROUND("2") "," ROUND("3") "," OTHER_ROUND(
+                         "4") "," ROUND("5") "," OTHER_ROUND("6") "]"),
                      STUCK_YES);
 }
 
@@ -247,22 +247,22 @@ static void failing_calls_get_one_nudge(void **state)
     assert_int_equal(look("[" BAD_ROUND("1") "," BAD_ROUND("2") "]"), STUCK_NO);
     assert_int_equal(look("[" BAD_ROUND("1") "," BAD_ROUND("2") "," BAD_ROUND("3") "]"),
                      STUCK_NUDGE);
-    assert_int_equal(look("[" BAD_ROUND("1") "," BAD_ROUND("2") "," BAD_ROUND("3") ","
-                          ENVIRONMENT("try otherwise") "]"),
+    assert_int_equal(look("[" BAD_ROUND("1") "," BAD_ROUND("2") "," BAD_ROUND("3") "," ENVIRONMENT(
+                         "try otherwise") "]"),
                      STUCK_NO);
-    assert_int_equal(look("[" BAD_ROUND("1") "," BAD_ROUND("2") "," BAD_ROUND("3") ","
-                          ENVIRONMENT("try otherwise") "," BAD_ROUND("4") "]"),
+    assert_int_equal(look("[" BAD_ROUND("1") "," BAD_ROUND("2") "," BAD_ROUND("3") "," ENVIRONMENT(
+                         "try otherwise") "," BAD_ROUND("4") "]"),
                      STUCK_YES);
 }
 
 static void monologues_are_stuck(void **state)
 {
     (void)state;
-    assert_int_equal(look("[" AGENT("a") "," ENVIRONMENT("use a tool") "," AGENT("b") ","
-                          ENVIRONMENT("use a tool") "]"),
+    assert_int_equal(look("[" AGENT("a") "," ENVIRONMENT("use a tool") "," AGENT(
+                         "b") "," ENVIRONMENT("use a tool") "]"),
                      STUCK_NO);
-    assert_int_equal(look("[" AGENT("a") "," ENVIRONMENT("use a tool") "," AGENT("b") ","
-                          ENVIRONMENT("use a tool") "," AGENT("c") "]"),
+    assert_int_equal(look("[" AGENT("a") "," ENVIRONMENT("use a tool") "," AGENT(
+                         "b") "," ENVIRONMENT("use a tool") "," AGENT("c") "]"),
                      STUCK_YES);
 }
 
@@ -358,12 +358,12 @@ static void impossible_replies_are_refused(void **state)
     (void)state;
     assert_int_equal(take("{}", "TerminalObservation", &out), -1);
     assert_int_equal(take("[]", "TerminalObservation", &out), -1);
-    assert_int_equal(take("{\"kind\": \"FinishObservation\", \"content\": []}",
-                          "TerminalObservation", &out),
-                     -1);
-    assert_int_equal(take("{\"kind\": \"TerminalObservation\", \"content\": [1]}",
-                          "TerminalObservation", &out),
-                     -1);
+    assert_int_equal(
+        take("{\"kind\": \"FinishObservation\", \"content\": []}", "TerminalObservation", &out),
+        -1);
+    assert_int_equal(
+        take("{\"kind\": \"TerminalObservation\", \"content\": [1]}", "TerminalObservation", &out),
+        -1);
     assert_null(out);
 }
 

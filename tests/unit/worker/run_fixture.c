@@ -1,5 +1,6 @@
 #include "worker/run_fixture.h"
 
+#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,6 +32,9 @@
 #include "support/sql.h"
 #include "worker/agent/agent.h"
 #include "worker/stub_sandbox.h"
+
+#define WAIT_MOST_MS 5000
+#define LOOK_AGAIN_MS 2
 
 static void check(int rc, const struct error *err)
 {
@@ -72,10 +76,20 @@ int run_fixture_set_up(void **state)
     return 0;
 }
 
+static void remove_scripts(const char *dir)
+{
+    DIR *entries = opendir(dir);
+
+    assert_non_null(entries);
+    for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries))
+        (void)unlinkat(dirfd(entries), entry->d_name, 0);
+    (void)closedir(entries);
+    (void)rmdir(dir);
+}
+
 int run_fixture_tear_down(void **state)
 {
     struct run_fixture *fixture = *state;
-    CLEANUP(strbuf_done) struct strbuf pattern = STRBUF_INIT;
 
     llm_free(fixture->context.llm);
     http_free(fixture->context.http);
@@ -84,7 +98,7 @@ int run_fixture_tear_down(void **state)
     secret_done(&fixture->context.settings.secret_key);
     secret_done(&fixture->context.settings.runtime_key);
     stub_stop(fixture->stub);
-    (void)rmdir(fixture->scripts);
+    remove_scripts(fixture->scripts);
     mem_free(fixture);
     return 0;
 }
@@ -227,6 +241,22 @@ void background_run_start(struct background_run *run, struct run_fixture *fixtur
     run->id = *id;
     control_init(&run->control, 0);
     assert_int_equal(pthread_create(&run->thread, NULL, background_main, run), 0);
+}
+
+void background_run_wait_for_model(struct background_run *run)
+{
+    struct control *control = &run->control;
+    int64_t deadline_ms = clock_monotonic_ms() + WAIT_MOST_MS;
+    bool is_waiting = false;
+
+    lock_take(&control->lock);
+    while (!is_waiting && clock_monotonic_ms() < deadline_ms) {
+        (void)condition_wait_until(&control->changed, &control->lock,
+                                   clock_monotonic_ms() + LOOK_AGAIN_MS);
+        is_waiting = control->cancel != NULL && control->wait == WAIT_MODEL;
+    }
+    lock_release(&control->lock);
+    assert_true(is_waiting);
 }
 
 void background_run_join(struct background_run *run)

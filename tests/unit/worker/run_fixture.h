@@ -1,6 +1,6 @@
 /*
- * What tests of whole runs share: a worker's context over a real PostgreSQL, a stub sandbox, scripted
- * models written by the test, and a run in a thread of its own.
+ * What tests of whole runs share: a worker's context over a real PostgreSQL, a stub sandbox,
+ * scripted models written by the test, and a run in a thread of its own.
  */
 #ifndef DEFT_TESTS_UNIT_WORKER_RUN_FIXTURE_H
 #define DEFT_TESTS_UNIT_WORKER_RUN_FIXTURE_H
@@ -47,6 +47,8 @@ struct background_run {
 };
 void background_run_start(struct background_run *run, struct run_fixture *fixture,
                           const struct uuid *id) NONNULL;
+/* Waits until the run waits for its model's answer. */
+void background_run_wait_for_model(struct background_run *run) NONNULL;
 /* Waits for its end. */
 void background_run_join(struct background_run *run) NONNULL;
 

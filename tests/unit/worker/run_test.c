@@ -7,7 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -53,10 +52,12 @@ static void tools_run_in_order(void **state)
 {
     struct uuid id = run_new_conversation(
         *state,
-        TURN(CALLS(COMMAND("one") ", " CALL("task_tracker",
-                                            "{\"command\": \"plan\", \"task_list\":"
-                                            " [{\"title\": \"a\", \"status\": \"done\"}]}")) ", "
-             CALLS(CALL("think", "{\"thought\": \"hm\"}")) ", " CALLS(FINISH)),
+        TURN(CALLS(COMMAND("one") ", " CALL(
+            "task_tracker",
+            "{\"command\": \"plan\", \"task_list\":"
+            " [{\"title\": \"a\", \"status\": \"done\"}]}")) ", " CALLS(CALL("think",
+                                                                             "{\"thought\": "
+                                                                             "\"hm\"}")) ", " CALLS(FINISH)),
         "{}");
 
     run_to_end(*state, &id);
@@ -80,11 +81,11 @@ static void unknown_members_of_a_result_are_dropped(void **state)
 
 static void bad_calls_are_answered_beside_the_good_ones(void **state)
 {
-    struct uuid id = run_new_conversation(
-        *state,
-        TURN(CALLS(COMMAND("one") ", " CALL("nosuch", "{\"x\": 1}") ", " COMMAND("two")) ", "
-             SAYS("bye")),
-        "{}");
+    struct uuid id =
+        run_new_conversation(*state,
+                             TURN(CALLS(COMMAND("one") ", " CALL(
+                                 "nosuch", "{\"x\": 1}") ", " COMMAND("two")) ", " SAYS("bye")),
+                             "{}");
 
     run_to_end(*state, &id);
     assert_log(*state, &id,
@@ -142,13 +143,13 @@ static void interrupt_stops_a_command_at_once(void **state)
 
 static void interrupt_stops_a_model_at_once(void **state)
 {
-    struct uuid id = run_new_conversation(
-        *state, TURN("{\"text\": \"late\", \"delay_ms\": 9000}"), "{}");
+    struct uuid id =
+        run_new_conversation(*state, TURN("{\"text\": \"late\", \"delay_ms\": 9000}"), "{}");
     struct background_run run;
     int64_t asked_ms = 0;
 
     background_run_start(&run, *state, &id);
-    usleep(100000);
+    background_run_wait_for_model(&run);
     asked_ms = clock_monotonic_ms();
     control_request(&run.control, STOP_INTERRUPT);
     background_run_join(&run);
@@ -159,8 +160,8 @@ static void interrupt_stops_a_model_at_once(void **state)
 static void pause_lets_the_command_end(void **state)
 {
     struct run_fixture *fixture = *state;
-    struct uuid id = run_new_conversation(
-        *state, TURN(CALLS(COMMAND("sleep:300")) ", " SAYS("went on")), "{}");
+    struct uuid id =
+        run_new_conversation(*state, TURN(CALLS(COMMAND("sleep:300")) ", " SAYS("went on")), "{}");
     size_t n_runs = stub_n_runs(fixture->stub);
     struct background_run run;
 
@@ -179,15 +180,15 @@ static void pause_lets_the_command_end(void **state)
 
 static void message_during_the_answer_is_answered_too(void **state)
 {
-    struct uuid id = run_new_conversation(
-        *state,
-        "{\"turns\": [{\"steps\": [{\"text\": \"first\", \"delay_ms\": 400}]},"
-        " {\"steps\": [{\"text\": \"second\"}, {\"text\": \"third\"}]}]}",
-        "{}");
+    struct uuid id =
+        run_new_conversation(*state,
+                             "{\"turns\": [{\"steps\": [{\"text\": \"first\", \"delay_ms\": 400}]},"
+                             " {\"steps\": [{\"text\": \"second\"}, {\"text\": \"third\"}]}]}",
+                             "{}");
     struct background_run run;
 
     background_run_start(&run, *state, &id);
-    usleep(100000);
+    background_run_wait_for_model(&run);
     run_say(*state, &id, "and this");
     background_run_join(&run);
     assert_log(*state, &id,
@@ -209,8 +210,8 @@ static void expire_lease(const struct uuid *id)
 static void another_worker_takes_over_without_running_twice(void **state)
 {
     struct run_fixture *fixture = *state;
-    struct uuid id = run_new_conversation(
-        *state, TURN(CALLS(COMMAND("sleep:700")) ", " CALLS(FINISH)), "{}");
+    struct uuid id =
+        run_new_conversation(*state, TURN(CALLS(COMMAND("sleep:700")) ", " CALLS(FINISH)), "{}");
     size_t n_runs = stub_n_runs(fixture->stub);
     struct background_run first;
 
@@ -229,8 +230,8 @@ static void call_of_a_lost_sandbox_is_not_run_again(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf event = STRBUF_INIT;
     struct run_fixture *fixture = *state;
-    struct uuid id = run_new_conversation(
-        *state, TURN(CALLS(COMMAND("sleep:700")) ", " SAYS("well")), "{}");
+    struct uuid id =
+        run_new_conversation(*state, TURN(CALLS(COMMAND("sleep:700")) ", " SAYS("well")), "{}");
     size_t n_runs = stub_n_runs(fixture->stub);
     struct background_run first;
 
@@ -252,8 +253,8 @@ static void call_of_a_lost_sandbox_is_not_run_again(void **state)
 static void call_that_was_never_begun_runs_in_a_new_sandbox(void **state)
 {
     struct run_fixture *fixture = *state;
-    struct uuid id = run_new_conversation(
-        *state, TURN(CALLS(COMMAND("x")) ", " SAYS("well")), "{}");
+    struct uuid id =
+        run_new_conversation(*state, TURN(CALLS(COMMAND("x")) ", " SAYS("well")), "{}");
     struct background_run first;
 
     /* No sandbox to be had: the call stays without a result, and the run can be repeated. */
@@ -343,8 +344,8 @@ static void limit_of_iterations_ends_the_run(void **state)
 static void hand_over_leaves_the_command_running(void **state)
 {
     struct run_fixture *fixture = *state;
-    struct uuid id = run_new_conversation(
-        *state, TURN(CALLS(COMMAND("sleep:400")) ", " SAYS("well")), "{}");
+    struct uuid id =
+        run_new_conversation(*state, TURN(CALLS(COMMAND("sleep:400")) ", " SAYS("well")), "{}");
     size_t n_runs = stub_n_runs(fixture->stub);
     struct background_run run;
 
@@ -379,7 +380,6 @@ static void deleted_conversation_is_forgotten_by_its_sandbox(void **state)
 static void conversation_that_kills_its_workers_is_given_up(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf event = STRBUF_INIT;
     struct uuid id = run_new_conversation(*state, TURN(SAYS("hello")), "{}");
 
     strbuf_appendf(&sql, "UPDATE conversations SET claim_count = 5 WHERE id = '%s'", id.text);

@@ -56,15 +56,18 @@ struct http {
     const char *body;
 };
 
+/* A test's own formats are right. */
+#define stub_json(...) json_build(&(struct error)ERROR_INIT, __VA_ARGS__)
+
 static json_t *text_reply(const char *command, const char *text, int exit_code)
 {
-    return json_pack("{s:s, s:{s:[{s:s, s:s, s:b}], s:b, s:s, s:i, s:b, s:{s:i, s:s, s:s, s:s}, s:s,"
-                     " s:s}}",
-                     "state", "finished", "observation", "content", "type", "text", "text", text,
-                     "cache_prompt", 0, "is_error", 0, "command", command, "exit_code", exit_code,
-                     "timeout", 0, "metadata", "exit_code", exit_code, "working_dir",
-                     "/workspace/project", "prefix", "", "suffix", "", "evil_member", "dropped",
-                     "kind", "TerminalObservation");
+    return stub_json(
+        "{s:s, s:{s:[{s:s, s:s, s:b}], s:b, s:s, s:i, s:b, s:{s:i, s:s, s:s, s:s}, s:s,"
+        " s:s}}",
+        "state", "finished", "observation", "content", "type", "text", "text", text, "cache_prompt",
+        0, "is_error", 0, "command", command, "exit_code", exit_code, "timeout", 0, "metadata",
+        "exit_code", exit_code, "working_dir", "/workspace/project", "prefix", "", "suffix", "",
+        "evil_member", "dropped", "kind", "TerminalObservation");
 }
 
 /* "echo $NAME" with {"NAME": value} is the value. */
@@ -75,7 +78,7 @@ static const char *expand(const json_t *env, const char *command)
     return dollar == NULL ? command : json_text_or(env, dollar + 1, "(unset)");
 }
 
-static struct stub_action *find_locked(struct stub *stub, const char *id)
+static struct stub_action *find_locked(struct stub *stub, const char *id) REQUIRES(stub->lock)
 {
     for (size_t i = 0; i < stub->n_actions; i++) {
         if (text_equal(stub->actions[i].id, id))
@@ -85,7 +88,7 @@ static struct stub_action *find_locked(struct stub *stub, const char *id)
 }
 
 /* Runs a command; the lock is given up while it sleeps. */
-static json_t *run_locked(struct stub *stub, const json_t *request)
+static json_t *run_locked(struct stub *stub, const json_t *request) REQUIRES(stub->lock)
 {
     const json_t *args = json_object_get(request, "args");
     const char *command = json_text_or(args, "command", "");
@@ -94,8 +97,7 @@ static json_t *run_locked(struct stub *stub, const json_t *request)
 
     if (text_starts_with(command, "sleep:"))
         until_ms += strtol(command + 6, NULL, 10);
-    while (clock_monotonic_ms() < until_ms && stub->n_interrupts == n_before &&
-           !stub->is_stopping)
+    while (clock_monotonic_ms() < until_ms && stub->n_interrupts == n_before && !stub->is_stopping)
         (void)condition_wait_until(&stub->changed, &stub->lock, until_ms);
     if (stub->n_interrupts > n_before)
         return text_reply(command, "^C", 130);
@@ -103,6 +105,7 @@ static json_t *run_locked(struct stub *stub, const json_t *request)
 }
 
 static json_t *put_action_locked(struct stub *stub, const char *id, const json_t *request)
+    REQUIRES(stub->lock)
 {
     struct stub_action *action = find_locked(stub, id);
     json_t *reply = NULL;
@@ -126,29 +129,29 @@ static json_t *put_action_locked(struct stub *stub, const char *id, const json_t
     return reply;
 }
 
-static json_t *get_action_locked(struct stub *stub, const char *id)
+static json_t *get_action_locked(struct stub *stub, const char *id) REQUIRES(stub->lock)
 {
     struct stub_action *action = find_locked(stub, id);
 
     if (action == NULL)
-        return json_pack("{s:s}", "state", "unknown");
-    return action->reply == NULL ? json_pack("{s:s}", "state", "running")
+        return stub_json("{s:s}", "state", "unknown");
+    return action->reply == NULL ? stub_json("{s:s}", "state", "running")
                                  : json_incref(action->reply);
 }
 
-static json_t *start_locked(struct stub *stub)
+static json_t *start_locked(struct stub *stub) REQUIRES(stub->lock)
 {
     char id[17] = "aaaaaaaaaaaaaaaa";
 
     stub->n_starts++;
     if (stub->refusal != NULL)
-        return json_pack("{s:s, s:s}", "status", "error", "status_detail", stub->refusal);
+        return stub_json("{s:s, s:s}", "status", "error", "status_detail", stub->refusal);
     id[15] = (char)('a' + stub->generation);
-    return json_pack("{s:s, s:s, s:s, s:s}", "status", "running", "url", stub->url,
+    return stub_json("{s:s, s:s, s:s, s:s}", "status", "running", "url", stub->url,
                      "session_api_key", "stub-key", "runtime_id", id);
 }
 
-static void forget_locked(struct stub *stub)
+static void forget_locked(struct stub *stub) REQUIRES(stub->lock)
 {
     for (size_t i = 0; i < stub->n_actions; i++) {
         json_decref(stub->actions[i].reply);
@@ -158,6 +161,7 @@ static void forget_locked(struct stub *stub)
 }
 
 static json_t *answer_locked(struct stub *stub, const struct http *http, const json_t *request)
+    REQUIRES(stub->lock)
 {
     if (text_equal(http->path, "/start"))
         return start_locked(stub);

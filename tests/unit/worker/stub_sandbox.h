@@ -1,11 +1,10 @@
 /*
- * A sandbox and the service that starts it, for tests of what a worker asks of them: actions run once
- * by id, and take as long as their command says.
+ * A sandbox and the service that starts it, for tests of what a worker asks of them: actions run
+ * once by id, and take as long as their command says.
  *
- * A terminal command "sleep:MS" takes that long, unless it is interrupted; all others are done at once
- * and echo themselves, with exports, as in "echo $NAME" -> the value of NAME.
- * Ownership: stub_stop() frees it.
- * Threading: a thread for each connection; all functions from any thread.
+ * A terminal command "sleep:MS" takes that long, unless it is interrupted; all others are done at
+ * once and echo themselves, with exports, as in "echo $NAME" -> the value of NAME. Ownership:
+ * stub_stop() frees it. Threading: a thread for each connection; all functions from any thread.
  */
 #ifndef DEFT_TESTS_UNIT_WORKER_STUB_SANDBOX_H
 #define DEFT_TESTS_UNIT_WORKER_STUB_SANDBOX_H

@@ -23,7 +23,7 @@ static const struct {
 };
 
 static const char *const failure_codes[LLM_N_FAILURES] = {
-#define X(constant, text) [constant] = text,
+#define X(constant, text) [constant] = (text),
     LLM_FAILURES(X)
 #undef X
 };

@@ -19,3 +19,16 @@ scripted_test_SOURCES = tests/unit/llm/scripted_test.c
 scripted_test_CPPFLAGS = $(TEST_CPPFLAGS)
 scripted_test_LDADD = $(LLM_TEST_LIBS)
 EXTRA_DIST += tests/data/scripted/slow.json tests/data/scripted/true.json tests/data/scripted/unit.json
+
+EXTRA_DIST += tests/fuzz/client_sse.c tests/fuzz/llm_answer.c
+if FUZZ
+EXTRA_PROGRAMS += fuzz-client_sse fuzz-llm_answer
+fuzz_client_sse_SOURCES = tests/fuzz/client_sse.c
+fuzz_client_sse_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+fuzz_client_sse_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+fuzz_client_sse_LDADD = $(CLIENT_LIBS) $(BASE_LIBS)
+fuzz_llm_answer_SOURCES = tests/fuzz/llm_answer.c
+fuzz_llm_answer_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+fuzz_llm_answer_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+fuzz_llm_answer_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(BASE_LIBS)
+endif

@@ -35,6 +35,7 @@
 
 #define PROCESS_NAME "deft-worker"
 #define EXIT_BAD_SETTINGS 2
+#define NS_PER_MS 1000000L
 /* Threads take turns on few heaps: each heap of its own would keep its peak for ever. */
 #define HEAPS_MAX 2
 #define MMAP_THRESHOLD_BYTES (64 * 1024)
@@ -209,7 +210,7 @@ static int open_signals(int *fd_out, struct error *err)
 static int open_timer(int *fd_out, struct error *err)
 {
     struct itimerspec each = {
-        .it_interval = {.tv_sec = HEARTBEAT_MS / 1000, .tv_nsec = HEARTBEAT_MS % 1000 * 1000000},
+        .it_interval = {.tv_sec = HEARTBEAT_MS / 1000, .tv_nsec = HEARTBEAT_MS % 1000 * NS_PER_MS},
         .it_value = {.tv_nsec = 1},
     };
 
@@ -308,8 +309,10 @@ int main(int argc, char **argv)
 
     if (argc > 1)
         return run_option(argv[1]);
+    /* NOLINTBEGIN(concurrency-mt-unsafe): before the first thread */
     (void)mallopt(M_ARENA_MAX, HEAPS_MAX);
     (void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
+    /* NOLINTEND(concurrency-mt-unsafe) */
     json_setup();
     if (read_settings(&context, &err) < 0) {
         (void)fprintf(stderr, "%s: %s\n", PROCESS_NAME, err.message);

@@ -105,8 +105,8 @@ static void plan_call(const struct agent *agent, const struct llm_reply *reply, 
     ref.action_id = event_add_action(&plan->events, &parts);
     ref.tool_name = parts.tool_name;
     ref.tool_call_id = parts.tool_call_id;
-    if (check.action == NULL) {
-        event_add_agent_error(&plan->events, &ref, check.problem);
+    if (check.action == NULL || check.tool == NULL) {
+        event_add_agent_error(&plan->events, &ref, check.problem == NULL ? "" : check.problem);
         return;
     }
     plan->risks[plan->n_runnable] =

@@ -24,6 +24,7 @@
 #define FENCE_TEXT_BYTES 24
 /* What is asked in passing, such as an interrupt: the user waits for it. */
 #define ASIDE_TIMEOUT_MS 1000
+#define ASK_TIMEOUT_MS 10000
 /* A sandbox that does not answer is started again this often, with growing waits between. */
 #define ATTEMPTS 5
 #define RETRY_FIRST_MS 100
@@ -308,7 +309,7 @@ int sandbox_ask(struct sandbox *sandbox, const struct sandbox_order *order,
                 struct sandbox_result *result_out, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-    struct question question = {.method = "GET", .timeout_ms = ASIDE_TIMEOUT_MS * 10};
+    struct question question = {.method = "GET", .timeout_ms = ASK_TIMEOUT_MS};
 
     strbuf_appendf(&path, "/actions/%s", order->action_id.text);
     question.path = path.text;

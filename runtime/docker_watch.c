@@ -178,8 +178,10 @@ static void read_events(struct http_call *call, const struct news_sink *sink, st
     size_t len = 1;
 
     while (len > 0) {
-        if (http_call_read(call, &bytes, &len, err) < 0)
+        if (http_call_read(call, &bytes, &len, err) < 0) {
+            error_wrap(err, "the container engine went away");
             return;
+        }
         strbuf_append_bytes(&pending, bytes, len);
         tell_lines(&pending, sink);
         if (pending.len > LINE_MAX_BYTES)

@@ -300,14 +300,19 @@ int life_launch(struct service *service, const char *id, struct error *err)
 
 /* --- end --- */
 
+static void forget_place(struct runtime *runtime)
+{
+    set_text(&runtime->container_id, NULL);
+    set_text(&runtime->network, NULL);
+    set_text(&runtime->url, NULL);
+}
+
 static int end_sandbox(struct service *service, struct runtime *runtime, struct error *err)
 {
     if (service->backend->functions->remove(service->backend, runtime->id, runtime->network, err) <
         0)
         return -1;
-    set_text(&runtime->container_id, NULL);
-    set_text(&runtime->network, NULL);
-    set_text(&runtime->url, NULL);
+    forget_place(runtime);
     return 0;
 }
 
@@ -328,7 +333,7 @@ static int forget(struct service *service, struct runtime *runtime, struct error
 }
 
 static int take_step(struct service *service, struct runtime *runtime, enum verb verb,
-                     const char *why, struct error *err)
+                     struct error *err)
 {
     struct step step = state_step(verb, runtime->status);
 
@@ -344,7 +349,7 @@ static int take_step(struct service *service, struct runtime *runtime, enum verb
     }
     if (end_sandbox(service, runtime, err) < 0)
         return -1;
-    return change_status(service, runtime, step.next, why, err);
+    return change_status(service, runtime, step.next, NULL, err);
 }
 
 static int apply_held(struct service *service, enum verb verb, const char *id, struct error *err)
@@ -353,7 +358,7 @@ static int apply_held(struct service *service, enum verb verb, const char *id, s
 
     if (runtime_store_get(service->db, id, &runtime, err) < 0)
         return -1;
-    return take_step(service, &runtime, verb, NULL, err);
+    return take_step(service, &runtime, verb, err);
 }
 
 int life_apply(struct service *service, enum verb verb, const char *id, struct error *err)
@@ -406,6 +411,24 @@ static int get_by_container(struct service *service, const char *id, const char 
     return 0;
 }
 
+/* Told first, tidied up after: people wait for the words, nobody for the container's end. */
+static int lose(struct service *service, struct runtime *runtime, const char *why,
+                struct error *err)
+{
+    struct step step = state_step(VERB_LOSE, runtime->status);
+    CLEANUP(mem_freep) char *network = TAKE_PTR(runtime->network);
+    struct error removal = ERROR_INIT;
+
+    if (step.act == ACT_NONE)
+        return 0;
+    forget_place(runtime);
+    if (change_status(service, runtime, step.next, why, err) < 0)
+        return -1;
+    if (service->backend->functions->remove(service->backend, runtime->id, network, &removal) < 0)
+        log_warning("container.left", LOG_STR("runtime_id", runtime->id), LOG_ERROR(&removal));
+    return 0;
+}
+
 static int lose_held(struct service *service, const char *id, const char *container_id,
                      const char *why, struct error *err)
 {
@@ -414,7 +437,7 @@ static int lose_held(struct service *service, const char *id, const char *contai
 
     if (get_by_container(service, id, container_id, &runtime, &is_it, err) < 0)
         return -1;
-    return is_it ? take_step(service, &runtime, VERB_LOSE, why, err) : 0;
+    return is_it ? lose(service, &runtime, why, err) : 0;
 }
 
 int life_lose(struct service *service, const char *id, const char *container_id, const char *why,

@@ -163,7 +163,8 @@ export class House {
   // Starts the service and waits until sandboxes can be had.
   async start({ ready = true } = {}) {
     const log = fs.openSync(`${this.dir}/runtime.log`, 'a');
-    this.service = spawn(findBinary('deft-runtime', 'DEFT_RUNTIME_BINARY'), [], { env: this.environment(), stdio: ['ignore', log, log] });
+    const [program, ...args] = [...(this.wrapper ?? []), findBinary('deft-runtime', 'DEFT_RUNTIME_BINARY')];
+    this.service = spawn(program, args, { env: this.environment(), stdio: ['ignore', log, log] });
     fs.closeSync(log);
     if (ready) await this.ready();
   }
@@ -219,10 +220,17 @@ export class House {
     return { text, code: json.ExitCode };
   }
 
+  // Removes all that is left of this instance in the engine.
+  async reap() {
+    const reaper = spawn(findBinary('deft-runtime', 'DEFT_RUNTIME_BINARY'), ['--reap'], { env: this.environment(), stdio: 'ignore' });
+    await waitUntil(() => ended(reaper), 60000, 'the end of deft-runtime --reap');
+    if (reaper.exitCode !== 0) throw new Error(`deft-runtime --reap: ${reaper.exitCode ?? reaper.signalCode}`);
+  }
+
   async close() {
     await this.stop('SIGKILL');
     try {
-      execFileSync(findBinary('deft-runtime', 'DEFT_RUNTIME_BINARY'), ['--reap'], { env: this.environment(), stdio: ['ignore', 'ignore', 'ignore'] });
+      await this.reap();
     } finally {
       this.nginx?.server.kill();
       this.database?.server.kill('SIGINT');

@@ -1,0 +1,160 @@
+// The container engine goes away, hangs, comes back: the service says so, and mends itself.
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import fs from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+
+import { call, House, tar, waitUntil } from './runtime_house.mjs';
+
+const REAL = process.env.DEFT_DOCKER_SOCKET ?? '/var/run/docker.sock';
+
+// The engine's socket with a switch: 'open', 'cut' (no connection) or 'hung' (no answer).
+class Switch {
+  constructor(file) {
+    this.file = file;
+    this.state = 'open';
+    this.sockets = new Set();
+  }
+
+  listen() {
+    this.server = net.createServer((socket) => {
+      this.sockets.add(socket);
+      socket.on('error', () => {}).on('close', () => this.sockets.delete(socket));
+      if (this.state === 'cut') { socket.destroy(); return; }
+      if (this.state === 'hung') return;
+      const real = net.connect(REAL);
+      real.on('error', () => socket.destroy()).on('close', () => socket.destroy());
+      socket.on('close', () => real.destroy());
+      socket.pipe(real).pipe(socket);
+    });
+    return new Promise((resolve) => { this.server.listen(this.file, resolve); });
+  }
+
+  set(state) {
+    this.state = state;
+    if (state !== 'open') for (const socket of this.sockets) socket.destroy();
+  }
+
+  close() { this.set('cut'); this.server.close(); }
+}
+
+describe('an engine that goes away', () => {
+  const file = `/tmp/deft-switch-${process.pid}.sock`;
+  const way = new Switch(file);
+  let house;
+
+  before(async () => {
+    await way.listen();
+    house = await House.open({ DEFT_DOCKER_SOCKET: file });
+  });
+  after(async () => {
+    way.set('open');
+    await house?.close();
+    way.close();
+  });
+
+  it('is reported by a 503 with the reason, and found again without help', async () => {
+    const { json: runtime } = await house.sandbox('e-1');
+    assert.equal(runtime.status, 'running', runtime.status_detail);
+    way.set('cut');
+    await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'unavailable', 5000, 'the loss is noticed');
+    const refused = await house.sandbox('e-2');
+    assert.equal(refused.status, 503);
+    assert.match(refused.json.detail, /container engine/);
+    assert.equal((await house.get('/sessions/e-1')).json.status, 'running');
+    assert.equal((await house.post('/pause', { runtime_id: runtime.runtime_id })).status, 503);
+    way.set('open');
+    await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'available', 10000, 'the engine is found');
+    // The pause was a wish that could not be carried out at once.
+    await waitUntil(async () => (await house.get('/sessions/e-1')).json.status === 'paused', 10000, 'the wish is carried out');
+    assert.equal((await house.sandbox('e-2')).json.status, 'running');
+    assert.equal((await house.sandbox('e-1')).json.session_api_key, runtime.session_api_key);
+  });
+
+  it('in the middle of a start ends that start in words, and the next one works', async () => {
+    const start = house.sandbox('e-3');
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    way.set('cut');
+    const { json } = await start;
+    assert.match(json.status_detail ?? json.detail, /engine/);
+    way.set('open');
+    await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'available', 10000, 'the engine is found');
+    assert.equal((await house.sandbox('e-3')).json.status, 'running');
+    house.sql("UPDATE runtimes SET desired = 'deleted'");
+    await waitUntil(() => house.sql('SELECT count(*) FROM runtimes') === '0', 15000, 'no rows');
+    await waitUntil(async () => (await house.ours('containers')).filter((c) => c.Labels['deft.role'] === 'sandbox').length === 0
+      && (await house.ours('networks')).length === 1 && (await house.ours('volumes')).length === 3, 15000, 'nothing is left over');
+  });
+});
+
+const hasEngine = process.getuid() === 0 && fs.existsSync('/usr/sbin/dockerd');
+
+// An engine of the test's own: no bridge, no packet filter, its own folders.
+class Engine {
+  constructor() {
+    this.dir = fs.mkdtempSync('/tmp/deft-engine-');
+    this.socket = path.join(this.dir, 'docker.sock');
+  }
+
+  async start() {
+    const log = fs.openSync(`${this.dir}/log`, 'a');
+    this.daemon = spawn('dockerd', ['--host', `unix://${this.socket}`, '--data-root', `${this.dir}/data`, '--exec-root', `${this.dir}/exec`,
+      '--pidfile', `${this.dir}/pid`, '--bridge', 'none', '--iptables=false', '--containerd-namespace', 'deft-test', '--containerd-plugins-namespace', 'deft-test-plugins'],
+    { stdio: ['ignore', log, log], detached: true });
+    fs.closeSync(log);
+    await waitUntil(() => this.call('GET', '/_ping').then(({ status }) => status === 200, () => false), 30000, 'the engine of the test');
+  }
+
+  call(method, url, options) { return call({ socketPath: this.socket }, method, url, options); }
+
+  async stop() {
+    const gone = () => this.daemon.exitCode !== null || this.daemon.signalCode !== null;
+    this.daemon.kill('SIGTERM');
+    await waitUntil(gone, 60000, 'the end of the engine');
+  }
+
+  remove() {
+    for (const line of fs.readFileSync('/proc/mounts', 'utf8').split('\n').filter((l) => l.includes(this.dir)).reverse()) {
+      execFileSync('umount', ['-l', line.split(' ')[1]]);
+    }
+    fs.rmSync(this.dir, { recursive: true, force: true });
+  }
+}
+
+describe('an engine that is restarted', { skip: !hasEngine && 'needs root and dockerd' }, () => {
+  const engine = new Engine();
+  let house;
+
+  before(async () => {
+    await engine.start();
+    await engine.call('POST', '/images/create?fromSrc=-&repo=nothing&tag=1', { body: tar([]), type: 'application/x-tar' });
+    house = await House.open({ DEFT_DOCKER_SOCKET: engine.socket, DEFT_SANDBOX_IMAGE: 'nothing:1' });
+  });
+  after(async () => {
+    await house?.close();
+    await engine.stop();
+    engine.remove();
+  });
+
+  it('takes its containers with it; rows say so, and a start uses the same workspace', async () => {
+    const { json: runtime } = await house.sandbox('r-1', { image: 'nothing:1' });
+    assert.equal(runtime.status, 'running', runtime.status_detail);
+    const home = house.sql("SELECT spec->>'home' FROM runtimes WHERE session_id = 'r-1'");
+    await engine.stop();
+    await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'unavailable', 10000, 'the loss is noticed');
+    assert.equal((await house.sandbox('r-1', { image: 'nothing:1' })).json.status ?? 'refused', 'refused');
+    await engine.start();
+    await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'available', 15000, 'the engine is found');
+    const dead = await waitUntil(async () => {
+      const { json } = await house.get('/sessions/r-1');
+      return json.status === 'error' && json;
+    }, 15000, 'the row says error');
+    assert.match(dead.status_detail, /ended|killed|gone/);
+    const { json: again } = await house.sandbox('r-1', { image: 'nothing:1' });
+    assert.equal(again.status, 'running', again.status_detail);
+    assert.equal(again.session_api_key, runtime.session_api_key);
+    assert.equal(house.sql("SELECT spec->>'home' FROM runtimes WHERE session_id = 'r-1'"), home);
+  });
+});

@@ -1,0 +1,171 @@
+// What a sandbox may reach: the internet; not the host, its networks, link-local, another sandbox.
+// The "internet" is a network namespace with a public address, so that no connection is needed.
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import net from 'node:net';
+import { after, before, describe, it } from 'node:test';
+
+import { House, waitUntil } from './runtime_house.mjs';
+
+const isRoot = process.getuid() === 0 && process.env.DEFT_NETWORK_RULES !== '0';
+const ip = (...args) => execFileSync('ip', args, { stdio: ['ignore', 'pipe', 'pipe'] }).toString();
+const quietly = (act) => { try { act(); } catch { /* it was not there */ } };
+// An address of nobody's in this test's world, outside all ranges that are refused.
+const PUBLIC = { host: '45.11.187.2', gateway: '45.11.187.1', port: 8080 };
+const SPACE = `deft${process.pid}`;
+
+const PROBE = `
+import socket, sys
+for target in sys.argv[1:]:
+    host, port = target.rsplit(':', 1)
+    kind = socket.AF_INET6 if ':' in host else socket.AF_INET
+    s = socket.socket(kind, socket.SOCK_STREAM)
+    s.settimeout(1.5)
+    try:
+        s.connect((host, int(port)))
+        print(target, 'reached')
+    except Exception as e:
+        print(target, 'refused')
+`;
+const SERVER = `
+import socket, sys
+s = socket.socket()
+s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+s.bind((sys.argv[1], int(sys.argv[2])))
+s.listen(64)
+while True: s.accept()[0].close()
+`;
+const UDP = `
+import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.settimeout(1)
+for target in sys.argv[1:]:
+    host, port = target.rsplit(':', 1)
+    try:
+        s.sendto(b'deft', (host, int(port)))
+        s.sendto(b'deft', (host, int(port)))
+    except Exception:
+        pass
+`;
+
+const listen = (host, port = 0) => new Promise((resolve, reject) => {
+  const server = net.createServer((socket) => socket.end());
+  server.on('error', reject);
+  server.listen(port, host, () => resolve(server));
+});
+
+const reachesFromHost = (host, port) => new Promise((resolve) => {
+  const socket = net.connect({ host, port, timeout: 1500 }, () => { socket.destroy(); resolve(true); });
+  socket.on('error', () => resolve(false));
+  socket.on('timeout', () => { socket.destroy(); resolve(false); });
+});
+
+describe('what a sandbox reaches', { skip: !isRoot && 'needs root, and packet filter rules' }, () => {
+  let house;
+  let server;
+  let outside;
+  let one;
+  let two;
+  const cut = [];
+
+  before(async () => {
+    house = await House.open();
+    ip('addr', 'add', '169.254.169.254/32', 'dev', 'lo');
+    cut.push(() => ip('addr', 'del', '169.254.169.254/32', 'dev', 'lo'));
+    ip('netns', 'add', SPACE);
+    cut.push(() => ip('netns', 'del', SPACE));
+    ip('link', 'add', `v${process.pid}`, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', SPACE);
+    ip('addr', 'add', `${PUBLIC.gateway}/30`, 'dev', `v${process.pid}`);
+    ip('link', 'set', `v${process.pid}`, 'up');
+    ip('-n', SPACE, 'addr', 'add', `${PUBLIC.host}/30`, 'dev', 'eth0');
+    ip('-n', SPACE, 'link', 'set', 'eth0', 'up');
+    ip('-n', SPACE, 'route', 'add', 'default', 'via', PUBLIC.gateway);
+    outside = spawn('ip', ['netns', 'exec', SPACE, 'python3', '-c', SERVER, PUBLIC.host, String(PUBLIC.port)], { stdio: 'ignore' });
+    await waitUntil(() => reachesFromHost(PUBLIC.host, PUBLIC.port), 10000, 'the outside');
+    server = await listen('0.0.0.0');
+    [one, two] = (await Promise.all([house.sandbox('n-1'), house.sandbox('n-2')])).map(({ json }) => json);
+    assert.equal(one.status, 'running', one.status_detail);
+    assert.equal(two.status, 'running', two.status_detail);
+  });
+
+  after(async () => {
+    outside?.kill();
+    server?.close();
+    for (const undo of cut.reverse()) quietly(undo);
+    await house?.close();
+  });
+
+  const probe = async (...targets) => {
+    const { text } = await house.look(one.runtime_id, ['python3', '-c', PROBE, ...targets]);
+    return Object.fromEntries(text.trim().split(/\r?\n/).map((line) => [line.slice(0, line.lastIndexOf(' ')), line.slice(line.lastIndexOf(' ') + 1)]));
+  };
+
+  it('reaches the internet', async () => {
+    assert.deepEqual(await probe(`${PUBLIC.host}:${PUBLIC.port}`), { [`${PUBLIC.host}:${PUBLIC.port}`]: 'reached' });
+  });
+
+  it('reaches no service of the host, by whichever address', async () => {
+    const { port } = server.address();
+    const gateway = new URL(one.url).hostname.replace(/\d+$/, (last) => String(Number(last) - 1));
+    const addresses = ip('-4', '-br', 'addr').match(/\d+\.\d+\.\d+\.\d+(?=\/)/g).filter((address) => !address.startsWith('127.') && !address.startsWith('10.201.'));
+    const targets = [gateway, PUBLIC.gateway, '169.254.169.254', ...addresses].map((address) => `${address}:${port}`);
+    assert.equal(await reachesFromHost('169.254.169.254', port), true);
+    for (const [target, verdict] of Object.entries(await probe(...new Set(targets)))) assert.equal(verdict, 'refused', target);
+  });
+
+  it('reaches no other sandbox', async () => {
+    const { hostname, port } = new URL(two.url);
+    assert.equal(await reachesFromHost(hostname, port), true);
+    assert.deepEqual(await probe(`${hostname}:${port}`), { [`${hostname}:${port}`]: 'refused' });
+  });
+
+  it('sends nothing to private networks', async () => {
+    ip('-n', SPACE, 'addr', 'add', '192.168.211.2/32', 'dev', 'eth0');
+    ip('route', 'add', '192.168.211.2/32', 'via', PUBLIC.host);
+    try {
+      const catcher = spawn('ip', ['netns', 'exec', SPACE, 'python3', '-u', '-c', `
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(('0.0.0.0', 5353))
+print('ready')
+while True: print(s.recvfrom(100)[0].decode(), s.getsockname())`], { stdio: ['ignore', 'pipe', 'inherit'] });
+      let caught = '';
+      catcher.stdout.on('data', (chunk) => { caught += chunk; });
+      await waitUntil(() => caught.includes('ready'), 5000, 'the catcher');
+      await house.look(one.runtime_id, ['python3', '-c', UDP, '192.168.211.2:5353']);
+      assert.equal(caught.includes('deft'), false);
+      await house.look(one.runtime_id, ['python3', '-c', UDP, `${PUBLIC.host}:5353`]);
+      await waitUntil(() => caught.includes('deft'), 3000, 'what goes to a public address');
+      catcher.kill();
+    } finally {
+      ip('route', 'del', '192.168.211.2/32');
+    }
+  });
+
+  it('has no IPv6', async () => {
+    const { text } = await house.look(one.runtime_id, ['cat', '/proc/net/if_inet6']);
+    assert.equal(text.trim(), '');
+  });
+
+  it('loads the rules again where somebody removed them', async () => {
+    execFileSync('iptables', ['-w', '5', '-D', 'INPUT', '-i', 'dsb+', '-j', 'DEFT-IN']);
+    await waitUntil(() => { try { execFileSync('iptables', ['-w', '5', '-C', 'INPUT', '-i', 'dsb+', '-j', 'DEFT-IN'], { stdio: 'ignore' }); return true; } catch { return false; } }, 5000, 'the rules are back');
+  });
+});
+
+describe('without a packet filter', { skip: !isRoot && 'needs root' }, () => {
+  it('starts no sandbox, and says why', async () => {
+    const house = await House.open();
+    try {
+      await house.stop();
+      house.wrapper = ['setpriv', '--bounding-set', '-net_admin', '--no-new-privs'];
+      await house.start({ ready: false });
+      await waitUntil(async () => (await house.get('/health')).json?.detail?.includes('network rules:'), 10000, 'words about the rules');
+      const { status, json } = await house.sandbox('f-1');
+      assert.equal(status, 503);
+      assert.match(json.detail, /cannot be confined/);
+      assert.equal((await house.ours('containers')).filter((c) => c.Labels['deft.role'] === 'sandbox').length, 0);
+    } finally {
+      await house.close();
+    }
+  });
+});

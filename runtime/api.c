@@ -35,8 +35,7 @@ static int show_id(struct service *service, const char *id, json_t **reply_out, 
 /* Waits until the start is over, one way or the other, or the time is; 0 does not wait. */
 static void await_start(struct service *service, const char *id, int64_t wait_ms)
 {
-    if (wait_ms > 0 &&
-        !gate_wait_start(service->gate, id, clock_monotonic_ms() + wait_ms))
+    if (wait_ms > 0 && !gate_wait_start(service->gate, id, clock_monotonic_ms() + wait_ms))
         return;
 }
 
@@ -72,7 +71,7 @@ static int read_runtime_id(const struct front_request *request, const char **id_
 static int wish(struct service *service, const struct front_request *request, enum verb verb,
                 json_t **reply_out, struct error *err)
 {
-    const char *id = NULL;
+    const char *id = "";
 
     if (read_runtime_id(request, &id, err) < 0)
         return -1;
@@ -99,13 +98,15 @@ static int api_pause(struct service *service, const struct front_request *reques
 static int api_resume(struct service *service, const struct front_request *request,
                       json_t **reply_out, struct error *err)
 {
-    const char *id = NULL;
+    const char *id = "";
+    int64_t wait_ms = 0;
 
     if (read_runtime_id(request, &id, err) < 0)
         return -1;
     if (life_resume(service, id, err) < 0)
         return -1;
-    await_start(service, id, json_int_or(request->body, "wait_ms", 0));
+    wait_ms = json_int_or(request->body, "wait_ms", 0);
+    await_start(service, id, wait_ms < WAIT_MAX_MS ? wait_ms : WAIT_MAX_MS);
     return show_id(service, id, reply_out, err);
 }
 
@@ -124,8 +125,7 @@ static int api_session(struct service *service, const struct front_request *requ
     return show(service, &runtime, reply_out, err);
 }
 
-static int append_session(struct service *service, const char *id, json_t *list,
-                          struct error *err)
+static int append_session(struct service *service, const char *id, json_t *list, struct error *err)
 {
     const struct front_request one = {.id = id};
     json_t *object = NULL;
@@ -208,14 +208,9 @@ static int api_health(struct service *service, const struct front_request *reque
 }
 
 const struct front_route api_routes[] = {
-    {"GET", "/health", true, api_health},
-    {"POST", "/start", false, api_start},
-    {"POST", "/stop", false, api_stop},
-    {"POST", "/pause", false, api_pause},
-    {"POST", "/resume", false, api_resume},
-    {"GET", "/list", false, api_list},
-    {"GET", "/sessions/batch", false, api_batch},
-    {"GET", "/sessions/{id}", false, api_session},
-    {"GET", "/runtime/{id}", false, api_runtime},
-    {.method = NULL},
+    {"GET", "/health", true, api_health},         {"POST", "/start", false, api_start},
+    {"POST", "/stop", false, api_stop},           {"POST", "/pause", false, api_pause},
+    {"POST", "/resume", false, api_resume},       {"GET", "/list", false, api_list},
+    {"GET", "/sessions/batch", false, api_batch}, {"GET", "/sessions/{id}", false, api_session},
+    {"GET", "/runtime/{id}", false, api_runtime}, {.method = NULL},
 };

@@ -26,8 +26,7 @@ void kept_names_done(struct kept_names *kept)
 
 void kept_names_add_network(struct kept_names *kept, const char *name)
 {
-    kept->networks =
-        mem_resize(kept->networks, (kept->n_networks + 1) * sizeof(kept->networks[0]));
+    kept->networks = mem_resize(kept->networks, (kept->n_networks + 1) * sizeof(kept->networks[0]));
     (void)snprintf(kept->networks[kept->n_networks++], BACKEND_NAME_BYTES, "%s", name);
 }
 

@@ -97,8 +97,7 @@ struct backend_functions {
     /* True while the back end answers and is prepared; otherwise err says why not. */
     int (*check)(struct backend *backend, struct error *err);
     /* A home for a new sandbox, not yet in any row. */
-    int (*take_home)(struct backend *backend, char home_out[BACKEND_NAME_BYTES],
-                     struct error *err);
+    int (*take_home)(struct backend *backend, char home_out[BACKEND_NAME_BYTES], struct error *err);
     /* The home or network is in a row now: the row answers for it. */
     void (*home_is_kept)(struct backend *backend, const char *home);
     void (*network_is_kept)(struct backend *backend, const char *network);

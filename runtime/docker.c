@@ -14,15 +14,15 @@ static struct docker *of(struct backend *backend)
 static int do_check(struct backend *backend, struct error *err)
 {
     struct docker *docker = of(backend);
-    struct error state = ERROR_INIT;
+    bool is_up = false;
 
     lock_take(&docker->lock);
-    state = docker->state;
+    is_up = docker->state.code == ERROR_NONE;
+    if (!is_up)
+        error_set(err, ERROR_UNAVAILABLE, "sandboxes cannot be started now: %.180s",
+                  docker->state.message);
     lock_release(&docker->lock);
-    if (state.code == ERROR_NONE)
-        return 0;
-    return error_set(err, ERROR_UNAVAILABLE, "sandboxes cannot be started now: %.180s",
-                     state.message);
+    return is_up ? 0 : -1;
 }
 
 static int do_take_home(struct backend *backend, char home_out[BACKEND_NAME_BYTES],
@@ -74,8 +74,7 @@ static int do_remove_home(struct backend *backend, const char *home, struct erro
     return docker_remove_home(of(backend), home, err);
 }
 
-static void do_explain_end(struct backend *backend, const char *container_id,
-                           struct error *why_out)
+static void do_explain_end(struct backend *backend, const char *container_id, struct error *why_out)
 {
     docker_explain(of(backend), container_id, "", why_out);
 }
@@ -85,8 +84,7 @@ static int do_list(struct backend *backend, struct seen_list *list_out, struct e
     return docker_list(of(backend), list_out, err);
 }
 
-static int do_remove_container(struct backend *backend, const char *container_id,
-                               struct error *err)
+static int do_remove_container(struct backend *backend, const char *container_id, struct error *err)
 {
     return docker_remove_container(of(backend), container_id, err);
 }
@@ -155,8 +153,8 @@ int docker_new(const struct docker_settings *settings, struct http *http,
 
     docker->backend.functions = &docker_functions;
     docker->settings = *settings;
-    docker->engine = (struct engine){
-        .http = http, .socket = settings->socket, .version = settings->api_version};
+    docker->engine =
+        (struct engine){.http = http, .socket = settings->socket, .version = settings->api_version};
     docker->action_archive = (struct strbuf)STRBUF_INIT;
     docker->spares = spares_new();
     docker->known_images = json_object();

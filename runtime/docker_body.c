@@ -39,8 +39,7 @@ static json_t *create_environment(const struct sandbox_order *order, struct erro
     const char *name = NULL;
     json_t *value = NULL;
 
-    json_object_foreach((json_t *)(uintptr_t)order->environment, name, value)
-    {
+    json_object_foreach ((json_t *)(uintptr_t)order->environment, name, value) {
         if (!json_is_string(value)) {
             error_set(err, ERROR_INVALID, "environment: %s is no text", name);
             return NULL;
@@ -61,8 +60,8 @@ static json_t *create_mounts(const struct docker_names *names, struct error *err
         "Type", "volume", "Source", names->action_volume, "Target", ACTION_MOUNT, "ReadOnly", 1,
         "VolumeOptions", "NoCopy", 1,
         /* */
-        "Type", "volume", "Source", names->journal_volume, "Target", JOURNAL_MOUNT,
-        "VolumeOptions", "NoCopy", 1,
+        "Type", "volume", "Source", names->journal_volume, "Target", JOURNAL_MOUNT, "VolumeOptions",
+        "NoCopy", 1,
         /* */
         "Type", "volume", "Source", names->workspace_volume, "Target", WORKSPACE_MOUNT,
         "VolumeOptions", "NoCopy", 1);
@@ -200,8 +199,8 @@ json_t *docker_helper_body(const char *instance, const char *image, const char *
 
     if (labels == NULL)
         return NULL;
-    return json_build(
-        err, "{s:s, s:[s], s:O, s:{s:s, s:[{s:s, s:s, s:s, s:{s:b}}]}}", "Image", image,
-        "Entrypoint", "/none", "Labels", labels, "HostConfig", "NetworkMode", "none", "Mounts",
-        "Type", "volume", "Source", volume, "Target", target, "VolumeOptions", "NoCopy", 1);
+    return json_build(err, "{s:s, s:[s], s:O, s:{s:s, s:[{s:s, s:s, s:s, s:{s:b}}]}}", "Image",
+                      image, "Entrypoint", "/none", "Labels", labels, "HostConfig", "NetworkMode",
+                      "none", "Mounts", "Type", "volume", "Source", volume, "Target", target,
+                      "VolumeOptions", "NoCopy", 1);
 }

@@ -55,13 +55,11 @@ struct docker_names {
 
 /* A new reference, or NULL with err set: ERROR_INVALID for an environment that is none. */
 json_t *docker_create_body(const struct docker_profile *profile, const struct docker_names *names,
-                           const struct sandbox_order *order, struct error *err)
-    NONNULL MUST_CHECK;
+                           const struct sandbox_order *order, struct error *err) NONNULL MUST_CHECK;
 /* A container that is never started, to put files into a volume. */
 json_t *docker_helper_body(const char *instance, const char *image, const char *volume,
                            const char *target, struct error *err) NONNULL MUST_CHECK;
 /* {"deft.managed": "1", "deft.instance": …, "deft.role": …}. */
-json_t *docker_labels(const char *instance, const char *role, struct error *err)
-    NONNULL MUST_CHECK;
+json_t *docker_labels(const char *instance, const char *role, struct error *err) NONNULL MUST_CHECK;
 
 #endif

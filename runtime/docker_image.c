@@ -7,8 +7,7 @@
 #include "runtime/docker_parts.h"
 
 /* An image name goes into a path whole: its slashes and its colon stay. */
-static int inspect(struct docker *docker, const char *image, json_t **reply_out,
-                   struct error *err)
+static int inspect(struct docker *docker, const char *image, json_t **reply_out, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 

@@ -28,15 +28,15 @@ struct docker {
     struct docker_settings settings;
     struct engine engine;
     struct spares *spares;
-    struct strbuf action_archive;         /* deft-action as it goes into its volume */
+    struct strbuf action_archive;          /* deft-action as it goes into its volume */
     char action_volume[DOCKER_NAME_BYTES]; /* named by the archive's content */
     char empty_image[DOCKER_NAME_BYTES];
-    struct lock lock; /* guards all below */
+    struct lock lock;   /* guards all below */
     struct error state; /* ERROR_NONE: the engine answers and is prepared */
     struct http_call *watch;
     struct condition stop_wanted;
     bool is_stopping;
-    json_t *known_images; /* image → true: its architecture suits */
+    json_t *known_images;  /* image → true: its architecture suits */
     char architecture[32]; /* of the engine, in the words of an image: "amd64" */
     int64_t n_cpus;
 };
@@ -53,8 +53,8 @@ int docker_fill_volumes(struct docker *docker, const json_t *body, const struct 
 
 /* --- docker_spares.c --- */
 
-int docker_make_network(struct docker *docker, char name_out[SPARE_NAME_BYTES],
-                        struct error *err) NONNULL MUST_CHECK;
+int docker_make_network(struct docker *docker, char name_out[SPARE_NAME_BYTES], struct error *err)
+    NONNULL MUST_CHECK;
 int docker_make_home(struct docker *docker, char home_out[SPARE_NAME_BYTES], struct error *err)
     NONNULL MUST_CHECK;
 int docker_remove_network(struct docker *docker, const char *name, struct error *err)

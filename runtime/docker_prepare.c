@@ -10,7 +10,7 @@
 #include "runtime/docker_parts.h"
 #include "runtime/tar.h"
 
-#define ACTION_MAX_BYTES (64 * 1024 * 1024)
+#define ACTION_MAX_BYTES (64UL * 1024 * 1024)
 /* Stands last in the archive: where it is, the rest is whole. */
 #define ACTION_MARK "complete"
 #define HASH_DIGITS 12
@@ -43,11 +43,11 @@ static int make_empty_image(struct docker *docker, struct error *err)
     CLEANUP(strbuf_done) struct strbuf archive = STRBUF_INIT;
     struct error missing = ERROR_INIT;
 
-    if (engine_call(&docker->engine,
-                    &(struct engine_request){.method = "GET",
-                                             .path = "/images/" EMPTY_IMAGE ":" EMPTY_IMAGE_TAG
-                                                     "/json"},
-                    NULL, &missing) == 0)
+    if (engine_call(
+            &docker->engine,
+            &(struct engine_request){.method = "GET",
+                                     .path = "/images/" EMPTY_IMAGE ":" EMPTY_IMAGE_TAG "/json"},
+            NULL, &missing) == 0)
         return 0;
     if (missing.code != ERROR_NOT_FOUND) {
         *err = missing;
@@ -62,10 +62,10 @@ static int make_empty_image(struct docker *docker, struct error *err)
 static int create_helper(struct docker *docker, const json_t *body, json_t **reply_out,
                          struct error *err)
 {
-    return engine_call(&docker->engine,
-                       &(struct engine_request){
-                           .method = "POST", .path = "/containers/create", .body = body},
-                       reply_out, err);
+    return engine_call(
+        &docker->engine,
+        &(struct engine_request){.method = "POST", .path = "/containers/create", .body = body},
+        reply_out, err);
 }
 
 int docker_fill_volumes(struct docker *docker, const json_t *body, const struct strbuf *archive,
@@ -93,9 +93,8 @@ static int has_mark(struct docker *docker, const char *helper, bool *has_out, st
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 
     strbuf_appendf(&path, "/containers/%s/archive?path=" ACTION_MOUNT "/" ACTION_MARK, helper);
-    if (engine_call(&docker->engine,
-                    &(struct engine_request){.method = "HEAD", .path = path.text}, NULL, err) ==
-        0) {
+    if (engine_call(&docker->engine, &(struct engine_request){.method = "HEAD", .path = path.text},
+                    NULL, err) == 0) {
         *has_out = true;
         return 0;
     }
@@ -144,8 +143,8 @@ static int make_action_volume(struct docker *docker, struct error *err)
 
     if (create_action_volume(docker, err) < 0)
         return -1;
-    body = docker_helper_body(docker->settings.instance, docker->empty_image,
-                              docker->action_volume, ACTION_MOUNT, err);
+    body = docker_helper_body(docker->settings.instance, docker->empty_image, docker->action_volume,
+                              ACTION_MOUNT, err);
     if (body == NULL || create_helper(docker, body, &reply, err) < 0)
         return -1;
     id = json_text_or(reply, "Id", "");
@@ -180,8 +179,8 @@ int docker_prepare(struct docker *docker, struct error *err)
 {
     json_auto_t *info = NULL;
 
-    if (engine_call(&docker->engine,
-                    &(struct engine_request){.method = "GET", .path = "/info"}, &info, err) < 0)
+    if (engine_call(&docker->engine, &(struct engine_request){.method = "GET", .path = "/info"},
+                    &info, err) < 0)
         return -1;
     learn_engine(docker, info);
     if (make_empty_image(docker, err) < 0)

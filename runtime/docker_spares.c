@@ -238,8 +238,7 @@ static bool is_among(char (*names)[BACKEND_NAME_BYTES], size_t n, const char *na
     return false;
 }
 
-static int list_ours(struct docker *docker, const char *what, json_t **reply_out,
-                     struct error *err)
+static int list_ours(struct docker *docker, const char *what, json_t **reply_out, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 
@@ -269,8 +268,7 @@ static json_t *find_unknown_networks(struct docker *docker, const json_t *networ
     size_t i = 0;
     const json_t *network = NULL;
 
-    json_array_foreach(networks, i, network)
-    {
+    json_array_foreach (networks, i, network) {
         const char *name = json_text_or(network, "Name", "");
 
         if (!spares_knows(docker->spares, SPARE_NETWORK, name))
@@ -285,8 +283,7 @@ static json_t *find_unknown_volumes(struct docker *docker, const json_t *volumes
     size_t i = 0;
     const json_t *volume = NULL;
 
-    json_array_foreach(volumes, i, volume)
-    {
+    json_array_foreach (volumes, i, volume) {
         const char *name = json_text_or(volume, "Name", "");
         const char *home = home_of_volume(docker, name);
         bool is_known = home == NULL ? text_equal(name, docker->action_volume)
@@ -304,8 +301,7 @@ static void sweep_networks(struct docker *docker, const json_t *names,
     size_t i = 0;
     const json_t *item = NULL;
 
-    json_array_foreach(names, i, item)
-    {
+    json_array_foreach (names, i, item) {
         const char *name = json_string_value(item);
         struct error err = ERROR_INIT;
 
@@ -319,14 +315,12 @@ static void sweep_networks(struct docker *docker, const json_t *names,
     }
 }
 
-static void sweep_volumes(struct docker *docker, const json_t *names,
-                          const struct kept_names *kept)
+static void sweep_volumes(struct docker *docker, const json_t *names, const struct kept_names *kept)
 {
     size_t i = 0;
     const json_t *item = NULL;
 
-    json_array_foreach(names, i, item)
-    {
+    json_array_foreach (names, i, item) {
         const char *name = json_string_value(item);
         const char *home = home_of_volume(docker, name);
         struct error err = ERROR_INIT;

@@ -12,7 +12,7 @@
 
 #define RETRY_FIRST_MS 100
 #define RETRY_MAX_MS 2000
-#define LINE_MAX_BYTES (1024 * 1024)
+#define LINE_MAX_BYTES (1024UL * 1024)
 
 struct state_name {
     const char *name;
@@ -32,11 +32,8 @@ struct news_name {
 };
 
 static const struct news_name news_names[] = {
-    {"die", NEWS_ENDED},
-    {"destroy", NEWS_ENDED},
-    {"oom", NEWS_OUT_OF_MEMORY},
-    {"pause", NEWS_PAUSED},
-    {"unpause", NEWS_UNPAUSED},
+    {"die", NEWS_ENDED},    {"destroy", NEWS_ENDED},    {"oom", NEWS_OUT_OF_MEMORY},
+    {"pause", NEWS_PAUSED}, {"unpause", NEWS_UNPAUSED},
 };
 
 /* --- listing --- */
@@ -72,10 +69,10 @@ int docker_list(struct docker *docker, struct seen_list *list_out, struct error 
 
     strbuf_append(&path, "/containers/json?all=1&");
     engine_append_label_filter(&path, LABEL_INSTANCE, docker->settings.instance);
-    if (engine_call(&docker->engine,
-                    &(struct engine_request){.method = "GET", .path = path.text}, &reply, err) < 0)
+    if (engine_call(&docker->engine, &(struct engine_request){.method = "GET", .path = path.text},
+                    &reply, err) < 0)
         return error_wrap(err, "listing containers");
-    json_array_foreach(reply, i, container)
+    json_array_foreach (reply, i, container)
         list_add(&list, container);
     *list_out = list;
     list = (struct seen_list){.items = NULL};

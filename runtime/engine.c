@@ -1,5 +1,6 @@
 #include "runtime/engine.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -12,8 +13,8 @@
 #include "client/http.h"
 
 #define CALL_TIMEOUT_MS 60000
-#define PULL_TIMEOUT_MS (15 * 60 * 1000)
-#define REPLY_MAX_BYTES (16 * 1024 * 1024)
+#define PULL_TIMEOUT_MS (15LL * 60 * 1000)
+#define REPLY_MAX_BYTES (16UL * 1024 * 1024)
 
 struct status_code {
     long status;
@@ -103,6 +104,7 @@ int engine_call(const struct engine *engine, const struct engine_request *reques
     }
     if (run(engine, &http, request->path, &call, err) < 0)
         return -1;
+    assert(call != NULL);
     if (reply_out == NULL)
         return 0;
     *reply_out = NULL;
@@ -164,6 +166,7 @@ int engine_load_image(const struct engine *engine, const char *path, const struc
     }
     if (run(engine, &http, path, &call, err) < 0)
         return -1;
+    assert(call != NULL);
     body = http_body(call, &len);
     return check_progress(body, len, err);
 }

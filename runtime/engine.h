@@ -39,8 +39,7 @@ struct engine_request {
  * 403 ERROR_INVALID, others ERROR_INTERNAL; ERROR_UNAVAILABLE and ERROR_TIMEOUT when none came.
  */
 int engine_call(const struct engine *engine, const struct engine_request *request,
-                json_t **reply_out, struct error *err) __attribute__((nonnull(1, 2, 4)))
-MUST_CHECK;
+                json_t **reply_out, struct error *err) __attribute__((nonnull(1, 2, 4))) MUST_CHECK;
 /* PUT of an archive into a container's folder. */
 int engine_put_archive(const struct engine *engine, const char *path, const struct strbuf *archive,
                        struct error *err) NONNULL MUST_CHECK;

@@ -19,17 +19,17 @@
 #include "base/text.h"
 #include "runtime/service.h"
 
-#define BODY_MAX_BYTES (1024 * 1024)
+#define BODY_MAX_BYTES (1024L * 1024)
 #define BACKLOG 256
 #define ID_PLACE "{id}"
 #define ID_MAX_BYTES 256
 
 static const int status_of_code[ERROR_N_CODES] = {
-    [ERROR_NONE] = 500,          [ERROR_INVALID] = 400,     [ERROR_UNAUTHENTICATED] = 401,
-    [ERROR_FORBIDDEN] = 403,     [ERROR_NOT_FOUND] = 404,   [ERROR_CONFLICT] = 409,
-    [ERROR_STALE] = 409,         [ERROR_TOO_LARGE] = 413,   [ERROR_RATE_LIMITED] = 429,
-    [ERROR_TIMEOUT] = 504,       [ERROR_CANCELLED] = 503,   [ERROR_UNAVAILABLE] = 503,
-    [ERROR_UNSUPPORTED] = 501,   [ERROR_INTERNAL] = 500,
+    [ERROR_NONE] = 500,        [ERROR_INVALID] = 400,   [ERROR_UNAUTHENTICATED] = 401,
+    [ERROR_FORBIDDEN] = 403,   [ERROR_NOT_FOUND] = 404, [ERROR_CONFLICT] = 409,
+    [ERROR_STALE] = 409,       [ERROR_TOO_LARGE] = 413, [ERROR_RATE_LIMITED] = 429,
+    [ERROR_TIMEOUT] = 504,     [ERROR_CANCELLED] = 503, [ERROR_UNAVAILABLE] = 503,
+    [ERROR_UNSUPPORTED] = 501, [ERROR_INTERNAL] = 500,
 };
 
 /* Clients crash on an error body that is no object. */
@@ -60,17 +60,16 @@ static int read_body(FCGX_Request *fcgi, struct strbuf *text, struct error *err)
     const char *length = FCGX_GetParam("CONTENT_LENGTH", fcgi->envp);
     int64_t n = 0;
 
-    if (length != NULL && length[0] != '\0' &&
-        text_parse_int(length, 0, INT64_MAX, &n, err) < 0)
+    if (length != NULL && length[0] != '\0' && text_parse_int(length, 0, INT64_MAX, &n, err) < 0)
         return error_wrap(err, "Content-Length");
     if (n > BODY_MAX_BYTES)
-        return error_set(err, ERROR_TOO_LARGE, "the body is larger than %d bytes", BODY_MAX_BYTES);
+        return error_set(err, ERROR_TOO_LARGE, "the body is larger than %ld bytes", BODY_MAX_BYTES);
     strbuf_reserve(text, (size_t)n + 1);
     while (text->len < (size_t)n) {
         char bytes[4096];
         size_t left = (size_t)n - text->len;
-        int got = FCGX_GetStr(bytes, left < sizeof(bytes) ? (int)left : (int)sizeof(bytes),
-                              fcgi->in);
+        int got =
+            FCGX_GetStr(bytes, left < sizeof(bytes) ? (int)left : (int)sizeof(bytes), fcgi->in);
 
         if (got <= 0)
             return error_set(err, ERROR_INVALID, "the body ended early");
@@ -140,8 +139,8 @@ static const char *param(FCGX_Request *fcgi, const char *name)
     return value != NULL ? value : "";
 }
 
-static int serve(struct service *service, FCGX_Request *fcgi, const char *path,
-                 json_t **reply_out, struct error *err)
+static int serve(struct service *service, FCGX_Request *fcgi, const char *path, json_t **reply_out,
+                 struct error *err)
 {
     const struct front_route *route = NULL;
     json_auto_t *body = NULL;
@@ -150,11 +149,10 @@ static int serve(struct service *service, FCGX_Request *fcgi, const char *path,
     struct error missing = ERROR_INIT;
 
     /* Who has no key learns not even which paths there are. */
-    if (find_route(param(fcgi, "REQUEST_METHOD"), path, &route, id, &missing) < 0 ||
-        !route->is_open) {
-        if (check_key(service, fcgi, err) < 0)
-            return -1;
-    }
+    error_ignore(find_route(param(fcgi, "REQUEST_METHOD"), path, &route, id, &missing),
+                 "said below, to those who have a key");
+    if ((route == NULL || !route->is_open) && check_key(service, fcgi, err) < 0)
+        return -1;
     if (route == NULL) {
         *err = missing;
         return -1;

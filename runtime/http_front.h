@@ -1,5 +1,6 @@
 /*
- * The Runtime API's way in: FastCGI on a Unix socket, JSON in and out, one key, a handful of routes.
+ * The Runtime API's way in: FastCGI on a Unix socket, JSON in and out, one key, a handful of
+ * routes.
  *
  * Threading: front_run() is the body of each of several threads; they share the listening socket.
  */

@@ -30,8 +30,8 @@ static void key_context(const char *id, char context[KEY_CONTEXT_BYTES])
 }
 
 /* The only place that changes a status. */
-static int change_status(struct service *service, struct runtime *runtime,
-                         enum runtime_status next, const char *detail, struct error *err)
+static int change_status(struct service *service, struct runtime *runtime, enum runtime_status next,
+                         const char *detail, struct error *err)
 {
     enum runtime_status from = runtime->status;
 
@@ -196,8 +196,7 @@ int life_resume(struct service *service, const char *id, struct error *err)
 {
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
 
-    if (service_check(service, err) < 0 ||
-        runtime_store_get(service->db, id, &runtime, err) < 0)
+    if (service_check(service, err) < 0 || runtime_store_get(service->db, id, &runtime, err) < 0)
         return -1;
     if (runtime.desired == DESIRED_DELETED)
         return error_set(err, ERROR_NOT_FOUND, "no such runtime");
@@ -211,9 +210,8 @@ static int start_sandbox(struct service *service, const struct runtime *runtime,
 {
     CLEANUP(start_spec_done) struct start_spec spec = START_SPEC_INIT;
     CLEANUP(secret_done) struct secret key = SECRET_INIT;
-    struct sandbox_order order = {.runtime_id = runtime->id,
-                                  .session_id = runtime->session_id,
-                                  .image = runtime->image};
+    struct sandbox_order order = {
+        .runtime_id = runtime->id, .session_id = runtime->session_id, .image = runtime->image};
     char context[KEY_CONTEXT_BYTES] = "";
 
     if (service_check(service, err) < 0)
@@ -372,9 +370,8 @@ int life_apply(struct service *service, enum verb verb, const char *id, struct e
 }
 
 static const enum runtime_desire desire_of_verb[N_VERBS] = {
-    [VERB_START] = DESIRED_RUNNING,   [VERB_PAUSE] = DESIRED_PAUSED,
-    [VERB_STOP] = DESIRED_STOPPED,    [VERB_DELETE] = DESIRED_DELETED,
-    [VERB_LOSE] = DESIRED_RUNNING,
+    [VERB_START] = DESIRED_RUNNING,  [VERB_PAUSE] = DESIRED_PAUSED, [VERB_STOP] = DESIRED_STOPPED,
+    [VERB_DELETE] = DESIRED_DELETED, [VERB_LOSE] = DESIRED_RUNNING,
 };
 
 /* A stopped one that is asked to pause stays stopped, and so does its wish. */
@@ -464,8 +461,8 @@ static int note_held(struct service *service, const char *id, const char *contai
     return change_status(service, &runtime, RUNTIME_RUNNING, detail, err);
 }
 
-int life_note(struct service *service, const char *id, const char *container_id,
-              const char *detail, struct error *err)
+int life_note(struct service *service, const char *id, const char *container_id, const char *detail,
+              struct error *err)
 {
     int rc = 0;
 

@@ -37,9 +37,8 @@ int life_apply(struct service *service, enum verb verb, const char *id, struct e
 int life_lose(struct service *service, const char *id, const char *container_id, const char *why,
               struct error *err) NONNULL MUST_CHECK;
 /* Writes words into the row of a running one; NULL removes them. */
-int life_note(struct service *service, const char *id, const char *container_id,
-              const char *detail, struct error *err) __attribute__((nonnull(1, 2, 3, 5)))
-MUST_CHECK;
+int life_note(struct service *service, const char *id, const char *container_id, const char *detail,
+              struct error *err) __attribute__((nonnull(1, 2, 3, 5))) MUST_CHECK;
 /* Removes the container of a runtime that should have none. */
 int life_clear(struct service *service, const char *id, struct error *err) NONNULL MUST_CHECK;
 

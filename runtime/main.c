@@ -1,11 +1,11 @@
 /* deft-runtime: makes, watches and removes sandboxes; the one process that reaches the engine. */
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -29,10 +29,10 @@
 #include "store/hints.h"
 
 #define FIELD(field) offsetof(struct runtime_settings, field)
-#define STACK_BYTES (256 * 1024)
+#define STACK_BYTES (256UL * 1024)
 #define THREADS_MAX 256
 #define HINTS_WAIT_MS 1000
-#define SECCOMP_MAX_BYTES (1024 * 1024)
+#define SECCOMP_MAX_BYTES (1024UL * 1024)
 #define EXIT_CONFIG 78
 
 static const struct setting runtime_settings_table[] = {
@@ -251,7 +251,8 @@ static int open_stop_fd(int *fd_out, struct error *err)
     sigaddset(&signals, SIGINT);
     if (pthread_sigmask(SIG_BLOCK, &signals, NULL) != 0)
         return error_set(err, ERROR_INTERNAL, "signals cannot be blocked");
-    signal(SIGPIPE, SIG_IGN);
+    if (signal(SIGPIPE, SIG_IGN) == SIG_ERR)
+        return error_set(err, ERROR_INTERNAL, "signal: %m");
     *fd_out = signalfd(-1, &signals, SFD_CLOEXEC);
     if (*fd_out < 0)
         return error_set(err, ERROR_INTERNAL, "signalfd: %m");
@@ -300,9 +301,8 @@ static int serve(struct service *service, struct error *err)
 static int open_service(struct service *service, struct http *http, struct error *err)
 {
     const struct runtime_settings *settings = service->settings;
-    const struct db_options options = {.url = settings->database_url,
-                                       .application = "deft-runtime",
-                                       .n_connections = 16};
+    const struct db_options options = {
+        .url = settings->database_url, .application = "deft-runtime", .n_connections = 16};
 
     lock_init(&service->lock);
     service->gate = gate_new();

@@ -218,8 +218,7 @@ static bool has_row(struct service *service, const char *id)
     if (id[0] == '\0')
         return false;
     /* When the database does not answer, nobody is an orphan. */
-    return runtime_store_get(service->db, id, &runtime, &err) == 0 ||
-           err.code != ERROR_NOT_FOUND;
+    return runtime_store_get(service->db, id, &runtime, &err) == 0 || err.code != ERROR_NOT_FOUND;
 }
 
 static void remove_orphans(struct service *service, const struct seen_list *seen)
@@ -233,8 +232,8 @@ static void remove_orphans(struct service *service, const struct seen_list *seen
         if (!state_is_orphan(container, now_s, service->settings->orphan_grace_ms) ||
             has_row(service, container->runtime_id))
             continue;
-        if (service->backend->functions->remove_container(service->backend,
-                                                          container->container_id, &err) < 0)
+        if (service->backend->functions->remove_container(service->backend, container->container_id,
+                                                          &err) < 0)
             log_warning("container.left", LOG_STR("container_id", container->container_id),
                         LOG_ERROR(&err));
         else
@@ -304,8 +303,7 @@ static void load_rules(struct service *service)
     service_set_rules_state(service, &state);
 }
 
-static unsigned take_asked(struct service *service, struct news news_out[NEWS_MAX],
-                           size_t *n_out)
+static unsigned take_asked(struct service *service, struct news news_out[NEWS_MAX], size_t *n_out)
 {
     struct reconciler *reconciler = service->reconciler;
     int64_t deadline_ms = clock_monotonic_ms() + WISHES_MS;
@@ -313,8 +311,7 @@ static unsigned take_asked(struct service *service, struct news news_out[NEWS_MA
     unsigned what = 0;
 
     lock_take(&reconciler->lock);
-    while (reconciler->what == 0 && reconciler->n_news == 0 && !reconciler->is_stopping &&
-           has_time)
+    while (reconciler->what == 0 && reconciler->n_news == 0 && !reconciler->is_stopping && has_time)
         has_time = condition_wait_until(&reconciler->asked, &reconciler->lock, deadline_ms);
     what = reconciler->what;
     reconciler->what = 0;

@@ -11,18 +11,18 @@
 #include "runtime/spawn.h"
 
 #define BRIDGES "dsb+"
-#define RESOLV_MAX_BYTES (64 * 1024)
+#define RESOLV_MAX_BYTES (64UL * 1024)
 
 /* Where a sandbox may not go: RFC 6890, and what is not unicast. */
 static const char *const denied[] = {
-    "0.0.0.0/8",      "10.0.0.0/8",     "100.64.0.0/10", "127.0.0.0/8",
-    "169.254.0.0/16", "172.16.0.0/12",  "192.0.0.0/24",  "192.0.2.0/24",
-    "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24",
-    "203.0.113.0/24", "224.0.0.0/4",    "240.0.0.0/4",
+    "0.0.0.0/8",     "10.0.0.0/8",      "100.64.0.0/10",  "127.0.0.0/8",    "169.254.0.0/16",
+    "172.16.0.0/12", "192.0.0.0/24",    "192.0.2.0/24",   "192.88.99.0/24", "192.168.0.0/16",
+    "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4",    "240.0.0.0/4",
 };
 
 /* What is said of the engine's name servers: both files, since the first may point to loopback. */
-static const char *const resolver_files[] = {"/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"};
+static const char *const resolver_files[] = {"/etc/resolv.conf",
+                                             "/run/systemd/resolve/resolv.conf"};
 
 static void append_resolver(struct strbuf *out, const char *address)
 {

@@ -4,14 +4,16 @@
 
 int service_check(struct service *service, struct error *err)
 {
-    struct error rules = ERROR_INIT;
+    bool is_confined = false;
 
     lock_take(&service->lock);
-    rules = service->rules_state;
+    is_confined = service->rules_state.code == ERROR_NONE;
+    if (!is_confined)
+        error_set(err, ERROR_UNAVAILABLE, "sandboxes cannot be confined: %.180s",
+                  service->rules_state.message);
     lock_release(&service->lock);
-    if (rules.code != ERROR_NONE)
-        return error_set(err, ERROR_UNAVAILABLE, "sandboxes cannot be confined: %.180s",
-                         rules.message);
+    if (!is_confined)
+        return -1;
     return service->backend->functions->check(service->backend, err);
 }
 

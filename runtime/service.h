@@ -48,7 +48,7 @@ struct service {
     struct reconciler *reconciler;
     struct keyring keyring;
     struct spec_limits limits;
-    struct lock lock; /* guards all below */
+    struct lock lock;         /* guards all below */
     struct error rules_state; /* ERROR_NONE: the packet filter is as it should be */
 };
 

@@ -31,8 +31,7 @@ void spares_hold(struct spares *spares, enum spare_kind kind, const char *name) 
 void spares_give(struct spares *spares, enum spare_kind kind, const char *name) NONNULL;
 /* It is in a row now, or no more. */
 void spares_forget(struct spares *spares, enum spare_kind kind, const char *name) NONNULL;
-bool spares_knows(struct spares *spares, enum spare_kind kind, const char *name)
-    NONNULL MUST_CHECK;
+bool spares_knows(struct spares *spares, enum spare_kind kind, const char *name) NONNULL MUST_CHECK;
 size_t spares_n_ready(struct spares *spares, enum spare_kind kind) NONNULL MUST_CHECK;
 /* Forgets all: the engine is another one. */
 void spares_clear(struct spares *spares) NONNULL;

@@ -13,27 +13,24 @@
 #include "base/file.h"
 #include "base/strbuf.h"
 
-#define SAID_MAX_BYTES (64 * 1024)
+#define SAID_MAX_BYTES (64UL * 1024)
 #define SAFE_PATH "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-/* The input as a file of its own, so that nobody waits for a full pipe. */
-static int open_input(const char *text, int *fd_out, struct error *err)
+/* A file in memory, so that nobody waits for a full pipe. The caller closes, also after a failure.
+ */
+static int open_file(const char *text, int *fd, struct error *err)
 {
-    CLEANUP(fd_close) int fd = memfd_create("input", MFD_CLOEXEC);
-
-    if (fd < 0)
+    *fd = memfd_create("deft", MFD_CLOEXEC);
+    if (*fd < 0)
         return error_set(err, ERROR_UNAVAILABLE, "memfd_create: %m");
-    if (fd_write_all(fd, text, strlen(text), err) < 0)
+    if (fd_write_all(*fd, text, strlen(text), err) < 0)
         return -1;
-    if (lseek(fd, 0, SEEK_SET) < 0)
+    if (lseek(*fd, 0, SEEK_SET) < 0)
         return error_set(err, ERROR_UNAVAILABLE, "lseek: %m");
-    *fd_out = fd;
-    fd = -1;
     return 0;
 }
 
-static int start(const char *const *argv, int input, int output, pid_t *pid_out,
-                 struct error *err)
+static int start(const char *const *argv, int input, int output, pid_t *pid_out, struct error *err)
 {
     const char *const environment[] = {SAFE_PATH, "LC_ALL=C", NULL};
     posix_spawn_file_actions_t actions;
@@ -92,7 +89,7 @@ int spawn_run(const char *const *argv, const char *input, struct strbuf *said_ou
     pid_t pid = -1;
     int status = 0;
 
-    if (open_input(input, &in, err) < 0 || open_input("", &out, err) < 0)
+    if (open_file(input, &in, err) < 0 || open_file("", &out, err) < 0)
         return -1;
     if (start(argv, in, out, &pid, err) < 0 || await(pid, &status, err) < 0)
         return -1;

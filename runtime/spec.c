@@ -13,11 +13,10 @@
 #include "base/text.h"
 
 #define ENVIRONMENT_MAX 512
-#define ENVIRONMENT_VALUE_MAX_BYTES (128 * 1024)
+#define ENVIRONMENT_VALUE_MAX_BYTES (128UL * 1024)
 #define SEAL_CONTEXT_BYTES 64
 /* Image names may be of any registry; more than these characters they do not have. */
-#define IMAGE_CHARACTERS                                                                           \
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:@"
+#define IMAGE_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:@"
 #define IMAGE_MAX_BYTES 255
 
 void start_spec_done(struct start_spec *spec)
@@ -36,7 +35,8 @@ static int check_session_id(const char *id, struct error *err)
     size_t len = strlen(id);
 
     if (len == 0 || len > SESSION_ID_MAX_BYTES)
-        return error_set(err, ERROR_INVALID, "session_id: 1 to %d characters", SESSION_ID_MAX_BYTES);
+        return error_set(err, ERROR_INVALID, "session_id: 1 to %d characters",
+                         SESSION_ID_MAX_BYTES);
     for (size_t i = 0; i < len; i++) {
         if (!isgraph((unsigned char)id[i]))
             return error_set(err, ERROR_INVALID, "session_id: printable characters only");
@@ -73,8 +73,7 @@ static int check_environment(const json_t *environment, struct error *err)
 
     if (json_object_size(environment) > ENVIRONMENT_MAX)
         return error_set(err, ERROR_INVALID, "environment: more than %d members", ENVIRONMENT_MAX);
-    json_object_foreach((json_t *)(uintptr_t)environment, name, value)
-    {
+    json_object_foreach ((json_t *)(uintptr_t)environment, name, value) {
         if (!is_variable_name(name))
             return error_set(err, ERROR_INVALID, "environment: '%.60s' is no variable's name",
                              name);
@@ -112,8 +111,7 @@ static int read_command(json_t *request, struct start_spec *spec, struct error *
         return 0;
     if (!json_is_string(command) && !json_is_array(command))
         return error_set(err, ERROR_INVALID, "command: text or a list of texts");
-    json_array_foreach(command, i, word)
-    {
+    json_array_foreach (command, i, word) {
         if (!json_is_string(word))
             return error_set(err, ERROR_INVALID, "command: text or a list of texts");
     }
@@ -165,7 +163,7 @@ static int read_resources(const json_t *request, const struct spec_limits *limit
                     &spec->memory_bytes, err) < 0)
         return -1;
     return read_number(request,
-                       &(struct number_rule){"nano_cpus", 10 * 1000 * 1000, limits->max_nano_cpus,
+                       &(struct number_rule){"nano_cpus", 10LL * 1000 * 1000, limits->max_nano_cpus,
                                              factor * limits->nano_cpus},
                        &spec->nano_cpus, err);
 }
@@ -192,8 +190,7 @@ static int read_all(json_t *request, const struct spec_limits *limits, struct st
     spec->conversation_id = mem_dup_text(json_text_or(request, "conversation_id", ""));
     if (check_session_id(spec->session_id, err) < 0 || check_image(spec->image, err) < 0 ||
         read_owner(request, spec, err) < 0 || read_command(request, spec, err) < 0 ||
-        read_environment(request, spec, err) < 0 ||
-        read_resources(request, limits, spec, err) < 0)
+        read_environment(request, spec, err) < 0 || read_resources(request, limits, spec, err) < 0)
         return -1;
     return read_number(request, &wait_rule, &spec->wait_ms, err);
 }
@@ -235,11 +232,10 @@ json_t *start_spec_to_row(const struct start_spec *spec, const struct keyring *k
 
     if (json_object_size(spec->environment) > 0)
         seal_environment(spec->environment, keyring, runtime_id, &sealed);
-    return json_build(err, "{s:s, s:s, s:O?, s:s, s:I, s:I, s:s}", "working_dir",
-                      spec->working_dir, "conversation_id", spec->conversation_id, "command",
-                      spec->command, "environment", sealed.text, "memory_bytes",
-                      (json_int_t)spec->memory_bytes, "nano_cpus", (json_int_t)spec->nano_cpus,
-                      "home", spec->home);
+    return json_build(err, "{s:s, s:s, s:O?, s:s, s:I, s:I, s:s}", "working_dir", spec->working_dir,
+                      "conversation_id", spec->conversation_id, "command", spec->command,
+                      "environment", sealed.text, "memory_bytes", (json_int_t)spec->memory_bytes,
+                      "nano_cpus", (json_int_t)spec->nano_cpus, "home", spec->home);
 }
 
 static int open_environment(const char *sealed, const struct keyring *keyring,

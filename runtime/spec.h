@@ -52,9 +52,8 @@ struct spec_limits {
 
 void start_spec_done(struct start_spec *spec) NONNULL;
 /* ERROR_INVALID names the member and what is wrong with it; request: NULL is no object either. */
-int start_spec_read(json_t *request, const struct spec_limits *limits,
-                    struct start_spec *spec_out, struct error *err)
-    __attribute__((nonnull(2, 3, 4))) MUST_CHECK;
+int start_spec_read(json_t *request, const struct spec_limits *limits, struct start_spec *spec_out,
+                    struct error *err) __attribute__((nonnull(2, 3, 4))) MUST_CHECK;
 /* As it is kept: the environment sealed with context "runtimes.environment:<runtime id>". */
 json_t *start_spec_to_row(const struct start_spec *spec, const struct keyring *keyring,
                           const char *runtime_id, struct error *err) NONNULL MUST_CHECK;

@@ -13,9 +13,8 @@
 
 /* Older clients read only this, and want it never to be null. */
 static const char *const pod_statuses[RUNTIME_N_STATUSES] = {
-    [RUNTIME_STARTING] = "pending",  [RUNTIME_RUNNING] = "ready",
-    [RUNTIME_PAUSED] = "not found",  [RUNTIME_STOPPED] = "not found",
-    [RUNTIME_ERROR] = "failed",
+    [RUNTIME_STARTING] = "pending",  [RUNTIME_RUNNING] = "ready", [RUNTIME_PAUSED] = "not found",
+    [RUNTIME_STOPPED] = "not found", [RUNTIME_ERROR] = "failed",
 };
 
 static json_t *create_reasons(const struct runtime *runtime)
@@ -35,9 +34,8 @@ static json_t *create_object(const struct runtime *runtime, const char *key, str
 
     clock_format_z(runtime->created_at_us, created_at);
     return json_build(
-        err,
-        "{s:s, s:s, s:s, s:s, s:{}, s:s, s:s, s:s?, s:I, s:O, s:s, s:O?, s:s, s:s}", "runtime_id",
-        runtime->id, "session_id", runtime->session_id, "url",
+        err, "{s:s, s:s, s:s, s:s, s:{}, s:s, s:s, s:s?, s:I, s:O, s:s, s:O?, s:s, s:s}",
+        "runtime_id", runtime->id, "session_id", runtime->session_id, "url",
         runtime->url != NULL ? runtime->url : "", "session_api_key", key, "work_hosts", "status",
         runtime_status_to_string(runtime->status), "pod_status", pod_statuses[runtime->status],
         "status_detail", runtime->status_detail, "restart_count",

@@ -43,13 +43,15 @@ static const char constants[] =
     "  \"NetworkMode\": \"deft-net-0\", \"PublishAllPorts\": false, \"PortBindings\": {},"
     "  \"ExtraHosts\": [], \"Links\": [], \"Binds\": [], \"Devices\": [],"
     "  \"DeviceCgroupRules\": [], \"RestartPolicy\": {\"Name\": \"no\", \"MaximumRetryCount\": 0},"
-    "  \"LogConfig\": {\"Type\": \"local\", \"Config\": {\"max-size\": \"1m\", \"max-file\": \"2\"}},"
+    "  \"LogConfig\": {\"Type\": \"local\", \"Config\": {\"max-size\": \"1m\", \"max-file\": "
+    "\"2\"}},"
     "  \"Memory\": 4294967296, \"MemorySwap\": 4294967296, \"NanoCpus\": 2000000000,"
     "  \"CpuShares\": 512, \"PidsLimit\": 512, \"ShmSize\": 268435456,"
     "  \"Ulimits\": [{\"Name\": \"nofile\", \"Soft\": 4096, \"Hard\": 8192},"
     "               {\"Name\": \"core\", \"Soft\": 0, \"Hard\": 0}],"
     "  \"OomScoreAdj\": 500, \"SecurityOpt\": [\"no-new-privileges:true\"],"
-    "  \"Tmpfs\": {\"/tmp\": \"rw,exec,nosuid,nodev,mode=1777,size=1073741824,uid=10001,gid=10001\"},"
+    "  \"Tmpfs\": {\"/tmp\": "
+    "\"rw,exec,nosuid,nodev,mode=1777,size=1073741824,uid=10001,gid=10001\"},"
     "  \"Mounts\": ["
     "   {\"Type\": \"volume\", \"Source\": \"deft-action-0\", \"Target\": \"/.deft\","
     "    \"ReadOnly\": true, \"VolumeOptions\": {\"NoCopy\": true}},"
@@ -105,8 +107,7 @@ static bool has_entry(const json_t *list, const char *entry)
     size_t i = 0;
     const json_t *item = NULL;
 
-    json_array_foreach(list, i, item)
-    {
+    json_array_foreach (list, i, item) {
         if (text_equal(json_string_value(item), entry))
             return true;
     }

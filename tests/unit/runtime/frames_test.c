@@ -10,7 +10,8 @@
 
 #include "unit/runtime/runtime_test.h"
 
-static const char stream[] = "\1\0\0\0\0\0\0\3one\2\0\0\0\0\0\0\4two\n\1\0\0\0\0\0\0\0\1\0\0\0\0\0\0\1!";
+static const char stream[] =
+    "\1\0\0\0\0\0\0\3one\2\0\0\0\0\0\0\4two\n\1\0\0\0\0\0\0\0\1\0\0\0\0\0\0\1!";
 
 static void payloads_are_joined(void **state)
 {

@@ -22,10 +22,13 @@ static size_t place_of(const struct strbuf *text, const char *line)
 static void private_networks_are_refused_before_the_end_lets_pass(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-    static const char *const refused[] = {
-        "-d 10.0.0.0/8 -j REJECT",     "-d 172.16.0.0/12 -j REJECT", "-d 192.168.0.0/16 -j REJECT",
-        "-d 169.254.0.0/16 -j REJECT", "-d 127.0.0.0/8 -j REJECT",   "-d 100.64.0.0/10 -j REJECT",
-        "-o dsb+ -j REJECT"};
+    static const char *const refused[] = {"-d 10.0.0.0/8 -j REJECT",
+                                          "-d 172.16.0.0/12 -j REJECT",
+                                          "-d 192.168.0.0/16 -j REJECT",
+                                          "-d 169.254.0.0/16 -j REJECT",
+                                          "-d 127.0.0.0/8 -j REJECT",
+                                          "-d 100.64.0.0/10 -j REJECT",
+                                          "-o dsb+ -j REJECT"};
 
     (void)state;
     rules_append_text(&text, "");

@@ -60,7 +60,8 @@ static void subnets_lie_in_their_range(void **state)
 
 static void nonsense_is_no_range(void **state)
 {
-    static const char *const texts[] = {"", "10.0.0.0", "10.0.0.0/30", "a/16", "10.0.0.0/x", "::/64"};
+    static const char *const texts[] = {"",     "10.0.0.0",   "10.0.0.0/30",
+                                        "a/16", "10.0.0.0/x", "::/64"};
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {

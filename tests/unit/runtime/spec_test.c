@@ -49,11 +49,12 @@ static void factor_multiplies_and_bytes_count_as_they_are(void **state)
     struct error err = ERROR_INIT;
 
     (void)state;
-    assert_int_equal(read_text("{\"session_id\": \"a\", \"resource_factor\": 2}", &factor, &err), 0);
+    assert_int_equal(read_text("{\"session_id\": \"a\", \"resource_factor\": 2}", &factor, &err),
+                     0);
     assert_int_equal(factor.memory_bytes, 2LL << 30);
     assert_int_equal(factor.nano_cpus, 4000000000);
-    assert_int_equal(read_text("{\"session_id\": \"a\", \"memory_bytes\": 536870912}", &bytes, &err),
-                     0);
+    assert_int_equal(
+        read_text("{\"session_id\": \"a\", \"memory_bytes\": 536870912}", &bytes, &err), 0);
     assert_int_equal(bytes.memory_bytes, 536870912);
 }
 

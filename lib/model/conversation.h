@@ -133,6 +133,12 @@ struct conversation_change {
 int conversation_plan_message(const struct conversation *conversation, json_t *content, bool run,
                               struct event_list *events, struct conversation_change *change_out,
                               struct error *err) NONNULL MUST_CHECK;
+/*
+ * Remembers in conversation->spec which skills the planned messages called for, so that each is
+ * added once. True when spec has changed and is to be written with the events.
+ */
+bool conversation_note_skills(struct conversation *conversation, const struct event_list *events)
+    NONNULL MUST_CHECK;
 /* A run request without a message. */
 void conversation_plan_run(const struct conversation *conversation, struct event_list *events,
                            struct conversation_change *change_out) NONNULL;

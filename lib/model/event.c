@@ -93,6 +93,16 @@ struct uuid event_add_user_message(struct event_list *list, json_t *content)
     return add_message(list, SOURCE_USER, "user", json_incref(content))->id;
 }
 
+struct uuid event_add_user_message_with(struct event_list *list, json_t *content,
+                                        json_t *activated_skills, json_t *extended_content)
+{
+    struct event *event = add_message(list, SOURCE_USER, "user", json_incref(content));
+
+    json_put(event->json, "activated_skills", json_incref(activated_skills));
+    json_put(event->json, "extended_content", json_incref(extended_content));
+    return event->id;
+}
+
 struct uuid event_add_environment_message(struct event_list *list, const char *text)
 {
     return add_message(list, SOURCE_ENVIRONMENT, "user", texts_or_none(text))->id;

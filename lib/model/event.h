@@ -70,6 +70,10 @@ void event_add_system_prompt(struct event_list *list, const char *prompt, json_t
                              const char *dynamic_context) __attribute__((nonnull(1, 2, 3)));
 /* content: array of TextContent and ImageContent, already checked. Returns the event's id. */
 struct uuid event_add_user_message(struct event_list *list, json_t *content) NONNULL;
+/* As event_add_user_message(), with the names of skills that it called for and the texts that they
+ * add for the model; both are arrays. */
+struct uuid event_add_user_message_with(struct event_list *list, json_t *content,
+                                        json_t *activated_skills, json_t *extended_content) NONNULL;
 /* Text of the framework to the model: source environment, role user. */
 struct uuid event_add_environment_message(struct event_list *list, const char *text) NONNULL;
 /* The agent's answer without a tool call; reasoning may be NULL. */

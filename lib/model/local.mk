@@ -21,6 +21,7 @@ libmodel_a_SOURCES = \
 	lib/model/shape.c lib/model/shape.h \
 	lib/model/shape_schema.c \
 	lib/model/shape_value.c lib/model/shape_value.h \
+	lib/model/skills.c lib/model/skills.h \
 	lib/model/start_fields.c lib/model/start_fields.h \
 	lib/model/start_request.c \
 	lib/model/stats.c lib/model/stats.h \
@@ -49,6 +50,7 @@ model_test_SOURCES = \
 	tests/unit/model/redact_test.c \
 	tests/unit/model/secret_test.c \
 	tests/unit/model/shape_test.c \
+	tests/unit/model/skills_test.c \
 	tests/unit/model/start_request_test.c \
 	tests/unit/model/stats_test.c \
 	tests/unit/model/status_test.c \

@@ -4,6 +4,7 @@
 #include "model/conversation.h"
 #include "model/event.h"
 #include "model/prompt.h"
+#include "model/skills.h"
 #include "model/tools.h"
 
 /* The first event of every conversation: what the agent was told to be. */
@@ -39,6 +40,7 @@ int conversation_plan_message(const struct conversation *conversation, json_t *c
                               struct event_list *events, struct conversation_change *change_out,
                               struct error *err)
 {
+    CLEANUP(skill_texts_done) struct skill_texts skills = SKILL_TEXTS_INIT;
     struct conversation_change change = {.status = conversation->status};
     json_auto_t *id = NULL;
 
@@ -47,7 +49,9 @@ int conversation_plan_message(const struct conversation *conversation, json_t *c
     plan_system_prompt(conversation, events);
     if (is_over(change.status))
         plan_status(events, STATUS_IDLE, &change);
-    change.last_user_message_id = event_add_user_message(events, content);
+    skills_for_message(conversation, content, &skills);
+    change.last_user_message_id =
+        event_add_user_message_with(events, content, skills.names, skills.parts);
     id = json_string(change.last_user_message_id.text);
     event_add_state(events, "last_user_message_id", id);
     if (run) {

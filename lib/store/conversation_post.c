@@ -20,6 +20,8 @@ static int write_change(struct db *db, struct conversation *conversation,
         .last_user_message_id = change->last_user_message_id,
     };
 
+    if (conversation_note_skills(conversation, events))
+        write.spec = conversation->spec;
     return conversation_store_write(db, conversation, events, &write, err);
 }
 

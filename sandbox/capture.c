@@ -295,6 +295,18 @@ size_t capture_feed(struct capture *capture, const char *bytes, size_t len, bool
     return used;
 }
 
+/* Returns how many characters went. */
+static size_t strip_trailing_space(struct strbuf *out, size_t start)
+{
+    size_t len = out->len;
+    size_t before = len;
+
+    while (len > start && strchr(" \t\n\v\f\r", out->text[len - 1]) != NULL)
+        len--;
+    strbuf_truncate(out, len);
+    return before - len;
+}
+
 static void append_last_chars(struct strbuf *out, const struct strbuf *text, size_t n_chars,
                               size_t keep_chars)
 {
@@ -319,26 +331,18 @@ static void append_clipped(const struct capture *capture, struct strbuf *out)
     append_last_chars(out, &capture->tail, capture->tail_chars, tail_chars);
 }
 
-static void strip_trailing_space(struct strbuf *out, size_t start)
-{
-    size_t len = out->len;
-
-    while (len > start && strchr(" \t\n\v\f\r", out->text[len - 1]) != NULL)
-        len--;
-    strbuf_truncate(out, len);
-}
-
 void capture_take(struct capture *capture, struct strbuf *out)
 {
     size_t start = out->len;
 
     merge_overwritten(capture);
     flush_line(capture, capture->line.len);
+    capture->tail_chars -= strip_trailing_space(&capture->tail, 0);
     if (capture->tail_chars + capture->cut_chars == 0)
         strbuf_append_bytes(out, capture->head.text, capture->head.len);
     else
         append_clipped(capture, out);
-    strip_trailing_space(out, start);
+    (void)strip_trailing_space(out, start);
     strbuf_done(&capture->head);
     strbuf_done(&capture->tail);
     capture->head_chars = 0;

@@ -180,8 +180,10 @@ static int create_directory(const struct request *request, struct error *err)
         return -1;
     strbuf_appendf(&inside, "%s/", path);
     if (textfile_make_parents(inside.text, err) < 0) {
-        if (errno == EACCES || errno == EPERM || errno == EROFS)
+        if (err->code == ERROR_FORBIDDEN)
             return error_set(err, ERROR_FORBIDDEN, "Permission denied");
+        if (err->code == ERROR_INVALID)
+            return error_set(err, ERROR_INVALID, "Path is not a directory");
         return -1;
     }
     if (stat(path, &info) < 0 || !S_ISDIR(info.st_mode))

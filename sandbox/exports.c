@@ -52,7 +52,7 @@ int exports_check(const json_t *env, struct error *err)
 }
 
 /* 'it'\''s' */
-static void append_quoted(struct strbuf *out, const char *text)
+void exports_append_quoted(struct strbuf *out, const char *text)
 {
     strbuf_append_char(out, '\'');
     for (; *text != '\0'; text++) {
@@ -74,7 +74,7 @@ void exports_append(struct strbuf *out, const json_t *env)
         if (!is_name(json_object_iter_key(at)) || value == NULL)
             continue;
         strbuf_appendf(out, "export %s=", json_object_iter_key(at));
-        append_quoted(out, value);
+        exports_append_quoted(out, value);
         strbuf_append_char(out, '\n');
     }
 }

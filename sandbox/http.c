@@ -68,6 +68,18 @@ static const struct method_token methods[] = {
     {WSI_TOKEN_PATCH_URI, HTTP_OTHER},
 };
 
+struct header_token {
+    const char *name;
+    enum lws_token_indexes token;
+};
+
+/* Headers that the library keeps under a number, among those that are asked for. */
+static const struct header_token known_headers[] = {
+    {"content-type", WSI_TOKEN_HTTP_CONTENT_TYPE},
+    {"range", WSI_TOKEN_HTTP_RANGE},
+    {"if-range", WSI_TOKEN_HTTP_IF_RANGE},
+};
+
 static const int error_status[ERROR_N_CODES] = {
     [ERROR_INVALID] = 400,     [ERROR_UNAUTHENTICATED] = 401, [ERROR_FORBIDDEN] = 403,
     [ERROR_NOT_FOUND] = 404,   [ERROR_CONFLICT] = 409,        [ERROR_STALE] = 409,
@@ -96,6 +108,19 @@ static void request_free(struct request *request)
     mem_free(request);
 }
 
+static char *known_header(struct lws *wsi, enum lws_token_indexes token)
+{
+    int len = lws_hdr_total_length(wsi, token);
+    char *value = NULL;
+
+    if (len <= 0)
+        return NULL;
+    value = mem_alloc((size_t)len + 1);
+    if (lws_hdr_copy(wsi, value, len + 1, token) < 0)
+        mem_freep(&value);
+    return value;
+}
+
 char *request_header(const struct request *request, const char *name)
 {
     CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
@@ -103,6 +128,10 @@ char *request_header(const struct request *request, const char *name)
     char *value = NULL;
     int len = 0;
 
+    for (size_t i = 0; i < ARRAY_SIZE(known_headers); i++) {
+        if (text_equal(known_headers[i].name, name))
+            return known_header(wsi, known_headers[i].token);
+    }
     strbuf_appendf(&key, "%s:", name);
     len = lws_hdr_custom_length(wsi, key.text, (int)key.len);
     if (len < 0)

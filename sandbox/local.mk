@@ -50,10 +50,10 @@ deft_action_CPPFLAGS = $(SANDBOX_CPPFLAGS)
 deft_action_CFLAGS = $(AM_CFLAGS) $(DEFT_STATIC_CFLAGS)
 if SANITIZED
 deft_action_LDFLAGS = $(AM_LDFLAGS)
-SANDBOX_LWS_LIBS = $(LWS_LIBS)
+SANDBOX_LWS_LIBS = $(LWS_LIBS) $(CRYPTO_LIBS)
 else
 # libwebsockets' own pkg-config file does not name what a static link needs.
 deft_action_LDFLAGS = $(AM_LDFLAGS) $(DEFT_STATIC_LDFLAGS) -Wl,--gc-sections
-SANDBOX_LWS_LIBS = -lwebsockets -lcap -lssl
+SANDBOX_LWS_LIBS = -lwebsockets -lcap $(CRYPTO_STATIC_LIBS)
 endif
-deft_action_LDADD = libsandbox.a libbase.a $(SANDBOX_LWS_LIBS) $(JANSSON_LIBS) $(CRYPTO_LIBS)
+deft_action_LDADD = libsandbox.a libbase.a $(JANSSON_LIBS) $(SANDBOX_LWS_LIBS)

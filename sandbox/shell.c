@@ -21,6 +21,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/capture.h"
+#include "sandbox/exports.h"
 #include "sandbox/loop.h"
 #include "sandbox/process.h"
 #include "sandbox/shell_record.h"
@@ -377,11 +378,13 @@ int shell_run(struct shell *shell, const char *exports, const char *command, str
 
     begin_command(shell, &text);
     strbuf_append(&text, exports);
-    if (shell->is_bash)
+    if (shell->is_bash) {
         strbuf_append_char(&text, '\0');
-    strbuf_append(&text, command);
-    if (shell->is_bash)
-        strbuf_append_char(&text, '\0');
+        strbuf_append_bytes(&text, command, strlen(command) + 1);
+    } else {
+        strbuf_append(&text, "__deft_c=");
+        exports_append_quoted(&text, command);
+    }
     return submit(shell, &text, SHELL_COMMAND_LINE, err);
 }
 

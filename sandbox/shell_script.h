@@ -51,13 +51,16 @@ enum {
     "\"$PWD\" \"$PATH\" >&61; return 0; } 2>/dev/null\n"                                           \
     "__deft_u=${PROMPT_COMMAND-}; unset PROMPT_COMMAND; PROMPT_COMMAND=__deft_prompt; __deft_s=0; __deft_k=\n"
 
-/* A plain sh tells the end at the end of the line; its prompt does so again, for Ctrl-C. */
+/*
+ * A plain sh cannot read up to a NUL: its file assigns the command, quoted, to __deft_c. It tells the
+ * end at the end of the line; its prompt does so again, for Ctrl-C.
+ */
 #define SH_SETUP                                                                                   \
     "set -m 2>/dev/null\n"                                                                         \
     "__deft_tell() { printf '\\033]7770;%s;%s\\007' \"$__deft_n\" \"$__deft_i\" >&8\n"             \
     "printf '%s;%s\\000%s\\000%s\\000%s\\000%s\\000' \"$__deft_n\" \"$__deft_i\" \"$1\" "          \
     "\"${!:-}\" \"$PWD\" \"$PATH\" >&7; }\n"                                                       \
-    "__deft_get() { __deft_c=$(cat <&6); return \"$__deft_s\"; }\n"                                \
+    "__deft_get() { eval \"$(cat <&6)\"; return \"$__deft_s\"; }\n"                                  \
     "__deft_keep() { __deft_s=$?; __deft_tell \"$__deft_s\"; PS1='$(__deft_tell $?)'; PS2=; }\n"   \
     "PS1='$(__deft_tell $?)'; PS2=; __deft_s=0; __deft_tell 0\n"
 

@@ -168,6 +168,16 @@ int textfile_write(const char *path, const struct textfile *file, struct error *
     return replace_commit(&replace, err);
 }
 
+static bool is_directory(const char *path)
+{
+    int why = errno;
+    struct stat info;
+    bool is = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+
+    errno = why;
+    return is;
+}
+
 int textfile_make_parents(const char *path, struct error *err)
 {
     CLEANUP(mem_freep) char *parent = mem_dup_text(path);
@@ -175,10 +185,16 @@ int textfile_make_parents(const char *path, struct error *err)
 
     for (; slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        if (mkdir(parent, 0777) < 0 && errno != EEXIST)
-            return error_set(err, errno == ENOTDIR ? ERROR_INVALID : ERROR_UNAVAILABLE,
-                             "making %s: %m", parent);
-        *slash = '/';
+        if (mkdir(parent, 0777) == 0 || is_directory(parent)) {
+            *slash = '/';
+            continue;
+        }
+        if (errno == EEXIST)
+            return error_set(err, ERROR_INVALID, "%s is not a directory", parent);
+        return error_set(err, errno == EACCES || errno == EPERM || errno == EROFS
+                                  ? ERROR_FORBIDDEN
+                                  : ERROR_UNAVAILABLE,
+                         "making %s: %m", parent);
     }
     return 0;
 }

@@ -39,7 +39,7 @@ int textfile_read(const char *path, struct textfile *file, struct error *err) NO
  */
 int textfile_write(const char *path, const struct textfile *file, struct error *err)
     NONNULL MUST_CHECK;
-/* Makes the directories above path. */
+/* Makes the directories above path. ERROR_INVALID when one is no directory, ERROR_FORBIDDEN. */
 int textfile_make_parents(const char *path, struct error *err) NONNULL MUST_CHECK;
 
 #endif

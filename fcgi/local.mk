@@ -12,6 +12,7 @@ FCGI_CORE = \
 FCGI_HANDLERS = \
 	fcgi/agent/agent.c fcgi/agent/agent.h \
 	fcgi/agent/bash.c \
+	fcgi/agent/confirmation.c \
 	fcgi/agent/conversation_change.c \
 	fcgi/agent/conversation_create.c \
 	fcgi/agent/conversation_read.c \
@@ -21,6 +22,7 @@ FCGI_HANDLERS = \
 	fcgi/agent/final_response.c \
 	fcgi/agent/health.c \
 	fcgi/agent/info.c fcgi/agent/info.h \
+	fcgi/agent/open_calls.c fcgi/agent/open_calls.h \
 	fcgi/agent/runtime.c \
 	fcgi/agent/sandbox_tell.c fcgi/agent/sandbox_tell.h \
 	fcgi/agent/unserved.c \

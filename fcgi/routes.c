@@ -13,6 +13,7 @@ const struct route *const route_tables[] = {
     conversation_run_routes,
     final_response_routes,
     event_routes,
+    confirmation_routes,
     bash_routes,
     file_routes,
     runtime_routes,

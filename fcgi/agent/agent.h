@@ -22,6 +22,7 @@ extern const struct route conversation_change_routes[];
 extern const struct route conversation_run_routes[];
 extern const struct route final_response_routes[];
 extern const struct route event_routes[];
+extern const struct route confirmation_routes[];
 extern const struct route bash_routes[];
 extern const struct route file_routes[];
 extern const struct route runtime_routes[];

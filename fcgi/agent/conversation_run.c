@@ -5,16 +5,14 @@
 #include "auth/principal.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/json.h"
-#include "base/text.h"
 #include "fcgi/agent/agent.h"
+#include "fcgi/agent/open_calls.h"
 #include "fcgi/agent/sandbox_tell.h"
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
 #include "model/event.h"
 #include "store/conversation_post.h"
 #include "store/conversation_store.h"
-#include "store/event_store.h"
 #include "store/hints.h"
 
 enum { TRIES_MAX = 50 };
@@ -44,48 +42,20 @@ static int conversation_run(const struct request *request, struct reply *reply, 
     return reply_success(reply);
 }
 
-static bool has_result(const struct history *history, const struct uuid *action_id)
-{
-    for (size_t i = 0; i < history->n; i++) {
-        if (text_equal(history->items[i].result_of.text, action_id->text))
-            return true;
-    }
-    return false;
-}
-
-/* A run that nobody works on any more may have left calls open: each gets its end. */
-static int end_open_calls(const struct request *request, struct conversation *conversation,
-                          struct event_list *events, struct error *err)
-{
-    CLEANUP(history_done) struct history history = HISTORY_INIT;
-
-    if (event_store_load_after(request->context->db, &conversation->id, &history, err) < 0)
-        return -1;
-    for (size_t i = 0; i < history.n; i++) {
-        const struct stored_event *event = &history.items[i];
-        const struct call_ref call = {.action_id = event->id,
-                                      .tool_name = json_text_or(event->json, "tool_name", ""),
-                                      .tool_call_id =
-                                          json_text_or(event->json, "tool_call_id", "")};
-
-        if (text_equal(event->kind, "ActionEvent") && !has_result(&history, &event->id))
-            event_add_agent_error(events, &call, EVENT_INTERRUPTED_TEXT);
-    }
-    return 0;
-}
-
 /* Stops act on what runs or could; other states keep theirs, and are shown again. */
 static int plan_stop(const struct request *request, const struct stop *stop,
                      struct conversation *conversation, struct event_list *events,
                      struct conversation_write *write, struct error *err)
 {
+    /* A run that nobody works on any more may have left calls open: each gets its end. */
+    const struct call_end end = {event_add_agent_error, EVENT_INTERRUPTED_TEXT};
     bool is_running = conversation->status == STATUS_RUNNING;
 
     write->bump_snapshot = true;
     if (!is_running && conversation->status != STATUS_IDLE)
         return 0;
     if (is_running && stop == &stop_interrupt &&
-        end_open_calls(request, conversation, events, err) < 0)
+        open_calls_end(request, conversation, &end, events, err) < 0)
         return -1;
     event_add_status(events, STATUS_PAUSED);
     if (is_running)

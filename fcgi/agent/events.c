@@ -68,13 +68,17 @@ static int read_filter(const struct request *request, struct search *search, str
     return 0;
 }
 
-static int load_for(const struct request *request, struct search *search, struct error *err)
+/* The conversation must be the caller's; its row is not read. */
+static int check_for(const struct request *request, struct search *search, struct error *err)
 {
-    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    const struct conversation_scope scope = principal_scope(&request->principal);
+    struct uuid id = UUID_INIT;
 
-    if (agent_load_conversation(request, UNKNOWN_NAMED, &conversation, err) < 0)
+    if (agent_conversation_id(request, &id, err) < 0)
         return -1;
-    search->filter.conversation_id = conversation.id;
+    if (conversation_store_check(request->context->db, &scope, &id, err) < 0)
+        return agent_unknown(UNKNOWN_NAMED, &id, err);
+    search->filter.conversation_id = id;
     return 0;
 }
 
@@ -96,7 +100,7 @@ static int events_search(const struct request *request, struct reply *reply, str
 
     if (request_query_limit(request, &search.filter.limit, err) < 0 ||
         request_query_choice(request, "sort_order", sort_orders, &order, err) < 0 ||
-        read_filter(request, &search, err) < 0 || load_for(request, &search, err) < 0)
+        read_filter(request, &search, err) < 0 || check_for(request, &search, err) < 0)
         return -1;
     search.filter.descending = order == 1;
     search.filter.page_id = request_query(request, "page_id");
@@ -114,7 +118,7 @@ static int events_count(const struct request *request, struct reply *reply, stru
     json_auto_t *json = NULL;
     int64_t n = 0;
 
-    if (read_filter(request, &search, err) < 0 || load_for(request, &search, err) < 0)
+    if (read_filter(request, &search, err) < 0 || check_for(request, &search, err) < 0)
         return -1;
     if (!search.is_empty && event_store_count(request->context->db, &search.filter, &n, err) < 0)
         return -1;
@@ -128,7 +132,7 @@ static int event_get(const struct request *request, struct reply *reply, struct 
     CLEANUP(strbuf_done) struct strbuf json = STRBUF_INIT;
     struct search search = {.filter = {.limit = 1}};
 
-    if (load_for(request, &search, err) < 0)
+    if (check_for(request, &search, err) < 0)
         return -1;
     if (event_store_get(request->context->db, &search.filter.conversation_id,
                         request_path_text(request, "event_id"), &json, err) < 0)
@@ -170,7 +174,7 @@ static int events_batch(const struct request *request, struct reply *reply, stru
             request, &body,
             &(struct problem){"list_type", "Input should be a list of at most 100 event ids", NULL},
             list, err);
-    if (read_event_ids(request, list, ids, err) < 0 || load_for(request, &search, err) < 0 ||
+    if (read_event_ids(request, list, ids, err) < 0 || check_for(request, &search, err) < 0 ||
         event_store_get_many(request->context->db, &search.filter.conversation_id, ids,
                              json_array_size(list), &json, err) < 0)
         return -1;

@@ -53,7 +53,6 @@ const struct route unserved_routes[] = {
     ROUTE(HTTP_GET, "/api/conversations/{runtime_conversation_id}/git/commits/{sha}/changes"),
     ROUTE(HTTP_GET, "/api/conversations/{runtime_conversation_id}/vscode/url"),
     ROUTE(HTTP_GET, "/api/conversations/{runtime_conversation_id}/vscode/status"),
-    ROUTE(HTTP_POST, "/api/conversations/{conversation_id}/events/respond_to_confirmation"),
     ROUTE(HTTP_POST, "/api/conversations/{conversation_id}/goal"),
     ROUTE(HTTP_POST, "/api/conversations/{conversation_id}/goal/stop"),
     ROUTE(HTTP_POST, "/api/conversations/{conversation_id}/goal/resume"),

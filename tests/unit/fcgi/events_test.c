@@ -255,13 +255,11 @@ static void pause_of_a_waiting_run_takes_the_wish_back(void **state)
     assert_int_equal(test_sql_count(sql), 1);
 }
 
-static void interrupt_ends_open_calls(void **state)
+/* An action that has no result, as event 5. */
+static void add_open_call(const struct test_path *path)
 {
-    struct test_path path = test_conversation(*state);
-    DISPATCH(sent, ALICE, "POST", test_under(&path, "/events"), MESSAGE_AND_RUN);
     char sql[800];
 
-    assert_answer(&sent, 200, "true");
     (void)snprintf(
         sql, sizeof(sql),
         "INSERT INTO events (conversation_id, seq, id, kind, source, timestamp, body)"
@@ -270,8 +268,17 @@ static void interrupt_ends_open_calls(void **state)
         "\"id\":\"5d3f1c52-3f0b-4f0e-8a55-2b1f0e6f9a10\","
         "\"timestamp\":\"2999-01-01T00:00:00.000000\","
         "\"tool_name\":\"terminal\",\"tool_call_id\":\"call_1\"}')",
-        path.id.text);
+        path->id.text);
     test_sql(sql);
+}
+
+static void interrupt_ends_open_calls(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    DISPATCH(sent, ALICE, "POST", test_under(&path, "/events"), MESSAGE_AND_RUN);
+
+    assert_answer(&sent, 200, "true");
+    add_open_call(&path);
     {
         DISPATCH(stopped, ALICE, "POST", test_under(&path, "/interrupt"), NULL);
         DISPATCH(events, ALICE, "GET", test_under(&path, "/events/search?kind=AgentErrorEvent"),
@@ -283,6 +290,54 @@ static void interrupt_ends_open_calls(void **state)
     assert_kinds(state, &path,
                  "SystemPromptEvent MessageEvent last_user_message_id execution_status=running"
                  " ActionEvent AgentErrorEvent execution_status=paused InterruptEvent");
+}
+
+static void rejected_calls_end_and_nothing_runs(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    DISPATCH(sent, ALICE, "POST", test_under(&path, "/events"), MESSAGE_AND_RUN);
+
+    assert_answer(&sent, 200, "true");
+    add_open_call(&path);
+    set_row(&path, "execution_status = 'waiting_for_confirmation', wanted_at = NULL");
+    {
+        DISPATCH(rejected, ALICE, "POST", test_under(&path, "/events/respond_to_confirmation"),
+                 "{\"accept\":false,\"reason\":\"Too risky\"}");
+        DISPATCH(events, ALICE, "GET",
+                 test_under(&path, "/events/search?kind=UserRejectObservation"), NULL);
+        DISPATCH(again, ALICE, "POST", test_under(&path, "/events/respond_to_confirmation"),
+                 "{\"accept\":false}");
+        DISPATCH(bad, ALICE, "POST", test_under(&path, "/events/respond_to_confirmation"), "{}");
+        DISPATCH(foreign, BOB, "POST", test_under(&path, "/events/respond_to_confirmation"),
+                 "{\"accept\":true}");
+
+        assert_answer(&rejected, 200, "true");
+        assert_answer(&events, 200, "Too risky");
+        assert_answer(&again, 200, "true");
+        assert_answer(&bad, 422, "missing");
+        assert_answer(&foreign, 404, "Conversation not found: ");
+    }
+    assert_kinds(state, &path,
+                 "SystemPromptEvent MessageEvent last_user_message_id execution_status=running"
+                 " ActionEvent execution_status=idle UserRejectObservation");
+}
+
+static void accepted_calls_start_a_run(void **state)
+{
+    struct test_path path = test_conversation(*state);
+
+    set_row(&path, "execution_status = 'waiting_for_confirmation'");
+    {
+        DISPATCH(accepted, ALICE, "POST", test_under(&path, "/events/respond_to_confirmation"),
+                 "{\"accept\":true}");
+        DISPATCH(again, ALICE, "POST", test_under(&path, "/events/respond_to_confirmation"),
+                 "{\"accept\":true}");
+        DISPATCH(info, ALICE, "GET", test_under(&path, ""), NULL);
+
+        assert_answer(&accepted, 200, "true");
+        assert_answer(&again, 200, "true");
+        assert_answer(&info, 200, "\"execution_status\":\"running\"");
+    }
 }
 
 static void stops_leave_other_states_alone(void **state)
@@ -353,6 +408,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(pause_of_an_idle_conversation_is_written_at_once),
         cmocka_unit_test(pause_of_a_waiting_run_takes_the_wish_back),
         cmocka_unit_test(interrupt_ends_open_calls),
+        cmocka_unit_test(rejected_calls_end_and_nothing_runs),
+        cmocka_unit_test(accepted_calls_start_a_run),
         cmocka_unit_test(stops_leave_other_states_alone),
         cmocka_unit_test(run_of_a_finished_conversation_stays_finished),
         cmocka_unit_test(final_response_is_the_last_answer),

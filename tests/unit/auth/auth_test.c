@@ -1,0 +1,212 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "auth/credential.h"
+#include "auth/principal.h"
+#include "auth/session.h"
+#include "base/crypto.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/secret.h"
+#include "base/strbuf.h"
+#include "store/conversation_store.h"
+#include "store/db.h"
+#include "support/pg.h"
+#include "support/sql.h"
+
+struct fixture {
+    struct db *db;
+    struct keyring keyring;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *fixture = NEW(struct fixture);
+    CLEANUP(secret_done) struct secret root = SECRET_INIT;
+    struct error err = ERROR_INIT;
+
+    secret_set(&root, "00112233445566778899001122334455667788990011223344556677889900ff");
+    assert_int_equal(keyring_init(&fixture->keyring, &root, &err), 0);
+    fixture->db = test_db_open(2);
+    *state = fixture;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+
+    db_free(fixture->db);
+    mem_free(fixture);
+    return 0;
+}
+
+static void new_key_is_its_users_until_revoked(void **state)
+{
+    struct fixture *fixture = *state;
+    CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
+    struct principal caller = {.kind = PRINCIPAL_NOBODY};
+    struct error err = ERROR_INIT;
+    char hex[UUID_HEX_BYTES];
+
+    assert_int_equal(credential_new_key(fixture->db, &fixture->keyring, "laptop", &key, &err), 0);
+    assert_int_equal(strncmp(key.text, "sk-deft-", 8), 0);
+    assert_int_equal(key.len, 8 + 43);
+    assert_int_equal(principal_from_key(fixture->db, &fixture->keyring, key.text, &caller, &err),
+                     0);
+    assert_int_equal(caller.kind, PRINCIPAL_USER_KEY);
+    uuid_to_hex(&caller.user_id, hex);
+    assert_string_equal(caller.runtime_session + 2, hex);
+    assert_null(principal_scope(&caller).runtime_session);
+
+    test_sql("UPDATE api_keys SET revoked_at = now() WHERE name = 'laptop'");
+    assert_int_equal(principal_from_key(fixture->db, &fixture->keyring, key.text, &caller, &err),
+                     -1);
+    assert_int_equal(err.code, ERROR_UNAUTHENTICATED);
+}
+
+static void key_is_not_kept_as_it_is(void **state)
+{
+    struct fixture *fixture = *state;
+    CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(credential_new_key(fixture->db, &fixture->keyring, "x", &key, &err), 0);
+    strbuf_appendf(&sql, "SELECT count(*) FROM api_keys WHERE key_hash LIKE '%%%s%%'", key.text);
+    assert_int_equal(test_sql_count(sql.text), 0);
+}
+
+static void other_texts_are_no_keys(void **state)
+{
+    static const char *const texts[] = {"", "x", "sk-deft-", "sk-deft-' OR 1=1 --", "\xff\xfe"};
+    struct fixture *fixture = *state;
+    CLEANUP(strbuf_done) struct strbuf huge = STRBUF_INIT;
+    struct principal caller = {.kind = PRINCIPAL_NOBODY};
+
+    for (int i = 0; i < 1000; i++)
+        strbuf_append(&huge, "sk-deft-");
+    for (size_t i = 0; i <= ARRAY_SIZE(texts); i++) {
+        struct error err = ERROR_INIT;
+        const char *text = i < ARRAY_SIZE(texts) ? texts[i] : huge.text;
+
+        assert_int_equal(principal_from_key(fixture->db, &fixture->keyring, text, &caller, &err),
+                         -1);
+        assert_int_equal(err.code, ERROR_UNAUTHENTICATED);
+        assert_int_equal(caller.kind, PRINCIPAL_NOBODY);
+    }
+}
+
+/* The row of a sandbox with this key; owner: SQL of a uuid. */
+static void add_sandbox(struct fixture *fixture, const char *session, const char *key,
+                        const char *owner)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    char hash[CRYPTO_HASH_HEX_BYTES];
+
+    keyring_hash_token(&fixture->keyring, key, hash);
+    strbuf_appendf(
+        &sql,
+        "INSERT INTO runtimes (id, session_id, owner_id, status, image, spec,"
+        " session_key, session_key_hash) VALUES (left(md5(random()::text), 16), '%s', %s,"
+        " 'running', 'i', '{}', 'sealed', '%s')",
+        session, owner, hash);
+    test_sql(sql.text);
+}
+
+static void sandbox_key_sees_that_sandbox_alone(void **state)
+{
+    struct fixture *fixture = *state;
+    struct principal caller = {.kind = PRINCIPAL_NOBODY};
+    struct uuid user = test_user(fixture->db);
+    struct error err = ERROR_INIT;
+    char owner[64];
+
+    (void)snprintf(owner, sizeof(owner), "'%s'", user.text);
+    add_sandbox(fixture, "c-1", "sandbox-key-1", owner);
+    assert_int_equal(
+        principal_from_key(fixture->db, &fixture->keyring, "sandbox-key-1", &caller, &err), 0);
+    assert_int_equal(caller.kind, PRINCIPAL_SANDBOX_KEY);
+    assert_string_equal(caller.user_id.text, user.text);
+    assert_string_equal(principal_scope(&caller).runtime_session, "c-1");
+
+    test_sql("UPDATE runtimes SET status = 'stopped' WHERE session_id = 'c-1'");
+    assert_int_equal(
+        principal_from_key(fixture->db, &fixture->keyring, "sandbox-key-1", &caller, &err), -1);
+}
+
+static void sandbox_without_an_owner_lets_nobody_in(void **state)
+{
+    struct fixture *fixture = *state;
+    struct principal caller = {.kind = PRINCIPAL_NOBODY};
+    struct error err = ERROR_INIT;
+
+    add_sandbox(fixture, "c-2", "sandbox-key-2", "NULL");
+    assert_int_equal(
+        principal_from_key(fixture->db, &fixture->keyring, "sandbox-key-2", &caller, &err), -1);
+    assert_int_equal(err.code, ERROR_UNAUTHENTICATED);
+}
+
+static void link_opens_one_session_and_no_second(void **state)
+{
+    struct fixture *fixture = *state;
+    CLEANUP(strbuf_done) struct strbuf link = STRBUF_INIT;
+    struct principal caller = {.kind = PRINCIPAL_NOBODY};
+    struct error err = ERROR_INIT;
+    char token[CRYPTO_TOKEN_BYTES];
+
+    assert_int_equal(credential_new_link(fixture->db, &fixture->keyring, &link, &err), 0);
+    assert_int_equal(session_open(fixture->db, &fixture->keyring, link.text, token, &err), 0);
+    assert_int_equal(principal_from_session(fixture->db, &fixture->keyring, token, &caller, &err),
+                     0);
+    assert_int_equal(caller.kind, PRINCIPAL_SESSION);
+    assert_int_equal(session_open(fixture->db, &fixture->keyring, link.text, token, &err), -1);
+    assert_int_equal(err.code, ERROR_UNAUTHENTICATED);
+
+    assert_int_equal(session_close(fixture->db, &fixture->keyring, token, &err), 0);
+    assert_int_equal(principal_from_session(fixture->db, &fixture->keyring, token, &caller, &err),
+                     -1);
+}
+
+static void old_links_and_sessions_are_none(void **state)
+{
+    struct fixture *fixture = *state;
+    CLEANUP(strbuf_done) struct strbuf link = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf late = STRBUF_INIT;
+    struct principal caller = {.kind = PRINCIPAL_NOBODY};
+    struct error err = ERROR_INIT;
+    char token[CRYPTO_TOKEN_BYTES];
+
+    assert_int_equal(credential_new_link(fixture->db, &fixture->keyring, &link, &err), 0);
+    assert_int_equal(session_open(fixture->db, &fixture->keyring, link.text, token, &err), 0);
+    assert_int_equal(credential_new_link(fixture->db, &fixture->keyring, &late, &err), 0);
+    test_sql("UPDATE sessions SET expires_at = now() - interval '1 s'");
+    test_sql("UPDATE sign_in_links SET expires_at = now() - interval '1 s'");
+    assert_int_equal(principal_from_session(fixture->db, &fixture->keyring, token, &caller, &err),
+                     -1);
+    assert_int_equal(session_open(fixture->db, &fixture->keyring, late.text, token, &err), -1);
+    assert_int_equal(err.code, ERROR_UNAUTHENTICATED);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(new_key_is_its_users_until_revoked),
+        cmocka_unit_test(key_is_not_kept_as_it_is),
+        cmocka_unit_test(other_texts_are_no_keys),
+        cmocka_unit_test(sandbox_key_sees_that_sandbox_alone),
+        cmocka_unit_test(sandbox_without_an_owner_lets_nobody_in),
+        cmocka_unit_test(link_opens_one_session_and_no_second),
+        cmocka_unit_test(old_links_and_sessions_are_none),
+    };
+
+    (void)argc;
+    test_need_postgres(argv);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -138,13 +138,32 @@ json_t *conversation_full_state(const struct conversation *conversation)
     return copy;
 }
 
-void conversation_append_snapshot(const struct conversation *conversation, int64_t now_us,
-                                  struct strbuf *out)
+/* Members that clients can do without for once, the largest first. */
+static const char *const optional_members[] = {"agent", "agent_state", "hook_config",
+                                               "secret_registry", "stats"};
+
+static void append_state(json_t *state, int64_t now_us, struct strbuf *out)
 {
     CLEANUP(event_list_done) struct event_list list = EVENT_LIST_INIT;
-    json_auto_t *state = conversation_full_state(conversation);
 
     event_add_state(&list, "full_state", state);
     list.items[0].timestamp_us = now_us;
     event_append_body(&list.items[0], out);
+}
+
+/* Clients merge snapshots member by member, and close on a frame that is too large. */
+void conversation_append_snapshot(const struct conversation *conversation, int64_t now_us,
+                                  struct strbuf *out)
+{
+    json_auto_t *state = conversation_full_state(conversation);
+    size_t before = out->len;
+
+    append_state(state, now_us, out);
+    for (size_t i = 0; i < ARRAY_SIZE(optional_members); i++) {
+        if (out->len - before <= EVENT_MAX_BYTES)
+            return;
+        (void)json_object_del(state, optional_members[i]);
+        strbuf_truncate(out, before);
+        append_state(state, now_us, out);
+    }
 }

@@ -33,6 +33,8 @@ static json_t *source_read(const char *name, json_t *input, json_t *values,
 {
     json_auto_t *source = NULL;
 
+    if (json_is_null(input))
+        return static_source(name, NULL, NULL, values);
     if (json_is_string(input))
         return static_source(name, json_string_value(input), NULL, values);
     source = shape_read(&secret_source_shape, input, place, problems);

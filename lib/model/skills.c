@@ -120,6 +120,8 @@ bool conversation_note_skills(struct conversation *conversation, const struct ev
     json_t *known = json_object_get(conversation->spec, "activated_knowledge_skills");
     bool has_changed = false;
 
+    if (conversation->spec == NULL)
+        return false;
     if (!json_is_array(known)) {
         known = json_array();
         json_put(conversation->spec, "activated_knowledge_skills", known);

@@ -18,6 +18,7 @@
 #include "model/stats.h"
 
 static const struct place body = {NULL, "body", 0};
+static const char DIGITS[] = "0123456789";
 
 /* Where Python clients find the classes of the tools that deft has. */
 struct tool_module {
@@ -117,6 +118,39 @@ static void read_workspace(struct start *start)
                           json_object_get(value, "working_dir"));
 }
 
+/* "512m", "4g", "2GiB", "1.5 GB". */
+static bool is_memory_size(const char *text)
+{
+    size_t n_whole = strspn(text, DIGITS);
+    const char *at = text + n_whole;
+
+    if (*at == '.') {
+        size_t n_fraction = strspn(at + 1, DIGITS);
+
+        if (n_fraction == 0)
+            return false;
+        at += 1 + n_fraction;
+    }
+    at += *at == ' ' ? 1 : 0;
+    at += *at != '\0' && strchr("kKmMgGtTpP", *at) != NULL ? 1 : 0;
+    at += *at == 'i' || *at == 'I' ? 1 : 0;
+    at += *at == 'b' || *at == 'B' ? 1 : 0;
+    return n_whole > 0 && *at == '\0';
+}
+
+static void read_container(struct start *start)
+{
+    const struct place container_place = {&body, "container", 0};
+    const struct place place = {&container_place, "memory", 0};
+    json_t *memory = json_object_get(json_object_get(start->values, "container"), "memory");
+
+    if (json_is_string(memory) && !is_memory_size(json_string_value(memory)))
+        problem_add(start->problems, &place,
+                    &(struct problem){"string_pattern_mismatch",
+                                      "String should be a size such as '512m' or '2GiB'", NULL},
+                    memory);
+}
+
 static void read_message(struct start *start)
 {
     const struct place message_place = {&body, "initial_message", 0};
@@ -133,6 +167,9 @@ static void read_message(struct start *start)
 static void read_secrets(struct start *start)
 {
     const struct place place = {&body, "secrets", 0};
+    const struct place agent_place = {&body, "agent", 0};
+    const struct place context_place = {&agent_place, "agent_context", 0};
+    const struct place of_context_place = {&context_place, "secrets", 0};
     const struct place flag_place = {&body, "secrets_encrypted", 0};
     json_t *flag = json_object_get(start->values, "secrets_encrypted");
     json_t *context = json_object_get(json_object_get(start->spec, "agent"), "agent_context");
@@ -146,7 +183,7 @@ static void read_secrets(struct start *start)
         problem_add_value(start->problems, &flag_place, "this server takes no encrypted secrets",
                           flag);
     if (json_is_object(of_context))
-        secret_registry_update(sources, values, of_context, &place, start->problems);
+        secret_registry_update(sources, values, of_context, &of_context_place, start->problems);
     if (update != NULL)
         secret_registry_update(sources, values, update, &place, start->problems);
     json_put(registry, "secret_sources", sources);
@@ -238,6 +275,7 @@ static void start_read(struct start *start)
     if (!json_is_object(start->request))
         return;
     read_workspace(start);
+    read_container(start);
     read_agent(start);
     read_policies(start);
     read_message(start);

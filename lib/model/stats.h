@@ -29,7 +29,7 @@ struct llm_usage {
 json_t *stats_new(void) MUST_CHECK;
 /* Adds one call: sums, except context_window = max and per_turn_token = this call's. */
 void stats_add(json_t *stats, const struct llm_usage *usage) NONNULL;
-/* The form of state updates and snapshots: without the three lists. A new reference. */
+/* The form of state updates: without the three lists. A new reference. */
 json_t *stats_snapshot(const json_t *stats) NONNULL MUST_CHECK;
 
 #endif

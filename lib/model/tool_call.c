@@ -8,9 +8,9 @@
 #include "model/problem.h"
 #include "model/shape.h"
 #include "model/tool_repair.h"
+#include "model/tool_table.h"
 #include "model/tools.h"
 
-static const char RISKS[] = "UNKNOWN|LOW|MEDIUM|HIGH";
 static const char RISK_UNKNOWN[] = "UNKNOWN";
 
 /* A summary that deft makes of the arguments is cut here. */
@@ -99,7 +99,7 @@ static void take_risk(const struct conversation *conversation, struct tool_call_
     (void)json_object_del(arguments, "security_risk");
     if (value == NULL || check->tool->is_read_only || !conversation_has_analyzer(conversation))
         return;
-    if (risk != NULL && words_contain(RISKS, risk))
+    if (risk != NULL && words_contain(tool_risks, risk))
         set_risk(check, risk);
     else
         problem_add(problems, &place,

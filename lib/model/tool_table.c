@@ -5,6 +5,7 @@
 #include "model/tool_text.h"
 #include "model/tools.h"
 
+const char tool_risks[] = "UNKNOWN|LOW|MEDIUM|HIGH";
 const char tool_risk_help[] =
     "How much harm this call could do, by the levels of the SECURITY_RISK_ASSESSMENT section: LOW,"
     " MEDIUM, HIGH, or UNKNOWN when you cannot tell.";

@@ -11,6 +11,8 @@
 extern const struct tool tool_table[];
 extern const size_t tool_table_n;
 
+/* The values of security_risk. */
+extern const char tool_risks[];
 /* What the model is told of the two members that every function has in front. */
 extern const char tool_risk_help[];
 extern const char tool_summary_help[];

@@ -10,8 +10,6 @@
 #include "model/shape.h"
 #include "model/tool_table.h"
 
-static const char RISKS[] = "UNKNOWN|LOW|MEDIUM|HIGH";
-
 static const struct tool *catalogue_find(const char *spec_name)
 {
     for (size_t i = 0; i < tool_table_n; i++) {
@@ -114,7 +112,7 @@ json_t *tools_definitions(const struct conversation *conversation)
 static json_t *parameters(const struct tool *tool)
 {
     const struct field risk = {
-        .name = "security_risk", .kind = FIELD_TEXT, .words = RISKS, .help = tool_risk_help};
+        .name = "security_risk", .kind = FIELD_TEXT, .words = tool_risks, .help = tool_risk_help};
     const struct field summary = {.name = "summary", .kind = FIELD_TEXT, .help = tool_summary_help};
     struct field *fields = mem_alloc_array(tool->shape->n + 2, sizeof(*fields));
     struct shape shape = {fields, 0, true};

@@ -3,7 +3,9 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/secret.h"
+#include "base/strbuf.h"
 #include "model/conversation.h"
+#include "model/limits.h"
 #include "unit/model/model_test.h"
 
 #define START(members) "{'workspace': {'working_dir': '/w'}, 'agent': {'llm': {}}" members "}"
@@ -34,6 +36,8 @@ static void bad_requests_are_refused_with_the_place(void **state)
         {START(", 'conversation_id': 'x'"), "conversation_id", "uuid_parsing"},
         {START(", 'conversation_runtime': 'kubernetes'"), "conversation_runtime", "literal_error"},
         {START(", 'container': {'zz': 1}"), "container.zz", "extra_forbidden"},
+        {START(", 'container': {'memory': 'lots'}"), "container.memory", "string_pattern_mismatch"},
+        {START(", 'container': {'memory': '2.GB'}"), "container.memory", "string_pattern_mismatch"},
         {START(", 'confirmation_policy': {'kind': 'X'}"), "confirmation_policy", "value_error"},
         {START(", 'confirmation_policy': {'kind': 'ConfirmRisky', 'threshold': 'UNKNOWN'}"),
          "confirmation_policy.threshold", "literal_error"},
@@ -153,6 +157,45 @@ static void modules_are_the_creators_and_the_official_ones(void **state)
     assert_json_equal(json_object_get(conversation.spec, "tool_module_qualnames"), expected);
 }
 
+static void sizes_of_memory_are_taken_in_every_form(void **state)
+{
+    static const char *const sizes[] = {"512", "512m", "4g", "2GiB", "1.5 GB", "10b"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+        CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+        json_auto_t *request = json_of(START(", 'container': {}"));
+
+        json_put_text(json_object_get(request, "container"), "memory", sizes[i]);
+        start_conversation(request, &conversation, NULL);
+        assert_string_equal(
+            json_text_or(json_object_get(conversation.spec, "container"), "memory", ""), sizes[i]);
+    }
+}
+
+/* A frame over 1 MiB would end the client's socket, again after every reconnect. */
+static void huge_snapshot_leaves_members_out(void **state)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    CLEANUP(strbuf_done) struct strbuf persona = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    json_auto_t *snapshot = NULL;
+    json_t *value = NULL;
+
+    (void)state;
+    start_default(&conversation);
+    for (int i = 0; i < EVENT_MAX_BYTES; i++)
+        strbuf_append_char(&persona, 'x');
+    json_put_text(conversation_agent(&conversation), "system_prompt", persona.text);
+    conversation_append_snapshot(&conversation, 1, &text);
+    assert_true(text.len < EVENT_MAX_BYTES);
+    snapshot = json_loads(text.text, 0, NULL);
+    value = json_object_get(snapshot, "value");
+    assert_null(json_object_get(value, "agent"));
+    assert_string_equal(json_text_or(value, "execution_status", ""), "idle");
+    assert_non_null(json_object_get(value, "stats"));
+}
+
 int start_request_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -163,6 +206,8 @@ int start_request_tests(void)
         cmocka_unit_test(silent_request_gets_the_defaults),
         cmocka_unit_test(form_of_the_other_client_is_understood),
         cmocka_unit_test(initial_message_comes_back_normalised),
+        cmocka_unit_test(sizes_of_memory_are_taken_in_every_form),
+        cmocka_unit_test(huge_snapshot_leaves_members_out),
         cmocka_unit_test(modules_are_the_creators_and_the_official_ones),
     };
 

@@ -378,6 +378,11 @@ static int read_settings(struct runtime_settings *settings, struct strbuf *secco
     return 0;
 }
 
+static void runtime_settings_done(struct runtime_settings *settings)
+{
+    settings_done(runtime_settings_table, ARRAY_SIZE(runtime_settings_table), settings);
+}
+
 static void print_settings(void)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
@@ -403,7 +408,7 @@ static bool answer(const char *argument)
 int main(int argc, char **argv)
 {
     CLEANUP(strbuf_done) struct strbuf seccomp = STRBUF_INIT;
-    struct runtime_settings settings = {.database_url = NULL};
+    CLEANUP(runtime_settings_done) struct runtime_settings settings = {.database_url = NULL};
     struct error err = ERROR_INIT;
     enum mode mode = MODE_SERVE;
 

@@ -78,6 +78,18 @@ int settings_read(const struct setting *table, size_t n, void *settings, struct 
     return 0;
 }
 
+void settings_done(const struct setting *table, size_t n, void *settings)
+{
+    for (size_t i = 0; i < n; i++) {
+        void *field = (char *)settings + table[i].offset;
+
+        if (table[i].kind == SETTING_TEXT)
+            mem_freep(field);
+        else if (table[i].kind == SETTING_SECRET)
+            secret_done(field);
+    }
+}
+
 void settings_describe(const struct setting *table, size_t n, struct strbuf *out)
 {
     for (size_t i = 0; i < n; i++)

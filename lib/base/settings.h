@@ -35,6 +35,8 @@ struct setting {
  */
 int settings_read(const struct setting *table, size_t n, void *settings, struct error *err)
     NONNULL MUST_CHECK;
+/* Releases what settings_read() made, secrets wiped; for the end of the process. */
+void settings_done(const struct setting *table, size_t n, void *settings) NONNULL;
 /* Appends what --help-config prints: name, kind, default, meaning, a line each. */
 void settings_describe(const struct setting *table, size_t n, struct strbuf *out) NONNULL;
 

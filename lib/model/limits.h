@@ -22,8 +22,8 @@ enum {
 };
 
 /* A frame above 1 MiB makes the SDK close with 1009, for ever. */
-#define EVENT_MAX_BYTES (1000 * 1000)
-#define REQUEST_MAX_BYTES (16 * 1024 * 1024)
+#define EVENT_MAX_BYTES 1000000
+#define REQUEST_MAX_BYTES 16777216 /* 16 MiB */
 #define UPLOAD_MAX_BYTES (1LL << 30)
 
 #endif

@@ -1,0 +1,169 @@
+// The official TypeScript client, as it comes from npm, through the life of a conversation.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { start as startModel } from '../fakes/openai.mjs';
+import { ConversationClient, ConversationManager, RemoteConversation, RemoteWorkspace, ServerClient } from './support/client.mjs';
+import { Conversation, isAction, isResult, llmOf, observed, startRequest } from './support/conversation.mjs';
+import { assertSound } from './support/database.mjs';
+import { AGENT_URL, API_KEY, WORKING_DIR } from './support/instance.mjs';
+import { restingSnapshot } from './support/socket.mjs';
+import { waitUntil } from './support/wait.mjs';
+
+let fake;
+let workspace;
+const client = new ConversationClient({ host: AGENT_URL, apiKey: API_KEY });
+
+before(async () => {
+  fake = await startModel();
+  workspace = new RemoteWorkspace({ host: AGENT_URL, workingDir: WORKING_DIR, apiKey: API_KEY });
+});
+
+after(async () => {
+  assert.deepEqual(fake.violations, [], 'every request to the model was one that a strict provider takes');
+  await fake.close();
+});
+
+/** The client's conversation with a scenario of the fake model, with what its callback heard. It ends with the test. */
+async function open(t, scenario, initialMessage) {
+  const heard = [];
+  const errors = [];
+  const { agent } = startRequest(llmOf(fake, scenario));
+  const conversation = new RemoteConversation(agent, workspace, { callback: (event) => heard.push(event), onError: (error) => errors.push(error) });
+  await conversation.start({ initialMessage });
+  t.after(async () => {
+    await conversation.close();
+    await client.deleteConversation(conversation.id).catch((error) => assert.equal(error.status, 404));
+  });
+  await conversation.startWebSocketClient();
+  const hears = (matches, what, from = 0) => waitUntil(() => {
+    assert.deepEqual(errors, []);
+    return heard.slice(from).find(matches);
+  }, what);
+  await hears((event) => event.key === 'full_state', 'the first snapshot');
+  return { conversation, heard, hears };
+}
+
+const unique = (events) => new Set(events.map((event) => event.id)).size;
+
+test('the client knows the server', async () => {
+  const info = await new ServerClient({ host: AGENT_URL, apiKey: API_KEY }).getServerInfo();
+  assert.match(info.version, /^\d+\.\d+\.\d+$/);
+  assert.ok(info.usable_tools.includes('terminal'));
+});
+
+test('a conversation is created, run, heard live, continued and deleted', async (t) => {
+  const { conversation, heard, hears } = await open(t, 'hello');
+  assert.equal(await conversation.state.getExecutionStatus(), 'idle');
+
+  await conversation.sendMessage('Create hello.txt with a greeting');
+  let from = heard.length;
+  await conversation.run();
+  await hears(restingSnapshot(['finished']), 'the end of the run', from);
+  const stored = (await client.searchEvents(conversation.id)).items;
+  const live = heard.filter((event) => event.key !== 'full_state');
+  const behind = live.slice(live.findIndex((event) => event.kind === 'ActionEvent'));
+  assert.ok(behind.length > 8);
+  assert.equal(unique(live), live.length, 'each event came once');
+  const place = stored.findIndex((event) => event.id === behind[0].id);
+  assert.deepEqual(behind.map(({ id }) => id), stored.slice(place).map(({ id }) => id), 'what came live is what is stored');
+  assert.equal(await conversation.getAgentFinalResponse(), 'Created hello.txt');
+
+  from = heard.length;
+  await conversation.sendMessage('And once more');
+  await conversation.run();
+  await hears(restingSnapshot(['finished']), 'the end of the second run', from);
+  assert.ok(heard.slice(from).some(isAction('finish')));
+
+  const stats = await conversation.conversationStats();
+  const usage = stats.usage_to_metrics.agent;
+  assert.equal(usage.model_name, 'openai/hello');
+  assert.ok(usage.accumulated_token_usage.prompt_tokens >= 8000);
+  await conversation.setTitle('  Greetings  ');
+  assert.equal((await client.getConversation(conversation.id)).title, 'Greetings');
+
+  await assertSound(conversation);
+  await client.deleteConversation(conversation.id);
+  await assert.rejects(client.getConversation(conversation.id), { status: 404 });
+});
+
+test('an initial message runs by itself', async (t) => {
+  const opened = await open(t, 'hello', 'Create hello.txt');
+  await opened.hears(restingSnapshot(['finished']), 'the end of the run');
+  assert.equal(await opened.conversation.getAgentFinalResponse(), 'Created hello.txt');
+});
+
+test('the workspace and its conversations share files', async (t) => {
+  const path = `${WORKING_DIR}/from-client.txt`;
+  const words = 'übertragen\n';
+  const uploaded = await workspace.uploadText(words, path);
+  assert.equal(uploaded.success, true);
+  assert.equal(uploaded.file_size, Buffer.byteLength(words));
+  assert.equal(await workspace.downloadAsText(path), words);
+
+  const result = await workspace.executeCommand('cat from-client.txt; echo problem >&2; exit 3', WORKING_DIR);
+  assert.deepEqual([result.exit_code, result.stdout, result.stderr], [3, words, 'problem\n']);
+
+  fake.setScenario('reader', [
+    { calls: [{ name: 'terminal', arguments: { command: 'cat from-client.txt; echo written > from-agent.txt', summary: 's' } }] },
+    { text: 'read' },
+  ]);
+  const opened = await open(t, 'reader', 'Read the file');
+  await opened.hears(restingSnapshot(['finished']), 'the end of the run');
+  assert.match(observed(opened.heard.find(isResult('terminal'))), /übertragen/);
+  assert.equal(await workspace.downloadAsText(`${WORKING_DIR}/from-agent.txt`), 'written\n');
+});
+
+test('a pause waits for the command, and run goes on', async (t) => {
+  const { conversation, heard, hears } = await open(t, 'slow');
+  await conversation.sendMessage('go');
+  await conversation.run();
+  await hears(isAction('terminal'), 'the command');
+  await conversation.pause();
+  assert.equal((await client.getConversation(conversation.id)).execution_status, 'paused');
+  await hears((event) => event.kind === 'PauseEvent', 'the pause is told');
+  assert.match(observed(heard.find(isResult('terminal'))), /hi/);
+
+  const from = heard.length;
+  await conversation.run();
+  await hears(restingSnapshot(['finished']), 'the end of the run', from);
+  assert.equal(await conversation.getAgentFinalResponse(), 'just text');
+});
+
+test('an interrupt ends the command at once, and run goes on', async (t) => {
+  const { conversation, heard, hears } = await open(t, 'slow');
+  await conversation.sendMessage('go');
+  await conversation.run();
+  await hears(isAction('terminal'), 'the command');
+  const begun = Date.now();
+  await client.interruptConversation(conversation.id);
+  assert.ok(Date.now() - begun < 4000, `${Date.now() - begun} ms`);
+  await hears((event) => event.kind === 'InterruptEvent', 'the interrupt is told');
+  assert.ok(heard.some((event) => event.kind === 'AgentErrorEvent'), 'the open call has its answer');
+
+  const from = heard.length;
+  await conversation.run();
+  await hears(restingSnapshot(['finished']), 'the end of the run', from);
+  await assertSound(conversation);
+});
+
+test('the manager lists, loads and names conversations', async () => {
+  const manager = new ConversationManager({ host: AGENT_URL, apiKey: API_KEY });
+  const { agent } = startRequest(llmOf(fake, 'text'));
+  const made = await manager.createConversation(agent, { initialMessage: 'hello', workingDir: WORKING_DIR });
+  const found = await manager.getAllConversations();
+  assert.ok(found.some(({ id }) => id === made.id));
+  await manager.updateConversation(made.id, { title: 'Named' });
+  const loaded = await manager.loadConversation(made.id, WORKING_DIR);
+  assert.equal((await loaded.state.refresh()).title, 'Named');
+  await manager.deleteConversation(made.id);
+  await assert.rejects(manager.getConversation(made.id), { status: 404 });
+});
+
+test('a conversation in a container of its own does not meet the others', async () => {
+  const conversation = await Conversation.start(fake, 'hello', { conversation_runtime: 'docker' });
+  assert.equal(await conversation.ask('Create hello.txt'), 'finished');
+  const listed = await conversation.must(200, 'POST', '/bash/execute_bash_command', { json: { command: 'ls' } });
+  assert.match(listed.stdout, /hello\.txt/);
+  assert.doesNotMatch(listed.stdout, /from-client\.txt/);
+  assert.equal(await conversation.delete(), 200);
+});

@@ -1,0 +1,66 @@
+// The instance's database, for what the API does not show: counts, and rules that rows must obey.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { DATABASE_URL } from './instance.mjs';
+
+const run = promisify(execFile);
+
+/** Rows of a query as objects. Values are given as psql variables: :'name' in the text. */
+export async function query(sql, values = {}) {
+  const variables = Object.entries(values).flatMap(([name, value]) => ['-v', `${name}=${value}`]);
+  const child = run('psql', ['-XqAt', '-v', 'ON_ERROR_STOP=1', ...variables, DATABASE_URL], { maxBuffer: 64 << 20 });
+  child.child.stdin.end(`SELECT coalesce(json_agg(found), '[]') FROM (${sql}) AS found`);
+  const { stdout } = await child;
+  return JSON.parse(stdout);
+}
+
+/** A statement that returns nothing of interest. */
+export async function execute(sql, values = {}) {
+  const variables = Object.entries(values).flatMap(([name, value]) => ['-v', `${name}=${value}`]);
+  const child = run('psql', ['-XqAt', '-v', 'ON_ERROR_STOP=1', ...variables, DATABASE_URL]);
+  child.child.stdin.end(sql);
+  return (await child).stdout.trim();
+}
+
+/** How many rows each table has. */
+export async function rowCounts() {
+  const [row] = await query(`SELECT (SELECT count(*) FROM conversations) AS conversations, (SELECT count(*) FROM events) AS events,
+    (SELECT count(*) FROM jobs) AS jobs, (SELECT count(*) FROM runtimes) AS runtimes`);
+  return row;
+}
+
+// Each finds rows that must not exist.
+const RULES = {
+  'numbers are gapless and begin with 0 or 1': `
+    SELECT conversation_id FROM events WHERE conversation_id = ANY (:'ids'::uuid[]) GROUP BY 1
+    HAVING max(seq) - min(seq) + 1 <> count(*) OR min(seq) NOT IN (0, 1)`,
+  'times never fall': `
+    SELECT id FROM (SELECT id, timestamp, lag(timestamp) OVER (PARTITION BY conversation_id ORDER BY seq) AS before
+      FROM events WHERE conversation_id = ANY (:'ids'::uuid[])) AS one WHERE timestamp < before`,
+  'an id is used once': `
+    SELECT id FROM events WHERE conversation_id = ANY (:'ids'::uuid[]) GROUP BY id HAVING count(*) > 1`,
+  'no worker wrote behind the one that took over from it': `
+    SELECT id FROM (SELECT id, fence, max(fence) OVER (PARTITION BY conversation_id ORDER BY seq) AS newest
+      FROM events WHERE conversation_id = ANY (:'ids'::uuid[])) AS one WHERE fence < newest`,
+  'a call has one result': `
+    WITH calls AS (SELECT conversation_id, seq, body::jsonb ->> 'tool_call_id' AS call, kind
+      FROM events WHERE conversation_id = ANY (:'ids'::uuid[])
+        AND kind IN ('ActionEvent', 'ObservationEvent', 'AgentErrorEvent', 'UserRejectObservation'))
+    SELECT action.call FROM calls AS action
+      LEFT JOIN calls AS result ON result.conversation_id = action.conversation_id AND result.call = action.call
+        AND result.kind <> 'ActionEvent'
+      WHERE action.kind = 'ActionEvent' GROUP BY action.conversation_id, action.call
+      HAVING count(result.call) <> count(DISTINCT action.seq) OR min(result.seq) < min(action.seq)`,
+  'nothing runs without a worker': `
+    SELECT id FROM conversations WHERE id = ANY (:'ids'::uuid[]) AND execution_status = 'running'
+      AND coalesce(lease_expires_at, wanted_at) < now() - interval '60 s'`,
+};
+
+/** Fails when a rule of the store is broken in one of these conversations, which are at rest. */
+export async function assertSound(...conversations) {
+  const ids = `{${conversations.map(({ id }) => id).join(',')}}`;
+  for (const [rule, sql] of Object.entries(RULES)) {
+    assert.deepEqual(await query(sql, { ids }), [], rule);
+  }
+}

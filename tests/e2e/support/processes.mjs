@@ -1,0 +1,85 @@
+// deft's own processes: found by their supervisor's pid files, never by name.
+import { execFileSync, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { BIN, DEADLINE_MS, SERVICES } from './instance.mjs';
+import { waitUntil } from './wait.mjs';
+
+/** The pid of a process of the instance, or null while it is down. */
+export function pidOf(name) {
+  const text = readFileSync(join(SERVICES, name, 'supervise', 'pid'), 'utf8').trim();
+  return text === '' ? null : Number(text);
+}
+
+/** Sends a signal and returns the pid that got it. */
+export function signal(name, which) {
+  const pid = pidOf(name);
+  if (pid === null) throw new Error(`${name} is down`);
+  process.kill(pid, which);
+  return pid;
+}
+
+/** Ends a process at once and waits until its supervisor has started another. */
+export async function killAndAwait(name) {
+  const old = signal(name, 'SIGKILL');
+  return waitUntil(() => {
+    const pid = pidOf(name);
+    return pid !== null && pid !== old && pid;
+  }, `${name} is started again`);
+}
+
+export function stop(name) {
+  execFileSync('sv', ['-w', '30', 'down', join(SERVICES, name)]);
+}
+
+export function start(name) {
+  execFileSync('sv', ['-w', '30', 'up', join(SERVICES, name)]);
+}
+
+/** Proportional memory of a process in bytes. */
+export function memoryOf(pid) {
+  const line = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8').split('\n').find((one) => one.startsWith('Pss:'));
+  return Number(/\d+/.exec(line)[0]) * 1024;
+}
+
+/** A worker of the test's own, beside or instead of the supervised one. */
+export class Worker {
+  constructor(settings = {}) {
+    this.log = '';
+    const user = process.getuid() === 0 ? ['-u', 'deft:deft'] : [];
+    this.child = spawn('chpst', [...user, '-e', join(SERVICES, 'worker', 'env'), join(BIN, 'deft-worker')], {
+      env: { ...process.env, ...settings },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    for (const stream of [this.child.stdout, this.child.stderr]) {
+      stream.on('data', (chunk) => {
+        this.log += chunk;
+      });
+    }
+    this.ended = new Promise((resolve) => this.child.once('close', (code, by) => resolve({ code, signal: by, at: Date.now() })));
+  }
+
+  /** Resolves once the worker looks for work. */
+  static async start(settings = {}) {
+    const worker = new Worker(settings);
+    await waitUntil(() => {
+      if (worker.child.exitCode !== null) throw new Error(`the worker ended at once: ${worker.log}`);
+      return worker.log.includes('worker.started');
+    }, 'the worker starts', DEADLINE_MS);
+    return worker;
+  }
+
+  /** Conversations that this worker took, in the order in which it did. */
+  claimed() {
+    return this.log.split('\n').filter((line) => line.includes('"run.claimed"')).map((line) => JSON.parse(line).conversation_id);
+  }
+
+  signal(which) {
+    this.child.kill(which);
+  }
+
+  async stop(which = 'SIGTERM') {
+    if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill(which);
+    return this.ended;
+  }
+}

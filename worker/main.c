@@ -196,8 +196,11 @@ static void close_context(struct worker_context *context)
 /* Before the first thread: all of them inherit the mask. */
 static int open_signals(int *fd_out, struct error *err)
 {
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigset_t set;
 
+    /* A log reader that went away must not end us. */
+    (void)sigaction(SIGPIPE, &ignore, NULL);
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGTERM);
     (void)sigaddset(&set, SIGINT);

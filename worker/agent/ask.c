@@ -26,6 +26,8 @@
 
 #define USAGE_ID "agent"
 #define KEY_REFUSED_TEXT "Your LLM API key appears to be invalid or has expired."
+#define CODE_TOO_LARGE "RuntimeError"
+#define TOO_LARGE_TEXT "The model's answer is larger than a conversation can keep."
 #define REPHRASE_TEXT                                                                              \
     "The provider's content filter refused the last request. Go on in other words, and leave out " \
     "what may have caused this."
@@ -123,5 +125,9 @@ int ask_model(struct agent *agent, struct error *err)
     if (ask_and_wait(agent, &choice, &reply, &failure, &cause) < 0)
         return settle_failure(agent, &failure, &cause, err);
     crash_point(&agent->context->crash, CRASH_LLM_DONE);
-    return answer_store(agent, &reply, err);
+    if (answer_store(agent, &reply, err) == 0)
+        return 0;
+    if (err->code != ERROR_TOO_LARGE)
+        return -1;
+    return ending_error(agent, CODE_TOO_LARGE, TOO_LARGE_TEXT, err);
 }

@@ -63,9 +63,8 @@ static void outcome_add_event(const struct agent *agent, const struct call_ref *
     event_add_agent_error(events, ref, masked.text);
 }
 
-/* `action` is an index: storing moves the history's items. */
-static int store_outcome(struct agent *agent, size_t action, struct outcome *outcome,
-                         const struct conversation_write *change, struct error *err)
+static int store_once(struct agent *agent, size_t action, struct outcome *outcome,
+                      const struct conversation_write *change, struct error *err)
 {
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     struct crash_points *crash = &agent->context->crash;
@@ -77,6 +76,23 @@ static int store_outcome(struct agent *agent, size_t action, struct outcome *out
         return -1;
     crash_point(crash, CRASH_OBS_COMMITTED);
     return 0;
+}
+
+/*
+ * `action` is an index: storing moves the history's items. A result that is too large for an event,
+ * as it may become when secrets are hidden in it, gives way to words that say so.
+ */
+static int store_outcome(struct agent *agent, size_t action, struct outcome *outcome,
+                         const struct conversation_write *change, struct error *err)
+{
+    CLEANUP(outcome_done) struct outcome instead = OUTCOME_INIT;
+
+    if (store_once(agent, action, outcome, change, err) == 0)
+        return 0;
+    if (err->code != ERROR_TOO_LARGE)
+        return -1;
+    strbuf_append(&instead.problem, "The call was executed, but its result is too large to keep.");
+    return store_once(agent, action, &instead, change, err);
 }
 
 /* A tool of the worker: it changes nothing but its own part of agent_state. */

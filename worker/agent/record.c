@@ -6,10 +6,12 @@
 
 #include <jansson.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "model/event.h"
+#include "model/limits.h"
 #include "store/conversation_store.h"
 #include "store/event_store.h"
 #include "store/hints.h"
@@ -98,9 +100,13 @@ static int renew_own_lease(struct agent *agent, bool *is_held_out, struct error 
     struct held_lease held = {.conversation_id = agent->lease.conversation_id,
                               .fence = agent->lease.fence};
 
+    int64_t asked_ms = clock_monotonic_ms();
+
     if (conversation_store_renew(agent->context->db, &agent->lease.owner, &held, 1, err) < 0)
         return -1;
     *is_held_out = held.is_held;
+    if (held.is_held)
+        control_renew(agent->control, asked_ms + LEASE_MS);
     return 0;
 }
 

@@ -391,6 +391,20 @@ static void conversation_that_kills_its_workers_is_given_up(void **state)
     assert_row(*state, &id, "finished/-/-");
 }
 
+static void answer_too_large_to_keep_ends_the_run_in_error(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf script = STRBUF_INIT;
+    struct uuid id;
+
+    strbuf_append(&script, "{\"turns\": [{\"steps\": [{\"text\": \"");
+    for (int i = 0; i < 1100000; i++)
+        strbuf_append_char(&script, 'x');
+    strbuf_append(&script, "\"}]}]}");
+    id = run_new_conversation(*state, script.text, "{}");
+    run_to_end(*state, &id);
+    assert_log(*state, &id, BEGINNING "S(error) ConversationError");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -415,6 +429,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(limit_of_iterations_ends_the_run),
         cmocka_unit_test(hand_over_leaves_the_command_running),
         cmocka_unit_test(deleted_conversation_is_forgotten_by_its_sandbox),
+        cmocka_unit_test(answer_too_large_to_keep_ends_the_run_in_error),
         cmocka_unit_test(conversation_that_kills_its_workers_is_given_up),
     };
 

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/mem.h"
 #include "base/secret.h"
 #include "base/settings.h"
 #include "base/strbuf.h"
@@ -24,10 +23,9 @@ static const struct setting table[] = {
     {"DEFT_TEST_ON", SETTING_BOOL, "1", offsetof(struct test_settings, is_on), "a switch"},
 };
 
-static void settings_done(struct test_settings *settings)
+static void test_settings_done(struct test_settings *settings)
 {
-    mem_free((void *)(uintptr_t)settings->name);
-    secret_done(&settings->key);
+    settings_done(table, ARRAY_SIZE(table), settings);
 }
 
 static int forget(void **state)
@@ -47,7 +45,7 @@ static void set(const char *name, const char *value)
 
 static void silence_means_the_defaults(void **state)
 {
-    CLEANUP(settings_done) struct test_settings settings = {0};
+    CLEANUP(test_settings_done) struct test_settings settings = {0};
     struct error err = ERROR_INIT;
 
     (void)state;
@@ -63,7 +61,7 @@ static void silence_means_the_defaults(void **state)
 
 static void environment_is_read_by_kind(void **state)
 {
-    CLEANUP(settings_done) struct test_settings settings = {0};
+    CLEANUP(test_settings_done) struct test_settings settings = {0};
     struct error err = ERROR_INIT;
 
     (void)state;
@@ -86,7 +84,7 @@ static void bad_values_are_refused_by_name(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-        CLEANUP(settings_done) struct test_settings settings = {0};
+        CLEANUP(test_settings_done) struct test_settings settings = {0};
         struct error err = ERROR_INIT;
 
         assert_int_equal(forget(NULL), 0);
@@ -100,12 +98,24 @@ static void bad_values_are_refused_by_name(void **state)
 
 static void missing_requirement_is_named(void **state)
 {
-    CLEANUP(settings_done) struct test_settings settings = {0};
+    CLEANUP(test_settings_done) struct test_settings settings = {0};
     struct error err = ERROR_INIT;
 
     (void)state;
     assert_int_equal(settings_read(table, ARRAY_SIZE(table), &settings, &err), -1);
     assert_non_null(strstr(err.message, "DEFT_TEST_KEY"));
+}
+
+static void released_settings_are_empty(void **state)
+{
+    struct test_settings settings = {0};
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    set("DEFT_TEST_KEY", "k");
+    assert_int_equal(settings_read(table, ARRAY_SIZE(table), &settings, &err), 0);
+    test_settings_done(&settings);
+    assert_false(secret_is_set(&settings.key));
 }
 
 static void every_setting_is_described(void **state)
@@ -128,6 +138,7 @@ int settings_tests(void)
         cmocka_unit_test_setup(environment_is_read_by_kind, forget),
         cmocka_unit_test_setup(bad_values_are_refused_by_name, forget),
         cmocka_unit_test_setup(missing_requirement_is_named, forget),
+        cmocka_unit_test_setup(released_settings_are_empty, forget),
         cmocka_unit_test_setup(every_setting_is_described, forget),
     };
 

@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "model/limits.h"
 #include "model/problem.h"
 #include "model/secret_places.h"

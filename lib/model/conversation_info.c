@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/strbuf.h"
-#include "base/text.h"
 #include "model/conversation.h"
 #include "model/event.h"
 #include "model/limits.h"

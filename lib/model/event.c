@@ -1,9 +1,6 @@
 #include "model/event.h"
 
-#include <string.h>
-
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"

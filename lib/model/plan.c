@@ -1,5 +1,4 @@
 #include "base/error.h"
-#include "base/json.h"
 #include "base/strbuf.h"
 #include "model/conversation.h"
 #include "model/event.h"

@@ -1,7 +1,6 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/strbuf.h"
 #include "base/text.h"
 #include "model/problem.h"
 

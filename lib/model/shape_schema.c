@@ -1,7 +1,6 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/text.h"
 #include "model/shape.h"
 
 static const char *const type_names[] = {

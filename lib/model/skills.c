@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/json.h"
 #include "base/strbuf.h"

@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "base/mem.h"
 #include "base/secret.h"
 #include "base/strbuf.h"
 #include "base/text.h"

@@ -1,7 +1,6 @@
 #include "model/stats.h"
 
 #include "base/json.h"
-#include "base/text.h"
 
 /* The newest of each list are kept: the row is written at every step. */
 enum { LIST_MAX_ITEMS = 100 };

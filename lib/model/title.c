@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 

@@ -5,7 +5,6 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "base/text.h"
 #include "model/conversation.h"
 #include "model/shape.h"
 #include "model/tool_table.h"

@@ -30,7 +30,7 @@ static int open_endpoint(const struct fcgi_context *context, const struct runtim
                          struct sandbox_endpoint *endpoint_out, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf seal_context = STRBUF_INIT;
-    CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;
+    struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;
 
     strbuf_appendf(&seal_context, "runtimes.session_key:%s", runtime->id);
     if (keyring_open(&context->keyring, seal_context.text, runtime->session_key, &endpoint.key,
@@ -39,7 +39,6 @@ static int open_endpoint(const struct fcgi_context *context, const struct runtim
     memcpy(endpoint.runtime_id, runtime->id, sizeof(endpoint.runtime_id));
     endpoint.url = mem_dup_text(runtime->url);
     *endpoint_out = endpoint;
-    endpoint = (struct sandbox_endpoint)SANDBOX_ENDPOINT_INIT;
     return 0;
 }
 

@@ -25,7 +25,7 @@ struct sandbox_call {
     const char *body;   /* NULL: the request's own, as a stream where the route says so */
     size_t body_len;
     const char *directory; /* made before the call when it is not there; NULL: none */
-    int64_t silence_ms; /* longest wait for the next byte; 0: a minute */
+    int64_t silence_ms;    /* longest wait for the next byte; 0: a minute */
 };
 
 /*

@@ -106,6 +106,15 @@ static int remove_stale(const struct sockaddr_un *address, struct error *err)
     return 0;
 }
 
+/* Moves a descriptor out of a CLEANUP variable. */
+static int take_fd(int *fd)
+{
+    int taken = *fd;
+
+    *fd = -1;
+    return taken;
+}
+
 static int listen_on(const char *path, int *fd_out, struct error *err)
 {
     CLEANUP(fd_close) int fd = -1;
@@ -122,8 +131,7 @@ static int listen_on(const char *path, int *fd_out, struct error *err)
         return error_set(err, ERROR_UNAVAILABLE, "chmod %s: %m", path);
     if (listen(fd, LISTEN_BACKLOG) < 0)
         return error_set(err, ERROR_UNAVAILABLE, "listen on %s: %m", path);
-    *fd_out = fd;
-    fd = -1;
+    *fd_out = take_fd(&fd);
     return 0;
 }
 
@@ -132,7 +140,7 @@ static int start_threads(struct server *server, struct error *err)
     size_t n = (size_t)server->context->settings->n_threads;
 
     for (size_t i = 0; i < n; i++) {
-        pthread_t thread;
+        pthread_t thread = 0;
         int rc = 0;
 
         lock_take(&server->lock);

@@ -8,3 +8,4 @@ include tests/unit/llm/local.mk
 include tests/unit/worker/local.mk
 include tests/lint/local.mk
 include tests/fuzz/local.mk
+include tests/fuzz/fcgi.mk

@@ -10,10 +10,13 @@
 #include "fcgi/request.h"
 #include "fcgi/router.h"
 #include "model/conversation.h"
+#include "model/limits.h"
 
 #define ORIGIN_BOTH (ORIGIN_APP | ORIGIN_AGENT)
 /* Of bodies that are a few members. */
-#define BODY_SMALL_BYTES (256 * 1024)
+#define BODY_SMALL_BYTES ((int64_t)256 * 1024)
+/* Of those with messages, agents, commands. */
+#define BODY_LARGE_BYTES ((int64_t)REQUEST_MAX_BYTES)
 
 extern const struct route health_routes[];
 extern const struct route conversation_create_routes[];

@@ -8,7 +8,6 @@
 #include "fcgi/agent/workspace_path.h"
 #include "fcgi/reply.h"
 #include "fcgi/sandbox_proxy.h"
-#include "model/limits.h"
 
 enum {
     SHARED_PREFIX_SEGMENTS = 2, /* /api/bash */
@@ -133,15 +132,15 @@ static int bash_command(const struct request *request, struct reply *reply, stru
     }
 
 const struct route bash_routes[] = {
-    ROUTE(HTTP_POST, SHARED "/start_bash_command", REQUEST_MAX_BYTES, bash_command),
-    ROUTE(HTTP_POST, SHARED "/execute_bash_command", REQUEST_MAX_BYTES, bash_command),
+    ROUTE(HTTP_POST, SHARED "/start_bash_command", BODY_LARGE_BYTES, bash_command),
+    ROUTE(HTTP_POST, SHARED "/execute_bash_command", BODY_LARGE_BYTES, bash_command),
     ROUTE(HTTP_POST, SHARED "/bash_commands/{command_id}/stop", 0, bash_pass),
     ROUTE(HTTP_GET, SHARED "/bash_events/search", 0, bash_pass),
     ROUTE(HTTP_GET, SHARED "/bash_events/", BODY_SMALL_BYTES, bash_pass),
     ROUTE(HTTP_GET, SHARED "/bash_events/{event_id}", 0, bash_pass),
     ROUTE(HTTP_DELETE, SHARED "/bash_events", 0, bash_pass),
-    ROUTE(HTTP_POST, SCOPED "/start_bash_command", REQUEST_MAX_BYTES, bash_command),
-    ROUTE(HTTP_POST, SCOPED "/execute_bash_command", REQUEST_MAX_BYTES, bash_command),
+    ROUTE(HTTP_POST, SCOPED "/start_bash_command", BODY_LARGE_BYTES, bash_command),
+    ROUTE(HTTP_POST, SCOPED "/execute_bash_command", BODY_LARGE_BYTES, bash_command),
     ROUTE(HTTP_POST, SCOPED "/bash_commands/{command_id}/stop", 0, bash_pass),
     ROUTE(HTTP_GET, SCOPED "/bash_events/search", 0, bash_pass),
     ROUTE(HTTP_GET, SCOPED "/bash_events/", BODY_SMALL_BYTES, bash_pass),

@@ -2,6 +2,7 @@
  * What clients set on a conversation: title and tags, policy, analyzer, secrets. Each is planned on
  * the conversation as it is, written with its event, and planned again when somebody was faster.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -281,6 +282,7 @@ static int plan_secrets(struct change *change, struct error *err)
             err);
     if (open_secrets(change, &secrets, err) < 0)
         return -1;
+    assert(secrets != NULL);
     if (conversation_update_secrets(&change->conversation, secrets, update, &problems, err) < 0) {
         if (problems != NULL)
             (void)json_array_extend(change->request->problems, problems);
@@ -304,6 +306,6 @@ const struct route conversation_change_routes[] = {
     {HTTP_POST, "/api/conversations/{conversation_id}/security_analyzer", ORIGIN_BOTH,
      ACCESS_CALLER, BODY_SMALL_BYTES, set_analyzer},
     {HTTP_POST, "/api/conversations/{conversation_id}/secrets", ORIGIN_BOTH, ACCESS_CALLER,
-     REQUEST_MAX_BYTES, update_secrets},
+     BODY_LARGE_BYTES, update_secrets},
     {.handle = NULL},
 };

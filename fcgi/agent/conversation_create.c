@@ -15,7 +15,6 @@
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
 #include "model/event.h"
-#include "model/limits.h"
 #include "store/conversation_store.h"
 
 /* A conversation on its way into the store. */
@@ -202,7 +201,7 @@ static int conversation_create(const struct request *request, struct reply *repl
 }
 
 const struct route conversation_create_routes[] = {
-    {HTTP_POST, "/api/conversations", ORIGIN_BOTH, ACCESS_CALLER, REQUEST_MAX_BYTES,
+    {HTTP_POST, "/api/conversations", ORIGIN_BOTH, ACCESS_CALLER, BODY_LARGE_BYTES,
      conversation_create},
     {.handle = NULL},
 };

@@ -96,18 +96,21 @@ static int events_search(const struct request *request, struct reply *reply, str
 {
     CLEANUP(strbuf_done) struct strbuf json = STRBUF_INIT;
     struct search search = {.filter = {.limit = PAGE_MAX_ITEMS}};
+    const struct conversation_scope scope = principal_scope(&request->principal);
     size_t order = 0;
 
     if (request_query_limit(request, &search.filter.limit, err) < 0 ||
         request_query_choice(request, "sort_order", sort_orders, &order, err) < 0 ||
-        read_filter(request, &search, err) < 0 || check_for(request, &search, err) < 0)
+        read_filter(request, &search, err) < 0)
+        return -1;
+    if (search.is_empty)
+        return check_for(request, &search, err) < 0 ? -1 : answer_empty_page(reply);
+    if (agent_conversation_id(request, &search.filter.conversation_id, err) < 0)
         return -1;
     search.filter.descending = order == 1;
     search.filter.page_id = request_query(request, "page_id");
-    if (search.is_empty)
-        return answer_empty_page(reply);
-    if (event_store_search(request->context->db, &search.filter, &json, err) < 0)
-        return -1;
+    if (event_store_search(request->context->db, &scope, &search.filter, &json, err) < 0)
+        return agent_unknown(UNKNOWN_NAMED, &search.filter.conversation_id, err);
     return reply_json_text(reply, 200, &json);
 }
 
@@ -249,6 +252,6 @@ const struct route event_routes[] = {
     {HTTP_GET, EVENTS "/count", ORIGIN_BOTH, ACCESS_CALLER, 0, events_count},
     {HTTP_GET, EVENTS "/{event_id}", ORIGIN_BOTH, ACCESS_CALLER, 0, event_get},
     {HTTP_GET, EVENTS, ORIGIN_BOTH, ACCESS_CALLER, BODY_SMALL_BYTES, events_batch},
-    {HTTP_POST, EVENTS, ORIGIN_BOTH, ACCESS_CALLER, REQUEST_MAX_BYTES, event_send},
+    {HTTP_POST, EVENTS, ORIGIN_BOTH, ACCESS_CALLER, BODY_LARGE_BYTES, event_send},
     {.handle = NULL},
 };

@@ -80,7 +80,9 @@ static void put_runtimes(json_t *info, enum runtime_kind kind)
 
 static double whole_seconds_since(int64_t monotonic_ms)
 {
-    return (double)((clock_monotonic_ms() - monotonic_ms) / 1000);
+    int64_t elapsed_s = (clock_monotonic_ms() - monotonic_ms) / 1000;
+
+    return (double)elapsed_s;
 }
 
 /* GET -> 200 */

@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "fcgi/agent/agent.h"
 #include "fcgi/reply.h"
-#include "model/limits.h"
 
 static int unserved(const struct request *request, struct reply *reply, struct error *err)
 {
@@ -30,7 +29,7 @@ static int init_post(const struct request *request, struct reply *reply, struct 
 
 #define ROUTE(method, pattern)                                                                     \
     {                                                                                              \
-        method, pattern, ORIGIN_BOTH, ACCESS_CALLER, REQUEST_MAX_BYTES, unserved                   \
+        method, pattern, ORIGIN_BOTH, ACCESS_CALLER, BODY_LARGE_BYTES, unserved                    \
     }
 
 /* clang-format off */

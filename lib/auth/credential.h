@@ -6,6 +6,8 @@
 #ifndef DEFT_AUTH_CREDENTIAL_H
 #define DEFT_AUTH_CREDENTIAL_H
 
+#include <stdint.h>
+
 #include "base/attr.h"
 
 struct db;
@@ -14,7 +16,7 @@ struct keyring;
 struct strbuf;
 
 #define CREDENTIAL_KEY_PREFIX "sk-deft-"
-#define CREDENTIAL_LINK_VALID_S (24 * 3600)
+#define CREDENTIAL_LINK_VALID_S (INT64_C(24) * 3600)
 
 /* The one user of single-user mode, made on first need. */
 #define CREDENTIAL_OWNER_EMAIL "owner@localhost"

@@ -6,6 +6,8 @@
 #ifndef DEFT_AUTH_SESSION_H
 #define DEFT_AUTH_SESSION_H
 
+#include <stdint.h>
+
 #include "base/attr.h"
 #include "base/crypto.h"
 
@@ -13,7 +15,7 @@ struct db;
 struct error;
 
 #define SESSION_COOKIE "deft_session"
-#define SESSION_VALID_S (30 * 24 * 3600)
+#define SESSION_VALID_S (INT64_C(30) * 24 * 3600)
 /* Of a cookie's value that is looked at. */
 #define SESSION_TOKEN_MAX_BYTES 128
 

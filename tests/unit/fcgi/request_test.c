@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "fcgi/request.h"
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the type is that of a reader */
 static int read_nothing(void *stream, char *buffer, int len)
 {
     (void)stream;
@@ -25,18 +26,17 @@ static const struct fcgi_context *no_context(void)
 }
 
 #define READ(request, rc, err, ...)                                                                \
-    char *params_[] = {__VA_ARGS__, NULL};                                                         \
+    char get_[] = "REQUEST_METHOD=GET";                                                            \
+    char *params_[] = {get_, __VA_ARGS__, NULL};                                                   \
     struct request_input input_ = {params_, read_nothing, NULL};                                   \
     CLEANUP(request_done) struct request request = {.body = STRBUF_INIT};                          \
     struct error err = ERROR_INIT;                                                                 \
     int rc = request_init(&(request), no_context(), &input_, &(err))
 
-static char get[] = "REQUEST_METHOD=GET";
-
 static void path_is_decoded_segment_by_segment(void **state)
 {
     char uri[] = "REQUEST_URI=/api/a%2Fb/%c3%a9/?x=1";
-    READ(request, rc, err, get, uri);
+    READ(request, rc, err, uri);
 
     (void)state;
     assert_int_equal(rc, 0);
@@ -50,7 +50,7 @@ static void path_is_decoded_segment_by_segment(void **state)
 static void query_keeps_repeated_names_and_the_last_wins(void **state)
 {
     char uri[] = "REQUEST_URI=/p?ids=a&ids=b&q=x+y%26z&flag&=";
-    READ(request, rc, err, get, uri);
+    READ(request, rc, err, uri);
 
     (void)state;
     assert_int_equal(rc, 0);
@@ -68,12 +68,12 @@ static void bad_utf8_and_nul_are_refused(void **state)
 
     (void)state;
     {
-        READ(request, rc, err, get, bad_path);
+        READ(request, rc, err, bad_path);
         assert_int_equal(rc, -1);
         assert_int_equal(err.code, ERROR_INVALID);
     }
     {
-        READ(request, rc, err, get, nul_query);
+        READ(request, rc, err, nul_query);
         assert_int_equal(rc, -1);
     }
 }
@@ -83,7 +83,7 @@ static void what_must_be_there_once_is_refused_twice(void **state)
     char uri[] = "REQUEST_URI=/";
     char key[] = "HTTP_X_SESSION_API_KEY=a";
     char key_again[] = "HTTP_X_SESSION_API_KEY=a";
-    READ(request, rc, err, get, uri, key, key_again);
+    READ(request, rc, err, uri, key, key_again);
 
     (void)state;
     assert_int_equal(rc, -1);
@@ -93,7 +93,7 @@ static void content_length_must_be_a_number(void **state)
 {
     char uri[] = "REQUEST_URI=/";
     char length[] = "CONTENT_LENGTH=-5";
-    READ(request, rc, err, get, uri, length);
+    READ(request, rc, err, uri, length);
 
     (void)state;
     assert_int_equal(rc, -1);
@@ -105,7 +105,7 @@ static void cookie_is_found_among_others(void **state)
     char cookie[] = "HTTP_COOKIE=other=1; deft_session=abc; xdeft_session=no";
     char value[8];
     char small[3];
-    READ(request, rc, err, get, uri, cookie);
+    READ(request, rc, err, uri, cookie);
 
     (void)state;
     assert_int_equal(rc, 0);
@@ -120,7 +120,7 @@ static void cookie_twice_is_none(void **state)
     char uri[] = "REQUEST_URI=/";
     char cookie[] = "HTTP_COOKIE=deft_session=abc; deft_session=def";
     char value[8];
-    READ(request, rc, err, get, uri, cookie);
+    READ(request, rc, err, uri, cookie);
 
     (void)state;
     assert_int_equal(rc, 0);
@@ -146,7 +146,7 @@ static void limit_says_what_is_wrong(void **state)
         int64_t limit = 0;
 
         memcpy(uri, rows[i].uri, strlen(rows[i].uri) + 1);
-        READ(request, rc, err, get, uri);
+        READ(request, rc, err, uri);
         assert_int_equal(rc, 0);
         assert_int_equal(request_query_limit(&request, &limit, &err), -1);
         assert_string_equal(
@@ -159,7 +159,7 @@ static void path_rest_is_raw(void **state)
 {
     char uri[] = "REQUEST_URI=/api/bash/bash_events/a%20b?x=1";
     CLEANUP(strbuf_done) struct strbuf rest = STRBUF_INIT;
-    READ(request, rc, err, get, uri);
+    READ(request, rc, err, uri);
 
     (void)state;
     assert_int_equal(rc, 0);

@@ -286,6 +286,12 @@ export async function start(options = {}) {
     socket.once('close', () => fake.sockets.delete(socket));
   });
   server.on('tlsClientError', () => {});
+  // HTTP/2 keeps its sockets to itself.
+  server.on('session', (session) => {
+    fake.sockets.add(session);
+    session.on('error', () => {});
+    session.once('close', () => fake.sockets.delete(session));
+  });
   server.keepAliveTimeout = 60000;
   await new Promise((resolve, reject) => {
     server.once('error', reject);
@@ -305,6 +311,7 @@ export async function start(options = {}) {
     },
     close: async () => {
       for (const socket of fake.sockets) socket.destroy();
+      server.closeAllConnections?.();
       await new Promise((resolve) => {
         server.close(resolve);
       });

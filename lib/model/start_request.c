@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/secret.h"
 #include "base/strbuf.h"
 #include "base/text.h"

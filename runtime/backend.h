@@ -122,6 +122,8 @@ struct backend_functions {
     /* Follows the back end until stop_following(); connects again by itself. */
     void (*follow)(struct backend *backend, const struct news_sink *sink);
     void (*stop_following)(struct backend *backend);
+    /* Asks whether it still answers; one that hangs counts as down. Takes a few seconds at most. */
+    void (*ping)(struct backend *backend);
     /* Removes everything of this instance. */
     int (*reap)(struct backend *backend, struct error *err);
     void (*free)(struct backend *backend);

@@ -109,6 +109,11 @@ static void do_stop_following(struct backend *backend)
     docker_stop_following(of(backend));
 }
 
+static void do_ping(struct backend *backend)
+{
+    docker_ping(of(backend));
+}
+
 static int do_reap(struct backend *backend, struct error *err)
 {
     return docker_reap(of(backend), err);
@@ -142,6 +147,7 @@ static const struct backend_functions docker_functions = {
     .refill = do_refill,
     .follow = do_follow,
     .stop_following = do_stop_following,
+    .ping = do_ping,
     .reap = do_reap,
     .free = do_free,
 };

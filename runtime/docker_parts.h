@@ -95,6 +95,7 @@ void docker_container_name(const struct docker *docker, const char *runtime_id,
 
 void docker_follow(struct docker *docker, const struct news_sink *sink) NONNULL;
 void docker_stop_following(struct docker *docker) NONNULL;
+void docker_ping(struct docker *docker) NONNULL;
 int docker_list(struct docker *docker, struct seen_list *list_out, struct error *err)
     NONNULL MUST_CHECK;
 

@@ -14,6 +14,7 @@
 /* Stands last in the archive: where it is, the rest is whole. */
 #define ACTION_MARK "complete"
 #define HASH_DIGITS 12
+#define INFO_TIMEOUT_MS 10000
 #define EMPTY_IMAGE "deft-empty"
 #define EMPTY_IMAGE_TAG "1"
 
@@ -179,7 +180,9 @@ int docker_prepare(struct docker *docker, struct error *err)
 {
     json_auto_t *info = NULL;
 
-    if (engine_call(&docker->engine, &(struct engine_request){.method = "GET", .path = "/info"},
+    if (engine_call(&docker->engine,
+                    &(struct engine_request){
+                        .method = "GET", .path = "/info", .timeout_ms = INFO_TIMEOUT_MS},
                     &info, err) < 0)
         return -1;
     learn_engine(docker, info);

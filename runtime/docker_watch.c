@@ -12,6 +12,7 @@
 
 #define RETRY_FIRST_MS 100
 #define RETRY_MAX_MS 2000
+#define PING_TIMEOUT_MS 4000
 #define LINE_MAX_BYTES (1024UL * 1024)
 
 struct state_name {
@@ -237,5 +238,22 @@ void docker_stop_following(struct docker *docker)
     if (docker->watch != NULL)
         http_cancel(docker->watch);
     condition_wake_all(&docker->stop_wanted);
+    lock_release(&docker->lock);
+}
+
+/* The stream of events is silent most of the time: an engine that hangs looks like a calm one. */
+void docker_ping(struct docker *docker)
+{
+    struct error err = ERROR_INIT;
+
+    if (engine_call(&docker->engine,
+                    &(struct engine_request){
+                        .method = "HEAD", .path = "/_ping", .timeout_ms = PING_TIMEOUT_MS},
+                    NULL, &err) == 0)
+        return;
+    log_warning("engine.silent", LOG_ERROR(&err));
+    lock_take(&docker->lock);
+    if (docker->watch != NULL)
+        http_cancel(docker->watch);
     lock_release(&docker->lock);
 }

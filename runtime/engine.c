@@ -12,7 +12,7 @@
 #include "base/strbuf.h"
 #include "client/http.h"
 
-#define CALL_TIMEOUT_MS 60000
+#define CALL_TIMEOUT_MS 30000
 #define PULL_TIMEOUT_MS (15LL * 60 * 1000)
 #define REPLY_MAX_BYTES (16UL * 1024 * 1024)
 

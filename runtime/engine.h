@@ -30,7 +30,7 @@ struct engine_request {
     const char *method;
     const char *path; /* with its query, below the version */
     const json_t *body;
-    int64_t timeout_ms; /* 0: 60 s */
+    int64_t timeout_ms; /* 0: 30 s */
 };
 
 /*

@@ -8,6 +8,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -32,6 +33,7 @@
 #define STACK_BYTES (256UL * 1024)
 #define THREADS_MAX 256
 #define HINTS_WAIT_MS 1000
+#define PING_MS 5000
 #define SECCOMP_MAX_BYTES (1024UL * 1024)
 #define EXIT_CONFIG 78
 
@@ -218,16 +220,30 @@ static void stop_threads(struct threads *threads, const struct front_threads *fr
         pthread_join(threads->items[i], NULL);
 }
 
+static void ping_when_due(struct service *service, int64_t *next_ms)
+{
+    struct error ignored = ERROR_INIT;
+
+    if (clock_monotonic_ms() < *next_ms)
+        return;
+    if (service->backend->functions->check(service->backend, &ignored) == 0)
+        service->backend->functions->ping(service->backend);
+    *next_ms = clock_monotonic_ms() + PING_MS;
+}
+
 /* Waits for the stop; whoever changes a wish says so, and the reconciler looks. */
 static int wait_for_stop(struct service *service, struct hints *hints, int stop_fd,
                          struct error *err)
 {
+    int64_t next_ping_ms = 0;
+
     for (;;) {
         int fds[2] = {-1, -1};
         struct pollfd polled[3];
         enum hint_kind kind = HINT_RUNTIME;
         char id[64] = "";
 
+        ping_when_due(service, &next_ping_ms);
         hints_pump(hints);
         while (hints_next(hints, &kind, id))
             reconciler_ask(service->reconciler, RECONCILE_WISHES);

@@ -27,14 +27,16 @@ class Switch {
       const real = net.connect(REAL);
       real.on('error', () => socket.destroy()).on('close', () => socket.destroy());
       socket.on('close', () => real.destroy());
-      socket.pipe(real).pipe(socket);
+      // Silence, not an end: what flows stops, connections stay.
+      socket.on('data', (chunk) => { if (this.state === 'open') real.write(chunk); });
+      real.on('data', (chunk) => { if (this.state === 'open') socket.write(chunk); });
     });
     return new Promise((resolve) => { this.server.listen(this.file, resolve); });
   }
 
   set(state) {
     this.state = state;
-    if (state !== 'open') for (const socket of this.sockets) socket.destroy();
+    if (state === 'cut') for (const socket of this.sockets) socket.destroy();
   }
 
   close() { this.set('cut'); this.server.close(); }
@@ -71,6 +73,16 @@ describe('an engine that goes away', () => {
     await waitUntil(async () => (await house.get('/sessions/e-1')).json.status === 'paused', 10000, 'the wish is carried out');
     assert.equal((await house.sandbox('e-2')).json.status, 'running');
     assert.equal((await house.sandbox('e-1')).json.session_api_key, runtime.session_api_key);
+  });
+
+  it('that hangs is noticed too', async () => {
+    way.set('hung');
+    const begun = performance.now();
+    await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'unavailable', 15000, 'the loss is noticed');
+    assert.ok(performance.now() - begun < 12000);
+    assert.equal((await house.sandbox('e-9')).status, 503);
+    way.set('open');
+    await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'available', 20000, 'the engine is found');
   });
 
   it('in the middle of a start ends that start in words, and the next one works', async () => {

@@ -1,7 +1,7 @@
 // A deft-runtime of a test's own: PostgreSQL, nginx in front, the real container engine behind.
 //
-// Where: DEFT_RUNTIME_BINARY, DEFT_ACTION_BINARY (found in the build folder by tests/run),
-// DEFT_DOCKER_SOCKET, PG_BINDIR.
+// Where: the programs in DEFT_BIN, or DEFT_RUNTIME_BINARY and DEFT_ACTION_BINARY, else the newest
+// build; DEFT_DOCKER_SOCKET; DEFT_SANDBOX_IMAGE; PG_BINDIR.
 import { execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
@@ -15,6 +15,7 @@ export const IMAGE = process.env.DEFT_SANDBOX_IMAGE ?? 'deft-sandbox:1';
 
 function findBinary(name, setting) {
   if (process.env[setting]) return process.env[setting];
+  if (process.env.DEFT_BIN) return path.join(process.env.DEFT_BIN, name);
   const built = fs.readdirSync(ROOT).filter((entry) => entry.startsWith('build'))
     .map((entry) => path.join(ROOT, entry, name)).filter((file) => fs.existsSync(file));
   built.sort((a, b) => fs.statSync(b).mtimeMs - fs.statSync(a).mtimeMs);

@@ -1,0 +1,100 @@
+// The same conversations as the original server was recorded in: the same events come out of deft, and
+// the same requests reach the model.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { start as startModel } from '../fakes/openai.mjs';
+import { Conversation, isAction } from './support/conversation.mjs';
+import { messages, paths, recording, sequence, tools } from './support/golden.mjs';
+import { isSnapshot, restingSnapshot } from './support/socket.mjs';
+
+let fake;
+
+before(async () => {
+  fake = await startModel();
+});
+
+after(async () => {
+  assert.deepEqual(fake.violations, []);
+  await fake.close();
+});
+
+/** The recorded client's own start request; its model is the fake one, its workspace empty. */
+function startRequest(golden) {
+  const request = structuredClone({ ...golden.create, conversation_runtime: 'docker' });
+  const { llm, condenser } = request.agent;
+  llm.base_url = fake.url;
+  if (condenser?.llm) condenser.llm.base_url = fake.url;
+  return request;
+}
+
+/** Plays a recording's scenario up to its end, as its client did; resolves with all that deft showed. */
+async function play(golden, drive = async () => {}) {
+  const request = startRequest(golden);
+  const conversation = await Conversation.create(request);
+  const created = await conversation.info();
+  const socket = await conversation.socket({ auth: 'frame' });
+  await socket.frame(isSnapshot, 'the first snapshot');
+  const from = fake.requests.length;
+  await conversation.say(golden.events.find((event) => event.kind === 'MessageEvent').llm_message.content[0].text);
+  await conversation.run();
+  await drive(conversation, socket);
+  const end = golden.snapshot.value.execution_status;
+  const snapshot = await socket.frame(restingSnapshot([end]), `the snapshot of ${end}`);
+  const live = socket.frames.filter((event) => !isSnapshot(event));
+  const stored = await conversation.events();
+  await socket.close();
+  await conversation.delete();
+  return { created, live, stored, snapshot, requests: fake.requests.slice(from).map(({ body }) => body) };
+}
+
+function compare(golden, played) {
+  const expected = sequence(golden.events);
+  const seen = sequence(played.stored);
+  assert.deepEqual(seen.events, expected.events);
+  assert.equal(seen.stats.length, expected.stats.length, 'one stats update for each answer of the model');
+  for (const usage of seen.stats) assert.deepEqual(usage.agent, expected.stats[0].agent);
+  assert.deepEqual(played.live.map(({ id }) => id), played.stored.map(({ id }) => id), 'what came live is what is stored');
+  assert.deepEqual(Object.keys(played.snapshot.value).sort(), Object.keys(golden.snapshot.value).sort(), 'the members of a snapshot');
+  assert.deepEqual(paths(played.created.agent), paths(golden.info.agent), 'the members of an agent');
+  for (const member of Object.keys(golden.info)) assert.ok(member in played.created, `the reply has ${member}`);
+  assert.ok(played.requests.length >= golden.model_requests.length);
+  for (const [i, { body }] of golden.model_requests.entries()) {
+    assert.deepEqual(messages(played.requests[i]), messages(body), `messages of request ${i}`);
+    assert.deepEqual(tools(played.requests[i]), tools(body), `tools of request ${i}`);
+    assert.equal(played.requests[i].model, body.model);
+  }
+}
+
+/** Every answer of the model is counted before its first event. */
+function assertStatsFirst(events) {
+  const answers = new Set();
+  for (const [i, event] of events.entries()) {
+    if (!event.llm_response_id || answers.has(event.llm_response_id)) continue;
+    answers.add(event.llm_response_id);
+    assert.equal(events[i - 1].key, 'stats', `what stands before ${event.kind} ${event.tool_name ?? ''}`);
+  }
+}
+
+for (const name of ['hello', 'unknown-tool', 'llm-error']) {
+  test(`events of ${name}`, async () => {
+    const golden = recording(name);
+    const played = await play(golden);
+    compare(golden, played);
+    assertStatsFirst(played.stored);
+  });
+}
+
+for (const [name, stop, told] of [['slow-command-pause', '/pause', 'PauseEvent'], ['slow-command-interrupt', '/interrupt', 'InterruptEvent']]) {
+  test(`events of ${name}`, async () => {
+    const golden = recording(name);
+    const played = await play(golden, async (conversation, socket) => {
+      await socket.frame(isAction('terminal'), 'the command');
+      await conversation.must(200, 'POST', stop);
+      await socket.frame((event) => event.kind === told, told);
+      await socket.frame(restingSnapshot(['paused']), 'the snapshot of the pause');
+      await conversation.run();
+    });
+    compare(golden, played);
+    assertStatsFirst(played.stored);
+  });
+}

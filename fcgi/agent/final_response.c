@@ -1,6 +1,7 @@
 /*
  * GET …/agent_final_response: what the agent said last.
  */
+#include "auth/principal.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
@@ -9,6 +10,7 @@
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
 #include "model/limits.h"
+#include "store/conversation_store.h"
 #include "store/event_store.h"
 
 static void append_texts(const json_t *content, struct strbuf *out)
@@ -44,13 +46,14 @@ static int search_page(const struct request *request, struct event_filter *filte
                        struct strbuf *page_id, bool *found_out, struct strbuf *text_out,
                        struct error *err)
 {
+    const struct conversation_scope scope = principal_scope(&request->principal);
     CLEANUP(strbuf_done) struct strbuf json = STRBUF_INIT;
     json_auto_t *page = NULL;
     json_t *event = NULL;
     size_t i = 0;
 
     filter->page_id = page_id->len > 0 ? page_id->text : NULL;
-    if (event_store_search(request->context->db, filter, &json, err) < 0 ||
+    if (event_store_search(request->context->db, &scope, filter, &json, err) < 0 ||
         json_parse(json.text, json.len, &page, err) < 0)
         return -1;
     json_array_foreach (json_object_get(page, "items"), i, event) {

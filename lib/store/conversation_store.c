@@ -14,6 +14,10 @@ static const char SQL_LOAD[] =
     "SELECT " CONVERSATION_COLUMNS " FROM conversations c" CONVERSATION_LOG_END
     " WHERE c.id = $1::uuid AND c.user_id = $2::uuid AND ($3::text IS NULL OR c.runtime_session = $3)";
 
+static const char SQL_CHECK[] =
+    "SELECT 1 FROM conversations c WHERE c.id = $1::uuid AND c.user_id = $2::uuid"
+    " AND ($3::text IS NULL OR c.runtime_session = $3)";
+
 /* Four orders, four texts: a sort direction cannot be a parameter. */
 #define SEARCH(column, compare, direction)                                                         \
     "SELECT " CONVERSATION_COLUMNS " FROM (SELECT * FROM conversations s"                          \
@@ -64,6 +68,19 @@ int conversation_store_load(struct db *db, const struct conversation_scope *scop
     if (PQntuples(rows) == 0)
         return error_set(err, ERROR_NOT_FOUND, "Conversation not found: %s", id->text);
     return conversation_row_read(rows, 0, 0, conversation_out, err);
+}
+
+int conversation_store_check(struct db *db, const struct conversation_scope *scope,
+                             const struct uuid *id, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    if (db_read(db, SQL_CHECK, DB_PARAMS(id->text, scope->user_id.text, scope->runtime_session),
+                &rows, err) < 0)
+        return error_wrap(err, "finding conversation %s", id->text);
+    if (PQntuples(rows) == 0)
+        return error_set(err, ERROR_NOT_FOUND, "Conversation not found: %s", id->text);
+    return 0;
 }
 
 void conversation_page_done(struct conversation_page *page)

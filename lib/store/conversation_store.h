@@ -87,6 +87,10 @@ int conversation_store_load(struct db *db, const struct conversation_scope *scop
                             const struct uuid *id, struct conversation *conversation_out,
                             struct error *err) NONNULL MUST_CHECK;
 
+/* Whether the scope has it, without reading it: ERROR_NOT_FOUND when not. */
+int conversation_store_check(struct db *db, const struct conversation_scope *scope,
+                             const struct uuid *id, struct error *err) NONNULL MUST_CHECK;
+
 struct conversation_page {
     struct conversation *items;
     size_t n;

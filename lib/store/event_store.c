@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "store/conversation_store.h"
 #include "store/db_query.h"
 
 enum { LOAD_CHUNK = 500 };
@@ -22,20 +23,22 @@ enum { LOAD_CHUNK = 500 };
     "   WHERE strpos(lower(t #>> '{}'), lower($4)) > 0)))"                                         \
     " AND ($5::text IS NULL OR e.timestamp >= $5) AND ($6::text IS NULL OR e.timestamp < $6)"
 
-/* The page's rows and one more, whose id opens the next page; the JSON is made here, not in C. */
-#define SEARCH(compare, direction)                                                                 \
-    "WITH page AS (SELECT e.seq, e.id, e.body, row_number() OVER (ORDER BY e.seq " direction ") n" \
-    "  FROM events e WHERE " EVENT_FILTER                                                          \
-    "  AND ($7::uuid IS NULL OR e.seq " compare " coalesce((SELECT f.seq FROM events f"            \
-    "    WHERE f.conversation_id = $1::uuid AND f.id = $7::uuid), e.seq))"                         \
-    "  ORDER BY e.seq " direction " LIMIT $8::bigint + 1)"                                         \
-    " SELECT '{\"items\":[' || coalesce(string_agg(body, ',' ORDER BY n)"                          \
-    "  FILTER (WHERE n <= $8::bigint), '') || '],\"next_page_id\":'"                               \
-    "  || coalesce('\"' || max(id::text) FILTER (WHERE n > $8::bigint) || '\"', 'null') || '}'"    \
-    " FROM page"
+/*
+ * The page's rows and one more, whose id opens the next page. The conversation is asked for in the
+ * same statement: no row means that the scope has none, a row of nulls that nothing matches. The
+ * page's start is a bound on seq, so that a page deep in a long log is found by the primary key.
+ */
+#define SEARCH(compare, fallback, direction)                                                       \
+    "SELECT e.id, e.body FROM conversations c LEFT JOIN LATERAL"                                   \
+    " (SELECT e.seq, e.id, e.body FROM events e WHERE " EVENT_FILTER                               \
+    "  AND e.seq " compare " coalesce((SELECT f.seq FROM events f"                                 \
+    "   WHERE f.conversation_id = $1::uuid AND f.id = $7::uuid), " fallback ")"                    \
+    "  ORDER BY e.seq " direction " LIMIT $8::bigint + 1) e ON true"                               \
+    " WHERE c.id = $1::uuid AND c.user_id = $9::uuid"                                              \
+    " AND ($10::text IS NULL OR c.runtime_session = $10) ORDER BY e.seq " direction
 
-static const char SQL_SEARCH[] = SEARCH(">=", "ASC");
-static const char SQL_SEARCH_DESC[] = SEARCH("<=", "DESC");
+static const char SQL_SEARCH[] = SEARCH(">=", "0", "ASC");
+static const char SQL_SEARCH_DESC[] = SEARCH("<=", "9223372036854775807", "DESC");
 static const char SQL_COUNT[] = "SELECT count(*) FROM events e WHERE " EVENT_FILTER;
 
 static const char SQL_GET[] =
@@ -60,7 +63,28 @@ static const char SQL_SEQ_BEFORE[] =
     "  AND timestamp >= $2),"
     " (SELECT max(seq) FROM events WHERE conversation_id = $1::uuid), 0)";
 
-int event_store_search(struct db *db, const struct event_filter *filter, struct strbuf *json_out,
+/* Bodies are JSON already: they are joined, not parsed and printed again. */
+static void append_page(const PGresult *rows, int64_t limit, struct strbuf *json_out)
+{
+    int n = PQgetisnull(rows, 0, 0) ? 0 : PQntuples(rows);
+    bool has_next = n > limit;
+
+    strbuf_append(json_out, "{\"items\":[");
+    for (int row = 0; row < n && row < limit; row++) {
+        if (row > 0)
+            strbuf_append_char(json_out, ',');
+        strbuf_append_bytes(json_out, PQgetvalue(rows, row, 1),
+                            (size_t)PQgetlength(rows, row, 1));
+    }
+    strbuf_append(json_out, "],\"next_page_id\":");
+    if (has_next)
+        strbuf_appendf(json_out, "\"%s\"}", PQgetvalue(rows, (int)limit, 0));
+    else
+        strbuf_append(json_out, "null}");
+}
+
+int event_store_search(struct db *db, const struct conversation_scope *scope,
+                       const struct event_filter *filter, struct strbuf *json_out,
                        struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
@@ -71,10 +95,14 @@ int event_store_search(struct db *db, const struct event_filter *filter, struct 
         page_id = (struct uuid)UUID_INIT;
     if (db_read(db, filter->descending ? SQL_SEARCH_DESC : SQL_SEARCH,
                 DB_PARAMS(filter->conversation_id.text, filter->kind, filter->source, filter->body,
-                          filter->since, filter->before, db_uuid(&page_id), limit.text),
+                          filter->since, filter->before, db_uuid(&page_id), limit.text,
+                          scope->user_id.text, scope->runtime_session),
                 &rows, err) < 0)
         return error_wrap(err, "searching events of %s", filter->conversation_id.text);
-    strbuf_append(json_out, PQgetvalue(rows, 0, 0));
+    if (PQntuples(rows) == 0)
+        return error_set(err, ERROR_NOT_FOUND, "Conversation not found: %s",
+                         filter->conversation_id.text);
+    append_page(rows, filter->limit, json_out);
     return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "base/attr.h"
 #include "base/uuid.h"
 
+struct conversation_scope;
 struct db;
 struct error;
 struct strbuf;
@@ -29,8 +30,9 @@ struct event_filter {
     int64_t limit;
 };
 
-/* Appends {"items":[…],"next_page_id":…}, made by PostgreSQL. */
-int event_store_search(struct db *db, const struct event_filter *filter, struct strbuf *json_out,
+/* Appends {"items":[…],"next_page_id":…}; ERROR_NOT_FOUND when the scope has no such conversation. */
+int event_store_search(struct db *db, const struct conversation_scope *scope,
+                       const struct event_filter *filter, struct strbuf *json_out,
                        struct error *err) NONNULL MUST_CHECK;
 int event_store_count(struct db *db, const struct event_filter *filter, int64_t *n_out,
                       struct error *err) NONNULL MUST_CHECK;

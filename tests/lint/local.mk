@@ -47,7 +47,7 @@ lint-tidy:
 format:
 	($(LINT_FIND) '*.[ch]'; done) | sed 's|^|$(top_srcdir)/|' | xargs $(CLANG_FORMAT) -i
 
-# Suggestions; judge them.
+# Suggestions; judge them: it does not see the functions that CLEANUP names.
 iwyu:
 	($(LINT_FIND) '*.c'; done) | grep -v '^tests/' | sed 's|^|$(top_srcdir)/|' | \
 		xargs -P $(LINT_JOBS) -I '{}' $(IWYU) -Xiwyu --no_fwd_decls -Xiwyu --error=1 \

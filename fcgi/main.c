@@ -216,9 +216,11 @@ static int run(enum command command, const char *argument, struct error *err)
         break;
     }
     /* After a failure threads may still be at work: the end of the process frees all. */
-    if (rc == 0)
-        db_free(context.db);
-    return rc;
+    if (rc < 0)
+        return -1;
+    db_free(context.db);
+    settings_done(settings_table, ARRAY_SIZE(settings_table), &settings);
+    return 0;
 }
 
 int main(int argc, char **argv)

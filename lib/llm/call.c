@@ -28,9 +28,11 @@ enum {
     RETRY_WAIT_MAX_S = 3600,
     /* A server that asks for more than that does not serve this call any more. */
     RETRY_AFTER_MAX_MS = 10 * 60 * 1000,
-    MS_PER_S = 1000,
-    US_PER_S = 1000 * 1000,
+    TIMEOUT_DEFAULT_MS = TIMEOUT_DEFAULT_S * 1000,
 };
+
+static const double MS_PER_S = 1e3;
+static const double US_PER_S = 1e6;
 
 /* When to try again. */
 struct retry_rule {
@@ -153,7 +155,7 @@ static struct llm_plan read_plan(const json_t *spec)
 {
     struct llm_plan plan = {0};
 
-    plan.timeout_ms = read_timeout_ms(spec, "timeout", (int64_t)TIMEOUT_DEFAULT_S * MS_PER_S);
+    plan.timeout_ms = read_timeout_ms(spec, "timeout", TIMEOUT_DEFAULT_MS);
     plan.idle_timeout_ms = read_timeout_ms(spec, "stream_idle_timeout", plan.timeout_ms);
     plan.is_stream = json_bool_or(spec, "stream", false) != 0;
     return plan;

@@ -292,7 +292,7 @@ int life_launch(struct service *service, const char *id, struct error *err)
     gate_enter(service->gate, id);
     rc = launch_held(service, id, err);
     gate_leave(service->gate, id);
-    reconciler_ask(service->reconciler, RECONCILE_REFILL);
+    reconciler_ask(service->reconciler, RECONCILE_REFILL_LATER);
     return rc;
 }
 

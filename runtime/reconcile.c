@@ -33,6 +33,8 @@ struct reconciler {
     size_t n_news;
     /* Only the thread itself looks at these. */
     int64_t next_all_ms;
+    int64_t next_tick_ms;
+    bool wants_refill;
     struct {
         char container_id[72];
         int64_t at_ms;
@@ -306,20 +308,20 @@ static void load_rules(struct service *service)
 static unsigned take_asked(struct service *service, struct news news_out[NEWS_MAX], size_t *n_out)
 {
     struct reconciler *reconciler = service->reconciler;
-    int64_t deadline_ms = clock_monotonic_ms() + WISHES_MS;
     bool has_time = true;
     unsigned what = 0;
 
     lock_take(&reconciler->lock);
     while (reconciler->what == 0 && reconciler->n_news == 0 && !reconciler->is_stopping && has_time)
-        has_time = condition_wait_until(&reconciler->asked, &reconciler->lock, deadline_ms);
+        has_time =
+            condition_wait_until(&reconciler->asked, &reconciler->lock, reconciler->next_tick_ms);
     what = reconciler->what;
     reconciler->what = 0;
     *n_out = reconciler->n_news;
     memcpy(news_out, reconciler->news, reconciler->n_news * sizeof(news_out[0]));
     reconciler->n_news = 0;
     lock_release(&reconciler->lock);
-    return has_time ? what : what | RECONCILE_WISHES;
+    return what;
 }
 
 static bool reconciler_is_stopping(struct reconciler *reconciler)
@@ -374,11 +376,18 @@ static unsigned what_is_due(struct service *service)
 {
     struct reconciler *reconciler = service->reconciler;
     int64_t now_ms = clock_monotonic_ms();
+    unsigned what = 0;
 
-    if (now_ms < reconciler->next_all_ms)
-        return 0;
-    reconciler->next_all_ms = now_ms + service->settings->reconcile_ms;
-    return RECONCILE_ALL | RECONCILE_RULES;
+    if (now_ms >= reconciler->next_tick_ms) {
+        what |= RECONCILE_WISHES | (reconciler->wants_refill ? RECONCILE_REFILL : 0);
+        reconciler->wants_refill = false;
+        reconciler->next_tick_ms = now_ms + WISHES_MS;
+    }
+    if (now_ms >= reconciler->next_all_ms) {
+        what |= RECONCILE_ALL | RECONCILE_RULES;
+        reconciler->next_all_ms = now_ms + service->settings->reconcile_ms;
+    }
+    return what;
 }
 
 void reconciler_run(struct service *service)
@@ -396,7 +405,10 @@ void reconciler_run(struct service *service)
 
             log_failure("news", take_news(service, &news[i], &err), &err);
         }
-        do_asked(service, what | what_is_due(service));
+        what |= what_is_due(service);
+        if ((what & RECONCILE_REFILL_LATER) != 0)
+            service->reconciler->wants_refill = true;
+        do_asked(service, what);
     }
     mem_free(news);
 }

@@ -20,6 +20,8 @@ struct service;
 #define RECONCILE_ALL 2U    /* rows against containers, leftovers */
 #define RECONCILE_REFILL 4U /* what is made ahead */
 #define RECONCILE_RULES 8U  /* the packet filter */
+/* What is made ahead, in a second: who has just got a sandbox wants the processor now. */
+#define RECONCILE_REFILL_LATER 16U
 
 struct reconciler *reconciler_new(void) MUST_CHECK;
 void reconciler_free(struct reconciler *reconciler);

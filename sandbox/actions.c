@@ -1,6 +1,7 @@
 #include "sandbox/actions.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -113,6 +114,8 @@ static void hash_body(const json_t *body, char hash[CRYPTO_HASH_HEX_BYTES])
     json_put(what, "tool", json_incref(json_object_get(body, "tool")));
     json_put(what, "args", json_incref(json_object_get(body, "args")));
     text = json_dumps(what, JSON_COMPACT | JSON_SORT_KEYS);
+    if (text == NULL)
+        abort(); /* it was parsed from text */
     crypto_sha256_hex(text, strlen(text), hash);
     mem_free(text);
 }
@@ -290,8 +293,7 @@ void actions_handle_acknowledge(struct request *request)
         request_answer_detail(request, 400, "ids must be a list");
         return;
     }
-    json_array_foreach(ids, i, id)
-    {
+    json_array_foreach (ids, i, id) {
         if (json_is_string(id))
             journal_acknowledge(request->server->journal, json_string_value(id));
     }

@@ -127,8 +127,7 @@ void bash_free(struct bash *bash)
 static void emit_chunk(struct bash_stream *stream, size_t len)
 {
     struct bash_run *run = stream->run;
-    struct bash_output output = {
-        .scope = run->scope, .command_id = run->id, .order = run->order++};
+    struct bash_output output = {.scope = run->scope, .command_id = run->id, .order = run->order++};
     json_t *event = NULL;
 
     if (stream == &run->streams[OUT]) {
@@ -277,9 +276,9 @@ static int start_shell(struct bash_run *run, const struct bash_spec *spec, const
         .argv = argv,
         .envp = environment,
         .working_dir = spec->cwd[0] != '\0' ? spec->cwd : run->bash->workspace,
-        .fds =
-            (const struct process_fd[]){
-                {fds[0], STDIN_FILENO}, {fds[1], STDOUT_FILENO}, {fds[2], STDERR_FILENO}},
+        .fds = (const struct process_fd[]){{fds[0], STDIN_FILENO},
+                                           {fds[1], STDOUT_FILENO},
+                                           {fds[2], STDERR_FILENO}},
         .n_fds = 3,
     };
     int rc = process_start(&process, &run->pid, err);
@@ -347,8 +346,7 @@ int bash_start(struct bash *bash, const struct bash_spec *spec, json_t **command
     if (bash->n_runs >= MAX_BASH_COMMANDS)
         return error_set(err, ERROR_RATE_LIMITED, "too many commands run");
     run = run_new(bash, spec->scope);
-    bash_events_add_command(bash->events, spec->scope, spec->command, spec->cwd, spec->timeout_s,
-                            run->id, command_out);
+    bash_events_add_command(bash->events, spec, run->id, command_out);
     if (start(run, spec, &why) < 0)
         fail_start(run, &why);
     return 0;

@@ -18,15 +18,9 @@
 struct bash;
 struct bash_events;
 struct bash_run;
+struct bash_spec;
 struct error;
 struct loop;
-
-struct bash_spec {
-    const char *scope;
-    const char *command;
-    const char *cwd; /* "": the workspace */
-    int64_t timeout_s;
-};
 
 /* Called once when the command is over, with its joined output, which is the callee's. */
 struct bash_answer {
@@ -46,8 +40,8 @@ struct bash_events *bash_events_of(struct bash *bash) NONNULL MUST_CHECK;
 int bash_start(struct bash *bash, const struct bash_spec *spec, json_t **command_out,
                struct error *err) NONNULL MUST_CHECK;
 /*
- * Calls answer->done when the command is over: now, when it is. ERROR_NOT_FOUND for an id that is no
- * command's.
+ * Calls answer->done when the command is over: now, when it is. ERROR_NOT_FOUND for an id that is
+ * no command's.
  */
 int bash_wait(struct bash *bash, const char *scope, const char *command_id,
               const struct bash_answer *answer, struct error *err) NONNULL MUST_CHECK;

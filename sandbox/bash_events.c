@@ -101,18 +101,17 @@ static void put_identity(const struct bash_event *event)
     json_put_text(event->json, "timestamp", stamp);
 }
 
-void bash_events_add_command(struct bash_events *events, const char *scope, const char *command,
-                             const char *cwd, int64_t timeout_s, char id_out[UUID_HEX_BYTES],
-                             json_t **json_out)
+void bash_events_add_command(struct bash_events *events, const struct bash_spec *spec,
+                             char id_out[UUID_HEX_BYTES], json_t **json_out)
 {
-    struct bash_event *event = add_event(events, scope, BASH_COMMAND, strlen(command));
+    struct bash_event *event = add_event(events, spec->scope, BASH_COMMAND, strlen(spec->command));
 
-    json_put_text(event->json, "command", command);
-    if (cwd[0] != '\0')
-        json_put_text(event->json, "cwd", cwd);
+    json_put_text(event->json, "command", spec->command);
+    if (spec->cwd[0] != '\0')
+        json_put_text(event->json, "cwd", spec->cwd);
     else
         json_put(event->json, "cwd", json_null());
-    json_put(event->json, "timeout", json_integer(timeout_s));
+    json_put(event->json, "timeout", json_integer(spec->timeout_s));
     put_identity(event);
     json_put_text(event->json, "kind", "BashCommand");
     memcpy(id_out, event->id, UUID_HEX_BYTES);

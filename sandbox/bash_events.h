@@ -23,6 +23,14 @@ struct error;
 
 enum { BASH_SCOPE_BYTES = 65 };
 
+/* What a command is asked for with. */
+struct bash_spec {
+    const char *scope;
+    const char *command;
+    const char *cwd; /* "": the workspace */
+    int64_t timeout_s;
+};
+
 enum bash_event_kind { BASH_COMMAND, BASH_OUTPUT, BASH_ANY };
 
 struct bash_query {
@@ -54,9 +62,8 @@ struct bash_events *bash_events_new(void) MUST_CHECK;
 void bash_events_free(struct bash_events *events);
 
 /* Adds a BashCommand; *json_out is the object, *id_out its id. */
-void bash_events_add_command(struct bash_events *events, const char *scope, const char *command,
-                             const char *cwd, int64_t timeout_s, char id_out[UUID_HEX_BYTES],
-                             json_t **json_out) NONNULL;
+void bash_events_add_command(struct bash_events *events, const struct bash_spec *spec,
+                             char id_out[UUID_HEX_BYTES], json_t **json_out) NONNULL;
 /* Adds a BashOutput and returns its object. */
 json_t *bash_events_add_output(struct bash_events *events, const struct bash_output *output)
     NONNULL MUST_CHECK;

@@ -27,7 +27,7 @@ static int read_scope(const struct request *request, char scope[BASH_SCOPE_BYTES
         return 0;
     if (strlen(given) >= BASH_SCOPE_BYTES)
         return error_set(err, ERROR_INVALID, "X-Deft-Scope is too long");
-    memcpy(scope, given, strlen(given));
+    memcpy(scope, given, strlen(given) + 1);
     return 0;
 }
 
@@ -122,8 +122,7 @@ void bash_handle_execute(struct request *request)
         return;
     request->dropped = on_execute_dropped;
     request->owner = request;
-    if (read_scope(request, scope, &err) < 0 ||
-        start_command(request, body, &command, &err) < 0 ||
+    if (read_scope(request, scope, &err) < 0 || start_command(request, body, &command, &err) < 0 ||
         bash_wait(request->server->bash, scope, json_text_or(command, "id", ""), &answer, &err) < 0)
         request_answer_error(request, &err);
 }
@@ -301,13 +300,12 @@ void bash_handle_batch(struct request *request)
     size_t i = 0;
 
     if (read_scope(request, scope, &err) < 0 ||
-        json_parse(request->body.text, request->body.len, &ids, &err) < 0 ||
-        !json_is_array(ids) || json_array_size(ids) > MAX_BATCH) {
+        json_parse(request->body.text, request->body.len, &ids, &err) < 0 || !json_is_array(ids) ||
+        json_array_size(ids) > MAX_BATCH) {
         validation_answer(request, "list_type", "body", NULL, "Input should be a valid list");
         return;
     }
-    json_array_foreach(ids, i, item)
-    {
+    json_array_foreach (ids, i, item) {
         struct uuid id = UUID_INIT;
         char hex[UUID_HEX_BYTES] = "";
         json_t *event = NULL;

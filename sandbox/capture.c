@@ -57,8 +57,7 @@ static void trim_tail(struct capture *capture)
     if (capture->tail_chars <= 2 * (size_t)TAIL_CHARS)
         return;
     excess = capture->tail_chars - TAIL_CHARS;
-    strbuf_remove_head(&capture->tail,
-                       utf8_offset(capture->tail.text, capture->tail.len, excess));
+    strbuf_remove_head(&capture->tail, utf8_offset(capture->tail.text, capture->tail.len, excess));
     capture->tail_chars = TAIL_CHARS;
     capture->cut_chars += excess;
 }
@@ -209,7 +208,7 @@ static size_t take_text(struct capture *capture, const char *bytes, size_t len)
 static bool is_silent_csi(const struct strbuf *sequence)
 {
     char final = sequence->text[sequence->len - 1];
-    bool is_private = memchr("?>=", sequence->text[2], 3) != NULL;
+    bool is_private = strchr("?>=", sequence->text[2]) != NULL;
 
     if (final == 'n' || final == 'c' || final == 't')
         return true;

@@ -205,8 +205,8 @@ static void run_terminal(struct action *action, const json_t *args)
 
 static void run_editor(struct action *action, const json_t *args)
 {
-    on_observation(action, editor_execute(action->conversation->editor, args,
-                                          working_dir_of(action)));
+    on_observation(action,
+                   editor_execute(action->conversation->editor, args, working_dir_of(action)));
 }
 
 static int store_start(const struct action *action, struct error *err)
@@ -249,9 +249,8 @@ static struct action *next_startable(const struct conversation *conversation)
 {
     struct action *action = conversation->actions;
 
-    while (action != NULL &&
-           (action->is_running || (action->tool == ACTION_TERMINAL &&
-                                   terminal_is_busy(conversation->terminal))))
+    while (action != NULL && (action->is_running || (action->tool == ACTION_TERMINAL &&
+                                                     terminal_is_busy(conversation->terminal))))
         action = action->next;
     return action;
 }

@@ -50,8 +50,8 @@ const char *action_hash(const struct action *action) NONNULL MUST_CHECK;
 int action_wait(struct action *action, struct request *request, struct error *err)
     NONNULL MUST_CHECK;
 /*
- * Begins an action, or queues it behind the one in the shell; `request` is answered when it is over.
- * ERROR_RATE_LIMITED when too many wait, ERROR_INVALID for arguments that are none.
+ * Begins an action, or queues it behind the one in the shell; `request` is answered when it is
+ * over. ERROR_RATE_LIMITED when too many wait, ERROR_INVALID for arguments that are none.
  */
 int conversation_run(struct conversation *conversation, const struct action_spec *spec,
                      struct request *request, struct error *err) NONNULL MUST_CHECK;

@@ -93,7 +93,8 @@ static int read_names(const char *path, bool with_hidden, struct names *names, s
     return 0;
 }
 
-/* The first name of a page: the one called so, else (an old client's lower case) the first not below. */
+/* The first name of a page: the one called so, else (an old client's lower case) the first not
+ * below. */
 static size_t find_page(const struct names *names, const char *page_id)
 {
     size_t at = 0;

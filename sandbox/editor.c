@@ -139,7 +139,7 @@ static int run_view(const struct edit *edit, struct error *err)
 static int run_create(const struct edit *edit, struct error *err)
 {
     CLEANUP(textfile_done) struct textfile file = TEXTFILE_INIT;
-    const char *text = NULL;
+    const char *text = "";
     struct stat info;
 
     if (need_text(edit, "file_text", "create", &text, err) < 0)
@@ -261,7 +261,7 @@ static int run_str_replace(const struct edit *edit, struct error *err)
     CLEANUP(textfile_done) struct textfile file = TEXTFILE_INIT;
     CLEANUP(mem_freep) char *wanted = NULL;
     CLEANUP(mem_freep) char *replacement = NULL;
-    const char *old_str = NULL;
+    const char *old_str = "";
     const char *new_str = json_text_or(edit->args, "new_str", "");
 
     if (need_text(edit, "old_str", "str_replace", &old_str, err) < 0)
@@ -300,7 +300,7 @@ static int run_insert(const struct edit *edit, struct error *err)
     CLEANUP(textfile_done) struct textfile file = TEXTFILE_INIT;
     CLEANUP(strbuf_done) struct strbuf edited = STRBUF_INIT;
     const json_t *line = json_object_get(edit->args, "insert_line");
-    const char *text = NULL;
+    const char *text = "";
     size_t changed[2] = {0, 0};
     size_t n_lines = 0;
     size_t at = 0;

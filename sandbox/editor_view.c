@@ -20,8 +20,8 @@ static const char view_notice[] =
     "view_range, or grep -n in the terminal, to see the part you need.</NOTE>";
 
 static const char *const image_types[][2] = {
-    {".png", "image/png"},   {".jpg", "image/jpeg"},  {".jpeg", "image/jpeg"},
-    {".gif", "image/gif"},   {".webp", "image/webp"}, {".bmp", "image/bmp"},
+    {".png", "image/png"}, {".jpg", "image/jpeg"},  {".jpeg", "image/jpeg"},
+    {".gif", "image/gif"}, {".webp", "image/webp"}, {".bmp", "image/bmp"},
 };
 
 size_t editor_count_lines(const char *text)
@@ -123,7 +123,8 @@ static void list_level(struct listing *listing, const char *path, bool counts_hi
     for (entry = readdir(dir); entry != NULL && listing->n < MAX_LISTED; entry = readdir(dir)) {
         if (entry->d_name[0] != '.')
             list_one(listing, path, entry->d_name);
-        else if (counts_hidden && !text_equal(entry->d_name, ".") && !text_equal(entry->d_name, ".."))
+        else if (counts_hidden && !text_equal(entry->d_name, ".") &&
+                 !text_equal(entry->d_name, ".."))
             listing->n_hidden++;
     }
     (void)closedir(dir);

@@ -32,22 +32,6 @@ struct upload {
     int64_t flushed;
 };
 
-int file_path_read(const struct request *request, char **path_out, struct error *err)
-{
-    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-    const char *given = request_query(request, "path");
-
-    if (given == NULL && request->param[0] != '/')
-        strbuf_append_char(&path, '/');
-    strbuf_append(&path, given != NULL ? given : request->param);
-    if (path.text[0] != '/')
-        return error_set(err, ERROR_INVALID, "Path must be absolute");
-    if (!utf8_is_valid(path.text, path.len))
-        return error_set(err, ERROR_INVALID, "Path must be UTF-8");
-    *path_out = strbuf_take(&path);
-    return 0;
-}
-
 static bool lacks_path(struct request *request)
 {
     if (request->param[0] != '\0' || request_query(request, "path") != NULL)
@@ -149,7 +133,8 @@ void files_begin_upload(struct request *request)
 
     if (lacks_path(request))
         return;
-    if (type == NULL || strncasecmp(type, "multipart/form-data", strlen("multipart/form-data")) != 0) {
+    if (type == NULL ||
+        strncasecmp(type, "multipart/form-data", strlen("multipart/form-data")) != 0) {
         validation_answer(request, "missing", "body", "file", "Field required");
         return;
     }
@@ -323,8 +308,7 @@ static int open_for_download(const char *path, int *fd_out, struct stat *info, s
         return error_set(err, ERROR_NOT_FOUND, "File not found");
     if (fd < 0 || fstat(fd, info) < 0 || !S_ISREG(info->st_mode))
         return error_set(err, ERROR_INVALID, "Path is not a file");
-    *fd_out = fd;
-    fd = -1;
+    *fd_out = fd_take(&fd);
     return 0;
 }
 
@@ -334,7 +318,7 @@ void files_handle_download(struct request *request)
     CLEANUP(fd_close) int fd = -1;
     struct error err = ERROR_INIT;
     struct byte_range range = {0, 0};
-    struct stat info;
+    struct stat info = {0};
     int status = 0;
 
     if (lacks_path(request))
@@ -349,6 +333,5 @@ void files_handle_download(struct request *request)
         return;
     }
     add_disposition(request, path);
-    request_answer_file(request, status, fd, range.at, range.end);
-    fd = -1;
+    request_answer_file(request, status, fd_take(&fd), range.at, range.end);
 }

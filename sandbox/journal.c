@@ -187,7 +187,8 @@ static void replay(void *owner, json_t *record, int64_t offset, size_t len)
         set_result(journal, entry, offset, len);
     else if (text_equal(name, "acknowledge") && entry != NULL)
         entry->acknowledged = true;
-    else if (text_equal(name, "forget") && uuid_parse(json_text_or(record, "id", ""), &conversation))
+    else if (text_equal(name, "forget") &&
+             uuid_parse(json_text_or(record, "id", ""), &conversation))
         remove_conversation(journal, &conversation);
     else if (text_equal(name, "fence") && uuid_parse(json_text_or(record, "id", ""), &conversation))
         keep_fence(journal, &conversation, json_int_or(record, "fence", 0));

@@ -43,14 +43,14 @@ struct journal_entry {
  * Opens the journal of a directory; actions that were started in an earlier life become finished
  * with `interrupted_body` as result. A torn end is cut off. Falls back to memory with a warning.
  */
-struct journal *journal_open(const char *dir, const char *interrupted_body)
-    NONNULL MUST_CHECK;
+struct journal *journal_open(const char *dir, const char *interrupted_body) NONNULL MUST_CHECK;
 void journal_close(struct journal *journal);
 
 /* NULL when the action is unknown. */
 const struct journal_entry *journal_find(const struct journal *journal, const char *id)
     NONNULL MUST_CHECK;
-/* Stores the start of a new action; on disk when this returns. entry: id, conversation, fence, hash. */
+/* Stores the start of a new action; on disk when this returns. entry: id, conversation, fence,
+ * hash. */
 int journal_start(struct journal *journal, const struct journal_entry *entry, struct error *err)
     NONNULL MUST_CHECK;
 /* Keeps the result of a started action: the JSON text of the reply's body. */

@@ -1,6 +1,6 @@
 /*
- * The lines of the journal on disk: each is eight hex digits of CRC-32, a space, a JSON object and a
- * newline. A line that is not whole ends the journal.
+ * The lines of the journal on disk: each is eight hex digits of CRC-32, a space, a JSON object and
+ * a newline. A line that is not whole ends the journal.
  *
  * Ownership: struct journal_file owns its descriptor.
  */

@@ -13,9 +13,9 @@ struct key {
 };
 
 static const struct key named_keys[] = {
-    {"ENTER", "\r"},      {"TAB", "\t"},         {"BS", "\x7f"},       {"ESC", "\x1b"},
-    {"UP", "\x1b[A"},     {"DOWN", "\x1b[B"},    {"RIGHT", "\x1b[C"},  {"LEFT", "\x1b[D"},
-    {"HOME", "\x1b[H"},   {"END", "\x1b[F"},     {"PGUP", "\x1b[5~"},  {"PGDN", "\x1b[6~"},
+    {"ENTER", "\r"},    {"TAB", "\t"},      {"BS", "\x7f"},      {"ESC", "\x1b"},
+    {"UP", "\x1b[A"},   {"DOWN", "\x1b[B"}, {"RIGHT", "\x1b[C"}, {"LEFT", "\x1b[D"},
+    {"HOME", "\x1b[H"}, {"END", "\x1b[F"},  {"PGUP", "\x1b[5~"}, {"PGDN", "\x1b[6~"},
 };
 
 static const char *const control_prefixes[] = {"C-", "CTRL-", "CTRL+"};

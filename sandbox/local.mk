@@ -15,18 +15,21 @@ SANDBOX_SOURCES = \
 	sandbox/editor_result.h \
 	sandbox/editor_view.c \
 	sandbox/exports.c sandbox/exports.h \
-	sandbox/file_path.h \
+	sandbox/file_path.c sandbox/file_path.h \
 	sandbox/files.c sandbox/files.h \
 	sandbox/http.c sandbox/http.h \
+	sandbox/http_connection.h \
 	sandbox/journal.c sandbox/journal.h \
 	sandbox/journal_file.c sandbox/journal_file.h \
 	sandbox/keys.c sandbox/keys.h \
 	sandbox/limits.h \
+	sandbox/listener.c sandbox/listener.h \
 	sandbox/loop.c sandbox/loop.h \
 	sandbox/multipart.c sandbox/multipart.h \
 	sandbox/observation.c sandbox/observation.h \
 	sandbox/process.c sandbox/process.h \
 	sandbox/replace.c sandbox/replace.h \
+	sandbox/request.c \
 	sandbox/routes.c sandbox/routes.h \
 	sandbox/server.h \
 	sandbox/shell.c sandbox/shell.h \
@@ -57,3 +60,19 @@ deft_action_LDFLAGS = $(AM_LDFLAGS) $(DEFT_STATIC_LDFLAGS) -Wl,--gc-sections
 SANDBOX_LWS_LIBS = -lwebsockets -lcap $(CRYPTO_STATIC_LIBS)
 endif
 deft_action_LDADD = libsandbox.a libbase.a $(JANSSON_LIBS) $(SANDBOX_LWS_LIBS)
+
+check_PROGRAMS += sandbox-test
+sandbox_test_SOURCES = \
+	tests/unit/sandbox/capture_test.c \
+	tests/unit/sandbox/editor_test.c \
+	tests/unit/sandbox/exports_test.c \
+	tests/unit/sandbox/journal_test.c \
+	tests/unit/sandbox/keys_test.c \
+	tests/unit/sandbox/multipart_test.c \
+	tests/unit/sandbox/sandbox_test.c \
+	tests/unit/sandbox/sandbox_test.h \
+	tests/unit/sandbox/shell_record_test.c \
+	tests/unit/sandbox/statements_test.c \
+	tests/unit/sandbox/terminal_text_test.c
+sandbox_test_CPPFLAGS = $(SANDBOX_CPPFLAGS) -I$(top_srcdir)/tests $(CMOCKA_CFLAGS)
+sandbox_test_LDADD = libsandbox.a libbase.a $(LWS_LIBS) $(JANSSON_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)

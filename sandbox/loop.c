@@ -100,7 +100,7 @@ static int open_sources(struct loop *loop, struct error *err)
     (void)sigaddset(&signals, SIGCHLD);
     (void)sigaddset(&signals, SIGTERM);
     (void)sigaddset(&signals, SIGINT);
-    (void)sigprocmask(SIG_BLOCK, &signals, NULL);
+    (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
     loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     loop->timer_source.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     loop->signal_source.fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -21,8 +21,8 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/actions.h"
 #include "sandbox/action_config.h"
+#include "sandbox/actions.h"
 #include "sandbox/bash.h"
 #include "sandbox/conversation.h"
 #include "sandbox/http.h"
@@ -91,8 +91,6 @@ static void say_ready(const struct http *http, int64_t started_us)
  */
 static void hide_key(void)
 {
-    extern char **environ;
-
     for (char **entry = environ; *entry != NULL; entry++) {
         if (text_starts_with(*entry, "SESSION_API_KEY="))
             explicit_bzero(*entry + strlen("SESSION_API_KEY="),

@@ -141,8 +141,8 @@ static int take_content(struct multipart *multipart, const struct multipart_targ
     return 0;
 }
 
-static int step(struct multipart *multipart, const struct multipart_target *target,
-                bool *more_out, struct error *err)
+static int step(struct multipart *multipart, const struct multipart_target *target, bool *more_out,
+                struct error *err)
 {
     switch (multipart->state) {
     case MULTIPART_AFTER_BOUNDARY:

@@ -26,10 +26,10 @@ enum multipart_state {
 
 struct multipart {
     enum multipart_state state;
-    char delimiter[80];     /* CRLF -- boundary */
+    char delimiter[80]; /* CRLF -- boundary */
     size_t delimiter_len;
-    const char *field;      /* the wanted one; borrowed */
-    struct strbuf pending;  /* what may be part of a delimiter, or half a header */
+    const char *field;     /* the wanted one; borrowed */
+    struct strbuf pending; /* what may be part of a delimiter, or half a header */
     bool found;
 };
 

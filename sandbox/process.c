@@ -22,21 +22,21 @@ struct name_value {
     const char *value;
 };
 
-extern char **environ;
-
 /* Set for children unless the image has its own. */
 static const struct name_value defaults[] = {
-    {"TERM", "xterm-256color"}, {"PAGER", "cat"},         {"GIT_PAGER", "cat"},
-    {"AI_AGENT", "openhands"},  {"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:"
-                                         "/sbin:/bin"},
+    {"TERM", "xterm-256color"},
+    {"PAGER", "cat"},
+    {"GIT_PAGER", "cat"},
+    {"AI_AGENT", "openhands"},
+    {"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:"
+             "/sbin:/bin"},
 };
 
 static const char *const bundle_names[] = {"SSL_CERT_FILE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO",
                                            "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"};
 
-static const char *const system_bundles[] = {"/etc/ssl/certs/ca-certificates.crt",
-                                             "/etc/pki/tls/certs/ca-bundle.crt",
-                                             "/etc/ssl/cert.pem"};
+static const char *const system_bundles[] = {
+    "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"};
 
 static const char own_bundle[] = "/.deft/ca.pem";
 
@@ -152,7 +152,7 @@ static void default_signals(void)
     for (int number = 1; number < NSIG; number++)
         (void)signal(number, SIG_DFL);
     (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &none, NULL);
 }
 
 /* Two steps, since the number one descriptor gets may be the one another has now. */
@@ -284,23 +284,25 @@ bool process_shell_is_bash(const char *path)
     return text_ends_with(path, "/bash");
 }
 
-static char *find_bash_in_path(void)
+/* Borrowed from the environment, "" when unset: it is the image's, no setting of ours. */
+static const char *image_variable(const char *name)
 {
-    /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
-    const char *path = getenv("PATH");
-
-    return path != NULL ? process_find_program("bash", path) : NULL;
+    for (char *const *entry = environ; *entry != NULL; entry++) {
+        if (names_variable(*entry, name))
+            return *entry + strlen(name) + 1;
+    }
+    return "";
 }
 
 char *process_find_shell(void)
 {
-    /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
-    const char *wanted = getenv("SHELL");
+    const char *wanted = image_variable("SHELL");
 
-    if (wanted != NULL && process_shell_is_bash(wanted) && is_program(wanted))
+    if (process_shell_is_bash(wanted) && is_program(wanted))
         return mem_dup_text(wanted);
     for (size_t i = 0; i < ARRAY_SIZE(shells); i++) {
-        char *found = shells[i] == NULL ? find_bash_in_path() : NULL;
+        char *found =
+            shells[i] == NULL ? process_find_program("bash", image_variable("PATH")) : NULL;
 
         if (found != NULL)
             return found;

@@ -25,8 +25,8 @@ static enum error_code code_of_errno(void)
 
 static void keep_mode_and_owner(int fd, const struct stat *old)
 {
-    /* Not ours to give away: then the file is ours from now on. The mode comes after, since a change
-     * of owner clears its set-id bits. */
+    /* Not ours to give away: then the file is ours from now on. The mode comes after, since a
+     * change of owner clears its set-id bits. */
     if (fchown(fd, old->st_uid, old->st_gid) < 0)
         errno = 0;
     (void)fchmod(fd, old->st_mode & 07777U);
@@ -50,7 +50,8 @@ int replace_begin(struct replace *replace, const char *path, struct error *err)
 
     replace->path = resolve(path);
     slash = strrchr(replace->path, '/');
-    strbuf_append_bytes(&name, replace->path, slash != NULL ? (size_t)(slash + 1 - replace->path) : 0);
+    strbuf_append_bytes(&name, replace->path,
+                        slash != NULL ? (size_t)(slash + 1 - replace->path) : 0);
     strbuf_appendf(&name, ".deft-%s.tmp", id.text);
     replace->temporary = strbuf_take(&name);
     replace->fd = open(replace->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, NEW_FILE_MODE);

@@ -99,9 +99,8 @@ static int open_terminal(int *master_out, int *slave_out, struct error *err)
         return error_set(err, ERROR_UNAVAILABLE, "opening %s: %m", name);
     reset_terminal(slave);
     (void)ioctl(slave, TIOCSWINSZ, &size);
-    *master_out = master;
+    *master_out = fd_take(&master);
     *slave_out = slave;
-    master = -1;
     return 0;
 }
 
@@ -183,8 +182,8 @@ static void on_records(void *owner, uint32_t events)
     (void)events;
     if (n > 0)
         strbuf_append_bytes(&shell->record_bytes, bytes, (size_t)n);
-    if (!shell->busy || !shell_record_next(&shell->record_bytes, shell->key, &shell->record_texts,
-                                           &shell->record))
+    if (!shell->busy ||
+        !shell_record_next(&shell->record_bytes, shell->key, &shell->record_texts, &shell->record))
         return;
     shell->recorded = true;
     if (!shell->marked)
@@ -350,6 +349,26 @@ int shell_new(struct loop *loop, const struct shell_spec *spec, const struct she
     return 0;
 }
 
+static pid_t foreground_group(const struct shell *shell)
+{
+    pid_t group = 0;
+
+    if (ioctl(shell->terminal.fd, TIOCGPGRP, &group) < 0 || group <= 1)
+        return shell->pid;
+    return group;
+}
+
+/* A hangup would make the shell end its background jobs: it is killed, what it runs gets the
+ * hangup. */
+static void end_process(const struct shell *shell)
+{
+    pid_t group = foreground_group(shell);
+
+    (void)kill(shell->pid, SIGKILL);
+    if (group != shell->pid)
+        (void)kill(-group, SIGHUP);
+}
+
 void shell_free(struct shell *shell)
 {
     if (shell == NULL)
@@ -358,10 +377,8 @@ void shell_free(struct shell *shell)
     loop_timer_clear(shell->loop, &shell->grace);
     loop_remove(shell->loop, &shell->terminal);
     loop_remove(shell->loop, &shell->records);
-    if (shell->pid > 0) {
-        shell_signal(shell, SIGHUP);
-        (void)kill(shell->pid, SIGKILL);
-    }
+    if (shell->pid > 0)
+        end_process(shell);
     fd_close(&shell->terminal.fd);
     fd_close(&shell->records.fd);
     fd_close(&shell->command_fd);
@@ -398,13 +415,8 @@ void shell_type(struct shell *shell, const char *bytes, size_t len)
 
 void shell_signal(struct shell *shell, int number)
 {
-    pid_t group = 0;
-
-    if (shell->pid <= 0)
-        return;
-    if (ioctl(shell->terminal.fd, TIOCGPGRP, &group) < 0 || group <= 1)
-        group = shell->pid;
-    (void)kill(-group, number);
+    if (shell->pid > 0)
+        (void)kill(-foreground_group(shell), number);
 }
 
 struct capture *shell_capture(struct shell *shell)

@@ -32,14 +32,15 @@ enum {
 
 /*
  * PROMPT_COMMAND tells the end, also after Ctrl-C, which drops the rest of the typed line. The
- * user's own PROMPT_COMMAND runs before it; it may hold ours, so one is told once. `local -` hides the work from a user's `set -x`.
+ * user's own PROMPT_COMMAND runs before it; it may hold ours, so one is told once. `local -` hides
+ * the work from a user's `set -x`.
  */
 #define BASH_SETUP                                                                                 \
     "set +H; set +o history; unset HISTFILE; IGNOREEOF=1000\n"                                     \
     "__deft_get() { { local -; set +xeu; } 2>/dev/null; local e\n"                                 \
     "IFS= read -r -d '' -u 60 e; IFS= read -r -d '' -u 60 __deft_c\n"                              \
     "__deft_k=; eval \"$e\"; return \"$__deft_s\"; }\n"                                            \
-    "__deft_keep() { __deft_s=$?; { local -; set +xeu; } 2>/dev/null; __deft_k=kept\n"                \
+    "__deft_keep() { __deft_s=$?; { local -; set +xeu; } 2>/dev/null; __deft_k=kept\n"             \
     "if [ \"$PROMPT_COMMAND\" != __deft_prompt ]; then __deft_u=$PROMPT_COMMAND\n"                 \
     "unset PROMPT_COMMAND; PROMPT_COMMAND=__deft_prompt; fi; return 0; }\n"                        \
     "__deft_prompt() { local s=$?; { local -; set +xeu; } 2>/dev/null\n"                           \
@@ -49,18 +50,19 @@ enum {
     "builtin printf '\\033]7770;%s;%s\\007' \"$__deft_n\" \"$__deft_i\" >&62\n"                    \
     "builtin printf '%s;%s\\0%s\\0%s\\0%s\\0%s\\0' \"$__deft_n\" \"$__deft_i\" \"$s\" \"$!\" "     \
     "\"$PWD\" \"$PATH\" >&61; return 0; } 2>/dev/null\n"                                           \
-    "__deft_u=${PROMPT_COMMAND-}; unset PROMPT_COMMAND; PROMPT_COMMAND=__deft_prompt; __deft_s=0; __deft_k=\n"
+    "__deft_u=${PROMPT_COMMAND-}; unset PROMPT_COMMAND; PROMPT_COMMAND=__deft_prompt; "            \
+    "__deft_s=0; __deft_k=\n"
 
 /*
- * A plain sh cannot read up to a NUL: its file assigns the command, quoted, to __deft_c. It tells the
- * end at the end of the line; its prompt does so again, for Ctrl-C.
+ * A plain sh cannot read up to a NUL: its file assigns the command, quoted, to __deft_c. It tells
+ * the end at the end of the line; its prompt does so again, for Ctrl-C.
  */
 #define SH_SETUP                                                                                   \
     "set -m 2>/dev/null\n"                                                                         \
     "__deft_tell() { printf '\\033]7770;%s;%s\\007' \"$__deft_n\" \"$__deft_i\" >&8\n"             \
     "printf '%s;%s\\000%s\\000%s\\000%s\\000%s\\000' \"$__deft_n\" \"$__deft_i\" \"$1\" "          \
     "\"${!:-}\" \"$PWD\" \"$PATH\" >&7; }\n"                                                       \
-    "__deft_get() { eval \"$(cat <&6)\"; return \"$__deft_s\"; }\n"                                  \
+    "__deft_get() { eval \"$(cat <&6)\"; return \"$__deft_s\"; }\n"                                \
     "__deft_keep() { __deft_s=$?; __deft_tell \"$__deft_s\"; PS1='$(__deft_tell $?)'; PS2=; }\n"   \
     "PS1='$(__deft_tell $?)'; PS2=; __deft_s=0; __deft_tell 0\n"
 

@@ -10,14 +10,14 @@ enum { MAX_NESTING = 256, MAX_HEREDOCS = 16, MAX_WORD = 64 };
 
 /* What is open; FRAME_QUOTE and below take words literally. */
 enum frame {
-    FRAME_PAREN,       /* ( or $( : commands inside */
-    FRAME_BRACE,       /* { as a word */
-    FRAME_COMPOUND,    /* if, for, while, until, select: up to fi or done */
-    FRAME_CASE,        /* case: patterns end with a lone ) */
-    FRAME_BACKTICK,    /* ` : commands inside */
-    FRAME_QUOTE,       /* " */
-    FRAME_PARAMETER,   /* ${ */
-    FRAME_ARITHMETIC,  /* $(( or (( */
+    FRAME_PAREN,      /* ( or $( : commands inside */
+    FRAME_BRACE,      /* { as a word */
+    FRAME_COMPOUND,   /* if, for, while, until, select: up to fi or done */
+    FRAME_CASE,       /* case: patterns end with a lone ) */
+    FRAME_BACKTICK,   /* ` : commands inside */
+    FRAME_QUOTE,      /* " */
+    FRAME_PARAMETER,  /* ${ */
+    FRAME_ARITHMETIC, /* $(( or (( */
 };
 
 struct heredoc {
@@ -127,34 +127,53 @@ static void take_in_arithmetic(struct scanner *scan)
     }
 }
 
-/* One step inside quotes, ${…} or arithmetic, where newlines and words mean nothing. */
-static void take_literal(struct scanner *scan)
+static void take_double_quote(struct scanner *scan)
+{
+    scan->at++;
+    if (is_inside(scan, FRAME_QUOTE))
+        pop(scan, FRAME_QUOTE);
+    else
+        push(scan, FRAME_QUOTE);
+}
+
+/* A character that is no quote, escape or expansion. */
+static void take_inner(struct scanner *scan)
 {
     char c = *scan->at;
 
-    if (c == '\\')
-        skip_escaped(scan);
-    else if (c == '$')
-        take_dollar(scan);
-    else if (c == '`')
-        take_backtick(scan);
-    else if (is_inside(scan, FRAME_QUOTE) && c != '"')
-        scan->at++;
-    else if (c == '"' && is_inside(scan, FRAME_QUOTE)) {
-        scan->at++;
-        pop(scan, FRAME_QUOTE);
-    } else if (c == '"') {
-        scan->at++;
-        push(scan, FRAME_QUOTE);
-    } else if (is_inside(scan, FRAME_PARAMETER) && (c == '}' || c == ')')) {
-        scan->at++;
-        pop(scan, FRAME_PARAMETER);
-    } else if (is_inside(scan, FRAME_ARITHMETIC))
+    if (is_inside(scan, FRAME_ARITHMETIC)) {
         take_in_arithmetic(scan);
-    else if (c == '\'')
+        return;
+    }
+    if (is_inside(scan, FRAME_PARAMETER) && c == '\'') {
         skip_single_quotes(scan, false);
-    else
-        scan->at++;
+        return;
+    }
+    if (is_inside(scan, FRAME_PARAMETER) && (c == '}' || c == ')'))
+        pop(scan, FRAME_PARAMETER);
+    scan->at++;
+}
+
+/* One step inside quotes, ${…} or arithmetic, where newlines and words mean nothing. */
+static void take_literal(struct scanner *scan)
+{
+    switch (*scan->at) {
+    case '\\':
+        skip_escaped(scan);
+        break;
+    case '$':
+        take_dollar(scan);
+        break;
+    case '`':
+        take_backtick(scan);
+        break;
+    case '"':
+        take_double_quote(scan);
+        break;
+    default:
+        take_inner(scan);
+        break;
+    }
 }
 
 /* The word after << or <<-, without its quotes. */

@@ -45,8 +45,8 @@ struct terminal {
     int escalation; /* how often the running command was told to end */
 
     /* the running command */
-    bool reported;  /* an observation of it was given */
-    char control;   /* letter of the last control key sent to it */
+    bool reported; /* an observation of it was given */
+    char control;  /* letter of the last control key sent to it */
 
     /* the call under way */
     bool in_call;
@@ -294,8 +294,8 @@ static void start_shell(struct terminal *terminal)
     const struct shell_events events = {terminal, on_prompted, on_exited};
     const struct shell_spec spec = {
         .workspace = terminal->spec.workspace,
-        .working_dir = terminal->working_dir != NULL ? terminal->working_dir
-                                                     : terminal->spec.workspace,
+        .working_dir =
+            terminal->working_dir != NULL ? terminal->working_dir : terminal->spec.workspace,
         .skip_rc = terminal->skip_rc,
     };
 

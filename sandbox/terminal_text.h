@@ -19,7 +19,8 @@ struct strbuf;
 #define TERMINAL_TEXT_NOTHING_TO_READ "No previous running command to retrieve logs from."
 #define TERMINAL_TEXT_NOTHING_TO_TYPE "No previous running command to interact with."
 #define TERMINAL_TEXT_LITERAL                                                                      \
-    "The command is a list or dictionary literal, not a shell command, and was not executed. Give "\
+    "The command is a list or dictionary literal, not a shell command, and was not executed. "     \
+    "Give "                                                                                        \
     "the command itself as plain text, for example: python3 script.py --flag. To run a script, "   \
     "write it to a file first, or pass it to the interpreter in a heredoc."
 #define TERMINAL_TEXT_NO_SHELL                                                                     \

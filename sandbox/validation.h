@@ -9,8 +9,8 @@
 struct request;
 
 /*
- * Answers 422 with one problem. type: the kind ("missing", "int_parsing"); place: "body", "query" or
- * "path"; name: the field, or NULL for the whole.
+ * Answers 422 with one problem. type: the kind ("missing", "int_parsing"); place: "body", "query"
+ * or "path"; name: the field, or NULL for the whole.
  */
 void validation_answer(struct request *request, const char *type, const char *place,
                        const char *name, const char *message) __attribute__((nonnull(1, 2, 3, 5)));

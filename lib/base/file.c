@@ -16,6 +16,14 @@ void fd_close(int *fd)
     *fd = -1;
 }
 
+int fd_take(int *fd)
+{
+    int taken = *fd;
+
+    *fd = -1;
+    return taken;
+}
+
 static int read_all(int fd, size_t max_bytes, struct strbuf *out, struct error *err)
 {
     size_t start = out->len;

@@ -1,0 +1,233 @@
+#include "sandbox/journal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/strbuf.h"
+#include "unit/sandbox/sandbox_test.h"
+
+static const char interrupted[] = "{\"state\":\"interrupted\"}";
+static const char conversation_text[] = "11111111-2222-4333-8444-555555555555";
+
+static const char shared_memory[] = "/dev/shm/deft-journal-XXXXXX";
+static const char temporary[] = "/tmp/deft-journal-XXXXXX";
+
+struct place {
+    char dir[64];
+    char file[80];
+};
+
+static int make_place(void **state)
+{
+    struct place *place = calloc(1, sizeof(*place));
+
+    assert_non_null(place);
+    /* In memory where that is to be had: thousands of syncs take minutes on a busy disk. */
+    memcpy(place->dir, shared_memory, sizeof(shared_memory));
+    if (mkdtemp(place->dir) == NULL) {
+        memcpy(place->dir, temporary, sizeof(temporary));
+        assert_non_null(mkdtemp(place->dir));
+    }
+    (void)snprintf(place->file, sizeof(place->file), "%s/journal", place->dir);
+    *state = place;
+    return 0;
+}
+
+static int remove_place(void **state)
+{
+    struct place *place = *state;
+
+    (void)unlink(place->file);
+    (void)rmdir(place->dir);
+    free(place);
+    return 0;
+}
+
+static struct journal_entry entry_of(const char *id, int64_t fence)
+{
+    struct journal_entry entry = {.fence = fence, .hash = "abc"};
+
+    memcpy(entry.id, id, strlen(id) + 1);
+    assert_true(uuid_parse(conversation_text, &entry.conversation));
+    return entry;
+}
+
+static void start(struct journal *journal, const char *id, int64_t fence)
+{
+    struct journal_entry entry = entry_of(id, fence);
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(journal_start(journal, &entry, &err), 0);
+}
+
+static void assert_result(struct journal *journal, const char *id, const char *body)
+{
+    CLEANUP(strbuf_done) struct strbuf kept = STRBUF_INIT;
+    const struct journal_entry *entry = journal_find(journal, id);
+    struct error err = ERROR_INIT;
+
+    assert_non_null(entry);
+    assert_int_equal(entry->state, JOURNAL_FINISHED);
+    assert_int_equal(journal_read_result(journal, entry, &kept, &err), 0);
+    assert_string_equal(kept.text, body);
+}
+
+static void results_fences_and_hashes_survive_a_restart(void **state)
+{
+    const struct place *place = *state;
+    struct journal *journal = journal_open(place->dir, interrupted);
+    struct uuid conversation = entry_of("x", 0).conversation;
+
+    start(journal, "a", 3);
+    journal_finish(journal, "a", "{\"n\":1}");
+    start(journal, "b", 4);
+    journal_raise_fence(journal, &conversation, 9);
+    journal_close(journal);
+
+    journal = journal_open(place->dir, interrupted);
+    assert_result(journal, "a", "{\"n\":1}");
+    assert_result(journal, "b", interrupted);
+    assert_string_equal(journal_find(journal, "a")->hash, "abc");
+    assert_int_equal(journal_fence(journal, &conversation), 9);
+    assert_null(journal_find(journal, "c"));
+    journal_close(journal);
+}
+
+/* A copy of the file cut at any byte is what a crash may leave. */
+static void any_torn_end_is_survived(void **state)
+{
+    const struct place *place = *state;
+    CLEANUP(strbuf_done) struct strbuf whole = STRBUF_INIT;
+    struct journal *journal = journal_open(place->dir, interrupted);
+    struct error err = ERROR_INIT;
+    size_t first_finished = 0;
+
+    start(journal, "a", 1);
+    journal_finish(journal, "a", "{\"n\":1}");
+    journal_close(journal);
+    assert_int_equal(file_read(place->file, 100000, &whole, &err), 0);
+    first_finished = whole.len;
+    journal = journal_open(place->dir, interrupted);
+    start(journal, "b", 1);
+    journal_finish(journal, "b", "{\"n\":2}");
+    journal_close(journal);
+    strbuf_reset(&whole);
+    assert_int_equal(file_read(place->file, 100000, &whole, &err), 0);
+
+    for (size_t len = first_finished; len < whole.len; len++) {
+        FILE *file = fopen(place->file, "we");
+
+        assert_non_null(file);
+        assert_int_equal(fwrite(whole.text, 1, len, file), len);
+        assert_int_equal(fclose(file), 0);
+        journal = journal_open(place->dir, interrupted);
+        assert_result(journal, "a", "{\"n\":1}");
+        if (journal_find(journal, "b") != NULL)
+            assert_result(journal, "b", interrupted);
+        start(journal, "c", 1);
+        journal_close(journal);
+        journal = journal_open(place->dir, interrupted);
+        assert_result(journal, "c", interrupted);
+        journal_close(journal);
+    }
+}
+
+static void a_flipped_bit_ends_the_journal(void **state)
+{
+    const struct place *place = *state;
+    struct journal *journal = journal_open(place->dir, interrupted);
+    FILE *file = NULL;
+
+    start(journal, "a", 1);
+    journal_close(journal);
+    file = fopen(place->file, "r+e");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 20, SEEK_SET), 0);
+    assert_int_equal(fputc('!', file), '!');
+    assert_int_equal(fclose(file), 0);
+    journal = journal_open(place->dir, interrupted);
+    assert_null(journal_find(journal, "a"));
+    journal_close(journal);
+}
+
+static void the_oldest_results_go_first_and_the_file_stays_small(void **state)
+{
+    const struct place *place = *state;
+    struct journal *journal = journal_open(place->dir, interrupted);
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    struct stat info;
+    char id[16];
+
+    while (body.len < 1000)
+        strbuf_append(&body, "0123456789");
+    start(journal, "first", 1);
+    journal_finish(journal, "first", body.text);
+    start(journal, "second", 1);
+    journal_finish(journal, "second", body.text);
+    journal_acknowledge(journal, "second");
+    for (int i = 0; i < MAX_JOURNAL_ENTRIES - 1; i++) {
+        struct journal_entry entry = entry_of("x", 1);
+        struct error err = ERROR_INIT;
+
+        (void)snprintf(id, sizeof(id), "n%d", i);
+        memcpy(entry.id, id, sizeof(id));
+        assert_int_equal(journal_start(journal, &entry, &err), 0);
+        journal_finish(journal, id, body.text);
+    }
+    assert_null(journal_find(journal, "second"));
+    assert_non_null(journal_find(journal, "first"));
+    assert_result(journal, id, body.text);
+    journal_close(journal);
+    assert_int_equal(stat(place->file, &info), 0);
+    assert_true(info.st_size < 16 * 1024 * 1024);
+}
+
+static void a_forgotten_conversation_leaves_nothing(void **state)
+{
+    const struct place *place = *state;
+    struct journal *journal = journal_open(place->dir, interrupted);
+    struct uuid conversation = entry_of("x", 0).conversation;
+
+    start(journal, "a", 5);
+    journal_finish(journal, "a", "{}");
+    journal_forget(journal, &conversation);
+    assert_null(journal_find(journal, "a"));
+    journal_close(journal);
+    journal = journal_open(place->dir, interrupted);
+    assert_null(journal_find(journal, "a"));
+    assert_int_equal(journal_fence(journal, &conversation), -1);
+    journal_close(journal);
+}
+
+static void without_a_directory_memory_serves(void **state)
+{
+    struct journal *journal = journal_open("/nonexistent/place", interrupted);
+
+    (void)state;
+    start(journal, "a", 1);
+    journal_finish(journal, "a", "{\"n\":1}");
+    assert_result(journal, "a", "{\"n\":1}");
+    journal_close(journal);
+}
+
+int journal_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(results_fences_and_hashes_survive_a_restart, make_place,
+                                        remove_place),
+        cmocka_unit_test_setup_teardown(any_torn_end_is_survived, make_place, remove_place),
+        cmocka_unit_test_setup_teardown(a_flipped_bit_ends_the_journal, make_place, remove_place),
+        cmocka_unit_test_setup_teardown(the_oldest_results_go_first_and_the_file_stays_small,
+                                        make_place, remove_place),
+        cmocka_unit_test_setup_teardown(a_forgotten_conversation_leaves_nothing, make_place,
+                                        remove_place),
+        cmocka_unit_test(without_a_directory_memory_serves),
+    };
+
+    return cmocka_run_group_tests_name("journal", tests, NULL, NULL);
+}

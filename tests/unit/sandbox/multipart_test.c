@@ -1,0 +1,106 @@
+#include "sandbox/multipart.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "unit/sandbox/sandbox_test.h"
+
+static const char type[] = "multipart/form-data; boundary=\"b1\"";
+
+static int collect(void *state, const char *bytes, size_t len, struct error *err)
+{
+    (void)err;
+    strbuf_append_bytes(state, bytes, len);
+    return 0;
+}
+
+/* Feeds a body in pieces of `step`; *out gets the field. Returns whether it was complete. */
+static bool parse(const char *body, size_t len, size_t step, struct strbuf *out)
+{
+    CLEANUP(multipart_done) struct multipart multipart = {.pending = STRBUF_INIT};
+    const struct multipart_target target = {out, collect};
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(multipart_init(&multipart, type, "file", &err), 0);
+    for (size_t at = 0; at < len; at += step) {
+        size_t n = len - at < step ? len - at : step;
+
+        if (multipart_feed(&multipart, body + at, n, &target, &err) < 0)
+            return false;
+    }
+    return multipart_is_complete(&multipart);
+}
+
+static void the_field_is_found_in_pieces_of_any_size(void **state)
+{
+    static const char body[] = "preamble\r\n--b1\r\n"
+                               "Content-Disposition: form-data; name=\"other\"\r\n\r\nno\r\n"
+                               "--b1\r\ncontent-disposition: form-data; filename=\"name=x\"; "
+                               "name=\"file\"\r\nContent-Type: a/b\r\n\r\n"
+                               "one\r\n--b\r\n\r\n--b\r\ntwo\r\n--b1--\r\nepilogue";
+
+    (void)state;
+    for (size_t step = 1; step < sizeof(body); step++) {
+        CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+
+        assert_true(parse(body, sizeof(body) - 1, step, &out));
+        assert_string_equal(out.text, "one\r\n--b\r\n\r\n--b\r\ntwo");
+    }
+}
+
+static void empty_fields_and_missing_ends_are_told_apart(void **state)
+{
+    static const char empty[] =
+        "--b1\r\nContent-Disposition: form-data; name=file\r\n\r\n\r\n--b1--\r\n";
+    static const char torn[] =
+        "--b1\r\nContent-Disposition: form-data; name=file\r\n\r\nabc\r\n--b";
+    static const char none[] = "--b1--\r\n";
+    static const char broken[] = "--b1xx\r\n";
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+
+    (void)state;
+    assert_true(parse(empty, sizeof(empty) - 1, 7, &out));
+    assert_int_equal(out.len, 0);
+    assert_false(parse(torn, sizeof(torn) - 1, 7, &out));
+    assert_false(parse(none, sizeof(none) - 1, 7, &out));
+    assert_false(parse(broken, sizeof(broken) - 1, 7, &out));
+}
+
+static void other_content_types_are_refused(void **state)
+{
+    static const char *const bad[] = {
+        "", "text/plain", "multipart/form-data",
+        "multipart/form-data; boundary=", "multipart/mixed; boundary=a"};
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        CLEANUP(multipart_done) struct multipart multipart = {.pending = STRBUF_INIT};
+
+        assert_int_equal(multipart_init(&multipart, bad[i], "file", &err), -1);
+    }
+}
+
+static void endless_headers_are_refused(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+
+    (void)state;
+    strbuf_append(&body, "--b1\r\n");
+    for (int i = 0; i < 10000; i++)
+        strbuf_append(&body, "X: y\r\n");
+    assert_false(parse(body.text, body.len, 1000, &out));
+}
+
+int multipart_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_field_is_found_in_pieces_of_any_size),
+        cmocka_unit_test(empty_fields_and_missing_ends_are_told_apart),
+        cmocka_unit_test(other_content_types_are_refused),
+        cmocka_unit_test(endless_headers_are_refused),
+    };
+
+    return cmocka_run_group_tests_name("multipart", tests, NULL, NULL);
+}

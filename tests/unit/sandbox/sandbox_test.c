@@ -1,0 +1,20 @@
+#include "unit/sandbox/sandbox_test.h"
+
+#include "base/json.h"
+
+int main(void)
+{
+    int n_failed = 0;
+
+    json_setup();
+    n_failed += capture_tests();
+    n_failed += editor_tests();
+    n_failed += exports_tests();
+    n_failed += journal_tests();
+    n_failed += keys_tests();
+    n_failed += multipart_tests();
+    n_failed += shell_record_tests();
+    n_failed += statements_tests();
+    n_failed += terminal_text_tests();
+    return n_failed > 0;
+}

@@ -1,0 +1,151 @@
+#include "sandbox/statements.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "unit/sandbox/sandbox_test.h"
+
+struct split_case {
+    const char *text;
+    size_t n;
+};
+
+static const struct split_case cases[] = {
+    {"", 0},
+    {"\n \n", 0},
+    {"ls", 1},
+    {"ls\n", 1},
+    {"a\nb", 2},
+    {"a\n\n\nb\n", 2},
+    {"a; b && c || d | e &", 1},
+    {"a;\nb", 2},
+    {"a &\nb", 2},
+    {"a &&\nb", 1},
+    {"a ||\n\nb", 1},
+    {"a |\nb", 1},
+    {"a |&\nb", 1},
+    {"a \\\n b", 1},
+    {"echo 'x\ny'", 1},
+    {"echo \"x\ny\"", 1},
+    {"echo $'x\\'\ny'", 1},
+    {"echo \"$(a\nb)\"", 1},
+    {"echo $(a\nb)\nc", 2},
+    {"echo `a\nb`", 1},
+    {"echo ${x:-a\nb}", 1},
+    {"echo $((1 +\n2))", 1},
+    {"((x = 1))\ny", 2},
+    {"cat <<E\na\nb\nE", 1},
+    {"cat <<E\na\nE\nb", 2},
+    {"cat <<-'E' | x\n\ta\n\tE\nb", 2},
+    {"cat <<A <<B\n1\nA\n2\nB", 1},
+    {"cat <<<word\nb", 2},
+    {"if a; then\nb\nfi", 1},
+    {"if a\nthen b\nelse\nc\nfi\nd", 2},
+    {"for i in 1 2\ndo\nx\ndone", 1},
+    {"for ((i=0; i<3; i++)); do\nx\ndone", 1},
+    {"while a; do\nb; done < f\nc", 2},
+    {"until a\ndo b\ndone", 1},
+    {"case x in\na) b;;\n(c) d;;\n*)\ne\n;;\nesac", 1},
+    {"case x in a) b ;; esac\nc", 2},
+    {"f() {\na\nb\n}", 1},
+    {"f()\n{\na\n}\nf", 2},
+    {"function f {\na\n}\nf", 2},
+    {"function f() {\na\n}", 1},
+    {"(a\nb)", 1},
+    {"{ a\nb\n}\nc", 2},
+    {"a=(1\n2)\nb", 2},
+    {"a=()\nb", 2},
+    {"# only a comment", 0},
+    {"# comment\na", 1},
+    {"a # comment\n# more", 1},
+    {"echo a#b\nc", 2},
+    {"echo if\necho then", 2},
+    {"echo {\necho }", 2},
+    {"find . -exec x {} \\;\nb", 2},
+    {"[[ a && b ]]\nc", 2},
+    {"! a\nb", 2},
+    {"time a\nb", 2},
+    {"x=$(cat <<E\nhi\nE\n)", 1},
+    /* what no shell takes is left to the shell */
+    {"echo 'x\nb", 1},
+    {"echo )\nb", 1},
+    {"fi\nb", 1},
+    {"(a\nb", 1},
+};
+
+static void texts_split_at_top_level_newlines(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct statement statements[STATEMENTS_MAX];
+        size_t n = statements_split(cases[i].text, statements);
+
+        if (n != cases[i].n)
+            fail_msg("%zu statements, not %zu: %s", n, cases[i].n, cases[i].text);
+    }
+}
+
+static void statements_are_trimmed_and_keep_their_comments(void **state)
+{
+    struct statement statements[STATEMENTS_MAX];
+
+    (void)state;
+    assert_int_equal(statements_split("  a b \n# c\n\n d\n", statements), 2);
+    assert_int_equal(statements[0].len, strlen("a b \n# c"));
+    assert_memory_equal(statements[0].text, "a b \n# c", statements[0].len);
+    assert_int_equal(statements[1].len, 1);
+    assert_memory_equal(statements[1].text, "d", 1);
+}
+
+static void deep_nesting_and_long_lists_are_bounded(void **state)
+{
+    enum { DEPTH = 5000 };
+    struct statement statements[STATEMENTS_MAX];
+    CLEANUP(mem_freep) char *deep = mem_alloc(DEPTH + 1);
+    CLEANUP(mem_freep) char *many = mem_alloc(2 * DEPTH + 1);
+
+    (void)state;
+    memset(deep, '(', DEPTH);
+    assert_int_equal(statements_split(deep, statements), 1);
+    for (size_t i = 0; i < DEPTH; i++)
+        memcpy(many + 2 * i, "a\n", 2);
+    assert_int_equal(statements_split(many, statements), STATEMENTS_MAX);
+}
+
+/* Whatever comes, it ends and stays within its text. */
+static void random_text_does_no_harm(void **state)
+{
+    static const char *const pieces[] = {
+        "'",  "\"", "`", "$(", "${", "$((", ")",  "}",    "\n", "if",   "fi", "<<E",  "E",
+        "\\", "#",  " ", ";",  "&&", "{",   "do", "case", "in", "esac", "(",  "done", "f()"};
+    unsigned seed = 1;
+
+    (void)state;
+    for (int round = 0; round < 20000; round++) {
+        char text[160] = "";
+        struct statement statements[STATEMENTS_MAX];
+        size_t n = 0;
+
+        for (int i = 0; i < 30; i++) {
+            seed = seed * 1103515245U + 12345U;
+            strncat(text, pieces[(seed >> 16U) % ARRAY_SIZE(pieces)], 5);
+        }
+        n = statements_split(text, statements);
+        for (size_t i = 0; i < n; i++)
+            assert_true(statements[i].text >= text &&
+                        statements[i].text + statements[i].len <= text + strlen(text));
+    }
+}
+
+int statements_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_split_at_top_level_newlines),
+        cmocka_unit_test(statements_are_trimmed_and_keep_their_comments),
+        cmocka_unit_test(deep_nesting_and_long_lists_are_bounded),
+        cmocka_unit_test(random_text_does_no_harm),
+    };
+
+    return cmocka_run_group_tests_name("statements", tests, NULL, NULL);
+}

@@ -188,9 +188,7 @@ static void close_context(struct worker_context *context)
     hints_free(context->hints);
     db_free(context->lease_db);
     db_free(context->db);
-    secret_done(&context->settings.secret_key);
-    secret_done(&context->settings.runtime_key);
-    secret_done(&context->settings.llm_key);
+    settings_done(worker_settings, ARRAY_SIZE(worker_settings), &context->settings);
 }
 
 /* Before the first thread: all of them inherit the mask. */

@@ -129,8 +129,8 @@ static int post_read(const struct http_call *call, json_t **reply_out, struct er
     if (json_parse(bytes, len, &reply, &ignored) < 0)
         reply = json_object();
     if (http_status(call) < 200 || http_status(call) > 299)
-        return error_set(err, code_of(http_status(call)), "the sandbox service says: %s",
-                         json_text_or(reply, "detail", "nothing of use"));
+        return error_set(err, code_of(http_status(call)), "the sandbox service answered %ld: %s",
+                         http_status(call), json_text_or(reply, "detail", "no reason given"));
     *reply_out = TAKE_PTR(reply);
     return 0;
 }

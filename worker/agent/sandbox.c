@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -25,8 +26,10 @@
 /* What is asked in passing, such as an interrupt: the user waits for it. */
 #define ASIDE_TIMEOUT_MS 1000
 #define ASK_TIMEOUT_MS 10000
+#define ALIVE_TIMEOUT_MS 2000
+#define TIMEOUT_SLACK_MS 500
 /* A sandbox that does not answer is started again this often, with growing waits between. */
-#define ATTEMPTS 5
+#define ATTEMPTS 6
 #define RETRY_FIRST_MS 100
 
 struct sandbox {
@@ -35,6 +38,7 @@ struct sandbox {
     struct http_call *acknowledging; /* on its way, or NULL */
     json_t *acknowledged;            /* ids to tell, or NULL */
     bool has_working_dir;
+    bool is_doubted; /* the last call found nobody there */
 };
 
 static bool needs_sandbox(const struct conversation *conversation)
@@ -138,16 +142,42 @@ static void cancel_call(void *call)
 }
 
 /* Waits for the answer where a stop request can reach it. */
-static int question_wait(const struct sandbox *sandbox, struct http_call *call, struct error *err)
+static int question_wait(const struct sandbox *sandbox, const struct question *question,
+                         struct http_call *call, struct error *err)
 {
     struct control *control = sandbox->agent->control;
+    int64_t began_ms = clock_monotonic_ms();
     int rc = 0;
 
     if (control_begin_wait(control, WAIT_TOOL, cancel_call, call, err) < 0)
         return -1;
     rc = http_wait(call, err);
     control_end_wait(control);
+    /* Before the question's own time is over, it is the connection that was not made. */
+    if (rc < 0 && err->code == ERROR_TIMEOUT &&
+        clock_monotonic_ms() - began_ms < question->timeout_ms - TIMEOUT_SLACK_MS)
+        err->code = ERROR_UNAVAILABLE;
     return rc;
+}
+
+/* Whether somebody is there at all, without showing the key: an address may outlive its sandbox. */
+static int check_alive(const struct sandbox *sandbox, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    struct http_request request = {
+        .method = "GET", .timeout_ms = ALIVE_TIMEOUT_MS, .allow_private = true};
+
+    strbuf_appendf(&url, "%s/alive", sandbox->address.endpoint.url);
+    request.url = url.text;
+    if (http_start(sandbox->agent->context->http, &request, &call, err) < 0 ||
+        http_wait(call, err) < 0) {
+        err->code = ERROR_UNAVAILABLE;
+        return -1;
+    }
+    if (http_status(call) != 200)
+        return error_set(err, ERROR_UNAVAILABLE, "the sandbox is not alive");
+    return 0;
 }
 
 /* The words of an error reply: {"detail": text}, or nothing. */
@@ -177,10 +207,10 @@ static int refusal(struct http_call *call, struct error *err)
     append_detail(call, detail, sizeof(detail));
     if (status == 409)
         return error_set(err, ERROR_CONFLICT, "the sandbox refused the call: %s", detail);
-    /* Another key than ours: it was started anew meanwhile. */
-    if (status == 401 || status >= 500)
-        return error_set(err, ERROR_UNAVAILABLE, "the sandbox answered %ld %s", status, detail);
-    return error_set(err, ERROR_INVALID, "the sandbox answered %ld %s", status, detail);
+    if (status == 400 || status == 413 || status == 429)
+        return error_set(err, ERROR_INVALID, "the sandbox refused the call: %s", detail);
+    /* Busy, or started anew with another key, or somebody else at an address that was its. */
+    return error_set(err, ERROR_UNAVAILABLE, "the sandbox answered %ld %s", status, detail);
 }
 
 static const struct {
@@ -241,15 +271,16 @@ static int try_once(struct sandbox *sandbox, const struct question *question,
     CLEANUP(http_call_freep) struct http_call *call = NULL;
     struct crash_points *crash = &sandbox->agent->context->crash;
 
-    if (sandbox_ready(sandbox, err) < 0)
+    if (sandbox_ready(sandbox, err) < 0 || (sandbox->is_doubted && check_alive(sandbox, err) < 0))
         return -1;
+    sandbox->is_doubted = false;
     if (!text_equal(sandbox->address.endpoint.runtime_id, order->runtime_id))
         return error_set(err, ERROR_NOT_FOUND, "another sandbox took the place of this one");
     crash_point(crash, CRASH_AES_BEFORE_SEND);
     if (question_start(sandbox, question, &call, err) < 0)
         return -1;
     crash_point(crash, CRASH_AES_SENT);
-    if (question_wait(sandbox, call, err) < 0)
+    if (question_wait(sandbox, question, call, err) < 0)
         return -1;
     crash_point(crash, CRASH_AES_RESULT_READ);
     return read_result(call, order, result_out, err);
@@ -266,10 +297,12 @@ static int try_often(struct sandbox *sandbox, const struct question *question,
         if (try_once(sandbox, question, order, result_out, err) == 0)
             return 0;
         /* Without an address it was the start that failed, which has its own patience. */
-        if (err->code != ERROR_UNAVAILABLE || attempt == ATTEMPTS ||
-            !sandbox_address_is_known(&sandbox->address))
+        if (err->code != ERROR_UNAVAILABLE || !sandbox_address_is_known(&sandbox->address))
             return -1;
+        if (attempt == ATTEMPTS)
+            return error_wrap(err, "The sandbox does not answer");
         log_warning("sandbox.call_failed", LOG_INT("attempt", attempt), LOG_ERROR(err));
+        sandbox->is_doubted = true;
         sandbox_address_forget(&sandbox->address);
         if (control_sleep(sandbox->agent->control, wait_ms, err) < 0)
             return -1;

@@ -16,7 +16,7 @@ process_set_common() {
     env | sed -n 's/^\(\(DEFT\|LOG\)_[A-Z0-9_]*\)=.*/\1/p' | while read -r _setting; do
         case $_setting in
         # What trial.sh tells the tests, and what is about the script itself.
-        DEFT_API_KEY | DEFT_SIGN_IN_LINK) continue ;;
+        DEFT | DEFT_API_KEY | DEFT_SIGN_IN_LINK | DEFT_*_BINARY | DEFT_SANDBOX_IMAGE | DEFT_DOCKER_SOCKET) continue ;;
         DEFT_APP | DEFT_BIN | DEFT_BUILD* | DEFT_KEYS | DEFT_LOG | DEFT_SERVICES | DEFT_TRIAL | DEFT_KEEP) continue ;;
         esac
         eval "_value=\$$_setting"

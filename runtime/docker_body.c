@@ -16,8 +16,13 @@ static const char *const reserved_names[] = {
     "LD_PRELOAD",      "LD_LIBRARY_PATH",       "LD_AUDIT",
 };
 
+/* Settings of deft-action itself: one of them would open it to everybody. */
+#define ACTION_SETTINGS "DEFT_ACTION_"
+
 static bool is_reserved(const char *name)
 {
+    if (text_starts_with(name, ACTION_SETTINGS))
+        return true;
     for (size_t i = 0; i < ARRAY_SIZE(reserved_names); i++) {
         if (text_equal(reserved_names[i], name))
             return true;

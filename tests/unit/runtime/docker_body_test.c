@@ -128,6 +128,7 @@ static void environment_cannot_take_the_key(void **state)
     (void)state;
     json_put_text(environment, "SESSION_API_KEY", "forged");
     json_put_text(environment, "LD_PRELOAD", "/x.so");
+    json_put_text(environment, "DEFT_ACTION_OPEN", "1");
     json_put_text(environment, "COLOUR", "blue\nred");
     order.environment = environment;
     body = create(&order);
@@ -135,6 +136,7 @@ static void environment_cannot_take_the_key(void **state)
     assert_true(has_entry(list, "SESSION_API_KEY=real"));
     assert_false(has_entry(list, "SESSION_API_KEY=forged"));
     assert_false(has_entry(list, "LD_PRELOAD=/x.so"));
+    assert_false(has_entry(list, "DEFT_ACTION_OPEN=1"));
     assert_true(has_entry(list, "COLOUR=blue\nred"));
 }
 

@@ -1,12 +1,14 @@
 #include "base/log.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/lock.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 
@@ -30,6 +32,19 @@ static struct log_options setup = {"deft", LOG_LEVEL_INFO};
 
 /* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): per thread */
 static _Thread_local struct context_field context[CONTEXT_FIELDS];
+
+enum { WAITING_MAX_BYTES = 16384 };
+
+enum urgency { WRITE_NOW, WRITE_LATER };
+
+/* Lines that log_write_later() took. */
+struct waiting_lines {
+    struct lock lock; /* guards lines; never held over I/O */
+    struct strbuf lines;
+};
+
+/* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): as above */
+static struct waiting_lines waiting = {{PTHREAD_MUTEX_INITIALIZER}, STRBUF_INIT};
 
 void log_setup(const char *process, enum log_level lowest)
 {
@@ -119,26 +134,67 @@ static void append_field(struct strbuf *line, const struct log_field *field)
     }
 }
 
+/* Appends the line to what waits, and writes all of it when it must not wait any longer. */
+static void emit(const struct strbuf *line, enum urgency urgency)
+{
+    struct strbuf ready = STRBUF_INIT;
+    ssize_t written = 0;
+
+    lock_take(&waiting.lock);
+    strbuf_append_bytes(&waiting.lines, line->text, line->len);
+    if (urgency == WRITE_NOW || waiting.lines.len >= WAITING_MAX_BYTES) {
+        ready = waiting.lines;
+        waiting.lines = (struct strbuf)STRBUF_INIT;
+    }
+    lock_release(&waiting.lock);
+    if (ready.len > 0)
+        written = write(STDERR_FILENO, ready.text, ready.len);
+    (void)written; /* a full log disk must not stop the work */
+    strbuf_done(&ready);
+}
+
+static void append_line(struct strbuf *line, enum log_level level, const char *name,
+                        const struct log_field *fields)
+{
+    char stamp[CLOCK_TEXT_BYTES];
+
+    clock_format_z(clock_utc_us(), stamp);
+    strbuf_appendf(
+        line, "{\"timestamp\":\"%s\",\"severity\":\"%s\",\"process\":\"%s\",\"message\":", stamp,
+        level_names[level], setup.process);
+    append_quoted(line, name);
+    for (size_t i = 0; i < CONTEXT_FIELDS; i++) {
+        if (context[i].name[0] != '\0')
+            append_text_field(line, context[i].name, context[i].value);
+    }
+    for (const struct log_field *field = fields; field->name != NULL; field++)
+        append_field(line, field);
+    strbuf_append(line, "}\n");
+}
+
 void log_write(enum log_level level, const char *name, const struct log_field *fields)
 {
     CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
-    char stamp[CLOCK_TEXT_BYTES];
-    ssize_t written = 0;
 
     if (level < setup.lowest)
         return;
-    clock_format_z(clock_utc_us(), stamp);
-    strbuf_appendf(
-        &line, "{\"timestamp\":\"%s\",\"severity\":\"%s\",\"process\":\"%s\",\"message\":", stamp,
-        level_names[level], setup.process);
-    append_quoted(&line, name);
-    for (size_t i = 0; i < CONTEXT_FIELDS; i++) {
-        if (context[i].name[0] != '\0')
-            append_text_field(&line, context[i].name, context[i].value);
-    }
-    for (const struct log_field *field = fields; field->name != NULL; field++)
-        append_field(&line, field);
-    strbuf_append(&line, "}\n");
-    written = write(STDERR_FILENO, line.text, line.len);
-    (void)written; /* a full log disk must not stop the work */
+    append_line(&line, level, name, fields);
+    emit(&line, WRITE_NOW);
+}
+
+void log_write_later(enum log_level level, const char *name, const struct log_field *fields)
+{
+    CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
+
+    if (level < setup.lowest)
+        return;
+    append_line(&line, level, name, fields);
+    emit(&line, WRITE_LATER);
+}
+
+void log_flush(void)
+{
+    static const struct strbuf nothing = STRBUF_INIT;
+
+    emit(&nothing, WRITE_NOW);
 }

@@ -48,6 +48,11 @@ struct log_field {
 #define log_warning(name, ...) LOG_AT(LOG_LEVEL_WARNING, name __VA_OPT__(, ) __VA_ARGS__)
 #define log_error(name, ...) LOG_AT(LOG_LEVEL_ERROR, name __VA_OPT__(, ) __VA_ARGS__)
 
+/* For lines of which there is one per request: they may wait for each other (log_flush()). */
+#define log_access(name, ...)                                                                      \
+    log_write_later(LOG_LEVEL_INFO, name,                                                          \
+                    (const struct log_field[]){__VA_ARGS__ __VA_OPT__(, ){.name = NULL}})
+
 /* Once, at start: the process's name ("deft-worker"; borrowed for ever) and the lowest level. */
 void log_setup(const char *process, enum log_level lowest) NONNULL;
 /* "debug", "info", "warning", "error" in any case; ERROR_INVALID otherwise. */
@@ -57,5 +62,15 @@ int log_level_parse(const char *text, enum log_level *level_out, struct error *e
 void log_context_set(const char *name, const char *value) __attribute__((nonnull(1)));
 /* Writes one line; `fields` ends with an entry without a name. Use the macros. */
 void log_write(enum log_level level, const char *name, const struct log_field *fields) NONNULL;
+
+/*
+ * As log_write(), but the line may stay in memory until 16 KB are together, another line is
+ * written, or log_flush() is called: a write for each request costs more than many a request. A
+ * killed process loses what it had not written.
+ */
+void log_write_later(enum log_level level, const char *name, const struct log_field *fields)
+    NONNULL;
+/* Writes what waits. A process that uses log_access() calls it at least once a second. */
+void log_flush(void);
 
 #endif

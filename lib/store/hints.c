@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/lock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
@@ -334,6 +335,7 @@ int hints_run(struct hints *hints, int stop_fd, struct error *err)
         struct pollfd waits[3];
 
         hints_pump(hints);
+        log_flush();
         hints_fds(hints, fds);
         waits[0] = (struct pollfd){.fd = stop_fd, .events = POLLIN};
         waits[1] = (struct pollfd){.fd = fds[0], .events = POLLIN};

@@ -75,8 +75,8 @@ export async function page() {
   const port = await freePort();
   writeFileSync(`${folder}/nginx.conf`, nginxConf(folder, port, id));
   const children = [
-    spawn(program('page_bare'), [`${folder}/bare.sock`, env('DEFT_DATABASE_URL'), id], { stdio: 'inherit' }),
-    spawn('nginx', ['-p', folder, '-c', `${folder}/nginx.conf`], { stdio: 'inherit' }),
+    spawn(program('page_bare'), [`${folder}/bare.sock`, env('DEFT_DATABASE_URL'), id], { stdio: 'ignore' }),
+    spawn('nginx', ['-p', folder, '-c', `${folder}/nginx.conf`], { stdio: 'ignore' }),
   ];
   const ours = `http://127.0.0.1:${port}/api/conversations/${id}/events/search?limit=20`;
   const theirs = `http://127.0.0.1:${port}/bare?limit=20`;
@@ -89,7 +89,7 @@ export async function page() {
       rates.ours.push(await requestsPerSecond(ours));
     }
   } finally {
-    for (const child of children) child.kill();
+    for (const child of children) child.kill('SIGKILL');
     rmSync(folder, { recursive: true, force: true });
   }
   const value = median(rates.ours) / median(rates.theirs);

@@ -105,9 +105,20 @@ static int read_scope(const struct request *request, struct action_spec *spec, s
     return 0;
 }
 
-/* Tool and arguments decide what an action is; where and with which secrets it runs may differ. */
-static void hash_body(const json_t *body, char hash[CRYPTO_HASH_HEX_BYTES])
+/* FNV-1a, 64 bits: a caller's mistake is to be noticed, nobody attacks his own action. */
+static uint64_t hash_text(const char *text)
 {
+    uint64_t hash = 0xCBF29CE484222325ULL;
+
+    for (; *text != '\0'; text++)
+        hash = (hash ^ (unsigned char)*text) * 0x100000001B3ULL;
+    return hash;
+}
+
+/* Tool and arguments decide what an action is; where and with which secrets it runs may differ. */
+static void hash_body(const json_t *body, char hash[ACTION_HASH_BYTES])
+{
+    CLEANUP(strbuf_done) struct strbuf hex = STRBUF_INIT;
     json_auto_t *what = json_object();
     char *text = NULL;
 
@@ -116,7 +127,8 @@ static void hash_body(const json_t *body, char hash[CRYPTO_HASH_HEX_BYTES])
     text = json_dumps(what, JSON_COMPACT | JSON_SORT_KEYS);
     if (text == NULL)
         abort(); /* it was parsed from text */
-    crypto_sha256_hex(text, strlen(text), hash);
+    strbuf_appendf(&hex, "%016llx", (unsigned long long)hash_text(text));
+    memcpy(hash, hex.text, ACTION_HASH_BYTES);
     mem_free(text);
 }
 

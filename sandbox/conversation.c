@@ -27,7 +27,7 @@ struct action {
     struct conversation *conversation;
     char id[MAX_ACTION_ID_BYTES];
     int64_t fence;
-    char hash[CRYPTO_HASH_HEX_BYTES];
+    char hash[ACTION_HASH_BYTES];
     enum action_tool tool;
     json_t *body;
     bool is_running;

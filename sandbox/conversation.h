@@ -14,7 +14,6 @@
 #include <jansson.h>
 
 #include "base/attr.h"
-#include "base/crypto.h"
 #include "base/uuid.h"
 #include "sandbox/limits.h"
 
@@ -31,7 +30,7 @@ struct action_spec {
     char id[MAX_ACTION_ID_BYTES];
     struct uuid conversation;
     int64_t fence;
-    char hash[CRYPTO_HASH_HEX_BYTES];
+    char hash[ACTION_HASH_BYTES];
     enum action_tool tool;
     json_t *body; /* the whole request; borrowed */
 };

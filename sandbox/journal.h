@@ -16,7 +16,6 @@
 #include <stdint.h>
 
 #include "base/attr.h"
-#include "base/crypto.h"
 #include "base/uuid.h"
 #include "sandbox/limits.h"
 
@@ -30,7 +29,7 @@ struct journal_entry {
     char id[MAX_ACTION_ID_BYTES];
     struct uuid conversation;
     int64_t fence;
-    char hash[CRYPTO_HASH_HEX_BYTES]; /* of tool and arguments */
+    char hash[ACTION_HASH_BYTES]; /* of tool and arguments */
     enum journal_state state;
     bool acknowledged;
     int64_t offset; /* of the line with the result; -1: in memory */

@@ -49,8 +49,8 @@ struct log_field {
 #define log_error(name, ...) LOG_AT(LOG_LEVEL_ERROR, name __VA_OPT__(, ) __VA_ARGS__)
 
 /* For lines of which there is one per request: they may wait for each other (log_flush()). */
-#define log_access(name, ...)                                                                      \
-    log_write_later(LOG_LEVEL_INFO, name,                                                          \
+#define log_access(event, ...)                                                                     \
+    log_write_later(LOG_LEVEL_INFO, event,                                                         \
                     (const struct log_field[]){__VA_ARGS__ __VA_OPT__(, ){.name = NULL}})
 
 /* Once, at start: the process's name ("deft-worker"; borrowed for ever) and the lowest level. */

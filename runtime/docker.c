@@ -124,7 +124,6 @@ static void do_free(struct backend *backend)
     struct docker *docker = of(backend);
 
     spares_free(docker->spares);
-    strbuf_done(&docker->action_archive);
     json_decref(docker->known_images);
     condition_done(&docker->stop_wanted);
     lock_done(&docker->lock);
@@ -161,13 +160,12 @@ int docker_new(const struct docker_settings *settings, struct http *http,
     docker->settings = *settings;
     docker->engine =
         (struct engine){.http = http, .socket = settings->socket, .version = settings->api_version};
-    docker->action_archive = (struct strbuf)STRBUF_INIT;
     docker->spares = spares_new();
     docker->known_images = json_object();
     lock_init(&docker->lock);
     condition_init(&docker->stop_wanted);
     error_set(&docker->state, ERROR_UNAVAILABLE, "the container engine was not asked yet");
-    if (docker_read_action(docker, err) < 0) {
+    if (docker_name_action(docker, err) < 0) {
         do_free(&docker->backend);
         return -1;
     }

@@ -28,8 +28,7 @@ struct docker {
     struct docker_settings settings;
     struct engine engine;
     struct spares *spares;
-    struct strbuf action_archive;          /* deft-action as it goes into its volume */
-    char action_volume[DOCKER_NAME_BYTES]; /* named by the archive's content */
+    char action_volume[DOCKER_NAME_BYTES]; /* named by what is in it */
     char empty_image[DOCKER_NAME_BYTES];
     struct lock lock;   /* guards all below */
     struct error state; /* ERROR_NONE: the engine answers and is prepared */
@@ -46,7 +45,7 @@ struct docker {
 /* Makes what all sandboxes share: the empty image, the volume with deft-action. */
 int docker_prepare(struct docker *docker, struct error *err) NONNULL MUST_CHECK;
 /* Names the action volume after what will be in it; ERROR_NOT_FOUND without the binary. */
-int docker_read_action(struct docker *docker, struct error *err) NONNULL MUST_CHECK;
+int docker_name_action(struct docker *docker, struct error *err) NONNULL MUST_CHECK;
 /* Puts an archive into a volume through a container that never runs. */
 int docker_fill_volumes(struct docker *docker, const json_t *body, const struct strbuf *archive,
                         struct error *err) NONNULL MUST_CHECK;

@@ -18,23 +18,49 @@
 #define EMPTY_IMAGE "deft-empty"
 #define EMPTY_IMAGE_TAG "1"
 
-int docker_read_action(struct docker *docker, struct error *err)
+/* Reads deft-action as it is now, and says what the volume of it is called. */
+static int read_action(const struct docker *docker, struct strbuf *binary,
+                       char name[DOCKER_NAME_BYTES], struct error *err)
 {
-    CLEANUP(strbuf_done) struct strbuf binary = STRBUF_INIT;
-    struct tar_entry entry = {.name = ACTION_NAME, .mode = 0555, .owner = 0};
-    struct tar_entry mark = {.name = ACTION_MARK, .mode = 0444, .owner = 0};
     char hash[CRYPTO_HASH_HEX_BYTES] = "";
 
-    if (file_read(docker->settings.action_binary, ACTION_MAX_BYTES, &binary, err) < 0)
+    if (file_read(docker->settings.action_binary, ACTION_MAX_BYTES, binary, err) < 0)
         return error_wrap(err, "DEFT_ACTION_BINARY");
-    crypto_sha256_hex(binary.text, binary.len, hash);
-    tar_append_file(&docker->action_archive, &entry, binary.text, binary.len);
-    tar_append_file(&docker->action_archive, &mark, hash, strlen(hash));
-    tar_append_end(&docker->action_archive);
-    (void)snprintf(docker->action_volume, sizeof(docker->action_volume), "%s-action-%.*s",
-                   docker->settings.instance, HASH_DIGITS, hash);
+    crypto_sha256_hex(binary->text, binary->len, hash);
+    (void)snprintf(name, DOCKER_NAME_BYTES, "%s-action-%.*s", docker->settings.instance,
+                   HASH_DIGITS, hash);
+    return 0;
+}
+
+int docker_name_action(struct docker *docker, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf binary = STRBUF_INIT;
+
+    if (read_action(docker, &binary, docker->action_volume, err) < 0)
+        return -1;
     (void)snprintf(docker->empty_image, sizeof(docker->empty_image), "%s:%s", EMPTY_IMAGE,
                    EMPTY_IMAGE_TAG);
+    return 0;
+}
+
+/* Megabytes that are needed once: read again instead of kept. */
+static int append_action_archive(const struct docker *docker, struct strbuf *archive,
+                                 struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf binary = STRBUF_INIT;
+    const struct tar_entry entry = {.name = ACTION_NAME, .mode = 0555, .owner = 0};
+    const struct tar_entry mark = {.name = ACTION_MARK, .mode = 0444, .owner = 0};
+    char name[DOCKER_NAME_BYTES] = "";
+
+    if (read_action(docker, &binary, name, err) < 0)
+        return -1;
+    if (!text_equal(name, docker->action_volume))
+        return error_set(err, ERROR_CONFLICT,
+                         "%s was changed after the start; restart this service",
+                         docker->settings.action_binary);
+    tar_append_file(archive, &entry, binary.text, binary.len);
+    tar_append_file(archive, &mark, name, strlen(name));
+    tar_append_end(archive);
     return 0;
 }
 
@@ -106,6 +132,7 @@ static int has_mark(struct docker *docker, const char *helper, bool *has_out, st
 static int fill_action_volume(struct docker *docker, const char *helper, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf archive = STRBUF_INIT;
     bool is_whole = false;
 
     if (has_mark(docker, helper, &is_whole, err) < 0)
@@ -114,7 +141,9 @@ static int fill_action_volume(struct docker *docker, const char *helper, struct 
         return 0;
     log_info("action_volume.filled", LOG_STR("volume", docker->action_volume));
     strbuf_appendf(&path, "/containers/%s/archive?path=" ACTION_MOUNT, helper);
-    return engine_put_archive(&docker->engine, path.text, &docker->action_archive, err);
+    if (append_action_archive(docker, &archive, err) < 0)
+        return -1;
+    return engine_put_archive(&docker->engine, path.text, &archive, err);
 }
 
 /* The volume is labelled by a create of its own; one that is there is left as it is. */

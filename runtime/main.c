@@ -1,4 +1,5 @@
 /* deft-runtime: makes, watches and removes sandboxes; the one process that reaches the engine. */
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -36,6 +37,7 @@
 #define PING_MS 5000
 #define SECCOMP_MAX_BYTES (1024UL * 1024)
 #define EXIT_CONFIG 78
+#define MMAP_THRESHOLD_BYTES (128 * 1024)
 
 static const struct setting runtime_settings_table[] = {
     {"DEFT_DATABASE_URL", SETTING_TEXT, NULL, FIELD(database_url), "PostgreSQL, conninfo or URI"},
@@ -421,6 +423,16 @@ static bool answer(const char *argument)
     return true;
 }
 
+/*
+ * The archive with deft-action is megabytes, once: it goes back to the system when it is freed.
+ * Many threads that each allocate little share two arenas.
+ */
+static void tame_allocator(void)
+{
+    (void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
+    (void)mallopt(M_ARENA_MAX, 2);
+}
+
 int main(int argc, char **argv)
 {
     CLEANUP(strbuf_done) struct strbuf seccomp = STRBUF_INIT;
@@ -428,6 +440,7 @@ int main(int argc, char **argv)
     struct error err = ERROR_INIT;
     enum mode mode = MODE_SERVE;
 
+    tame_allocator();
     json_setup();
     if (argc == 2 && answer(argv[1]))
         return EXIT_SUCCESS;

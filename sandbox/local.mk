@@ -49,6 +49,10 @@ libsandbox_a_CPPFLAGS = $(SANDBOX_CPPFLAGS)
 libsandbox_a_CFLAGS = $(AM_CFLAGS) $(DEFT_STATIC_CFLAGS)
 
 deft_action_SOURCES = sandbox/main.c
+if !SANITIZED
+# Only where the link is static: a shared library would find these names before its own.
+deft_action_SOURCES += sandbox/no_tls.c
+endif
 deft_action_CPPFLAGS = $(SANDBOX_CPPFLAGS)
 deft_action_CFLAGS = $(AM_CFLAGS) $(DEFT_STATIC_CFLAGS)
 if SANITIZED

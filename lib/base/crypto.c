@@ -1,10 +1,8 @@
 #include "base/crypto.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -20,34 +18,6 @@
 enum { NONCE_BYTES = 12, TAG_BYTES = 16 };
 
 static const char seal_prefix[] = "v1.";
-
-void crypto_random(void *buffer, size_t len)
-{
-    unsigned char *at = buffer;
-
-    /* The kernel's own: needs no library state, which the small processes would pay for. */
-    while (len > 0) {
-        ssize_t n = getrandom(at, len, 0);
-
-        if (n < 0 && errno != EINTR)
-            abort();
-        at += n > 0 ? n : 0;
-        len -= n > 0 ? (size_t)n : 0;
-    }
-}
-
-void crypto_random_token(char token[CRYPTO_TOKEN_BYTES])
-{
-    unsigned char bytes[32];
-    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-
-    crypto_random(bytes, sizeof(bytes));
-    base64url_append(&text, bytes, sizeof(bytes));
-    assert(text.len == CRYPTO_TOKEN_BYTES - 1);
-    memcpy(token, text.text, CRYPTO_TOKEN_BYTES);
-    OPENSSL_cleanse(bytes, sizeof(bytes));
-    OPENSSL_cleanse(text.text, text.len);
-}
 
 void crypto_sha256_hex(const void *bytes, size_t len, char hex[CRYPTO_HASH_HEX_BYTES])
 {

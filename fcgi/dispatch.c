@@ -166,9 +166,9 @@ static void answer(struct request *request, struct reply *reply)
 static void log_request(const struct request *request, const struct reply *reply, int64_t start_us)
 {
     log_access("request.answered", LOG_STR("method", http_method_to_string(request->method)),
-             LOG_STR("route", request->route != NULL ? request->route->pattern : "-"),
-             LOG_INT("status", reply->status), LOG_INT("bytes", reply->n_bytes),
-             LOG_DOUBLE("ms", (double)(clock_monotonic_us() - start_us) / 1000.0));
+               LOG_STR("route", request->route != NULL ? request->route->pattern : "-"),
+               LOG_INT("status", reply->status), LOG_INT("bytes", reply->n_bytes),
+               LOG_DOUBLE("ms", (double)(clock_monotonic_us() - start_us) / 1000.0));
 }
 
 void dispatch(const struct fcgi_context *context, const struct request_input *input,

@@ -23,9 +23,9 @@ struct gateway {
     struct hints *hints;
     struct keyring keyring;
     struct lws_context *lws;
-    struct stream *streams;   /* list by next */
+    struct stream *streams; /* list by next */
     size_t n_streams;
-    int64_t max_subscribers;  /* of one conversation */
+    int64_t max_subscribers; /* of one conversation */
     int64_t auth_timeout_s;
     lws_sorted_usec_list_t tick;
     int64_t looked_at_ms;

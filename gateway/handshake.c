@@ -147,8 +147,7 @@ static int check_origin(struct lws *wsi, struct error *err)
     return 0;
 }
 
-static int authenticate_by_cookie(struct lws *wsi, struct subscriber *subscriber,
-                                  struct error *err)
+static int authenticate_by_cookie(struct lws *wsi, struct subscriber *subscriber, struct error *err)
 {
     char token[VALUE_MAX_BYTES];
     char side[16];

@@ -73,8 +73,7 @@ static void take_key(struct subscriber *subscriber, const json_t *frame)
         subscriber_close(subscriber, SUBSCRIBER_UNAUTHENTICATED);
         return;
     }
-    if (principal_from_key(gateway->db, &gateway->keyring, key, &subscriber->principal, &err) <
-        0) {
+    if (principal_from_key(gateway->db, &gateway->keyring, key, &subscriber->principal, &err) < 0) {
         subscriber_close(subscriber, error_is_transient(&err) ? SUBSCRIBER_UNAVAILABLE
                                                               : SUBSCRIBER_UNAUTHENTICATED);
         return;

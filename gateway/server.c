@@ -27,7 +27,7 @@ enum {
     MESSAGE_MAX_BYTES = 1 << 20,
     PING_AFTER_S = 20,
     HANG_UP_AFTER_S = 50,
-    TICK_MS = 100, /* while a snapshot waits for its repetition */
+    TICK_MS = 100,       /* while a snapshot waits for its repetition */
     SLOW_LOOK_MS = 2000, /* how late a lost hint may make an event */
     RX_BYTES = 4096,
 };
@@ -36,8 +36,8 @@ static const char watch_protocol[] = "watch";
 
 static void refuse(struct lws *wsi, const struct error *err)
 {
-    unsigned status = err->code == ERROR_UNAVAILABLE ? HTTP_STATUS_SERVICE_UNAVAILABLE
-                                                     : HTTP_STATUS_FORBIDDEN;
+    unsigned status =
+        err->code == ERROR_UNAVAILABLE ? HTTP_STATUS_SERVICE_UNAVAILABLE : HTTP_STATUS_FORBIDDEN;
 
     (void)lws_return_http_status(wsi, status, NULL);
 }
@@ -316,9 +316,8 @@ static int adopt_watch(struct gateway *gateway, struct error *err)
     if (gateway->watch_fd < 0 ||
         epoll_ctl(gateway->watch_fd, EPOLL_CTL_ADD, gateway->stop_fd, &event) < 0)
         return error_set(err, ERROR_INTERNAL, "epoll: %m");
-    if (vhost == NULL ||
-        lws_adopt_descriptor_vhost(vhost, LWS_ADOPT_RAW_FILE_DESC, fd, watch_protocol, NULL) ==
-            NULL)
+    if (vhost == NULL || lws_adopt_descriptor_vhost(vhost, LWS_ADOPT_RAW_FILE_DESC, fd,
+                                                    watch_protocol, NULL) == NULL)
         return error_set(err, ERROR_INTERNAL, "libwebsockets does not take our descriptor");
     return 0;
 }

@@ -32,13 +32,13 @@ struct stream {
     struct uuid user_id;
     struct subscriber *subscribers; /* list by next_subscriber */
     size_t n_subscribers;
-    int64_t last_seq;          /* newest event that was read */
-    int64_t snapshot_version;  /* as last read from the row */
-    int64_t snapshot_round;    /* grows with each snapshot that subscribers are due */
-    struct frame *snapshot;    /* full_state as of snapshot_seq, or NULL */
+    int64_t last_seq;         /* newest event that was read */
+    int64_t snapshot_version; /* as last read from the row */
+    int64_t snapshot_round;   /* grows with each snapshot that subscribers are due */
+    struct frame *snapshot;   /* full_state as of snapshot_seq, or NULL */
     int64_t snapshot_seq;
-    int64_t repeat_at_ms;      /* when the last snapshot is sent once more; 0: not */
-    bool is_dirty;             /* a hint came, or a read failed: read again */
+    int64_t repeat_at_ms;             /* when the last snapshot is sent once more; 0: not */
+    bool is_dirty;                    /* a hint came, or a read failed: read again */
     char *cache[STREAM_CACHE_EVENTS]; /* bodies of the newest events, by seq modulo size */
 };
 
@@ -46,8 +46,7 @@ struct stream {
 struct stream *stream_get(struct gateway *gateway, const struct uuid *conversation_id,
                           const struct uuid *user_id) NONNULL MUST_CHECK;
 /* The stream of that id, or NULL when nobody watches it. */
-struct stream *stream_find(struct gateway *gateway, const char *conversation_id)
-    NONNULL MUST_CHECK;
+struct stream *stream_find(struct gateway *gateway, const char *conversation_id) NONNULL MUST_CHECK;
 /* Frees a stream that has no subscriber left. */
 void stream_drop_if_unused(struct stream *stream) NONNULL;
 

@@ -164,8 +164,7 @@ void subscriber_attach(struct subscriber *subscriber)
     subscriber_wake(subscriber);
 }
 
-static struct frame *event_frame(const struct subscriber *subscriber, const char *body,
-                                 int64_t seq)
+static struct frame *event_frame(const struct subscriber *subscriber, const char *body, int64_t seq)
 {
     if (subscriber->request.kind == SOCKET_SESSION)
         return frame_durable(body, seq);
@@ -206,8 +205,7 @@ static int next_event(struct subscriber *subscriber, struct frame **frame_out, s
     return 0;
 }
 
-static int next_snapshot(struct subscriber *subscriber, struct frame **frame_out,
-                         struct error *err)
+static int next_snapshot(struct subscriber *subscriber, struct frame **frame_out, struct error *err)
 {
     struct frame *frame = NULL;
     int64_t seq = 0;

@@ -34,8 +34,8 @@ struct socket_request {
     enum socket_kind kind;
     struct uuid conversation_id;
     enum resend resend;
-    char since[32];      /* naive timestamp for RESEND_SINCE */
-    int64_t after_seq;   /* session: as on the wire; -2: not given */
+    char since[32];    /* naive timestamp for RESEND_SINCE */
+    int64_t after_seq; /* session: as on the wire; -2: not given */
 };
 
 enum subscriber_end {
@@ -58,14 +58,14 @@ struct subscriber {
     struct socket_request request;
     struct principal principal;
     enum subscriber_end end;
-    struct strbuf incoming;     /* a message under way */
-    struct frame *sync;         /* session: the first frame */
+    struct strbuf incoming;                    /* a message under way */
+    struct frame *sync;                        /* session: the first frame */
     struct frame *replies[SUBSCRIBER_REPLIES]; /* to the client's bad frames, oldest first */
     size_t n_replies;
-    struct event_batch replay;  /* events older than the stream's cache */
-    int64_t cursor;             /* seq of the last event sent or skipped */
-    int64_t history_end;        /* session: the first snapshot goes behind this one */
-    int64_t round_sent;         /* of the stream's snapshots; -1: none yet */
+    struct event_batch replay; /* events older than the stream's cache */
+    int64_t cursor;            /* seq of the last event sent or skipped */
+    int64_t history_end;       /* session: the first snapshot goes behind this one */
+    int64_t round_sent;        /* of the stream's snapshots; -1: none yet */
 };
 
 /* Prepares a fresh socket; memory is libwebsockets' own. */

@@ -24,7 +24,8 @@ int base64url_decode(const char *text, struct strbuf *out, struct error *err) NO
 void base64_append(struct strbuf *out, const unsigned char *bytes, size_t len) NONNULL;
 /* Appends text with all but unreserved characters as %XX. */
 void percent_append(struct strbuf *out, const char *text) NONNULL;
-/* Appends len bytes with %XX decoded; a lone % stays; `plus` is what '+' becomes (' ' in queries). */
+/* Appends len bytes with %XX decoded; a lone % stays; `plus` is what '+' becomes (' ' in queries).
+ */
 void percent_decode(struct strbuf *out, const char *text, size_t len, char plus) NONNULL;
 
 #endif

@@ -51,8 +51,8 @@ struct error {
     error_set_at(err, code, __FILE__ ":" ERROR_LINE(__LINE__), __VA_ARGS__)
 
 /* Says what failed, and where; a long message is cut at a character. Returns -1. */
-int error_set_at(struct error *err, enum error_code code, const char *where, const char *format, ...)
-    NONNULL PRINTF_LIKE(4, 5);
+int error_set_at(struct error *err, enum error_code code, const char *where, const char *format,
+                 ...) NONNULL PRINTF_LIKE(4, 5);
 
 /* Puts context before the message: "context: cause". Keeps code and where. Returns -1. */
 int error_wrap(struct error *err, const char *format, ...) NONNULL PRINTF_LIKE(2, 3);

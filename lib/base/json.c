@@ -180,12 +180,12 @@ void json_drop_nulls(json_t *json)
     json_t *value = NULL;
     size_t i = 0;
 
-    json_object_foreach_safe(json, next, key, value)
-    {
+    json_object_foreach_safe (json, next, key, value) {
         if (json_is_null(value))
             (void)json_object_del(json, key);
         else
             json_drop_nulls(value);
     }
-    json_array_foreach(json, i, value) json_drop_nulls(value);
+    json_array_foreach (json, i, value)
+        json_drop_nulls(value);
 }

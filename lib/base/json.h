@@ -52,8 +52,8 @@ json_int_t json_int_or(const json_t *object, const char *key, json_int_t fallbac
 double json_number_or(const json_t *object, const char *key, double fallback)
     __attribute__((nonnull(2))) MUST_CHECK;
 /* The boolean member `key`, or fallback (0 or 1). */
-int json_bool_or(const json_t *object, const char *key, int fallback)
-    __attribute__((nonnull(2))) MUST_CHECK;
+int json_bool_or(const json_t *object, const char *key, int fallback) __attribute__((nonnull(2)))
+MUST_CHECK;
 /* Sets a member to a value that the object takes over; a NULL value is left out. */
 void json_put(json_t *object, const char *key, json_t *value) __attribute__((nonnull(1, 2)));
 /* Sets a text member; a NULL text is left out; broken UTF-8 is repaired. */

@@ -24,7 +24,8 @@ struct secret {
 void secret_set(struct secret *secret, const char *text) NONNULL;
 void secret_set_bytes(struct secret *secret, const void *bytes, size_t len) NONNULL;
 bool secret_is_set(const struct secret *secret) NONNULL MUST_CHECK;
-/* The text itself, "" when unset; valid until the secret changes. For the last step before a wire. */
+/* The text itself, "" when unset; valid until the secret changes. For the last step before a wire.
+ */
 const char *secret_reveal(const struct secret *secret) NONNULL MUST_CHECK;
 /* Wipes and releases; NULL is fine. */
 void secret_done(struct secret *secret);

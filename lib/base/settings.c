@@ -70,8 +70,7 @@ int settings_read(const struct setting *table, size_t n, void *settings, struct 
         if (text == NULL || text[0] == '\0')
             text = table[i].fallback;
         if (text == NULL)
-            return error_set(err, ERROR_INVALID, "%s is not set: %s", table[i].name,
-                             table[i].help);
+            return error_set(err, ERROR_INVALID, "%s is not set: %s", table[i].name, table[i].help);
         if (read_value(&table[i], text, (char *)settings + table[i].offset, err) < 0)
             return error_wrap(err, "%s", table[i].name);
     }

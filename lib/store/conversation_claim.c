@@ -79,9 +79,9 @@ int conversation_store_claim(struct db *db, const struct uuid *owner, bool *clai
     claim.lease.conversation_id = claim.conversation.id;
     claim.lease.owner = *owner;
     claim.lease.fence = db_number(rows, 0, CONVERSATION_N_COLUMNS);
-    memcpy(claim.stop_requested, PQgetvalue(rows, 0, CONVERSATION_N_COLUMNS + 1),
-           strnlen(PQgetvalue(rows, 0, CONVERSATION_N_COLUMNS + 1),
-                   sizeof(claim.stop_requested) - 1));
+    memcpy(
+        claim.stop_requested, PQgetvalue(rows, 0, CONVERSATION_N_COLUMNS + 1),
+        strnlen(PQgetvalue(rows, 0, CONVERSATION_N_COLUMNS + 1), sizeof(claim.stop_requested) - 1));
     claim.claim_count = db_number(rows, 0, CONVERSATION_N_COLUMNS + 2);
     *claim_out = claim;
     *claimed_out = true;
@@ -131,8 +131,8 @@ int conversation_store_renew(struct db *db, const struct uuid *owner, struct hel
     }
     db_array_end(&ids);
     db_array_end(&fences);
-    if (db_query(db, SQL_RENEW, DB_PARAMS(owner->text, ids.text, fences.text, lease_ms.text),
-                 &rows, err) < 0)
+    if (db_query(db, SQL_RENEW, DB_PARAMS(owner->text, ids.text, fences.text, lease_ms.text), &rows,
+                 err) < 0)
         return error_wrap(err, "renewing %zu leases", n);
     read_held(rows, held, n);
     return 0;

@@ -9,9 +9,8 @@
 /* Each lost race means that somebody else's event went in: a busy worker adds a few per second. */
 enum { TRIES_MAX = 100 };
 
-static int write_change(struct db *db, struct conversation *conversation,
-                        struct event_list *events, const struct conversation_change *change,
-                        struct error *err)
+static int write_change(struct db *db, struct conversation *conversation, struct event_list *events,
+                        const struct conversation_change *change, struct error *err)
 {
     struct conversation_write write = {
         .guard = GUARD_NONE,
@@ -25,8 +24,8 @@ static int write_change(struct db *db, struct conversation *conversation,
     return conversation_store_write(db, conversation, events, &write, err);
 }
 
-static int try_message(struct db *db, const struct conversation_scope *scope,
-                       const struct uuid *id, json_t *content, bool run, struct error *err)
+static int try_message(struct db *db, const struct conversation_scope *scope, const struct uuid *id,
+                       json_t *content, bool run, struct error *err)
 {
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;

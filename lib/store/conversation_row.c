@@ -26,8 +26,8 @@ static int read_json(const PGresult *rows, int row, int column, json_t **json_ou
     return 0;
 }
 
-static int read_times(const PGresult *rows, int row, int column,
-                      struct conversation *conversation, struct error *err)
+static int read_times(const PGresult *rows, int row, int column, struct conversation *conversation,
+                      struct error *err)
 {
     const char *newest = db_text(rows, row, column + 18);
 
@@ -48,8 +48,8 @@ int conversation_row_read(const PGresult *rows, int row, int column,
     read.id = db_cell_uuid(rows, row, column);
     read.user_id = db_cell_uuid(rows, row, column + 1);
     read.parent_id = db_cell_uuid(rows, row, column + 2);
-    read.runtime_kind = text_equal(PQgetvalue(rows, row, column + 3), "docker") ? RUNTIME_DOCKER
-                                                                                : RUNTIME_LOCAL;
+    read.runtime_kind =
+        text_equal(PQgetvalue(rows, row, column + 3), "docker") ? RUNTIME_DOCKER : RUNTIME_LOCAL;
     read.runtime_session = db_dup(rows, row, column + 4);
     read.title = db_dup(rows, row, column + 5);
     read.secrets = db_dup(rows, row, column + 7);

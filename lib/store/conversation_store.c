@@ -12,7 +12,8 @@
 
 static const char SQL_LOAD[] =
     "SELECT " CONVERSATION_COLUMNS " FROM conversations c" CONVERSATION_LOG_END
-    " WHERE c.id = $1::uuid AND c.user_id = $2::uuid AND ($3::text IS NULL OR c.runtime_session = $3)";
+    " WHERE c.id = $1::uuid AND c.user_id = $2::uuid AND ($3::text IS NULL OR c.runtime_session = "
+    "$3)";
 
 static const char SQL_CHECK[] =
     "SELECT 1 FROM conversations c WHERE c.id = $1::uuid AND c.user_id = $2::uuid"
@@ -25,20 +26,20 @@ static const char SQL_CHECK[] =
     "  AND ($3::text IS NULL OR s.execution_status = $3)"                                          \
     "  AND ($4::uuid IS NULL OR NOT EXISTS (SELECT 1 FROM conversations f WHERE f.id = $4::uuid"   \
     "    AND f.user_id = $1::uuid)"                                                                \
-    "   OR (s." column ", s.id) " compare                                                          \
-    "    (SELECT f." column ", f.id FROM conversations f WHERE f.id = $4::uuid))"                  \
-    "  ORDER BY s." column " " direction ", s.id " direction " LIMIT $5::bigint + 1) c"            \
-    CONVERSATION_LOG_END " ORDER BY c." column " " direction ", c.id " direction
+    "   OR (s." column ", s.id) " compare "    (SELECT f." column                                  \
+    ", f.id FROM conversations f WHERE f.id = $4::uuid))"                                          \
+    "  ORDER BY s." column " " direction ", s.id " direction                                       \
+    " LIMIT $5::bigint + 1) c" CONVERSATION_LOG_END " ORDER BY c." column " " direction            \
+    ", c.id " direction
 
 static const char SQL_SEARCH_CREATED_DESC[] = SEARCH("created_at", "<=", "DESC");
 static const char SQL_SEARCH_CREATED[] = SEARCH("created_at", ">=", "ASC");
 static const char SQL_SEARCH_UPDATED_DESC[] = SEARCH("updated_at", "<=", "DESC");
 static const char SQL_SEARCH_UPDATED[] = SEARCH("updated_at", ">=", "ASC");
 
-static const char SQL_COUNT[] =
-    "SELECT count(*) FROM conversations c WHERE c.user_id = $1::uuid"
-    " AND ($2::text IS NULL OR c.runtime_session = $2)"
-    " AND ($3::text IS NULL OR c.execution_status = $3)";
+static const char SQL_COUNT[] = "SELECT count(*) FROM conversations c WHERE c.user_id = $1::uuid"
+                                " AND ($2::text IS NULL OR c.runtime_session = $2)"
+                                " AND ($3::text IS NULL OR c.execution_status = $3)";
 
 /* First the lease is taken away, in a transaction of its own, so that no append is under way when
  * the events go. */
@@ -126,8 +127,8 @@ int conversation_store_search(struct db *db, const struct conversation_filter *f
     struct db_int limit = db_int(filter->limit);
 
     if (db_read(db, search_sql(filter),
-                DB_PARAMS(filter->scope.user_id.text, filter->scope.runtime_session,
-                          filter->status, db_uuid(&filter->from_id), limit.text),
+                DB_PARAMS(filter->scope.user_id.text, filter->scope.runtime_session, filter->status,
+                          db_uuid(&filter->from_id), limit.text),
                 &rows, err) < 0 ||
         fill_page(rows, filter->limit, &page, err) < 0)
         return error_wrap(err, "listing conversations");
@@ -141,10 +142,10 @@ int conversation_store_count(struct db *db, const struct conversation_filter *fi
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
-    if (db_read(db, SQL_COUNT,
-                DB_PARAMS(filter->scope.user_id.text, filter->scope.runtime_session,
-                          filter->status),
-                &rows, err) < 0)
+    if (db_read(
+            db, SQL_COUNT,
+            DB_PARAMS(filter->scope.user_id.text, filter->scope.runtime_session, filter->status),
+            &rows, err) < 0)
         return error_wrap(err, "counting conversations");
     *n_out = db_number(rows, 0, 0);
     return 0;

@@ -1,6 +1,6 @@
 /*
- * Conversations and their leases. All writes to a conversation go through conversation_store_write():
- * events and row change in one statement, or not at all.
+ * Conversations and their leases. All writes to a conversation go through
+ * conversation_store_write(): events and row change in one statement, or not at all.
  *
  * Ownership: out structs are filled for the caller, who releases them with conversation_done().
  */
@@ -42,26 +42,26 @@ enum write_guard {
 /* What changes in the row together with the events; zeroed members leave things as they are. */
 struct conversation_write {
     enum write_guard guard;
-    const struct lease *lease;      /* for GUARD_LEASE */
-    const char *status;             /* execution_status */
-    bool want_run;                  /* wanted_at = now() unless set */
-    bool end_run;                   /* wanted_at, stop_requested, lease cleared; claim_count = 0 */
-    bool bump_snapshot;             /* subscribers get a full_state */
-    bool made_progress;             /* claim_count = 0 */
+    const struct lease *lease; /* for GUARD_LEASE */
+    const char *status;        /* execution_status */
+    bool want_run;             /* wanted_at = now() unless set */
+    bool end_run;              /* wanted_at, stop_requested, lease cleared; claim_count = 0 */
+    bool bump_snapshot;        /* subscribers get a full_state */
+    bool made_progress;        /* claim_count = 0 */
     const json_t *stats;
     const json_t *agent_state;
     const json_t *spec;
     const char *title;
-    const char *secrets;            /* sealed */
+    const char *secrets; /* sealed */
     struct uuid last_user_message_id;
 };
 
 /*
  * Appends events at conversation->last_seq + 1 (n may be 0) and changes the row, atomically.
- * Stamps ids that are unset and times that never fall; on success moves the conversation's last_seq,
- * last_timestamp_us, leaf_event_id, status and is_wanted forward.
- * Errors: ERROR_CONFLICT: somebody else wrote that number, or a result for that action exists: load
- * and decide again. ERROR_STALE: the guard failed (lease lost, conversation gone, or a worker has it).
+ * Stamps ids that are unset and times that never fall; on success moves the conversation's
+ * last_seq, last_timestamp_us, leaf_event_id, status and is_wanted forward. Errors: ERROR_CONFLICT:
+ * somebody else wrote that number, or a result for that action exists: load and decide again.
+ * ERROR_STALE: the guard failed (lease lost, conversation gone, or a worker has it).
  * ERROR_TOO_LARGE: an event above EVENT_MAX_BYTES.
  */
 int conversation_store_write(struct db *db, struct conversation *conversation,
@@ -99,11 +99,11 @@ struct conversation_page {
 
 struct conversation_filter {
     struct conversation_scope scope;
-    const char *status;   /* NULL: any */
-    bool by_updated;      /* else by created_at */
+    const char *status; /* NULL: any */
+    bool by_updated;    /* else by created_at */
     bool ascending;
-    struct uuid from_id;  /* page id; an unknown one starts at the beginning */
-    int64_t limit;        /* 1..PAGE_MAX_ITEMS */
+    struct uuid from_id; /* page id; an unknown one starts at the beginning */
+    int64_t limit;       /* 1..PAGE_MAX_ITEMS */
 };
 
 void conversation_page_done(struct conversation_page *page);

@@ -20,8 +20,8 @@
 #include "store/db_query.h"
 
 /*
- * One event under a lease. The row is read, not locked: the primary key settles who writes a number,
- * and n + 1 is only written by one who has read n.
+ * One event under a lease. The row is read, not locked: the primary key settles who writes a
+ * number, and n + 1 is only written by one who has read n.
  */
 static const char SQL_APPEND_ONE[] =
     "INSERT INTO events (conversation_id, seq, id, kind, source, timestamp, result_of, fence, body)"
@@ -49,10 +49,10 @@ static const char SQL_APPEND_MANY[] =
  */
 static const char SQL_WRITE[] =
     "WITH appended AS ("
-    "  INSERT INTO events (conversation_id, seq, id, kind, source, timestamp, result_of, fence, body)"
+    "  INSERT INTO events (conversation_id, seq, id, kind, source, timestamp, result_of, fence, "
+    "body)"
     "  SELECT $1::uuid, $4::bigint + e.n - 1, e.id, e.kind, e.source, e.timestamp, e.result_of,"
-    "   $3::bigint, e.body FROM " EVENTS_FROM_ARRAYS
-    "  RETURNING 1"
+    "   $3::bigint, e.body FROM " EVENTS_FROM_ARRAYS "  RETURNING 1"
     "), updated AS ("
     "  UPDATE conversations c SET"
     "   execution_status = coalesce($11, c.execution_status),"
@@ -383,15 +383,13 @@ static int insert_first_events(struct db_tx *tx, const struct conversation *conv
                        &rows, err);
 }
 
-static int check_owner(struct db_tx *tx, const struct conversation *conversation,
-                       struct error *err)
+static int check_owner(struct db_tx *tx, const struct conversation *conversation, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
     if (db_tx_query(tx, SQL_OWNER, DB_PARAMS(conversation->id.text), &rows, err) < 0)
         return -1;
-    if (PQntuples(rows) == 0 ||
-        !text_equal(PQgetvalue(rows, 0, 0), conversation->user_id.text))
+    if (PQntuples(rows) == 0 || !text_equal(PQgetvalue(rows, 0, 0), conversation->user_id.text))
         return error_set(err, ERROR_CONFLICT, "Conversation with id %s already exists",
                          conversation->id.text);
     return 0;

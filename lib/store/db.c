@@ -39,17 +39,17 @@ int db_connect(const char *url, const char *application, int64_t statement_timeo
                PGconn **conn_out, struct error *err)
 {
     char timeout[128];
-    const char *const keys[] = {"dbname",           "fallback_application_name",
-                                "connect_timeout",  "client_encoding",
-                                "options",          "keepalives_idle",
-                                "tcp_user_timeout", NULL};
+    const char *const keys[] = {
+        "dbname",  "fallback_application_name", "connect_timeout",  "client_encoding",
+        "options", "keepalives_idle",           "tcp_user_timeout", NULL};
     const char *values[] = {url, application, "5", "UTF8", timeout, "5", "10000", NULL};
     PGconn *conn = NULL;
 
     /* A plan for each call's values costs more than the call: the partitions are planned anew. */
-    (void)snprintf(timeout, sizeof(timeout),
-                   "-c statement_timeout=%lld -c TimeZone=UTC -c plan_cache_mode=force_generic_plan",
-                   (long long)statement_timeout_ms);
+    (void)snprintf(
+        timeout, sizeof(timeout),
+        "-c statement_timeout=%lld -c TimeZone=UTC -c plan_cache_mode=force_generic_plan",
+        (long long)statement_timeout_ms);
     conn = PQconnectdbParams(keys, values, 1);
     if (conn == NULL || PQstatus(conn) != CONNECTION_OK) {
         error_set(err, ERROR_UNAVAILABLE, "PostgreSQL: %.180s",
@@ -186,19 +186,19 @@ struct sqlstate {
 
 /* What a SQLSTATE (or its class) means to a caller. PostgreSQL manual, appendix A. */
 static const struct sqlstate sqlstates[] = {
-    {"23505", ERROR_CONFLICT},    /* unique_violation */
-    {"23503", ERROR_CONFLICT},    /* foreign_key_violation */
-    {"40001", ERROR_CONFLICT},    /* serialization_failure */
-    {"40P01", ERROR_CONFLICT},    /* deadlock_detected */
-    {"55P03", ERROR_CONFLICT},    /* lock_not_available */
-    {"22012", ERROR_STALE},       /* division_by_zero: how our statements refuse a stale writer */
-    {"57014", ERROR_TIMEOUT},     /* query_canceled */
-    {"08", ERROR_UNAVAILABLE},    /* connection exceptions */
-    {"53", ERROR_UNAVAILABLE},    /* out of connections, memory, disk */
-    {"57P", ERROR_UNAVAILABLE},   /* shutdown, crash, cannot connect now */
-    {"58", ERROR_UNAVAILABLE},    /* I/O error */
-    {"22P02", ERROR_INVALID},     /* invalid text representation */
-    {"22021", ERROR_INVALID},     /* character not in repertoire */
+    {"23505", ERROR_CONFLICT},  /* unique_violation */
+    {"23503", ERROR_CONFLICT},  /* foreign_key_violation */
+    {"40001", ERROR_CONFLICT},  /* serialization_failure */
+    {"40P01", ERROR_CONFLICT},  /* deadlock_detected */
+    {"55P03", ERROR_CONFLICT},  /* lock_not_available */
+    {"22012", ERROR_STALE},     /* division_by_zero: how our statements refuse a stale writer */
+    {"57014", ERROR_TIMEOUT},   /* query_canceled */
+    {"08", ERROR_UNAVAILABLE},  /* connection exceptions */
+    {"53", ERROR_UNAVAILABLE},  /* out of connections, memory, disk */
+    {"57P", ERROR_UNAVAILABLE}, /* shutdown, crash, cannot connect now */
+    {"58", ERROR_UNAVAILABLE},  /* I/O error */
+    {"22P02", ERROR_INVALID},   /* invalid text representation */
+    {"22021", ERROR_INVALID},   /* character not in repertoire */
 };
 
 static int set_failure(const PGconn *pg, const PGresult *rows, struct error *err)

@@ -18,9 +18,9 @@ struct db;
 struct error;
 
 struct db_options {
-    const char *url;           /* conninfo or URI of libpq */
-    const char *application;   /* application_name, such as deft-worker */
-    size_t n_connections;      /* most at a time */
+    const char *url;              /* conninfo or URI of libpq */
+    const char *application;      /* application_name, such as deft-worker */
+    size_t n_connections;         /* most at a time */
     int64_t statement_timeout_ms; /* 0: 15 s */
 };
 

@@ -1,8 +1,8 @@
 /*
  * How store modules talk to PostgreSQL; only lib/store includes this.
  *
- * Statements are prepared once per connection, known by the address of their text: so each text is a
- * static array. Values travel as parameters, in text form.
+ * Statements are prepared once per connection, known by the address of their text: so each text is
+ * a static array. Values travel as parameters, in text form.
  */
 #ifndef DEFT_STORE_DB_QUERY_H
 #define DEFT_STORE_DB_QUERY_H
@@ -46,8 +46,8 @@ void db_rows_done(PGresult **rows) NONNULL;
 /* Runs one statement on a borrowed connection, in its own transaction. */
 int db_query(struct db *db, const char *sql, struct db_params params, PGresult **rows_out,
              struct error *err) NONNULL MUST_CHECK;
-/* As db_query(), for statements that only read: a connection that turns out to be broken is replaced
- * and the statement sent once more. */
+/* As db_query(), for statements that only read: a connection that turns out to be broken is
+ * replaced and the statement sent once more. */
 int db_read(struct db *db, const char *sql, struct db_params params, PGresult **rows_out,
             struct error *err) NONNULL MUST_CHECK;
 

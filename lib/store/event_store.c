@@ -30,8 +30,8 @@ enum { LOAD_CHUNK = 500 };
  */
 #define SEARCH(compare, fallback, direction)                                                       \
     "SELECT e.id, e.body FROM conversations c LEFT JOIN LATERAL"                                   \
-    " (SELECT e.seq, e.id, e.body FROM events e WHERE " EVENT_FILTER                               \
-    "  AND e.seq " compare " coalesce((SELECT f.seq FROM events f"                                 \
+    " (SELECT e.seq, e.id, e.body FROM events e WHERE " EVENT_FILTER "  AND e.seq " compare        \
+    " coalesce((SELECT f.seq FROM events f"                                                        \
     "   WHERE f.conversation_id = $1::uuid AND f.id = $7::uuid), " fallback ")"                    \
     "  ORDER BY e.seq " direction " LIMIT $8::bigint + 1) e ON true"                               \
     " WHERE c.id = $1::uuid AND c.user_id = $9::uuid"                                              \
@@ -73,8 +73,7 @@ static void append_page(const PGresult *rows, int64_t limit, struct strbuf *json
     for (int row = 0; row < n && row < limit; row++) {
         if (row > 0)
             strbuf_append_char(json_out, ',');
-        strbuf_append_bytes(json_out, PQgetvalue(rows, row, 1),
-                            (size_t)PQgetlength(rows, row, 1));
+        strbuf_append_bytes(json_out, PQgetvalue(rows, row, 1), (size_t)PQgetlength(rows, row, 1));
     }
     strbuf_append(json_out, "],\"next_page_id\":");
     if (has_next)
@@ -253,8 +252,7 @@ int event_store_read_batch(struct db *db, const struct uuid *conversation_id, in
                 err) < 0)
         return error_wrap(err, "reading events of %s", conversation_id->text);
     if (PQntuples(rows) == 0)
-        return error_set(err, ERROR_NOT_FOUND, "Conversation not found: %s",
-                         conversation_id->text);
+        return error_set(err, ERROR_NOT_FOUND, "Conversation not found: %s", conversation_id->text);
     *snapshot_version_out = db_number(rows, 0, 2);
     fill_batch(rows, batch_out);
     return 0;

@@ -20,17 +20,18 @@ struct strbuf;
 
 struct event_filter {
     struct uuid conversation_id;
-    const char *kind;        /* short name; NULL: any */
-    const char *source;      /* NULL: any */
-    const char *body;        /* substring of message texts; NULL: any */
-    const char *since;       /* naive timestamp, inclusive; NULL: any */
-    const char *before;      /* naive timestamp, exclusive; NULL: any */
+    const char *kind;   /* short name; NULL: any */
+    const char *source; /* NULL: any */
+    const char *body;   /* substring of message texts; NULL: any */
+    const char *since;  /* naive timestamp, inclusive; NULL: any */
+    const char *before; /* naive timestamp, exclusive; NULL: any */
     bool descending;
-    const char *page_id;     /* event id; unknown or NULL: from the beginning */
+    const char *page_id; /* event id; unknown or NULL: from the beginning */
     int64_t limit;
 };
 
-/* Appends {"items":[…],"next_page_id":…}; ERROR_NOT_FOUND when the scope has no such conversation. */
+/* Appends {"items":[…],"next_page_id":…}; ERROR_NOT_FOUND when the scope has no such conversation.
+ */
 int event_store_search(struct db *db, const struct conversation_scope *scope,
                        const struct event_filter *filter, struct strbuf *json_out,
                        struct error *err) NONNULL MUST_CHECK;
@@ -65,7 +66,8 @@ struct history {
 /* clang-format on */
 
 void history_done(struct history *history);
-/* Adds to *history what came after history->last_seq: a worker keeps its history and calls again. */
+/* Adds to *history what came after history->last_seq: a worker keeps its history and calls again.
+ */
 int event_store_load_after(struct db *db, const struct uuid *conversation_id,
                            struct history *history, struct error *err) NONNULL MUST_CHECK;
 
@@ -79,9 +81,9 @@ struct event_batch {
 void event_batch_done(struct event_batch *batch);
 /*
  * Reads up to `limit` events after `after_seq` and, in the same snapshot, the conversation's
- * snapshot_version: what a gateway needs for one step of a subscriber. When the version has grown it
- * loads the row (conversation_store_load()), sends events up to that row's last_seq, and then the
- * snapshot. ERROR_NOT_FOUND when the conversation is gone.
+ * snapshot_version: what a gateway needs for one step of a subscriber. When the version has grown
+ * it loads the row (conversation_store_load()), sends events up to that row's last_seq, and then
+ * the snapshot. ERROR_NOT_FOUND when the conversation is gone.
  */
 int event_store_read_batch(struct db *db, const struct uuid *conversation_id, int64_t after_seq,
                            int64_t limit, struct event_batch *batch_out,

@@ -52,7 +52,7 @@ struct hints {
     struct received *received; /* ring of RECEIVED_MAX, made when the first one comes */
     size_t first_received;
     size_t n_received;
-    struct lock lock; /* guards queued */
+    struct lock lock;                   /* guards queued */
     struct strbuf queued[HINT_N_KINDS]; /* ids separated by commas */
 };
 

@@ -1,5 +1,6 @@
 /*
- * Hints between processes: "look again". Never truth: who misses one finds out by its own slow look.
+ * Hints between processes: "look again". Never truth: who misses one finds out by its own slow
+ * look.
  *
  * A process's main thread owns one `struct hints`, with a connection of its own for LISTEN and
  * another for sending; other threads only queue. Sending is asynchronously committed and coalesced:

@@ -21,9 +21,8 @@ static const char SQL_ADD[] =
 static const char SQL_GET[] = "SELECT " COLUMNS " FROM runtimes WHERE id = $1";
 static const char SQL_GET_SESSION[] = "SELECT " COLUMNS " FROM runtimes WHERE session_id = $1"
                                       " ORDER BY created_at DESC LIMIT 1";
-static const char SQL_FIND_KEY[] =
-    "SELECT " COLUMNS " FROM runtimes WHERE session_key_hash = $1"
-    " AND status <> 'stopped' AND desired <> 'deleted'";
+static const char SQL_FIND_KEY[] = "SELECT " COLUMNS " FROM runtimes WHERE session_key_hash = $1"
+                                   " AND status <> 'stopped' AND desired <> 'deleted'";
 static const char SQL_LIST[] =
     "SELECT " COLUMNS " FROM runtimes WHERE status <> 'stopped' ORDER BY created_at";
 static const char SQL_LIST_UNSETTLED[] =
@@ -132,8 +131,8 @@ int runtime_store_add(struct db *db, const struct runtime *runtime, struct error
 
     return db_query(db, SQL_ADD,
                     DB_PARAMS(runtime->id, runtime->session_id, db_uuid(&runtime->owner_id),
-                              runtime->image, spec, runtime->session_key,
-                              runtime->session_key_hash, runtime->network),
+                              runtime->image, spec, runtime->session_key, runtime->session_key_hash,
+                              runtime->network),
                     &rows, err);
 }
 
@@ -151,8 +150,7 @@ static int read_only_row(const PGresult *rows, enum error_code missing, const ch
     return 0;
 }
 
-int runtime_store_get(struct db *db, const char *id, struct runtime *runtime_out,
-                      struct error *err)
+int runtime_store_get(struct db *db, const char *id, struct runtime *runtime_out, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
@@ -171,8 +169,8 @@ int runtime_store_get_session(struct db *db, const char *session_id, struct runt
     return read_only_row(rows, ERROR_NOT_FOUND, "no runtime has that session", runtime_out, err);
 }
 
-int runtime_store_find_key(struct db *db, const char *session_key_hash,
-                           struct runtime *runtime_out, struct error *err)
+int runtime_store_find_key(struct db *db, const char *session_key_hash, struct runtime *runtime_out,
+                           struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 

@@ -40,18 +40,18 @@ enum runtime_desire { RUNTIME_DESIRES(X) DESIRED_N };
 #undef X
 
 struct runtime {
-    char id[17];              /* 16 lower-case letters */
+    char id[17]; /* 16 lower-case letters */
     char *session_id;
-    struct uuid owner_id;     /* unset when nobody's */
+    struct uuid owner_id; /* unset when nobody's */
     enum runtime_desire desired;
     enum runtime_status status;
-    char *status_detail;      /* words for a person; NULL when all is well */
+    char *status_detail; /* words for a person; NULL when all is well */
     char *image;
-    json_t *spec;             /* the checked start request, without the environment's secrets */
-    char *container_id;       /* NULL before the engine made one */
+    json_t *spec;       /* the checked start request, without the environment's secrets */
+    char *container_id; /* NULL before the engine made one */
     char *network;
-    char *url;                /* NULL until known */
-    char *session_key;        /* sealed with context "runtimes.session_key:<id>" */
+    char *url;         /* NULL until known */
+    char *session_key; /* sealed with context "runtimes.session_key:<id>" */
     char session_key_hash[65];
     int64_t restart_count;
     int64_t created_at_us;
@@ -77,14 +77,14 @@ void runtime_list_done(struct runtime_list *list);
  */
 int runtime_store_add(struct db *db, const struct runtime *runtime, struct error *err)
     NONNULL MUST_CHECK;
-int runtime_store_get(struct db *db, const char *id, struct runtime *runtime_out,
-                      struct error *err) NONNULL MUST_CHECK;
+int runtime_store_get(struct db *db, const char *id, struct runtime *runtime_out, struct error *err)
+    NONNULL MUST_CHECK;
 /* The newest runtime of a session, whatever its state; ERROR_NOT_FOUND. */
 int runtime_store_get_session(struct db *db, const char *session_id, struct runtime *runtime_out,
                               struct error *err) NONNULL MUST_CHECK;
 /* By key, for callers of the agent origin; ERROR_UNAUTHENTICATED; stopped ones do not count. */
-int runtime_store_find_key(struct db *db, const char *session_key_hash,
-                           struct runtime *runtime_out, struct error *err) NONNULL MUST_CHECK;
+int runtime_store_find_key(struct db *db, const char *session_key_hash, struct runtime *runtime_out,
+                           struct error *err) NONNULL MUST_CHECK;
 /* All that are not stopped, or (unsettled) all whose status is not what is desired. */
 int runtime_store_list(struct db *db, struct runtime_list *list_out, struct error *err)
     NONNULL MUST_CHECK;

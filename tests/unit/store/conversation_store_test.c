@@ -1,6 +1,6 @@
 /*
- * What the store promises of conversations: gapless order whoever writes, nothing by a stale writer,
- * claims that two workers never share.
+ * What the store promises of conversations: gapless order whoever writes, nothing by a stale
+ * writer, claims that two workers never share.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -128,8 +128,8 @@ static void created_conversation_is_found_by_its_owner_alone(void **state)
     struct conversation_scope stranger = {.user_id = test_user(fixture->db)};
     struct error err = ERROR_INIT;
 
-    assert_int_equal(
-        conversation_store_load(fixture->db, &fixture->scope, &made.id, &found, &err), 0);
+    assert_int_equal(conversation_store_load(fixture->db, &fixture->scope, &made.id, &found, &err),
+                     0);
     assert_string_equal(found.id.text, made.id.text);
     assert_int_equal(conversation_store_load(fixture->db, &stranger, &made.id, &found, &err), -1);
     assert_int_equal(err.code, ERROR_NOT_FOUND);
@@ -221,9 +221,8 @@ static void *beat(void *context)
                                   .fence = heart->lease->fence};
         struct timespec until = {0};
 
-        assert_int_equal(conversation_store_renew(heart->fixture->db, &heart->lease->owner, &held,
-                                                  1, &err),
-                         0);
+        assert_int_equal(
+            conversation_store_renew(heart->fixture->db, &heart->lease->owner, &held, 1, &err), 0);
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_sec += 1;
         pthread_cond_timedwait(&heart->cond, &heart->mutex, &until);
@@ -287,9 +286,9 @@ static void stale_worker_writes_nothing(void **state)
     second = claim_it(fixture, &made);
     assert_int_equal(second.lease.fence, first.lease.fence + 1);
     event_add_pause(&events);
-    assert_int_equal(conversation_store_append(fixture->db, &first.lease, &first.conversation,
-                                               &events, &err),
-                     -1);
+    assert_int_equal(
+        conversation_store_append(fixture->db, &first.lease, &first.conversation, &events, &err),
+        -1);
     assert_int_equal(err.code, ERROR_STALE);
     assert_int_equal(
         conversation_store_write(fixture->db, &first.conversation, &events, &end, &err), -1);
@@ -329,9 +328,8 @@ static void take_over_in_the_middle_of_an_append_leaves_no_gap(void **state)
             CLEANUP(conversation_done) struct conversation now = CONVERSATION_INIT;
 
             assert_int_equal(err.code, ERROR_CONFLICT);
-            assert_int_equal(conversation_store_load(fixture->db, &fixture->scope, &made.id, &now,
-                                                     &err),
-                             0);
+            assert_int_equal(
+                conversation_store_load(fixture->db, &fixture->scope, &made.id, &now, &err), 0);
             new.conversation.last_seq = now.last_seq;
             new.conversation.last_timestamp_us = now.last_timestamp_us;
         }
@@ -360,12 +358,11 @@ static void second_result_of_an_action_is_refused(void **state)
 
     event_add_agent_error(&first, &call, "first");
     event_add_agent_error(&second, &call, "second");
-    assert_int_equal(conversation_store_append(fixture->db, &claim.lease, &claim.conversation,
-                                               &first, &err),
-                     0);
-    assert_int_equal(conversation_store_append(fixture->db, &claim.lease, &claim.conversation,
-                                               &second, &err),
-                     -1);
+    assert_int_equal(
+        conversation_store_append(fixture->db, &claim.lease, &claim.conversation, &first, &err), 0);
+    assert_int_equal(
+        conversation_store_append(fixture->db, &claim.lease, &claim.conversation, &second, &err),
+        -1);
     assert_int_equal(err.code, ERROR_CONFLICT);
     assert_gapless(fixture, &made.id, 1);
 }
@@ -387,8 +384,8 @@ static void end_of_run_is_one_step(void **state)
     event_add_status(&events, STATUS_FINISHED);
     assert_int_equal(
         conversation_store_write(fixture->db, &claim.conversation, &events, &end, &err), 0);
-    assert_int_equal(
-        conversation_store_load(fixture->db, &fixture->scope, &made.id, &after, &err), 0);
+    assert_int_equal(conversation_store_load(fixture->db, &fixture->scope, &made.id, &after, &err),
+                     0);
     assert_int_equal(after.status, STATUS_FINISHED);
     assert_false(after.is_wanted);
     assert_false(after.is_leased);
@@ -415,8 +412,8 @@ static void message_before_the_end_makes_the_end_wait(void **state)
     assert_int_equal(
         conversation_store_write(fixture->db, &claim.conversation, &ending, &end, &err), -1);
     assert_int_equal(err.code, ERROR_CONFLICT);
-    assert_int_equal(
-        conversation_store_load(fixture->db, &fixture->scope, &made.id, &after, &err), 0);
+    assert_int_equal(conversation_store_load(fixture->db, &fixture->scope, &made.id, &after, &err),
+                     0);
     assert_true(after.is_wanted);
     assert_true(after.is_leased);
 }
@@ -438,12 +435,12 @@ static void pause_without_a_worker_is_refused_while_one_has_it(void **state)
     assert_int_equal(
         conversation_store_request_stop(fixture->db, &made.id, "interrupt", &leased, &err), 0);
     assert_true(leased);
-    assert_int_equal(
-        conversation_store_request_stop(fixture->db, &made.id, "pause", &leased, &err), 0);
+    assert_int_equal(conversation_store_request_stop(fixture->db, &made.id, "pause", &leased, &err),
+                     0);
     assert_true(leased);
     expire_lease(&made.id);
-    assert_int_equal(
-        conversation_store_request_stop(fixture->db, &made.id, "pause", &leased, &err), 0);
+    assert_int_equal(conversation_store_request_stop(fixture->db, &made.id, "pause", &leased, &err),
+                     0);
     assert_false(leased);
     assert_int_equal(conversation_store_write(fixture->db, &made, &events, &pause, &err), 0);
 }
@@ -475,14 +472,14 @@ static void deleted_conversation_leaves_nothing(void **state)
     struct error err = ERROR_INIT;
 
     event_add_pause(&events);
-    assert_int_equal(conversation_store_append(fixture->db, &claim.lease, &claim.conversation,
-                                               &events, &err),
-                     0);
+    assert_int_equal(
+        conversation_store_append(fixture->db, &claim.lease, &claim.conversation, &events, &err),
+        0);
     assert_int_equal(conversation_store_delete(fixture->db, &fixture->scope, &made.id, &err), 0);
     assert_gapless(fixture, &made.id, 0);
-    assert_int_equal(conversation_store_append(fixture->db, &claim.lease, &claim.conversation,
-                                               &events, &err),
-                     -1);
+    assert_int_equal(
+        conversation_store_append(fixture->db, &claim.lease, &claim.conversation, &events, &err),
+        -1);
     assert_int_equal(err.code, ERROR_STALE);
     assert_int_equal(conversation_store_delete(fixture->db, &fixture->scope, &made.id, &err), -1);
     assert_int_equal(err.code, ERROR_NOT_FOUND);

@@ -1,0 +1,334 @@
+// Both sockets of a conversation, black box: who may open them, what they send and in which order.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { start as startModel } from '../fakes/openai.mjs';
+import { Conversation, isAction, text } from './support/conversation.mjs';
+import { assertSound } from './support/database.mjs';
+import { AGENT_URL, API_KEY, APP_URL } from './support/instance.mjs';
+import { memoryOf, pidOf } from './support/processes.mjs';
+import { signIn } from './support/session.mjs';
+import { Refused, Socket, isSnapshot, restingSnapshot } from './support/socket.mjs';
+import { newUser } from './support/users.mjs';
+import { waitUntil, within } from './support/wait.mjs';
+
+const WRONG_KEY = `sk-deft-${'x'.repeat(43)}`;
+const SOCKETS_MAX = 48;
+
+let fake;
+let other;
+/** A conversation at rest with a finished run; tests only look at it. */
+let resting;
+
+before(async () => {
+  fake = await startModel();
+  other = await newUser();
+  resting = await Conversation.start(fake, 'hello');
+  assert.equal(await resting.ask('Create hello.txt'), 'finished');
+});
+
+after(async () => {
+  await resting?.delete();
+  await fake.close();
+});
+
+/** Opens a socket that ends with the test. */
+async function open(t, path, options) {
+  const socket = await Socket.open(path, options);
+  t.after(() => socket.cut());
+  return socket;
+}
+
+const eventsPath = (conversation) => `/sockets/events/${conversation.id}`;
+const sessionPath = (conversation) => `/sockets/session/${conversation.id}`;
+const closeOf = (socket) => within(socket.closed, 'the server closes the socket');
+
+/** A conversation of the test's own. */
+async function quiet(t) {
+  const conversation = await Conversation.start(fake, 'text');
+  t.after(() => conversation.delete());
+  return conversation;
+}
+
+async function assertRefused(path, options) {
+  await assert.rejects(Socket.open(path, options), (error) => {
+    assert.ok(error instanceof Refused, `${path}: ${error}`);
+    assert.equal(error.status, 403);
+    return true;
+  });
+}
+
+for (const auth of ['query', 'header', 'frame']) {
+  test(`a key in the ${auth} opens the socket, and the first frame is a snapshot`, async (t) => {
+    for (const path of [eventsPath(resting), `/sockets/events/${resting.id.replaceAll('-', '')}`]) {
+      const socket = await open(t, path, { auth });
+      const [first] = await socket.until((frames) => frames.length > 0 && frames, 'a frame');
+      assert.ok(isSnapshot(first));
+      assert.equal(first.value.id, resting.id);
+      assert.equal(first.value.execution_status, 'finished');
+    }
+  });
+}
+
+test('an auth frame that nobody asked for is ignored', async (t) => {
+  const socket = await open(t, eventsPath(resting));
+  socket.send({ type: 'auth', session_api_key: API_KEY });
+  socket.send({ foo: 1 });
+  const error = await socket.frame(({ kind }) => kind === 'ServerErrorEvent', 'the answer to the bad frame');
+  assert.equal(typeof error.detail, 'string');
+  assert.equal(socket.frames.filter(({ kind }) => kind === 'ServerErrorEvent').length, 1);
+});
+
+test('bad handshakes are refused before the upgrade', async () => {
+  await assertRefused(eventsPath(resting), { key: WRONG_KEY });
+  await assertRefused(eventsPath(resting), { key: WRONG_KEY, auth: 'header' });
+  await assertRefused(eventsPath(resting), { query: { resend_mode: 'some' } });
+  await assertRefused(eventsPath(resting), { query: { resend_mode: 'since', after_timestamp: 'yesterday' } });
+  await assertRefused(sessionPath(resting), { query: { after_seq: 'abc' } });
+  await assertRefused(sessionPath(resting), { query: { after_seq: '-2' } });
+  await assertRefused('/sockets/events/xyz');
+  await assertRefused(`/sockets/nothing/${resting.id}`);
+});
+
+for (const [what, frame] of [
+  ['a wrong key', { type: 'auth', session_api_key: WRONG_KEY }],
+  ['an empty key', { type: 'auth', session_api_key: '' }],
+  ['a key that is a number', { type: 'auth', session_api_key: 5 }],
+  ['another type', { type: 'hello', session_api_key: API_KEY }],
+  ['a list', [API_KEY]],
+  ['no JSON', 'session_api_key'],
+]) {
+  test(`${what} in the first frame closes the socket with 4001`, async (t) => {
+    for (const path of [eventsPath(resting), sessionPath(resting)]) {
+      const socket = await open(t, path, { key: null });
+      socket.send(frame);
+      assert.equal((await closeOf(socket)).code, 4001);
+      assert.deepEqual(socket.frames, []);
+    }
+  });
+}
+
+test('silence instead of a key closes the socket with 4001', async (t) => {
+  const socket = await open(t, eventsPath(resting), { key: null });
+  assert.equal((await closeOf(socket)).code, 4001);
+});
+
+test('unknown, foreign and deleted conversations close the socket with 4004', async (t) => {
+  const deleted = await quiet(t);
+  const watching = await open(t, eventsPath(deleted));
+  await watching.frame(isSnapshot, 'the first snapshot');
+  await deleted.delete();
+  assert.equal((await closeOf(watching)).code, 4004);
+  for (const [id, key] of [[randomUUID(), API_KEY], [deleted.id, API_KEY], [resting.id, other.key]]) {
+    for (const kind of ['events', 'session']) {
+      const socket = await open(t, `/sockets/${kind}/${id}`, { key });
+      assert.equal((await closeOf(socket)).code, 4004);
+      assert.deepEqual(socket.frames, []);
+    }
+  }
+});
+
+test('more sockets than one conversation may have are closed with 1013', async (t) => {
+  const conversation = await quiet(t);
+  const sockets = await Promise.all(Array.from({ length: SOCKETS_MAX }, () => open(t, eventsPath(conversation))));
+  await Promise.all(sockets.map((socket) => socket.frame(isSnapshot, 'a snapshot')));
+  const late = await open(t, eventsPath(conversation));
+  assert.equal((await closeOf(late)).code, 1013);
+  await sockets[0].close();
+  await waitUntil(async () => {
+    const again = await open(t, eventsPath(conversation));
+    return again.frame(isSnapshot, 'a snapshot').then(() => true, () => false);
+  }, 'the place is free again');
+});
+
+test('without parameters nothing but the snapshot is sent', async (t) => {
+  const conversation = await quiet(t);
+  await conversation.say('before');
+  const socket = await open(t, eventsPath(conversation));
+  await conversation.say('after');
+  const seen = await socket.frame(({ kind }) => kind === 'MessageEvent', 'the message');
+  assert.equal(seen.llm_message.content[0].text, 'after');
+  assert.ok(isSnapshot(socket.frames[0]));
+  assert.equal(socket.frames.filter((event) => !isSnapshot(event))[0], seen);
+});
+
+test('all events, or those since a time, are sent again in order', async (t) => {
+  const stored = await resting.events();
+  const ids = stored.map(({ id }) => id);
+  const resent = async (query, expected) => {
+    const socket = await open(t, eventsPath(resting), { query });
+    const frames = await socket.until((all) => all.length > expected.length && all, 'the events');
+    assert.ok(isSnapshot(frames[0]), 'the snapshot comes first');
+    assert.deepEqual(frames.filter((event) => !isSnapshot(event)).map(({ id }) => id), expected);
+  };
+  await resent({ resend_mode: 'all' }, ids);
+  await resent({ resend_all: 'true' }, ids);
+  const { timestamp } = stored[stored.length - 3];
+  const since = stored.filter((event) => event.timestamp >= timestamp).map(({ id }) => id);
+  await resent({ resend_mode: 'since', after_timestamp: timestamp }, since);
+  await resent({ resend_mode: 'since', after_timestamp: `${timestamp}Z` }, since);
+  await resent({ resend_mode: 'since' }, []);
+  await resent({ resend_mode: 'since', after_timestamp: '2100-01-01T00:00:00' }, []);
+});
+
+test('a run is told in order, and its end last', async (t) => {
+  const conversation = await Conversation.start(fake, 'hello');
+  t.after(() => conversation.delete());
+  const [socket, twin] = [await open(t, eventsPath(conversation)), await open(t, eventsPath(conversation), { auth: 'frame' })];
+  await Promise.all([socket, twin].map((one) => one.frame(isSnapshot, 'the first snapshot')));
+  const from = socket.frames.length;
+  await conversation.say('Create hello.txt', true);
+  await Promise.all([socket, twin].map((one) => one.frame(restingSnapshot(['finished']), 'the end')));
+  const ids = (await conversation.events()).map(({ id }) => id);
+  for (const one of [socket, twin]) {
+    const frames = one.frames.slice(from);
+    assert.deepEqual(frames.filter((event) => !isSnapshot(event)).map(({ id }) => id), ids);
+    const states = frames.filter(isSnapshot).map((event) => event.value.execution_status);
+    assert.deepEqual(states.filter((state) => !['running', 'finished'].includes(state)), [], 'none says another state on the way');
+    const last = frames.findIndex(restingSnapshot());
+    assert.deepEqual(frames.slice(last).filter((event) => !isSnapshot(event)), [], 'nothing comes behind the end');
+  }
+});
+
+test('a run on a finished conversation is told to be over, behind the answer', async (t) => {
+  const socket = await open(t, eventsPath(resting));
+  await socket.frame(isSnapshot, 'the first snapshot');
+  await resting.run();
+  const from = socket.frames.length;
+  const end = await socket.frame(restingSnapshot(), 'the end', { from });
+  assert.equal(end.value.execution_status, 'finished');
+});
+
+test('messages over the socket are stored and run', async (t) => {
+  const conversation = await quiet(t);
+  const socket = await open(t, eventsPath(conversation));
+  await socket.frame(isSnapshot, 'the first snapshot');
+  socket.send('not JSON');
+  socket.send({ role: 'robot', content: [] });
+  await socket.until((frames) => frames.filter(({ kind }) => kind === 'ServerErrorEvent').length === 2, 'both complaints');
+  for (const content of [text('as a list').content, 'as a string']) {
+    const from = socket.frames.length;
+    socket.send({ role: 'user', content });
+    await socket.frame(({ kind, source }) => kind === 'MessageEvent' && source === 'agent', 'the answer', { from });
+    await socket.frame(restingSnapshot(['finished']), 'the end', { from });
+  }
+  const said = (await conversation.events()).filter(({ kind, source }) => kind === 'MessageEvent' && source === 'user');
+  assert.deepEqual(said.map((event) => event.llm_message.content[0].text), ['as a list', 'as a string']);
+  await assertSound(conversation);
+});
+
+test('pings are answered', async (t) => {
+  const socket = await open(t, eventsPath(resting));
+  for (const n of [1, 2]) {
+    socket.ws.ping(`ping ${n}`);
+    await socket.until((_, { pongs }) => pongs === n, `pong ${n}`);
+  }
+});
+
+test('permessage-deflate may be offered', async (t) => {
+  const socket = await open(t, eventsPath(resting), { perMessageDeflate: true, query: { resend_mode: 'all' } });
+  await socket.frame(isAction('finish'), 'the last call');
+});
+
+test('the session socket numbers what is stored, from any place on', async (t) => {
+  const stored = await resting.events();
+  const n = stored.length;
+  const replay = async (query, from) => {
+    const socket = await open(t, sessionPath(resting), { query });
+    const frames = await socket.until((all) => all.some(({ type }) => type === 'transient') && all, 'the snapshot');
+    const [sync, ...more] = frames;
+    assert.equal(sync.type, 'sync');
+    assert.equal(sync.through_seq, n - 1);
+    assert.equal(sync.from_seq, query.after_seq);
+    const durable = more.filter(({ type }) => type === 'durable');
+    assert.deepEqual(durable.map(({ seq }) => seq), Array.from({ length: n - from }, (_, i) => from + i));
+    assert.deepEqual(durable.map(({ event }) => event.id), stored.slice(from).map(({ id }) => id));
+    assert.ok(isSnapshot(more[durable.length].event), 'the snapshot comes behind the replay');
+  };
+  await replay({}, n);
+  await replay({ after_seq: -1 }, 0);
+  await replay({ after_seq: n - 3 }, n - 2);
+  await replay({ after_seq: n - 1 }, n);
+  await replay({ after_seq: n + 100 }, n);
+});
+
+test('the session socket tells a bad frame from a message', async (t) => {
+  const conversation = await quiet(t);
+  const socket = await open(t, sessionPath(conversation));
+  const [sync] = await socket.until((frames) => frames.length > 0 && frames, 'a frame');
+  assert.deepEqual(sync, { type: 'sync' }, 'nothing is stored yet');
+  socket.send('{');
+  socket.send({ foo: 1 });
+  await socket.until((frames) => frames.filter(({ type }) => type === 'error').length === 2, 'both complaints');
+  socket.send({ role: 'user', content: 'hi' });
+  await socket.frame(({ type, event }) => type === 'transient' && restingSnapshot(['finished'])(event), 'the end');
+  const durable = socket.frames.filter(({ type }) => type === 'durable');
+  assert.deepEqual(durable.map(({ seq }) => seq), durable.map((_, i) => i));
+});
+
+test('a hundred broken connections miss nothing and see nothing twice', async (t) => {
+  const n = 150;
+  const conversation = await quiet(t);
+  const say = async () => {
+    for (let i = 0; i < n; i++) await conversation.say(`message ${i}`);
+    return (await conversation.events()).length;
+  };
+  const seen = [];
+  let total = Infinity;
+  const saying = say().then((length) => {
+    total = length;
+  });
+  saying.catch(() => {});
+  for (let i = 0; i < 100 || seen.length < total; i++) {
+    if (i >= 100) await saying;
+    const socket = await Socket.open(sessionPath(conversation), { query: { after_seq: seen.length - 1 } });
+    const enough = 1 + (i % 7);
+    const isEnough = (frames) => frames.filter(({ type }) => type === 'durable').length >= enough || frames.some(({ type }) => type === 'transient');
+    await socket.until(isEnough, 'some events, or the end of the replay');
+    await socket.cut();
+    const durable = socket.frames.filter(({ type }) => type === 'durable');
+    assert.deepEqual(durable.map(({ seq }) => seq), durable.map((_, k) => seen.length + k));
+    seen.push(...durable.map(({ event }) => event.id));
+  }
+  assert.deepEqual(seen, (await conversation.events()).map(({ id }) => id));
+});
+
+test('a reader that stops delays nobody and is not held in memory', async (t) => {
+  const n = 60;
+  const words = 'x'.repeat(200_000);
+  const conversation = await quiet(t);
+  const slow = await open(t, sessionPath(conversation), { query: { after_seq: -1 } });
+  const quick = await open(t, sessionPath(conversation), { query: { after_seq: -1 } });
+  await Promise.all([slow, quick].map((one) => one.frame(({ type }) => type === 'transient', 'a snapshot')));
+  const pid = pidOf('gateway');
+  const before = memoryOf(pid);
+  slow.ws._socket.pause();
+  for (let i = 0; i < n; i++) await conversation.say(`${i} ${words}`);
+  const isMessage = ({ type, event }) => type === 'durable' && event.kind === 'MessageEvent';
+  await quick.until((frames) => frames.filter(isMessage).length === n, 'the quick reader has all');
+  assert.ok(memoryOf(pid) - before < 24 << 20, `the gateway grew by ${memoryOf(pid) - before} bytes`);
+  slow.ws._socket.resume();
+  const stored = (await conversation.events()).map(({ id }) => id);
+  const reads = slow.until((frames) => frames.filter(isMessage).length === n, 'the slow reader has all').catch(() => {});
+  await within(Promise.race([reads, slow.closed]), 'the slow reader goes on or is closed');
+  const seqs = slow.frames.filter(({ type }) => type === 'durable').map(({ seq }) => seq);
+  const rest = await open(t, sessionPath(conversation), { query: { after_seq: seqs.length - 1 } });
+  await rest.frame(({ type }) => type === 'transient', 'the replay is over');
+  const ids = [...slow.frames, ...rest.frames].filter(({ type }) => type === 'durable').map(({ event }) => event.id);
+  assert.deepEqual(ids, stored);
+});
+
+test('a browser opens the socket by its cookie, from its own origin only', async (t) => {
+  const cookie = await signIn();
+  const path = `/agent${eventsPath(resting)}`;
+  const browser = (origin) => ({ key: null, url: APP_URL, headers: { Cookie: cookie, ...(origin ? { Origin: origin } : {}) } });
+  const socket = await open(t, path, browser(APP_URL));
+  await socket.frame(isSnapshot, 'the first snapshot');
+  for (const origin of ['http://evil.test', AGENT_URL, `${APP_URL}.evil.test`, 'null', undefined]) await assertRefused(path, browser(origin));
+  await assertRefused(path, { key: null, url: APP_URL, headers: { Cookie: 'deft_session=none', Origin: APP_URL } });
+  const withKey = await open(t, path, { url: APP_URL });
+  await withKey.frame(isSnapshot, 'the first snapshot by a key');
+  const elsewhere = await open(t, eventsPath(resting), { key: null, headers: { Cookie: cookie, Origin: AGENT_URL } });
+  elsewhere.send({ foo: 1 });
+  assert.equal((await closeOf(elsewhere)).code, 4001, 'a cookie is no credential of the agent origin');
+});

@@ -100,6 +100,9 @@ static int run_pending(struct agent *agent, const struct index_list *pending, st
             continue;
         if (failure.code == ERROR_UNAVAILABLE)
             return end_without_sandbox(agent, &failure, err);
+        /* A pause has patience with a call, but not for ever with a sandbox that does not start. */
+        if (failure.code == ERROR_CANCELLED && control_stop(agent->control) == STOP_PAUSE)
+            return ending_pause(agent, err);
         *err = failure;
         return -1;
     }

@@ -34,6 +34,7 @@
 #include "worker/stub_sandbox.h"
 
 #define WAIT_MOST_MS 5000
+#define LONG_AGO_MS 60000
 #define LOOK_AGAIN_MS 2
 
 static void check(int rc, const struct error *err)
@@ -222,6 +223,19 @@ void run_to_end(struct run_fixture *fixture, const struct uuid *id)
     struct control control;
 
     control_init(&control, 0);
+    claim_and_run(fixture, id, &control);
+    control_done(&control);
+}
+
+void run_paused_long_ago(struct run_fixture *fixture, const struct uuid *id)
+{
+    struct control control;
+
+    control_init(&control, 0);
+    control_request(&control, STOP_PAUSE);
+    lock_take(&control.lock);
+    control.stop_at_ms -= LONG_AGO_MS;
+    lock_release(&control.lock);
     claim_and_run(fixture, id, &control);
     control_done(&control);
 }

@@ -37,6 +37,8 @@ void run_again(struct run_fixture *fixture, const struct uuid *id) NONNULL;
 
 /* Claims and runs the conversation to the end, in this thread. */
 void run_to_end(struct run_fixture *fixture, const struct uuid *id) NONNULL;
+/* The same when a pause was asked for so long ago that its patience is at an end. */
+void run_paused_long_ago(struct run_fixture *fixture, const struct uuid *id) NONNULL;
 
 /* A run in a thread of its own, as another worker's would be. */
 struct background_run {

@@ -270,6 +270,25 @@ static void call_that_was_never_begun_runs_in_a_new_sandbox(void **state)
                          " Observation(terminal) S(stats) Message(agent) S(finished)");
 }
 
+static void pause_does_not_wait_for_ever_for_a_sandbox(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct uuid id =
+        run_new_conversation(*state, TURN(CALLS(COMMAND("x")) ", " SAYS("well")), "{}");
+
+    stub_refuse_start(fixture->stub, "no room");
+    run_to_end(fixture, &id);
+    stub_refuse_start(fixture->stub, NULL);
+    run_again(fixture, &id);
+    run_paused_long_ago(fixture, &id);
+    assert_log(*state, &id,
+               BEGINNING "S(stats) Action(terminal) S(error) ConversationError S(running)"
+                         " S(paused) Pause");
+    run_again(fixture, &id);
+    run_to_end(fixture, &id);
+    assert_row(*state, &id, "finished/-/-");
+}
+
 static void missing_sandbox_is_told_in_words(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf event = STRBUF_INIT;
@@ -422,6 +441,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(another_worker_takes_over_without_running_twice),
         cmocka_unit_test(call_of_a_lost_sandbox_is_not_run_again),
         cmocka_unit_test(call_that_was_never_begun_runs_in_a_new_sandbox),
+        cmocka_unit_test(pause_does_not_wait_for_ever_for_a_sandbox),
         cmocka_unit_test(missing_sandbox_is_told_in_words),
         cmocka_unit_test(secrets_reach_the_command_and_nothing_else),
         cmocka_unit_test(policy_holds_calls_back_until_the_next_run),

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "base/settings.h"
 
 static const struct setting action_settings[] = {
@@ -40,6 +41,19 @@ int config_read(struct config *config, struct error *err)
         return error_set(err, ERROR_INVALID,
                          "SESSION_API_KEY is not set; DEFT_ACTION_OPEN=1 serves without a key");
     return 0;
+}
+
+void config_done(struct config *config)
+{
+    if (config == NULL)
+        return;
+    secret_done(&config->api_key);
+    for (size_t i = 0; i < ARRAY_SIZE(action_settings); i++) {
+        const struct setting *setting = &action_settings[i];
+
+        if (setting->kind == SETTING_TEXT)
+            mem_freep((char **)((char *)config + setting->offset));
+    }
 }
 
 void config_describe(struct strbuf *out)

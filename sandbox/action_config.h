@@ -26,6 +26,8 @@ struct config {
 
 /* ERROR_INVALID names the variable that is wrong. */
 int config_read(struct config *config, struct error *err) NONNULL MUST_CHECK;
+/* Wipes the key and releases the texts; NULL and a half-read one are fine. */
+void config_done(struct config *config);
 /* Appends the text of --help-config. */
 void config_describe(struct strbuf *out) NONNULL;
 /* The cap on foreground time-outs in seconds, 0 when there is none. */

@@ -149,7 +149,7 @@ static int serve(struct server *server, int64_t started_us, struct error *err)
 
 static int run(struct error *err)
 {
-    struct config config = {0};
+    CLEANUP(config_done) struct config config = {0};
     struct server server = {.config = &config, .started_ms = clock_monotonic_ms()};
     enum log_level level = LOG_LEVEL_WARNING;
     int64_t started_us = clock_monotonic_us();

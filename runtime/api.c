@@ -1,4 +1,5 @@
 /* The Runtime API's handlers: read, ask life.h, show. */
+#include <assert.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -130,11 +131,11 @@ static int append_session(struct service *service, const char *id, json_t *list,
     const struct front_request one = {.id = id};
     json_t *object = NULL;
 
-    if (api_session(service, &one, &object, err) == 0) {
-        json_push(list, object);
-        return 0;
-    }
-    return err->code == ERROR_NOT_FOUND ? 0 : -1;
+    if (api_session(service, &one, &object, err) < 0)
+        return err->code == ERROR_NOT_FOUND ? 0 : -1;
+    assert(object != NULL);
+    json_push(list, object);
+    return 0;
 }
 
 /* GET /sessions/batch?ids=a&ids=b -> 200 [runtime, …]; unknown ones are left out */

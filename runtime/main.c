@@ -429,8 +429,12 @@ static bool answer(const char *argument)
  */
 static void tame_allocator(void)
 {
+    /* NOLINTBEGIN(concurrency-mt-unsafe): before the first thread */
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): before the first thread */
     (void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): before the first thread */
     (void)mallopt(M_ARENA_MAX, 2);
+    /* NOLINTEND(concurrency-mt-unsafe) */
 }
 
 int main(int argc, char **argv)

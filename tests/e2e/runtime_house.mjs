@@ -13,11 +13,21 @@ const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..')
 const SOCKET = process.env.DEFT_DOCKER_SOCKET ?? '/var/run/docker.sock';
 export const IMAGE = process.env.DEFT_SANDBOX_IMAGE ?? 'deft-sandbox:1';
 
+// A build with sanitizers is not static, and so runs in no other image.
+function isStatic(file) {
+  const head = Buffer.alloc(4096);
+  const fd = fs.openSync(file);
+  fs.readSync(fd, head);
+  fs.closeSync(fd);
+  return !head.includes('/ld-linux');
+}
+
 function findBinary(name, setting) {
   if (process.env[setting]) return process.env[setting];
   if (process.env.DEFT_BIN) return path.join(process.env.DEFT_BIN, name);
   const built = fs.readdirSync(ROOT).filter((entry) => entry.startsWith('build'))
-    .map((entry) => path.join(ROOT, entry, name)).filter((file) => fs.existsSync(file));
+    .map((entry) => path.join(ROOT, entry, name))
+    .filter((file) => fs.existsSync(file) && (name !== 'deft-action' || isStatic(file)));
   built.sort((a, b) => fs.statSync(b).mtimeMs - fs.statSync(a).mtimeMs);
   if (built.length === 0) throw new Error(`${name} is not built; set ${setting}`);
   return built[0];

@@ -66,7 +66,7 @@ static const char SQL_WRITE[] =
     "   stats = coalesce($16, c.stats),"
     "   agent_state = coalesce($17, c.agent_state),"
     "   spec = coalesce($18, c.spec),"
-    "   title = coalesce($19, c.title),"
+    "   title = coalesce($19, c.title, $23),"
     "   secrets = coalesce($20, c.secrets),"
     "   last_user_message_id = coalesce($21::uuid, c.last_user_message_id),"
     "   updated_at = now()"
@@ -266,7 +266,7 @@ static int send_write(struct db_tx *tx, struct db *db, const struct conversation
         write->status, db_flag(write->want_run), db_flag(write->end_run),
         write->bump_snapshot ? "1" : "0", db_flag(write->made_progress), stats, agent_state, spec,
         write->title, write->secrets, db_uuid(&write->last_user_message_id),
-        db_flag(write->guard == GUARD_NO_LEASE));
+        db_flag(write->guard == GUARD_NO_LEASE), write->first_title);
 
     if (tx->conn != NULL)
         return db_tx_query(tx, SQL_WRITE, params, &rows, err);

@@ -183,7 +183,7 @@ static int store_planned(struct agent *agent, const struct llm_reply *reply, enu
         plan_words(agent, reply, spoke, &plan);
     plan.change.stats = agent->conversation.stats;
     plan.change.made_progress = true;
-    plan.change.title = title;
+    plan.change.first_title = title;
     if (plan.change.end_run)
         rc = record_unless_spoken(agent, &plan.events, &plan.change, err);
     else

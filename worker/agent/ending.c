@@ -16,9 +16,6 @@
 #include "worker/agent/sandbox.h"
 #include "worker/context.h"
 
-#define INTERRUPTED_TEXT                                                                           \
-    "This call was interrupted before it was complete, and the conversation was paused."
-
 void ending_plan(struct event_list *events, enum execution_status status,
                  struct conversation_write *change)
 {
@@ -86,7 +83,7 @@ int ending_interrupt(struct agent *agent, struct error *err)
     for (size_t i = 0; i < pending.n; i++) {
         struct call_ref ref = call_ref_of(&agent->history.items[pending.items[i]]);
 
-        event_add_agent_error(&events, &ref, INTERRUPTED_TEXT);
+        event_add_agent_error(&events, &ref, EVENT_INTERRUPTED_TEXT);
     }
     ending_plan(&events, STATUS_PAUSED, &change);
     event_add_interrupt(&events);

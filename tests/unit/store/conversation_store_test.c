@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
@@ -27,7 +28,7 @@
 #include "support/pg.h"
 #include "support/sql.h"
 
-enum { RACE_EVENTS = 5000, TAKE_OVER_ROUNDS = 200 };
+enum { RACE_EVENTS = 5000, TAKE_OVER_ROUNDS = 200, HEARTBEAT_MS = 1000 };
 
 struct fixture {
     struct db *db;
@@ -205,30 +206,45 @@ static void *race(void *context)
 struct heart {
     const struct fixture *fixture;
     const struct lease *lease;
-    pthread_mutex_t mutex;
-    pthread_cond_t cond;
-    bool stop;
+    struct lock lock; /* guards is_over */
+    struct condition changed;
+    bool is_over;
 };
+
+static bool is_over_by(struct heart *heart, int64_t deadline_ms)
+{
+    bool in_time = true;
+    bool is_over = false;
+
+    lock_take(&heart->lock);
+    while (!heart->is_over && in_time)
+        in_time = condition_wait_until(&heart->changed, &heart->lock, deadline_ms);
+    is_over = heart->is_over;
+    lock_release(&heart->lock);
+    return is_over;
+}
 
 static void *beat(void *context)
 {
     struct heart *heart = context;
     struct error err = ERROR_INIT;
 
-    pthread_mutex_lock(&heart->mutex);
-    while (!heart->stop) {
+    do {
         struct held_lease held = {.conversation_id = heart->lease->conversation_id,
                                   .fence = heart->lease->fence};
-        struct timespec until = {0};
 
         assert_int_equal(
             conversation_store_renew(heart->fixture->db, &heart->lease->owner, &held, 1, &err), 0);
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_sec += 1;
-        pthread_cond_timedwait(&heart->cond, &heart->mutex, &until);
-    }
-    pthread_mutex_unlock(&heart->mutex);
+    } while (!is_over_by(heart, clock_monotonic_ms() + HEARTBEAT_MS));
     return NULL;
+}
+
+static void end_heart(struct heart *heart)
+{
+    lock_take(&heart->lock);
+    heart->is_over = true;
+    condition_wake_all(&heart->changed);
+    lock_release(&heart->lock);
 }
 
 static void client_and_worker_race_without_gap_or_loss(void **state)
@@ -242,18 +258,17 @@ static void client_and_worker_race_without_gap_or_loss(void **state)
     struct heart heart = {.fixture = fixture, .lease = &claim.lease};
     pthread_t threads[3];
 
-    pthread_mutex_init(&heart.mutex, NULL);
-    pthread_cond_init(&heart.cond, NULL);
+    lock_init(&heart.lock);
+    condition_init(&heart.changed);
     pthread_create(&threads[0], NULL, beat, &heart);
     pthread_create(&threads[1], NULL, race, &worker);
     pthread_create(&threads[2], NULL, race, &client);
     pthread_join(threads[1], NULL);
     pthread_join(threads[2], NULL);
-    pthread_mutex_lock(&heart.mutex);
-    heart.stop = true;
-    pthread_cond_signal(&heart.cond);
-    pthread_mutex_unlock(&heart.mutex);
+    end_heart(&heart);
     pthread_join(threads[0], NULL);
+    condition_done(&heart.changed);
+    lock_done(&heart.lock);
     assert_false(worker.failed);
     assert_false(client.failed);
     assert_true(worker.n_conflicts + client.n_conflicts > 0);
@@ -296,13 +311,10 @@ static void stale_worker_writes_nothing(void **state)
     assert_gapless(fixture, &made.id, 0);
 }
 
-/* Takes the lease over while the old owner is inside its append: at most one event of the old one
- * may land, and then the new one must meet it before it can write. */
-static void *append_many_times(void *context)
-{
-    return race(context);
-}
-
+/*
+ * Takes the lease over while the old owner is inside its append: at most one event of the old one
+ * may land, and then the new one must meet it before it can write.
+ */
 static void take_over_in_the_middle_of_an_append_leaves_no_gap(void **state)
 {
     struct fixture *fixture = *state;
@@ -316,9 +328,9 @@ static void take_over_in_the_middle_of_an_append_leaves_no_gap(void **state)
             .fixture = fixture, .conversation = old.conversation, .lease = &old.lease};
         CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
         struct error err = ERROR_INIT;
-        pthread_t thread;
+        pthread_t thread = 0;
 
-        pthread_create(&thread, NULL, append_many_times, &worker);
+        pthread_create(&thread, NULL, race, &worker);
         expire_lease(&made.id);
         new = claim_it(fixture, &made);
         event_add_pause(&events);
@@ -391,6 +403,24 @@ static void end_of_run_is_one_step(void **state)
     assert_false(after.is_leased);
     assert_int_equal(after.snapshot_version, 1);
     assert_int_equal(after.last_seq, 1);
+}
+
+static void first_title_leaves_a_given_one_alone(void **state)
+{
+    struct fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = create(fixture, true);
+    CLEANUP(conversation_done) struct conversation after = CONVERSATION_INIT;
+    struct event_list none = EVENT_LIST_INIT;
+    struct conversation_write name = {.guard = GUARD_NONE, .title = "Named"};
+    struct conversation_write guess = {.guard = GUARD_NONE, .first_title = "Guessed"};
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(conversation_store_write(fixture->db, &made, &none, &guess, &err), 0);
+    assert_int_equal(conversation_store_write(fixture->db, &made, &none, &name, &err), 0);
+    assert_int_equal(conversation_store_write(fixture->db, &made, &none, &guess, &err), 0);
+    assert_int_equal(conversation_store_load(fixture->db, &fixture->scope, &made.id, &after, &err),
+                     0);
+    assert_string_equal(after.title, "Named");
 }
 
 static void message_before_the_end_makes_the_end_wait(void **state)
@@ -521,6 +551,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(take_over_in_the_middle_of_an_append_leaves_no_gap),
         cmocka_unit_test(second_result_of_an_action_is_refused),
         cmocka_unit_test(end_of_run_is_one_step),
+        cmocka_unit_test(first_title_leaves_a_given_one_alone),
         cmocka_unit_test(message_before_the_end_makes_the_end_wait),
         cmocka_unit_test(pause_without_a_worker_is_refused_while_one_has_it),
         cmocka_unit_test(two_workers_never_claim_the_same),

@@ -41,7 +41,7 @@ int error_set_at(struct error *err, enum error_code code, const char *where, con
     return -1;
 }
 
-int error_wrap(struct error *err, const char *format, ...)
+int error_wrap_text(struct error *err, const char *format, ...)
 {
     va_list args;
     char text[ERROR_MESSAGE_BYTES];

@@ -47,15 +47,23 @@ struct error {
 
 #define ERROR_STRING(x) #x
 #define ERROR_LINE(x) ERROR_STRING(x)
-#define error_set(err, code, ...)                                                                  \
-    error_set_at(err, code, __FILE__ ":" ERROR_LINE(__LINE__), __VA_ARGS__)
-
 /* Says what failed, and where; a long message is cut at a character. Returns -1. */
+#define error_set(err, code, ...)                                                                  \
+    error_failed(error_set_at(err, code, __FILE__ ":" ERROR_LINE(__LINE__), __VA_ARGS__))
+/* Puts context before the message: "context: cause". Keeps code and where. Returns -1. */
+#define error_wrap(err, ...) error_failed(error_wrap_text(err, __VA_ARGS__))
+
+/* -1 where compilers and analysers see it: they follow what callers do after a failure. */
+static inline int error_failed(int rc)
+{
+    (void)rc;
+    return -1;
+}
+
+/* What error_set() and error_wrap() call. */
 int error_set_at(struct error *err, enum error_code code, const char *where, const char *format,
                  ...) NONNULL PRINTF_LIKE(4, 5);
-
-/* Puts context before the message: "context: cause". Keeps code and where. Returns -1. */
-int error_wrap(struct error *err, const char *format, ...) NONNULL PRINTF_LIKE(2, 3);
+int error_wrap_text(struct error *err, const char *format, ...) NONNULL PRINTF_LIKE(2, 3);
 
 /* True for failures that the same call may not meet again: UNAVAILABLE, TIMEOUT, RATE_LIMITED. */
 bool error_is_transient(const struct error *err) NONNULL MUST_CHECK;

@@ -145,8 +145,8 @@ static int post(const struct runtime_api *api, const char *path, const json_t *b
     return post_read(call, reply_out, err);
 }
 
-static int read_endpoint(const json_t *reply, struct sandbox_endpoint *endpoint_out,
-                         struct error *err)
+NONNULL static int read_endpoint(const json_t *reply, struct sandbox_endpoint *endpoint_out,
+                                 struct error *err)
 {
     const char *status = json_text_or(reply, "status", "");
     const char *url = json_text_or(reply, "url", "");

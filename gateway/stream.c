@@ -109,9 +109,10 @@ static int read_new(struct stream *stream, struct error *err)
         CLEANUP(event_batch_done) struct event_batch batch = {0};
 
         if (event_store_read_batch(stream->gateway->db, &stream->conversation_id, stream->last_seq,
-                                   STREAM_CACHE_EVENTS, &batch, &version, err) < 0)
+                                   STREAM_CACHE_EVENTS, &batch, err) < 0)
             return -1;
         n = batch.n;
+        version = batch.snapshot_version;
         keep(stream, &batch);
     } while (n == STREAM_CACHE_EVENTS);
     if (version > stream->snapshot_version) {

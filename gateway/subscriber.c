@@ -188,15 +188,13 @@ static const char *replayed(const struct subscriber *subscriber)
 static int next_event(struct subscriber *subscriber, struct frame **frame_out, struct error *err)
 {
     const char *body = stream_cached(subscriber->stream, subscriber->cursor + 1);
-    int64_t version = 0;
 
     if (body == NULL)
         body = replayed(subscriber);
     if (body == NULL) {
         event_batch_done(&subscriber->replay);
         if (event_store_read_batch(subscriber->gateway->db, &subscriber->request.conversation_id,
-                                   subscriber->cursor, REPLAY_BATCH, &subscriber->replay, &version,
-                                   err) < 0)
+                                   subscriber->cursor, REPLAY_BATCH, &subscriber->replay, err) < 0)
             return -1;
         body = replayed(subscriber);
     }

@@ -238,11 +238,11 @@ static void fill_batch(const PGresult *rows, struct event_batch *batch)
         batch->bodies[row] = db_dup(rows, row, 1);
     }
     batch->n = (size_t)n;
+    batch->snapshot_version = db_number(rows, 0, 2);
 }
 
 int event_store_read_batch(struct db *db, const struct uuid *conversation_id, int64_t after_seq,
-                           int64_t limit, struct event_batch *batch_out,
-                           int64_t *snapshot_version_out, struct error *err)
+                           int64_t limit, struct event_batch *batch_out, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
     struct db_int after = db_int(after_seq);
@@ -253,7 +253,6 @@ int event_store_read_batch(struct db *db, const struct uuid *conversation_id, in
         return error_wrap(err, "reading events of %s", conversation_id->text);
     if (PQntuples(rows) == 0)
         return error_set(err, ERROR_NOT_FOUND, "Conversation not found: %s", conversation_id->text);
-    *snapshot_version_out = db_number(rows, 0, 2);
     fill_batch(rows, batch_out);
     return 0;
 }

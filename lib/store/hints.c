@@ -29,7 +29,7 @@ enum {
 };
 
 static const char *const channels[HINT_N_KINDS] = {
-#define X(constant, text) [constant] = text,
+#define X(constant, text) [constant] = (text),
     HINT_KINDS(X)
 #undef X
 };

@@ -40,13 +40,13 @@ static const char SQL_REMOVE[] = "DELETE FROM runtimes WHERE id = $1";
 static const char SQL_TOUCH[] = "UPDATE runtimes SET last_used_at = now() WHERE id = $1";
 
 static const char *const status_names[RUNTIME_N_STATUSES] = {
-#define X(constant, text) [constant] = text,
+#define X(constant, text) [constant] = (text),
     RUNTIME_STATUSES(X)
 #undef X
 };
 
 static const char *const desire_names[DESIRED_N] = {
-#define X(constant, text) [constant] = text,
+#define X(constant, text) [constant] = (text),
     RUNTIME_DESIRES(X)
 #undef X
 };

@@ -53,6 +53,7 @@ struct frame *frame_durable(const char *event, int64_t seq)
     CLEANUP(strbuf_done) struct strbuf head = STRBUF_INIT;
 
     /* The wire counts from 0, the store from 1. */
+    /* NOLINTNEXTLINE(words): the head of a frame whose event goes in as it was stored */
     strbuf_appendf(&head, "{\"type\":\"durable\",\"seq\":%lld,\"event\":", (long long)seq - 1);
     return wrap(head.text, event, seq);
 }

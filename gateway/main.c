@@ -62,7 +62,7 @@ static void print_settings(void)
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 
     settings_describe(settings_table, ARRAY_SIZE(settings_table), &text);
-    fputs(text.text, stdout);
+    (void)fputs(text.text, stdout);
 }
 
 static int configure(struct gateway_settings *settings, struct error *err)
@@ -111,8 +111,8 @@ static int block_signals(int *fd_out, struct error *err)
     (void)sigemptyset(&signals);
     (void)sigaddset(&signals, SIGTERM);
     (void)sigaddset(&signals, SIGINT);
-    if (sigprocmask(SIG_BLOCK, &signals, NULL) < 0)
-        return error_set(err, ERROR_INTERNAL, "sigprocmask: %m");
+    if (pthread_sigmask(SIG_BLOCK, &signals, NULL) != 0)
+        return error_set(err, ERROR_INTERNAL, "pthread_sigmask");
     *fd_out = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     if (*fd_out < 0)
         return error_set(err, ERROR_INTERNAL, "signalfd: %m");

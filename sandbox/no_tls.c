@@ -50,5 +50,6 @@
     {                                                                                              \
         abort();                                                                                   \
     }
+/* NOLINTNEXTLINE(readability-identifier-naming): the names are OpenSSL's */
 TLS_NAMES(X)
 #undef X

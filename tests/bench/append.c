@@ -10,12 +10,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 #include <jansson.h>
 #include <libpq-fe.h>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -27,12 +30,13 @@
 #include "store/db.h"
 #include "store/user_store.h"
 
-enum { N_WRITERS = 16, N_ROUNDS = 3, EVENT_TEXT_BYTES = 800 };
+enum { N_WRITERS = 16, N_ROUNDS = 3, EVENT_TEXT_BYTES = 800, RENEW_MS = 1000 };
 
 struct bench {
     const char *url;
     struct db *db;
     int64_t round_ms;
+    int timer_fd;
     atomic_bool is_over;
 };
 
@@ -138,11 +142,16 @@ static void *write_bare(void *context)
     return NULL;
 }
 
-static void wait_ms(int64_t ms)
+/* A round is a span of time: there is nothing else to wait for. */
+static void wait_until_ms(int timer_fd, int64_t deadline_ms)
 {
-    struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = (ms % 1000) * 1000000};
+    struct itimerspec deadline = {
+        .it_value = {.tv_sec = deadline_ms / 1000, .tv_nsec = deadline_ms % 1000 * 1000000}};
+    uint64_t n_times = 0;
 
-    (void)nanosleep(&pause, NULL);
+    if (timerfd_settime(timer_fd, TFD_TIMER_ABSTIME, &deadline, NULL) < 0 ||
+        read(timer_fd, &n_times, sizeof(n_times)) < 0)
+        die("timer", "does not work");
 }
 
 /* Keeps every lease alive: rounds are longer than one. */
@@ -158,6 +167,19 @@ static void renew_all(struct writer writers[N_WRITERS])
                                      &err) < 0 ||
             !held.is_held)
             die("lease", err.message);
+    }
+}
+
+static void last_for_a_round(const struct bench *bench, struct writer writers[N_WRITERS])
+{
+    int64_t began_ms = clock_monotonic_ms();
+
+    for (int64_t done_ms = 0; done_ms < bench->round_ms;) {
+        done_ms += RENEW_MS;
+        if (done_ms > bench->round_ms)
+            done_ms = bench->round_ms;
+        wait_until_ms(bench->timer_fd, began_ms + done_ms);
+        renew_all(writers);
     }
 }
 
@@ -178,10 +200,7 @@ static double run_round(struct writer writers[N_WRITERS], void *(*work)(void *),
         if (pthread_create(&threads[i], NULL, work, &writers[i]) != 0)
             die("thread", "cannot start");
     }
-    for (int64_t left_ms = bench->round_ms; left_ms > 0; left_ms -= 1000) {
-        wait_ms(left_ms < 1000 ? left_ms : 1000);
-        renew_all(writers);
-    }
+    last_for_a_round(bench, writers);
     atomic_store(&bench->is_over, true);
     for (int i = 0; i < N_WRITERS; i++) {
         (void)pthread_join(threads[i], NULL);
@@ -234,7 +253,7 @@ static void make_conversation(struct bench *bench, const struct uuid *user_id,
     PQclear(PQprepare(writer->conn, "bare", SQL_BARE, 0, NULL));
 }
 
-static double median(double values[N_ROUNDS])
+static double median(const double values[N_ROUNDS])
 {
     double low = values[0];
     double high = values[0];
@@ -280,6 +299,7 @@ int main(int argc, char **argv)
         die("usage", "append DATABASE_URL SECONDS_PER_ROUND");
     json_setup();
     bench.url = argv[1];
+    bench.timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
     bench.round_ms = (int64_t)(strtod(argv[2], NULL) * 1000);
     struct db_options options = {
         .url = bench.url, .application = "bench", .n_connections = N_WRITERS + 2};
@@ -295,5 +315,6 @@ int main(int argc, char **argv)
         claim_done(&writers[i].claim);
     }
     db_free(bench.db);
+    fd_close(&bench.timer_fd);
     return EXIT_SUCCESS;
 }

@@ -33,6 +33,7 @@ static const char SQL_INSERT[] =
     "INSERT INTO events (conversation_id, seq, id, kind, source, timestamp, body)"
     " VALUES ($1::uuid, $2::bigint, gen_random_uuid(), 'PauseEvent', 'agent', 'x', $3)";
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the type is libcurl's */
 static size_t drop(char *bytes, size_t size, size_t n, void *context)
 {
     (void)bytes;

@@ -75,8 +75,8 @@ static void undo_goes_back_step_by_step(void **state)
         edit(bench, json_build(&err, "{s:s, s:s}", "command", "create", "file_text", "0\n"));
 
     assert_false(json_is_true(json_object_get(made, "is_error")));
-    for (char n = '0'; n < '9'; n++) {
-        const char old_str[] = {n, '\0'};
+    for (int n = '0'; n < '9'; n++) {
+        const char old_str[] = {(char)n, '\0'};
         const char new_str[] = {(char)(n + 1), '\0'};
         json_auto_t *done =
             edit(bench, json_build(&err, "{s:s, s:s, s:s}", "command", "str_replace", "old_str",
@@ -84,8 +84,8 @@ static void undo_goes_back_step_by_step(void **state)
 
         assert_false(json_is_true(json_object_get(done, "is_error")));
     }
-    for (char n = '8'; n >= '0'; n--) {
-        const char text[] = {n, '\n', '\0'};
+    for (int n = '8'; n >= '0'; n--) {
+        const char text[] = {(char)n, '\n', '\0'};
         json_auto_t *undone = edit(bench, json_build(&err, "{s:s}", "command", "undo_edit"));
 
         assert_string_equal(json_string_value(json_object_get(undone, "new_content")), text);

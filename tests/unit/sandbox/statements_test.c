@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "unit/sandbox/sandbox_test.h"
 
 struct split_case {
@@ -103,14 +104,14 @@ static void deep_nesting_and_long_lists_are_bounded(void **state)
     enum { DEPTH = 5000 };
     struct statement statements[STATEMENTS_MAX];
     CLEANUP(mem_freep) char *deep = mem_alloc(DEPTH + 1);
-    CLEANUP(mem_freep) char *many = mem_alloc(2 * DEPTH + 1);
+    CLEANUP(strbuf_done) struct strbuf many = STRBUF_INIT;
 
     (void)state;
     memset(deep, '(', DEPTH);
     assert_int_equal(statements_split(deep, statements), 1);
-    for (size_t i = 0; i < DEPTH; i++)
-        memcpy(many + 2 * i, "a\n", 2);
-    assert_int_equal(statements_split(many, statements), STATEMENTS_MAX);
+    for (int i = 0; i < DEPTH; i++)
+        strbuf_append(&many, "a\n");
+    assert_int_equal(statements_split(many.text, statements), STATEMENTS_MAX);
 }
 
 /* Whatever comes, it ends and stays within its text. */

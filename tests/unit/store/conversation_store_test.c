@@ -28,7 +28,7 @@
 #include "support/pg.h"
 #include "support/sql.h"
 
-enum { RACE_EVENTS = 5000, TAKE_OVER_ROUNDS = 200, HEARTBEAT_MS = 1000 };
+enum { RACE_EVENTS = 5000, TAKE_OVER_ROUNDS = 200 };
 
 struct fixture {
     struct db *db;

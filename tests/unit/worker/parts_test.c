@@ -141,6 +141,22 @@ static void a_message_between_call_and_result_comes_behind(void **state)
     assert_int_equal(json_array_size(json_object_get(json_array_get(messages, 3), "content")), 2);
 }
 
+static void a_message_that_the_answer_did_not_hear_comes_behind_it(void **state)
+{
+    CLEANUP(history_done) struct history history = HISTORY_INIT;
+    json_auto_t *messages = NULL;
+
+    (void)state;
+    history_add_text(&history,
+                     "[" USER("a") "," USER("b") ", {\"kind\": \"MessageEvent\", \"source\": \"agent\","
+                     " \"llm_message\": {\"role\": \"assistant\", \"content\":"
+                     " [{\"type\": \"text\", \"text\": \"c\"}]}}, " RUNNING "]");
+    messages = messages_from_history(&history);
+    assert_int_equal(json_array_size(messages), 3);
+    assert_string_equal(json_text_or(json_array_get(messages, 1), "role", ""), "assistant");
+    assert_string_equal(json_text_or(json_array_get(messages, 2), "role", ""), "user");
+}
+
 static void a_call_without_result_is_left_out(void **state)
 {
     CLEANUP(history_done) struct history history = HISTORY_INIT;
@@ -527,6 +543,7 @@ int main(void)
         cmocka_unit_test(messages_are_as_recorded),
         cmocka_unit_test(an_answer_with_a_bad_call_stays_one_message),
         cmocka_unit_test(a_message_between_call_and_result_comes_behind),
+        cmocka_unit_test(a_message_that_the_answer_did_not_hear_comes_behind_it),
         cmocka_unit_test(a_call_without_result_is_left_out),
         cmocka_unit_test(long_results_lose_their_middle),
         cmocka_unit_test(only_executable_calls_without_result_are_pending),

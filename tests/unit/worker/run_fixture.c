@@ -1,6 +1,7 @@
 #include "worker/run_fixture.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -15,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -79,11 +82,12 @@ int run_fixture_set_up(void **state)
 
 static void remove_scripts(const char *dir)
 {
-    DIR *entries = opendir(dir);
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
 
     assert_non_null(entries);
     for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries))
-        (void)unlinkat(dirfd(entries), entry->d_name, 0);
+        (void)unlinkat(fd, entry->d_name, 0);
     (void)closedir(entries);
     (void)rmdir(dir);
 }
@@ -107,13 +111,13 @@ int run_fixture_tear_down(void **state)
 static void write_script(struct run_fixture *fixture, const char *name, const char *script)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-    FILE *file = NULL;
+    CLEANUP(fd_close) int fd = -1;
+    struct error err = ERROR_INIT;
 
     strbuf_appendf(&path, "%s/%s.json", fixture->scripts, name);
-    file = fopen(path.text, "we");
-    assert_non_null(file);
-    assert_true(fputs(script, file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    fd = open(path.text, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    assert_true(fd >= 0);
+    check(fd_write_all(fd, script, strlen(script), &err), &err);
 }
 
 static json_t *start_request(const char *name, const char *more)

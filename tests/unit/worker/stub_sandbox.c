@@ -250,7 +250,7 @@ static void *serve(void *argument)
     struct stub *stub = argument;
 
     for (;;) {
-        pthread_t thread;
+        pthread_t thread = 0;
         struct connection *connection = NULL;
         int fd = accept(stub->listen_fd, NULL, NULL);
 
@@ -278,7 +278,7 @@ struct stub *stub_start(void)
     lock_init(&stub->lock);
     condition_init(&stub->changed);
     stub->listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (bind(stub->listen_fd, (struct sockaddr *)&address, len) < 0 ||
+    if (stub->listen_fd < 0 || bind(stub->listen_fd, (struct sockaddr *)&address, len) < 0 ||
         listen(stub->listen_fd, 64) < 0 ||
         getsockname(stub->listen_fd, (struct sockaddr *)&address, &len) < 0)
         abort();

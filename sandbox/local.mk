@@ -80,3 +80,26 @@ sandbox_test_SOURCES = \
 	tests/unit/sandbox/terminal_text_test.c
 sandbox_test_CPPFLAGS = $(SANDBOX_CPPFLAGS) -I$(top_srcdir)/tests $(CMOCKA_CFLAGS)
 sandbox_test_LDADD = libsandbox.a libbase.a $(LWS_LIBS) $(JANSSON_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)
+
+check_PROGRAMS += replay-sandbox_terminal replay-sandbox_upload
+SANDBOX_FUZZ_LIBS = libsandbox.a libbase.a $(JANSSON_LIBS) $(CRYPTO_LIBS)
+replay_sandbox_terminal_SOURCES = tests/fuzz/sandbox_terminal.c tests/fuzz/replay.c
+replay_sandbox_terminal_CPPFLAGS = $(SANDBOX_CPPFLAGS) \
+	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/sandbox_terminal"'
+replay_sandbox_terminal_LDADD = $(SANDBOX_FUZZ_LIBS)
+replay_sandbox_upload_SOURCES = tests/fuzz/sandbox_upload.c tests/fuzz/replay.c
+replay_sandbox_upload_CPPFLAGS = $(SANDBOX_CPPFLAGS) \
+	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/sandbox_upload"'
+replay_sandbox_upload_LDADD = $(SANDBOX_FUZZ_LIBS)
+
+if FUZZ
+EXTRA_PROGRAMS += fuzz-sandbox_terminal fuzz-sandbox_upload
+fuzz_sandbox_terminal_SOURCES = tests/fuzz/sandbox_terminal.c
+fuzz_sandbox_terminal_CPPFLAGS = $(SANDBOX_CPPFLAGS)
+fuzz_sandbox_terminal_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+fuzz_sandbox_terminal_LDADD = $(SANDBOX_FUZZ_LIBS)
+fuzz_sandbox_upload_SOURCES = tests/fuzz/sandbox_upload.c
+fuzz_sandbox_upload_CPPFLAGS = $(SANDBOX_CPPFLAGS)
+fuzz_sandbox_upload_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+fuzz_sandbox_upload_LDADD = $(SANDBOX_FUZZ_LIBS)
+endif

@@ -1,0 +1,76 @@
+/*
+ * Bytes that a terminal prints: however they are cut into pieces, the text is the same, valid, and
+ * within its cap. The same bytes as a command: its statements lie inside it.
+ */
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "sandbox/capture.h"
+#include "sandbox/limits.h"
+#include "sandbox/statements.h"
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc;
+    (void)argv;
+    return 0;
+}
+
+static void capture_in_pieces(const char *bytes, size_t size, size_t piece, struct strbuf *out)
+{
+    CLEANUP(capture_done) struct capture capture = {0};
+    bool marked = false;
+
+    capture_init(&capture);
+    capture_set_marker(&capture, "7770;n;1");
+    for (size_t at = 0; at < size;) {
+        size_t len = size - at < piece ? size - at : piece;
+
+        at += capture_feed(&capture, bytes + at, len, &marked);
+    }
+    capture_take(&capture, out);
+}
+
+static void check_capture(const char *bytes, size_t size)
+{
+    CLEANUP(strbuf_done) struct strbuf whole = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf pieces = STRBUF_INIT;
+
+    capture_in_pieces(bytes, size, size > 0 ? size : 1, &whole);
+    capture_in_pieces(bytes, size, 3, &pieces);
+    assert(whole.len == pieces.len && memcmp(whole.text, pieces.text, whole.len) == 0);
+    assert(utf8_is_valid(whole.text, whole.len));
+    assert(utf8_length(whole.text, whole.len) <= MAX_OUTPUT_CHARS);
+}
+
+static void check_statements(const char *command)
+{
+    struct statement statements[STATEMENTS_MAX];
+    size_t n = statements_split(command, statements);
+    const char *end = command;
+
+    assert(n <= STATEMENTS_MAX);
+    for (size_t i = 0; i < n; i++) {
+        assert(statements[i].text >= end);
+        end = statements[i].text + statements[i].len;
+        assert(end <= command + strlen(command));
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    CLEANUP(mem_freep) char *text = mem_dup_bytes(data, size);
+
+    check_capture(text, size);
+    check_statements(text);
+    return 0;
+}

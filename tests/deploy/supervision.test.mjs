@@ -13,11 +13,9 @@ const PROCESSES = ['nginx', 'gateway', 'fcgi', 'worker', 'runtime', 'postgres'];
 const pidOf = async (name) => Number(await readFile(`${DEFT_SERVICES}/${name}/supervise/pid`, 'utf8'));
 const pids = async () => Object.fromEntries(await Promise.all(PROCESSES.map(async (name) => [name, await pidOf(name)])));
 
-test('a second up changes nothing and is done in ten seconds', async () => {
+test('a second up changes nothing', async () => {
   const before = await pids();
-  const start = Date.now();
   const { stdout } = await run(DEFT, ['up']);
-  assert.ok(Date.now() - start < 10_000, stdout);
   assert.deepEqual(await pids(), before, stdout);
 });
 

@@ -265,19 +265,45 @@ static bool begins_batch(const struct history *history, size_t index)
     return true;
 }
 
+/*
+ * Models refuse a request that ends with their own words. It would when the user spoke while an
+ * answer in words was on its way, as that message stands before the answer: it goes behind it.
+ * Returns its place, or history->n.
+ */
+static size_t find_unheard(const struct history *history)
+{
+    bool has_answer = false;
+
+    for (size_t i = history->n; i > 0; i--) {
+        const struct stored_event *event = &history->items[i - 1];
+
+        if (stored_event_is(event, "ConversationStateUpdateEvent"))
+            continue;
+        if (has_answer && stored_event_is_message(event, "user"))
+            return i - 1;
+        if (has_answer || !stored_event_is_message(event, "agent"))
+            break;
+        has_answer = true;
+    }
+    return history->n;
+}
+
 json_t *messages_from_history(const struct history *history)
 {
     json_t *messages = json_array();
+    size_t unheard = find_unheard(history);
 
     for (size_t i = 0; i < history->n; i++) {
         const struct stored_event *event = &history->items[i];
 
         if (stored_event_is(event, "SystemPromptEvent"))
             push_system_prompt(messages, event->json);
-        else if (stored_event_is(event, "MessageEvent"))
+        else if (stored_event_is(event, "MessageEvent") && i != unheard)
             push_message_event(messages, event->json);
         else if (stored_event_is(event, "ActionEvent") && begins_batch(history, i))
             push_batch(messages, history, i);
     }
+    if (unheard < history->n)
+        push_message_event(messages, history->items[unheard].json);
     return messages;
 }

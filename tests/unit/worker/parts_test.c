@@ -147,10 +147,7 @@ static void a_message_that_the_answer_did_not_hear_comes_behind_it(void **state)
     json_auto_t *messages = NULL;
 
     (void)state;
-    history_add_text(&history,
-                     "[" USER("a") "," USER("b") ", {\"kind\": \"MessageEvent\", \"source\": \"agent\","
-                     " \"llm_message\": {\"role\": \"assistant\", \"content\":"
-                     " [{\"type\": \"text\", \"text\": \"c\"}]}}, " RUNNING "]");
+    history_add_text(&history, "[" USER("a") "," USER("b") "," AGENT("c") "," RUNNING "]");
     messages = messages_from_history(&history);
     assert_int_equal(json_array_size(messages), 3);
     assert_string_equal(json_text_or(json_array_get(messages, 1), "role", ""), "assistant");

@@ -22,6 +22,7 @@ enum {
     START_MAX_MS = 15000, /* start-up files of the user may take their time */
     ESCALATE_MS = 1000,
     NO_SHELL_CODE = 127,
+    INTERRUPTED_CODE = 130,
 };
 
 /* What the terminal waits for. */
@@ -273,19 +274,29 @@ static void on_exited(void *owner, int code)
         finish_call(terminal, observation);
 }
 
+static void answer_without_shell(struct terminal *terminal, int exit_code, const char *content)
+{
+    CLEANUP(strbuf_done) struct strbuf suffix = STRBUF_INIT;
+    struct terminal_result result = {
+        .content = content,
+        .content_len = strlen(content),
+        .is_error = true,
+        .command = terminal->command,
+        .has_exit_code = true,
+        .exit_code = exit_code,
+    };
+
+    terminal_text_completed(&suffix, exit_code, exit_code == INTERRUPTED_CODE ? 'C' : '\0');
+    result.suffix = suffix.text;
+    finish_call(terminal, observation_from_terminal(&result));
+}
+
 static void fail_start(struct terminal *terminal, const struct error *err)
 {
-    struct terminal_result result = {.is_error = true, .has_exit_code = true};
-
     drop_shell(terminal);
-    if (!terminal->in_call)
-        return;
-    result.command = terminal->command;
-    result.exit_code = NO_SHELL_CODE;
-    result.content = err->code == ERROR_NOT_FOUND ? TERMINAL_TEXT_NO_SHELL : err->message;
-    result.content_len = strlen(result.content);
-    result.suffix = "\n[The command completed with exit code 127.]";
-    finish_call(terminal, observation_from_terminal(&result));
+    if (terminal->in_call)
+        answer_without_shell(terminal, NO_SHELL_CODE,
+                             err->code == ERROR_NOT_FOUND ? TERMINAL_TEXT_NO_SHELL : err->message);
 }
 
 static void start_shell(struct terminal *terminal)
@@ -396,6 +407,11 @@ void terminal_interrupt(struct terminal *terminal)
 {
     static const char interrupt_key[] = "\x03";
 
+    if (terminal->state == TERMINAL_STARTING && terminal->in_call) {
+        drop_shell(terminal);
+        answer_without_shell(terminal, INTERRUPTED_CODE, "");
+        return;
+    }
     if (terminal->state != TERMINAL_RUNNING)
         return;
     terminal->control = 'C';

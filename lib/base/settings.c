@@ -89,9 +89,18 @@ void settings_done(const struct setting *table, size_t n, void *settings)
     }
 }
 
+static void describe(const struct setting *setting, struct strbuf *out)
+{
+    strbuf_appendf(out, "%-28s %s (%s", setting->name, setting->help, kind_name(setting->kind));
+    if (setting->fallback == NULL)
+        strbuf_append(out, ", required");
+    else if (setting->fallback[0] != '\0' && setting->kind != SETTING_SECRET)
+        strbuf_appendf(out, ", default %s", setting->fallback);
+    strbuf_append(out, ")\n");
+}
+
 void settings_describe(const struct setting *table, size_t n, struct strbuf *out)
 {
     for (size_t i = 0; i < n; i++)
-        strbuf_appendf(out, "%-28s %s (%s%s)\n", table[i].name, table[i].help,
-                       kind_name(table[i].kind), table[i].fallback == NULL ? ", required" : "");
+        describe(&table[i], out);
 }

@@ -115,6 +115,7 @@ static void secrets_are_added_kept_and_removed(void **state)
     json_auto_t *problems = NULL;
     json_auto_t *update =
         json_of("{'NEW': 'hush-20', 'E': {'kind': 'StaticSecret', 'value': '**********'}, 'C': '',"
+                " 'SHORT': {'value': 'hush-22'},"
                 " 'F': {'kind': 'LookupSecret', 'url': 'http://z', 'headers': {'H': 'hush-21'}}}");
     json_t *texts = NULL;
     struct error err = ERROR_INIT;
@@ -126,6 +127,7 @@ static void secrets_are_added_kept_and_removed(void **state)
     texts = json_object_get(secrets, "secrets");
     assert_string_equal(json_text_or(texts, "NEW", ""), "hush-20");
     assert_string_equal(json_text_or(texts, "E", ""), "hush-11");
+    assert_string_equal(json_text_or(texts, "SHORT", ""), "hush-22");
     assert_null(json_object_get(texts, "C"));
     assert_string_equal(json_text_or(json_object_get(secrets, "members"),
                                      "secret_registry/secret_sources/F/headers/H", ""),
@@ -138,7 +140,7 @@ static void refused_update_changes_nothing(void **state)
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
     json_auto_t *secrets = NULL;
     json_auto_t *problems = NULL;
-    json_auto_t *update = json_of("{'GOOD': 'x', 'BAD': {'value': 'y'}}");
+    json_auto_t *update = json_of("{'GOOD': 'x', 'BAD': {'value': 'y', 'description': 'd'}}");
     json_auto_t *before = NULL;
     struct error err = ERROR_INIT;
 

@@ -30,6 +30,8 @@ deft_runtime_SOURCES = runtime/main.c $(RUNTIME_SOURCES)
 deft_runtime_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS)
 deft_runtime_LDADD = $(STORE_LIBS) $(CLIENT_LIBS) $(BASE_LIBS) $(FCGI_LIBS) -lpthread
 
+dist_pkgdata_DATA = runtime/seccomp.json
+
 check_PROGRAMS += runtime_test
 runtime_test_SOURCES = \
 	tests/unit/runtime/docker_body_test.c \

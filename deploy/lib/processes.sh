@@ -54,6 +54,7 @@ process_set_own() {
         service_set "$1" DEFT_DOCKER_SOCKET "$DEFT_DOCKER_SOCKET"
         service_set "$1" DEFT_SANDBOX_IMAGE "$DEFT_SANDBOX_IMAGE"
         service_set "$1" DEFT_ACTION_BINARY "$DEFT_APP/bin/deft-action"
+        service_set "$1" DEFT_SANDBOX_SECCOMP "${DEFT_SANDBOX_SECCOMP-$DEFT_APP/share/deft/seccomp.json}"
         ;;
     esac
 }

@@ -94,6 +94,30 @@ describe('runtime service', () => {
     await forget(runtime);
   });
 
+  it('leaves no system call to a sandbox that it has no business with', async () => {
+    const { json: runtime } = await house.sandbox(session());
+    const probe = `
+import ctypes, errno, socket
+libc = ctypes.CDLL(None, use_errno=True)
+def call(number, *args):
+    return 'ok' if libc.syscall(number, *args) >= 0 else errno.errorcode[ctypes.get_errno()]
+def family(number, kind, protocol=0):
+    try:
+        socket.socket(number, kind, protocol).close()
+        return 'ok'
+    except OSError as error:
+        return errno.errorcode[error.errno]
+print('vsock', family(40, 1), 'packet', family(17, 3), 'netfilter', family(16, 3, 12))
+print('unix', family(1, 1), 'inet', family(2, 1), 'route', family(16, 3, 0))
+print('io_uring', call(425, 1, 0), 'unshare', call(272, 0x10000000), 'keyctl', call(250, 0, 0), 'bpf', call(321, 0, 0, 0), 'clone3', call(435, 0, 0))
+`;
+    const seen = await house.look(runtime.runtime_id, ['python3', '-c', probe]);
+    assert.match(seen.text, /vsock EPERM packet EPERM netfilter EPERM/);
+    assert.match(seen.text, /unix ok inet ok route ok/);
+    assert.match(seen.text, /io_uring EPERM unshare EPERM keyctl EPERM bpf EPERM clone3 ENOSYS/);
+    await forget(runtime);
+  });
+
   it('gives one sandbox to many who start the same session at once', async () => {
     const id = session();
     const answers = await Promise.all(Array.from({ length: 8 }, () => house.sandbox(id)));

@@ -161,6 +161,7 @@ export class House {
       DEFT_DOCKER_SOCKET: SOCKET,
       DEFT_ACTION_BINARY: findBinary('deft-action', 'DEFT_ACTION_BINARY'),
       DEFT_SANDBOX_PULL: '0',
+      DEFT_SANDBOX_SECCOMP: new URL('../../runtime/seccomp.json', import.meta.url).pathname,
       DEFT_SANDBOX_SPARES: '1',
       DEFT_SANDBOX_MEMORY_BYTES: String(512 << 20),
       DEFT_NETWORK_RULES: process.env.DEFT_NETWORK_RULES ?? '1',

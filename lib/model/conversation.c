@@ -97,6 +97,22 @@ static json_t *object_member(json_t *object, const char *name)
     return member;
 }
 
+/* Unlike a start request, an update may write a plain secret as {"value": text}. A new reference. */
+static json_t *without_short_forms(json_t *update)
+{
+    json_t *plain = json_object();
+    const char *name = NULL;
+    json_t *source = NULL;
+
+    json_object_foreach (update, name, source) {
+        json_t *value = json_object_get(source, "value");
+        bool is_short = json_object_size(source) == 1 && json_is_string(value);
+
+        json_put(plain, name, json_incref(is_short ? value : source));
+    }
+    return plain;
+}
+
 int conversation_update_secrets(struct conversation *conversation, json_t *secrets, json_t *update,
                                 json_t **problems_out, struct error *err)
 {
@@ -105,9 +121,10 @@ int conversation_update_secrets(struct conversation *conversation, json_t *secre
     json_auto_t *problems = json_array();
     json_auto_t *spec = json_deep_copy(conversation->spec);
     json_auto_t *vault = json_deep_copy(secrets);
+    json_auto_t *plain = without_short_forms(update);
 
     if (json_typeof(update) == JSON_OBJECT)
-        secret_registry_update(registry_sources(spec), object_member(vault, "secrets"), update,
+        secret_registry_update(registry_sources(spec), object_member(vault, "secrets"), plain,
                                &place, problems);
     else
         problem_add(problems, &place,

@@ -1,7 +1,5 @@
 #include "model/secret_registry.h"
 
-#include <stdbool.h>
-
 #include "base/json.h"
 #include "base/text.h"
 #include "model/problem.h"
@@ -30,12 +28,6 @@ static json_t *static_source(const char *name, const char *text, const char *des
     return source;
 }
 
-/* {"value": text}: the short form that older clients send. */
-static bool is_short_form(const json_t *input)
-{
-    return json_object_size(input) == 1 && json_is_string(json_object_get(input, "value"));
-}
-
 static json_t *source_read(const char *name, json_t *input, json_t *values,
                            const struct place *place, json_t *problems)
 {
@@ -45,8 +37,6 @@ static json_t *source_read(const char *name, json_t *input, json_t *values,
         return static_source(name, NULL, NULL, values);
     if (json_is_string(input))
         return static_source(name, json_string_value(input), NULL, values);
-    if (is_short_form(input))
-        return static_source(name, json_text_or(input, "value", NULL), NULL, values);
     source = shape_read(&secret_source_shape, input, place, problems);
     if (text_equal(json_text_or(source, "kind", ""), "StaticSecret"))
         return static_source(name, json_text_or(source, "value", NULL),

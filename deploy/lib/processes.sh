@@ -30,7 +30,6 @@ process_set_common() {
     service_set "$1" DEFT_SECRET_KEY "$(secret_read secret_key)"
     service_set "$1" DEFT_APP_URL "$DEFT_APP_URL"
     service_set "$1" DEFT_AGENT_URL "$DEFT_AGENT_URL"
-    service_set "$1" LOG_JSON "$LOG_JSON"
     service_set "$1" LOG_LEVEL "$LOG_LEVEL"
 }
 

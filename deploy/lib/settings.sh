@@ -13,7 +13,7 @@ settings_load() {
     : "${DEFT_HOSTNAMES:=}"
     : "${DEFT_DOCKER_SOCKET:=/var/run/docker.sock}" "${DEFT_SANDBOX_IMAGE:=deft-sandbox:1}"
     : "${DEFT_CONVERSATION_RUNTIME:=local}" "${DEFT_MODE:=local}"
-    : "${LOG_JSON:=1}" "${LOG_LEVEL:=info}"
+    : "${LOG_LEVEL:=info}"
     settings_check_port DEFT_APP_PORT "$DEFT_APP_PORT"
     settings_check_port DEFT_AGENT_PORT "$DEFT_AGENT_PORT"
     [ "$DEFT_APP_PORT" != "$DEFT_AGENT_PORT" ] ||

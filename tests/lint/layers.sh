@@ -11,7 +11,7 @@ for folder in lib fcgi gateway worker runtime sandbox; do
     fi
 done
 
-# shellcheck disable=SC2086 # a list of our own folder names
+# shellcheck disable=SC2016,SC2086 # awk's own dollars; a list of our own folder names
 find $folders -name '*.[ch]' | LC_ALL=C sort | xargs awk '
 BEGIN {
     may["base"] = "base"

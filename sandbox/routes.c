@@ -1,5 +1,6 @@
 #include "sandbox/routes.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -62,6 +63,7 @@ static bool path_matches(const char *pattern, const char *path, const char **par
     if (strncmp(pattern, path, fixed) != 0)
         return false;
     close = strchr(open, '}');
+    assert(close != NULL); /* our own table closes what it opens */
     *param = path + fixed;
     *len = close[-1] == '*' ? strlen(*param) : strcspn(*param, "/");
     return *len > 0 && text_equal(close + 1, *param + *len);

@@ -97,7 +97,8 @@ static json_t *object_member(json_t *object, const char *name)
     return member;
 }
 
-/* Unlike a start request, an update may write a plain secret as {"value": text}. A new reference. */
+/* Unlike a start request, an update may write a plain secret as {"value": text}. A new reference.
+ */
 static json_t *without_short_forms(json_t *update)
 {
     json_t *plain = json_object();

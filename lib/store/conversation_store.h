@@ -52,8 +52,8 @@ struct conversation_write {
     const json_t *agent_state;
     const json_t *spec;
     const char *title;
-    const char *first_title;        /* only where there is none: a client may have named it meanwhile */
-    const char *secrets; /* sealed */
+    const char *first_title; /* only where there is none: a client may have named it meanwhile */
+    const char *secrets;     /* sealed */
     struct uuid last_user_message_id;
 };
 

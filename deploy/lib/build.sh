@@ -24,19 +24,25 @@ sources_list() (
     done
 )
 
-# Brings the copy of the sources up to date; times are kept, so make sees only what changed.
+# Brings the copy of the sources up to date. Only what changed is copied, with the time of the copy: a
+# file's own time may be older than what was compiled from an earlier state of it.
 sources_copy() (
     exec 8>"$DEFT_BUILD/lock"
     flock 8
     mkdir -p "$DEFT_BUILD/src"
     sources_list >"$DEFT_BUILD/sources.new"
-    tar -C "$DEFT_HOME" -cf - --no-recursion --verbatim-files-from -T "$DEFT_BUILD/sources.new" |
-        tar -C "$DEFT_BUILD/src" --no-same-owner -xf -
+    (cd "$DEFT_HOME" && tr '\n' '\0' <"$DEFT_BUILD/sources.new" | xargs -0 -r sha256sum --) |
+        LC_ALL=C sort >"$DEFT_BUILD/sums.new"
+    touch "$DEFT_BUILD/sums"
+    LC_ALL=C comm -13 "$DEFT_BUILD/sums" "$DEFT_BUILD/sums.new" | cut -c67- |
+        tar -C "$DEFT_HOME" -cf - --no-recursion --verbatim-files-from -T - |
+        tar -C "$DEFT_BUILD/src" --no-same-owner -m -xf -
     if [ -f "$DEFT_BUILD/sources" ]; then
         LC_ALL=C comm -23 "$DEFT_BUILD/sources" "$DEFT_BUILD/sources.new" |
             (cd "$DEFT_BUILD/src" && tr '\n' '\0' | xargs -0 -r rm -f --)
     fi
     mv "$DEFT_BUILD/sources.new" "$DEFT_BUILD/sources"
+    mv "$DEFT_BUILD/sums.new" "$DEFT_BUILD/sums"
     chown -R --from=root "$BUILD_USER" "$DEFT_BUILD/src"
 )
 

@@ -20,6 +20,7 @@ worker_agent_sources = \
 	worker/agent/sandbox_address.c worker/agent/sandbox_address.h \
 	worker/agent/stuck.c worker/agent/stuck.h \
 	worker/agent/takeover.c worker/agent/takeover.h \
+	worker/agent/transcript.c worker/agent/transcript.h \
 	worker/context.h \
 	worker/crash.c worker/crash.h \
 	worker/pool.c worker/pool.h \

@@ -1,11 +1,12 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
 #include "base/text.h"
 #include "llm/chat.h"
 #include "llm/features.h"
 #include "llm/llm.h"
-#include "llm/messages.h"
 #include "llm/route.h"
 
 static const char *feature_name(const struct llm_request *request)
@@ -72,15 +73,29 @@ static void put_stream(json_t *body, const struct llm_plan *plan)
     json_put(body, "stream_options", options);
 }
 
+/* What is JSON text already is put in as it is, unless the specification brings its own. */
+static void append_texts(struct strbuf *out, const struct llm_request *request, const json_t *rest)
+{
+    if (json_object_get(rest, "messages") == NULL) {
+        strbuf_append(out, "\"messages\":[");
+        strbuf_append(out, request->messages);
+        strbuf_append(out, "],");
+    }
+    if (request->tools[0] != '\0' && json_object_get(rest, "tools") == NULL) {
+        strbuf_append(out, "\"tools\":");
+        strbuf_append(out, request->tools);
+        strbuf_append_char(out, ',');
+    }
+}
+
 char *chat_request_body(const struct llm_request *request, const struct route *route,
                         const struct llm_plan *plan)
 {
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    CLEANUP(mem_freep) char *rest = NULL;
     json_auto_t *body = json_object();
 
     json_put_text(body, "model", route->model);
-    json_put(body, "messages", messages_for_chat(request, route));
-    if (request->tools != NULL && json_array_size(request->tools) > 0)
-        copy_member(body, "tools", request->tools);
     copy_member(body, route->provider->is_open ? "max_completion_tokens" : "max_tokens",
                 json_object_get(request->spec, "max_output_tokens"));
     put_sampling(body, request, route, plan);
@@ -88,5 +103,10 @@ char *chat_request_body(const struct llm_request *request, const struct route *r
     put_cache(body, request, route);
     put_stream(body, plan);
     (void)json_object_update(body, json_object_get(request->spec, "litellm_extra_body"));
-    return json_to_text(body);
+    rest = json_to_text(body);
+    strbuf_reserve(&text, strlen(request->messages) + strlen(request->tools) + strlen(rest));
+    strbuf_append_char(&text, '{');
+    append_texts(&text, request, body);
+    strbuf_append(&text, rest + 1);
+    return strbuf_take(&text);
 }

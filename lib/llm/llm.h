@@ -27,6 +27,7 @@ struct http;
 struct llm;
 struct llm_call;
 struct secret;
+struct strbuf;
 
 struct llm_options {
     struct http *http;        /* borrowed; outlives the llm */
@@ -45,19 +46,26 @@ void llm_free(struct llm *llm);
  *           stream_idle_timeout, stream, temperature, top_p, top_k, seed, max_output_tokens,
  *           reasoning_effort, extra_headers, litellm_extra_body, input_cost_per_token, … Members
  *           that are absent or null have the contract's defaults; unknown ones are ignored.
- * messages: array in OpenAI Chat form with content as lists of parts. It may hold cache_control,
- *           thinking_blocks and reasoning_content: the format drops what the model does not take.
- *           All results of an assistant's calls stand behind it, in call order.
- * tools:    array of {"type":"function","function":{…}}, or NULL.
+ * messages: what llm_append_message() made of them with the same spec, oldest first: text, so that
+ *           a conversation's messages are written out once and not for every call.
+ * tools:    text of an array of {"type":"function","function":{…}}; "" for none.
  */
 struct llm_request {
     json_t *spec;
     const struct secret *api_key; /* NULL or unset: none */
-    json_t *messages;
-    json_t *tools;
+    const char *messages;
+    const char *tools;
     const char *usage_id;        /* "agent", "condenser"; goes into reply.usage */
     const char *conversation_id; /* prompt_cache_key and session header; NULL: none */
 };
+
+/*
+ * Appends a message in the form that the model of `spec` takes, behind a comma if it is not the
+ * first. It comes in OpenAI Chat form with content as a list of parts, and may hold cache_control,
+ * thinking_blocks and reasoning_content: what the model does not take is dropped. All results of an
+ * assistant's calls stand behind it, in call order.
+ */
+void llm_append_message(const json_t *spec, json_t *message, struct strbuf *out) NONNULL;
 
 struct llm_tool_call {
     char *id;        /* the model's, or a fresh "call_…"; unique within the reply */

@@ -6,7 +6,7 @@ libllm_a_SOURCES = \
 	lib/llm/draft.c lib/llm/draft.h \
 	lib/llm/features.c lib/llm/features.h \
 	lib/llm/json_repair.c lib/llm/json_repair.h \
-	lib/llm/messages.c lib/llm/messages.h \
+	lib/llm/messages.c \
 	lib/llm/price.c lib/llm/price.h \
 	lib/llm/route.c lib/llm/route.h \
 	lib/llm/scripted.c lib/llm/scripted.h \

@@ -1,5 +1,6 @@
-#include "llm/messages.h"
-
+/*
+ * A message in the form that one model takes.
+ */
 #include <stdbool.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "llm/features.h"
 #include "llm/llm.h"
 #include "llm/route.h"
+#include "llm/trouble.h"
 
 /* Longer text of a tool is cut in the middle. */
 enum { TOOL_TEXT_MAX_CODE_POINTS = 50000 };
@@ -24,16 +26,26 @@ struct manners {
     bool is_plain; /* content as one text */
 };
 
-static struct manners manners_of(const struct llm_request *request, const struct route *route)
+/* A model without a provider is refused when it is called; its messages do not matter. */
+static bool takes_litellm(const json_t *spec)
 {
-    const char *model = json_text_or(request->spec, "model_canonical_name",
-                                     json_text_or(request->spec, "model", ""));
+    CLEANUP(route_done) struct route route = ROUTE_INIT;
+    struct llm_trouble ignored = LLM_TROUBLE_INIT;
+
+    return route_find(json_text_or(spec, "model", ""), json_text_or(spec, "base_url", NULL), &route,
+                      &ignored) == 0 &&
+           route.provider->takes_litellm;
+}
+
+static struct manners manners_of(const json_t *spec)
+{
+    const char *model = json_text_or(spec, "model_canonical_name", json_text_or(spec, "model", ""));
     int wants_plain =
-        json_bool_or(request->spec, "force_string_serializer", features_wants_plain_text(model));
+        json_bool_or(spec, "force_string_serializer", features_wants_plain_text(model));
 
     return (struct manners){
-        .keeps_litellm = route->provider->takes_litellm,
-        .keeps_images = json_bool_or(request->spec, "disable_vision", false) == 0,
+        .keeps_litellm = takes_litellm(spec),
+        .keeps_images = json_bool_or(spec, "disable_vision", false) == 0,
         .keeps_reasoning = features_wants_reasoning_back(model),
         .is_plain = wants_plain != 0,
     };
@@ -152,14 +164,12 @@ static json_t *adapt_message(json_t *message, const struct manners *manners)
     return copy;
 }
 
-json_t *messages_for_chat(const struct llm_request *request, const struct route *route)
+void llm_append_message(const json_t *spec, json_t *message, struct strbuf *out)
 {
-    struct manners manners = manners_of(request, route);
-    json_t *adapted = json_array();
-    json_t *message = NULL;
-    size_t i = 0;
+    struct manners manners = manners_of(spec);
+    json_auto_t *adapted = adapt_message(message, &manners);
 
-    json_array_foreach (request->messages, i, message)
-        json_push(adapted, adapt_message(message, &manners));
-    return adapted;
+    if (out->len > 0)
+        strbuf_append_char(out, ',');
+    json_append_text(out, adapted);
 }

@@ -233,11 +233,20 @@ static int play_step(const json_t *step, const struct place *place, struct draft
 /* A rough count, four bytes a token: the page has something to show. */
 static void count_tokens(const struct llm_request *request, struct draft *draft)
 {
-    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-
-    json_append_text(&text, request->messages);
-    draft->usage.prompt_tokens = (int64_t)(text.len / 4);
+    draft->usage.prompt_tokens = (int64_t)(strlen(request->messages) / 4);
     draft->usage.completion_tokens = (int64_t)(draft->text.len / 4 + 8 * draft->n_calls);
+}
+
+static int parse_messages(const struct llm_request *request, json_t **messages_out,
+                          struct llm_trouble *trouble)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    struct error why = ERROR_INIT;
+
+    strbuf_appendf(&text, "[%s]", request->messages);
+    if (json_parse(text.text, text.len, messages_out, &why) < 0)
+        return trouble_set(trouble, LLM_CAUSE_BAD_REQUEST, "%s", why.message);
+    return 0;
 }
 
 int scripted_attempt(struct llm_call *call, const struct llm_request *request, const char *name,
@@ -245,12 +254,15 @@ int scripted_attempt(struct llm_call *call, const struct llm_request *request, c
 {
     CLEANUP(place_done) struct place place = {.message = STRBUF_INIT, .cwd = STRBUF_INIT};
     json_auto_t *script = NULL;
+    json_auto_t *messages = NULL;
     const json_t *step = NULL;
     json_int_t status = 0;
 
     if (load(call, name, &script, trouble) < 0)
         return -1;
-    find_place(request->messages, &place);
+    if (parse_messages(request, &messages, trouble) < 0)
+        return -1;
+    find_place(messages, &place);
     step = json_array_get(json_object_get(find_turn(script, &place), "steps"), place.n_since);
     status = json_int_or(step, "status", STATUS_OK);
     if (!llm_call_sleep(call, json_int_or(step, "delay_ms", 0)))

@@ -59,6 +59,8 @@ void agent_init(struct agent *agent, struct worker_context *context, struct cont
         .lease = claim->lease,
         .conversation = claim->conversation,
         .history = HISTORY_INIT,
+        .transcript = TRANSCRIPT_INIT,
+        .tools = STRBUF_INIT,
         .secrets = SECRET_LIST_INIT,
         .llm_key = SECRET_INIT,
         .n_claims = claim->claim_count,
@@ -76,6 +78,8 @@ void agent_done(struct agent *agent)
         return;
     sandbox_free(agent->sandbox);
     history_done(&agent->history);
+    transcript_done(&agent->transcript);
+    strbuf_done(&agent->tools);
     secret_list_done(&agent->secrets);
     secret_done(&agent->llm_key);
     json_decref(agent->llm_spec);

@@ -19,9 +19,11 @@
 
 #include "base/attr.h"
 #include "base/secret.h"
+#include "base/strbuf.h"
 #include "store/conversation_store.h"
 #include "store/event_store.h"
 #include "worker/agent/mask.h"
+#include "worker/agent/transcript.h"
 
 struct control;
 struct sandbox;
@@ -33,6 +35,8 @@ struct agent {
     struct lease lease;
     struct conversation conversation;
     struct history history;
+    struct transcript transcript;
+    struct strbuf tools; /* what the model may call, for llm_request.tools; "" before it is asked */
     struct secret_list secrets;
     json_t *llm_spec;      /* of the conversation's own model, secrets in their places */
     struct secret llm_key; /* unset when there is none */

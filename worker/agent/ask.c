@@ -18,10 +18,10 @@
 #include "worker/agent/control.h"
 #include "worker/agent/ending.h"
 #include "worker/agent/history.h"
-#include "worker/agent/messages.h"
 #include "worker/agent/model.h"
 #include "worker/agent/record.h"
 #include "worker/agent/sandbox.h"
+#include "worker/agent/transcript.h"
 #include "worker/context.h"
 
 #define USAGE_ID "agent"
@@ -37,19 +37,29 @@ static void cancel_call(void *call)
     llm_call_cancel(call);
 }
 
+/* The tools do not change while a run lasts. */
+static void write_tools(struct agent *agent)
+{
+    json_auto_t *tools = NULL;
+
+    if (agent->tools.len > 0)
+        return;
+    tools = tools_functions(&agent->conversation);
+    if (json_array_size(tools) > 0)
+        json_append_text(&agent->tools, tools);
+}
+
 /* Waits for the answer where a stop request can reach it. The reply borrows from the choice. */
 static int ask_and_wait(struct agent *agent, const struct model_choice *choice,
                         struct llm_reply *reply_out, struct llm_failure *failure_out,
                         struct error *err)
 {
     CLEANUP(llm_call_freep) struct llm_call *call = llm_call_new(agent->context->llm);
-    json_auto_t *messages = messages_from_history(&agent->history);
-    json_auto_t *tools = tools_functions(&agent->conversation);
     struct llm_request request = {
         .spec = choice->spec,
         .api_key = choice->key,
-        .messages = messages,
-        .tools = tools,
+        .messages = agent->transcript.text.text,
+        .tools = agent->tools.text,
         .usage_id = USAGE_ID,
         .conversation_id = agent->lease.conversation_id.text,
     };
@@ -122,6 +132,8 @@ int ask_model(struct agent *agent, struct error *err)
     agent->asked_seq = agent->history.last_seq;
     agent->n_iterations++;
     model_choose(&agent->context->settings, agent->llm_spec, &agent->llm_key, &choice);
+    transcript_update(&agent->transcript, &agent->history, choice.spec);
+    write_tools(agent);
     if (ask_and_wait(agent, &choice, &reply, &failure, &cause) < 0)
         return settle_failure(agent, &failure, &cause, err);
     crash_point(&agent->context->crash, CRASH_LLM_DONE);

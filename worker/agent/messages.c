@@ -205,6 +205,7 @@ static json_t *message_from_result(const struct stored_event *result)
 struct batch {
     json_t *calls;
     json_t *results;
+    bool lacks_results;
 };
 
 static void batch_collect(const struct history *history, size_t first, struct batch *batch)
@@ -222,14 +223,17 @@ static void batch_collect(const struct history *history, size_t first, struct ba
             return;
         result = history_find_result(history, i);
         /* Models refuse a call without its result. */
-        if (result == NULL)
+        if (result == NULL) {
+            batch->lacks_results = true;
             continue;
+        }
         json_push(batch->calls, call_from_action(event->json));
         json_push(batch->results, message_from_result(result));
     }
 }
 
-static void push_batch(json_t *messages, const struct history *history, size_t first)
+/* False when calls lack their results: with them, the messages will be others. */
+static bool push_batch(json_t *messages, const struct history *history, size_t first)
 {
     const json_t *event = history->items[first].json;
     json_auto_t *calls = json_array();
@@ -240,7 +244,7 @@ static void push_batch(json_t *messages, const struct history *history, size_t f
 
     batch_collect(history, first, &batch);
     if (json_array_size(calls) == 0)
-        return;
+        return false;
     push_content(parts, json_object_get(event, "thought"));
     json_put(message, "role", json_string("assistant"));
     if (json_array_size(parts) > 0)
@@ -249,6 +253,7 @@ static void push_batch(json_t *messages, const struct history *history, size_t f
     json_put(message, "tool_calls", json_incref(calls));
     json_push(messages, json_incref(message));
     json_array_extend(messages, results);
+    return !batch.lacks_results;
 }
 
 /* True for the first ActionEvent of an answer; the others are in its batch. */
@@ -288,22 +293,43 @@ static size_t find_unheard(const struct history *history)
     return history->n;
 }
 
-json_t *messages_from_history(const struct history *history)
+/* What an event means for the messages so far, its own among them. */
+enum effect { EFFECT_NONE, EFFECT_SETTLES, EFFECT_OPENS };
+
+static enum effect push_event(json_t *messages, const struct history *history, size_t index)
 {
-    json_t *messages = json_array();
+    const struct stored_event *event = &history->items[index];
+    const json_t *stored = json_object_get(event->json, "llm_message");
+
+    if (stored_event_is(event, "SystemPromptEvent")) {
+        push_system_prompt(messages, event->json);
+        return EFFECT_SETTLES;
+    }
+    if (stored_event_is(event, "MessageEvent")) {
+        push_message_event(messages, event->json);
+        /* What the user says next joins it. */
+        return text_equal(json_text_or(stored, "role", "user"), "user") ? EFFECT_NONE
+                                                                        : EFFECT_SETTLES;
+    }
+    if (stored_event_is(event, "ActionEvent") && begins_batch(history, index))
+        return push_batch(messages, history, index) ? EFFECT_SETTLES : EFFECT_OPENS;
+    return EFFECT_NONE;
+}
+
+struct messages_mark messages_append(json_t *messages, const struct history *history, size_t first)
+{
+    struct messages_mark mark = {first, 0};
     size_t unheard = find_unheard(history);
+    bool is_open = false;
 
-    for (size_t i = 0; i < history->n; i++) {
-        const struct stored_event *event = &history->items[i];
+    for (size_t i = first; i < history->n; i++) {
+        enum effect effect = i == unheard ? EFFECT_OPENS : push_event(messages, history, i);
 
-        if (stored_event_is(event, "SystemPromptEvent"))
-            push_system_prompt(messages, event->json);
-        else if (stored_event_is(event, "MessageEvent") && i != unheard)
-            push_message_event(messages, event->json);
-        else if (stored_event_is(event, "ActionEvent") && begins_batch(history, i))
-            push_batch(messages, history, i);
+        is_open = is_open || effect == EFFECT_OPENS;
+        if (!is_open && effect == EFFECT_SETTLES)
+            mark = (struct messages_mark){i + 1, json_array_size(messages)};
     }
     if (unheard < history->n)
         push_message_event(messages, history->items[unheard].json);
-    return messages;
+    return mark;
 }

@@ -8,13 +8,25 @@
 #ifndef DEFT_WORKER_AGENT_MESSAGES_H
 #define DEFT_WORKER_AGENT_MESSAGES_H
 
+#include <stddef.h>
+
 #include <jansson.h>
 
 #include "base/attr.h"
 
 struct history;
 
-/* An array in OpenAI Chat form, content as lists of parts. A new reference. */
-json_t *messages_from_history(const struct history *history) NONNULL MUST_CHECK;
+/* How far a history's messages are settled: no later event changes them or comes before them. */
+struct messages_mark {
+    size_t n_events;   /* of the history */
+    size_t n_messages; /* of the array */
+};
+
+/*
+ * Appends the messages of the history from event `first` on, which is 0 or an earlier mark's
+ * n_events: in OpenAI Chat form, content as lists of parts.
+ */
+struct messages_mark messages_append(json_t *messages, const struct history *history, size_t first)
+    NONNULL;
 
 #endif

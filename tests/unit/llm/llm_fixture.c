@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "client/http.h"
 
 struct fixture {
@@ -81,13 +82,17 @@ void asked_done(struct asked *asked)
 
 int asked_run(struct asked *asked)
 {
-    struct llm_request request = {.spec = asked->spec,
-                                  .api_key = &asked->key,
-                                  .messages = asked->messages,
-                                  .tools = asked->tools,
-                                  .usage_id = "agent",
-                                  .conversation_id = "c-1"};
+    CLEANUP(strbuf_done) struct strbuf messages = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf tools = STRBUF_INIT;
+    struct llm_request request = {
+        .spec = asked->spec, .api_key = &asked->key, .usage_id = "agent", .conversation_id = "c-1"};
 
+    for (size_t i = 0; i < json_array_size(asked->messages); i++)
+        llm_append_message(asked->spec, json_array_get(asked->messages, i), &messages);
+    if (asked->tools != NULL)
+        json_append_text(&tools, asked->tools);
+    request.messages = messages.text;
+    request.tools = tools.text;
     return llm_call_run(asked->call, &request, &asked->reply, &asked->failure, &asked->err);
 }
 

@@ -20,6 +20,7 @@
 
 enum {
     START_MAX_MS = 15000, /* start-up files of the user may take their time */
+    PRESS_AGAIN_MS = 300, /* between two presses of Ctrl-C */
     ESCALATE_MS = 1000,
     NO_SHELL_CODE = 127,
     INTERRUPTED_CODE = 130,
@@ -358,15 +359,33 @@ static void on_timeout(void *owner)
     answer_running(terminal, suffix.text, false);
 }
 
+static void type_interrupt(struct terminal *terminal)
+{
+    static const char interrupt_key[] = "\x03";
+
+    shell_type(terminal->shell, interrupt_key, sizeof(interrupt_key) - 1);
+}
+
+/*
+ * What is done about a command that goes on: the key once more, since one that is pressed between
+ * two programs of a line reaches neither of them; then signals, the last one for ever.
+ */
 static void on_escalation(void *owner)
 {
+    static const int signals[] = {0, 0, 0, SIGTERM, SIGKILL};
+    static const int last = (int)ARRAY_SIZE(signals) - 1;
     struct terminal *terminal = owner;
+    int signal = signals[terminal->escalation < last ? terminal->escalation : last];
 
     if (terminal->state != TERMINAL_RUNNING)
         return;
     terminal->escalation++;
-    shell_signal(terminal->shell, terminal->escalation == 1 ? SIGTERM : SIGKILL);
-    loop_timer_set(terminal->loop, &terminal->escalation_timer, ESCALATE_MS);
+    if (signal == 0)
+        type_interrupt(terminal);
+    else
+        shell_signal(terminal->shell, signal);
+    loop_timer_set(terminal->loop, &terminal->escalation_timer,
+                   signal == 0 ? PRESS_AGAIN_MS : ESCALATE_MS);
 }
 
 struct terminal *terminal_new(struct loop *loop, const struct terminal_spec *spec)
@@ -405,8 +424,6 @@ bool terminal_is_busy(const struct terminal *terminal)
 
 void terminal_interrupt(struct terminal *terminal)
 {
-    static const char interrupt_key[] = "\x03";
-
     if (terminal->state == TERMINAL_STARTING && terminal->in_call) {
         drop_shell(terminal);
         answer_without_shell(terminal, INTERRUPTED_CODE, "");
@@ -415,9 +432,9 @@ void terminal_interrupt(struct terminal *terminal)
     if (terminal->state != TERMINAL_RUNNING)
         return;
     terminal->control = 'C';
-    shell_type(terminal->shell, interrupt_key, 1);
+    type_interrupt(terminal);
     if (terminal->escalation == 0)
-        loop_timer_set(terminal->loop, &terminal->escalation_timer, ESCALATE_MS);
+        loop_timer_set(terminal->loop, &terminal->escalation_timer, PRESS_AGAIN_MS);
 }
 
 static char *trimmed(const char *text)

@@ -13,11 +13,17 @@ const alive = async (runtime) => {
 const spares = { containers: 0, networks: 1, volumes: 3 }; // one network, one home of two, deft-action's
 
 async function assertNoLeaks(house, homes = 0) {
-  await waitUntil(async () => {
-    const [containers, networks, volumes] = await Promise.all(['containers', 'networks', 'volumes'].map((kind) => house.ours(kind)));
-    const left = containers.filter((c) => c.Labels['deft.role'] === 'sandbox');
-    return left.length === spares.containers && networks.length === spares.networks && volumes.length === spares.volumes + 2 * homes;
-  }, 15000, 'nothing is left over');
+  let seen = {};
+  try {
+    await waitUntil(async () => {
+      const [containers, networks, volumes] = await Promise.all(['containers', 'networks', 'volumes'].map((kind) => house.ours(kind)));
+      const left = containers.filter((c) => c.Labels['deft.role'] === 'sandbox');
+      seen = { containers: left.map((c) => c.Names), networks: networks.map((n) => n.Name), volumes: volumes.map((v) => v.Name) };
+      return left.length === spares.containers && networks.length === spares.networks && volumes.length === spares.volumes + 2 * homes;
+    }, 60000, 'nothing is left over');
+  } catch (error) {
+    throw new Error(`${error.message}: ${JSON.stringify(seen)}`);
+  }
 }
 
 describe('runtime service', () => {

@@ -17,6 +17,8 @@
 #include "model/start_fields.h"
 #include "model/stats.h"
 
+#define CPUS_MIN 0.01
+
 static const struct place body = {NULL, "body", 0};
 static const char DIGITS[] = "0123456789";
 
@@ -142,8 +144,15 @@ static void read_container(struct start *start)
 {
     const struct place container_place = {&body, "container", 0};
     const struct place place = {&container_place, "memory", 0};
+    const struct place cpus_place = {&container_place, "cpus", 0};
     json_t *memory = json_object_get(json_object_get(start->values, "container"), "memory");
+    json_t *cpus = json_object_get(json_object_get(start->values, "container"), "cpus");
 
+    if (json_is_number(cpus) && json_number_value(cpus) < CPUS_MIN)
+        problem_add(start->problems, &cpus_place,
+                    &(struct problem){"greater_than_equal",
+                                      "Input should be greater than or equal to 0.01", NULL},
+                    cpus);
     if (json_is_string(memory) && !is_memory_size(json_string_value(memory)))
         problem_add(start->problems, &place,
                     &(struct problem){"string_pattern_mismatch",

@@ -36,6 +36,7 @@ static void bad_requests_are_refused_with_the_place(void **state)
         {START(", 'conversation_id': 'x'"), "conversation_id", "uuid_parsing"},
         {START(", 'conversation_runtime': 'kubernetes'"), "conversation_runtime", "literal_error"},
         {START(", 'container': {'zz': 1}"), "container.zz", "extra_forbidden"},
+        {START(", 'container': {'cpus': 0}"), "container.cpus", "greater_than_equal"},
         {START(", 'container': {'memory': 'lots'}"), "container.memory", "string_pattern_mismatch"},
         {START(", 'container': {'memory': '2.GB'}"), "container.memory", "string_pattern_mismatch"},
         {START(", 'confirmation_policy': {'kind': 'X'}"), "confirmation_policy", "value_error"},

@@ -16,8 +16,30 @@ libstore_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(PQ_CFLAGS)
 
 STORE_LIBS = libstore.a $(PQ_LIBS)
 
-check_PROGRAMS += tests/unit/store/conversation_store_test
-tests_unit_store_conversation_store_test_SOURCES = tests/unit/store/conversation_store_test.c
-tests_unit_store_conversation_store_test_CPPFLAGS = $(TEST_CPPFLAGS)
-tests_unit_store_conversation_store_test_LDADD = \
-	libtestsupport.a $(STORE_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS) -lpthread
+# Each has a PostgreSQL of its own.
+STORE_TESTS = \
+	tests/unit/store/conversation_store_test \
+	tests/unit/store/event_store_test \
+	tests/unit/store/hints_test \
+	tests/unit/store/runtime_store_test \
+	tests/unit/store/user_store_test
+STORE_TEST_FIXTURE = tests/unit/store/store_fixture.c tests/unit/store/store_fixture.h
+STORE_TEST_CPPFLAGS = $(TEST_CPPFLAGS) $(PQ_CFLAGS)
+STORE_TEST_LIBS = libtestsupport.a $(STORE_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS) -lpthread
+
+check_PROGRAMS += $(STORE_TESTS)
+tests_unit_store_conversation_store_test_SOURCES = tests/unit/store/conversation_store_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_conversation_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_conversation_store_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_event_store_test_SOURCES = tests/unit/store/event_store_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_event_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_event_store_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_hints_test_SOURCES = tests/unit/store/hints_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_hints_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_hints_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_runtime_store_test_SOURCES = tests/unit/store/runtime_store_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_runtime_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_runtime_store_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_user_store_test_SOURCES = tests/unit/store/user_store_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_user_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_user_store_test_LDADD = $(STORE_TEST_LIBS)

@@ -3,20 +3,13 @@
  * writer, claims that two workers never share.
  */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/json.h"
 #include "base/lock.h"
-#include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/conversation.h"
@@ -25,65 +18,14 @@
 #include "store/conversation_store.h"
 #include "store/db.h"
 #include "store/event_store.h"
+#include "store/store_fixture.h"
 #include "support/pg.h"
 #include "support/sql.h"
 
 enum { RACE_EVENTS = 5000, TAKE_OVER_ROUNDS = 200 };
 
-struct fixture {
-    struct db *db;
-    struct uuid user_id;
-    struct conversation_scope scope;
-};
-
-static int set_up(void **state)
-{
-    struct fixture *fixture = NEW(struct fixture);
-
-    json_setup();
-    fixture->db = test_db_open(8);
-    fixture->user_id = test_user(fixture->db);
-    fixture->scope.user_id = fixture->user_id;
-    *state = fixture;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *fixture = *state;
-
-    db_free(fixture->db);
-    mem_free(fixture);
-    return 0;
-}
-
-static struct conversation new_conversation(const struct fixture *fixture)
-{
-    struct conversation conversation = CONVERSATION_INIT;
-
-    conversation.id = uuid_random();
-    conversation.user_id = fixture->user_id;
-    conversation.runtime_session = mem_dup_text("u-test");
-    conversation.spec = json_object();
-    return conversation;
-}
-
-static struct conversation create(const struct fixture *fixture, bool want_run)
-{
-    struct conversation conversation = new_conversation(fixture);
-    struct event_list none = EVENT_LIST_INIT;
-    struct conversation_write write = {.want_run = want_run, .status = want_run ? "running" : NULL};
-    struct error err = ERROR_INIT;
-    bool was_there = true;
-
-    if (conversation_store_create(fixture->db, &conversation, &none, &write, &was_there, &err) < 0)
-        fail_msg("%s", err.message);
-    assert_false(was_there);
-    return conversation;
-}
-
 /* Claims until it gets that conversation: other tests' are handed back. */
-static struct claim claim_it(const struct fixture *fixture, const struct conversation *wanted)
+static struct claim claim_it(const struct store_fixture *fixture, const struct conversation *wanted)
 {
     struct error err = ERROR_INIT;
 
@@ -103,7 +45,8 @@ static struct claim claim_it(const struct fixture *fixture, const struct convers
     return (struct claim){.conversation = CONVERSATION_INIT};
 }
 
-static void assert_gapless(const struct fixture *fixture, const struct uuid *id, int64_t n_expected)
+static void assert_gapless(const struct store_fixture *fixture, const struct uuid *id,
+                           int64_t n_expected)
 {
     CLEANUP(history_done) struct history history = HISTORY_INIT;
     struct error err = ERROR_INIT;
@@ -123,8 +66,8 @@ static void assert_gapless(const struct fixture *fixture, const struct uuid *id,
 
 static void created_conversation_is_found_by_its_owner_alone(void **state)
 {
-    struct fixture *fixture = *state;
-    CLEANUP(conversation_done) struct conversation made = create(fixture, false);
+    struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create(fixture);
     CLEANUP(conversation_done) struct conversation found = CONVERSATION_INIT;
     struct conversation_scope stranger = {.user_id = test_user(fixture->db)};
     struct error err = ERROR_INIT;
@@ -138,9 +81,9 @@ static void created_conversation_is_found_by_its_owner_alone(void **state)
 
 static void second_create_of_an_id_writes_nothing(void **state)
 {
-    struct fixture *fixture = *state;
-    CLEANUP(conversation_done) struct conversation made = create(fixture, false);
-    CLEANUP(conversation_done) struct conversation again = new_conversation(fixture);
+    struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create(fixture);
+    CLEANUP(conversation_done) struct conversation again = store_new_conversation(fixture);
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     struct conversation_write write = {.want_run = true, .status = "running"};
     struct error err = ERROR_INIT;
@@ -160,7 +103,7 @@ static void second_create_of_an_id_writes_nothing(void **state)
 
 /* One writer of the race: appends until its events are in, reading anew after each conflict. */
 struct racer {
-    const struct fixture *fixture;
+    const struct store_fixture *fixture;
     struct conversation conversation;
     const struct lease *lease; /* NULL: a client */
     int n_conflicts;
@@ -204,7 +147,7 @@ static void *race(void *context)
 
 /* Renews the lease while the race runs: it may take longer than a lease. */
 struct heart {
-    const struct fixture *fixture;
+    const struct store_fixture *fixture;
     const struct lease *lease;
     struct lock lock; /* guards is_over */
     struct condition changed;
@@ -249,8 +192,8 @@ static void end_heart(struct heart *heart)
 
 static void client_and_worker_race_without_gap_or_loss(void **state)
 {
-    struct fixture *fixture = *state;
-    CLEANUP(conversation_done) struct conversation made = create(fixture, true);
+    struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture);
     CLEANUP(claim_done) struct claim claim = claim_it(fixture, &made);
     struct racer worker = {
         .fixture = fixture, .conversation = claim.conversation, .lease = &claim.lease};
@@ -288,8 +231,8 @@ static void expire_lease(const struct uuid *id)
 
 static void stale_worker_writes_nothing(void **state)
 {
-    struct fixture *fixture = *state;
-    CLEANUP(conversation_done) struct conversation made = create(fixture, true);
+    struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture);
     CLEANUP(claim_done) struct claim first = claim_it(fixture, &made);
     CLEANUP(claim_done) struct claim second = {.conversation = CONVERSATION_INIT};
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
@@ -317,9 +260,9 @@ static void stale_worker_writes_nothing(void **state)
  */
 static void take_over_in_the_middle_of_an_append_leaves_no_gap(void **state)
 {
-    struct fixture *fixture = *state;
+    struct store_fixture *fixture = *state;
     int64_t n_written = 0;
-    CLEANUP(conversation_done) struct conversation made = create(fixture, true);
+    CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture);
 
     for (int round = 0; round < TAKE_OVER_ROUNDS; round++) {
         CLEANUP(claim_done) struct claim old = claim_it(fixture, &made);
@@ -359,8 +302,8 @@ static void take_over_in_the_middle_of_an_append_leaves_no_gap(void **state)
 
 static void second_result_of_an_action_is_refused(void **state)
 {
-    struct fixture *fixture = *state;
-    CLEANUP(conversation_done) struct conversation made = create(fixture, true);
+    struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture);
     CLEANUP(claim_done) struct claim claim = claim_it(fixture, &made);
     CLEANUP(event_list_done) struct event_list first = EVENT_LIST_INIT;
     CLEANUP(event_list_done) struct event_list second = EVENT_LIST_INIT;
@@ -381,8 +324,8 @@ static void second_result_of_an_action_is_refused(void **state)
 
 static void end_of_run_is_one_step(void **state)
 {
-    struct fixture *fixture = *state;
-    CLEANUP(conversation_done) struct conversation made = create(fixture, true);
+    struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture);
     CLEANUP(claim_done) struct claim claim = claim_it(fixture, &made);
     CLEANUP(conversation_done) struct conversation after = CONVERSATION_INIT;
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
@@ -407,8 +350,8 @@ static void end_of_run_is_one_step(void **state)
 
 static void first_title_leaves_a_given_one_alone(void **state)
 {
-    struct fixture *fixture = *state;
-    CLEANUP(conversation_done) struct conversation made = create(fixture, true);
+    struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture);
     CLEANUP(conversation_done) struct conversation after = CONVERSATION_INIT;
     struct event_list none = EVENT_LIST_INIT;
     struct conversation_write name = {.guard = GUARD_NONE, .title = "Named"};
@@ -425,8 +368,8 @@ static void first_title_leaves_a_given_one_alone(void **state)
 
 static void message_before_the_end_makes_the_end_wait(void **state)
 {
-    struct fixture *fixture = *state;
-    CLEANUP(conversation_done) struct conversation made = create(fixture, true);
+    struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture);
     CLEANUP(claim_done) struct claim claim = claim_it(fixture, &made);
     CLEANUP(event_list_done) struct event_list message = EVENT_LIST_INIT;
     CLEANUP(event_list_done) struct event_list ending = EVENT_LIST_INIT;
@@ -450,8 +393,8 @@ static void message_before_the_end_makes_the_end_wait(void **state)
 
 static void pause_without_a_worker_is_refused_while_one_has_it(void **state)
 {
-    struct fixture *fixture = *state;
-    CLEANUP(conversation_done) struct conversation made = create(fixture, true);
+    struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture);
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     struct conversation_write pause = {
         .guard = GUARD_NO_LEASE, .status = "paused", .end_run = true};
@@ -477,8 +420,8 @@ static void pause_without_a_worker_is_refused_while_one_has_it(void **state)
 
 static void two_workers_never_claim_the_same(void **state)
 {
-    struct fixture *fixture = *state;
-    CLEANUP(conversation_done) struct conversation made = create(fixture, true);
+    struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture);
     CLEANUP(claim_done) struct claim mine = claim_it(fixture, &made);
     struct held_lease held = {.conversation_id = made.id, .fence = mine.lease.fence};
     struct held_lease wrong = {.conversation_id = made.id, .fence = mine.lease.fence - 1};
@@ -495,8 +438,8 @@ static void two_workers_never_claim_the_same(void **state)
 
 static void deleted_conversation_leaves_nothing(void **state)
 {
-    struct fixture *fixture = *state;
-    CLEANUP(conversation_done) struct conversation made = create(fixture, true);
+    struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture);
     CLEANUP(claim_done) struct claim claim = claim_it(fixture, &made);
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     struct error err = ERROR_INIT;
@@ -517,16 +460,16 @@ static void deleted_conversation_leaves_nothing(void **state)
 
 static void pages_walk_all_conversations_once(void **state)
 {
-    struct fixture *fixture = *state;
+    struct store_fixture *fixture = *state;
     struct conversation_filter filter = {.scope = fixture->scope, .limit = 3};
-    struct fixture own = *fixture;
+    struct store_fixture own = *fixture;
     struct error err = ERROR_INIT;
     int n_seen = 0;
 
     own.user_id = test_user(fixture->db);
     filter.scope.user_id = own.user_id;
     for (int i = 0; i < 8; i++) {
-        struct conversation made = create(&own, false);
+        struct conversation made = store_create(&own);
 
         conversation_done(&made);
     }
@@ -561,5 +504,5 @@ int main(int argc, char **argv)
 
     (void)argc;
     test_need_postgres(argv);
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, store_set_up, store_tear_down);
 }

@@ -1,0 +1,244 @@
+/*
+ * What hints promise: they reach who listens to their kind, come together when there are many, and
+ * come again after the connection broke.
+ */
+#include "store/hints.h"
+
+#include <poll.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <libpq-fe.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "store/store_fixture.h"
+#include "support/pg.h"
+#include "support/sql.h"
+
+#define ALL_KINDS ((1U << HINT_N_KINDS) - 1)
+
+enum { DEADLINE_MS = 10000, MANY = 300, UUIDS_A_PAYLOAD_AT_LEAST = 200 };
+
+/* Two processes in one: what the first sends, the second hears. */
+struct pair {
+    struct hints *sender;
+    struct hints *listener;
+    struct uuid application; /* of the listener's connections */
+};
+
+static struct pair open_pair(unsigned kinds)
+{
+    struct pair pair = {.application = uuid_random()};
+    struct error err = ERROR_INIT;
+
+    assert_done(hints_open(test_database_url(), "hints-sender", 0, &pair.sender, &err), &err);
+    assert_done(hints_open(test_database_url(), pair.application.text, kinds, &pair.listener, &err),
+                &err);
+    hints_pump(pair.sender);
+    hints_pump(pair.listener);
+    return pair;
+}
+
+static void pair_done(struct pair *pair)
+{
+    hints_free(pair->sender);
+    hints_free(pair->listener);
+}
+
+static void wait_for_any(const struct pair *pair)
+{
+    int fds[4];
+    struct pollfd waits[4];
+
+    hints_fds(pair->sender, fds);
+    hints_fds(pair->listener, fds + 2);
+    for (size_t i = 0; i < 4; i++)
+        waits[i] = (struct pollfd){.fd = fds[i], .events = POLLIN};
+    (void)poll(waits, 4, 1000); /* as main threads do: they look each second anyway */
+}
+
+/* The next hint that is heard, whatever it is. */
+static enum hint_kind hear(const struct pair *pair, char id_out[64])
+{
+    int64_t deadline_ms = clock_monotonic_ms() + DEADLINE_MS;
+    enum hint_kind kind = HINT_N_KINDS;
+
+    while (!hints_next(pair->listener, &kind, id_out)) {
+        if (clock_monotonic_ms() > deadline_ms)
+            fail_msg("no hint came");
+        wait_for_any(pair);
+        hints_pump(pair->sender);
+        hints_pump(pair->listener);
+    }
+    return kind;
+}
+
+static void expect(const struct pair *pair, enum hint_kind kind, const char *id)
+{
+    char heard[64] = "";
+
+    assert_int_equal(hear(pair, heard), kind);
+    assert_string_equal(heard, id);
+}
+
+static void new_listener_looks_at_everything_first(void **state)
+{
+    CLEANUP(pair_done) struct pair pair = open_pair(1U << HINT_WORK | 1U << HINT_RUNTIME);
+
+    (void)state;
+    expect(&pair, HINT_WORK, "");
+    expect(&pair, HINT_RUNTIME, "");
+}
+
+static void hint_reaches_who_listens_to_its_kind(void **state)
+{
+    CLEANUP(pair_done) struct pair pair = open_pair(1U << HINT_EVENTS);
+
+    (void)state;
+    expect(&pair, HINT_EVENTS, "");
+    hints_send(pair.sender, HINT_CONTROL, "not-for-us");
+    hints_send(pair.sender, HINT_EVENTS, "first");
+    expect(&pair, HINT_EVENTS, "first");
+    hints_send(pair.sender, HINT_EVENTS, "second");
+    expect(&pair, HINT_EVENTS, "second");
+}
+
+static void every_kind_has_its_channel(void **state)
+{
+    CLEANUP(pair_done) struct pair pair = open_pair(ALL_KINDS);
+
+    (void)state;
+    for (unsigned kind = 0; kind < HINT_N_KINDS; kind++)
+        expect(&pair, (enum hint_kind)kind, "");
+    for (unsigned kind = 0; kind < HINT_N_KINDS; kind++) {
+        hints_send(pair.sender, (enum hint_kind)kind, "id");
+        expect(&pair, (enum hint_kind)kind, "id");
+    }
+}
+
+static void same_id_twice_goes_once(void **state)
+{
+    CLEANUP(pair_done) struct pair pair = open_pair(1U << HINT_EVENTS);
+
+    (void)state;
+    expect(&pair, HINT_EVENTS, "");
+    hints_send(pair.sender, HINT_EVENTS, "abc");
+    hints_send(pair.sender, HINT_EVENTS, "ab"); /* a part of one is another one */
+    hints_send(pair.sender, HINT_EVENTS, "abc");
+    hints_send(pair.sender, HINT_EVENTS, "ab");
+    hints_send(pair.sender, HINT_EVENTS, "end");
+    expect(&pair, HINT_EVENTS, "abc");
+    expect(&pair, HINT_EVENTS, "ab");
+    expect(&pair, HINT_EVENTS, "end");
+}
+
+/* PostgreSQL carries less than 8000 bytes: what fits goes, the rest is found by the slow look. */
+static void flood_is_cut_and_does_no_harm(void **state)
+{
+    CLEANUP(pair_done) struct pair pair = open_pair(1U << HINT_EVENTS);
+    char heard[64] = "";
+    int n_heard = 0;
+
+    (void)state;
+    expect(&pair, HINT_EVENTS, "");
+    for (int i = 0; i < MANY; i++) {
+        struct uuid id = uuid_random();
+
+        hints_send(pair.sender, HINT_EVENTS, id.text);
+    }
+    assert_int_equal(hear(&pair, heard), HINT_EVENTS);
+    hints_send(pair.sender, HINT_EVENTS, "end");
+    for (n_heard = 1; !text_equal(heard, "end"); n_heard++)
+        assert_int_equal(hear(&pair, heard), HINT_EVENTS);
+    assert_in_range(n_heard, UUIDS_A_PAYLOAD_AT_LEAST, MANY + 1);
+}
+
+static PGconn *raw_listener(void)
+{
+    PGconn *conn = PQconnectdb(test_database_url());
+    PGresult *rows = PQexec(conn, "LISTEN deft_events");
+
+    assert_int_equal(PQresultStatus(rows), PGRES_COMMAND_OK);
+    PQclear(rows);
+    return conn;
+}
+
+static void what_waits_goes_in_one_message(void **state)
+{
+    CLEANUP(pair_done) struct pair pair = open_pair(1U << HINT_EVENTS);
+    PGconn *conn = raw_listener();
+    PGnotify *first = NULL;
+    PGnotify *second = NULL;
+
+    (void)state;
+    expect(&pair, HINT_EVENTS, "");
+    hints_send(pair.sender, HINT_EVENTS, "a");
+    hints_send(pair.sender, HINT_EVENTS, "b");
+    hints_send(pair.sender, HINT_EVENTS, "c");
+    expect(&pair, HINT_EVENTS, "a");
+    PQclear(PQexec(conn, "SELECT 1")); /* brings what was sent before */
+    first = PQnotifies(conn);
+    second = PQnotifies(conn);
+    assert_non_null(first);
+    assert_string_equal(first->extra, "a,b,c");
+    assert_null(second);
+    PQfreemem(first);
+    PQfinish(conn);
+}
+
+static void terminate(const struct uuid *application)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql,
+                   "SELECT count(pg_terminate_backend(pid, %d)) FROM pg_stat_activity"
+                   " WHERE application_name = '%s'",
+                   DEADLINE_MS, application->text);
+    assert_true(test_sql_count(sql.text) > 0);
+}
+
+static void broken_listener_connects_again_and_looks_at_everything(void **state)
+{
+    CLEANUP(pair_done) struct pair pair = open_pair(1U << HINT_EVENTS);
+
+    (void)state;
+    expect(&pair, HINT_EVENTS, "");
+    hints_send(pair.sender, HINT_EVENTS, "before");
+    expect(&pair, HINT_EVENTS, "before");
+    terminate(&pair.application);
+    expect(&pair, HINT_EVENTS, "");
+    hints_send(pair.sender, HINT_EVENTS, "after");
+    expect(&pair, HINT_EVENTS, "after");
+}
+
+static void run_ends_when_it_is_asked_to(void **state)
+{
+    CLEANUP(pair_done) struct pair pair = open_pair(0);
+    CLEANUP(fd_close) int stop_fd = eventfd(1, EFD_CLOEXEC);
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_done(hints_run(pair.listener, stop_fd, &err), &err);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(new_listener_looks_at_everything_first),
+        cmocka_unit_test(hint_reaches_who_listens_to_its_kind),
+        cmocka_unit_test(every_kind_has_its_channel),
+        cmocka_unit_test(same_id_twice_goes_once),
+        cmocka_unit_test(flood_is_cut_and_does_no_harm),
+        cmocka_unit_test(what_waits_goes_in_one_message),
+        cmocka_unit_test(broken_listener_connects_again_and_looks_at_everything),
+        cmocka_unit_test(run_ends_when_it_is_asked_to),
+    };
+
+    (void)argc;
+    test_need_postgres(argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,267 @@
+/*
+ * What the store promises of sandboxes: one live one per session, a status that only who knows the
+ * old one may change, and a list of what is not yet as somebody wants it.
+ */
+#include "store/runtime_store.h"
+
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "store/db.h"
+#include "store/store_fixture.h"
+#include "support/pg.h"
+
+/* 16 letters, made of random hex digits. */
+static void fill_id(char id[17])
+{
+    struct uuid random = uuid_random();
+    char hex[UUID_HEX_BYTES];
+
+    uuid_to_hex(&random, hex);
+    for (size_t i = 0; i < 16; i++)
+        id[i] = (char)('a' + (hex[i] <= '9' ? hex[i] - '0' : hex[i] - 'a' + 10));
+    id[16] = '\0';
+}
+
+static struct runtime new_runtime(const struct store_fixture *fixture, const char *session_id)
+{
+    struct runtime runtime = RUNTIME_INIT;
+    struct uuid hash = uuid_random();
+
+    fill_id(runtime.id);
+    runtime.session_id = mem_dup_text(session_id);
+    runtime.owner_id = fixture->user_id;
+    runtime.image = mem_dup_text("deft-sandbox:1");
+    runtime.spec = json_object();
+    json_put_text(runtime.spec, "image", "deft-sandbox:1");
+    runtime.session_key = mem_dup_text("sealed");
+    memcpy(runtime.session_key_hash, hash.text, sizeof(hash.text));
+    return runtime;
+}
+
+static struct runtime add(const struct store_fixture *fixture, const char *session_id)
+{
+    struct runtime runtime = new_runtime(fixture, session_id);
+    struct error err = ERROR_INIT;
+
+    assert_done(runtime_store_add(fixture->db, &runtime, &err), &err);
+    return runtime;
+}
+
+static struct runtime add_session(const struct store_fixture *fixture)
+{
+    struct uuid session = uuid_random();
+
+    return add(fixture, session.text);
+}
+
+/* Brings the row from one status to another. */
+static void move(const struct store_fixture *fixture, struct runtime *runtime,
+                 enum runtime_status status)
+{
+    enum runtime_status from = runtime->status;
+    struct error err = ERROR_INIT;
+
+    runtime->status = status;
+    assert_done(runtime_store_update(fixture->db, runtime, from, &err), &err);
+}
+
+static void want(const struct store_fixture *fixture, const struct runtime *runtime,
+                 enum runtime_desire desired)
+{
+    struct error err = ERROR_INIT;
+
+    assert_done(runtime_store_want(fixture->db, runtime->id, desired, &err), &err);
+}
+
+static bool list_has(const struct runtime_list *list, const char *id)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        if (text_equal(list->items[i].id, id))
+            return true;
+    }
+    return false;
+}
+
+static bool is_unsettled(const struct store_fixture *fixture, const struct runtime *runtime)
+{
+    CLEANUP(runtime_list_done) struct runtime_list list = {0};
+    struct error err = ERROR_INIT;
+
+    assert_done(runtime_store_list_unsettled(fixture->db, &list, &err), &err);
+    return list_has(&list, runtime->id);
+}
+
+static bool is_listed(const struct store_fixture *fixture, const struct runtime *runtime)
+{
+    CLEANUP(runtime_list_done) struct runtime_list list = {0};
+    struct error err = ERROR_INIT;
+
+    assert_done(runtime_store_list(fixture->db, &list, &err), &err);
+    return list_has(&list, runtime->id);
+}
+
+static void new_runtime_is_starting_and_wanted(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(runtime_done) struct runtime made = add_session(fixture);
+    CLEANUP(runtime_done) struct runtime found = RUNTIME_INIT;
+    struct error err = ERROR_INIT;
+
+    assert_done(runtime_store_get(fixture->db, made.id, &found, &err), &err);
+    assert_int_equal(found.status, RUNTIME_STARTING);
+    assert_int_equal(found.desired, DESIRED_RUNNING);
+    assert_string_equal(found.session_id, made.session_id);
+    assert_string_equal(found.owner_id.text, fixture->user_id.text);
+    assert_string_equal(found.session_key, "sealed");
+    assert_true(json_equal(found.spec, made.spec));
+    assert_null(found.url);
+    assert_null(found.status_detail);
+    assert_true(found.created_at_us > 0);
+}
+
+static void unknown_runtime_is_not_found(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(runtime_done) struct runtime found = RUNTIME_INIT;
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(runtime_store_get(fixture->db, "nosuchruntimeabc", &found, &err), -1);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+    assert_int_equal(runtime_store_get_session(fixture->db, "no-session", &found, &err), -1);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+    assert_int_equal(runtime_store_want(fixture->db, "nosuchruntimeabc", DESIRED_PAUSED, &err), -1);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+}
+
+static void session_has_one_live_runtime(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(runtime_done) struct runtime first = add_session(fixture);
+    CLEANUP(runtime_done) struct runtime second = new_runtime(fixture, first.session_id);
+    CLEANUP(runtime_done) struct runtime newest = RUNTIME_INIT;
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(runtime_store_add(fixture->db, &second, &err), -1);
+    assert_int_equal(err.code, ERROR_CONFLICT);
+    move(fixture, &first, RUNTIME_RUNNING);
+    move(fixture, &first, RUNTIME_PAUSED);
+    assert_int_equal(runtime_store_add(fixture->db, &second, &err), -1);
+    assert_int_equal(err.code, ERROR_CONFLICT);
+    move(fixture, &first, RUNTIME_STOPPED);
+    assert_done(runtime_store_add(fixture->db, &second, &err), &err);
+    assert_done(runtime_store_get_session(fixture->db, first.session_id, &newest, &err), &err);
+    assert_string_equal(newest.id, second.id);
+}
+
+static void failed_runtime_makes_room_for_another(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(runtime_done) struct runtime failed = add_session(fixture);
+    CLEANUP(runtime_done) struct runtime next = new_runtime(fixture, failed.session_id);
+    struct error err = ERROR_INIT;
+
+    move(fixture, &failed, RUNTIME_ERROR);
+    assert_done(runtime_store_add(fixture->db, &next, &err), &err);
+}
+
+static void update_is_refused_when_the_status_has_moved_on(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(runtime_done) struct runtime runtime = add_session(fixture);
+    CLEANUP(runtime_done) struct runtime found = RUNTIME_INIT;
+    struct error err = ERROR_INIT;
+
+    runtime.url = mem_dup_text("http://10.1.2.3:8000");
+    runtime.container_id = mem_dup_text("c0ffee");
+    runtime.status_detail = mem_dup_text("all is well");
+    runtime.restart_count = 2;
+    move(fixture, &runtime, RUNTIME_RUNNING);
+    runtime.status = RUNTIME_ERROR;
+    assert_int_equal(runtime_store_update(fixture->db, &runtime, RUNTIME_STARTING, &err), -1);
+    assert_int_equal(err.code, ERROR_CONFLICT);
+    assert_done(runtime_store_get(fixture->db, runtime.id, &found, &err), &err);
+    assert_int_equal(found.status, RUNTIME_RUNNING);
+    assert_string_equal(found.url, "http://10.1.2.3:8000");
+    assert_string_equal(found.container_id, "c0ffee");
+    assert_string_equal(found.status_detail, "all is well");
+    assert_int_equal(found.restart_count, 2);
+}
+
+static void unsettled_is_what_is_not_as_wanted(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(runtime_done) struct runtime runtime = add_session(fixture);
+
+    assert_true(is_unsettled(fixture, &runtime));
+    move(fixture, &runtime, RUNTIME_RUNNING);
+    assert_false(is_unsettled(fixture, &runtime));
+    want(fixture, &runtime, DESIRED_PAUSED);
+    assert_true(is_unsettled(fixture, &runtime));
+    move(fixture, &runtime, RUNTIME_PAUSED);
+    assert_false(is_unsettled(fixture, &runtime));
+    move(fixture, &runtime, RUNTIME_ERROR); /* nothing to try again by itself … */
+    assert_false(is_unsettled(fixture, &runtime));
+    want(fixture, &runtime, DESIRED_DELETED); /* … but its remains must go */
+    assert_true(is_unsettled(fixture, &runtime));
+}
+
+static void key_works_while_the_runtime_lives(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(runtime_done) struct runtime deleted = add_session(fixture);
+    CLEANUP(runtime_done) struct runtime stopped = add_session(fixture);
+    CLEANUP(runtime_done) struct runtime found = RUNTIME_INIT;
+    struct error err = ERROR_INIT;
+
+    assert_done(runtime_store_find_key(fixture->db, deleted.session_key_hash, &found, &err), &err);
+    assert_string_equal(found.id, deleted.id);
+    want(fixture, &deleted, DESIRED_DELETED);
+    assert_int_equal(runtime_store_find_key(fixture->db, deleted.session_key_hash, &found, &err),
+                     -1);
+    assert_int_equal(err.code, ERROR_UNAUTHENTICATED);
+    move(fixture, &stopped, RUNTIME_STOPPED);
+    assert_int_equal(runtime_store_find_key(fixture->db, stopped.session_key_hash, &found, &err),
+                     -1);
+    assert_int_equal(err.code, ERROR_UNAUTHENTICATED);
+}
+
+static void stopped_runtime_is_history_until_it_is_removed(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(runtime_done) struct runtime runtime = add_session(fixture);
+    CLEANUP(runtime_list_done) struct runtime_list all = {0};
+    CLEANUP(runtime_done) struct runtime found = RUNTIME_INIT;
+    struct error err = ERROR_INIT;
+
+    assert_done(runtime_store_touch(fixture->db, runtime.id, &err), &err);
+    assert_true(is_listed(fixture, &runtime));
+    move(fixture, &runtime, RUNTIME_STOPPED);
+    assert_false(is_listed(fixture, &runtime));
+    assert_done(runtime_store_list_all(fixture->db, &all, &err), &err);
+    assert_true(list_has(&all, runtime.id));
+    assert_done(runtime_store_remove(fixture->db, runtime.id, &err), &err);
+    assert_int_equal(runtime_store_get(fixture->db, runtime.id, &found, &err), -1);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(new_runtime_is_starting_and_wanted),
+        cmocka_unit_test(unknown_runtime_is_not_found),
+        cmocka_unit_test(session_has_one_live_runtime),
+        cmocka_unit_test(failed_runtime_makes_room_for_another),
+        cmocka_unit_test(update_is_refused_when_the_status_has_moved_on),
+        cmocka_unit_test(unsettled_is_what_is_not_as_wanted),
+        cmocka_unit_test(key_works_while_the_runtime_lives),
+        cmocka_unit_test(stopped_runtime_is_history_until_it_is_removed),
+    };
+
+    (void)argc;
+    test_need_postgres(argv);
+    return cmocka_run_group_tests(tests, store_set_up, store_tear_down);
+}

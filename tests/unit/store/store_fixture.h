@@ -1,0 +1,41 @@
+/*
+ * What the tests of lib/store share: a database, a user of each program's own, conversations.
+ */
+#ifndef DEFT_TESTS_UNIT_STORE_STORE_FIXTURE_H
+#define DEFT_TESTS_UNIT_STORE_STORE_FIXTURE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/attr.h"
+#include "base/error.h"
+#include "base/uuid.h"
+#include "store/conversation_store.h"
+
+struct db;
+
+struct store_fixture {
+    struct db *db;
+    struct uuid user_id;
+    struct conversation_scope scope;
+};
+
+/* Group set-up and tear-down; *state is a struct store_fixture. */
+int store_set_up(void **state) NONNULL;
+int store_tear_down(void **state) NONNULL;
+
+/* Fails the test with the error's words when rc is -1. */
+void assert_done(int rc, const struct error *err) NONNULL;
+
+/* A conversation of the fixture's user that is not stored yet. */
+struct conversation store_new_conversation(const struct store_fixture *fixture) NONNULL MUST_CHECK;
+/* A stored one, idle and without events. */
+struct conversation store_create(const struct store_fixture *fixture) NONNULL MUST_CHECK;
+/* A stored one that waits for a worker. */
+struct conversation store_create_wanted(const struct store_fixture *fixture) NONNULL MUST_CHECK;
+
+#endif

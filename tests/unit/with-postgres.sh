@@ -42,6 +42,9 @@ unix_socket_directories = '$dir'
 max_connections = 60
 shared_buffers = 32MB
 timezone = 'UTC'
+# the cluster does not outlive the test: nothing need reach a disk
+fsync = off
+full_page_writes = off
 CONF
 $as "$bin/pg_ctl" -D "$dir/data" -l "$dir/data/log" -w start >/dev/null 2>&1 ||
 	{ cat "$dir/data/log" >&2; exit 1; }

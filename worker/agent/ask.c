@@ -125,10 +125,8 @@ int ask_model(struct agent *agent, struct error *err)
     struct error cause = ERROR_INIT;
 
     /* Its start takes longer than most answers; nothing waits for it before the first call. */
-    if (agent->sandbox != NULL) {
+    if (agent->sandbox != NULL)
         sandbox_begin(agent->sandbox);
-        sandbox_send_acknowledged(agent->sandbox);
-    }
     agent->asked_seq = agent->history.last_seq;
     agent->n_iterations++;
     model_choose(&agent->context->settings, agent->llm_spec, &agent->llm_key, &choice);

@@ -31,6 +31,8 @@
 /* A sandbox that does not answer is started again this often, with growing waits between. */
 #define ATTEMPTS 6
 #define RETRY_FIRST_MS 100
+/* Results whose end is told in one request; what is left is told at the end of the run. */
+#define ACKNOWLEDGED_TOGETHER 16
 
 struct sandbox {
     const struct agent *agent;
@@ -391,13 +393,6 @@ void sandbox_make_working_dir(struct sandbox *sandbox)
     ask_aside(sandbox, "POST", path.text);
 }
 
-void sandbox_acknowledge(struct sandbox *sandbox, const struct uuid *action_id)
-{
-    if (sandbox->acknowledged == NULL)
-        sandbox->acknowledged = json_array();
-    json_push(sandbox->acknowledged, json_string(action_id->text));
-}
-
 void sandbox_settle(struct sandbox *sandbox)
 {
     struct error ignored = ERROR_INIT;
@@ -424,4 +419,13 @@ void sandbox_send_acknowledged(struct sandbox *sandbox)
     question.content = content;
     error_ignore(question_start(sandbox, &question, &sandbox->acknowledging, &ignored),
                  "a kept result that is not acknowledged costs only room");
+}
+
+void sandbox_acknowledge(struct sandbox *sandbox, const struct uuid *action_id)
+{
+    if (sandbox->acknowledged == NULL)
+        sandbox->acknowledged = json_array();
+    json_push(sandbox->acknowledged, json_string(action_id->text));
+    if (json_array_size(sandbox->acknowledged) >= ACKNOWLEDGED_TOGETHER)
+        sandbox_send_acknowledged(sandbox);
 }

@@ -87,7 +87,7 @@ void sandbox_interrupt(struct sandbox *sandbox) NONNULL;
 void sandbox_forget(struct sandbox *sandbox) NONNULL;
 /* Makes the conversation's working directory, once for each run: shells begin there. */
 void sandbox_make_working_dir(struct sandbox *sandbox) NONNULL;
-/* The action's result is stored: the sandbox need not keep it. Told with the next batch. */
+/* The action's result is stored: the sandbox need not keep it. Told with others. */
 void sandbox_acknowledge(struct sandbox *sandbox, const struct uuid *action_id) NONNULL;
 /* Begins to tell what was acknowledged; the answer is not waited for. */
 void sandbox_send_acknowledged(struct sandbox *sandbox) NONNULL;

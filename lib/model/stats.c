@@ -3,7 +3,7 @@
 #include "base/json.h"
 
 /* The newest of each list are kept: the row is written at every step. */
-enum { LIST_MAX_ITEMS = 100 };
+enum { LIST_MAX_ITEMS = 10 };
 
 struct counter {
     const char *name;

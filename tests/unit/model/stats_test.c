@@ -70,8 +70,8 @@ static void lists_keep_the_newest(void **state)
     }
     list = json_object_get(json_object_get(json_object_get(stats, "usage_to_metrics"), "agent"),
                            "token_usages");
-    assert_int_equal(json_array_size(list), 100);
-    assert_int_equal(json_int_or(json_array_get(list, 99), "prompt_tokens", 0), 299);
+    assert_int_equal(json_array_size(list), 10);
+    assert_int_equal(json_int_or(json_array_get(list, 9), "prompt_tokens", 0), 299);
 }
 
 static void usage_ids_are_counted_apart(void **state)

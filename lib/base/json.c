@@ -9,9 +9,15 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 
+/* jansson fills what it allocates. */
+static void *alloc_unset(size_t size)
+{
+    return mem_resize(NULL, size);
+}
+
 void json_setup(void)
 {
-    json_set_alloc_funcs(mem_alloc, mem_free);
+    json_set_alloc_funcs(alloc_unset, mem_free);
 }
 
 /* Depth by counting brackets outside strings, before jansson recurses. */
@@ -151,6 +157,11 @@ json_t *json_text(const char *bytes, size_t len)
     CLEANUP(strbuf_done) struct strbuf repaired = STRBUF_INIT;
     json_t *json = NULL;
 
+    /* Nearly all text is sound; jansson refuses broken UTF-8, but takes NULs. */
+    if (len > 0 && memchr(bytes, 0, len) == NULL)
+        json = json_stringn(bytes, len);
+    if (json != NULL)
+        return json;
     if (len > 0)
         utf8_append_repaired(&repaired, bytes, len);
     json = json_stringn(repaired.text, repaired.len);

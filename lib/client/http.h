@@ -58,7 +58,10 @@ int http_start(struct http *http, const struct http_request *request, struct htt
  * ERROR_TOO_LARGE, ERROR_FORBIDDEN (address refused). Any HTTP status is success here.
  */
 int http_wait(struct http_call *call, struct error *err) NONNULL MUST_CHECK;
-/* For `stream`: waits for bytes; *len_out = 0 at the end. Borrowed until the next call. */
+/*
+ * Takes the next bytes; *len_out = 0 at the end. Waits for some, or without `stream` for the end of
+ * the answer. Borrowed until the next call.
+ */
 int http_call_read(struct http_call *call, const char **bytes_out, size_t *len_out,
                    struct error *err) NONNULL MUST_CHECK;
 /*

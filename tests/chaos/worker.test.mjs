@@ -1,0 +1,123 @@
+// A worker dies or sleeps: another one goes on, nothing runs twice, nothing is lost, and the one that
+// wakes up again changes nothing.
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import { start as startModel } from '../fakes/openai.mjs';
+import { query } from '../e2e/support/database.mjs';
+import { Worker, pidOf, signal, start, stop } from '../e2e/support/processes.mjs';
+import { waitUntil, within } from '../e2e/support/wait.mjs';
+import {
+  RUN_MS, asked, assertAllRan, assertWhole, called, finish, heldLease, leaseOf, linesOf, startAlone, takenOver, terminal,
+} from './support.mjs';
+
+const KILLED_STATUS = 137;
+const CRASH_POINTS = [
+  'claim_committed', 'llm_sent', 'llm_done', 'action_committed', 'aes_before_send', 'aes_sent', 'aes_result_read',
+  'obs_before_commit', 'obs_committed',
+];
+
+let fake;
+
+before(async () => {
+  fake = await startModel();
+});
+
+beforeEach(() => {
+  fake.requests.length = 0;
+  start('worker');
+});
+
+after(async () => {
+  start('worker');
+  await fake.close();
+});
+
+/** A worker of the test's own, which does not outlive it. */
+async function startWorker(t, settings) {
+  const worker = await Worker.start(settings);
+  t.after(() => worker.stop('SIGKILL'));
+  return worker;
+}
+
+async function assertEndsWell(conversation, nCommands) {
+  assert.equal(await conversation.rest(undefined, RUN_MS), 'finished');
+  await assertAllRan(conversation, nCommands);
+  await assertWhole(conversation);
+}
+
+test('a worker that is killed while the model thinks is replaced', async (t) => {
+  fake.setScenario('thinks', [
+    { delay_ms: 2000, calls: [terminal('echo done >> f')] },
+    { calls: [finish('survived')] },
+  ]);
+  const conversation = await startAlone(t, fake, 'thinks');
+  await conversation.say('Do it.', true);
+  await asked(fake, 'thinks');
+  const lease = await heldLease(conversation);
+  signal('worker', 'SIGKILL');
+  await takenOver(conversation, lease);
+  await assertEndsWell(conversation, 1);
+  assert.deepEqual(await linesOf(conversation, 'f'), ['done']);
+});
+
+test('a command runs once, though the worker that sent it is killed', async (t) => {
+  const conversation = await startAlone(t, fake, 'crash');
+  await conversation.say('Do it.', true);
+  await called(conversation, 'terminal');
+  const lease = await heldLease(conversation);
+  signal('worker', 'SIGKILL');
+  await takenOver(conversation, lease);
+  await assertEndsWell(conversation, 1);
+  assert.deepEqual(await linesOf(conversation, 'f'), ['done']);
+});
+
+for (const point of CRASH_POINTS) {
+  test(`nothing is lost or done twice when a worker dies at ${point}`, async (t) => {
+    fake.setScenario(point, [
+      { calls: [terminal(`echo ${point} >> f`)] },
+      { calls: [finish('survived')] },
+    ]);
+    stop('worker');
+    const doomed = await startWorker(t, { DEFT_CRASH_AT: `${point}:1` });
+    const conversation = await startAlone(t, fake, point);
+    await conversation.say('Do it.', true);
+    const end = await within(doomed.ended, `the worker dies at ${point}`);
+    assert.equal(end.code, KILLED_STATUS, doomed.log);
+    const lease = await leaseOf(conversation);
+    const heir = await startWorker(t);
+    await takenOver(conversation, lease);
+    await assertEndsWell(conversation, 1);
+    assert.deepEqual(await linesOf(conversation, 'f'), [point]);
+    assert.deepEqual(heir.claimed(), [conversation.id]);
+    await heir.stop();
+  });
+}
+
+test('a worker that slept while another took over writes nothing when it wakes up', async (t) => {
+  fake.setScenario('long', [
+    { calls: [terminal('echo begun >> f; sleep 8; echo done >> f')] },
+    { delay_ms: 1000, calls: [terminal('echo more >> f')] },
+    { calls: [finish('survived')] },
+  ]);
+  stop('worker');
+  const sleeper = await startWorker(t);
+  const conversation = await startAlone(t, fake, 'long');
+  await conversation.say('Do it.', true);
+  await called(conversation, 'terminal');
+  const lease = await heldLease(conversation);
+  sleeper.signal('SIGSTOP');
+  t.after(() => sleeper.signal('SIGCONT'));
+  await startWorker(t);
+  await takenOver(conversation, lease);
+  await called(conversation, 'terminal');
+  await asked(fake, 'long', 2);
+  sleeper.signal('SIGCONT');
+  await waitUntil(() => sleeper.log.includes('"run.ended"'), 'the sleeper lets go');
+  await assertEndsWell(conversation, 2);
+  assert.deepEqual(await linesOf(conversation, 'f'), ['begun', 'done', 'more']);
+  const written = await query(`SELECT fence, count(*) AS n FROM events WHERE conversation_id = :'id' AND fence IS NOT NULL
+    AND seq > (SELECT min(seq) FROM events WHERE conversation_id = :'id' AND fence > :'fence')
+    GROUP BY fence`, { id: conversation.id, fence: lease.fence });
+  assert.deepEqual(written.map(({ fence }) => fence), [lease.fence + 1]);
+  assert.equal(pidOf('worker'), null);
+});

@@ -7,7 +7,7 @@ import { query } from '../e2e/support/database.mjs';
 import { Worker, pidOf, signal, start, stop } from '../e2e/support/processes.mjs';
 import { waitUntil, within } from '../e2e/support/wait.mjs';
 import {
-  RUN_MS, asked, assertAllRan, assertWhole, called, finish, heldLease, leaseOf, linesOf, startAlone, takenOver, terminal,
+  RUN_MS, appeared, asked, assertAllRan, assertWhole, finish, heldLease, leaseOf, linesOf, startAlone, takenOver, terminal,
 } from './support.mjs';
 
 const KILLED_STATUS = 137;
@@ -61,13 +61,18 @@ test('a worker that is killed while the model thinks is replaced', async (t) => 
 });
 
 test('a command runs once, though the worker that sent it is killed', async (t) => {
-  const conversation = await startAlone(t, fake, 'crash');
+  fake.setScenario('slow', [
+    { calls: [terminal('echo begun >> begun; sleep 5; echo done >> f')] },
+    { calls: [finish('survived')] },
+  ]);
+  const conversation = await startAlone(t, fake, 'slow');
   await conversation.say('Do it.', true);
-  await called(conversation, 'terminal');
+  await appeared(conversation, 'begun');
   const lease = await heldLease(conversation);
   signal('worker', 'SIGKILL');
   await takenOver(conversation, lease);
   await assertEndsWell(conversation, 1);
+  assert.deepEqual(await linesOf(conversation, 'begun'), ['begun']);
   assert.deepEqual(await linesOf(conversation, 'f'), ['done']);
 });
 
@@ -103,13 +108,12 @@ test('a worker that slept while another took over writes nothing when it wakes u
   const sleeper = await startWorker(t);
   const conversation = await startAlone(t, fake, 'long');
   await conversation.say('Do it.', true);
-  await called(conversation, 'terminal');
+  await appeared(conversation, 'f');
   const lease = await heldLease(conversation);
   sleeper.signal('SIGSTOP');
   t.after(() => sleeper.signal('SIGCONT'));
   await startWorker(t);
   await takenOver(conversation, lease);
-  await called(conversation, 'terminal');
   await asked(fake, 'long', 2);
   sleeper.signal('SIGCONT');
   await waitUntil(() => sleeper.log.includes('"run.ended"'), 'the sleeper lets go');

@@ -1,0 +1,83 @@
+// What the crash tests share: conversations with a folder of their own, the lines that their commands
+// wrote, and the rules that hold whatever died.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { Conversation, isAction, observed } from '../e2e/support/conversation.mjs';
+import { assertSound, query } from '../e2e/support/database.mjs';
+import { waitUntil } from '../e2e/support/wait.mjs';
+
+/** How long a run may take to its end, with a crash in it, on a busy machine. */
+export const RUN_MS = 90_000;
+/** Promised: another worker has the conversation of one that was killed. */
+export const TAKE_OVER_MS = 6_000;
+
+export const terminal = (command) => ({ name: 'terminal', arguments: { command, security_risk: 'LOW', summary: 'a step' } });
+export const finish = (message) => ({ name: 'finish', arguments: { message, summary: 'the end' } });
+
+/** A new conversation that works in a folder which no other one has. */
+export async function startAlone(t, fake, scenario, more = {}) {
+  const folder = `/workspace/${randomUUID()}`;
+  const conversation = await Conversation.start(fake, scenario, {
+    workspace: { kind: 'LocalWorkspace', working_dir: folder }, ...more,
+  });
+  conversation.folder = folder;
+  t.after(() => conversation.delete());
+  return conversation;
+}
+
+/** The lines of a file in the conversation's folder. */
+export async function linesOf(conversation, name) {
+  const answer = await conversation.call('GET', '/file/download', { query: { path: `${conversation.folder}/${name}` } });
+  assert.equal(answer.status, 200, answer.text);
+  return answer.text.split('\n').filter((line) => line !== '');
+}
+
+/** Resolves once a command has made this file. */
+export const appeared = (conversation, name) => waitUntil(
+  async () => (await conversation.call('GET', '/file/download', { query: { path: `${conversation.folder}/${name}` } })).status === 200,
+  `${name} is there`,
+);
+
+/** Number of the newest lease, and who has it until when. */
+export async function leaseOf(conversation) {
+  const [row] = await query(`SELECT lease_fence AS fence, lease_owner AS owner FROM conversations WHERE id = :'id'`, conversation);
+  return row;
+}
+
+/** Resolves with the lease that a worker holds now. */
+export const heldLease = (conversation) => waitUntil(async () => {
+  const lease = await leaseOf(conversation);
+  return lease.owner !== null && lease;
+}, 'a worker has the conversation');
+
+/** Resolves once another worker than the holder of this lease has the conversation; fails when that takes longer than promised. */
+export const takenOver = (conversation, lease) => waitUntil(
+  async () => (await leaseOf(conversation)).fence > lease.fence,
+  'another worker has the conversation',
+  TAKE_OVER_MS,
+);
+
+/** Resolves once the action is stored that this tool's call made. */
+export const called = (conversation, tool) => conversation.event(isAction(tool), `the call of ${tool} is stored`);
+
+/** Resolves once the model has at least this many of the conversation's requests. */
+export const asked = (fake, model, count = 1) => waitUntil(
+  () => fake.requests.filter(({ body }) => body?.model === model).length >= count,
+  `the model ${model} is asked`,
+);
+
+/** Fails when a rule of the store is broken, or when a conversation's first event is not number 1. */
+export async function assertWhole(...conversations) {
+  await assertSound(...conversations);
+  const ids = `{${conversations.map(({ id }) => id).join(',')}}`;
+  const starts = await query(`SELECT DISTINCT min(seq) AS first FROM events WHERE conversation_id = ANY (:'ids'::uuid[]) GROUP BY conversation_id`, { ids });
+  assert.deepEqual(starts, [{ first: 1 }]);
+}
+
+/** Fails unless each command gave its own result, and none of them failed. */
+export async function assertAllRan(conversation, nCommands) {
+  const events = await conversation.events();
+  const results = events.filter(({ kind, tool_name: tool }) => kind === 'ObservationEvent' && tool === 'terminal');
+  assert.equal(results.length, nCommands, `errors: ${JSON.stringify(events.filter(({ kind }) => kind.endsWith('ErrorEvent')))}`);
+  for (const result of results) assert.equal(result.observation.exit_code, 0, observed(result));
+}

@@ -2,12 +2,15 @@
 
 #include <assert.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+
+enum { REAL_MAX_BYTES = 64 };
 
 /* jansson fills what it allocates. */
 static void *alloc_unset(size_t size)
@@ -91,18 +94,110 @@ int json_read(json_t *json, struct error *err, const char *format, ...)
     return 0;
 }
 
-static int append_chunk(const char *chunk, size_t len, void *out)
+/* --- text --- */
+
+static void append_escaped(struct strbuf *out, char c)
 {
-    strbuf_append_bytes(out, chunk, len);
-    return 0;
+    static const char plain[] = "\"\\\b\f\n\r\t";
+    static const char letters[] = "\"\\bfnrt";
+    const char *at = c == '\0' ? NULL : strchr(plain, c);
+
+    if (at == NULL) {
+        strbuf_appendf(out, "\\u%04X", (unsigned)(unsigned char)c);
+        return;
+    }
+    strbuf_append_char(out, '\\');
+    strbuf_append_char(out, letters[at - plain]);
 }
 
+static void append_string(struct strbuf *out, const char *text, size_t len)
+{
+    size_t from = 0;
+
+    strbuf_reserve(out, len + 2);
+    strbuf_append_char(out, '"');
+    for (size_t i = 0; i < len; i++) {
+        if ((unsigned char)text[i] >= ' ' && text[i] != '"' && text[i] != '\\')
+            continue;
+        strbuf_append_bytes(out, text + from, i - from);
+        append_escaped(out, text[i]);
+        from = i + 1;
+    }
+    strbuf_append_bytes(out, text + from, len - from);
+    strbuf_append_char(out, '"');
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): json_parse() caps the depth */
+static void append_object(struct strbuf *out, json_t *object)
+{
+    char before = '{';
+
+    if (json_object_size(object) == 0)
+        strbuf_append_char(out, before);
+    for (void *at = json_object_iter(object); at != NULL; at = json_object_iter_next(object, at)) {
+        const char *key = json_object_iter_key(at);
+
+        strbuf_append_char(out, before);
+        append_string(out, key, strlen(key));
+        strbuf_append_char(out, ':');
+        json_append_text(out, json_object_iter_value(at));
+        before = ',';
+    }
+    strbuf_append_char(out, '}');
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): json_parse() caps the depth */
+static void append_array(struct strbuf *out, const json_t *array)
+{
+    strbuf_append_char(out, '[');
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        if (i > 0)
+            strbuf_append_char(out, ',');
+        json_append_text(out, json_array_get(array, i));
+    }
+    strbuf_append_char(out, ']');
+}
+
+/* jansson knows how to write one so that it is read as the same one, whatever the locale. */
+static void append_real(struct strbuf *out, const json_t *real)
+{
+    char text[REAL_MAX_BYTES];
+    size_t len = json_dumpb(real, text, sizeof(text), JSON_ENCODE_ANY);
+
+    assert(len > 0 && len <= sizeof(text));
+    strbuf_append_bytes(out, text, len);
+}
+
+/* jansson's own json_dumps() looks for circles, which costs more than the writing. */
+/* NOLINTNEXTLINE(misc-no-recursion): json_parse() caps the depth */
 void json_append_text(struct strbuf *out, const json_t *json)
 {
-    int rc = json_dump_callback(json, append_chunk, out, JSON_COMPACT | JSON_ENCODE_ANY);
-
-    assert(rc == 0);
-    (void)rc;
+    switch (json_typeof(json)) {
+    case JSON_OBJECT:
+        append_object(out, (json_t *)(uintptr_t)json);
+        return;
+    case JSON_ARRAY:
+        append_array(out, json);
+        return;
+    case JSON_STRING:
+        append_string(out, json_string_value(json), json_string_length(json));
+        return;
+    case JSON_INTEGER:
+        strbuf_appendf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(json));
+        return;
+    case JSON_REAL:
+        append_real(out, json);
+        return;
+    case JSON_TRUE:
+        strbuf_append(out, "true");
+        return;
+    case JSON_FALSE:
+        strbuf_append(out, "false");
+        return;
+    case JSON_NULL:
+        strbuf_append(out, "null");
+        return;
+    }
 }
 
 char *json_to_text(const json_t *json)

@@ -143,6 +143,26 @@ static void nulls_are_dropped_at_all_depths(void **state)
     assert_string_equal(text, "{\"b\":[{\"d\":1},null],\"e\":{}}");
 }
 
+/* json_append_text() writes what jansson would. */
+static void texts_are_as_jansson_writes_them(void **state)
+{
+    static const char *const documents[] = {
+        "{\"a\":{},\"b\":[],\"\\u0001\\\"k\\n\":[[],[{}],\"\"]}",
+        "[0.1,1e300,-2.5e-9,3.0,-0.0,123456789012345678,-1,true,false,null]",
+        "[\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u001f\\u007f\\u00e4\\ud83d\\ude00<>&'\"]",
+        "\"\"",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(documents); i++) {
+        json_auto_t *json = parsed(documents[i]);
+        CLEANUP(mem_freep) char *text = json_to_text(json);
+        CLEANUP(mem_freep) char *expected = json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY);
+
+        assert_string_equal(text, expected);
+    }
+}
+
 static void null_values_are_left_out(void **state)
 {
     json_auto_t *json = json_object();
@@ -166,6 +186,7 @@ int json_tests(void)
         cmocka_unit_test(broken_text_is_repaired),
         cmocka_unit_test(nulls_are_dropped_at_all_depths),
         cmocka_unit_test(null_values_are_left_out),
+        cmocka_unit_test(texts_are_as_jansson_writes_them),
     };
 
     return cmocka_run_group_tests_name("base/json", tests, NULL, NULL);

@@ -13,6 +13,8 @@
 
 /* A result longer than this is cut in its middle: head and tail say most. */
 #define RESULT_MAX_CHARS 50000
+#define TOOL_NAME_MAX_BYTES 64
+#define TOOL_NAME_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 #define CLIPPED_NOTE "\n[… the middle of this result is left out …]\n"
 #define ERROR_PREFIX "[An error occurred during execution.]\n"
 
@@ -127,13 +129,26 @@ static void push_message_event(json_t *messages, const json_t *event)
     json_push(messages, message);
 }
 
+/*
+ * Providers take only names that a tool can have, also where a model made one up: what it may not
+ * hold becomes '_'.
+ */
+static void put_tool_name(json_t *object, const char *name)
+{
+    CLEANUP(strbuf_done) struct strbuf plain = STRBUF_INIT;
+
+    for (size_t i = 0; name[i] != '\0' && i < TOOL_NAME_MAX_BYTES; i++)
+        strbuf_append_char(&plain, strchr(TOOL_NAME_BYTES, name[i]) != NULL ? name[i] : '_');
+    json_put_text(object, "name", plain.len > 0 ? plain.text : "_");
+}
+
 static json_t *call_from_action(const json_t *event)
 {
     const json_t *stored = json_object_get(event, "tool_call");
     json_t *function = json_object();
     json_t *call = json_object();
 
-    json_put_text(function, "name", json_text_or(stored, "name", ""));
+    put_tool_name(function, json_text_or(stored, "name", ""));
     json_put(function, "arguments", json_incref(json_object_get(stored, "arguments")));
     json_put_text(call, "id", json_text_or(event, "tool_call_id", ""));
     json_put(call, "type", json_string("function"));
@@ -197,7 +212,7 @@ static json_t *message_from_result(const struct stored_event *result)
         push_clipped(parts, json_text_or(result->json, "error", ""));
     }
     json_put_text(message, "tool_call_id", json_text_or(result->json, "tool_call_id", ""));
-    json_put_text(message, "name", json_text_or(result->json, "tool_name", ""));
+    put_tool_name(message, json_text_or(result->json, "tool_name", ""));
     return message;
 }
 

@@ -210,6 +210,23 @@ static void a_transcript_grows_past_what_was_not_heard(void **state)
     assert_grows_alike(events);
 }
 
+static void a_name_that_no_tool_can_have_is_made_one(void **state)
+{
+    CLEANUP(history_done) struct history history = HISTORY_INIT;
+    json_auto_t *messages = NULL;
+    json_t *call = NULL;
+
+    (void)state;
+    history_add_text(&history,
+                     "[" USER("a") ", {\"kind\": \"ActionEvent\", \"source\": \"agent\","
+                     " \"tool_name\": \"rm -rf ä\", \"tool_call_id\": \"1\", \"llm_response_id\": \"r\","
+                     " \"thought\": [], \"tool_call\": {\"name\": \"rm -rf ä\", \"arguments\": \"{}\"}},"
+                     FAILURE("1") "]");
+    messages = messages_of(&history);
+    call = json_array_get(json_object_get(json_array_get(messages, 1), "tool_calls"), 0);
+    assert_string_equal(json_text_or(json_object_get(call, "function"), "name", ""), "rm_-rf___");
+}
+
 static void a_call_without_result_is_left_out(void **state)
 {
     CLEANUP(history_done) struct history history = HISTORY_INIT;
@@ -599,6 +616,7 @@ int main(void)
         cmocka_unit_test(an_answer_with_a_bad_call_stays_one_message),
         cmocka_unit_test(a_message_between_call_and_result_comes_behind),
         cmocka_unit_test(a_message_that_the_answer_did_not_hear_comes_behind_it),
+        cmocka_unit_test(a_name_that_no_tool_can_have_is_made_one),
         cmocka_unit_test(a_call_without_result_is_left_out),
         cmocka_unit_test(long_results_lose_their_middle),
         cmocka_unit_test(only_executable_calls_without_result_are_pending),

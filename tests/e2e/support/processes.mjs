@@ -47,8 +47,8 @@ export class Worker {
   constructor(settings = {}) {
     this.log = '';
     const user = process.getuid() === 0 ? ['-u', 'deft:deft'] : [];
-    this.child = spawn('chpst', [...user, '-e', join(SERVICES, 'worker', 'env'), join(BIN, 'deft-worker')], {
-      env: { ...process.env, ...settings },
+    const own = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
+    this.child = spawn('chpst', [...user, '-e', join(SERVICES, 'worker', 'env'), 'env', ...own, join(BIN, 'deft-worker')], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     for (const stream of [this.child.stdout, this.child.stderr]) {

@@ -1,0 +1,113 @@
+// A light load whose every promise is written down: messages that were acknowledged, and a reader that
+// follows them by number whatever happens to its socket.
+import assert from 'node:assert/strict';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Socket } from '../e2e/support/socket.mjs';
+import { waitUntil, within } from '../e2e/support/wait.mjs';
+
+const BETWEEN_MS = 20;
+const OUTAGE_STATUSES = [502, 503, 504];
+
+/** Says one message after the other and keeps a ledger of what was acknowledged. */
+export class Ledger {
+  constructor(conversation) {
+    this.conversation = conversation;
+    this.acknowledged = [];
+    this.failures = [];
+    this.isOver = false;
+    this.done = this.#write();
+  }
+
+  async #write() {
+    for (let n = 0; !this.isOver; n++) {
+      await this.#say(`message ${n}`);
+      await pause(BETWEEN_MS);
+    }
+  }
+
+  async #say(words) {
+    const json = { role: 'user', content: [{ type: 'text', text: words }], run: false };
+    try {
+      const { status, text } = await this.conversation.call('POST', '/events', { json });
+      if (status === 200) this.acknowledged.push(words);
+      else this.failures.push({ status, text });
+    } catch (error) {
+      this.failures.push({ error: error.cause?.code ?? error.name });
+    }
+  }
+
+  /** Resolves once so many more messages were acknowledged. */
+  more(count) {
+    const enough = this.acknowledged.length + count;
+    return waitUntil(() => this.acknowledged.length >= enough, `${count} more messages are acknowledged`);
+  }
+
+  async stop() {
+    this.isOver = true;
+    await within(this.done, 'the last message is answered');
+  }
+
+  /** Fails unless clients saw nothing but what a short outage looks like: no answer, or one that says so. */
+  assertOnlyOutages() {
+    assert.deepEqual(this.failures.filter(({ status }) => status !== undefined && !OUTAGE_STATUSES.includes(status)), []);
+  }
+
+  /** Fails unless each acknowledged message is stored, once, in the order in which they were said. */
+  async assertKept() {
+    const stored = (await this.conversation.events()).filter(({ kind }) => kind === 'MessageEvent')
+      .map((event) => event.llm_message.content[0].text);
+    const acknowledged = new Set(this.acknowledged);
+    assert.deepEqual(stored.filter((words) => acknowledged.has(words)), this.acknowledged);
+  }
+}
+
+/** Follows a conversation by the session socket, and connects again behind the last number it has seen. */
+export class Reader {
+  constructor(conversation) {
+    this.conversation = conversation;
+    this.seen = [];
+    this.connections = 0;
+    this.isOver = false;
+    this.done = this.#read();
+  }
+
+  async #read() {
+    while (!this.isOver) {
+      const from = this.seen.length;
+      try {
+        this.socket = await Socket.open(`/sockets/session/${this.conversation.id}`, { query: { after_seq: from - 1 } });
+      } catch {
+        await pause(BETWEEN_MS);
+        continue;
+      }
+      this.connections += 1;
+      if (this.isOver) this.socket.cut();
+      await this.socket.closed;
+      this.#keep(from);
+    }
+  }
+
+  #keep(from) {
+    for (const { seq, event } of this.#durable()) this.seen.push({ seq, id: event.id });
+    this.socket = undefined;
+    return from;
+  }
+
+  #durable() {
+    return this.socket?.frames.filter(({ type }) => type === 'durable') ?? [];
+  }
+
+  /** Resolves once it has all that is stored; fails when a number or an event is missing, doubled or out of place. */
+  async assertSawAll() {
+    const stored = (await this.conversation.events()).map(({ id }, seq) => ({ seq, id }));
+    await waitUntil(() => this.seen.length + this.#durable().length >= stored.length, 'the reader has all events');
+    await this.stop();
+    assert.deepEqual(this.seen, stored);
+  }
+
+  async stop() {
+    this.isOver = true;
+    this.socket?.cut();
+    await within(this.done, 'the reader ends');
+  }
+}

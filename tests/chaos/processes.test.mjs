@@ -1,0 +1,110 @@
+// Each process that clients meet is killed under a light load: clients see an outage and nothing worse,
+// what was acknowledged is there, and nothing runs twice.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { start as startModel } from '../fakes/openai.mjs';
+import { Conversation } from '../e2e/support/conversation.mjs';
+import { query } from '../e2e/support/database.mjs';
+import { killAndAwait, pidOf } from '../e2e/support/processes.mjs';
+import { waitUntil } from '../e2e/support/wait.mjs';
+import { Ledger, Reader } from './load.mjs';
+import { RUN_MS, appeared, assertAllRan, assertWhole, finish, linesOf, startAlone, terminal } from './support.mjs';
+
+const N_RUNS = 3;
+const MESSAGES_BEFORE = 10;
+const MESSAGES_AFTER = 30;
+const LINES = ['one', 'two', 'three'];
+const STEPS = [...LINES.map((word) => ({ calls: [terminal(`echo ${word} >> f; sleep 1`)] })), { calls: [finish('done')] }];
+
+let fake;
+
+before(async () => {
+  fake = await startModel({ scenarios: { steps: STEPS } });
+});
+
+after(async () => {
+  for (const name of ['postgres', 'fcgi', 'gateway', 'runtime', 'worker']) await waitUntil(() => pidOf(name), `${name} is up`);
+  await fake.close();
+});
+
+/** Conversations that run commands, one that is written to and read all the time. */
+async function startLoad(t) {
+  const runs = await Promise.all(Array.from({ length: N_RUNS }, () => startAlone(t, fake, 'steps')));
+  const written = await Conversation.start(fake, 'text');
+  const [ledger, reader] = [new Ledger(written), new Reader(written)];
+  t.after(async () => {
+    await Promise.all([ledger.stop(), reader.stop()]);
+    await written.delete();
+  });
+  await Promise.all(runs.map((run) => run.say('Do it.', true)));
+  await Promise.all(runs.map((run) => appeared(run, 'f')));
+  await ledger.more(MESSAGES_BEFORE);
+  return { runs, written, ledger, reader };
+}
+
+async function assertSurvived({ runs, written, ledger, reader }) {
+  await ledger.more(MESSAGES_AFTER);
+  for (const run of runs) {
+    const status = await waitUntil(async () => {
+      const { status: code, json } = await run.call('GET');
+      return code === 200 && json.execution_status !== 'running' && json.execution_status;
+    }, 'the run ends', RUN_MS);
+    assert.equal(status, 'finished');
+  }
+  await ledger.stop();
+  ledger.assertOnlyOutages();
+  await ledger.assertKept();
+  await reader.assertSawAll();
+  for (const run of runs) {
+    await assertAllRan(run, LINES.length);
+    assert.deepEqual(await linesOf(run, 'f'), LINES);
+  }
+  await assertWhole(written, ...runs);
+}
+
+test('a gateway that is killed costs its readers nothing but a new connection', async (t) => {
+  const load = await startLoad(t);
+  const { connections } = load.reader;
+  await killAndAwait('gateway');
+  await assertSurvived(load);
+  assert.ok(load.reader.connections > connections, 'the reader connected again');
+  assert.deepEqual(load.ledger.failures, [], 'nobody else noticed');
+});
+
+test('what a handler has acknowledged outlives it', async (t) => {
+  const load = await startLoad(t);
+  await killAndAwait('fcgi');
+  await assertSurvived(load);
+  assert.equal(load.reader.connections, 1, 'sockets are not touched');
+});
+
+const containers = () => query(`SELECT id, container_id FROM runtimes WHERE status = 'running' AND session_id LIKE 'u-%' ORDER BY id`);
+
+test('sandboxes outlive the process that made them', async (t) => {
+  const load = await startLoad(t);
+  const made = await containers();
+  await killAndAwait('runtime');
+  await assertSurvived(load);
+  assert.deepEqual(await containers(), made);
+  assert.deepEqual(load.ledger.failures, [], 'nobody else noticed');
+});
+
+test('a sandbox is started, though the process that was starting it is killed', async (t) => {
+  const conversation = await startAlone(t, fake, 'steps', { conversation_runtime: 'docker' });
+  await conversation.say('Do it.', true);
+  await waitUntil(async () => {
+    const [row] = await query(`SELECT status FROM runtimes WHERE session_id = 'c-' || replace(:'id', '-', '')`, conversation);
+    return row !== undefined;
+  }, 'the start is under way');
+  await killAndAwait('runtime');
+  assert.equal(await conversation.rest(undefined, RUN_MS), 'finished');
+  await assertAllRan(conversation, LINES.length);
+  assert.deepEqual(await linesOf(conversation, 'f'), LINES);
+  await assertWhole(conversation);
+});
+
+test('what was acknowledged outlives the database, and work goes on', async (t) => {
+  const load = await startLoad(t);
+  await killAndAwait('postgres');
+  await assertSurvived(load);
+});

@@ -55,27 +55,29 @@ static void wake(const struct http *http)
     (void)n; /* a full counter wakes too */
 }
 
-static void command_locked(struct http *http, struct http_call *call, unsigned commands)
+/* True when the thread must be woken: else it has not yet emptied an inbox it was woken for. */
+static bool command_locked(struct http *http, struct http_call *call, unsigned commands)
     REQUIRES(http->lock)
 {
+    bool was_empty = http->inbox == NULL;
+
     if (call->commands == 0) {
         call->next_in_inbox = http->inbox;
         http->inbox = call;
     }
     call->commands |= commands;
+    return was_empty;
 }
 
 void transport_command(struct http_call *call, unsigned commands)
 {
     struct http *http = call->http;
-    bool is_held = false;
+    bool must_wake = false;
 
     lock_take(&http->lock);
-    is_held = call->is_held;
-    if (is_held)
-        command_locked(http, call, commands);
+    must_wake = call->is_held && command_locked(http, call, commands);
     lock_release(&http->lock);
-    if (is_held)
+    if (must_wake)
         wake(http);
 }
 
@@ -83,14 +85,14 @@ bool transport_abandon(struct http_call *call, unsigned last_command)
 {
     struct http *http = call->http;
     bool is_held = false;
+    bool must_wake = false;
 
     lock_take(&http->lock);
     is_held = call->is_held;
     call->is_freed = true;
-    if (is_held)
-        command_locked(http, call, last_command);
+    must_wake = is_held && command_locked(http, call, last_command);
     lock_release(&http->lock);
-    if (is_held)
+    if (must_wake)
         wake(http);
     return is_held;
 }

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <libpq-fe.h>
 
@@ -72,10 +73,15 @@ void db_array_add(struct strbuf *array, const char *text)
         return;
     }
     strbuf_append_char(array, '"');
-    for (const char *at = text; *at != '\0'; at++) {
-        if (*at == '"' || *at == '\\')
-            strbuf_append_char(array, '\\');
-        strbuf_append_char(array, *at);
+    while (*text != '\0') {
+        size_t n_plain = strcspn(text, "\"\\");
+
+        strbuf_append_bytes(array, text, n_plain);
+        text += n_plain;
+        if (*text == '\0')
+            break;
+        strbuf_append_char(array, '\\');
+        strbuf_append_char(array, *text++);
     }
     strbuf_append_char(array, '"');
 }

@@ -66,9 +66,8 @@ void history_find_pending(const struct history *history, struct index_list *pend
     for (size_t i = 0; i < history->n; i++) {
         const struct stored_event *event = &history->items[i];
 
-        if (stored_event_is(event, "ActionEvent") &&
-            json_is_object(json_object_get(event->json, "action")) &&
-            history_find_result(history, i) == NULL)
+        if (stored_event_is(event, "ActionEvent") && history_find_result(history, i) == NULL &&
+            json_is_object(json_object_get(event->json, "action")))
             index_list_add(pending, i);
     }
 }

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -10,7 +11,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 
-enum { REAL_MAX_BYTES = 64 };
+enum { NUMBER_MAX_BYTES = 64 };
 
 /* jansson fills what it allocates. */
 static void *alloc_unset(size_t size)
@@ -158,10 +159,20 @@ static void append_array(struct strbuf *out, const json_t *array)
     strbuf_append_char(out, ']');
 }
 
+/* Printed once: strbuf_appendf() measures first. */
+static void append_integer(struct strbuf *out, json_int_t value)
+{
+    char text[NUMBER_MAX_BYTES];
+    int len = snprintf(text, sizeof(text), "%" JSON_INTEGER_FORMAT, value);
+
+    assert(len > 0 && (size_t)len < sizeof(text));
+    strbuf_append_bytes(out, text, (size_t)len);
+}
+
 /* jansson knows how to write one so that it is read as the same one, whatever the locale. */
 static void append_real(struct strbuf *out, const json_t *real)
 {
-    char text[REAL_MAX_BYTES];
+    char text[NUMBER_MAX_BYTES];
     size_t len = json_dumpb(real, text, sizeof(text), JSON_ENCODE_ANY);
 
     assert(len > 0 && len <= sizeof(text));
@@ -183,7 +194,7 @@ void json_append_text(struct strbuf *out, const json_t *json)
         append_string(out, json_string_value(json), json_string_length(json));
         return;
     case JSON_INTEGER:
-        strbuf_appendf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(json));
+        append_integer(out, json_integer_value(json));
         return;
     case JSON_REAL:
         append_real(out, json);

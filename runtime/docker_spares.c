@@ -332,6 +332,8 @@ static void sweep_volumes(struct docker *docker, const json_t *names, const stru
             log_info("volume.swept", LOG_STR("volume", name));
         else if (err.code != ERROR_CONFLICT)
             log_warning("volume.left", LOG_STR("volume", name), LOG_ERROR(&err));
+        else
+            log_debug("volume.in_use", LOG_STR("volume", name), LOG_ERROR(&err));
     }
 }
 

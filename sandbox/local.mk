@@ -60,10 +60,10 @@ deft_action_LDFLAGS = $(AM_LDFLAGS)
 SANDBOX_LWS_LIBS = $(LWS_LIBS) $(CRYPTO_LIBS)
 else
 # libwebsockets' own pkg-config file does not name what a static link needs.
-deft_action_LDFLAGS = $(AM_LDFLAGS) $(DEFT_STATIC_LDFLAGS) -Wl,--gc-sections
+deft_action_LDFLAGS = $(DEFT_STATIC_LDFLAGS) -Wl,--gc-sections
 SANDBOX_LWS_LIBS = -lwebsockets -lcap $(CRYPTO_STATIC_LIBS)
 endif
-deft_action_LDADD = libsandbox.a libbase.a $(JANSSON_LIBS) $(SANDBOX_LWS_LIBS)
+deft_action_LDADD = libsandbox.a libbase.a $(JANSSON_LIBS) $(SANDBOX_LWS_LIBS) -lm
 
 check_PROGRAMS += sandbox-test
 sandbox_test_SOURCES = \
@@ -79,10 +79,10 @@ sandbox_test_SOURCES = \
 	tests/unit/sandbox/statements_test.c \
 	tests/unit/sandbox/terminal_text_test.c
 sandbox_test_CPPFLAGS = $(SANDBOX_CPPFLAGS) -I$(top_srcdir)/tests $(CMOCKA_CFLAGS)
-sandbox_test_LDADD = libsandbox.a libbase.a $(LWS_LIBS) $(JANSSON_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)
+sandbox_test_LDADD = libsandbox.a libbase.a $(LWS_LIBS) $(JANSSON_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS) -lm
 
 check_PROGRAMS += replay-sandbox_terminal replay-sandbox_upload
-SANDBOX_FUZZ_LIBS = libsandbox.a libbase.a $(JANSSON_LIBS) $(CRYPTO_LIBS)
+SANDBOX_FUZZ_LIBS = libsandbox.a libbase.a $(JANSSON_LIBS) $(CRYPTO_LIBS) -lm
 replay_sandbox_terminal_SOURCES = tests/fuzz/sandbox_terminal.c tests/fuzz/replay.c
 replay_sandbox_terminal_CPPFLAGS = $(SANDBOX_CPPFLAGS) \
 	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/sandbox_terminal"'

@@ -138,7 +138,8 @@ static void put_tool_name(json_t *object, const char *name)
     CLEANUP(strbuf_done) struct strbuf plain = STRBUF_INIT;
 
     for (size_t i = 0; name[i] != '\0' && i < TOOL_NAME_MAX_BYTES; i++)
-        strbuf_append_char(&plain, strchr(TOOL_NAME_BYTES, name[i]) != NULL ? name[i] : '_');
+        strbuf_append_char(&plain,
+                           (char)(strchr(TOOL_NAME_BYTES, name[i]) != NULL ? name[i] : '_'));
     json_put_text(object, "name", plain.len > 0 ? plain.text : "_");
 }
 

@@ -402,6 +402,7 @@ static void pause_without_a_worker_is_refused_while_one_has_it(void **state)
     bool leased = false;
     CLEANUP(claim_done) struct claim claim = claim_it(fixture, &made);
 
+    assert_string_equal(claim.lease.conversation_id.text, made.id.text);
     event_add_pause(&events);
     assert_int_equal(conversation_store_write(fixture->db, &made, &events, &pause, &err), -1);
     assert_int_equal(err.code, ERROR_STALE);

@@ -69,6 +69,16 @@ static void conn_free(struct db_conn *conn)
     mem_free(conn);
 }
 
+static void free_list(struct db_conn *first)
+{
+    while (first != NULL) {
+        struct db_conn *conn = first;
+
+        first = conn->next_idle;
+        conn_free(conn);
+    }
+}
+
 int db_open(const struct db_options *options, struct db **db_out, struct error *err)
 {
     struct db *db = NULL;
@@ -98,12 +108,7 @@ void db_free(struct db *db)
 {
     if (db == NULL)
         return;
-    while (db->idle != NULL) {
-        struct db_conn *conn = db->idle;
-
-        db->idle = conn->next_idle;
-        conn_free(conn);
-    }
+    free_list(db->idle);
     condition_done(&db->freed);
     lock_done(&db->lock);
     mem_free(db->url);
@@ -140,22 +145,45 @@ static int take_slot(struct db *db, struct db_conn **conn_out, struct error *err
     return 0;
 }
 
+static struct db_conn *take_idle_locked(struct db *db) REQUIRES(db->lock);
+
+/* Takes all idle connections out of the pool; the caller frees them. */
+static struct db_conn *take_idle_locked(struct db *db)
+{
+    struct db_conn *first = TAKE_PTR(db->idle);
+
+    for (const struct db_conn *conn = first; conn != NULL; conn = conn->next_idle)
+        db->n_open--;
+    return first;
+}
+
+/*
+ * A server that ended one connection has most likely ended the idle ones, too: they go at once, so
+ * that the next call finds out nothing by itself.
+ */
 static void give_slot(struct db *db, struct db_conn *conn)
 {
-    bool is_good = conn != NULL && PQstatus(conn->pg) == CONNECTION_OK &&
-                   PQtransactionStatus(conn->pg) == PQTRANS_IDLE;
+    bool is_broken = conn != NULL && PQstatus(conn->pg) != CONNECTION_OK;
+    bool is_good = conn != NULL && !is_broken && PQtransactionStatus(conn->pg) == PQTRANS_IDLE;
+    struct db_conn *stale = NULL;
 
     if (!is_good)
         conn_free(conn);
     lock_take(&db->lock);
+    if (is_broken)
+        stale = take_idle_locked(db);
     if (is_good) {
         conn->next_idle = db->idle;
         db->idle = conn;
     } else {
         db->n_open--;
     }
-    condition_wake_one(&db->freed);
+    if (is_broken)
+        condition_wake_all(&db->freed);
+    else
+        condition_wake_one(&db->freed);
     lock_release(&db->lock);
+    free_list(stale);
 }
 
 static int take(struct db *db, struct db_conn **conn_out, struct error *err)
@@ -282,7 +310,7 @@ int db_ping(struct db *db, struct error *err)
     return db_read(db, SQL_PING, DB_NO_PARAMS, &rows, err);
 }
 
-int db_tx_begin(struct db *db, struct db_tx *tx, struct error *err)
+static int begin_once(struct db *db, struct db_tx *tx, struct error *err)
 {
     static const char SQL_BEGIN[] = "BEGIN";
     CLEANUP(db_rows_done) PGresult *rows = NULL;
@@ -296,6 +324,15 @@ int db_tx_begin(struct db *db, struct db_tx *tx, struct error *err)
     }
     tx->is_open = true;
     return 0;
+}
+
+int db_tx_begin(struct db *db, struct db_tx *tx, struct error *err)
+{
+    if (begin_once(db, tx, err) == 0)
+        return 0;
+    if (err->code != ERROR_UNAVAILABLE)
+        return -1;
+    return begin_once(db, tx, err);
 }
 
 int db_tx_query(struct db_tx *tx, const char *sql, struct db_params params, PGresult **rows_out,

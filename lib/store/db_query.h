@@ -51,7 +51,10 @@ int db_query(struct db *db, const char *sql, struct db_params params, PGresult *
 int db_read(struct db *db, const char *sql, struct db_params params, PGresult **rows_out,
             struct error *err) NONNULL MUST_CHECK;
 
-/* A transaction over several statements: db_tx_end() rolls back what was not committed. */
+/*
+ * A transaction over several statements: db_tx_end() rolls back what was not committed. To begin is
+ * tried twice, as db_read() does.
+ */
 struct db_tx {
     struct db *db;
     struct db_conn *conn;

@@ -19,6 +19,7 @@ STORE_LIBS = libstore.a $(PQ_LIBS)
 # Each has a PostgreSQL of its own.
 STORE_TESTS = \
 	tests/unit/store/conversation_store_test \
+	tests/unit/store/db_test \
 	tests/unit/store/event_store_test \
 	tests/unit/store/hints_test \
 	tests/unit/store/runtime_store_test \
@@ -31,6 +32,9 @@ check_PROGRAMS += $(STORE_TESTS)
 tests_unit_store_conversation_store_test_SOURCES = tests/unit/store/conversation_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_conversation_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_conversation_store_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_db_test_SOURCES = tests/unit/store/db_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_db_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_db_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_event_store_test_SOURCES = tests/unit/store/event_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_event_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_event_store_test_LDADD = $(STORE_TEST_LIBS)

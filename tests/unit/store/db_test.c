@@ -1,0 +1,124 @@
+/*
+ * What a pool of connections promises: it outlives its connections, and says when none is to be
+ * had.
+ */
+#include "store/db.h"
+
+#include "store/db_query.h"
+#include "store/store_fixture.h"
+#include "support/pg.h"
+#include "support/sql.h"
+
+enum { CONNECTIONS = 4 };
+
+/* Opens as many connections as may be: all are taken at once. */
+static void open_all(struct db *db)
+{
+    struct db_tx transactions[CONNECTIONS] = {DB_TX_INIT};
+    struct error err = ERROR_INIT;
+
+    for (size_t i = 0; i < CONNECTIONS; i++)
+        assert_done(db_tx_begin(db, &transactions[i], &err), &err);
+    for (size_t i = 0; i < CONNECTIONS; i++)
+        db_tx_end(&transactions[i]);
+}
+
+static void end_all_connections(void)
+{
+    assert_int_equal(test_sql_count("SELECT count(pg_terminate_backend(pid, 10000))"
+                                    " FROM pg_stat_activity WHERE application_name = 'deft-test'"),
+                     CONNECTIONS);
+}
+
+static void reads_go_on_when_all_connections_break(void **state)
+{
+    CLEANUP(db_freep) struct db *db = test_db_open(CONNECTIONS);
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    open_all(db);
+    end_all_connections();
+    assert_done(db_ping(db, &err), &err);
+    assert_done(db_ping(db, &err), &err);
+}
+
+static void transactions_begin_when_all_connections_break(void **state)
+{
+    CLEANUP(db_freep) struct db *db = test_db_open(CONNECTIONS);
+
+    (void)state;
+    open_all(db);
+    end_all_connections();
+    open_all(db);
+}
+
+static void one_write_at_most_fails_when_all_connections_break(void **state)
+{
+    static const char SQL_WRITE[] = "CREATE TEMPORARY TABLE IF NOT EXISTS tried ()";
+    CLEANUP(db_freep) struct db *db = test_db_open(CONNECTIONS);
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    open_all(db);
+    end_all_connections();
+    assert_int_equal(db_query(db, SQL_WRITE, DB_NO_PARAMS, &rows, &err), -1);
+    assert_int_equal(err.code, ERROR_UNAVAILABLE);
+    assert_done(db_query(db, SQL_WRITE, DB_NO_PARAMS, &rows, &err), &err);
+}
+
+static void what_is_not_committed_is_undone(void **state)
+{
+    static const char SQL_ADD[] = "INSERT INTO users (email) VALUES ($1)";
+    static const char SQL_COUNT[] = "SELECT count(*) FROM users WHERE email = $1";
+    CLEANUP(db_freep) struct db *db = test_db_open(CONNECTIONS);
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    struct db_tx tx = DB_TX_INIT;
+    struct uuid email = uuid_random();
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_done(db_tx_begin(db, &tx, &err), &err);
+    assert_done(db_tx_query(&tx, SQL_ADD, DB_PARAMS(email.text), &rows, &err), &err);
+    db_tx_end(&tx);
+    assert_done(db_read(db, SQL_COUNT, DB_PARAMS(email.text), &rows, &err), &err);
+    assert_int_equal(db_number(rows, 0, 0), 0);
+    assert_done(db_tx_begin(db, &tx, &err), &err);
+    assert_done(db_tx_query(&tx, SQL_ADD, DB_PARAMS(email.text), &rows, &err), &err);
+    assert_done(db_tx_commit(&tx, &err), &err);
+    db_tx_end(&tx);
+    assert_done(db_read(db, SQL_COUNT, DB_PARAMS(email.text), &rows, &err), &err);
+    assert_int_equal(db_number(rows, 0, 0), 1);
+}
+
+static void unreadable_address_is_invalid_and_a_dead_one_unavailable(void **state)
+{
+    struct db_options unreadable = {
+        .url = "no such=option here", .application = "deft-test", .n_connections = 1};
+    struct db_options dead = {
+        .url = "host=/nonexistent", .application = "deft-test", .n_connections = 1};
+    CLEANUP(db_freep) struct db *db = NULL;
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(db_open(&unreadable, &db, &err), -1);
+    assert_int_equal(err.code, ERROR_INVALID);
+    assert_done(db_open(&dead, &db, &err), &err);
+    assert_int_equal(db_ping(db, &err), -1);
+    assert_int_equal(err.code, ERROR_UNAVAILABLE);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_go_on_when_all_connections_break),
+        cmocka_unit_test(transactions_begin_when_all_connections_break),
+        cmocka_unit_test(one_write_at_most_fails_when_all_connections_break),
+        cmocka_unit_test(what_is_not_committed_is_undone),
+        cmocka_unit_test(unreadable_address_is_invalid_and_a_dead_one_unavailable),
+    };
+
+    (void)argc;
+    test_need_postgres(argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -61,17 +61,17 @@ int reply_detail(struct reply *reply, int status, const char *text) NONNULL;
 int reply_exception(struct reply *reply, int status, const char *reason) NONNULL;
 
 /* The answer to a failure, by its code. Takes the request's problems into account; logs a 5xx. */
-void reply_error(struct reply *reply, const struct request *request, const struct error *err)
-    NONNULL;
+void reply_error(struct reply *reply, const struct request *request,
+                 const struct error *err) NONNULL;
 
 /*
  * Sends status and headers; the body follows with reply_stream_write(). ERROR_CANCELLED when the
  * client is gone.
  */
-int reply_stream_begin(struct reply *reply, int status, const char *content_type, struct error *err)
-    NONNULL MUST_CHECK;
-int reply_stream_write(struct reply *reply, const char *bytes, size_t len, struct error *err)
-    NONNULL MUST_CHECK;
+int reply_stream_begin(struct reply *reply, int status, const char *content_type,
+                       struct error *err) NONNULL MUST_CHECK;
+int reply_stream_write(struct reply *reply, const char *bytes, size_t len,
+                       struct error *err) NONNULL MUST_CHECK;
 
 /* Sends what is not yet sent. */
 void reply_send(struct reply *reply) NONNULL;

@@ -105,17 +105,17 @@ void request_done(struct request *request);
 /* A FastCGI parameter such as REQUEST_SCHEME, HTTP_ORIGIN; NULL when absent or empty. */
 const char *request_param(const struct request *request, const char *name) NONNULL;
 /* Copies the value of a cookie; false when it is absent, doubled or longer than the buffer. */
-bool request_cookie(const struct request *request, const char *name, char *value_out, size_t size)
-    NONNULL MUST_CHECK;
+bool request_cookie(const struct request *request, const char *name, char *value_out,
+                    size_t size) NONNULL MUST_CHECK;
 
 /* Reads the body into request->body. ERROR_TOO_LARGE above max_bytes, ERROR_INVALID when cut off.
  */
-int request_read_body(struct request *request, size_t max_bytes, struct error *err)
-    NONNULL MUST_CHECK;
+int request_read_body(struct request *request, size_t max_bytes,
+                      struct error *err) NONNULL MUST_CHECK;
 
 /* Appends the raw path behind its first n segments: "/c" of "/a/b/c" for 2. */
-void request_append_path_rest(const struct request *request, size_t n_segments, struct strbuf *out)
-    NONNULL;
+void request_append_path_rest(const struct request *request, size_t n_segments,
+                              struct strbuf *out) NONNULL;
 /* A part of the path. The pattern has it. */
 const char *request_path_text(const struct request *request, const char *name) NONNULL MUST_CHECK;
 int request_path_uuid(const struct request *request, const char *name, struct uuid *uuid_out,
@@ -129,26 +129,26 @@ struct int_range {
     int64_t max;
 };
 int request_query_int(const struct request *request, const char *name,
-                      const struct int_range *range, int64_t *value_io, struct error *err)
-    NONNULL MUST_CHECK;
+                      const struct int_range *range, int64_t *value_io,
+                      struct error *err) NONNULL MUST_CHECK;
 /* limit=, 1..PAGE_MAX_ITEMS, by default that. */
-int request_query_limit(const struct request *request, int64_t *limit_out, struct error *err)
-    NONNULL MUST_CHECK;
+int request_query_limit(const struct request *request, int64_t *limit_out,
+                        struct error *err) NONNULL MUST_CHECK;
 int request_query_bool(const struct request *request, const char *name, bool *value_io,
                        struct error *err) NONNULL MUST_CHECK;
 /* The position of the value among `choices` (ends with NULL); *index_io stays when it is absent. */
 int request_query_choice(const struct request *request, const char *name,
-                         const char *const *choices, size_t *index_io, struct error *err)
-    NONNULL MUST_CHECK;
+                         const char *const *choices, size_t *index_io,
+                         struct error *err) NONNULL MUST_CHECK;
 
 /* True when there is a body of more than white space. */
 bool request_has_body(const struct request *request) NONNULL MUST_CHECK;
 /* The body as JSON of any type. A new reference. */
-int request_json(const struct request *request, json_t **json_out, struct error *err)
-    NONNULL MUST_CHECK;
+int request_json(const struct request *request, json_t **json_out,
+                 struct error *err) NONNULL MUST_CHECK;
 /* The body as an object; an empty body is one without members when `is_optional`. */
-int request_json_object(const struct request *request, json_t **json_out, struct error *err)
-    NONNULL MUST_CHECK;
+int request_json_object(const struct request *request, json_t **json_out,
+                        struct error *err) NONNULL MUST_CHECK;
 int request_json_object_or_empty(const struct request *request, json_t **json_out,
                                  struct error *err) NONNULL MUST_CHECK;
 
@@ -160,8 +160,8 @@ struct text_rule {
 };
 /* A text member of a body. *text_out = NULL when it is absent or null. Borrowed from body. */
 int request_member_text(const struct request *request, json_t *body, const char *name,
-                        const struct text_rule *rule, const char **text_out, struct error *err)
-    NONNULL MUST_CHECK;
+                        const struct text_rule *rule, const char **text_out,
+                        struct error *err) NONNULL MUST_CHECK;
 /* A boolean member; *value_io stays when it is absent. */
 int request_member_bool(const struct request *request, json_t *body, const char *name,
                         bool *value_io, struct error *err) NONNULL MUST_CHECK;

@@ -48,7 +48,7 @@ enum route_result { ROUTE_FOUND, ROUTE_UNKNOWN, ROUTE_OTHER_METHOD, ROUTE_OTHER_
 enum route_result route_find(struct request *request, unsigned *allowed_out) NONNULL MUST_CHECK;
 
 /* True when a path of segments matches the pattern. */
-bool route_matches(const char *pattern, char *const *segments, size_t n_segments)
-    NONNULL MUST_CHECK;
+bool route_matches(const char *pattern, char *const *segments,
+                   size_t n_segments) NONNULL MUST_CHECK;
 
 #endif

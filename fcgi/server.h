@@ -17,8 +17,8 @@ struct fcgi_context;
 struct server;
 
 /* Listens and starts the threads. ERROR_CONFLICT when another process listens on the socket. */
-int server_start(const struct fcgi_context *context, struct server **server_out, struct error *err)
-    NONNULL MUST_CHECK;
+int server_start(const struct fcgi_context *context, struct server **server_out,
+                 struct error *err) NONNULL MUST_CHECK;
 /*
  * Accepts no more, waits for the requests in progress until deadline_ms (clock_monotonic_ms()), and
  * removes the socket. ERROR_TIMEOUT when some were still at work; then nothing is freed.

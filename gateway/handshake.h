@@ -17,7 +17,7 @@ struct subscriber;
  * (subscriber->principal; else it stays PRINCIPAL_NOBODY and the first frame must say).
  * Any error means: refuse with 403 before the upgrade (503 for ERROR_UNAVAILABLE).
  */
-int handshake_read(struct lws *wsi, struct subscriber *subscriber, struct error *err)
-    NONNULL MUST_CHECK;
+int handshake_read(struct lws *wsi, struct subscriber *subscriber,
+                   struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -10,8 +10,8 @@ struct error;
 struct gateway;
 
 /* Listens on the Unix socket; an old socket file is replaced. */
-int server_open(struct gateway *gateway, const char *socket_path, struct error *err)
-    NONNULL MUST_CHECK;
+int server_open(struct gateway *gateway, const char *socket_path,
+                struct error *err) NONNULL MUST_CHECK;
 /* Serves until stop_fd (a signalfd) is readable. */
 int server_run(struct gateway *gateway, int stop_fd, struct error *err) NONNULL MUST_CHECK;
 void server_close(struct gateway *gateway) NONNULL;

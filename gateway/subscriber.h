@@ -69,8 +69,8 @@ struct subscriber {
 };
 
 /* Prepares a fresh socket; memory is libwebsockets' own. */
-void subscriber_init(struct subscriber *subscriber, struct gateway *gateway, struct lws *wsi)
-    NONNULL;
+void subscriber_init(struct subscriber *subscriber, struct gateway *gateway,
+                     struct lws *wsi) NONNULL;
 /* Leaves the stream and releases everything. */
 void subscriber_done(struct subscriber *subscriber) NONNULL;
 /* After authentication: finds the conversation and the place in its log. Sets `end` on refusal. */

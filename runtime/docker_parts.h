@@ -52,17 +52,17 @@ int docker_fill_volumes(struct docker *docker, const json_t *body, const struct 
 
 /* --- docker_spares.c --- */
 
-int docker_make_network(struct docker *docker, char name_out[SPARE_NAME_BYTES], struct error *err)
-    NONNULL MUST_CHECK;
-int docker_make_home(struct docker *docker, char home_out[SPARE_NAME_BYTES], struct error *err)
-    NONNULL MUST_CHECK;
-int docker_remove_network(struct docker *docker, const char *name, struct error *err)
-    NONNULL MUST_CHECK;
-int docker_remove_home(struct docker *docker, const char *home, struct error *err)
-    NONNULL MUST_CHECK;
+int docker_make_network(struct docker *docker, char name_out[SPARE_NAME_BYTES],
+                        struct error *err) NONNULL MUST_CHECK;
+int docker_make_home(struct docker *docker, char home_out[SPARE_NAME_BYTES],
+                     struct error *err) NONNULL MUST_CHECK;
+int docker_remove_network(struct docker *docker, const char *name,
+                          struct error *err) NONNULL MUST_CHECK;
+int docker_remove_home(struct docker *docker, const char *home,
+                       struct error *err) NONNULL MUST_CHECK;
 int docker_refill(struct docker *docker, bool *is_full_out, struct error *err) NONNULL MUST_CHECK;
-int docker_tidy(struct docker *docker, const struct kept_source *source, struct error *err)
-    NONNULL MUST_CHECK;
+int docker_tidy(struct docker *docker, const struct kept_source *source,
+                struct error *err) NONNULL MUST_CHECK;
 int docker_reap(struct docker *docker, struct error *err) NONNULL MUST_CHECK;
 void docker_workspace_name(const struct docker *docker, const char *home,
                            char name[DOCKER_NAME_BYTES]) NONNULL;
@@ -72,18 +72,18 @@ void docker_journal_name(const struct docker *docker, const char *home,
 /* --- docker_image.c --- */
 
 /* Sees to it that the image is there (pulls it when allowed) and runs on this host. */
-int docker_check_image(struct docker *docker, const char *image, struct error *err)
-    NONNULL MUST_CHECK;
-int docker_pull_image(struct docker *docker, const char *image, struct error *err)
-    NONNULL MUST_CHECK;
+int docker_check_image(struct docker *docker, const char *image,
+                       struct error *err) NONNULL MUST_CHECK;
+int docker_pull_image(struct docker *docker, const char *image,
+                      struct error *err) NONNULL MUST_CHECK;
 
 /* --- docker_start.c --- */
 
 int docker_start(struct docker *docker, const struct sandbox_order *order,
                  struct sandbox_place *place_out, struct error *err) NONNULL MUST_CHECK;
 /* `name`: a container's name or id; a missing one is success. */
-int docker_remove_container(struct docker *docker, const char *name, struct error *err)
-    NONNULL MUST_CHECK;
+int docker_remove_container(struct docker *docker, const char *name,
+                            struct error *err) NONNULL MUST_CHECK;
 /* Why it ended, from its state and what it printed last; `tail` may be "". */
 void docker_explain(struct docker *docker, const char *name, const char *tail,
                     struct error *why_out) NONNULL;
@@ -95,7 +95,7 @@ void docker_container_name(const struct docker *docker, const char *runtime_id,
 void docker_follow(struct docker *docker, const struct news_sink *sink) NONNULL;
 void docker_stop_following(struct docker *docker) NONNULL;
 void docker_ping(struct docker *docker) NONNULL;
-int docker_list(struct docker *docker, struct seen_list *list_out, struct error *err)
-    NONNULL MUST_CHECK;
+int docker_list(struct docker *docker, struct seen_list *list_out,
+                struct error *err) NONNULL MUST_CHECK;
 
 #endif

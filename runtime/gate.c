@@ -93,7 +93,7 @@ void gate_leave(struct gate *gate, const char *id)
     lock_release(&gate->lock);
 }
 
-static bool is_start_known_locked(const struct gate *gate, const char *id) REQUIRES(gate->lock)
+static bool is_start_known_locked(const struct gate *gate, const char *id) REQUIRES(gate -> lock)
 {
     return id_set_has(&gate->queued, id) || id_set_has(&gate->under_way, id);
 }

@@ -28,11 +28,11 @@ int life_resume(struct service *service, const char *id, struct error *err) NONN
 /* Starts what was queued; a failure is in the row afterwards. */
 int life_launch(struct service *service, const char *id, struct error *err) NONNULL MUST_CHECK;
 /* Pause, stop, delete: first written down as a wish, then done. ERROR_NOT_FOUND. */
-int life_wish(struct service *service, enum verb verb, const char *id, struct error *err)
-    NONNULL MUST_CHECK;
+int life_wish(struct service *service, enum verb verb, const char *id,
+              struct error *err) NONNULL MUST_CHECK;
 /* Does what the row wishes. */
-int life_apply(struct service *service, enum verb verb, const char *id, struct error *err)
-    NONNULL MUST_CHECK;
+int life_apply(struct service *service, enum verb verb, const char *id,
+               struct error *err) NONNULL MUST_CHECK;
 /* Its container is no more; no-op unless the row still names that container. */
 int life_lose(struct service *service, const char *id, const char *container_id, const char *why,
               struct error *err) NONNULL MUST_CHECK;

@@ -37,7 +37,7 @@ void spares_free(struct spares *spares)
 }
 
 static struct spare *find_locked(struct spares *spares, enum spare_kind kind, const char *name)
-    REQUIRES(spares->lock)
+    REQUIRES(spares -> lock)
 {
     for (size_t i = 0; i < spares->n; i++) {
         if (spares->items[i].kind == kind && text_equal(spares->items[i].name, name))
@@ -47,7 +47,7 @@ static struct spare *find_locked(struct spares *spares, enum spare_kind kind, co
 }
 
 static struct spare *find_ready_locked(struct spares *spares, enum spare_kind kind)
-    REQUIRES(spares->lock)
+    REQUIRES(spares -> lock)
 {
     for (size_t i = 0; i < spares->n; i++) {
         if (spares->items[i].kind == kind && spares->items[i].is_ready)
@@ -57,7 +57,7 @@ static struct spare *find_ready_locked(struct spares *spares, enum spare_kind ki
 }
 
 static struct spare *find_or_add_locked(struct spares *spares, enum spare_kind kind,
-                                        const char *name) REQUIRES(spares->lock)
+                                        const char *name) REQUIRES(spares -> lock)
 {
     struct spare *spare = find_locked(spares, kind, name);
 

@@ -23,8 +23,8 @@ struct spares *spares_new(void) MUST_CHECK;
 void spares_free(struct spares *spares);
 
 /* Takes a ready one; false when there is none. It stays known until spares_forget(). */
-bool spares_take(struct spares *spares, enum spare_kind kind, char name_out[SPARE_NAME_BYTES])
-    NONNULL MUST_CHECK;
+bool spares_take(struct spares *spares, enum spare_kind kind,
+                 char name_out[SPARE_NAME_BYTES]) NONNULL MUST_CHECK;
 /* One that was made for use at once: known, not ready. */
 void spares_hold(struct spares *spares, enum spare_kind kind, const char *name) NONNULL;
 /* Makes one ready to be taken, known before or not. */

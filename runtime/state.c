@@ -2,48 +2,47 @@
 
 #define HELPER_GRACE_MS 120000
 
-static const struct step steps[N_VERBS][RUNTIME_N_STATUSES] =
-    {
-        [VERB_START] =
-            {
-                [RUNTIME_STARTING] = {ACT_LAUNCH, RUNTIME_RUNNING},
-                [RUNTIME_RUNNING] = {ACT_NONE, RUNTIME_RUNNING},
-                [RUNTIME_PAUSED] = {ACT_LAUNCH, RUNTIME_RUNNING},
-                [RUNTIME_STOPPED] = {ACT_LAUNCH, RUNTIME_RUNNING},
-                [RUNTIME_ERROR] = {ACT_LAUNCH, RUNTIME_RUNNING},
-            },
-        [VERB_PAUSE] =
-            {
-                [RUNTIME_STARTING] = {ACT_END, RUNTIME_PAUSED},
-                [RUNTIME_RUNNING] = {ACT_END, RUNTIME_PAUSED},
-                [RUNTIME_PAUSED] = {ACT_NONE, RUNTIME_PAUSED},
-                [RUNTIME_STOPPED] = {ACT_NONE, RUNTIME_STOPPED},
-                [RUNTIME_ERROR] = {ACT_END, RUNTIME_PAUSED},
-            },
-        [VERB_STOP] =
-            {
-                [RUNTIME_STARTING] = {ACT_END, RUNTIME_STOPPED},
-                [RUNTIME_RUNNING] = {ACT_END, RUNTIME_STOPPED},
-                [RUNTIME_PAUSED] = {ACT_END, RUNTIME_STOPPED},
-                [RUNTIME_STOPPED] = {ACT_NONE, RUNTIME_STOPPED},
-                [RUNTIME_ERROR] = {ACT_END, RUNTIME_STOPPED},
-            },
-        [VERB_DELETE] =
-            {
-                [RUNTIME_STARTING] = {ACT_FORGET, RUNTIME_STOPPED},
-                [RUNTIME_RUNNING] = {ACT_FORGET, RUNTIME_STOPPED},
-                [RUNTIME_PAUSED] = {ACT_FORGET, RUNTIME_STOPPED},
-                [RUNTIME_STOPPED] = {ACT_FORGET, RUNTIME_STOPPED},
-                [RUNTIME_ERROR] = {ACT_FORGET, RUNTIME_STOPPED},
-            },
-        [VERB_LOSE] =
-            {
-                [RUNTIME_STARTING] = {ACT_NONE, RUNTIME_STARTING},
-                [RUNTIME_RUNNING] = {ACT_END, RUNTIME_ERROR},
-                [RUNTIME_PAUSED] = {ACT_NONE, RUNTIME_PAUSED},
-                [RUNTIME_STOPPED] = {ACT_NONE, RUNTIME_STOPPED},
-                [RUNTIME_ERROR] = {ACT_NONE, RUNTIME_ERROR},
-            },
+static const struct step steps[N_VERBS][RUNTIME_N_STATUSES] = {
+    [VERB_START] =
+        {
+            [RUNTIME_STARTING] = {ACT_LAUNCH, RUNTIME_RUNNING},
+            [RUNTIME_RUNNING] = {ACT_NONE, RUNTIME_RUNNING},
+            [RUNTIME_PAUSED] = {ACT_LAUNCH, RUNTIME_RUNNING},
+            [RUNTIME_STOPPED] = {ACT_LAUNCH, RUNTIME_RUNNING},
+            [RUNTIME_ERROR] = {ACT_LAUNCH, RUNTIME_RUNNING},
+        },
+    [VERB_PAUSE] =
+        {
+            [RUNTIME_STARTING] = {ACT_END, RUNTIME_PAUSED},
+            [RUNTIME_RUNNING] = {ACT_END, RUNTIME_PAUSED},
+            [RUNTIME_PAUSED] = {ACT_NONE, RUNTIME_PAUSED},
+            [RUNTIME_STOPPED] = {ACT_NONE, RUNTIME_STOPPED},
+            [RUNTIME_ERROR] = {ACT_END, RUNTIME_PAUSED},
+        },
+    [VERB_STOP] =
+        {
+            [RUNTIME_STARTING] = {ACT_END, RUNTIME_STOPPED},
+            [RUNTIME_RUNNING] = {ACT_END, RUNTIME_STOPPED},
+            [RUNTIME_PAUSED] = {ACT_END, RUNTIME_STOPPED},
+            [RUNTIME_STOPPED] = {ACT_NONE, RUNTIME_STOPPED},
+            [RUNTIME_ERROR] = {ACT_END, RUNTIME_STOPPED},
+        },
+    [VERB_DELETE] =
+        {
+            [RUNTIME_STARTING] = {ACT_FORGET, RUNTIME_STOPPED},
+            [RUNTIME_RUNNING] = {ACT_FORGET, RUNTIME_STOPPED},
+            [RUNTIME_PAUSED] = {ACT_FORGET, RUNTIME_STOPPED},
+            [RUNTIME_STOPPED] = {ACT_FORGET, RUNTIME_STOPPED},
+            [RUNTIME_ERROR] = {ACT_FORGET, RUNTIME_STOPPED},
+        },
+    [VERB_LOSE] =
+        {
+            [RUNTIME_STARTING] = {ACT_NONE, RUNTIME_STARTING},
+            [RUNTIME_RUNNING] = {ACT_END, RUNTIME_ERROR},
+            [RUNTIME_PAUSED] = {ACT_NONE, RUNTIME_PAUSED},
+            [RUNTIME_STOPPED] = {ACT_NONE, RUNTIME_STOPPED},
+            [RUNTIME_ERROR] = {ACT_NONE, RUNTIME_ERROR},
+        },
 };
 
 static const char *const verb_names[N_VERBS] = {

@@ -47,7 +47,7 @@ enum verdict {
 enum verdict state_judge(const struct runtime *row, const struct seen_sandbox *seen)
     __attribute__((nonnull(1))) MUST_CHECK;
 /* True for a container that no row answers for and that is older than the grace. */
-bool state_is_orphan(const struct seen_sandbox *seen, int64_t now_s, int64_t grace_ms)
-    NONNULL MUST_CHECK;
+bool state_is_orphan(const struct seen_sandbox *seen, int64_t now_s,
+                     int64_t grace_ms) NONNULL MUST_CHECK;
 
 #endif

@@ -16,7 +16,7 @@ struct error;
 #define SUBNET_TEXT_BYTES 24
 
 /* A random /29 of `range` ("10.201.0.0/16"); ERROR_INVALID when that is no range of /29s. */
-int subnet_random(const char *range, char subnet_out[SUBNET_TEXT_BYTES], struct error *err)
-    NONNULL MUST_CHECK;
+int subnet_random(const char *range, char subnet_out[SUBNET_TEXT_BYTES],
+                  struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -48,7 +48,7 @@ int bash_wait(struct bash *bash, const char *scope, const char *command_id,
 /* Takes an answer back whose owner is gone. */
 void bash_forget_answer(struct bash *bash, const void *owner) NONNULL;
 /* SIGTERM to the group, a second later SIGKILL; a finished command is fine. ERROR_NOT_FOUND. */
-int bash_stop(struct bash *bash, const char *scope, const char *command_id, struct error *err)
-    NONNULL MUST_CHECK;
+int bash_stop(struct bash *bash, const char *scope, const char *command_id,
+              struct error *err) NONNULL MUST_CHECK;
 
 #endif

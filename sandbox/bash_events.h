@@ -65,14 +65,14 @@ void bash_events_free(struct bash_events *events);
 void bash_events_add_command(struct bash_events *events, const struct bash_spec *spec,
                              char id_out[UUID_HEX_BYTES], json_t **json_out) NONNULL;
 /* Adds a BashOutput and returns its object. */
-json_t *bash_events_add_output(struct bash_events *events, const struct bash_output *output)
-    NONNULL MUST_CHECK;
+json_t *bash_events_add_output(struct bash_events *events,
+                               const struct bash_output *output) NONNULL MUST_CHECK;
 /* {"items":[…],"next_page_id":…}. */
-json_t *bash_events_search(const struct bash_events *events, const struct bash_query *query)
-    NONNULL MUST_CHECK;
+json_t *bash_events_search(const struct bash_events *events,
+                           const struct bash_query *query) NONNULL MUST_CHECK;
 /* The event of an id (32 hex digits), or NULL. */
-json_t *bash_events_get(const struct bash_events *events, const char *scope, const char *id)
-    NONNULL MUST_CHECK;
+json_t *bash_events_get(const struct bash_events *events, const char *scope,
+                        const char *id) NONNULL MUST_CHECK;
 /* Both streams of a command over all its outputs, as one BashOutput like `last`. */
 json_t *bash_events_join(const struct bash_events *events, const char *scope,
                          const char *command_id, const json_t *last) NONNULL MUST_CHECK;

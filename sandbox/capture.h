@@ -45,8 +45,8 @@ void capture_set_marker(struct capture *capture, const char *payload) NONNULL;
  * Takes bytes up to and with the next marker; *marker_out says whether there was one. Returns how
  * many bytes it took; without a marker that is all of them.
  */
-size_t capture_feed(struct capture *capture, const char *bytes, size_t len, bool *marker_out)
-    NONNULL MUST_CHECK;
+size_t capture_feed(struct capture *capture, const char *bytes, size_t len,
+                    bool *marker_out) NONNULL MUST_CHECK;
 /* True when nothing readable was captured. */
 bool capture_is_empty(const struct capture *capture) NONNULL MUST_CHECK;
 /* Appends the text, at most MAX_OUTPUT_CHARS, without trailing white space; forgets it. */

@@ -35,19 +35,19 @@ struct action_spec {
     json_t *body; /* the whole request; borrowed */
 };
 
-struct conversation *conversation_new(struct server *server, const struct uuid *id)
-    NONNULL MUST_CHECK;
+struct conversation *conversation_new(struct server *server,
+                                      const struct uuid *id) NONNULL MUST_CHECK;
 /* Ends its shell; requests that wait for an action are answered as interrupted. */
 void conversation_free(struct conversation *conversation);
 const struct uuid *conversation_id(const struct conversation *conversation) NONNULL MUST_CHECK;
 
 /* The action under way of that id, or NULL. */
-struct action *conversation_find_action(struct conversation *conversation, const char *id)
-    NONNULL MUST_CHECK;
+struct action *conversation_find_action(struct conversation *conversation,
+                                        const char *id) NONNULL MUST_CHECK;
 const char *action_hash(const struct action *action) NONNULL MUST_CHECK;
 /* Answers the request when the action is over. ERROR_RATE_LIMITED with too many waiters. */
-int action_wait(struct action *action, struct request *request, struct error *err)
-    NONNULL MUST_CHECK;
+int action_wait(struct action *action, struct request *request,
+                struct error *err) NONNULL MUST_CHECK;
 /*
  * Begins an action, or queues it behind the one in the shell; `request` is answered when it is
  * over. ERROR_RATE_LIMITED when too many wait, ERROR_INVALID for arguments that are none.

@@ -30,8 +30,8 @@ struct editor_result {
 void editor_result_done(struct editor_result *result);
 
 /* Lines first..last of text (1-based, inclusive, within it), numbered as by `cat -n`. */
-void editor_append_numbered(struct strbuf *out, const char *text, size_t first, size_t last)
-    NONNULL;
+void editor_append_numbered(struct strbuf *out, const char *text, size_t first,
+                            size_t last) NONNULL;
 /* Lines as an editor counts them: one more than newlines, a last empty one left out. */
 size_t editor_count_lines(const char *text) NONNULL MUST_CHECK;
 

@@ -137,8 +137,8 @@ static int compare_paths(const void *a, const void *b)
 
 static void view_directory(const char *path, struct editor_result *result)
 {
-    CLEANUP(listing_done)
-    struct listing listing = {mem_alloc_array(MAX_LISTED + 1, sizeof(char *)), 0, 0};
+    CLEANUP(listing_done) struct listing listing = {mem_alloc_array(MAX_LISTED + 1, sizeof(char *)),
+                                                    0, 0};
     size_t n_first = 0;
 
     list_level(&listing, path, true);

@@ -10,7 +10,7 @@ struct error;
 struct request;
 
 /* An absolute path; the caller frees. ERROR_INVALID `Path must be absolute`. */
-int file_path_read(const struct request *request, char **path_out, struct error *err)
-    NONNULL MUST_CHECK;
+int file_path_read(const struct request *request, char **path_out,
+                   struct error *err) NONNULL MUST_CHECK;
 
 #endif

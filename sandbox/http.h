@@ -96,8 +96,8 @@ void request_answer_json(struct request *request, int status, const json_t *json
 void request_answer_text(struct request *request, int status, const char *content_type,
                          const char *text, size_t len) NONNULL;
 /* Bytes at..end of an open file, which the request owns from now on. */
-void request_answer_file(struct request *request, int status, int fd, int64_t at, int64_t end)
-    NONNULL;
+void request_answer_file(struct request *request, int status, int fd, int64_t at,
+                         int64_t end) NONNULL;
 /* {"detail": message} with the status of the error's code. */
 void request_answer_error(struct request *request, const struct error *err) NONNULL;
 void request_answer_detail(struct request *request, int status, const char *detail) NONNULL;

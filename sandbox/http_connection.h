@@ -23,8 +23,8 @@ struct http_connection {
 };
 
 /* The request whose headers have just been read. path: decoded, without the query. */
-struct request *request_new(struct http_connection *connection, const char *path)
-    NONNULL MUST_CHECK;
+struct request *request_new(struct http_connection *connection,
+                            const char *path) NONNULL MUST_CHECK;
 void request_free(struct request *request);
 
 #endif

@@ -46,12 +46,12 @@ struct journal *journal_open(const char *dir, const char *interrupted_body) NONN
 void journal_close(struct journal *journal);
 
 /* NULL when the action is unknown. */
-const struct journal_entry *journal_find(const struct journal *journal, const char *id)
-    NONNULL MUST_CHECK;
+const struct journal_entry *journal_find(const struct journal *journal,
+                                         const char *id) NONNULL MUST_CHECK;
 /* Stores the start of a new action; on disk when this returns. entry: id, conversation, fence,
  * hash. */
-int journal_start(struct journal *journal, const struct journal_entry *entry, struct error *err)
-    NONNULL MUST_CHECK;
+int journal_start(struct journal *journal, const struct journal_entry *entry,
+                  struct error *err) NONNULL MUST_CHECK;
 /* Keeps the result of a started action: the JSON text of the reply's body. */
 void journal_finish(struct journal *journal, const char *id, const char *body) NONNULL;
 /* Appends the kept result of a finished action. */
@@ -63,10 +63,10 @@ void journal_acknowledge(struct journal *journal, const char *id) NONNULL;
 void journal_forget(struct journal *journal, const struct uuid *conversation) NONNULL;
 
 /* The newest fence seen of a conversation, -1 when none was. */
-int64_t journal_fence(const struct journal *journal, const struct uuid *conversation)
-    NONNULL MUST_CHECK;
+int64_t journal_fence(const struct journal *journal,
+                      const struct uuid *conversation) NONNULL MUST_CHECK;
 /* Keeps a newer fence. */
-void journal_raise_fence(struct journal *journal, const struct uuid *conversation, int64_t fence)
-    NONNULL;
+void journal_raise_fence(struct journal *journal, const struct uuid *conversation,
+                         int64_t fence) NONNULL;
 
 #endif

@@ -36,8 +36,8 @@ void journal_file_close(struct journal_file *file) NONNULL;
 /* The line of a record, with its newline. */
 void journal_line_append(struct strbuf *line, const json_t *record) NONNULL;
 /* Parses a line (without its newline); ERROR_INVALID when it is torn. */
-int journal_line_parse(const char *line, size_t len, json_t **record_out, struct error *err)
-    NONNULL MUST_CHECK;
+int journal_line_parse(const char *line, size_t len, json_t **record_out,
+                       struct error *err) NONNULL MUST_CHECK;
 
 enum journal_sync { JOURNAL_SYNC, JOURNAL_NO_SYNC };
 
@@ -48,7 +48,7 @@ int journal_file_append(struct journal_file *file, const struct strbuf *line,
 int journal_file_read(const struct journal_file *file, int64_t offset, size_t len,
                       struct strbuf *line, struct error *err) NONNULL MUST_CHECK;
 /* Replaces the whole file by other text, atomically. */
-int journal_file_replace(struct journal_file *file, const struct strbuf *text, struct error *err)
-    NONNULL MUST_CHECK;
+int journal_file_replace(struct journal_file *file, const struct strbuf *text,
+                         struct error *err) NONNULL MUST_CHECK;
 
 #endif

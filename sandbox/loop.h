@@ -48,8 +48,8 @@ void loop_dispatch(struct loop *loop) NONNULL;
 bool loop_stop_requested(const struct loop *loop) NONNULL MUST_CHECK;
 
 /* events: EPOLLIN, EPOLLOUT. */
-int loop_add(struct loop *loop, struct loop_source *source, uint32_t events, struct error *err)
-    NONNULL MUST_CHECK;
+int loop_add(struct loop *loop, struct loop_source *source, uint32_t events,
+             struct error *err) NONNULL MUST_CHECK;
 void loop_change(struct loop *loop, struct loop_source *source, uint32_t events) NONNULL;
 /* Removes; a source that was never added is fine. Does not close the descriptor. */
 void loop_remove(struct loop *loop, struct loop_source *source) NONNULL;

@@ -43,8 +43,8 @@ void process_environment_free(char **environment);
  * Starts a child in a session of its own, with default signals and no descriptors but its list.
  * ERROR_UNAVAILABLE with the reason when the program cannot run.
  */
-int process_start(const struct process_spec *spec, pid_t *pid_out, struct error *err)
-    NONNULL MUST_CHECK;
+int process_start(const struct process_spec *spec, pid_t *pid_out,
+                  struct error *err) NONNULL MUST_CHECK;
 
 /* The user's name by /etc/passwd, else the number of the uid. The caller frees. */
 char *process_user_name(void) MUST_CHECK;

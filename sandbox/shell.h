@@ -48,8 +48,8 @@ int shell_new(struct loop *loop, const struct shell_spec *spec, const struct she
 void shell_free(struct shell *shell);
 
 /* Runs a command at the prompt; `exports` is shell text that runs before it, unreported. */
-int shell_run(struct shell *shell, const char *exports, const char *command, struct error *err)
-    NONNULL MUST_CHECK;
+int shell_run(struct shell *shell, const char *exports, const char *command,
+              struct error *err) NONNULL MUST_CHECK;
 /* Types bytes into the terminal. */
 void shell_type(struct shell *shell, const char *bytes, size_t len) NONNULL;
 /* Sends a signal to the terminal's foreground group, or the shell itself when that is it. */

@@ -20,7 +20,7 @@ struct statement {
  * Splits a text into its top-level statements; comments join the one before. Returns how many there
  * are, at most STATEMENTS_MAX. A text that no shell would accept is one statement.
  */
-size_t statements_split(const char *text, struct statement statements[STATEMENTS_MAX])
-    NONNULL MUST_CHECK;
+size_t statements_split(const char *text,
+                        struct statement statements[STATEMENTS_MAX]) NONNULL MUST_CHECK;
 
 #endif

@@ -41,8 +41,8 @@ struct terminal_answer {
     void (*done)(void *owner, json_t *observation);
 };
 
-struct terminal *terminal_new(struct loop *loop, const struct terminal_spec *spec)
-    NONNULL MUST_CHECK;
+struct terminal *terminal_new(struct loop *loop,
+                              const struct terminal_spec *spec) NONNULL MUST_CHECK;
 /* Ends the shell; a call under way is never answered. */
 void terminal_free(struct terminal *terminal);
 /* True while a call is under way: then terminal_execute() must wait. */

@@ -33,8 +33,8 @@ void terminal_text_timed_out(struct strbuf *out, double seconds) NONNULL;
 void terminal_text_not_executed(struct strbuf *out, const char *command) NONNULL;
 void terminal_text_shell_exited(struct strbuf *out, int exit_code) NONNULL;
 void terminal_text_several(struct strbuf *out, const char *command) NONNULL;
-void terminal_text_too_long(struct strbuf *out, double asked_s, double idle_s, double cap_s)
-    NONNULL;
+void terminal_text_too_long(struct strbuf *out, double asked_s, double idle_s,
+                            double cap_s) NONNULL;
 /* A number of seconds as the wire shows it: 5.0, 0.25. */
 void terminal_text_seconds(struct strbuf *out, double seconds) NONNULL;
 /* True when a command begins like a list or object of a programming language. */

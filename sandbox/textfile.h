@@ -37,8 +37,8 @@ int textfile_read(const char *path, struct textfile *file, struct error *err) NO
  * Writes the text in the file's form, through a temporary file in the same directory. Parents must
  * exist. ERROR_INVALID when a latin-1 file cannot hold a character.
  */
-int textfile_write(const char *path, const struct textfile *file, struct error *err)
-    NONNULL MUST_CHECK;
+int textfile_write(const char *path, const struct textfile *file,
+                   struct error *err) NONNULL MUST_CHECK;
 /* Makes the directories above path. ERROR_INVALID when one is no directory, ERROR_FORBIDDEN. */
 int textfile_make_parents(const char *path, struct error *err) NONNULL MUST_CHECK;
 

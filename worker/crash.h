@@ -35,8 +35,8 @@ struct crash_points {
 };
 
 /* text: "" or name:n; ERROR_INVALID otherwise. */
-int crash_points_init(struct crash_points *points, const char *text, struct error *err)
-    NONNULL MUST_CHECK;
+int crash_points_init(struct crash_points *points, const char *text,
+                      struct error *err) NONNULL MUST_CHECK;
 /* Ends the process when this is the armed point and its count is reached. */
 void crash_point(struct crash_points *points, enum crash_name name) NONNULL;
 

@@ -18,8 +18,8 @@ struct error;
 struct pool;
 struct worker_context;
 
-int pool_new(struct worker_context *context, struct pool **pool_out, struct error *err)
-    NONNULL MUST_CHECK;
+int pool_new(struct worker_context *context, struct pool **pool_out,
+             struct error *err) NONNULL MUST_CHECK;
 void pool_free(struct pool *pool);
 
 /* Readable when a thread has claimed something or has ended: then call pool_tend(). */

@@ -38,19 +38,19 @@ enum unknown_words {
 };
 
 /* {conversation_id} of the path. ERROR_INVALID, noted as uuid_parsing. */
-int agent_conversation_id(const struct request *request, struct uuid *id_out, struct error *err)
-    NONNULL MUST_CHECK;
+int agent_conversation_id(const struct request *request, struct uuid *id_out,
+                          struct error *err) NONNULL MUST_CHECK;
 /* The conversation of the path, if the caller may see it; ERROR_NOT_FOUND otherwise. */
 int agent_load_conversation(const struct request *request, enum unknown_words words,
-                            struct conversation *conversation_out, struct error *err)
-    NONNULL MUST_CHECK;
+                            struct conversation *conversation_out,
+                            struct error *err) NONNULL MUST_CHECK;
 /* The same for routes of a conversation's sandbox, {runtime_conversation_id}. */
 int agent_load_runtime_conversation(const struct request *request,
-                                    struct conversation *conversation_out, struct error *err)
-    NONNULL MUST_CHECK;
+                                    struct conversation *conversation_out,
+                                    struct error *err) NONNULL MUST_CHECK;
 /* Replaces a "not found" of a store by the contract's words; other errors stay. Returns -1. */
-int agent_unknown(enum unknown_words words, const struct uuid *id, struct error *err)
-    NONNULL MUST_CHECK;
+int agent_unknown(enum unknown_words words, const struct uuid *id,
+                  struct error *err) NONNULL MUST_CHECK;
 
 /* Wakes the ones who look at a conversation's events, and at its wish for a run. */
 void agent_hint_events(const struct request *request, const struct uuid *id) NONNULL;

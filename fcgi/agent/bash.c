@@ -127,9 +127,7 @@ static int bash_command(const struct request *request, struct reply *reply, stru
 #define SHARED "/api/bash"
 #define SCOPED "/api/conversations/{runtime_conversation_id}/bash"
 #define ROUTE(method, pattern, body_max_bytes, handler)                                            \
-    {                                                                                              \
-        method, pattern, ORIGIN_BOTH, ACCESS_CALLER, body_max_bytes, handler                       \
-    }
+    {method, pattern, ORIGIN_BOTH, ACCESS_CALLER, body_max_bytes, handler}
 
 const struct route bash_routes[] = {
     ROUTE(HTTP_POST, SHARED "/start_bash_command", BODY_LARGE_BYTES, bash_command),

@@ -154,9 +154,7 @@ static int search_subdirs(const struct request *request, struct reply *reply, st
 #define SHARED "/api/file"
 #define SCOPED "/api/conversations/{runtime_conversation_id}/file"
 #define ROUTE(method, pattern, body_max_bytes, handler)                                            \
-    {                                                                                              \
-        method, pattern, ORIGIN_BOTH, ACCESS_CALLER, body_max_bytes, handler                       \
-    }
+    {method, pattern, ORIGIN_BOTH, ACCESS_CALLER, body_max_bytes, handler}
 
 const struct route file_routes[] = {
     ROUTE(HTTP_POST, SHARED "/upload", BODY_STREAM, upload),

@@ -18,11 +18,11 @@ struct request;
 enum info_skills { INFO_WITHOUT_SKILLS, INFO_WITH_SKILLS };
 
 /* include_skills= of the query. */
-int info_skills_read(const struct request *request, enum info_skills *skills_out, struct error *err)
-    NONNULL MUST_CHECK;
+int info_skills_read(const struct request *request, enum info_skills *skills_out,
+                     struct error *err) NONNULL MUST_CHECK;
 /* Info with runtime_info null: the reply of a create. A new reference. */
-json_t *info_plain(const struct conversation *conversation, enum info_skills skills)
-    NONNULL MUST_CHECK;
+json_t *info_plain(const struct conversation *conversation,
+                   enum info_skills skills) NONNULL MUST_CHECK;
 /* Info with runtime_info. A new reference, or NULL with err set. */
 json_t *info_with_runtime(const struct request *request, const struct conversation *conversation,
                           enum info_skills skills, struct error *err) NONNULL MUST_CHECK;

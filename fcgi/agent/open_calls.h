@@ -20,7 +20,7 @@ struct call_end {
 
 /* Adds an end for each open call of the conversation. */
 int open_calls_end(const struct request *request, const struct conversation *conversation,
-                   const struct call_end *end, struct event_list *events, struct error *err)
-    NONNULL MUST_CHECK;
+                   const struct call_end *end, struct event_list *events,
+                   struct error *err) NONNULL MUST_CHECK;
 
 #endif

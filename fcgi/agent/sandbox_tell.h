@@ -12,7 +12,7 @@ struct request;
 /* The conversation is deleted: its shells in a shared sandbox end. One of its own goes whole. */
 void sandbox_forget(const struct request *request, const struct conversation *conversation) NONNULL;
 /* The run is over: what is still at work in its shells gets Ctrl-C. */
-void sandbox_interrupt(const struct request *request, const struct conversation *conversation)
-    NONNULL;
+void sandbox_interrupt(const struct request *request,
+                       const struct conversation *conversation) NONNULL;
 
 #endif

@@ -28,9 +28,7 @@ static int init_post(const struct request *request, struct reply *reply, struct 
 }
 
 #define ROUTE(method, pattern)                                                                     \
-    {                                                                                              \
-        method, pattern, ORIGIN_BOTH, ACCESS_CALLER, BODY_LARGE_BYTES, unserved                    \
-    }
+    {method, pattern, ORIGIN_BOTH, ACCESS_CALLER, BODY_LARGE_BYTES, unserved}
 
 /* clang-format off */
 const struct route unserved_routes[] = {

@@ -35,8 +35,8 @@ void crypto_random_token(char token[CRYPTO_TOKEN_BYTES]) NONNULL;
 void crypto_sha256_hex(const void *bytes, size_t len, char hex[CRYPTO_HASH_HEX_BYTES]) NONNULL;
 
 /* root: 64 hex digits. ERROR_INVALID otherwise. */
-int keyring_init(struct keyring *keyring, const struct secret *root, struct error *err)
-    NONNULL MUST_CHECK;
+int keyring_init(struct keyring *keyring, const struct secret *root,
+                 struct error *err) NONNULL MUST_CHECK;
 /* HMAC-SHA256 of a token under the hash key, as hex: what a table keeps of it. */
 void keyring_hash_token(const struct keyring *keyring, const char *token,
                         char hex[CRYPTO_HASH_HEX_BYTES]) NONNULL;

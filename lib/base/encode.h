@@ -15,8 +15,8 @@ struct strbuf;
 /* Writes 2 * len lower-case digits and a NUL. */
 void hex_encode(const unsigned char *bytes, size_t len, char *hex_out) NONNULL;
 /* Exactly 2 * len digits; ERROR_INVALID otherwise. */
-int hex_decode(const char *hex, unsigned char *bytes_out, size_t len, struct error *err)
-    NONNULL MUST_CHECK;
+int hex_decode(const char *hex, unsigned char *bytes_out, size_t len,
+               struct error *err) NONNULL MUST_CHECK;
 void base64url_append(struct strbuf *out, const unsigned char *bytes, size_t len) NONNULL;
 /* Appends the decoded bytes; ERROR_INVALID for a foreign character or a length that cannot be. */
 int base64url_decode(const char *text, struct strbuf *out, struct error *err) NONNULL MUST_CHECK;

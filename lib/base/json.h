@@ -26,12 +26,12 @@ void json_setup(void);
  * Parses a whole document of any type. Duplicate keys, depth over JSON_MAX_DEPTH, NUL characters
  * and bad UTF-8 are ERROR_INVALID with line and column. The caller owns *json_out.
  */
-int json_parse(const char *text, size_t len, json_t **json_out, struct error *err)
-    NONNULL MUST_CHECK;
+int json_parse(const char *text, size_t len, json_t **json_out,
+               struct error *err) NONNULL MUST_CHECK;
 
 /* json_pack() whose failure is an error; a new reference, or NULL with err set. */
-json_t *json_build(struct error *err, const char *format, ...) __attribute__((nonnull(1, 2)))
-MUST_CHECK;
+json_t *json_build(struct error *err, const char *format, ...)
+    __attribute__((nonnull(1, 2))) MUST_CHECK;
 
 /* json_unpack() whose failure is ERROR_INVALID. */
 int json_read(json_t *json, struct error *err, const char *format, ...)
@@ -52,8 +52,8 @@ json_int_t json_int_or(const json_t *object, const char *key, json_int_t fallbac
 double json_number_or(const json_t *object, const char *key, double fallback)
     __attribute__((nonnull(2))) MUST_CHECK;
 /* The boolean member `key`, or fallback (0 or 1). */
-int json_bool_or(const json_t *object, const char *key, int fallback) __attribute__((nonnull(2)))
-MUST_CHECK;
+int json_bool_or(const json_t *object, const char *key, int fallback)
+    __attribute__((nonnull(2))) MUST_CHECK;
 /* Sets a member to a value that the object takes over; a NULL value is left out. */
 void json_put(json_t *object, const char *key, json_t *value) __attribute__((nonnull(1, 2)));
 /* Sets a text member; a NULL text is left out; broken UTF-8 is repaired. */

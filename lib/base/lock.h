@@ -30,8 +30,8 @@ void condition_done(struct condition *condition) NONNULL;
 /* Waits for a wake-up; the caller looks again at what it waits for. */
 void condition_wait(struct condition *condition, struct lock *lock) NONNULL REQUIRES(*lock);
 /* As condition_wait(); false when deadline_ms (clock_monotonic_ms()) has passed. */
-bool condition_wait_until(struct condition *condition, struct lock *lock, int64_t deadline_ms)
-    NONNULL REQUIRES(*lock);
+bool condition_wait_until(struct condition *condition, struct lock *lock,
+                          int64_t deadline_ms) NONNULL REQUIRES(*lock);
 void condition_wake_all(struct condition *condition) NONNULL;
 void condition_wake_one(struct condition *condition) NONNULL;
 

@@ -56,8 +56,8 @@ struct log_field {
 /* Once, at start: the process's name ("deft-worker"; borrowed for ever) and the lowest level. */
 void log_setup(const char *process, enum log_level lowest) NONNULL;
 /* "debug", "info", "warning", "error" in any case; ERROR_INVALID otherwise. */
-int log_level_parse(const char *text, enum log_level *level_out, struct error *err)
-    NONNULL MUST_CHECK;
+int log_level_parse(const char *text, enum log_level *level_out,
+                    struct error *err) NONNULL MUST_CHECK;
 /* Sets (or, with NULL, removes) this thread's context field: "request_id", "conversation_id". */
 void log_context_set(const char *name, const char *value) __attribute__((nonnull(1)));
 /* Writes one line; `fields` ends with an entry without a name. Use the macros. */
@@ -68,8 +68,8 @@ void log_write(enum log_level level, const char *name, const struct log_field *f
  * written, or log_flush() is called: a write for each request costs more than many a request. A
  * killed process loses what it had not written.
  */
-void log_write_later(enum log_level level, const char *name, const struct log_field *fields)
-    NONNULL;
+void log_write_later(enum log_level level, const char *name,
+                     const struct log_field *fields) NONNULL;
 /* Writes what waits. A process that uses log_access() calls it at least once a second. */
 void log_flush(void);
 

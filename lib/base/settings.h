@@ -33,8 +33,8 @@ struct setting {
  * Fills `settings` (zeroed by the caller) from the environment. An empty variable counts as unset.
  * ERROR_INVALID names the variable, what it holds (never a secret) and what was expected.
  */
-int settings_read(const struct setting *table, size_t n, void *settings, struct error *err)
-    NONNULL MUST_CHECK;
+int settings_read(const struct setting *table, size_t n, void *settings,
+                  struct error *err) NONNULL MUST_CHECK;
 /* Releases what settings_read() made, secrets wiped; for the end of the process. */
 void settings_done(const struct setting *table, size_t n, void *settings) NONNULL;
 /* Appends what --help-config prints: name, kind, default, meaning, a line each. */

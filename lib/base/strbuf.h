@@ -35,8 +35,8 @@ void strbuf_append(struct strbuf *buf, const char *text) NONNULL;
 void strbuf_append_bytes(struct strbuf *buf, const void *bytes, size_t len);
 void strbuf_append_char(struct strbuf *buf, char c) NONNULL;
 void strbuf_appendf(struct strbuf *buf, const char *format, ...) NONNULL PRINTF_LIKE(2, 3);
-void strbuf_vappendf(struct strbuf *buf, const char *format, va_list args)
-    NONNULL PRINTF_LIKE(2, 0);
+void strbuf_vappendf(struct strbuf *buf, const char *format, va_list args) NONNULL
+    PRINTF_LIKE(2, 0);
 /* Shortens to len bytes; longer than the content is a no-op. */
 void strbuf_truncate(struct strbuf *buf, size_t len) NONNULL;
 /* Removes the first n bytes. */

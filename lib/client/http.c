@@ -111,7 +111,7 @@ int http_start(struct http *http, const struct http_request *request, struct htt
     return 0;
 }
 
-static int result_locked(const struct http_call *call, struct error *err) REQUIRES(call->lock)
+static int result_locked(const struct http_call *call, struct error *err) REQUIRES(call -> lock)
 {
     if (call->error.code == ERROR_NONE)
         return 0;

@@ -62,8 +62,8 @@ int runtime_api_begin_start(const struct runtime_api *api, const struct sandbox_
 int runtime_api_read_start(const struct http_call *call, struct sandbox_endpoint *endpoint_out,
                            struct error *err) NONNULL MUST_CHECK;
 /* Stops the runtime, keeping its workspace. ERROR_NOT_FOUND when there is none. */
-int runtime_api_stop(const struct runtime_api *api, const char *runtime_id, struct error *err)
-    NONNULL MUST_CHECK;
+int runtime_api_stop(const struct runtime_api *api, const char *runtime_id,
+                     struct error *err) NONNULL MUST_CHECK;
 
 /* "512m", "4g", "2GiB" as bytes; 0 when it is none of that form. */
 int64_t runtime_memory_bytes(const char *text) NONNULL MUST_CHECK;

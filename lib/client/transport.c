@@ -57,7 +57,7 @@ static void wake(const struct http *http)
 
 /* True when the thread must be woken: else it has not yet emptied an inbox it was woken for. */
 static bool command_locked(struct http *http, struct http_call *call, unsigned commands)
-    REQUIRES(http->lock)
+    REQUIRES(http -> lock)
 {
     bool was_empty = http->inbox == NULL;
 

@@ -113,7 +113,7 @@ void http_headers_free(struct curl_slist *headers);
 
 /* Sets up call->easy for the request's parts that are in the call already (http_setup.c). */
 struct http_request;
-int http_setup(struct http_call *call, const struct http_request *request, struct error *err)
-    NONNULL MUST_CHECK;
+int http_setup(struct http_call *call, const struct http_request *request,
+               struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -230,8 +230,7 @@ static void take_cost(const struct http_call *http, struct draft *draft)
 
 static int read_answer(struct http_call *http, struct draft *draft, struct llm_trouble *trouble)
 {
-    CLEANUP(reading_done)
-    struct reading reading = {
+    CLEANUP(reading_done) struct reading reading = {
         .draft = draft, .sse = SSE_INIT(STREAM_EVENT_MAX_BYTES), .whole = STRBUF_INIT};
     long status = 0;
 

@@ -48,8 +48,8 @@ struct draft {
 
 void draft_done(struct draft *draft);
 /* Takes a whole answer ("message") or a piece of one ("delta"), told apart by their member. */
-int draft_take(struct draft *draft, const json_t *answer, struct llm_trouble *trouble)
-    NONNULL MUST_CHECK;
+int draft_take(struct draft *draft, const json_t *answer,
+               struct llm_trouble *trouble) NONNULL MUST_CHECK;
 /* Adds text, or a call whose arguments are whole: for models that are no HTTP servers. */
 int draft_add_call(struct draft *draft, const char *name, const char *arguments,
                    struct llm_trouble *trouble) NONNULL MUST_CHECK;
@@ -57,7 +57,7 @@ int draft_add_call(struct draft *draft, const char *name, const char *arguments,
  * Moves the draft into *reply_out, with ids made up where they are missing or used twice. Fails
  * when there is no answer, or one that cannot be used.
  */
-int draft_finish(struct draft *draft, struct llm_reply *reply_out, struct llm_trouble *trouble)
-    NONNULL MUST_CHECK;
+int draft_finish(struct draft *draft, struct llm_reply *reply_out,
+                 struct llm_trouble *trouble) NONNULL MUST_CHECK;
 
 #endif

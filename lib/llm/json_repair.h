@@ -15,7 +15,7 @@ struct error;
 /*
  * As json_parse(), but broken UTF-8, lone surrogates and escaped NULs become U+FFFD.
  */
-int json_parse_lenient(const char *text, size_t len, json_t **json_out, struct error *err)
-    NONNULL MUST_CHECK;
+int json_parse_lenient(const char *text, size_t len, json_t **json_out,
+                       struct error *err) NONNULL MUST_CHECK;
 
 #endif

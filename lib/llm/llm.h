@@ -138,8 +138,8 @@ void llm_call_freep(struct llm_call **call) NONNULL;
  * On failure *reply_out is as it was.
  */
 int llm_call_run(struct llm_call *call, const struct llm_request *request,
-                 struct llm_reply *reply_out, struct llm_failure *failure_out, struct error *err)
-    NONNULL MUST_CHECK;
+                 struct llm_reply *reply_out, struct llm_failure *failure_out,
+                 struct error *err) NONNULL MUST_CHECK;
 /* Ends the run within milliseconds, also a wait between attempts; sticky. From any thread. */
 void llm_call_cancel(struct llm_call *call) NONNULL;
 

@@ -8,14 +8,8 @@
 #include "base/text.h"
 #include "llm/trouble.h"
 
-#define CHAT(name, url)                                                                            \
-    {                                                                                              \
-        .prefix = (name), .format = ROUTE_CHAT, .base_url = (url)                                  \
-    }
-#define NOT_YET(name)                                                                              \
-    {                                                                                              \
-        .prefix = (name), .format = ROUTE_NONE                                                     \
-    }
+#define CHAT(name, url) {.prefix = (name), .format = ROUTE_CHAT, .base_url = (url)}
+#define NOT_YET(name) {.prefix = (name), .format = ROUTE_NONE}
 
 /* The first is what an unknown name on a base URL of the user's is taken for. */
 static const struct route_provider providers[] = {

@@ -57,11 +57,11 @@ struct llm_trouble {
 };
 
 /* Says what failed; returns -1. */
-int trouble_set(struct llm_trouble *trouble, enum llm_cause cause, const char *format, ...)
-    NONNULL PRINTF_LIKE(3, 4);
+int trouble_set(struct llm_trouble *trouble, enum llm_cause cause, const char *format, ...) NONNULL
+    PRINTF_LIKE(3, 4);
 /* From an answer with an HTTP status other than 2xx, and its body. Returns -1. */
-int trouble_from_answer(struct llm_trouble *trouble, long status, const char *body, size_t len)
-    NONNULL;
+int trouble_from_answer(struct llm_trouble *trouble, long status, const char *body,
+                        size_t len) NONNULL;
 /* From the `error` member of an answer that began well: an object or a text. Returns -1. */
 int trouble_from_error_member(struct llm_trouble *trouble, const json_t *error) NONNULL;
 /* From a failure of the transport. Returns -1. */

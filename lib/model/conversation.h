@@ -98,8 +98,8 @@ void conversation_append_snapshot(const struct conversation *conversation, int64
  * or a LookupSecret needs. secrets: the opened JSON, or NULL. A new reference; never stored.
  */
 json_t *conversation_spec_with_secrets(const struct conversation *conversation,
-                                       const json_t *secrets) __attribute__((nonnull(1)))
-MUST_CHECK;
+                                       const json_t *secrets)
+    __attribute__((nonnull(1))) MUST_CHECK;
 /*
  * POST …/secrets: takes over a map of name → text or SecretSource. conversation->spec and secrets
  * (the opened JSON, an object) are changed; the caller seals and stores both. ERROR_INVALID with
@@ -116,8 +116,8 @@ const char *conversation_working_dir(const struct conversation *conversation) NO
 json_t *conversation_llm(const struct conversation *conversation) NONNULL MUST_CHECK;
 json_int_t conversation_max_iterations(const struct conversation *conversation) NONNULL MUST_CHECK;
 /* True when the agent has that tool ("terminal"), under its name or an alias. */
-bool conversation_has_tool(const struct conversation *conversation, const char *tool)
-    NONNULL MUST_CHECK;
+bool conversation_has_tool(const struct conversation *conversation,
+                           const char *tool) NONNULL MUST_CHECK;
 
 /*
  * The events that a client's wish adds to a conversation as it is now, and the row's new state.
@@ -137,8 +137,8 @@ int conversation_plan_message(const struct conversation *conversation, json_t *c
  * Remembers in conversation->spec which skills the planned messages called for, so that each is
  * added once. True when spec has changed and is to be written with the events.
  */
-bool conversation_note_skills(struct conversation *conversation, const struct event_list *events)
-    NONNULL MUST_CHECK;
+bool conversation_note_skills(struct conversation *conversation,
+                              const struct event_list *events) NONNULL MUST_CHECK;
 /* A run request without a message. */
 void conversation_plan_run(const struct conversation *conversation, struct event_list *events,
                            struct conversation_change *change_out) NONNULL;

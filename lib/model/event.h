@@ -87,13 +87,13 @@ void event_add_observation(struct event_list *list, const struct call_ref *call,
 /* The text of an AgentErrorEvent whose call was open when its run was interrupted. */
 #define EVENT_INTERRUPTED_TEXT                                                                     \
     "This call was interrupted before it was complete, and the conversation was paused."
-void event_add_agent_error(struct event_list *list, const struct call_ref *call, const char *text)
-    NONNULL;
-void event_add_rejection(struct event_list *list, const struct call_ref *call, const char *reason)
-    NONNULL;
+void event_add_agent_error(struct event_list *list, const struct call_ref *call,
+                           const char *text) NONNULL;
+void event_add_rejection(struct event_list *list, const struct call_ref *call,
+                         const char *reason) NONNULL;
 /* code: exception class name of the wire contract, such as LLMAuthenticationError. */
-void event_add_conversation_error(struct event_list *list, const char *code, const char *detail)
-    NONNULL;
+void event_add_conversation_error(struct event_list *list, const char *code,
+                                  const char *detail) NONNULL;
 void event_add_pause(struct event_list *list) NONNULL;
 void event_add_interrupt(struct event_list *list) NONNULL;
 /* A ConversationStateUpdateEvent; the list takes its own reference of value. */
@@ -109,8 +109,8 @@ json_t *text_content(const char *text) NONNULL MUST_CHECK;
 int content_read(json_t *input, json_t **content_out, struct error *err) NONNULL MUST_CHECK;
 /* As content_read() at a place of a larger input: what is wrong is appended to problems (the
  * entries of a 422 body). A new reference. */
-json_t *content_read_at(json_t *input, const struct place *place, json_t *problems)
-    NONNULL MUST_CHECK;
+json_t *content_read_at(json_t *input, const struct place *place,
+                        json_t *problems) NONNULL MUST_CHECK;
 
 /* The kind's short name for the long Python path or the short name; NULL for an unknown one. */
 const char *event_kind_from_filter(const char *filter) NONNULL MUST_CHECK;

@@ -13,8 +13,8 @@ struct place;
 /* A ConfirmationPolicy with its defaults. A new reference; what is wrong goes to problems. */
 json_t *policy_read(json_t *input, const struct place *place, json_t *problems) NONNULL MUST_CHECK;
 /* A security analyzer, or null. A new reference; what is wrong goes to problems. */
-json_t *analyzer_read(json_t *input, const struct place *place, json_t *problems)
-    NONNULL MUST_CHECK;
+json_t *analyzer_read(json_t *input, const struct place *place,
+                      json_t *problems) NONNULL MUST_CHECK;
 /* Names of [a-z0-9]+ and values of at most TAG_VALUE_MAX_CHARS; tags is an object of texts. */
 void tags_check(json_t *tags, const struct place *place, json_t *problems) NONNULL;
 

@@ -60,14 +60,8 @@ struct shape {
     bool is_closed; /* members that are not in the table are problems, else they are dropped */
 };
 
-#define SHAPE(fields)                                                                              \
-    {                                                                                              \
-        fields, ARRAY_SIZE(fields), false                                                          \
-    }
-#define CLOSED_SHAPE(fields)                                                                       \
-    {                                                                                              \
-        fields, ARRAY_SIZE(fields), true                                                           \
-    }
+#define SHAPE(fields) {fields, ARRAY_SIZE(fields), false}
+#define CLOSED_SHAPE(fields) {fields, ARRAY_SIZE(fields), true}
 
 /*
  * A new object with the shape's members, in the table's order; members without value and default

@@ -343,12 +343,11 @@ int conversation_from_request(json_t *request, const struct conversation_default
                               json_t **initial_content_out, json_t **problems_out,
                               struct error *err)
 {
-    CLEANUP(start_done)
-    struct start start = {.defaults = defaults,
-                          .request = request,
-                          .spec = json_object(),
-                          .secrets = json_object(),
-                          .problems = json_array()};
+    CLEANUP(start_done) struct start start = {.defaults = defaults,
+                                              .request = request,
+                                              .spec = json_object(),
+                                              .secrets = json_object(),
+                                              .problems = json_array()};
     CLEANUP(mem_freep) char *secrets = NULL;
 
     start_read(&start);

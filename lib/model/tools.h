@@ -38,8 +38,8 @@ struct tool {
  * frees the array with mem_free(); the tools live for ever. */
 const struct tool **tools_of(const struct conversation *conversation) NONNULL MUST_CHECK;
 /* The conversation's tool of that name or alias, or NULL. */
-const struct tool *tools_find(const struct conversation *conversation, const char *name)
-    NONNULL MUST_CHECK;
+const struct tool *tools_find(const struct conversation *conversation,
+                              const char *name) NONNULL MUST_CHECK;
 /* Array of ToolDefinition for SystemPromptEvent. A new reference. */
 json_t *tools_definitions(const struct conversation *conversation) NONNULL MUST_CHECK;
 /* Array of {"type":"function","function":{…}} for a chat completion. A new reference. */

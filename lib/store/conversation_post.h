@@ -22,8 +22,8 @@ struct uuid;
  * Errors: ERROR_NOT_FOUND, ERROR_TOO_LARGE, ERROR_UNAVAILABLE, ERROR_INVALID.
  */
 int conversation_post_message(struct db *db, const struct conversation_scope *scope,
-                              const struct uuid *id, json_t *content, bool run, struct error *err)
-    NONNULL MUST_CHECK;
+                              const struct uuid *id, json_t *content, bool run,
+                              struct error *err) NONNULL MUST_CHECK;
 
 /*
  * Asks for a run without a message. ERROR_CONFLICT when one is under way already. The caller sends

@@ -31,7 +31,7 @@ struct error;
 
 /* Fills conversation_out (as after CONVERSATION_INIT) from a row, its columns from `column` on. */
 int conversation_row_read(const PGresult *rows, int row, int column,
-                          struct conversation *conversation_out, struct error *err)
-    NONNULL MUST_CHECK;
+                          struct conversation *conversation_out,
+                          struct error *err) NONNULL MUST_CHECK;
 
 #endif

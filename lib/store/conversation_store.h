@@ -109,8 +109,8 @@ struct conversation_filter {
 
 void conversation_page_done(struct conversation_page *page);
 int conversation_store_search(struct db *db, const struct conversation_filter *filter,
-                              struct conversation_page *page_out, struct error *err)
-    NONNULL MUST_CHECK;
+                              struct conversation_page *page_out,
+                              struct error *err) NONNULL MUST_CHECK;
 int conversation_store_count(struct db *db, const struct conversation_filter *filter,
                              int64_t *n_out, struct error *err) NONNULL MUST_CHECK;
 /*
@@ -156,7 +156,7 @@ struct held_lease {
 int conversation_store_renew(struct db *db, const struct uuid *owner, struct held_lease *held,
                              size_t n, struct error *err) NONNULL MUST_CHECK;
 /* Gives a lease back without ending the run: another worker may claim at once (shutdown). */
-int conversation_store_hand_over(struct db *db, const struct lease *lease, struct error *err)
-    NONNULL MUST_CHECK;
+int conversation_store_hand_over(struct db *db, const struct lease *lease,
+                                 struct error *err) NONNULL MUST_CHECK;
 
 #endif

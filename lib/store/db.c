@@ -145,7 +145,7 @@ static int take_slot(struct db *db, struct db_conn **conn_out, struct error *err
     return 0;
 }
 
-static struct db_conn *take_idle_locked(struct db *db) REQUIRES(db->lock);
+static struct db_conn *take_idle_locked(struct db *db) REQUIRES(db -> lock);
 
 /* Takes all idle connections out of the pool; the caller frees them. */
 static struct db_conn *take_idle_locked(struct db *db)

@@ -25,8 +25,8 @@ struct db_options {
 };
 
 /* Connects lazily: succeeds while PostgreSQL is down. */
-int db_open(const struct db_options *options, struct db **db_out, struct error *err)
-    NONNULL MUST_CHECK;
+int db_open(const struct db_options *options, struct db **db_out,
+            struct error *err) NONNULL MUST_CHECK;
 void db_free(struct db *db);
 void db_freep(struct db **db) NONNULL;
 /* One round trip; for readiness. */

@@ -87,8 +87,8 @@ void event_batch_done(struct event_batch *batch);
  * the snapshot. ERROR_NOT_FOUND when the conversation is gone.
  */
 int event_store_read_batch(struct db *db, const struct uuid *conversation_id, int64_t after_seq,
-                           int64_t limit, struct event_batch *batch_out, struct error *err)
-    NONNULL MUST_CHECK;
+                           int64_t limit, struct event_batch *batch_out,
+                           struct error *err) NONNULL MUST_CHECK;
 /* The last seq before the first event with timestamp >= since; the newest seq when none is. */
 int event_store_seq_before(struct db *db, const struct uuid *conversation_id, const char *since,
                            int64_t *seq_out, struct error *err) NONNULL MUST_CHECK;

@@ -75,10 +75,10 @@ void runtime_list_done(struct runtime_list *list);
  * Stores a new runtime with status starting; ERROR_CONFLICT when the session has a live one already
  * (then load that).
  */
-int runtime_store_add(struct db *db, const struct runtime *runtime, struct error *err)
-    NONNULL MUST_CHECK;
-int runtime_store_get(struct db *db, const char *id, struct runtime *runtime_out, struct error *err)
-    NONNULL MUST_CHECK;
+int runtime_store_add(struct db *db, const struct runtime *runtime,
+                      struct error *err) NONNULL MUST_CHECK;
+int runtime_store_get(struct db *db, const char *id, struct runtime *runtime_out,
+                      struct error *err) NONNULL MUST_CHECK;
 /* The newest runtime of a session, whatever its state; ERROR_NOT_FOUND. */
 int runtime_store_get_session(struct db *db, const char *session_id, struct runtime *runtime_out,
                               struct error *err) NONNULL MUST_CHECK;
@@ -86,13 +86,13 @@ int runtime_store_get_session(struct db *db, const char *session_id, struct runt
 int runtime_store_find_key(struct db *db, const char *session_key_hash, struct runtime *runtime_out,
                            struct error *err) NONNULL MUST_CHECK;
 /* All that are not stopped, or (unsettled) all whose status is not what is desired. */
-int runtime_store_list(struct db *db, struct runtime_list *list_out, struct error *err)
-    NONNULL MUST_CHECK;
-int runtime_store_list_unsettled(struct db *db, struct runtime_list *list_out, struct error *err)
-    NONNULL MUST_CHECK;
+int runtime_store_list(struct db *db, struct runtime_list *list_out,
+                       struct error *err) NONNULL MUST_CHECK;
+int runtime_store_list_unsettled(struct db *db, struct runtime_list *list_out,
+                                 struct error *err) NONNULL MUST_CHECK;
 /* Every row: what a leftover of the engine is held against. */
-int runtime_store_list_all(struct db *db, struct runtime_list *list_out, struct error *err)
-    NONNULL MUST_CHECK;
+int runtime_store_list_all(struct db *db, struct runtime_list *list_out,
+                           struct error *err) NONNULL MUST_CHECK;
 int runtime_store_want(struct db *db, const char *id, enum runtime_desire desired,
                        struct error *err) NONNULL MUST_CHECK;
 /* Writes what the runtime service found: status, status_detail, container_id, network, url,

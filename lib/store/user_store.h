@@ -26,10 +26,10 @@ struct user {
 void user_done(struct user *user);
 
 /* The user with that address, made when there is none. */
-int user_store_ensure(struct db *db, const char *email, struct user *user_out, struct error *err)
-    NONNULL MUST_CHECK;
-int user_store_get(struct db *db, const struct uuid *id, struct user *user_out, struct error *err)
-    NONNULL MUST_CHECK;
+int user_store_ensure(struct db *db, const char *email, struct user *user_out,
+                      struct error *err) NONNULL MUST_CHECK;
+int user_store_get(struct db *db, const struct uuid *id, struct user *user_out,
+                   struct error *err) NONNULL MUST_CHECK;
 
 int user_store_add_link(struct db *db, const struct uuid *user_id, const char *token_hash,
                         int64_t valid_s, struct error *err) NONNULL MUST_CHECK;
@@ -37,8 +37,8 @@ int user_store_add_link(struct db *db, const struct uuid *user_id, const char *t
  * expired. */
 int user_store_use_link(struct db *db, const char *token_hash, const char *session_hash,
                         int64_t session_s, struct error *err) NONNULL MUST_CHECK;
-int user_store_end_session(struct db *db, const char *session_hash, struct error *err)
-    NONNULL MUST_CHECK;
+int user_store_end_session(struct db *db, const char *session_hash,
+                           struct error *err) NONNULL MUST_CHECK;
 /* ERROR_UNAUTHENTICATED when there is no live session. */
 int user_store_find_session(struct db *db, const char *session_hash, struct uuid *user_id_out,
                             struct error *err) NONNULL MUST_CHECK;

@@ -3,7 +3,7 @@ EXTRA_DIST += tests/lint/layers.sh tests/lint/words.sh tests/lint/words.awk test
 	tests/lint/cppcheck
 TESTS += tests/lint/rules_test.sh
 
-CLANG_FORMAT = clang-format
+CLANG_FORMAT = clang-format-19
 CPPCHECK = cppcheck
 IWYU = include-what-you-use
 SHELLCHECK = shellcheck

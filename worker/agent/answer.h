@@ -15,7 +15,7 @@ struct llm_reply;
  * asks for one; words alone end the run, unless the user has spoken meanwhile. Errors as
  * record_behind().
  */
-int answer_store(struct agent *agent, const struct llm_reply *reply, struct error *err)
-    NONNULL MUST_CHECK;
+int answer_store(struct agent *agent, const struct llm_reply *reply,
+                 struct error *err) NONNULL MUST_CHECK;
 
 #endif

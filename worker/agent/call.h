@@ -23,7 +23,7 @@ struct call_ref call_ref_of(const struct stored_event *action) NONNULL MUST_CHEC
  * record_behind(); ERROR_CANCELLED after a stop request; ERROR_UNAVAILABLE when there is no sandbox
  * to be had: the message is for the user.
  */
-int call_run(struct agent *agent, const struct index_list *pending, size_t at, struct error *err)
-    NONNULL MUST_CHECK;
+int call_run(struct agent *agent, const struct index_list *pending, size_t at,
+             struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -41,7 +41,7 @@ void control_done(struct control *control)
 }
 
 static bool control_cuts_locked(const struct control *control, enum wait_kind wait)
-    REQUIRES(control->lock);
+    REQUIRES(control -> lock);
 
 static bool control_cuts_locked(const struct control *control, enum wait_kind wait)
 {
@@ -52,7 +52,7 @@ static bool control_cuts_locked(const struct control *control, enum wait_kind wa
     return impatience == AT_ONCE;
 }
 
-static void control_wake_locked(struct control *control) REQUIRES(control->lock);
+static void control_wake_locked(struct control *control) REQUIRES(control -> lock);
 
 static void control_wake_locked(struct control *control)
 {

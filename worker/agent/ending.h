@@ -19,8 +19,8 @@ struct event_list;
 void ending_plan(struct event_list *events, enum execution_status status,
                  struct conversation_write *change) NONNULL;
 /* status error, then why: a class name of the wire contract, and words for the user. */
-int ending_error(struct agent *agent, const char *code, const char *detail, struct error *err)
-    NONNULL MUST_CHECK;
+int ending_error(struct agent *agent, const char *code, const char *detail,
+                 struct error *err) NONNULL MUST_CHECK;
 /* There was nothing to do: subscribers hear that the run is over. */
 int ending_nothing(struct agent *agent, struct error *err) NONNULL MUST_CHECK;
 int ending_stuck(struct agent *agent, struct error *err) NONNULL MUST_CHECK;

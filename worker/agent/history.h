@@ -21,8 +21,8 @@ struct stored_event;
 
 bool stored_event_is(const struct stored_event *event, const char *kind) NONNULL MUST_CHECK;
 /* True for a MessageEvent with that source. */
-bool stored_event_is_message(const struct stored_event *event, const char *source)
-    NONNULL MUST_CHECK;
+bool stored_event_is_message(const struct stored_event *event,
+                             const char *source) NONNULL MUST_CHECK;
 
 /* Positions of events in a history. */
 struct index_list {
@@ -41,19 +41,19 @@ void index_list_add(struct index_list *list, size_t index) NONNULL;
 /* Adds the actions that can be executed and have no result, oldest first. */
 void history_find_pending(const struct history *history, struct index_list *pending) NONNULL;
 /* The result of an action, searched behind it, or NULL. */
-const struct stored_event *history_find_result(const struct history *history, size_t action)
-    NONNULL MUST_CHECK;
-bool history_has_result_of(const struct history *history, const struct uuid *action_id)
-    NONNULL MUST_CHECK;
+const struct stored_event *history_find_result(const struct history *history,
+                                               size_t action) NONNULL MUST_CHECK;
+bool history_has_result_of(const struct history *history,
+                           const struct uuid *action_id) NONNULL MUST_CHECK;
 /* True when a message of the user has a number above seq. */
 bool history_has_user_message_after(const struct history *history, int64_t seq) NONNULL MUST_CHECK;
 /* The first message of the user, or NULL. */
-const struct stored_event *history_first_user_message(const struct history *history)
-    NONNULL MUST_CHECK;
+const struct stored_event *
+history_first_user_message(const struct history *history) NONNULL MUST_CHECK;
 /* Answers of the model since the run began: iterations of a run that another worker began count. */
 int64_t history_count_iterations(const struct history *history) NONNULL MUST_CHECK;
-bool history_has_call_id(const struct history *history, const char *tool_call_id)
-    NONNULL MUST_CHECK;
+bool history_has_call_id(const struct history *history,
+                         const char *tool_call_id) NONNULL MUST_CHECK;
 bool history_has_event(const struct history *history, const struct uuid *id) NONNULL MUST_CHECK;
 /* Adds what was just appended, as if it had been loaded; the events keep their references. */
 void history_add_written(struct history *history, const struct event_list *events,

@@ -26,7 +26,7 @@ struct messages_mark {
  * Appends the messages of the history from event `first` on, which is 0 or an earlier mark's
  * n_events: in OpenAI Chat form, content as lists of parts.
  */
-struct messages_mark messages_append(json_t *messages, const struct history *history, size_t first)
-    NONNULL;
+struct messages_mark messages_append(json_t *messages, const struct history *history,
+                                     size_t first) NONNULL;
 
 #endif

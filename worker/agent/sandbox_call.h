@@ -21,7 +21,7 @@ struct tool;
  * when the lease is lost, ERROR_UNAVAILABLE when there is no sandbox: the message is for the user.
  */
 int sandbox_call_run(struct agent *agent, size_t action, const struct tool *tool,
-                     json_t **observation_out, struct strbuf *problem_out, struct error *err)
-    NONNULL MUST_CHECK;
+                     json_t **observation_out, struct strbuf *problem_out,
+                     struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -21,7 +21,7 @@ enum stuck_verdict {
  * The verdict over the newest events. For STUCK_NUDGE appends the text that asks the model to try
  * something else.
  */
-enum stuck_verdict stuck_look(const struct history *history, struct strbuf *nudge_out)
-    NONNULL MUST_CHECK;
+enum stuck_verdict stuck_look(const struct history *history,
+                              struct strbuf *nudge_out) NONNULL MUST_CHECK;
 
 #endif

@@ -26,7 +26,7 @@ json_t *worker_tool_think(const json_t *action) NONNULL MUST_CHECK;
 /* finish: repeats the message. */
 json_t *worker_tool_finish(const json_t *action) NONNULL MUST_CHECK;
 /* task_tracker: keeps {"task_list": […]} in agent_state. */
-json_t *worker_tool_task_tracker(const json_t *action, json_t *agent_state, bool *is_changed_out)
-    NONNULL MUST_CHECK;
+json_t *worker_tool_task_tracker(const json_t *action, json_t *agent_state,
+                                 bool *is_changed_out) NONNULL MUST_CHECK;
 
 #endif

@@ -19,8 +19,8 @@
 #define DISPATCH(name, ...)                                                                        \
     CLEANUP(test_answer_done) struct test_answer name = test_dispatch(*state, __VA_ARGS__)
 #define DISPATCH_WITH(name, params, ...)                                                           \
-    CLEANUP(test_answer_done)                                                                      \
-    struct test_answer name = test_dispatch_with(*state, params, __VA_ARGS__)
+    CLEANUP(test_answer_done) struct test_answer name =                                            \
+        test_dispatch_with(*state, params, __VA_ARGS__)
 
 /* The pattern itself serves as a path; a {name*} loses its star. */
 static void call_without_key(void **state, const struct route *route, const char *origin)

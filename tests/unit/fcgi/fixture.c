@@ -198,8 +198,7 @@ json_t *answer_json(const struct test_answer *answer)
 
 struct test_path test_conversation(void *state)
 {
-    CLEANUP(test_answer_done)
-    struct test_answer answer =
+    CLEANUP(test_answer_done) struct test_answer answer =
         test_dispatch(state, ALICE, "POST", "/api/conversations", START_BODY(""));
     json_auto_t *info = NULL;
     struct test_path path = {.text = ""};

@@ -189,8 +189,7 @@ static void upload_goes_through_as_it_is(void **state)
 
     (void)snprintf(key, sizeof(key), "HTTP_X_SESSION_API_KEY=%s", fixture->alice_key);
     {
-        CLEANUP(test_answer_done)
-        struct test_answer answer = test_dispatch_with(
+        CLEANUP(test_answer_done) struct test_answer answer = test_dispatch_with(
             *state, params, "POST", "/api/file/upload?path=%2Fw%2Fa%20b&path=%2Fw%2Flast",
             "--b\r\nthe file\r\n--b--\r\n");
 
@@ -227,8 +226,7 @@ static void download_streams_and_keeps_its_headers(void **state)
 
     (void)snprintf(key, sizeof(key), "HTTP_X_SESSION_API_KEY=%s", fixture->alice_key);
     {
-        CLEANUP(test_answer_done)
-        struct test_answer answer =
+        CLEANUP(test_answer_done) struct test_answer answer =
             test_dispatch_with(*state, params, "GET", "/api/file/download?path=/w/b.txt", NULL);
 
         assert_answer(&answer, 206, "abc");
@@ -332,9 +330,9 @@ static void shared_sandbox_has_no_key_to_give_and_is_not_released(void **state)
 
 static void own_sandbox_gives_its_key_to_its_user(void **state)
 {
-    CLEANUP(test_answer_done)
-    struct test_answer created = test_dispatch(*state, ALICE, "POST", "/api/conversations",
-                                               START_BODY("\"conversation_runtime\":\"docker\","));
+    CLEANUP(test_answer_done) struct test_answer created =
+        test_dispatch(*state, ALICE, "POST", "/api/conversations",
+                      START_BODY("\"conversation_runtime\":\"docker\","));
     json_auto_t *info = answer_json(&created);
     struct test_path path = {.text = ""};
     char hex[UUID_HEX_BYTES];

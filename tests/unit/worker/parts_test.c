@@ -217,11 +217,11 @@ static void a_name_that_no_tool_can_have_is_made_one(void **state)
     json_t *call = NULL;
 
     (void)state;
-    history_add_text(&history,
-                     "[" USER("a") ", {\"kind\": \"ActionEvent\", \"source\": \"agent\","
-                     " \"tool_name\": \"rm -rf ä\", \"tool_call_id\": \"1\", \"llm_response_id\": \"r\","
-                     " \"thought\": [], \"tool_call\": {\"name\": \"rm -rf ä\", \"arguments\": \"{}\"}},"
-                     FAILURE("1") "]");
+    history_add_text(&history, "[" USER("a") ", {\"kind\": \"ActionEvent\", \"source\": \"agent\","
+                                             " \"tool_name\": \"rm -rf ä\", \"tool_call_id\": "
+                                             "\"1\", \"llm_response_id\": \"r\","
+                                             " \"thought\": [], \"tool_call\": {\"name\": \"rm -rf "
+                                             "ä\", \"arguments\": \"{}\"}}," FAILURE("1") "]");
     messages = messages_of(&history);
     call = json_array_get(json_object_get(json_array_get(messages, 1), "tool_calls"), 0);
     assert_string_equal(json_text_or(json_object_get(call, "function"), "name", ""), "rm_-rf___");

@@ -30,8 +30,8 @@ int run_fixture_tear_down(void **state);
  * A new conversation whose model plays `script` (JSON of scripted/), with a first message and a run
  * asked for. more: members of the start request, JSON, or "{}".
  */
-struct uuid run_new_conversation(struct run_fixture *fixture, const char *script, const char *more)
-    NONNULL;
+struct uuid run_new_conversation(struct run_fixture *fixture, const char *script,
+                                 const char *more) NONNULL;
 void run_say(struct run_fixture *fixture, const struct uuid *id, const char *text) NONNULL;
 void run_again(struct run_fixture *fixture, const struct uuid *id) NONNULL;
 

@@ -73,9 +73,8 @@ export class Reader {
 
   async #read() {
     while (!this.isOver) {
-      const from = this.seen.length;
       try {
-        this.socket = await Socket.open(`/sockets/session/${this.conversation.id}`, { query: { after_seq: from - 1 } });
+        this.socket = await Socket.open(`/sockets/session/${this.conversation.id}`, { query: { after_seq: this.seen.length - 1 } });
       } catch {
         await pause(BETWEEN_MS);
         continue;
@@ -83,14 +82,9 @@ export class Reader {
       this.connections += 1;
       if (this.isOver) this.socket.cut();
       await this.socket.closed;
-      this.#keep(from);
+      for (const { seq, event } of this.#durable()) this.seen.push({ seq, id: event.id });
+      this.socket = undefined;
     }
-  }
-
-  #keep(from) {
-    for (const { seq, event } of this.#durable()) this.seen.push({ seq, id: event.id });
-    this.socket = undefined;
-    return from;
   }
 
   #durable() {

@@ -137,7 +137,7 @@ static void put_tool_name(json_t *object, const char *name)
 {
     CLEANUP(strbuf_done) struct strbuf plain = STRBUF_INIT;
 
-    for (size_t i = 0; name[i] != '\0' && i < TOOL_NAME_MAX_BYTES; i++)
+    for (size_t i = 0; i < TOOL_NAME_MAX_BYTES && name[i] != '\0'; i++)
         strbuf_append_char(&plain,
                            (char)(strchr(TOOL_NAME_BYTES, name[i]) != NULL ? name[i] : '_'));
     json_put_text(object, "name", plain.len > 0 ? plain.text : "_");

@@ -14,9 +14,8 @@ export const TAKE_OVER_MS = 6_000;
 export const terminal = (command) => ({ name: 'terminal', arguments: { command, security_risk: 'LOW', summary: 'a step' } });
 export const finish = (message) => ({ name: 'finish', arguments: { message, summary: 'the end' } });
 
-/** A new conversation that works in a folder which no other one has. */
-export async function startAlone(t, fake, scenario, more = {}) {
-  const folder = `/workspace/${randomUUID()}`;
+/** A new conversation that works in a folder which no other one has, but for those that are given the same. */
+export async function startAlone(t, fake, scenario, { folder = `/workspace/${randomUUID()}`, ...more } = {}) {
   const conversation = await Conversation.start(fake, scenario, {
     workspace: { kind: 'LocalWorkspace', working_dir: folder }, ...more,
   });

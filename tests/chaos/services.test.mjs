@@ -1,11 +1,11 @@
-// Every process of the instance dies under light load, one after the other: clients recover, and what was
-// acknowledged is there.
+// A worker and nginx die under light load, and a worker is told to end: clients recover, and what was
+// acknowledged is there. The other processes are killed in processes.test.mjs.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { call } from '../e2e/support/api.mjs';
 import { Conversation, isAction, isResult, text } from '../e2e/support/conversation.mjs';
 import { assertSound, query } from '../e2e/support/database.mjs';
-import { killAndAwait } from '../e2e/support/processes.mjs';
+import { Worker, killAndAwait, start, stop } from '../e2e/support/processes.mjs';
 import { Socket, restingSnapshot } from '../e2e/support/socket.mjs';
 import { waitUntil } from '../e2e/support/wait.mjs';
 import { start as startModel } from '../fakes/openai.mjs';
@@ -112,8 +112,7 @@ class Watcher {
   }
 }
 
-// postgres: the pid is that of the postmaster.
-for (const name of ['gateway', 'fcgi', 'runtime', 'worker', 'postgres', 'nginx']) {
+for (const name of ['worker', 'nginx']) {
   test(`kill -9 of ${name}: clients recover, nothing acknowledged is lost`, async (t) => {
     const busy = await Conversation.start(fake, 'crash', { conversation_runtime: 'docker' });
     t.after(() => busy.delete());
@@ -125,8 +124,10 @@ for (const name of ['gateway', 'fcgi', 'runtime', 'worker', 'postgres', 'nginx']
     await busy.event(isAction('terminal'), 'the command');
     await killAndAwait(name);
     await load.progress(10, 'behind it');
-    assert.equal((await call('GET', '/ready', { key: null })).status, 200);
-    await busy.rest(['finished']);
+    const isReady = () => call('GET', '/ready', { key: null }).then(({ status }) => status === 200, () => false);
+    await waitUntil(isReady, 'deft is ready');
+    const isFinished = () => busy.status().then((status) => status === 'finished', () => false);
+    await waitUntil(isFinished, 'the run ends');
     const events = await busy.events();
     assert.equal(events.filter(isResult('terminal')).length, 1);
     assert.equal((await busy.must(200, 'POST', '/bash/execute_bash_command', { json: { command: 'cat f' } })).stdout, 'done\n');
@@ -135,7 +136,7 @@ for (const name of ['gateway', 'fcgi', 'runtime', 'worker', 'postgres', 'nginx']
     load.isOver = true;
     await Promise.all(load.writers);
     await watcher.end(await load.conversations[0].events());
-    t.diagnostic(`${load.ledger.length} messages acknowledged, refused: ${JSON.stringify(load.failures)}, ${watcher.n_connections} connections`);
+    t.diagnostic(`${load.ledger.length} messages acknowledged, ${load.failures.length} refused (${[...new Set(load.failures)]}), ${watcher.n_connections} connections`);
     await load.end();
   });
 }
@@ -153,4 +154,24 @@ test('a client on the plain socket notices the end of a run over the death of th
   const ids = (await conversation.events()).map(({ id }) => id);
   assert.deepEqual(again.frames.filter(({ key }) => key !== 'full_state').map(({ id }) => id), ids);
   await again.close();
+});
+
+test('a worker that is told to end hands its conversations over', async (t) => {
+  const conversation = await Conversation.start(fake, 'park');
+  t.after(() => conversation.delete());
+  stop('worker');
+  t.after(() => start('worker'));
+  const worker = await Worker.start();
+  t.after(() => worker.stop('SIGKILL'));
+  await conversation.say('go', true);
+  await waitUntil(() => fake.n_parked === 1, 'the model is asked');
+  start('worker');
+  const begun = Date.now();
+  const { code } = await worker.stop('SIGTERM');
+  assert.equal(code, 0);
+  await waitUntil(() => fake.n_parked === 1, 'the other worker asks');
+  t.diagnostic(`another worker asked the model after ${Date.now() - begun} ms`);
+  fake.release();
+  assert.equal(await conversation.rest(), 'finished');
+  await assertSound(conversation);
 });

@@ -91,7 +91,7 @@ test('start requests that contradict the contract are a 422', async () => {
     { ...right, max_iterations: 0 }, { ...right, max_iterations: 'x' },
     { ...right, tags: { 'Bad-Key': 'x' } }, { ...right, conversation_runtime: 'kubernetes' }, { ...right, conversation_id: 'xyz' },
     { ...right, container: { memory: 'lots' } }, { ...right, container: { cpus: 0 } }, { ...right, container: { unknown: 1 } },
-    { ...right, initial_message: { role: 'user', content: 'text' } }, { ...right, initial_message: { role: 'robot', content: [] } },
+    { ...right, initial_message: { role: 'user', content: 5 } }, { ...right, initial_message: { role: 'robot', content: [] } },
     { ...right, confirmation_policy: { kind: 'Foo' } }, { ...right, secrets: { A: { value: 'hunter2-x' } } }, { ...right, client_tools: [{ name: 'a' }] },
     { ...right, agent_profile_id: '00000000-0000-4000-8000-000000000000' }, { ...right, parent_conversation_id: '00000000-0000-4000-8000-000000000000' },
   ];

@@ -11,6 +11,8 @@ import {
 } from './support.mjs';
 
 const KILLED_STATUS = 137;
+/** After so many without any progress, a conversation is not tried again by itself. */
+const CRASHES_MAX = 5;
 const CRASH_POINTS = [
   'claim_committed', 'llm_sent', 'llm_done', 'action_committed', 'aes_before_send', 'aes_sent', 'aes_result_read',
   'obs_before_commit', 'obs_committed',
@@ -97,6 +99,27 @@ for (const point of CRASH_POINTS) {
     await heir.stop();
   });
 }
+
+test('a conversation that ends every worker is put aside in words, and can be run again', async (t) => {
+  fake.setScenario('poison', [{ text: 'harmless' }]);
+  stop('worker');
+  const conversation = await startAlone(t, fake, 'poison');
+  await conversation.say('Do it.', true);
+  for (let n = 0; n < CRASHES_MAX; n++) {
+    const doomed = await startWorker(t, { DEFT_CRASH_AT: 'llm_sent:1' });
+    assert.equal((await within(doomed.ended, 'the worker dies')).code, KILLED_STATUS, doomed.log);
+  }
+  const heir = await startWorker(t, { DEFT_CRASH_AT: 'llm_sent:1' });
+  assert.equal(await conversation.rest(undefined, RUN_MS), 'error');
+  const told = (await conversation.events()).filter(({ kind }) => kind === 'ConversationErrorEvent');
+  assert.equal(told.length, 1);
+  assert.match(told[0].detail, /\w+ \w+ \w+/);
+  await heir.stop();
+  start('worker');
+  await conversation.run();
+  assert.equal(await conversation.rest(['finished'], RUN_MS), 'finished');
+  await assertWhole(conversation);
+});
 
 test('a worker that slept while another took over writes nothing when it wakes up', async (t) => {
   fake.setScenario('long', [

@@ -78,7 +78,7 @@ static const char *expand(const json_t *env, const char *command)
     return dollar == NULL ? command : json_text_or(env, dollar + 1, "(unset)");
 }
 
-static struct stub_action *find_locked(struct stub *stub, const char *id) REQUIRES(stub->lock)
+static struct stub_action *find_locked(struct stub *stub, const char *id) REQUIRES(stub -> lock)
 {
     for (size_t i = 0; i < stub->n_actions; i++) {
         if (text_equal(stub->actions[i].id, id))
@@ -88,7 +88,7 @@ static struct stub_action *find_locked(struct stub *stub, const char *id) REQUIR
 }
 
 /* Runs a command; the lock is given up while it sleeps. */
-static json_t *run_locked(struct stub *stub, const json_t *request) REQUIRES(stub->lock)
+static json_t *run_locked(struct stub *stub, const json_t *request) REQUIRES(stub -> lock)
 {
     const json_t *args = json_object_get(request, "args");
     const char *command = json_text_or(args, "command", "");
@@ -111,7 +111,7 @@ static json_t *kept_reply(const struct stub_action *action)
 }
 
 static json_t *put_action_locked(struct stub *stub, const char *id, const json_t *request)
-    REQUIRES(stub->lock)
+    REQUIRES(stub -> lock)
 {
     struct stub_action *action = find_locked(stub, id);
     json_t *reply = NULL;
@@ -135,7 +135,7 @@ static json_t *put_action_locked(struct stub *stub, const char *id, const json_t
     return reply;
 }
 
-static json_t *get_action_locked(struct stub *stub, const char *id) REQUIRES(stub->lock)
+static json_t *get_action_locked(struct stub *stub, const char *id) REQUIRES(stub -> lock)
 {
     struct stub_action *action = find_locked(stub, id);
 
@@ -144,7 +144,7 @@ static json_t *get_action_locked(struct stub *stub, const char *id) REQUIRES(stu
     return action->reply == NULL ? stub_json("{s:s}", "state", "running") : kept_reply(action);
 }
 
-static json_t *start_locked(struct stub *stub) REQUIRES(stub->lock)
+static json_t *start_locked(struct stub *stub) REQUIRES(stub -> lock)
 {
     char id[17] = "aaaaaaaaaaaaaaaa";
 
@@ -156,7 +156,7 @@ static json_t *start_locked(struct stub *stub) REQUIRES(stub->lock)
                      "session_api_key", "stub-key", "runtime_id", id);
 }
 
-static void forget_locked(struct stub *stub) REQUIRES(stub->lock)
+static void forget_locked(struct stub *stub) REQUIRES(stub -> lock)
 {
     for (size_t i = 0; i < stub->n_actions; i++) {
         json_decref(stub->actions[i].reply);
@@ -166,7 +166,7 @@ static void forget_locked(struct stub *stub) REQUIRES(stub->lock)
 }
 
 static json_t *answer_locked(struct stub *stub, const struct http *http, const json_t *request)
-    REQUIRES(stub->lock)
+    REQUIRES(stub -> lock)
 {
     if (text_equal(http->path, "/start"))
         return start_locked(stub);

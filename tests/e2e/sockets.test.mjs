@@ -145,6 +145,7 @@ test('without parameters nothing but the snapshot is sent', async (t) => {
   const conversation = await quiet(t);
   await conversation.say('before');
   const socket = await open(t, eventsPath(conversation));
+  await socket.frame(isSnapshot, 'the first snapshot, from which on the socket listens');
   await conversation.say('after');
   const seen = await socket.frame(({ kind }) => kind === 'MessageEvent', 'the message');
   assert.equal(seen.llm_message.content[0].text, 'after');

@@ -97,8 +97,8 @@ static struct frame *take_reply(struct subscriber *subscriber)
     struct frame *first = subscriber->replies[0];
 
     subscriber->n_replies--;
-    memmove(&subscriber->replies[0], &subscriber->replies[1],
-            subscriber->n_replies * sizeof(subscriber->replies[0]));
+    for (size_t i = 0; i < subscriber->n_replies; i++)
+        subscriber->replies[i] = subscriber->replies[i + 1];
     return first;
 }
 

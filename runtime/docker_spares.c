@@ -338,22 +338,30 @@ static void sweep_volumes(struct docker *docker, const json_t *names, const stru
 }
 
 /* Requests that lost a race gave back what they had made: more than is wanted. */
-static int trim(struct docker *docker, struct error *err)
+/* One too many: what cannot go now is nobody's any more, and the next sweep tries again. */
+static void drop_spare(struct docker *docker, enum spare_kind kind, const char *name)
 {
+    struct error err = ERROR_INIT;
+    int rc = kind == SPARE_NETWORK ? docker_remove_network(docker, name, &err)
+                                   : docker_remove_home(docker, name, &err);
+
+    if (rc == 0)
+        return;
+    log_debug("spare.left", LOG_STR("name", name), LOG_ERROR(&err));
+    spares_forget(docker->spares, kind, name);
+}
+
+static void trim(struct docker *docker)
+{
+    static const enum spare_kind kinds[] = {SPARE_NETWORK, SPARE_HOME};
     size_t wanted = (size_t)docker->settings.n_spares;
     char name[SPARE_NAME_BYTES] = "";
 
-    while (spares_n_ready(docker->spares, SPARE_NETWORK) > wanted &&
-           spares_take(docker->spares, SPARE_NETWORK, name)) {
-        if (docker_remove_network(docker, name, err) < 0)
-            return -1;
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+        while (spares_n_ready(docker->spares, kinds[i]) > wanted &&
+               spares_take(docker->spares, kinds[i], name))
+            drop_spare(docker, kinds[i], name);
     }
-    while (spares_n_ready(docker->spares, SPARE_HOME) > wanted &&
-           spares_take(docker->spares, SPARE_HOME, name)) {
-        if (docker_remove_home(docker, name, err) < 0)
-            return -1;
-    }
-    return 0;
 }
 
 /*
@@ -377,7 +385,8 @@ int docker_tidy(struct docker *docker, const struct kept_source *source, struct 
         return -1;
     sweep_networks(docker, unknown_networks, &kept);
     sweep_volumes(docker, unknown_volumes, &kept);
-    return trim(docker, err);
+    trim(docker);
+    return 0;
 }
 
 static int keep_nothing(void *context, struct kept_names *kept_out, struct error *err)

@@ -1,6 +1,6 @@
 #include "runtime/state.h"
 
-#define HELPER_GRACE_MS 120000
+#define HELPER_GRACE_MS 20000
 
 static const struct step steps[N_VERBS][RUNTIME_N_STATUSES] = {
     [VERB_START] =

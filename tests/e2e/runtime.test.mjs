@@ -20,7 +20,7 @@ async function assertNoLeaks(house, homes = 0) {
       const left = containers.filter((c) => c.Labels['deft.role'] === 'sandbox');
       seen = { containers: left.map((c) => c.Names), networks: networks.map((n) => n.Name), volumes: volumes.map((v) => v.Name) };
       return left.length === spares.containers && networks.length === spares.networks && volumes.length === spares.volumes + 2 * homes;
-    }, 60000, 'nothing is left over');
+    }, 90000, 'nothing is left over'); // a helper of a service that was killed goes after 20 s
   } catch (error) {
     throw new Error(`${error.message}: ${JSON.stringify(seen)}`);
   }

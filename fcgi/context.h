@@ -34,7 +34,6 @@ struct fcgi_settings {
     struct secret model_key;
     const char *app_url; /* of the app origin, without a slash at the end */
     const char *log_level;
-    int64_t log_json;
 };
 
 struct fcgi_context {

@@ -63,8 +63,6 @@ static const struct setting settings_table[] = {
      "address of the web page, for sign-in links"},
     {"LOG_LEVEL", SETTING_TEXT, "info", FIELD(log_level),
      "debug, info, warning or error"},
-    {"LOG_JSON", SETTING_BOOL, "1", FIELD(log_json),
-     "log lines are JSON"},
 };
 /* clang-format on */
 

@@ -95,7 +95,6 @@ static const struct setting runtime_settings_table[] = {
     {"DEFT_RUNTIME_THREADS", SETTING_COUNT, "32", FIELD(n_threads), "requests at a time"},
     {"DEFT_RUNTIME_STARTERS", SETTING_COUNT, "8", FIELD(n_starters), "starts at a time"},
     {"LOG_LEVEL", SETTING_TEXT, "info", FIELD(log_level), "debug, info, warning or error"},
-    {"LOG_JSON", SETTING_BOOL, "1", FIELD(log_json), "lines of JSON"},
 };
 
 static const char usage[] =

@@ -29,7 +29,6 @@ struct runtime_settings {
     const char *image;
     const char *seccomp_path;
     const char *log_level;
-    int64_t log_json;
     int64_t n_threads;
     int64_t n_starters;
     int64_t orphan_grace_ms;

@@ -8,6 +8,7 @@ libstore_a_SOURCES = \
 	lib/store/conversation_write.c \
 	lib/store/db.c lib/store/db.h \
 	lib/store/db_query.h lib/store/db_value.c \
+	lib/store/document_store.c lib/store/document_store.h \
 	lib/store/event_store.c lib/store/event_store.h \
 	lib/store/hints.c lib/store/hints.h \
 	lib/store/runtime_store.c lib/store/runtime_store.h \
@@ -20,6 +21,7 @@ STORE_LIBS = libstore.a $(PQ_LIBS)
 STORE_TESTS = \
 	tests/unit/store/conversation_store_test \
 	tests/unit/store/db_test \
+	tests/unit/store/document_store_test \
 	tests/unit/store/event_store_test \
 	tests/unit/store/hints_test \
 	tests/unit/store/runtime_store_test \
@@ -35,6 +37,9 @@ tests_unit_store_conversation_store_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_db_test_SOURCES = tests/unit/store/db_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_db_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_db_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_document_store_test_SOURCES = tests/unit/store/document_store_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_document_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_document_store_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_event_store_test_SOURCES = tests/unit/store/event_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_event_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_event_store_test_LDADD = $(STORE_TEST_LIBS)

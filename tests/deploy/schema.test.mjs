@@ -23,7 +23,7 @@ after(() => psql('postgres', `DROP DATABASE ${dbname} WITH (FORCE)`));
 test('every change deploys, verifies, reverts, and deploys again', async () => {
   await sqitch('deploy', '--verify');
   const deployed = await tables();
-  for (const name of ['users', 'api_keys', 'conversations', 'events', 'runtimes', 'jobs']) assert.ok(deployed.includes(name), name);
+  for (const name of ['users', 'api_keys', 'conversations', 'events', 'runtimes', 'jobs', 'documents']) assert.ok(deployed.includes(name), name);
   await sqitch('verify');
   await sqitch('revert', '-y');
   assert.deepEqual(await tables(), []);

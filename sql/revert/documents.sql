@@ -1,0 +1,4 @@
+-- Revert deft:documents from pg
+BEGIN;
+DROP TABLE documents;
+COMMIT;

@@ -1,0 +1,269 @@
+/*
+ * What the store promises of documents: whole, in order, sealed, and never written over unseen.
+ */
+#include "store/document_store.h"
+
+#include <jansson.h>
+
+#include "base/crypto.h"
+#include "base/json.h"
+#include "base/secret.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "store/store_fixture.h"
+#include "support/pg.h"
+#include "support/sql.h"
+
+static const char ROOT[] = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+
+/* A shelf of a user of the test's own. */
+struct test_shelf {
+    struct shelf shelf;
+    struct keyring keyring;
+};
+
+static void open_shelf(void **state, struct test_shelf *test)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(secret_done) struct secret root = SECRET_INIT;
+    struct error err = ERROR_INIT;
+
+    secret_set(&root, ROOT);
+    assert_done(keyring_init(&test->keyring, &root, &err), &err);
+    test->shelf = (struct shelf){fixture->db, &test->keyring, test_user(fixture->db)};
+}
+
+static struct document put(const struct shelf *shelf, const char *name, const char *secret)
+{
+    struct document document = document_new(COLLECTION_PROFILES, name);
+    struct error err = ERROR_INIT;
+
+    json_put_text(document.body, "model", "m-1");
+    if (secret != NULL) {
+        document.secrets = json_object();
+        json_put_text(document.secrets, "api_key", secret);
+    }
+    assert_done(document_store_put(shelf, &document, 0, &err), &err);
+    assert_int_equal(document.revision, 1);
+    return document;
+}
+
+static struct document get(const struct shelf *shelf, const char *name)
+{
+    struct document document = DOCUMENT_INIT;
+    struct error err = ERROR_INIT;
+
+    assert_done(document_store_get(shelf, COLLECTION_PROFILES, name, &document, &err), &err);
+    return document;
+}
+
+static void document_comes_back_as_it_was_put(void **state)
+{
+    struct test_shelf test;
+    struct error err = ERROR_INIT;
+
+    open_shelf(state, &test);
+    {
+        CLEANUP(document_done) struct document made = put(&test.shelf, "fast", "sk-hidden");
+        CLEANUP(document_done) struct document named = get(&test.shelf, "fast");
+        CLEANUP(document_done) struct document by_id = DOCUMENT_INIT;
+
+        assert_done(
+            document_store_get_by_id(&test.shelf, COLLECTION_PROFILES, &made.id, &by_id, &err),
+            &err);
+        assert_string_equal(named.id.text, made.id.text);
+        assert_string_equal(by_id.name, "fast");
+        assert_string_equal(json_text_or(named.body, "model", ""), "m-1");
+        assert_string_equal(json_text_or(named.secrets, "api_key", ""), "sk-hidden");
+        assert_int_equal(named.revision, 1);
+        assert_true(named.created_at_us > 0);
+    }
+}
+
+static void row_holds_no_secret_in_clear(void **state)
+{
+    struct test_shelf test;
+
+    open_shelf(state, &test);
+    {
+        CLEANUP(document_done) struct document made = put(&test.shelf, "sealed", "sk-needle-81");
+
+        assert_int_equal(test_sql_count("SELECT count(*) FROM documents"
+                                        " WHERE documents::text LIKE '%needle-81%'"),
+                         0);
+        assert_int_equal(made.revision, 1);
+    }
+}
+
+static void sealed_part_opens_only_where_it_was_sealed(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    struct test_shelf test;
+    struct error err = ERROR_INIT;
+
+    open_shelf(state, &test);
+    {
+        CLEANUP(document_done) struct document first = put(&test.shelf, "first", "sk-1");
+        CLEANUP(document_done) struct document second = put(&test.shelf, "second", "sk-2");
+        CLEANUP(document_done) struct document moved = DOCUMENT_INIT;
+
+        strbuf_appendf(&sql,
+                       "UPDATE documents SET sealed = (SELECT sealed FROM documents WHERE"
+                       " id = '%s') WHERE id = '%s'",
+                       first.id.text, second.id.text);
+        test_sql(sql.text);
+        assert_int_equal(
+            document_store_get(&test.shelf, COLLECTION_PROFILES, "second", &moved, &err), -1);
+        assert_int_equal(err.code, ERROR_INTERNAL);
+    }
+}
+
+static void writer_who_has_not_seen_the_newest_is_refused(void **state)
+{
+    struct test_shelf test;
+    struct error err = ERROR_INIT;
+
+    open_shelf(state, &test);
+    {
+        CLEANUP(document_done) struct document made = put(&test.shelf, "one", NULL);
+        CLEANUP(document_done) struct document early = get(&test.shelf, "one");
+        CLEANUP(document_done) struct document again = document_new(COLLECTION_PROFILES, "one");
+
+        assert_done(document_store_put(&test.shelf, &made, 0, &err), &err);
+        assert_int_equal(made.revision, 2);
+        assert_int_equal(document_store_put(&test.shelf, &early, 0, &err), -1);
+        assert_int_equal(err.code, ERROR_STALE);
+        assert_int_equal(early.revision, 1);
+        assert_int_equal(document_store_put(&test.shelf, &again, 0, &err), -1);
+        assert_int_equal(err.code, ERROR_STALE);
+    }
+}
+
+static void rename_keeps_id_and_secret_and_takes_no_other_name(void **state)
+{
+    struct test_shelf test;
+    struct error err = ERROR_INIT;
+
+    open_shelf(state, &test);
+    {
+        CLEANUP(document_done) struct document taken = put(&test.shelf, "taken", NULL);
+        CLEANUP(document_done) struct document made = put(&test.shelf, "old", "sk-1");
+        struct document_change change = {
+            .kind = DOCUMENT_RENAME, .document = &made, .new_name = taken.name};
+
+        assert_int_equal(document_store_write(&test.shelf, &change, 1, &err), -1);
+        assert_int_equal(err.code, ERROR_CONFLICT);
+        change.new_name = "new";
+        assert_done(document_store_write(&test.shelf, &change, 1, &err), &err);
+        assert_string_equal(made.name, "new");
+        {
+            CLEANUP(document_done) struct document renamed = get(&test.shelf, "new");
+
+            assert_string_equal(renamed.id.text, made.id.text);
+            assert_string_equal(json_text_or(renamed.secrets, "api_key", ""), "sk-1");
+        }
+    }
+}
+
+static void of_several_changes_all_are_done_or_none(void **state)
+{
+    struct test_shelf test;
+    struct error err = ERROR_INIT;
+
+    open_shelf(state, &test);
+    {
+        CLEANUP(document_done) struct document kept = put(&test.shelf, "kept", NULL);
+        CLEANUP(document_done) struct document stale = get(&test.shelf, "kept");
+        CLEANUP(document_done) struct document fresh = document_new(COLLECTION_PROFILES, "fresh");
+        CLEANUP(document_done) struct document found = DOCUMENT_INIT;
+        const struct document_change changes[] = {
+            {.kind = DOCUMENT_PUT, .document = &fresh},
+            {.kind = DOCUMENT_DELETE, .document = &stale},
+        };
+
+        assert_done(document_store_put(&test.shelf, &kept, 0, &err), &err);
+        assert_int_equal(document_store_write(&test.shelf, changes, 2, &err), -1);
+        assert_int_equal(err.code, ERROR_STALE);
+        assert_int_equal(
+            document_store_get(&test.shelf, COLLECTION_PROFILES, "fresh", &found, &err), -1);
+        assert_int_equal(err.code, ERROR_NOT_FOUND);
+    }
+}
+
+static void list_is_by_name_of_one_user_and_collection(void **state)
+{
+    struct test_shelf mine;
+    struct test_shelf other;
+    CLEANUP(document_list_done) struct document_list list = DOCUMENT_LIST_INIT;
+    struct error err = ERROR_INIT;
+
+    open_shelf(state, &mine);
+    open_shelf(state, &other);
+    {
+        CLEANUP(document_done) struct document b = put(&mine.shelf, "b", "sk-b");
+        CLEANUP(document_done) struct document a = put(&mine.shelf, "a", NULL);
+        CLEANUP(document_done) struct document foreign = put(&other.shelf, "c", NULL);
+
+        assert_done(document_store_list(&mine.shelf, COLLECTION_PROFILES, &list, &err), &err);
+        assert_int_equal(list.n, 2);
+        assert_string_equal(list.items[0].name, a.name);
+        assert_string_equal(list.items[1].name, b.name);
+        assert_string_equal(json_text_or(list.items[1].secrets, "api_key", ""), "sk-b");
+        assert_null(document_list_find(&list, foreign.name));
+        assert_non_null(document_list_find(&list, "b"));
+    }
+}
+
+static void full_collection_takes_no_more(void **state)
+{
+    struct test_shelf test;
+    struct error err = ERROR_INIT;
+
+    open_shelf(state, &test);
+    {
+        CLEANUP(document_done) struct document first = put(&test.shelf, "first", NULL);
+        CLEANUP(document_done) struct document second = document_new(COLLECTION_PROFILES, "second");
+
+        assert_int_equal(document_store_put(&test.shelf, &second, 1, &err), -1);
+        assert_int_equal(err.code, ERROR_CONFLICT);
+        assert_done(document_store_put(&test.shelf, &first, 1, &err), &err);
+        assert_done(document_store_put(&test.shelf, &second, 2, &err), &err);
+    }
+}
+
+static void deleted_document_is_gone(void **state)
+{
+    struct test_shelf test;
+    struct error err = ERROR_INIT;
+
+    open_shelf(state, &test);
+    {
+        CLEANUP(document_done) struct document made = put(&test.shelf, "gone", NULL);
+
+        assert_done(document_store_delete(&test.shelf, COLLECTION_PROFILES, made.name, &err), &err);
+        assert_int_equal(document_store_delete(&test.shelf, COLLECTION_PROFILES, made.name, &err),
+                         -1);
+        assert_int_equal(err.code, ERROR_NOT_FOUND);
+        assert_int_equal(document_store_put(&test.shelf, &made, 0, &err), -1);
+        assert_int_equal(err.code, ERROR_STALE);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(document_comes_back_as_it_was_put),
+        cmocka_unit_test(row_holds_no_secret_in_clear),
+        cmocka_unit_test(sealed_part_opens_only_where_it_was_sealed),
+        cmocka_unit_test(writer_who_has_not_seen_the_newest_is_refused),
+        cmocka_unit_test(rename_keeps_id_and_secret_and_takes_no_other_name),
+        cmocka_unit_test(of_several_changes_all_are_done_or_none),
+        cmocka_unit_test(list_is_by_name_of_one_user_and_collection),
+        cmocka_unit_test(full_collection_takes_no_more),
+        cmocka_unit_test(deleted_document_is_gone),
+    };
+
+    (void)argc;
+    test_need_postgres(argv);
+    return cmocka_run_group_tests(tests, store_set_up, store_tear_down);
+}

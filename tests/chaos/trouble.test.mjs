@@ -1,9 +1,9 @@
 // What goes wrong around a conversation is told in it, in words, and it can go on afterwards.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import net from 'node:net';
 import { after, before, test } from 'node:test';
 import { Conversation, isAction, isResult, llmOf, ofKind, startRequest } from '../e2e/support/conversation.mjs';
+import { engine } from '../e2e/runtime_house.mjs';
 import { assertSound, query } from '../e2e/support/database.mjs';
 import { INSTANCE } from '../e2e/support/instance.mjs';
 import { Worker, start, stop } from '../e2e/support/processes.mjs';
@@ -34,8 +34,6 @@ async function runtimeOf(conversation) {
   return row;
 }
 
-const docker = (...args) => execFileSync('docker', args, { encoding: 'utf8' });
-
 /** The words in which the last failure of a conversation was told. */
 async function complaint(conversation) {
   const events = await conversation.events();
@@ -46,14 +44,15 @@ async function complaint(conversation) {
   return told;
 }
 
-for (const [how, args] of [['killed', ['kill']], ['removed', ['rm', '-f']]]) {
+for (const [how, [method, what]] of [['killed', ['POST', '/kill']], ['removed', ['DELETE', '?force=1']]]) {
   test(`a sandbox ${how} during a command: the call fails in words, and the run goes on with the same files`, async (t) => {
     const conversation = await newConversation(t, 'sleeps');
     await conversation.say('go', true);
     await conversation.event(isAction('terminal'), 'the command');
     const { stdout } = await conversation.must(200, 'POST', '/bash/execute_bash_command', { json: { command: 'until grep -qs begun f; do sleep 0.02; done; cat f' } });
     assert.equal(stdout, 'begun\n');
-    docker(...args, (await runtimeOf(conversation)).container_id);
+    const answer = await engine(method, `/containers/${(await runtimeOf(conversation)).container_id}${what}`);
+    assert.equal(answer.status, 204, answer.text);
     assert.equal(await conversation.rest(), 'finished');
     const events = await conversation.events();
     const failed = events.find(ofKind('AgentErrorEvent'));

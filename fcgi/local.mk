@@ -17,6 +17,7 @@ FCGI_HANDLERS = \
 	fcgi/agent/conversation_create.c \
 	fcgi/agent/conversation_read.c \
 	fcgi/agent/conversation_run.c \
+	fcgi/agent/description.c \
 	fcgi/agent/events.c \
 	fcgi/agent/files.c \
 	fcgi/agent/final_response.c \
@@ -29,9 +30,30 @@ FCGI_HANDLERS = \
 	fcgi/agent/workspace_path.c fcgi/agent/workspace_path.h \
 	fcgi/app/app.h fcgi/app/sign_in.c
 
+FCGI_OPENAPI = \
+	fcgi/openapi/catalogue_models.c \
+	fcgi/openapi/catalogue_tools.c \
+	fcgi/openapi/conversations.c \
+	fcgi/openapi/document.c fcgi/openapi/openapi.h \
+	fcgi/openapi/exchange.c fcgi/openapi/exchange.h \
+	fcgi/openapi/extensions.c \
+	fcgi/openapi/operation.c fcgi/openapi/operation.h \
+	fcgi/openapi/profiles.c \
+	fcgi/openapi/sandbox.c \
+	fcgi/openapi/schema.c fcgi/openapi/schema.h \
+	fcgi/openapi/server.c \
+	fcgi/openapi/settings.c
+
+# The page that shows the description; nginx serves it.
+apipagedir = $(pkgdatadir)/docs
+dist_apipage_DATA = \
+	fcgi/openapi/page/docs.css \
+	fcgi/openapi/page/docs.js \
+	fcgi/openapi/page/index.html
+
 # A library, so that the tests dispatch requests through the same code.
 noinst_LIBRARIES += libfcgihandlers.a
-libfcgihandlers_a_SOURCES = $(FCGI_CORE) $(FCGI_HANDLERS)
+libfcgihandlers_a_SOURCES = $(FCGI_CORE) $(FCGI_HANDLERS) $(FCGI_OPENAPI)
 libfcgihandlers_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(JANSSON_CFLAGS)
 
 FCGI_HANDLER_LIBS = \

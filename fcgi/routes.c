@@ -17,6 +17,7 @@ const struct route *const route_tables[] = {
     bash_routes,
     file_routes,
     runtime_routes,
+    description_routes,
     unserved_routes,
     sign_in_routes,
     NULL,

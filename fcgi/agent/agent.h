@@ -4,6 +4,8 @@
 #ifndef DEFT_FCGI_AGENT_AGENT_H
 #define DEFT_FCGI_AGENT_AGENT_H
 
+#include <stdbool.h>
+
 #include <jansson.h>
 
 #include "base/attr.h"
@@ -11,6 +13,9 @@
 #include "fcgi/router.h"
 #include "model/conversation.h"
 #include "model/limits.h"
+
+/* The version of the contract that is served; clients compare it. */
+#define CONTRACT_VERSION "1.58.0"
 
 #define ORIGIN_BOTH (ORIGIN_APP | ORIGIN_AGENT)
 /* Of bodies that are a few members. */
@@ -29,6 +34,7 @@ extern const struct route confirmation_routes[];
 extern const struct route bash_routes[];
 extern const struct route file_routes[];
 extern const struct route runtime_routes[];
+extern const struct route description_routes[];
 extern const struct route unserved_routes[];
 
 /* How the 404 of an unknown conversation reads. */
@@ -51,6 +57,9 @@ int agent_load_runtime_conversation(const struct request *request,
 /* Replaces a "not found" of a store by the contract's words; other errors stay. Returns -1. */
 int agent_unknown(enum unknown_words words, const struct uuid *id,
                   struct error *err) NONNULL MUST_CHECK;
+
+/* True for a route that answers 501. */
+bool agent_is_unserved(const struct route *route) NONNULL MUST_CHECK;
 
 /* Wakes the ones who look at a conversation's events, and at its wish for a run. */
 void agent_hint_events(const struct request *request, const struct uuid *id) NONNULL;

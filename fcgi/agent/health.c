@@ -11,9 +11,6 @@
 #include "fcgi/reply.h"
 #include "store/db.h"
 
-/* The version of the contract that is served; clients compare it. */
-static const char contract_version[] = "1.58.0";
-
 static const char *const capabilities[] = {"conversation_runtime_routes_v1",
                                            "idempotent_conversation_create_v1"};
 static const char *const usable_tools[] = {"terminal", "file_editor", "task_tracker", "finish",
@@ -63,7 +60,7 @@ static void put_versions(json_t *info)
                                           "workspace_version"};
 
     for (size_t i = 0; i < ARRAY_SIZE(members); i++)
-        json_put_text(info, members[i], contract_version);
+        json_put_text(info, members[i], CONTRACT_VERSION);
     json_put_text(info, "build_git_sha", "unknown");
     json_put_text(info, "build_git_ref", "unknown");
     json_put_text(info, "python_version", "3.13");

@@ -34,9 +34,6 @@ static int init_post(const struct request *request, struct reply *reply, struct 
 const struct route unserved_routes[] = {
     {HTTP_GET, "/api/init", ORIGIN_AGENT, ACCESS_PUBLIC, 0, init_get},
     {HTTP_POST, "/api/init", ORIGIN_AGENT, ACCESS_PUBLIC, 0, init_post},
-    {HTTP_GET, "/openapi.json", ORIGIN_AGENT, ACCESS_PUBLIC, 0, unserved},
-    {HTTP_GET, "/docs", ORIGIN_AGENT, ACCESS_PUBLIC, 0, unserved},
-    {HTTP_GET, "/redoc", ORIGIN_AGENT, ACCESS_PUBLIC, 0, unserved},
     ROUTE(HTTP_GET, "/v1/models"),
     ROUTE(HTTP_POST, "/v1/chat/completions"),
     ROUTE(HTTP_POST, "/v1/responses"),
@@ -166,3 +163,8 @@ const struct route unserved_routes[] = {
     {.handle = NULL},
 };
 /* clang-format on */
+
+bool agent_is_unserved(const struct route *route)
+{
+    return route->handle == unserved;
+}

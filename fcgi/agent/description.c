@@ -1,0 +1,22 @@
+/*
+ * The API described by itself: as OpenAPI, and as a page that shows it.
+ */
+#include "base/json.h"
+#include "fcgi/agent/agent.h"
+#include "fcgi/openapi/openapi.h"
+#include "fcgi/reply.h"
+
+/* GET -> 200 the OpenAPI document */
+static int openapi(const struct request *request, struct reply *reply, struct error *err)
+{
+    json_auto_t *document = openapi_document(CONTRACT_VERSION);
+
+    (void)request;
+    (void)err;
+    return reply_json(reply, 200, document);
+}
+
+const struct route description_routes[] = {
+    {HTTP_GET, "/openapi.json", ORIGIN_BOTH, ACCESS_PUBLIC, 0, openapi},
+    {.handle = NULL},
+};

@@ -1,0 +1,168 @@
+/*
+ * Models and where they come from; MCP servers.
+ */
+#include "base/attr.h"
+#include "fcgi/openapi/operation.h"
+#include "model/shape.h"
+
+static const struct field llm_models_query_fields[] = {
+    {.name = "provider", .kind = FIELD_TEXT},
+};
+static const struct shape llm_models_query = SHAPE(llm_models_query_fields);
+
+static const struct field providers_fields[] = {
+    {.name = "providers", .kind = FIELD_TEXTS, .rules = FIELD_REQUIRED},
+};
+static const struct shape providers_shape = SHAPE(providers_fields);
+
+static const struct field models_fields[] = {
+    {.name = "models", .kind = FIELD_TEXTS, .rules = FIELD_REQUIRED},
+};
+static const struct shape models_shape = SHAPE(models_fields);
+
+static const struct field verified_models_fields[] = {
+    {.name = "models", .kind = FIELD_MAP, .rules = FIELD_REQUIRED},
+};
+static const struct shape verified_models_shape = SHAPE(verified_models_fields);
+
+static const struct field subscription_models_fields[] = {
+    {.name = "vendor", .kind = FIELD_TEXT},
+    {.name = "models", .kind = FIELD_TEXTS, .rules = FIELD_REQUIRED},
+};
+static const struct shape subscription_models_shape = SHAPE(subscription_models_fields);
+
+static const struct field subscription_status_fields[] = {
+    {.name = "vendor", .kind = FIELD_TEXT},
+    {.name = "connected", .kind = FIELD_BOOL, .rules = FIELD_REQUIRED},
+    {.name = "account_email", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "expires_at", .kind = FIELD_INT, .rules = FIELD_NULLABLE},
+};
+static const struct shape subscription_status_shape = SHAPE(subscription_status_fields);
+
+static const struct field subscription_device_start_fields[] = {
+    {.name = "device_code", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "user_code", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "verification_uri", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "verification_uri_complete", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "expires_at", .kind = FIELD_INT, .rules = FIELD_REQUIRED},
+    {.name = "interval_seconds", .kind = FIELD_INT, .rules = FIELD_REQUIRED},
+};
+static const struct shape subscription_device_start_shape = SHAPE(subscription_device_start_fields);
+
+static const struct field subscription_device_poll_fields[] = {
+    {.name = "device_code", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+};
+static const struct shape subscription_device_poll_shape = SHAPE(subscription_device_poll_fields);
+
+static const struct field acp_model_discovery_fields[] = {
+    {.name = "agent_settings", .kind = FIELD_MAP, .rules = FIELD_REQUIRED},
+    {.name = "secrets", .kind = FIELD_MAP},
+    {.name = "refresh", .kind = FIELD_BOOL, .fallback = "false"},
+};
+static const struct shape acp_model_discovery_shape = SHAPE(acp_model_discovery_fields);
+
+static const struct field provider_connection_fields[] = {
+    {.name = "id", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "display_name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "provider", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "base_url", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "created_at", .kind = FIELD_INT, .rules = FIELD_REQUIRED},
+    {.name = "updated_at", .kind = FIELD_INT, .rules = FIELD_REQUIRED},
+    {.name = "api_key_set", .kind = FIELD_BOOL},
+};
+static const struct shape provider_connection_shape = SHAPE(provider_connection_fields);
+
+static const struct field provider_connection_create_fields[] = {
+    {.name = "display_name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "provider", .kind = FIELD_TEXT, .fallback = "\"custom\""},
+    {.name = "api_key", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "base_url", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+};
+static const struct shape provider_connection_create_shape =
+    CLOSED_SHAPE(provider_connection_create_fields);
+
+static const struct field provider_connection_update_fields[] = {
+    {.name = "display_name", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "provider", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "api_key", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "base_url", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+};
+static const struct shape provider_connection_update_shape =
+    CLOSED_SHAPE(provider_connection_update_fields);
+
+static const struct field mcp_tool_call_spec_fields[] = {
+    {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "arguments", .kind = FIELD_MAP},
+};
+static const struct shape mcp_tool_call_spec_shape = SHAPE(mcp_tool_call_spec_fields);
+
+static const struct field mcp_test_fields[] = {
+    {.name = "name", .kind = FIELD_TEXT, .fallback = "\"test-server\""},
+    {.name = "server", .kind = FIELD_ANY, .rules = FIELD_REQUIRED},
+    {.name = "timeout", .kind = FIELD_NUMBER, .fallback = "15.0"},
+    {.name = "tool_call",
+     .kind = FIELD_OBJECT,
+     .rules = FIELD_NULLABLE,
+     .items = &mcp_tool_call_spec_shape},
+};
+static const struct shape mcp_test_shape = SHAPE(mcp_test_fields);
+
+static const struct field mcp_oauth_start_fields[] = {
+    {.name = "ok", .kind = FIELD_BOOL, .rules = FIELD_REQUIRED},
+    {.name = "job_id", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "authorization_url", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "error", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "error_kind",
+     .kind = FIELD_TEXT,
+     .rules = FIELD_NULLABLE,
+     .words = "timeout|connection|unknown"},
+};
+static const struct shape mcp_oauth_start_shape = SHAPE(mcp_oauth_start_fields);
+
+static const struct field mcp_oauth_status_fields[] = {
+    {.name = "ok", .kind = FIELD_BOOL, .rules = FIELD_REQUIRED},
+    {.name = "status",
+     .kind = FIELD_TEXT,
+     .rules = FIELD_REQUIRED,
+     .words = "pending|authorizing|succeeded|failed"},
+    {.name = "job_id", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "authorization_url", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "callback_ready", .kind = FIELD_BOOL},
+    {.name = "tools", .kind = FIELD_TEXTS, .rules = FIELD_NULLABLE},
+    {.name = "tool_result", .kind = FIELD_MAP, .rules = FIELD_NULLABLE},
+    {.name = "oauth_state", .kind = FIELD_MAP, .rules = FIELD_NULLABLE},
+    {.name = "error", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "error_kind",
+     .kind = FIELD_TEXT,
+     .rules = FIELD_NULLABLE,
+     .words = "timeout|connection|unknown"},
+};
+static const struct shape mcp_oauth_status_shape = SHAPE(mcp_oauth_status_fields);
+
+static const struct field mcp_oauth_callback_fields[] = {
+    {.name = "callback_url", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+};
+static const struct shape mcp_oauth_callback_shape = SHAPE(mcp_oauth_callback_fields);
+
+/* clang-format off */
+const struct operation catalogue_models_operations[] = {
+    OPERATION(HTTP_GET, "/api/llm/providers", "Providers of models", .answer = {"ProvidersResponse", &providers_shape}),
+    OPERATION(HTTP_GET, "/api/llm/models", "Models, of one provider if wished", .query = &llm_models_query, .answer = {"ModelsResponse", &models_shape}),
+    OPERATION(HTTP_GET, "/api/llm/models/verified", "Models known to work well", .answer = {"VerifiedModelsResponse", &verified_models_shape}),
+    OPERATION(HTTP_GET, "/api/llm/subscription/openai/models", "Models of the subscription", .answer = {"SubscriptionModelsResponse", &subscription_models_shape}),
+    OPERATION(HTTP_GET, "/api/llm/subscription/openai/status", "Whether the subscription is connected", .answer = {"SubscriptionStatusResponse", &subscription_status_shape}),
+    OPERATION(HTTP_POST, "/api/llm/subscription/openai/device/start", "Begin to connect the subscription", .answer = {"SubscriptionDeviceStartResponse", &subscription_device_start_shape}),
+    OPERATION(HTTP_POST, "/api/llm/subscription/openai/device/poll", "Ask whether it is connected now", .body = {"SubscriptionDevicePollRequest", &subscription_device_poll_shape}, .answer = {"SubscriptionStatusResponse", &subscription_status_shape}),
+    OPERATION(HTTP_POST, "/api/llm/subscription/openai/logout", "Disconnect the subscription", .answer = {"SubscriptionStatusResponse", &subscription_status_shape}),
+    OPERATION(HTTP_POST, "/api/acp/models", "Models of an ACP agent", .body = {"ACPModelDiscoveryRequest", &acp_model_discovery_shape}, .answer = {"ACPModelDiscoveryRequest", &acp_model_discovery_shape}),
+    OPERATION(HTTP_GET, "/api/llm/provider-connections", "Connections to providers", .answer = {"ProviderConnectionResponse", &provider_connection_shape}, .answer_form = ANSWER_LIST),
+    OPERATION(HTTP_POST, "/api/llm/provider-connections", "Add a connection", .body = {"ProviderConnectionCreateRequest", &provider_connection_create_shape}, .answer = {"ProviderConnectionResponse", &provider_connection_shape}, .status = 201),
+    OPERATION(HTTP_PATCH, "/api/llm/provider-connections/{connection_id}", "Change a connection", .body = {"ProviderConnectionUpdateRequest", &provider_connection_update_shape}, .answer = {"ProviderConnectionResponse", &provider_connection_shape}),
+    OPERATION(HTTP_DELETE, "/api/llm/provider-connections/{connection_id}", "Remove a connection", .answer = {"ProviderConnectionResponse", &provider_connection_shape}),
+    OPERATION(HTTP_POST, "/api/mcp/test", "Try an MCP server", .body = {"MCPTestRequest", &mcp_test_shape}),
+    OPERATION(HTTP_POST, "/api/mcp/oauth/start", "Begin to sign in at an MCP server", .body = {"MCPTestRequest", &mcp_test_shape}, .answer = {"MCPOAuthStartResponse", &mcp_oauth_start_shape}),
+    OPERATION(HTTP_GET, "/api/mcp/oauth/status/{job_id}", "How the signing in goes", .answer = {"MCPOAuthStatusResponse", &mcp_oauth_status_shape}),
+    OPERATION(HTTP_POST, "/api/mcp/oauth/callback/{job_id}", "Hand over what the MCP server answered", .body = {"MCPOAuthCallbackRequest", &mcp_oauth_callback_shape}, .answer = {"MCPOAuthStatusResponse", &mcp_oauth_status_shape}),
+    {.pattern = NULL},
+};
+/* clang-format on */

@@ -1,0 +1,75 @@
+/*
+ * What is told of a route beyond its row: a summary, and the shapes of what it takes and gives.
+ * Routes are found by method and pattern, so that the tables of handlers stay short; a route
+ * without a description is shown with what its row alone says.
+ *
+ * Ownership: tables live for ever.
+ * Threading: no state.
+ */
+#ifndef DEFT_FCGI_OPENAPI_OPERATION_H
+#define DEFT_FCGI_OPENAPI_OPERATION_H
+
+#include "base/attr.h"
+#include "fcgi/router.h"
+
+struct shape;
+
+/* An object of the wire under the name that clients know. */
+struct named_shape {
+    const char *name;
+    const struct shape *shape; /* NULL: none */
+};
+
+enum body_form {
+    BODY_FORM_OBJECT,
+    BODY_FORM_OPTIONAL, /* an object, or nothing */
+    BODY_FORM_IDS,      /* a list of texts */
+    BODY_FORM_UPLOAD,   /* multipart/form-data with a file */
+};
+
+enum answer_form {
+    ANSWER_OBJECT,
+    ANSWER_LIST,
+    ANSWER_LIST_OR_NULLS, /* null where an id is unknown */
+    ANSWER_TEXTS,
+    ANSWER_NUMBER,
+    ANSWER_TEXT, /* text/plain */
+    ANSWER_BYTES,
+    ANSWER_NOTHING,
+};
+
+struct operation {
+    enum http_method method;
+    const char *pattern; /* as in the route's row; NULL ends a table */
+    const char *summary;
+    const struct shape *query; /* NULL: no parameters */
+    struct named_shape body;
+    enum body_form body_form;
+    struct named_shape answer;
+    enum answer_form answer_form;
+    int status; /* of success; 0: 200 */
+};
+
+/* A row; further members are given by name. */
+#define OPERATION(method_, pattern_, summary_, ...)                                                \
+    {.method = (method_), .pattern = pattern_, .summary = (summary_), __VA_ARGS__}
+
+extern const struct operation server_operations[];
+extern const struct operation conversations_operations[];
+extern const struct operation sandbox_operations[];
+extern const struct operation catalogue_tools_operations[];
+extern const struct operation catalogue_models_operations[];
+extern const struct operation extensions_operations[];
+extern const struct operation settings_operations[];
+extern const struct operation profiles_operations[];
+
+/* All tables; ends with NULL. */
+extern const struct operation *const operation_tables[];
+
+/* {"success": true} */
+extern const struct shape success_shape;
+
+/* The description of a route, or NULL. */
+const struct operation *operation_find(const struct route *route) NONNULL MUST_CHECK;
+
+#endif

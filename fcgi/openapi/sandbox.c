@@ -1,0 +1,264 @@
+/*
+ * Commands, files, git and editor of a sandbox: shared ones, and those of one conversation.
+ */
+#include "base/attr.h"
+#include "fcgi/openapi/operation.h"
+#include "model/shape.h"
+
+static const struct field file_home_query_fields[] = {
+    {.name = "include_hidden", .kind = FIELD_BOOL, .fallback = "false"},
+};
+static const struct shape file_home_query = SHAPE(file_home_query_fields);
+
+static const struct field file_search_subdirs_query_fields[] = {
+    {.name = "path", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "page_id", .kind = FIELD_TEXT},
+    {.name = "limit", .kind = FIELD_INT, .rules = FIELD_FROM_1, .fallback = "100"},
+    {.name = "include_hidden", .kind = FIELD_BOOL, .fallback = "false"},
+};
+static const struct shape file_search_subdirs_query = SHAPE(file_search_subdirs_query_fields);
+
+static const struct field bash_search_query_fields[] = {
+    {.name = "kind__eq", .kind = FIELD_TEXT, .words = "BashCommand|BashOutput"},
+    {.name = "command_id__eq", .kind = FIELD_UUID},
+    {.name = "timestamp__gte", .kind = FIELD_TEXT},
+    {.name = "timestamp__lt", .kind = FIELD_TEXT},
+    {.name = "order__gt", .kind = FIELD_INT},
+    {.name = "sort_order",
+     .kind = FIELD_TEXT,
+     .fallback = "\"TIMESTAMP\"",
+     .words = "TIMESTAMP|TIMESTAMP_DESC"},
+    {.name = "page_id", .kind = FIELD_TEXT},
+    {.name = "limit", .kind = FIELD_INT, .rules = FIELD_FROM_1, .fallback = "100"},
+};
+static const struct shape bash_search_query = SHAPE(bash_search_query_fields);
+
+static const struct field path_query_fields[] = {
+    {.name = "path", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+};
+static const struct shape path_query = SHAPE(path_query_fields);
+
+static const struct field file_archive_query_fields[] = {
+    {.name = "path", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "format",
+     .kind = FIELD_TEXT,
+     .fallback = "\"git-delta\"",
+     .words = "git-delta|tar.gz"},
+    {.name = "base_ref", .kind = FIELD_TEXT},
+    {.name = "use_default_excludes", .kind = FIELD_BOOL, .fallback = "true"},
+    {.name = "exclude", .kind = FIELD_TEXTS},
+};
+static const struct shape file_archive_query = SHAPE(file_archive_query_fields);
+
+static const struct field git_changes_query_fields[] = {
+    {.name = "path", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "ref", .kind = FIELD_TEXT},
+};
+static const struct shape git_changes_query = SHAPE(git_changes_query_fields);
+
+static const struct field git_diff_query_fields[] = {
+    {.name = "path", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "ref", .kind = FIELD_TEXT},
+    {.name = "commit", .kind = FIELD_TEXT},
+};
+static const struct shape git_diff_query = SHAPE(git_diff_query_fields);
+
+static const struct field git_commits_query_fields[] = {
+    {.name = "path", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "limit", .kind = FIELD_INT, .rules = FIELD_FROM_1, .fallback = "50"},
+};
+static const struct shape git_commits_query = SHAPE(git_commits_query_fields);
+
+static const struct field vscode_url_query_fields[] = {
+    {.name = "base_url", .kind = FIELD_TEXT},
+    {.name = "workspace_dir", .kind = FIELD_TEXT},
+};
+static const struct shape vscode_url_query = SHAPE(vscode_url_query_fields);
+
+static const struct field repositories_search_query_fields[] = {
+    {.name = "provider",
+     .kind = FIELD_TEXT,
+     .rules = FIELD_REQUIRED,
+     .words = "github|gitlab|bitbucket|azure_devops"},
+    {.name = "query", .kind = FIELD_TEXT},
+    {.name = "limit", .kind = FIELD_INT, .rules = FIELD_FROM_1, .fallback = "100"},
+    {.name = "page_id", .kind = FIELD_TEXT},
+};
+static const struct shape repositories_search_query = SHAPE(repositories_search_query_fields);
+
+static const struct field vscode_url_shared_query_fields[] = {
+    {.name = "base_url", .kind = FIELD_TEXT},
+    {.name = "workspace_dir", .kind = FIELD_TEXT, .fallback = "\"workspace\""},
+};
+static const struct shape vscode_url_shared_query = SHAPE(vscode_url_shared_query_fields);
+
+static const struct field file_browser_entry_fields[] = {
+    {.name = "label", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "path", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+};
+static const struct shape file_browser_entry_shape = SHAPE(file_browser_entry_fields);
+
+static const struct field home_fields[] = {
+    {.name = "home", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "favorites", .kind = FIELD_OBJECTS, .items = &file_browser_entry_shape},
+    {.name = "locations", .kind = FIELD_OBJECTS, .items = &file_browser_entry_shape},
+};
+static const struct shape home_shape = SHAPE(home_fields);
+
+static const struct field subdirectory_entry_fields[] = {
+    {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "path", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+};
+static const struct shape subdirectory_entry_shape = SHAPE(subdirectory_entry_fields);
+
+static const struct field subdirectory_page_fields[] = {
+    {.name = "items",
+     .kind = FIELD_OBJECTS,
+     .rules = FIELD_REQUIRED,
+     .items = &subdirectory_entry_shape},
+    {.name = "next_page_id", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+};
+static const struct shape subdirectory_page_shape = SHAPE(subdirectory_page_fields);
+
+static const struct field bash_event_fields[] = {
+    {.name = "id", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "timestamp", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "kind",
+     .kind = FIELD_TEXT,
+     .rules = FIELD_REQUIRED,
+     .words = "BashCommand|BashOutput"},
+};
+static const struct shape bash_event_shape = SHAPE(bash_event_fields);
+
+static const struct field bash_event_page_fields[] = {
+    {.name = "items", .kind = FIELD_OBJECTS, .rules = FIELD_REQUIRED, .items = &bash_event_shape},
+    {.name = "next_page_id", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+};
+static const struct shape bash_event_page_shape = SHAPE(bash_event_page_fields);
+
+static const struct field bash_request_fields[] = {
+    {.name = "command", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "cwd", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "timeout", .kind = FIELD_INT, .fallback = "300"},
+};
+static const struct shape bash_request_shape = SHAPE(bash_request_fields);
+
+static const struct field bash_command_fields[] = {
+    {.name = "command", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "cwd", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "timeout", .kind = FIELD_INT},
+    {.name = "id", .kind = FIELD_TEXT},
+    {.name = "timestamp", .kind = FIELD_TEXT},
+    {.name = "kind", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED, .words = "BashCommand"},
+};
+static const struct shape bash_command_shape = SHAPE(bash_command_fields);
+
+static const struct field bash_output_fields[] = {
+    {.name = "id", .kind = FIELD_TEXT},
+    {.name = "timestamp", .kind = FIELD_TEXT},
+    {.name = "command_id", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "order", .kind = FIELD_INT},
+    {.name = "exit_code", .kind = FIELD_INT, .rules = FIELD_NULLABLE},
+    {.name = "stdout", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "stderr", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "kind", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED, .words = "BashOutput"},
+};
+static const struct shape bash_output_shape = SHAPE(bash_output_fields);
+
+static const struct field file_upload_result_fields[] = {
+    {.name = "success", .kind = FIELD_BOOL},
+    {.name = "file_size", .kind = FIELD_INT, .rules = FIELD_REQUIRED},
+};
+static const struct shape file_upload_result_shape = SHAPE(file_upload_result_fields);
+
+static const struct field git_change_fields[] = {
+    {.name = "status",
+     .kind = FIELD_TEXT,
+     .rules = FIELD_REQUIRED,
+     .words = "MOVED|ADDED|DELETED|UPDATED"},
+    {.name = "path", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+};
+static const struct shape git_change_shape = SHAPE(git_change_fields);
+
+static const struct field git_diff_fields[] = {
+    {.name = "modified", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED | FIELD_NULLABLE},
+    {.name = "original", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED | FIELD_NULLABLE},
+};
+static const struct shape git_diff_shape = SHAPE(git_diff_fields);
+
+static const struct field git_commit_fields[] = {
+    {.name = "sha", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "short_sha", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "subject", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "author", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "timestamp", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+};
+static const struct shape git_commit_shape = SHAPE(git_commit_fields);
+
+static const struct field git_commits_page_fields[] = {
+    {.name = "commits", .kind = FIELD_OBJECTS, .rules = FIELD_REQUIRED, .items = &git_commit_shape},
+    {.name = "has_more", .kind = FIELD_BOOL, .rules = FIELD_REQUIRED},
+};
+static const struct shape git_commits_page_shape = SHAPE(git_commits_page_fields);
+
+static const struct field vscode_url_fields[] = {
+    {.name = "url", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED | FIELD_NULLABLE},
+};
+static const struct shape vscode_url_shape = SHAPE(vscode_url_fields);
+
+static const struct field git_provider_repository_page_fields[] = {
+    {.name = "items", .kind = FIELD_LIST, .rules = FIELD_REQUIRED},
+    {.name = "next_page_id", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "missing_token", .kind = FIELD_BOOL},
+};
+static const struct shape git_provider_repository_page_shape =
+    SHAPE(git_provider_repository_page_fields);
+
+#define SCOPED "/api/conversations/{runtime_conversation_id}"
+
+/* clang-format off */
+const struct operation sandbox_operations[] = {
+    OPERATION(HTTP_GET, "/api/file/home", "The home folder and places worth a look", .query = &file_home_query, .answer = {"HomeResponse", &home_shape}),
+    OPERATION(HTTP_GET, "/api/file/search_subdirs", "Folders in a folder", .query = &file_search_subdirs_query, .answer = {"SubdirectoryPage", &subdirectory_page_shape}),
+    OPERATION(HTTP_GET, SCOPED "/bash/bash_events/search", "Commands and their output, by page", .query = &bash_search_query, .answer = {"BashEventPage", &bash_event_page_shape}),
+    OPERATION(HTTP_GET, SCOPED "/bash/bash_events/{event_id}", "One command or piece of output", .answer = {"BashEvent", &bash_event_shape}),
+    OPERATION(HTTP_GET, SCOPED "/bash/bash_events/", "Several of them by id", .answer = {"BashEvent", &bash_event_shape}, .body_form = BODY_FORM_IDS, .answer_form = ANSWER_LIST_OR_NULLS),
+    OPERATION(HTTP_POST, SCOPED "/bash/start_bash_command", "Start a command and do not wait for it", .body = {"ExecuteBashRequest", &bash_request_shape}, .answer = {"BashCommand", &bash_command_shape}),
+    OPERATION(HTTP_POST, SCOPED "/bash/execute_bash_command", "Run a command and wait for its end", .body = {"ExecuteBashRequest", &bash_request_shape}, .answer = {"BashOutput", &bash_output_shape}),
+    OPERATION(HTTP_DELETE, SCOPED "/bash/bash_events", "Forget all commands and their output"),
+    OPERATION(HTTP_POST, SCOPED "/bash/bash_commands/{command_id}/stop", "Stop a command", .answer = {"Success", &success_shape}),
+    OPERATION(HTTP_POST, SCOPED "/file/upload", "Write a file", .query = &path_query, .answer = {"FileUploadResult", &file_upload_result_shape}, .body_form = BODY_FORM_UPLOAD),
+    OPERATION(HTTP_GET, SCOPED "/file/download", "Read a file", .query = &path_query, .answer_form = ANSWER_BYTES),
+    OPERATION(HTTP_POST, SCOPED "/file/create_directory", "Make a folder and those above it", .query = &path_query, .answer = {"Success", &success_shape}),
+    OPERATION(HTTP_GET, SCOPED "/file/download-trajectory/{conversation_id}", "All events of a conversation as an archive", .answer_form = ANSWER_BYTES),
+    OPERATION(HTTP_GET, SCOPED "/file/archive", "A folder as an archive", .query = &file_archive_query, .answer_form = ANSWER_BYTES),
+    OPERATION(HTTP_GET, SCOPED "/git/changes", "Files that differ from a ref", .query = &git_changes_query, .answer = {"GitChange", &git_change_shape}, .answer_form = ANSWER_LIST),
+    OPERATION(HTTP_GET, SCOPED "/git/diff", "A file before and after", .query = &git_diff_query, .answer = {"GitDiff", &git_diff_shape}),
+    OPERATION(HTTP_GET, SCOPED "/git/commits", "The latest commits", .query = &git_commits_query, .answer = {"GitCommitsPage", &git_commits_page_shape}),
+    OPERATION(HTTP_GET, SCOPED "/git/commits/{sha}/changes", "Files that a commit changed", .query = &path_query, .answer = {"GitChange", &git_change_shape}, .answer_form = ANSWER_LIST),
+    OPERATION(HTTP_GET, SCOPED "/vscode/url", "Where the editor is", .query = &vscode_url_query, .answer = {"VSCodeUrlResponse", &vscode_url_shape}),
+    OPERATION(HTTP_GET, SCOPED "/vscode/status", "Whether the editor runs"),
+    OPERATION(HTTP_GET, "/api/bash/bash_events/search", "Commands and their output, by page", .query = &bash_search_query, .answer = {"BashEventPage", &bash_event_page_shape}),
+    OPERATION(HTTP_GET, "/api/bash/bash_events/{event_id}", "One command or piece of output", .answer = {"BashEvent", &bash_event_shape}),
+    OPERATION(HTTP_GET, "/api/bash/bash_events/", "Several of them by id", .answer = {"BashEvent", &bash_event_shape}, .body_form = BODY_FORM_IDS, .answer_form = ANSWER_LIST_OR_NULLS),
+    OPERATION(HTTP_POST, "/api/bash/start_bash_command", "Start a command and do not wait for it", .body = {"ExecuteBashRequest", &bash_request_shape}, .answer = {"BashCommand", &bash_command_shape}),
+    OPERATION(HTTP_POST, "/api/bash/execute_bash_command", "Run a command and wait for its end", .body = {"ExecuteBashRequest", &bash_request_shape}, .answer = {"BashOutput", &bash_output_shape}),
+    OPERATION(HTTP_DELETE, "/api/bash/bash_events", "Forget all commands and their output"),
+    OPERATION(HTTP_POST, "/api/bash/bash_commands/{command_id}/stop", "Stop a command", .answer = {"Success", &success_shape}),
+    OPERATION(HTTP_GET, "/api/git/repositories/search", "Repositories at a provider", .query = &repositories_search_query, .answer = {"GitProviderRepositoryPage", &git_provider_repository_page_shape}),
+    OPERATION(HTTP_GET, "/api/git/changes", "Files that differ from a ref", .query = &git_changes_query, .answer = {"GitChange", &git_change_shape}, .answer_form = ANSWER_LIST),
+    OPERATION(HTTP_GET, "/api/git/diff", "A file before and after", .query = &git_diff_query, .answer = {"GitDiff", &git_diff_shape}),
+    OPERATION(HTTP_GET, "/api/git/commits", "The latest commits", .query = &git_commits_query, .answer = {"GitCommitsPage", &git_commits_page_shape}),
+    OPERATION(HTTP_GET, "/api/git/commits/{sha}/changes", "Files that a commit changed", .query = &path_query, .answer = {"GitChange", &git_change_shape}, .answer_form = ANSWER_LIST),
+    OPERATION(HTTP_POST, "/api/file/upload", "Write a file", .query = &path_query, .answer = {"FileUploadResult", &file_upload_result_shape}, .body_form = BODY_FORM_UPLOAD),
+    OPERATION(HTTP_POST, "/api/file/upload/{path*}", "Write a file; the path form of older clients", .answer = {"FileUploadResult", &file_upload_result_shape}, .body_form = BODY_FORM_UPLOAD),
+    OPERATION(HTTP_GET, "/api/file/download/{path*}", "Read a file; the path form of older clients", .answer_form = ANSWER_BYTES),
+    OPERATION(HTTP_GET, "/api/file/download", "Read a file", .query = &path_query, .answer_form = ANSWER_BYTES),
+    OPERATION(HTTP_POST, "/api/file/create_directory", "Make a folder and those above it", .query = &path_query, .answer = {"Success", &success_shape}),
+    OPERATION(HTTP_GET, "/api/file/download-trajectory/{conversation_id}", "All events of a conversation as an archive", .answer_form = ANSWER_BYTES),
+    OPERATION(HTTP_GET, "/api/file/archive", "A folder as an archive", .query = &file_archive_query, .answer_form = ANSWER_BYTES),
+    OPERATION(HTTP_GET, "/api/vscode/url", "Where the editor is", .query = &vscode_url_shared_query, .answer = {"VSCodeUrlResponse", &vscode_url_shape}),
+    OPERATION(HTTP_GET, "/api/vscode/status", "Whether the editor runs"),
+    {.pattern = NULL},
+};
+/* clang-format on */

@@ -1,0 +1,149 @@
+/*
+ * Settings, secrets and workspaces.
+ */
+#include "base/attr.h"
+#include "fcgi/openapi/operation.h"
+#include "model/shape.h"
+
+static const struct field settings_secrets_query_fields[] = {
+    {.name = "agent_profile_id", .kind = FIELD_TEXT},
+};
+static const struct shape settings_secrets_query = SHAPE(settings_secrets_query_fields);
+
+static const struct field path_query_fields[] = {
+    {.name = "path", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+};
+static const struct shape path_query = SHAPE(path_query_fields);
+
+static const struct field settings_schema_fields[] = {
+    {.name = "model_name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "sections", .kind = FIELD_LIST, .rules = FIELD_REQUIRED},
+};
+static const struct shape settings_schema_shape = SHAPE(settings_schema_fields);
+
+static const struct field settings_fields[] = {
+    {.name = "agent_settings", .kind = FIELD_MAP, .rules = FIELD_REQUIRED},
+    {.name = "conversation_settings", .kind = FIELD_MAP, .rules = FIELD_REQUIRED},
+    {.name = "llm_api_key_is_set", .kind = FIELD_BOOL, .rules = FIELD_REQUIRED},
+    {.name = "active_profile", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "active_agent_profile_id", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "active_meta_profile", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "misc_settings", .kind = FIELD_MAP},
+};
+static const struct shape settings_shape = SHAPE(settings_fields);
+
+static const struct field settings_update_fields[] = {
+    {.name = "agent_settings_diff", .kind = FIELD_MAP, .rules = FIELD_NULLABLE},
+    {.name = "conversation_settings_diff", .kind = FIELD_MAP, .rules = FIELD_NULLABLE},
+    {.name = "misc_settings_diff", .kind = FIELD_MAP, .rules = FIELD_NULLABLE},
+    {.name = "active_profile", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "active_agent_profile_id", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "active_meta_profile", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+};
+static const struct shape settings_update_shape = SHAPE(settings_update_fields);
+
+static const struct field mcp_server_fields[] = {
+    {.name = "url", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "transport",
+     .kind = FIELD_TEXT,
+     .rules = FIELD_NULLABLE,
+     .words = "stdio|http|streamable-http|sse"},
+    {.name = "command", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "args", .kind = FIELD_TEXTS, .rules = FIELD_NULLABLE},
+    {.name = "env", .kind = FIELD_TEXT_MAP, .rules = FIELD_NULLABLE},
+    {.name = "cwd", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "description", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "icon", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "timeout", .kind = FIELD_NUMBER, .rules = FIELD_NULLABLE},
+    {.name = "sse_read_timeout", .kind = FIELD_NUMBER, .rules = FIELD_NULLABLE},
+    {.name = "keep_alive", .kind = FIELD_BOOL, .rules = FIELD_NULLABLE},
+    {.name = "headers", .kind = FIELD_TEXT_MAP, .rules = FIELD_NULLABLE},
+    {.name = "auth", .kind = FIELD_ANY, .rules = FIELD_NULLABLE},
+    {.name = "enabled", .kind = FIELD_BOOL, .fallback = "true"},
+};
+static const struct shape mcp_server_shape = CLOSED_SHAPE(mcp_server_fields);
+
+static const struct field secret_item_fields[] = {
+    {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "description", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+};
+static const struct shape secret_item_shape = SHAPE(secret_item_fields);
+
+static const struct field secrets_list_fields[] = {
+    {.name = "secrets",
+     .kind = FIELD_OBJECTS,
+     .rules = FIELD_REQUIRED,
+     .items = &secret_item_shape},
+};
+static const struct shape secrets_list_shape = SHAPE(secrets_list_fields);
+
+static const struct field secret_create_fields[] = {
+    {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "value", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "description", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+};
+static const struct shape secret_create_shape = SHAPE(secret_create_fields);
+
+static const struct field workspace_item_fields[] = {
+    {.name = "id", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "path", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "parentPath", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+};
+static const struct shape workspace_item_shape = SHAPE(workspace_item_fields);
+
+static const struct field workspace_parent_item_fields[] = {
+    {.name = "id", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "path", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+};
+static const struct shape workspace_parent_item_shape = SHAPE(workspace_parent_item_fields);
+
+static const struct field workspaces_list_fields[] = {
+    {.name = "workspaces", .kind = FIELD_OBJECTS, .items = &workspace_item_shape},
+    {.name = "workspaceParents", .kind = FIELD_OBJECTS, .items = &workspace_parent_item_shape},
+};
+static const struct shape workspaces_list_shape = SHAPE(workspaces_list_fields);
+
+static const struct field add_workspaces_fields[] = {
+    {.name = "workspaces",
+     .kind = FIELD_OBJECTS,
+     .rules = FIELD_REQUIRED,
+     .items = &workspace_item_shape},
+};
+static const struct shape add_workspaces_shape = SHAPE(add_workspaces_fields);
+
+static const struct field delete_fields[] = {
+    {.name = "deleted", .kind = FIELD_BOOL},
+};
+static const struct shape delete_shape = SHAPE(delete_fields);
+
+static const struct field add_workspace_parents_fields[] = {
+    {.name = "parents",
+     .kind = FIELD_OBJECTS,
+     .rules = FIELD_REQUIRED,
+     .items = &workspace_parent_item_shape},
+};
+static const struct shape add_workspace_parents_shape = SHAPE(add_workspace_parents_fields);
+
+/* clang-format off */
+const struct operation settings_operations[] = {
+    OPERATION(HTTP_GET, "/api/settings/agent-schema", "Which agent settings there are", .answer = {"SettingsSchema", &settings_schema_shape}),
+    OPERATION(HTTP_GET, "/api/settings/conversation-schema", "Which conversation settings there are", .answer = {"SettingsSchema", &settings_schema_shape}),
+    OPERATION(HTTP_GET, "/api/settings", "All settings", .answer = {"SettingsResponse", &settings_shape}),
+    OPERATION(HTTP_PATCH, "/api/settings", "Change settings", .body = {"SettingsUpdateRequest", &settings_update_shape}, .answer = {"SettingsResponse", &settings_shape}),
+    OPERATION(HTTP_POST, "/api/settings/mcp/{settings_key}", "Add an MCP server", .body = {"MCPServer", &mcp_server_shape}, .answer = {"SettingsResponse", &settings_shape}, .status = 201),
+    OPERATION(HTTP_PATCH, "/api/settings/mcp/{settings_key}", "Change an MCP server", .body = {"MCPServer", &mcp_server_shape}, .answer = {"SettingsResponse", &settings_shape}),
+    OPERATION(HTTP_DELETE, "/api/settings/mcp/{settings_key}", "Remove an MCP server", .answer = {"SettingsResponse", &settings_shape}),
+    OPERATION(HTTP_GET, "/api/settings/secrets", "Names of the secrets", .query = &settings_secrets_query, .answer = {"SecretsListResponse", &secrets_list_shape}),
+    OPERATION(HTTP_PUT, "/api/settings/secrets", "Add or replace a secret", .body = {"SecretCreateRequest", &secret_create_shape}, .answer = {"SecretItemResponse", &secret_item_shape}),
+    OPERATION(HTTP_GET, "/api/settings/secrets/{name}", "The value of a secret", .answer_form = ANSWER_TEXT),
+    OPERATION(HTTP_DELETE, "/api/settings/secrets/{name}", "Delete a secret"),
+    OPERATION(HTTP_GET, "/api/workspaces", "Folders to work in", .answer = {"WorkspacesListResponse", &workspaces_list_shape}),
+    OPERATION(HTTP_POST, "/api/workspaces", "Add folders", .body = {"AddWorkspacesRequest", &add_workspaces_shape}, .answer = {"WorkspacesListResponse", &workspaces_list_shape}),
+    OPERATION(HTTP_DELETE, "/api/workspaces", "Remove a folder from the list", .query = &path_query, .answer = {"DeleteResponse", &delete_shape}),
+    OPERATION(HTTP_POST, "/api/workspaces/parents", "Add folders that hold workspaces", .body = {"AddWorkspaceParentsRequest", &add_workspace_parents_shape}, .answer = {"WorkspacesListResponse", &workspaces_list_shape}),
+    OPERATION(HTTP_DELETE, "/api/workspaces/parents", "Remove such a folder from the list", .query = &path_query, .answer = {"DeleteResponse", &delete_shape}),
+    {.pattern = NULL},
+};
+/* clang-format on */

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "runtime/doubt.h"
 #include "runtime/gate.h"
 #include "runtime/http_front.h"
 #include "runtime/life.h"
@@ -48,6 +49,8 @@ static int api_start(struct service *service, const struct front_request *reques
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
 
     if (start_spec_read(request->body, &service->limits, &spec, err) < 0)
+        return -1;
+    if (spec.is_doubted && doubt_settle(service, spec.session_id, err) < 0)
         return -1;
     if (life_begin(service, &spec, &runtime, err) < 0)
         return -1;

@@ -11,6 +11,7 @@ RUNTIME_SOURCES = \
 	runtime/docker_spares.c \
 	runtime/docker_start.c \
 	runtime/docker_watch.c \
+	runtime/doubt.c runtime/doubt.h \
 	runtime/engine.c runtime/engine.h \
 	runtime/frames.c runtime/frames.h \
 	runtime/gate.c runtime/gate.h \

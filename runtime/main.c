@@ -322,6 +322,7 @@ static int open_service(struct service *service, struct http *http, struct error
         .url = settings->database_url, .application = "deft-runtime", .n_connections = 16};
 
     lock_init(&service->lock);
+    service->http = http;
     service->gate = gate_new();
     service->reconciler = reconciler_new();
     service->limits = (struct spec_limits){.image = settings->image,

@@ -19,6 +19,7 @@
 struct backend;
 struct db;
 struct gate;
+struct http;
 struct reconciler;
 
 struct runtime_settings {
@@ -43,6 +44,7 @@ struct service {
     const struct runtime_settings *settings;
     struct db *db;
     struct backend *backend;
+    struct http *http;
     struct gate *gate;
     struct reconciler *reconciler;
     struct keyring keyring;

@@ -188,6 +188,7 @@ static int read_all(json_t *request, const struct spec_limits *limits, struct st
     spec->image = mem_dup_text(json_text_or(request, "image", limits->image));
     spec->working_dir = mem_dup_text(json_text_or(request, "working_dir", "/workspace/project"));
     spec->conversation_id = mem_dup_text(json_text_or(request, "conversation_id", ""));
+    spec->is_doubted = json_is_true(json_object_get(request, "is_doubted"));
     if (check_session_id(spec->session_id, err) < 0 || check_image(spec->image, err) < 0 ||
         read_owner(request, spec, err) < 0 || read_command(request, spec, err) < 0 ||
         read_environment(request, spec, err) < 0 || read_resources(request, limits, spec, err) < 0)
@@ -253,7 +254,11 @@ static int open_environment(const char *sealed, const struct keyring *keyring,
     if (keyring_open(keyring, context, sealed, &plain, err) < 0)
         return error_wrap(err, "environment of runtime %.16s", runtime_id);
     text = secret_reveal(&plain);
-    return json_parse(text, strlen(text), environment_out, err);
+    if (json_parse(text, strlen(text), environment_out, err) < 0) {
+        err->code = ERROR_INTERNAL;
+        return error_wrap(err, "environment of runtime %.16s", runtime_id);
+    }
+    return 0;
 }
 
 int start_spec_from_row(json_t *row, const struct keyring *keyring, const char *runtime_id,

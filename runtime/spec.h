@@ -3,12 +3,13 @@
  * when the sandbox is resumed.
  *
  * Ownership: start_spec_done() releases what a struct holds.
- * Source: the Runtime API's POST /start; wait_ms, owner_id, conversation_id, memory_bytes and
- * nano_cpus are deft's own.
+ * Source: the Runtime API's POST /start; wait_ms, is_doubted, owner_id, conversation_id,
+ * memory_bytes and nano_cpus are deft's own.
  */
 #ifndef DEFT_RUNTIME_SPEC_H
 #define DEFT_RUNTIME_SPEC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <jansson.h>
@@ -34,6 +35,7 @@ struct start_spec {
     int64_t memory_bytes; /* 0: the default */
     int64_t nano_cpus;    /* 0: the default */
     int64_t wait_ms;
+    bool is_doubted;               /* the caller found nobody there */
     char home[BACKEND_NAME_BYTES]; /* from the row only */
 };
 

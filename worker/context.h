@@ -8,10 +8,10 @@
 
 #include <stdint.h>
 
+#include "base/crash.h"
 #include "base/crypto.h"
 #include "base/secret.h"
 #include "base/uuid.h"
-#include "worker/crash.h"
 
 struct db;
 struct hints;
@@ -31,6 +31,7 @@ struct worker_settings {
     struct secret runtime_key;
     const char *sandbox_image;
     int64_t sandbox_start_ms;
+    int64_t sandbox_check_ms;
     int64_t tool_timeout_ms;
     const char *llm_model;
     const char *llm_base_url;

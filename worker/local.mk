@@ -18,11 +18,11 @@ worker_agent_sources = \
 	worker/agent/sandbox.c worker/agent/sandbox.h \
 	worker/agent/sandbox_call.c worker/agent/sandbox_call.h \
 	worker/agent/sandbox_address.c worker/agent/sandbox_address.h \
+	worker/agent/sandbox_question.c worker/agent/sandbox_question.h \
 	worker/agent/stuck.c worker/agent/stuck.h \
 	worker/agent/takeover.c worker/agent/takeover.h \
 	worker/agent/transcript.c worker/agent/transcript.h \
 	worker/context.h \
-	worker/crash.c worker/crash.h \
 	worker/pool.c worker/pool.h \
 	worker/tools/finish.c \
 	worker/tools/task_tracker.c \

@@ -65,6 +65,8 @@ static const struct setting worker_settings[] = {
      "image of the sandboxes"},
     {"DEFT_SANDBOX_START_MS", SETTING_MS, "120000", FIELD(sandbox_start_ms),
      "how long a sandbox may take to start"},
+    {"DEFT_SANDBOX_CHECK_MS", SETTING_MS, "10000", FIELD(sandbox_check_ms),
+     "how often a sandbox is asked during a long call whether it is alive, and has to say so"},
     {"DEFT_TOOL_TIMEOUT_MS", SETTING_MS, "1800000", FIELD(tool_timeout_ms),
      "how long a call of a tool may take that sets no limit itself"},
     {"LLM_MODEL", SETTING_TEXT, "scripted/hello", FIELD(llm_model),
@@ -146,10 +148,12 @@ static int open_database(struct worker_context *context, struct error *err)
         .url = context->settings.database_url,
         .application = PROCESS_NAME,
         .n_connections = (size_t)context->settings.n_connections,
+        .crash = &context->crash,
     };
 
     if (db_open(&options, &context->db, err) < 0)
         return -1;
+    options.crash = NULL;
     options.n_connections = 1;
     options.statement_timeout_ms = HEARTBEAT_MS;
     if (db_open(&options, &context->lease_db, err) < 0)
@@ -171,6 +175,7 @@ static int open_context(struct worker_context *context, struct error *err)
     struct llm_options options = {
         .scripted_dir = settings->scripted_dir[0] != '\0' ? settings->scripted_dir : NULL,
         .allow_private = settings->llm_allow_private != 0 || text_equal(settings->mode, "local"),
+        .crash = &context->crash,
     };
 
     context->owner = uuid_random();

@@ -3,6 +3,7 @@ noinst_LIBRARIES += libbase.a
 libbase_a_SOURCES = \
 	lib/base/attr.h \
 	lib/base/clock.c lib/base/clock.h \
+	lib/base/crash.c lib/base/crash.h \
 	lib/base/crypto.c lib/base/crypto.h \
 	lib/base/crypto_random.c \
 	lib/base/encode.c lib/base/encode.h \
@@ -26,6 +27,7 @@ base_test_SOURCES = \
 	tests/unit/base/base_test.c \
 	tests/unit/base/base_test.h \
 	tests/unit/base/clock_test.c \
+	tests/unit/base/crash_test.c \
 	tests/unit/base/crypto_test.c \
 	tests/unit/base/encode_test.c \
 	tests/unit/base/error_test.c \

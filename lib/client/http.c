@@ -131,6 +131,20 @@ int http_wait(struct http_call *call, struct error *err)
     return rc;
 }
 
+bool http_is_over_within(struct http_call *call, int64_t ms)
+{
+    int64_t deadline_ms = clock_monotonic_ms() + ms;
+    bool in_time = true;
+    bool is_over = false;
+
+    lock_take(&call->lock);
+    while (!call->is_over && in_time)
+        in_time = condition_wait_until(&call->changed, &call->lock, deadline_ms);
+    is_over = call->is_over;
+    lock_release(&call->lock);
+    return is_over;
+}
+
 /* Swaps what has come into call->reading; -1 when the call is over, with an error. */
 static int take_bytes(struct http_call *call, bool *was_paused_out, struct error *err)
 {

@@ -58,6 +58,9 @@ int http_start(struct http *http, const struct http_request *request, struct htt
  * ERROR_TOO_LARGE, ERROR_FORBIDDEN (address refused). Any HTTP status is success here.
  */
 int http_wait(struct http_call *call, struct error *err) NONNULL MUST_CHECK;
+/* Waits for ms milliseconds at most: true when the call is over, so that http_wait() will not wait.
+ */
+bool http_is_over_within(struct http_call *call, int64_t ms) NONNULL MUST_CHECK;
 /*
  * Takes the next bytes; *len_out = 0 at the end. Waits for some, or without `stream` for the end of
  * the answer. Borrowed until the next call.

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/encode.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -85,6 +86,8 @@ static json_t *start_body(const struct sandbox_start *start)
     json_put_text(body, "owner_id", start->owner_id);
     json_put_text(body, "conversation_id", start->conversation_id);
     json_put(body, "wait_ms", json_integer((json_int_t)start->wait_ms));
+    if (start->is_doubted)
+        json_put(body, "is_doubted", json_true());
     put_limits(body, start->container);
     return body;
 }
@@ -96,30 +99,32 @@ static enum error_code code_of(long status)
     return status == 429 ? ERROR_RATE_LIMITED : ERROR_UNAVAILABLE;
 }
 
-static int post_begin(const struct runtime_api *api, const char *path, const json_t *body,
-                      int64_t timeout_ms, struct http_call **call_out, struct error *err)
+/* body NULL: a GET. */
+static int begin(const struct runtime_api *api, const char *path, const json_t *body,
+                 int64_t timeout_ms, struct http_call **call_out, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     const struct http_header headers[] = {{"X-API-Key", secret_reveal(api->key)}, {NULL, NULL}};
+    struct http_request request = {.method = body != NULL ? "POST" : "GET",
+                                   .unix_socket = api->socket,
+                                   .headers = headers,
+                                   .timeout_ms = timeout_ms,
+                                   .max_reply_bytes = REPLY_MAX_BYTES,
+                                   .allow_private = true};
 
     strbuf_appendf(&url, "%s%s", api->url, path);
-    json_append_text(&text, body);
-    return http_start(api->http,
-                      &(struct http_request){.method = "POST",
-                                             .url = url.text,
-                                             .unix_socket = api->socket,
-                                             .headers = headers,
-                                             .body = text.text,
-                                             .body_len = text.len,
-                                             .timeout_ms = timeout_ms,
-                                             .max_reply_bytes = REPLY_MAX_BYTES,
-                                             .allow_private = true},
-                      call_out, err);
+    request.url = url.text;
+    if (body != NULL) {
+        json_append_text(&text, body);
+        request.body = text.text;
+        request.body_len = text.len;
+    }
+    return http_start(api->http, &request, call_out, err);
 }
 
 /* Parses; a status other than 2xx is an error with the service's words. */
-static int post_read(const struct http_call *call, json_t **reply_out, struct error *err)
+static int read_reply(const struct http_call *call, json_t **reply_out, struct error *err)
 {
     json_auto_t *reply = NULL;
     struct error ignored = ERROR_INIT;
@@ -135,14 +140,14 @@ static int post_read(const struct http_call *call, json_t **reply_out, struct er
     return 0;
 }
 
-static int post(const struct runtime_api *api, const char *path, const json_t *body,
-                int64_t timeout_ms, json_t **reply_out, struct error *err)
+static int ask(const struct runtime_api *api, const char *path, const json_t *body,
+               int64_t timeout_ms, json_t **reply_out, struct error *err)
 {
     CLEANUP(http_call_freep) struct http_call *call = NULL;
 
-    if (post_begin(api, path, body, timeout_ms, &call, err) < 0 || http_wait(call, err) < 0)
+    if (begin(api, path, body, timeout_ms, &call, err) < 0 || http_wait(call, err) < 0)
         return error_wrap(err, "the sandbox service does not answer");
-    return post_read(call, reply_out, err);
+    return read_reply(call, reply_out, err);
 }
 
 NONNULL static int read_endpoint(const json_t *reply, struct sandbox_endpoint *endpoint_out,
@@ -172,7 +177,7 @@ int runtime_api_begin_start(const struct runtime_api *api, const struct sandbox_
 {
     json_auto_t *body = start_body(start);
 
-    return post_begin(api, "/start", body, start->wait_ms + SLACK_MS, call_out, err);
+    return begin(api, "/start", body, start->wait_ms + SLACK_MS, call_out, err);
 }
 
 int runtime_api_read_start(const struct http_call *call, struct sandbox_endpoint *endpoint_out,
@@ -180,7 +185,7 @@ int runtime_api_read_start(const struct http_call *call, struct sandbox_endpoint
 {
     json_auto_t *reply = NULL;
 
-    if (post_read(call, &reply, err) < 0)
+    if (read_reply(call, &reply, err) < 0)
         return -1;
     return read_endpoint(reply, endpoint_out, err);
 }
@@ -201,5 +206,36 @@ int runtime_api_stop(const struct runtime_api *api, const char *runtime_id, stru
     json_auto_t *reply = NULL;
 
     json_put_text(body, "runtime_id", runtime_id);
-    return post(api, "/stop", body, SLACK_MS, &reply, err);
+    return ask(api, "/stop", body, SLACK_MS, &reply, err);
+}
+
+int runtime_api_find(const struct runtime_api *api, const char *session_id, int64_t timeout_ms,
+                     struct sandbox_endpoint *endpoint_out, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    json_auto_t *reply = NULL;
+
+    strbuf_append(&path, "/sessions/");
+    percent_append(&path, session_id);
+    if (ask(api, path.text, NULL, timeout_ms, &reply, err) < 0)
+        return -1;
+    return read_endpoint(reply, endpoint_out, err);
+}
+
+int sandbox_check_alive(struct http *http, const char *url, int64_t timeout_ms, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf alive = STRBUF_INIT;
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    struct http_request request = {
+        .method = "GET", .timeout_ms = timeout_ms, .allow_private = true};
+
+    strbuf_appendf(&alive, "%s/alive", url);
+    request.url = alive.text;
+    if (http_start(http, &request, &call, err) < 0 || http_wait(call, err) < 0) {
+        err->code = ERROR_UNAVAILABLE;
+        return -1;
+    }
+    if (http_status(call) != 200)
+        return error_set(err, ERROR_UNAVAILABLE, "the sandbox is not alive");
+    return 0;
 }

@@ -7,6 +7,7 @@
 #ifndef DEFT_CLIENT_RUNTIME_API_H
 #define DEFT_CLIENT_RUNTIME_API_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <jansson.h>
@@ -34,6 +35,8 @@ struct sandbox_start {
     const char *image;
     int64_t wait_ms;         /* for readiness; 0..120000 */
     const json_t *container; /* {"memory": text, "cpus": number} of the creator, or NULL */
+    bool is_doubted;         /* nobody answered there: one that does not answer the service either
+                                is ended, and started anew on the same files */
 };
 
 struct sandbox_endpoint {
@@ -61,9 +64,22 @@ int runtime_api_begin_start(const struct runtime_api *api, const struct sandbox_
                             struct http_call **call_out, struct error *err) NONNULL MUST_CHECK;
 int runtime_api_read_start(const struct http_call *call, struct sandbox_endpoint *endpoint_out,
                            struct error *err) NONNULL MUST_CHECK;
+/*
+ * Where the session's sandbox listens, if it runs: starts nothing. ERROR_NOT_FOUND, or as above.
+ * timeout_ms: for the whole call.
+ */
+int runtime_api_find(const struct runtime_api *api, const char *session_id, int64_t timeout_ms,
+                     struct sandbox_endpoint *endpoint_out, struct error *err) NONNULL MUST_CHECK;
 /* Stops the runtime, keeping its workspace. ERROR_NOT_FOUND when there is none. */
 int runtime_api_stop(const struct runtime_api *api, const char *runtime_id,
                      struct error *err) NONNULL MUST_CHECK;
+
+/*
+ * Whether a sandbox answers at that address at all, without showing a key: an address may outlive
+ * its sandbox. ERROR_UNAVAILABLE when it does not.
+ */
+int sandbox_check_alive(struct http *http, const char *url, int64_t timeout_ms,
+                        struct error *err) NONNULL MUST_CHECK;
 
 /* "512m", "4g", "2GiB" as bytes; 0 when it is none of that form. */
 int64_t runtime_memory_bytes(const char *text) NONNULL MUST_CHECK;

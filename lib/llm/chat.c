@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/crash.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -26,6 +27,7 @@ enum { HEADERS_MAX = 24, STATUS_OK = 200, STATUS_REDIRECT = 300 };
 /* How far the reading of an answer has come. */
 struct reading {
     struct draft *draft;
+    struct crash_points *crash;
     struct sse sse;
     struct strbuf whole; /* of an answer that is no stream */
     bool is_stream;
@@ -175,6 +177,8 @@ static int read_bytes(struct http_call *http, struct reading *reading, struct ll
             strbuf_append_bytes(&reading->whole, bytes, len);
         else if (take_stream(reading, bytes, len, trouble) < 0)
             return -1;
+        else if (!reading->is_done)
+            crash_point(reading->crash, CRASH_LLM_HALF);
     }
     return 0;
 }
@@ -228,10 +232,13 @@ static void take_cost(const struct http_call *http, struct draft *draft)
         draft->usage.cost = cost;
 }
 
-static int read_answer(struct http_call *http, struct draft *draft, struct llm_trouble *trouble)
+static int read_answer(struct http_call *http, struct crash_points *crash, struct draft *draft,
+                       struct llm_trouble *trouble)
 {
-    CLEANUP(reading_done) struct reading reading = {
-        .draft = draft, .sse = SSE_INIT(STREAM_EVENT_MAX_BYTES), .whole = STRBUF_INIT};
+    CLEANUP(reading_done) struct reading reading = {.draft = draft,
+                                                    .crash = crash,
+                                                    .sse = SSE_INIT(STREAM_EVENT_MAX_BYTES),
+                                                    .whole = STRBUF_INIT};
     long status = 0;
 
     if (read_bytes(http, &reading, trouble) < 0)
@@ -259,7 +266,7 @@ int chat_attempt(struct llm_call *call, const struct llm_request *request,
     if (send_request(call, request, route, plan, &http, &why) < 0)
         return trouble_from_transport(trouble, &why);
     llm_call_watch(call, http);
-    rc = read_answer(http, draft, trouble);
+    rc = read_answer(http, call->llm->options.crash, draft, trouble);
     llm_call_watch(call, NULL);
     /* The end of a stream is often on the wire already: the connection may be used again. */
     if (rc == 0)

@@ -22,6 +22,7 @@
 #include "base/attr.h"
 #include "model/stats.h"
 
+struct crash_points;
 struct error;
 struct http;
 struct llm;
@@ -30,9 +31,10 @@ struct secret;
 struct strbuf;
 
 struct llm_options {
-    struct http *http;        /* borrowed; outlives the llm */
-    const char *scripted_dir; /* DEFT_SCRIPTED_DIR; NULL: scripted/ models are refused */
-    bool allow_private;       /* base URLs on loopback and private addresses */
+    struct http *http;          /* borrowed; outlives the llm */
+    const char *scripted_dir;   /* DEFT_SCRIPTED_DIR; NULL: scripted/ models are refused */
+    bool allow_private;         /* base URLs on loopback and private addresses */
+    struct crash_points *crash; /* borrowed; NULL: none */
 };
 
 struct llm *llm_new(const struct llm_options *options) NONNULL MUST_CHECK;

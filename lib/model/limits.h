@@ -17,7 +17,7 @@ enum {
     FILE_VIEW_MAX_CHARS = 16000,
     LEASE_MS = 4000,
     HEARTBEAT_MS = 1000,
-    CLAIMS_MAX = 5, /* claims without progress before a conversation is given up */
+    CLAIMS_MAX = 3, /* claims without progress before a conversation is given up */
     ITERATIONS_DEFAULT = 500,
 };
 

@@ -8,6 +8,7 @@
 #include <libpq-fe.h>
 
 #include "base/clock.h"
+#include "base/crash.h"
 #include "base/error.h"
 #include "base/lock.h"
 #include "base/mem.h"
@@ -19,6 +20,7 @@ enum { PREPARED_MAX = 128, TAKE_DEADLINE_MS = 10000, STATEMENT_TIMEOUT_MS = 1500
 
 struct db_conn {
     PGconn *pg;
+    struct crash_points *crash;         /* its pool's */
     const char *prepared[PREPARED_MAX]; /* addresses of statement texts; the index is the name */
     size_t n_prepared;
     struct db_conn *next_idle;
@@ -29,7 +31,8 @@ struct db {
     char *application;
     int64_t statement_timeout_ms;
     size_t max_connections;
-    struct lock lock; /* guards all below; never held over I/O */
+    struct crash_points *crash; /* NULL: none */
+    struct lock lock;           /* guards all below; never held over I/O */
     struct condition freed;
     struct db_conn *idle;
     size_t n_open; /* idle and taken */
@@ -97,6 +100,7 @@ int db_open(const struct db_options *options, struct db **db_out, struct error *
     db->application = mem_dup_text(options->application);
     db->statement_timeout_ms =
         options->statement_timeout_ms > 0 ? options->statement_timeout_ms : STATEMENT_TIMEOUT_MS;
+    db->crash = options->crash;
     db->max_connections = options->n_connections > 0 ? options->n_connections : 1;
     lock_init(&db->lock);
     condition_init(&db->freed);
@@ -203,6 +207,7 @@ static int take(struct db *db, struct db_conn **conn_out, struct error *err)
     }
     conn = NEW(struct db_conn);
     conn->pg = pg;
+    conn->crash = db->crash;
     *conn_out = conn;
     return 0;
 }
@@ -225,7 +230,6 @@ static const struct sqlstate sqlstates[] = {
     {"53", ERROR_UNAVAILABLE},  /* out of connections, memory, disk */
     {"57P", ERROR_UNAVAILABLE}, /* shutdown, crash, cannot connect now */
     {"58", ERROR_UNAVAILABLE},  /* I/O error */
-    {"22P02", ERROR_INVALID},   /* invalid text representation */
     {"22021", ERROR_INVALID},   /* character not in repertoire */
 };
 
@@ -263,6 +267,21 @@ static int prepare(struct db_conn *conn, const char *sql, char name[16], struct 
     return 0;
 }
 
+/* As PQexecPrepared(), but for the point between its two halves. */
+static PGresult *execute(struct db_conn *conn, const char *name, struct db_params params)
+{
+    PGresult *rows = NULL;
+
+    if (PQsendQueryPrepared(conn->pg, name, (int)params.n, params.values, NULL, NULL, 0) == 0)
+        return NULL;
+    crash_sent(conn->crash);
+    for (PGresult *next = PQgetResult(conn->pg); next != NULL; next = PQgetResult(conn->pg)) {
+        PQclear(rows);
+        rows = next;
+    }
+    return rows;
+}
+
 static int run(struct db_conn *conn, const char *sql, struct db_params params, PGresult **rows_out,
                struct error *err)
 {
@@ -271,7 +290,7 @@ static int run(struct db_conn *conn, const char *sql, struct db_params params, P
 
     if (prepare(conn, sql, name, err) < 0)
         return -1;
-    rows = PQexecPrepared(conn->pg, name, (int)params.n, params.values, NULL, NULL, 0);
+    rows = execute(conn, name, params);
     if (PQresultStatus(rows) != PGRES_TUPLES_OK && PQresultStatus(rows) != PGRES_COMMAND_OK)
         return set_failure(conn->pg, rows, err);
     PQclear(*rows_out);

@@ -14,6 +14,7 @@
 
 #include "base/attr.h"
 
+struct crash_points;
 struct db;
 struct error;
 
@@ -22,6 +23,7 @@ struct db_options {
     const char *application;      /* application_name, such as deft-worker */
     size_t n_connections;         /* most at a time */
     int64_t statement_timeout_ms; /* 0: 15 s */
+    struct crash_points *crash;   /* borrowed; NULL: none */
 };
 
 /* Connects lazily: succeeds while PostgreSQL is down. */

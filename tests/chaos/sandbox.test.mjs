@@ -1,19 +1,28 @@
-// What a conversation leans on breaks and is mended: it says what happened, and then goes on.
+// A sandbox dies, hangs, or cannot be had: the conversation says what happened, and then goes on.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { start as startModel } from '../fakes/openai.mjs';
-import { Conversation, llmOf, ofKind, startRequest } from '../e2e/support/conversation.mjs';
-import { query } from '../e2e/support/database.mjs';
-import { Worker, start, stop } from '../e2e/support/processes.mjs';
 import { engine } from '../e2e/runtime_house.mjs';
-import { RUN_MS, appeared, assertWhole, finish, linesOf, startAlone, terminal } from './support.mjs';
+import { ofKind } from '../e2e/support/conversation.mjs';
+import { query } from '../e2e/support/database.mjs';
+import { INSTANCE } from '../e2e/support/instance.mjs';
+import { Worker, start, stop } from '../e2e/support/processes.mjs';
+import { start as startModel } from '../fakes/openai.mjs';
+import {
+  RUN_MS, appeared, assertRunsAgain, assertWhole, failureOf, finish, linesOf, startAlone, terminal,
+} from './support.mjs';
 
-const MISSING_IMAGE = 'deft-nosuch:1';
+/** How often a worker of these tests looks whether a sandbox is alive. */
+const CHECK_MS = '500';
 
 let fake;
 
 before(async () => {
   fake = await startModel();
+  fake.setScenario('cut-off', [
+    { calls: [terminal('echo begun >> f; sleep 60; echo never >> f')] },
+    { calls: [terminal('echo again >> f')] },
+    { calls: [finish('went on')] },
+  ]);
 });
 
 after(async () => {
@@ -21,84 +30,107 @@ after(async () => {
   await fake.close();
 });
 
-/** The container of the sandbox that the test user's conversations share. */
-async function sharedContainer() {
-  const [row] = await query(`SELECT container_id FROM runtimes WHERE status = 'running' AND session_id = (
-    SELECT runtime_session FROM conversations WHERE runtime_kind = 'local' ORDER BY created_at DESC LIMIT 1)`);
+/** The container in which a conversation runs. */
+async function containerOf(conversation) {
+  const [row] = await query(`SELECT container_id FROM runtimes WHERE status = 'running'
+    AND session_id = (SELECT runtime_session FROM conversations WHERE id = :'id')`, conversation);
   return row.container_id;
 }
 
-/** Fails unless the run ended with a failure that is told in a sentence; returns the sentence. */
-async function failureOf(conversation) {
-  assert.equal(await conversation.rest(undefined, RUN_MS), 'error');
-  const told = (await conversation.events()).filter(ofKind('ConversationErrorEvent')).at(-1);
-  assert.match(told?.detail ?? 'nothing', /\w+ \w+ \w+/);
-  return told.detail;
+async function must(method, url, body) {
+  const answer = await engine(method, url, body === undefined ? {} : { body });
+  assert.ok(answer.status < 300, answer.text);
+  return answer.json;
 }
 
-async function assertRunsAgain(conversation) {
-  await conversation.run();
-  assert.equal(await conversation.rest(['finished'], RUN_MS), 'finished');
-  await assertWhole(conversation);
+/** The pid, on this host, of the server in a container. */
+async function serverOf(container) {
+  const { Titles: titles, Processes: processes } = await must('GET', `/containers/${container}/top?ps_args=-eo%20pid,args`);
+  const server = processes.find((columns) => columns[titles.indexOf('COMMAND')].split(' ')[0].endsWith('deft-action'));
+  return Number(server[titles.indexOf('PID')]);
 }
 
-test('all conversations of a sandbox that is killed go on in a new one with the same files', async (t) => {
-  fake.setScenario('killed', [
-    { calls: [terminal('echo begun >> f; sleep 60; echo never >> f')] },
-    { calls: [terminal('echo again >> f')] },
-    { calls: [finish('went on')] },
-  ]);
-  const both = await Promise.all([1, 2].map(() => startAlone(t, fake, 'killed')));
+/** Fails unless the call that was cut off is told, once, and what came behind it found the same files. */
+async function assertWentOn(conversation) {
+  assert.equal(await conversation.rest(undefined, RUN_MS), 'finished');
+  const failures = (await conversation.events()).filter(ofKind('AgentErrorEvent'));
+  assert.equal(failures.length, 1);
+  assert.match(failures[0].error, /\w+ \w+ \w+/);
+  assert.deepEqual(await linesOf(conversation, 'f'), ['begun', 'again'], 'the files are kept, and the command did not run again');
+}
+
+const WAYS_TO_DIE = {
+  killed: (container) => must('POST', `/containers/${container}/kill`),
+  removed: (container) => must('DELETE', `/containers/${container}?force=1`),
+};
+
+for (const [how, die] of Object.entries(WAYS_TO_DIE)) {
+  test(`a sandbox ${how} during a command: the call fails in words, and the run goes on`, async (t) => {
+    const conversation = await startAlone(t, fake, 'cut-off', { conversation_runtime: 'docker' });
+    await conversation.say('Do it.', true);
+    await appeared(conversation, 'f');
+    await die(await containerOf(conversation));
+    await assertWentOn(conversation);
+    await assertWhole(conversation);
+  });
+}
+
+test('all conversations of a sandbox that is killed go on in a new one', async (t) => {
+  const both = await Promise.all([1, 2].map(() => startAlone(t, fake, 'cut-off')));
   for (const one of both) await one.say('Do it.', true);
   for (const one of both) await appeared(one, 'f');
-  const killed = await sharedContainer();
-  const answer = await engine('POST', `/containers/${killed}/kill`);
-  assert.equal(answer.status, 204, answer.text);
-  for (const one of both) {
-    assert.equal(await one.rest(undefined, RUN_MS), 'finished');
-    assert.deepEqual(await linesOf(one, 'f'), ['begun', 'again']);
-    const failures = (await one.events()).filter(ofKind('AgentErrorEvent'));
-    assert.equal(failures.length, 1);
-    assert.match(failures[0].error, /\w+ \w+ \w+/);
-  }
+  await WAYS_TO_DIE.killed(await containerOf(both[0]));
+  for (const one of both) await assertWentOn(one);
   await assertWhole(...both);
 });
 
+const WAYS_TO_HANG = {
+  'whose server sleeps': async (container) => process.kill(await serverOf(container), 'SIGSTOP'),
+  'that no packet reaches': async (container) => {
+    const { NetworkSettings: { Networks: networks } } = await must('GET', `/containers/${container}/json`);
+    for (const name of Object.keys(networks)) await must('POST', `/networks/${name}/disconnect`, { Container: container, Force: true });
+  },
+};
+
+for (const [how, hang] of Object.entries(WAYS_TO_HANG)) {
+  test(`a sandbox ${how} during a command is noticed and started anew`, async (t) => {
+    stop('worker');
+    const worker = await Worker.start({ DEFT_SANDBOX_CHECK_MS: CHECK_MS });
+    t.after(() => worker.stop('SIGKILL'));
+    const conversation = await startAlone(t, fake, 'cut-off', { conversation_runtime: 'docker' });
+    await conversation.say('Do it.', true);
+    await appeared(conversation, 'f');
+    const hung = await containerOf(conversation);
+    await hang(hung);
+    await assertWentOn(conversation);
+    assert.notEqual(await containerOf(conversation), hung);
+    await assertWhole(conversation);
+  });
+}
+
+test('a command that is silent for long is left alone while its sandbox lives', async (t) => {
+  fake.setScenario('silent', [{ calls: [terminal('sleep 6; echo done >> f')] }, { calls: [finish('done')] }]);
+  stop('worker');
+  const worker = await Worker.start({ DEFT_SANDBOX_CHECK_MS: CHECK_MS });
+  t.after(() => worker.stop('SIGKILL'));
+  const conversation = await startAlone(t, fake, 'silent');
+  await conversation.say('Do it.', true);
+  assert.equal(await conversation.rest(undefined, RUN_MS), 'finished');
+  assert.deepEqual((await conversation.events()).filter(ofKind('AgentErrorEvent')), []);
+  assert.deepEqual(await linesOf(conversation, 'f'), ['done']);
+});
+
 test('an image that is not there is named, and is all that was wrong', async (t) => {
+  const image = `deft-test-${INSTANCE}:gone`;
   fake.setScenario('one', [{ calls: [terminal('echo done >> f')] }, { calls: [finish('done')] }]);
   stop('worker');
-  const worker = await Worker.start({ DEFT_SANDBOX_IMAGE: MISSING_IMAGE });
+  const worker = await Worker.start({ DEFT_SANDBOX_IMAGE: image });
   t.after(() => worker.stop('SIGKILL'));
   const conversation = await startAlone(t, fake, 'one', { conversation_runtime: 'docker' });
   await conversation.say('Do it.', true);
-  assert.ok((await failureOf(conversation)).includes(MISSING_IMAGE));
+  assert.match((await failureOf(conversation)).detail, new RegExp(`image ${image} is not on this host`));
   await worker.stop();
   start('worker');
   await assertRunsAgain(conversation);
   assert.deepEqual(await linesOf(conversation, 'f'), ['done']);
 });
-
-test('a model that is not reached is told, and asked again by the next run', async (t) => {
-  const gone = await startModel();
-  const conversation = await Conversation.create(startRequest(llmOf(gone, 'text')));
-  t.after(() => conversation.delete());
-  await gone.close();
-  await conversation.say('Hello?', true);
-  await failureOf(conversation);
-  const back = await startModel({ port: gone.port });
-  t.after(() => back.close());
-  await assertRunsAgain(conversation);
-});
-
-for (const fault of ['html-200', 'fin-mid-line', 'rst-mid-utf8', 'error-event', 'comments-only', 'short-length']) {
-  test(`a model that answers with ${fault} is told, and asked again by the next run`, async (t) => {
-    const model = `broken-${fault}`;
-    fake.setScenario(model, [{ fault }]);
-    const conversation = await Conversation.start(fake, model);
-    t.after(() => conversation.delete());
-    await conversation.say('Hello?', true);
-    await failureOf(conversation);
-    fake.setScenario(model, [{ text: 'Hello.' }]);
-    await assertRunsAgain(conversation);
-  });
-}

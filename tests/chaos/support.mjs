@@ -2,7 +2,7 @@
 // wrote, and the rules that hold whatever died.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { Conversation, isAction, observed } from '../e2e/support/conversation.mjs';
+import { Conversation, isAction, observed, ofKind } from '../e2e/support/conversation.mjs';
 import { assertSound, query } from '../e2e/support/database.mjs';
 import { waitUntil } from '../e2e/support/wait.mjs';
 
@@ -64,6 +64,23 @@ export const asked = (fake, model, count = 1) => waitUntil(
   () => fake.requests.filter(({ body }) => body?.model === model).length >= count,
   `the model ${model} is asked`,
 );
+
+/** Fails unless the run ended with a failure that is told in a sentence, behind the status; returns its event. */
+export async function failureOf(conversation) {
+  assert.equal(await conversation.rest(undefined, RUN_MS), 'error');
+  const events = await conversation.events();
+  const told = events.filter(ofKind('ConversationErrorEvent')).at(-1);
+  assert.match(told?.detail ?? 'nothing', /\w+ \w+ \w+/);
+  assert.ok(events.indexOf(told) > events.findIndex(({ key, value }) => key === 'execution_status' && value === 'error'));
+  return told;
+}
+
+/** Fails unless what was wrong is over, and the conversation's next run ends well. */
+export async function assertRunsAgain(conversation) {
+  await conversation.run();
+  assert.equal(await conversation.rest(['finished'], RUN_MS), 'finished');
+  await assertWhole(conversation);
+}
 
 /** Fails when a rule of the store is broken, or when a conversation's first event is not number 1. */
 export async function assertWhole(...conversations) {

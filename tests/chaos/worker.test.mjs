@@ -12,11 +12,22 @@ import {
 
 const KILLED_STATUS = 137;
 /** After so many without any progress, a conversation is not tried again by itself. */
-const CRASHES_MAX = 5;
-const CRASH_POINTS = [
-  'claim_committed', 'llm_sent', 'llm_done', 'action_committed', 'aes_before_send', 'aes_sent', 'aes_result_read',
-  'obs_before_commit', 'obs_committed',
-];
+const CRASHES_MAX = 3;
+/** Where a worker can die, in the order of a run, and what makes it pass there. */
+const CRASH_POINTS = {
+  claim_committed: {},
+  llm_sent: {},
+  llm_half: { llm: { stream: true }, step: { drip_ms: 20 } },
+  llm_done: {},
+  action_committed: {},
+  aes_before_send: {},
+  aes_sent: {},
+  aes_started: { command: 'sleep 2; ', settings: { DEFT_SANDBOX_CHECK_MS: '300' } },
+  aes_result_read: {},
+  obs_before_commit: {},
+  obs_commit_sent: {},
+  obs_committed: {},
+};
 
 let fake;
 
@@ -78,15 +89,15 @@ test('a command runs once, though the worker that sent it is killed', async (t) 
   assert.deepEqual(await linesOf(conversation, 'f'), ['done']);
 });
 
-for (const point of CRASH_POINTS) {
+for (const [point, { llm = {}, step = {}, command = '', settings = {} }] of Object.entries(CRASH_POINTS)) {
   test(`nothing is lost or done twice when a worker dies at ${point}`, async (t) => {
     fake.setScenario(point, [
-      { calls: [terminal(`echo ${point} >> f`)] },
+      { calls: [terminal(`${command}echo ${point} >> f`)], ...step },
       { calls: [finish('survived')] },
     ]);
     stop('worker');
-    const doomed = await startWorker(t, { DEFT_CRASH_AT: `${point}:1` });
-    const conversation = await startAlone(t, fake, point);
+    const doomed = await startWorker(t, { DEFT_CRASH_AT: `${point}:1`, ...settings });
+    const conversation = await startAlone(t, fake, point, { llm });
     await conversation.say('Do it.', true);
     const end = await within(doomed.ended, `the worker dies at ${point}`);
     assert.equal(end.code, KILLED_STATUS, doomed.log);

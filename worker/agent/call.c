@@ -72,6 +72,7 @@ static int store_once(struct agent *agent, size_t action, struct outcome *outcom
 
     outcome_add_event(agent, &ref, outcome, &events);
     crash_point(crash, CRASH_OBS_BEFORE_COMMIT);
+    crash_expect_sent(crash, CRASH_OBS_COMMIT_SENT);
     if (record_behind(agent, &events, change, err) < 0)
         return -1;
     crash_point(crash, CRASH_OBS_COMMITTED);

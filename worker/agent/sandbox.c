@@ -4,13 +4,11 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/secret.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "client/http.h"
@@ -19,15 +17,13 @@
 #include "worker/agent/control.h"
 #include "worker/agent/observation.h"
 #include "worker/agent/sandbox_address.h"
+#include "worker/agent/sandbox_question.h"
 #include "worker/context.h"
 
-#define REPLY_MAX_BYTES ((size_t)(24 * 1024 * 1024))
-#define FENCE_TEXT_BYTES 24
 /* What is asked in passing, such as an interrupt: the user waits for it. */
 #define ASIDE_TIMEOUT_MS 1000
 #define ASK_TIMEOUT_MS 10000
 #define ALIVE_TIMEOUT_MS 2000
-#define TIMEOUT_SLACK_MS 500
 /* A sandbox that does not answer is started again this often, with growing waits between. */
 #define ATTEMPTS 6
 #define RETRY_FIRST_MS 100
@@ -97,147 +93,6 @@ void sandbox_result_done(struct sandbox_result *result)
     result->observation = NULL;
 }
 
-/* A request to the server in the sandbox; content NULL: no body. */
-struct question {
-    const char *method;
-    const char *path;
-    const json_t *content;
-    int64_t timeout_ms;
-};
-
-static int question_start(const struct sandbox *sandbox, const struct question *question,
-                          struct http_call **call_out, struct error *err)
-{
-    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf fence = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
-    const struct agent *agent = sandbox->agent;
-    struct http_header headers[] = {
-        {"X-Session-API-Key", secret_reveal(&sandbox->address.endpoint.key)},
-        {"X-Deft-Fence", NULL},
-        {"X-Deft-Conversation", agent->lease.conversation_id.text},
-        {NULL, NULL},
-    };
-    struct http_request request = {
-        .method = question->method,
-        .headers = headers,
-        .timeout_ms = question->timeout_ms,
-        .max_reply_bytes = REPLY_MAX_BYTES,
-        .allow_private = true,
-    };
-
-    strbuf_appendf(&url, "%s%s", sandbox->address.endpoint.url, question->path);
-    strbuf_appendf(&fence, "%lld", (long long)agent->lease.fence);
-    headers[1].value = fence.text;
-    request.url = url.text;
-    if (question->content != NULL) {
-        json_append_text(&body, question->content);
-        request.body = body.text;
-        request.body_len = body.len;
-    }
-    return http_start(agent->context->http, &request, call_out, err);
-}
-
-static void cancel_call(void *call)
-{
-    http_cancel(call);
-}
-
-/* Waits for the answer where a stop request can reach it. */
-static int question_wait(const struct sandbox *sandbox, const struct question *question,
-                         struct http_call *call, struct error *err)
-{
-    struct control *control = sandbox->agent->control;
-    int64_t began_ms = clock_monotonic_ms();
-    int rc = 0;
-
-    if (control_begin_wait(control, WAIT_TOOL, cancel_call, call, err) < 0)
-        return -1;
-    rc = http_wait(call, err);
-    control_end_wait(control);
-    /* Before the question's own time is over, it is the connection that was not made. */
-    if (rc < 0 && err->code == ERROR_TIMEOUT &&
-        clock_monotonic_ms() - began_ms < question->timeout_ms - TIMEOUT_SLACK_MS)
-        err->code = ERROR_UNAVAILABLE;
-    return rc;
-}
-
-/* Whether somebody is there at all, without showing the key: an address may outlive its sandbox. */
-static int check_alive(const struct sandbox *sandbox, struct error *err)
-{
-    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
-    CLEANUP(http_call_freep) struct http_call *call = NULL;
-    struct http_request request = {
-        .method = "GET", .timeout_ms = ALIVE_TIMEOUT_MS, .allow_private = true};
-
-    strbuf_appendf(&url, "%s/alive", sandbox->address.endpoint.url);
-    request.url = url.text;
-    if (http_start(sandbox->agent->context->http, &request, &call, err) < 0 ||
-        http_wait(call, err) < 0) {
-        err->code = ERROR_UNAVAILABLE;
-        return -1;
-    }
-    if (http_status(call) != 200)
-        return error_set(err, ERROR_UNAVAILABLE, "the sandbox is not alive");
-    return 0;
-}
-
-/* The words of an error reply: {"detail": text}, or nothing. */
-static void append_detail(struct http_call *call, char *out, size_t size)
-{
-    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-    json_auto_t *reply = NULL;
-    struct error ignored = ERROR_INIT;
-    size_t len = 0;
-    const char *body = http_body(call, &len);
-
-    if (json_parse(body, len, &reply, &ignored) == 0)
-        strbuf_append(&text, json_text_or(reply, "detail", ""));
-    len = utf8_offset(text.text, text.len, size / 4);
-    if (len >= size)
-        len = size - 1;
-    memcpy(out, text.text, len);
-    out[len] = '\0';
-}
-
-/* What a status other than 200 means. */
-static int refusal(struct http_call *call, struct error *err)
-{
-    char detail[120] = "";
-    long status = http_status(call);
-
-    append_detail(call, detail, sizeof(detail));
-    if (status == 409)
-        return error_set(err, ERROR_CONFLICT, "the sandbox refused the call: %s", detail);
-    if (status == 400 || status == 413 || status == 429)
-        return error_set(err, ERROR_INVALID, "the sandbox refused the call: %s", detail);
-    /* Busy, or started anew with another key, or somebody else at an address that was its. */
-    return error_set(err, ERROR_UNAVAILABLE, "the sandbox answered %ld %s", status, detail);
-}
-
-static const struct {
-    const char *word;
-    enum sandbox_state state;
-} state_words[] = {
-    {"unknown", SANDBOX_UNKNOWN},
-    {"running", SANDBOX_RUNNING},
-    {"finished", SANDBOX_FINISHED},
-    {"interrupted", SANDBOX_INTERRUPTED},
-};
-
-static int read_state(json_t *reply, enum sandbox_state *state_out, struct error *err)
-{
-    const char *word = json_text_or(reply, "state", "");
-
-    for (size_t i = 0; i < ARRAY_SIZE(state_words); i++) {
-        if (text_equal(state_words[i].word, word)) {
-            *state_out = state_words[i].state;
-            return 0;
-        }
-    }
-    return error_set(err, ERROR_INVALID, "the sandbox's reply has no known state");
-}
-
 static int read_result(struct http_call *call, const struct sandbox_order *order,
                        struct sandbox_result *result_out, struct error *err)
 {
@@ -248,10 +103,10 @@ static int read_result(struct http_call *call, const struct sandbox_order *order
     const char *reason = NULL;
 
     if (http_status(call) != 200)
-        return refusal(call, err);
+        return sandbox_question_refusal(call, err);
     if (json_parse(body, len, &reply, err) < 0)
         return error_wrap(err, "the sandbox's reply");
-    if (read_state(reply, &state, err) < 0)
+    if (sandbox_state_read(reply, &state, err) < 0)
         return -1;
     if (state == SANDBOX_FINISHED &&
         observation_from_sandbox(json_object_get(reply, "observation"), order->observation_kind,
@@ -266,30 +121,35 @@ static int read_result(struct http_call *call, const struct sandbox_order *order
 }
 
 /* One try: the question, its answer. */
-static int try_once(struct sandbox *sandbox, const struct question *question,
+static int try_once(struct sandbox *sandbox, const struct sandbox_question *question,
                     const struct sandbox_order *order, struct sandbox_result *result_out,
                     struct error *err)
 {
     CLEANUP(http_call_freep) struct http_call *call = NULL;
-    struct crash_points *crash = &sandbox->agent->context->crash;
+    const struct agent *agent = sandbox->agent;
+    const struct sandbox_endpoint *endpoint = &sandbox->address.endpoint;
+    struct crash_points *crash = &agent->context->crash;
 
-    if (sandbox_ready(sandbox, err) < 0 || (sandbox->is_doubted && check_alive(sandbox, err) < 0))
+    if (sandbox_ready(sandbox, err) < 0)
+        return -1;
+    if (sandbox->is_doubted &&
+        sandbox_check_alive(agent->context->http, endpoint->url, ALIVE_TIMEOUT_MS, err) < 0)
         return -1;
     sandbox->is_doubted = false;
-    if (!text_equal(sandbox->address.endpoint.runtime_id, order->runtime_id))
+    if (!text_equal(endpoint->runtime_id, order->runtime_id))
         return error_set(err, ERROR_NOT_FOUND, "another sandbox took the place of this one");
     crash_point(crash, CRASH_AES_BEFORE_SEND);
-    if (question_start(sandbox, question, &call, err) < 0)
+    if (sandbox_question_start(agent, endpoint, question, &call, err) < 0)
         return -1;
     crash_point(crash, CRASH_AES_SENT);
-    if (question_wait(sandbox, question, call, err) < 0)
+    if (sandbox_question_wait(agent, endpoint, question, call, err) < 0)
         return -1;
     crash_point(crash, CRASH_AES_RESULT_READ);
     return read_result(call, order, result_out, err);
 }
 
 /* Sandboxes that do not answer are started again: the runtime knows whether theirs still runs. */
-static int try_often(struct sandbox *sandbox, const struct question *question,
+static int try_often(struct sandbox *sandbox, const struct sandbox_question *question,
                      const struct sandbox_order *order, struct sandbox_result *result_out,
                      struct error *err)
 {
@@ -328,7 +188,8 @@ int sandbox_run(struct sandbox *sandbox, const struct sandbox_order *order,
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
     json_auto_t *content = order_content(sandbox, order);
-    struct question question = {.method = "PUT", .timeout_ms = order->timeout_ms};
+    struct sandbox_question question = {
+        .method = "PUT", .timeout_ms = order->timeout_ms, .is_watched = true};
 
     strbuf_appendf(&path, "/actions/%s", order->action_id.text);
     question.path = path.text;
@@ -344,23 +205,28 @@ int sandbox_ask(struct sandbox *sandbox, const struct sandbox_order *order,
                 struct sandbox_result *result_out, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-    struct question question = {.method = "GET", .timeout_ms = ASK_TIMEOUT_MS};
+    struct sandbox_question question = {.method = "GET", .timeout_ms = ASK_TIMEOUT_MS};
 
     strbuf_appendf(&path, "/actions/%s", order->action_id.text);
     question.path = path.text;
     return try_often(sandbox, &question, order, result_out, err);
 }
 
-/* Asks something whose answer does not matter, and waits for its end, ASIDE_TIMEOUT_MS at most. */
+/*
+ * Asks something whose answer does not matter, and waits for its end, ASIDE_TIMEOUT_MS at most. A
+ * worker that took over may never have asked where the sandbox is, in which an action still runs.
+ */
 static void ask_aside(struct sandbox *sandbox, const char *method, const char *path)
 {
     CLEANUP(http_call_freep) struct http_call *call = NULL;
-    struct question question = {.method = method, .path = path, .timeout_ms = ASIDE_TIMEOUT_MS};
+    struct sandbox_question question = {
+        .method = method, .path = path, .timeout_ms = ASIDE_TIMEOUT_MS};
     struct error err = ERROR_INIT;
 
-    if (!sandbox_address_is_known(&sandbox->address))
-        return;
-    if (question_start(sandbox, &question, &call, &err) < 0 || http_wait(call, &err) < 0)
+    if (sandbox_address_find(&sandbox->address, ASIDE_TIMEOUT_MS, &err) < 0 ||
+        sandbox_question_start(sandbox->agent, &sandbox->address.endpoint, &question, &call, &err) <
+            0 ||
+        http_wait(call, &err) < 0)
         log_warning("sandbox.call_failed", LOG_STR("method", method), LOG_ERROR(&err));
 }
 
@@ -407,7 +273,7 @@ void sandbox_settle(struct sandbox *sandbox)
 void sandbox_send_acknowledged(struct sandbox *sandbox)
 {
     json_auto_t *content = NULL;
-    struct question question = {
+    struct sandbox_question question = {
         .method = "POST", .path = "/actions/acknowledge", .timeout_ms = ASIDE_TIMEOUT_MS};
     struct error ignored = ERROR_INIT;
 
@@ -417,7 +283,8 @@ void sandbox_send_acknowledged(struct sandbox *sandbox)
     content = json_object();
     json_put(content, "ids", TAKE_PTR(sandbox->acknowledged));
     question.content = content;
-    error_ignore(question_start(sandbox, &question, &sandbox->acknowledging, &ignored),
+    error_ignore(sandbox_question_start(sandbox->agent, &sandbox->address.endpoint, &question,
+                                        &sandbox->acknowledging, &ignored),
                  "a kept result that is not acknowledged costs only room");
 }
 

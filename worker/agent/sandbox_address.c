@@ -1,7 +1,6 @@
 #include "worker/agent/sandbox_address.h"
 
 #include <stddef.h>
-#include <stdint.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -36,25 +35,34 @@ void sandbox_address_forget(struct sandbox_address *address)
 {
     mem_free(TAKE_PTR(address->endpoint.url));
     secret_done(&address->endpoint.key);
+    address->is_doubted = true;
 }
 
-static int begin(struct sandbox_address *address, struct error *err)
+static struct runtime_api api_of(const struct sandbox_address *address)
 {
     const struct worker_context *context = address->agent->context;
     const struct worker_settings *settings = &context->settings;
-    const struct conversation *conversation = &address->agent->conversation;
-    struct runtime_api api = {
+
+    return (struct runtime_api){
         .http = context->http,
         .url = settings->runtime_url,
         .socket = settings->runtime_socket[0] != '\0' ? settings->runtime_socket : NULL,
         .key = &settings->runtime_key,
     };
+}
+
+static int begin(struct sandbox_address *address, struct error *err)
+{
+    const struct worker_settings *settings = &address->agent->context->settings;
+    const struct conversation *conversation = &address->agent->conversation;
+    struct runtime_api api = api_of(address);
     struct sandbox_start start = {
         .session_id = conversation->runtime_session,
         .owner_id = conversation->user_id.text,
         .image = settings->sandbox_image,
         .wait_ms = settings->sandbox_start_ms,
         .container = json_object_get(conversation->spec, "container"),
+        .is_doubted = address->is_doubted,
     };
 
     if (conversation->runtime_kind == RUNTIME_DOCKER)
@@ -99,7 +107,10 @@ static int ask_once(struct sandbox_address *address, bool *is_heard_out, struct 
         return -1;
     /* A gateway in front of a service that is away answers in its place. */
     *is_heard_out = http_status(call) < 500;
-    return runtime_api_read_start(call, &address->endpoint, err);
+    if (runtime_api_read_start(call, &address->endpoint, err) < 0)
+        return -1;
+    address->is_doubted = false;
+    return 0;
 }
 
 /* The last failure as words for a person. */
@@ -131,4 +142,14 @@ int sandbox_address_wait(struct sandbox_address *address, struct error *err)
             return -1;
     }
     return 0;
+}
+
+int sandbox_address_find(struct sandbox_address *address, int64_t timeout_ms, struct error *err)
+{
+    struct runtime_api api = api_of(address);
+
+    if (sandbox_address_is_known(address))
+        return 0;
+    return runtime_api_find(&api, address->agent->conversation.runtime_session, timeout_ms,
+                            &address->endpoint, err);
 }

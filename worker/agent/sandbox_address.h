@@ -8,6 +8,7 @@
 #define DEFT_WORKER_AGENT_SANDBOX_ADDRESS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/attr.h"
 #include "client/runtime_api.h"
@@ -20,6 +21,7 @@ struct sandbox_address {
     const struct agent *agent;
     struct http_call *call; /* on its way, or NULL */
     struct sandbox_endpoint endpoint;
+    bool is_doubted; /* nobody answered where it was said to be */
 };
 
 void sandbox_address_init(struct sandbox_address *address, const struct agent *agent) NONNULL;
@@ -28,6 +30,12 @@ void sandbox_address_done(struct sandbox_address *address) NONNULL;
 void sandbox_address_begin(struct sandbox_address *address) NONNULL;
 /* Waits until it is known; errors of sandbox_ready(). */
 int sandbox_address_wait(struct sandbox_address *address, struct error *err) NONNULL MUST_CHECK;
+/*
+ * Looks whether it runs, unless its address is known: starts nothing. ERROR_NOT_FOUND,
+ * ERROR_UNAVAILABLE and ERROR_TIMEOUT when it has none, or nobody says so in time.
+ */
+int sandbox_address_find(struct sandbox_address *address, int64_t timeout_ms,
+                         struct error *err) NONNULL MUST_CHECK;
 bool sandbox_address_is_known(const struct sandbox_address *address) NONNULL MUST_CHECK;
 /* Nobody answers there: the next wait asks again. The sandbox's id stays known. */
 void sandbox_address_forget(struct sandbox_address *address) NONNULL;

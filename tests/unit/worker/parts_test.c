@@ -28,7 +28,6 @@
 #include "worker/agent/takeover.h"
 #include "worker/agent/transcript.h"
 #include "worker/context.h"
-#include "worker/crash.h"
 #include "worker/events.h"
 #include "worker/tools/tools.h"
 
@@ -590,23 +589,6 @@ static void stops_cut_what_they_may(void **state)
     control_done(&control);
 }
 
-static void crash_points_are_read(void **state)
-{
-    struct crash_points points;
-    struct error err = ERROR_INIT;
-
-    (void)state;
-    assert_int_equal(crash_points_init(&points, "", &err), 0);
-    crash_point(&points, CRASH_LLM_SENT);
-    assert_int_equal(crash_points_init(&points, "llm_done:2", &err), 0);
-    assert_int_equal(points.armed, CRASH_LLM_DONE);
-    crash_point(&points, CRASH_LLM_SENT);
-    crash_point(&points, CRASH_LLM_DONE);
-    assert_int_equal(crash_points_init(&points, "llm_done", &err), -1);
-    assert_int_equal(crash_points_init(&points, "nowhere:1", &err), -1);
-    assert_int_equal(crash_points_init(&points, "llm_done:0", &err), -1);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -636,7 +618,6 @@ int main(void)
         cmocka_unit_test(servers_key_serves_only_the_servers_model),
         cmocka_unit_test(task_list_is_kept_and_shown),
         cmocka_unit_test(stops_cut_what_they_may),
-        cmocka_unit_test(crash_points_are_read),
     };
 
     json_setup();

@@ -61,6 +61,7 @@ int run_fixture_set_up(void **state)
     context->settings.runtime_socket = "";
     context->settings.sandbox_image = "test:1";
     context->settings.sandbox_start_ms = 5000;
+    context->settings.sandbox_check_ms = 100;
     context->settings.tool_timeout_ms = 20000;
     context->settings.llm_model = "scripted/none";
     context->settings.llm_base_url = "";
@@ -240,6 +241,16 @@ void run_paused_long_ago(struct run_fixture *fixture, const struct uuid *id)
     lock_take(&control.lock);
     control.stop_at_ms -= LONG_AGO_MS;
     lock_release(&control.lock);
+    claim_and_run(fixture, id, &control);
+    control_done(&control);
+}
+
+void run_interrupted(struct run_fixture *fixture, const struct uuid *id)
+{
+    struct control control;
+
+    control_init(&control, 0);
+    control_request(&control, STOP_INTERRUPT);
     claim_and_run(fixture, id, &control);
     control_done(&control);
 }

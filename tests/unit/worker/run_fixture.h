@@ -39,6 +39,8 @@ void run_again(struct run_fixture *fixture, const struct uuid *id) NONNULL;
 void run_to_end(struct run_fixture *fixture, const struct uuid *id) NONNULL;
 /* The same when a pause was asked for so long ago that its patience is at an end. */
 void run_paused_long_ago(struct run_fixture *fixture, const struct uuid *id) NONNULL;
+/* The same when an interrupt was asked for before the claim. */
+void run_interrupted(struct run_fixture *fixture, const struct uuid *id) NONNULL;
 
 /* A run in a thread of its own, as another worker's would be. */
 struct background_run {

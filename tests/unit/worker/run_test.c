@@ -250,6 +250,65 @@ static void call_of_a_lost_sandbox_is_not_run_again(void **state)
     assert_non_null(strstr(event.text, "restarted"));
 }
 
+static void hung_sandbox_is_started_anew_during_a_call(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf event = STRBUF_INIT;
+    struct run_fixture *fixture = *state;
+    struct uuid id =
+        run_new_conversation(*state, TURN(CALLS(COMMAND("sleep:9000")) ", " SAYS("well")), "{}");
+    size_t n_runs = stub_n_runs(fixture->stub);
+    size_t n_doubts = stub_n_doubts(fixture->stub);
+    struct background_run run;
+
+    background_run_start(&run, fixture, &id);
+    assert_true(stub_wait_for_runs(fixture->stub, n_runs + 1));
+    stub_hang(fixture->stub);
+    background_run_join(&run);
+    assert_int_equal(stub_n_doubts(fixture->stub), n_doubts + 1);
+    assert_int_equal(stub_n_runs(fixture->stub), n_runs + 1);
+    assert_log(*state, &id,
+               BEGINNING "S(stats) Action(terminal) AgentError(terminal) S(stats) Message(agent)"
+                         " S(finished)");
+    run_last_event(*state, &id, "AgentErrorEvent", &event);
+    assert_non_null(strstr(event.text, "restarted"));
+}
+
+static void slow_call_of_a_sandbox_that_lives_is_left_alone(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct uuid id =
+        run_new_conversation(*state, TURN(CALLS(COMMAND("sleep:1500")) ", " SAYS("well")), "{}");
+    size_t n_starts = stub_n_starts(fixture->stub);
+
+    run_to_end(fixture, &id);
+    assert_int_equal(stub_n_starts(fixture->stub), n_starts + 1);
+    assert_log(*state, &id,
+               BEGINNING "S(stats) Action(terminal) Observation(terminal) S(stats) Message(agent)"
+                         " S(finished)");
+}
+
+static void interrupt_reaches_the_command_that_another_worker_began(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct uuid id =
+        run_new_conversation(*state, TURN(CALLS(COMMAND("sleep:9000")) ", " SAYS("well")), "{}");
+    size_t n_runs = stub_n_runs(fixture->stub);
+    size_t n_starts = stub_n_starts(fixture->stub);
+    size_t n_interrupts = stub_n_interrupts(fixture->stub);
+    struct background_run first;
+
+    background_run_start(&first, fixture, &id);
+    assert_true(stub_wait_for_runs(fixture->stub, n_runs + 1));
+    control_request(&first.control, STOP_LOST);
+    background_run_join(&first);
+    expire_lease(&id);
+    run_interrupted(fixture, &id);
+    assert_int_equal(stub_n_interrupts(fixture->stub), n_interrupts + 1);
+    assert_int_equal(stub_n_starts(fixture->stub), n_starts + 1);
+    assert_log(*state, &id,
+               BEGINNING "S(stats) Action(terminal) AgentError(terminal) S(paused) Interrupt");
+}
+
 static void call_that_was_never_begun_runs_in_a_new_sandbox(void **state)
 {
     struct run_fixture *fixture = *state;
@@ -440,6 +499,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(message_during_the_answer_is_answered_too),
         cmocka_unit_test(another_worker_takes_over_without_running_twice),
         cmocka_unit_test(call_of_a_lost_sandbox_is_not_run_again),
+        cmocka_unit_test(hung_sandbox_is_started_anew_during_a_call),
+        cmocka_unit_test(slow_call_of_a_sandbox_that_lives_is_left_alone),
+        cmocka_unit_test(interrupt_reaches_the_command_that_another_worker_began),
         cmocka_unit_test(call_that_was_never_begun_runs_in_a_new_sandbox),
         cmocka_unit_test(pause_does_not_wait_for_ever_for_a_sandbox),
         cmocka_unit_test(missing_sandbox_is_told_in_words),

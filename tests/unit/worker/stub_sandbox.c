@@ -41,7 +41,9 @@ struct stub {
     size_t n_interrupts;
     size_t n_forgotten;
     size_t n_acknowledged;
+    size_t n_doubts;
     size_t generation;
+    bool is_hung;
     char *refusal;
 };
 
@@ -129,7 +131,7 @@ static json_t *put_action_locked(struct stub *stub, const char *id, const json_t
     condition_wake_all(&stub->changed);
     reply = run_locked(stub, request);
     action = find_locked(stub, id);
-    if (action != NULL)
+    if (action != NULL && action->reply == NULL)
         action->reply = json_deep_copy(reply);
     condition_wake_all(&stub->changed);
     return reply;
@@ -144,16 +146,37 @@ static json_t *get_action_locked(struct stub *stub, const char *id) REQUIRES(stu
     return action->reply == NULL ? stub_json("{s:s}", "state", "running") : kept_reply(action);
 }
 
-static json_t *start_locked(struct stub *stub) REQUIRES(stub -> lock)
+static json_t *show_locked(const struct stub *stub) REQUIRES(stub -> lock)
 {
     char id[17] = "aaaaaaaaaaaaaaaa";
 
-    stub->n_starts++;
     if (stub->refusal != NULL)
         return stub_json("{s:s, s:s}", "status", "error", "status_detail", stub->refusal);
     id[15] = (char)('a' + stub->generation);
     return stub_json("{s:s, s:s, s:s, s:s}", "status", "running", "url", stub->url,
                      "session_api_key", "stub-key", "runtime_id", id);
+}
+
+/* A hung sandbox is started anew: what it was at is found begun, and never ends. */
+static void restart_locked(struct stub *stub) REQUIRES(stub -> lock)
+{
+    for (size_t i = 0; i < stub->n_actions; i++) {
+        if (stub->actions[i].reply == NULL)
+            stub->actions[i].reply = stub_json("{s:s, s:s}", "state", "interrupted", "reason", "");
+    }
+    stub->is_hung = false;
+    condition_wake_all(&stub->changed);
+}
+
+static json_t *start_locked(struct stub *stub, const json_t *request) REQUIRES(stub -> lock)
+{
+    stub->n_starts++;
+    if (json_is_true(json_object_get(request, "is_doubted"))) {
+        stub->n_doubts++;
+        if (stub->is_hung)
+            restart_locked(stub);
+    }
+    return show_locked(stub);
 }
 
 static void forget_locked(struct stub *stub) REQUIRES(stub -> lock)
@@ -169,7 +192,9 @@ static json_t *answer_locked(struct stub *stub, const struct http *http, const j
     REQUIRES(stub -> lock)
 {
     if (text_equal(http->path, "/start"))
-        return start_locked(stub);
+        return start_locked(stub, request);
+    if (text_starts_with(http->path, "/sessions/"))
+        return show_locked(stub);
     if (text_equal(http->path, "/actions/acknowledge")) {
         stub->n_acknowledged += json_array_size(json_object_get(request, "ids"));
         return json_object();
@@ -185,6 +210,17 @@ static json_t *answer_locked(struct stub *stub, const struct http *http, const j
         stub->n_forgotten++;
     }
     return json_object();
+}
+
+static bool is_of_sandbox(const struct http *http)
+{
+    return !text_equal(http->path, "/start") && !text_starts_with(http->path, "/sessions/");
+}
+
+static void wait_while_hung_locked(struct stub *stub) REQUIRES(stub -> lock)
+{
+    while (stub->is_hung && !stub->is_stopping)
+        condition_wait(&stub->changed, &stub->lock);
 }
 
 static void respond(int fd, const json_t *reply)
@@ -237,7 +273,11 @@ static void *serve_connection(void *argument)
         if (json_parse(http.body, strlen(http.body), &request, &err) < 0)
             request = json_object();
         lock_take(&stub->lock);
+        if (is_of_sandbox(&http))
+            wait_while_hung_locked(stub);
         reply = answer_locked(stub, &http, request);
+        if (is_of_sandbox(&http))
+            wait_while_hung_locked(stub);
         lock_release(&stub->lock);
         respond(connection->fd, reply);
     }
@@ -334,6 +374,13 @@ void stub_replace_sandbox(struct stub *stub)
     lock_release(&stub->lock);
 }
 
+void stub_hang(struct stub *stub)
+{
+    lock_take(&stub->lock);
+    stub->is_hung = true;
+    lock_release(&stub->lock);
+}
+
 static size_t read_count(struct stub *stub, const size_t *count)
 {
     size_t n = 0;
@@ -352,6 +399,11 @@ size_t stub_n_runs(struct stub *stub)
 size_t stub_n_starts(struct stub *stub)
 {
     return read_count(stub, &stub->n_starts);
+}
+
+size_t stub_n_doubts(struct stub *stub)
+{
+    return read_count(stub, &stub->n_doubts);
 }
 
 size_t stub_n_interrupts(struct stub *stub)

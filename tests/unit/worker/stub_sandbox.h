@@ -26,9 +26,16 @@ const char *stub_url(struct stub *stub) NONNULL;
 void stub_refuse_start(struct stub *stub, const char *detail) __attribute__((nonnull(1)));
 /* The sandbox is replaced: another runtime_id, all actions forgotten. */
 void stub_replace_sandbox(struct stub *stub) NONNULL;
+/*
+ * The sandbox takes connections and answers nothing any more, until it is started with a doubt:
+ * then the actions that ran are interrupted.
+ */
+void stub_hang(struct stub *stub) NONNULL;
 /* Actions that were begun, not counting repeated requests for the same. */
 size_t stub_n_runs(struct stub *stub) NONNULL;
 size_t stub_n_starts(struct stub *stub) NONNULL;
+/* Starts by callers that had found nobody there. */
+size_t stub_n_doubts(struct stub *stub) NONNULL;
 size_t stub_n_interrupts(struct stub *stub) NONNULL;
 size_t stub_n_forgotten(struct stub *stub) NONNULL;
 size_t stub_n_acknowledged(struct stub *stub) NONNULL;

@@ -1,12 +1,12 @@
 /*
  * Crash points: places where a test ends the process as kill -9 would, to see that nothing is lost.
  * Inert unless DEFT_CRASH_AT=name:n is set: then the n-th passage of that point, counted over all
- * conversations of this process, is the last thing it does.
+ * threads of this process, is the last thing it does.
  *
- * Threading: crash_point() from any thread.
+ * Threading: crash_points_init() before the first thread, all others from any.
  */
-#ifndef DEFT_WORKER_CRASH_H
-#define DEFT_WORKER_CRASH_H
+#ifndef DEFT_BASE_CRASH_H
+#define DEFT_BASE_CRASH_H
 
 #include <stdatomic.h>
 
@@ -17,13 +17,17 @@ struct error;
 #define CRASH_POINTS(X)                                                                            \
     X(CRASH_CLAIM_COMMITTED, "claim_committed")     /* the lease is ours, nothing was done */      \
     X(CRASH_LLM_SENT, "llm_sent")                   /* the model's call is about to begin */       \
+    X(CRASH_LLM_HALF, "llm_half")                   /* a part of its streamed answer is here */    \
     X(CRASH_LLM_DONE, "llm_done")                   /* its answer is here, not stored */           \
     X(CRASH_ACTION_COMMITTED, "action_committed")   /* the calls are stored, none has run */       \
     X(CRASH_AES_BEFORE_SEND, "aes_before_send")     /* the sandbox is ready, nothing was sent */   \
     X(CRASH_AES_SENT, "aes_sent")                   /* the action is on its way or running */      \
+    X(CRASH_AES_STARTED, "aes_started")             /* the sandbox says that the action runs */    \
     X(CRASH_AES_RESULT_READ, "aes_result_read")     /* its result is here, not looked at */        \
     X(CRASH_OBS_BEFORE_COMMIT, "obs_before_commit") /* the result is ready to be stored */         \
-    X(CRASH_OBS_COMMITTED, "obs_committed")         /* it is stored, the sandbox not told */
+    X(CRASH_OBS_COMMIT_SENT, "obs_commit_sent")     /* it is on its way to the database */         \
+    X(CRASH_OBS_COMMITTED, "obs_committed")         /* it is stored, the sandbox not told */       \
+    X(CRASH_REPLY_SENT, "reply_sent")               /* the client has its answer */
 
 #define X(constant, text) constant,
 enum crash_name { CRASH_POINTS(X) CRASH_N_POINTS };
@@ -32,12 +36,20 @@ enum crash_name { CRASH_POINTS(X) CRASH_N_POINTS };
 struct crash_points {
     enum crash_name armed; /* CRASH_N_POINTS: none */
     atomic_long n_left;
+    atomic_bool is_expected; /* the armed point is the next statement's */
 };
 
 /* text: "" or name:n; ERROR_INVALID otherwise. */
 int crash_points_init(struct crash_points *points, const char *text,
                       struct error *err) NONNULL MUST_CHECK;
-/* Ends the process when this is the armed point and its count is reached. */
-void crash_point(struct crash_points *points, enum crash_name name) NONNULL;
+/* Ends the process when this is the armed point and its count is reached. NULL: no points. */
+void crash_point(struct crash_points *points, enum crash_name name);
+/*
+ * For a point between a statement and the database's answer: the next statement that is sent passes
+ * it, whichever thread sends it.
+ */
+void crash_expect_sent(struct crash_points *points, enum crash_name name) NONNULL;
+/* A statement is on its way: passes the point that was expected, if one was. NULL: no points. */
+void crash_sent(struct crash_points *points);
 
 #endif

@@ -1,5 +1,6 @@
-#include "worker/crash.h"
+#include "base/crash.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,6 +35,7 @@ int crash_points_init(struct crash_points *points, const char *text, struct erro
 
     points->armed = CRASH_N_POINTS;
     atomic_init(&points->n_left, 0);
+    atomic_init(&points->is_expected, false);
     if (text[0] == '\0')
         return 0;
     if (colon == NULL)
@@ -49,8 +51,20 @@ int crash_points_init(struct crash_points *points, const char *text, struct erro
 
 void crash_point(struct crash_points *points, enum crash_name name)
 {
-    if (points->armed != name || atomic_fetch_sub(&points->n_left, 1) != 1)
+    if (points == NULL || points->armed != name || atomic_fetch_sub(&points->n_left, 1) != 1)
         return;
     log_warning("crash_point.reached", LOG_STR("point", crash_names[name]));
     _exit(KILLED_EXIT_STATUS);
+}
+
+void crash_expect_sent(struct crash_points *points, enum crash_name name)
+{
+    if (points->armed == name)
+        atomic_store(&points->is_expected, true);
+}
+
+void crash_sent(struct crash_points *points)
+{
+    if (points != NULL && atomic_exchange(&points->is_expected, false))
+        crash_point(points, points->armed);
 }

@@ -120,7 +120,7 @@ static int open_box(const struct keyring *keyring, const char *context, struct s
         EVP_DecryptUpdate(ctx, body, &len, body, body_len) != 1 ||
         EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_GCM_SET_TAG, TAG_BYTES, body + body_len) != 1 ||
         EVP_DecryptFinal_ex(ctx, body + len, &len) != 1)
-        return error_set(err, ERROR_INVALID, "not sealed with this key for this place");
+        return error_set(err, ERROR_INTERNAL, "not sealed with this key for this place");
     return 0;
 }
 
@@ -130,11 +130,13 @@ int keyring_open(const struct keyring *keyring, const char *context, const char 
     CLEANUP(strbuf_done) struct strbuf box = STRBUF_INIT;
 
     if (!text_starts_with(sealed, seal_prefix))
-        return error_set(err, ERROR_INVALID, "not a sealed value");
-    if (base64url_decode(sealed + strlen(seal_prefix), &box, err) < 0)
-        return -1;
+        return error_set(err, ERROR_INTERNAL, "not a sealed value");
+    if (base64url_decode(sealed + strlen(seal_prefix), &box, err) < 0) {
+        err->code = ERROR_INTERNAL;
+        return error_wrap(err, "a sealed value");
+    }
     if (box.len < NONCE_BYTES + TAG_BYTES)
-        return error_set(err, ERROR_INVALID, "a sealed value is too short");
+        return error_set(err, ERROR_INTERNAL, "a sealed value is too short");
     if (open_box(keyring, context, &box, err) < 0)
         return -1;
     secret_set_bytes(plain_out, box.text + NONCE_BYTES, box.len - NONCE_BYTES - TAG_BYTES);

@@ -46,7 +46,10 @@ void keyring_hash_token(const struct keyring *keyring, const char *token,
  */
 void keyring_seal(const struct keyring *keyring, const char *context, const struct secret *plain,
                   struct strbuf *sealed_out) NONNULL;
-/* Opens what keyring_seal() made with the same context; ERROR_INVALID when it is not that. */
+/*
+ * Opens what keyring_seal() made with the same context. ERROR_INTERNAL when it is not that: what is
+ * sealed comes from our own store.
+ */
 int keyring_open(const struct keyring *keyring, const char *context, const char *sealed,
                  struct secret *plain_out, struct error *err) NONNULL MUST_CHECK;
 

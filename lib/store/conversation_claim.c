@@ -25,7 +25,7 @@ static const char SQL_CLAIM[] =
     " c AS (UPDATE conversations k SET lease_owner = $1::uuid, lease_fence = k.lease_fence + 1,"
     "  lease_expires_at = now() + $2::bigint * interval '1 millisecond',"
     "  claim_count = k.claim_count + 1"
-    "  FROM next WHERE k.id = next.id RETURNING k.*)"
+    "  FROM next WHERE k.id = next.id RETURNING k.*, k.xmin)"
     " SELECT " CONVERSATION_COLUMNS ", c.lease_fence, coalesce(c.stop_requested, ''), c.claim_count"
     " FROM c" CONVERSATION_LOG_END;
 

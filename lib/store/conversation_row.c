@@ -2,29 +2,12 @@
 
 #include <string.h>
 
-#include <jansson.h>
 #include <libpq-fe.h>
 
-#include "base/clock.h"
 #include "base/error.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "model/conversation.h"
 #include "store/db_query.h"
-
-static int read_json(const PGresult *rows, int row, int column, json_t **json_out,
-                     struct error *err)
-{
-    const char *text = db_text(rows, row, column);
-
-    if (text == NULL)
-        return error_set(err, ERROR_INTERNAL, "column %s is null", PQfname(rows, column));
-    if (json_parse(text, strlen(text), json_out, err) < 0) {
-        err->code = ERROR_INTERNAL;
-        return error_wrap(err, "column %s", PQfname(rows, column));
-    }
-    return 0;
-}
 
 static int read_times(const PGresult *rows, int row, int column, struct conversation *conversation,
                       struct error *err)
@@ -36,7 +19,15 @@ static int read_times(const PGresult *rows, int row, int column, struct conversa
     conversation->last_seq = db_number(rows, row, column + 17);
     if (newest == NULL || newest[0] == '\0')
         return 0;
-    return clock_parse(newest, &conversation->last_timestamp_us, err);
+    return db_read_time(newest, &conversation->last_timestamp_us, err);
+}
+
+void conversation_row_set_version(struct conversation *conversation, const char *version)
+{
+    size_t len = strnlen(version, sizeof(conversation->version) - 1);
+
+    memcpy(conversation->version, version, len);
+    conversation->version[len] = '\0';
 }
 
 int conversation_row_read(const PGresult *rows, int row, int column,
@@ -57,12 +48,13 @@ int conversation_row_read(const PGresult *rows, int row, int column,
     read.snapshot_version = db_number(rows, row, column + 12);
     read.is_wanted = db_bool(rows, row, column + 13);
     read.is_leased = db_bool(rows, row, column + 14);
+    conversation_row_set_version(&read, PQgetvalue(rows, row, column + 20));
     read.leaf_event_id = db_cell_uuid(rows, row, column + 19);
     if (status == NULL || !status_from_string(status, &read.status))
         return error_set(err, ERROR_INTERNAL, "unknown status in the database");
-    if (read_json(rows, row, column + 6, &read.spec, err) < 0 ||
-        read_json(rows, row, column + 9, &read.stats, err) < 0 ||
-        read_json(rows, row, column + 10, &read.agent_state, err) < 0 ||
+    if (db_json(rows, row, column + 6, &read.spec, err) < 0 ||
+        db_json(rows, row, column + 9, &read.stats, err) < 0 ||
+        db_json(rows, row, column + 10, &read.agent_state, err) < 0 ||
         read_times(rows, row, column, &read, err) < 0)
         return -1;
     *conversation_out = read;

@@ -13,7 +13,8 @@ struct error;
 
 /*
  * The columns that conversation_row_read() expects, for a row of conversations named c. The newest
- * event comes by the primary key; the leaf skips state updates, few of which stand in a row.
+ * event comes by the primary key; the leaf skips state updates, few of which stand in a row. xmin
+ * is another after each write to the row.
  */
 #define CONVERSATION_COLUMNS                                                                       \
     "c.id, c.user_id, c.parent_id, c.runtime_kind, c.runtime_session, c.title, c.spec, c.secrets," \
@@ -21,17 +22,19 @@ struct error;
     " c.wanted_at IS NOT NULL, c.lease_expires_at IS NOT NULL AND c.lease_expires_at > now(),"     \
     " (extract(epoch FROM c.created_at) * 1000000)::bigint,"                                       \
     " (extract(epoch FROM c.updated_at) * 1000000)::bigint,"                                       \
-    " coalesce(newest.seq, 0), coalesce(newest.timestamp, ''), leaf.id"
+    " coalesce(newest.seq, 0), coalesce(newest.timestamp, ''), leaf.id, c.xmin"
 #define CONVERSATION_LOG_END                                                                       \
     " LEFT JOIN LATERAL (SELECT e.seq, e.timestamp FROM events e WHERE e.conversation_id = c.id"   \
     "   ORDER BY e.seq DESC LIMIT 1) newest ON true"                                               \
     " LEFT JOIN LATERAL (SELECT e.id FROM events e WHERE e.conversation_id = c.id"                 \
     "   AND e.kind <> 'ConversationStateUpdateEvent' ORDER BY e.seq DESC LIMIT 1) leaf ON true"
-#define CONVERSATION_N_COLUMNS 20
+#define CONVERSATION_N_COLUMNS 21
 
 /* Fills conversation_out (as after CONVERSATION_INIT) from a row, its columns from `column` on. */
 int conversation_row_read(const PGresult *rows, int row, int column,
                           struct conversation *conversation_out,
                           struct error *err) NONNULL MUST_CHECK;
+
+void conversation_row_set_version(struct conversation *conversation, const char *version) NONNULL;
 
 #endif

@@ -21,7 +21,7 @@ static const char SQL_CHECK[] =
 
 /* Four orders, four texts: a sort direction cannot be a parameter. */
 #define SEARCH(column, compare, direction)                                                         \
-    "SELECT " CONVERSATION_COLUMNS " FROM (SELECT * FROM conversations s"                          \
+    "SELECT " CONVERSATION_COLUMNS " FROM (SELECT s.*, s.xmin FROM conversations s"                \
     "  WHERE s.user_id = $1::uuid AND ($2::text IS NULL OR s.runtime_session = $2)"                \
     "  AND ($3::text IS NULL OR s.execution_status = $3)"                                          \
     "  AND ($4::uuid IS NULL OR NOT EXISTS (SELECT 1 FROM conversations f WHERE f.id = $4::uuid"   \

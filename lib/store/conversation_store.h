@@ -62,7 +62,8 @@ struct conversation_write {
  * Stamps ids that are unset and times that never fall; on success moves the conversation's
  * last_seq, last_timestamp_us, leaf_event_id, status and is_wanted forward. Errors: ERROR_CONFLICT:
  * somebody else wrote that number, or a result for that action exists: load and decide again.
- * ERROR_STALE: the guard failed (lease lost, conversation gone, or a worker has it).
+ * ERROR_STALE: the guard failed (lease lost, conversation gone, or a worker has it), or write->spec
+ * or ->secrets would replace what somebody else put there since *conversation was read.
  * ERROR_TOO_LARGE: an event above EVENT_MAX_BYTES.
  */
 int conversation_store_write(struct db *db, struct conversation *conversation,

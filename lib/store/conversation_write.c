@@ -16,6 +16,7 @@
 #include "model/conversation.h"
 #include "model/event.h"
 #include "model/limits.h"
+#include "store/conversation_row.h"
 #include "store/conversation_store.h"
 #include "store/db_query.h"
 
@@ -74,9 +75,10 @@ static const char SQL_WRITE[] =
     "   AND ($2::uuid IS NULL OR (c.lease_owner = $2::uuid AND c.lease_fence = $3::bigint"
     "    AND c.lease_expires_at > now()))"
     "   AND (NOT $22::boolean OR c.lease_expires_at IS NULL OR c.lease_expires_at <= now())"
+    "   AND ($24::text IS NULL OR c.xmin::text = $24)"
     "   AND (SELECT count(*) FROM appended) >= 0"
-    "  RETURNING 1"
-    ") SELECT 1 / count(*)::int FROM updated";
+    "  RETURNING c.xmin"
+    ") SELECT 1 / count(*)::int, min(xmin::text) FROM updated";
 
 static const char SQL_LOCK_ROW[] = "SELECT 1 FROM conversations WHERE id = $1::uuid FOR UPDATE";
 
@@ -248,7 +250,20 @@ static char *text_or_null(const json_t *json)
     return json != NULL ? json_to_text(json) : NULL;
 }
 
-static int send_write(struct db_tx *tx, struct db *db, const struct conversation *conversation,
+/*
+ * The version that a write of the specification or the secrets replaces: they were read, changed
+ * and are put back whole, so what somebody else put there meanwhile would be lost. NULL: any; so
+ * for a worker, whose row moves with each of its heartbeats.
+ */
+static const char *replaced_version(const struct conversation *conversation,
+                                    const struct conversation_write *write)
+{
+    bool replaces = write->guard != GUARD_LEASE && (write->spec != NULL || write->secrets != NULL);
+
+    return replaces && conversation->version[0] != '\0' ? conversation->version : NULL;
+}
+
+static int send_write(struct db_tx *tx, struct db *db, struct conversation *conversation,
                       const struct event_arrays *arrays, const struct conversation_write *write,
                       struct error *err)
 {
@@ -266,18 +281,21 @@ static int send_write(struct db_tx *tx, struct db *db, const struct conversation
         write->status, db_flag(write->want_run), db_flag(write->end_run),
         write->bump_snapshot ? "1" : "0", db_flag(write->made_progress), stats, agent_state, spec,
         write->title, write->secrets, db_uuid(&write->last_user_message_id),
-        db_flag(write->guard == GUARD_NO_LEASE), write->first_title);
+        db_flag(write->guard == GUARD_NO_LEASE), write->first_title,
+        replaced_version(conversation, write));
+    int rc = tx->conn != NULL ? db_tx_query(tx, SQL_WRITE, params, &rows, err)
+                              : db_query(db, SQL_WRITE, params, &rows, err);
 
-    if (tx->conn != NULL)
-        return db_tx_query(tx, SQL_WRITE, params, &rows, err);
-    return db_query(db, SQL_WRITE, params, &rows, err);
+    if (rc == 0)
+        conversation_row_set_version(conversation, db_text(rows, 0, 1));
+    return rc;
 }
 
 /*
  * Without a lease the row is locked first: a claim (FOR UPDATE SKIP LOCKED) passes it by meanwhile,
  * so no worker can begin between our look and our commit.
  */
-static int write_locked(struct db *db, const struct conversation *conversation,
+static int write_locked(struct db *db, struct conversation *conversation,
                         const struct event_arrays *arrays, const struct conversation_write *write,
                         struct error *err)
 {

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <jansson.h>
 #include <libpq-fe.h>
 
 #include "base/attr.h"
@@ -85,6 +86,14 @@ bool db_bool(const PGresult *rows, int row, int column) NONNULL MUST_CHECK;
 struct uuid db_cell_uuid(const PGresult *rows, int row, int column) NONNULL MUST_CHECK;
 /* A copy, or NULL for a null cell. */
 char *db_dup(const PGresult *rows, int row, int column) NONNULL MUST_CHECK;
+
+/*
+ * JSON or a time that we stored ourselves: if it cannot be read, that is nobody's fault but ours,
+ * and so ERROR_INTERNAL.
+ */
+int db_json(const PGresult *rows, int row, int column, json_t **json_out,
+            struct error *err) NONNULL MUST_CHECK;
+int db_read_time(const char *text, int64_t *utc_us_out, struct error *err) NONNULL MUST_CHECK;
 
 /* Array parameters, {"a","b"}: begin, add each, end. */
 void db_array_begin(struct strbuf *array) NONNULL;

@@ -5,6 +5,8 @@
 
 #include <libpq-fe.h>
 
+#include "base/clock.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "store/db_query.h"
@@ -57,6 +59,24 @@ char *db_dup(const PGresult *rows, int row, int column)
     if (PQgetisnull(rows, row, column))
         return NULL;
     return mem_dup_text(PQgetvalue(rows, row, column));
+}
+
+int db_json(const PGresult *rows, int row, int column, json_t **json_out, struct error *err)
+{
+    const char *text = PQgetvalue(rows, row, column);
+
+    if (json_parse(text, strlen(text), json_out, err) == 0)
+        return 0;
+    err->code = ERROR_INTERNAL;
+    return error_wrap(err, "column %s", PQfname(rows, column));
+}
+
+int db_read_time(const char *text, int64_t *utc_us_out, struct error *err)
+{
+    if (clock_parse(text, utc_us_out, err) == 0)
+        return 0;
+    err->code = ERROR_INTERNAL;
+    return error_wrap(err, "a stored time");
 }
 
 void db_array_begin(struct strbuf *array)

@@ -1,6 +1,5 @@
 #include "store/document_store.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include <libpq-fe.h>
@@ -128,18 +127,16 @@ static int read_row(const struct shelf *shelf, enum collection collection, const
                     int row, struct document *document_out, struct error *err)
 {
     CLEANUP(document_done) struct document read = DOCUMENT_INIT;
-    const char *body = db_text(rows, row, 3);
     const char *sealed = db_text(rows, row, 4);
 
-    assert(body != NULL);
     read.collection = collection;
     read.name = db_dup(rows, row, 0);
     read.id = db_cell_uuid(rows, row, 1);
     read.revision = db_number(rows, row, 2);
     read.created_at_us = db_number(rows, row, 5);
     read.updated_at_us = db_number(rows, row, 6);
-    if (json_parse(body, strlen(body), &read.body, err) < 0)
-        return error_set(err, ERROR_INTERNAL, "document %s cannot be read", read.id.text);
+    if (db_json(rows, row, 3, &read.body, err) < 0)
+        return error_wrap(err, "document %s", read.id.text);
     if (sealed != NULL && open_sealed(shelf, sealed, &read, err) < 0)
         return -1;
     *document_out = read;

@@ -176,23 +176,21 @@ static struct stored_event *history_add(struct history *history)
 
 static int read_event(const PGresult *rows, int row, struct history *history, struct error *err)
 {
-    const char *body = PQgetvalue(rows, row, 4);
     const char *kind = PQgetvalue(rows, row, 2);
-    json_t *json = NULL;
+    json_auto_t *json = NULL;
     struct stored_event *event = NULL;
 
-    if (json_parse(body, strlen(body), &json, err) < 0) {
-        err->code = ERROR_INTERNAL;
-        return error_wrap(err, "event %s", PQgetvalue(rows, row, 0));
-    }
+    if (db_json(rows, row, 4, &json, err) < 0 ||
+        db_read_time(json_text_or(json, "timestamp", ""), &history->last_timestamp_us, err) < 0)
+        return error_wrap(err, "event %s", PQgetvalue(rows, row, 1));
     event = history_add(history);
-    event->json = json;
+    event->json = TAKE_PTR(json);
     event->seq = db_number(rows, row, 0);
     event->id = db_cell_uuid(rows, row, 1);
     event->result_of = db_cell_uuid(rows, row, 3);
     memcpy(event->kind, kind, strnlen(kind, sizeof(event->kind) - 1));
     history->last_seq = event->seq;
-    return clock_parse(json_text_or(json, "timestamp", ""), &history->last_timestamp_us, err);
+    return 0;
 }
 
 int event_store_load_after(struct db *db, const struct uuid *conversation_id,

@@ -101,8 +101,6 @@ static void copy_bounded(char *to, size_t size, const char *from)
 
 static int read_row(const PGresult *rows, int row, struct runtime *runtime, struct error *err)
 {
-    const char *spec = PQgetvalue(rows, row, 7);
-
     *runtime = (struct runtime)RUNTIME_INIT;
     copy_bounded(runtime->id, sizeof(runtime->id), PQgetvalue(rows, row, 0));
     runtime->session_id = db_dup(rows, row, 1);
@@ -121,7 +119,7 @@ static int read_row(const PGresult *rows, int row, struct runtime *runtime, stru
                  PQgetvalue(rows, row, 12));
     runtime->restart_count = db_number(rows, row, 13);
     runtime->created_at_us = db_number(rows, row, 14);
-    return json_parse(spec, strlen(spec), &runtime->spec, err);
+    return db_json(rows, row, 7, &runtime->spec, err);
 }
 
 int runtime_store_add(struct db *db, const struct runtime *runtime, struct error *err)

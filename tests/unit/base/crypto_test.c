@@ -85,7 +85,7 @@ static int open_sealed(const struct keyring *keyring, const char *context, const
     struct error err = ERROR_INIT;
 
     if (keyring_open(keyring, context, sealed, &secret, &err) < 0) {
-        assert_int_equal(err.code, ERROR_INVALID);
+        assert_int_equal(err.code, ERROR_INTERNAL);
         return -1;
     }
     *text_out = mem_dup_text(secret_reveal(&secret));

@@ -1,3 +1,4 @@
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,10 +8,17 @@
 
 #include <cmocka.h>
 
+#include "base/crypto.h"
+#include "base/error.h"
 #include "base/json.h"
+#include "base/secret.h"
 #include "fixture.h"
+#include "model/conversation.h"
+#include "store/conversation_store.h"
 #include "support/pg.h"
 #include "support/sql.h"
+
+enum { N_SETTERS = 4 };
 
 #define DISPATCH(name, ...)                                                                        \
     CLEANUP(test_answer_done) struct test_answer name = test_dispatch(*state, __VA_ARGS__)
@@ -299,6 +307,88 @@ static void policy_and_analyzer_are_state_changes(void **state)
     assert_answer(&info, 200, "LLMSecurityAnalyzer");
 }
 
+/* One of several clients that set a secret each, of the same conversation, at the same time. */
+struct setter {
+    void *state;
+    const char *path;
+    int n;
+    int status;
+    pthread_t thread;
+};
+
+static void *set_one(void *argument)
+{
+    struct setter *setter = argument;
+    char body[64];
+
+    (void)snprintf(body, sizeof(body), "{\"secrets\":{\"NAME_%d\":\"value\"}}", setter->n);
+    {
+        CLEANUP(test_answer_done) struct test_answer answer =
+            test_dispatch(setter->state, ALICE, "POST", setter->path, body);
+
+        setter->status = answer.status;
+    }
+    return NULL;
+}
+
+/* The conversation's secrets, as they are kept. */
+static json_t *opened_secrets(struct fixture *fixture, const struct uuid *id)
+{
+    CLEANUP(conversation_done) struct conversation kept = CONVERSATION_INIT;
+    CLEANUP(secret_done) struct secret plain = SECRET_INIT;
+    struct conversation_scope scope = {.user_id = fixture->alice};
+    struct error err = ERROR_INIT;
+    json_t *secrets = NULL;
+    char context[80];
+
+    (void)snprintf(context, sizeof(context), "conversations.secrets:%s", id->text);
+    if (conversation_store_load(fixture->context.db, &scope, id, &kept, &err) < 0 ||
+        keyring_open(&fixture->context.keyring, context, kept.secrets, &plain, &err) < 0 ||
+        json_parse(secret_reveal(&plain), plain.len, &secrets, &err) < 0)
+        fail_msg("%s", err.message);
+    return secrets;
+}
+
+static void secrets_that_are_set_at_once_are_all_kept(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    const char *where = test_under(&path, "/secrets");
+    struct setter setters[N_SETTERS];
+    json_auto_t *secrets = NULL;
+
+    for (int i = 0; i < N_SETTERS; i++) {
+        setters[i] = (struct setter){.state = *state, .path = where, .n = i};
+        assert_int_equal(pthread_create(&setters[i].thread, NULL, set_one, &setters[i]), 0);
+    }
+    for (int i = 0; i < N_SETTERS; i++) {
+        assert_int_equal(pthread_join(setters[i].thread, NULL), 0);
+        assert_int_equal(setters[i].status, 200);
+    }
+    secrets = opened_secrets(*state, &path.id);
+    assert_int_equal(json_object_size(json_object_get(secrets, "secrets")), N_SETTERS);
+}
+
+static void what_cannot_be_read_any_more_is_our_own_fault(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    char sql[300];
+
+    DISPATCH(set, ALICE, "POST", test_under(&path, "/secrets"), "{\"secrets\":{\"A\":\"b\"}}");
+    assert_answer(&set, 200, "true");
+    (void)snprintf(sql, sizeof(sql), "UPDATE conversations SET secrets = 'v1.none' WHERE id = '%s'",
+                   path.id.text);
+    test_sql(sql);
+    DISPATCH(sealed, ALICE, "POST", test_under(&path, "/secrets"), "{\"secrets\":{\"A\":\"b\"}}");
+    assert_answer(&sealed, 500, "detail");
+    (void)snprintf(sql, sizeof(sql), "UPDATE conversations SET spec = '{' WHERE id = '%s'",
+                   path.id.text);
+    test_sql(sql);
+    DISPATCH(row, ALICE, "GET", test_under(&path, ""), NULL);
+    assert_answer(&row, 500, "detail");
+    (void)snprintf(sql, sizeof(sql), "DELETE FROM conversations WHERE id = '%s'", path.id.text);
+    test_sql(sql);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -318,6 +408,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(title_and_tags_are_changed),
         cmocka_unit_test(bad_titles_and_tags_change_nothing),
         cmocka_unit_test(secrets_are_sealed_and_never_shown),
+        cmocka_unit_test(secrets_that_are_set_at_once_are_all_kept),
+        cmocka_unit_test(what_cannot_be_read_any_more_is_our_own_fault),
         cmocka_unit_test(policy_and_analyzer_are_state_changes),
     };
 

@@ -4,6 +4,7 @@
  */
 #include "store/event_store.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <jansson.h>
@@ -16,6 +17,7 @@
 #include "store/db.h"
 #include "store/store_fixture.h"
 #include "support/pg.h"
+#include "support/sql.h"
 
 #define SECOND_US 1000000LL
 #define NEW_YEAR_2100_US 4102444800000000LL
@@ -400,6 +402,38 @@ static void cursor_stands_before_the_first_event_since_then(void **state)
     assert_int_equal(seq, 0);
 }
 
+static void stored_text_that_cannot_be_read_is_our_own_fault(void **state)
+{
+    struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create(fixture);
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    CLEANUP(history_done) struct history history = HISTORY_INIT;
+    CLEANUP(strbuf_done) struct strbuf page = STRBUF_INIT;
+    struct conversation_write write = {.guard = GUARD_NONE};
+    struct event_filter filter = {.conversation_id = made.id, .body = "word", .limit = 10};
+    struct error err = ERROR_INIT;
+    char sql[200];
+
+    event_add_pause(&events);
+    assert_done(conversation_store_write(fixture->db, &made, &events, &write, &err), &err);
+    (void)snprintf(sql, sizeof(sql),
+                   "UPDATE events SET body = '{\"timestamp\": \"never\"}'"
+                   " WHERE conversation_id = '%s'",
+                   made.id.text);
+    test_sql(sql);
+    assert_int_equal(event_store_load_after(fixture->db, &made.id, &history, &err), -1);
+    assert_int_equal(err.code, ERROR_INTERNAL);
+    (void)snprintf(sql, sizeof(sql),
+                   "UPDATE events SET body = '{', kind = 'MessageEvent' WHERE conversation_id = "
+                   "'%s'",
+                   made.id.text);
+    test_sql(sql);
+    assert_int_equal(event_store_load_after(fixture->db, &made.id, &history, &err), -1);
+    assert_int_equal(err.code, ERROR_INTERNAL);
+    assert_int_equal(event_store_search(fixture->db, &fixture->scope, &filter, &page, &err), -1);
+    assert_int_equal(err.code, ERROR_INTERNAL);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -415,6 +449,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(history_goes_on_where_it_ended),
         cmocka_unit_test(batches_follow_the_log),
         cmocka_unit_test(batch_tells_the_snapshot_version),
+        cmocka_unit_test(stored_text_that_cannot_be_read_is_our_own_fault),
         cmocka_unit_test(cursor_stands_before_the_first_event_since_then),
     };
 

@@ -21,10 +21,12 @@ FCGI_HANDLERS = \
 	fcgi/agent/events.c \
 	fcgi/agent/files.c \
 	fcgi/agent/final_response.c \
+	fcgi/agent/git.c \
 	fcgi/agent/health.c \
 	fcgi/agent/info.c fcgi/agent/info.h \
 	fcgi/agent/open_calls.c fcgi/agent/open_calls.h \
 	fcgi/agent/runtime.c \
+	fcgi/agent/sandbox_path.c fcgi/agent/sandbox_path.h \
 	fcgi/agent/sandbox_tell.c fcgi/agent/sandbox_tell.h \
 	fcgi/agent/unserved.c \
 	fcgi/agent/workspace_path.c fcgi/agent/workspace_path.h \

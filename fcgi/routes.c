@@ -16,6 +16,7 @@ const struct route *const route_tables[] = {
     confirmation_routes,
     bash_routes,
     file_routes,
+    git_routes,
     runtime_routes,
     description_routes,
     unserved_routes,

@@ -42,6 +42,7 @@ static int start_call(const struct request *request, const struct sandbox_call *
                       struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf inside = STRBUF_INIT;
     struct header_list headers = {0};
     struct http_request out = {.method = call->method != NULL ? call->method : request->method_text,
                                .headers = headers.items,
@@ -60,6 +61,10 @@ static int start_call(const struct request *request, const struct sandbox_call *
     out.url = url.text;
     add_header(&headers, "X-Session-API-Key", secret_reveal(&endpoint->key));
     add_header(&headers, "X-Deft-Scope", call->scope);
+    if (call->inside != NULL) {
+        percent_append(&inside, call->inside);
+        add_header(&headers, "X-Deft-Inside", inside.text);
+    }
     add_header(&headers, "Range", request_param(request, "HTTP_RANGE"));
     add_header(&headers, "If-Range", request_param(request, "HTTP_IF_RANGE"));
     if (streams_body(request, call)) {

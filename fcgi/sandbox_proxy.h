@@ -18,6 +18,7 @@ struct request;
 /* What to call; borrows. */
 struct sandbox_call {
     struct sandbox_owner owner;
+    const char *inside; /* the folder that the call's path or cwd must lie in; NULL: any */
     const char *scope;  /* conversation's uuid, to keep its commands apart; NULL: the shared ones */
     const char *method; /* NULL: the request's */
     const char *path;   /* "/api/bash/…", encoded */

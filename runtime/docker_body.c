@@ -52,8 +52,6 @@ static json_t *create_environment(const struct sandbox_order *order, struct erro
         if (!is_reserved(name))
             push_variable(list, name, json_string_value(value));
     }
-    push_variable(list, "SESSION_API_KEY", order->session_key);
-    push_variable(list, "OH_SESSION_API_KEYS_0", order->session_key);
     push_variable(list, "RUNTIME_ID", order->runtime_id);
     return json_incref(list);
 }

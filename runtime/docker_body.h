@@ -20,6 +20,8 @@ struct error;
 #define ACTION_MOUNT "/.deft"
 #define ACTION_NAME "deft-action"
 #define JOURNAL_MOUNT "/.deft-j"
+/* In there, with the session key; deft-action removes it as it starts. */
+#define KEY_FILE "session-key"
 #define WORKSPACE_MOUNT "/workspace"
 
 /* Labels of everything that is ours. */

@@ -8,8 +8,10 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "client/http.h"
+#include "runtime/docker_body.h"
 #include "runtime/docker_parts.h"
 #include "runtime/frames.h"
+#include "runtime/tar.h"
 
 #define REMOVAL_TIMEOUT_MS 30000
 #define TAIL_MAX_BYTES 120
@@ -211,6 +213,23 @@ static int create(struct launch *launch, struct error *err)
     return explain_engine(err);
 }
 
+/*
+ * The key goes into a file that deft-action reads and removes before it listens: an environment can
+ * be read by whatever runs in the sandbox.
+ */
+static int put_key(struct launch *launch, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf archive = STRBUF_INIT;
+    const struct tar_entry entry = {.name = KEY_FILE, .mode = 0400, .owner = SANDBOX_UID};
+    const char *key = launch->order->session_key;
+
+    strbuf_appendf(&path, "/containers/%s/archive?path=" JOURNAL_MOUNT, launch->container_id);
+    tar_append_file(&archive, &entry, key, strlen(key));
+    tar_append_end(&archive);
+    return engine_put_archive(&launch->docker->engine, path.text, &archive, err);
+}
+
 static bool is_ready_line(const char *line, size_t len)
 {
     json_auto_t *said = NULL;
@@ -304,6 +323,8 @@ static int run(struct launch *launch, struct error *err)
         return error_wrap(err, "making a network");
     if (create(launch, err) < 0)
         return -1;
+    if (put_key(launch, err) < 0)
+        return error_wrap(err, "handing over the sandbox's key");
     if (container_call(launch->docker, "POST", launch->container_id, "/start", NULL, err) < 0)
         return explain_engine(err);
     if (wait_ready(launch, err) < 0)

@@ -3,14 +3,19 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "base/crypto.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/settings.h"
+#include "base/strbuf.h"
 
 static const struct setting action_settings[] = {
     {"SESSION_API_KEY", SETTING_SECRET, "", offsetof(struct config, api_key),
-     "key that requests must show; required unless DEFT_ACTION_OPEN=1"},
+     "key that requests must show; the file session-key in DEFT_ACTION_JOURNAL goes before it"},
     {"DEFT_ACTION_OPEN", SETTING_BOOL, "0", offsetof(struct config, open),
      "1: serve without a key"},
     {"DEFT_ACTION_PORT", SETTING_COUNT, "8000", offsetof(struct config, port),
@@ -29,7 +34,23 @@ static const struct setting action_settings[] = {
      "debug, info, warning or error"},
 };
 
-enum { MAX_PORT = 65535 };
+enum { MAX_PORT = 65535, MAX_KEY_BYTES = 1024 };
+
+/* The key that was left for this start, if any; read once. ERROR_NOT_FOUND when there is none. */
+static int take_key(struct config *config, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
+
+    strbuf_appendf(&path, "%s/session-key", config->journal_dir);
+    if (file_read(path.text, MAX_KEY_BYTES, &key, err) < 0)
+        return -1;
+    secret_set(&config->api_key, key.text);
+    explicit_bzero(key.text, key.len);
+    if (unlink(path.text) < 0)
+        return error_set(err, ERROR_INVALID, "%s cannot be removed: %m", path.text);
+    return 0;
+}
 
 int config_read(struct config *config, struct error *err)
 {
@@ -37,9 +58,12 @@ int config_read(struct config *config, struct error *err)
         return -1;
     if (config->port > MAX_PORT)
         return error_set(err, ERROR_INVALID, "DEFT_ACTION_PORT: not a port");
+    if (take_key(config, err) < 0 && err->code != ERROR_NOT_FOUND)
+        return -1;
     if (secret_reveal(&config->api_key)[0] == '\0' && !config->open)
         return error_set(err, ERROR_INVALID,
                          "SESSION_API_KEY is not set; DEFT_ACTION_OPEN=1 serves without a key");
+    crypto_random_token(config->command_key);
     return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/attr.h"
+#include "base/crypto.h"
 #include "base/secret.h"
 
 struct error;
@@ -14,6 +15,8 @@ struct strbuf;
 
 struct config {
     struct secret api_key; /* unset only with `open` */
+    /* What commands of /api/bash may show to this server's own /api routes; worth nothing else. */
+    char command_key[CRYPTO_TOKEN_BYTES];
     int64_t open;
     int64_t port;
     const char *bind;

@@ -8,9 +8,11 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "sandbox/action_config.h"
 #include "sandbox/bash.h"
 #include "sandbox/bash_events.h"
 #include "sandbox/http.h"
+#include "sandbox/inside.h"
 #include "sandbox/limits.h"
 #include "sandbox/server.h"
 #include "sandbox/validation.h"
@@ -61,7 +63,8 @@ static void read_body(struct request *request, json_t **body_out)
                                  json_integer_value(timeout) > MAX_TIMEOUT_S))
         validation_answer(request, "int_parsing", "body", "timeout",
                           "Input should be a valid integer");
-    else
+    else if (inside_admit_folder(request,
+                                 json_text_or(body, "cwd", request->server->config->workspace)))
         *body_out = TAKE_PTR(body);
 }
 

@@ -333,5 +333,7 @@ void files_handle_download(struct request *request)
         return;
     }
     add_disposition(request, path);
-    request_answer_file(request, status, fd_take(&fd), range.at, range.end);
+    request_answer_file(
+        request, status,
+        &(struct request_file){fd_take(&fd), range.at, range.end, "application/octet-stream"});
 }

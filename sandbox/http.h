@@ -17,10 +17,10 @@
 #include <jansson.h>
 
 #include "base/attr.h"
+#include "base/error.h"
 #include "base/strbuf.h"
 
 struct config;
-struct error;
 struct http;
 struct http_connection;
 struct loop;
@@ -95,9 +95,18 @@ void request_add_header(struct request *request, const char *name, const char *v
 void request_answer_json(struct request *request, int status, const json_t *json) NONNULL;
 void request_answer_text(struct request *request, int status, const char *content_type,
                          const char *text, size_t len) NONNULL;
-/* Bytes at..end of an open file, which the request owns from now on. */
-void request_answer_file(struct request *request, int status, int fd, int64_t at,
-                         int64_t end) NONNULL;
+/* Bytes at..end of an open file, which the request owns from now on. content_type lives for ever.
+ */
+struct request_file {
+    int fd;
+    int64_t at;
+    int64_t end;
+    const char *content_type;
+};
+void request_answer_file(struct request *request, int status,
+                         const struct request_file *file) NONNULL;
+/* The HTTP status of an error's code; 500 for those that are no client's business. */
+int request_status_of(enum error_code code) MUST_CHECK;
 /* {"detail": message} with the status of the error's code. */
 void request_answer_error(struct request *request, const struct error *err) NONNULL;
 void request_answer_detail(struct request *request, int status, const char *detail) NONNULL;

@@ -17,8 +17,12 @@ SANDBOX_SOURCES = \
 	sandbox/exports.c sandbox/exports.h \
 	sandbox/file_path.c sandbox/file_path.h \
 	sandbox/files.c sandbox/files.h \
+	sandbox/git.c sandbox/git.h \
+	sandbox/git_routes.c sandbox/git_routes.h \
 	sandbox/http.c sandbox/http.h \
 	sandbox/http_connection.h \
+	sandbox/inside.c sandbox/inside.h \
+	sandbox/job.c sandbox/job.h \
 	sandbox/journal.c sandbox/journal.h \
 	sandbox/journal_file.c sandbox/journal_file.h \
 	sandbox/keys.c sandbox/keys.h \
@@ -28,6 +32,7 @@ SANDBOX_SOURCES = \
 	sandbox/multipart.c sandbox/multipart.h \
 	sandbox/observation.c sandbox/observation.h \
 	sandbox/process.c sandbox/process.h \
+	sandbox/program.c sandbox/program.h \
 	sandbox/replace.c sandbox/replace.h \
 	sandbox/request.c \
 	sandbox/routes.c sandbox/routes.h \

@@ -26,6 +26,7 @@
 #include "sandbox/bash.h"
 #include "sandbox/conversation.h"
 #include "sandbox/http.h"
+#include "sandbox/job.h"
 #include "sandbox/journal.h"
 #include "sandbox/loop.h"
 #include "sandbox/server.h"
@@ -89,7 +90,7 @@ static void say_ready(const struct http *http, int64_t started_us)
  * The key must not be readable for what runs here under the same uid: not in /proc/PID/environ, not
  * by ptrace, and children do not get it.
  */
-static void hide_key(void)
+static void hide_key(const struct config *config)
 {
     for (char **entry = environ; *entry != NULL; entry++) {
         if (text_starts_with(*entry, "SESSION_API_KEY="))
@@ -98,6 +99,9 @@ static void hide_key(void)
     }
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
     (void)unsetenv("SESSION_API_KEY");
+    /* Scripts expect one; the terminal does not get it. */
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
+    (void)setenv("OH_SESSION_API_KEYS_0", config->command_key, 0);
     (void)prctl(PR_SET_DUMPABLE, 0);
 }
 
@@ -137,11 +141,13 @@ static int serve(struct server *server, int64_t started_us, struct error *err)
     server->journal = journal_open(server->config->journal_dir, lost);
     server->actions = actions_new(server);
     server->bash = bash_new(server->loop, server->config->workspace);
+    server->jobs = jobs_new(server->loop);
     say_ready(http, started_us);
     rc = http_run(http, err);
     http_free(http);
     actions_free(server->actions);
     bash_free(server->bash);
+    jobs_free(server->jobs);
     journal_close(server->journal);
     loop_free(server->loop);
     return rc;
@@ -157,7 +163,7 @@ static int run(struct error *err)
     if (config_read(&config, err) < 0 || log_level_parse(config.log_level, &level, err) < 0)
         return -1;
     log_setup("deft-action", level);
-    hide_key();
+    hide_key(&config);
     keep_from_oom();
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)signal(SIGPIPE, SIG_IGN);

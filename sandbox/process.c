@@ -145,7 +145,7 @@ void process_environment_free(char **environment)
     mem_free(environment);
 }
 
-static void default_signals(void)
+void process_default_signals(void)
 {
     sigset_t none;
 
@@ -180,7 +180,7 @@ NORETURN static void run_child(const struct process_spec *spec, int report_fd)
 {
     int why = 0;
 
-    default_signals();
+    process_default_signals();
     (void)setsid();
     if (place_descriptors(spec, &report_fd) == 0) {
         if (spec->has_terminal)

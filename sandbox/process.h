@@ -46,6 +46,9 @@ void process_environment_free(char **environment);
 int process_start(const struct process_spec *spec, pid_t *pid_out,
                   struct error *err) NONNULL MUST_CHECK;
 
+/* In a child: every signal as it was, none blocked. */
+void process_default_signals(void);
+
 /* The user's name by /etc/passwd, else the number of the uid. The caller frees. */
 char *process_user_name(void) MUST_CHECK;
 /* The first executable of that name in the list of directories `path`; NULL when there is none. */

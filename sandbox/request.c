@@ -137,12 +137,12 @@ void request_answer_json(struct request *request, int status, const json_t *json
     answer(request, status, "application/json");
 }
 
-void request_answer_file(struct request *request, int status, int fd, int64_t at, int64_t end)
+void request_answer_file(struct request *request, int status, const struct request_file *file)
 {
-    request->file_fd = fd;
-    request->file_at = at;
-    request->file_end = end;
-    answer(request, status, "application/octet-stream");
+    request->file_fd = file->fd;
+    request->file_at = file->at;
+    request->file_end = file->end;
+    answer(request, status, file->content_type);
 }
 
 void request_answer_detail(struct request *request, int status, const char *detail)
@@ -153,11 +153,16 @@ void request_answer_detail(struct request *request, int status, const char *deta
     request_answer_json(request, status, body);
 }
 
+int request_status_of(enum error_code code)
+{
+    return error_status[code] != 0 ? error_status[code] : 500;
+}
+
 void request_answer_error(struct request *request, const struct error *err)
 {
-    int status = error_status[err->code];
+    int status = request_status_of(err->code);
 
-    if (status == 0) {
+    if (status == 500) {
         log_error("request.failed", LOG_ERROR(err));
         request_answer_detail(request, 500, "Internal Server Error");
         return;

@@ -9,6 +9,7 @@
 #include "sandbox/actions.h"
 #include "sandbox/bash_routes.h"
 #include "sandbox/files.h"
+#include "sandbox/git_routes.h"
 #include "sandbox/limits.h"
 #include "sandbox/status.h"
 
@@ -49,6 +50,10 @@ static const struct route routes[] = {
      files_handle_create_directory, NULL},
     {HTTP_GET, "/api/file/home", ROUTE_KEYED, 0, files_handle_home, NULL},
     {HTTP_GET, "/api/file/search_subdirs", ROUTE_KEYED, 0, files_handle_search, NULL},
+    {HTTP_GET, "/api/git/changes", ROUTE_KEYED, 0, git_handle_changes, NULL},
+    {HTTP_GET, "/api/git/diff", ROUTE_KEYED, 0, git_handle_diff, NULL},
+    {HTTP_GET, "/api/git/commits", ROUTE_KEYED, 0, git_handle_commits, NULL},
+    {HTTP_GET, "/api/git/commits/{sha}/changes", ROUTE_KEYED, 0, git_handle_commit_changes, NULL},
 };
 
 /* True when path fits; *param is where the {…} begins, *len how long it is. */

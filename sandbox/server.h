@@ -9,6 +9,7 @@
 struct actions;
 struct bash;
 struct config;
+struct jobs;
 struct journal;
 struct loop;
 
@@ -18,6 +19,7 @@ struct server {
     struct journal *journal;
     struct actions *actions;
     struct bash *bash;
+    struct jobs *jobs;
     int64_t started_ms;
 };
 

@@ -33,6 +33,7 @@ extern const struct route event_routes[];
 extern const struct route confirmation_routes[];
 extern const struct route bash_routes[];
 extern const struct route file_routes[];
+extern const struct route git_routes[];
 extern const struct route runtime_routes[];
 extern const struct route description_routes[];
 extern const struct route unserved_routes[];

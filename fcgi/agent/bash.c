@@ -102,8 +102,10 @@ static int pass_command(const struct request *request, struct reply *reply,
         return -1;
     if (conversation != NULL && place_command(conversation, cwd, body, err) < 0)
         return -1;
-    if (conversation != NULL)
+    if (conversation != NULL) {
         call.directory = conversation_working_dir(conversation);
+        call.inside = call.directory;
+    }
     json_append_text(&text, body);
     call.body = text.text;
     call.body_len = text.len;

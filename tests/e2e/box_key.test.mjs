@@ -1,0 +1,42 @@
+// The key of a sandbox: nothing inside can read it.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { call } from './support/api.mjs';
+import { Box } from './support/box.mjs';
+import { Conversation, startRequest } from './support/conversation.mjs';
+
+const model = { model: 'scripted/hello', usage_id: 'agent' };
+
+/** What a program of the sandbox's user can read of other programs and of the server's files. */
+const LOOK = `cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n'; env; ls -la /.deft-j; cat /.deft-j/* 2>/dev/null; true`;
+
+test('the key of a sandbox cannot be read in it, before and after a new start', async (t) => {
+  const one = await Conversation.create(startRequest(model, { conversation_runtime: 'docker' }));
+  t.after(() => one.delete());
+  const box = new Box(one.path);
+  const { session_api_key: key } = await one.must(200, 'POST', '/runtime/credentials', { json: {} });
+  assert.ok(key.length >= 32);
+  const own = new Box(one.path, { key });
+  for (const start of ['first', 'second']) {
+    const seen = await own.run(LOOK);
+    assert.ok(seen.includes('OH_SESSION_API_KEYS_0='), 'what it prints is the environment');
+    assert.ok(!seen.includes(key), `${start}: the key is readable`);
+    assert.ok(!seen.includes('session-key'), `${start}: the file is still there`);
+    if (start === 'first') {
+      await one.must(204, 'DELETE', '/runtime');
+      assert.equal((await box.run('echo back')), 'back\n');
+    }
+  }
+});
+
+test('commands have a key for the server beside them, which opens nothing else', async (t) => {
+  const one = await Conversation.create(startRequest(model, { conversation_runtime: 'docker' }));
+  t.after(() => one.delete());
+  const box = new Box(one.path);
+  const ask = (path, method = 'GET') => box.run(`curl -s -o /dev/null -w '%{http_code}' -X ${method} -H "X-Session-API-Key: $OH_SESSION_API_KEYS_0" http://localhost:8000${path}`);
+  assert.equal(await ask('/api/file/home'), '200');
+  assert.equal(await ask('/actions/a'), '401');
+  assert.equal(await ask('/conversations/00000000-0000-4000-8000-000000000000', 'DELETE'), '401');
+  const key = (await box.run('printf %s "$OH_SESSION_API_KEYS_0"'));
+  assert.equal((await call('GET', '/api/conversations/search', { key })).status, 401);
+});

@@ -12,7 +12,9 @@ FCGI_CORE = \
 FCGI_HANDLERS = \
 	fcgi/agent/agent.c fcgi/agent/agent.h \
 	fcgi/agent/bash.c \
+	fcgi/agent/change.c fcgi/agent/change.h \
 	fcgi/agent/confirmation.c \
+	fcgi/agent/conversation_branch.c \
 	fcgi/agent/conversation_change.c \
 	fcgi/agent/conversation_create.c \
 	fcgi/agent/conversation_read.c \
@@ -29,6 +31,7 @@ FCGI_HANDLERS = \
 	fcgi/agent/sandbox_path.c fcgi/agent/sandbox_path.h \
 	fcgi/agent/sandbox_tell.c fcgi/agent/sandbox_tell.h \
 	fcgi/agent/unserved.c \
+	fcgi/agent/vault.c fcgi/agent/vault.h \
 	fcgi/agent/workspace_path.c fcgi/agent/workspace_path.h \
 	fcgi/app/app.h fcgi/app/sign_in.c
 

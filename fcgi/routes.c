@@ -11,6 +11,7 @@ const struct route *const route_tables[] = {
     conversation_read_routes,
     conversation_change_routes,
     conversation_run_routes,
+    conversation_branch_routes,
     final_response_routes,
     event_routes,
     confirmation_routes,

@@ -28,6 +28,7 @@ extern const struct route conversation_create_routes[];
 extern const struct route conversation_read_routes[];
 extern const struct route conversation_change_routes[];
 extern const struct route conversation_run_routes[];
+extern const struct route conversation_branch_routes[];
 extern const struct route final_response_routes[];
 extern const struct route event_routes[];
 extern const struct route confirmation_routes[];

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "model/limits.h"
 #include "model/problem.h"
 #include "model/secret_places.h"
@@ -20,10 +21,37 @@ void conversation_done(struct conversation *conversation)
     mem_free(conversation->runtime_session);
     mem_free(conversation->title);
     mem_free(conversation->secrets);
+    mem_free(conversation->children);
     json_decref(conversation->spec);
     json_decref(conversation->stats);
     json_decref(conversation->agent_state);
     *conversation = (struct conversation)CONVERSATION_INIT;
+}
+
+char *conversation_own_session(const struct uuid *id)
+{
+    CLEANUP(strbuf_done) struct strbuf session = STRBUF_INIT;
+    char hex[UUID_HEX_BYTES];
+
+    uuid_to_hex(id, hex);
+    strbuf_appendf(&session, "c-%s", hex);
+    return strbuf_take(&session);
+}
+
+void conversation_note_origin(struct conversation *conversation, const struct uuid *source_id,
+                              const char *event_id, int64_t n_events)
+{
+    json_t *origin = json_object();
+
+    json_put_text(origin, "conversation_id", source_id->text);
+    json_put_text(origin, "event_id", event_id);
+    json_put(origin, "n_events", json_integer((json_int_t)n_events));
+    json_put(conversation->spec, "forked_from", origin);
+}
+
+int64_t conversation_n_copied(const struct conversation *conversation)
+{
+    return json_int_or(json_object_get(conversation->spec, "forked_from"), "n_events", 0);
 }
 
 const char *conversation_working_dir(const struct conversation *conversation)

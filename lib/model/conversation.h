@@ -40,6 +40,8 @@ struct conversation {
     json_t *agent_state; /* the tools' own, such as {"task_list": […]} */
     struct uuid last_user_message_id;
     struct uuid leaf_event_id; /* newest event that is no state update; unset when none */
+    bool is_branched;          /* somebody navigated in it: not all events count any more */
+    char *children;            /* ids of conversations that it started, "id,id"; NULL: none */
     int64_t snapshot_version;
     bool is_wanted; /* a run is asked for and not over */
     bool is_leased; /* a worker has it now */
@@ -108,6 +110,16 @@ json_t *conversation_spec_with_secrets(const struct conversation *conversation,
  */
 int conversation_update_secrets(struct conversation *conversation, json_t *secrets, json_t *update,
                                 json_t **problems_out, struct error *err) NONNULL MUST_CHECK;
+
+/* "c-" and the id: the session of a sandbox of its own. mem_free() it. */
+char *conversation_own_session(const struct uuid *id) NONNULL MUST_CHECK;
+
+/* Says in the spec that its first n_events are another's, up to event_id (NULL: all there were). */
+void conversation_note_origin(struct conversation *conversation, const struct uuid *source_id,
+                              const char *event_id, int64_t n_events)
+    __attribute__((nonnull(1, 2)));
+/* How many events it began with as a copy of another's; 0 for others. */
+int64_t conversation_n_copied(const struct conversation *conversation) NONNULL MUST_CHECK;
 
 /* Parts of the spec. Borrowed. */
 json_t *conversation_agent(const struct conversation *conversation) NONNULL MUST_CHECK;

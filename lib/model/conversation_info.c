@@ -91,17 +91,34 @@ static json_t *state_to_json(const struct conversation *c, const json_t *spec)
     return state;
 }
 
+static json_t *children_of(const struct conversation *c)
+{
+    json_t *ids = json_array();
+    const char *at = c->children != NULL ? c->children : "";
+
+    while (*at != '\0') {
+        size_t len = strcspn(at, ",");
+
+        json_push(ids, json_text(at, len));
+        at += len + (at[len] == ',' ? 1 : 0);
+    }
+    return ids;
+}
+
 /* What only REST replies have. */
 static void add_rest_members(const struct conversation *c, const json_t *spec, json_t *info)
 {
+    const json_t *origin = json_object_get(spec, "forked_from");
+
     json_put(info, "title", text_or_null(c->title));
     json_put(info, "metrics", json_null());
     json_put(info, "created_at", time_text(c->created_at_us));
     json_put(info, "updated_at", time_text(c->updated_at_us));
-    json_put(info, "forked_from_conversation_id", json_null());
-    json_put(info, "forked_from_event_id", json_null());
+    json_put(info, "forked_from_conversation_id",
+             spec_member(origin, "conversation_id", json_null()));
+    json_put(info, "forked_from_event_id", spec_member(origin, "event_id", json_null()));
     json_put(info, "parent_conversation_id", text_or_null(c->parent_id.text));
-    json_put(info, "sub_conversation_ids", json_array());
+    json_put(info, "sub_conversation_ids", children_of(c));
     json_put(info, "current_model_id", json_null());
     json_put(info, "available_models", json_array());
     json_put(info, "supports_runtime_model_switch", json_false());
@@ -131,7 +148,8 @@ json_t *conversation_full_state(const struct conversation *conversation)
     json_t *copy = NULL;
 
     json_put(state, "activated_path_rules", json_array());
-    json_put(state, "head_is_empty", json_false());
+    json_put(state, "head_is_empty",
+             json_boolean(conversation->is_branched && !uuid_is_set(&conversation->leaf_event_id)));
     copy = json_deep_copy(state);
     json_drop_nulls(copy);
     return copy;

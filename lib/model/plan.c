@@ -6,14 +6,14 @@
 #include "model/skills.h"
 #include "model/tools.h"
 
-/* The first event of every conversation: what the agent was told to be. */
+/* What the agent is told to be stands before all else, but for changes of state. */
 static void plan_system_prompt(const struct conversation *conversation, struct event_list *events)
 {
     CLEANUP(strbuf_done) struct strbuf prompt = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf context = STRBUF_INIT;
     json_auto_t *tools = NULL;
 
-    if (conversation->last_seq > 0)
+    if (uuid_is_set(&conversation->leaf_event_id))
         return;
     tools = tools_definitions(conversation);
     prompt_append(conversation, &prompt);

@@ -306,17 +306,6 @@ static struct uuid uuid_member(const json_t *values, const char *name)
     return uuid;
 }
 
-/* "c-" and the id: a conversation with a sandbox of its own names it so. */
-static char *own_runtime_session(const struct uuid *id)
-{
-    CLEANUP(strbuf_done) struct strbuf session = STRBUF_INIT;
-    char hex[UUID_HEX_BYTES];
-
-    uuid_to_hex(id, hex);
-    strbuf_appendf(&session, "c-%s", hex);
-    return strbuf_take(&session);
-}
-
 static void start_finish(struct start *start, struct conversation *conversation_out)
 {
     const char *runtime = json_text_or(start->values, "conversation_runtime", NULL);
@@ -330,7 +319,7 @@ static void start_finish(struct start *start, struct conversation *conversation_
     if (runtime != NULL)
         conversation.runtime_kind = text_equal(runtime, "docker") ? RUNTIME_DOCKER : RUNTIME_LOCAL;
     if (conversation.runtime_kind == RUNTIME_DOCKER)
-        conversation.runtime_session = own_runtime_session(&conversation.id);
+        conversation.runtime_session = conversation_own_session(&conversation.id);
     conversation.spec = json_incref(start->spec);
     conversation.stats = stats_new();
     conversation.agent_state = json_object();

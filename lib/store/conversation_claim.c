@@ -1,12 +1,10 @@
 /*
  * Leases: who may run a conversation, for how long, and how others ask for a stop.
  */
-#include <poll.h>
 #include <string.h>
 
 #include <libpq-fe.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -15,8 +13,7 @@
 #include "store/conversation_row.h"
 #include "store/conversation_store.h"
 #include "store/db_query.h"
-
-enum { LOOK_AGAIN_MS = 1000 };
+#include "store/watch.h"
 
 static const char SQL_CLAIM[] =
     "WITH next AS (SELECT id FROM conversations WHERE wanted_at IS NOT NULL"
@@ -51,9 +48,6 @@ static const char SQL_REQUEST_STOP[] =
 
 static const char SQL_IS_WANTED[] =
     "SELECT 1 FROM conversations WHERE id = $1::uuid AND wanted_at IS NOT NULL";
-
-static const char SQL_LISTEN[] = "LISTEN deft_events";
-static const char SQL_UNLISTEN[] = "UNLISTEN deft_events";
 
 void claim_done(struct claim *claim)
 {
@@ -159,55 +153,21 @@ int conversation_store_request_stop(struct db *db, const struct uuid *id, const 
     return 0;
 }
 
-/* Sleeps until a notification comes, or LOOK_AGAIN_MS: a lost hint must not cost the deadline. */
-static int wait_for_hint(PGconn *conn, int64_t deadline_ms, struct error *err)
-{
-    struct pollfd wait = {.fd = PQsocket(conn), .events = POLLIN};
-    int64_t left_ms = deadline_ms - clock_monotonic_ms();
-    PGnotify *notify = NULL;
-
-    if (left_ms <= 0)
-        return error_set(err, ERROR_TIMEOUT, "the run has not stopped yet");
-    (void)poll(&wait, 1, (int)(left_ms < LOOK_AGAIN_MS ? left_ms : LOOK_AGAIN_MS));
-    if (PQconsumeInput(conn) == 0)
-        return error_set(err, ERROR_UNAVAILABLE, "PostgreSQL: connection lost");
-    notify = PQnotifies(conn);
-    while (notify != NULL) {
-        PQfreemem(notify);
-        notify = PQnotifies(conn);
-    }
-    return 0;
-}
-
-static int wait_until_unwanted(struct db_tx *tx, const struct uuid *id, int64_t deadline_ms,
-                               struct error *err)
-{
-    for (;;) {
-        CLEANUP(db_rows_done) PGresult *rows = NULL;
-
-        if (db_tx_query(tx, SQL_IS_WANTED, DB_PARAMS(id->text), &rows, err) < 0)
-            return -1;
-        if (PQntuples(rows) == 0)
-            return 0;
-        if (wait_for_hint(db_tx_connection(tx), deadline_ms, err) < 0)
-            return -1;
-    }
-}
-
 int conversation_store_wait_stopped(struct db *db, const struct uuid *id, int64_t deadline_ms,
                                     struct error *err)
 {
-    CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
-    CLEANUP(db_rows_done) PGresult *rows = NULL;
-    struct error ignored = ERROR_INIT;
-    int rc = 0;
+    CLEANUP(watch_end) struct watch watch = WATCH_INIT;
 
-    /* LISTEN takes effect at commit; the waiting itself runs outside any transaction. */
-    if (db_tx_begin(db, &tx, err) < 0 ||
-        db_tx_query(&tx, SQL_LISTEN, DB_NO_PARAMS, &rows, err) < 0 || db_tx_commit(&tx, err) < 0)
+    if (watch_begin(db, &watch, err) < 0)
         return error_wrap(err, "waiting for %s", id->text);
-    rc = wait_until_unwanted(&tx, id, deadline_ms, err);
-    error_ignore(db_tx_query(&tx, SQL_UNLISTEN, DB_NO_PARAMS, &rows, &ignored),
-                 "a broken connection is closed when it is given back");
-    return rc;
+    for (;;) {
+        CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+        if (db_tx_query(&watch.tx, SQL_IS_WANTED, DB_PARAMS(id->text), &rows, err) < 0)
+            return -1;
+        if (PQntuples(rows) == 0)
+            return 0;
+        if (watch_wait(&watch, deadline_ms, err) < 0)
+            return -1;
+    }
 }

@@ -50,6 +50,8 @@ int conversation_row_read(const PGresult *rows, int row, int column,
     read.is_leased = db_bool(rows, row, column + 14);
     conversation_row_set_version(&read, PQgetvalue(rows, row, column + 20));
     read.leaf_event_id = db_cell_uuid(rows, row, column + 19);
+    read.is_branched = db_bool(rows, row, column + 21);
+    read.children = db_dup(rows, row, column + 22);
     if (status == NULL || !status_from_string(status, &read.status))
         return error_set(err, ERROR_INTERNAL, "unknown status in the database");
     if (db_json(rows, row, column + 6, &read.spec, err) < 0 ||

@@ -15,6 +15,10 @@ static const char SQL_LOAD[] =
     " WHERE c.id = $1::uuid AND c.user_id = $2::uuid AND ($3::text IS NULL OR c.runtime_session = "
     "$3)";
 
+static const char SQL_LOAD_ANY[] =
+    "SELECT " CONVERSATION_COLUMNS " FROM conversations c" CONVERSATION_LOG_END
+    " WHERE c.id = $1::uuid";
+
 static const char SQL_CHECK[] =
     "SELECT 1 FROM conversations c WHERE c.id = $1::uuid AND c.user_id = $2::uuid"
     " AND ($3::text IS NULL OR c.runtime_session = $3)";
@@ -52,6 +56,7 @@ static const char SQL_REVOKE[] =
 static const char SQL_DELETE[] =
     "WITH gone AS (DELETE FROM conversations WHERE id = $1::uuid"
     "  RETURNING id, runtime_kind, runtime_session),"
+    " dropped AS (DELETE FROM jobs j USING gone WHERE j.conversation_id = gone.id),"
     " cleared AS (DELETE FROM events e USING gone WHERE e.conversation_id = gone.id),"
     " released AS (UPDATE runtimes r SET desired = 'deleted', updated_at = now() FROM gone"
     "  WHERE gone.runtime_kind = 'docker' AND r.session_id = gone.runtime_session)"
@@ -65,6 +70,18 @@ int conversation_store_load(struct db *db, const struct conversation_scope *scop
 
     if (db_read(db, SQL_LOAD, DB_PARAMS(id->text, scope->user_id.text, scope->runtime_session),
                 &rows, err) < 0)
+        return error_wrap(err, "loading conversation %s", id->text);
+    if (PQntuples(rows) == 0)
+        return error_set(err, ERROR_NOT_FOUND, "Conversation not found: %s", id->text);
+    return conversation_row_read(rows, 0, 0, conversation_out, err);
+}
+
+int conversation_store_load_any(struct db *db, const struct uuid *id,
+                                struct conversation *conversation_out, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    if (db_read(db, SQL_LOAD_ANY, DB_PARAMS(id->text), &rows, err) < 0)
         return error_wrap(err, "loading conversation %s", id->text);
     if (PQntuples(rows) == 0)
         return error_set(err, ERROR_NOT_FOUND, "Conversation not found: %s", id->text);

@@ -20,6 +20,13 @@ struct error;
 struct event_list;
 struct strbuf;
 
+/* Work for a worker beside the conversation's run, see job_store.h. */
+struct job_wish {
+    const char *kind;      /* NULL: none */
+    const json_t *payload; /* an object, or NULL */
+    struct uuid key;       /* by which its result is waited for; unset: nobody waits */
+};
+
 /* Whose conversations: a user's, or with `runtime_session` only those of that sandbox. */
 struct conversation_scope {
     struct uuid user_id;
@@ -55,6 +62,7 @@ struct conversation_write {
     const char *first_title; /* only where there is none: a client may have named it meanwhile */
     const char *secrets;     /* sealed */
     struct uuid last_user_message_id;
+    struct job_wish job;
 };
 
 /*
@@ -88,6 +96,11 @@ int conversation_store_create(struct db *db, struct conversation *conversation,
 int conversation_store_load(struct db *db, const struct conversation_scope *scope,
                             const struct uuid *id, struct conversation *conversation_out,
                             struct error *err) NONNULL MUST_CHECK;
+
+/* The same whoever it belongs to: for a worker, whom the row itself has sent. */
+int conversation_store_load_any(struct db *db, const struct uuid *id,
+                                struct conversation *conversation_out,
+                                struct error *err) NONNULL MUST_CHECK;
 
 /* Whether the scope has it, without reading it: ERROR_NOT_FOUND when not. */
 int conversation_store_check(struct db *db, const struct conversation_scope *scope,

@@ -16,6 +16,7 @@
 #include "model/conversation.h"
 #include "model/event.h"
 #include "model/limits.h"
+#include "store/conversation_insert.h"
 #include "store/conversation_row.h"
 #include "store/conversation_store.h"
 #include "store/db_query.h"
@@ -78,6 +79,10 @@ static const char SQL_WRITE[] =
     "   AND ($24::text IS NULL OR c.xmin::text = $24)"
     "   AND (SELECT count(*) FROM appended) >= 0"
     "  RETURNING c.xmin"
+    "), queued AS ("
+    "  INSERT INTO jobs (kind, conversation_id, payload, key)"
+    "  SELECT $25, $1::uuid, coalesce($26, '{}')::jsonb, coalesce($27::uuid, gen_random_uuid())"
+    "  FROM updated WHERE $25::text IS NOT NULL"
     ") SELECT 1 / count(*)::int, min(xmin::text) FROM updated";
 
 static const char SQL_LOCK_ROW[] = "SELECT 1 FROM conversations WHERE id = $1::uuid FOR UPDATE";
@@ -271,6 +276,7 @@ static int send_write(struct db_tx *tx, struct db *db, struct conversation *conv
     CLEANUP(mem_freep) char *stats = text_or_null(write->stats);
     CLEANUP(mem_freep) char *agent_state = text_or_null(write->agent_state);
     CLEANUP(mem_freep) char *spec = text_or_null(write->spec);
+    CLEANUP(mem_freep) char *payload = text_or_null(write->job.payload);
     bool has_lease = write->guard == GUARD_LEASE;
     struct db_int fence = db_int(has_lease ? write->lease->fence : 0);
     struct db_int seq = db_int(conversation->last_seq + 1);
@@ -282,7 +288,7 @@ static int send_write(struct db_tx *tx, struct db *db, struct conversation *conv
         write->bump_snapshot ? "1" : "0", db_flag(write->made_progress), stats, agent_state, spec,
         write->title, write->secrets, db_uuid(&write->last_user_message_id),
         db_flag(write->guard == GUARD_NO_LEASE), write->first_title,
-        replaced_version(conversation, write));
+        replaced_version(conversation, write), write->job.kind, payload, db_uuid(&write->job.key));
     int rc = tx->conn != NULL ? db_tx_query(tx, SQL_WRITE, params, &rows, err)
                               : db_query(db, SQL_WRITE, params, &rows, err);
 
@@ -349,8 +355,9 @@ int conversation_store_write(struct db *db, struct conversation *conversation,
     return 0;
 }
 
-static int insert_row(struct db_tx *tx, struct conversation *conversation,
-                      const struct conversation_write *write, bool *is_new_out, struct error *err)
+int conversation_insert_row(struct db_tx *tx, struct conversation *conversation,
+                            const struct conversation_write *write, bool *is_new_out,
+                            struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
     CLEANUP(mem_freep) char *spec = json_to_text(conversation->spec);
@@ -401,6 +408,23 @@ static int insert_first_events(struct db_tx *tx, const struct conversation *conv
                        &rows, err);
 }
 
+static const char SQL_ADD_JOB[] =
+    "INSERT INTO jobs (kind, conversation_id, payload, key)"
+    " VALUES ($1, $2::uuid, coalesce($3, '{}')::jsonb, coalesce($4::uuid, gen_random_uuid()))";
+
+static int insert_job(struct db_tx *tx, const struct conversation *conversation,
+                      const struct job_wish *job, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    CLEANUP(mem_freep) char *payload = text_or_null(job->payload);
+
+    if (job->kind == NULL)
+        return 0;
+    return db_tx_query(tx, SQL_ADD_JOB,
+                       DB_PARAMS(job->kind, conversation->id.text, payload, db_uuid(&job->key)),
+                       &rows, err);
+}
+
 static int check_owner(struct db_tx *tx, const struct conversation *conversation, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
@@ -421,13 +445,15 @@ int conversation_store_create(struct db *db, struct conversation *conversation,
     bool is_new = false;
 
     stamp(conversation, events);
-    if (db_tx_begin(db, &tx, err) < 0 || insert_row(&tx, conversation, write, &is_new, err) < 0)
+    if (db_tx_begin(db, &tx, err) < 0 ||
+        conversation_insert_row(&tx, conversation, write, &is_new, err) < 0)
         return error_wrap(err, "creating conversation %s", conversation->id.text);
     if (!is_new) {
         *was_there_out = true;
         return check_owner(&tx, conversation, err);
     }
-    if (insert_first_events(&tx, conversation, events, err) < 0 || db_tx_commit(&tx, err) < 0)
+    if (insert_first_events(&tx, conversation, events, err) < 0 ||
+        insert_job(&tx, conversation, &write->job, err) < 0 || db_tx_commit(&tx, err) < 0)
         return error_wrap(err, "creating conversation %s", conversation->id.text);
     *was_there_out = false;
     move_log_end(conversation, events);

@@ -1,7 +1,9 @@
 # lib/store: everything kept in PostgreSQL; the only C with SQL in it
 noinst_LIBRARIES += libstore.a
 libstore_a_SOURCES = \
+	lib/store/branch_store.c lib/store/branch_store.h \
 	lib/store/conversation_claim.c \
+	lib/store/conversation_insert.h \
 	lib/store/conversation_post.c lib/store/conversation_post.h \
 	lib/store/conversation_row.c lib/store/conversation_row.h \
 	lib/store/conversation_store.c lib/store/conversation_store.h \
@@ -11,8 +13,10 @@ libstore_a_SOURCES = \
 	lib/store/document_store.c lib/store/document_store.h \
 	lib/store/event_store.c lib/store/event_store.h \
 	lib/store/hints.c lib/store/hints.h \
+	lib/store/job_store.c lib/store/job_store.h \
 	lib/store/runtime_store.c lib/store/runtime_store.h \
-	lib/store/user_store.c lib/store/user_store.h
+	lib/store/user_store.c lib/store/user_store.h \
+	lib/store/watch.c lib/store/watch.h
 libstore_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(PQ_CFLAGS)
 
 STORE_LIBS = libstore.a $(PQ_LIBS)

@@ -45,6 +45,7 @@ struct agent {
     int64_t asked_seq;    /* the model's last request saw everything up to here */
     int64_t claimed_seq;  /* where the log ended at the claim: pending calls below are inherited */
     int64_t n_claims;     /* of this conversation without progress */
+    bool is_tidy;         /* the history's beginning holds only what counts */
     bool is_over;         /* the run's end is stored, or it is not ours any more */
 };
 

@@ -72,6 +72,25 @@ void history_find_pending(const struct history *history, struct index_list *pend
     }
 }
 
+void history_drop_open_calls(struct history *history, int64_t through_seq)
+{
+    size_t n = 0;
+
+    if (through_seq == 0)
+        return;
+    for (size_t i = 0; i < history->n; i++) {
+        struct stored_event event = history->items[i];
+
+        if (event.seq <= through_seq && stored_event_is(&event, "ActionEvent") &&
+            history_find_result(history, i) == NULL) {
+            json_decref(event.json);
+            continue;
+        }
+        history->items[n++] = event;
+    }
+    history->n = n;
+}
+
 bool history_has_user_message_after(const struct history *history, int64_t seq)
 {
     for (size_t i = history->n; i > 0 && history->items[i - 1].seq > seq; i--) {

@@ -40,6 +40,8 @@ void index_list_add(struct index_list *list, size_t index) NONNULL;
 
 /* Adds the actions that can be executed and have no result, oldest first. */
 void history_find_pending(const struct history *history, struct index_list *pending) NONNULL;
+/* Takes out the calls up to that number that have no result. */
+void history_drop_open_calls(struct history *history, int64_t through_seq) NONNULL;
 /* The result of an action, searched behind it, or NULL. */
 const struct stored_event *history_find_result(const struct history *history,
                                                size_t action) NONNULL MUST_CHECK;

@@ -8,10 +8,12 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "model/event.h"
 #include "model/limits.h"
+#include "store/branch_store.h"
 #include "store/conversation_store.h"
 #include "store/event_store.h"
 #include "store/hints.h"
@@ -52,6 +54,20 @@ static void drop_definitions(struct history *history, size_t first)
     }
 }
 
+/* What this conversation begins with: not what was left by going back, nor calls of its source. */
+static int tidy_beginning(struct agent *agent, struct error *err)
+{
+    if (agent->is_tidy)
+        return 0;
+    if (agent->conversation.is_branched &&
+        branch_store_prune(agent->context->db, &agent->lease.conversation_id, &agent->history,
+                           err) < 0)
+        return -1;
+    history_drop_open_calls(&agent->history, conversation_n_copied(&agent->conversation));
+    agent->is_tidy = true;
+    return 0;
+}
+
 int record_load(struct agent *agent, struct error *err)
 {
     int64_t wait_ms = RETRY_FIRST_MS;
@@ -61,7 +77,8 @@ int record_load(struct agent *agent, struct error *err)
         struct error failure = ERROR_INIT;
 
         if (event_store_load_after(agent->context->db, &agent->lease.conversation_id,
-                                   &agent->history, &failure) == 0)
+                                   &agent->history, &failure) == 0 &&
+            tidy_beginning(agent, &failure) == 0)
             break;
         if (!is_worth_waiting(&failure)) {
             *err = failure;

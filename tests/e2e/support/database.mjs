@@ -39,7 +39,7 @@ const RULES = {
     SELECT id FROM (SELECT id, timestamp, lag(timestamp) OVER (PARTITION BY conversation_id ORDER BY seq) AS before
       FROM events WHERE conversation_id = ANY (:'ids'::uuid[])) AS one WHERE timestamp < before`,
   'an id is used once': `
-    SELECT id FROM events WHERE conversation_id = ANY (:'ids'::uuid[]) GROUP BY id HAVING count(*) > 1`,
+    SELECT id FROM events WHERE conversation_id = ANY (:'ids'::uuid[]) GROUP BY conversation_id, id HAVING count(*) > 1`,
   'no worker wrote behind the one that took over from it': `
     SELECT id FROM (SELECT id, fence, max(fence) OVER (PARTITION BY conversation_id ORDER BY seq) AS newest
       FROM events WHERE conversation_id = ANY (:'ids'::uuid[])) AS one WHERE fence < newest`,

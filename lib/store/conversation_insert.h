@@ -1,0 +1,22 @@
+/*
+ * The row of a new conversation; shared by the store modules that make one.
+ */
+#ifndef DEFT_STORE_CONVERSATION_INSERT_H
+#define DEFT_STORE_CONVERSATION_INSERT_H
+
+#include <stdbool.h>
+
+#include "base/attr.h"
+
+struct conversation;
+struct conversation_write;
+struct db_tx;
+struct error;
+
+/* Inserts the row and reads its times; *is_new_out = false, and nothing is written, when the id is
+ * taken. */
+int conversation_insert_row(struct db_tx *tx, struct conversation *conversation,
+                            const struct conversation_write *write, bool *is_new_out,
+                            struct error *err) NONNULL MUST_CHECK;
+
+#endif

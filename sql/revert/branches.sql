@@ -1,0 +1,4 @@
+-- Revert deft:branches from pg
+BEGIN;
+DROP TABLE branches;
+COMMIT;

@@ -1,0 +1,2 @@
+-- Verify deft:job_results on pg
+SELECT key, result, done_at FROM jobs WHERE false;

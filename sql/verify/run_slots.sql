@@ -1,0 +1,2 @@
+-- Verify deft:run_slots on pg
+SELECT run_slots, run_queue FROM users WHERE false;

@@ -271,7 +271,7 @@ const struct operation conversations_operations[] = {
     OPERATION(HTTP_POST, ONE "/runtime/reprovision", "Bring its sandbox back", .answer = {"ConversationRuntimeInfo", &conversation_runtime_info_shape}),
     OPERATION(HTTP_GET, ONE "/agent_final_response", "The agent's last word", .answer = {"AgentResponseResult", &agent_response_shape}),
     OPERATION(HTTP_GET, "/api/conversations", "Several conversations by id", .query = &batch_query, .answer = {"ConversationInfo", &conversation_info_shape}, .answer_form = ANSWER_LIST_OR_NULLS),
-    OPERATION(HTTP_POST, "/api/conversations", "Start a conversation", .query = &with_skills_query, .body = {"StartConversationRequest", &start_shape}, .answer = {"ConversationInfo", &conversation_info_shape}),
+    OPERATION(HTTP_POST, "/api/conversations", "Start a conversation", .query = &with_skills_query, .body = {"StartConversationRequest", &start_shape}, .answer = {"ConversationInfo", &conversation_info_shape}, .status = 201),
     OPERATION(HTTP_POST, ONE "/pause", "Stop after the step in progress", .answer = {"Success", &success_shape}),
     OPERATION(HTTP_POST, ONE "/interrupt", "Stop at once", .answer = {"Success", &success_shape}),
     OPERATION(HTTP_POST, ONE "/run", "Run until there is nothing to do", .answer = {"Success", &success_shape}),

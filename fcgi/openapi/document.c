@@ -36,7 +36,7 @@ static void put_operation_id(const struct route *route, json_t *json)
 
     append_method(route->method, &id);
     for (const char *p = route->pattern; *p != '\0'; p++) {
-        if (*p == '/' || *p == '-')
+        if (*p == '/' || *p == '-' || *p == '.')
             strbuf_append_char(&id, '_');
         else if (*p != '{' && *p != '}' && *p != '*')
             strbuf_append_char(&id, *p);

@@ -247,6 +247,8 @@ const struct operation sandbox_operations[] = {
     OPERATION(HTTP_POST, "/api/bash/bash_commands/{command_id}/stop", "Stop a command", .answer = {"Success", &success_shape}),
     OPERATION(HTTP_GET, "/api/git/repositories/search", "Repositories at a provider", .query = &repositories_search_query, .answer = {"GitProviderRepositoryPage", &git_provider_repository_page_shape}),
     OPERATION(HTTP_GET, "/api/git/changes", "Files that differ from a ref", .query = &git_changes_query, .answer = {"GitChange", &git_change_shape}, .answer_form = ANSWER_LIST),
+    OPERATION(HTTP_GET, "/api/git/changes/{path*}", "Files that differ from a ref; the path form of older clients", .answer = {"GitChange", &git_change_shape}, .answer_form = ANSWER_LIST),
+    OPERATION(HTTP_GET, "/api/git/diff/{path*}", "A file before and after; the path form of older clients", .answer = {"GitDiff", &git_diff_shape}),
     OPERATION(HTTP_GET, "/api/git/diff", "A file before and after", .query = &git_diff_query, .answer = {"GitDiff", &git_diff_shape}),
     OPERATION(HTTP_GET, "/api/git/commits", "The latest commits", .query = &git_commits_query, .answer = {"GitCommitsPage", &git_commits_page_shape}),
     OPERATION(HTTP_GET, "/api/git/commits/{sha}/changes", "Files that a commit changed", .query = &path_query, .answer = {"GitChange", &git_change_shape}, .answer_form = ANSWER_LIST),

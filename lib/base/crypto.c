@@ -56,6 +56,7 @@ int keyring_init(struct keyring *keyring, const struct secret *root, struct erro
         return error_wrap(err, "the root key must be 64 hex digits");
     derive(bytes, "deft seal", keyring->seal);
     derive(bytes, "deft key hash", keyring->hash);
+    derive(bytes, "deft fernet", keyring->fernet);
     OPENSSL_cleanse(bytes, sizeof(bytes));
     return 0;
 }

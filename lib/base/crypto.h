@@ -25,6 +25,7 @@ struct strbuf;
 struct keyring {
     unsigned char seal[CRYPTO_KEY_BYTES];
     unsigned char hash[CRYPTO_KEY_BYTES];
+    unsigned char fernet[CRYPTO_KEY_BYTES]; /* of tokens that clients keep, base/fernet.h */
 };
 
 /* Fills buffer; ends the process when the system has no randomness. */

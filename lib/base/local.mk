@@ -8,6 +8,7 @@ libbase_a_SOURCES = \
 	lib/base/crypto_random.c \
 	lib/base/encode.c lib/base/encode.h \
 	lib/base/error.c lib/base/error.h \
+	lib/base/fernet.c lib/base/fernet.h \
 	lib/base/file.c lib/base/file.h \
 	lib/base/json.c lib/base/json.h \
 	lib/base/lock.c lib/base/lock.h \
@@ -31,6 +32,7 @@ base_test_SOURCES = \
 	tests/unit/base/crypto_test.c \
 	tests/unit/base/encode_test.c \
 	tests/unit/base/error_test.c \
+	tests/unit/base/fernet_test.c \
 	tests/unit/base/file_test.c \
 	tests/unit/base/json_test.c \
 	tests/unit/base/lock_test.c \
@@ -40,5 +42,7 @@ base_test_SOURCES = \
 	tests/unit/base/strbuf_test.c \
 	tests/unit/base/text_test.c \
 	tests/unit/base/uuid_test.c
-base_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS) $(CMOCKA_CFLAGS)
+base_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS) $(CMOCKA_CFLAGS) \
+	-DDEFT_TEST_DATA='"$(abs_top_srcdir)/tests/data"'
+EXTRA_DIST += tests/data/fernet/generate.json tests/data/fernet/invalid.json
 base_test_LDADD = $(BASE_LIBS) $(CMOCKA_LIBS) -lm -lpthread

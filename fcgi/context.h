@@ -18,6 +18,7 @@
 struct db;
 struct hints;
 struct http;
+struct llm;
 
 struct fcgi_settings {
     const char *socket_path;
@@ -32,6 +33,9 @@ struct fcgi_settings {
     const char *model;           /* "": the scripted one */
     const char *model_base_url;
     struct secret model_key;
+    const char *scripted_dir; /* "": scripted models cannot be tried */
+    const char *mode;         /* local: models on private addresses are allowed */
+    int64_t llm_allow_private;
     const char *app_url; /* of the app origin, without a slash at the end */
     const char *log_level;
 };
@@ -40,6 +44,7 @@ struct fcgi_context {
     const struct fcgi_settings *settings;
     struct db *db;
     struct http *http;
+    struct llm *llm; /* for a try of a model; conversations are the workers' */
     struct hints *hints;
     struct keyring keyring;
     enum runtime_kind default_runtime;

@@ -14,13 +14,19 @@
 #include "fcgi/request.h"
 #include "fcgi/router.h"
 
+enum { WORKSPACE_KEY_MAX_BYTES = 128 };
+
 /* Who calls: a key is looked at first; a cookie counts on the app origin alone. */
 static int identify(struct request *request, struct error *err)
 {
     const struct fcgi_context *context = request->context;
     const char *key = request_param(request, "HTTP_X_SESSION_API_KEY");
     char token[SESSION_TOKEN_MAX_BYTES];
+    char cookie[WORKSPACE_KEY_MAX_BYTES];
 
+    if (key == NULL && request->route->access == ACCESS_WORKSPACE &&
+        request_cookie(request, WORKSPACE_COOKIE, cookie, sizeof(cookie)))
+        key = cookie;
     if (key != NULL)
         return principal_from_key(context->db, &context->keyring, key, &request->principal, err);
     if (request->origin == ORIGIN_APP &&
@@ -38,6 +44,7 @@ static int check_principal(const struct request *request, struct error *err)
     case ACCESS_PUBLIC:
         return 0;
     case ACCESS_CALLER:
+    case ACCESS_WORKSPACE:
         if (kind != PRINCIPAL_NOBODY)
             return 0;
         break;

@@ -35,6 +35,17 @@ FCGI_HANDLERS = \
 	fcgi/agent/workspace_path.c fcgi/agent/workspace_path.h \
 	fcgi/app/app.h fcgi/app/sign_in.c
 
+FCGI_SETTINGS = \
+	fcgi/settings/connections.c \
+	fcgi/settings/keep.c fcgi/settings/keep.h \
+	fcgi/settings/llm_profiles.c \
+	fcgi/settings/mcp_servers.c \
+	fcgi/settings/model_probe.c fcgi/settings/model_probe.h \
+	fcgi/settings/secrets.c \
+	fcgi/settings/settings_patch.c \
+	fcgi/settings/user_settings.c fcgi/settings/user_settings.h \
+	fcgi/settings/workspace_session.c
+
 FCGI_OPENAPI = \
 	fcgi/openapi/catalogue_models.c \
 	fcgi/openapi/catalogue_tools.c \
@@ -58,11 +69,11 @@ dist_apipage_DATA = \
 
 # A library, so that the tests dispatch requests through the same code.
 noinst_LIBRARIES += libfcgihandlers.a
-libfcgihandlers_a_SOURCES = $(FCGI_CORE) $(FCGI_HANDLERS) $(FCGI_OPENAPI)
+libfcgihandlers_a_SOURCES = $(FCGI_CORE) $(FCGI_HANDLERS) $(FCGI_SETTINGS) $(FCGI_OPENAPI)
 libfcgihandlers_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(JANSSON_CFLAGS)
 
 FCGI_HANDLER_LIBS = \
-	libfcgihandlers.a $(AUTH_LIBS) $(STORE_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(BASE_LIBS)
+	libfcgihandlers.a $(AUTH_LIBS) $(LLM_LIBS) $(STORE_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(BASE_LIBS)
 
 bin_PROGRAMS += deft-fcgi
 deft_fcgi_SOURCES = fcgi/main.c fcgi/server.c fcgi/server.h

@@ -24,6 +24,7 @@
 #include "client/http.h"
 #include "fcgi/context.h"
 #include "fcgi/server.h"
+#include "llm/llm.h"
 #include "store/db.h"
 #include "store/hints.h"
 
@@ -59,6 +60,12 @@ static const struct setting settings_table[] = {
      "where that model is served; empty: its provider's own"},
     {"LLM_API_KEY", SETTING_SECRET, "", FIELD(model_key),
      "key of that model"},
+    {"DEFT_SCRIPTED_DIR", SETTING_TEXT, "", FIELD(scripted_dir),
+     "directory of the scripted models' files"},
+    {"DEFT_MODE", SETTING_TEXT, "", FIELD(mode),
+     "local: models on loopback and private addresses are allowed"},
+    {"DEFT_LLM_ALLOW_PRIVATE", SETTING_BOOL, "0", FIELD(llm_allow_private),
+     "1: models on loopback and private addresses are allowed"},
     {"DEFT_APP_URL", SETTING_TEXT, "http://localhost:3000", FIELD(app_url),
      "address of the web page, for sign-in links"},
     {"LOG_LEVEL", SETTING_TEXT, "info", FIELD(log_level),
@@ -165,6 +172,18 @@ static int block_signals(int *fd_out, struct error *err)
     return 0;
 }
 
+static void open_llm(struct fcgi_context *context)
+{
+    const struct fcgi_settings *settings = context->settings;
+    const struct llm_options options = {
+        .http = context->http,
+        .scripted_dir = settings->scripted_dir[0] != '\0' ? settings->scripted_dir : NULL,
+        .allow_private = settings->llm_allow_private != 0 || text_equal(settings->mode, "local"),
+    };
+
+    context->llm = llm_new(&options);
+}
+
 static int serve(struct fcgi_context *context, struct error *err)
 {
     CLEANUP(fd_close) int stop_fd = -1;
@@ -172,6 +191,7 @@ static int serve(struct fcgi_context *context, struct error *err)
 
     if (block_signals(&stop_fd, err) < 0 || http_open(&context->http, err) < 0)
         return -1;
+    open_llm(context);
     if (hints_open(context->settings->database_url, "deft-fcgi", 0, &context->hints, err) < 0)
         return -1;
     if (server_start(context, &server, err) < 0)
@@ -184,6 +204,7 @@ static int serve(struct fcgi_context *context, struct error *err)
     if (server_stop(server, clock_monotonic_ms() + SHUTDOWN_MS, err) < 0)
         return -1;
     hints_free(context->hints);
+    llm_free(context->llm);
     http_free(context->http);
     log_info("process.ended");
     return 0;

@@ -15,12 +15,16 @@ struct error;
 struct reply;
 
 enum access {
-    ACCESS_UNSET,   /* a mistake in a table: refused */
-    ACCESS_PUBLIC,  /* anybody */
-    ACCESS_CALLER,  /* any key or session */
-    ACCESS_USER,    /* a user's key or session, not a sandbox's key */
-    ACCESS_SESSION, /* a signed-in browser */
+    ACCESS_UNSET,     /* a mistake in a table: refused */
+    ACCESS_PUBLIC,    /* anybody */
+    ACCESS_CALLER,    /* any key or session */
+    ACCESS_USER,      /* a user's key or session, not a sandbox's key */
+    ACCESS_SESSION,   /* a signed-in browser */
+    ACCESS_WORKSPACE, /* any key or session, or the key in the cookie of workspace links */
 };
+
+/* Set by POST /api/auth/workspace-session; holds a key. */
+#define WORKSPACE_COOKIE "oh_workspace_session_key"
 
 /* The body is left to the handler, who reads it as a stream. */
 #define BODY_STREAM (-1)

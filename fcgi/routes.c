@@ -4,6 +4,7 @@
 #include "fcgi/agent/agent.h"
 #include "fcgi/app/app.h"
 #include "fcgi/router.h"
+#include "fcgi/settings/keep.h"
 
 const struct route *const route_tables[] = {
     health_routes,
@@ -20,6 +21,12 @@ const struct route *const route_tables[] = {
     git_routes,
     runtime_routes,
     description_routes,
+    settings_routes,
+    mcp_settings_routes,
+    secret_routes,
+    profile_routes,
+    connection_routes,
+    workspace_session_routes,
     unserved_routes,
     sign_in_routes,
     NULL,

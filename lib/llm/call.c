@@ -288,7 +288,7 @@ int llm_call_run(struct llm_call *call, const struct llm_request *request,
     if (text_equal(json_text_or(request->spec, "api_mode", "auto"), "responses"))
         trouble_set(&trouble, LLM_CAUSE_UNSUPPORTED,
                     "deft does not speak the Responses API yet: set api_mode to auto or chat.");
-    else if (route_find(model, base_url, &route, &trouble) == 0 &&
+    else if (llm_route_find(model, base_url, &route, &trouble) == 0 &&
              run_attempts(call, request, &route, reply_out, &trouble) == 0)
         return 0;
     return trouble_report(&trouble, failure_out, err);

@@ -32,8 +32,8 @@ static bool takes_litellm(const json_t *spec)
     CLEANUP(route_done) struct route route = ROUTE_INIT;
     struct llm_trouble ignored = LLM_TROUBLE_INIT;
 
-    return route_find(json_text_or(spec, "model", ""), json_text_or(spec, "base_url", NULL), &route,
-                      &ignored) == 0 &&
+    return llm_route_find(json_text_or(spec, "model", ""), json_text_or(spec, "base_url", NULL),
+                          &route, &ignored) == 0 &&
            route.provider->takes_litellm;
 }
 

@@ -130,8 +130,8 @@ void route_done(struct route *route)
     *route = (struct route)ROUTE_INIT;
 }
 
-int route_find(const char *model, const char *base_url, struct route *route_out,
-               struct llm_trouble *trouble)
+int llm_route_find(const char *model, const char *base_url, struct route *route_out,
+                   struct llm_trouble *trouble)
 {
     const char *rest = NULL;
     const struct route_provider *provider = NULL;

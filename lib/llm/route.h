@@ -2,7 +2,7 @@
  * Inside of lib/llm: from a model's name and base URL to the provider, the format it speaks, and
  * where to send a call.
  *
- * Ownership: route_done() releases what route_find() made.
+ * Ownership: route_done() releases what llm_route_find() made.
  * Source: the contract's table of model prefixes.
  */
 #ifndef DEFT_LLM_ROUTE_H
@@ -41,7 +41,7 @@ struct route {
 
 void route_done(struct route *route);
 /* base_url may be NULL. Fails with cause UNSUPPORTED or BAD_REQUEST, in words for the user. */
-int route_find(const char *model, const char *base_url, struct route *route_out,
-               struct llm_trouble *trouble) __attribute__((nonnull(1, 3, 4))) MUST_CHECK;
+int llm_route_find(const char *model, const char *base_url, struct route *route_out,
+                   struct llm_trouble *trouble) __attribute__((nonnull(1, 3, 4))) MUST_CHECK;
 
 #endif

@@ -1,4 +1,5 @@
 #include "base/attr.h"
+#include "model/agent_settings.h"
 #include "model/agent_spec.h"
 #include "model/limits.h"
 #include "model/shape.h"
@@ -90,12 +91,6 @@ static const struct field llm_fields[] = {
 };
 const struct shape llm_shape = SHAPE(llm_fields);
 
-static const struct field tool_spec_fields[] = {
-    {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
-    {.name = "params", .kind = FIELD_MAP, .fallback = "{}"},
-};
-static const struct shape tool_spec_shape = SHAPE(tool_spec_fields);
-
 static const struct field agent_context_fields[] = {
     {.name = "skills", .kind = FIELD_LIST, .fallback = "[]"},
     {.name = "system_message_suffix", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
@@ -157,36 +152,3 @@ static const struct field summarizing_condenser_fields[] = {
      .fallback = "0.8"},
 };
 const struct shape summarizing_condenser_shape = SHAPE(summarizing_condenser_fields);
-
-static const struct field settings_condenser_fields[] = {
-    {.name = "enabled", .kind = FIELD_BOOL, .fallback = "true"},
-    {.name = "max_size",
-     .kind = FIELD_INT,
-     .rules = FIELD_NULLABLE | FIELD_FROM_1,
-     .fallback = "240"},
-    {.name = "keep_first",
-     .kind = FIELD_INT,
-     .rules = FIELD_NULLABLE | FIELD_FROM_0,
-     .fallback = "2"},
-};
-const struct shape settings_condenser_shape = SHAPE(settings_condenser_fields);
-
-static const struct field agent_settings_fields[] = {
-    {.name = "llm", .kind = FIELD_MAP, .rules = FIELD_NULLABLE, .fallback = "{}"},
-    {.name = "tools", .kind = FIELD_OBJECTS, .rules = FIELD_NULLABLE, .items = &tool_spec_shape},
-    {.name = "mcp_config", .kind = FIELD_MAP, .rules = FIELD_NULLABLE, .fallback = "{}"},
-    {.name = "agent_context",
-     .kind = FIELD_OBJECT,
-     .rules = FIELD_NULLABLE,
-     .items = &agent_context_shape},
-    {.name = "condenser",
-     .kind = FIELD_OBJECT,
-     .rules = FIELD_NULLABLE,
-     .items = &settings_condenser_shape},
-    {.name = "tool_concurrency_limit", .kind = FIELD_INT, .rules = FIELD_FROM_1, .fallback = "1"},
-    {.name = "persona",
-     .kind = FIELD_TEXT,
-     .rules = FIELD_NULLABLE,
-     .max_chars = PERSONA_MAX_CHARS},
-};
-const struct shape agent_settings_shape = SHAPE(agent_settings_fields);

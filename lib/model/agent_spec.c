@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "model/agent_settings.h"
 #include "model/conversation.h"
 #include "model/problem.h"
 #include "model/secret_places.h"
@@ -165,40 +166,29 @@ json_t *agent_spec_read(json_t *input, const struct conversation_defaults *defau
     return agent;
 }
 
-static json_t *default_tools(void)
+/* A condenser with the defaults of all that settings do not say; null when it is switched off. */
+static json_t *condenser_from_settings(const json_t *wanted, json_t *llm)
 {
-    static const char *const names[] = {"terminal", "file_editor", "task_tracker"};
-    json_t *tools = json_array();
-
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-        json_t *tool = json_object();
-
-        json_put_text(tool, "name", names[i]);
-        json_put(tool, "params", json_object());
-        json_push(tools, tool);
-    }
-    return tools;
-}
-
-/* The settings' condenser summarises with the agent's own model. */
-static json_t *condenser_from_settings(json_t *settings, json_t *llm)
-{
-    json_t *wanted = json_object_get(settings, "condenser");
+    static const char *const members[] = {"max_size",
+                                          "max_tokens",
+                                          "keep_first",
+                                          "minimum_progress",
+                                          "hard_context_reset_max_retries",
+                                          "hard_context_reset_context_scaling"};
     json_t *condenser = NULL;
     json_t *condenser_llm = NULL;
 
-    if (json_is_object(wanted) && !json_bool_or(wanted, "enabled", 1))
+    if (!json_bool_or(wanted, "enabled", 1) ||
+        text_equal(json_text_or(wanted, "condenser_kind", ""), "no_op"))
         return json_null();
     condenser = json_object();
     condenser_llm = json_deep_copy(llm);
     json_put_text(condenser_llm, "usage_id", "condenser");
+    /* Nobody listens to a summary while it is written. */
+    json_put(condenser_llm, "stream", json_false());
     json_put(condenser, "llm", condenser_llm);
-    json_put(condenser, "max_size", json_integer(json_int_or(wanted, "max_size", 240)));
-    json_put(condenser, "max_tokens", json_null());
-    json_put(condenser, "keep_first", json_integer(json_int_or(wanted, "keep_first", 2)));
-    json_put(condenser, "minimum_progress", json_real(0.1));
-    json_put(condenser, "hard_context_reset_max_retries", json_integer(5));
-    json_put(condenser, "hard_context_reset_context_scaling", json_real(0.8));
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+        json_put(condenser, members[i], json_deep_copy(json_object_get(wanted, members[i])));
     json_put_text(condenser, "kind", "LLMSummarizingCondenser");
     return condenser;
 }
@@ -213,7 +203,7 @@ static json_t *agent_of_settings(json_t *settings, const struct place *place, js
 
     json_put(bare, "llm", json_object());
     agent = shape_read(&agent_shape, bare, place, problems);
-    json_put(agent, "tools", default_tools());
+    json_put(agent, "tools", standard_tools());
     for (size_t i = 0; i < ARRAY_SIZE(moved); i++) {
         json_t *value = json_object_get(settings, moved[i]);
 
@@ -226,22 +216,26 @@ static json_t *agent_of_settings(json_t *settings, const struct place *place, js
 json_t *agent_spec_from_settings(json_t *input, const struct conversation_defaults *defaults,
                                  const struct place *place, json_t *problems)
 {
-    json_auto_t *settings = shape_read(&agent_settings_shape, input, place, problems);
-    json_auto_t *no_llm = json_object();
-    json_t *wanted = json_object_get(settings, "llm");
-    const struct place llm_place = {place, "llm", 0};
+    json_auto_t *settings = NULL;
     json_t *agent = NULL;
     json_t *llm = NULL;
 
-    if (!text_equal(json_text_or(input, "agent_kind", "openhands"), "openhands")) {
+    if (agent_settings_are_acp(input)) {
         problem_add_value(problems, place, "this server runs agent_kind 'openhands' only", input);
         return json_object();
     }
+    settings = agent_settings_read(input, defaults, place, problems);
+    /* Who says nothing of a context gets none, and no date in the prompt. */
+    if (!json_is_object(json_object_get(input, "agent_context")))
+        json_put(settings, "agent_context", json_null());
     agent = agent_of_settings(settings, place, problems);
-    llm = llm_spec_read(json_is_object(wanted) ? wanted : no_llm, defaults, &llm_place, problems);
-    json_put_text(llm, "usage_id", "agent");
-    json_put(agent, "llm", llm);
-    json_put(agent, "condenser", condenser_from_settings(settings, llm));
+    llm = json_object_get(settings, "llm");
+    if (llm != NULL) {
+        json_put_text(llm, "usage_id", "agent");
+        json_put(agent, "llm", json_incref(llm));
+        json_put(agent, "condenser",
+                 condenser_from_settings(json_object_get(settings, "condenser"), llm));
+    }
     finish_agent(agent, settings, place, problems);
     return agent;
 }

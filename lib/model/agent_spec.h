@@ -16,10 +16,8 @@ struct shape;
 /* The tables, see agent_fields.c. */
 extern const struct shape llm_shape;
 extern const struct shape agent_shape;
-extern const struct shape agent_settings_shape;
 extern const struct shape agent_context_shape;
 extern const struct shape summarizing_condenser_shape;
-extern const struct shape settings_condenser_shape;
 
 /* Reads an `agent` member. A new reference; what is wrong is appended to problems. */
 json_t *agent_spec_read(json_t *input, const struct conversation_defaults *defaults,

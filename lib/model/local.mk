@@ -2,6 +2,7 @@
 noinst_LIBRARIES += libmodel.a
 libmodel_a_SOURCES = \
 	lib/model/agent_fields.c \
+	lib/model/agent_settings.c lib/model/agent_settings.h \
 	lib/model/agent_spec.c lib/model/agent_spec.h \
 	lib/model/content.c \
 	lib/model/conversation.c lib/model/conversation.h \
@@ -18,6 +19,9 @@ libmodel_a_SOURCES = \
 	lib/model/redact.c \
 	lib/model/secret_places.c lib/model/secret_places.h \
 	lib/model/secret_registry.c lib/model/secret_registry.h \
+	lib/model/secret_tables.c \
+	lib/model/secret_walk.c lib/model/secret_walk.h \
+	lib/model/settings_fields.c \
 	lib/model/shape.c lib/model/shape.h \
 	lib/model/shape_schema.c \
 	lib/model/shape_value.c lib/model/shape_value.h \

@@ -8,9 +8,7 @@
 #include <jansson.h>
 
 #include "base/attr.h"
-
-/* What stands in a specification where a secret was. */
-extern const char secret_marker[];
+#include "model/secret_walk.h"
 
 /* Moves each secret of spec into members ({"agent/llm/api_key": text, …}); a marker stays. */
 void secret_places_take(json_t *spec, json_t *members) NONNULL;

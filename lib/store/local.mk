@@ -14,6 +14,7 @@ libstore_a_SOURCES = \
 	lib/store/event_store.c lib/store/event_store.h \
 	lib/store/hints.c lib/store/hints.h \
 	lib/store/job_store.c lib/store/job_store.h \
+	lib/store/profile_store.c lib/store/profile_store.h \
 	lib/store/runtime_store.c lib/store/runtime_store.h \
 	lib/store/user_store.c lib/store/user_store.h \
 	lib/store/watch.c lib/store/watch.h

@@ -20,6 +20,7 @@
 #include "fcgi/dispatch.h"
 #include "fcgi/reply.h"
 #include "fcgi/request.h"
+#include "llm/llm.h"
 #include "store/db.h"
 #include "store/hints.h"
 #include "store/user_store.h"
@@ -61,6 +62,8 @@ int fixture_setup(void **state)
                                                .default_runtime = "local",
                                                .model = "",
                                                .model_base_url = "",
+                                               .scripted_dir = "",
+                                               .mode = "local",
                                                .app_url = "http://localhost:3000"};
     secret_set(&fixture->settings.secret_key,
                "0011223344556677889900112233445566778899001122334455667788990011");
@@ -70,6 +73,7 @@ int fixture_setup(void **state)
     must(keyring_init(&context->keyring, &fixture->settings.secret_key, &err), &err);
     context->db = test_db_open(4);
     must(http_open(&context->http, &err), &err);
+    context->llm = llm_new(&(struct llm_options){.http = context->http, .allow_private = true});
     must(hints_open(test_database_url(), "deft-test", 0, &context->hints, &err), &err);
     fixture->alice = add_user(fixture, fixture->alice_key);
     fixture->bob = add_user(fixture, fixture->bob_key);
@@ -82,6 +86,7 @@ int fixture_teardown(void **state)
     struct fixture *fixture = *state;
 
     hints_free(fixture->context.hints);
+    llm_free(fixture->context.llm);
     http_free(fixture->context.http);
     db_free(fixture->context.db);
     secret_done(&fixture->settings.secret_key);

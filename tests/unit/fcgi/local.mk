@@ -9,7 +9,7 @@ FCGI_TEST_LIBS = \
 
 check_PROGRAMS += \
 	fcgi_conversations_test fcgi_dispatch_test fcgi_events_test fcgi_request_test \
-	fcgi_openapi_test fcgi_router_test fcgi_sandbox_test fcgi_workspace_path_test
+	fcgi_openapi_test fcgi_router_test fcgi_sandbox_test fcgi_settings_test fcgi_workspace_path_test
 fcgi_conversations_test_SOURCES = tests/unit/fcgi/conversations_test.c
 fcgi_conversations_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_conversations_test_LDADD = $(FCGI_TEST_LIBS)
@@ -28,6 +28,9 @@ fcgi_workspace_path_test_LDADD = $(FCGI_TEST_LIBS)
 fcgi_dispatch_test_SOURCES = tests/unit/fcgi/dispatch_test.c
 fcgi_dispatch_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_dispatch_test_LDADD = $(FCGI_TEST_LIBS)
+fcgi_settings_test_SOURCES = tests/unit/fcgi/settings_test.c
+fcgi_settings_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
+fcgi_settings_test_LDADD = $(FCGI_TEST_LIBS)
 fcgi_events_test_SOURCES = tests/unit/fcgi/events_test.c
 fcgi_events_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_events_test_LDADD = $(FCGI_TEST_LIBS)

@@ -49,7 +49,7 @@ static void prefixes_lead_to_providers(void **state)
         CLEANUP(route_done) struct route route = ROUTE_INIT;
         struct llm_trouble trouble = LLM_TROUBLE_INIT;
 
-        if (route_find(routes[i].model, routes[i].base_url, &route, &trouble) < 0)
+        if (llm_route_find(routes[i].model, routes[i].base_url, &route, &trouble) < 0)
             fail_msg("%s: %s", routes[i].model, trouble.detail);
         assert_string_equal(route.model, routes[i].sent_model);
         if (routes[i].url == NULL)
@@ -83,7 +83,7 @@ static void unknown_ways_are_refused_in_words(void **state)
         CLEANUP(route_done) struct route route = ROUTE_INIT;
         struct llm_trouble trouble = LLM_TROUBLE_INIT;
 
-        assert_int_equal(route_find(refused[i].model, NULL, &route, &trouble), -1);
+        assert_int_equal(llm_route_find(refused[i].model, NULL, &route, &trouble), -1);
         assert_int_equal(trouble.cause, refused[i].cause);
         if (strstr(trouble.detail, refused[i].words) == NULL)
             fail_msg("%s: %s", refused[i].model, trouble.detail);

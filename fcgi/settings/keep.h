@@ -1,0 +1,84 @@
+/*
+ * What the handlers of what a user keeps share: whose shelf it is, how secrets are shown, names,
+ * and trying again when somebody else was faster.
+ */
+#ifndef DEFT_FCGI_SETTINGS_KEEP_H
+#define DEFT_FCGI_SETTINGS_KEEP_H
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "base/attr.h"
+#include "fcgi/request.h"
+#include "fcgi/router.h"
+#include "model/conversation.h"
+#include "model/secret_walk.h"
+#include "store/document_store.h"
+
+struct error;
+struct reply;
+
+/* Most of each collection. */
+enum {
+    PROFILES_MAX = 50,
+    AGENT_PROFILES_MAX = 50,
+    META_PROFILES_MAX = 50,
+    CONNECTIONS_MAX = 64,
+    SECRETS_MAX = 500,
+};
+
+extern const struct route agent_profile_routes[];
+extern const struct route connection_routes[];
+extern const struct route mcp_settings_routes[];
+extern const struct route meta_profile_routes[];
+extern const struct route model_catalogue_routes[];
+extern const struct route profile_routes[];
+extern const struct route secret_routes[];
+extern const struct route settings_routes[];
+extern const struct route settings_schema_routes[];
+extern const struct route workspace_place_routes[];
+extern const struct route workspace_session_routes[];
+
+/* The header X-Expose-Secrets. */
+enum exposure {
+    EXPOSE_MASKED, /* markers, null when unset */
+    EXPOSE_SEALED, /* tokens that this server takes back */
+    EXPOSE_PLAIN,
+};
+
+/* False when the header has a value that means nothing: keep_refuse_exposure() answers it. */
+bool keep_exposure(const struct request *request, enum exposure *exposure_out) NONNULL MUST_CHECK;
+/* 400 */
+int keep_refuse_exposure(struct reply *reply) NONNULL;
+/* Shows the secrets of an object in which markers stand for members. */
+void keep_expose(const struct request *request, const struct secret_table *table, json_t *object,
+                 const json_t *members, enum exposure exposure) __attribute__((nonnull(1, 2, 3)));
+
+/* The shelf of the user who calls. */
+struct shelf keep_shelf(const struct request *request) NONNULL MUST_CHECK;
+/* What a LLM object gets where it is silent. */
+struct conversation_defaults keep_defaults(const struct request *request) NONNULL MUST_CHECK;
+
+/* A name of a profile in the path; ERROR_INVALID, noted, when it is none. Borrowed. */
+int keep_path_name(const struct request *request, const char *part, const char **name_out,
+                   struct error *err) NONNULL MUST_CHECK;
+/* The same for a member of the body. */
+int keep_member_name(const struct request *request, json_t *body, const char *member,
+                     const char **name_out, struct error *err) NONNULL MUST_CHECK;
+bool keep_is_name(const char *text) NONNULL MUST_CHECK;
+
+/*
+ * Runs an attempt (load, decide, write, answer) again while it fails with ERROR_STALE. Nothing is
+ * written, and nothing answered, by an attempt that fails.
+ */
+int keep_retry(const struct request *request, struct reply *reply,
+               int (*attempt)(const struct request *request, struct reply *reply,
+                              struct error *err),
+               struct error *err) NONNULL MUST_CHECK;
+
+/* {"name", "message"} with the words about that name. */
+int keep_reply_message(struct reply *reply, int status, const char *name,
+                       const char *message) NONNULL;
+
+#endif

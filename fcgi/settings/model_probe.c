@@ -1,0 +1,79 @@
+#include "fcgi/settings/model_probe.h"
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/secret.h"
+#include "base/strbuf.h"
+#include "fcgi/context.h"
+#include "fcgi/request.h"
+#include "llm/llm.h"
+
+/* A client waits for the verdict, and some models think before their first word. */
+enum { PROBE_TIMEOUT_S = 20, PROBE_OUTPUT_TOKENS = 16 };
+
+static const char question[] =
+    "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Hi\"}]}";
+
+json_t *model_verdict(const char *type, const char *message)
+{
+    json_t *verdict = json_object();
+    json_t *error = json_object();
+
+    json_put(verdict, "valid", json_boolean(type == NULL));
+    json_put_text(error, "type", type);
+    json_put_text(error, "message", message);
+    if (type != NULL)
+        json_put(verdict, "error", json_incref(error));
+    else
+        json_put(verdict, "error", json_null());
+    json_decref(error);
+    return verdict;
+}
+
+/* The object with what makes the call short: one attempt, few words. */
+static json_t *short_spec(const json_t *llm)
+{
+    json_t *spec = json_deep_copy(llm);
+
+    json_put(spec, "num_retries", json_integer(1));
+    json_put(spec, "timeout", json_integer(PROBE_TIMEOUT_S));
+    json_put(spec, "stream_idle_timeout", json_integer(PROBE_TIMEOUT_S));
+    json_put(spec, "stream", json_false());
+    json_put(spec, "max_output_tokens", json_integer(PROBE_OUTPUT_TOKENS));
+    return spec;
+}
+
+static int ask(const struct request *request, const struct llm_request *asked,
+               struct llm_failure *failure, struct error *err)
+{
+    CLEANUP(llm_call_freep) struct llm_call *call = llm_call_new(request->context->llm);
+    CLEANUP(llm_reply_done) struct llm_reply reply = LLM_REPLY_INIT;
+
+    return llm_call_run(call, asked, &reply, failure, err);
+}
+
+json_t *model_probe(const struct request *request, json_t *llm)
+{
+    CLEANUP(strbuf_done) struct strbuf messages = STRBUF_INIT;
+    CLEANUP(secret_done) struct secret key = SECRET_INIT;
+    struct llm_failure failure = LLM_FAILURE_INIT;
+    struct error err = ERROR_INIT;
+    json_auto_t *spec = short_spec(llm);
+    json_auto_t *message = NULL;
+
+    if (json_parse(question, sizeof(question) - 1, &message, &err) < 0)
+        return model_verdict("InternalError", err.message);
+    llm_append_message(spec, message, &messages);
+    secret_set(&key, json_text_or(llm, "api_key", ""));
+    /* A model that spends its few words on thinking has answered well enough. */
+    if (ask(request,
+            &(struct llm_request){.spec = spec,
+                                  .api_key = &key,
+                                  .messages = messages.text,
+                                  .tools = "",
+                                  .usage_id = "probe"},
+            &failure, &err) < 0 &&
+        failure.kind != LLM_FAILURE_NO_RESPONSE)
+        return model_verdict(llm_failure_code(&failure), failure.detail);
+    return model_verdict(NULL, NULL);
+}

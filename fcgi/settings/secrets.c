@@ -1,0 +1,199 @@
+/*
+ * /api/settings/secrets: named values for the user's conversations.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "base/uuid.h"
+#include "fcgi/agent/agent.h"
+#include "fcgi/reply.h"
+#include "fcgi/settings/keep.h"
+
+enum { SECRET_NAME_MAX_CHARS = 64, SECRET_VALUE_MAX_CHARS = 131072, DESCRIPTION_MAX_CHARS = 4096 };
+
+#define NAME_PATTERN "^[A-Za-z][A-Za-z0-9_]{0,63}$"
+
+static const char LETTERS[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+static const char NAME_CHARS[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+
+static bool is_secret_name(const char *name)
+{
+    size_t len = strlen(name);
+
+    return len > 0 && len <= SECRET_NAME_MAX_CHARS && strchr(LETTERS, name[0]) != NULL &&
+           strspn(name, NAME_CHARS) == len;
+}
+
+static json_t *item_of(const struct document *secret)
+{
+    const char *description = json_text_or(secret->body, "description", NULL);
+    json_t *item = json_object();
+
+    json_put_text(item, "name", secret->name);
+    json_put(item, "description", description != NULL ? json_string(description) : json_null());
+    return item;
+}
+
+/* True when a profile's secret_refs (a list, or null for all) has the name. */
+static bool is_allowed(const json_t *refs, const char *name)
+{
+    if (!json_is_array(refs))
+        return true;
+    for (size_t i = 0; i < json_array_size(refs); i++) {
+        if (text_equal(json_string_value(json_array_get(refs, i)), name))
+            return true;
+    }
+    return false;
+}
+
+/* secret_refs of the profile in the query; NULL when none is asked for. A new reference. */
+static int read_filter(const struct request *request, json_t **refs_out, struct error *err)
+{
+    CLEANUP(document_done) struct document profile = DOCUMENT_INIT;
+    const struct shelf shelf = keep_shelf(request);
+    const char *text = request_query(request, "agent_profile_id");
+    struct uuid id = UUID_INIT;
+
+    if (text == NULL)
+        return 0;
+    if (!uuid_parse(text, &id) ||
+        document_store_get_by_id(&shelf, COLLECTION_AGENT_PROFILES, &id, &profile, err) < 0)
+        return err->code == ERROR_NONE || err->code == ERROR_NOT_FOUND
+                   ? error_set(err, ERROR_NOT_FOUND, "Agent profile not found")
+                   : -1;
+    *refs_out = json_incref(json_object_get(profile.body, "secret_refs"));
+    return 0;
+}
+
+/* GET ?agent_profile_id= -> 200 {"secrets": [{"name", "description"}]} | 404 profile */
+static int secrets_list(const struct request *request, struct reply *reply, struct error *err)
+{
+    CLEANUP(document_list_done) struct document_list list = DOCUMENT_LIST_INIT;
+    const struct shelf shelf = keep_shelf(request);
+    json_auto_t *refs = NULL;
+    json_auto_t *json = json_object();
+    json_t *items = json_array();
+
+    json_put(json, "secrets", items);
+    if (read_filter(request, &refs, err) < 0 ||
+        document_store_list(&shelf, COLLECTION_SECRETS, &list, err) < 0)
+        return -1;
+    for (size_t i = 0; i < list.n; i++) {
+        if (is_allowed(refs, list.items[i].name))
+            json_push(items, item_of(&list.items[i]));
+    }
+    return reply_json(reply, 200, json);
+}
+
+/* What PUT says: checked texts, borrowed from the body. */
+struct secret_input {
+    const char *name;
+    const char *value;
+    const char *description;
+};
+
+static int read_input(const struct request *request, json_t *body, struct secret_input *input,
+                      struct error *err)
+{
+    const struct text_rule name_rule = {0, REQUEST_MAX_BYTES, true};
+    const struct text_rule value_rule = {0, SECRET_VALUE_MAX_CHARS, true};
+    const struct text_rule description_rule = {0, DESCRIPTION_MAX_CHARS, false};
+    json_t *name = json_object_get(body, "name");
+
+    if (request_member_text(request, body, "name", &name_rule, &input->name, err) < 0 ||
+        request_member_text(request, body, "value", &value_rule, &input->value, err) < 0 ||
+        request_member_text(request, body, "description", &description_rule, &input->description,
+                            err) < 0)
+        return -1;
+    if (!is_secret_name(input->name))
+        return request_problem(request, REQUEST_PLACE("body", "name"),
+                               &(struct problem){"string_pattern_mismatch",
+                                                 "String should match pattern '" NAME_PATTERN "'",
+                                                 NULL},
+                               name, err);
+    if (text_is_blank(input->value) || text_equal(input->value, secret_marker))
+        return error_set(err, ERROR_INVALID, "Secret value must not be empty or redacted");
+    return 0;
+}
+
+static int load_or_make(const struct shelf *shelf, const char *name, struct document *out,
+                        struct error *err)
+{
+    if (document_store_get(shelf, COLLECTION_SECRETS, name, out, err) == 0)
+        return 0;
+    if (err->code != ERROR_NOT_FOUND)
+        return -1;
+    *out = document_new(COLLECTION_SECRETS, name);
+    out->secrets = json_object();
+    return 0;
+}
+
+static int try_put(const struct request *request, struct reply *reply, struct error *err)
+{
+    CLEANUP(document_done) struct document secret = DOCUMENT_INIT;
+    const struct shelf shelf = keep_shelf(request);
+    struct secret_input input = {NULL, NULL, NULL};
+    json_auto_t *body = NULL;
+    json_auto_t *item = NULL;
+
+    if (request_json_object(request, &body, err) < 0 ||
+        read_input(request, body, &input, err) < 0 ||
+        load_or_make(&shelf, input.name, &secret, err) < 0)
+        return -1;
+    json_put_text(secret.secrets, "value", input.value);
+    json_put(secret.body, "description",
+             input.description != NULL ? json_string(input.description) : json_null());
+    if (document_store_put(&shelf, &secret, SECRETS_MAX, err) < 0)
+        return -1;
+    item = item_of(&secret);
+    return reply_json(reply, 200, item);
+}
+
+/* PUT {"name", "value", "description"} -> 200 {"name", "description"} | 409 limit | 422 */
+static int secret_put(const struct request *request, struct reply *reply, struct error *err)
+{
+    return keep_retry(request, reply, try_put, err);
+}
+
+static int not_found(struct error *err)
+{
+    return err->code == ERROR_NOT_FOUND ? error_set(err, ERROR_NOT_FOUND, "Secret not found") : -1;
+}
+
+/* GET -> 200 the value as text | 404 */
+static int secret_get(const struct request *request, struct reply *reply, struct error *err)
+{
+    CLEANUP(document_done) struct document secret = DOCUMENT_INIT;
+    const struct shelf shelf = keep_shelf(request);
+    const char *name = request_path_text(request, "name");
+
+    if (document_store_get(&shelf, COLLECTION_SECRETS, name, &secret, err) < 0)
+        return not_found(err);
+    reply_header(reply, "Cache-Control", "no-store");
+    return reply_text(reply, 200, json_text_or(secret.secrets, "value", ""));
+}
+
+/* DELETE -> 200 {"deleted": true} | 404 */
+static int secret_delete(const struct request *request, struct reply *reply, struct error *err)
+{
+    const struct shelf shelf = keep_shelf(request);
+    const char *name = request_path_text(request, "name");
+    json_auto_t *json = json_object();
+
+    if (document_store_delete(&shelf, COLLECTION_SECRETS, name, err) < 0)
+        return not_found(err);
+    json_put(json, "deleted", json_true());
+    return reply_json(reply, 200, json);
+}
+
+#define SECRETS "/api/settings/secrets"
+
+const struct route secret_routes[] = {
+    {HTTP_GET, SECRETS, ORIGIN_BOTH, ACCESS_USER, 0, secrets_list},
+    {HTTP_PUT, SECRETS, ORIGIN_BOTH, ACCESS_USER, BODY_LARGE_BYTES, secret_put},
+    {HTTP_GET, SECRETS "/{name}", ORIGIN_BOTH, ACCESS_USER, 0, secret_get},
+    {HTTP_DELETE, SECRETS "/{name}", ORIGIN_BOTH, ACCESS_USER, 0, secret_delete},
+    {.handle = NULL},
+};

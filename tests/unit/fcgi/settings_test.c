@@ -1,0 +1,299 @@
+/*
+ * What a user keeps, through the dispatcher: settings, secrets, profiles, connections.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "fixture.h"
+#include "support/pg.h"
+#include "support/sql.h"
+
+#define KEY "sk-kept-4711"
+#define LLM_BODY "{\"llm\":{\"model\":\"openai/gpt-5.5\",\"api_key\":\"" KEY "\"}}"
+
+/* One request of Alice that must be answered so. */
+static void expect(void *state, const char *method, const char *path, const char *body, int status,
+                   const char *text)
+{
+    CLEANUP(test_answer_done) struct test_answer answer =
+        test_dispatch(state, ALICE, method, path, body);
+
+    assert_answer(&answer, status, text);
+}
+
+/* GET of Alice with the header; the answer's JSON. */
+static json_t *get_exposed(void *state, const char *path, const char *exposure)
+{
+    struct fixture *fixture = state;
+    CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf header = STRBUF_INIT;
+    const char *params[] = {"DEFT_ORIGIN=agent", NULL, NULL, NULL};
+
+    strbuf_appendf(&key, "HTTP_X_SESSION_API_KEY=%s", fixture->alice_key);
+    strbuf_appendf(&header, "HTTP_X_EXPOSE_SECRETS=%s", exposure);
+    params[1] = key.text;
+    params[2] = header.text;
+    {
+        CLEANUP(test_answer_done) struct test_answer answer =
+            test_dispatch_with(state, params, "GET", path, NULL);
+
+        return answer_json(&answer);
+    }
+}
+
+static const char *key_of(const json_t *json, const char *member)
+{
+    return json_text_or(json_object_get(json, member), "api_key", "(null)");
+}
+
+static void settings_begin_with_defaults(void **state)
+{
+    CLEANUP(test_answer_done) struct test_answer answer =
+        test_dispatch(*state, BOB, "GET", "/api/settings", NULL);
+    json_auto_t *json = answer_json(&answer);
+    json_t *agent = json_object_get(json, "agent_settings");
+
+    assert_int_equal(answer.status, 200);
+    assert_int_equal(json_int_or(agent, "schema_version", 0), 9);
+    assert_int_equal(json_int_or(json_object_get(agent, "condenser"), "max_size", 0), 240);
+    assert_true(json_is_null(json_object_get(agent, "tools")));
+    assert_false(json_is_true(json_object_get(json, "llm_api_key_is_set")));
+    assert_true(json_is_null(json_object_get(json, "active_profile")));
+}
+
+static void change_merges_and_hides_the_key(void **state)
+{
+    json_auto_t *plain = NULL;
+    json_auto_t *sealed = NULL;
+    const char *token = NULL;
+
+    expect(*state, "PATCH", "/api/settings",
+           "{\"agent_settings_diff\":{\"llm\":{\"model\":\"openai/a\",\"api_key\":\"" KEY "\"}}}",
+           200, "\"api_key\":\"**********\"");
+    expect(*state, "PATCH", "/api/settings",
+           "{\"agent_settings_diff\":{\"llm\":{\"temperature\":0.5,\"api_key\":\"**********\"}}}",
+           200, "\"model\":\"openai/a\"");
+    plain = get_exposed(*state, "/api/settings", "plaintext");
+    assert_string_equal(key_of(json_object_get(plain, "agent_settings"), "llm"), KEY);
+    sealed = get_exposed(*state, "/api/settings", "encrypted");
+    token = key_of(json_object_get(sealed, "agent_settings"), "llm");
+    assert_true(text_starts_with(token, "gAAAA"));
+    assert_int_equal(test_sql_count("SELECT count(*) FROM documents"
+                                    " WHERE documents::text LIKE '%kept-4711%'"),
+                     0);
+}
+
+static void sealed_key_comes_back_as_it_was(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    json_auto_t *sealed = NULL;
+    json_auto_t *plain = NULL;
+
+    expect(*state, "POST", "/api/profiles/first", LLM_BODY, 201, "\"name\":\"first\"");
+    sealed = get_exposed(*state, "/api/profiles/first", "encrypted");
+    strbuf_appendf(&body, "{\"llm\":{\"model\":\"openai/b\",\"api_key\":\"%s\"}}",
+                   key_of(sealed, "config"));
+    expect(*state, "POST", "/api/profiles/second", body.text, 201, "second");
+    plain = get_exposed(*state, "/api/profiles/second", "plaintext");
+    assert_string_equal(key_of(plain, "config"), KEY);
+}
+
+static void token_of_another_server_is_refused(void **state)
+{
+    expect(*state, "POST", "/api/profiles/foreign",
+           "{\"llm\":{\"model\":\"m\",\"api_key\":\"gAAAAABnotours\"}}", 422, "cannot open");
+    expect(*state, "GET", "/api/profiles/foreign", NULL, 404, "Profile 'foreign' not found");
+}
+
+static void wrong_settings_change_nothing(void **state)
+{
+    expect(*state, "PATCH", "/api/settings", "{}", 400, "detail");
+    expect(*state, "PATCH", "/api/settings",
+           "{\"misc_settings_diff\":{\"half\":1},\"agent_settings_diff\":{\"llm\":{\"timeout\":"
+           "\"x\"}}}",
+           422, "Settings validation failed");
+    expect(*state, "PATCH", "/api/settings", "{\"agent_settings_diff\":[]}", 422, "dict_type");
+    expect(*state, "PATCH", "/api/settings", "{\"active_profile\":\"nobody\"}", 404, "not found");
+    expect(*state, "PATCH", "/api/settings", "{\"active_meta_profile\":\"nobody\"}", 404,
+           "not found");
+    expect(*state, "PATCH", "/api/settings",
+           "{\"active_agent_profile_id\":\"00000000-0000-4000-8000-000000000000\"}", 404,
+           "not found");
+    expect(*state, "PATCH", "/api/settings",
+           "{\"conversation_settings_diff\":{\"worktree_base\":\"ref\"}}", 422,
+           "worktree_base_ref");
+    {
+        CLEANUP(test_answer_done) struct test_answer answer =
+            test_dispatch(*state, ALICE, "GET", "/api/settings", NULL);
+
+        assert_null(strstr(answer.body.text, "\"half\""));
+    }
+}
+
+static void retired_switches_become_tools(void **state)
+{
+    expect(*state, "PATCH", "/api/settings",
+           "{\"agent_settings_diff\":{\"enable_sub_agents\":true}}", 200, "task_tool_set");
+    expect(*state, "PATCH", "/api/settings", "{\"agent_settings_diff\":{\"tools\":null}}", 200,
+           "\"tools\":null");
+}
+
+static void null_inside_a_map_removes(void **state)
+{
+    expect(*state, "PATCH", "/api/settings",
+           "{\"misc_settings_diff\":{\"app\":{\"a\":1,\"list\":[1,2]}}}", 200,
+           "\"misc_settings\":{\"app\":{\"a\":1,\"list\":[1,2]}}");
+    expect(*state, "PATCH", "/api/settings",
+           "{\"misc_settings_diff\":{\"app\":{\"a\":null,\"list\":[3]}}}", 200,
+           "\"misc_settings\":{\"app\":{\"list\":[3]}}");
+}
+
+static void active_profile_brings_its_model(void **state)
+{
+    json_auto_t *plain = NULL;
+
+    expect(*state, "POST", "/api/profiles/active", LLM_BODY, 201, "active");
+    expect(*state, "POST", "/api/profiles/active/activate", NULL, 200, "\"llm_applied\":true");
+    plain = get_exposed(*state, "/api/settings", "plaintext");
+    assert_string_equal(json_text_or(plain, "active_profile", ""), "active");
+    assert_string_equal(key_of(json_object_get(plain, "agent_settings"), "llm"), KEY);
+    expect(*state, "POST", "/api/profiles/active/rename", "{\"new_name\":\"moved\"}", 200, "moved");
+    expect(*state, "GET", "/api/profiles", NULL, 200, "\"active_profile\":\"moved\"");
+    expect(*state, "DELETE", "/api/profiles/moved", NULL, 200, "deleted");
+    expect(*state, "DELETE", "/api/profiles/moved", NULL, 200, "deleted");
+    expect(*state, "GET", "/api/settings", NULL, 200, "\"active_profile\":null");
+}
+
+static void profile_names_and_limits_are_checked(void **state)
+{
+    expect(*state, "POST", "/api/profiles/-bad", LLM_BODY, 422, "string_pattern_mismatch");
+    expect(*state, "POST", "/api/profiles/x", "{}", 422, "missing");
+    expect(*state, "POST", "/api/profiles/x", "{\"llm\":3}", 422, "detail");
+    expect(*state, "POST", "/api/profiles/one", LLM_BODY, 201, "one");
+    expect(*state, "POST", "/api/profiles/two", LLM_BODY, 201, "two");
+    expect(*state, "POST", "/api/profiles/one/rename", "{\"new_name\":\"two\"}", 409,
+           "already exists");
+    expect(*state, "POST", "/api/profiles/none/rename", "{\"new_name\":\"three\"}", 404,
+           "not found");
+    expect(*state, "POST", "/api/profiles/bare",
+           "{\"include_secrets\":false,\"llm\":{\"model\":\"m\","
+           "\"api_key\":\"" KEY "\"}}",
+           201, "bare");
+    expect(*state, "GET", "/api/profiles/bare", NULL, 200, "\"api_key_set\":false");
+}
+
+static void connection_lends_its_key(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    CLEANUP(test_answer_done) struct test_answer answer =
+        test_dispatch(*state, ALICE, "POST", "/api/llm/provider-connections",
+                      "{\"display_name\":\"Work\",\"api_key\":\"" KEY "\","
+                      "\"base_url\":\"https://llm.example.test/v1\"}");
+    json_auto_t *made = answer_json(&answer);
+    json_auto_t *plain = NULL;
+
+    assert_answer(&answer, 201, "\"api_key_set\":true");
+    assert_null(strstr(answer.body.text, KEY));
+    strbuf_appendf(&body, "{\"llm\":{\"model\":\"m\",\"provider_connection_id\":\"%s\"}}",
+                   json_text_or(made, "id", ""));
+    expect(*state, "POST", "/api/profiles/linked", body.text, 201, "linked");
+    plain = get_exposed(*state, "/api/profiles/linked", "plaintext");
+    assert_string_equal(key_of(plain, "config"), KEY);
+    assert_string_equal(json_text_or(json_object_get(plain, "config"), "base_url", ""),
+                        "https://llm.example.test/v1");
+    strbuf_appendf(&path, "/api/llm/provider-connections/%s", json_text_or(made, "id", ""));
+    expect(*state, "PATCH", path.text, "{\"display_name\":\"Home\"}", 200, "Home");
+    expect(*state, "PATCH", path.text, "{\"stranger\":1}", 422, "extra_forbidden");
+    expect(*state, "DELETE", path.text, NULL, 200, "Home");
+    expect(*state, "DELETE", path.text, NULL, 404, "not found");
+    expect(*state, "GET", "/api/profiles", NULL, 200, "\"provider_connection_broken\":true");
+    expect(*state, "POST", "/api/llm/provider-connections",
+           "{\"display_name\":\"\",\"api_key\":\"x\"}", 422, "detail");
+}
+
+static void secret_is_kept_and_listed_without_its_value(void **state)
+{
+    expect(*state, "PUT", "/api/settings/secrets",
+           "{\"name\":\"TOKEN\",\"value\":\"v-81\",\"description\":\"d\"}", 200, "\"TOKEN\"");
+    expect(*state, "GET", "/api/settings/secrets", NULL, 200, "\"description\":\"d\"");
+    expect(*state, "GET", "/api/settings/secrets/TOKEN", NULL, 200, "v-81");
+    expect(*state, "DELETE", "/api/settings/secrets/TOKEN", NULL, 200, "{\"deleted\":true}");
+    expect(*state, "GET", "/api/settings/secrets/TOKEN", NULL, 404, "Secret not found");
+    expect(*state, "PUT", "/api/settings/secrets", "{\"name\":\"1BAD\",\"value\":\"v\"}", 422,
+           "pattern");
+    expect(*state, "PUT", "/api/settings/secrets", "{\"name\":\"A\",\"value\":\"  \"}", 422,
+           "must not be empty or redacted");
+    expect(*state, "PUT", "/api/settings/secrets", "{\"name\":\"A\",\"value\":\"**********\"}", 422,
+           "must not be empty or redacted");
+}
+
+static void mcp_server_is_added_changed_and_removed(void **state)
+{
+    json_auto_t *plain = NULL;
+    json_t *server = NULL;
+
+    expect(*state, "POST", "/api/settings/mcp/docs",
+           "{\"transport\":\"http\",\"url\":\"https://mcp.example.test\","
+           "\"headers\":{\"Authorization\":\"Bearer t\"}}",
+           201, "\"Authorization\":\"**********\"");
+    expect(*state, "POST", "/api/settings/mcp/docs", "{\"url\":\"https://x.test\"}", 409, "exists");
+    expect(*state, "POST", "/api/settings/mcp/bad", "{\"stranger\":1}", 422, "extra_forbidden");
+    expect(*state, "PATCH", "/api/settings/mcp/docs", "{\"timeout\":5}", 200, "\"timeout\":5");
+    plain = get_exposed(*state, "/api/settings", "plaintext");
+    server = json_object_get(
+        json_object_get(json_object_get(plain, "agent_settings"), "mcp_config"), "docs");
+    assert_string_equal(json_text_or(json_object_get(server, "headers"), "Authorization", ""),
+                        "Bearer t");
+    expect(*state, "DELETE", "/api/settings/mcp/docs", NULL, 200, "\"mcp_config\":{}");
+    expect(*state, "DELETE", "/api/settings/mcp/docs", NULL, 404, "not found");
+}
+
+static void header_of_unknown_words_is_refused(void **state)
+{
+    json_auto_t *settings = get_exposed(*state, "/api/settings", "please");
+
+    assert_non_null(strstr(json_text_or(settings, "detail", ""), "X-Expose-Secrets"));
+}
+
+static void nobody_sees_what_another_user_keeps(void **state)
+{
+    CLEANUP(test_answer_done) struct test_answer answer = {.head = STRBUF_INIT,
+                                                           .body = STRBUF_INIT};
+
+    expect(*state, "POST", "/api/profiles/mine", LLM_BODY, 201, "mine");
+    answer = test_dispatch(*state, BOB, "GET", "/api/profiles/mine", NULL);
+    assert_answer(&answer, 404, "not found");
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(settings_begin_with_defaults),
+        cmocka_unit_test(change_merges_and_hides_the_key),
+        cmocka_unit_test(sealed_key_comes_back_as_it_was),
+        cmocka_unit_test(token_of_another_server_is_refused),
+        cmocka_unit_test(wrong_settings_change_nothing),
+        cmocka_unit_test(retired_switches_become_tools),
+        cmocka_unit_test(null_inside_a_map_removes),
+        cmocka_unit_test(active_profile_brings_its_model),
+        cmocka_unit_test(profile_names_and_limits_are_checked),
+        cmocka_unit_test(connection_lends_its_key),
+        cmocka_unit_test(secret_is_kept_and_listed_without_its_value),
+        cmocka_unit_test(mcp_server_is_added_changed_and_removed),
+        cmocka_unit_test(header_of_unknown_words_is_refused),
+        cmocka_unit_test(nobody_sees_what_another_user_keeps),
+    };
+
+    (void)argc;
+    test_need_postgres(argv);
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}

@@ -36,11 +36,14 @@ FCGI_HANDLERS = \
 	fcgi/app/app.h fcgi/app/sign_in.c
 
 FCGI_SETTINGS = \
+	fcgi/settings/agent_profiles.c fcgi/settings/agent_profiles.h \
 	fcgi/settings/connections.c \
 	fcgi/settings/keep.c fcgi/settings/keep.h \
 	fcgi/settings/llm_profiles.c \
 	fcgi/settings/mcp_servers.c \
+	fcgi/settings/meta_profiles.c \
 	fcgi/settings/model_probe.c fcgi/settings/model_probe.h \
+	fcgi/settings/profile_resolve.c fcgi/settings/profile_resolve.h \
 	fcgi/settings/secrets.c \
 	fcgi/settings/settings_patch.c \
 	fcgi/settings/user_settings.c fcgi/settings/user_settings.h \

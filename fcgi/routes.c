@@ -26,6 +26,8 @@ const struct route *const route_tables[] = {
     secret_routes,
     profile_routes,
     connection_routes,
+    agent_profile_routes,
+    meta_profile_routes,
     workspace_session_routes,
     unserved_routes,
     sign_in_routes,

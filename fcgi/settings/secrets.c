@@ -10,6 +10,7 @@
 #include "fcgi/agent/agent.h"
 #include "fcgi/reply.h"
 #include "fcgi/settings/keep.h"
+#include "model/agent_profile.h"
 
 enum { SECRET_NAME_MAX_CHARS = 64, SECRET_VALUE_MAX_CHARS = 131072, DESCRIPTION_MAX_CHARS = 4096 };
 
@@ -34,18 +35,6 @@ static json_t *item_of(const struct document *secret)
     json_put_text(item, "name", secret->name);
     json_put(item, "description", description != NULL ? json_string(description) : json_null());
     return item;
-}
-
-/* True when a profile's secret_refs (a list, or null for all) has the name. */
-static bool is_allowed(const json_t *refs, const char *name)
-{
-    if (!json_is_array(refs))
-        return true;
-    for (size_t i = 0; i < json_array_size(refs); i++) {
-        if (text_equal(json_string_value(json_array_get(refs, i)), name))
-            return true;
-    }
-    return false;
 }
 
 /* secret_refs of the profile in the query; NULL when none is asked for. A new reference. */
@@ -81,7 +70,7 @@ static int secrets_list(const struct request *request, struct reply *reply, stru
         document_store_list(&shelf, COLLECTION_SECRETS, &list, err) < 0)
         return -1;
     for (size_t i = 0; i < list.n; i++) {
-        if (is_allowed(refs, list.items[i].name))
+        if (refs_allow(refs, list.items[i].name))
             json_push(items, item_of(&list.items[i]));
     }
     return reply_json(reply, 200, json);

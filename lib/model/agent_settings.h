@@ -16,7 +16,7 @@ struct conversation_defaults;
 struct place;
 struct shape;
 
-enum { AGENT_SETTINGS_VERSION = 9 };
+enum { AGENT_SETTINGS_VERSION = 9, AGENT_PROFILE_VERSION = 4 };
 
 /* The tables, see settings_fields.c. */
 extern const struct shape openhands_settings_shape;
@@ -25,6 +25,7 @@ extern const struct shape conversation_settings_shape;
 extern const struct shape mcp_server_shape;
 extern const struct shape settings_condenser_shape;
 extern const struct shape settings_verification_shape;
+extern const struct shape profile_verification_shape; /* without the key */
 extern const struct shape tool_spec_shape;
 
 /*

@@ -2,6 +2,7 @@
 noinst_LIBRARIES += libmodel.a
 libmodel_a_SOURCES = \
 	lib/model/agent_fields.c \
+	lib/model/agent_profile.c lib/model/agent_profile.h \
 	lib/model/agent_settings.c lib/model/agent_settings.h \
 	lib/model/agent_spec.c lib/model/agent_spec.h \
 	lib/model/content.c \

@@ -53,6 +53,9 @@ static const struct field verification_fields[] = {
     {.name = "critic_api_key", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
 };
 const struct shape settings_verification_shape = SHAPE(verification_fields);
+/* The key is the last. */
+const struct shape profile_verification_shape = {verification_fields,
+                                                 ARRAY_SIZE(verification_fields) - 1, false};
 
 static const struct field openhands_fields[] = {
     {.name = "schema_version", .kind = FIELD_INT, .rules = FIELD_FROM_1, .fallback = "9"},

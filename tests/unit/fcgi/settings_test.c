@@ -274,6 +274,81 @@ static void nobody_sees_what_another_user_keeps(void **state)
     assert_answer(&answer, 404, "not found");
 }
 
+static void default_agent_profile_is_always_there(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    json_auto_t *first = NULL;
+    json_auto_t *second = NULL;
+    json_t *profile = NULL;
+
+    expect(*state, "GET", "/api/agent-profiles/default", NULL, 200, "\"agent_kind\":\"openhands\"");
+    expect(*state, "GET", "/api/agent-profiles", NULL, 200, "\"name\":\"default\"");
+    first = get_exposed(*state, "/api/agent-profiles/default", "plaintext");
+    profile = json_object_get(first, "profile");
+    expect(*state, "GET", "/api/settings", NULL, 200, json_text_or(profile, "id", "?"));
+    expect(*state, "DELETE", "/api/agent-profiles/default", NULL, 200, "deleted");
+    second = get_exposed(*state, "/api/agent-profiles", "plaintext");
+    assert_string_not_equal(json_text_or(second, "active_agent_profile_id", ""),
+                            json_text_or(profile, "id", ""));
+    strbuf_appendf(&path, "/api/agent-profiles/%s/activate",
+                   json_text_or(second, "active_agent_profile_id", ""));
+    expect(*state, "POST", path.text, NULL, 200, "\"agent_settings_applied\":false");
+    expect(*state, "POST", "/api/agent-profiles/xyz/activate", NULL, 422, "uuid_parsing");
+    expect(*state, "POST", "/api/agent-profiles/00000000-0000-4000-8000-000000000000/activate",
+           NULL, 404, "not found");
+}
+
+static void agent_profile_counts_its_revisions(void **state)
+{
+    expect(*state, "POST", "/api/agent-profiles/coder", "{\"llm_profile_ref\":\"fast\"}", 201,
+           "coder");
+    expect(*state, "POST", "/api/agent-profiles/coder",
+           "{\"llm_profile_ref\":\"fast\",\"secret_refs\":[\"A\"]}", 201, "coder");
+    expect(*state, "GET", "/api/agent-profiles/coder", NULL, 200, "\"revision\":2");
+    expect(*state, "POST", "/api/agent-profiles/coder",
+           "{\"llm_profile_ref\":\"fast\",\"enable_sub_agents\":true}", 422, "extra_forbidden");
+    expect(*state, "POST", "/api/agent-profiles/coder", "{}", 422, "missing");
+    expect(*state, "POST", "/api/agent-profiles/coder/rename", "{\"new_name\":\"writer\"}", 200,
+           "writer");
+    expect(*state, "GET", "/api/agent-profiles/coder", NULL, 404, "not found");
+}
+
+static void materialize_tells_what_is_dangling(void **state)
+{
+    expect(*state, "POST", "/api/agent-profiles/default/materialize", NULL, 200, "\"valid\":true");
+    expect(*state, "POST", "/api/agent-profiles/none/materialize", NULL, 404, "not found");
+    expect(*state, "POST", "/api/agent-profiles/x/materialize",
+           "{\"profile\":{\"llm_profile_ref\":\"nowhere\",\"name\":\"x\","
+           "\"mcp_server_refs\":[\"gone\"],\"tools\":[{\"name\":\"teleport\"}],"
+           "\"meta_profile_ref\":\"lost\"}}",
+           200, "\"dangling_mcp_server_refs\":[\"gone\"]");
+    expect(*state, "POST", "/api/agent-profiles/x/materialize",
+           "{\"profile\":{\"llm_profile_ref\":\"nowhere\",\"tools\":[{\"name\":\"teleport\"}]}}",
+           200, "\"unusable_tools\":[\"teleport\"]");
+    expect(*state, "POST", "/api/agent-profiles/x/materialize", "{\"profile\":{\"x\":1}}", 422,
+           "extra_forbidden");
+}
+
+static void meta_profile_leads_the_settings(void **state)
+{
+    expect(*state, "POST", "/api/meta-profiles/m", "{\"classifier_model\":\"c\"}", 422, "classes");
+    expect(*state, "POST", "/api/meta-profiles/m",
+           "{\"classifier_model\":\"c\",\"classes\":[{\"description\":\"d\",\"model\":\"p\"}]}",
+           201, "\"name\":\"m\"");
+    expect(*state, "GET", "/api/meta-profiles/m", NULL, 200, "\"classifier_model\":\"c\"");
+    expect(*state, "GET", "/api/meta-profiles", NULL, 200, "\"num_classes\":1");
+    expect(*state, "POST", "/api/meta-profiles/m/activate", NULL, 200, "\"applied\":true");
+    expect(*state, "GET", "/api/settings", NULL, 200, "\"active_meta_profile\":\"m\"");
+    expect(*state, "GET", "/api/settings", NULL, 200,
+           "\"enable_classify_and_switch_llm_tool\":true");
+    expect(*state, "DELETE", "/api/meta-profiles/m", NULL, 200, "deleted");
+    expect(*state, "DELETE", "/api/meta-profiles/m", NULL, 200, "deleted");
+    expect(*state, "GET", "/api/settings", NULL, 200,
+           "\"enable_classify_and_switch_llm_tool\":false");
+    expect(*state, "GET", "/api/meta-profiles/m", NULL, 404, "Meta-profile 'm' not found");
+    expect(*state, "POST", "/api/meta-profiles/m/activate", NULL, 404, "not found");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -289,6 +364,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(connection_lends_its_key),
         cmocka_unit_test(secret_is_kept_and_listed_without_its_value),
         cmocka_unit_test(mcp_server_is_added_changed_and_removed),
+        cmocka_unit_test(default_agent_profile_is_always_there),
+        cmocka_unit_test(agent_profile_counts_its_revisions),
+        cmocka_unit_test(materialize_tells_what_is_dangling),
+        cmocka_unit_test(meta_profile_leads_the_settings),
         cmocka_unit_test(header_of_unknown_words_is_refused),
         cmocka_unit_test(nobody_sees_what_another_user_keeps),
     };

@@ -1,0 +1,370 @@
+/*
+ * /api/agent-profiles: what an agent starts with, by name. One is always there and active.
+ */
+#include "fcgi/settings/agent_profiles.h"
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "fcgi/agent/agent.h"
+#include "fcgi/reply.h"
+#include "fcgi/settings/keep.h"
+#include "fcgi/settings/profile_resolve.h"
+#include "fcgi/settings/user_settings.h"
+#include "model/agent_profile.h"
+#include "model/problem.h"
+
+static const char DEFAULT_NAME[] = "default";
+static const struct place body_place = {NULL, "body", 0};
+
+static json_t *profile_to_json(const struct document *profile)
+{
+    json_t *json = json_deep_copy(profile->body);
+
+    json_put_text(json, "id", profile->id.text);
+    json_put_text(json, "name", profile->name);
+    json_put(json, "revision", json_integer(profile->revision));
+    return json;
+}
+
+static json_t *item_of(const struct document *profile)
+{
+    static const char *const members[] = {"agent_kind", "llm_profile_ref", "mcp_server_refs"};
+    json_t *item = json_object();
+
+    json_put_text(item, "id", profile->id.text);
+    json_put_text(item, "name", profile->name);
+    json_put(item, "revision", json_integer(profile->revision));
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+        json_t *value = json_object_get(profile->body, members[i]);
+
+        json_put(item, members[i], value != NULL ? json_incref(value) : json_null());
+    }
+    return item;
+}
+
+/* Makes `default` from the settings: their active LLM profile, or their own LLM. */
+static int make_default(const struct request *request, const struct document *settings,
+                        struct document *profile_out, struct error *err)
+{
+    CLEANUP(document_done) struct document profile =
+        document_new(COLLECTION_AGENT_PROFILES, DEFAULT_NAME);
+    const struct shelf shelf = keep_shelf(request);
+    const char *active = user_settings_pointer(settings, "active_profile");
+    json_auto_t *input = json_object();
+    json_auto_t *problems = json_array();
+
+    json_put_text(input, "llm_profile_ref", active != NULL ? active : DEFAULT_NAME);
+    json_decref(profile.body);
+    profile.body = agent_profile_read(input, &body_place, problems);
+    if (document_store_put(&shelf, &profile, 0, err) < 0)
+        return -1;
+    *profile_out = profile;
+    profile = (struct document)DOCUMENT_INIT;
+    return 0;
+}
+
+/* The profile `default`, made when there is none. */
+static int ensure_default(const struct request *request, const struct document *settings,
+                          struct document *profile_out, struct error *err)
+{
+    const struct shelf shelf = keep_shelf(request);
+
+    if (document_store_get(&shelf, COLLECTION_AGENT_PROFILES, DEFAULT_NAME, profile_out, err) == 0)
+        return 0;
+    return err->code == ERROR_NOT_FOUND ? make_default(request, settings, profile_out, err) : -1;
+}
+
+static bool is_listed(const struct document_list *list, const char *id)
+{
+    for (size_t i = 0; i < list->n && id != NULL; i++) {
+        if (text_equal(list->items[i].id.text, id))
+            return true;
+    }
+    return false;
+}
+
+/* Without a valid pointer `default` becomes the active one. */
+static int ensure_active(const struct request *request, struct document *settings,
+                         const struct document_list *list, struct error *err)
+{
+    CLEANUP(document_done) struct document profile = DOCUMENT_INIT;
+
+    if (is_listed(list, user_settings_pointer(settings, "active_agent_profile_id")))
+        return 0;
+    if (ensure_default(request, settings, &profile, err) < 0)
+        return -1;
+    json_put_text(settings->body, "active_agent_profile_id", profile.id.text);
+    return user_settings_put(request, settings, err);
+}
+
+static int try_list(const struct request *request, struct reply *reply, struct error *err)
+{
+    CLEANUP(document_list_done) struct document_list before = DOCUMENT_LIST_INIT;
+    CLEANUP(document_list_done) struct document_list list = DOCUMENT_LIST_INIT;
+    CLEANUP(document_done) struct document settings = DOCUMENT_INIT;
+    const struct shelf shelf = keep_shelf(request);
+    json_auto_t *json = json_object();
+    json_t *items = json_array();
+
+    json_put(json, "profiles", items);
+    if (user_settings_load(request, &settings, err) < 0 ||
+        document_store_list(&shelf, COLLECTION_AGENT_PROFILES, &before, err) < 0 ||
+        ensure_active(request, &settings, &before, err) < 0 ||
+        document_store_list(&shelf, COLLECTION_AGENT_PROFILES, &list, err) < 0)
+        return -1;
+    for (size_t i = 0; i < list.n; i++)
+        json_push(items, item_of(&list.items[i]));
+    json_put_text(json, "active_agent_profile_id",
+                  user_settings_pointer(&settings, "active_agent_profile_id"));
+    return reply_json(reply, 200, json);
+}
+
+/* GET -> 200 {"profiles", "active_agent_profile_id"} */
+static int agent_profiles_list(const struct request *request, struct reply *reply,
+                               struct error *err)
+{
+    return keep_retry(request, reply, try_list, err);
+}
+
+static int not_found(const char *name, struct error *err)
+{
+    return err->code == ERROR_NOT_FOUND
+               ? error_set(err, ERROR_NOT_FOUND, "Agent profile '%s' not found", name)
+               : -1;
+}
+
+int agent_profile_load(const struct request *request, const struct uuid *id,
+                       struct document *profile_out, struct error *err)
+{
+    const struct shelf shelf = keep_shelf(request);
+
+    if (document_store_get_by_id(&shelf, COLLECTION_AGENT_PROFILES, id, profile_out, err) < 0)
+        return not_found(id->text, err);
+    return 0;
+}
+
+/* The profile that the path names; `default` is always there. */
+static int load_named(const struct request *request, struct document *profile_out,
+                      struct error *err)
+{
+    CLEANUP(document_done) struct document settings = DOCUMENT_INIT;
+    const struct shelf shelf = keep_shelf(request);
+    const char *name = NULL;
+
+    if (keep_path_name(request, "name", &name, err) < 0)
+        return -1;
+    if (document_store_get(&shelf, COLLECTION_AGENT_PROFILES, name, profile_out, err) == 0)
+        return 0;
+    if (err->code != ERROR_NOT_FOUND || !text_equal(name, DEFAULT_NAME))
+        return not_found(name, err);
+    if (user_settings_load(request, &settings, err) < 0)
+        return -1;
+    return ensure_default(request, &settings, profile_out, err);
+}
+
+static int try_get(const struct request *request, struct reply *reply, struct error *err)
+{
+    CLEANUP(document_done) struct document profile = DOCUMENT_INIT;
+    json_auto_t *json = json_object();
+
+    if (load_named(request, &profile, err) < 0)
+        return -1;
+    json_put_text(json, "name", profile.name);
+    json_put(json, "profile", profile_to_json(&profile));
+    return reply_json(reply, 200, json);
+}
+
+/* GET -> 200 {"name", "profile"} | 404 */
+static int agent_profile_get(const struct request *request, struct reply *reply, struct error *err)
+{
+    return keep_retry(request, reply, try_get, err);
+}
+
+static int load_or_make(const struct request *request, const char *name, struct document *out,
+                        struct error *err)
+{
+    const struct shelf shelf = keep_shelf(request);
+
+    if (document_store_get(&shelf, COLLECTION_AGENT_PROFILES, name, out, err) == 0)
+        return 0;
+    if (err->code != ERROR_NOT_FOUND)
+        return -1;
+    *out = document_new(COLLECTION_AGENT_PROFILES, name);
+    return 0;
+}
+
+static int try_save(const struct request *request, struct reply *reply, struct error *err)
+{
+    CLEANUP(document_done) struct document profile = DOCUMENT_INIT;
+    CLEANUP(strbuf_done) struct strbuf message = STRBUF_INIT;
+    const struct shelf shelf = keep_shelf(request);
+    const char *name = NULL;
+    json_auto_t *body = NULL;
+    json_auto_t *read = NULL;
+
+    if (keep_path_name(request, "name", &name, err) < 0 ||
+        request_json_object(request, &body, err) < 0)
+        return -1;
+    read = agent_profile_read(body, &body_place, request->problems);
+    if (json_array_size(request->problems) > 0)
+        return request_problems_noted(err);
+    if (load_or_make(request, name, &profile, err) < 0)
+        return -1;
+    json_decref(profile.body);
+    profile.body = json_incref(read);
+    if (document_store_put(&shelf, &profile, AGENT_PROFILES_MAX, err) < 0)
+        return -1;
+    strbuf_appendf(&message, "Agent profile '%s' saved", name);
+    return keep_reply_message(reply, 201, name, message.text);
+}
+
+/* POST profile -> 201 | 409 limit | 422 */
+static int agent_profile_save(const struct request *request, struct reply *reply, struct error *err)
+{
+    return keep_retry(request, reply, try_save, err);
+}
+
+static int try_delete(const struct request *request, struct reply *reply, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf message = STRBUF_INIT;
+    const struct shelf shelf = keep_shelf(request);
+    const char *name = NULL;
+
+    if (keep_path_name(request, "name", &name, err) < 0)
+        return -1;
+    if (document_store_delete(&shelf, COLLECTION_AGENT_PROFILES, name, err) < 0 &&
+        err->code != ERROR_NOT_FOUND)
+        return -1;
+    strbuf_appendf(&message, "Agent profile '%s' deleted", name);
+    return keep_reply_message(reply, 200, name, message.text);
+}
+
+/* DELETE -> 200, also when there is none. A pointer to it counts as none from then on. */
+static int agent_profile_delete(const struct request *request, struct reply *reply,
+                                struct error *err)
+{
+    return keep_retry(request, reply, try_delete, err);
+}
+
+static int try_rename(const struct request *request, struct reply *reply, struct error *err)
+{
+    CLEANUP(document_done) struct document profile = DOCUMENT_INIT;
+    CLEANUP(strbuf_done) struct strbuf message = STRBUF_INIT;
+    struct document_change change = {.kind = DOCUMENT_RENAME, .document = &profile};
+    const struct shelf shelf = keep_shelf(request);
+    json_auto_t *body = NULL;
+
+    if (request_json_object(request, &body, err) < 0 ||
+        keep_member_name(request, body, "new_name", &change.new_name, err) < 0 ||
+        load_named(request, &profile, err) < 0)
+        return -1;
+    strbuf_appendf(&message, "Agent profile '%s' renamed to '%s'", profile.name, change.new_name);
+    if (document_store_write(&shelf, &change, 1, err) < 0)
+        return err->code == ERROR_CONFLICT
+                   ? error_set(err, ERROR_CONFLICT, "Agent profile '%s' already exists",
+                               change.new_name)
+                   : -1;
+    return keep_reply_message(reply, 200, change.new_name, message.text);
+}
+
+/* POST {"new_name"} -> 200 | 404 | 409 taken | 422 */
+static int agent_profile_rename(const struct request *request, struct reply *reply,
+                                struct error *err)
+{
+    return keep_retry(request, reply, try_rename, err);
+}
+
+static int try_activate(const struct request *request, struct reply *reply, struct error *err)
+{
+    CLEANUP(document_done) struct document profile = DOCUMENT_INIT;
+    CLEANUP(document_done) struct document settings = DOCUMENT_INIT;
+    CLEANUP(strbuf_done) struct strbuf message = STRBUF_INIT;
+    struct uuid id = UUID_INIT;
+    json_auto_t *json = json_object();
+
+    if (request_path_uuid(request, "profile_id", &id, err) < 0 ||
+        agent_profile_load(request, &id, &profile, err) < 0 ||
+        user_settings_load(request, &settings, err) < 0)
+        return -1;
+    json_put_text(settings.body, "active_agent_profile_id", id.text);
+    if (user_settings_put(request, &settings, err) < 0)
+        return -1;
+    strbuf_appendf(&message, "Agent profile '%s' activated", profile.name);
+    json_put_text(json, "id", id.text);
+    json_put_text(json, "message", message.text);
+    json_put(json, "agent_settings_applied", json_false());
+    return reply_json(reply, 200, json);
+}
+
+/* POST -> 200 {"id", "message", "agent_settings_applied"} | 404 | 422 no uuid */
+static int agent_profile_activate(const struct request *request, struct reply *reply,
+                                  struct error *err)
+{
+    return keep_retry(request, reply, try_activate, err);
+}
+
+/* The draft of the body, if there is one. A new reference, or NULL. */
+static int read_draft(const struct request *request, json_t **draft_out, struct error *err)
+{
+    static const struct place place = {&body_place, "profile", 0};
+    json_auto_t *body = NULL;
+    json_t *draft = NULL;
+
+    if (!request_has_body(request))
+        return 0;
+    if (request_json(request, &body, err) < 0)
+        return -1;
+    if (json_is_null(body))
+        return 0;
+    draft = json_object_get(body, "profile");
+    if (!json_is_object(body) || (json_object_size(body) > 0 && draft == NULL))
+        return request_problem(
+            request, &body_place,
+            &(struct problem){"extra_forbidden", "Extra inputs are not permitted", NULL}, body,
+            err);
+    if (draft == NULL || json_is_null(draft))
+        return 0;
+    *draft_out = agent_profile_read(draft, &place, request->problems);
+    return json_array_size(request->problems) > 0 ? request_problems_noted(err) : 0;
+}
+
+static int try_materialize(const struct request *request, struct reply *reply, struct error *err)
+{
+    CLEANUP(document_done) struct document profile = DOCUMENT_INIT;
+    CLEANUP(resolution_done) struct resolution resolution = RESOLUTION_INIT;
+    json_auto_t *draft = NULL;
+
+    if (read_draft(request, &draft, err) < 0)
+        return -1;
+    if (draft == NULL && load_named(request, &profile, err) < 0)
+        return -1;
+    if (profile_resolve(request, draft != NULL ? draft : profile.body, NULL, &resolution, err) < 0)
+        return -1;
+    return reply_json(reply, 200, resolution.diagnostics);
+}
+
+/* POST {"profile"}? -> 200 diagnostics | 404 | 422 draft */
+static int agent_profile_materialize(const struct request *request, struct reply *reply,
+                                     struct error *err)
+{
+    return keep_retry(request, reply, try_materialize, err);
+}
+
+#define PROFILES "/api/agent-profiles"
+#define PROFILE PROFILES "/{name}"
+
+const struct route agent_profile_routes[] = {
+    {HTTP_GET, PROFILES, ORIGIN_BOTH, ACCESS_USER, 0, agent_profiles_list},
+    {HTTP_GET, PROFILE, ORIGIN_BOTH, ACCESS_USER, 0, agent_profile_get},
+    {HTTP_POST, PROFILE, ORIGIN_BOTH, ACCESS_USER, BODY_SMALL_BYTES, agent_profile_save},
+    {HTTP_DELETE, PROFILE, ORIGIN_BOTH, ACCESS_USER, 0, agent_profile_delete},
+    {HTTP_POST, PROFILE "/rename", ORIGIN_BOTH, ACCESS_USER, BODY_SMALL_BYTES,
+     agent_profile_rename},
+    {HTTP_POST, PROFILES "/{profile_id}/activate", ORIGIN_BOTH, ACCESS_USER, 0,
+     agent_profile_activate},
+    {HTTP_POST, PROFILE "/materialize", ORIGIN_BOTH, ACCESS_USER, BODY_SMALL_BYTES,
+     agent_profile_materialize},
+    {.handle = NULL},
+};

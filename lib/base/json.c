@@ -128,23 +128,42 @@ static void append_string(struct strbuf *out, const char *text, size_t len)
     strbuf_append_char(out, '"');
 }
 
+/* Members, each with a comma behind it. */
 /* NOLINTNEXTLINE(misc-no-recursion): json_parse() caps the depth */
-static void append_object(struct strbuf *out, json_t *object)
+static void append_members(struct strbuf *out, json_t *object)
 {
-    char before = '{';
-
-    if (json_object_size(object) == 0)
-        strbuf_append_char(out, before);
     for (void *at = json_object_iter(object); at != NULL; at = json_object_iter_next(object, at)) {
         const char *key = json_object_iter_key(at);
 
-        strbuf_append_char(out, before);
         append_string(out, key, strlen(key));
         strbuf_append_char(out, ':');
         json_append_text(out, json_object_iter_value(at));
-        before = ',';
+        strbuf_append_char(out, ',');
     }
+}
+
+/* The brace takes the place of the last comma. */
+static void end_object(struct strbuf *out)
+{
+    if (out->text[out->len - 1] == ',')
+        strbuf_truncate(out, out->len - 1);
     strbuf_append_char(out, '}');
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): json_parse() caps the depth */
+static void append_object(struct strbuf *out, json_t *object)
+{
+    strbuf_append_char(out, '{');
+    append_members(out, object);
+    end_object(out);
+}
+
+void json_append_joined(struct strbuf *out, const json_t *first, const json_t *second)
+{
+    strbuf_append_char(out, '{');
+    append_members(out, (json_t *)(uintptr_t)first);
+    append_members(out, (json_t *)(uintptr_t)second);
+    end_object(out);
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): json_parse() caps the depth */

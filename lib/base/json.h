@@ -39,6 +39,8 @@ int json_read(json_t *json, struct error *err, const char *format, ...)
 
 /* Appends the compact text of json. */
 void json_append_text(struct strbuf *out, const json_t *json) NONNULL;
+/* Appends one object with the members of both, which have no key in common. */
+void json_append_joined(struct strbuf *out, const json_t *first, const json_t *second) NONNULL;
 /* The compact text to keep; the caller frees with mem_free(). */
 char *json_to_text(const json_t *json) NONNULL MUST_CHECK;
 

@@ -59,7 +59,9 @@ void strbuf_append(struct strbuf *buf, const char *text)
 
 void strbuf_append_char(struct strbuf *buf, char c)
 {
-    strbuf_append_bytes(buf, &c, 1);
+    strbuf_reserve(buf, 1);
+    buf->text[buf->len++] = c;
+    buf->text[buf->len] = '\0';
 }
 
 void strbuf_vappendf(struct strbuf *buf, const char *format, va_list args)

@@ -9,7 +9,7 @@ static const char SOURCE_AGENT[] = "agent";
 static const char SOURCE_USER[] = "user";
 static const char SOURCE_ENVIRONMENT[] = "environment";
 
-enum { LIST_FIRST_SIZE = 8 };
+enum { LIST_FIRST_SIZE = 8, BODY_USUAL_BYTES = 1000 };
 
 void event_list_done(struct event_list *list)
 {
@@ -23,14 +23,14 @@ void event_list_done(struct event_list *list)
 
 void event_append_body(const struct event *event, struct strbuf *out)
 {
-    json_auto_t *body = json_object();
+    json_auto_t *head = json_object();
     char timestamp[CLOCK_TEXT_BYTES];
 
     clock_format_naive(event->timestamp_us, timestamp);
-    json_put_text(body, "id", event->id.text);
-    json_put_text(body, "timestamp", timestamp);
-    if (json_object_update(body, event->json) == 0)
-        json_append_text(out, body);
+    json_put_text(head, "id", event->id.text);
+    json_put_text(head, "timestamp", timestamp);
+    strbuf_reserve(out, BODY_USUAL_BYTES);
+    json_append_joined(out, head, event->json);
 }
 
 /* A new event at the list's end; the pointer is good until the next one. */

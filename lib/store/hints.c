@@ -117,14 +117,18 @@ void hints_send(struct hints *hints, enum hint_kind kind, const char *id)
     struct strbuf *list = &hints->queued[kind];
     uint64_t one = 1;
     ssize_t written = 0;
+    bool must_wake = false;
 
     lock_take(&hints->lock);
+    must_wake = list->len == 0; /* else the one who began the list has woken the sender */
     if (list->len + strlen(id) + 1 < PAYLOAD_MAX_BYTES && !list_has(list, id)) {
         if (list->len > 0)
             strbuf_append_char(list, ',');
         strbuf_append(list, id);
     }
     lock_release(&hints->lock);
+    if (!must_wake)
+        return;
     written = write(hints->wake_fd, &one, sizeof(one));
     (void)written; /* full: the reader wakes anyway */
 }

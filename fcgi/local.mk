@@ -6,6 +6,7 @@ FCGI_CORE = \
 	fcgi/reply.c fcgi/reply.h \
 	fcgi/request.c fcgi/request.h fcgi/request_json.c fcgi/request_query.c \
 	fcgi/router.c fcgi/router.h fcgi/routes.c \
+	fcgi/sandbox_ask.c fcgi/sandbox_ask.h \
 	fcgi/sandbox_link.c fcgi/sandbox_link.h \
 	fcgi/sandbox_proxy.c fcgi/sandbox_proxy.h
 
@@ -21,16 +22,24 @@ FCGI_HANDLERS = \
 	fcgi/agent/conversation_run.c \
 	fcgi/agent/description.c \
 	fcgi/agent/events.c \
+	fcgi/agent/extensions.c \
 	fcgi/agent/files.c \
 	fcgi/agent/final_response.c \
 	fcgi/agent/git.c \
 	fcgi/agent/health.c \
+	fcgi/agent/hooks.c \
 	fcgi/agent/info.c fcgi/agent/info.h \
+	fcgi/agent/installed.c fcgi/agent/installed.h \
 	fcgi/agent/open_calls.c fcgi/agent/open_calls.h \
+	fcgi/agent/plugins.c \
+	fcgi/agent/project_files.c fcgi/agent/project_files.h \
 	fcgi/agent/runtime.c \
 	fcgi/agent/sandbox_path.c fcgi/agent/sandbox_path.h \
 	fcgi/agent/sandbox_tell.c fcgi/agent/sandbox_tell.h \
+	fcgi/agent/skills.c \
+	fcgi/agent/tools.c \
 	fcgi/agent/unserved.c \
+	fcgi/agent/vscode.c \
 	fcgi/agent/vault.c fcgi/agent/vault.h \
 	fcgi/agent/workspace_path.c fcgi/agent/workspace_path.h \
 	fcgi/app/app.h fcgi/app/sign_in.c

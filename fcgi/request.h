@@ -24,6 +24,7 @@
 struct error;
 struct fcgi_context;
 struct route;
+struct shape;
 
 #define HTTP_METHODS(X)                                                                            \
     X(HTTP_GET, "GET")                                                                             \
@@ -151,6 +152,10 @@ int request_json_object(const struct request *request, json_t **json_out,
                         struct error *err) NONNULL MUST_CHECK;
 int request_json_object_or_empty(const struct request *request, json_t **json_out,
                                  struct error *err) NONNULL MUST_CHECK;
+
+/* The body's members by a shape, defaults filled in; no body is an object without members. */
+int request_json_shape(const struct request *request, const struct shape *shape,
+                       json_t **values_out, struct error *err) NONNULL MUST_CHECK;
 
 /* How long a text member may be, in characters, and whether it must be there. */
 struct text_rule {

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "fcgi/request.h"
+#include "model/shape.h"
 
 bool request_has_body(const struct request *request)
 {
@@ -113,4 +114,19 @@ int request_member_bool(const struct request *request, json_t *body, const char 
     return request_problem(request, REQUEST_PLACE("body", name),
                            &(struct problem){"bool_type", "Input should be a valid boolean", NULL},
                            value, err);
+}
+
+int request_json_shape(const struct request *request, const struct shape *shape,
+                       json_t **values_out, struct error *err)
+{
+    json_auto_t *body = NULL;
+    json_auto_t *values = NULL;
+
+    if (request_json_object_or_empty(request, &body, err) < 0)
+        return -1;
+    values = shape_read(shape, body, &whole_body, request->problems);
+    if (json_array_size(request->problems) > 0)
+        return request_problems_noted(err);
+    *values_out = json_incref(values);
+    return 0;
 }

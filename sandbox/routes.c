@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "sandbox/actions.h"
 #include "sandbox/bash_routes.h"
+#include "sandbox/collect.h"
 #include "sandbox/files.h"
 #include "sandbox/git_routes.h"
 #include "sandbox/limits.h"
@@ -50,6 +51,7 @@ static const struct route routes[] = {
      files_handle_create_directory, NULL},
     {HTTP_GET, "/api/file/home", ROUTE_KEYED, 0, files_handle_home, NULL},
     {HTTP_GET, "/api/file/search_subdirs", ROUTE_KEYED, 0, files_handle_search, NULL},
+    {HTTP_POST, "/files/collect", ROUTE_KEYED, MAX_SMALL_BODY_BYTES, collect_handle, NULL},
     {HTTP_GET, "/api/git/changes", ROUTE_KEYED, 0, git_handle_changes, NULL},
     {HTTP_GET, "/api/git/diff", ROUTE_KEYED, 0, git_handle_diff, NULL},
     {HTTP_GET, "/api/git/commits", ROUTE_KEYED, 0, git_handle_commits, NULL},

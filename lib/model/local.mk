@@ -10,6 +10,8 @@ libmodel_a_SOURCES = \
 	lib/model/conversation_info.c \
 	lib/model/event.c lib/model/event.h \
 	lib/model/event_kind.c \
+	lib/model/front_matter.c lib/model/front_matter.h \
+	lib/model/hooks.c lib/model/hooks.h \
 	lib/model/limits.h \
 	lib/model/observation_text.c \
 	lib/model/plan.c \
@@ -26,6 +28,7 @@ libmodel_a_SOURCES = \
 	lib/model/shape.c lib/model/shape.h \
 	lib/model/shape_schema.c \
 	lib/model/shape_value.c lib/model/shape_value.h \
+	lib/model/skill_file.c lib/model/skill_file.h \
 	lib/model/skills.c lib/model/skills.h \
 	lib/model/start_fields.c lib/model/start_fields.h \
 	lib/model/start_request.c \
@@ -55,6 +58,7 @@ model_test_SOURCES = \
 	tests/unit/model/redact_test.c \
 	tests/unit/model/secret_test.c \
 	tests/unit/model/shape_test.c \
+	tests/unit/model/skill_file_test.c \
 	tests/unit/model/skills_test.c \
 	tests/unit/model/start_request_test.c \
 	tests/unit/model/stats_test.c \

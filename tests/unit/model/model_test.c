@@ -201,6 +201,7 @@ int main(void)
     n_failed += redact_tests();
     n_failed += secret_tests();
     n_failed += shape_tests();
+    n_failed += skill_file_tests();
     n_failed += skills_tests();
     n_failed += start_request_tests();
     n_failed += stats_tests();

@@ -51,6 +51,7 @@ int prompt_tests(void);
 int redact_tests(void);
 int secret_tests(void);
 int shape_tests(void);
+int skill_file_tests(void);
 int skills_tests(void);
 int start_request_tests(void);
 int stats_tests(void);

@@ -1,0 +1,85 @@
+#include "fcgi/sandbox_ask.h"
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/secret.h"
+#include "base/strbuf.h"
+#include "client/http.h"
+#include "client/runtime_api.h"
+#include "fcgi/context.h"
+#include "fcgi/reply.h"
+
+enum { MAX_ANSWER_BYTES = 16 * 1024 * 1024 };
+
+static int read_answer(const struct http_call *call, json_t **answer_out, struct error *err)
+{
+    json_auto_t *answer = NULL;
+    size_t len = 0;
+    const char *body = http_body(call, &len);
+    long status = http_status(call);
+
+    if (status == 401)
+        return error_set(err, ERROR_UNAUTHENTICATED, "the sandbox does not know our key");
+    if (status == 404 || status == 405)
+        return error_set(err, ERROR_UNAVAILABLE,
+                         "the sandbox was started by an older version; release it to renew it");
+    if (json_parse(body, len, &answer, err) < 0 || !json_is_object(answer))
+        return error_set(err, ERROR_UNAVAILABLE, "the sandbox answers nonsense");
+    if (status >= 400)
+        return error_set(err, status < 500 ? ERROR_INVALID : ERROR_UNAVAILABLE, "%s",
+                         json_text_or(answer, "detail", "the sandbox refuses"));
+    *answer_out = json_incref(answer);
+    return 0;
+}
+
+static int attempt(const struct fcgi_context *context, const struct sandbox_question *question,
+                   const struct sandbox_endpoint *endpoint, json_t **answer_out, struct error *err)
+{
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    const struct http_header headers[] = {{"X-Session-API-Key", secret_reveal(&endpoint->key)},
+                                          {NULL, NULL}};
+
+    strbuf_appendf(&url, "%s%s", endpoint->url, question->path);
+    json_append_text(&body, question->body);
+    if (http_start(context->http,
+                   &(struct http_request){.method = "POST",
+                                          .url = url.text,
+                                          .headers = headers,
+                                          .body = body.text,
+                                          .body_len = body.len,
+                                          .timeout_ms = question->timeout_ms,
+                                          .max_reply_bytes = MAX_ANSWER_BYTES,
+                                          .allow_private = true},
+                   &call, err) < 0 ||
+        http_wait(call, err) < 0)
+        return -1;
+    return read_answer(call, answer_out, err);
+}
+
+int sandbox_ask(const struct fcgi_context *context, const struct sandbox_question *question,
+                json_t **answer_out, struct error *err)
+{
+    CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint known = SANDBOX_ENDPOINT_INIT;
+    CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint fresh = SANDBOX_ENDPOINT_INIT;
+
+    if (sandbox_find(context, &question->owner, &known, err) == 0) {
+        if (attempt(context, question, &known, answer_out, err) == 0)
+            return 0;
+        if (!error_is_transient(err) && err->code != ERROR_UNAUTHENTICATED)
+            return -1;
+    }
+    if (sandbox_start(context, &question->owner, &fresh, err) < 0)
+        return -1;
+    return attempt(context, question, &fresh, answer_out, err);
+}
+
+int sandbox_ask_failed(struct reply *reply, const struct error *err)
+{
+    if (err->code == ERROR_INVALID || err->code == ERROR_CANCELLED)
+        return -1;
+    log_warning("sandbox.unreachable", LOG_ERROR(err));
+    return reply_exception(reply, 502, err->message);
+}

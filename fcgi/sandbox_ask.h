@@ -1,0 +1,40 @@
+/*
+ * A question of our own to the server in a sandbox, and its answer as JSON. What it answers is a
+ * stranger's word: its size and depth are bounded, its members are to be checked.
+ */
+#ifndef DEFT_FCGI_SANDBOX_ASK_H
+#define DEFT_FCGI_SANDBOX_ASK_H
+
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/attr.h"
+#include "fcgi/sandbox_link.h"
+
+struct error;
+struct fcgi_context;
+struct reply;
+
+struct sandbox_question {
+    struct sandbox_owner owner;
+    const char *path; /* of a POST that changes nothing */
+    const json_t *body;
+    int64_t timeout_ms;
+};
+
+/*
+ * Asks, starting the sandbox when it is down. ERROR_UNAVAILABLE in words when there is none, when
+ * its server does not know the question (it is older), or answers nonsense; ERROR_INVALID with the
+ * sandbox's words for a 4xx.
+ */
+int sandbox_ask(const struct fcgi_context *context, const struct sandbox_question *question,
+                json_t **answer_out, struct error *err) NONNULL MUST_CHECK;
+
+/*
+ * What a handler does when the question failed: 502 in words where there is no sandbox to ask,
+ * anything else stays an error. Returns what the handler returns.
+ */
+int sandbox_ask_failed(struct reply *reply, const struct error *err) NONNULL MUST_CHECK;
+
+#endif

@@ -99,7 +99,7 @@ static void unknown_paths_methods_and_slashes(void **state)
 
 static void unserved_routes_say_so(void **state)
 {
-    DISPATCH(answer, ALICE, "POST", "/app-backends/x/session", NULL);
+    DISPATCH(answer, ALICE, "POST", "/api/plugins/fetch", NULL);
 
     assert_answer(&answer, 501, "\"exception\":\"501: ");
 }

@@ -181,3 +181,15 @@ void history_add_written(struct history *history, const struct event_list *event
     for (size_t i = 0; i < events->n; i++)
         history_add_event(history, &events->items[i], first_seq + (int64_t)i);
 }
+
+void history_thin(struct history *history, size_t n)
+{
+    for (size_t i = n; i < history->n; i++) {
+        json_t *json = history->items[i].json;
+
+        if (stored_event_is(&history->items[i], "SystemPromptEvent"))
+            (void)json_object_del(json, "tools");
+        else if (text_equal(json_text_or(json, "key", ""), "stats"))
+            (void)json_object_del(json, "value");
+    }
+}

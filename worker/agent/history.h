@@ -60,5 +60,10 @@ bool history_has_event(const struct history *history, const struct uuid *id) NON
 /* Adds what was just appended, as if it had been loaded; the events keep their references. */
 void history_add_written(struct history *history, const struct event_list *events,
                          int64_t first_seq) NONNULL;
+/*
+ * Drops from the events after the first n what is for clients alone: definitions of tools, since
+ * what the model is told comes from the spec, and the sums of what was spent.
+ */
+void history_thin(struct history *history, size_t n) NONNULL;
 
 #endif

@@ -44,16 +44,6 @@ static bool is_worth_waiting(const struct error *err)
     return error_is_transient(err);
 }
 
-/* The definitions in the first event are for clients: what the model is told comes from the spec.
- */
-static void drop_definitions(struct history *history, size_t first)
-{
-    for (size_t i = first; i < history->n; i++) {
-        if (stored_event_is(&history->items[i], "SystemPromptEvent"))
-            (void)json_object_del(history->items[i].json, "tools");
-    }
-}
-
 /* What this conversation begins with: not what was left by going back, nor calls of its source. */
 static int tidy_beginning(struct agent *agent, struct error *err)
 {
@@ -87,7 +77,7 @@ int record_load(struct agent *agent, struct error *err)
         if (wait_for_database(agent, &wait_ms, &failure, err) < 0)
             return -1;
     }
-    drop_definitions(&agent->history, n_before);
+    history_thin(&agent->history, n_before);
     agent->conversation.last_seq = agent->history.last_seq;
     if (agent->history.last_timestamp_us > agent->conversation.last_timestamp_us)
         agent->conversation.last_timestamp_us = agent->history.last_timestamp_us;
@@ -148,8 +138,11 @@ int record_check_lease(struct agent *agent, struct error *err)
 
 static void after_write(struct agent *agent, const struct event_list *events)
 {
+    size_t n_before = agent->history.n;
+
     history_add_written(&agent->history, events,
                         agent->conversation.last_seq - (int64_t)events->n + 1);
+    history_thin(&agent->history, n_before);
     hints_send(agent->context->hints, HINT_EVENTS, agent->lease.conversation_id.text);
 }
 

@@ -1,9 +1,41 @@
 #include "model/stats.h"
 
+#include <stddef.h>
+#include <string.h>
+
 #include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
 
 /* The newest of each list are kept: the row is written at every step. */
 enum { LIST_MAX_ITEMS = 10 };
+
+enum list_kind { LIST_COSTS, LIST_LATENCIES, LIST_USAGES, N_LISTS };
+
+static const char *const list_names[N_LISTS] = {
+    [LIST_COSTS] = "costs",
+    [LIST_LATENCIES] = "response_latencies",
+    [LIST_USAGES] = "token_usages",
+};
+
+/* The text of each entry, oldest first. */
+struct list {
+    char *items[LIST_MAX_ITEMS];
+    size_t n;
+};
+
+/* The metrics of one usage id. */
+struct metrics {
+    char *usage_id;
+    json_t *head; /* without the lists */
+    struct list lists[N_LISTS];
+};
+
+struct stats {
+    struct metrics *items;
+    size_t n;
+};
 
 struct counter {
     const char *name;
@@ -26,19 +58,7 @@ static json_t *usage_new(const char *model)
     return usage;
 }
 
-static json_t *metrics_new(const char *model)
-{
-    json_t *metrics = json_object();
-
-    json_put_text(metrics, "model_name", model);
-    json_put(metrics, "accumulated_cost", json_real(0));
-    json_put(metrics, "max_budget_per_task", json_null());
-    json_put(metrics, "accumulated_token_usage", usage_new(model));
-    json_put(metrics, "costs", json_array());
-    json_put(metrics, "response_latencies", json_array());
-    json_put(metrics, "token_usages", json_array());
-    return metrics;
-}
+/* --- life --- */
 
 json_t *stats_new(void)
 {
@@ -48,35 +68,107 @@ json_t *stats_new(void)
     return stats;
 }
 
-/* The member's object, made when it is missing. Borrowed. */
-static json_t *metrics_of(json_t *stats, const struct llm_usage *usage)
+static void list_done(struct list *list)
 {
-    json_t *map = json_object_get(stats, "usage_to_metrics");
-    json_t *metrics = NULL;
+    for (size_t i = 0; i < list->n; i++)
+        mem_free(list->items[i]);
+}
 
-    if (map == NULL) {
-        map = json_object();
-        json_put(stats, "usage_to_metrics", map);
+static void list_add(struct list *list, const json_t *entry)
+{
+    if (list->n == LIST_MAX_ITEMS) {
+        mem_free(list->items[0]);
+        list->n--;
+        memmove(list->items, list->items + 1, list->n * sizeof(list->items[0]));
     }
-    metrics = json_object_get(map, usage->usage_id);
-    if (metrics == NULL) {
-        metrics = metrics_new(usage->model);
-        json_put(map, usage->usage_id, metrics);
-    }
+    list->items[list->n++] = json_to_text(entry);
+}
+
+static json_t *head_new(const char *model)
+{
+    json_t *head = json_object();
+
+    json_put_text(head, "model_name", model);
+    json_put(head, "accumulated_cost", json_real(0));
+    json_put(head, "max_budget_per_task", json_null());
+    json_put(head, "accumulated_token_usage", usage_new(model));
+    return head;
+}
+
+/* Room for one more, whose head the caller sets. */
+static struct metrics *add_metrics(struct stats *stats, const char *usage_id)
+{
+    struct metrics *metrics = NULL;
+
+    stats->items = mem_resize(stats->items, (stats->n + 1) * sizeof(*stats->items));
+    metrics = &stats->items[stats->n++];
+    *metrics = (struct metrics){.usage_id = mem_dup_text(usage_id)};
     return metrics;
 }
 
-static void list_add(json_t *metrics, const char *name, json_t *entry)
+static void read_metrics(struct stats *stats, const char *usage_id, const json_t *stored)
 {
-    json_t *list = json_object_get(metrics, name);
+    struct metrics *metrics = add_metrics(stats, usage_id);
+    json_auto_t *copy = json_deep_copy(stored);
 
-    if (list == NULL) {
-        list = json_array();
-        json_put(metrics, name, list);
+    metrics->head = head_new(json_text_or(stored, "model_name", ""));
+    (void)json_object_update(metrics->head, copy);
+    for (size_t kind = 0; kind < N_LISTS; kind++) {
+        const json_t *entry = NULL;
+        size_t i = 0;
+
+        json_array_foreach (json_object_get(stored, list_names[kind]), i, entry)
+            list_add(&metrics->lists[kind], entry);
+        (void)json_object_del(metrics->head, list_names[kind]);
     }
-    if (json_array_size(list) >= LIST_MAX_ITEMS)
-        (void)json_array_remove(list, 0);
-    json_push(list, entry);
+}
+
+struct stats *stats_open(const json_t *stored)
+{
+    struct stats *stats = NEW(struct stats);
+    const char *usage_id = NULL;
+    json_t *metrics = NULL;
+
+    json_object_foreach (json_object_get(stored, "usage_to_metrics"), usage_id, metrics) {
+        if (json_is_object(metrics))
+            read_metrics(stats, usage_id, metrics);
+    }
+    return stats;
+}
+
+void stats_free(struct stats *stats)
+{
+    if (stats == NULL)
+        return;
+    for (size_t i = 0; i < stats->n; i++) {
+        for (size_t kind = 0; kind < N_LISTS; kind++)
+            list_done(&stats->items[i].lists[kind]);
+        json_decref(stats->items[i].head);
+        mem_free(stats->items[i].usage_id);
+    }
+    mem_free(stats->items);
+    mem_free(stats);
+}
+
+void stats_freep(struct stats **stats)
+{
+    stats_free(*stats);
+    *stats = NULL;
+}
+
+/* --- counting --- */
+
+static struct metrics *metrics_of(struct stats *stats, const struct llm_usage *usage)
+{
+    struct metrics *metrics = NULL;
+
+    for (size_t i = 0; i < stats->n; i++) {
+        if (text_equal(stats->items[i].usage_id, usage->usage_id))
+            return &stats->items[i];
+    }
+    metrics = add_metrics(stats, usage->usage_id);
+    metrics->head = head_new(usage->model);
+    return metrics;
 }
 
 static void usage_accumulate(json_t *sum, const struct llm_usage *usage)
@@ -130,41 +222,73 @@ static json_t *usage_entry(const struct llm_usage *usage)
     return entry;
 }
 
-void stats_add(json_t *stats, const struct llm_usage *usage)
+void stats_add(struct stats *stats, const struct llm_usage *usage)
 {
-    json_t *metrics = metrics_of(stats, usage);
-    json_t *sum = json_object_get(metrics, "accumulated_token_usage");
-    double cost = json_number_or(metrics, "accumulated_cost", 0);
+    struct metrics *metrics = metrics_of(stats, usage);
+    json_auto_t *latency = latency_entry(usage);
+    json_auto_t *tokens = usage_entry(usage);
+    json_t *sum = json_object_get(metrics->head, "accumulated_token_usage");
+    double cost = json_number_or(metrics->head, "accumulated_cost", 0);
 
     if (!json_is_object(sum)) {
         sum = usage_new(usage->model);
-        json_put(metrics, "accumulated_token_usage", sum);
+        json_put(metrics->head, "accumulated_token_usage", sum);
     }
     usage_accumulate(sum, usage);
-    list_add(metrics, "response_latencies", latency_entry(usage));
-    list_add(metrics, "token_usages", usage_entry(usage));
+    list_add(&metrics->lists[LIST_LATENCIES], latency);
+    list_add(&metrics->lists[LIST_USAGES], tokens);
     if (usage->cost > 0) {
-        json_put(metrics, "accumulated_cost", json_real(cost + usage->cost));
-        list_add(metrics, "costs", cost_entry(usage));
+        json_auto_t *entry = cost_entry(usage);
+
+        json_put(metrics->head, "accumulated_cost", json_real(cost + usage->cost));
+        list_add(&metrics->lists[LIST_COSTS], entry);
     }
 }
 
-json_t *stats_snapshot(const json_t *stats)
+/* --- forms --- */
+
+static void append_list(const struct list *list, const char *name, struct strbuf *out)
 {
-    static const char *const members[] = {"model_name", "accumulated_cost", "max_budget_per_task",
-                                          "accumulated_token_usage"};
-    json_t *map = json_object();
-    json_t *snapshot = json_object();
-    const char *usage_id = NULL;
-    json_t *metrics = NULL;
-
-    json_object_foreach (json_object_get(stats, "usage_to_metrics"), usage_id, metrics) {
-        json_t *copy = json_object();
-
-        for (size_t i = 0; i < ARRAY_SIZE(members); i++)
-            json_put(copy, members[i], json_deep_copy(json_object_get(metrics, members[i])));
-        json_put(map, usage_id, copy);
+    strbuf_appendf(out, ",\"%s\":[", name);
+    for (size_t i = 0; i < list->n; i++) {
+        if (i > 0)
+            strbuf_append_char(out, ',');
+        strbuf_append(out, list->items[i]);
     }
-    json_put(snapshot, "usage_to_metrics", map);
+    strbuf_append_char(out, ']');
+}
+
+/* The head's members, and the lists behind them in the same object. */
+static void append_metrics(const struct metrics *metrics, struct strbuf *out)
+{
+    json_append_text(out, metrics->head);
+    strbuf_truncate(out, out->len - 1);
+    for (size_t kind = 0; kind < N_LISTS; kind++)
+        append_list(&metrics->lists[kind], list_names[kind], out);
+    strbuf_append_char(out, '}');
+}
+
+void stats_append_text(const struct stats *stats, struct strbuf *out)
+{
+    strbuf_append(out, "{\"usage_to_metrics\":{");
+    for (size_t i = 0; i < stats->n; i++) {
+        json_auto_t *usage_id = json_string(stats->items[i].usage_id);
+
+        if (i > 0)
+            strbuf_append_char(out, ',');
+        json_append_text(out, usage_id);
+        strbuf_append_char(out, ':');
+        append_metrics(&stats->items[i], out);
+    }
+    strbuf_append(out, "}}");
+}
+
+json_t *stats_snapshot(const struct stats *stats)
+{
+    json_t *snapshot = stats_new();
+    json_t *map = json_object_get(snapshot, "usage_to_metrics");
+
+    for (size_t i = 0; i < stats->n; i++)
+        json_put(map, stats->items[i].usage_id, json_deep_copy(stats->items[i].head));
     return snapshot;
 }

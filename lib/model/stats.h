@@ -1,5 +1,9 @@
 /*
- * What the model calls of a conversation cost: Metrics by usage id.
+ * What the model calls of a conversation cost: Metrics by usage id. They are stored at every step,
+ * so what does not change any more, an entry of a list, is kept as text.
+ *
+ * Ownership: struct stats owns its content until stats_free().
+ * Threading: pure.
  */
 #ifndef DEFT_MODEL_STATS_H
 #define DEFT_MODEL_STATS_H
@@ -9,6 +13,8 @@
 #include <jansson.h>
 
 #include "base/attr.h"
+
+struct strbuf;
 
 struct llm_usage {
     const char *usage_id; /* "agent" */
@@ -25,11 +31,20 @@ struct llm_usage {
     double at_s; /* unix seconds */
 };
 
-/* {"usage_to_metrics": {}}. A new reference. */
+struct stats;
+
+/* The stored form of no calls: {"usage_to_metrics": {}}. A new reference. */
 json_t *stats_new(void) MUST_CHECK;
+
+/* Goes on from the stored form; NULL: from no calls. */
+struct stats *stats_open(const json_t *stored) MUST_CHECK;
+void stats_free(struct stats *stats);
+void stats_freep(struct stats **stats) NONNULL;
 /* Adds one call: sums, except context_window = max and per_turn_token = this call's. */
-void stats_add(json_t *stats, const struct llm_usage *usage) NONNULL;
+void stats_add(struct stats *stats, const struct llm_usage *usage) NONNULL;
+/* Appends the stored form. */
+void stats_append_text(const struct stats *stats, struct strbuf *out) NONNULL;
 /* The form of state updates: without the three lists. A new reference. */
-json_t *stats_snapshot(const json_t *stats) NONNULL MUST_CHECK;
+json_t *stats_snapshot(const struct stats *stats) NONNULL MUST_CHECK;
 
 #endif

@@ -55,7 +55,7 @@ struct conversation_write {
     bool end_run;              /* wanted_at, stop_requested, lease cleared; claim_count = 0 */
     bool bump_snapshot;        /* subscribers get a full_state */
     bool made_progress;        /* claim_count = 0 */
-    const json_t *stats;
+    const char *stats;         /* JSON text; NULL: as they are */
     const json_t *agent_state;
     const json_t *spec;
     const char *title;

@@ -273,7 +273,6 @@ static int send_write(struct db_tx *tx, struct db *db, struct conversation *conv
                       struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
-    CLEANUP(mem_freep) char *stats = text_or_null(write->stats);
     CLEANUP(mem_freep) char *agent_state = text_or_null(write->agent_state);
     CLEANUP(mem_freep) char *spec = text_or_null(write->spec);
     CLEANUP(mem_freep) char *payload = text_or_null(write->job.payload);
@@ -285,8 +284,8 @@ static int send_write(struct db_tx *tx, struct db *db, struct conversation *conv
         has_lease ? fence.text : NULL, seq.text, arrays->id.text, arrays->kind.text,
         arrays->source.text, arrays->timestamp.text, arrays->result_of.text, arrays->body.text,
         write->status, db_flag(write->want_run), db_flag(write->end_run),
-        write->bump_snapshot ? "1" : "0", db_flag(write->made_progress), stats, agent_state, spec,
-        write->title, write->secrets, db_uuid(&write->last_user_message_id),
+        write->bump_snapshot ? "1" : "0", db_flag(write->made_progress), write->stats, agent_state,
+        spec, write->title, write->secrets, db_uuid(&write->last_user_message_id),
         db_flag(write->guard == GUARD_NO_LEASE), write->first_title,
         replaced_version(conversation, write), write->job.kind, payload, db_uuid(&write->job.key));
     int rc = tx->conn != NULL ? db_tx_query(tx, SQL_WRITE, params, &rows, err)

@@ -3,7 +3,9 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/strbuf.h"
+#include "model/stats.h"
 #include "worker/agent/control.h"
 #include "worker/agent/sandbox.h"
 #include "worker/context.h"
@@ -68,6 +70,8 @@ void agent_init(struct agent *agent, struct worker_context *context, struct cont
     claim->conversation = (struct conversation)CONVERSATION_INIT;
     if (agent->conversation.agent_state == NULL)
         agent->conversation.agent_state = json_object();
+    agent->stats = stats_open(agent->conversation.stats);
+    json_decref(TAKE_PTR(agent->conversation.stats));
     take_secrets(agent);
     agent->sandbox = sandbox_new(agent);
 }
@@ -77,6 +81,7 @@ void agent_done(struct agent *agent)
     if (agent == NULL)
         return;
     sandbox_free(agent->sandbox);
+    stats_free(agent->stats);
     history_done(&agent->history);
     transcript_done(&agent->transcript);
     strbuf_done(&agent->tools);

@@ -27,6 +27,7 @@
 
 struct control;
 struct sandbox;
+struct stats;
 struct worker_context;
 
 struct agent {
@@ -34,6 +35,7 @@ struct agent {
     struct control *control;
     struct lease lease;
     struct conversation conversation;
+    struct stats *stats; /* the conversation's, which has none itself meanwhile */
     struct history history;
     struct transcript transcript;
     struct strbuf tools; /* what the model may call, for llm_request.tools; "" before it is asked */

@@ -173,15 +173,17 @@ static int store_planned(struct agent *agent, const struct llm_reply *reply, enu
                          const char *title, struct error *err)
 {
     CLEANUP(plan_done) struct plan plan = PLAN_INIT;
-    json_auto_t *stats = stats_snapshot(agent->conversation.stats);
+    CLEANUP(strbuf_done) struct strbuf stats = STRBUF_INIT;
+    json_auto_t *snapshot = stats_snapshot(agent->stats);
     int rc = 0;
 
-    event_add_state(&plan.events, "stats", stats);
+    stats_append_text(agent->stats, &stats);
+    event_add_state(&plan.events, "stats", snapshot);
     if (reply->n_calls > 0)
         plan_calls(agent, reply, spoke, &plan);
     else
         plan_words(agent, reply, spoke, &plan);
-    plan.change.stats = agent->conversation.stats;
+    plan.change.stats = stats.text;
     plan.change.made_progress = true;
     plan.change.first_title = title;
     if (plan.change.end_run)
@@ -198,7 +200,7 @@ int answer_store(struct agent *agent, const struct llm_reply *reply, struct erro
     CLEANUP(mem_freep) char *title = new_title(agent);
     int rc = 0;
 
-    stats_add(agent->conversation.stats, &reply->usage);
+    stats_add(agent->stats, &reply->usage);
     rc = store_planned(agent, reply, USER_SILENT, title, err);
     /* An answer that would have ended the run does not, when the user has said more. */
     if (rc < 0 && err->code == ERROR_CONFLICT)

@@ -1,4 +1,7 @@
+#include "base/attr.h"
+#include "base/error.h"
 #include "base/json.h"
+#include "base/strbuf.h"
 #include "model/stats.h"
 #include "unit/model/model_test.h"
 
@@ -18,9 +21,27 @@ static struct llm_usage usage(double cost)
     };
 }
 
+/* The stored form. A new reference. */
+static json_t *stored_form(const struct stats *stats)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+    json_t *json = NULL;
+
+    stats_append_text(stats, &text);
+    assert_int_equal(json_parse(text.text, text.len, &json, &err), 0);
+    return json;
+}
+
+/* The agent's metrics in a stored form. Borrowed. */
+static json_t *metrics_in(const json_t *stored)
+{
+    return json_object_get(json_object_get(stored, "usage_to_metrics"), "agent");
+}
+
 static void calls_add_up(void **state)
 {
-    json_auto_t *stats = stats_new();
+    CLEANUP(stats_freep) struct stats *stats = stats_open(NULL);
     struct llm_usage first = usage(0.5);
     struct llm_usage second = usage(0.25);
     json_auto_t *snapshot = NULL;
@@ -42,14 +63,16 @@ static void calls_add_up(void **state)
 
 static void free_calls_leave_no_cost_entry(void **state)
 {
-    json_auto_t *stats = stats_new();
+    CLEANUP(stats_freep) struct stats *stats = stats_open(NULL);
     struct llm_usage call = usage(0);
+    json_auto_t *stored = NULL;
     json_t *metrics = NULL;
 
     (void)state;
     call.latency_s = -1;
     stats_add(stats, &call);
-    metrics = json_object_get(json_object_get(stats, "usage_to_metrics"), "agent");
+    stored = stored_form(stats);
+    metrics = metrics_in(stored);
     assert_int_equal(json_array_size(json_object_get(metrics, "costs")), 0);
     assert_int_equal(json_array_size(json_object_get(metrics, "token_usages")), 1);
     assert_true(json_number_or(json_array_get(json_object_get(metrics, "response_latencies"), 0),
@@ -58,7 +81,8 @@ static void free_calls_leave_no_cost_entry(void **state)
 
 static void lists_keep_the_newest(void **state)
 {
-    json_auto_t *stats = stats_new();
+    CLEANUP(stats_freep) struct stats *stats = stats_open(NULL);
+    json_auto_t *stored = NULL;
     json_t *list = NULL;
 
     (void)state;
@@ -68,23 +92,56 @@ static void lists_keep_the_newest(void **state)
         call.prompt_tokens = i;
         stats_add(stats, &call);
     }
-    list = json_object_get(json_object_get(json_object_get(stats, "usage_to_metrics"), "agent"),
-                           "token_usages");
+    stored = stored_form(stats);
+    list = json_object_get(metrics_in(stored), "token_usages");
     assert_int_equal(json_array_size(list), 10);
     assert_int_equal(json_int_or(json_array_get(list, 9), "prompt_tokens", 0), 299);
 }
 
 static void usage_ids_are_counted_apart(void **state)
 {
-    json_auto_t *stats = json_object();
+    CLEANUP(stats_freep) struct stats *stats = stats_open(NULL);
     struct llm_usage agent = usage(1);
     struct llm_usage condenser = usage(1);
+    json_auto_t *stored = NULL;
 
     (void)state;
     condenser.usage_id = "condenser";
     stats_add(stats, &agent);
     stats_add(stats, &condenser);
-    assert_int_equal(json_object_size(json_object_get(stats, "usage_to_metrics")), 2);
+    stored = stored_form(stats);
+    assert_int_equal(json_object_size(json_object_get(stored, "usage_to_metrics")), 2);
+}
+
+static void counting_goes_on_from_what_is_stored(void **state)
+{
+    CLEANUP(stats_freep) struct stats *stats = stats_open(NULL);
+    CLEANUP(stats_freep) struct stats *later = NULL;
+    struct llm_usage call = usage(0.5);
+    json_auto_t *stored = NULL;
+    json_auto_t *again = NULL;
+
+    (void)state;
+    stats_add(stats, &call);
+    stored = stored_form(stats);
+    later = stats_open(stored);
+    stats_add(stats, &call);
+    stats_add(later, &call);
+    json_decref(stored);
+    stored = stored_form(stats);
+    again = stored_form(later);
+    assert_json_equal(again, stored);
+    assert_int_equal(json_array_size(json_object_get(metrics_in(again), "costs")), 2);
+}
+
+static void no_calls_are_stored_as_such(void **state)
+{
+    CLEANUP(stats_freep) struct stats *stats = stats_open(NULL);
+    json_auto_t *stored = stored_form(stats);
+    json_auto_t *fresh = stats_new();
+
+    (void)state;
+    assert_json_equal(stored, fresh);
 }
 
 int stats_tests(void)
@@ -94,6 +151,8 @@ int stats_tests(void)
         cmocka_unit_test(free_calls_leave_no_cost_entry),
         cmocka_unit_test(lists_keep_the_newest),
         cmocka_unit_test(usage_ids_are_counted_apart),
+        cmocka_unit_test(counting_goes_on_from_what_is_stored),
+        cmocka_unit_test(no_calls_are_stored_as_such),
     };
 
     return cmocka_run_group_tests_name("model/stats", tests, NULL, NULL);

@@ -52,6 +52,16 @@ static int bash_pass(const struct request *request, struct reply *reply, struct 
     return pass(request, reply, &conversation, &call, err);
 }
 
+/* GET -> 200 {"items","next_page_id"} | 422 */
+static int bash_search(const struct request *request, struct reply *reply, struct error *err)
+{
+    int64_t limit = 0;
+
+    if (request_query_limit(request, &limit, err) < 0)
+        return -1;
+    return bash_pass(request, reply, err);
+}
+
 static int read_timeout(const struct request *request, const json_t *body, int64_t *timeout_s_out,
                         struct error *err)
 {
@@ -135,14 +145,14 @@ const struct route bash_routes[] = {
     ROUTE(HTTP_POST, SHARED "/start_bash_command", BODY_LARGE_BYTES, bash_command),
     ROUTE(HTTP_POST, SHARED "/execute_bash_command", BODY_LARGE_BYTES, bash_command),
     ROUTE(HTTP_POST, SHARED "/bash_commands/{command_id}/stop", 0, bash_pass),
-    ROUTE(HTTP_GET, SHARED "/bash_events/search", 0, bash_pass),
+    ROUTE(HTTP_GET, SHARED "/bash_events/search", 0, bash_search),
     ROUTE(HTTP_GET, SHARED "/bash_events/", BODY_SMALL_BYTES, bash_pass),
     ROUTE(HTTP_GET, SHARED "/bash_events/{event_id}", 0, bash_pass),
     ROUTE(HTTP_DELETE, SHARED "/bash_events", 0, bash_pass),
     ROUTE(HTTP_POST, SCOPED "/start_bash_command", BODY_LARGE_BYTES, bash_command),
     ROUTE(HTTP_POST, SCOPED "/execute_bash_command", BODY_LARGE_BYTES, bash_command),
     ROUTE(HTTP_POST, SCOPED "/bash_commands/{command_id}/stop", 0, bash_pass),
-    ROUTE(HTTP_GET, SCOPED "/bash_events/search", 0, bash_pass),
+    ROUTE(HTTP_GET, SCOPED "/bash_events/search", 0, bash_search),
     ROUTE(HTTP_GET, SCOPED "/bash_events/", BODY_SMALL_BYTES, bash_pass),
     ROUTE(HTTP_GET, SCOPED "/bash_events/{event_id}", 0, bash_pass),
     ROUTE(HTTP_DELETE, SCOPED "/bash_events", 0, bash_pass),

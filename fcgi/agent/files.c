@@ -38,9 +38,13 @@ static int home(const struct request *request, struct reply *reply, struct error
         err);
 }
 
-/* GET ?path= -> 200 {"items","next_page_id"} | 400 | 404 */
+/* GET ?path= -> 200 {"items","next_page_id"} | 400 | 404 | 422 */
 static int search_subdirs(const struct request *request, struct reply *reply, struct error *err)
 {
+    int64_t limit = 0;
+
+    if (request_query_limit(request, &limit, err) < 0)
+        return -1;
     return sandbox_path_call(request, reply,
                              &(struct path_call){"/api/file/search_subdirs", subdirs_params}, err);
 }

@@ -1,0 +1,188 @@
+// Making, reading, changing and deleting conversations: what the checklist asks, item by item.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { start as startModel } from '../fakes/openai.mjs';
+import { call, must } from './support/api.mjs';
+import { Conversation, llmOf, startRequest, text } from './support/conversation.mjs';
+import { WORKING_DIR } from './support/instance.mjs';
+import { Socket } from './support/socket.mjs';
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const HEX = /^[0-9a-f]{32}$/;
+
+let fake;
+
+before(async () => {
+  fake = await startModel();
+});
+
+after(() => fake.close());
+
+const minimal = (more = {}) => ({ ...startRequest(llmOf(fake, 'text')), ...more });
+const create = (json) => call('POST', '/api/conversations', { json });
+
+async function made(t, json = minimal()) {
+  const answer = await create(json);
+  assert.equal(answer.status, 201, answer.text);
+  const conversation = new Conversation(answer.json.id);
+  t.after(() => conversation.delete());
+  return { conversation, info: answer.json };
+}
+
+async function assertInvalid(json, loc, what = JSON.stringify(json).slice(-200)) {
+  const answer = await create(json);
+  assert.equal(answer.status, 422, `${what}: ${answer.status} ${answer.text.slice(0, 200)}`);
+  if (loc) assert.ok(answer.json.detail.some((problem) => problem.loc.join('/').startsWith(loc.join('/'))), `${what}: ${answer.text}`);
+  return answer;
+}
+
+test('agent-server 10: a minimal start request makes a conversation at rest', async (t) => {
+  const { info } = await made(t, {
+    agent: { kind: 'Agent', llm: llmOf(fake, 'text'), tools: [{ name: 'terminal' }] },
+    workspace: { working_dir: WORKING_DIR },
+  });
+  assert.match(info.id, UUID);
+  assert.equal(info.execution_status, 'idle');
+  assert.equal(info.agent.kind, 'Agent');
+  assert.equal(info.agent.llm.api_key, null);
+  assert.equal(info.workspace.kind, 'LocalWorkspace');
+  assert.match(info.created_at, /Z$/);
+  assert.deepEqual(info.stats.usage_to_metrics, {});
+});
+
+test('agent-server 11: a start request with an id makes one conversation only', async (t) => {
+  const id = randomUUID();
+  const { conversation, info } = await made(t, minimal({ conversation_id: id }));
+  assert.equal(info.id, id);
+  const again = await create(minimal({ conversation_id: id, initial_message: text('again') }));
+  assert.deepEqual([again.status, again.json.id], [200, id]);
+  assert.equal(await conversation.must(200, 'GET', '/events/count'), 0);
+  assert.equal(await conversation.status(), 'idle');
+});
+
+test('agent-server 12: a start request without a workspace, or without sense, is refused', async () => {
+  await assertInvalid({}, ['body', 'workspace']);
+  const broken = await call('POST', '/api/conversations', { headers: { 'content-type': 'application/json' }, body: '{"agent":' });
+  assert.deepEqual([broken.status, broken.json.detail[0].type, broken.json.detail[0].loc[0]], [422, 'json_invalid', 'body']);
+});
+
+test('agent-server 13: an unknown kind of agent is refused, unknown members are not', async (t) => {
+  const request = minimal();
+  await assertInvalid({ ...request, agent: { ...request.agent, kind: 'Nope' } }, ['body', 'agent']);
+  const { info } = await made(t, { ...request, unknown: 1, agent: { ...request.agent, unknown: 2, llm: { ...request.agent.llm, unknown: 3 } } });
+  assert.doesNotMatch(JSON.stringify(info), /"unknown"/);
+});
+
+test('agent-server 14: a workspace as older clients send it is taken, another kind refused', async (t) => {
+  const { info } = await made(t, minimal({ workspace: { type: 'local', working_dir: WORKING_DIR } }));
+  assert.deepEqual(info.workspace, { working_dir: WORKING_DIR, kind: 'LocalWorkspace' });
+  await assertInvalid(minimal({ workspace: { kind: 'RemoteWorkspace', working_dir: WORKING_DIR } }), ['body', 'workspace']);
+});
+
+test('agent-server 15: limits of numbers and tags hold', async () => {
+  await assertInvalid(minimal({ max_iterations: 0 }), ['body', 'max_iterations']);
+  await assertInvalid(minimal({ tags: { 'Bad-Key': 'x' } }), ['body', 'tags']);
+  await assertInvalid(minimal({ tags: { good: 'x'.repeat(257) } }), ['body', 'tags']);
+});
+
+/** All that the processes have written so far. */
+function logs() {
+  return readdirSync(process.env.DEFT_LOG).map((name) => {
+    try {
+      return readFileSync(join(process.env.DEFT_LOG, name, 'current'), 'utf8');
+    } catch (error) {
+      if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return '';
+      throw error;
+    }
+  }).join('\n');
+}
+
+test('agent-server 16: secrets that were sent never come back', async (t) => {
+  const mark = `hunter2-${randomUUID()}`;
+  const secrets = { A: { kind: 'StaticSecret', value: `${mark}-a` } };
+  const own = await startModel({ key: `${mark}-key` });
+  t.after(() => own.close());
+  const llm = { ...llmOf(own, 'text'), api_key: `${mark}-key`, aws_secret_access_key: `${mark}-aws` };
+  const { conversation, info } = await made(t, startRequest(llm, { secrets }));
+  const socket = await conversation.socket();
+  t.after(() => socket.close());
+  await conversation.must(200, 'POST', '/secrets', { json: { secrets: { B: `${mark}-b`, C: { value: `${mark}-c` } } } });
+  assert.equal(await conversation.ask('hi'), 'finished', 'the model was asked with the key');
+  const refusals = [
+    await create(startRequest({ ...llm, num_retries: 'many' }, { secrets })),
+    await create(startRequest(llm, { secrets, max_iterations: 0 })),
+    await create(startRequest(llm, { secrets: { A: { kind: 'Nope', value: mark } } })),
+    await conversation.call('POST', '/secrets', { json: { secrets: { D: { kind: 'Nope', value: mark } } } }),
+    await conversation.call('POST', '/secrets', { json: { secrets: [mark] } }),
+  ];
+  for (const { status, text: body } of refusals) {
+    assert.equal(status, 422, body);
+    assert.doesNotMatch(body, new RegExp(mark));
+  }
+  const read = [info, await conversation.info(), await conversation.events(), socket.frames, await must(200, 'GET', '/api/conversations/search')];
+  assert.doesNotMatch(JSON.stringify(read), new RegExp(mark));
+  assert.ok(!logs().includes(mark), 'no log holds one');
+});
+
+test('agent-server 17: a conversation is found by either form of its id', async (t) => {
+  const { conversation } = await made(t);
+  const dashed = await conversation.info();
+  const hex = await must(200, 'GET', `/api/conversations/${conversation.id.replaceAll('-', '')}`);
+  assert.deepEqual(hex, dashed);
+  const unknown = await call('GET', `/api/conversations/${randomUUID()}`);
+  assert.deepEqual([unknown.status, unknown.json], [404, { detail: 'Not Found' }]);
+  const malformed = await call('GET', '/api/conversations/xyz');
+  assert.deepEqual([malformed.status, malformed.json.detail[0].type, malformed.json.detail[0].loc], [422, 'uuid_parsing', ['path', 'conversation_id']]);
+});
+
+test('agent-server 18: several conversations are asked for at once', async (t) => {
+  const { conversation } = await made(t);
+  const found = await must(200, 'GET', '/api/conversations', { query: { ids: [conversation.id, randomUUID()] } });
+  assert.deepEqual(found.map((one) => one && one.id), [conversation.id, null]);
+  const without = await call('GET', '/api/conversations');
+  assert.deepEqual([without.status, without.json.detail[0].loc], [422, ['query', 'ids']]);
+});
+
+test('agent-server 19: conversations are paged, newest first', async (t) => {
+  const ids = [];
+  for (let i = 0; i < 3; i++) ids.unshift((await made(t)).conversation.id);
+  const seen = [];
+  let page;
+  do {
+    const query = { limit: 1, ...(page === undefined ? {} : { page_id: page }) };
+    const found = await must(200, 'GET', '/api/conversations/search', { query });
+    seen.push(...found.items.map(({ id }) => id));
+    if (found.next_page_id !== null) assert.match(found.next_page_id, HEX);
+    page = found.next_page_id;
+  } while (page !== null);
+  assert.deepEqual(seen.slice(0, 3), ids);
+  assert.equal(new Set(seen).size, seen.length);
+  assert.equal((await call('GET', '/api/conversations/search', { query: { status: 'bogus' } })).status, 422);
+});
+
+test('agent-server 20: the title can be changed, and not to nothing', async (t) => {
+  const { conversation } = await made(t);
+  await conversation.must(200, 'PATCH', '', { json: { title: ' T ' } });
+  assert.equal((await conversation.info()).title, 'T');
+  for (const title of ['', '  ']) assert.equal((await conversation.call('PATCH', '', { json: { title } })).status, 422);
+  assert.equal((await conversation.info()).title, 'T');
+  assert.equal((await call('PATCH', `/api/conversations/${randomUUID()}`, { json: { title: 'T' } })).status, 404);
+});
+
+test('agent-server 21: what is deleted is gone', async (t) => {
+  const { conversation } = await made(t);
+  assert.deepEqual(await conversation.must(200, 'DELETE'), { success: true });
+  assert.equal((await conversation.call('DELETE')).status, 404);
+  assert.equal((await conversation.call('GET')).status, 404);
+  const socket = await Socket.open(`/sockets/events/${conversation.id}`);
+  t.after(() => socket.close());
+  assert.equal((await socket.closed).code, 4004);
+});
+
+test('agent-server 22: an initial message runs by itself', async (t) => {
+  const { conversation } = await made(t, minimal({ initial_message: text('hi') }));
+  assert.equal(await conversation.rest(['finished', 'error']), 'finished');
+});

@@ -1,0 +1,121 @@
+// Events as clients read them: what the checklist asks, item by item.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { start as startModel } from '../fakes/openai.mjs';
+import { call, getWithBody } from './support/api.mjs';
+import { Conversation } from './support/conversation.mjs';
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}$/;
+const MESSAGE_PATH = 'openhands.sdk.event.llm_convertible.message.MessageEvent';
+
+let fake;
+let conversation;
+let stored;
+
+before(async () => {
+  fake = await startModel();
+  conversation = await Conversation.start(fake, 'hello');
+  assert.equal(await conversation.ask('hi there'), 'finished');
+  stored = await conversation.events();
+});
+
+after(async () => {
+  await conversation?.delete();
+  await fake.close();
+});
+
+const search = (query) => conversation.must(200, 'GET', '/events/search', { query });
+const count = (query) => conversation.must(200, 'GET', '/events/count', { query });
+
+async function walk(query) {
+  const ids = [];
+  let page;
+  do {
+    const found = await search({ ...query, ...(page === undefined ? {} : { page_id: page }) });
+    assert.ok(found.items.length <= query.limit);
+    ids.push(...found.items.map(({ id }) => id));
+    page = found.next_page_id;
+  } while (page !== null);
+  return ids;
+}
+
+test('agent-server 23: a message is stored behind the system prompt', async (t) => {
+  const one = await Conversation.start(fake, 'text');
+  t.after(() => one.delete());
+  assert.deepEqual(await one.must(200, 'POST', '/events', { json: { content: [{ type: 'text', text: 'hi' }] } }), { success: true });
+  const events = await one.events();
+  const prompt = events.findIndex(({ kind }) => kind === 'SystemPromptEvent');
+  const message = events.findIndex(({ kind }) => kind === 'MessageEvent');
+  assert.ok(prompt >= 0 && prompt < message, `${prompt} ${message}`);
+  assert.equal(events[message].source, 'user');
+  assert.equal(await one.status(), 'idle');
+});
+
+test('agent-server 24: messages of a wrong form are refused', async () => {
+  const wrong = [{ content: 'hi' }, { role: 'robot', content: [] }, { content: [{ type: 'text', text: 'x', extra: 1 }] }];
+  for (const json of wrong) {
+    const answer = await conversation.call('POST', '/events', { json });
+    assert.deepEqual([answer.status, Array.isArray(answer.json.detail)], [422, true], JSON.stringify(json));
+  }
+  const unknown = randomUUID();
+  const answer = await call('POST', `/api/conversations/${unknown}/events`, { json: { content: [{ type: 'text', text: 'x' }] } });
+  assert.deepEqual([answer.status, answer.json], [404, { detail: `Conversation not found: ${unknown}` }]);
+  assert.equal((await conversation.events()).length, stored.length, 'nothing was stored');
+});
+
+test('agent-server 25: pages hold everything exactly once, in order and in reverse', async () => {
+  const ids = stored.map(({ id }) => id);
+  assert.deepEqual(await walk({ limit: 2 }), ids);
+  assert.deepEqual(await walk({ limit: 2, sort_order: 'TIMESTAMP_DESC' }), [...ids].reverse());
+  assert.equal((await conversation.call('GET', '/events/search', { query: { limit: 0 } })).status, 422);
+  assert.deepEqual((await search({ limit: 2, page_id: randomUUID() })).items.map(({ id }) => id), ids.slice(0, 2));
+});
+
+/** Paths of members that are null; what a state update carries is its own affair. */
+function nulls(value, path = '') {
+  if (value === null) return [path];
+  if (typeof value !== 'object') return [];
+  return Object.entries(value).flatMap(([name, member]) => nulls(member, `${path}/${name}`));
+}
+
+test('agent-server 26: events have their members, and none is null', async () => {
+  let before = '';
+  for (const event of stored) {
+    const { value, ...rest } = event;
+    const found = event.kind === 'ConversationStateUpdateEvent' && event.key === 'stats' ? nulls(rest) : nulls({ ...rest, value });
+    assert.deepEqual(found.filter((path) => value !== undefined || path !== '/value'), [], event.kind);
+    for (const name of ['id', 'source', 'kind']) assert.equal(typeof event[name], 'string');
+    assert.match(event.timestamp, TIME);
+    assert.ok(event.timestamp >= before, 'times never fall');
+    before = event.timestamp;
+  }
+  assert.equal(new Set(stored.map(({ id }) => id)).size, stored.length);
+});
+
+test('agent-server 27: events are counted and filtered', async () => {
+  assert.equal(await count(), stored.length);
+  const messages = (await search({ kind: 'MessageEvent' })).items;
+  assert.ok(messages.length > 0);
+  assert.deepEqual((await search({ kind: MESSAGE_PATH })).items, messages);
+  assert.equal(await count({ kind: MESSAGE_PATH }), messages.length);
+  const byUser = (await search({ source: 'user' })).items;
+  assert.deepEqual(byUser.map(({ id }) => id), stored.filter(({ source }) => source === 'user').map(({ id }) => id));
+  assert.deepEqual((await search({ body: 'HI THERE' })).items.map(({ id }) => id), byUser.map(({ id }) => id), 'small and capital letters are the same');
+  assert.equal(await count({ body: 'nobody said this' }), 0);
+});
+
+test('agent-server 28: one event is found by its id, and a snapshot is none', async () => {
+  for (const event of [stored[0], stored.at(-1)]) {
+    const one = await conversation.must(200, 'GET', `/events/${event.id}`);
+    assert.deepEqual([one.id, one.kind, one.timestamp], [event.id, event.kind, event.timestamp]);
+  }
+  assert.ok(stored.every(({ key }) => key !== 'full_state'));
+});
+
+test('agent-server 87: unknown events are a 404 alone, and null among others', async () => {
+  const alone = await conversation.call('GET', `/events/${randomUUID()}`);
+  assert.deepEqual([alone.status, alone.json], [404, { detail: 'Not Found' }]);
+  const batch = await getWithBody(`${conversation.path}/events`, JSON.stringify([stored[1].id, randomUUID()]));
+  assert.deepEqual([batch.status, batch.json.map((event) => event && event.id)], [200, [stored[1].id, null]]);
+});

@@ -130,6 +130,7 @@ static json_t *answer_schema(json_t *schemas, const struct operation *operation)
     case ANSWER_TEXT:
     case ANSWER_BYTES:
     case ANSWER_NOTHING:
+    case ANSWER_UNSUPPORTED:
         break;
     }
     return use_shape(schemas, &operation->answer);
@@ -139,6 +140,7 @@ static json_t *success_of(json_t *schemas, const struct operation *operation)
 {
     switch (operation->answer_form) {
     case ANSWER_NOTHING:
+    case ANSWER_UNSUPPORTED:
         return json_object();
     case ANSWER_TEXT:
         return content_of("text/plain", schema_of_type("string"));
@@ -183,7 +185,7 @@ static void put_refusals(const struct route *route, const struct operation *oper
         put_refusal(responses, 413, "Refusal");
     if (has_path || has_body || operation->query != NULL)
         put_refusal(responses, 422, "InvalidRequest");
-    if (agent_is_unserved(route))
+    if (agent_is_unserved(route) || operation->answer_form == ANSWER_UNSUPPORTED)
         put_refusal(responses, 501, "Refusal");
 }
 
@@ -192,8 +194,9 @@ json_t *exchange_responses(json_t *schemas, const struct route *route,
 {
     json_t *responses = json_object();
 
-    put_response(responses, operation->status != 0 ? operation->status : 200,
-                 success_of(schemas, operation));
+    if (operation->answer_form != ANSWER_UNSUPPORTED)
+        put_response(responses, operation->status != 0 ? operation->status : 200,
+                     success_of(schemas, operation));
     put_refusals(route, operation, responses);
     return responses;
 }

@@ -36,6 +36,7 @@ enum answer_form {
     ANSWER_TEXT, /* text/plain */
     ANSWER_BYTES,
     ANSWER_NOTHING,
+    ANSWER_UNSUPPORTED, /* 501, always */
 };
 
 struct operation {

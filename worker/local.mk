@@ -8,6 +8,7 @@ worker_agent_sources = \
 	worker/agent/control.c worker/agent/control.h \
 	worker/agent/ending.c worker/agent/ending.h \
 	worker/agent/history.c worker/agent/history.h \
+	worker/agent/lookup.c worker/agent/lookup.h \
 	worker/agent/loop.c \
 	worker/agent/mask.c worker/agent/mask.h \
 	worker/agent/messages.c worker/agent/messages.h \

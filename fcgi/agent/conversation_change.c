@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "fcgi/agent/agent.h"
 #include "fcgi/agent/change.h"
+#include "fcgi/agent/launch.h"
 #include "fcgi/reply.h"
 #include "model/limits.h"
 #include "model/policy.h"
@@ -125,7 +126,8 @@ static int plan_secrets(struct change *change, struct error *err)
             change->request, REQUEST_PLACE("body", "secrets"),
             &(struct problem){"dict_type", "Input should be a valid dictionary", NULL}, update,
             err);
-    if (change_open_secrets(change, &secrets, err) < 0)
+    if (launch_check_lookups(change->request, update, err) < 0 ||
+        change_open_secrets(change, &secrets, err) < 0)
         return -1;
     assert(secrets != NULL);
     if (conversation_update_secrets(&change->conversation, secrets, update, &problems, err) < 0) {

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "fcgi/agent/agent.h"
 #include "fcgi/agent/info.h"
+#include "fcgi/agent/launch.h"
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
 #include "model/event.h"
@@ -52,15 +53,19 @@ static struct conversation_defaults defaults_for(const struct request *request)
                                           .base_url = base_url[0] != '\0' ? base_url : NULL};
 }
 
-static int read_request(const struct request *request, json_t *body, struct creation *creation,
-                        struct error *err)
+/* launched: launched_agent_profile, or NULL. */
+static int read_request(const struct request *request, json_t *body, json_t *launched,
+                        struct creation *creation, struct error *err)
 {
     const struct conversation_defaults defaults = defaults_for(request);
     json_auto_t *problems = NULL;
 
     if (conversation_from_request(body, &defaults, &creation->conversation, &creation->secrets,
-                                  &creation->content, &problems, err) == 0)
+                                  &creation->content, &problems, err) == 0) {
+        if (launched != NULL)
+            json_put(creation->conversation.spec, "launched_agent_profile", json_incref(launched));
         return 0;
+    }
     if (problems != NULL)
         (void)json_array_extend(request->problems, problems);
     return -1;
@@ -179,11 +184,12 @@ static int store(const struct request *request, struct reply *reply, struct crea
     return reply_json(reply, 201, info);
 }
 
-/* POST StartConversationRequest -> 201 Info | 200 Info when it exists | 422 */
+/* POST StartConversationRequest -> 201 Info | 200 Info when it exists | 404 profile | 422 */
 static int conversation_create(const struct request *request, struct reply *reply,
                                struct error *err)
 {
     CLEANUP(creation_done) struct creation creation = CREATION_INIT;
+    CLEANUP(launch_done) struct launch launch = LAUNCH_INIT;
     json_auto_t *body = NULL;
     struct uuid id = UUID_INIT;
 
@@ -191,7 +197,11 @@ static int conversation_create(const struct request *request, struct reply *repl
         return -1;
     if (names_existing(request, body, &id))
         return answer_existing(request, reply, &id, err);
-    if (read_request(request, body, &creation, err) < 0 ||
+    if (launch_prepare(request, body, reply, &launch, err) < 0)
+        return -1;
+    if (launch.is_answered)
+        return 0;
+    if (read_request(request, body, launch.profile, &creation, err) < 0 ||
         place_in_runtime(request, &creation.conversation, err) < 0 ||
         check_parent(request, &creation.conversation, err) < 0 ||
         plan_first_message(&creation, err) < 0)

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "model/agent_profile.h"
 #include "model/limits.h"
 #include "model/problem.h"
 #include "model/secret_places.h"
@@ -151,7 +152,9 @@ int conversation_update_secrets(struct conversation *conversation, json_t *secre
     json_auto_t *spec = json_deep_copy(conversation->spec);
     json_auto_t *vault = json_deep_copy(secrets);
     json_auto_t *plain = without_short_forms(update);
+    const json_t *launched = json_object_get(conversation->spec, "launched_agent_profile");
 
+    refs_filter(json_object_get(launched, "secret_refs"), plain);
     if (json_typeof(update) == JSON_OBJECT)
         secret_registry_update(registry_sources(spec), object_member(vault, "secrets"), plain,
                                &place, problems);

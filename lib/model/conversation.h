@@ -104,7 +104,8 @@ json_t *conversation_spec_with_secrets(const struct conversation *conversation,
                                        const json_t *secrets)
     __attribute__((nonnull(1))) MUST_CHECK;
 /*
- * POST …/secrets: takes over a map of name → text or SecretSource. conversation->spec and secrets
+ * POST …/secrets: takes over a map of name → text or SecretSource, those that a launched profile
+ * does not allow left out. conversation->spec and secrets
  * (the opened JSON, an object) are changed; the caller seals and stores both. ERROR_INVALID with
  * *problems_out (a new reference) when the map is refused; then nothing has changed.
  */

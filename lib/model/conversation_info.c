@@ -122,7 +122,8 @@ static void add_rest_members(const struct conversation *c, const json_t *spec, j
     json_put(info, "current_model_id", json_null());
     json_put(info, "available_models", json_array());
     json_put(info, "supports_runtime_model_switch", json_false());
-    json_put(info, "launched_agent_profile", json_null());
+    json_put(info, "launched_agent_profile",
+             spec_member(spec, "launched_agent_profile", json_null()));
     json_put(info, "client_tools", spec_member(spec, "client_tools", json_array()));
     json_put(info, "tool_module_qualnames",
              spec_member(spec, "tool_module_qualnames", json_object()));

@@ -8,6 +8,7 @@ enum {
     TITLE_MAX_CHARS = 200,
     TAG_VALUE_MAX_CHARS = 256,
     PERSONA_MAX_CHARS = 65536,
+    SUFFIX_MAX_CHARS = 32768,
     TITLE_PROMPT_MAX_CHARS = 2000,
     PAGE_MAX_ITEMS = 100, /* limit= of every list */
     BATCH_MAX_IDS = 99,   /* ids= of GET /api/conversations */

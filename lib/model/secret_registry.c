@@ -1,5 +1,7 @@
 #include "model/secret_registry.h"
 
+#include <string.h>
+
 #include "base/json.h"
 #include "base/text.h"
 #include "model/problem.h"
@@ -59,4 +61,15 @@ void secret_registry_update(json_t *sources, json_t *values, json_t *update,
 
         json_put(sources, name, source_read(name, input, values, &at, problems));
     }
+}
+
+const char *secret_source_stored_name(const json_t *source)
+{
+    static const char prefix[] = "/api/settings/secrets/";
+    const char *url = json_text_or(source, "url", "");
+    const char *name = url + strlen(prefix);
+
+    if (!text_starts_with(url, prefix) || name[0] == '\0' || strpbrk(name, "/?#%") != NULL)
+        return NULL;
+    return name;
 }

@@ -19,4 +19,10 @@ struct place;
 void secret_registry_update(json_t *sources, json_t *values, json_t *update,
                             const struct place *place, json_t *problems) NONNULL;
 
+/*
+ * Where a LookupSecret means a value that its user keeps here: the name behind a relative
+ * /api/settings/secrets/NAME. NULL for any other source. Borrowed from source.
+ */
+const char *secret_source_stored_name(const json_t *source) MUST_CHECK;
+
 #endif

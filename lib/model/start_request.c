@@ -61,7 +61,7 @@ static bool is_given(const json_t *object, const char *name)
     return value != NULL && !json_is_null(value);
 }
 
-/* Exactly one of the three ways to say which agent it is. */
+/* One of the ways to say which agent it is. A profile alone is resolved before this is read. */
 static void read_agent(struct start *start)
 {
     const struct place agent_place = {&body, "agent", 0};
@@ -71,11 +71,7 @@ static void read_agent(struct start *start)
 
     if (is_given(start->values, "agent_profile_id"))
         problem_add_value(start->problems, &body,
-                          is_given(start->values, "agent") ||
-                                  is_given(start->values, "agent_settings")
-                              ? "agent_profile_id excludes agent and agent_settings"
-                              : "this server has no stored agent profiles",
-                          start->request);
+                          "agent_profile_id excludes agent and agent_settings", start->request);
     else if (json_is_object(agent))
         json_put(start->spec, "agent",
                  agent_spec_read(agent, start->defaults, &agent_place, start->problems));
@@ -179,8 +175,6 @@ static void read_secrets(struct start *start)
     const struct place agent_place = {&body, "agent", 0};
     const struct place context_place = {&agent_place, "agent_context", 0};
     const struct place of_context_place = {&context_place, "secrets", 0};
-    const struct place flag_place = {&body, "secrets_encrypted", 0};
-    json_t *flag = json_object_get(start->values, "secrets_encrypted");
     json_t *context = json_object_get(json_object_get(start->spec, "agent"), "agent_context");
     json_t *of_context = json_object_get(context, "secrets");
     json_t *update = json_object_get(start->values, "secrets");
@@ -188,9 +182,6 @@ static void read_secrets(struct start *start)
     json_t *registry = json_object();
     json_t *values = json_object();
 
-    if (json_is_true(flag))
-        problem_add_value(start->problems, &flag_place, "this server takes no encrypted secrets",
-                          flag);
     if (json_is_object(of_context))
         secret_registry_update(sources, values, of_context, &of_context_place, start->problems);
     if (update != NULL)

@@ -7,6 +7,7 @@
 #include "base/strbuf.h"
 #include "model/stats.h"
 #include "worker/agent/control.h"
+#include "worker/agent/lookup.h"
 #include "worker/agent/sandbox.h"
 #include "worker/context.h"
 
@@ -73,6 +74,7 @@ void agent_init(struct agent *agent, struct worker_context *context, struct cont
     agent->stats = stats_open(agent->conversation.stats);
     json_decref(TAKE_PTR(agent->conversation.stats));
     take_secrets(agent);
+    lookup_all(agent);
     agent->sandbox = sandbox_new(agent);
 }
 

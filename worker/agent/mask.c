@@ -53,6 +53,22 @@ void secret_list_read(struct secret_list *list, const json_t *secrets)
     }
 }
 
+void secret_list_set(struct secret_list *list, const char *name, const char *value)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        if (!text_equal(list->items[i].name, name))
+            continue;
+        if (text_equal(secret_reveal(&list->items[i].value), value))
+            return;
+        /* The old value has no name any more, but stays hidden. */
+        list->items[i].name[0] = '\0';
+    }
+    list->items = mem_resize(list->items, (list->n + 1) * sizeof(*list->items));
+    list->items[list->n] = (struct named_secret){mem_dup_text(name), SECRET_INIT};
+    secret_set(&list->items[list->n].value, value);
+    list->n++;
+}
+
 /* A shell takes no other names. */
 static bool is_shell_name(const char *name)
 {
@@ -63,12 +79,12 @@ static bool is_shell_name(const char *name)
                '\0';
 }
 
-static bool text_contains_nocase(const char *text, const char *word)
+bool secret_is_named(const char *name, const char *command)
 {
-    size_t len = strlen(word);
+    size_t len = strlen(name);
 
-    for (const char *at = text; *at != '\0'; at++) {
-        if (strncasecmp(at, word, len) == 0)
+    for (const char *at = command; *at != '\0'; at++) {
+        if (strncasecmp(at, name, len) == 0)
             return true;
     }
     return false;
@@ -79,8 +95,7 @@ json_t *secret_list_env(const struct secret_list *list, const char *command)
     json_t *env = NULL;
 
     for (size_t i = 0; i < list->n; i++) {
-        if (!is_shell_name(list->items[i].name) ||
-            !text_contains_nocase(command, list->items[i].name))
+        if (!is_shell_name(list->items[i].name) || !secret_is_named(list->items[i].name, command))
             continue;
         if (env == NULL)
             env = json_object();

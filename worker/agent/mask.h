@@ -8,6 +8,7 @@
 #ifndef DEFT_WORKER_AGENT_MASK_H
 #define DEFT_WORKER_AGENT_MASK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <jansson.h>
@@ -38,6 +39,10 @@ void secret_list_done(struct secret_list *list);
  */
 void secret_list_read(struct secret_list *list, const json_t *secrets) __attribute__((nonnull(1)));
 
+/* Sets one. An old value is not exported any more, but hidden still. */
+void secret_list_set(struct secret_list *list, const char *name, const char *value) NONNULL;
+/* True when a command names the secret, in any case. */
+bool secret_is_named(const char *name, const char *command) NONNULL MUST_CHECK;
 /* {"NAME": value} of the secrets that the command names (any case), or NULL. A new reference. */
 json_t *secret_list_env(const struct secret_list *list, const char *command) NONNULL MUST_CHECK;
 /* Appends text with each known value replaced by <secret-hidden>. */

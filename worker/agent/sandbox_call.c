@@ -15,6 +15,7 @@
 #include "store/event_store.h"
 #include "worker/agent/agent.h"
 #include "worker/agent/control.h"
+#include "worker/agent/lookup.h"
 #include "worker/agent/record.h"
 #include "worker/agent/sandbox.h"
 #include "worker/agent/takeover.h"
@@ -169,8 +170,10 @@ int sandbox_call_run(struct agent *agent, size_t action, const struct tool *tool
     struct error failure = ERROR_INIT;
 
     (void)json_object_del(args, "kind");
-    if (text_equal(tool->name, "terminal"))
+    if (text_equal(tool->name, "terminal")) {
+        lookup_named(agent, json_text_or(args, "command", ""));
         env = secret_list_env(&agent->secrets, json_text_or(args, "command", ""));
+    }
     if (sandbox_ready(agent->sandbox, err) < 0)
         return -1;
     memcpy(order.runtime_id, sandbox_runtime_id(agent->sandbox), sizeof(order.runtime_id));

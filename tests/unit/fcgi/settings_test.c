@@ -349,6 +349,105 @@ static void meta_profile_leads_the_settings(void **state)
     expect(*state, "POST", "/api/meta-profiles/m/activate", NULL, 404, "not found");
 }
 
+/* A profile of Alice that allows the secret A alone; its id. */
+static void make_launchable(void *state, struct strbuf *id)
+{
+    json_auto_t *json = NULL;
+
+    expect(state, "POST", "/api/profiles/fast", LLM_BODY, 201, "fast");
+    expect(state, "POST", "/api/agent-profiles/only-a",
+           "{\"llm_profile_ref\":\"fast\",\"secret_refs\":[\"A\"]}", 201, "only-a");
+    json = get_exposed(state, "/api/agent-profiles/only-a", "plaintext");
+    strbuf_append(id, json_text_or(json_object_get(json, "profile"), "id", ""));
+}
+
+static void launched_profile_decides_model_and_secrets(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf id = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    CLEANUP(test_answer_done) struct test_answer answer = {.head = STRBUF_INIT,
+                                                           .body = STRBUF_INIT};
+    json_auto_t *info = NULL;
+
+    make_launchable(*state, &id);
+    strbuf_appendf(&body,
+                   "{\"agent_profile_id\":\"%s\",\"workspace\":{\"working_dir\":\"/w\"},"
+                   "\"agent_launch_additions\":{\"system_message_suffix_append\":\"Be kind.\"},"
+                   "\"secrets\":{\"A\":{\"kind\":\"StaticSecret\",\"value\":\"1\"},"
+                   "\"B\":{\"kind\":\"StaticSecret\",\"value\":\"2\"}}}",
+                   id.text);
+    answer = test_dispatch(*state, ALICE, "POST", "/api/conversations", body.text);
+    assert_answer(&answer, 201, "\"llm_profile_ref\":\"fast\"");
+    assert_non_null(strstr(answer.body.text, "Be kind."));
+    assert_non_null(strstr(answer.body.text, "openai/gpt-5.5"));
+    assert_non_null(strstr(answer.body.text, "\"secret_sources\":{\"A\":"));
+    assert_null(strstr(answer.body.text, "\"B\":"));
+    info = answer_json(&answer);
+    strbuf_appendf(&path, "/api/conversations/%s/secrets", json_text_or(info, "id", ""));
+    expect(*state, "POST", path.text, "{\"secrets\":{\"B\":\"3\"}}", 200, "success");
+    strbuf_truncate(&path, path.len - strlen("/secrets"));
+    {
+        CLEANUP(test_answer_done) struct test_answer later =
+            test_dispatch(*state, ALICE, "GET", path.text, NULL);
+
+        assert_answer(&later, 200, "\"agent_profile_id\"");
+        assert_null(strstr(later.body.text, "\"B\":"));
+    }
+}
+
+static void launches_that_cannot_be_are_refused(void **state)
+{
+#define WORKSPACE "\"workspace\":{\"working_dir\":\"/w\"}"
+    CLEANUP(strbuf_done) struct strbuf id = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+
+    expect(*state, "POST", "/api/conversations",
+           "{" WORKSPACE ",\"agent_profile_id\":\"00000000-0000-4000-8000-000000000000\"}", 404,
+           "not found");
+    expect(*state, "POST", "/api/conversations", "{" WORKSPACE ",\"agent_profile_id\":\"x\"}", 422,
+           "uuid_parsing");
+    expect(*state, "POST", "/api/conversations",
+           "{" WORKSPACE ",\"agent_settings\":{},"
+           "\"agent_launch_additions\":{\"llm_profile_ref\":\"fast\"}}",
+           422, "needs an agent_profile_id");
+    expect(*state, "POST", "/api/conversations",
+           "{" WORKSPACE ",\"agent_settings\":{},\"agent_launch_additions\":{\"x\":1}}", 422,
+           "extra_forbidden");
+    expect(*state, "POST", "/api/conversations",
+           "{" WORKSPACE ",\"agent_settings\":{\"llm\":{\"model\":\"m\","
+           "\"provider_connection_id\":\"gone\"}}}",
+           422, "Provider connection 'gone' not found");
+    make_launchable(*state, &id);
+    strbuf_appendf(&body, "{" WORKSPACE ",\"agent_settings\":{},\"agent_profile_id\":\"%s\"}",
+                   id.text);
+    expect(*state, "POST", "/api/conversations", body.text, 422, "excludes");
+    expect(*state, "POST", "/api/agent-profiles/only-a",
+           "{\"llm_profile_ref\":\"fast\",\"mcp_server_refs\":[\"gone\"]}", 201, "only-a");
+    strbuf_reset(&body);
+    strbuf_appendf(&body, "{" WORKSPACE ",\"agent_profile_id\":\"%s\"}", id.text);
+    expect(*state, "POST", "/api/conversations", body.text, 422,
+           "\"dangling_mcp_server_refs\":[\"gone\"]");
+}
+
+static void sealed_secrets_start_a_conversation(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    json_auto_t *sealed = NULL;
+
+    expect(*state, "POST", "/api/profiles/sealed", LLM_BODY, 201, "sealed");
+    sealed = get_exposed(*state, "/api/profiles/sealed", "encrypted");
+    strbuf_appendf(&body,
+                   "{" WORKSPACE ",\"secrets_encrypted\":true,\"agent_settings\":{\"llm\":"
+                   "{\"model\":\"openai/b\",\"api_key\":\"%s\"}}}",
+                   key_of(sealed, "config"));
+    expect(*state, "POST", "/api/conversations", body.text, 201, "openai/b");
+    expect(*state, "POST", "/api/conversations",
+           "{" WORKSPACE ",\"secrets_encrypted\":true,\"agent_settings\":{\"llm\":"
+           "{\"model\":\"m\",\"api_key\":\"gAAAAABforeign\"}}}",
+           422, "cannot open");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -368,6 +467,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(agent_profile_counts_its_revisions),
         cmocka_unit_test(materialize_tells_what_is_dangling),
         cmocka_unit_test(meta_profile_leads_the_settings),
+        cmocka_unit_test(launched_profile_decides_model_and_secrets),
+        cmocka_unit_test(launches_that_cannot_be_are_refused),
+        cmocka_unit_test(sealed_secrets_start_a_conversation),
         cmocka_unit_test(header_of_unknown_words_is_refused),
         cmocka_unit_test(nobody_sees_what_another_user_keeps),
     };

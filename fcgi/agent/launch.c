@@ -1,0 +1,266 @@
+#include "fcgi/agent/launch.h"
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "base/uuid.h"
+#include "fcgi/context.h"
+#include "fcgi/reply.h"
+#include "fcgi/request.h"
+#include "fcgi/settings/agent_profiles.h"
+#include "fcgi/settings/keep.h"
+#include "fcgi/settings/profile_resolve.h"
+#include "model/agent_profile.h"
+#include "model/limits.h"
+#include "model/secret_registry.h"
+#include "model/shape.h"
+#include "store/profile_store.h"
+
+static const struct place body_place = {NULL, "body", 0};
+static const struct place additions_place = {&body_place, "agent_launch_additions", 0};
+
+static const struct field skill_fields[] = {
+    {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "content", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+};
+static const struct shape skill_shape = SHAPE(skill_fields);
+
+static const struct field additions_fields[] = {
+    {.name = "system_message_suffix_append",
+     .kind = FIELD_TEXT,
+     .rules = FIELD_NULLABLE,
+     .max_chars = SUFFIX_MAX_CHARS},
+    {.name = "skills", .kind = FIELD_OBJECTS, .rules = FIELD_NULLABLE, .items = &skill_shape},
+    {.name = "llm_profile_ref", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+};
+static const struct shape additions_shape = CLOSED_SHAPE(additions_fields);
+
+void launch_done(struct launch *launch)
+{
+    json_decref(launch->profile);
+    *launch = (struct launch)LAUNCH_INIT;
+}
+
+static bool is_given(const json_t *object, const char *name)
+{
+    json_t *value = json_object_get(object, name);
+
+    return value != NULL && !json_is_null(value);
+}
+
+static bool is_sandbox(const struct request *request)
+{
+    return request->principal.kind == PRINCIPAL_SANDBOX_KEY;
+}
+
+static int refuse_sandbox(struct error *err)
+{
+    return error_set(err, ERROR_FORBIDDEN, "A sandbox's key may not use what its user keeps");
+}
+
+static int open_secrets(const struct request *request, json_t *body, struct error *err)
+{
+    if (!json_is_true(json_object_get(body, "secrets_encrypted")))
+        return 0;
+    if (is_sandbox(request))
+        return refuse_sandbox(err);
+    secrets_open(&start_request_secrets, body, request->context->keyring.fernet, request->problems);
+    return json_array_size(request->problems) > 0 ? request_problems_noted(err) : 0;
+}
+
+static int check_additions(const struct request *request, json_t *body, struct error *err)
+{
+    json_t *additions = json_object_get(body, "agent_launch_additions");
+    const struct place at = {&additions_place, "llm_profile_ref", 0};
+
+    if (!is_given(body, "agent_launch_additions"))
+        return 0;
+    json_decref(shape_read(&additions_shape, additions, &additions_place, request->problems));
+    if (is_given(additions, "llm_profile_ref") && !is_given(body, "agent_profile_id"))
+        problem_add_value(request->problems, &at, "llm_profile_ref needs an agent_profile_id",
+                          json_object_get(additions, "llm_profile_ref"));
+    return json_array_size(request->problems) > 0 ? request_problems_noted(err) : 0;
+}
+
+/* A profile that cannot be launched: 422 with what is dangling, or with the first error. */
+static int refuse_profile(struct reply *reply, const json_t *diagnostics, struct launch *launch,
+                          struct error *err)
+{
+    json_t *dangling = json_object_get(diagnostics, "dangling_mcp_server_refs");
+    json_t *first = json_array_get(json_object_get(diagnostics, "errors"), 0);
+    json_auto_t *answer = NULL;
+    json_t *detail = NULL;
+
+    if (json_array_size(dangling) == 0)
+        return error_set(err, ERROR_INVALID, "%s", json_string_value(first));
+    answer = json_object();
+    detail = json_object();
+    json_put_text(detail, "message", "The agent profile refers to MCP servers that do not exist");
+    json_put(detail, "dangling_mcp_server_refs", json_incref(dangling));
+    json_put(answer, "detail", detail);
+    launch->is_answered = true;
+    return reply_json(reply, 422, answer);
+}
+
+/* The settings that the profile means take its place in the body. */
+static void put_settings(json_t *body, const struct document *profile,
+                         const struct resolution *resolution, struct launch *launch)
+{
+    json_t *refs = json_object_get(profile->body, "secret_refs");
+
+    (void)json_object_del(body, "agent_profile_id");
+    json_put(body, "agent_settings", json_incref(resolution->settings));
+    refs_filter(refs, json_object_get(body, "secrets"));
+    launch->profile = json_object();
+    json_put_text(launch->profile, "agent_profile_id", profile->id.text);
+    json_put(launch->profile, "revision", json_integer(profile->revision));
+    json_put(launch->profile, "secret_refs", json_incref(refs));
+    json_put(launch->profile, "llm_profile_ref",
+             json_incref(json_object_get(resolution->diagnostics, "llm_profile_ref")));
+}
+
+static int launch_profile(const struct request *request, json_t *body, struct reply *reply,
+                          struct launch *launch, struct error *err)
+{
+    CLEANUP(document_done) struct document profile = DOCUMENT_INIT;
+    CLEANUP(resolution_done) struct resolution resolution = RESOLUTION_INIT;
+    json_t *additions = json_object_get(body, "agent_launch_additions");
+    const char *llm_ref = json_text_or(additions, "llm_profile_ref", NULL);
+    struct uuid id = UUID_INIT;
+
+    /* What makes no sense is left to the reader of the whole request. */
+    if (is_given(body, "agent") || is_given(body, "agent_settings") ||
+        !uuid_parse(json_text_or(body, "agent_profile_id", ""), &id))
+        return 0;
+    if (is_sandbox(request))
+        return refuse_sandbox(err);
+    if (agent_profile_load(request, &id, &profile, err) < 0 ||
+        profile_resolve(request, profile.body, llm_ref, &resolution, err) < 0)
+        return -1;
+    if (!json_is_true(json_object_get(resolution.diagnostics, "valid")))
+        return refuse_profile(reply, resolution.diagnostics, launch, err);
+    put_settings(body, &profile, &resolution, launch);
+    return 0;
+}
+
+/* The agent of the body, in whichever form; NULL when there is none. Borrowed. */
+static json_t *agent_of(json_t *body)
+{
+    json_t *agent = json_object_get(body, "agent");
+
+    return json_is_object(agent) ? agent : json_object_get(body, "agent_settings");
+}
+
+static json_t *object_member(json_t *object, const char *name)
+{
+    json_t *member = json_object_get(object, name);
+
+    if (json_is_object(member))
+        return member;
+    member = json_object();
+    json_put(object, name, member);
+    return member;
+}
+
+static void append_suffix(json_t *context, const char *suffix)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    const char *own = json_text_or(context, "system_message_suffix", "");
+
+    strbuf_appendf(&text, "%s%s%s", own, own[0] != '\0' ? "\n\n" : "", suffix);
+    json_put_text(context, "system_message_suffix", text.text);
+}
+
+static bool has_skill(const json_t *skills, const char *name)
+{
+    for (size_t i = 0; i < json_array_size(skills); i++) {
+        if (text_equal(json_text_or(json_array_get(skills, i), "name", ""), name))
+            return true;
+    }
+    return false;
+}
+
+/* The agent's own skill of a name wins; one that is switched off stays out. */
+static void merge_skills(json_t *context, const json_t *added)
+{
+    json_t *skills = json_object_get(context, "skills");
+    const json_t *disabled = json_object_get(context, "disabled_skills");
+
+    if (!json_is_array(skills)) {
+        skills = json_array();
+        json_put(context, "skills", skills);
+    }
+    for (size_t i = 0; i < json_array_size(added); i++) {
+        json_t *skill = json_array_get(added, i);
+        const char *name = json_text_or(skill, "name", "");
+        bool is_disabled = json_is_array(disabled) && refs_allow(disabled, name);
+
+        if (!has_skill(skills, name) && !is_disabled)
+            json_push(skills, json_incref(skill));
+    }
+}
+
+static void apply_additions(json_t *body)
+{
+    json_t *additions = json_object_get(body, "agent_launch_additions");
+    const char *suffix = json_text_or(additions, "system_message_suffix_append", "");
+    json_t *skills = json_object_get(additions, "skills");
+    json_t *agent = agent_of(body);
+
+    if (!json_is_object(agent) || (suffix[0] == '\0' && json_array_size(skills) == 0))
+        return;
+    if (suffix[0] != '\0')
+        append_suffix(object_member(agent, "agent_context"), suffix);
+    merge_skills(object_member(agent, "agent_context"), skills);
+}
+
+/* The keys of provider connections, for the agent and its condenser. */
+static int resolve_connections(const struct request *request, json_t *body, struct error *err)
+{
+    const struct shelf shelf = keep_shelf(request);
+    json_t *agent = agent_of(body);
+    json_t *llms[] = {json_object_get(agent, "llm"),
+                      json_object_get(json_object_get(agent, "condenser"), "llm")};
+
+    for (size_t i = 0; i < ARRAY_SIZE(llms); i++) {
+        if (json_text_or(llms[i], "provider_connection_id", NULL) == NULL)
+            continue;
+        if (is_sandbox(request))
+            return refuse_sandbox(err);
+        if (profile_store_resolve_llm(&shelf, llms[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int launch_check_lookups(const struct request *request, json_t *secrets, struct error *err)
+{
+    const char *name = NULL;
+    json_t *source = NULL;
+
+    if (!is_sandbox(request))
+        return 0;
+    json_object_foreach (secrets, name, source) {
+        if (secret_source_stored_name(source) != NULL)
+            return refuse_sandbox(err);
+    }
+    return 0;
+}
+
+int launch_prepare(const struct request *request, json_t *body, struct reply *reply,
+                   struct launch *launch, struct error *err)
+{
+    if (open_secrets(request, body, err) < 0 || check_additions(request, body, err) < 0 ||
+        launch_profile(request, body, reply, launch, err) < 0)
+        return -1;
+    if (launch->is_answered)
+        return 0;
+    apply_additions(body);
+    if (launch_check_lookups(request, json_object_get(body, "secrets"), err) < 0 ||
+        launch_check_lookups(
+            request, json_object_get(json_object_get(agent_of(body), "agent_context"), "secrets"),
+            err) < 0)
+        return -1;
+    return resolve_connections(request, body, err);
+}

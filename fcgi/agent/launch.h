@@ -1,0 +1,41 @@
+/*
+ * What a start request refers to, put in its place before the request is read: sealed secrets, a
+ * stored agent profile, launch additions, provider connections.
+ */
+#ifndef DEFT_FCGI_AGENT_LAUNCH_H
+#define DEFT_FCGI_AGENT_LAUNCH_H
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "base/attr.h"
+
+struct error;
+struct reply;
+struct request;
+
+struct launch {
+    json_t *profile;  /* launched_agent_profile; NULL without one */
+    bool is_answered; /* the reply says what is wrong */
+};
+
+/* clang-format off */
+#define LAUNCH_INIT {NULL, false}
+/* clang-format on */
+
+void launch_done(struct launch *launch) NONNULL;
+
+/*
+ * Changes the body in place. ERROR_NOT_FOUND: no such agent profile. ERROR_INVALID: what it refers
+ * to is missing, or a sealed secret is not ours. ERROR_FORBIDDEN: a sandbox's key asks for what its
+ * user keeps.
+ */
+int launch_prepare(const struct request *request, json_t *body, struct reply *reply,
+                   struct launch *launch, struct error *err) NONNULL MUST_CHECK;
+
+/* A sandbox's key must not bring the user's stored secrets into its reach: {NAME: source}. */
+int launch_check_lookups(const struct request *request, json_t *secrets, struct error *err)
+    __attribute__((nonnull(1, 3))) MUST_CHECK;
+
+#endif

@@ -46,7 +46,7 @@ static void bad_requests_are_refused_with_the_place(void **state)
         {START(", 'tags': {'A': 'x'}"), "tags.A", "value_error"},
         {START(", 'tags': {'a': 1}"), "tags.a", "string_type"},
         {START(", 'secrets': {'X': {'value': 'x'}}"), "secrets.X.kind", "missing"},
-        {START(", 'secrets_encrypted': true"), "secrets_encrypted", "value_error"},
+        {START(", 'secrets_encrypted': 'perhaps'"), "secrets_encrypted", "bool_parsing"},
         {START(", 'initial_message': {'content': [{'type': 'text'}]}"),
          "initial_message.content.0.text", "missing"},
         {START(", 'client_tools': [{'name': 'a', 'description': ''},"

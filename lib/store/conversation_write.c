@@ -19,6 +19,8 @@
 #include "store/conversation_insert.h"
 #include "store/conversation_row.h"
 #include "store/conversation_store.h"
+#include "store/conversation_write.h"
+#include "store/db_pipe_query.h"
 #include "store/db_query.h"
 
 /*
@@ -268,32 +270,83 @@ static const char *replaced_version(const struct conversation *conversation,
     return replaces && conversation->version[0] != '\0' ? conversation->version : NULL;
 }
 
+/* The statement's 27 parameters, and the texts that some of them are. */
+struct write_params {
+    char *agent_state;
+    char *spec;
+    char *payload;
+    struct db_int fence;
+    struct db_int seq;
+    const char *values[27];
+};
+
+static void write_params_done(struct write_params *params)
+{
+    mem_free(params->agent_state);
+    mem_free(params->spec);
+    mem_free(params->payload);
+}
+
+static void fill_params(struct write_params *params, const struct conversation *conversation,
+                        const struct event_arrays *arrays, const struct conversation_write *write)
+{
+    bool has_lease = write->guard == GUARD_LEASE;
+
+    params->agent_state = text_or_null(write->agent_state);
+    params->spec = text_or_null(write->spec);
+    params->payload = text_or_null(write->job.payload);
+    params->fence = db_int(has_lease ? write->lease->fence : 0);
+    params->seq = db_int(conversation->last_seq + 1);
+    memcpy(params->values,
+           DB_PARAMS(conversation->id.text, has_lease ? write->lease->owner.text : NULL,
+                     has_lease ? params->fence.text : NULL, params->seq.text, arrays->id.text,
+                     arrays->kind.text, arrays->source.text, arrays->timestamp.text,
+                     arrays->result_of.text, arrays->body.text, write->status,
+                     db_flag(write->want_run), db_flag(write->end_run),
+                     write->bump_snapshot ? "1" : "0", db_flag(write->made_progress), write->stats,
+                     params->agent_state, params->spec, write->title, write->secrets,
+                     db_uuid(&write->last_user_message_id), db_flag(write->guard == GUARD_NO_LEASE),
+                     write->first_title, replaced_version(conversation, write), write->job.kind,
+                     params->payload, db_uuid(&write->job.key))
+               .values,
+           sizeof(params->values));
+}
+
 static int send_write(struct db_tx *tx, struct db *db, struct conversation *conversation,
                       const struct event_arrays *arrays, const struct conversation_write *write,
                       struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
-    CLEANUP(mem_freep) char *agent_state = text_or_null(write->agent_state);
-    CLEANUP(mem_freep) char *spec = text_or_null(write->spec);
-    CLEANUP(mem_freep) char *payload = text_or_null(write->job.payload);
-    bool has_lease = write->guard == GUARD_LEASE;
-    struct db_int fence = db_int(has_lease ? write->lease->fence : 0);
-    struct db_int seq = db_int(conversation->last_seq + 1);
-    struct db_params params = DB_PARAMS(
-        conversation->id.text, has_lease ? write->lease->owner.text : NULL,
-        has_lease ? fence.text : NULL, seq.text, arrays->id.text, arrays->kind.text,
-        arrays->source.text, arrays->timestamp.text, arrays->result_of.text, arrays->body.text,
-        write->status, db_flag(write->want_run), db_flag(write->end_run),
-        write->bump_snapshot ? "1" : "0", db_flag(write->made_progress), write->stats, agent_state,
-        spec, write->title, write->secrets, db_uuid(&write->last_user_message_id),
-        db_flag(write->guard == GUARD_NO_LEASE), write->first_title,
-        replaced_version(conversation, write), write->job.kind, payload, db_uuid(&write->job.key));
-    int rc = tx->conn != NULL ? db_tx_query(tx, SQL_WRITE, params, &rows, err)
-                              : db_query(db, SQL_WRITE, params, &rows, err);
+    CLEANUP(write_params_done) struct write_params params = {.agent_state = NULL};
+    struct db_params values = {params.values, ARRAY_SIZE(params.values)};
+    int rc = 0;
 
+    fill_params(&params, conversation, arrays, write);
+    rc = tx->conn != NULL ? db_tx_query(tx, SQL_WRITE, values, &rows, err)
+                          : db_query(db, SQL_WRITE, values, &rows, err);
     if (rc == 0)
         conversation_row_set_version(conversation, db_text(rows, 0, 1));
     return rc;
+}
+
+int conversation_write_ask(struct db_pipe *pipe, const struct conversation *conversation,
+                           struct event_list *events, const struct conversation_write *write,
+                           struct db_question *question, struct db_ticket **ticket,
+                           struct error *err)
+{
+    CLEANUP(event_arrays_done) struct event_arrays arrays = EVENT_ARRAYS_INIT;
+    CLEANUP(write_params_done) struct write_params params = {.agent_state = NULL};
+
+    assert(write->guard == GUARD_NONE);
+    stamp(conversation, events);
+    if (fill_arrays(&arrays, events, err) < 0)
+        return -1;
+    fill_params(&params, conversation, &arrays, write);
+    question->sql = SQL_WRITE;
+    question->params = (struct db_params){params.values, ARRAY_SIZE(params.values)};
+    question->effect = DB_PIPE_WRITES;
+    db_pipe_ask(pipe, question, ticket);
+    return 0;
 }
 
 /*

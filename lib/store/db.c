@@ -38,28 +38,52 @@ struct db {
     size_t n_open; /* idle and taken */
 };
 
-int db_connect(const char *url, const char *application, int64_t statement_timeout_ms,
-               PGconn **conn_out, struct error *err)
+/* What every connection of ours begins with; both forms of libpq's connect take it. */
+typedef PGconn *connect_function(const char *const *keys, const char *const *values, int expand);
+
+static PGconn *connect_with(connect_function *connect, const char *url, const char *application,
+                            int64_t statement_timeout_ms)
 {
     char timeout[128];
     const char *const keys[] = {
         "dbname",  "fallback_application_name", "connect_timeout",  "client_encoding",
         "options", "keepalives_idle",           "tcp_user_timeout", NULL};
     const char *values[] = {url, application, "5", "UTF8", timeout, "5", "10000", NULL};
-    PGconn *conn = NULL;
 
     /* A plan for each call's values costs more than the call: the partitions are planned anew. */
     (void)snprintf(
         timeout, sizeof(timeout),
         "-c statement_timeout=%lld -c TimeZone=UTC -c plan_cache_mode=force_generic_plan",
         (long long)statement_timeout_ms);
-    conn = PQconnectdbParams(keys, values, 1);
-    if (conn == NULL || PQstatus(conn) != CONNECTION_OK) {
-        error_set(err, ERROR_UNAVAILABLE, "PostgreSQL: %.180s",
-                  conn != NULL ? PQerrorMessage(conn) : "out of memory");
-        PQfinish(conn);
-        return -1;
-    }
+    return connect(keys, values, 1);
+}
+
+static int set_unreachable(PGconn *conn, struct error *err)
+{
+    error_set(err, ERROR_UNAVAILABLE, "PostgreSQL: %.180s",
+              conn != NULL ? PQerrorMessage(conn) : "out of memory");
+    PQfinish(conn);
+    return -1;
+}
+
+int db_connect(const char *url, const char *application, int64_t statement_timeout_ms,
+               PGconn **conn_out, struct error *err)
+{
+    PGconn *conn = connect_with(PQconnectdbParams, url, application, statement_timeout_ms);
+
+    if (conn == NULL || PQstatus(conn) != CONNECTION_OK)
+        return set_unreachable(conn, err);
+    *conn_out = conn;
+    return 0;
+}
+
+int db_connect_start(const char *url, const char *application, int64_t statement_timeout_ms,
+                     PGconn **conn_out, struct error *err)
+{
+    PGconn *conn = connect_with(PQconnectStartParams, url, application, statement_timeout_ms);
+
+    if (conn == NULL || PQstatus(conn) == CONNECTION_BAD)
+        return set_unreachable(conn, err);
     *conn_out = conn;
     return 0;
 }
@@ -233,7 +257,7 @@ static const struct sqlstate sqlstates[] = {
     {"22021", ERROR_INVALID},   /* character not in repertoire */
 };
 
-static int set_failure(const PGconn *pg, const PGresult *rows, struct error *err)
+int db_set_failure(const PGconn *pg, const PGresult *rows, struct error *err)
 {
     const char *state = rows != NULL ? PQresultErrorField(rows, PG_DIAG_SQLSTATE) : NULL;
     const char *primary = rows != NULL ? PQresultErrorField(rows, PG_DIAG_MESSAGE_PRIMARY) : NULL;
@@ -262,7 +286,7 @@ static int prepare(struct db_conn *conn, const char *sql, char name[16], struct 
         return 0;
     rows = PQprepare(conn->pg, name, sql, 0, NULL);
     if (PQresultStatus(rows) != PGRES_COMMAND_OK)
-        return set_failure(conn->pg, rows, err);
+        return db_set_failure(conn->pg, rows, err);
     conn->prepared[conn->n_prepared++] = sql;
     return 0;
 }
@@ -292,7 +316,7 @@ static int run(struct db_conn *conn, const char *sql, struct db_params params, P
         return -1;
     rows = execute(conn, name, params);
     if (PQresultStatus(rows) != PGRES_TUPLES_OK && PQresultStatus(rows) != PGRES_COMMAND_OK)
-        return set_failure(conn->pg, rows, err);
+        return db_set_failure(conn->pg, rows, err);
     PQclear(*rows_out);
     *rows_out = TAKE_PTR(rows);
     return 0;

@@ -79,6 +79,13 @@ PGconn *db_tx_connection(struct db_tx *tx) NONNULL MUST_CHECK;
 int db_connect(const char *url, const char *application, int64_t statement_timeout_ms,
                PGconn **conn_out, struct error *err) NONNULL MUST_CHECK;
 
+/* The same without waiting: the caller goes on with PQconnectPoll(). */
+int db_connect_start(const char *url, const char *application, int64_t statement_timeout_ms,
+                     PGconn **conn_out, struct error *err) NONNULL MUST_CHECK;
+/* What a failed statement means to a caller; -1. rows NULL: the connection's own failure. */
+int db_set_failure(const PGconn *pg, const PGresult *rows, struct error *err)
+    __attribute__((nonnull(1, 3)));
+
 /* Cells. A null cell is NULL, "" or 0. Texts are borrowed from rows. */
 const char *db_text(const PGresult *rows, int row, int column) NONNULL MUST_CHECK;
 int64_t db_number(const PGresult *rows, int row, int column) NONNULL MUST_CHECK;

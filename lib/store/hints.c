@@ -23,7 +23,8 @@
 enum {
     COALESCE_MS = 10,
     RECONNECT_MS = 1000,
-    PAYLOAD_MAX_BYTES = 7900, /* PostgreSQL refuses 8000 and more */
+    QUEUED_MAX_BYTES = 64 * 1024, /* of ids; a slow look finds the others */
+    LINES_MAX_BYTES = 256 * 1024,
     RECEIVED_MAX = 4096,
     ID_BYTES = 64,
 };
@@ -33,6 +34,11 @@ static const char *const channels[HINT_N_KINDS] = {
     HINT_KINDS(X)
 #undef X
 };
+
+const char *hint_channel(enum hint_kind kind)
+{
+    return channels[kind];
+}
 
 struct received {
     enum hint_kind kind;
@@ -112,25 +118,45 @@ static bool list_has(const struct strbuf *list, const char *id)
     return false;
 }
 
+static void wake(struct hints *hints)
+{
+    uint64_t one = 1;
+    ssize_t written = write(hints->wake_fd, &one, sizeof(one));
+
+    (void)written; /* full: the reader wakes anyway */
+}
+
 void hints_send(struct hints *hints, enum hint_kind kind, const char *id)
 {
     struct strbuf *list = &hints->queued[kind];
-    uint64_t one = 1;
-    ssize_t written = 0;
     bool must_wake = false;
 
     lock_take(&hints->lock);
     must_wake = list->len == 0; /* else the one who began the list has woken the sender */
-    if (list->len + strlen(id) + 1 < PAYLOAD_MAX_BYTES && !list_has(list, id)) {
+    if (list->len + strlen(id) < QUEUED_MAX_BYTES && !list_has(list, id)) {
         if (list->len > 0)
             strbuf_append_char(list, ',');
         strbuf_append(list, id);
     }
     lock_release(&hints->lock);
-    if (!must_wake)
-        return;
-    written = write(hints->wake_fd, &one, sizeof(one));
-    (void)written; /* full: the reader wakes anyway */
+    if (must_wake)
+        wake(hints);
+}
+
+void hints_send_line(struct hints *hints, const char *line)
+{
+    struct strbuf *lines = &hints->queued[HINT_PROGRESS];
+    bool must_wake = false;
+
+    lock_take(&hints->lock);
+    must_wake = lines->len == 0;
+    if (lines->len + strlen(line) < LINES_MAX_BYTES) {
+        strbuf_append(lines, line);
+        strbuf_append_char(lines, '\n');
+    }
+    lock_release(&hints->lock);
+    if (must_wake)
+        wake(hints);
 }
 
 void hints_fds(struct hints *hints, int fds_out[2])
@@ -176,10 +202,9 @@ static void receive_notification(struct hints *hints, const PGnotify *notify)
 static int listen_to_all(struct hints *hints, struct error *err)
 {
     static const char SQL_LISTEN[HINT_N_KINDS][24] = {
-        [HINT_EVENTS] = "LISTEN deft_events",
-        [HINT_WORK] = "LISTEN deft_work",
-        [HINT_CONTROL] = "LISTEN deft_control",
-        [HINT_RUNTIME] = "LISTEN deft_runtime",
+        [HINT_EVENTS] = "LISTEN deft_events",     [HINT_WORK] = "LISTEN deft_work",
+        [HINT_CONTROL] = "LISTEN deft_control",   [HINT_RUNTIME] = "LISTEN deft_runtime",
+        [HINT_PROGRESS] = "LISTEN deft_progress",
     };
 
     for (unsigned i = 0; i < HINT_N_KINDS; i++) {
@@ -262,22 +287,52 @@ static char *take_queued(struct hints *hints, size_t kind)
     return ids;
 }
 
-static void send_queued(struct hints *hints)
+static void send_payload(struct hints *hints, size_t kind, const char *payload)
 {
     static const char SQL_NOTIFY[] = "SELECT pg_notify($1, $2)";
+    const char *values[] = {channels[kind], payload};
+    CLEANUP(db_rows_done) PGresult *rows =
+        PQexecParams(hints->sender, SQL_NOTIFY, 2, NULL, values, NULL, NULL, 0);
+
+    if (PQresultStatus(rows) != PGRES_TUPLES_OK)
+        log_debug("hint.lost", LOG_STR("error", PQerrorMessage(hints->sender)));
+}
+
+/* In pieces that fit a notification, cut behind a separator. */
+static void send_pieces(struct hints *hints, size_t kind, char *text)
+{
+    char separator = kind == HINT_PROGRESS ? '\n' : ',';
+    char *from = text;
+
+    while (strlen(from) > HINT_LINE_MAX_BYTES) {
+        char *cut = memrchr(from, separator, HINT_LINE_MAX_BYTES + 1);
+
+        if (cut == NULL)
+            return; /* no sender makes one that long */
+        *cut = '\0';
+        send_payload(hints, kind, from);
+        from = cut + 1;
+    }
+    if (*from != '\0')
+        send_payload(hints, kind, from);
+}
+
+/* Progress first: who reads an event by its hint has the pieces of it by then. */
+static void send_queued(struct hints *hints)
+{
+    static const enum hint_kind order[HINT_N_KINDS] = {HINT_PROGRESS, HINT_EVENTS, HINT_WORK,
+                                                       HINT_CONTROL, HINT_RUNTIME};
     uint64_t count = 0;
     ssize_t got = read(hints->wake_fd, &count, sizeof(count));
     bool sent = false;
 
     (void)got;
     for (size_t i = 0; i < HINT_N_KINDS && hints->sender != NULL; i++) {
-        CLEANUP(mem_freep) char *ids = take_queued(hints, i);
-        CLEANUP(db_rows_done) PGresult *rows = NULL;
-        const char *values[] = {channels[i], ids};
+        CLEANUP(mem_freep) char *queued = take_queued(hints, order[i]);
 
-        if (ids == NULL)
+        if (queued == NULL)
             continue;
-        rows = PQexecParams(hints->sender, SQL_NOTIFY, 2, NULL, values, NULL, NULL, 0);
+        send_pieces(hints, order[i], queued);
         sent = true;
     }
     if (sent)

@@ -22,11 +22,15 @@ struct hints;
     X(HINT_EVENTS, "deft_events")   /* a conversation has new events or a new snapshot version */  \
     X(HINT_WORK, "deft_work")       /* a conversation wants a run, or a job waits */               \
     X(HINT_CONTROL, "deft_control") /* a stop is requested of a running conversation */            \
-    X(HINT_RUNTIME, "deft_runtime") /* a runtime's row wants another state */
+    X(HINT_RUNTIME, "deft_runtime") /* a runtime's row wants another state */                      \
+    X(HINT_PROGRESS, "deft_progress") /* lines of model/progress.h rather than ids */
 
 #define X(constant, text) constant,
 enum hint_kind { HINT_KINDS(X) HINT_N_KINDS };
 #undef X
+
+/* A notification's payload is less than 8000 bytes. */
+#define HINT_LINE_MAX_BYTES 7900
 
 /* kinds: bit set of 1U << HINT_… to listen to; 0 for a process that only sends. */
 int hints_open(const char *url, const char *application, unsigned kinds, struct hints **hints_out,
@@ -35,6 +39,14 @@ void hints_free(struct hints *hints);
 
 /* Queues a hint; never blocks, never fails. */
 void hints_send(struct hints *hints, enum hint_kind kind, const char *id) NONNULL;
+/*
+ * Queues a line of HINT_PROGRESS; without a newline, at most HINT_LINE_MAX_BYTES. Lines keep their
+ * order, and go ahead of the hints that are queued behind them. They are dropped when more than
+ * 256 KiB wait.
+ */
+void hints_send_line(struct hints *hints, const char *line) NONNULL;
+/* The channel of a kind. Lives for ever. */
+const char *hint_channel(enum hint_kind kind) MUST_CHECK;
 
 /*
  * Descriptors to wait on for reading: [0] something is queued, or it is time to send; [1] the

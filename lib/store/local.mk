@@ -7,13 +7,17 @@ libstore_a_SOURCES = \
 	lib/store/conversation_post.c lib/store/conversation_post.h \
 	lib/store/conversation_row.c lib/store/conversation_row.h \
 	lib/store/conversation_store.c lib/store/conversation_store.h \
-	lib/store/conversation_write.c \
+	lib/store/conversation_write.c lib/store/conversation_write.h \
 	lib/store/db.c lib/store/db.h \
+	lib/store/db_pipe.c lib/store/db_pipe.h lib/store/db_pipe_query.h \
 	lib/store/db_query.h lib/store/db_value.c \
 	lib/store/document_store.c lib/store/document_store.h \
 	lib/store/event_store.c lib/store/event_store.h \
 	lib/store/hints.c lib/store/hints.h \
 	lib/store/job_store.c lib/store/job_store.h \
+	lib/store/live_listen.c lib/store/live_listen.h \
+	lib/store/live_post.c lib/store/live_post.h \
+	lib/store/live_store.c lib/store/live_store.h \
 	lib/store/profile_store.c lib/store/profile_store.h \
 	lib/store/runtime_store.c lib/store/runtime_store.h \
 	lib/store/user_store.c lib/store/user_store.h \

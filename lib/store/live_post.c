@@ -1,0 +1,96 @@
+#include "store/live_post.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "model/conversation.h"
+#include "model/event.h"
+#include "store/conversation_store.h"
+#include "store/conversation_write.h"
+#include "store/db_pipe_query.h"
+
+/* Each lost race means that somebody else's event went in: a busy worker adds a few per second. */
+enum { TRIES_MAX = 100 };
+
+void live_post_free(struct live_post *post)
+{
+    if (post == NULL)
+        return;
+    db_ticket_forget(&post->state.ticket);
+    db_ticket_forget(&post->writing);
+    conversation_done(&post->state.conversation);
+    json_decref(post->content);
+    mem_free(post);
+}
+
+/* Somebody else wrote, or deleted it: the next try sees which. */
+static bool is_lost_race(const struct error *err)
+{
+    return err->code == ERROR_CONFLICT || err->code == ERROR_STALE;
+}
+
+static void on_written(void *owner, const PGresult *rows, const struct error *err)
+{
+    struct live_post *post = owner;
+
+    (void)rows;
+    if (err != NULL && is_lost_race(err) && post->n_tries < TRIES_MAX) {
+        conversation_done(&post->state.conversation);
+        live_post_start(post);
+        return;
+    }
+    post->done(post, err);
+}
+
+static int ask_write(struct live_post *post, struct error *err)
+{
+    struct conversation *conversation = &post->state.conversation;
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    struct conversation_change change = {0};
+    struct conversation_write write = {.guard = GUARD_NONE};
+    struct db_question question = {.done = on_written, .owner = post};
+
+    if (conversation_plan_message(conversation, post->content, true, &events, &change, err) < 0)
+        return -1;
+    write.status = status_to_string(change.status);
+    write.want_run = change.wants_run;
+    write.last_user_message_id = change.last_user_message_id;
+    if (conversation_note_skills(conversation, &events))
+        write.spec = conversation->spec;
+    return conversation_write_ask(post->pipe, conversation, &events, &write, &question,
+                                  &post->writing, err);
+}
+
+static void on_loaded(struct state_question *state, const struct error *err)
+{
+    struct live_post *post =
+        (struct live_post *)((char *)state - offsetof(struct live_post, state));
+    struct error bad = ERROR_INIT;
+
+    if (err == NULL && ask_write(post, &bad) == 0)
+        return;
+    post->done(post, err != NULL ? err : &bad);
+}
+
+struct live_post *live_post_new(struct db_pipe *pipe, const struct conversation_scope *scope,
+                                const struct uuid *id, json_t *content)
+{
+    struct live_post *post = NEW(struct live_post);
+
+    post->pipe = pipe;
+    post->content = json_incref(content);
+    post->state.conversation_id = *id;
+    post->state.user_id = scope->user_id;
+    post->state.runtime_session = scope->runtime_session;
+    post->state.conversation = (struct conversation)CONVERSATION_INIT;
+    post->state.done = on_loaded;
+    return post;
+}
+
+void live_post_start(struct live_post *post)
+{
+    post->n_tries++;
+    live_ask_state(post->pipe, &post->state);
+}

@@ -1,0 +1,39 @@
+/*
+ * conversation_post_message() for a process that must not wait.
+ */
+#ifndef DEFT_STORE_LIVE_POST_H
+#define DEFT_STORE_LIVE_POST_H
+
+#include <jansson.h>
+
+#include "base/attr.h"
+#include "base/uuid.h"
+#include "store/live_store.h"
+
+struct db_pipe;
+struct error;
+
+/* A message under way. From live_post_new() until done() has returned, or live_post_free(). */
+struct live_post {
+    struct db_pipe *pipe;
+    struct state_question state;
+    struct db_ticket *writing;
+    json_t *content;
+    int n_tries;
+    void *owner;
+    void (*done)(struct live_post *post, const struct error *err);
+};
+
+/*
+ * Appends a user's message (content as content_read() gives it) and asks for a run. *scope is
+ * borrowed until done(). The caller then sends HINT_EVENTS and HINT_WORK. Errors in the answer:
+ * ERROR_NOT_FOUND, ERROR_TOO_LARGE, ERROR_UNAVAILABLE, ERROR_INVALID.
+ */
+struct live_post *live_post_new(struct db_pipe *pipe, const struct conversation_scope *scope,
+                                const struct uuid *id, json_t *content) NONNULL MUST_CHECK;
+/* Sends it; done() comes later. */
+void live_post_start(struct live_post *post) NONNULL;
+/* Takes back what is under way: it may be stored nevertheless. */
+void live_post_free(struct live_post *post);
+
+#endif

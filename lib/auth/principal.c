@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "store/conversation_store.h"
+#include "store/live_store.h"
 #include "store/runtime_store.h"
 #include "store/user_store.h"
 
@@ -80,6 +81,48 @@ int principal_from_session(struct db *db, const struct keyring *keyring, const c
     if (user_store_find_session(db, hash, &principal.user_id, err) < 0)
         return -1;
     set_shared_session(&principal);
+    *principal_out = principal;
+    return 0;
+}
+
+int principal_question_of_key(const struct keyring *keyring, const char *key,
+                              struct caller_question *question_out, struct error *err)
+{
+    if (key[0] == '\0' || strnlen(key, KEY_MAX_BYTES + 1) > KEY_MAX_BYTES)
+        return error_set(err, ERROR_UNAUTHENTICATED, "no such key");
+    keyring_hash_token(keyring, key, question_out->hash);
+    question_out->kind =
+        text_starts_with(key, CREDENTIAL_KEY_PREFIX) ? CALLER_USER_KEY : CALLER_SANDBOX_KEY;
+    return 0;
+}
+
+void principal_question_of_session(const struct keyring *keyring, const char *token,
+                                   struct caller_question *question_out)
+{
+    keyring_hash_token(keyring, token, question_out->hash);
+    question_out->kind = CALLER_SESSION;
+}
+
+int principal_from_caller(const struct caller_question *answer, struct principal *principal_out,
+                          struct error *err)
+{
+    static const enum principal_kind kinds[] = {
+        [CALLER_USER_KEY] = PRINCIPAL_USER_KEY,
+        [CALLER_SESSION] = PRINCIPAL_SESSION,
+        [CALLER_SANDBOX_KEY] = PRINCIPAL_SANDBOX_KEY,
+    };
+    struct principal principal = {
+        .kind = kinds[answer->kind], .user_id = answer->user_id, .key_id = answer->key_id};
+
+    if (!uuid_is_set(&answer->user_id))
+        return error_set(err, ERROR_UNAUTHENTICATED, "the sandbox has no owner");
+    if (answer->kind == CALLER_SANDBOX_KEY) {
+        memcpy(principal.runtime_id, answer->runtime_id, sizeof(principal.runtime_id));
+        memcpy(principal.runtime_session, answer->runtime_session,
+               sizeof(principal.runtime_session));
+    } else {
+        set_shared_session(&principal);
+    }
     *principal_out = principal;
     return 0;
 }

@@ -9,6 +9,7 @@
 #include "base/attr.h"
 #include "base/uuid.h"
 
+struct caller_question;
 struct conversation_scope;
 struct db;
 struct error;
@@ -36,6 +37,19 @@ int principal_from_key(struct db *db, const struct keyring *keyring, const char 
 /* By the value of the cookie deft_session. */
 int principal_from_session(struct db *db, const struct keyring *keyring, const char *token,
                            struct principal *principal_out, struct error *err) NONNULL MUST_CHECK;
+
+/*
+ * The same for a process that must not wait: what to ask with live_ask_caller(), and what its
+ * answer says. ERROR_UNAUTHENTICATED for what can be no key.
+ */
+int principal_question_of_key(const struct keyring *keyring, const char *key,
+                              struct caller_question *question_out,
+                              struct error *err) NONNULL MUST_CHECK;
+void principal_question_of_session(const struct keyring *keyring, const char *token,
+                                   struct caller_question *question_out) NONNULL;
+int principal_from_caller(const struct caller_question *answer, struct principal *principal_out,
+                          struct error *err) NONNULL MUST_CHECK;
+
 /* What it may see. Borrows from principal. */
 struct conversation_scope principal_scope(const struct principal *principal) NONNULL MUST_CHECK;
 

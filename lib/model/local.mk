@@ -17,6 +17,7 @@ libmodel_a_SOURCES = \
 	lib/model/plan.c \
 	lib/model/policy.c lib/model/policy.h \
 	lib/model/problem.c lib/model/problem.h \
+	lib/model/progress.c lib/model/progress.h \
 	lib/model/prompt.c lib/model/prompt.h \
 	lib/model/prompt_text.c lib/model/prompt_text.h \
 	lib/model/redact.c \

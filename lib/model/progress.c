@@ -1,0 +1,109 @@
+#include "model/progress.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+
+static const char *const kind_texts[PROGRESS_N_KINDS] = {
+#define X(constant, text) [constant] = (text),
+    PROGRESS_KINDS(X)
+#undef X
+};
+
+/* --- lines --- */
+
+void progress_append_line(const struct progress *progress, struct strbuf *out)
+{
+    json_auto_t *json = json_object();
+
+    json_put_text(json, "item", progress->item_id.text);
+    json_put_text(json, "kind", kind_texts[progress->kind]);
+    json_put(json, "attempt", json_integer(progress->attempt));
+    json_put(json, "order", json_integer(progress->order));
+    json_put(json, "anchor", json_integer(progress->anchor_seq));
+    json_put_text(json, "text", progress->text);
+    json_put_text(json, "chunk", progress->chunk_id);
+    strbuf_append(out, progress->conversation_id.text);
+    strbuf_append_char(out, ' ');
+    json_append_text(out, json);
+}
+
+static int read_kind(const json_t *json, enum progress_kind *kind_out, struct error *err)
+{
+    const char *text = json_text_or(json, "kind", "");
+
+    for (size_t i = 0; i < PROGRESS_N_KINDS; i++) {
+        if (!text_equal(text, kind_texts[i]))
+            continue;
+        *kind_out = (enum progress_kind)i;
+        return 0;
+    }
+    return error_set(err, ERROR_INVALID, "progress of an unknown kind");
+}
+
+int progress_read(const char *text, size_t len, json_t **json_out, struct progress *progress_out,
+                  struct error *err)
+{
+    json_auto_t *json = NULL;
+    struct progress read = {.conversation_id = progress_out->conversation_id};
+
+    if (json_parse(text, len, &json, err) < 0 || read_kind(json, &read.kind, err) < 0)
+        return -1;
+    if (!uuid_parse(json_text_or(json, "item", ""), &read.item_id))
+        return error_set(err, ERROR_INVALID, "progress of no item");
+    read.attempt = json_int_or(json, "attempt", 1);
+    read.order = json_int_or(json, "order", 0);
+    read.anchor_seq = json_int_or(json, "anchor", 0);
+    read.text = json_text_or(json, "text", "");
+    read.chunk_id = json_text_or(json, "chunk", NULL);
+    *progress_out = read;
+    *json_out = json_incref(json);
+    return 0;
+}
+
+/* --- frames --- */
+
+static void put_piece(json_t *frame, const struct progress *progress)
+{
+    json_put(frame, "order", json_integer(progress->order));
+    json_put_text(frame, "kind", kind_texts[progress->kind]);
+    json_put_text(frame, "content", progress->text);
+    json_put_text(frame, "chunk_id", progress->chunk_id);
+    json_put(frame, "choice_index", json_integer(0));
+}
+
+void progress_append_frame(const struct progress *progress, struct strbuf *out)
+{
+    json_auto_t *frame = json_object();
+    bool is_piece = progress->kind == PROGRESS_TEXT || progress->kind == PROGRESS_REASONING;
+
+    json_put_text(frame, "type", is_piece ? "delta" : kind_texts[progress->kind]);
+    json_put_text(frame, "item_id", progress->item_id.text);
+    json_put(frame, "attempt", json_integer(progress->attempt));
+    if (is_piece)
+        put_piece(frame, progress);
+    /* The wire counts from 0, the store from 1. */
+    if (progress->kind == PROGRESS_STARTED && progress->anchor_seq > 0)
+        json_put(frame, "anchor_seq", json_integer(progress->anchor_seq - 1));
+    if (progress->kind == PROGRESS_ABORTED)
+        json_put_text(frame, "reason", progress->text);
+    json_append_text(out, frame);
+}
+
+void progress_append_event(const struct progress *progress, int64_t now_us, struct strbuf *out)
+{
+    json_auto_t *event = json_object();
+    struct uuid id = uuid_random();
+    char stamp[CLOCK_TEXT_BYTES];
+
+    clock_format_naive(now_us, stamp);
+    json_put_text(event, "id", id.text);
+    json_put_text(event, "timestamp", stamp);
+    json_put_text(event, "source", "agent");
+    json_put_text(event, progress->kind == PROGRESS_TEXT ? "content" : "reasoning_content",
+                  progress->text);
+    json_put_text(event, "kind", "StreamingDeltaEvent");
+    json_append_text(out, event);
+}

@@ -9,12 +9,11 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 
-struct frame *frame_new(const char *text, size_t len, int64_t seq)
+struct frame *frame_new(const char *text, size_t len)
 {
     struct frame *frame = mem_alloc(sizeof(*frame) + LWS_PRE + len + 1);
 
     frame->n_holders = 1;
-    frame->seq = seq;
     frame->len = len;
     memcpy(frame->bytes + LWS_PRE, text, len);
     return frame;
@@ -38,14 +37,14 @@ unsigned char *frame_text(struct frame *frame)
 }
 
 /* The event's text goes in as it was stored: parsing a megabyte to print it again is waste. */
-static struct frame *wrap(const char *head, const char *event, int64_t seq)
+static struct frame *wrap(const char *head, const char *event)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 
     strbuf_append(&text, head);
     strbuf_append(&text, event);
     strbuf_append_char(&text, '}');
-    return frame_new(text.text, text.len, seq);
+    return frame_new(text.text, text.len);
 }
 
 struct frame *frame_durable(const char *event, int64_t seq)
@@ -55,12 +54,12 @@ struct frame *frame_durable(const char *event, int64_t seq)
     /* The wire counts from 0, the store from 1. */
     /* NOLINTNEXTLINE(words): the head of a frame whose event goes in as it was stored */
     strbuf_appendf(&head, "{\"type\":\"durable\",\"seq\":%lld,\"event\":", (long long)seq - 1);
-    return wrap(head.text, event, seq);
+    return wrap(head.text, event);
 }
 
 struct frame *frame_transient(const char *event)
 {
-    return wrap("{\"type\":\"transient\",\"event\":", event, 0);
+    return wrap("{\"type\":\"transient\",\"event\":", event);
 }
 
 struct frame *frame_sync(int64_t from_seq, int64_t through_seq)
@@ -74,5 +73,5 @@ struct frame *frame_sync(int64_t from_seq, int64_t through_seq)
     if (through_seq >= 0)
         json_put(json, "through_seq", json_integer(through_seq));
     json_append_text(&text, json);
-    return frame_new(text.text, text.len, 0);
+    return frame_new(text.text, text.len);
 }

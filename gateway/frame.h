@@ -12,13 +12,12 @@
 
 struct frame {
     size_t n_holders;
-    int64_t seq; /* of the event in it; 0 for what has none */
     size_t len;
     unsigned char bytes[]; /* LWS_PRE bytes, then the text and a NUL */
 };
 
 /* A frame with one holder: a copy of text. */
-struct frame *frame_new(const char *text, size_t len, int64_t seq) NONNULL MUST_CHECK;
+struct frame *frame_new(const char *text, size_t len) NONNULL MUST_CHECK;
 /* One more holder; returns frame. */
 struct frame *frame_hold(struct frame *frame) NONNULL MUST_CHECK;
 /* Gives up a hold; NULL is fine. */

@@ -1,7 +1,7 @@
 /*
  * The one context of the process: made by main(), passed down.
  *
- * Threading: everything in gateway/ runs on the service thread.
+ * Threading: everything in gateway/ runs on the service thread, and nothing there waits.
  */
 #ifndef DEFT_GATEWAY_GATEWAY_H
 #define DEFT_GATEWAY_GATEWAY_H
@@ -13,24 +13,34 @@
 #include <libwebsockets.h>
 
 #include "base/crypto.h"
+#include "gateway/door.h"
+#include "gateway/news.h"
+#include "gateway/streams.h"
+#include "store/live_listen.h"
 
-struct db;
-struct hints;
-struct stream;
+struct db_pipe;
+struct subscriber;
 
 struct gateway {
-    struct db *db;
-    struct hints *hints;
+    /* What is seen live; its answers never show an older state than the ones before. */
+    struct db_pipe *live;
+    /* What takes longer: callers, replays, messages. */
+    struct db_pipe *back;
+    struct db_pipe *hints;
     struct keyring keyring;
     struct lws_context *lws;
-    struct stream *streams; /* list by next */
-    size_t n_streams;
+    struct door door;
+    struct streams streams;
+    struct news news;
+    struct live_listener listener;
+    struct subscriber *waiting_first; /* for a turn to write, the longest first */
+    struct subscriber *waiting_last;
     int64_t max_subscribers; /* of one conversation */
-    int64_t auth_timeout_s;
+    int64_t auth_timeout_ms;
+    int64_t slow_ms; /* how long a socket may stay unwritable while something is due */
     lws_sorted_usec_list_t tick;
-    int64_t looked_at_ms;
-    int watch_fd;   /* epoll, owned by lws once adopted */
-    int watched[2]; /* what hints_fds() said last */
+    int64_t tick_at_ms;
+    int watch_fd; /* epoll of all that is no socket; owned by lws once adopted */
     int stop_fd;
     bool is_stopping;
 };

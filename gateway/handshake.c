@@ -1,20 +1,13 @@
 #include "gateway/handshake.h"
 
-#include <stdio.h>
 #include <string.h>
-
-#include <libwebsockets.h>
 
 #include "auth/principal.h"
 #include "base/clock.h"
-#include "base/encode.h"
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "gateway/gateway.h"
-#include "gateway/subscriber.h"
-
-enum { VALUE_MAX_BYTES = 512, COOKIES_MAX_BYTES = 4096 };
+#include "gateway/head.h"
 
 static const char session_cookie[] = "deft_session=";
 
@@ -28,159 +21,146 @@ static const struct socket_path paths[] = {
     {"/sockets/session/", SOCKET_SESSION},
 };
 
-/* libwebsockets decodes the query, and gives back where the value begins behind "name=". */
-static bool query_value(struct lws *wsi, const char *name, char *value, size_t size)
+static int check_upgrade(const char *head, struct error *err)
 {
-    char argument[VALUE_MAX_BYTES];
-    char prefix[40];
-    const char *at = NULL;
+    CLEANUP(strbuf_done) struct strbuf upgrade = STRBUF_INIT;
 
-    (void)snprintf(prefix, sizeof(prefix), "%s=", name);
-    value[0] = '\0';
-    at = lws_get_urlarg_by_name(wsi, prefix, argument, (int)sizeof(argument));
-    if (at == NULL || strlen(at) >= size)
-        return false;
-    memcpy(value, at, strlen(at) + 1);
-    return true;
+    if (!head_header(head, "Upgrade", &upgrade) || !text_equal_nocase(upgrade.text, "websocket"))
+        return error_set(err, ERROR_INVALID, "no WebSocket");
+    return 0;
 }
 
-static void custom_header(struct lws *wsi, const char *name, char *value, size_t size)
+static int read_path(const char *head, struct socket_request *request, struct error *err)
 {
-    if (lws_hdr_custom_copy(wsi, value, (int)size, name, (int)strlen(name)) < 0)
-        value[0] = '\0';
-}
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 
-static int read_path(struct lws *wsi, struct socket_request *request, struct error *err)
-{
-    char path[VALUE_MAX_BYTES];
-
-    if (lws_hdr_copy(wsi, path, sizeof(path), WSI_TOKEN_GET_URI) < 0)
-        return error_set(err, ERROR_INVALID, "path too long");
+    if (!head_path(head, &path))
+        return error_set(err, ERROR_INVALID, "no GET of a path");
     for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
-        if (!text_starts_with(path, paths[i].prefix))
+        if (!text_starts_with(path.text, paths[i].prefix))
             continue;
         request->kind = paths[i].kind;
-        if (!uuid_parse(path + strlen(paths[i].prefix), &request->conversation_id))
+        if (!uuid_parse(path.text + strlen(paths[i].prefix), &request->conversation_id))
             return error_set(err, ERROR_INVALID, "not a conversation id");
         return 0;
     }
     return error_set(err, ERROR_INVALID, "no such socket");
 }
 
-static int read_since(struct lws *wsi, struct socket_request *request, struct error *err)
+static int read_since(const char *head, struct socket_request *request, struct error *err)
 {
-    char value[VALUE_MAX_BYTES];
+    CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
     char naive[CLOCK_TEXT_BYTES];
     int64_t utc_us = 0;
 
-    if (!query_value(wsi, "after_timestamp", value, sizeof(value)) || value[0] == '\0')
+    if (!head_query(head, "after_timestamp", &value) || value.len == 0)
         return 0;
-    if (clock_parse(value, &utc_us, err) < 0)
+    if (clock_parse(value.text, &utc_us, err) < 0)
         return -1;
     clock_format_naive(utc_us, naive);
     memcpy(request->since, naive, sizeof(naive));
     return 0;
 }
 
-static int read_resend(struct lws *wsi, struct socket_request *request, struct error *err)
+static int read_resend(const char *head, struct socket_request *request, struct error *err)
 {
-    char value[VALUE_MAX_BYTES];
+    CLEANUP(strbuf_done) struct strbuf all = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf mode = STRBUF_INIT;
 
-    if (query_value(wsi, "resend_all", value, sizeof(value)) &&
-        (text_equal_nocase(value, "true") || text_equal(value, "1")))
+    if (head_query(head, "resend_all", &all) &&
+        (text_equal_nocase(all.text, "true") || text_equal(all.text, "1")))
         request->resend = RESEND_ALL;
-    if (!query_value(wsi, "resend_mode", value, sizeof(value)) || value[0] == '\0')
-        return read_since(wsi, request, err);
-    if (text_equal(value, "all"))
+    if (!head_query(head, "resend_mode", &mode) || mode.len == 0)
+        return read_since(head, request, err);
+    if (text_equal(mode.text, "all"))
         request->resend = RESEND_ALL;
-    else if (text_equal(value, "since"))
+    else if (text_equal(mode.text, "since"))
         request->resend = RESEND_SINCE;
     else
         return error_set(err, ERROR_INVALID, "resend_mode is neither all nor since");
-    return read_since(wsi, request, err);
+    return read_since(head, request, err);
 }
 
-static int read_after_seq(struct lws *wsi, struct socket_request *request, struct error *err)
+static int read_after_seq(const char *head, struct socket_request *request, struct error *err)
 {
-    char value[VALUE_MAX_BYTES];
+    CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
 
     request->after_seq = -2;
-    if (!query_value(wsi, "after_seq", value, sizeof(value)))
+    if (!head_query(head, "after_seq", &value))
         return 0;
-    return text_parse_int(value, -1, INT64_MAX / 2, &request->after_seq, err);
+    return text_parse_int(value.text, -1, INT64_MAX / 2, &request->after_seq, err);
 }
 
-/* The value of the session cookie; "" without one. RFC 6265, section 5.4. */
-static void read_cookie(struct lws *wsi, char *value, size_t size)
+/* The value of the session cookie; nothing without one. RFC 6265, section 5.4. */
+static void read_cookie(const char *head, struct strbuf *value)
 {
-    char cookies[COOKIES_MAX_BYTES];
+    CLEANUP(strbuf_done) struct strbuf cookies = STRBUF_INIT;
     const char *at = NULL;
-    size_t len = 0;
 
-    value[0] = '\0';
-    if (lws_hdr_copy(wsi, cookies, sizeof(cookies), WSI_TOKEN_HTTP_COOKIE) <= 0)
+    if (!head_header(head, "Cookie", &cookies))
         return;
-    at = strstr(cookies, session_cookie);
-    if (at == NULL || (at != cookies && at[-1] != ' ' && at[-1] != ';'))
+    at = strstr(cookies.text, session_cookie);
+    if (at == NULL || (at != cookies.text && at[-1] != ' ' && at[-1] != ';'))
         return;
     at += strlen(session_cookie);
-    len = strcspn(at, "; ");
-    if (len >= size)
-        return;
-    memcpy(value, at, len);
-    value[len] = '\0';
+    strbuf_append_bytes(value, at, strcspn(at, "; "));
 }
 
 /* A page of another site must not use the browser's cookie: its Origin differs from our Host. */
-static int check_origin(struct lws *wsi, struct error *err)
+static int check_origin(const char *head, struct error *err)
 {
-    char origin[VALUE_MAX_BYTES];
-    char host[VALUE_MAX_BYTES];
+    CLEANUP(strbuf_done) struct strbuf origin = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf host = STRBUF_INIT;
     const char *authority = NULL;
 
-    if (lws_hdr_copy(wsi, origin, sizeof(origin), WSI_TOKEN_ORIGIN) <= 0 ||
-        lws_hdr_copy(wsi, host, sizeof(host), WSI_TOKEN_HOST) <= 0)
+    if (!head_header(head, "Origin", &origin) || !head_header(head, "Host", &host))
         return error_set(err, ERROR_FORBIDDEN, "a cookie needs an Origin");
-    authority = strstr(origin, "://");
-    if (authority == NULL || !text_equal_nocase(authority + 3, host))
+    authority = strstr(origin.text, "://");
+    if (authority == NULL || !text_equal_nocase(authority + 3, host.text))
         return error_set(err, ERROR_FORBIDDEN, "foreign Origin");
     return 0;
 }
 
-static int authenticate_by_cookie(struct lws *wsi, struct subscriber *subscriber, struct error *err)
+static int read_session(const struct keyring *keyring, const char *head,
+                        struct handshake *handshake, struct error *err)
 {
-    char token[VALUE_MAX_BYTES];
-    char side[16];
+    CLEANUP(strbuf_done) struct strbuf side = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf token = STRBUF_INIT;
 
-    custom_header(wsi, "x-deft-origin:", side, sizeof(side));
-    read_cookie(wsi, token, sizeof(token));
-    if (!text_equal(side, "app") || token[0] == '\0')
+    read_cookie(head, &token);
+    if (!head_header(head, "X-Deft-Origin", &side) || !text_equal(side.text, "app") ||
+        token.len == 0)
         return 0;
-    if (check_origin(wsi, err) < 0)
+    if (check_origin(head, err) < 0)
         return -1;
-    return principal_from_session(subscriber->gateway->db, &subscriber->gateway->keyring, token,
-                                  &subscriber->principal, err);
+    principal_question_of_session(keyring, token.text, &handshake->caller);
+    handshake->has_credential = true;
+    return 0;
 }
 
 /* The query's key goes before the header's; without either the first frame must bring it. */
-static int authenticate(struct lws *wsi, struct subscriber *subscriber, struct error *err)
+static int read_credential(const struct keyring *keyring, const char *head,
+                           struct handshake *handshake, struct error *err)
 {
-    char key[VALUE_MAX_BYTES];
+    CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
 
-    if (!query_value(wsi, "session_api_key", key, sizeof(key)) || key[0] == '\0')
-        custom_header(wsi, "x-session-api-key:", key, sizeof(key));
-    if (key[0] == '\0')
-        return authenticate_by_cookie(wsi, subscriber, err);
-    return principal_from_key(subscriber->gateway->db, &subscriber->gateway->keyring, key,
-                              &subscriber->principal, err);
+    if (!head_query(head, "session_api_key", &key) || key.len == 0)
+        handshake->has_credential = head_header(head, "X-Session-API-Key", &key);
+    if (key.len == 0) {
+        handshake->has_credential = false;
+        return read_session(keyring, head, handshake, err);
+    }
+    handshake->has_credential = true;
+    return principal_question_of_key(keyring, key.text, &handshake->caller, err);
 }
 
-int handshake_read(struct lws *wsi, struct subscriber *subscriber, struct error *err)
+int handshake_read(const struct keyring *keyring, const char *head, struct handshake *handshake_out,
+                   struct error *err)
 {
-    struct socket_request *request = &subscriber->request;
+    struct socket_request *request = &handshake_out->request;
 
-    if (read_path(wsi, request, err) < 0 || read_resend(wsi, request, err) < 0 ||
-        read_after_seq(wsi, request, err) < 0)
+    if (check_upgrade(head, err) < 0 || read_path(head, request, err) < 0 ||
+        read_resend(head, request, err) < 0 || read_after_seq(head, request, err) < 0)
         return -1;
-    return authenticate(wsi, subscriber, err);
+    return read_credential(keyring, head, handshake_out, err);
 }

@@ -6,18 +6,27 @@
 #ifndef DEFT_GATEWAY_HANDSHAKE_H
 #define DEFT_GATEWAY_HANDSHAKE_H
 
+#include <stdbool.h>
+
 #include "base/attr.h"
+#include "gateway/subscriber.h"
+#include "store/live_store.h"
 
 struct error;
-struct lws;
-struct subscriber;
+struct keyring;
+
+/* What a request says. */
+struct handshake {
+    struct socket_request request;
+    bool has_credential;           /* else the first frame must bring it */
+    struct caller_question caller; /* who has the credential: ready to be asked */
+};
 
 /*
- * Reads the request into subscriber->request and, when it brought a credential, finds out who it is
- * (subscriber->principal; else it stays PRINCIPAL_NOBODY and the first frame must say).
- * Any error means: refuse with 403 before the upgrade (503 for ERROR_UNAVAILABLE).
+ * Reads the head of an HTTP request, from its first line to the empty one. Any error means: refuse
+ * with 403 before the upgrade.
  */
-int handshake_read(struct lws *wsi, struct subscriber *subscriber,
+int handshake_read(const struct keyring *keyring, const char *head, struct handshake *handshake_out,
                    struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -1,7 +1,5 @@
 #include "gateway/inbox.h"
 
-#include <string.h>
-
 #include <jansson.h>
 
 #include "auth/principal.h"
@@ -9,16 +7,21 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "base/uuid.h"
+#include "gateway/arrival.h"
 #include "gateway/frame.h"
 #include "gateway/gateway.h"
 #include "gateway/subscriber.h"
 #include "model/event.h"
-#include "store/conversation_post.h"
 #include "store/conversation_store.h"
-#include "store/hints.h"
+#include "store/live_listen.h"
+#include "store/live_post.h"
+
+/* Messages of one socket that are not stored yet. */
+enum { WAITING_MAX = 32 };
 
 static json_t *server_error_event(const char *code, const char *detail)
 {
@@ -55,7 +58,7 @@ static void complain(struct subscriber *subscriber, const char *code, const char
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 
     json_append_text(&text, json);
-    subscriber_reply(subscriber, frame_new(text.text, text.len, 0));
+    subscriber_reply(subscriber, frame_new(text.text, text.len));
 }
 
 static bool is_auth_frame(const json_t *frame)
@@ -66,54 +69,126 @@ static bool is_auth_frame(const json_t *frame)
 static void take_key(struct subscriber *subscriber, const json_t *frame)
 {
     const char *key = json_text_or(frame, "session_api_key", "");
-    struct gateway *gateway = subscriber->gateway;
-    struct error err = ERROR_INIT;
 
-    if (!is_auth_frame(frame) || key[0] == '\0') {
+    if (!is_auth_frame(frame) || key[0] == '\0')
         subscriber_close(subscriber, SUBSCRIBER_UNAUTHENTICATED);
-        return;
-    }
-    if (principal_from_key(gateway->db, &gateway->keyring, key, &subscriber->principal, &err) < 0) {
-        subscriber_close(subscriber, error_is_transient(&err) ? SUBSCRIBER_UNAVAILABLE
-                                                              : SUBSCRIBER_UNAUTHENTICATED);
-        return;
-    }
-    subscriber_attach(subscriber);
+    else
+        arrival_authenticate(subscriber, key);
 }
 
-static int post(struct subscriber *subscriber, json_t *message, struct error *err)
+/* --- messages --- */
+
+/* One is written after the other: the client's order is the log's. */
+struct inbox {
+    struct gateway *gateway;
+    struct subscriber *subscriber; /* NULL when it is gone */
+    struct principal principal;
+    struct uuid conversation_id;
+    struct live_post *posting; /* NULL: none */
+    json_t *waiting;           /* contents, oldest first */
+};
+
+static struct inbox *inbox_new(struct subscriber *subscriber)
 {
-    json_auto_t *content = NULL;
-    struct conversation_scope scope = principal_scope(&subscriber->principal);
+    struct inbox *inbox = NEW(struct inbox);
+
+    inbox->gateway = subscriber->gateway;
+    inbox->subscriber = subscriber;
+    inbox->principal = subscriber->principal;
+    inbox->conversation_id = subscriber->request.conversation_id;
+    inbox->waiting = json_array();
+    return inbox;
+}
+
+static void free_if_idle(struct inbox *inbox)
+{
+    if (inbox->posting != NULL || inbox->subscriber != NULL)
+        return;
+    json_decref(inbox->waiting);
+    mem_free(inbox);
+}
+
+void inbox_leave(struct inbox *inbox)
+{
+    if (inbox == NULL)
+        return;
+    inbox->subscriber = NULL;
+    free_if_idle(inbox);
+}
+
+static void say_failed(const struct inbox *inbox, const struct error *err)
+{
+    if (err->code != ERROR_INVALID && err->code != ERROR_TOO_LARGE)
+        log_warning("message.failed", LOG_STR("conversation_id", inbox->conversation_id.text),
+                    LOG_ERROR(err));
+    if (inbox->subscriber != NULL)
+        complain(inbox->subscriber, err->code == ERROR_INVALID ? "ValidationError" : "ServerError",
+                 err->message);
+}
+
+static void post_next(struct inbox *inbox);
+
+static void on_posted(struct live_post *post, const struct error *err)
+{
+    struct inbox *inbox = post->owner;
+
+    if (err != NULL) {
+        say_failed(inbox, err);
+    } else {
+        live_hint(inbox->gateway->hints, HINT_EVENTS, inbox->conversation_id.text);
+        live_hint(inbox->gateway->hints, HINT_WORK, inbox->conversation_id.text);
+    }
+    live_post_free(TAKE_PTR(inbox->posting));
+    post_next(inbox);
+    free_if_idle(inbox);
+}
+
+static void post_next(struct inbox *inbox)
+{
+    struct conversation_scope scope = principal_scope(&inbox->principal);
+
+    if (inbox->posting != NULL || json_array_size(inbox->waiting) == 0)
+        return;
+    inbox->posting = live_post_new(inbox->gateway->back, &scope, &inbox->conversation_id,
+                                   json_array_get(inbox->waiting, 0));
+    inbox->posting->owner = inbox;
+    inbox->posting->done = on_posted;
+    (void)json_array_remove(inbox->waiting, 0);
+    live_post_start(inbox->posting);
+}
+
+static int read_message(const json_t *message, json_t **content_out, struct error *err)
+{
     json_t *input = json_object_get(message, "content");
 
     if (!json_is_object(message) || input == NULL)
         return error_set(err, ERROR_INVALID, "a message has role and content");
     if (!text_equal(json_text_or(message, "role", "user"), "user"))
         return error_set(err, ERROR_INVALID, "only the role user can send messages");
-    if (content_read(input, &content, err) < 0)
-        return -1;
-    return conversation_post_message(subscriber->gateway->db, &scope,
-                                     &subscriber->request.conversation_id, content, true, err);
+    return content_read(input, content_out, err);
 }
 
-static void take_message(struct subscriber *subscriber, json_t *message)
+static void take_message(struct subscriber *subscriber, const json_t *message)
 {
-    const char *id = subscriber->request.conversation_id.text;
+    json_t *content = NULL;
     struct error err = ERROR_INIT;
 
     /* A client that came with its key in the URL may send it again: nothing to do. */
     if (is_auth_frame(message))
         return;
-    if (post(subscriber, message, &err) < 0) {
-        if (err.code != ERROR_INVALID && err.code != ERROR_TOO_LARGE)
-            log_warning("message.failed", LOG_STR("conversation_id", id), LOG_ERROR(&err));
-        complain(subscriber, err.code == ERROR_INVALID ? "ValidationError" : "ServerError",
-                 err.message);
+    if (read_message(message, &content, &err) < 0) {
+        complain(subscriber, "ValidationError", err.message);
         return;
     }
-    hints_send(subscriber->gateway->hints, HINT_EVENTS, id);
-    hints_send(subscriber->gateway->hints, HINT_WORK, id);
+    if (subscriber->inbox == NULL)
+        subscriber->inbox = inbox_new(subscriber);
+    if (json_array_size(subscriber->inbox->waiting) >= WAITING_MAX) {
+        json_decref(content);
+        subscriber_close(subscriber, SUBSCRIBER_TOO_NOISY);
+        return;
+    }
+    json_push(subscriber->inbox->waiting, content);
+    post_next(subscriber->inbox);
 }
 
 void inbox_handle(struct subscriber *subscriber)

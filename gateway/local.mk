@@ -1,13 +1,23 @@
 # gateway: live events over WebSocket
 bin_PROGRAMS += deft-gateway
 deft_gateway_SOURCES = \
+	gateway/arrival.c gateway/arrival.h \
+	gateway/door.c gateway/door.h \
 	gateway/frame.c gateway/frame.h \
 	gateway/gateway.h \
 	gateway/handshake.c gateway/handshake.h \
+	gateway/head.c gateway/head.h \
 	gateway/inbox.c gateway/inbox.h \
 	gateway/main.c \
+	gateway/news.c gateway/news.h \
+	gateway/progress_log.c gateway/progress_log.h \
+	gateway/recent.c gateway/recent.h \
+	gateway/replay.c gateway/replay.h \
 	gateway/server.c gateway/server.h \
+	gateway/snapshot.c gateway/snapshot.h \
 	gateway/stream.c gateway/stream.h \
+	gateway/stream_list.h \
+	gateway/streams.c gateway/streams.h \
 	gateway/subscriber.c gateway/subscriber.h
 deft_gateway_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(LWS_CFLAGS)
 deft_gateway_LDADD = $(AUTH_LIBS) $(STORE_LIBS) $(MODEL_LIBS) $(LWS_LIBS)

@@ -5,12 +5,14 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/signalfd.h>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/secret.h"
 #include "base/settings.h"
 #include "base/strbuf.h"
@@ -18,10 +20,13 @@
 #include "config.h"
 #include "gateway/gateway.h"
 #include "gateway/server.h"
+#include "gateway/stream.h"
+#include "gateway/streams.h"
 #include "store/db.h"
-#include "store/hints.h"
+#include "store/db_pipe.h"
+#include "store/live_listen.h"
 
-enum { DB_CONNECTIONS = 2, DB_TIMEOUT_MS = 5000, EXIT_CONFIG = 78 };
+enum { DB_TIMEOUT_MS = 5000, EXIT_CONFIG = 78 };
 
 struct gateway_settings {
     const char *database_url;
@@ -29,6 +34,7 @@ struct gateway_settings {
     struct secret secret_key;
     int64_t max_subscribers;
     int64_t auth_timeout_ms;
+    int64_t slow_ms;
     const char *log_level;
 };
 
@@ -44,6 +50,8 @@ static const struct setting settings_table[] = {
     {"DEFT_GATEWAY_AUTH_MS", SETTING_MS, "10000",
      offsetof(struct gateway_settings, auth_timeout_ms),
      "how long a socket may take to send its key"},
+    {"DEFT_GATEWAY_SLOW_MS", SETTING_MS, "20000", offsetof(struct gateway_settings, slow_ms),
+     "how long a socket may take nothing while something is due"},
     {"LOG_LEVEL", SETTING_TEXT, "info", offsetof(struct gateway_settings, log_level),
      "debug, info, warning or error"},
 };
@@ -77,31 +85,83 @@ static int configure(struct gateway_settings *settings, struct error *err)
     return 0;
 }
 
-static int open_parts(struct gateway *gateway, const struct gateway_settings *settings,
+static void on_changed(void *owner, const char *conversation_id)
+{
+    struct gateway *gateway = owner;
+    struct stream *stream = streams_find(&gateway->streams, conversation_id);
+
+    if (stream != NULL)
+        news_want(&gateway->news, stream);
+}
+
+/* Each line begins with the conversation's id. */
+static void on_progressed(void *owner, const char *lines)
+{
+    struct gateway *gateway = owner;
+
+    while (*lines != '\0') {
+        size_t len = strcspn(lines, "\n");
+        CLEANUP(mem_freep) char *line = mem_dup_bytes(lines, len);
+        char *json = strchr(line, ' ');
+        struct stream *stream = NULL;
+
+        lines += len + (lines[len] == '\n' ? 1 : 0);
+        if (json == NULL)
+            continue;
+        *json++ = '\0';
+        stream = streams_find(&gateway->streams, line);
+        if (stream != NULL)
+            stream_take_progress(stream, json);
+    }
+}
+
+static void on_reset(void *owner)
+{
+    struct gateway *gateway = owner;
+
+    news_want_all(&gateway->news);
+}
+
+static int open_pipes(struct gateway *gateway, const struct gateway_settings *settings,
                       struct error *err)
 {
     struct db_options options = {.url = settings->database_url,
                                  .application = "deft-gateway",
-                                 .n_connections = DB_CONNECTIONS,
                                  .statement_timeout_ms = DB_TIMEOUT_MS};
 
+    if (db_pipe_open(&options, &gateway->live, err) < 0 ||
+        db_pipe_open(&options, &gateway->back, err) < 0 ||
+        db_pipe_open(&options, &gateway->hints, err) < 0)
+        return error_wrap(err, "DEFT_DATABASE_URL");
+    gateway->listener = (struct live_listener){
+        .changed = on_changed, .progressed = on_progressed, .reset = on_reset, .owner = gateway};
+    live_listen(gateway->hints, &gateway->listener);
+    return 0;
+}
+
+static int open_parts(struct gateway *gateway, const struct gateway_settings *settings,
+                      struct error *err)
+{
     gateway->max_subscribers = settings->max_subscribers;
-    gateway->auth_timeout_s = (settings->auth_timeout_ms + 999) / 1000;
+    gateway->auth_timeout_ms = settings->auth_timeout_ms;
+    gateway->slow_ms = settings->slow_ms;
+    news_init(&gateway->news, gateway);
     if (keyring_init(&gateway->keyring, &settings->secret_key, err) < 0)
         return error_wrap(err, "DEFT_SECRET_KEY");
-    if (db_open(&options, &gateway->db, err) < 0)
-        return error_wrap(err, "DEFT_DATABASE_URL");
-    if (hints_open(settings->database_url, "deft-gateway", 1U << HINT_EVENTS, &gateway->hints,
-                   err) < 0)
+    if (open_pipes(gateway, settings, err) < 0 || server_open(gateway, err) < 0)
         return -1;
-    return server_open(gateway, settings->socket_path, err);
+    return door_open(&gateway->door, settings->socket_path, err);
 }
 
 static void close_parts(struct gateway *gateway)
 {
+    door_close(&gateway->door);
     server_close(gateway);
-    hints_free(gateway->hints);
-    db_free(gateway->db);
+    news_done(&gateway->news);
+    streams_done(&gateway->streams);
+    db_pipe_free(gateway->live);
+    db_pipe_free(gateway->back);
+    db_pipe_free(gateway->hints);
 }
 
 static int block_signals(int *fd_out, struct error *err)
@@ -122,7 +182,7 @@ static int block_signals(int *fd_out, struct error *err)
 static int serve(const struct gateway_settings *settings, struct error *err)
 {
     CLEANUP(fd_close) int stop_fd = -1;
-    struct gateway gateway = {0};
+    struct gateway gateway = {.door = {.listen_fd = -1, .epoll_fd = -1}};
     int rc = 0;
 
     if (block_signals(&stop_fd, err) < 0)

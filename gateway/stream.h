@@ -1,10 +1,10 @@
 /*
- * One conversation that somebody watches: its newest events, read once for all its subscribers, and
- * the snapshot they are due.
+ * One conversation that somebody watches: its newest events, read once for all its subscribers, the
+ * snapshot they are due, and the answer that the model is giving.
  *
  * Ownership: a stream lives as long as it has subscribers.
  * Nothing is queued per socket: a subscriber has a cursor, and takes the next frame from here or,
- * when it is far behind, from the database.
+ * when it is far behind, from the database. A stream without news for a while keeps no event.
  */
 #ifndef DEFT_GATEWAY_STREAM_H
 #define DEFT_GATEWAY_STREAM_H
@@ -15,52 +15,73 @@
 
 #include "base/attr.h"
 #include "base/uuid.h"
-#include "store/conversation_store.h"
+#include "gateway/recent.h"
 
-struct error;
 struct frame;
+struct fresh_event;
 struct gateway;
+struct progress_log;
+struct snapshot;
 struct subscriber;
 
-enum { STREAM_CACHE_EVENTS = 64 };
+enum stream_link { LINK_ALL, LINK_REPEATS, LINK_WARM, STREAM_N_LINKS };
 
-struct stream {
+struct stream_place {
     struct stream *next;
     struct stream *previous;
+    bool is_listed;
+};
+
+struct stream {
+    struct stream *next_in_bucket;
+    struct stream_place places[STREAM_N_LINKS];
     struct gateway *gateway;
     struct uuid conversation_id;
     struct uuid user_id;
-    struct subscriber *subscribers; /* list by next_subscriber */
+    struct subscriber *subscribers; /* list by next */
     size_t n_subscribers;
-    int64_t last_seq;         /* newest event that was read */
-    int64_t snapshot_version; /* as last read from the row */
-    int64_t snapshot_round;   /* grows with each snapshot that subscribers are due */
-    struct frame *snapshot;   /* full_state as of snapshot_seq, or NULL */
-    int64_t snapshot_seq;
-    int64_t repeat_at_ms;             /* when the last snapshot is sent once more; 0: not */
-    bool is_dirty;                    /* a hint came, or a read failed: read again */
-    char *cache[STREAM_CACHE_EVENTS]; /* bodies of the newest events, by seq modulo size */
+    int64_t last_seq;              /* newest event that was read */
+    int64_t snapshot_version;      /* as last read from the row */
+    int64_t snapshot_round;        /* grows with each snapshot that subscribers are due */
+    struct snapshot *snapshot;     /* the newest, and the question for the next; NULL: none */
+    struct recent *recent;         /* NULL while it keeps no event */
+    struct progress_log *progress; /* NULL while it keeps none */
+    int64_t n_progress;            /* pieces that logs before this one had */
+    struct stream *next_dirty;
+    int64_t repeat_at_ms;
+    int64_t used_at_ms; /* while it keeps events */
+    int64_t looked_at_ms;
+    size_t asked_at; /* index in the question under way, while is_asked */
+    bool is_dirty;   /* in line to be asked for news */
+    bool is_asked;
+    bool has_news; /* of the answer that is being read */
 };
 
 /* The stream of that conversation, new or shared. */
 struct stream *stream_get(struct gateway *gateway, const struct uuid *conversation_id,
                           const struct uuid *user_id) NONNULL MUST_CHECK;
-/* The stream of that id, or NULL when nobody watches it. */
-struct stream *stream_find(struct gateway *gateway, const char *conversation_id) NONNULL MUST_CHECK;
 /* Frees a stream that has no subscriber left. */
 void stream_drop_if_unused(struct stream *stream) NONNULL;
 
-/* Reads what is new and asks for a turn of every subscriber that it concerns. */
-void stream_refresh(struct stream *stream) NONNULL;
-/* The body of an event in the cache, or NULL. Borrowed until the next stream_refresh(). */
-const char *stream_cached(const struct stream *stream, int64_t seq) NONNULL MUST_CHECK;
+/* An event that the log has behind last_seq. */
+void stream_take_event(struct stream *stream, const struct fresh_event *event) NONNULL;
+/* The row's version; a grown one is a snapshot for all. */
+void stream_take_version(struct stream *stream, int64_t version) NONNULL;
+/* The JSON of a line of progress. */
+void stream_take_progress(struct stream *stream, const char *json) NONNULL;
+/* A grown snapshot version, or the moment to send the last one again. */
+void stream_begin_round(struct stream *stream) NONNULL;
+/* Asks for a turn of every subscriber. */
+void stream_wake_all(struct stream *stream) NONNULL;
+/* The conversation is gone: so are its subscribers. */
+void stream_close_all(struct stream *stream) NONNULL;
+/* Lets go of what can be read again. */
+void stream_cool(struct stream *stream) NONNULL;
+
 /*
- * The full_state of now, as text of an event in *frame_out (a hold of the caller's), and the seq it
- * speaks of: it is to be sent behind that event.
+ * The frame of an event that is kept (a hold of the caller's), or NULL.
  */
-int stream_snapshot(struct stream *stream, struct frame **frame_out, int64_t *seq_out,
-                    struct error *err) NONNULL MUST_CHECK;
-/* Once in a while: sends due repetitions, and reads what a lost hint left unread. */
-void stream_tick(struct stream *stream, int64_t now_ms) NONNULL;
+struct frame *stream_event_frame(struct stream *stream, int64_t seq,
+                                 enum frame_form form) NONNULL MUST_CHECK;
 
 #endif

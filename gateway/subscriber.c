@@ -4,16 +4,17 @@
 
 #include <libwebsockets.h>
 
-#include "base/error.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "gateway/arrival.h"
 #include "gateway/frame.h"
 #include "gateway/gateway.h"
+#include "gateway/inbox.h"
+#include "gateway/news.h"
+#include "gateway/replay.h"
+#include "gateway/snapshot.h"
 #include "gateway/stream.h"
-#include "model/conversation.h"
-#include "store/conversation_store.h"
-
-enum { REPLAY_BATCH = 32 };
 
 struct close_row {
     int code;
@@ -27,6 +28,7 @@ static const struct close_row closes[SUBSCRIBER_N_ENDS] = {
     [SUBSCRIBER_TOO_MANY] = {1013, "Too many connections for this conversation"},
     [SUBSCRIBER_TOO_LARGE] = {1009, "Message too large"},
     [SUBSCRIBER_TOO_NOISY] = {1008, "Too many bad messages"},
+    [SUBSCRIBER_TOO_SLOW] = {1013, "slow_consumer"},
     [SUBSCRIBER_UNAVAILABLE] = {1013, "The database is out of reach; try again"},
 };
 
@@ -61,17 +63,69 @@ static void leave_stream(struct subscriber *subscriber)
 
 void subscriber_done(struct subscriber *subscriber)
 {
+    subscriber_stop_waiting(subscriber);
     leave_stream(subscriber);
+    arrival_free(TAKE_PTR(subscriber->arrival));
+    replay_free(TAKE_PTR(subscriber->replay));
+    inbox_leave(TAKE_PTR(subscriber->inbox));
     strbuf_done(&subscriber->incoming);
     frame_release(TAKE_PTR(subscriber->sync));
     while (subscriber->n_replies > 0)
         frame_release(subscriber->replies[--subscriber->n_replies]);
-    event_batch_done(&subscriber->replay);
 }
+
+/* --- turns --- */
 
 void subscriber_wake(struct subscriber *subscriber)
 {
+    struct gateway *gateway = subscriber->gateway;
+
     (void)lws_callback_on_writable(subscriber->wsi);
+    if (subscriber->is_waiting)
+        return;
+    subscriber->is_waiting = true;
+    subscriber->waiting_since_ms = clock_monotonic_ms();
+    subscriber->waiting_next = NULL;
+    subscriber->waiting_previous = gateway->waiting_last;
+    if (gateway->waiting_last != NULL)
+        gateway->waiting_last->waiting_next = subscriber;
+    else
+        gateway->waiting_first = subscriber;
+    gateway->waiting_last = subscriber;
+}
+
+void subscriber_stop_waiting(struct subscriber *subscriber)
+{
+    struct gateway *gateway = subscriber->gateway;
+
+    if (!subscriber->is_waiting)
+        return;
+    subscriber->is_waiting = false;
+    if (subscriber->waiting_previous != NULL)
+        subscriber->waiting_previous->waiting_next = subscriber->waiting_next;
+    else
+        gateway->waiting_first = subscriber->waiting_next;
+    if (subscriber->waiting_next != NULL)
+        subscriber->waiting_next->waiting_previous = subscriber->waiting_previous;
+    else
+        gateway->waiting_last = subscriber->waiting_previous;
+}
+
+/* The close goes out when the socket takes bytes again; until then it costs nothing more. */
+void subscribers_tick(struct gateway *gateway, int64_t now_ms)
+{
+    while (gateway->waiting_first != NULL &&
+           now_ms - gateway->waiting_first->waiting_since_ms >= gateway->slow_ms) {
+        struct subscriber *subscriber = gateway->waiting_first;
+
+        subscriber_stop_waiting(subscriber);
+        if (subscriber->end == SUBSCRIBER_OPEN)
+            subscriber->end = SUBSCRIBER_TOO_SLOW;
+        log_info("socket.slow",
+                 LOG_STR("conversation_id", subscriber->request.conversation_id.text));
+        leave_stream(subscriber);
+        replay_free(TAKE_PTR(subscriber->replay));
+    }
 }
 
 void subscriber_close(struct subscriber *subscriber, enum subscriber_end end)
@@ -102,161 +156,114 @@ static struct frame *take_reply(struct subscriber *subscriber)
     return first;
 }
 
-static void join_stream(struct subscriber *subscriber, struct stream *stream)
+/* --- frames --- */
+
+static enum frame_form form_of(const struct subscriber *subscriber)
 {
-    subscriber->stream = stream;
-    subscriber->next = stream->subscribers;
-    if (stream->subscribers != NULL)
-        stream->subscribers->previous = subscriber;
-    stream->subscribers = subscriber;
-    stream->n_subscribers++;
+    return subscriber->request.kind == SOCKET_SESSION ? FORM_SESSION : FORM_EVENT;
 }
 
-/* Where the replay begins: the cursor stands before the first event that is to be sent. */
-static int place_cursor(struct subscriber *subscriber, int64_t last_seq, struct error *err)
+/* The event behind the cursor: what the stream keeps, or a batch read for this one alone. */
+static struct frame *next_event(struct subscriber *subscriber)
 {
-    const struct socket_request *request = &subscriber->request;
+    int64_t seq = subscriber->cursor + 1;
+    enum frame_form form = form_of(subscriber);
+    struct frame *frame = stream_event_frame(subscriber->stream, seq, form);
+    const char *body = NULL;
 
-    subscriber->cursor = last_seq;
-    subscriber->history_end = last_seq;
-    if (request->kind == SOCKET_SESSION) {
-        if (request->after_seq >= -1 && request->after_seq + 1 < last_seq)
-            subscriber->cursor = request->after_seq + 1;
-        subscriber->sync = frame_sync(request->after_seq, last_seq - 1);
-        return 0;
+    if (frame != NULL) {
+        replay_free(TAKE_PTR(subscriber->replay));
+    } else {
+        body = replay_body(subscriber, seq);
+        if (body == NULL)
+            return NULL;
+        frame = form == FORM_SESSION ? frame_durable(body, seq) : frame_new(body, strlen(body));
     }
-    if (request->resend == RESEND_ALL)
-        subscriber->cursor = 0;
-    if (request->resend == RESEND_SINCE && request->since[0] != '\0')
-        return event_store_seq_before(subscriber->gateway->db, &request->conversation_id,
-                                      request->since, &subscriber->cursor, err);
-    return 0;
+    subscriber->cursor = seq;
+    return frame;
 }
 
-static int try_attach(struct subscriber *subscriber, struct error *err)
+static bool has_first_snapshot(const struct subscriber *subscriber)
 {
-    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
-    struct conversation_scope scope = principal_scope(&subscriber->principal);
-    struct stream *stream = NULL;
-
-    if (conversation_store_load(subscriber->gateway->db, &scope,
-                                &subscriber->request.conversation_id, &conversation, err) < 0)
-        return -1;
-    stream = stream_get(subscriber->gateway, &conversation.id, &conversation.user_id);
-    if ((int64_t)stream->n_subscribers >= subscriber->gateway->max_subscribers) {
-        subscriber_close(subscriber, SUBSCRIBER_TOO_MANY);
-        return 0;
-    }
-    join_stream(subscriber, stream);
-    if (stream->last_seq < 0)
-        stream->snapshot_version = conversation.snapshot_version;
-    stream_refresh(stream);
-    return place_cursor(subscriber, stream->last_seq, err);
+    return subscriber->round_sent >= 0;
 }
 
-void subscriber_attach(struct subscriber *subscriber)
+static bool snapshot_is_due(const struct subscriber *subscriber)
 {
-    struct error err = ERROR_INIT;
-
-    if (try_attach(subscriber, &err) < 0)
-        subscriber_close(subscriber, err.code == ERROR_NOT_FOUND ? SUBSCRIBER_NOT_FOUND
-                                                                 : SUBSCRIBER_UNAVAILABLE);
-    subscriber_wake(subscriber);
-}
-
-static struct frame *event_frame(const struct subscriber *subscriber, const char *body, int64_t seq)
-{
-    if (subscriber->request.kind == SOCKET_SESSION)
-        return frame_durable(body, seq);
-    return frame_new(body, strlen(body), seq);
-}
-
-/* The next of the subscriber's own batch, or NULL when it does not continue at the cursor. */
-static const char *replayed(const struct subscriber *subscriber)
-{
-    const struct event_batch *replay = &subscriber->replay;
-    size_t at = 0;
-
-    if (replay->n > 0 && subscriber->cursor + 1 >= replay->seqs[0])
-        at = (size_t)(subscriber->cursor + 1 - replay->seqs[0]);
-    else
-        at = replay->n;
-    return at < replay->n ? replay->bodies[at] : NULL;
-}
-
-/* The event behind the cursor: from the stream's cache, or a batch read for this one alone. */
-static int next_event(struct subscriber *subscriber, struct frame **frame_out, struct error *err)
-{
-    const char *body = stream_cached(subscriber->stream, subscriber->cursor + 1);
-
-    if (body == NULL)
-        body = replayed(subscriber);
-    if (body == NULL) {
-        event_batch_done(&subscriber->replay);
-        if (event_store_read_batch(subscriber->gateway->db, &subscriber->request.conversation_id,
-                                   subscriber->cursor, REPLAY_BATCH, &subscriber->replay, err) < 0)
-            return -1;
-        body = replayed(subscriber);
-    }
-    if (body != NULL)
-        *frame_out = event_frame(subscriber, body, subscriber->cursor + 1);
-    return 0;
-}
-
-static int next_snapshot(struct subscriber *subscriber, struct frame **frame_out, struct error *err)
-{
-    struct frame *frame = NULL;
-    int64_t seq = 0;
-
-    if (stream_snapshot(subscriber->stream, &frame, &seq, err) < 0)
-        return -1;
-    if (seq > subscriber->cursor && subscriber->round_sent >= 0) {
-        /* It speaks of events that this socket has not seen: those go first. */
-        frame_release(frame);
-        stream_refresh(subscriber->stream);
-        return 0;
-    }
-    subscriber->round_sent = subscriber->stream->snapshot_round;
-    if (subscriber->request.kind == SOCKET_SESSION) {
-        *frame_out = frame_transient((const char *)frame_text(frame));
-        frame_release(frame);
-        return 0;
-    }
-    *frame_out = frame;
-    return 0;
+    return subscriber->round_sent < subscriber->stream->snapshot_round;
 }
 
 /* The first snapshot: before all history on /sockets/events, behind it on /sockets/session. */
 static bool first_snapshot_is_due(const struct subscriber *subscriber)
 {
-    if (subscriber->round_sent >= 0)
+    if (has_first_snapshot(subscriber))
         return false;
     return subscriber->request.kind == SOCKET_EVENTS ||
            subscriber->cursor >= subscriber->history_end;
 }
 
-int subscriber_next_frame(struct subscriber *subscriber, struct frame **frame_out,
-                          struct error *err)
+static struct frame *send_snapshot(struct subscriber *subscriber)
+{
+    subscriber->round_sent = subscriber->stream->snapshot_round;
+    return snapshot_frame(subscriber->stream, form_of(subscriber));
+}
+
+static struct frame *first_snapshot(struct subscriber *subscriber)
+{
+    if (snapshot_seq(subscriber->stream, subscriber->history_end) < 0)
+        return NULL;
+    return send_snapshot(subscriber);
+}
+
+/*
+ * A snapshot goes right behind the newest event that it speaks of: an old "finished" behind a new
+ * run would end that run for its client.
+ */
+static struct frame *due_snapshot(struct subscriber *subscriber)
 {
     struct stream *stream = subscriber->stream;
+    int64_t seq = snapshot_seq(stream, subscriber->cursor);
 
-    *frame_out = NULL;
-    if (subscriber->sync != NULL)
-        *frame_out = TAKE_PTR(subscriber->sync);
-    else if (subscriber->n_replies > 0)
-        *frame_out = take_reply(subscriber);
-    if (*frame_out != NULL || stream == NULL)
-        return 0;
+    if (seq > stream->last_seq)
+        news_want(&stream->gateway->news, stream);
+    return seq == subscriber->cursor ? send_snapshot(subscriber) : NULL;
+}
+
+static struct frame *next_of_stream(struct subscriber *subscriber)
+{
+    struct stream *stream = subscriber->stream;
+    struct frame *frame = NULL;
+
     if (first_snapshot_is_due(subscriber))
-        return next_snapshot(subscriber, frame_out, err);
-    if (subscriber->cursor < stream->last_seq) {
-        if (next_event(subscriber, frame_out, err) < 0)
-            return -1;
-        if (*frame_out != NULL)
-            subscriber->cursor++;
-        return 0;
-    }
-    if (subscriber->round_sent < stream->snapshot_round)
-        return next_snapshot(subscriber, frame_out, err);
-    return 0;
+        return first_snapshot(subscriber);
+    if (stream->progress != NULL)
+        frame = progress_log_next(stream->progress, &subscriber->progress, subscriber->cursor,
+                                  form_of(subscriber));
+    if (frame == NULL && has_first_snapshot(subscriber) && snapshot_is_due(subscriber))
+        frame = due_snapshot(subscriber);
+    if (frame == NULL && subscriber->cursor < stream->last_seq)
+        frame = next_event(subscriber);
+    return frame;
+}
+
+struct frame *subscriber_next_frame(struct subscriber *subscriber)
+{
+    if (subscriber->sync != NULL)
+        return TAKE_PTR(subscriber->sync);
+    if (subscriber->n_replies > 0)
+        return take_reply(subscriber);
+    return subscriber->stream != NULL ? next_of_stream(subscriber) : NULL;
+}
+
+bool subscriber_has_more(const struct subscriber *subscriber)
+{
+    const struct stream *stream = subscriber->stream;
+
+    if (subscriber->end != SUBSCRIBER_OPEN || subscriber->n_replies > 0)
+        return true;
+    if (stream == NULL)
+        return false;
+    return snapshot_is_due(subscriber) || subscriber->cursor < stream->last_seq ||
+           (stream->progress != NULL &&
+            subscriber->progress.n_seen < progress_log_count(stream->progress));
 }

@@ -14,12 +14,14 @@
 #include "base/attr.h"
 #include "base/strbuf.h"
 #include "base/uuid.h"
-#include "store/event_store.h"
+#include "gateway/progress_log.h"
 
-struct error;
+struct arrival;
 struct frame;
 struct gateway;
+struct inbox;
 struct lws;
+struct replay;
 struct stream;
 
 /* A client with more bad frames unanswered than this is not listening. */
@@ -34,7 +36,7 @@ struct socket_request {
     enum socket_kind kind;
     struct uuid conversation_id;
     enum resend resend;
-    char since[32];    /* naive timestamp for RESEND_SINCE */
+    char since[32];    /* naive timestamp for RESEND_SINCE; "": none */
     int64_t after_seq; /* session: as on the wire; -2: not given */
 };
 
@@ -45,27 +47,35 @@ enum subscriber_end {
     SUBSCRIBER_TOO_MANY,        /* 1013 */
     SUBSCRIBER_TOO_LARGE,       /* 1009 */
     SUBSCRIBER_TOO_NOISY,       /* 1008 */
+    SUBSCRIBER_TOO_SLOW,        /* 1013: it does not read */
     SUBSCRIBER_UNAVAILABLE,     /* 1013: the database is out of reach; come back */
     SUBSCRIBER_N_ENDS,
 };
 
 struct subscriber {
-    struct subscriber *next;
+    struct subscriber *next; /* of its stream */
     struct subscriber *previous;
+    struct subscriber *waiting_next; /* of those that wait for a turn */
+    struct subscriber *waiting_previous;
+    int64_t waiting_since_ms;
     struct lws *wsi;
     struct gateway *gateway;
     struct stream *stream; /* NULL until it is authenticated and attached */
     struct socket_request request;
     struct principal principal;
     enum subscriber_end end;
+    bool is_waiting;
     struct strbuf incoming;                    /* a message under way */
     struct frame *sync;                        /* session: the first frame */
     struct frame *replies[SUBSCRIBER_REPLIES]; /* to the client's bad frames, oldest first */
     size_t n_replies;
-    struct event_batch replay; /* events older than the stream's cache */
-    int64_t cursor;            /* seq of the last event sent or skipped */
-    int64_t history_end;       /* session: the first snapshot goes behind this one */
-    int64_t round_sent;        /* of the stream's snapshots; -1: none yet */
+    struct arrival *arrival; /* what is asked before it is attached; NULL else */
+    struct replay *replay;   /* events older than the stream keeps; NULL: none */
+    struct inbox *inbox;     /* its messages under way; NULL: none */
+    struct progress_cursor progress;
+    int64_t cursor;      /* seq of the last event sent or skipped */
+    int64_t history_end; /* the newest event when it came */
+    int64_t round_sent;  /* of the stream's snapshots; -1: none yet */
 };
 
 /* Prepares a fresh socket; memory is libwebsockets' own. */
@@ -73,20 +83,23 @@ void subscriber_init(struct subscriber *subscriber, struct gateway *gateway,
                      struct lws *wsi) NONNULL;
 /* Leaves the stream and releases everything. */
 void subscriber_done(struct subscriber *subscriber) NONNULL;
-/* After authentication: finds the conversation and the place in its log. Sets `end` on refusal. */
-void subscriber_attach(struct subscriber *subscriber) NONNULL;
 /* Asks libwebsockets for a turn. */
 void subscriber_wake(struct subscriber *subscriber) NONNULL;
+/* It has its turn, or none is needed any more. */
+void subscriber_stop_waiting(struct subscriber *subscriber) NONNULL;
+/* Gives up those that had no turn for too long. */
+void subscribers_tick(struct gateway *gateway, int64_t now_ms) NONNULL;
 /* Queues an answer to a bad frame (takes the caller's hold); closes when too many wait. */
 void subscriber_reply(struct subscriber *subscriber, struct frame *frame) NONNULL;
 /* Asks for a close with that reason; the first reason stands. */
 void subscriber_close(struct subscriber *subscriber, enum subscriber_end end) NONNULL;
 /*
- * The next frame to send (a hold of the caller's), or NULL when there is nothing now. A failure of
- * the database leaves everything as it is and says so in err.
+ * The next frame to send (a hold of the caller's), or NULL when there is nothing now: what it takes
+ * is asked for, and the subscriber woken when it is there.
  */
-int subscriber_next_frame(struct subscriber *subscriber, struct frame **frame_out,
-                          struct error *err) NONNULL MUST_CHECK;
+struct frame *subscriber_next_frame(struct subscriber *subscriber) NONNULL MUST_CHECK;
+/* Whether another frame may follow at once. */
+bool subscriber_has_more(const struct subscriber *subscriber) NONNULL MUST_CHECK;
 /* Close code and text of an end (RFC 6455, section 7.4, and the contract's 4001 and 4004). */
 int subscriber_close_code(enum subscriber_end end, const char **reason_out) NONNULL MUST_CHECK;
 

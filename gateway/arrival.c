@@ -1,0 +1,156 @@
+#include "gateway/arrival.h"
+
+#include <libwebsockets.h>
+
+#include "auth/principal.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "gateway/frame.h"
+#include "gateway/gateway.h"
+#include "gateway/stream.h"
+#include "gateway/subscriber.h"
+#include "store/conversation_store.h"
+#include "store/db_pipe.h"
+#include "store/live_store.h"
+
+struct arrival {
+    struct subscriber *subscriber;
+    struct caller_question caller;
+    struct place_question place;
+};
+
+void arrival_free(struct arrival *arrival)
+{
+    if (arrival == NULL)
+        return;
+    db_ticket_forget(&arrival->caller.ticket);
+    db_ticket_forget(&arrival->place.ticket);
+    mem_free(arrival);
+}
+
+static struct arrival *arrival_of(struct subscriber *subscriber)
+{
+    if (subscriber->arrival == NULL) {
+        subscriber->arrival = NEW(struct arrival);
+        subscriber->arrival->subscriber = subscriber;
+    }
+    return subscriber->arrival;
+}
+
+/* --- attaching --- */
+
+static void join_stream(struct subscriber *subscriber, struct stream *stream)
+{
+    subscriber->stream = stream;
+    subscriber->next = stream->subscribers;
+    if (stream->subscribers != NULL)
+        stream->subscribers->previous = subscriber;
+    stream->subscribers = subscriber;
+    stream->n_subscribers++;
+    subscriber->progress.n_seen =
+        stream->progress != NULL ? progress_log_count(stream->progress) : stream->n_progress;
+}
+
+/* Where the replay begins: the cursor stands before the first event that is to be sent. */
+static void place_cursor(struct subscriber *subscriber, const struct place_question *place)
+{
+    const struct socket_request *request = &subscriber->request;
+
+    subscriber->cursor = place->last_seq;
+    subscriber->history_end = place->last_seq;
+    if (request->kind == SOCKET_SESSION) {
+        if (request->after_seq >= -1 && request->after_seq + 1 < place->last_seq)
+            subscriber->cursor = request->after_seq + 1;
+        subscriber->sync = frame_sync(request->after_seq, place->last_seq - 1);
+        return;
+    }
+    if (request->resend == RESEND_ALL)
+        subscriber->cursor = 0;
+    if (request->resend == RESEND_SINCE && request->since[0] != '\0')
+        subscriber->cursor = place->since_seq;
+}
+
+static void attach(struct subscriber *subscriber, const struct place_question *place)
+{
+    struct stream *stream =
+        stream_get(subscriber->gateway, &place->conversation_id, &subscriber->principal.user_id);
+
+    if ((int64_t)stream->n_subscribers >= subscriber->gateway->max_subscribers) {
+        subscriber_close(subscriber, SUBSCRIBER_TOO_MANY);
+        return;
+    }
+    join_stream(subscriber, stream);
+    /* A new stream begins at the log's end: its subscribers fetch what is older by themselves. */
+    if (stream->last_seq < 0) {
+        stream->last_seq = place->last_seq;
+        stream->snapshot_version = place->snapshot_version;
+    }
+    place_cursor(subscriber, place);
+    subscriber_wake(subscriber);
+}
+
+static void on_place(struct place_question *place, const struct error *err)
+{
+    struct arrival *arrival = lws_container_of(place, struct arrival, place);
+    struct subscriber *subscriber = arrival->subscriber;
+
+    if (err == NULL)
+        attach(subscriber, place);
+    else
+        subscriber_close(subscriber, err->code == ERROR_NOT_FOUND ? SUBSCRIBER_NOT_FOUND
+                                                                  : SUBSCRIBER_UNAVAILABLE);
+    arrival_free(TAKE_PTR(subscriber->arrival));
+}
+
+void arrival_begin(struct subscriber *subscriber)
+{
+    struct arrival *arrival = arrival_of(subscriber);
+    struct conversation_scope scope = principal_scope(&subscriber->principal);
+    const struct socket_request *request = &subscriber->request;
+
+    arrival->place = (struct place_question){
+        .conversation_id = request->conversation_id,
+        .user_id = scope.user_id,
+        .runtime_session = scope.runtime_session,
+        .since =
+            request->resend == RESEND_SINCE && request->since[0] != '\0' ? request->since : NULL,
+        .done = on_place,
+    };
+    live_ask_place(subscriber->gateway->live, &arrival->place);
+}
+
+/* --- authenticating --- */
+
+static void on_caller(struct caller_question *caller, const struct error *err)
+{
+    struct arrival *arrival = lws_container_of(caller, struct arrival, caller);
+    struct subscriber *subscriber = arrival->subscriber;
+    struct error bad = ERROR_INIT;
+
+    (void)lws_rx_flow_control(subscriber->wsi, 1);
+    if (err == NULL && principal_from_caller(caller, &subscriber->principal, &bad) < 0)
+        err = &bad;
+    if (err == NULL) {
+        arrival_begin(subscriber);
+        return;
+    }
+    subscriber_close(subscriber,
+                     error_is_transient(err) ? SUBSCRIBER_UNAVAILABLE : SUBSCRIBER_UNAUTHENTICATED);
+    arrival_free(TAKE_PTR(subscriber->arrival));
+}
+
+void arrival_authenticate(struct subscriber *subscriber, const char *key)
+{
+    struct arrival *arrival = arrival_of(subscriber);
+    struct error err = ERROR_INIT;
+
+    arrival->caller.done = on_caller;
+    if (principal_question_of_key(&subscriber->gateway->keyring, key, &arrival->caller, &err) < 0) {
+        subscriber_close(subscriber, SUBSCRIBER_UNAUTHENTICATED);
+        return;
+    }
+    /* What comes behind the key is read when it is known who says it. */
+    (void)lws_rx_flow_control(subscriber->wsi, 0);
+    live_ask_caller(subscriber->gateway->back, &arrival->caller);
+}

@@ -1,0 +1,250 @@
+#include "gateway/door.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <libwebsockets.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "gateway/gateway.h"
+#include "gateway/handshake.h"
+#include "store/db_pipe.h"
+
+enum { BACKLOG = 4096, HEAD_MAX_BYTES = 8192, HEAD_TIMEOUT_MS = 10000, EVENTS_MAX = 64 };
+
+static const char forbidden[] =
+    "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+static const char unavailable[] =
+    "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+
+struct visitor {
+    struct visitor *next;
+    struct visitor *previous;
+    struct gateway *gateway;
+    int fd;
+    int64_t came_at_ms;
+    struct handshake handshake;
+};
+
+/* --- listening --- */
+
+static int bind_to(int fd, const char *socket_path, struct error *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+    if (strlen(socket_path) >= sizeof(address.sun_path))
+        return error_set(err, ERROR_INVALID, "%s: too long for a socket", socket_path);
+    memcpy(address.sun_path, socket_path, strlen(socket_path) + 1);
+    (void)unlink(socket_path);
+    if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
+        chmod(socket_path, 0660) < 0 || listen(fd, BACKLOG) < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "listening on %s: %m", socket_path);
+    return 0;
+}
+
+int door_open(struct door *door, const char *socket_path, struct error *err)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
+
+    *door = (struct door){.listen_fd = -1, .epoll_fd = epoll_create1(EPOLL_CLOEXEC)};
+    door->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (door->epoll_fd < 0 || door->listen_fd < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "socket: %m");
+    if (bind_to(door->listen_fd, socket_path, err) < 0)
+        return -1;
+    if (epoll_ctl(door->epoll_fd, EPOLL_CTL_ADD, door->listen_fd, &event) < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "epoll: %m");
+    return 0;
+}
+
+/* --- visitors --- */
+
+static void visitor_free(struct visitor *visitor)
+{
+    struct door *door = &visitor->gateway->door;
+
+    if (visitor->previous != NULL)
+        visitor->previous->next = visitor->next;
+    else
+        door->first = visitor->next;
+    if (visitor->next != NULL)
+        visitor->next->previous = visitor->previous;
+    else
+        door->last = visitor->previous;
+    door->n_visitors--;
+    db_ticket_forget(&visitor->handshake.caller.ticket);
+    fd_close(&visitor->fd);
+    mem_free(visitor);
+}
+
+void door_close(struct door *door)
+{
+    while (door->first != NULL)
+        visitor_free(door->first);
+    fd_close(&door->listen_fd);
+    fd_close(&door->epoll_fd);
+}
+
+/*
+ * What it said is taken from the socket first: closing with unread bytes would throw away the
+ * answer as well.
+ */
+static void refuse(struct visitor *visitor, const struct error *why)
+{
+    bool is_ours = error_is_transient(why);
+    const char *answer = is_ours ? unavailable : forbidden;
+    char head[HEAD_MAX_BYTES];
+
+    if (is_ours)
+        log_warning("socket.refused", LOG_ERROR(why));
+    else
+        log_info("socket.refused", LOG_ERROR(why));
+    (void)!recv(visitor->fd, head, sizeof(head), 0);
+    (void)!send(visitor->fd, answer, strlen(answer), MSG_NOSIGNAL);
+    visitor_free(visitor);
+}
+
+static void admit(struct visitor *visitor, const struct principal *principal)
+{
+    struct gateway *gateway = visitor->gateway;
+    struct admission *admission = NEW(struct admission);
+    struct lws *wsi = NULL;
+    int fd = visitor->fd;
+
+    admission->request = visitor->handshake.request;
+    admission->principal = *principal;
+    (void)epoll_ctl(gateway->door.epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+    visitor->fd = -1;
+    visitor_free(visitor);
+    wsi = lws_adopt_socket(gateway->lws, fd);
+    if (wsi == NULL)
+        mem_free(admission);
+    else
+        lws_set_opaque_user_data(wsi, admission);
+}
+
+static void on_caller(struct caller_question *caller, const struct error *err)
+{
+    struct handshake *handshake = lws_container_of(caller, struct handshake, caller);
+    struct visitor *visitor = lws_container_of(handshake, struct visitor, handshake);
+    struct principal principal = {.kind = PRINCIPAL_NOBODY};
+    struct error bad = ERROR_INIT;
+
+    if (err == NULL && principal_from_caller(caller, &principal, &bad) < 0)
+        err = &bad;
+    if (err == NULL)
+        admit(visitor, &principal);
+    else
+        refuse(visitor, err);
+}
+
+static void look_up(struct visitor *visitor, const char *head)
+{
+    struct handshake *handshake = &visitor->handshake;
+    struct principal nobody = {.kind = PRINCIPAL_NOBODY};
+    struct error err = ERROR_INIT;
+
+    if (handshake_read(&visitor->gateway->keyring, head, handshake, &err) < 0) {
+        refuse(visitor, &err);
+        return;
+    }
+    if (!handshake->has_credential) {
+        admit(visitor, &nobody);
+        return;
+    }
+    handshake->caller.done = on_caller;
+    live_ask_caller(visitor->gateway->back, &handshake->caller);
+}
+
+/* Reads along, without taking it, until the head is whole. */
+static void on_readable(struct visitor *visitor)
+{
+    char head[HEAD_MAX_BYTES + 1];
+    struct error too_long = ERROR_INIT;
+    ssize_t len = recv(visitor->fd, head, HEAD_MAX_BYTES, MSG_PEEK);
+
+    if (len < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (len <= 0 || visitor->handshake.caller.ticket != NULL) {
+        /* It hung up; while its credential is looked up nothing else is expected of it. */
+        if (len <= 0)
+            visitor_free(visitor);
+        return;
+    }
+    head[len] = '\0';
+    if (strstr(head, "\r\n\r\n") != NULL) {
+        look_up(visitor, head);
+    } else if (len == HEAD_MAX_BYTES) {
+        error_set(&too_long, ERROR_TOO_LARGE, "the request's head is too long");
+        refuse(visitor, &too_long);
+    }
+}
+
+/* --- the loop's calls --- */
+
+static void let_in(struct gateway *gateway, int fd)
+{
+    struct door *door = &gateway->door;
+    struct visitor *visitor = NEW(struct visitor);
+    struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data.ptr = visitor};
+
+    visitor->gateway = gateway;
+    visitor->fd = fd;
+    visitor->came_at_ms = clock_monotonic_ms();
+    visitor->previous = door->last;
+    if (door->last != NULL)
+        door->last->next = visitor;
+    else
+        door->first = visitor;
+    door->last = visitor;
+    door->n_visitors++;
+    if (epoll_ctl(door->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) {
+        log_warning("socket.unwatched", LOG_INT("errno", errno));
+        visitor_free(visitor);
+    }
+}
+
+static void accept_all(struct gateway *gateway)
+{
+    for (int i = 0; i < EVENTS_MAX; i++) {
+        int fd = accept4(gateway->door.listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+        if (fd < 0)
+            return;
+        let_in(gateway, fd);
+    }
+}
+
+/* One event each: what is done for one visitor never frees another. */
+void door_pump(struct gateway *gateway)
+{
+    struct epoll_event events[EVENTS_MAX];
+    int n = epoll_wait(gateway->door.epoll_fd, events, EVENTS_MAX, 0);
+
+    for (int i = 0; i < n; i++) {
+        if (events[i].data.ptr == NULL)
+            accept_all(gateway);
+        else
+            on_readable(events[i].data.ptr);
+    }
+}
+
+void door_tick(struct gateway *gateway, int64_t now_ms)
+{
+    struct error late = ERROR_INIT;
+
+    error_set(&late, ERROR_INVALID, "no request came");
+    while (gateway->door.first != NULL &&
+           now_ms - gateway->door.first->came_at_ms >= HEAD_TIMEOUT_MS)
+        refuse(gateway->door.first, &late);
+}

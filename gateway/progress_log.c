@@ -1,0 +1,208 @@
+#include "gateway/progress_log.h"
+
+#include <stddef.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "gateway/frame.h"
+#include "model/progress.h"
+
+enum { PIECES_MAX = 128 };
+
+struct piece {
+    enum progress_kind kind;
+    int64_t item;                 /* its number; 0 for pieces of one whose beginning was missed */
+    int64_t anchor;               /* the event to be sent before */
+    struct frame *forms[N_FORMS]; /* NULL: that socket does not see it */
+};
+
+struct progress_log {
+    int64_t first; /* number of the oldest piece that is kept */
+    int64_t count; /* of all that there ever were */
+    int64_t item;  /* number of the newest item; 0 before the first */
+    bool is_open;
+    struct uuid item_id;
+    int64_t attempt;
+    struct frame *aborted; /* the newest item's end, for who has lost the piece; NULL: none */
+    struct piece pieces[PIECES_MAX];
+};
+
+struct progress_log *progress_log_new(int64_t n_before)
+{
+    struct progress_log *log = NEW(struct progress_log);
+
+    log->first = n_before;
+    log->count = n_before;
+    /* Numbers of items are never used twice in a stream: there are no more items than pieces. */
+    log->item = n_before;
+    return log;
+}
+
+static struct piece *piece_at(struct progress_log *log, int64_t number)
+{
+    return &log->pieces[number % PIECES_MAX];
+}
+
+static void drop_first(struct progress_log *log)
+{
+    struct piece *piece = piece_at(log, log->first++);
+
+    for (size_t i = 0; i < N_FORMS; i++)
+        frame_release(TAKE_PTR(piece->forms[i]));
+}
+
+void progress_log_free(struct progress_log *log)
+{
+    if (log == NULL)
+        return;
+    while (log->first < log->count)
+        drop_first(log);
+    frame_release(log->aborted);
+    mem_free(log);
+}
+
+int64_t progress_log_count(const struct progress_log *log)
+{
+    return log->count;
+}
+
+bool progress_log_is_open(const struct progress_log *log)
+{
+    return log->is_open;
+}
+
+/* --- adding --- */
+
+static struct frame *session_frame(const struct progress *progress)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    progress_append_frame(progress, &text);
+    return frame_new(text.text, text.len);
+}
+
+static struct frame *event_frame(const struct progress *progress)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    if (progress->kind != PROGRESS_TEXT && progress->kind != PROGRESS_REASONING)
+        return NULL;
+    progress_append_event(progress, clock_utc_us(), &text);
+    return frame_new(text.text, text.len);
+}
+
+static void push(struct progress_log *log, const struct progress *progress, int64_t item,
+                 int64_t anchor)
+{
+    struct piece *piece = NULL;
+
+    if (log->count - log->first == PIECES_MAX)
+        drop_first(log);
+    piece = piece_at(log, log->count++);
+    *piece = (struct piece){.kind = progress->kind, .item = item, .anchor = anchor};
+    piece->forms[FORM_EVENT] = event_frame(progress);
+    if (item > 0)
+        piece->forms[FORM_SESSION] = session_frame(progress);
+}
+
+static bool is_of_item(const struct progress_log *log, const struct progress *progress)
+{
+    return log->is_open && text_equal(log->item_id.text, progress->item_id.text) &&
+           log->attempt == progress->attempt;
+}
+
+void progress_log_abort(struct progress_log *log, const char *reason, int64_t last_seq)
+{
+    struct progress end = {
+        .item_id = log->item_id, .kind = PROGRESS_ABORTED, .attempt = log->attempt, .text = reason};
+
+    if (!log->is_open)
+        return;
+    log->is_open = false;
+    push(log, &end, log->item, last_seq);
+    frame_release(log->aborted);
+    log->aborted = frame_hold(piece_at(log, log->count - 1)->forms[FORM_SESSION]);
+}
+
+static void begin(struct progress_log *log, const struct progress *progress, int64_t last_seq)
+{
+    progress_log_abort(log, "superseded", last_seq);
+    frame_release(TAKE_PTR(log->aborted));
+    log->item++;
+    log->is_open = true;
+    log->item_id = progress->item_id;
+    log->attempt = progress->attempt;
+    push(log, progress, log->item, progress->anchor_seq);
+}
+
+void progress_log_add(struct progress_log *log, const struct progress *progress, int64_t last_seq)
+{
+    switch (progress->kind) {
+    case PROGRESS_STARTED:
+        begin(log, progress, last_seq);
+        return;
+    case PROGRESS_TEXT:
+    case PROGRESS_REASONING:
+        push(log, progress, is_of_item(log, progress) ? log->item : 0, progress->anchor_seq);
+        return;
+    case PROGRESS_ABORTED:
+        if (is_of_item(log, progress))
+            progress_log_abort(log, progress->text, last_seq);
+        return;
+    case PROGRESS_N_KINDS:
+        return;
+    }
+}
+
+void progress_log_see_event(struct progress_log *log, const struct uuid *id)
+{
+    if (log->is_open && text_equal(log->item_id.text, id->text))
+        log->is_open = false;
+}
+
+/* --- sending --- */
+
+/* What the session socket needs to know of itself: it sees whole items only. */
+static bool is_for_session(const struct piece *piece, struct progress_cursor *cursor)
+{
+    if (piece->kind == PROGRESS_STARTED) {
+        cursor->open_item = piece->item;
+        return true;
+    }
+    if (piece->item == 0 || piece->item != cursor->open_item)
+        return false;
+    if (piece->kind == PROGRESS_ABORTED)
+        cursor->open_item = 0;
+    return true;
+}
+
+/* Who was too slow for the piece that ended its item gets the end all the same. */
+static struct frame *lost_end(const struct progress_log *log, struct progress_cursor *cursor,
+                              enum frame_form form)
+{
+    if (form != FORM_SESSION || log->aborted == NULL || cursor->open_item != log->item)
+        return NULL;
+    cursor->open_item = 0;
+    return frame_hold(log->aborted);
+}
+
+struct frame *progress_log_next(const struct progress_log *log, struct progress_cursor *cursor,
+                                int64_t last_sent, enum frame_form form)
+{
+    if (cursor->n_seen < log->first)
+        cursor->n_seen = log->first;
+    while (cursor->n_seen < log->count) {
+        const struct piece *piece = &log->pieces[cursor->n_seen % PIECES_MAX];
+
+        if (piece->anchor > last_sent)
+            return NULL;
+        cursor->n_seen++;
+        if (form == FORM_SESSION && !is_for_session(piece, cursor))
+            continue;
+        if (piece->forms[form] != NULL)
+            return frame_hold(piece->forms[form]);
+    }
+    return lost_end(log, cursor, form);
+}

@@ -1,0 +1,176 @@
+#include "gateway/streams.h"
+
+#include <stdint.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "gateway/gateway.h"
+#include "gateway/news.h"
+#include "gateway/stream.h"
+#include "gateway/stream_list.h"
+
+enum {
+    BUCKETS_FIRST = 64,
+    LOOK_MS = 2000,  /* how often each is looked at, while there are few */
+    LOOK_MAX = 1000, /* in one tick: a bound, however many there are */
+    WARM_MS = 10000, /* how long events are kept after the last one */
+};
+
+/* --- a list through one link --- */
+
+void stream_list_append(struct stream_list *list, struct stream *stream, enum stream_link link)
+{
+    struct stream_place *place = &stream->places[link];
+
+    if (place->is_listed)
+        return;
+    *place = (struct stream_place){.previous = list->last, .is_listed = true};
+    if (list->last != NULL)
+        list->last->places[link].next = stream;
+    else
+        list->first = stream;
+    list->last = stream;
+}
+
+void stream_list_remove(struct stream_list *list, struct stream *stream, enum stream_link link)
+{
+    struct stream_place *place = &stream->places[link];
+
+    if (!place->is_listed)
+        return;
+    if (place->previous != NULL)
+        place->previous->places[link].next = place->next;
+    else
+        list->first = place->next;
+    if (place->next != NULL)
+        place->next->places[link].previous = place->previous;
+    else
+        list->last = place->previous;
+    *place = (struct stream_place){NULL, NULL, false};
+}
+
+/* --- by conversation --- */
+
+/* FNV-1a: ids are random, so that anything spreads them. */
+static size_t hash(const char *text)
+{
+    uint64_t value = 14695981039346656037U;
+
+    for (; *text != '\0'; text++)
+        value = (value ^ (unsigned char)*text) * 1099511628211U;
+    return (size_t)value;
+}
+
+static struct stream **bucket_of(const struct streams *streams, const char *conversation_id)
+{
+    return &streams->buckets[hash(conversation_id) & (streams->n_buckets - 1)];
+}
+
+static void grow(struct streams *streams)
+{
+    struct stream **old = streams->buckets;
+    size_t n_old = streams->n_buckets;
+
+    streams->n_buckets = n_old > 0 ? 2 * n_old : BUCKETS_FIRST;
+    streams->buckets = mem_alloc_array(streams->n_buckets, sizeof(struct stream *));
+    for (size_t i = 0; i < n_old; i++) {
+        while (old[i] != NULL) {
+            struct stream *stream = old[i];
+            struct stream **bucket = bucket_of(streams, stream->conversation_id.text);
+
+            old[i] = stream->next_in_bucket;
+            stream->next_in_bucket = *bucket;
+            *bucket = stream;
+        }
+    }
+    mem_free(old);
+}
+
+void streams_done(struct streams *streams)
+{
+    mem_free(streams->buckets);
+    *streams = (struct streams){0};
+}
+
+struct stream *streams_find(const struct streams *streams, const char *conversation_id)
+{
+    struct stream *stream = streams->n_buckets > 0 ? *bucket_of(streams, conversation_id) : NULL;
+
+    while (stream != NULL && !text_equal(stream->conversation_id.text, conversation_id))
+        stream = stream->next_in_bucket;
+    return stream;
+}
+
+void streams_add(struct streams *streams, struct stream *stream)
+{
+    struct stream **bucket = NULL;
+
+    if (streams->n >= streams->n_buckets)
+        grow(streams);
+    bucket = bucket_of(streams, stream->conversation_id.text);
+    stream->next_in_bucket = *bucket;
+    *bucket = stream;
+    streams->n++;
+    stream_list_append(&streams->all, stream, LINK_ALL);
+}
+
+void streams_remove(struct streams *streams, struct stream *stream)
+{
+    struct stream **at = bucket_of(streams, stream->conversation_id.text);
+
+    while (*at != stream)
+        at = &(*at)->next_in_bucket;
+    *at = stream->next_in_bucket;
+    streams->n--;
+    stream_list_remove(&streams->all, stream, LINK_ALL);
+    stream_list_remove(&streams->repeats, stream, LINK_REPEATS);
+    stream_list_remove(&streams->warm, stream, LINK_WARM);
+}
+
+/* --- later --- */
+
+/*
+ * Reads what a lost hint left unread. A tick looks at no more than LOOK_MAX of them: with many
+ * streams each waits longer for its turn, and the database does not work harder.
+ */
+static void look(struct gateway *gateway, int64_t now_ms)
+{
+    struct stream_list *all = &gateway->streams.all;
+
+    for (size_t n = 0; n < LOOK_MAX && all->first != NULL; n++) {
+        struct stream *stream = all->first;
+
+        if (now_ms - stream->looked_at_ms < LOOK_MS)
+            return;
+        stream->looked_at_ms = now_ms;
+        stream_list_remove(all, stream, LINK_ALL);
+        stream_list_append(all, stream, LINK_ALL);
+        news_want(&gateway->news, stream);
+    }
+}
+
+static void cool(struct streams *streams, int64_t now_ms)
+{
+    while (streams->warm.first != NULL && now_ms - streams->warm.first->used_at_ms >= WARM_MS) {
+        struct stream *stream = streams->warm.first;
+
+        stream_list_remove(&streams->warm, stream, LINK_WARM);
+        stream_cool(stream);
+    }
+}
+
+int64_t streams_tick(struct gateway *gateway, int64_t now_ms)
+{
+    struct streams *streams = &gateway->streams;
+
+    look(gateway, now_ms);
+    cool(streams, now_ms);
+    while (streams->repeats.first != NULL && streams->repeats.first->repeat_at_ms <= now_ms) {
+        struct stream *stream = streams->repeats.first;
+
+        stream_list_remove(&streams->repeats, stream, LINK_REPEATS);
+        stream_begin_round(stream);
+        stream_wake_all(stream);
+    }
+    return streams->repeats.first != NULL ? streams->repeats.first->repeat_at_ms - now_ms : -1;
+}

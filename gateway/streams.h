@@ -1,0 +1,42 @@
+/*
+ * The streams of a gateway by conversation, and those that have something to do later.
+ *
+ * Ownership: streams belong to their subscribers; here they are only found.
+ */
+#ifndef DEFT_GATEWAY_STREAMS_H
+#define DEFT_GATEWAY_STREAMS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+
+struct gateway;
+struct stream;
+
+/* A list through one of the links that each stream has. */
+struct stream_list {
+    struct stream *first;
+    struct stream *last;
+};
+
+struct streams {
+    struct stream **buckets;
+    size_t n_buckets; /* a power of two, or 0 */
+    size_t n;
+    struct stream_list all;     /* the one that was looked at longest ago is first */
+    struct stream_list repeats; /* with a snapshot to be sent once more, soonest first */
+    struct stream_list warm;    /* with events in memory, the longest unused first */
+};
+
+void streams_done(struct streams *streams) NONNULL;
+/* The stream of that conversation, or NULL when nobody watches it. */
+struct stream *streams_find(const struct streams *streams,
+                            const char *conversation_id) NONNULL MUST_CHECK;
+void streams_add(struct streams *streams, struct stream *stream) NONNULL;
+void streams_remove(struct streams *streams, struct stream *stream) NONNULL;
+
+/* Does what is due; when the next repetition is, in ms from now, or -1. */
+int64_t streams_tick(struct gateway *gateway, int64_t now_ms) NONNULL MUST_CHECK;
+
+#endif

@@ -25,7 +25,7 @@ static void on_event(struct news_question *question, const struct fresh_event *e
 }
 
 /* What came of one stream's part of the question. */
-static void settle(struct news *news, struct stream *stream, const struct watch *watch)
+static void settle(struct news *news, struct stream *stream, const struct watched *watch)
 {
     stream->is_asked = false;
     if (watch->is_gone) {
@@ -52,7 +52,7 @@ static void on_done(struct news_question *question, const struct error *err)
 {
     struct news *news = lws_container_of(question, struct news, question);
     struct stream **asked = TAKE_PTR(news->asked);
-    struct watch *watches = TAKE_PTR(question->watches);
+    struct watched *watches = TAKE_PTR(question->watches);
     size_t n = question->n;
 
     if (err != NULL)
@@ -99,9 +99,9 @@ static void ask(struct news *news)
         stream->is_asked = true;
         stream->asked_at = question->n;
         question->watches[question->n] =
-            (struct watch){.conversation_id = stream->conversation_id,
-                           .last_seq = stream->last_seq,
-                           .snapshot_version = stream->snapshot_version};
+            (struct watched){.conversation_id = stream->conversation_id,
+                             .last_seq = stream->last_seq,
+                             .snapshot_version = stream->snapshot_version};
     }
     live_ask_news(news->gateway->live, question);
 }

@@ -31,7 +31,8 @@ function isWhole(text) {
   return length !== null && text.length >= text.indexOf('\r\n\r\n') + 4 + Number(length[1]);
 }
 
-function parse(text) {
+/** An answer as {status, headers, body}. */
+export function parse(text) {
   const end = text.indexOf('\r\n\r\n');
   const [first, ...lines] = text.slice(0, end).split('\r\n');
   const headers = new Map();

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { request, waitUntil } from './http.mjs';
+import { start, stop } from '../e2e/support/processes.mjs';
+import { parse, request, sendRaw, waitUntil } from './http.mjs';
 
 const APP = process.env.DEFT_APP_URL;
 const AGENT = process.env.DEFT_AGENT_URL;
@@ -49,6 +50,58 @@ for (const origin of [APP, AGENT]) {
     }
   });
 }
+
+/** Fails unless the answer is an error of that status in the form of the API. */
+function assertApiError(reply, status, what) {
+  assert.equal(reply.status, status, `${what}: ${reply.body}`);
+  assert.equal(reply.headers.get('content-type'), 'application/json', what);
+  const { detail, exception } = JSON.parse(reply.body);
+  assert.equal(typeof detail, 'string', what);
+  if (status >= 500) assert.match(exception, new RegExp(`^${status}: `), what);
+}
+
+/** What nginx refuses before any of deft's own programs is asked: the lines behind the host, or all of the request. */
+const REFUSALS = [
+  ['a NUL in the path', 400, { path: '/api/a%00b' }],
+  ['half a letter in the path', 400, { path: '/api/%4' }],
+  ['a path that leaves the root', 400, { path: '/api/../../../x' }],
+  ['two lengths', 400, { method: 'POST', lines: ['Content-Length: 5', 'Content-Length: 6'] }],
+  ['a length and pieces', 400, { method: 'POST', lines: ['Content-Length: 5', 'Transfer-Encoding: chunked'] }],
+  ['two hosts', 400, { lines: ['Host: localhost', 'Host: localhost'] }],
+  ['a host that is none', 400, { lines: ['Host: a/b'] }],
+  ['an unknown host', 421, { lines: ['Host: evil.example'] }],
+  ['an unknown coding', 501, { method: 'POST', lines: ['Transfer-Encoding: gzip, chunked'] }],
+  ['a long path', 414, { path: `/api/${'x'.repeat(70_000)}` }],
+  ['a long header', 431, { lines: [`X-Long: ${'x'.repeat(70_000)}`] }],
+  ['many headers', 431, { lines: Array.from({ length: 100 }, (_, n) => `X-${n}: ${'x'.repeat(1000)}`) }],
+  ['a large body', 413, { method: 'POST', lines: [`Content-Length: ${2 * 1024 ** 3}`] }],
+  ['no host', 400, { raw: 'GET /api/x HTTP/1.1\r\nConnection: close\r\n\r\n' }],
+  ['no request line', 400, { raw: 'hello\r\n\r\n' }],
+  ['an unknown version', 505, { raw: 'GET /api/x HTTP/7.0\r\nHost: localhost\r\n\r\n' }],
+];
+
+for (const [name, origin] of Object.entries({ app: APP, agent: AGENT })) {
+  for (const [what, status, { raw, method = 'GET', path = '/api/x', lines = [] }] of REFUSALS) {
+    test(`${what} is refused with ${status} in the form of the API at the ${name} origin`, async () => {
+      const reply = raw === undefined ? await request(origin, method, path, lines) : parse(await sendRaw(origin, raw));
+      assertApiError(reply, status, what);
+    });
+  }
+}
+
+test('the answers to what is refused are no pages of their own', async () => {
+  assertApiError(await request(AGENT, 'GET', '/.refused/version'), 404, 'from outside');
+});
+
+test('a program that is down is told with 503 in the form of the API', async (t) => {
+  stop('fcgi');
+  t.after(() => start('fcgi'));
+  for (const [origin, path] of [[APP, '/api/v1/me'], [AGENT, '/api/conversations/count'], [APP, '/agent/api/conversations/count']]) {
+    const reply = await request(origin, 'GET', path);
+    assertApiError(reply, 503, path);
+    assert.equal(reply.headers.get('retry-after'), '1');
+  }
+});
 
 test('page may load its own files only', async () => {
   const reply = await request(APP, 'GET', '/');

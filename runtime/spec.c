@@ -254,11 +254,7 @@ static int open_environment(const char *sealed, const struct keyring *keyring,
     if (keyring_open(keyring, context, sealed, &plain, err) < 0)
         return error_wrap(err, "environment of runtime %.16s", runtime_id);
     text = secret_reveal(&plain);
-    if (json_parse(text, strlen(text), environment_out, err) < 0) {
-        err->code = ERROR_INTERNAL;
-        return error_wrap(err, "environment of runtime %.16s", runtime_id);
-    }
-    return 0;
+    return json_parse_own(text, strlen(text), environment_out, err);
 }
 
 int start_spec_from_row(json_t *row, const struct keyring *keyring, const char *runtime_id,

@@ -76,25 +76,14 @@ static int read_ids(const struct request *request, struct uuid *ids, size_t *n_o
     return 0;
 }
 
-/* Info or null, appended to the list. */
-static int push_one(const struct request *request, const struct uuid *id, enum info_skills skills,
-                    json_t *list, struct error *err)
+/* The entry of that conversation, or null; a new reference. */
+static json_t *pick(const struct conversation_page *page, json_t *infos, const struct uuid *id)
 {
-    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
-    const struct conversation_scope scope = principal_scope(&request->principal);
-    json_t *info = NULL;
-
-    if (conversation_store_load(request->context->db, &scope, id, &conversation, err) < 0) {
-        if (err->code != ERROR_NOT_FOUND)
-            return -1;
-        json_push(list, json_null());
-        return 0;
+    for (size_t i = 0; i < page->n; i++) {
+        if (text_equal(page->items[i].id.text, id->text))
+            return json_incref(json_array_get(infos, i));
     }
-    info = info_with_runtime(request, &conversation, skills, err);
-    if (info == NULL)
-        return -1;
-    json_push(list, info);
-    return 0;
+    return json_null();
 }
 
 /* GET ?ids=a&ids=b -> 200 [Info | null] | 422 */
@@ -103,14 +92,19 @@ static int conversation_batch(const struct request *request, struct reply *reply
     struct uuid ids[BATCH_MAX_IDS];
     size_t n = 0;
     enum info_skills skills = INFO_WITHOUT_SKILLS;
+    const struct conversation_scope scope = principal_scope(&request->principal);
+    CLEANUP(conversation_page_done) struct conversation_page page = {0};
+    json_auto_t *infos = NULL;
     json_auto_t *list = json_array();
 
-    if (read_ids(request, ids, &n, err) < 0 || info_skills_read(request, &skills, err) < 0)
+    if (read_ids(request, ids, &n, err) < 0 || info_skills_read(request, &skills, err) < 0 ||
+        conversation_store_load_many(request->context->db, &scope, ids, n, &page, err) < 0)
         return -1;
-    for (size_t i = 0; i < n; i++) {
-        if (push_one(request, &ids[i], skills, list, err) < 0)
-            return -1;
-    }
+    infos = info_list(request, page.items, page.n, skills, err);
+    if (infos == NULL)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        json_push(list, pick(&page, infos, &ids[i]));
     return reply_json(reply, 200, list);
 }
 
@@ -151,20 +145,17 @@ static int conversation_search(const struct request *request, struct reply *repl
     CLEANUP(conversation_page_done) struct conversation_page page = {0};
     struct conversation_filter filter = {.from_id = UUID_INIT};
     enum info_skills skills = INFO_WITHOUT_SKILLS;
-    json_auto_t *json = json_object();
-    json_t *items = json_array();
+    json_auto_t *json = NULL;
+    json_t *items = NULL;
 
-    json_put(json, "items", items);
     if (read_filter(request, &filter, err) < 0 || info_skills_read(request, &skills, err) < 0 ||
         conversation_store_search(request->context->db, &filter, &page, err) < 0)
         return -1;
-    for (size_t i = 0; i < page.n; i++) {
-        json_t *info = info_with_runtime(request, &page.items[i], skills, err);
-
-        if (info == NULL)
-            return -1;
-        json_push(items, info);
-    }
+    items = info_list(request, page.items, page.n, skills, err);
+    if (items == NULL)
+        return -1;
+    json = json_object();
+    json_put(json, "items", items);
     json_put(json, "next_page_id", next_page_id(&page));
     return reply_json(reply, 200, json);
 }

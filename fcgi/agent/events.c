@@ -129,18 +129,22 @@ static int events_count(const struct request *request, struct reply *reply, stru
     return reply_json(reply, 200, json);
 }
 
-/* GET -> 200 Event | 404 */
+/* GET -> 200 Event with its null members | 404 */
 static int event_get(const struct request *request, struct reply *reply, struct error *err)
 {
-    CLEANUP(strbuf_done) struct strbuf json = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    json_auto_t *event = NULL;
     struct search search = {.filter = {.limit = 1}};
 
     if (check_for(request, &search, err) < 0)
         return -1;
     if (event_store_get(request->context->db, &search.filter.conversation_id,
-                        request_path_text(request, "event_id"), &json, err) < 0)
+                        request_path_text(request, "event_id"), &text, err) < 0)
         return agent_unknown(UNKNOWN_PLAIN, &search.filter.conversation_id, err);
-    return reply_json_text(reply, 200, &json);
+    if (json_parse_own(text.text, text.len, &event, err) < 0)
+        return -1;
+    event_fill_nulls(event);
+    return reply_json(reply, 200, event);
 }
 
 static int read_event_ids(const struct request *request, const json_t *list, const char **ids,
@@ -201,18 +205,11 @@ static int check_role(const struct request *request, const json_t *body, struct 
 /* The content as a list of parts; a new reference, or NULL with the problems noted. */
 static json_t *read_content(const struct request *request, json_t *body, struct error *err)
 {
-    static const struct problem not_list = {"list_type", "Input should be a valid list", NULL};
     json_t *input = json_object_get(body, "content");
     json_t *content = NULL;
 
     if (input == NULL)
         return json_array();
-    if (!json_is_array(input)) {
-        error_ignore(
-            request_problem(request, REQUEST_PLACE("body", "content"), &not_list, input, err),
-            "NULL says it");
-        return NULL;
-    }
     content = content_read_at(input, REQUEST_PLACE("body", "content"), request->problems);
     if (json_array_size(request->problems) == 0)
         return content;

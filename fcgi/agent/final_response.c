@@ -53,12 +53,9 @@ static int search_page(const struct request *request, struct event_filter *filte
     size_t i = 0;
 
     filter->page_id = page_id->len > 0 ? page_id->text : NULL;
-    if (event_store_search(request->context->db, &scope, filter, &json, err) < 0)
+    if (event_store_search(request->context->db, &scope, filter, &json, err) < 0 ||
+        json_parse_own(json.text, json.len, &page, err) < 0)
         return -1;
-    if (json_parse(json.text, json.len, &page, err) < 0) {
-        err->code = ERROR_INTERNAL;
-        return error_wrap(err, "stored events");
-    }
     json_array_foreach (json_object_get(page, "items"), i, event) {
         if (is_answer(event, text_out)) {
             *found_out = true;

@@ -1,10 +1,16 @@
 #include "fcgi/agent/info.h"
 
+#include <assert.h>
+#include <stdbool.h>
+
 #include "base/error.h"
 #include "base/json.h"
+#include "base/text.h"
+#include "fcgi/context.h"
 #include "fcgi/request.h"
 #include "fcgi/sandbox_link.h"
 #include "model/conversation.h"
+#include "model/limits.h"
 #include "store/runtime_store.h"
 
 /* What clients are told of each state of a sandbox. Paused counts as there: any call wakes it. */
@@ -41,15 +47,31 @@ json_t *info_plain(const struct conversation *conversation, enum info_skills ski
 
 static json_t *runtime_error(const struct runtime *runtime)
 {
-    json_t *json = json_object();
+    json_t *json = NULL;
 
-    if (runtime->status != RUNTIME_ERROR) {
-        json_decref(json);
+    if (runtime == NULL || runtime->status != RUNTIME_ERROR)
         return json_null();
-    }
+    json = json_object();
     json_put_text(json, "code", "start_failed");
     json_put_text(json, "message",
                   runtime->status_detail != NULL ? runtime->status_detail : "the start failed");
+    return json;
+}
+
+/* NULL: one that was never needed yet is as good as there, since the first call makes it. */
+static json_t *runtime_json(const struct runtime *runtime)
+{
+    struct runtime_words words = {"available", true};
+    json_t *json = json_object();
+
+    if (runtime != NULL)
+        words = words_of[runtime->status];
+    if (runtime != NULL && runtime->status == RUNTIME_RUNNING &&
+        runtime->desired == DESIRED_STOPPED)
+        words = words_of[RUNTIME_STOPPED];
+    json_put_text(json, "runtime_status", words.status);
+    json_put(json, "can_resume", json_boolean(words.can_resume));
+    json_put(json, "runtime_error", runtime_error(runtime));
     return json;
 }
 
@@ -58,22 +80,10 @@ json_t *runtime_info(const struct request *request, const struct conversation *c
 {
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
     const struct sandbox_owner owner = {&request->principal, conversation};
-    struct runtime_words words = {"available", true};
-    json_t *json = NULL;
 
-    if (sandbox_load_row(request->context, &owner, &runtime, err) == 0) {
-        words = words_of[runtime.status];
-        if (runtime.status == RUNTIME_RUNNING && runtime.desired == DESIRED_STOPPED)
-            words = words_of[RUNTIME_STOPPED];
-    } else if (err->code != ERROR_NOT_FOUND) {
-        return NULL;
-    }
-    /* One that was never needed yet is as good as there: the first call makes it. */
-    json = json_object();
-    json_put_text(json, "runtime_status", words.status);
-    json_put(json, "can_resume", json_boolean(words.can_resume));
-    json_put(json, "runtime_error", runtime_error(&runtime));
-    return json;
+    if (sandbox_load_row(request->context, &owner, &runtime, err) == 0)
+        return runtime_json(&runtime);
+    return err->code == ERROR_NOT_FOUND ? runtime_json(NULL) : NULL;
 }
 
 json_t *info_with_runtime(const struct request *request, const struct conversation *conversation,
@@ -87,4 +97,43 @@ json_t *info_with_runtime(const struct request *request, const struct conversati
     info = info_plain(conversation, skills);
     json_put(info, "runtime_info", runtime);
     return info;
+}
+
+static const struct runtime *find_session(const struct runtime_list *runtimes, const char *session)
+{
+    for (size_t i = 0; i < runtimes->n; i++) {
+        if (text_equal(runtimes->items[i].session_id, session))
+            return &runtimes->items[i];
+    }
+    return NULL;
+}
+
+static int load_runtimes(const struct request *request, const struct conversation *conversations,
+                         size_t n, struct runtime_list *runtimes_out, struct error *err)
+{
+    const char *sessions[PAGE_MAX_ITEMS];
+
+    assert(n <= PAGE_MAX_ITEMS);
+    for (size_t i = 0; i < n; i++)
+        sessions[i] = conversations[i].runtime_session;
+    return runtime_store_get_sessions(request->context->db, sessions, n, runtimes_out, err);
+}
+
+json_t *info_list(const struct request *request, const struct conversation *conversations, size_t n,
+                  enum info_skills skills, struct error *err)
+{
+    CLEANUP(runtime_list_done) struct runtime_list runtimes = {0};
+    json_t *list = NULL;
+
+    if (n > 0 && load_runtimes(request, conversations, n, &runtimes, err) < 0)
+        return NULL;
+    list = json_array();
+    for (size_t i = 0; i < n; i++) {
+        json_t *info = info_plain(&conversations[i], skills);
+
+        json_put(info, "runtime_info",
+                 runtime_json(find_session(&runtimes, conversations[i].runtime_session)));
+        json_push(list, info);
+    }
+    return list;
 }

@@ -4,7 +4,7 @@
 #ifndef DEFT_FCGI_AGENT_INFO_H
 #define DEFT_FCGI_AGENT_INFO_H
 
-#include <stdbool.h>
+#include <stddef.h>
 
 #include <jansson.h>
 
@@ -26,6 +26,13 @@ json_t *info_plain(const struct conversation *conversation,
 /* Info with runtime_info. A new reference, or NULL with err set. */
 json_t *info_with_runtime(const struct request *request, const struct conversation *conversation,
                           enum info_skills skills, struct error *err) NONNULL MUST_CHECK;
+/*
+ * Array of Info with runtime_info of each of at most PAGE_MAX_ITEMS, in their order; the sandboxes
+ * are looked up together. A new reference, or NULL with err set.
+ */
+json_t *info_list(const struct request *request, const struct conversation *conversations, size_t n,
+                  enum info_skills skills, struct error *err)
+    __attribute__((nonnull(1, 5))) MUST_CHECK;
 /* RuntimeInfo of the conversation's sandbox; starts nothing. A new reference, or NULL. */
 json_t *runtime_info(const struct request *request, const struct conversation *conversation,
                      struct error *err) NONNULL MUST_CHECK;

@@ -67,6 +67,14 @@ int json_parse(const char *text, size_t len, json_t **json_out, struct error *er
     return 0;
 }
 
+int json_parse_own(const char *text, size_t len, json_t **json_out, struct error *err)
+{
+    if (json_parse(text, len, json_out, err) == 0)
+        return 0;
+    err->code = ERROR_INTERNAL;
+    return error_wrap(err, "what we wrote cannot be read");
+}
+
 json_t *json_build(struct error *err, const char *format, ...)
 {
     json_error_t why;

@@ -28,6 +28,9 @@ void json_setup(void);
  */
 int json_parse(const char *text, size_t len, json_t **json_out,
                struct error *err) NONNULL MUST_CHECK;
+/* As json_parse(), for text of our own making: what is wrong with it is ERROR_INTERNAL. */
+int json_parse_own(const char *text, size_t len, json_t **json_out,
+                   struct error *err) NONNULL MUST_CHECK;
 
 /* json_pack() whose failure is an error; a new reference, or NULL with err set. */
 json_t *json_build(struct error *err, const char *format, ...)

@@ -58,17 +58,12 @@ static json_t *parts_read(json_t *input, const struct place *place, json_t *prob
 
 json_t *content_read_at(json_t *input, const struct place *place, json_t *problems)
 {
-    json_t *content = NULL;
+    static const struct problem not_list = {"list_type", "Input should be a valid list", NULL};
 
     if (json_typeof(input) == JSON_ARRAY)
         return parts_read(input, place, problems);
-    content = json_array();
-    if (json_typeof(input) == JSON_STRING)
-        json_push(content, text_content(json_string_value(input)));
-    else if (json_typeof(input) != JSON_NULL)
-        problem_add(problems, place,
-                    &(struct problem){"list_type", "Input should be a valid list", NULL}, input);
-    return content;
+    problem_add(problems, place, &not_list, input);
+    return json_array();
 }
 
 int content_read(json_t *input, json_t **content_out, struct error *err)

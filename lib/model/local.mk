@@ -9,6 +9,7 @@ libmodel_a_SOURCES = \
 	lib/model/conversation.c lib/model/conversation.h \
 	lib/model/conversation_info.c \
 	lib/model/event.c lib/model/event.h \
+	lib/model/event_nulls.c \
 	lib/model/event_kind.c \
 	lib/model/front_matter.c lib/model/front_matter.h \
 	lib/model/hooks.c lib/model/hooks.h \

@@ -16,6 +16,7 @@
 #include "model/shape.h"
 #include "model/start_fields.h"
 #include "model/stats.h"
+#include "model/tools.h"
 
 #define CPUS_MIN 0.01
 
@@ -191,6 +192,18 @@ static void read_secrets(struct start *start)
     json_put(start->secrets, "secrets", values);
 }
 
+static bool has_named(json_t *list, const char *name)
+{
+    json_t *item = NULL;
+    size_t i = 0;
+
+    json_array_foreach (list, i, item) {
+        if (text_equal(json_text_or(item, "name", ""), name))
+            return true;
+    }
+    return false;
+}
+
 /* Names as the creator sent them, and the official modules of tools it left out. */
 static void read_tool_modules(struct start *start)
 {
@@ -208,6 +221,26 @@ static void read_tool_modules(struct start *start)
         }
     }
     json_put(start->spec, "tool_module_qualnames", modules);
+}
+
+/* A tool that nobody has is told now, rather than when it is missed; a client may have brought it.
+ */
+static void check_tools(struct start *start)
+{
+    const struct place agent_place = {&body, "agent", 0};
+    const struct place tools_place = {&agent_place, "tools", 0};
+    json_t *tools = json_object_get(json_object_get(start->spec, "agent"), "tools");
+    json_t *client_tools = json_object_get(start->values, "client_tools");
+    json_t *tool = NULL;
+    size_t i = 0;
+
+    json_array_foreach (tools, i, tool) {
+        const struct place at = {&tools_place, NULL, (json_int_t)i};
+        const char *name = json_text_or(tool, "name", "");
+
+        if (!tools_may_be_named(name) && !has_named(client_tools, name))
+            problem_add_value(start->problems, &at, "this server has no tool of that name", tool);
+    }
 }
 
 static void check_client_tools(struct start *start)
@@ -281,6 +314,7 @@ static void start_read(struct start *start)
     read_message(start);
     read_secrets(start);
     check_client_tools(start);
+    check_tools(start);
     if (json_array_size(start->problems) > 0)
         return;
     read_tool_modules(start);

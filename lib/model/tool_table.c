@@ -168,3 +168,13 @@ const struct tool tool_table[] = {
      .spec_names = "think|ThinkTool"},
 };
 const size_t tool_table_n = ARRAY_SIZE(tool_table);
+
+const char tool_names_elsewhere[] =
+    "AskOracleTool|ApplyPatchTool|BrowserToolSet|ClassifyAndSwitchLLMTool|DelegateTool|EditTool|"
+    "GlobTool|GrepTool|InvokeSkillTool|ListDirectoryTool|PlanningFileEditorTool|ReadFileTool|"
+    "StartChildConversationTool|SwitchLLMTool|TaskTool|TaskToolSet|TomConsultTool|"
+    "VisionInspectTool|"
+    "WorkflowTool|WriteFileTool|apply_patch|ask_oracle|browser_tool_set|browser_use|"
+    "consult_tom_agent|delegate|edit|glob|grep|inspect_image_with_vision|invoke_skill|"
+    "list_directory|planning_file_editor|read_file|route_task_to_model|start_child_conversation|"
+    "switch_llm|task|task_tool_set|vision_inspect|workflow|write_file";

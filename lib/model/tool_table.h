@@ -10,6 +10,8 @@
 
 extern const struct tool tool_table[];
 extern const size_t tool_table_n;
+/* Names of tools that OpenHands has and deft has not: "a|b". */
+extern const char tool_names_elsewhere[];
 
 /* The values of security_risk. */
 extern const char tool_risks[];

@@ -18,6 +18,11 @@ static const struct tool *catalogue_find(const char *spec_name)
     return NULL;
 }
 
+bool tools_may_be_named(const char *spec_name)
+{
+    return catalogue_find(spec_name) != NULL || words_contain(tool_names_elsewhere, spec_name);
+}
+
 /* Adds the tool of that name once; names that deft does not have are left out. */
 static void add_tool(const struct tool **tools, size_t *n, const char *spec_name)
 {

@@ -34,6 +34,11 @@ struct tool {
     bool shows_working_dir;    /* the description ends with the working directory */
 };
 
+/*
+ * Whether an agent's specification may name a tool so: one of ours, or one that OpenHands has and
+ * this server does not; agents go without those.
+ */
+bool tools_may_be_named(const char *spec_name) NONNULL MUST_CHECK;
 /* The tools of the conversation's agent, finish and think among them; ends with a NULL. The caller
  * frees the array with mem_free(); the tools live for ever. */
 const struct tool **tools_of(const struct conversation *conversation) NONNULL MUST_CHECK;

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "model/limits.h"
 #include "store/conversation_row.h"
 #include "store/db_query.h"
@@ -18,6 +19,11 @@ static const char SQL_LOAD[] =
 static const char SQL_LOAD_ANY[] =
     "SELECT " CONVERSATION_COLUMNS " FROM conversations c" CONVERSATION_LOG_END
     " WHERE c.id = $1::uuid";
+
+static const char SQL_LOAD_MANY[] =
+    "SELECT " CONVERSATION_COLUMNS " FROM conversations c" CONVERSATION_LOG_END
+    " WHERE c.id = ANY ($1::uuid[]) AND c.user_id = $2::uuid"
+    " AND ($3::text IS NULL OR c.runtime_session = $3)";
 
 static const char SQL_CHECK[] =
     "SELECT 1 FROM conversations c WHERE c.id = $1::uuid AND c.user_id = $2::uuid"
@@ -133,6 +139,28 @@ static int fill_page(const PGresult *rows, int64_t limit, struct conversation_pa
         if (conversation_row_read(rows, i, 0, &page->items[i], err) < 0)
             return -1;
     }
+    return 0;
+}
+
+int conversation_store_load_many(struct db *db, const struct conversation_scope *scope,
+                                 const struct uuid *ids, size_t n,
+                                 struct conversation_page *page_out, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    CLEANUP(strbuf_done) struct strbuf array = STRBUF_INIT;
+    CLEANUP(conversation_page_done) struct conversation_page page = {0};
+
+    db_array_begin(&array);
+    for (size_t i = 0; i < n; i++)
+        db_array_add(&array, ids[i].text);
+    db_array_end(&array);
+    if (db_read(db, SQL_LOAD_MANY,
+                DB_PARAMS(array.text, scope->user_id.text, scope->runtime_session), &rows,
+                err) < 0 ||
+        fill_page(rows, (int64_t)n, &page, err) < 0)
+        return error_wrap(err, "loading %zu conversations", n);
+    *page_out = page;
+    page = (struct conversation_page){0};
     return 0;
 }
 

@@ -121,6 +121,12 @@ struct conversation_filter {
     int64_t limit;       /* 1..PAGE_MAX_ITEMS */
 };
 
+/* Those of the ids that the scope has, in no order. */
+int conversation_store_load_many(struct db *db, const struct conversation_scope *scope,
+                                 const struct uuid *ids, size_t n,
+                                 struct conversation_page *page_out,
+                                 struct error *err) NONNULL MUST_CHECK;
+
 void conversation_page_done(struct conversation_page *page);
 int conversation_store_search(struct db *db, const struct conversation_filter *filter,
                               struct conversation_page *page_out,

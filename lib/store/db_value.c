@@ -65,10 +65,9 @@ int db_json(const PGresult *rows, int row, int column, json_t **json_out, struct
 {
     const char *text = PQgetvalue(rows, row, column);
 
-    if (json_parse(text, strlen(text), json_out, err) == 0)
-        return 0;
-    err->code = ERROR_INTERNAL;
-    return error_wrap(err, "column %s", PQfname(rows, column));
+    if (json_parse_own(text, strlen(text), json_out, err) < 0)
+        return error_wrap(err, "column %s", PQfname(rows, column));
+    return 0;
 }
 
 int db_read_time(const char *text, int64_t *utc_us_out, struct error *err)

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "base/text.h"
 #include "store/db_query.h"
 
@@ -21,6 +22,9 @@ static const char SQL_ADD[] =
 static const char SQL_GET[] = "SELECT " COLUMNS " FROM runtimes WHERE id = $1";
 static const char SQL_GET_SESSION[] = "SELECT " COLUMNS " FROM runtimes WHERE session_id = $1"
                                       " ORDER BY created_at DESC LIMIT 1";
+static const char SQL_GET_SESSIONS[] =
+    "SELECT DISTINCT ON (session_id) " COLUMNS
+    " FROM runtimes WHERE session_id = ANY ($1::text[]) ORDER BY session_id, created_at DESC";
 static const char SQL_FIND_KEY[] = "SELECT " COLUMNS " FROM runtimes WHERE session_key_hash = $1"
                                    " AND status <> 'stopped' AND desired <> 'deleted'";
 static const char SQL_LIST[] =
@@ -191,6 +195,21 @@ static int read_list(const PGresult *rows, struct runtime_list *list_out, struct
     *list_out = list;
     list = (struct runtime_list){0};
     return 0;
+}
+
+int runtime_store_get_sessions(struct db *db, const char *const *session_ids, size_t n,
+                               struct runtime_list *list_out, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    CLEANUP(strbuf_done) struct strbuf array = STRBUF_INIT;
+
+    db_array_begin(&array);
+    for (size_t i = 0; i < n; i++)
+        db_array_add(&array, session_ids[i]);
+    db_array_end(&array);
+    if (db_read(db, SQL_GET_SESSIONS, DB_PARAMS(array.text), &rows, err) < 0)
+        return error_wrap(err, "reading the runtimes of %zu sessions", n);
+    return read_list(rows, list_out, err);
 }
 
 int runtime_store_list(struct db *db, struct runtime_list *list_out, struct error *err)

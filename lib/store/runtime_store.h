@@ -82,6 +82,9 @@ int runtime_store_get(struct db *db, const char *id, struct runtime *runtime_out
 /* The newest runtime of a session, whatever its state; ERROR_NOT_FOUND. */
 int runtime_store_get_session(struct db *db, const char *session_id, struct runtime *runtime_out,
                               struct error *err) NONNULL MUST_CHECK;
+/* The same of many sessions, in one go; those without any are left out. */
+int runtime_store_get_sessions(struct db *db, const char *const *session_ids, size_t n,
+                               struct runtime_list *list_out, struct error *err) NONNULL MUST_CHECK;
 /* By key, for callers of the agent origin; ERROR_UNAUTHENTICATED; stopped ones do not count. */
 int runtime_store_find_key(struct db *db, const char *session_key_hash, struct runtime *runtime_out,
                            struct error *err) NONNULL MUST_CHECK;

@@ -132,6 +132,43 @@ static void bad_id_is_unprocessable(void **state)
     assert_answer(&answer, 422, "uuid_parsing");
 }
 
+static void each_of_a_list_shows_its_own_sandbox(void **state)
+{
+    struct test_path mine = test_conversation(*state);
+    struct test_path other = test_conversation(*state);
+    struct fixture *fixture = *state;
+    char sql[500];
+
+    (void)snprintf(sql, sizeof(sql),
+                   "UPDATE conversations SET runtime_session = 'c-broken' WHERE id = '%s';"
+                   "INSERT INTO runtimes (id, session_id, owner_id, status, status_detail, image,"
+                   " spec, session_key, session_key_hash) VALUES ('brokenbrokenbrok', 'c-broken',"
+                   " '%s', 'error', 'no room', 'i', '{}', 'k', 'h')",
+                   mine.id.text, fixture->alice.text);
+    test_sql(sql);
+    (void)snprintf(sql, sizeof(sql), "/api/conversations?ids=%s&ids=%s&ids=%s", other.id.text,
+                   mine.id.text, other.id.text);
+    {
+        DISPATCH(answer, ALICE, "GET", sql, NULL);
+        json_auto_t *list = answer_json(&answer);
+
+        for (size_t i = 0; i < json_array_size(list); i++) {
+            json_t *info = json_object_get(json_array_get(list, i), "runtime_info");
+
+            assert_string_equal(json_text_or(info, "runtime_status", ""),
+                                i == 1 ? "error" : "available");
+        }
+        assert_int_equal(json_array_size(list), 3);
+    }
+    {
+        DISPATCH(answer, ALICE, "GET", "/api/conversations/search?limit=2", NULL);
+
+        assert_answer(&answer, 200, "\"message\":\"no room\"");
+        assert_answer(&answer, 200, "\"runtime_status\":\"available\"");
+    }
+    test_sql("DELETE FROM runtimes WHERE session_id = 'c-broken'");
+}
+
 static void batch_keeps_the_order_and_says_null(void **state)
 {
     struct test_path path = test_conversation(*state);
@@ -399,6 +436,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(owner_reads_it_and_a_stranger_sees_not_found),
         cmocka_unit_test(id_may_be_written_as_hex),
         cmocka_unit_test(bad_id_is_unprocessable),
+        cmocka_unit_test(each_of_a_list_shows_its_own_sandbox),
         cmocka_unit_test(batch_keeps_the_order_and_says_null),
         cmocka_unit_test(too_many_ids_are_refused),
         cmocka_unit_test(search_pages_through_all),

@@ -200,6 +200,8 @@ static void one_event_and_many_are_read_by_id(void **state)
     (void)snprintf(body, sizeof(body), "[\"no-such\",\"%s\"]", id);
     {
         DISPATCH(one, ALICE, "GET", test_under(&path, rest), NULL);
+        assert_answer(&one, 200, "\"parent_id\":null");
+        assert_null(strstr(page.body.text, "\"parent_id\""));
         DISPATCH(none, ALICE, "GET", test_under(&path, "/events/no-such"), NULL);
         DISPATCH(many, ALICE, "GET", test_under(&path, "/events"), body);
         DISPATCH(bad, ALICE, "GET", test_under(&path, "/events"), "[1]");

@@ -13,8 +13,8 @@ struct content_case {
 static void content_is_normalised_or_refused(void **state)
 {
     static const struct content_case cases[] = {
-        {"'hi'", "[{'cache_prompt': false, 'type': 'text', 'text': 'hi'}]"},
-        {"null", "[]"},
+        {"'hi'", NULL},
+        {"null", NULL},
         {"[]", "[]"},
         {"[{'text': 'hi'}]", "[{'cache_prompt': false, 'type': 'text', 'text': 'hi'}]"},
         {"[{'type': 'image', 'image_urls': ['u'], 'detail': 'x'}]",

@@ -49,6 +49,10 @@ static void bad_requests_are_refused_with_the_place(void **state)
         {START(", 'secrets_encrypted': 'perhaps'"), "secrets_encrypted", "bool_parsing"},
         {START(", 'initial_message': {'content': [{'type': 'text'}]}"),
          "initial_message.content.0.text", "missing"},
+        {START(", 'initial_message': {'content': 'go'}"), "initial_message.content", "list_type"},
+        {"{'workspace': {'working_dir': '/w'}, 'agent': {'llm': {},"
+         " 'tools': [{'name': 'terminal'}, {'name': 'glob'}, {'name': 'nosuch'}]}}",
+         "agent.tools.2", "value_error"},
         {START(", 'client_tools': [{'name': 'a', 'description': ''},"
                " {'name': 'a', 'description': ''}]"),
          "client_tools.1", "value_error"},
@@ -148,7 +152,7 @@ static void modules_are_the_creators_and_the_official_ones(void **state)
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
     json_auto_t *request =
         json_of("{'workspace': {'working_dir': '/w'}, 'agent': {'llm': {},"
-                " 'tools': [{'name': 'terminal'}, {'name': 'file_editor'}, {'name': 'nosuch'}]},"
+                " 'tools': [{'name': 'terminal'}, {'name': 'file_editor'}, {'name': 'glob'}]},"
                 " 'tool_module_qualnames': {'terminal': 'mine', 'other': 'theirs'}}");
     json_auto_t *expected = json_of("{'terminal': 'mine', 'other': 'theirs',"
                                     " 'file_editor': 'openhands.tools.file_editor.definition'}");

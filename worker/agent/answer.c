@@ -109,8 +109,8 @@ static void plan_call(const struct agent *agent, const struct llm_reply *reply, 
         event_add_agent_error(&plan->events, &ref, check.problem == NULL ? "" : check.problem);
         return;
     }
-    plan->risks[plan->n_runnable] =
-        (struct policy_call){.tool_name = check.tool->name, .security_risk = parts.security_risk};
+    plan->risks[plan->n_runnable] = (struct policy_call){
+        .tool_name = check.tool->name, .risk = policy_risk_from_string(parts.security_risk)};
     plan->runnable[plan->n_runnable++] = ref;
 }
 

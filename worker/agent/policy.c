@@ -3,26 +3,27 @@
 #include "base/json.h"
 #include "base/text.h"
 
-/* In rising order; UNKNOWN is none of them. */
-static const char *const risk_names[] = {"LOW", "MEDIUM", "HIGH"};
+static const char *const risk_names[] = {
+    [POLICY_RISK_UNKNOWN] = "UNKNOWN",
+    [POLICY_RISK_LOW] = "LOW",
+    [POLICY_RISK_MEDIUM] = "MEDIUM",
+    [POLICY_RISK_HIGH] = "HIGH",
+};
 
-/* The risk's rank, or -1 when it is unknown. */
-static int risk_rank(const char *risk)
+enum policy_risk policy_risk_from_string(const char *name)
 {
     for (size_t i = 0; i < ARRAY_SIZE(risk_names); i++) {
-        if (text_equal(risk_names[i], risk))
-            return (int)i;
+        if (text_equal(risk_names[i], name))
+            return (enum policy_risk)i;
     }
-    return -1;
+    return POLICY_RISK_UNKNOWN;
 }
 
 static bool is_risky(const json_t *policy, const struct policy_call *call)
 {
-    int rank = risk_rank(call->security_risk);
-
-    if (rank < 0)
+    if (call->risk == POLICY_RISK_UNKNOWN)
         return json_bool_or(policy, "confirm_unknown", 1) != 0;
-    return rank >= risk_rank(json_text_or(policy, "threshold", "HIGH"));
+    return call->risk >= policy_risk_from_string(json_text_or(policy, "threshold", "HIGH"));
 }
 
 /* What only talks changes nothing. */

@@ -13,11 +13,17 @@
 
 #include "base/attr.h"
 
+/* In rising order, but for what nobody has judged. */
+enum policy_risk { POLICY_RISK_UNKNOWN, POLICY_RISK_LOW, POLICY_RISK_MEDIUM, POLICY_RISK_HIGH };
+
 /* A call that is about to run, as a policy sees it. */
 struct policy_call {
     const char *tool_name;
-    const char *security_risk; /* UNKNOWN, LOW, MEDIUM, HIGH */
+    enum policy_risk risk;
 };
+
+/* The risk by its name on the wire; every other word is POLICY_RISK_UNKNOWN. */
+enum policy_risk policy_risk_from_string(const char *name) NONNULL MUST_CHECK;
 
 /*
  * True when the batch waits for a person: any of its calls needs it. A lone `finish` or `think`

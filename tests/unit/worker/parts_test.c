@@ -356,7 +356,7 @@ static void monologues_are_stuck(void **state)
 static bool must_confirm(const char *policy, const char *tool, const char *risk)
 {
     json_auto_t *json = parse(policy);
-    struct policy_call call = {.tool_name = tool, .security_risk = risk};
+    struct policy_call call = {.tool_name = tool, .risk = policy_risk_from_string(risk)};
 
     return policy_must_confirm(json, &call, 1);
 }
@@ -379,13 +379,14 @@ static void policies_ask_for_what_they_say(void **state)
     assert_false(must_confirm(risky, "terminal", "UNKNOWN"));
     assert_true(must_confirm("{\"kind\": \"ConfirmRisky\"}", "terminal", "UNKNOWN"));
     assert_true(must_confirm("{\"kind\": \"Unheard\"}", "terminal", "LOW"));
-    assert_false(policy_must_confirm(NULL, &(struct policy_call){"terminal", "HIGH"}, 1));
+    assert_false(policy_must_confirm(NULL, &(struct policy_call){"terminal", POLICY_RISK_HIGH}, 1));
 }
 
 static void one_risky_call_holds_the_batch(void **state)
 {
     json_auto_t *policy = parse("{\"kind\": \"ConfirmRisky\", \"threshold\": \"HIGH\"}");
-    const struct policy_call calls[] = {{"terminal", "LOW"}, {"terminal", "HIGH"}};
+    const struct policy_call calls[] = {{"terminal", POLICY_RISK_LOW},
+                                        {"terminal", POLICY_RISK_HIGH}};
 
     (void)state;
     assert_true(policy_must_confirm(policy, calls, 2));

@@ -30,7 +30,7 @@ lint-words:
 # With what each sources; deploy/lib's parts are read as parts of ./deft.
 lint-shell:
 	cd $(top_srcdir) && grep -lE '^#!/bin/sh' deft .ci/run tests/run tests/bench/run tests/lint/*.sh \
-		tests/unit/*.sh deploy/image/* deploy/services/* | xargs $(SHELLCHECK) -x
+		tests/unit/*.sh tests/e2e/sdk/*.sh deploy/image/* deploy/services/* | xargs $(SHELLCHECK) -x
 
 lint-format:
 	($(LINT_FIND) '*.[ch]'; done) | sed 's|^|$(top_srcdir)/|' | \

@@ -4,12 +4,10 @@
  */
 #include "config.h"
 
-#include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "auth/credential.h"
@@ -18,6 +16,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/mem.h"
+#include "base/process.h"
 #include "base/settings.h"
 #include "base/strbuf.h"
 #include "base/text.h"
@@ -28,8 +28,6 @@
 #include "store/db.h"
 #include "store/hints.h"
 
-/* sysexits.h: a mistake in the configuration, not to be tried again. */
-enum { EXIT_USAGE = 2, EXIT_CONFIG = 78 };
 enum { SHUTDOWN_MS = 8000, THREADS_MAX = 512 };
 
 #define FIELD(member) offsetof(struct fcgi_settings, member)
@@ -73,28 +71,17 @@ static const struct setting settings_table[] = {
 };
 /* clang-format on */
 
-static const char usage[] =
-    "usage: deft-fcgi [option]\n"
-    "Serves the REST APIs over FastCGI; settings come from the environment.\n"
-    "  --new-key NAME   make an API key of the owner, print it and exit\n"
-    "  --new-link       make a one-time sign-in link, print it and exit\n"
-    "  --help-config    list the settings and exit\n"
-    "  --version        print the version and exit\n"
-    "  --help           print this and exit\n";
-
-static int complain(const struct error *err)
-{
-    (void)fprintf(stderr, "deft-fcgi: %s\n", err->message);
-    return err->code == ERROR_INVALID ? EXIT_CONFIG : EXIT_FAILURE;
-}
-
-static int print_config(void)
-{
-    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-
-    settings_describe(settings_table, ARRAY_SIZE(settings_table), &text);
-    return fputs(text.text, stdout) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+static const struct process process = {
+    .name = "deft-fcgi",
+    .help = "Usage: deft-fcgi [--new-key NAME | --new-link | --help | --help-config | --version]\n"
+            "Serves the REST APIs over FastCGI. It is set up by environment variables: see\n"
+            "--help-config.\n"
+            "\n"
+            "  --new-key NAME  make an API key of the owner, print it and end\n"
+            "  --new-link      make a one-time sign-in link, print it and end\n",
+    .settings = settings_table,
+    .n_settings = ARRAY_SIZE(settings_table),
+};
 
 static int check_settings(const struct fcgi_settings *settings, struct fcgi_context *context,
                           struct error *err)
@@ -113,13 +100,8 @@ static int check_settings(const struct fcgi_settings *settings, struct fcgi_cont
 static int load_settings(struct fcgi_settings *settings, struct fcgi_context *context,
                          struct error *err)
 {
-    enum log_level level = LOG_LEVEL_INFO;
-
-    if (settings_read(settings_table, ARRAY_SIZE(settings_table), settings, err) < 0)
+    if (process_configure(&process, settings, &settings->log_level, err) < 0)
         return -1;
-    if (log_level_parse(settings->log_level, &level, err) < 0)
-        return error_wrap(err, "LOG_LEVEL");
-    log_setup("deft-fcgi", level);
     context->settings = settings;
     return check_settings(settings, context, err);
 }
@@ -156,22 +138,6 @@ static int new_link(const struct fcgi_context *context, struct error *err)
     return 0;
 }
 
-/* Before the first thread, so that all inherit it. */
-static int block_signals(int *fd_out, struct error *err)
-{
-    sigset_t set;
-
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGTERM);
-    (void)sigaddset(&set, SIGINT);
-    if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || pthread_sigmask(SIG_BLOCK, &set, NULL) != 0)
-        return error_set(err, ERROR_INTERNAL, "cannot set up signals");
-    *fd_out = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (*fd_out < 0)
-        return error_set(err, ERROR_UNAVAILABLE, "signalfd: %m");
-    return 0;
-}
-
 static void open_llm(struct fcgi_context *context)
 {
     const struct fcgi_settings *settings = context->settings;
@@ -189,7 +155,7 @@ static int serve(struct fcgi_context *context, struct error *err)
     CLEANUP(fd_close) int stop_fd = -1;
     struct server *server = NULL;
 
-    if (block_signals(&stop_fd, err) < 0 || http_open(&context->http, err) < 0)
+    if (process_open_stop(&stop_fd, err) < 0 || http_open(&context->http, err) < 0)
         return -1;
     open_llm(context);
     if (hints_open(context->settings->database_url, "deft-fcgi", 0, &context->hints, err) < 0)
@@ -246,24 +212,18 @@ int main(int argc, char **argv)
 {
     struct error err = ERROR_INIT;
     enum command command = COMMAND_SERVE;
+    int status = EXIT_SUCCESS;
 
-    json_setup();
-    log_setup("deft-fcgi", LOG_LEVEL_INFO);
-    if (argc == 2 && text_equal(argv[1], "--help"))
-        return fputs(usage, stdout) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
-    if (argc == 2 && text_equal(argv[1], "--version"))
-        return puts("deft-fcgi " PACKAGE_VERSION) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
-    if (argc == 2 && text_equal(argv[1], "--help-config"))
-        return print_config();
+    if (argc > 1 && process_answer(&process, argv[1], &status))
+        return status;
     if (argc == 3 && text_equal(argv[1], "--new-key"))
         command = COMMAND_KEY;
     else if (argc == 2 && text_equal(argv[1], "--new-link"))
         command = COMMAND_LINK;
-    else if (argc != 1) {
-        (void)fputs(usage, stderr);
-        return EXIT_USAGE;
-    }
+    else if (argc != 1)
+        return process_refuse(&process, argv[1]);
+    json_setup();
     if (run(command, argc == 3 ? argv[2] : "", &err) < 0)
-        return complain(&err);
+        return process_complain(&process, &err);
     return EXIT_SUCCESS;
 }

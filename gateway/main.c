@@ -1,23 +1,18 @@
 /*
  * deft-gateway: live events of conversations over WebSocket, for any number of clients.
  */
-#include <signal.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/process.h"
 #include "base/secret.h"
 #include "base/settings.h"
-#include "base/strbuf.h"
-#include "base/text.h"
-#include "config.h"
 #include "gateway/gateway.h"
 #include "gateway/server.h"
 #include "gateway/stream.h"
@@ -26,7 +21,7 @@
 #include "store/db_pipe.h"
 #include "store/live_listen.h"
 
-enum { DB_TIMEOUT_MS = 5000, EXIT_CONFIG = 78 };
+enum { DB_TIMEOUT_MS = 5000 };
 
 struct gateway_settings {
     const char *database_url;
@@ -56,34 +51,14 @@ static const struct setting settings_table[] = {
      "debug, info, warning or error"},
 };
 
-static void print_help(void)
-{
-    puts("deft-gateway: live events of conversations over WebSocket\n"
-         "\n"
-         "usage: deft-gateway [--help | --help-config | --version]\n"
-         "\n"
-         "Settings come from the environment: deft-gateway --help-config lists them.");
-}
-
-static void print_settings(void)
-{
-    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-
-    settings_describe(settings_table, ARRAY_SIZE(settings_table), &text);
-    (void)fputs(text.text, stdout);
-}
-
-static int configure(struct gateway_settings *settings, struct error *err)
-{
-    enum log_level level = LOG_LEVEL_INFO;
-
-    if (settings_read(settings_table, ARRAY_SIZE(settings_table), settings, err) < 0)
-        return -1;
-    if (log_level_parse(settings->log_level, &level, err) < 0)
-        return error_wrap(err, "LOG_LEVEL");
-    log_setup("deft-gateway", level);
-    return 0;
-}
+static const struct process process = {
+    .name = "deft-gateway",
+    .help = "Usage: deft-gateway [--help | --help-config | --version]\n"
+            "Sends live events of conversations over WebSocket. It is set up by environment\n"
+            "variables: see --help-config.\n",
+    .settings = settings_table,
+    .n_settings = ARRAY_SIZE(settings_table),
+};
 
 static void on_changed(void *owner, const char *conversation_id)
 {
@@ -164,28 +139,13 @@ static void close_parts(struct gateway *gateway)
     db_pipe_free(gateway->hints);
 }
 
-static int block_signals(int *fd_out, struct error *err)
-{
-    sigset_t signals;
-
-    (void)sigemptyset(&signals);
-    (void)sigaddset(&signals, SIGTERM);
-    (void)sigaddset(&signals, SIGINT);
-    if (pthread_sigmask(SIG_BLOCK, &signals, NULL) != 0)
-        return error_set(err, ERROR_INTERNAL, "pthread_sigmask");
-    *fd_out = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (*fd_out < 0)
-        return error_set(err, ERROR_INTERNAL, "signalfd: %m");
-    return 0;
-}
-
 static int serve(const struct gateway_settings *settings, struct error *err)
 {
     CLEANUP(fd_close) int stop_fd = -1;
     struct gateway gateway = {.door = {.listen_fd = -1, .epoll_fd = -1}};
     int rc = 0;
 
-    if (block_signals(&stop_fd, err) < 0)
+    if (process_open_stop(&stop_fd, err) < 0)
         return -1;
     rc = open_parts(&gateway, settings, err);
     if (rc == 0) {
@@ -202,20 +162,11 @@ int main(int argc, char **argv)
     struct error err = ERROR_INIT;
     int rc = 0;
 
-    json_setup();
-    log_setup("deft-gateway", LOG_LEVEL_INFO);
-    if (argc > 1 && text_equal(argv[1], "--help-config"))
-        print_settings();
-    else if (argc > 1 && text_equal(argv[1], "--version"))
-        puts(PACKAGE_STRING);
-    else if (argc > 1)
-        print_help();
     if (argc > 1)
-        return text_starts_with(argv[1], "--") ? EXIT_SUCCESS : EXIT_FAILURE;
-    if (configure(&settings, &err) < 0) {
-        log_error("gateway.misconfigured", LOG_ERROR(&err));
-        return EXIT_CONFIG;
-    }
+        return process_answer(&process, argv[1], &rc) ? rc : process_refuse(&process, argv[1]);
+    json_setup();
+    if (process_configure(&process, &settings, &settings.log_level, &err) < 0)
+        return process_complain(&process, &err);
     rc = serve(&settings, &err);
     if (rc < 0)
         log_error("gateway.failed", LOG_ERROR(&err));

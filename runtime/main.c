@@ -1,12 +1,8 @@
 /* deft-runtime: makes, watches and removes sandboxes; the one process that reaches the engine. */
-#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -15,11 +11,11 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/process.h"
 #include "base/settings.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "client/http.h"
-#include "config.h"
 #include "runtime/backend.h"
 #include "runtime/gate.h"
 #include "runtime/http_front.h"
@@ -36,8 +32,6 @@
 #define HINTS_WAIT_MS 1000
 #define PING_MS 5000
 #define SECCOMP_MAX_BYTES (1024UL * 1024)
-#define EXIT_CONFIG 78
-#define MMAP_THRESHOLD_BYTES (128 * 1024)
 
 static const struct setting runtime_settings_table[] = {
     {"DEFT_DATABASE_URL", SETTING_TEXT, NULL, FIELD(database_url), "PostgreSQL, conninfo or URI"},
@@ -97,14 +91,17 @@ static const struct setting runtime_settings_table[] = {
     {"LOG_LEVEL", SETTING_TEXT, "info", FIELD(log_level), "debug, info, warning or error"},
 };
 
-static const char usage[] =
-    "Usage: deft-runtime [OPTION]\n"
-    "Serves the Runtime API (FastCGI) and keeps sandboxes as its rows want them.\n"
-    "\n"
-    "  --reap         remove all containers, volumes and networks of this instance, then end\n"
-    "  --help         this text\n"
-    "  --help-config  the settings, all environment variables\n"
-    "  --version      the version\n";
+static const struct process process = {
+    .name = "deft-runtime",
+    .help =
+        "Usage: deft-runtime [--reap | --help | --help-config | --version]\n"
+        "Serves the Runtime API (FastCGI) and keeps sandboxes as its rows want them. It is set\n"
+        "up by environment variables: see --help-config.\n"
+        "\n"
+        "  --reap  remove all containers, volumes and networks of this instance, then end\n",
+    .settings = runtime_settings_table,
+    .n_settings = ARRAY_SIZE(runtime_settings_table),
+};
 
 struct threads {
     pthread_t items[THREADS_MAX + 2];
@@ -259,23 +256,6 @@ static int wait_for_stop(struct service *service, struct hints *hints, int stop_
     }
 }
 
-static int open_stop_fd(int *fd_out, struct error *err)
-{
-    sigset_t signals;
-
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGINT);
-    if (pthread_sigmask(SIG_BLOCK, &signals, NULL) != 0)
-        return error_set(err, ERROR_INTERNAL, "signals cannot be blocked");
-    if (signal(SIGPIPE, SIG_IGN) == SIG_ERR)
-        return error_set(err, ERROR_INTERNAL, "signal: %m");
-    *fd_out = signalfd(-1, &signals, SFD_CLOEXEC);
-    if (*fd_out < 0)
-        return error_set(err, ERROR_INTERNAL, "signalfd: %m");
-    return 0;
-}
-
 /* Until the rules are loaded nothing may start. */
 static void set_first_rules_state(struct service *service)
 {
@@ -297,7 +277,7 @@ static int serve(struct service *service, struct error *err)
     struct hints *hints = NULL;
     int rc = 0;
 
-    if (open_stop_fd(&stop_fd, err) < 0 ||
+    if (process_open_stop(&stop_fd, err) < 0 ||
         front_listen(service->settings->listen, &front.fd, err) < 0)
         return -1;
     if (hints_open(service->settings->database_url, "deft-runtime", 1U << HINT_RUNTIME, &hints,
@@ -380,15 +360,9 @@ static int check_settings(const struct runtime_settings *settings, struct error 
 static int read_settings(struct runtime_settings *settings, struct strbuf *seccomp,
                          struct error *err)
 {
-    enum log_level level = LOG_LEVEL_INFO;
-
-    if (settings_read(runtime_settings_table, ARRAY_SIZE(runtime_settings_table), settings, err) <
-            0 ||
+    if (process_configure(&process, settings, &settings->log_level, err) < 0 ||
         check_settings(settings, err) < 0)
         return -1;
-    if (log_level_parse(settings->log_level, &level, err) < 0)
-        return error_wrap(err, "LOG_LEVEL");
-    log_setup("deft-runtime", level);
     if (settings->seccomp_path[0] != '\0' &&
         file_read(settings->seccomp_path, SECCOMP_MAX_BYTES, seccomp, err) < 0)
         return error_wrap(err, "DEFT_SANDBOX_SECCOMP");
@@ -401,66 +375,23 @@ static void runtime_settings_done(struct runtime_settings *settings)
     settings_done(runtime_settings_table, ARRAY_SIZE(runtime_settings_table), settings);
 }
 
-static void print_settings(void)
-{
-    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-
-    settings_describe(runtime_settings_table, ARRAY_SIZE(runtime_settings_table), &text);
-    (void)fputs(text.text, stdout);
-}
-
-/* True when the argument was a question, answered now. */
-static bool answer(const char *argument)
-{
-    if (text_equal(argument, "--help"))
-        (void)fputs(usage, stdout);
-    else if (text_equal(argument, "--help-config"))
-        print_settings();
-    else if (text_equal(argument, "--version"))
-        (void)puts("deft-runtime " PACKAGE_VERSION);
-    else
-        return false;
-    return true;
-}
-
-/*
- * The archive with deft-action is megabytes, once: it goes back to the system when it is freed.
- * Many threads that each allocate little share two arenas.
- */
-static void tame_allocator(void)
-{
-    /* NOLINTBEGIN(concurrency-mt-unsafe): before the first thread */
-    /* NOLINTNEXTLINE(concurrency-mt-unsafe): before the first thread */
-    (void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
-    /* NOLINTNEXTLINE(concurrency-mt-unsafe): before the first thread */
-    (void)mallopt(M_ARENA_MAX, 2);
-    /* NOLINTEND(concurrency-mt-unsafe) */
-}
-
 int main(int argc, char **argv)
 {
     CLEANUP(strbuf_done) struct strbuf seccomp = STRBUF_INIT;
     CLEANUP(runtime_settings_done) struct runtime_settings settings = {.database_url = NULL};
     struct error err = ERROR_INIT;
     enum mode mode = MODE_SERVE;
+    int status = EXIT_SUCCESS;
 
-    tame_allocator();
-    json_setup();
-    if (argc == 2 && answer(argv[1]))
-        return EXIT_SUCCESS;
-    if (argc == 2 && text_equal(argv[1], "--reap")) {
+    if (argc > 1 && process_answer(&process, argv[1], &status))
+        return status;
+    if (argc > 1 && !text_equal(argv[1], "--reap"))
+        return process_refuse(&process, argv[1]);
+    if (argc > 1)
         mode = MODE_REAP;
-    } else if (argc != 1) {
-        (void)fputs(usage, stderr);
-        return EXIT_FAILURE;
-    }
-    if (read_settings(&settings, &seccomp, &err) < 0) {
-        (void)fprintf(stderr, "deft-runtime: %s\n", err.message);
-        return EXIT_CONFIG;
-    }
-    if (run(&settings, mode, &err) < 0) {
-        (void)fprintf(stderr, "deft-runtime: %s\n", err.message);
-        return EXIT_FAILURE;
-    }
+    process_tame_allocator();
+    json_setup();
+    if (read_settings(&settings, &seccomp, &err) < 0 || run(&settings, mode, &err) < 0)
+        return process_complain(&process, &err);
     return EXIT_SUCCESS;
 }

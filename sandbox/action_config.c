@@ -13,7 +13,7 @@
 #include "base/settings.h"
 #include "base/strbuf.h"
 
-static const struct setting action_settings[] = {
+const struct setting action_settings[] = {
     {"SESSION_API_KEY", SETTING_SECRET, "", offsetof(struct config, api_key),
      "key that requests must show; the file session-key in DEFT_ACTION_JOURNAL goes before it"},
     {"DEFT_ACTION_OPEN", SETTING_BOOL, "0", offsetof(struct config, open),
@@ -34,6 +34,8 @@ static const struct setting action_settings[] = {
      "debug, info, warning or error"},
 };
 
+const size_t action_settings_n = ARRAY_SIZE(action_settings);
+
 enum { MAX_PORT = 65535, MAX_KEY_BYTES = 1024 };
 
 /* The key that was left for this start, if any; read once. ERROR_NOT_FOUND when there is none. */
@@ -52,10 +54,8 @@ static int take_key(struct config *config, struct error *err)
     return 0;
 }
 
-int config_read(struct config *config, struct error *err)
+int config_check(struct config *config, struct error *err)
 {
-    if (settings_read(action_settings, ARRAY_SIZE(action_settings), config, err) < 0)
-        return -1;
     if (config->port > MAX_PORT)
         return error_set(err, ERROR_INVALID, "DEFT_ACTION_PORT: not a port");
     if (take_key(config, err) < 0 && err->code != ERROR_NOT_FOUND)
@@ -78,11 +78,6 @@ void config_done(struct config *config)
         if (setting->kind == SETTING_TEXT)
             mem_freep((char **)((char *)config + setting->offset));
     }
-}
-
-void config_describe(struct strbuf *out)
-{
-    settings_describe(action_settings, ARRAY_SIZE(action_settings), out);
 }
 
 double config_foreground_cap_s(const struct config *config)

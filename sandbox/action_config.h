@@ -9,6 +9,7 @@
 #include "base/attr.h"
 #include "base/crypto.h"
 #include "base/secret.h"
+#include "base/settings.h"
 
 struct error;
 struct strbuf;
@@ -27,12 +28,17 @@ struct config {
     int64_t no_change_ms;
 };
 
-/* ERROR_INVALID names the variable that is wrong. */
-int config_read(struct config *config, struct error *err) NONNULL MUST_CHECK;
+/* The settings of struct config. */
+extern const struct setting action_settings[];
+extern const size_t action_settings_n;
+
+/*
+ * Checks what was read, and makes up what no variable says. ERROR_INVALID names the variable that
+ * is wrong.
+ */
+int config_check(struct config *config, struct error *err) NONNULL MUST_CHECK;
 /* Wipes the key and releases the texts; NULL and a half-read one are fine. */
 void config_done(struct config *config);
-/* Appends the text of --help-config. */
-void config_describe(struct strbuf *out) NONNULL;
 /* The cap on foreground time-outs in seconds, 0 when there is none. */
 double config_foreground_cap_s(const struct config *config) NONNULL MUST_CHECK;
 

@@ -6,7 +6,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -19,6 +18,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/process.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/action_config.h"
@@ -32,16 +32,13 @@
 #include "sandbox/server.h"
 #include "sandbox/textfile.h"
 
-enum { USAGE_ERROR = 2, SPARE_OOM_SCORE = 500 };
+enum { SPARE_OOM_SCORE = 500 };
 
-static const char help_text[] =
-    "deft-action - the server inside a deft sandbox\n"
-    "\n"
+static const char help[] =
     "Usage: deft-action [--help | --help-config | --version]\n"
-    "\n"
-    "Runs shell commands and edits files for the conversations of one sandbox, over HTTP.\n"
-    "Everything is set by environment variables; --help-config lists them. SESSION_API_KEY is\n"
-    "required. When it listens it prints one line of JSON, {\"event\":\"ready\",...}.\n";
+    "Runs shell commands and edits files for the conversations of one sandbox, over HTTP. It is\n"
+    "set up by environment variables: see --help-config. SESSION_API_KEY is required. When it\n"
+    "listens it prints one line of JSON, {\"event\":\"ready\",...}.\n";
 
 static const char lost_reason[] = "The sandbox server was restarted while the action ran.";
 
@@ -51,24 +48,6 @@ static void print(const struct strbuf *text)
 
     error_ignore(fd_write_all(STDOUT_FILENO, text->text, text->len, &ignored),
                  "nobody may be reading");
-}
-
-static int print_and_leave(const char *option)
-{
-    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-
-    if (text_equal(option, "--help"))
-        strbuf_append(&text, help_text);
-    else if (text_equal(option, "--help-config"))
-        config_describe(&text);
-    else if (text_equal(option, "--version"))
-        strbuf_append(&text, "deft-action " PACKAGE_VERSION "\n");
-    if (text.len == 0) {
-        (void)fprintf(stderr, "deft-action: %s is no option; see --help\n", option);
-        return USAGE_ERROR;
-    }
-    print(&text);
-    return EXIT_SUCCESS;
 }
 
 static void say_ready(const struct http *http, int64_t started_us)
@@ -153,16 +132,15 @@ static int serve(struct server *server, int64_t started_us, struct error *err)
     return rc;
 }
 
-static int run(struct error *err)
+static int run(const struct process *process, struct error *err)
 {
     CLEANUP(config_done) struct config config = {0};
     struct server server = {.config = &config, .started_ms = clock_monotonic_ms()};
-    enum log_level level = LOG_LEVEL_WARNING;
     int64_t started_us = clock_monotonic_us();
 
-    if (config_read(&config, err) < 0 || log_level_parse(config.log_level, &level, err) < 0)
+    if (process_configure(process, &config, &config.log_level, err) < 0 ||
+        config_check(&config, err) < 0)
         return -1;
-    log_setup("deft-action", level);
     hide_key(&config);
     keep_from_oom();
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -173,14 +151,18 @@ static int run(struct error *err)
 
 int main(int argc, char **argv)
 {
+    const struct process process = {.name = "deft-action",
+                                    .help = help,
+                                    .settings = action_settings,
+                                    .n_settings = action_settings_n};
     struct error err = ERROR_INIT;
+    int status = EXIT_SUCCESS;
 
     if (argc > 1)
-        return print_and_leave(argv[1]);
+        return process_answer(&process, argv[1], &status) ? status
+                                                          : process_refuse(&process, argv[1]);
     json_setup();
-    if (run(&err) < 0) {
-        (void)fprintf(stderr, "deft-action: %s\n", err.message);
-        return EXIT_FAILURE;
-    }
+    if (run(&process, &err) < 0)
+        return process_complain(&process, &err);
     return EXIT_SUCCESS;
 }

@@ -5,14 +5,8 @@
  * of worker/pool.c; it never waits for anything else.
  */
 #include <errno.h>
-#include <malloc.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -21,11 +15,10 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/process.h"
 #include "base/settings.h"
-#include "base/strbuf.h"
 #include "base/text.h"
 #include "client/http.h"
-#include "config.h"
 #include "llm/llm.h"
 #include "model/limits.h"
 #include "store/db.h"
@@ -34,11 +27,7 @@
 #include "worker/pool.h"
 
 #define PROCESS_NAME "deft-worker"
-#define EXIT_BAD_SETTINGS 2
 #define NS_PER_MS 1000000L
-/* Threads take turns on few heaps: each heap of its own would keep its peak for ever. */
-#define HEAPS_MAX 2
-#define MMAP_THRESHOLD_BYTES (64 * 1024)
 
 #define FIELD(name) offsetof(struct worker_settings, name)
 
@@ -83,57 +72,20 @@ static const struct setting worker_settings[] = {
      "for tests: name:n, the crash point where the process ends"},
 };
 
-static int print_settings(void)
-{
-    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-
-    settings_describe(worker_settings, ARRAY_SIZE(worker_settings), &text);
-    return fputs(text.text, stdout) < 0 ? 1 : 0;
-}
-
-static int print_help(void)
-{
-    static const char help[] =
-        "Usage: " PROCESS_NAME " [--help | --help-config | --version]\n"
-        "Runs conversations. It is set up by environment variables: see --help-config.\n";
-
-    return fputs(help, stdout) < 0 ? 1 : 0;
-}
-
-static int print_version(void)
-{
-    return puts(PROCESS_NAME " " PACKAGE_VERSION) < 0 ? 1 : 0;
-}
-
-static const struct {
-    const char *option;
-    int (*act)(void);
-} command_options[] = {
-    {"--help", print_help},
-    {"--help-config", print_settings},
-    {"--version", print_version},
+static const struct process process = {
+    .name = PROCESS_NAME,
+    .help = "Usage: " PROCESS_NAME " [--help | --help-config | --version]\n"
+            "Runs conversations. It is set up by environment variables: see --help-config.\n",
+    .settings = worker_settings,
+    .n_settings = ARRAY_SIZE(worker_settings),
 };
-
-static int run_option(const char *option)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(command_options); i++) {
-        if (text_equal(command_options[i].option, option))
-            return command_options[i].act();
-    }
-    (void)fprintf(stderr, "%s: unknown option %s\n", PROCESS_NAME, option);
-    return EXIT_BAD_SETTINGS;
-}
 
 static int read_settings(struct worker_context *context, struct error *err)
 {
     struct worker_settings *settings = &context->settings;
-    enum log_level level = LOG_LEVEL_INFO;
 
-    if (settings_read(worker_settings, ARRAY_SIZE(worker_settings), settings, err) < 0)
+    if (process_configure(&process, settings, &settings->log_level, err) < 0)
         return -1;
-    if (log_level_parse(settings->log_level, &level, err) < 0)
-        return error_wrap(err, "LOG_LEVEL");
-    log_setup(PROCESS_NAME, level);
     if (settings->n_conversations < 1 || settings->n_connections < 1)
         return error_set(err, ERROR_INVALID,
                          "DEFT_WORKER_CONVERSATIONS and DEFT_WORKER_CONNECTIONS are at least 1");
@@ -194,23 +146,6 @@ static void close_context(struct worker_context *context)
     db_free(context->lease_db);
     db_free(context->db);
     settings_done(worker_settings, ARRAY_SIZE(worker_settings), &context->settings);
-}
-
-/* Before the first thread: all of them inherit the mask. */
-static int open_signals(int *fd_out, struct error *err)
-{
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
-    sigset_t set;
-
-    /* A log reader that went away must not end us. */
-    (void)sigaction(SIGPIPE, &ignore, NULL);
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGTERM);
-    (void)sigaddset(&set, SIGINT);
-    if (pthread_sigmask(SIG_BLOCK, &set, NULL) != 0)
-        return error_set(err, ERROR_INTERNAL, "pthread_sigmask");
-    *fd_out = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return *fd_out < 0 ? error_set(err, ERROR_UNAVAILABLE, "signalfd: %m") : 0;
 }
 
 static int open_timer(int *fd_out, struct error *err)
@@ -297,7 +232,7 @@ static int run(struct worker_context *context, struct error *err)
     struct pool *pool = NULL;
     int rc = 0;
 
-    if (open_signals(&signal_fd, err) < 0 || open_timer(&timer_fd, err) < 0 ||
+    if (process_open_stop(&signal_fd, err) < 0 || open_timer(&timer_fd, err) < 0 ||
         open_context(context, err) < 0 || pool_new(context, &pool, err) < 0)
         return -1;
     log_info("worker.started", LOG_STR("owner", context->owner.text));
@@ -314,16 +249,12 @@ int main(int argc, char **argv)
     int status = 0;
 
     if (argc > 1)
-        return run_option(argv[1]);
-    /* NOLINTBEGIN(concurrency-mt-unsafe): before the first thread */
-    (void)mallopt(M_ARENA_MAX, HEAPS_MAX);
-    (void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
-    /* NOLINTEND(concurrency-mt-unsafe) */
+        return process_answer(&process, argv[1], &status) ? status
+                                                          : process_refuse(&process, argv[1]);
+    process_tame_allocator();
     json_setup();
-    if (read_settings(&context, &err) < 0) {
-        (void)fprintf(stderr, "%s: %s\n", PROCESS_NAME, err.message);
-        return EXIT_BAD_SETTINGS;
-    }
+    if (read_settings(&context, &err) < 0)
+        return process_complain(&process, &err);
     if (run(&context, &err) < 0) {
         log_error("worker.failed", LOG_ERROR(&err));
         status = 1;

@@ -14,6 +14,7 @@ libbase_a_SOURCES = \
 	lib/base/lock.c lib/base/lock.h \
 	lib/base/log.c lib/base/log.h \
 	lib/base/mem.c lib/base/mem.h \
+	lib/base/process.c lib/base/process.h \
 	lib/base/secret.c lib/base/secret.h \
 	lib/base/settings.c lib/base/settings.h \
 	lib/base/strbuf.c lib/base/strbuf.h \
@@ -37,6 +38,7 @@ base_test_SOURCES = \
 	tests/unit/base/json_test.c \
 	tests/unit/base/lock_test.c \
 	tests/unit/base/log_test.c \
+	tests/unit/base/process_test.c \
 	tests/unit/base/secret_test.c \
 	tests/unit/base/settings_test.c \
 	tests/unit/base/strbuf_test.c \

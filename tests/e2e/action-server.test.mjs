@@ -1028,7 +1028,7 @@ describe("process", () => {
     const [text] = await once(child.stderr, "data");
     assert.match(text.toString(), /SESSION_API_KEY is not set/);
     const [code] = child.exitCode === null ? await once(child, "exit") : [child.exitCode];
-    assert.equal(code, 1);
+    assert.equal(code, 78);
   });
 
   test("the idle guard refuses long time-outs", async () => {

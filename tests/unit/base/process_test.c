@@ -1,0 +1,112 @@
+#include "base/process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/settings.h"
+#include "base/strbuf.h"
+#include "unit/base/base_test.h"
+
+struct some_settings {
+    const char *name;
+    const char *log_level;
+};
+
+static const struct setting some_settings[] = {
+    {"DEFT_TEST_NAME", SETTING_TEXT, "nobody", offsetof(struct some_settings, name), "whose it is"},
+    {"LOG_LEVEL", SETTING_TEXT, "error", offsetof(struct some_settings, log_level), "how much"},
+};
+
+static const struct process some_process = {
+    .name = "deft-test",
+    .help = "Usage: deft-test\n",
+    .settings = some_settings,
+    .n_settings = ARRAY_SIZE(some_settings),
+};
+
+/* What an option prints: on a descriptor that stands in for standard output. */
+static void assert_says(const char *option, const char *expected)
+{
+    CLEANUP(strbuf_done) struct strbuf said = STRBUF_INIT;
+    int kept = dup(STDOUT_FILENO);
+    int ends[2] = {-1, -1};
+    int status = -1;
+    char bytes[512];
+    ssize_t n = 0;
+
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    assert_int_equal(dup2(ends[1], STDOUT_FILENO), STDOUT_FILENO);
+    assert_true(process_answer(&some_process, option, &status));
+    assert_int_equal(dup2(kept, STDOUT_FILENO), STDOUT_FILENO);
+    fd_close(&ends[1]);
+    n = read(ends[0], bytes, sizeof(bytes));
+    fd_close(&ends[0]);
+    fd_close(&kept);
+    assert_int_equal(status, EXIT_SUCCESS);
+    assert_true(n > 0);
+    strbuf_append_bytes(&said, bytes, (size_t)n);
+    assert_non_null(strstr(said.text, expected));
+}
+
+static void every_process_answers_the_same_options(void **state)
+{
+    int status = 0;
+
+    (void)state;
+    assert_says("--help", "Usage: deft-test");
+    assert_says("--help-config", "DEFT_TEST_NAME");
+    assert_says("--version", "deft-test ");
+    assert_false(process_answer(&some_process, "--reap", &status));
+    assert_int_equal(process_refuse(&some_process, "--reap"), EX_USAGE);
+}
+
+static void mistake_in_the_settings_has_its_own_status(void **state)
+{
+    struct some_settings settings = {.name = NULL};
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(setenv("LOG_LEVEL", "loud", 1), 0);
+    assert_int_equal(process_configure(&some_process, &settings, &settings.log_level, &err), -1);
+    assert_int_equal(process_complain(&some_process, &err), EX_CONFIG);
+    assert_int_equal(unsetenv("LOG_LEVEL"), 0);
+    error_set(&err, ERROR_UNAVAILABLE, "no socket");
+    assert_int_equal(process_complain(&some_process, &err), EXIT_FAILURE);
+}
+
+static void request_to_stop_is_read_from_a_descriptor(void **state)
+{
+    CLEANUP(fd_close) int fd = -1;
+    struct error err = ERROR_INIT;
+    sigset_t signals;
+
+    (void)state;
+    assert_int_equal(process_open_stop(&fd, &err), 0);
+    assert_int_equal(raise(SIGTERM), 0);
+    assert_int_equal(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 1000), 1);
+    assert_int_equal(sigemptyset(&signals), 0);
+    assert_int_equal(sigaddset(&signals, SIGTERM), 0);
+    /* Taken, so that it does not end the tests when it is let through again. */
+    assert_int_equal(sigtimedwait(&signals, NULL, &(struct timespec){.tv_sec = 1}), SIGTERM);
+    assert_int_equal(sigaddset(&signals, SIGINT), 0);
+    assert_int_equal(sigprocmask(SIG_UNBLOCK, &signals, NULL), 0);
+}
+
+int process_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_process_answers_the_same_options),
+        cmocka_unit_test(mistake_in_the_settings_has_its_own_status),
+        cmocka_unit_test(request_to_stop_is_read_from_a_descriptor),
+    };
+
+    return cmocka_run_group_tests_name("base/process", tests, NULL, NULL);
+}

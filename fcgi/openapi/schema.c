@@ -54,20 +54,6 @@ json_t *schema_reference(const char *name)
     return schema;
 }
 
-static json_t *words_to_json(const char *words)
-{
-    json_t *list = json_array();
-    const char *p = words;
-
-    while (p != NULL) {
-        const char *end = strchr(p, '|');
-
-        json_push(list, json_text(p, end != NULL ? (size_t)(end - p) : strlen(p)));
-        p = end != NULL ? end + 1 : NULL;
-    }
-    return list;
-}
-
 static void put_limits(const struct field *field, json_t *schema)
 {
     if (field->words != NULL)

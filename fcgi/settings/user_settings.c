@@ -10,26 +10,15 @@
 static const char DOCUMENT_NAME[] = "settings";
 static const struct place nowhere = {NULL, "settings", 0};
 
-static json_t *object_member(json_t *object, const char *name)
-{
-    json_t *member = json_object_get(object, name);
-
-    if (json_is_object(member))
-        return member;
-    member = json_object();
-    json_put(object, name, member);
-    return member;
-}
-
 /* What was stored by an older deft gets the members that are new since. */
 static void fill_in(const struct request *request, struct document *settings)
 {
     json_auto_t *problems = json_array();
     json_auto_t *agent = NULL;
-    json_t *conversation = object_member(settings->body, "conversation_settings");
+    json_t *conversation = json_need_object(settings->body, "conversation_settings");
 
-    (void)object_member(settings->body, "agent_settings");
-    (void)object_member(settings->body, "misc_settings");
+    (void)json_need_object(settings->body, "agent_settings");
+    (void)json_need_object(settings->body, "misc_settings");
     json_put(settings->body, "conversation_settings",
              conversation_settings_read(conversation, &nowhere, problems));
     agent = user_settings_agent(settings);

@@ -21,7 +21,7 @@ void hex_encode(const unsigned char *bytes, size_t len, char *hex_out)
     hex_out[2 * len] = '\0';
 }
 
-static int hex_value(char c)
+int hex_value(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';

@@ -14,6 +14,8 @@ struct strbuf;
 
 /* Writes 2 * len lower-case digits and a NUL. */
 void hex_encode(const unsigned char *bytes, size_t len, char *hex_out) NONNULL;
+/* The value of a hex digit in either case, or -1. */
+int hex_value(char c) MUST_CHECK;
 /* Exactly 2 * len digits; ERROR_INVALID otherwise. */
 int hex_decode(const char *hex, unsigned char *bytes_out, size_t len,
                struct error *err) NONNULL MUST_CHECK;

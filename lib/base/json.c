@@ -75,6 +75,17 @@ int json_parse_own(const char *text, size_t len, json_t **json_out, struct error
     return error_wrap(err, "what we wrote cannot be read");
 }
 
+json_t *json_need_object(json_t *object, const char *name)
+{
+    json_t *member = json_object_get(object, name);
+
+    if (json_is_object(member))
+        return member;
+    member = json_object();
+    json_put(object, name, member);
+    return member;
+}
+
 json_t *json_build(struct error *err, const char *format, ...)
 {
     json_error_t why;

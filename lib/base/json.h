@@ -64,6 +64,8 @@ void json_put(json_t *object, const char *key, json_t *value) __attribute__((non
 /* Sets a text member; a NULL text is left out; broken UTF-8 is repaired. */
 void json_put_text(json_t *object, const char *key, const char *text)
     __attribute__((nonnull(1, 2)));
+/* The member that is an object; put in, empty, where there is none. Borrowed. */
+json_t *json_need_object(json_t *object, const char *name) NONNULL;
 /* Appends a value that the array takes over. */
 void json_push(json_t *array, json_t *value) NONNULL;
 /* A string of any bytes: broken UTF-8 and NULs are repaired. Never NULL. */

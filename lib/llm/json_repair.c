@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/encode.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
@@ -11,17 +12,6 @@
 enum { ESCAPE_LEN = 6 }; /* \uXXXX */
 
 static const char REPLACEMENT[] = "\\ufffd";
-
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
 
 /* The code unit of an escape at `text`, or -1 when there is none. */
 static int code_unit(const char *text, size_t len)

@@ -115,17 +115,6 @@ static json_t *registry_sources(json_t *spec)
     return sources;
 }
 
-static json_t *object_member(json_t *object, const char *name)
-{
-    json_t *member = json_object_get(object, name);
-
-    if (json_is_object(member))
-        return member;
-    member = json_object();
-    json_put(object, name, member);
-    return member;
-}
-
 /* Unlike a start request, an update may write a plain secret as {"value": text}. A new reference.
  */
 static json_t *without_short_forms(json_t *update)
@@ -156,7 +145,7 @@ int conversation_update_secrets(struct conversation *conversation, json_t *secre
 
     refs_filter(json_object_get(launched, "secret_refs"), plain);
     if (json_typeof(update) == JSON_OBJECT)
-        secret_registry_update(registry_sources(spec), object_member(vault, "secrets"), plain,
+        secret_registry_update(registry_sources(spec), json_need_object(vault, "secrets"), plain,
                                &place, problems);
     else
         problem_add(problems, &place,
@@ -166,7 +155,7 @@ int conversation_update_secrets(struct conversation *conversation, json_t *secre
         *problems_out = json_incref(problems);
         return error_set(err, ERROR_INVALID, "the secrets are not valid");
     }
-    secret_places_take(spec, object_member(vault, "members"));
+    secret_places_take(spec, json_need_object(vault, "members"));
     if (json_object_update(conversation->spec, spec) < 0 || json_object_update(secrets, vault) < 0)
         return error_set(err, ERROR_INTERNAL, "the secrets could not be kept");
     return 0;

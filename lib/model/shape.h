@@ -76,5 +76,7 @@ json_t *shape_to_schema(const struct shape *shape) NONNULL MUST_CHECK;
 const struct field *shape_find(const struct shape *shape, const char *name) NONNULL MUST_CHECK;
 /* True when word is one of words ("a|b|c"). */
 bool words_contain(const char *words, const char *word) NONNULL MUST_CHECK;
+/* The words as an array of texts; NULL: an empty one. A new reference. */
+json_t *words_to_json(const char *words) MUST_CHECK;
 
 #endif

@@ -11,7 +11,7 @@ static const char *const type_names[] = {
     [FIELD_OBJECTS] = "array",
 };
 
-static json_t *words_to_json(const char *words)
+json_t *words_to_json(const char *words)
 {
     json_t *list = json_array();
     const char *p = words;

@@ -72,8 +72,14 @@ int content_read(json_t *input, json_t **content_out, struct error *err)
     json_auto_t *problems = json_array();
     const struct place body = {NULL, "body", 0};
     const struct place place = {&body, "content", 0};
-    json_auto_t *content = content_read_at(input, &place, problems);
+    json_auto_t *content = NULL;
 
+    if (json_typeof(input) == JSON_STRING) {
+        *content_out = json_array();
+        json_push(*content_out, text_content(json_string_value(input)));
+        return 0;
+    }
+    content = content_read_at(input, &place, problems);
     if (json_array_size(problems) > 0) {
         problem_append_text(json_array_get(problems, 0), &words);
         return error_set(err, ERROR_INVALID, "%s", words.text);

@@ -13,7 +13,7 @@ struct content_case {
 static void content_is_normalised_or_refused(void **state)
 {
     static const struct content_case cases[] = {
-        {"'hi'", NULL},
+        {"'hi'", "[{'cache_prompt': false, 'type': 'text', 'text': 'hi'}]"},
         {"null", NULL},
         {"[]", "[]"},
         {"[{'text': 'hi'}]", "[{'cache_prompt': false, 'type': 'text', 'text': 'hi'}]"},

@@ -1,0 +1,101 @@
+// The server in a sandbox as a process: how it starts and ends, and that nonsense does not end it.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import fs from "node:fs";
+import net from "node:net";
+import path from "node:path";
+import { after, before, describe, test } from "node:test";
+import { ActionServer, Conversation, findBinary, KEY, multipart, upload } from "./support/action-server.mjs";
+
+describe("process", () => {
+  test("SIGTERM ends it in order; orphans are reaped", async () => {
+    const server = await new ActionServer().start();
+    const talk = new Conversation(server);
+    const pid = (await talk.terminal("(setsid sh -c 'echo $$ > orphan; exec sleep 0.05' &) ; while [ ! -s orphan ]; do :; done; cat orphan")).text;
+    await talk.terminal(`while [ -d /proc/${pid} ]; do sleep 0.05; done`, { timeout: 5 });
+    assert.equal(fs.existsSync(`/proc/${pid}`), false);
+    assert.deepEqual(await server.kill("SIGTERM"), { code: 0, by: null });
+    await server.stop();
+  });
+
+  test("it starts without a journal and refuses to start without a key", async () => {
+    const memory = await new ActionServer({ DEFT_ACTION_JOURNAL: "/nonexistent/dir", LOG_LEVEL: "error" }).start();
+    assert.equal((await new Conversation(memory).terminal("echo x")).text, "x");
+    await memory.stop();
+    const child = spawn(findBinary(), [], { env: { DEFT_ACTION_PORT: "0" }, stdio: ["ignore", "ignore", "pipe"] });
+    const [text] = await once(child.stderr, "data");
+    assert.match(text.toString(), /SESSION_API_KEY is not set/);
+    const [code] = child.exitCode === null ? await once(child, "exit") : [child.exitCode];
+    assert.equal(code, 78);
+  });
+
+  test("the idle guard refuses long time-outs", async () => {
+    const server = await new ActionServer({ OH_RUNTIME_IDLE_TIMEOUT_SECONDS: "100" }).start();
+    const talk = new Conversation(server);
+    const refused = await talk.terminal("echo x", { timeout: 91 });
+    assert.equal(refused.is_error, true);
+    assert.match(refused.text, /91\.0 seconds.*100\.0 seconds.*90\.0 seconds/);
+    assert.equal((await talk.terminal("echo x", { timeout: 89 })).text, "x");
+    assert.equal((await server.send("GET", "/server_info")).json.max_foreground_terminal_timeout_seconds, 90);
+    await server.stop();
+  });
+});
+
+describe("hostile input", () => {
+  let server;
+  before(async () => (server = await new ActionServer().start()));
+  after(() => server.stop());
+
+  // Writes bytes, ends, and waits for the connection to be closed or answered.
+  function poke(bytes) {
+    return new Promise((resolve) => {
+      const socket = net.connect(server.port, "127.0.0.1", () => socket.end(bytes));
+      const chunks = [];
+      socket.on("data", (chunk) => chunks.push(chunk));
+      socket.on("error", () => {});
+      socket.on("close", () => resolve(Buffer.concat(chunks).toString("latin1")));
+      socket.setTimeout(5000, () => socket.destroy());
+    });
+  }
+
+  test("nonsense on the wire does not end the server", async () => {
+    const key = `X-Session-API-Key: ${KEY}\r\n`;
+    for (const bytes of [
+      "\r\n\r\n",
+      "GET\r\n\r\n",
+      "\0\0\0\0",
+      "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+      `GET /${"a".repeat(40000)} HTTP/1.1\r\n\r\n`,
+      `GET /alive HTTP/1.1\r\n${"X: y\r\n".repeat(9000)}\r\n`,
+      "GET /alive HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n",
+      "GET /alive HTTP/1.1\r\nHost: x\r\nUpgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n",
+      "GET /%00%ff/../../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n",
+      `PUT /actions/x HTTP/1.1\r\nHost: x\r\n${key}Content-Length: -5\r\n\r\n`,
+      `PUT /actions/x HTTP/1.1\r\nHost: x\r\n${key}Content-Length: 99999999999999999999\r\n\r\nx`,
+      `PUT /actions/x HTTP/1.1\r\nHost: x\r\n${key}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`,
+      `PUT /actions/x HTTP/1.1\r\nHost: x\r\n${key}Content-Length: 10\r\n\r\nabc`,
+      `POST /api/file/upload?path=/tmp/x HTTP/1.1\r\nHost: x\r\n${key}Content-Type: multipart/form-data; boundary=\r\nContent-Length: 3\r\n\r\nabc`,
+      `GET /alive HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(50),
+      Buffer.from(Array.from({ length: 20000 }, (_, i) => (i * 31) % 251)),
+    ]) {
+      await poke(bytes);
+      assert.equal((await server.send("GET", "/alive")).status, 200);
+    }
+    assert.equal(server.child.exitCode, null);
+  });
+
+  test("an upload that breaks off leaves nothing", async () => {
+    const form = multipart("file");
+    const file = path.join(server.workspace, "torn");
+    const head = `POST /api/file/upload?path=${file} HTTP/1.1\r\nHost: x\r\nX-Session-API-Key: ${KEY}\r\nContent-Type: ${form.type}\r\nContent-Length: 100000\r\n\r\n`;
+    await poke(Buffer.concat([Buffer.from(head), form.head, Buffer.alloc(5000)]));
+    assert.equal((await server.send("GET", "/alive")).status, 200);
+    assert.deepEqual(fs.readdirSync(server.workspace), []);
+  });
+
+  test("a body above the limit is refused", async () => {
+    const reply = await server.send("POST", "/api/bash/start_bash_command", { body: Buffer.alloc(3 * 1024 * 1024, 0x20) });
+    assert.equal(reply.status, 413);
+  });
+});

@@ -1,0 +1,349 @@
+// The terminal of the server in a sandbox: what commands answer, and how they are interrupted.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import fs from "node:fs";
+import http from "node:http";
+import os from "node:os";
+import path from "node:path";
+import readline from "node:readline";
+import { after, before, describe, test } from "node:test";
+import { ActionServer, Conversation, findBinary, KEY, seen } from "./support/action-server.mjs";
+
+describe("terminal", () => {
+  let server;
+  let talk;
+  before(async () => {
+    server = await new ActionServer({ DEFT_ACTION_NO_CHANGE_MS: "1000" }).start();
+    talk = new Conversation(server);
+  });
+  after(() => server.stop());
+
+  test("an observation has its exact shape", async () => {
+    const reply = await server.put(talk.id, randomUUID(), { tool: "terminal", args: { command: "echo hi" } });
+    const { metadata } = reply.json.observation;
+    assert.deepEqual(reply.json, {
+      state: "finished",
+      observation: {
+        content: [{ type: "text", text: "hi", cache_prompt: false }],
+        is_error: false,
+        command: "echo hi",
+        exit_code: 0,
+        timeout: false,
+        metadata: {
+          exit_code: 0,
+          pid: -1,
+          username: metadata.username,
+          hostname: os.hostname(),
+          working_dir: server.workspace,
+          py_interpreter_path: metadata.py_interpreter_path,
+          prefix: "",
+          suffix: "\n[The command completed with exit code 0.]",
+        },
+        kind: "TerminalObservation",
+      },
+    });
+  });
+
+  for (const [command, code] of [
+    ["false", 1],
+    ["(exit 3)", 3],
+    ["no-such-command-here", 127],
+    ["sh -c 'kill -9 $$'", 137],
+    ["echo 'unclosed", 2],
+    ["if then fi", 2],
+  ]) {
+    test(`exit code of ${command}`, async () => {
+      const seenOnce = await talk.terminal(command);
+      assert.equal(seenOnce.exit_code, code);
+      assert.equal(seenOnce.is_error, false);
+      assert.equal((await talk.terminal("echo $?")).text, String(code));
+    });
+  }
+
+  test("directory, variables, functions and aliases persist", async () => {
+    await talk.terminal("mkdir -p sub && cd sub && export A=1 && f() { echo f$A; } && alias g='echo g'");
+    const later = await talk.terminal("pwd; f; umask 077");
+    assert.equal(later.text, `${server.workspace}/sub\nf1`);
+    assert.equal(later.metadata.working_dir, `${server.workspace}/sub`);
+    assert.equal((await talk.terminal("g; umask")).text, "g\n0077");
+    await talk.terminal("cd ..; umask 022");
+  });
+
+  test("one statement on many lines runs", async () => {
+    for (const [command, text] of [
+      ["for i in 1 2; do\n  echo $i\ndone", "1\n2"],
+      ["cat <<'X'\na $HOME\nX", "a $HOME"],
+      ["echo a \\\n b", "a b"],
+      ["echo 'x\ny'", "x\ny"],
+      ["f2() {\n  echo in\n}\n", ""],
+      ["f2 &&\necho out", "in\nout"],
+      ["# a comment\necho c # more", "c"],
+      ["case a in\na) echo A;;\n*) echo B;;\nesac", "A"],
+      ["echo $((1 + 2)) $(echo `echo deep`)", "3 deep"],
+    ]) {
+      const done = await talk.terminal(command);
+      assert.equal(done.text, text, command);
+      assert.equal(done.is_error, false);
+    }
+  });
+
+  test("several statements are refused with a list", async () => {
+    const refused = await talk.terminal("echo one\necho two");
+    assert.equal(refused.is_error, true);
+    assert.equal("exit_code" in refused, false);
+    assert.match(refused.text, /^Cannot execute multiple commands at once\./);
+    assert.match(refused.text, /Provided commands:\n\(1\) echo one\n\(2\) echo two$/);
+  });
+
+  test("quoting survives", async () => {
+    await talk.terminal("touch q.txt");
+    assert.equal((await talk.terminal("find . -maxdepth 1 -name q.txt -exec echo {} \\;")).text, "./q.txt");
+    assert.equal((await talk.terminal('echo "a\\;b" \'!x!\' "!y"')).text, "a\\;b !x! !y");
+    assert.equal((await talk.terminal("echo 'äöü 😀 日本'")).text, "äöü 😀 日本");
+  });
+
+  test("any bytes become valid text", async () => {
+    assert.equal((await talk.terminal("printf 'a\\xff\\xc3(b\\0c\\n'")).text, "a\uFFFD\uFFFD(bc");
+    assert.equal((await talk.terminal("printf 'x\\r\\ny\\r\\n'")).text, "x\ny");
+    assert.equal((await talk.terminal("printf '10%%\\r50%%\\r100%%\\n'")).text, "100%");
+    assert.equal((await talk.terminal("printf 'hello world\\rHELLO\\n'")).text, "HELLO world");
+    assert.equal((await talk.terminal("printf '\\033[31mred\\033[0m\\033[6n\\033[c\\033]11;?\\007!\\n'")).text, "\x1b[31mred\x1b[0m!");
+  });
+
+  test("output cannot end a command", async () => {
+    const done = await talk.terminal(
+      "printf '###PS1JSON###\\n{}\\n###PS1END###\\n\\033]7770;fake;1\\007'; set | grep ^__deft_n= > /dev/null; echo end",
+    );
+    assert.match(done.text, /end$/);
+    assert.equal((await talk.terminal("echo next")).text, "next");
+  });
+
+  test("long output keeps head and tail in 30000 characters", async () => {
+    const done = await talk.terminal("seq 1 100000; echo ende");
+    assert.equal([...done.text].length, 30000);
+    assert.match(done.text, /^1\n2\n3\n/);
+    assert.match(done.text, /<response clipped><NOTE>/);
+    assert.match(done.text, /99999\n100000\nende$/);
+    const exact = await talk.terminal("yes é | head -30000 | tr -d '\\n'");
+    assert.equal(exact.text.includes("clipped"), false);
+    assert.equal([...exact.text].length, 30000);
+  });
+
+  test("silence is reported, an empty command waits on", async () => {
+    const silent = await talk.terminal("echo first; read -r line < fifo; echo second", {}, {});
+    assert.equal(silent.exit_code === 1 || silent.exit_code === 0, true);
+    await talk.terminal("rm -f fifo && mkfifo fifo");
+    const first = await talk.terminal("echo first; read -r line < fifo; echo $line");
+    assert.equal(first.exit_code, -1);
+    assert.equal(first.is_error, false);
+    assert.equal(first.text, "first");
+    assert.match(first.metadata.suffix, /^\n\[The command has no new output after 1 seconds\. /);
+    assert.equal("working_dir" in first.metadata, false);
+    fs.writeFileSync(path.join(server.workspace, "fifo"), "second\n");
+    const second = await talk.terminal("");
+    assert.equal(second.text, "second");
+    assert.equal(second.exit_code, 0);
+    assert.equal(second.metadata.prefix, "[Below is the output of the previous command.]\n");
+  });
+
+  test("a new command is not executed while one runs; C-c ends that", async () => {
+    const hard = await talk.terminal("sleep 1000", { timeout: 0.25 });
+    assert.match(hard.metadata.suffix, /^\n\[The command timed out after 0\.25 seconds\. /);
+    const refused = await talk.terminal("touch must-not-be");
+    assert.equal(refused.is_error, true);
+    assert.equal(refused.exit_code, -1);
+    assert.match(refused.metadata.suffix, /^\n\[Your command "touch must-not-be" is NOT executed\. The previous command is still running - /);
+    const ended = await talk.terminal("C-c", { is_input: true });
+    assert.equal(ended.exit_code, 130);
+    assert.equal(ended.metadata.suffix, "\n[The command completed with exit code 130. CTRL+C was sent.]");
+    assert.equal(fs.existsSync(path.join(server.workspace, "must-not-be")), false);
+  });
+
+  test("C-z stops and C-d ends input", async () => {
+    await talk.terminal("cat", { timeout: 0.1 });
+    const stopped = await talk.terminal("ctrl+z", { is_input: true });
+    assert.equal(stopped.exit_code, 148);
+    assert.match(stopped.metadata.suffix, /CTRL\+Z was sent\.\]$/);
+    await talk.terminal("kill -9 %1; wait; true");
+    await talk.terminal("wc -c", { timeout: 0.1 });
+    await talk.terminal("12345", { is_input: true, timeout: 0.1 });
+    const counted = await talk.terminal("C-d", { is_input: true });
+    assert.match(counted.text, /^6/);
+    assert.equal(counted.exit_code, 0);
+  });
+
+  test("programs that read get their input", async () => {
+    await talk.terminal('read -r -p "Name: " name; read -rs -p "Word: " word; echo "$name/$word"', { timeout: 0.1 });
+    assert.match((await talk.terminal("Ann", { is_input: true, timeout: 0.1 })).text, /^Word:/);
+    assert.equal((await talk.terminal("s3cret", { is_input: true })).text, "Ann/s3cret");
+  });
+
+  test("a python prompt is talked to", async (t) => {
+    if ((await talk.terminal("command -v python3")).exit_code !== 0) return t.skip("no python3");
+    // Newer ones edit the line with escape sequences unless told otherwise.
+    const greeted = await talk.terminal("PYTHON_BASIC_REPL=1 python3 -q", { timeout: 5 });
+    if (!greeted.text.includes(">>>")) await talk.terminal("", { timeout: 5 });
+    assert.match((await talk.terminal("6 * 7", { is_input: true, timeout: 1 })).text, /^42\n>>>/);
+    assert.equal((await talk.terminal("exit()", { is_input: true })).exit_code, 0);
+  });
+
+  test("nothing runs: nothing to read or type", async () => {
+    const empty = await talk.terminal("");
+    assert.equal(empty.text, "No previous running command to retrieve logs from.");
+    assert.equal(empty.is_error, true);
+    assert.equal("exit_code" in empty, false);
+    const input = await talk.terminal("C-c", { is_input: true });
+    assert.equal(input.text, "No previous running command to interact with.");
+  });
+
+  test("literals are refused", async () => {
+    for (const command of ['{"a": 1}', "['ls']", '[{"x": 1}]', "[[1, 2]]"])
+      assert.equal((await talk.terminal(command)).is_error, true, command);
+    assert.equal((await talk.terminal("[[ -d / ]]")).exit_code, 0);
+  });
+
+  test("background jobs return at once and outlive a reset", async () => {
+    const job = await talk.terminal("sleep 1000 &");
+    assert.equal(job.exit_code, 0);
+    assert.ok(job.metadata.pid > 0);
+    await talk.terminal("A=2", { reset: true });
+    assert.equal((await talk.terminal(`kill -0 ${job.metadata.pid} && echo lives; echo $A`)).text, "lives\n2");
+    await talk.terminal(`kill ${job.metadata.pid}`);
+  });
+
+  test("reset begins anew", async () => {
+    await talk.terminal("B=3");
+    const reset = await talk.terminal("", { reset: true });
+    assert.equal(reset.command, "[RESET]");
+    assert.equal(reset.exit_code, 0);
+    assert.match(reset.text, /^Terminal session has been reset\./);
+    const again = await talk.terminal("echo b=$B", { reset: true });
+    assert.equal(again.command, "[RESET] echo b=$B");
+    assert.match(again.text, /cleared\.\n\nb=$/);
+    assert.equal((await talk.terminal("x", { reset: true, is_input: true })).is_error, true);
+  });
+
+  test("a shell that ends is replaced", async () => {
+    const ended = await talk.terminal("echo bye; exit 7");
+    assert.equal(ended.exit_code, 7);
+    assert.match(ended.text, /^bye/);
+    assert.match(ended.metadata.suffix, /^\n\[The command completed with exit code 7\.\]\n\[The shell itself has ended/);
+    assert.equal((await talk.terminal("kill -9 $$")).exit_code, 137);
+    assert.equal((await talk.terminal("echo new")).text, "new");
+  });
+
+  test("a user's prompt does not spoil anything", async () => {
+    fs.writeFileSync(path.join(server.home, ".bashrc"), 'PS1="prompt> "\nPROMPT_COMMAND="echo noise;$PROMPT_COMMAND"\nalias ll=ls\n');
+    await talk.terminal("source ~/.bashrc; true");
+    await talk.terminal("true");
+    assert.equal((await talk.terminal("PS1='evil$ '; PROMPT_COMMAND=; set -u; echo calm")).text, "calm");
+    assert.equal((await talk.terminal("echo still")).text, "still");
+    fs.rmSync(path.join(server.home, ".bashrc"));
+    await talk.terminal("", { reset: true });
+  });
+
+  test("a big command arrives whole", async () => {
+    const text = "x".repeat(300000);
+    assert.equal((await talk.terminal(`cat <<'END' | wc -c\n${text}\nEND`)).text, "300001");
+    const lines = Array.from({ length: 3000 }, (_, i) => `line ${i}`).join("\n");
+    assert.equal((await talk.terminal(`cat <<'END' | tail -1\n${lines}\nEND`)).text, "line 2999");
+  });
+
+  test("exports come before the command and are not reported", async () => {
+    const done = await talk.terminal('echo "$SECRET"', {}, { env: { SECRET: "it's $HOME `x`\n2" } });
+    assert.equal(done.text, "it's $HOME `x`\n2");
+    assert.equal(done.command, 'echo "$SECRET"');
+  });
+
+  test("keys of the server are out of reach", async () => {
+    assert.equal((await talk.terminal("env | grep -c -e KEY -e DEFT_")).text, "0");
+    const peek = await talk.terminal(`cat /proc/${server.child.pid}/environ | tr '\\0' '\\n' | grep -c ${KEY}`);
+    assert.match(peek.text, /0$/);
+  });
+
+  test("a full screen program takes keys", async (t) => {
+    if ((await talk.terminal("command -v vi")).exit_code !== 0) return t.skip("no vi");
+    await talk.terminal("vi -u NONE note.txt", { timeout: 0.5 });
+    await talk.terminal("ihello", { is_input: true, timeout: 0.2 });
+    await talk.terminal("ESC", { is_input: true, timeout: 0.2 });
+    const left = await talk.terminal(":wq", { is_input: true, timeout: 5 });
+    assert.equal(left.exit_code, 0);
+    assert.equal(fs.readFileSync(path.join(server.workspace, "note.txt"), "utf8").startsWith("hello"), true);
+  });
+
+  test("many conversations have shells of their own", async () => {
+    const all = Array.from({ length: 8 }, () => new Conversation(server));
+    await Promise.all(all.map((each, i) => each.terminal(`X=${i}`)));
+    const texts = await Promise.all(all.map((each) => each.terminal("echo $X")));
+    assert.deepEqual(texts.map((each) => each.text), all.map((_, i) => String(i)));
+    await Promise.all(all.map((each) => server.send("DELETE", `/conversations/${each.id}`)));
+  });
+});
+
+describe("terminal without bash", () => {
+  test("a plain sh serves", async (t) => {
+    const dir = fs.mkdtempSync(path.join(os.tmpdir(), "deft-sh-"));
+    const root = path.join(dir, "root");
+    const prepared = await new Promise((resolve) => {
+      const script = `set -e; mkdir -p ${root}/bin ${root}/w ${root}/proc ${root}/dev/pts
+        for p in sh cat sleep; do f=$(command -v $p); cp -L $f ${root}/bin/$p
+        for l in $(ldd $f | grep -o '/[^ ]*'); do mkdir -p ${root}$(dirname $l); cp -L $l ${root}$l; done; done`;
+      spawn("sh", ["-c", script], { stdio: "ignore" }).on("exit", (code) => resolve(code === 0));
+    });
+    if (!prepared || process.getuid() !== 0) return t.skip("needs root for a chroot");
+    fs.copyFileSync(findBinary(), path.join(root, "deft-action"));
+    const child = spawn("unshare", ["-m", "sh", "-c", `mount --bind /dev ${root}/dev && mount --bind /dev/pts ${root}/dev/pts && exec chroot ${root} /deft-action`], {
+      env: { SESSION_API_KEY: KEY, DEFT_ACTION_PORT: "0", DEFT_ACTION_BIND: "127.0.0.1", DEFT_ACTION_WORKSPACE: "/w", DEFT_ACTION_JOURNAL: "/none" },
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    const lines = readline.createInterface({ input: child.stdout });
+    const line = await Promise.race([once(lines, "line"), once(child, "exit").then(() => [null])]);
+    if (line[0] === null) return t.skip("no mount namespaces here");
+    const server = Object.assign(new ActionServer(), { port: JSON.parse(line[0]).port, agent: new http.Agent({ keepAlive: true }) });
+    const talk = new Conversation(server);
+    assert.equal((await talk.terminal("echo hi; cd /bin")).text, "hi");
+    assert.equal((await talk.terminal("pwd; (exit 5)")).exit_code, 5);
+    assert.equal((await talk.terminal("echo $?")).text, "5");
+    await talk.terminal("sleep 1000", { timeout: 0.1 });
+    assert.equal((await talk.terminal("C-c", { is_input: true })).exit_code, 130);
+    assert.equal((await talk.terminal("for i in 1 2; do\necho $i\ndone")).text, "1\n2");
+    const exited = await talk.terminal("exit 3");
+    assert.equal(exited.exit_code, 3);
+    assert.equal((await talk.terminal("echo again")).text, "again");
+    child.kill();
+    await once(child, "exit");
+    fs.rmSync(dir, { recursive: true, force: true });
+  });
+});
+
+describe("interrupt", () => {
+  let server;
+  before(async () => (server = await new ActionServer().start()));
+  after(() => server.stop());
+
+  test("a running command ends as after Ctrl-C, queued ones are interrupted", async () => {
+    const talk = new Conversation(server);
+    const running = talk.terminal("echo begun; touch begun; sleep 1000");
+    await seen(path.join(server.workspace, "begun"));
+    const queued = server.put(talk.id, randomUUID(), { tool: "terminal", args: { command: "touch late" } });
+    const probe = await server.send("GET", "/alive");
+    assert.equal(probe.status, 200);
+    assert.equal((await talk.interrupt()).status, 200);
+    const done = await running;
+    assert.equal(done.exit_code, 130);
+    assert.equal(done.text, "begun");
+    const late = (await queued).json;
+    assert.equal(late.state === "interrupted" || late.state === "finished", true);
+    assert.equal((await talk.terminal("echo on")).text, "on");
+  });
+
+  test("a program that ignores Ctrl-C and SIGTERM is killed", async () => {
+    const talk = new Conversation(server);
+    const running = talk.terminal("(trap '' INT TERM; touch deaf; while :; do sleep 0.1; done)");
+    await seen(path.join(server.workspace, "deaf"));
+    await talk.interrupt();
+    assert.equal((await running).exit_code, 137);
+  });
+});

@@ -52,11 +52,14 @@ FCGI_SETTINGS = \
 	fcgi/settings/llm_profiles.c \
 	fcgi/settings/mcp_servers.c \
 	fcgi/settings/meta_profiles.c \
+	fcgi/settings/model_catalogue.c \
 	fcgi/settings/model_probe.c fcgi/settings/model_probe.h \
 	fcgi/settings/profile_resolve.c fcgi/settings/profile_resolve.h \
+	fcgi/settings/schemas.c \
 	fcgi/settings/secrets.c \
 	fcgi/settings/settings_patch.c \
 	fcgi/settings/user_settings.c fcgi/settings/user_settings.h \
+	fcgi/settings/workspace_places.c \
 	fcgi/settings/workspace_session.c
 
 FCGI_OPENAPI = \
@@ -90,5 +93,6 @@ FCGI_HANDLER_LIBS = \
 
 bin_PROGRAMS += deft-fcgi
 deft_fcgi_SOURCES = fcgi/main.c fcgi/server.c fcgi/server.h
-deft_fcgi_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(JANSSON_CFLAGS)
+deft_fcgi_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(JANSSON_CFLAGS) \
+	-DDEFT_DATA_DIR='"$(pkgdatadir)"'
 deft_fcgi_LDADD = $(FCGI_HANDLER_LIBS) $(FCGI_LIBS)

@@ -60,6 +60,8 @@ static const struct setting settings_table[] = {
      "key of that model"},
     {"DEFT_SCRIPTED_DIR", SETTING_TEXT, "", FIELD(scripted_dir),
      "directory of the scripted models' files"},
+    {"DEFT_MODELS_FILE", SETTING_TEXT, DEFT_DATA_DIR "/models.json", FIELD(models_file),
+     "names of models that the page offers"},
     {"DEFT_MODE", SETTING_TEXT, "", FIELD(mode),
      "local: models on loopback and private addresses are allowed"},
     {"DEFT_LLM_ALLOW_PRIVATE", SETTING_BOOL, "0", FIELD(llm_allow_private),

@@ -27,6 +27,7 @@ libmodel_a_SOURCES = \
 	lib/model/secret_tables.c \
 	lib/model/secret_walk.c lib/model/secret_walk.h \
 	lib/model/settings_fields.c \
+	lib/model/settings_schema.c lib/model/settings_schema.h \
 	lib/model/shape.c lib/model/shape.h \
 	lib/model/shape_schema.c \
 	lib/model/shape_value.c lib/model/shape_value.h \

@@ -30,11 +30,7 @@ struct keyring;
     X(COLLECTION_PROFILES, "profiles")                                                             \
     X(COLLECTION_AGENT_PROFILES, "agent_profiles")                                                 \
     X(COLLECTION_META_PROFILES, "meta_profiles")                                                   \
-    X(COLLECTION_CONNECTIONS, "provider_connections")                                              \
-    X(COLLECTION_WORKSPACES, "workspaces")                                                         \
-    X(COLLECTION_WORKSPACE_PARENTS, "workspace_parents")                                           \
-    X(COLLECTION_SKILLS, "skills")                                                                 \
-    X(COLLECTION_PLUGINS, "plugins")
+    X(COLLECTION_CONNECTIONS, "provider_connections")
 
 #define X(constant, text) constant,
 enum collection { COLLECTIONS(X) COLLECTION_N };

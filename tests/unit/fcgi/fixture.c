@@ -64,6 +64,7 @@ int fixture_setup(void **state)
                                                .model_base_url = "",
                                                .scripted_dir = "",
                                                .mode = "local",
+                                               .models_file = TEST_MODELS_FILE,
                                                .app_url = "http://localhost:3000"};
     secret_set(&fixture->settings.secret_key,
                "0011223344556677889900112233445566778899001122334455667788990011");

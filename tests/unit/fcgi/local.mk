@@ -3,7 +3,8 @@ check_LIBRARIES += libfcgifixture.a
 libfcgifixture_a_SOURCES = tests/unit/fcgi/fixture.c tests/unit/fcgi/fixture.h
 libfcgifixture_a_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 
-FCGI_TEST_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir) -I$(top_srcdir)/tests/unit/fcgi
+FCGI_TEST_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir) -I$(top_srcdir)/tests/unit/fcgi \
+	-DTEST_MODELS_FILE='"$(abs_top_srcdir)/catalogue/models.json"'
 FCGI_TEST_LIBS = \
 	libfcgifixture.a libtestsupport.a $(FCGI_HANDLER_LIBS) $(CMOCKA_LIBS)
 

@@ -13,6 +13,8 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "fixture.h"
+#include "llm/route.h"
+#include "llm/trouble.h"
 #include "support/pg.h"
 #include "support/sql.h"
 
@@ -448,6 +450,61 @@ static void sealed_secrets_start_a_conversation(void **state)
            422, "cannot open");
 }
 
+static void schemas_describe_real_fields(void **state)
+{
+    expect(*state, "GET", "/api/settings/agent-schema", NULL, 200, "{\"key\":\"llm.model\"");
+    expect(*state, "GET", "/api/settings/agent-schema", NULL, 200,
+           "\"default\":null,\"prominence\":\"critical\",\"depends_on\":[],\"secret\":true");
+    expect(*state, "GET", "/api/settings/conversation-schema", NULL, 200,
+           "\"depends_on\":[\"confirmation_mode\"]");
+}
+
+static void every_provider_of_the_catalogue_can_be_called(void **state)
+{
+    json_auto_t *json = get_exposed(*state, "/api/llm/models", "plaintext");
+    json_t *models = json_object_get(json, "models");
+    json_t *model = NULL;
+    size_t i = 0;
+
+    assert_true(json_array_size(models) > 50);
+    json_array_foreach (models, i, model) {
+        CLEANUP(route_done) struct route route = ROUTE_INIT;
+        struct llm_trouble trouble = {0};
+
+        if (llm_route_find(json_string_value(model), NULL, &route, &trouble) < 0)
+            fail_msg("%s cannot be called", json_string_value(model));
+    }
+    expect(*state, "GET", "/api/llm/providers", NULL, 200, "\"openai\"");
+    expect(*state, "GET", "/api/llm/models/verified", NULL, 200, "{\"openai\":[\"gpt-5.5\"");
+    expect(*state, "GET", "/api/llm/models?provider=nobody", NULL, 200, "{\"models\":[]}");
+}
+
+static void what_deft_has_not_is_said_plainly(void **state)
+{
+    expect(*state, "GET", "/api/llm/subscription/openai/status", NULL, 200, "\"connected\":false");
+    expect(*state, "POST", "/api/llm/subscription/openai/device/start", NULL, 501, "subscriptions");
+    expect(*state, "POST", "/api/acp/models", "{\"agent_settings\":{\"agent_kind\":\"acp\"}}", 200,
+           "ACPSpawnError");
+    expect(*state, "POST", "/api/acp/models", "{\"agent_settings\":{}}", 422, "value_error");
+}
+
+static void workspaces_are_kept_by_their_path(void **state)
+{
+    expect(*state, "POST", "/api/workspaces",
+           "{\"workspaces\":[{\"id\":\"1\",\"name\":\"a\",\"path\":\"/w/a\"}]}", 200, "/w/a");
+    expect(*state, "POST", "/api/workspaces",
+           "{\"workspaces\":[{\"id\":\"2\",\"name\":\"b\",\"path\":\"/w/a\"}]}", 200,
+           "{\"workspaces\":[{\"id\":\"2\",\"name\":\"b\",\"path\":\"/w/a\",\"parentPath\":null}]");
+    expect(*state, "POST", "/api/workspaces/parents",
+           "{\"parents\":[{\"id\":\"3\",\"name\":\"w\",\"path\":\"/w\"}]}", 200,
+           "\"workspaceParents\":[{\"id\":\"3\",\"name\":\"w\",\"path\":\"/w\"}]");
+    expect(*state, "POST", "/api/workspaces", "{\"workspaces\":[{\"id\":\"\"}]}", 422, "missing");
+    expect(*state, "DELETE", "/api/workspaces", NULL, 422, "missing");
+    expect(*state, "DELETE", "/api/workspaces?path=/w/a", NULL, 200, "{\"deleted\":true}");
+    expect(*state, "DELETE", "/api/workspaces?path=/w/a", NULL, 404, "not found");
+    expect(*state, "DELETE", "/api/workspaces/parents?path=%2Fw", NULL, 200, "{\"deleted\":true}");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -470,6 +527,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(launched_profile_decides_model_and_secrets),
         cmocka_unit_test(launches_that_cannot_be_are_refused),
         cmocka_unit_test(sealed_secrets_start_a_conversation),
+        cmocka_unit_test(schemas_describe_real_fields),
+        cmocka_unit_test(every_provider_of_the_catalogue_can_be_called),
+        cmocka_unit_test(what_deft_has_not_is_said_plainly),
+        cmocka_unit_test(workspaces_are_kept_by_their_path),
         cmocka_unit_test(header_of_unknown_words_is_refused),
         cmocka_unit_test(nobody_sees_what_another_user_keeps),
     };

@@ -1,0 +1,35 @@
+/*
+ * GET /api/settings/agent-schema, /api/settings/conversation-schema
+ */
+#include "fcgi/agent/agent.h"
+#include "fcgi/context.h"
+#include "fcgi/reply.h"
+#include "fcgi/settings/keep.h"
+#include "model/settings_schema.h"
+
+/* GET -> 200 schema */
+static int agent_schema(const struct request *request, struct reply *reply, struct error *err)
+{
+    json_auto_t *schema = agent_settings_schema(context_model(request->context));
+
+    (void)err;
+    return reply_json(reply, 200, schema);
+}
+
+/* GET -> 200 schema */
+static int conversation_schema(const struct request *request, struct reply *reply,
+                               struct error *err)
+{
+    json_auto_t *schema = conversation_settings_schema();
+
+    (void)request;
+    (void)err;
+    return reply_json(reply, 200, schema);
+}
+
+const struct route settings_schema_routes[] = {
+    {HTTP_GET, "/api/settings/agent-schema", ORIGIN_BOTH, ACCESS_CALLER, 0, agent_schema},
+    {HTTP_GET, "/api/settings/conversation-schema", ORIGIN_BOTH, ACCESS_CALLER, 0,
+     conversation_schema},
+    {.handle = NULL},
+};

@@ -8,7 +8,8 @@ FCGI_CORE = \
 	fcgi/router.c fcgi/router.h fcgi/routes.c \
 	fcgi/sandbox_ask.c fcgi/sandbox_ask.h \
 	fcgi/sandbox_link.c fcgi/sandbox_link.h \
-	fcgi/sandbox_proxy.c fcgi/sandbox_proxy.h
+	fcgi/sandbox_proxy.c fcgi/sandbox_proxy.h \
+	fcgi/zip.c fcgi/zip.h
 
 FCGI_HANDLERS = \
 	fcgi/agent/agent.c fcgi/agent/agent.h \
@@ -39,9 +40,11 @@ FCGI_HANDLERS = \
 	fcgi/agent/sandbox_tell.c fcgi/agent/sandbox_tell.h \
 	fcgi/agent/skills.c \
 	fcgi/agent/tools.c \
+	fcgi/agent/trajectory.c \
 	fcgi/agent/unserved.c \
 	fcgi/agent/vscode.c \
 	fcgi/agent/vault.c fcgi/agent/vault.h \
+	fcgi/agent/workspace.c \
 	fcgi/agent/workspace_path.c fcgi/agent/workspace_path.h \
 	fcgi/app/app.h fcgi/app/sign_in.c
 

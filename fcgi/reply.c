@@ -54,9 +54,8 @@ static const struct status_phrase phrases[] = {
 /* On every answer: nothing here is a page, nothing may be kept, framed or guessed at. */
 static const char common_headers[] = "Cache-Control: no-store\r\n"
                                      "X-Content-Type-Options: nosniff\r\n"
-                                     "Referrer-Policy: no-referrer\r\n"
-                                     "Content-Security-Policy: default-src 'none'; "
-                                     "frame-ancestors 'none'\r\n";
+                                     "Referrer-Policy: no-referrer\r\n";
+static const char strict_policy[] = "default-src 'none'; frame-ancestors 'none'";
 
 const char *reply_phrase(int status)
 {
@@ -220,6 +219,8 @@ static void send_head(struct reply *reply)
     if (!reply->is_streaming && reply->content_type != NULL)
         strbuf_appendf(&head, "Content-Length: %zu\r\n", reply->body.len);
     strbuf_append(&head, common_headers);
+    strbuf_appendf(&head, "Content-Security-Policy: %s\r\n",
+                   reply->content_policy != NULL ? reply->content_policy : strict_policy);
     strbuf_append_bytes(&head, reply->headers.text, reply->headers.len);
     strbuf_append(&head, "\r\n");
     error_ignore(write_out(reply, head.text, head.len), "is_broken says it");

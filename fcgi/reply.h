@@ -30,8 +30,9 @@ struct reply_output {
 struct reply {
     const struct reply_output *output;
     int status;
-    const char *content_type; /* NULL: no body */
-    struct strbuf headers;    /* whole lines */
+    const char *content_type;   /* NULL: no body */
+    const char *content_policy; /* NULL: nothing of the answer may run or be framed */
+    struct strbuf headers;      /* whole lines */
     struct strbuf body;
     bool is_streaming; /* the head is out */
     bool is_broken;    /* the client is gone */

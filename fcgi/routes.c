@@ -25,6 +25,8 @@ const struct route *const route_tables[] = {
     hook_routes,
     extension_routes,
     vscode_routes,
+    trajectory_routes,
+    workspace_routes,
     runtime_routes,
     description_routes,
     settings_routes,

@@ -17,9 +17,18 @@
 enum { CHUNK_BYTES = 65536, SILENCE_MS = 60000, PROBE_MS = 5000, HEADERS_MAX = 8 };
 
 /* What the sandbox's server says of a file that the client must hear too. */
-static const char *const passed_headers[] = {"Content-Length", "Content-Disposition",
-                                             "Content-Range",  "Accept-Ranges",
-                                             "ETag",           "Last-Modified"};
+static const char *const passed_headers[] = {"Content-Length",
+                                             "Content-Disposition",
+                                             "Content-Range",
+                                             "Accept-Ranges",
+                                             "ETag",
+                                             "Last-Modified",
+                                             "X-Archive-Repo-Root",
+                                             "X-Archive-Repo-Remote",
+                                             "X-Archive-Branch",
+                                             "X-Archive-Head-Commit",
+                                             "X-Archive-Base-Commit",
+                                             "X-Archive-Base-Ref"};
 
 struct header_list {
     struct http_header items[HEADERS_MAX];

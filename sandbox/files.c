@@ -312,28 +312,44 @@ static int open_for_download(const char *path, int *fd_out, struct stat *info, s
     return 0;
 }
 
-void files_handle_download(struct request *request)
+bool files_open(struct request *request, const char *path, struct opened_file *file_out)
 {
-    CLEANUP(mem_freep) char *path = NULL;
-    CLEANUP(fd_close) int fd = -1;
     struct error err = ERROR_INIT;
-    struct byte_range range = {0, 0};
-    struct stat info = {0};
-    int status = 0;
 
-    if (lacks_path(request))
-        return;
-    if (file_path_read(request, &path, &err) < 0 || open_for_download(path, &fd, &info, &err) < 0) {
-        request_answer_error(request, &err);
-        return;
-    }
-    status = choose_range(request, &info, &range);
+    if (open_for_download(path, &file_out->fd, &file_out->info, &err) == 0)
+        return true;
+    request_answer_error(request, &err);
+    return false;
+}
+
+void files_answer(struct request *request, const struct opened_file *file, const char *content_type)
+{
+    struct byte_range range = {0, 0};
+    CLEANUP(fd_close) int fd = file->fd;
+    int status = choose_range(request, &file->info, &range);
+
     if (status == 416) {
         request_answer_detail(request, status, "Range Not Satisfiable");
         return;
     }
+    request_answer_file(request, status,
+                        &(struct request_file){fd_take(&fd), range.at, range.end, content_type});
+}
+
+void files_handle_download(struct request *request)
+{
+    CLEANUP(mem_freep) char *path = NULL;
+    struct opened_file file = {.fd = -1};
+    struct error err = ERROR_INIT;
+
+    if (lacks_path(request))
+        return;
+    if (file_path_read(request, &path, &err) < 0) {
+        request_answer_error(request, &err);
+        return;
+    }
+    if (!files_open(request, path, &file))
+        return;
     add_disposition(request, path);
-    request_answer_file(
-        request, status,
-        &(struct request_file){fd_take(&fd), range.at, range.end, "application/octet-stream"});
+    files_answer(request, &file, "application/octet-stream");
 }

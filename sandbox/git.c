@@ -9,24 +9,17 @@
 #include "sandbox/process.h"
 #include "sandbox/program.h"
 
-enum { MAX_ARGS = 32, MAX_OUTPUT_BYTES = 32 * 1024 * 1024 };
+enum { MAX_ARGS = 160, MAX_OUTPUT_BYTES = 32 * 1024 * 1024 };
 
 const char git_empty_tree[] = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
 #define ARGS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /* The files may belong to another user of the sandbox; nothing of theirs is run. */
-static const char *const common_args[] = {"--no-pager",
-                                          "--no-optional-locks",
-                                          "--literal-pathspecs",
-                                          "-c",
-                                          "safe.directory=*",
-                                          "-c",
-                                          "core.fsmonitor=false",
-                                          "-c",
-                                          "core.quotePath=false",
-                                          "-c",
-                                          "log.showSignature=false"};
+static const char *const common_args[] = {
+    "--no-pager", "--no-optional-locks",    "-c", "safe.directory=*",
+    "-c",         "core.fsmonitor=false",   "-c", "core.quotePath=false",
+    "-c",         "log.showSignature=false"};
 
 void git_done(struct git *git)
 {
@@ -53,6 +46,19 @@ int git_open(struct git *git, const char *folder, struct error *err)
         return error_set(err, ERROR_INVALID, "The sandbox has no git");
     git->folder = mem_dup_text(folder);
     return 0;
+}
+
+void git_use_index(struct git *git, const char *path)
+{
+    CLEANUP(strbuf_done) struct strbuf entry = STRBUF_INIT;
+    size_t n = 0;
+
+    while (git->environment[n] != NULL)
+        n++;
+    strbuf_appendf(&entry, "GIT_INDEX_FILE=%s", path);
+    git->environment = mem_resize(git->environment, (n + 2) * sizeof(*git->environment));
+    git->environment[n] = strbuf_take(&entry);
+    git->environment[n + 1] = NULL;
 }
 
 static int run(const struct git *git, const char *const *args, int out_fd,

@@ -30,6 +30,8 @@ extern const char git_empty_tree[];
 void git_done(struct git *git);
 /* ERROR_INVALID when the image has no git. */
 int git_open(struct git *git, const char *folder, struct error *err) NONNULL MUST_CHECK;
+/* From now on git keeps its index in that file. */
+void git_use_index(struct git *git, const char *path) NONNULL;
 /* Runs a command of git's (args end with NULL) and appends what it prints. ERROR_INVALID with git's
  * own words when it fails, ERROR_TOO_LARGE. */
 int git_run(const struct git *git, const char *const *args, struct strbuf *out,

@@ -149,11 +149,16 @@ bool inside_admit(struct request *request)
     return true;
 }
 
-bool inside_admit_folder(struct request *request, const char *folder)
+bool inside_is_wanted(const struct request *request, const char *path)
 {
     CLEANUP(mem_freep) char *wanted = wanted_folder(request);
 
-    if (wanted == NULL || inside_holds(wanted, folder))
+    return wanted == NULL || inside_holds(wanted, path);
+}
+
+bool inside_admit_folder(struct request *request, const char *folder)
+{
+    if (inside_is_wanted(request, folder))
         return true;
     request_answer_detail(request, 422, "cwd must be inside the conversation workspace");
     return false;

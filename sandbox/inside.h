@@ -29,7 +29,9 @@ bool inside_holds(const char *folder, const char *path) NONNULL MUST_CHECK;
  * answered with 422.
  */
 bool inside_admit(struct request *request) NONNULL MUST_CHECK;
-/* The same for a folder that a body names; it stays as it is. */
+/* True when the request is for any folder, or the path lies in its own. */
+bool inside_is_wanted(const struct request *request, const char *path) NONNULL MUST_CHECK;
+/* The same as inside_admit() for a folder that a body names; it stays as it is. */
 bool inside_admit_folder(struct request *request, const char *folder) NONNULL MUST_CHECK;
 
 #endif

@@ -4,6 +4,7 @@ bin_PROGRAMS += deft-action
 # All but main.c, shared with the unit tests.
 SANDBOX_SOURCES = \
 	sandbox/actions.c sandbox/actions.h \
+	sandbox/archive.c sandbox/archive.h \
 	sandbox/bash.c sandbox/bash.h \
 	sandbox/bash_events.c sandbox/bash_events.h \
 	sandbox/bash_routes.c sandbox/bash_routes.h \
@@ -41,6 +42,7 @@ SANDBOX_SOURCES = \
 	sandbox/shell.c sandbox/shell.h \
 	sandbox/shell_record.c sandbox/shell_record.h \
 	sandbox/shell_script.h \
+	sandbox/shown.c sandbox/shown.h \
 	sandbox/statements.c sandbox/statements.h \
 	sandbox/status.c sandbox/status.h \
 	sandbox/terminal.c sandbox/terminal.h \

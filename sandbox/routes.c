@@ -7,11 +7,13 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "sandbox/actions.h"
+#include "sandbox/archive.h"
 #include "sandbox/bash_routes.h"
 #include "sandbox/collect.h"
 #include "sandbox/files.h"
 #include "sandbox/git_routes.h"
 #include "sandbox/limits.h"
+#include "sandbox/shown.h"
 #include "sandbox/status.h"
 
 static const struct route routes[] = {
@@ -51,6 +53,8 @@ static const struct route routes[] = {
      files_handle_create_directory, NULL},
     {HTTP_GET, "/api/file/home", ROUTE_KEYED, 0, files_handle_home, NULL},
     {HTTP_GET, "/api/file/search_subdirs", ROUTE_KEYED, 0, files_handle_search, NULL},
+    {HTTP_GET, "/api/file/archive", ROUTE_KEYED, 0, archive_handle, NULL},
+    {HTTP_GET, "/files/shown", ROUTE_KEYED, 0, shown_handle, NULL},
     {HTTP_POST, "/files/collect", ROUTE_KEYED, MAX_SMALL_BODY_BYTES, collect_handle, NULL},
     {HTTP_GET, "/api/git/changes", ROUTE_KEYED, 0, git_handle_changes, NULL},
     {HTTP_GET, "/api/git/diff", ROUTE_KEYED, 0, git_handle_diff, NULL},

@@ -63,6 +63,8 @@ service_hash() (
         cat run
         find env -type f -print0 | LC_ALL=C sort -z | xargs -0 -r sha256sum
         [ ! -f "$DEFT_APP/bin/deft-$1" ] || sha256sum "$DEFT_APP/bin/deft-$1"
+        # It gives this one to every sandbox, as it was when it started.
+        [ "$1" != runtime ] || sha256sum "$DEFT_APP/bin/deft-action"
     } | sha256sum | cut -d' ' -f1
 )
 

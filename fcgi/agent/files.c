@@ -49,6 +49,21 @@ static int search_subdirs(const struct request *request, struct reply *reply, st
                              &(struct path_call){"/api/file/search_subdirs", subdirs_params}, err);
 }
 
+/* GET ?path=&format= -> 200 patch or tar.gz | 400 | 404 | 422 */
+static int archive(const struct request *request, struct reply *reply, struct error *err)
+{
+    static const char *const params[] = {"format", "base_ref", "use_default_excludes", "exclude",
+                                         NULL};
+    static const char *const formats[] = {"git-delta", "tar.gz", NULL};
+    bool with_defaults = true;
+    size_t format = 0;
+
+    if (request_query_choice(request, "format", formats, &format, err) < 0 ||
+        request_query_bool(request, "use_default_excludes", &with_defaults, err) < 0)
+        return -1;
+    return sandbox_path_call(request, reply, &(struct path_call){"/api/file/archive", params}, err);
+}
+
 #define SHARED "/api/file"
 #define SCOPED "/api/conversations/{runtime_conversation_id}/file"
 #define ROUTE(method, pattern, body_max_bytes, handler)                                            \
@@ -60,6 +75,8 @@ const struct route file_routes[] = {
     ROUTE(HTTP_GET, SHARED "/download", 0, download),
     ROUTE(HTTP_GET, SHARED "/download/{path*}", 0, download),
     ROUTE(HTTP_POST, SHARED "/create_directory", 0, create_directory),
+    ROUTE(HTTP_GET, SHARED "/archive", 0, archive),
+    ROUTE(HTTP_GET, SCOPED "/archive", 0, archive),
     ROUTE(HTTP_GET, SHARED "/home", 0, home),
     ROUTE(HTTP_GET, SHARED "/search_subdirs", 0, search_subdirs),
     ROUTE(HTTP_POST, SCOPED "/upload", BODY_STREAM, upload),

@@ -9,6 +9,10 @@
 #include "fcgi/reply.h"
 #include "fcgi/sandbox_proxy.h"
 
+/* Archives and git of large trees say nothing for long; the server in the sandbox has a deadline.
+ */
+enum { SILENCE_MS = 160000 };
+
 static void append_param(struct strbuf *query, const char *name, const char *value)
 {
     strbuf_appendf(query, "%s%s=", query->len > 0 ? "&" : "", name);
@@ -32,7 +36,8 @@ static int pass(const struct request *request, struct reply *reply,
                 const char *path, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf query = STRBUF_INIT;
-    struct sandbox_call out = {.owner = {&request->principal, conversation}, .path = call->path};
+    struct sandbox_call out = {
+        .owner = {&request->principal, conversation}, .path = call->path, .silence_ms = SILENCE_MS};
 
     append_param(&query, "path", path);
     append_params(request, call, &query);

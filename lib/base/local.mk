@@ -4,6 +4,7 @@ libbase_a_SOURCES = \
 	lib/base/attr.h \
 	lib/base/clock.c lib/base/clock.h \
 	lib/base/crash.c lib/base/crash.h \
+	lib/base/crc32.c lib/base/crc32.h \
 	lib/base/crypto.c lib/base/crypto.h \
 	lib/base/crypto_random.c \
 	lib/base/encode.c lib/base/encode.h \

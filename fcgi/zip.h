@@ -1,0 +1,37 @@
+/*
+ * A zip archive written as a stream: files come whole, one after the other, and are stored as they
+ * are. Memory: about 60 bytes and the name of each file.
+ *
+ * Source: PKWARE APPNOTE 6.3, with the zip64 forms where counts or places need them.
+ */
+#ifndef DEFT_FCGI_ZIP_H
+#define DEFT_FCGI_ZIP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "base/strbuf.h"
+
+struct error;
+struct reply;
+
+struct zip {
+    struct reply *reply; /* streaming; borrowed */
+    struct strbuf directory;
+    uint64_t n_files;
+    uint64_t at; /* bytes written */
+};
+
+/* clang-format off */
+#define ZIP_INIT(reply) {(reply), STRBUF_INIT, 0, 0}
+/* clang-format on */
+
+void zip_done(struct zip *zip);
+/* A file of less than 4 GiB. ERROR_CANCELLED when the client is gone. */
+int zip_add(struct zip *zip, const char *name, const char *bytes, size_t len,
+            struct error *err) NONNULL MUST_CHECK;
+/* Writes the directory; the archive is whole then. */
+int zip_finish(struct zip *zip, struct error *err) NONNULL MUST_CHECK;
+
+#endif

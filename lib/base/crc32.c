@@ -1,0 +1,20 @@
+#include "base/crc32.h"
+
+/* Four bits at a time. */
+uint32_t crc32_of(const void *bytes, size_t len)
+{
+    static const uint32_t table[16] = {
+        0x00000000, 0x1DB71064, 0x3B6E20C8, 0x26D930AC, 0x76DC4190, 0x6B6B51F4,
+        0x4DB26158, 0x5005713C, 0xEDB88320, 0xF00F9344, 0xD6D6A3E8, 0xCB61B38C,
+        0x9B64C2B0, 0x86D3D2D4, 0xA00AE278, 0xBDBDF21C,
+    };
+    const unsigned char *at = bytes;
+    uint32_t crc = 0xFFFFFFFFU;
+
+    for (size_t i = 0; i < len; i++) {
+        crc ^= at[i];
+        crc = (crc >> 4U) ^ table[crc & 0x0FU];
+        crc = (crc >> 4U) ^ table[crc & 0x0FU];
+    }
+    return ~crc;
+}

@@ -1,0 +1,383 @@
+#include "sandbox/archive.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/encode.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "sandbox/file_path.h"
+#include "sandbox/git.h"
+#include "sandbox/http.h"
+#include "sandbox/job.h"
+#include "sandbox/process.h"
+#include "sandbox/program.h"
+#include "sandbox/validation.h"
+
+enum { MAX_PATTERNS = 48, MAX_COMMAND_ARGS = 8, MAX_DEPTH = 3, COPY_BYTES = 64 * 1024 };
+
+#define ARGS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* What can be made again, and is often more than the rest. */
+static const char *const default_excludes[] = {
+    "node_modules", ".venv", "venv",   "__pycache__", ".pytest_cache", ".mypy_cache",
+    ".ruff_cache",  ".tox",  ".cache", ".npm",        ".gradle",
+};
+
+/* Files of git that may hold keys; they never leave the sandbox this way. */
+static const char *const credential_files[] = {".git/config", ".git/credentials",
+                                               ".git-credentials", ".netrc"};
+
+/* Names and paths that are left out, as they were given. */
+struct patterns {
+    const char *items[MAX_PATTERNS];
+    size_t n;
+};
+
+static void add_pattern(struct patterns *patterns, const char *pattern)
+{
+    if (patterns->n < MAX_PATTERNS && pattern[0] != '\0')
+        patterns->items[patterns->n++] = pattern;
+}
+
+static void read_patterns(const struct request *request, struct patterns *patterns)
+{
+    const char *with_defaults = request_query(request, "use_default_excludes");
+
+    if (with_defaults == NULL ||
+        !(text_equal_nocase(with_defaults, "false") || text_equal(with_defaults, "0"))) {
+        for (size_t i = 0; i < ARRAY_SIZE(default_excludes); i++)
+            add_pattern(patterns, default_excludes[i]);
+    }
+    for (size_t i = 0; i < request->n_query; i++) {
+        if (text_equal(request->query[i].name, "exclude"))
+            add_pattern(patterns, request->query[i].value);
+    }
+}
+
+/* --- the repository --- */
+
+static bool holds_repository(const char *folder)
+{
+    CLEANUP(strbuf_done) struct strbuf mark = STRBUF_INIT;
+    struct stat info;
+
+    strbuf_appendf(&mark, "%s/.git", folder);
+    return lstat(mark.text, &info) == 0;
+}
+
+static int is_visible(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+/* The first repository at most `depth` folders below, in the order of names. */
+/* NOLINTNEXTLINE(misc-no-recursion): at most MAX_DEPTH */
+static bool find_below(const char *folder, int depth, struct strbuf *found)
+{
+    struct dirent **entries = NULL;
+    int n = depth > 0 ? scandir(folder, &entries, is_visible, alphasort) : 0;
+    bool has_found = false;
+
+    for (int i = 0; i < n; i++) {
+        CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+        struct stat info;
+
+        strbuf_appendf(&path, "%s/%s", folder, entries[i]->d_name);
+        free(entries[i]);
+        if (has_found || lstat(path.text, &info) < 0 || !S_ISDIR(info.st_mode))
+            continue;
+        has_found = holds_repository(path.text);
+        if (has_found)
+            strbuf_append(found, path.text);
+        else
+            has_found = find_below(path.text, depth - 1, found);
+    }
+    free(entries);
+    return has_found;
+}
+
+static int open_repository(const char *folder, struct git *git, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf root = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf below = STRBUF_INIT;
+
+    if (git_open(git, folder, err) < 0)
+        return -1;
+    if (git_ask(git, ARGS("rev-parse", "--show-toplevel"), &root)) {
+        git_done(git);
+        return git_open(git, root.text, err);
+    }
+    if (!find_below(folder, MAX_DEPTH, &below))
+        return error_set(err, ERROR_INVALID, "No git repository at %s", folder);
+    git_done(git);
+    return git_open(git, below.text, err);
+}
+
+/* "https://user:token@host/x" as "https://host/x". */
+static void append_clean_url(struct strbuf *out, const char *url)
+{
+    const char *scheme = strstr(url, "://");
+    const char *host = scheme != NULL ? scheme + 3 : url;
+    const char *at = strchr(host, '@');
+
+    if (scheme != NULL && at != NULL && at < host + strcspn(host, "/")) {
+        strbuf_append_bytes(out, url, (size_t)(host - url));
+        host = at + 1;
+        strbuf_append(out, host);
+        return;
+    }
+    strbuf_append(out, url);
+}
+
+static void put_header(struct job_answer *answer, const char *name, const char *value)
+{
+    CLEANUP(strbuf_done) struct strbuf encoded = STRBUF_INIT;
+
+    percent_append(&encoded, value);
+    json_put_text(answer->headers, name, encoded.text);
+}
+
+/* What the archive is of, in headers. */
+static void describe(const struct git *git, const char *base, const char *base_ref,
+                     struct job_answer *answer)
+{
+    CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
+
+    put_header(answer, "x-archive-repo-root", git->folder);
+    put_header(answer, "x-archive-base-commit", base);
+    put_header(answer, "x-archive-base-ref", base_ref != NULL ? base_ref : base);
+    if (git_ask(git, ARGS("config", "--get", "remote.origin.url"), &line)) {
+        append_clean_url(&url, line.text);
+        put_header(answer, "x-archive-repo-remote", url.text);
+    }
+    if (git_ask(git, ARGS("symbolic-ref", "--quiet", "--short", "HEAD"), &line))
+        put_header(answer, "x-archive-branch", line.text);
+    if (git_ask(git, ARGS("rev-parse", "--verify", "--quiet", "HEAD"), &line))
+        put_header(answer, "x-archive-head-commit", line.text);
+}
+
+/* --- what has changed --- */
+
+/* A copy of the repository's index, so that new files can be noted without touching it. */
+static int copy_index(const struct git *git, struct strbuf *copy, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf index = STRBUF_INIT;
+    CLEANUP(fd_close) int from = -1;
+    CLEANUP(fd_close) int to = -1;
+    char bytes[COPY_BYTES];
+    ssize_t n = 0;
+
+    if (!git_ask(git, ARGS("rev-parse", "--path-format=absolute", "--git-path", "index"), &index))
+        return error_set(err, ERROR_INVALID, "The repository has no index");
+    strbuf_append(copy, "/tmp/deft-index-XXXXXX");
+    to = mkostemp(copy->text, O_CLOEXEC);
+    if (to < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "making %s: %m", copy->text);
+    from = open(index.text, O_RDONLY | O_CLOEXEC);
+    if (from < 0) /* nothing was ever added */
+        return unlink(copy->text);
+    for (n = read(from, bytes, sizeof(bytes)); n > 0; n = read(from, bytes, sizeof(bytes))) {
+        if (fd_write_all(to, bytes, (size_t)n, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Each pattern as two pathspecs: what is called so, and what lies below. */
+struct pathspecs {
+    struct strbuf texts[2 * MAX_PATTERNS];
+    size_t n;
+};
+
+static void pathspecs_done(struct pathspecs *specs)
+{
+    for (size_t i = 0; i < specs->n; i++)
+        strbuf_done(&specs->texts[i]);
+}
+
+static void make_pathspecs(const struct patterns *patterns, struct pathspecs *specs)
+{
+    static const char *const ends[] = {"", "/**"};
+
+    for (size_t i = 0; i < 2 * patterns->n; i++) {
+        const char *pattern = patterns->items[i / 2];
+
+        specs->texts[i] = (struct strbuf)STRBUF_INIT;
+        strbuf_appendf(&specs->texts[i], ":(exclude,glob)%s%s%s",
+                       strchr(pattern, '/') != NULL ? "" : "**/", pattern, ends[i % 2]);
+        specs->n++;
+    }
+}
+
+/* A command of git's on all files but those. */
+static int run_without(const struct git *git, const char *const *command,
+                       const struct pathspecs *specs, int fd, struct error *err)
+{
+    const char *args[2 * MAX_PATTERNS + MAX_COMMAND_ARGS + 2] = {NULL};
+    size_t n = 0;
+
+    for (; command[n] != NULL && n < MAX_COMMAND_ARGS; n++)
+        args[n] = command[n];
+    args[n++] = ".";
+    for (size_t i = 0; i < specs->n; i++)
+        args[n++] = specs->texts[i].text;
+    return git_run_to(git, args, fd, err);
+}
+
+static int write_changes(struct git *git, const char *base, const struct patterns *patterns, int fd,
+                         struct error *err)
+{
+    CLEANUP(pathspecs_done) struct pathspecs specs = {.n = 0};
+    CLEANUP(strbuf_done) struct strbuf index = STRBUF_INIT;
+    CLEANUP(fd_close) int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    int rc = copy_index(git, &index, err);
+
+    make_pathspecs(patterns, &specs);
+    if (rc == 0) {
+        git_use_index(git, index.text);
+        rc = run_without(git, ARGS("add", "--intent-to-add", "--all", "--"), &specs, nothing, err);
+    }
+    if (rc == 0)
+        rc = run_without(
+            git,
+            ARGS("diff", "--binary", "--no-ext-diff", "--no-textconv", "--no-color", base, "--"),
+            &specs, fd, err);
+    if (index.len > 0)
+        (void)unlink(index.text);
+    return rc;
+}
+
+static int archive_changes(const struct request *request, const char *folder,
+                           struct job_answer *answer, struct error *err)
+{
+    CLEANUP(git_done) struct git git = GIT_INIT;
+    CLEANUP(strbuf_done) struct strbuf base = STRBUF_INIT;
+    struct patterns patterns = {.n = 0};
+    const char *ref = request_query(request, "base_ref");
+
+    if (open_repository(folder, &git, err) < 0 || git_find_base(&git, ref, &base, err) < 0)
+        return -1;
+    describe(&git, base.text, ref, answer);
+    json_put_text(answer->headers, "content-disposition", "attachment; filename=\"changes.patch\"");
+    answer->content_type = "text/x-patch; charset=utf-8";
+    read_patterns(request, &patterns);
+    return write_changes(&git, base.text, &patterns, answer->result, err);
+}
+
+/* --- all of it --- */
+
+static int run_tar(const char *folder, const struct patterns *patterns, int fd, struct error *err)
+{
+    CLEANUP(program_result_done) struct program_result result = PROGRAM_RESULT_INIT;
+    CLEANUP(mem_freep) char *tar = process_find_program("tar", "/usr/local/bin:/usr/bin:/bin");
+    char **environment = process_environment_new(PROCESS_TERMINAL, folder);
+    struct strbuf texts[MAX_PATTERNS + ARRAY_SIZE(credential_files)];
+    const char *argv[MAX_PATTERNS + ARRAY_SIZE(credential_files) + 8] = {"tar", "-C", folder,
+                                                                         "-czf", "-"};
+    size_t n_texts = 0;
+    size_t n = 5;
+    int rc = 0;
+
+    if (tar == NULL)
+        rc = error_set(err, ERROR_INVALID, "The sandbox has no tar");
+    for (size_t i = 0; i < ARRAY_SIZE(credential_files) + patterns->n; i++) {
+        struct strbuf *text = &texts[n_texts++];
+
+        *text = (struct strbuf)STRBUF_INIT;
+        strbuf_appendf(text, "--exclude=%s",
+                       i < ARRAY_SIZE(credential_files)
+                           ? credential_files[i]
+                           : patterns->items[i - ARRAY_SIZE(credential_files)]);
+        argv[n++] = text->text;
+    }
+    argv[n++] = ".";
+    if (rc == 0)
+        rc = program_run(
+            &(struct program){.path = tar, .argv = argv, .envp = environment, .out_fd = fd},
+            &result, err);
+    /* 1: a file changed while it was read. */
+    if (rc == 0 && result.exit_code > 1)
+        rc = error_set(err, ERROR_INVALID, "tar: %s", result.complaint.text);
+    for (size_t i = 0; i < n_texts; i++)
+        strbuf_done(&texts[i]);
+    process_environment_free(environment);
+    return rc;
+}
+
+static int archive_folder(const struct request *request, const char *folder,
+                          struct job_answer *answer, struct error *err)
+{
+    CLEANUP(git_done) struct git git = GIT_INIT;
+    CLEANUP(strbuf_done) struct strbuf base = STRBUF_INIT;
+    struct patterns patterns = {.n = 0};
+    struct error ignored = ERROR_INIT;
+    const char *ref = request_query(request, "base_ref");
+
+    /* It need not be a repository. */
+    if (open_repository(folder, &git, &ignored) == 0) {
+        if (git_find_base(&git, ref, &base, err) < 0)
+            return -1;
+        describe(&git, base.text, ref, answer);
+    }
+    json_put_text(answer->headers, "content-disposition",
+                  "attachment; filename=\"archive.tar.gz\"");
+    answer->content_type = "application/gzip";
+    read_patterns(request, &patterns);
+    return run_tar(folder, &patterns, answer->result, err);
+}
+
+static int archive(const struct request *request, struct job_answer *answer, struct error *err)
+{
+    CLEANUP(mem_freep) char *folder = NULL;
+    const char *format = request_query(request, "format");
+    struct stat info;
+
+    if (file_path_read(request, &folder, err) < 0)
+        return -1;
+    if (stat(folder, &info) < 0)
+        return error_set(err, ERROR_NOT_FOUND, "Path not found");
+    if (!S_ISDIR(info.st_mode))
+        return error_set(err, ERROR_INVALID, "Path is not a directory");
+    if (format != NULL && text_equal(format, "tar.gz"))
+        return archive_folder(request, folder, answer, err);
+    return archive_changes(request, folder, answer, err);
+}
+
+static void work(const struct request *request, struct job_answer *answer)
+{
+    struct error err = ERROR_INIT;
+
+    if (archive(request, answer, &err) < 0) {
+        json_object_clear(answer->headers);
+        job_answer_error(answer, &err);
+    }
+}
+
+/* A file without a name on a disk, for it may be large: beside what is archived, else in /tmp. */
+static int open_result(const char *folder)
+{
+    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+    return fd >= 0 ? fd : open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+}
+
+void archive_handle(struct request *request)
+{
+    const char *path = request_query(request, "path");
+
+    if (path == NULL)
+        validation_answer(request, "missing", "query", "path", "Field required");
+    else
+        job_start(request, &(struct job_order){work, open_result(path)});
+}

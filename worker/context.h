@@ -17,6 +17,7 @@ struct db;
 struct hints;
 struct http;
 struct llm;
+struct outbox;
 
 struct worker_settings {
     const char *database_url;
@@ -51,6 +52,7 @@ struct worker_context {
     struct http *http;
     struct llm *llm;
     struct hints *hints;
+    struct outbox *outbox; /* of answers under way */
     struct crash_points crash;
 };
 

@@ -22,8 +22,10 @@ worker_agent_sources = \
 	worker/agent/sandbox_question.c worker/agent/sandbox_question.h \
 	worker/agent/stuck.c worker/agent/stuck.h \
 	worker/agent/takeover.c worker/agent/takeover.h \
+	worker/agent/telling.c worker/agent/telling.h \
 	worker/agent/transcript.c worker/agent/transcript.h \
 	worker/context.h \
+	worker/outbox.c worker/outbox.h \
 	worker/pool.c worker/pool.h \
 	worker/tools/finish.c \
 	worker/tools/task_tracker.c \

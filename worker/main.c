@@ -24,6 +24,7 @@
 #include "store/db.h"
 #include "store/hints.h"
 #include "worker/context.h"
+#include "worker/outbox.h"
 #include "worker/pool.h"
 
 #define PROCESS_NAME "deft-worker"
@@ -110,8 +111,10 @@ static int open_database(struct worker_context *context, struct error *err)
     options.statement_timeout_ms = HEARTBEAT_MS;
     if (db_open(&options, &context->lease_db, err) < 0)
         return -1;
-    return hints_open(options.url, PROCESS_NAME, 1U << HINT_WORK | 1U << HINT_CONTROL,
-                      &context->hints, err);
+    if (hints_open(options.url, PROCESS_NAME, 1U << HINT_WORK | 1U << HINT_CONTROL, &context->hints,
+                   err) < 0)
+        return -1;
+    return outbox_new(context->hints, &context->outbox, err);
 }
 
 static int open_http(struct worker_context *context, struct error *err)
@@ -142,6 +145,7 @@ static void close_context(struct worker_context *context)
 {
     llm_free(context->llm);
     http_free(context->http);
+    outbox_free(context->outbox);
     hints_free(context->hints);
     db_free(context->lease_db);
     db_free(context->db);
@@ -162,7 +166,15 @@ static int open_timer(int *fd_out, struct error *err)
 }
 
 /* What the main thread waits for. */
-enum source { SOURCE_SIGNAL, SOURCE_TIMER, SOURCE_POOL, SOURCE_HINTS, SOURCE_LISTEN, N_SOURCES };
+enum source {
+    SOURCE_SIGNAL,
+    SOURCE_TIMER,
+    SOURCE_POOL,
+    SOURCE_OUTBOX,
+    SOURCE_HINTS,
+    SOURCE_LISTEN,
+    N_SOURCES,
+};
 
 static void take_hints(struct worker_context *context, struct pool *pool)
 {
@@ -204,6 +216,7 @@ static int serve(struct worker_context *context, struct pool *pool, int signal_f
             [SOURCE_SIGNAL] = {.fd = is_stopping ? -1 : signal_fd, .events = POLLIN},
             [SOURCE_TIMER] = {.fd = timer_fd, .events = POLLIN},
             [SOURCE_POOL] = {.fd = pool_fd(pool), .events = POLLIN},
+            [SOURCE_OUTBOX] = {.fd = outbox_fd(context->outbox), .events = POLLIN},
         };
 
         hints_fds(context->hints, hint_fds);
@@ -220,6 +233,7 @@ static int serve(struct worker_context *context, struct pool *pool, int signal_f
             pool_tend(pool);
         if (waits[SOURCE_TIMER].revents != 0)
             tick(timer_fd, pool);
+        outbox_pump(context->outbox);
         take_hints(context, pool);
     }
     return 0;

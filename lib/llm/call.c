@@ -271,6 +271,8 @@ static int run_attempts(struct llm_call *call, const struct llm_request *request
             return 0;
         if (request->api_key != NULL)
             trouble_hide_secret(trouble, request->api_key);
+        if (request->listener != NULL)
+            request->listener->failed(request->listener->owner, trouble->detail);
         plan.is_warm = plan.is_warm || must_warm(request, trouble);
         if (!wait_for_retry(call, &rule, n, trouble))
             return -1;

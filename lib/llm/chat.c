@@ -27,6 +27,7 @@ enum { HEADERS_MAX = 24, STATUS_OK = 200, STATUS_REDIRECT = 300 };
 /* How far the reading of an answer has come. */
 struct reading {
     struct draft *draft;
+    const struct llm_listener *listener; /* NULL: nobody listens */
     struct crash_points *crash;
     struct sse sse;
     struct strbuf whole; /* of an answer that is no stream */
@@ -114,6 +115,31 @@ static int parse_answer(const char *text, size_t len, json_t **json_out,
     return 0;
 }
 
+/* What a piece of the stream added to a text of the draft. */
+static void tell(const struct reading *reading, const struct strbuf *text, size_t len_before,
+                 bool is_reasoning)
+{
+    struct llm_piece piece = {.is_reasoning = is_reasoning,
+                              .text = text->text + len_before,
+                              .len = text->len - len_before,
+                              .response_id = reading->draft->response_id.text};
+
+    if (reading->listener != NULL && piece.len > 0)
+        reading->listener->piece(reading->listener->owner, &piece);
+}
+
+static int take_piece(struct reading *reading, const json_t *json, struct llm_trouble *trouble)
+{
+    size_t text_len = reading->draft->text.len;
+    size_t reasoning_len = reading->draft->reasoning.len;
+
+    if (draft_take(reading->draft, json, trouble) < 0)
+        return -1;
+    tell(reading, &reading->draft->reasoning, reasoning_len, true);
+    tell(reading, &reading->draft->text, text_len, false);
+    return 0;
+}
+
 static int take_event(struct reading *reading, const struct sse_event *event,
                       struct llm_trouble *trouble)
 {
@@ -128,7 +154,7 @@ static int take_event(struct reading *reading, const struct sse_event *event,
     /* A broken piece is the wire's fault rather than the model's: worth another attempt. */
     if (parse_answer(event->data, event->len, &json, trouble, LLM_CAUSE_CONNECTION) < 0)
         return -1;
-    return draft_take(reading->draft, json, trouble);
+    return take_piece(reading, json, trouble);
 }
 
 static int take_stream(struct reading *reading, const char *bytes, size_t len,
@@ -232,11 +258,13 @@ static void take_cost(const struct http_call *http, struct draft *draft)
         draft->usage.cost = cost;
 }
 
-static int read_answer(struct http_call *http, struct crash_points *crash, struct draft *draft,
+static int read_answer(struct http_call *http, const struct llm_call *call,
+                       const struct llm_request *request, struct draft *draft,
                        struct llm_trouble *trouble)
 {
     CLEANUP(reading_done) struct reading reading = {.draft = draft,
-                                                    .crash = crash,
+                                                    .listener = request->listener,
+                                                    .crash = call->llm->options.crash,
                                                     .sse = SSE_INIT(STREAM_EVENT_MAX_BYTES),
                                                     .whole = STRBUF_INIT};
     long status = 0;
@@ -266,7 +294,7 @@ int chat_attempt(struct llm_call *call, const struct llm_request *request,
     if (send_request(call, request, route, plan, &http, &why) < 0)
         return trouble_from_transport(trouble, &why);
     llm_call_watch(call, http);
-    rc = read_answer(http, call->llm->options.crash, draft, trouble);
+    rc = read_answer(http, call, request, draft, trouble);
     llm_call_watch(call, NULL);
     /* The end of a stream is often on the wire already: the connection may be used again. */
     if (rc == 0)

@@ -52,13 +52,29 @@ void llm_free(struct llm *llm);
  *           a conversation's messages are written out once and not for every call.
  * tools:    text of an array of {"type":"function","function":{…}}; "" for none.
  */
+struct llm_piece {
+    bool is_reasoning; /* the model's thoughts; else words for the user */
+    const char *text;  /* len bytes and a NUL; not empty */
+    size_t len;
+    const char *response_id; /* "" while the provider has not said one */
+};
+
+/* Hears a streamed answer while it comes, on the thread that runs the call. */
+struct llm_listener {
+    void (*piece)(void *owner, const struct llm_piece *piece);
+    /* What was heard is void: the attempt failed, and another may follow. */
+    void (*failed)(void *owner, const char *reason);
+    void *owner;
+};
+
 struct llm_request {
     json_t *spec;
     const struct secret *api_key; /* NULL or unset: none */
     const char *messages;
     const char *tools;
-    const char *usage_id;        /* "agent", "condenser"; goes into reply.usage */
-    const char *conversation_id; /* prompt_cache_key and session header; NULL: none */
+    const char *usage_id;                /* "agent", "condenser"; goes into reply.usage */
+    const char *conversation_id;         /* prompt_cache_key and session header; NULL: none */
+    const struct llm_listener *listener; /* NULL: nobody listens */
 };
 
 /*

@@ -1,5 +1,7 @@
 #include "model/event.h"
 
+#include <assert.h>
+
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -113,6 +115,12 @@ struct uuid event_add_agent_message(struct event_list *list, const char *text,
     json_put_text(json_object_get(event->json, "llm_message"), "reasoning_content", reasoning);
     json_put_text(event->json, "llm_response_id", llm_response_id);
     return event->id;
+}
+
+void event_list_name_last(struct event_list *list, const struct uuid *id)
+{
+    assert(list->n > 0);
+    list->items[list->n - 1].id = *id;
 }
 
 static json_t *tool_call_to_json(const struct action_parts *parts)

@@ -80,6 +80,8 @@ struct uuid event_add_environment_message(struct event_list *list, const char *t
 struct uuid event_add_agent_message(struct event_list *list, const char *text,
                                     const char *reasoning, const char *llm_response_id)
     __attribute__((nonnull(1, 2, 4)));
+/* Gives the event that was added last the id that was promised for it. */
+void event_list_name_last(struct event_list *list, const struct uuid *id) NONNULL;
 struct uuid event_add_action(struct event_list *list, const struct action_parts *parts) NONNULL;
 /* observation: object with kind, content, is_error. */
 void event_add_observation(struct event_list *list, const struct call_ref *call,

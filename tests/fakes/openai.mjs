@@ -114,7 +114,11 @@ async function sendStream(response, step, completion, withUsage) {
   const chunk = (choices, more = {}) =>
     `data: ${JSON.stringify({ ...completion, object: 'chat.completion.chunk', usage: undefined, choices, ...more })}\n\n`;
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  for (const delta of deltasOf(message)) {
+  for (const [i, delta] of deltasOf(message).entries()) {
+    if (i === step.break_after) {
+      response.socket.destroy();
+      return;
+    }
     response.write(chunk([{ index: 0, delta, finish_reason: null }]));
     if (step.drip_ms) await pause(step.drip_ms, response);
   }

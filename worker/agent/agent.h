@@ -43,12 +43,14 @@ struct agent {
     json_t *llm_spec;      /* of the conversation's own model, secrets in their places */
     struct secret llm_key; /* unset when there is none */
     struct sandbox *sandbox;
-    int64_t n_iterations; /* answers of the model in this run */
-    int64_t asked_seq;    /* the model's last request saw everything up to here */
-    int64_t claimed_seq;  /* where the log ended at the claim: pending calls below are inherited */
-    int64_t n_claims;     /* of this conversation without progress */
-    bool is_tidy;         /* the history's beginning holds only what counts */
-    bool is_over;         /* the run's end is stored, or it is not ours any more */
+    int64_t n_iterations;  /* answers of the model in this run */
+    struct uuid answer_id; /* that the event of the model's next answer will have */
+    int64_t told_attempt;  /* of that answer, which was told while it came; 0: none was */
+    int64_t asked_seq;     /* the model's last request saw everything up to here */
+    int64_t claimed_seq;   /* where the log ended at the claim: pending calls below are inherited */
+    int64_t n_claims;      /* of this conversation without progress */
+    bool is_tidy;          /* the history's beginning holds only what counts */
+    bool is_over;          /* the run's end is stored, or it is not ours any more */
 };
 
 /* Takes the claim's content. */

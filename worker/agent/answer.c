@@ -103,6 +103,10 @@ static void plan_call(const struct agent *agent, const struct llm_reply *reply, 
         parts.reasoning = reply->reasoning == NULL ? NULL : reasoning.text;
     }
     ref.action_id = event_add_action(&plan->events, &parts);
+    if (index == 0) {
+        ref.action_id = agent->answer_id;
+        event_list_name_last(&plan->events, &agent->answer_id);
+    }
     ref.tool_name = parts.tool_name;
     ref.tool_call_id = parts.tool_call_id;
     if (check.action == NULL || check.tool == NULL) {
@@ -144,6 +148,7 @@ static void plan_words(const struct agent *agent, const struct llm_reply *reply,
     (void)event_add_agent_message(&plan->events, text.text,
                                   reply->reasoning == NULL ? NULL : reasoning.text,
                                   reply->response_id);
+    event_list_name_last(&plan->events, &agent->answer_id);
     if (text_is_blank(text.text))
         (void)event_add_environment_message(&plan->events, SAY_SOMETHING_TEXT);
     else if (spoke == USER_SILENT)

@@ -21,6 +21,7 @@
 #include "worker/agent/model.h"
 #include "worker/agent/record.h"
 #include "worker/agent/sandbox.h"
+#include "worker/agent/telling.h"
 #include "worker/agent/transcript.h"
 #include "worker/context.h"
 
@@ -55,6 +56,8 @@ static int ask_and_wait(struct agent *agent, const struct model_choice *choice,
                         struct error *err)
 {
     CLEANUP(llm_call_freep) struct llm_call *call = llm_call_new(agent->context->llm);
+    CLEANUP(telling_done) struct telling telling = telling_begin(agent);
+    const struct llm_listener listener = telling_listener(&telling);
     struct llm_request request = {
         .spec = choice->spec,
         .api_key = choice->key,
@@ -62,6 +65,7 @@ static int ask_and_wait(struct agent *agent, const struct model_choice *choice,
         .tools = agent->tools.text,
         .usage_id = USAGE_ID,
         .conversation_id = agent->lease.conversation_id.text,
+        .listener = &listener,
     };
     int rc = 0;
 
@@ -128,6 +132,7 @@ int ask_model(struct agent *agent, struct error *err)
     if (agent->sandbox != NULL)
         sandbox_begin(agent->sandbox);
     agent->asked_seq = agent->history.last_seq;
+    agent->answer_id = uuid_random();
     agent->n_iterations++;
     model_choose(&agent->context->settings, agent->llm_spec, &agent->llm_key, &choice);
     transcript_update(&agent->transcript, &agent->history, choice.spec);
@@ -137,6 +142,7 @@ int ask_model(struct agent *agent, struct error *err)
     crash_point(&agent->context->crash, CRASH_LLM_DONE);
     if (answer_store(agent, &reply, err) == 0)
         return 0;
+    telling_retract(agent, err->message);
     if (err->code != ERROR_TOO_LARGE)
         return -1;
     return ending_error(agent, CODE_TOO_LARGE, TOO_LARGE_TEXT, err);

@@ -137,6 +137,34 @@ void mask_append(const struct secret_list *list, const char *text, struct strbuf
     strbuf_append(out, from);
 }
 
+/* Whether text is the beginning of a secret that goes on behind it. */
+static bool may_become_secret(const struct secret_list *list, const char *text)
+{
+    size_t len = strlen(text);
+
+    for (size_t i = 0; i < list->n; i++) {
+        const struct secret *value = &list->items[i].value;
+
+        if (value->len > len && text_starts_with(secret_reveal(value), text))
+            return true;
+    }
+    return false;
+}
+
+size_t mask_settled_length(const struct secret_list *list, const char *text)
+{
+    size_t at = 0;
+
+    while (list->n > 0 && text[at] != '\0') {
+        size_t len = secret_length_at(list, text + at);
+
+        if (may_become_secret(list, text + at))
+            return at;
+        at += len > 0 ? len : 1;
+    }
+    return at + strlen(text + at);
+}
+
 static void mask_string(const struct secret_list *list, json_t *string)
 {
     CLEANUP(strbuf_done) struct strbuf masked = STRBUF_INIT;

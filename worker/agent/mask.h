@@ -47,7 +47,12 @@ bool secret_is_named(const char *name, const char *command) NONNULL MUST_CHECK;
 json_t *secret_list_env(const struct secret_list *list, const char *command) NONNULL MUST_CHECK;
 /* Appends text with each known value replaced by <secret-hidden>. */
 void mask_append(const struct secret_list *list, const char *text, struct strbuf *out) NONNULL;
-/* The same for all strings inside json, which must not be shared; keys stay. */
+/*
+ * How much of a text that is still growing can be masked already: up to where a value may begin
+ * that is not all there.
+ */
+size_t mask_settled_length(const struct secret_list *list, const char *text) NONNULL MUST_CHECK;
+/* As mask_append() for all strings inside json, which must not be shared; keys stay. */
 void mask_json(const struct secret_list *list, json_t *json) __attribute__((nonnull(1)));
 
 #endif

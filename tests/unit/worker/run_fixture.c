@@ -34,6 +34,7 @@
 #include "support/pg.h"
 #include "support/sql.h"
 #include "worker/agent/agent.h"
+#include "worker/outbox.h"
 #include "worker/stub_sandbox.h"
 
 #define WAIT_MOST_MS 5000
@@ -74,6 +75,7 @@ int run_fixture_set_up(void **state)
     context->db = test_db_open(4);
     fixture->user_id = test_user(context->db);
     check(hints_open(test_database_url(), "deft-test", 0, &context->hints, &err), &err);
+    check(outbox_new(context->hints, &context->outbox, &err), &err);
     check(http_open(&context->http, &err), &err);
     options.http = context->http;
     context->llm = llm_new(&options);
@@ -99,6 +101,7 @@ int run_fixture_tear_down(void **state)
 
     llm_free(fixture->context.llm);
     http_free(fixture->context.http);
+    outbox_free(fixture->context.outbox);
     hints_free(fixture->context.hints);
     db_free(fixture->context.db);
     secret_done(&fixture->context.settings.secret_key);

@@ -1,0 +1,214 @@
+#include "worker/outbox.h"
+
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/lock.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "store/hints.h"
+
+enum {
+    GATHER_MS = 10,
+    LINES_PER_MS = 10, /* the more there was to send, the longer is gathered */
+    NS_PER_MS = 1000000,
+};
+
+struct outbox {
+    struct hints *hints;
+    int timer_fd; /* when to send */
+    int64_t rest_until_ms;
+    struct lock lock; /* guards all below, and listed items; before the lock of hints */
+    struct outbox_item *first;
+    bool is_timed; /* the timer runs */
+};
+
+int outbox_new(struct hints *hints, struct outbox **outbox_out, struct error *err)
+{
+    struct outbox *outbox = NEW(struct outbox);
+
+    outbox->hints = hints;
+    lock_init(&outbox->lock);
+    outbox->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (outbox->timer_fd < 0) {
+        error_set(err, ERROR_UNAVAILABLE, "timerfd: %m");
+        outbox_free(outbox);
+        return -1;
+    }
+    *outbox_out = outbox;
+    return 0;
+}
+
+void outbox_free(struct outbox *outbox)
+{
+    if (outbox == NULL)
+        return;
+    fd_close(&outbox->timer_fd);
+    lock_done(&outbox->lock);
+    mem_free(outbox);
+}
+
+int outbox_fd(const struct outbox *outbox)
+{
+    return outbox->timer_fd;
+}
+
+/* --- lines --- */
+
+static void send_line(struct hints *hints, struct progress *progress, enum progress_kind kind,
+                      const char *text)
+{
+    CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
+
+    progress->kind = kind;
+    progress->text = text;
+    progress_append_line(progress, &line);
+    hints_send_line(hints, line.text);
+}
+
+/* At most PROGRESS_TEXT_MAX_BYTES, and no code point in two. */
+static size_t cut_length(const char *text, size_t len)
+{
+    size_t cut = len;
+
+    if (len <= PROGRESS_TEXT_MAX_BYTES)
+        return len;
+    cut = PROGRESS_TEXT_MAX_BYTES;
+    while (cut > 0 && ((unsigned char)text[cut] & 0xC0U) == 0x80U)
+        cut--;
+    return cut;
+}
+
+static int64_t send_text(struct hints *hints, struct progress *progress, enum progress_kind kind,
+                         struct strbuf *text)
+{
+    const char *at = text->text;
+    size_t left = text->len;
+    int64_t n_lines = 0;
+
+    while (left > 0) {
+        size_t len = cut_length(at, left);
+        CLEANUP(mem_freep) char *part = mem_dup_bytes(at, len);
+
+        send_line(hints, progress, kind, part);
+        progress->order++;
+        n_lines++;
+        at += len;
+        left -= len;
+    }
+    strbuf_reset(text);
+    return n_lines;
+}
+
+static int64_t send_item(struct hints *hints, struct outbox_item *item)
+{
+    return send_text(hints, &item->progress, PROGRESS_REASONING, &item->reasoning) +
+           send_text(hints, &item->progress, PROGRESS_TEXT, &item->text);
+}
+
+/* --- the list --- */
+
+static void unlist_locked(struct outbox *outbox, struct outbox_item *item) REQUIRES(outbox -> lock);
+static bool list_locked(struct outbox *outbox, struct outbox_item *item) REQUIRES(outbox -> lock);
+
+static void unlist_locked(struct outbox *outbox, struct outbox_item *item)
+{
+    if (!item->is_listed)
+        return;
+    item->is_listed = false;
+    if (item->previous != NULL)
+        item->previous->next = item->next;
+    else
+        outbox->first = item->next;
+    if (item->next != NULL)
+        item->next->previous = item->previous;
+}
+
+/* True when somebody has to start the timer. */
+static bool list_locked(struct outbox *outbox, struct outbox_item *item)
+{
+    bool must_time = !outbox->is_timed;
+
+    outbox->is_timed = true;
+    if (item->is_listed)
+        return must_time;
+    item->is_listed = true;
+    item->previous = NULL;
+    item->next = outbox->first;
+    if (outbox->first != NULL)
+        outbox->first->previous = item;
+    outbox->first = item;
+    return must_time;
+}
+
+static void set_timer(const struct outbox *outbox, int64_t in_ms)
+{
+    struct itimerspec spec = {
+        .it_value = {.tv_sec = in_ms / 1000, .tv_nsec = in_ms % 1000 * NS_PER_MS + 1}};
+
+    (void)timerfd_settime(outbox->timer_fd, 0, &spec, NULL);
+}
+
+void outbox_add(struct outbox *outbox, struct outbox_item *item, enum progress_kind kind,
+                const char *text, size_t len)
+{
+    bool must_time = false;
+
+    lock_take(&outbox->lock);
+    strbuf_append_bytes(kind == PROGRESS_REASONING ? &item->reasoning : &item->text, text, len);
+    must_time = list_locked(outbox, item);
+    lock_release(&outbox->lock);
+    if (must_time)
+        set_timer(outbox, 0);
+}
+
+/* Nobody else has the item once it is out of the list. */
+void outbox_leave(struct outbox *outbox, struct outbox_item *item)
+{
+    lock_take(&outbox->lock);
+    unlist_locked(outbox, item);
+    lock_release(&outbox->lock);
+    (void)send_item(outbox->hints, item);
+}
+
+void outbox_end(struct outbox *outbox, struct outbox_item *item, enum progress_kind kind,
+                const char *text)
+{
+    outbox_leave(outbox, item);
+    send_line(outbox->hints, &item->progress, kind, text);
+}
+
+static int64_t send_all(struct outbox *outbox)
+{
+    int64_t n_lines = 0;
+
+    lock_take(&outbox->lock);
+    outbox->is_timed = false;
+    while (outbox->first != NULL) {
+        struct outbox_item *item = outbox->first;
+
+        unlist_locked(outbox, item);
+        /* Under the lock, which keeps it alive; hints only queue. */
+        n_lines += send_item(outbox->hints, item);
+    }
+    lock_release(&outbox->lock);
+    return n_lines;
+}
+
+void outbox_pump(struct outbox *outbox)
+{
+    uint64_t n_fired = 0;
+    int64_t now_ms = clock_monotonic_ms();
+    ssize_t got = read(outbox->timer_fd, &n_fired, sizeof(n_fired));
+
+    if (got <= 0)
+        return;
+    if (now_ms < outbox->rest_until_ms) {
+        set_timer(outbox, outbox->rest_until_ms - now_ms);
+        return;
+    }
+    outbox->rest_until_ms = now_ms + GATHER_MS + send_all(outbox) / LINES_PER_MS;
+}

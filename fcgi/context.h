@@ -15,6 +15,7 @@
 #include "base/secret.h"
 #include "model/conversation.h"
 
+struct crash_points;
 struct db;
 struct hints;
 struct http;
@@ -39,6 +40,7 @@ struct fcgi_settings {
     int64_t llm_allow_private;
     const char *app_url; /* of the app origin, without a slash at the end */
     const char *log_level;
+    const char *crash_at;
 };
 
 struct fcgi_context {
@@ -47,6 +49,7 @@ struct fcgi_context {
     struct http *http;
     struct llm *llm; /* for a try of a model; conversations are the workers' */
     struct hints *hints;
+    struct crash_points *crash;
     struct keyring keyring;
     enum runtime_kind default_runtime;
     int64_t started_ms;               /* clock_monotonic_ms() */

@@ -12,6 +12,7 @@
 
 #include "auth/credential.h"
 #include "base/clock.h"
+#include "base/crash.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -70,6 +71,8 @@ static const struct setting settings_table[] = {
      "address of the web page, for sign-in links"},
     {"LOG_LEVEL", SETTING_TEXT, "info", FIELD(log_level),
      "debug, info, warning or error"},
+    {"DEFT_CRASH_AT", SETTING_TEXT, "", FIELD(crash_at),
+     "for tests: name:n, the crash point where the process ends"},
 };
 /* clang-format on */
 
@@ -96,7 +99,7 @@ static int check_settings(const struct fcgi_settings *settings, struct fcgi_cont
         return error_set(err, ERROR_INVALID, "DEFT_CONVERSATION_RUNTIME must be local or docker");
     if (keyring_init(&context->keyring, &settings->secret_key, err) < 0)
         return error_wrap(err, "DEFT_SECRET_KEY");
-    return 0;
+    return crash_points_init(context->crash, settings->crash_at, err);
 }
 
 static int load_settings(struct fcgi_settings *settings, struct fcgi_context *context,
@@ -184,8 +187,9 @@ static int run(enum command command, const char *argument, struct error *err)
 {
     struct fcgi_settings settings = {0};
     _Atomic(int64_t) last_active_ms = clock_monotonic_ms();
-    struct fcgi_context context = {.started_ms = clock_monotonic_ms(),
-                                   .last_active_ms = &last_active_ms};
+    struct crash_points crash;
+    struct fcgi_context context = {
+        .started_ms = clock_monotonic_ms(), .last_active_ms = &last_active_ms, .crash = &crash};
     int rc = -1;
 
     if (load_settings(&settings, &context, err) < 0 ||

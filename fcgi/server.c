@@ -10,6 +10,7 @@
 
 #include <fcgiapp.h>
 
+#include "base/crash.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/lock.h"
@@ -74,6 +75,7 @@ static void *accept_thread(void *argument)
     while (FCGX_Accept_r(&fcgi) >= 0) {
         serve_request(server->context, &fcgi);
         FCGX_Finish_r(&fcgi);
+        crash_point(server->context->crash, CRASH_REPLY_SENT);
     }
     FCGX_Free(&fcgi, 1);
     thread_ended(server);
@@ -106,15 +108,6 @@ static int remove_stale(const struct sockaddr_un *address, struct error *err)
     return 0;
 }
 
-/* Moves a descriptor out of a CLEANUP variable. */
-static int take_fd(int *fd)
-{
-    int taken = *fd;
-
-    *fd = -1;
-    return taken;
-}
-
 static int listen_on(const char *path, int *fd_out, struct error *err)
 {
     CLEANUP(fd_close) int fd = -1;
@@ -131,7 +124,7 @@ static int listen_on(const char *path, int *fd_out, struct error *err)
         return error_set(err, ERROR_UNAVAILABLE, "chmod %s: %m", path);
     if (listen(fd, LISTEN_BACKLOG) < 0)
         return error_set(err, ERROR_UNAVAILABLE, "listen on %s: %m", path);
-    *fd_out = take_fd(&fd);
+    *fd_out = fd_take(&fd);
     return 0;
 }
 

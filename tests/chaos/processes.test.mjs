@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { start as startModel } from '../fakes/openai.mjs';
-import { Conversation } from '../e2e/support/conversation.mjs';
+import { Conversation, text } from '../e2e/support/conversation.mjs';
 import { query } from '../e2e/support/database.mjs';
-import { killAndAwait, pidOf } from '../e2e/support/processes.mjs';
+import { killAndAwait, pidOf, restartWith } from '../e2e/support/processes.mjs';
 import { waitUntil } from '../e2e/support/wait.mjs';
 import { Ledger, Reader } from './load.mjs';
 import { RUN_MS, appeared, assertAllRan, assertWhole, finish, linesOf, startAlone, terminal } from './support.mjs';
@@ -76,6 +76,23 @@ test('what a handler has acknowledged outlives it', async (t) => {
   await killAndAwait('fcgi');
   await assertSurvived(load);
   assert.equal(load.reader.connections, 1, 'sockets are not touched');
+});
+
+test('what a handler has answered is kept, though it dies behind the answer', async (t) => {
+  const conversation = await Conversation.start(fake, 'text');
+  t.after(() => conversation.delete());
+  const doomed = await restartWith('fcgi', { DEFT_CRASH_AT: 'reply_sent:1' });
+  const words = 'the last that it heard';
+  await waitUntil(async () => {
+    const { status } = await conversation.call('POST', '/events', { json: text(words) });
+    assert.ok([200, 503].includes(status), String(status));
+    return status === 200;
+  }, 'the message is acknowledged');
+  await waitUntil(() => pidOf('fcgi') !== null && pidOf('fcgi') !== doomed, 'another handler is there');
+  await waitUntil(async () => (await conversation.call('GET')).status === 200, 'it answers');
+  const said = (await conversation.events()).filter(({ kind }) => kind === 'MessageEvent');
+  assert.deepEqual(said.map((event) => event.llm_message.content[0].text), [words]);
+  await assertWhole(conversation);
 });
 
 const containers = () => query(`SELECT id, container_id FROM runtimes WHERE status = 'running' AND session_id LIKE 'u-%' ORDER BY id`);

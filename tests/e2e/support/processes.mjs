@@ -1,6 +1,6 @@
 // deft's own processes: found by their supervisor's pid files, never by name.
 import { execFileSync, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BIN, DEADLINE_MS, SERVICES } from './instance.mjs';
 import { waitUntil } from './wait.mjs';
@@ -26,6 +26,17 @@ export async function killAndAwait(name) {
     const pid = pidOf(name);
     return pid !== null && pid !== old && pid;
   }, `${name} is started again`);
+}
+
+/** Ends a process and starts it with more settings than it has; they are for that one start. */
+export async function restartWith(name, settings) {
+  const files = Object.entries(settings).map(([setting, value]) => [join(SERVICES, name, 'env', setting), value]);
+  for (const [file, value] of files) writeFileSync(file, value);
+  try {
+    return await killAndAwait(name);
+  } finally {
+    for (const [file] of files) rmSync(file);
+  }
 }
 
 export function stop(name) {

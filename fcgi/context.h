@@ -2,7 +2,7 @@
  * What every request of a process shares: its settings and its handles.
  *
  * Ownership: main() makes the one context and outlives all requests.
- * Threading: all members may be used from any thread; `activity` is atomic.
+ * Threading: all members may be used from any thread; what changes is atomic.
  */
 #ifndef DEFT_FCGI_CONTEXT_H
 #define DEFT_FCGI_CONTEXT_H
@@ -17,6 +17,7 @@
 
 struct crash_points;
 struct db;
+struct error;
 struct hints;
 struct http;
 struct llm;
@@ -54,11 +55,19 @@ struct fcgi_context {
     enum runtime_kind default_runtime;
     int64_t started_ms;               /* clock_monotonic_ms() */
     _Atomic(int64_t) *last_active_ms; /* newest call that was more than a probe */
+    _Atomic(int64_t) *n_waiting;      /* requests that wait for a worker's result */
 };
 
 /* The model of a conversation that names none: LLM_MODEL, or a scripted one. Lives for ever. */
 const char *context_model(const struct fcgi_context *context) NONNULL MUST_CHECK;
 /* True when no real model is set. */
 bool context_is_scripted(const struct fcgi_context *context) NONNULL MUST_CHECK;
+
+/*
+ * A request is about to wait for a worker, which may take minutes: half of the threads may, so that
+ * the others stay for all else. ERROR_UNAVAILABLE when they all do.
+ */
+int context_begin_wait(const struct fcgi_context *context, struct error *err) NONNULL MUST_CHECK;
+void context_end_wait(const struct fcgi_context *context) NONNULL;
 
 #endif

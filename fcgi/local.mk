@@ -16,6 +16,7 @@ FCGI_HANDLERS = \
 	fcgi/agent/bash.c \
 	fcgi/agent/change.c fcgi/agent/change.h \
 	fcgi/agent/confirmation.c \
+	fcgi/agent/conversation_ask.c \
 	fcgi/agent/conversation_branch.c \
 	fcgi/agent/conversation_change.c \
 	fcgi/agent/conversation_create.c \

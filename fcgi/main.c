@@ -187,9 +187,12 @@ static int run(enum command command, const char *argument, struct error *err)
 {
     struct fcgi_settings settings = {0};
     _Atomic(int64_t) last_active_ms = clock_monotonic_ms();
+    _Atomic(int64_t) n_waiting = 0;
     struct crash_points crash;
-    struct fcgi_context context = {
-        .started_ms = clock_monotonic_ms(), .last_active_ms = &last_active_ms, .crash = &crash};
+    struct fcgi_context context = {.started_ms = clock_monotonic_ms(),
+                                   .last_active_ms = &last_active_ms,
+                                   .n_waiting = &n_waiting,
+                                   .crash = &crash};
     int rc = -1;
 
     if (load_settings(&settings, &context, err) < 0 ||

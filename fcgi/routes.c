@@ -13,6 +13,7 @@ const struct route *const route_tables[] = {
     conversation_change_routes,
     conversation_run_routes,
     conversation_branch_routes,
+    conversation_ask_routes,
     final_response_routes,
     event_routes,
     confirmation_routes,

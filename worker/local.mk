@@ -24,7 +24,13 @@ worker_agent_sources = \
 	worker/agent/takeover.c worker/agent/takeover.h \
 	worker/agent/telling.c worker/agent/telling.h \
 	worker/agent/transcript.c worker/agent/transcript.h \
+	worker/agent/view.c worker/agent/view.h \
 	worker/context.h \
+	worker/jobs/ask.c \
+	worker/jobs/condense.c \
+	worker/jobs/job.c worker/jobs/job.h \
+	worker/jobs/side.c worker/jobs/side.h \
+	worker/jobs/title.c \
 	worker/outbox.c worker/outbox.h \
 	worker/pool.c worker/pool.h \
 	worker/tools/finish.c \

@@ -16,15 +16,18 @@
 #include "base/text.h"
 #include "model/limits.h"
 #include "store/conversation_store.h"
+#include "store/job_store.h"
 #include "worker/agent/agent.h"
 #include "worker/agent/control.h"
 #include "worker/context.h"
+#include "worker/jobs/job.h"
 
 enum slot_state {
     SLOT_FREE,
     SLOT_LOOKING, /* its thread asks for something to claim */
-    SLOT_RUNNING,
-    SLOT_ENDED, /* its thread can be joined */
+    SLOT_RUNNING, /* a conversation */
+    SLOT_WORKING, /* a job */
+    SLOT_ENDED,   /* its thread can be joined */
 };
 
 struct slot {
@@ -33,7 +36,7 @@ struct slot {
     enum slot_state state;
     struct uuid conversation_id; /* of SLOT_RUNNING */
     int64_t fence;
-    struct control control; /* initialised while SLOT_RUNNING */
+    struct control control; /* initialised while SLOT_RUNNING or SLOT_WORKING */
 };
 
 struct pool {
@@ -90,16 +93,22 @@ static void wake_main(const struct pool *pool)
     (void)n;
 }
 
-/* The slot runs a conversation from now on: heartbeats and stop requests find it. */
-static void slot_begin(struct slot *slot, const struct claim *claim, int64_t lease_until_ms)
+static bool slot_is_busy(const struct slot *slot)
+{
+    return slot->state == SLOT_RUNNING || slot->state == SLOT_WORKING;
+}
+
+/* The slot has something to do from now on: heartbeats and stop requests find it. */
+static void slot_begin(struct slot *slot, enum slot_state state, const struct lease *lease,
+                       int64_t lease_until_ms)
 {
     struct pool *pool = slot->pool;
 
     lock_take(&pool->lock);
     control_init(&slot->control, lease_until_ms);
-    slot->conversation_id = claim->lease.conversation_id;
-    slot->fence = claim->lease.fence;
-    slot->state = SLOT_RUNNING;
+    slot->conversation_id = lease->conversation_id;
+    slot->fence = lease->fence;
+    slot->state = state;
     pool->is_looking = false;
     pool->looks_again = true; /* more may wait behind it */
     if (pool->is_draining)
@@ -113,10 +122,12 @@ static void slot_end(struct slot *slot)
     struct pool *pool = slot->pool;
 
     lock_take(&pool->lock);
-    if (slot->state == SLOT_RUNNING)
+    if (slot_is_busy(slot))
         control_done(&slot->control);
     else
         pool->is_looking = false;
+    /* A run that ends makes room for another of its user's. */
+    pool->looks_again = pool->looks_again || slot->state == SLOT_RUNNING;
     slot->state = SLOT_ENDED;
     lock_release(&pool->lock);
     wake_main(pool);
@@ -158,26 +169,51 @@ static bool take_look(struct pool *pool)
     return looks;
 }
 
+/* Runs the conversation that has waited longest; *done_out = false when none waits. */
+static int slot_try_conversation(struct slot *slot, bool *done_out, struct error *err)
+{
+    CLEANUP(claim_done) struct claim claim = {.claim_count = 0};
+    struct worker_context *context = slot->pool->context;
+    int64_t asked_ms = clock_monotonic_ms();
+
+    if (conversation_store_claim(context->db, &context->owner, done_out, &claim, err) < 0)
+        return -1;
+    if (!*done_out)
+        return 0;
+    slot_begin(slot, SLOT_RUNNING, &claim.lease, asked_ms + LEASE_MS);
+    slot_run(slot, &claim);
+    return 0;
+}
+
+static int slot_try_job(struct slot *slot, bool *done_out, struct error *err)
+{
+    CLEANUP(job_done) struct job job = {.id = 0};
+    struct worker_context *context = slot->pool->context;
+    struct lease lease = {.fence = 0};
+
+    if (job_store_claim(context->db, &context->owner, done_out, &job, err) < 0)
+        return -1;
+    if (!*done_out)
+        return 0;
+    lease.conversation_id = job.conversation_id;
+    slot_begin(slot, SLOT_WORKING, &lease, INT64_MAX);
+    job_run(context, &slot->control, &job);
+    return 0;
+}
+
+/* Conversations first: somebody watches those. */
 static void *slot_main(void *argument)
 {
     struct slot *slot = argument;
-    struct pool *pool = slot->pool;
-    struct worker_context *context = pool->context;
     struct error err = ERROR_INIT;
-    bool is_claimed = false;
+    bool is_done = false;
 
-    while (!is_claimed && take_look(pool)) {
-        CLEANUP(claim_done) struct claim claim = {.claim_count = 0};
-        int64_t asked_ms = clock_monotonic_ms();
-
-        if (conversation_store_claim(context->db, &context->owner, &is_claimed, &claim, &err) < 0) {
+    while (!is_done && take_look(slot->pool)) {
+        if (slot_try_conversation(slot, &is_done, &err) < 0 ||
+            (!is_done && slot_try_job(slot, &is_done, &err) < 0)) {
             log_warning("claim.failed", LOG_ERROR(&err));
             break;
         }
-        if (!is_claimed)
-            continue;
-        slot_begin(slot, &claim, asked_ms + LEASE_MS);
-        slot_run(slot, &claim);
     }
     slot_end(slot);
     return NULL;
@@ -321,6 +357,26 @@ static void apply_to_slot(struct pool *pool, const struct held_lease *held, int6
     lock_release(&pool->lock);
 }
 
+static bool has_jobs(struct pool *pool)
+{
+    bool has_any = false;
+
+    lock_take(&pool->lock);
+    for (size_t i = 0; i < pool->n_slots && !has_any; i++)
+        has_any = pool->slots[i].state == SLOT_WORKING;
+    lock_release(&pool->lock);
+    return has_any;
+}
+
+static void renew_jobs(struct pool *pool)
+{
+    struct worker_context *context = pool->context;
+    struct error err = ERROR_INIT;
+
+    if (has_jobs(pool) && job_store_renew(context->lease_db, &context->owner, &err) < 0)
+        log_warning("jobs.not_renewed", LOG_ERROR(&err));
+}
+
 void pool_beat(struct pool *pool)
 {
     struct worker_context *context = pool->context;
@@ -336,6 +392,7 @@ void pool_beat(struct pool *pool)
     for (size_t i = 0; i < n; i++)
         apply_to_slot(pool, &held[i], until_ms);
     mem_free(held);
+    renew_jobs(pool);
 }
 
 bool pool_holds(struct pool *pool, const char *conversation_id)
@@ -356,7 +413,7 @@ void pool_drain(struct pool *pool)
     lock_take(&pool->lock);
     pool->is_draining = true;
     for (size_t i = 0; i < pool->n_slots; i++) {
-        if (pool->slots[i].state == SLOT_RUNNING)
+        if (slot_is_busy(&pool->slots[i]))
             control_request(&pool->slots[i].control, STOP_HAND_OVER);
     }
     lock_release(&pool->lock);

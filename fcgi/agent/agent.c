@@ -52,6 +52,19 @@ int agent_load_runtime_conversation(const struct request *request,
     return load(request, &id, UNKNOWN_NAMED, conversation_out, err);
 }
 
+/* A sandbox's key means that sandbox. */
+struct conversation_defaults agent_defaults(const struct request *request)
+{
+    const struct fcgi_context *context = request->context;
+    const char *base_url = context->settings->model_base_url;
+    bool is_sandbox = request->principal.kind == PRINCIPAL_SANDBOX_KEY;
+
+    return (struct conversation_defaults){.runtime_kind =
+                                              is_sandbox ? RUNTIME_LOCAL : context->default_runtime,
+                                          .model = context_model(context),
+                                          .base_url = base_url[0] != '\0' ? base_url : NULL};
+}
+
 void agent_hint_events(const struct request *request, const struct uuid *id)
 {
     hints_send(request->context->hints, HINT_EVENTS, id->text);

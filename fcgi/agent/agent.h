@@ -29,6 +29,7 @@ extern const struct route conversation_read_routes[];
 extern const struct route conversation_change_routes[];
 extern const struct route conversation_run_routes[];
 extern const struct route conversation_branch_routes[];
+extern const struct route conversation_ask_routes[];
 extern const struct route final_response_routes[];
 extern const struct route event_routes[];
 extern const struct route confirmation_routes[];
@@ -70,6 +71,9 @@ int agent_unknown(enum unknown_words words, const struct uuid *id,
 
 /* True for a route that answers 501. */
 bool agent_is_unserved(const struct route *route) NONNULL MUST_CHECK;
+
+/* What the server says where a start request or an LLM object is silent. */
+struct conversation_defaults agent_defaults(const struct request *request) NONNULL MUST_CHECK;
 
 /* Wakes the ones who look at a conversation's events, and at its wish for a run. */
 void agent_hint_events(const struct request *request, const struct uuid *id) NONNULL;

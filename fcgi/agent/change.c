@@ -29,15 +29,21 @@ static bool is_lost_race(const struct error *err)
     return err->code == ERROR_CONFLICT || err->code == ERROR_STALE;
 }
 
+struct change_input {
+    json_t *body;
+    const void *what;
+};
+
 /* *again_out: the plan was right, and is to be made again on what is there now. */
-static int try_change(const struct request *request, json_t *body, change_plan *plan,
-                      bool *again_out, struct error *err)
+static int try_change(const struct request *request, const struct change_input *input,
+                      change_plan *plan, bool *again_out, struct error *err)
 {
     CLEANUP(change_done) struct change change = CHANGE_INIT;
 
     *again_out = false;
     change.request = request;
-    change.body = body;
+    change.body = input->body;
+    change.what = input->what;
     if (agent_load_conversation(request, UNKNOWN_PLAIN, &change.conversation, err) < 0 ||
         plan(&change, err) < 0)
         return -1;
@@ -53,14 +59,26 @@ static int try_change(const struct request *request, json_t *body, change_plan *
     return 0;
 }
 
-int change_apply(const struct request *request, json_t *body, change_plan *plan, struct error *err)
+static int apply(const struct request *request, const struct change_input *input, change_plan *plan,
+                 struct error *err)
 {
     bool again = true;
     int rc = -1;
 
     for (int i = 0; i < TRIES_MAX && again; i++)
-        rc = try_change(request, body, plan, &again, err);
+        rc = try_change(request, input, plan, &again, err);
     return rc;
+}
+
+int change_apply(const struct request *request, json_t *body, change_plan *plan, struct error *err)
+{
+    return apply(request, &(struct change_input){.body = body}, plan, err);
+}
+
+int change_apply_with(const struct request *request, const void *what, change_plan *plan,
+                      struct error *err)
+{
+    return apply(request, &(struct change_input){.what = what}, plan, err);
 }
 
 int change_and_reply(const struct request *request, struct reply *reply, change_plan *plan,

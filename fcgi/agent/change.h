@@ -26,7 +26,8 @@ struct request;
 /* A change on its way: what the body says, and what becomes of it. */
 struct change {
     const struct request *request;
-    json_t *body;
+    json_t *body;     /* NULL where there is none */
+    const void *what; /* of change_apply_with() */
     struct conversation conversation;
     struct event_list events;
     struct conversation_write write;
@@ -40,6 +41,9 @@ typedef int change_plan(struct change *change, struct error *err);
 /* Plans and writes until it holds, and wakes who looks at the events. body: borrowed. */
 int change_apply(const struct request *request, json_t *body, change_plan *plan,
                  struct error *err) NONNULL MUST_CHECK;
+/* The same with what the handler has found out instead of a body. */
+int change_apply_with(const struct request *request, const void *what, change_plan *plan,
+                      struct error *err) NONNULL MUST_CHECK;
 /* Reads the body, applies the change, answers with success. */
 int change_and_reply(const struct request *request, struct reply *reply, change_plan *plan,
                      struct error *err) NONNULL MUST_CHECK;

@@ -16,13 +16,15 @@
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
 #include "model/event.h"
+#include "store/conversation_post.h"
 #include "store/conversation_store.h"
 
 /* A conversation on its way into the store. */
 struct creation {
     struct conversation conversation;
     struct event_list events;
-    struct conversation_write write;
+    struct conversation_change change;
+    struct conversation_write write; /* of change */
     struct secret secrets;
     json_t *content; /* of the initial message; NULL when there is none */
 };
@@ -36,28 +38,16 @@ static void creation_done(struct creation *creation)
 {
     conversation_done(&creation->conversation);
     event_list_done(&creation->events);
+    conversation_change_done(&creation->change);
     secret_done(&creation->secrets);
     json_decref(creation->content);
-}
-
-/* What the server says where the request is silent. A sandbox's key means that sandbox. */
-static struct conversation_defaults defaults_for(const struct request *request)
-{
-    const struct fcgi_context *context = request->context;
-    const char *base_url = context->settings->model_base_url;
-    bool is_sandbox = request->principal.kind == PRINCIPAL_SANDBOX_KEY;
-
-    return (struct conversation_defaults){.runtime_kind =
-                                              is_sandbox ? RUNTIME_LOCAL : context->default_runtime,
-                                          .model = context_model(context),
-                                          .base_url = base_url[0] != '\0' ? base_url : NULL};
 }
 
 /* launched: launched_agent_profile, or NULL. */
 static int read_request(const struct request *request, json_t *body, json_t *launched,
                         struct creation *creation, struct error *err)
 {
-    const struct conversation_defaults defaults = defaults_for(request);
+    const struct conversation_defaults defaults = agent_defaults(request);
     json_auto_t *problems = NULL;
 
     if (conversation_from_request(body, &defaults, &creation->conversation, &creation->secrets,
@@ -121,16 +111,12 @@ static void seal_secrets(const struct request *request, struct creation *creatio
 
 static int plan_first_message(struct creation *creation, struct error *err)
 {
-    struct conversation_change change = {0};
-
     if (creation->content == NULL)
         return 0;
     if (conversation_plan_message(&creation->conversation, creation->content, true,
-                                  &creation->events, &change, err) < 0)
+                                  &creation->events, &creation->change, err) < 0)
         return -1;
-    creation->write.status = status_to_string(change.status);
-    creation->write.want_run = change.wants_run;
-    creation->write.last_user_message_id = change.last_user_message_id;
+    conversation_write_change(&creation->change, &creation->write);
     return 0;
 }
 

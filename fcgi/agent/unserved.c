@@ -44,8 +44,6 @@ const struct route unserved_routes[] = {
     ROUTE(HTTP_POST, "/api/conversations/{conversation_id}/switch_llm"),
     ROUTE(HTTP_POST, "/api/conversations/{conversation_id}/load_plugin"),
     ROUTE(HTTP_POST, "/api/conversations/{conversation_id}/switch_acp_model"),
-    ROUTE(HTTP_POST, "/api/conversations/{conversation_id}/ask_agent"),
-    ROUTE(HTTP_POST, "/api/conversations/{conversation_id}/condense"),
     ROUTE(HTTP_POST, "/api/conversations/{conversation_id}/children"),
     ROUTE(HTTP_POST, "/api/skills/install"),
     ROUTE(HTTP_POST, "/api/plugins/fetch"),

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "model/agent_profile.h"
 #include "model/limits.h"
 #include "model/problem.h"
@@ -79,6 +80,21 @@ json_int_t conversation_max_iterations(const struct conversation *conversation)
 bool conversation_has_tool(const struct conversation *conversation, const char *tool)
 {
     return tools_find(conversation, tool) != NULL;
+}
+
+json_t *conversation_find_condenser(json_t *condenser)
+{
+    json_t *parts = json_object_get(condenser, "condensers");
+
+    if (text_equal(json_text_or(condenser, "kind", ""), "LLMSummarizingCondenser"))
+        return condenser;
+    for (size_t i = 0; i < json_array_size(parts); i++) {
+        json_t *part = json_array_get(parts, i);
+
+        if (text_equal(json_text_or(part, "kind", ""), "LLMSummarizingCondenser"))
+            return part;
+    }
+    return NULL;
 }
 
 bool conversation_has_analyzer(const struct conversation *conversation)

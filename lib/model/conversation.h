@@ -124,6 +124,8 @@ int64_t conversation_n_copied(const struct conversation *conversation) NONNULL M
 
 /* Parts of the spec. Borrowed. */
 json_t *conversation_agent(const struct conversation *conversation) NONNULL MUST_CHECK;
+/* The condenser that takes requests: the one given, or the first such of a pipeline. NULL: none. */
+json_t *conversation_find_condenser(json_t *condenser) MUST_CHECK;
 /* True when a security analyzer is set: then, and only then, SecurityAnalysisEvents are due. */
 bool conversation_has_analyzer(const struct conversation *conversation) NONNULL MUST_CHECK;
 const char *conversation_working_dir(const struct conversation *conversation) NONNULL MUST_CHECK;
@@ -141,7 +143,15 @@ struct conversation_change {
     enum execution_status status;     /* after the change */
     bool wants_run;                   /* set wanted_at */
     struct uuid last_user_message_id; /* unset: unchanged */
+    bool wants_title;                 /* a model is to be asked for one */
+    char *first_title;                /* else this, where there is none; NULL: none */
 };
+
+/* clang-format off */
+#define CONVERSATION_CHANGE_INIT {.last_user_message_id = UUID_INIT}
+/* clang-format on */
+
+void conversation_change_done(struct conversation_change *change);
 
 /* A message of the user; run: also start. Adds SystemPromptEvent first when there is none yet. */
 int conversation_plan_message(const struct conversation *conversation, json_t *content, bool run,

@@ -207,6 +207,31 @@ void event_add_interrupt(struct event_list *list)
     (void)list_add(list, "InterruptEvent", SOURCE_USER);
 }
 
+void event_add_condensation_request(struct event_list *list)
+{
+    (void)list_add(list, "CondensationRequest", SOURCE_ENVIRONMENT);
+}
+
+void event_add_condensation(struct event_list *list, const struct condensation_parts *parts)
+{
+    struct event *event = list_add(list, "Condensation", SOURCE_ENVIRONMENT);
+
+    json_put(event->json, "forgotten_event_ids", json_incref(parts->forgotten));
+    json_put_text(event->json, "summary", parts->summary);
+    json_put(event->json, "summary_offset", json_integer((json_int_t)parts->offset));
+    json_put_text(event->json, "llm_response_id", parts->llm_response_id);
+}
+
+void event_add_security_analysis(struct event_list *list, const struct analysis_parts *parts)
+{
+    struct event *event = list_add(list, "SecurityAnalysisEvent", SOURCE_ENVIRONMENT);
+
+    json_put_text(event->json, "analyzer", parts->analyzer);
+    json_put_text(event->json, "policy", parts->policy);
+    json_put(event->json, "risks", json_incref(parts->risks));
+    json_put(event->json, "details", json_object());
+}
+
 void event_add_state(struct event_list *list, const char *key, json_t *value)
 {
     struct event *event = list_add(list, "ConversationStateUpdateEvent", SOURCE_ENVIRONMENT);

@@ -98,6 +98,26 @@ void event_add_conversation_error(struct event_list *list, const char *code,
                                   const char *detail) NONNULL;
 void event_add_pause(struct event_list *list) NONNULL;
 void event_add_interrupt(struct event_list *list) NONNULL;
+void event_add_condensation_request(struct event_list *list) NONNULL;
+
+/* What the model reads no more, and what it reads instead. */
+struct condensation_parts {
+    json_t *forgotten; /* array of event ids */
+    const char *summary;
+    int64_t offset; /* of the summary, in what is left of the view */
+    const char *llm_response_id;
+};
+void event_add_condensation(struct event_list *list,
+                            const struct condensation_parts *parts) NONNULL;
+
+/* What an analyzer says of a batch of calls. */
+struct analysis_parts {
+    const char *analyzer; /* kind */
+    const char *policy;   /* kind */
+    json_t *risks;        /* {ActionEvent's id: risk} */
+};
+void event_add_security_analysis(struct event_list *list,
+                                 const struct analysis_parts *parts) NONNULL;
 /* A ConversationStateUpdateEvent; the list takes its own reference of value. */
 void event_add_state(struct event_list *list, const char *key, json_t *value) NONNULL;
 void event_add_status(struct event_list *list, enum execution_status status) NONNULL;

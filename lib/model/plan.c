@@ -1,9 +1,13 @@
 #include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "model/conversation.h"
 #include "model/event.h"
 #include "model/prompt.h"
 #include "model/skills.h"
+#include "model/title.h"
 #include "model/tools.h"
 
 /* What the agent is told to be stands before all else, but for changes of state. */
@@ -35,6 +39,35 @@ static bool is_over(enum execution_status status)
     return status == STATUS_FINISHED || status == STATUS_STUCK;
 }
 
+void conversation_change_done(struct conversation_change *change)
+{
+    if (change == NULL)
+        return;
+    mem_free(change->first_title);
+    change->first_title = NULL;
+}
+
+/* A script has one part to play, and no opinion on what the play is called. */
+static bool is_scripted(const struct conversation *conversation)
+{
+    return text_starts_with(json_text_or(conversation_llm(conversation), "model", ""), "scripted/");
+}
+
+/* The first words of the user name a conversation that nobody has named. */
+static void plan_name(const struct conversation *conversation, const json_t *content,
+                      struct conversation_change *change)
+{
+    if (conversation->title != NULL || uuid_is_set(&conversation->last_user_message_id) ||
+        json_bool_or(conversation->spec, "autotitle", 1) == 0)
+        return;
+    change->wants_title = !is_scripted(conversation);
+    for (size_t i = 0; !change->wants_title && i < json_array_size(content); i++) {
+        change->first_title = title_from_text(json_text_or(json_array_get(content, i), "text", ""));
+        if (change->first_title != NULL)
+            return;
+    }
+}
+
 int conversation_plan_message(const struct conversation *conversation, json_t *content, bool run,
                               struct event_list *events, struct conversation_change *change_out,
                               struct error *err)
@@ -53,6 +86,7 @@ int conversation_plan_message(const struct conversation *conversation, json_t *c
         event_add_user_message_with(events, content, skills.names, skills.parts);
     id = json_string(change.last_user_message_id.text);
     event_add_state(events, "last_user_message_id", id);
+    plan_name(conversation, content, &change);
     if (run) {
         plan_status(events, STATUS_RUNNING, &change);
         change.wants_run = true;

@@ -49,3 +49,33 @@ char *title_from_text(const char *text)
     }
     return strbuf_take(&title);
 }
+
+/* Appends text without what stands between the marks; a block that does not end goes to the end. */
+static void append_without_thoughts(struct strbuf *out, const char *text)
+{
+    static const char begin[] = "<think>";
+    static const char end[] = "</think>";
+
+    for (;;) {
+        const char *thought = strstr(text, begin);
+        const char *after = thought != NULL ? strstr(thought, end) : NULL;
+
+        strbuf_append_bytes(out, text, thought != NULL ? (size_t)(thought - text) : strlen(text));
+        if (after == NULL)
+            return;
+        text = after + strlen(end);
+    }
+}
+
+char *title_from_answer(const char *text)
+{
+    static const char around[] = " \t\r\n\f\v\"'`*#";
+    CLEANUP(strbuf_done) struct strbuf plain = STRBUF_INIT;
+    size_t n_before = 0;
+
+    append_without_thoughts(&plain, text);
+    n_before = strspn(plain.text, around);
+    while (plain.len > n_before && strchr(around, plain.text[plain.len - 1]) != NULL)
+        strbuf_truncate(&plain, plain.len - 1);
+    return title_from_text(plain.text + n_before);
+}

@@ -15,4 +15,10 @@ enum { TITLE_AUTO_MAX_CHARS = 50 };
  */
 char *title_from_text(const char *text) NONNULL MUST_CHECK;
 
+/*
+ * A model's answer as a title: what it thought aloud (<think>…</think>) and quotation marks around
+ * it are left out; else as title_from_text().
+ */
+char *title_from_answer(const char *text) NONNULL MUST_CHECK;
+
 #endif

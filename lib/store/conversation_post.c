@@ -9,16 +9,23 @@
 /* Each lost race means that somebody else's event went in: a busy worker adds a few per second. */
 enum { TRIES_MAX = 100 };
 
+void conversation_write_change(const struct conversation_change *change,
+                               struct conversation_write *write)
+{
+    write->status = status_to_string(change->status);
+    write->want_run = change->wants_run;
+    write->last_user_message_id = change->last_user_message_id;
+    write->first_title = change->first_title;
+    if (change->wants_title)
+        write->job.kind = "title";
+}
+
 static int write_change(struct db *db, struct conversation *conversation, struct event_list *events,
                         const struct conversation_change *change, struct error *err)
 {
-    struct conversation_write write = {
-        .guard = GUARD_NONE,
-        .status = status_to_string(change->status),
-        .want_run = change->wants_run,
-        .last_user_message_id = change->last_user_message_id,
-    };
+    struct conversation_write write = {.guard = GUARD_NONE};
 
+    conversation_write_change(change, &write);
     if (conversation_note_skills(conversation, events))
         write.spec = conversation->spec;
     return conversation_store_write(db, conversation, events, &write, err);
@@ -29,7 +36,7 @@ static int try_message(struct db *db, const struct conversation_scope *scope, co
 {
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
-    struct conversation_change change = {0};
+    CLEANUP(conversation_change_done) struct conversation_change change = CONVERSATION_CHANGE_INIT;
 
     if (conversation_store_load(db, scope, id, &conversation, err) < 0 ||
         conversation_plan_message(&conversation, content, run, &events, &change, err) < 0)
@@ -64,7 +71,7 @@ static int try_run(struct db *db, const struct conversation_scope *scope, const 
 {
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
-    struct conversation_change change = {0};
+    CLEANUP(conversation_change_done) struct conversation_change change = CONVERSATION_CHANGE_INIT;
 
     if (conversation_store_load(db, scope, id, &conversation, err) < 0)
         return -1;

@@ -11,7 +11,9 @@
 
 #include "base/attr.h"
 
+struct conversation_change;
 struct conversation_scope;
+struct conversation_write;
 struct db;
 struct error;
 struct uuid;
@@ -31,5 +33,9 @@ int conversation_post_message(struct db *db, const struct conversation_scope *sc
  */
 int conversation_post_run(struct db *db, const struct conversation_scope *scope,
                           const struct uuid *id, struct error *err) NONNULL MUST_CHECK;
+
+/* What a planned change does to the row, as a write; borrows the change's texts. */
+void conversation_write_change(const struct conversation_change *change,
+                               struct conversation_write *write) NONNULL;
 
 #endif

@@ -418,16 +418,18 @@ int conversation_insert_row(struct db_tx *tx, struct conversation *conversation,
     const char *status =
         write->status != NULL ? write->status : status_to_string(conversation->status);
 
-    if (db_tx_query(tx, SQL_CREATE,
-                    DB_PARAMS(conversation->id.text, conversation->user_id.text,
-                              db_uuid(&conversation->parent_id),
-                              conversation->runtime_kind == RUNTIME_DOCKER ? "docker" : "local",
-                              conversation->runtime_session, conversation->title, spec,
-                              conversation->secrets, status,
-                              stats != NULL ? stats : "{\"usage_to_metrics\":{}}",
-                              agent_state != NULL ? agent_state : "{}",
-                              db_uuid(&write->last_user_message_id), db_flag(write->want_run)),
-                    &rows, err) < 0)
+    if (db_tx_query(
+            tx, SQL_CREATE,
+            DB_PARAMS(conversation->id.text, conversation->user_id.text,
+                      db_uuid(&conversation->parent_id),
+                      conversation->runtime_kind == RUNTIME_DOCKER ? "docker" : "local",
+                      conversation->runtime_session,
+                      conversation->title != NULL ? conversation->title : write->first_title, spec,
+                      conversation->secrets, status,
+                      stats != NULL ? stats : "{\"usage_to_metrics\":{}}",
+                      agent_state != NULL ? agent_state : "{}",
+                      db_uuid(&write->last_user_message_id), db_flag(write->want_run)),
+            &rows, err) < 0)
         return -1;
     *is_new_out = PQntuples(rows) == 1;
     if (*is_new_out) {

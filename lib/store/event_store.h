@@ -50,7 +50,9 @@ struct stored_event {
     struct uuid id;
     char kind[40];
     struct uuid result_of;
-    json_t *json; /* the whole body */
+    json_t *json;          /* the whole body */
+    bool is_forgotten;     /* a Condensation took it out of what the model reads */
+    const json_t *summary; /* that stands before it instead; the Condensation's, or NULL */
 };
 
 struct history {

@@ -6,6 +6,7 @@ import { start as startModel } from '../fakes/openai.mjs';
 import { must } from './support/api.mjs';
 import { Conversation, isAction, ofKind } from './support/conversation.mjs';
 import { assertSound } from './support/database.mjs';
+import { waitUntil } from './support/wait.mjs';
 
 let fake;
 let source;
@@ -169,6 +170,7 @@ test('navigate: unknown conversation, unknown event, bad body, a run under way',
   const busy = await Conversation.start(fake, 'parked');
   t.after(() => busy.delete());
   await busy.say('wait', true);
+  await waitUntil(() => fake.requests.some(({ body }) => body.model === 'parked'), 'the model is asked');
   assert.equal((await busy.call('POST', '/navigate', { json: { event_id: null } })).status, 409);
   fake.release();
   await busy.rest(['finished', 'error']);

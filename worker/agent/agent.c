@@ -11,8 +11,7 @@
 #include "worker/agent/sandbox.h"
 #include "worker/context.h"
 
-/* The secrets that were stored with the conversation; NULL when there are none. A new reference. */
-static json_t *open_secrets(const struct agent *agent)
+json_t *agent_open_secrets(const struct agent *agent)
 {
     CLEANUP(strbuf_done) struct strbuf context = STRBUF_INIT;
     CLEANUP(secret_done) struct secret plain = SECRET_INIT;
@@ -44,7 +43,7 @@ static json_t *llm_spec_of(const struct agent *agent, const json_t *secrets)
 
 static void take_secrets(struct agent *agent)
 {
-    json_auto_t *secrets = open_secrets(agent);
+    json_auto_t *secrets = agent_open_secrets(agent);
 
     secret_list_read(&agent->secrets, json_object_get(secrets, "secrets"));
     secret_set(&agent->llm_key, json_text_or(secrets, "llm_api_key", ""));
@@ -76,6 +75,26 @@ void agent_init(struct agent *agent, struct worker_context *context, struct cont
     take_secrets(agent);
     lookup_all(agent);
     agent->sandbox = sandbox_new(agent);
+}
+
+void agent_take_row(struct agent *agent, struct conversation *now)
+{
+    struct conversation *own = &agent->conversation;
+
+    json_decref(own->spec);
+    own->spec = TAKE_PTR(now->spec);
+    stats_free(agent->stats);
+    agent->stats = stats_open(now->stats);
+    mem_free(own->secrets);
+    own->secrets = TAKE_PTR(now->secrets);
+    secret_list_done(&agent->secrets);
+    json_decref(agent->llm_spec);
+    take_secrets(agent);
+    /* Both are written for one model. */
+    strbuf_reset(&agent->tools);
+    transcript_restart(&agent->transcript);
+    agent->is_row_stale = false;
+    agent->has_foreign_stats = false;
 }
 
 void agent_done(struct agent *agent)

@@ -49,6 +49,8 @@ struct agent {
     int64_t asked_seq;     /* the model's last request saw everything up to here */
     int64_t claimed_seq;   /* where the log ended at the claim: pending calls below are inherited */
     int64_t n_claims;      /* of this conversation without progress */
+    bool has_foreign_stats; /* somebody added a cost to the row's: ours are not the whole */
+    bool is_row_stale;     /* a client changed what the conversation is: read it again */
     bool is_tidy;          /* the history's beginning holds only what counts */
     bool is_over;          /* the run's end is stored, or it is not ours any more */
 };
@@ -57,6 +59,10 @@ struct agent {
 void agent_init(struct agent *agent, struct worker_context *context, struct control *control,
                 struct claim *claim) NONNULL;
 void agent_done(struct agent *agent);
+/* The secrets that were stored with the conversation; NULL when there are none. A new reference. */
+json_t *agent_open_secrets(const struct agent *agent) NONNULL MUST_CHECK;
+/* What a client has changed meanwhile: takes the row's specification, secrets and stats. */
+void agent_take_row(struct agent *agent, struct conversation *now) NONNULL;
 /* Runs until the run is over, handed over, or lost; reports by storing events, and in the log. */
 void agent_run(struct agent *agent) NONNULL;
 

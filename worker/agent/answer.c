@@ -14,7 +14,6 @@
 #include "llm/llm.h"
 #include "model/event.h"
 #include "model/stats.h"
-#include "model/title.h"
 #include "model/tools.h"
 #include "store/conversation_store.h"
 #include "store/event_store.h"
@@ -155,27 +154,8 @@ static void plan_words(const struct agent *agent, const struct llm_reply *reply,
         ending_plan(&plan->events, STATUS_FINISHED, &plan->change);
 }
 
-/* A title for a conversation that has none: what its user asked first. NULL when it needs none. */
-static char *new_title(const struct agent *agent)
-{
-    const struct stored_event *first = history_first_user_message(&agent->history);
-    const json_t *content = NULL;
-
-    if (agent->conversation.title != NULL || first == NULL ||
-        json_bool_or(agent->conversation.spec, "autotitle", 1) == 0)
-        return NULL;
-    content = json_object_get(json_object_get(first->json, "llm_message"), "content");
-    for (size_t i = 0; i < json_array_size(content); i++) {
-        char *title = title_from_text(json_text_or(json_array_get(content, i), "text", ""));
-
-        if (title != NULL)
-            return title;
-    }
-    return NULL;
-}
-
 static int store_planned(struct agent *agent, const struct llm_reply *reply, enum user_spoke spoke,
-                         const char *title, struct error *err)
+                         struct error *err)
 {
     CLEANUP(plan_done) struct plan plan = PLAN_INIT;
     CLEANUP(strbuf_done) struct strbuf stats = STRBUF_INIT;
@@ -190,7 +170,6 @@ static int store_planned(struct agent *agent, const struct llm_reply *reply, enu
         plan_words(agent, reply, spoke, &plan);
     plan.change.stats = stats.text;
     plan.change.made_progress = true;
-    plan.change.first_title = title;
     if (plan.change.end_run)
         rc = record_unless_spoken(agent, &plan.events, &plan.change, err);
     else
@@ -200,20 +179,38 @@ static int store_planned(struct agent *agent, const struct llm_reply *reply, enu
     return rc;
 }
 
+/* Somebody wrote meanwhile: what the answer is planned on is brought up to date. */
+static int plan_anew(struct agent *agent, const struct llm_reply *reply, enum user_spoke *spoke_out,
+                     struct error *err)
+{
+    bool is_counted = !agent->has_foreign_stats && !agent->is_row_stale;
+
+    if (record_refresh(agent, err) < 0)
+        return -1;
+    if (!is_counted)
+        stats_add(agent->stats, &reply->usage);
+    *spoke_out = history_has_user_message_after(&agent->history, agent->asked_seq) ? USER_SPOKE
+                                                                                   : USER_SILENT;
+    return 0;
+}
+
 int answer_store(struct agent *agent, const struct llm_reply *reply, struct error *err)
 {
-    CLEANUP(mem_freep) char *title = new_title(agent);
+    enum user_spoke spoke = USER_SILENT;
     int rc = 0;
 
+    if (record_refresh(agent, err) < 0)
+        return -1;
     stats_add(agent->stats, &reply->usage);
-    rc = store_planned(agent, reply, USER_SILENT, title, err);
+    rc = store_planned(agent, reply, spoke, err);
     /* An answer that would have ended the run does not, when the user has said more. */
-    if (rc < 0 && err->code == ERROR_CONFLICT)
-        rc = store_planned(agent, reply, USER_SPOKE, title, err);
+    while (rc < 0 && err->code == ERROR_CONFLICT) {
+        if (plan_anew(agent, reply, &spoke, err) < 0)
+            return -1;
+        rc = store_planned(agent, reply, spoke, err);
+    }
     if (rc < 0)
         return -1;
-    if (title != NULL && agent->conversation.title == NULL)
-        agent->conversation.title = TAKE_PTR(title);
     crash_point(&agent->context->crash, CRASH_ACTION_COMMITTED);
     return 0;
 }

@@ -134,6 +134,8 @@ static int step(struct agent *agent, struct error *err)
     enum stop_kind stop = control_stop(agent->control);
     bool is_settled = false;
 
+    if (record_refresh(agent, err) < 0)
+        return -1;
     history_find_pending(&agent->history, &pending);
     /* A step is an answer and the calls it asks for: a pause comes behind them. */
     if (stops_batch(stop) || (stop == STOP_PAUSE && pending.n == 0))

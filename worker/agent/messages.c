@@ -298,7 +298,7 @@ static size_t find_unheard(const struct history *history)
     for (size_t i = history->n; i > 0; i--) {
         const struct stored_event *event = &history->items[i - 1];
 
-        if (stored_event_is(event, "ConversationStateUpdateEvent"))
+        if (stored_event_is(event, "ConversationStateUpdateEvent") || event->is_forgotten)
             continue;
         if (has_answer && stored_event_is_message(event, "user"))
             return i - 1;
@@ -317,6 +317,10 @@ static enum effect push_event(json_t *messages, const struct history *history, s
     const struct stored_event *event = &history->items[index];
     const json_t *stored = json_object_get(event->json, "llm_message");
 
+    if (event->summary != NULL)
+        messages_append_user(messages, json_string_value(event->summary));
+    if (event->is_forgotten)
+        return EFFECT_NONE;
     if (stored_event_is(event, "SystemPromptEvent")) {
         push_system_prompt(messages, event->json);
         return EFFECT_SETTLES;
@@ -332,10 +336,10 @@ static enum effect push_event(json_t *messages, const struct history *history, s
     return EFFECT_NONE;
 }
 
-struct messages_mark messages_append(json_t *messages, const struct history *history, size_t first)
+static struct messages_mark append_from(json_t *messages, const struct history *history,
+                                        size_t first, size_t unheard)
 {
     struct messages_mark mark = {first, 0};
-    size_t unheard = find_unheard(history);
     bool is_open = false;
 
     for (size_t i = first; i < history->n; i++) {
@@ -348,4 +352,30 @@ struct messages_mark messages_append(json_t *messages, const struct history *his
     if (unheard < history->n)
         push_message_event(messages, history->items[unheard].json);
     return mark;
+}
+
+struct messages_mark messages_append(json_t *messages, const struct history *history, size_t first)
+{
+    return append_from(messages, history, first, find_unheard(history));
+}
+
+void messages_append_as_said(json_t *messages, const struct history *history)
+{
+    (void)append_from(messages, history, 0, history->n);
+}
+
+json_t *messages_system(const char *text)
+{
+    json_t *parts = json_array();
+
+    push_text(parts, text, strlen(text));
+    return message_new("system", parts);
+}
+
+void messages_append_user(json_t *messages, const char *text)
+{
+    json_t *parts = json_array();
+
+    push_text(parts, text, strlen(text));
+    push_user_message(messages, parts);
 }

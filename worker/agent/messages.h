@@ -29,4 +29,11 @@ struct messages_mark {
 struct messages_mark messages_append(json_t *messages, const struct history *history,
                                      size_t first) NONNULL;
 
+/* The whole history in its own order: for who adds a last word of the user's. */
+void messages_append_as_said(json_t *messages, const struct history *history) NONNULL;
+/* {"role":"system", …} with these words. A new reference. */
+json_t *messages_system(const char *text) NONNULL MUST_CHECK;
+/* Appends what a user says, to the last message when that is the user's, too. */
+void messages_append_user(json_t *messages, const char *text) NONNULL;
+
 #endif

@@ -20,6 +20,8 @@
 #include "worker/agent/agent.h"
 #include "worker/agent/control.h"
 #include "worker/agent/history.h"
+#include "worker/agent/transcript.h"
+#include "worker/agent/view.h"
 #include "worker/context.h"
 
 #define RETRY_FIRST_MS 50
@@ -44,6 +46,33 @@ static bool is_worth_waiting(const struct error *err)
     return error_is_transient(err);
 }
 
+/* State that is said of a run, and is not part of what the conversation is. */
+static bool is_of_run(const char *key)
+{
+    static const char *const keys[] = {"execution_status", "last_user_message_id", "stats", "goal",
+                                       "tags"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+        if (text_equal(keys[i], key))
+            return true;
+    }
+    return false;
+}
+
+/* Each change of the row by others comes with an event. */
+static void note_changes(struct agent *agent, size_t first)
+{
+    for (size_t i = first; i < agent->history.n; i++) {
+        const struct stored_event *event = &agent->history.items[i];
+        const char *key = json_text_or(event->json, "key", "");
+
+        if (!stored_event_is(event, "ConversationStateUpdateEvent"))
+            continue;
+        agent->has_foreign_stats = agent->has_foreign_stats || text_equal(key, "stats");
+        agent->is_row_stale = agent->is_row_stale || !is_of_run(key);
+    }
+}
+
 /* What this conversation begins with: not what was left by going back, nor calls of its source. */
 static int tidy_beginning(struct agent *agent, struct error *err)
 {
@@ -62,6 +91,7 @@ int record_load(struct agent *agent, struct error *err)
 {
     int64_t wait_ms = RETRY_FIRST_MS;
     size_t n_before = agent->history.n;
+    bool is_first = !agent->is_tidy;
 
     for (;;) {
         struct error failure = ERROR_INIT;
@@ -77,10 +107,40 @@ int record_load(struct agent *agent, struct error *err)
         if (wait_for_database(agent, &wait_ms, &failure, err) < 0)
             return -1;
     }
+    if (!is_first)
+        note_changes(agent, n_before);
     history_thin(&agent->history, n_before);
+    if (view_apply(&agent->history, n_before))
+        transcript_restart(&agent->transcript);
     agent->conversation.last_seq = agent->history.last_seq;
     if (agent->history.last_timestamp_us > agent->conversation.last_timestamp_us)
         agent->conversation.last_timestamp_us = agent->history.last_timestamp_us;
+    return 0;
+}
+
+int record_refresh(struct agent *agent, struct error *err)
+{
+    CLEANUP(conversation_done) struct conversation now = CONVERSATION_INIT;
+    int64_t wait_ms = RETRY_FIRST_MS;
+
+    if (!agent->is_row_stale && !agent->has_foreign_stats)
+        return 0;
+    for (;;) {
+        struct error failure = ERROR_INIT;
+
+        if (conversation_store_load_any(agent->context->db, &agent->lease.conversation_id, &now,
+                                        &failure) == 0)
+            break;
+        if (!is_worth_waiting(&failure)) {
+            *err = failure;
+            if (err->code == ERROR_NOT_FOUND)
+                err->code = ERROR_STALE;
+            return -1;
+        }
+        if (wait_for_database(agent, &wait_ms, &failure, err) < 0)
+            return -1;
+    }
+    agent_take_row(agent, &now);
     return 0;
 }
 
@@ -201,13 +261,21 @@ static bool is_overtaken(const struct agent *agent, const struct event_list *eve
     return false;
 }
 
+/* True for an answer that was planned on a row that has changed. */
+static bool is_outdated(const struct agent *agent, const struct conversation_write *change)
+{
+    return change != NULL && change->stats != NULL &&
+           (agent->is_row_stale || agent->has_foreign_stats);
+}
+
 int record_behind(struct agent *agent, struct event_list *events,
                   const struct conversation_write *change, struct error *err)
 {
     for (;;) {
         if (record_once(agent, events, change, err) == 0)
             return 0;
-        if (err->code != ERROR_CONFLICT || is_overtaken(agent, events))
+        if (err->code != ERROR_CONFLICT || is_overtaken(agent, events) ||
+            is_outdated(agent, change))
             return -1;
     }
 }
@@ -219,6 +287,7 @@ int record_unless_spoken(struct agent *agent, struct event_list *events,
         if (record_once(agent, events, change, err) == 0)
             return 0;
         if (err->code != ERROR_CONFLICT || is_overtaken(agent, events) ||
+            is_outdated(agent, change) ||
             history_has_user_message_after(&agent->history, agent->asked_seq))
             return -1;
     }

@@ -18,6 +18,8 @@ struct event_list;
 
 /* Brings agent->history up to the end of the log. */
 int record_load(struct agent *agent, struct error *err) NONNULL MUST_CHECK;
+/* Reads the row again when clients or jobs have changed it, as events said; else nothing. */
+int record_refresh(struct agent *agent, struct error *err) NONNULL MUST_CHECK;
 /* 0 when the lease is still ours, however late; ERROR_STALE when it is another's. */
 int record_check_lease(struct agent *agent, struct error *err) NONNULL MUST_CHECK;
 /*
@@ -30,7 +32,8 @@ int record_once(struct agent *agent, struct event_list *events,
     __attribute__((nonnull(1, 2, 4))) MUST_CHECK;
 /*
  * As record_once(), behind whatever others wrote. ERROR_CONFLICT only when one of the events is a
- * result of a call that has got another one meanwhile.
+ * result of a call that has got another one meanwhile, or when it is an answer (change->stats) and
+ * record_refresh() is due.
  */
 int record_behind(struct agent *agent, struct event_list *events,
                   const struct conversation_write *change, struct error *err)

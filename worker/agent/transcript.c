@@ -11,6 +11,13 @@ void transcript_done(struct transcript *transcript)
     *transcript = (struct transcript)TRANSCRIPT_INIT;
 }
 
+void transcript_restart(struct transcript *transcript)
+{
+    strbuf_reset(&transcript->text);
+    transcript->settled_len = 0;
+    transcript->n_events = 0;
+}
+
 void transcript_update(struct transcript *transcript, const struct history *history,
                        const json_t *spec)
 {

@@ -28,6 +28,8 @@ struct transcript {
 /* clang-format on */
 
 void transcript_done(struct transcript *transcript);
+/* What was written is void: the next update begins with the first event. */
+void transcript_restart(struct transcript *transcript) NONNULL;
 /* Brings the text up to the history's end; `spec` names the model, the same one every time. */
 void transcript_update(struct transcript *transcript, const struct history *history,
                        const json_t *spec) NONNULL;

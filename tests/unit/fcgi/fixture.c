@@ -71,6 +71,7 @@ int fixture_setup(void **state)
     context->settings = &fixture->settings;
     context->started_ms = clock_monotonic_ms();
     context->last_active_ms = &fixture->last_active_ms;
+    context->n_waiting = &fixture->n_waiting;
     must(keyring_init(&context->keyring, &fixture->settings.secret_key, &err), &err);
     context->db = test_db_open(4);
     must(http_open(&context->http, &err), &err);

@@ -19,6 +19,7 @@ struct fixture {
     struct fcgi_settings settings;
     struct fcgi_context context;
     _Atomic(int64_t) last_active_ms;
+    _Atomic(int64_t) n_waiting;
     struct uuid alice;
     struct uuid bob;
     char alice_key[64];

@@ -20,7 +20,7 @@ static void check_message(const struct message_case *c)
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
     CLEANUP(event_list_done) struct event_list list = EVENT_LIST_INIT;
     CLEANUP(mem_freep) char *order = NULL;
-    struct conversation_change change = {0};
+    CLEANUP(conversation_change_done) struct conversation_change change = CONVERSATION_CHANGE_INIT;
     struct error err = ERROR_INIT;
     json_auto_t *content = json_of("[{'type': 'text', 'text': 'hi', 'cache_prompt': false}]");
 
@@ -90,7 +90,8 @@ static void run_is_planned_by_status(void **state)
         CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
         CLEANUP(event_list_done) struct event_list list = EVENT_LIST_INIT;
         CLEANUP(mem_freep) char *order = NULL;
-        struct conversation_change change = {0};
+        CLEANUP(conversation_change_done) struct conversation_change change =
+            CONVERSATION_CHANGE_INIT;
 
         start_default(&conversation);
         conversation.status = cases[i].status;
@@ -110,7 +111,7 @@ static void message_id_is_told_in_the_state(void **state)
 {
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
     CLEANUP(event_list_done) struct event_list list = EVENT_LIST_INIT;
-    struct conversation_change change = {0};
+    CLEANUP(conversation_change_done) struct conversation_change change = CONVERSATION_CHANGE_INIT;
     struct error err = ERROR_INIT;
     json_auto_t *content = json_array();
 
@@ -128,7 +129,7 @@ static void content_that_is_no_list_is_refused(void **state)
 {
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
     CLEANUP(event_list_done) struct event_list list = EVENT_LIST_INIT;
-    struct conversation_change change = {0};
+    CLEANUP(conversation_change_done) struct conversation_change change = CONVERSATION_CHANGE_INIT;
     struct error err = ERROR_INIT;
     json_auto_t *content = json_object();
 

@@ -74,7 +74,7 @@ static void message_carries_the_skills_texts_beside_it(void **state)
 {
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
     CLEANUP(event_list_done) struct event_list list = EVENT_LIST_INIT;
-    struct conversation_change change = {0};
+    CLEANUP(conversation_change_done) struct conversation_change change = CONVERSATION_CHANGE_INIT;
     struct error err = ERROR_INIT;
     json_auto_t *content = json_array();
     const json_t *message = NULL;

@@ -163,7 +163,7 @@ struct uuid run_new_conversation(struct run_fixture *fixture, const char *script
     CLEANUP(secret_done) struct secret secrets = SECRET_INIT;
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     struct conversation_defaults defaults = {.runtime_kind = RUNTIME_LOCAL, .model = "scripted/x"};
-    struct conversation_change change = {.status = STATUS_IDLE};
+    CLEANUP(conversation_change_done) struct conversation_change change = CONVERSATION_CHANGE_INIT;
     struct conversation_write write = {.want_run = true};
     struct uuid name = uuid_random();
     json_auto_t *request = start_request(name.text, more);

@@ -1,0 +1,70 @@
+/*
+ * A question beside the conversation: answered from what the agent knows, not part of what it says.
+ */
+#include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "llm/llm.h"
+#include "model/tools.h"
+#include "store/job_store.h"
+#include "worker/agent/mask.h"
+#include "worker/agent/messages.h"
+#include "worker/agent/model.h"
+#include "worker/context.h"
+#include "worker/jobs/job.h"
+#include "worker/jobs/side.h"
+
+#define USAGE_ID "ask-agent-llm"
+#define QUESTION_TEXT                                                                              \
+    "A question beside your task, which does not become part of this conversation. Answer it in "  \
+    "words, from what you know by now; do not call a tool, and do not go on with the task.\n\n"
+
+static json_t *messages_for(struct side *side, const char *question)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    json_t *messages = json_array();
+
+    messages_append_as_said(messages, &side->agent.history);
+    strbuf_append(&text, QUESTION_TEXT);
+    strbuf_append(&text, question);
+    messages_append_user(messages, text.text);
+    return messages;
+}
+
+static void append_tools(const struct conversation *conversation, struct strbuf *out)
+{
+    json_auto_t *tools = tools_functions(conversation);
+
+    if (json_array_size(tools) > 0)
+        json_append_text(out, tools);
+}
+
+int job_ask(struct side *side, const struct job *job, json_t **result_out, struct error *err)
+{
+    CLEANUP(model_choice_done) struct model_choice choice = MODEL_CHOICE_INIT;
+    CLEANUP(llm_reply_done) struct llm_reply reply = LLM_REPLY_INIT;
+    CLEANUP(strbuf_done) struct strbuf tools = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    json_auto_t *messages = messages_for(side, json_text_or(job->payload, "question", ""));
+    const struct agent *agent = &side->agent;
+    struct llm_failure failure = LLM_FAILURE_INIT;
+
+    model_choose(&agent->context->settings, agent->llm_spec, &agent->llm_key, &choice);
+    append_tools(&agent->conversation, &tools);
+    if (side_ask(side, &(struct side_question){&choice, messages, tools.text, USAGE_ID}, &reply,
+                 &failure, err) < 0) {
+        if (err->code == ERROR_CANCELLED)
+            return -1;
+        log_info("ask.failed", LOG_STR("code", llm_failure_code(&failure)), LOG_ERROR(err));
+        mask_append(&agent->secrets, failure.detail, &text);
+        *result_out = job_refusal(text.text);
+        return 0;
+    }
+    if (side_write(side, &(struct side_note){.reply = &reply}, err) < 0)
+        return -1;
+    mask_append(&agent->secrets, reply.text, &text);
+    *result_out = json_object();
+    json_put_text(*result_out, "response", text.text);
+    return 0;
+}

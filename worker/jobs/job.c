@@ -1,0 +1,108 @@
+#include "worker/jobs/job.h"
+
+#include <stddef.h>
+
+#include "base/attr.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "store/hints.h"
+#include "store/job_store.h"
+#include "worker/context.h"
+#include "worker/jobs/side.h"
+
+enum { ATTEMPTS_MAX = 5, RETRY_MS = 2000 };
+
+/* How long a job is left to another worker when this one shuts down. */
+enum { HANDED_OVER_MS = 0 };
+
+struct job_kind {
+    const char *name;
+    int (*run)(struct side *side, const struct job *job, json_t **result_out, struct error *err);
+};
+
+static const struct job_kind kinds[] = {
+    {"title", job_title},
+    {"ask", job_ask},
+    {"condense", job_condense},
+};
+
+static const struct job_kind *find_kind(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+        if (text_equal(kinds[i].name, name))
+            return &kinds[i];
+    }
+    return NULL;
+}
+
+json_t *job_refusal(const char *words)
+{
+    json_t *result = json_object();
+
+    json_put_text(result, "error", words);
+    return result;
+}
+
+static int run_kind(struct worker_context *context, struct control *control, const struct job *job,
+                    json_t **result_out, struct error *err)
+{
+    CLEANUP(side_done) struct side side = {.agent = {.context = NULL}};
+    const struct job_kind *kind = find_kind(job->kind);
+
+    if (kind == NULL)
+        return error_set(err, ERROR_UNSUPPORTED, "there is no job of kind %s", job->kind);
+    if (side_open(&side, context, control, &job->conversation_id, err) < 0)
+        return -1;
+    return kind->run(&side, job, result_out, err);
+}
+
+static bool is_worth_another_try(const struct job *job, const struct error *err)
+{
+    return err->code == ERROR_CANCELLED ||
+           (job->n_attempts < ATTEMPTS_MAX &&
+            (error_is_transient(err) || err->code == ERROR_CONFLICT));
+}
+
+/* The one who waits looks when a hint comes. */
+static int finish(struct worker_context *context, const struct job *job, const json_t *result,
+                  struct error *err)
+{
+    if (job_store_finish(context->db, &context->owner, job, result, err) < 0)
+        return -1;
+    hints_send(context->hints, HINT_EVENTS, job->conversation_id.text);
+    return 0;
+}
+
+static int settle_failure(struct worker_context *context, const struct job *job,
+                          const struct error *cause, struct error *err)
+{
+    json_auto_t *result = job_refusal("The server could not do this. Its log says why.");
+
+    if (is_worth_another_try(job, cause))
+        return job_store_put_back(context->db, &context->owner, job,
+                                  cause->code == ERROR_CANCELLED ? HANDED_OVER_MS : RETRY_MS, err);
+    /* A conversation that was deleted has taken its jobs with it. */
+    if (cause->code != ERROR_NOT_FOUND)
+        log_error("job.failed", LOG_STR("kind", job->kind), LOG_ERROR(cause));
+    return finish(context, job, result, err);
+}
+
+void job_run(struct worker_context *context, struct control *control, const struct job *job)
+{
+    json_auto_t *result = NULL;
+    struct error cause = ERROR_INIT;
+    struct error err = ERROR_INIT;
+    int rc = 0;
+
+    log_context_set("conversation_id", job->conversation_id.text);
+    if (run_kind(context, control, job, &result, &cause) < 0)
+        rc = settle_failure(context, job, &cause, &err);
+    else
+        rc = finish(context, job, result, &err);
+    /* Its lease runs out, and somebody tries again. */
+    if (rc < 0)
+        log_warning("job.left", LOG_STR("kind", job->kind), LOG_ERROR(&err));
+    log_context_set("conversation_id", NULL);
+}

@@ -1,0 +1,37 @@
+/*
+ * Jobs of a worker: what is to be done beside the runs of conversations, each kind in a file.
+ *
+ * Threading: a job runs on a thread of the pool, as a conversation does.
+ */
+#ifndef DEFT_WORKER_JOBS_JOB_H
+#define DEFT_WORKER_JOBS_JOB_H
+
+#include <jansson.h>
+
+#include "base/attr.h"
+
+struct control;
+struct error;
+struct job;
+struct side;
+struct worker_context;
+
+/* Does the job and ends it, or puts it back for another try. */
+void job_run(struct worker_context *context, struct control *control,
+             const struct job *job) NONNULL;
+
+/*
+ * The kinds. A result, for the one who waits, is a new reference; {"error": words} says why there
+ * is none. Errors: ERROR_CANCELLED after a stop request; others of the database.
+ */
+int job_title(struct side *side, const struct job *job, json_t **result_out,
+              struct error *err) NONNULL MUST_CHECK;
+int job_ask(struct side *side, const struct job *job, json_t **result_out,
+            struct error *err) NONNULL MUST_CHECK;
+int job_condense(struct side *side, const struct job *job, json_t **result_out,
+                 struct error *err) NONNULL MUST_CHECK;
+
+/* {"error": words}. A new reference. */
+json_t *job_refusal(const char *words) NONNULL MUST_CHECK;
+
+#endif

@@ -1,0 +1,113 @@
+#include "worker/jobs/side.h"
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "llm/llm.h"
+#include "model/event.h"
+#include "model/stats.h"
+#include "store/conversation_store.h"
+#include "store/hints.h"
+#include "worker/agent/control.h"
+#include "worker/agent/model.h"
+#include "worker/agent/record.h"
+#include "worker/context.h"
+
+/* Each lost race means that a busy worker's step went in. */
+enum { TRIES_MAX = 100 };
+
+int side_open(struct side *side, struct worker_context *context, struct control *control,
+              const struct uuid *conversation_id, struct error *err)
+{
+    struct claim claim = {.lease = {.conversation_id = *conversation_id},
+                          .conversation = CONVERSATION_INIT};
+
+    if (conversation_store_load_any(context->db, conversation_id, &claim.conversation, err) < 0)
+        return -1;
+    agent_init(&side->agent, context, control, &claim);
+    return record_load(&side->agent, err);
+}
+
+void side_done(struct side *side)
+{
+    if (side->agent.context != NULL)
+        agent_done(&side->agent);
+}
+
+static void cancel_call(void *call)
+{
+    llm_call_cancel(call);
+}
+
+static void append_messages(const json_t *spec, const json_t *messages, struct strbuf *out)
+{
+    for (size_t i = 0; i < json_array_size(messages); i++)
+        llm_append_message(spec, json_array_get(messages, i), out);
+}
+
+int side_ask(struct side *side, const struct side_question *question, struct llm_reply *reply_out,
+             struct llm_failure *failure_out, struct error *err)
+{
+    CLEANUP(llm_call_freep) struct llm_call *call = llm_call_new(side->agent.context->llm);
+    CLEANUP(strbuf_done) struct strbuf messages = STRBUF_INIT;
+    const struct llm_request request = {
+        .spec = question->choice->spec,
+        .api_key = question->choice->key,
+        .messages =
+            (append_messages(question->choice->spec, question->messages, &messages), messages.text),
+        .tools = question->tools,
+        .usage_id = question->usage_id,
+        .conversation_id = side->agent.lease.conversation_id.text,
+    };
+    int rc = 0;
+
+    failure_out->kind = LLM_FAILURE_CANCELLED;
+    if (control_begin_wait(side->agent.control, WAIT_MODEL, cancel_call, call, err) < 0)
+        return -1;
+    rc = llm_call_run(call, &request, reply_out, failure_out, err);
+    control_end_wait(side->agent.control);
+    return rc;
+}
+
+static void count_cost(const struct conversation *now, const struct llm_reply *reply,
+                       struct strbuf *text_out, struct event_list *events)
+{
+    CLEANUP(stats_freep) struct stats *stats = stats_open(now->stats);
+    json_auto_t *snapshot = NULL;
+
+    stats_add(stats, &reply->usage);
+    stats_append_text(stats, text_out);
+    snapshot = stats_snapshot(stats);
+    event_add_state(events, "stats", snapshot);
+}
+
+static int try_write(struct side *side, const struct side_note *note, struct error *err)
+{
+    CLEANUP(conversation_done) struct conversation now = CONVERSATION_INIT;
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    CLEANUP(strbuf_done) struct strbuf stats = STRBUF_INIT;
+    struct conversation_write change = {.guard = GUARD_NONE};
+    struct db *db = side->agent.context->db;
+
+    if (conversation_store_load_any(db, &side->agent.lease.conversation_id, &now, err) < 0)
+        return -1;
+    if (note->reply != NULL) {
+        count_cost(&now, note->reply, &stats, &events);
+        change.stats = stats.text;
+    }
+    if (note->plan != NULL)
+        note->plan(&now, note->what, &events, &change);
+    return conversation_store_write(db, &now, &events, &change, err);
+}
+
+int side_write(struct side *side, const struct side_note *note, struct error *err)
+{
+    int rc = try_write(side, note, err);
+
+    for (int i = 1; i < TRIES_MAX && rc < 0 && err->code == ERROR_CONFLICT; i++)
+        rc = try_write(side, note, err);
+    if (rc < 0)
+        return -1;
+    hints_send(side->agent.context->hints, HINT_EVENTS, side->agent.lease.conversation_id.text);
+    return 0;
+}

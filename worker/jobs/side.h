@@ -1,0 +1,58 @@
+/*
+ * A conversation as a job sees it: read whole, asked about, and told something in a write that
+ * stands beside a run, not in its way. It has no lease; who was faster is read and written behind.
+ *
+ * Ownership: struct side owns what it has loaded until side_done().
+ * Threading: belongs to its job's thread; a stop request reaches it by its control.
+ */
+#ifndef DEFT_WORKER_JOBS_SIDE_H
+#define DEFT_WORKER_JOBS_SIDE_H
+
+#include <jansson.h>
+
+#include "base/attr.h"
+#include "worker/agent/agent.h"
+
+struct control;
+struct conversation_write;
+struct error;
+struct event_list;
+struct llm_failure;
+struct llm_reply;
+struct model_choice;
+struct uuid;
+struct worker_context;
+
+struct side {
+    struct agent agent; /* its lease is none */
+};
+
+/* Row and history. ERROR_NOT_FOUND when the conversation is gone. side_done() also after that. */
+int side_open(struct side *side, struct worker_context *context, struct control *control,
+              const struct uuid *conversation_id, struct error *err) NONNULL MUST_CHECK;
+void side_done(struct side *side);
+
+struct side_question {
+    const struct model_choice *choice;
+    const json_t *messages; /* OpenAI Chat form */
+    const char *tools;      /* "" for none */
+    const char *usage_id;
+};
+
+/* Asks and waits where a stop request can reach it. As llm_call_run(). */
+int side_ask(struct side *side, const struct side_question *question, struct llm_reply *reply_out,
+             struct llm_failure *failure_out, struct error *err) NONNULL MUST_CHECK;
+
+/* What a job writes: it fills in events and change, each time for the row as it is then. */
+struct side_note {
+    const struct llm_reply *reply; /* whose cost is added to the stats; NULL: none */
+    void (*plan)(const struct conversation *now, const void *what, struct event_list *events,
+                 struct conversation_write *change); /* NULL: nothing but the cost */
+    const void *what;
+};
+
+/* Writes behind whatever others wrote, and tells subscribers. */
+int side_write(struct side *side, const struct side_note *note,
+               struct error *err) NONNULL MUST_CHECK;
+
+#endif

@@ -1,0 +1,201 @@
+/*
+ * A title for a conversation that nobody named: the model's, or the first words of its user where
+ * there is no model to ask.
+ *
+ * With {"answer": true} somebody waits for a title, whatever the conversation is called.
+ */
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "llm/llm.h"
+#include "model/event.h"
+#include "model/title.h"
+#include "store/event_store.h"
+#include "store/job_store.h"
+#include "worker/agent/history.h"
+#include "worker/agent/mask.h"
+#include "worker/agent/messages.h"
+#include "worker/agent/model.h"
+#include "worker/context.h"
+#include "worker/jobs/job.h"
+#include "worker/jobs/side.h"
+
+/* The title is counted with the agent's own calls: pages show those alone. */
+#define USAGE_ID "agent"
+#define WORDS_MAX_CHARS 1000
+#define WORDS_CUT_NOTE " … (cut off)"
+#define SYSTEM_TEXT                                                                                \
+    "You name conversations between a user and a coding agent. Answer with the title alone: one "  \
+    "line without quotation marks, in the user's language, that begins with the one emoji of "     \
+    "this "                                                                                        \
+    "list that fits best: 💄 frontend, 👔 backend, ✅ test, 👷 devops, 🚀 deployment, "            \
+    "📦️ dependencies, 🗃️ database, 🔧 chores, ✨ features, 🐛 bugfix, ⚡️ performance, 🔒️ "         \
+    "security, "                                                                                   \
+    "📝 documentation, ♻️ refactor."
+#define REQUEST_TEXT                                                                               \
+    "Name the conversation that begins so, in at most {max_length} characters:\n\n"                \
+    "{conversation_content}"
+
+/* What the user said first; "" when it was no words. */
+static void append_first_words(const struct history *history, struct strbuf *out)
+{
+    const struct stored_event *first = history_first_user_message(history);
+    const json_t *content = NULL;
+
+    if (first == NULL)
+        return;
+    content = json_object_get(json_object_get(first->json, "llm_message"), "content");
+    for (size_t i = 0; i < json_array_size(content); i++)
+        strbuf_append(out, json_text_or(json_array_get(content, i), "text", ""));
+}
+
+static void append_cut(struct strbuf *out, const struct strbuf *words)
+{
+    size_t end = utf8_offset(words->text, words->len, WORDS_MAX_CHARS);
+
+    strbuf_append_bytes(out, words->text, end);
+    if (end < words->len)
+        strbuf_append(out, WORDS_CUT_NOTE);
+}
+
+/* The request's text with its placeholders filled in; what the user said is not looked at again. */
+static void append_request(const struct conversation *conversation, const struct strbuf *words,
+                           struct strbuf *out)
+{
+    static const char content[] = "{conversation_content}";
+    static const char length[] = "{max_length}";
+    const char *at = json_text_or(conversation->spec, "prompt", REQUEST_TEXT);
+
+    while (*at != '\0') {
+        if (text_starts_with(at, content)) {
+            append_cut(out, words);
+            at += strlen(content);
+        } else if (text_starts_with(at, length)) {
+            strbuf_appendf(out, "%d", TITLE_AUTO_MAX_CHARS);
+            at += strlen(length);
+        } else {
+            strbuf_append_char(out, *at++);
+        }
+    }
+}
+
+static json_t *messages_for(const struct conversation *conversation, const struct strbuf *words)
+{
+    CLEANUP(strbuf_done) struct strbuf request = STRBUF_INIT;
+    json_t *messages = json_array();
+
+    append_request(conversation, words, &request);
+    json_push(messages, messages_system(SYSTEM_TEXT));
+    messages_append_user(messages, request.text);
+    return messages;
+}
+
+/* What was found out about a title. */
+struct finding {
+    char *title; /* NULL: none can be made */
+    struct llm_reply reply;
+    bool has_reply;
+    bool has_failed;
+    struct llm_failure failure;
+    struct strbuf detail;
+};
+
+/* clang-format off */
+#define FINDING_INIT {.reply = LLM_REPLY_INIT, .failure = LLM_FAILURE_INIT, .detail = STRBUF_INIT}
+/* clang-format on */
+
+static void finding_done(struct finding *finding)
+{
+    mem_free(finding->title);
+    llm_reply_done(&finding->reply);
+    strbuf_done(&finding->detail);
+}
+
+/* A model without a key is not asked for so little, and a scripted one knows one part only. */
+static bool may_ask(const struct model_choice *choice)
+{
+    return choice->key != NULL && !llm_model_is_scripted(json_text_or(choice->spec, "model", ""));
+}
+
+static int ask(struct side *side, const struct model_choice *choice, const struct strbuf *words,
+               struct finding *finding, struct error *err)
+{
+    json_auto_t *messages = messages_for(&side->agent.conversation, words);
+    const struct side_question question = {choice, messages, "", USAGE_ID};
+
+    if (side_ask(side, &question, &finding->reply, &finding->failure, err) == 0) {
+        finding->has_reply = true;
+        finding->title = title_from_answer(finding->reply.text);
+        return 0;
+    }
+    if (err->code == ERROR_CANCELLED)
+        return -1;
+    log_info("title.failed", LOG_STR("code", llm_failure_code(&finding->failure)), LOG_ERROR(err));
+    finding->has_failed = true;
+    mask_append(&side->agent.secrets, finding->failure.detail, &finding->detail);
+    return 0;
+}
+
+static int find_title(struct side *side, struct finding *finding, struct error *err)
+{
+    CLEANUP(model_choice_done) struct model_choice choice = MODEL_CHOICE_INIT;
+    CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
+    const struct agent *agent = &side->agent;
+
+    append_first_words(&agent->history, &words);
+    model_choose(&agent->context->settings, agent->llm_spec, &agent->llm_key, &choice);
+    if (may_ask(&choice) && !text_is_blank(words.text) &&
+        ask(side, &choice, &words, finding, err) < 0)
+        return -1;
+    if (finding->title == NULL)
+        finding->title = title_from_text(words.text);
+    return 0;
+}
+
+static void plan_title(const struct conversation *now, const void *what, struct event_list *events,
+                       struct conversation_write *change)
+{
+    const struct finding *finding = what;
+
+    (void)now;
+    change->first_title = finding->title;
+    if (finding->has_failed)
+        event_add_conversation_error(events, llm_failure_code(&finding->failure),
+                                     finding->detail.text);
+}
+
+/* For the one who waits the title is told, not kept. */
+static int answer(struct side *side, const struct finding *finding, json_t **result_out,
+                  struct error *err)
+{
+    if (finding->has_reply &&
+        side_write(side, &(struct side_note){.reply = &finding->reply}, err) < 0)
+        return -1;
+    *result_out = json_object();
+    json_put_text(*result_out, "title", finding->title != NULL ? finding->title : "");
+    return 0;
+}
+
+int job_title(struct side *side, const struct job *job, json_t **result_out, struct error *err)
+{
+    CLEANUP(finding_done) struct finding finding = FINDING_INIT;
+    bool is_waited_for = json_bool_or(job->payload, "answer", 0) != 0;
+
+    if (!is_waited_for && side->agent.conversation.title != NULL)
+        return 0;
+    if (find_title(side, &finding, err) < 0)
+        return -1;
+    if (is_waited_for)
+        return answer(side, &finding, result_out, err);
+    return side_write(side,
+                      &(struct side_note){.reply = finding.has_reply ? &finding.reply : NULL,
+                                          .plan = plan_title,
+                                          .what = &finding},
+                      err);
+}

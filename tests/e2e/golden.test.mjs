@@ -4,8 +4,9 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { start as startModel } from '../fakes/openai.mjs';
 import { Conversation, isAction } from './support/conversation.mjs';
-import { messages, paths, recording, sequence, tools } from './support/golden.mjs';
+import { isTitleRequest, messages, paths, recording, sequence, tools } from './support/golden.mjs';
 import { isSnapshot, restingSnapshot } from './support/socket.mjs';
+import { waitUntil } from './support/wait.mjs';
 
 let fake;
 
@@ -36,6 +37,8 @@ async function play(golden, drive = async () => {}) {
   await socket.frame(isSnapshot, 'the first snapshot');
   const from = fake.requests.length;
   await conversation.say(golden.events.find((event) => event.kind === 'MessageEvent').llm_message.content[0].text);
+  // The recorded client was slower than the model of the title.
+  await waitUntil(async () => (await conversation.info()).title, 'the title is made');
   await conversation.run();
   await drive(conversation, socket);
   const end = golden.snapshot.value.execution_status;
@@ -44,7 +47,9 @@ async function play(golden, drive = async () => {}) {
   const stored = await conversation.events();
   await socket.close();
   await conversation.delete();
-  return { created, live, stored, snapshot, requests: fake.requests.slice(from).map(({ body }) => body) };
+  const asked = fake.requests.slice(from).map(({ body }) => body);
+  const requests = asked.filter((body) => !isTitleRequest(body));
+  return { created, live, stored, snapshot, requests, titles: asked.filter(isTitleRequest) };
 }
 
 function compare(golden, played) {
@@ -57,6 +62,7 @@ function compare(golden, played) {
   assert.deepEqual(Object.keys(played.snapshot.value).sort(), Object.keys(golden.snapshot.value).sort(), 'the members of a snapshot');
   assert.deepEqual(paths(played.created.agent), paths(golden.info.agent), 'the members of an agent');
   for (const member of Object.keys(golden.info)) assert.ok(member in played.created, `the reply has ${member}`);
+  assert.deepEqual(played.titles.map(({ messages: asked }) => asked.map(({ role }) => role)), [['system', 'user']], 'one request for a title');
   assert.ok(played.requests.length >= golden.model_requests.length);
   for (const [i, { body }] of golden.model_requests.entries()) {
     assert.deepEqual(messages(played.requests[i]), messages(body), `messages of request ${i}`);

@@ -26,22 +26,11 @@ const LEFT_OUT = new Map([
   ['system_prompt', 'texts of deft are its own; the client that was recorded sent names of templates'],
 ]);
 
-// Events that only the original emits.
-const DIFFERENCES = [
-  {
-    reason: 'the original asks the model for a title and counts that call before the run; deft makes titles of the words themselves',
-    is: (event, isRunning) => !isRunning && event.key === 'stats',
-  },
-  {
-    reason: 'the failure of that title request',
-    is: (event, isRunning) => !isRunning && event.kind === 'ConversationErrorEvent',
-  },
-];
-
 // Parts of texts that are the image's or the original's own, and what stands for them.
 const TEXTS = [
   [/\n\[Python interpreter: [^\]]*\]/, ''],
   [/(validation errors? for \w+)\n[^]*(Parameters provided)/, '$1 … $2'],
+  [/^(?:litellm\.\w+: OpenAIException - |The model's server refused the call: )(.*?)(?: \(error code: \d+\))?$/, 'refused: $1'],
   [/^(Tool call interrupted before completion|This call was interrupted before it was complete)\b.*$/, '<interrupted>'],
 ];
 
@@ -82,10 +71,7 @@ const usageForm = (event) => Object.fromEntries(
 export function sequence(events) {
   const kept = [];
   const stats = [];
-  let isRunning = false;
   for (const event of events) {
-    isRunning ||= event.key === 'execution_status';
-    if (DIFFERENCES.some((difference) => difference.is(event, isRunning))) continue;
     if (event.key === 'stats') stats.push(usageForm(event));
     else kept.push(eventForm(event));
   }
@@ -120,6 +106,9 @@ export function messages(body) {
     ...(message.tool_calls ? { tool_calls: message.tool_calls.map((call) => ({ ...call, id: nameOf(call.id) })) } : {}),
   }));
 }
+
+/** A title is asked for without tools; all other requests list them. */
+export const isTitleRequest = (body) => body.tools === undefined;
 
 /** What each tool is called and takes. */
 export const tools = (body) => body.tools.map(({ function: { name, parameters } }) => ({

@@ -125,6 +125,43 @@ static void message_id_is_told_in_the_state(void **state)
     assert_string_equal(change.last_user_message_id.text, list.items[0].id.text);
 }
 
+static void first_message_names_the_conversation(void **state)
+{
+    static const struct {
+        const char *model;
+        const char *title; /* of the conversation before */
+        bool autotitle;
+        bool asks;
+        const char *first_title;
+    } cases[] = {
+        {"openai/gpt", NULL, true, true, NULL},    {"scripted/hello", NULL, true, false, "hi"},
+        {"openai/gpt", "Mine", true, false, NULL}, {"scripted/hello", "Mine", true, false, NULL},
+        {"openai/gpt", NULL, false, false, NULL},
+    };
+    json_auto_t *content = json_of("[{'type': 'text', 'text': 'hi', 'cache_prompt': false}]");
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+        CLEANUP(event_list_done) struct event_list list = EVENT_LIST_INIT;
+        CLEANUP(conversation_change_done) struct conversation_change change =
+            CONVERSATION_CHANGE_INIT;
+        struct error err = ERROR_INIT;
+
+        start_default(&conversation);
+        json_put_text(conversation_llm(&conversation), "model", cases[i].model);
+        json_put(conversation.spec, "autotitle", json_boolean(cases[i].autotitle));
+        conversation.title = cases[i].title != NULL ? mem_dup_text(cases[i].title) : NULL;
+        assert_int_equal(
+            conversation_plan_message(&conversation, content, NO_RUN, &list, &change, &err), 0);
+        assert_int_equal(change.wants_title, cases[i].asks);
+        if (cases[i].first_title == NULL)
+            assert_null(change.first_title);
+        else
+            assert_string_equal(change.first_title, cases[i].first_title);
+    }
+}
+
 static void content_that_is_no_list_is_refused(void **state)
 {
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
@@ -147,6 +184,7 @@ int plan_tests(void)
         cmocka_unit_test(message_is_planned_in_the_order_of_the_wire),
         cmocka_unit_test(run_is_planned_by_status),
         cmocka_unit_test(message_id_is_told_in_the_state),
+        cmocka_unit_test(first_message_names_the_conversation),
         cmocka_unit_test(content_that_is_no_list_is_refused),
     };
 

@@ -48,11 +48,37 @@ static void title_is_cut_between_characters(void **state)
     assert_int_equal(utf8_length(title, strlen(title)), TITLE_AUTO_MAX_CHARS);
 }
 
+static void answer_is_a_title_without_what_is_around_it(void **state)
+{
+    static const struct {
+        const char *answer;
+        const char *title;
+    } cases[] = {
+        {"Fix the build", "Fix the build"},
+        {"<think>long\nthoughts</think>\n\"Fix the build\"\n", "Fix the build"},
+        {"**Fix `make`**", "Fix `make"},
+        {"one<think>never closed", "one"},
+        {"<think>nothing else</think>", NULL},
+        {" \n ", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(mem_freep) char *title = title_from_answer(cases[i].answer);
+
+        if (cases[i].title == NULL)
+            assert_null(title);
+        else
+            assert_string_equal(title, cases[i].title);
+    }
+}
+
 int title_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(title_is_the_first_line_cut_to_size),
         cmocka_unit_test(title_is_cut_between_characters),
+        cmocka_unit_test(answer_is_a_title_without_what_is_around_it),
     };
 
     return cmocka_run_group_tests_name("model/title", tests, NULL, NULL);

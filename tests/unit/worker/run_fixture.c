@@ -164,7 +164,7 @@ struct uuid run_new_conversation(struct run_fixture *fixture, const char *script
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     struct conversation_defaults defaults = {.runtime_kind = RUNTIME_LOCAL, .model = "scripted/x"};
     CLEANUP(conversation_change_done) struct conversation_change change = CONVERSATION_CHANGE_INIT;
-    struct conversation_write write = {.want_run = true};
+    struct conversation_write write = {.guard = GUARD_NONE};
     struct uuid name = uuid_random();
     json_auto_t *request = start_request(name.text, more);
     json_auto_t *content = NULL;
@@ -180,8 +180,7 @@ struct uuid run_new_conversation(struct run_fixture *fixture, const char *script
     conversation.runtime_session = mem_dup_text("u-test");
     seal(fixture, &conversation, &secrets);
     check(conversation_plan_message(&conversation, content, true, &events, &change, &err), &err);
-    write.status = status_to_string(change.status);
-    write.last_user_message_id = change.last_user_message_id;
+    conversation_write_change(&change, &write);
     check(conversation_store_create(fixture->context.db, &conversation, &events, &write, &was_there,
                                     &err),
           &err);

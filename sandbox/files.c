@@ -116,7 +116,8 @@ static void answer_upload_failure(struct request *request, const struct error *e
 {
     CLEANUP(strbuf_done) struct strbuf detail = STRBUF_INIT;
 
-    if (err->code == ERROR_INVALID || err->code == ERROR_TOO_LARGE) {
+    if (err->code == ERROR_INVALID || err->code == ERROR_TOO_LARGE ||
+        err->code == ERROR_FORBIDDEN) {
         request_answer_error(request, err);
         return;
     }

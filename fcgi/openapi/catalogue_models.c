@@ -144,6 +144,16 @@ static const struct field mcp_oauth_callback_fields[] = {
 };
 static const struct shape mcp_oauth_callback_shape = SHAPE(mcp_oauth_callback_fields);
 
+static const struct field acp_models_fields[] = {
+    {.name = "agent_name", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "agent_version", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "current_model_id", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "available_models", .kind = FIELD_LIST},
+    {.name = "supports_runtime_model_switch", .kind = FIELD_BOOL},
+    {.name = "error", .kind = FIELD_MAP, .rules = FIELD_NULLABLE},
+};
+static const struct shape acp_models_shape = SHAPE(acp_models_fields);
+
 /* clang-format off */
 const struct operation catalogue_models_operations[] = {
     OPERATION(HTTP_GET, "/api/llm/providers", "Providers of models", .answer = {"ProvidersResponse", &providers_shape}),
@@ -154,7 +164,7 @@ const struct operation catalogue_models_operations[] = {
     OPERATION(HTTP_POST, "/api/llm/subscription/openai/device/start", "Begin to connect the subscription", .answer = {"SubscriptionDeviceStartResponse", &subscription_device_start_shape}),
     OPERATION(HTTP_POST, "/api/llm/subscription/openai/device/poll", "Ask whether it is connected now", .body = {"SubscriptionDevicePollRequest", &subscription_device_poll_shape}, .answer = {"SubscriptionStatusResponse", &subscription_status_shape}),
     OPERATION(HTTP_POST, "/api/llm/subscription/openai/logout", "Disconnect the subscription", .answer = {"SubscriptionStatusResponse", &subscription_status_shape}),
-    OPERATION(HTTP_POST, "/api/acp/models", "Models of an ACP agent", .body = {"ACPModelDiscoveryRequest", &acp_model_discovery_shape}, .answer = {"ACPModelDiscoveryRequest", &acp_model_discovery_shape}),
+    OPERATION(HTTP_POST, "/api/acp/models", "Models of an ACP agent", .body = {"ACPModelDiscoveryRequest", &acp_model_discovery_shape}, .answer = {"ACPModelDiscovery", &acp_models_shape}),
     OPERATION(HTTP_GET, "/api/llm/provider-connections", "Connections to providers", .answer = {"ProviderConnectionResponse", &provider_connection_shape}, .answer_form = ANSWER_LIST),
     OPERATION(HTTP_POST, "/api/llm/provider-connections", "Add a connection", .body = {"ProviderConnectionCreateRequest", &provider_connection_create_shape}, .answer = {"ProviderConnectionResponse", &provider_connection_shape}, .status = 201),
     OPERATION(HTTP_PATCH, "/api/llm/provider-connections/{connection_id}", "Change a connection", .body = {"ProviderConnectionUpdateRequest", &provider_connection_update_shape}, .answer = {"ProviderConnectionResponse", &provider_connection_shape}),

@@ -85,6 +85,24 @@ static const struct field response_request_fields[] = {
 };
 static const struct shape response_request_shape = SHAPE(response_request_fields);
 
+static const struct field response_fields[] = {
+    {.name = "id", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "created_at", .kind = FIELD_NUMBER, .rules = FIELD_REQUIRED},
+    {.name = "completed_at", .kind = FIELD_NUMBER, .rules = FIELD_REQUIRED},
+    {.name = "instructions", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "metadata", .kind = FIELD_TEXT_MAP, .rules = FIELD_NULLABLE},
+    {.name = "model", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "object", .kind = FIELD_TEXT, .words = "response"},
+    {.name = "output", .kind = FIELD_LIST, .rules = FIELD_REQUIRED},
+    {.name = "parallel_tool_calls", .kind = FIELD_BOOL},
+    {.name = "previous_response_id", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "status", .kind = FIELD_TEXT, .words = "completed"},
+    {.name = "tool_choice", .kind = FIELD_TEXT, .words = "none"},
+    {.name = "tools", .kind = FIELD_LIST, .rules = FIELD_REQUIRED},
+    {.name = "usage", .kind = FIELD_MAP, .rules = FIELD_REQUIRED},
+};
+static const struct shape response_shape = SHAPE(response_fields);
+
 /* clang-format off */
 const struct operation server_operations[] = {
     OPERATION(HTTP_GET, "/alive", "The server is there", .answer = {"HealthStatus", &health_status_shape}),
@@ -95,7 +113,7 @@ const struct operation server_operations[] = {
     OPERATION(HTTP_POST, "/api/init", "Begin a deferred start", .answer = {"InitStatus", &init_status_shape}),
     OPERATION(HTTP_GET, "/v1/models", "Profiles that can be asked like a model", .answer = {"OpenAIModelListResponse", &model_list_shape}),
     OPERATION(HTTP_POST, "/v1/chat/completions", "Let a profile's agent answer a chat", .body = {"OpenAIChatCompletionRequest", &chat_request_shape}, .answer = {"ChatCompletion", &chat_completion_shape}),
-    OPERATION(HTTP_POST, "/v1/responses", "Let a profile's agent answer one request", .body = {"OpenAIResponseRequest", &response_request_shape}, .answer = {"OpenAIResponseRequest", &response_request_shape}),
+    OPERATION(HTTP_POST, "/v1/responses", "Let a profile's agent answer one request", .body = {"OpenAIResponseRequest", &response_request_shape}, .answer = {"OpenAIResponse", &response_shape}),
     OPERATION(HTTP_POST, "/api/auth/workspace-session", "A cookie that opens the files of workspaces", .status = 204, .answer_form = ANSWER_NOTHING),
     OPERATION(HTTP_DELETE, "/api/auth/workspace-session", "Take that cookie back", .status = 204, .answer_form = ANSWER_NOTHING),
     OPERATION(HTTP_GET, "/", "What the server is and can do", .answer = {"ServerInfo", &server_info_shape}),

@@ -195,6 +195,8 @@ static void set_callbacks(struct http_call *call)
     if (call->sends_stream) {
         (void)curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_send);
         (void)curl_easy_setopt(easy, CURLOPT_READDATA, call);
+        /* What was sent cannot be sent again: no connection that the other side may have closed. */
+        (void)curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
     }
 }
 

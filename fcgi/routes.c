@@ -28,6 +28,7 @@ const struct route *const route_tables[] = {
     vscode_routes,
     trajectory_routes,
     workspace_routes,
+    mcp_routes,
     runtime_routes,
     description_routes,
     settings_routes,

@@ -26,6 +26,8 @@ static int read_answer(const struct http_call *call, json_t **answer_out, struct
                          "the sandbox was started by an older version; release it to renew it");
     if (json_parse(body, len, &answer, err) < 0 || !json_is_object(answer))
         return error_set(err, ERROR_UNAVAILABLE, "the sandbox answers nonsense");
+    if (status == 504)
+        return error_set(err, ERROR_TIMEOUT, "%s", json_text_or(answer, "detail", "too slow"));
     if (status >= 400)
         return error_set(err, status < 500 ? ERROR_INVALID : ERROR_UNAVAILABLE, "%s",
                          json_text_or(answer, "detail", "the sandbox refuses"));
@@ -68,7 +70,7 @@ int sandbox_ask(const struct fcgi_context *context, const struct sandbox_questio
     if (sandbox_find(context, &question->owner, &known, err) == 0) {
         if (attempt(context, question, &known, answer_out, err) == 0)
             return 0;
-        if (!error_is_transient(err) && err->code != ERROR_UNAUTHENTICATED)
+        if (err->code != ERROR_UNAVAILABLE && err->code != ERROR_UNAUTHENTICATED)
             return -1;
     }
     if (sandbox_start(context, &question->owner, &fresh, err) < 0)

@@ -12,6 +12,7 @@ SANDBOX_SOURCES = \
 	sandbox/collect.c sandbox/collect.h \
 	sandbox/action_config.c sandbox/action_config.h \
 	sandbox/conversation.c sandbox/conversation.h \
+	sandbox/dialogue.c sandbox/dialogue.h \
 	sandbox/directories.c \
 	sandbox/editor.c sandbox/editor.h \
 	sandbox/editor_result.h \

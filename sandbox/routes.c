@@ -10,6 +10,7 @@
 #include "sandbox/archive.h"
 #include "sandbox/bash_routes.h"
 #include "sandbox/collect.h"
+#include "sandbox/dialogue.h"
 #include "sandbox/files.h"
 #include "sandbox/git_routes.h"
 #include "sandbox/limits.h"
@@ -55,6 +56,7 @@ static const struct route routes[] = {
     {HTTP_GET, "/api/file/search_subdirs", ROUTE_KEYED, 0, files_handle_search, NULL},
     {HTTP_GET, "/api/file/archive", ROUTE_KEYED, 0, archive_handle, NULL},
     {HTTP_GET, "/files/shown", ROUTE_KEYED, 0, shown_handle, NULL},
+    {HTTP_POST, "/programs/talk", ROUTE_KEYED, MAX_SMALL_BODY_BYTES, dialogue_handle, NULL},
     {HTTP_POST, "/files/collect", ROUTE_KEYED, MAX_SMALL_BODY_BYTES, collect_handle, NULL},
     {HTTP_GET, "/api/git/changes", ROUTE_KEYED, 0, git_handle_changes, NULL},
     {HTTP_GET, "/api/git/diff", ROUTE_KEYED, 0, git_handle_diff, NULL},

@@ -44,6 +44,7 @@ extern const struct route extension_routes[];
 extern const struct route vscode_routes[];
 extern const struct route trajectory_routes[];
 extern const struct route workspace_routes[];
+extern const struct route mcp_routes[];
 extern const struct route runtime_routes[];
 extern const struct route description_routes[];
 extern const struct route unserved_routes[];

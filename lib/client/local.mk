@@ -4,6 +4,7 @@ libclient_a_SOURCES = \
 	lib/client/guard.c lib/client/guard.h \
 	lib/client/http.c lib/client/http.h \
 	lib/client/http_setup.c \
+	lib/client/mcp.c lib/client/mcp.h \
 	lib/client/runtime_api.c lib/client/runtime_api.h \
 	lib/client/sse.c lib/client/sse.h \
 	lib/client/transport.c lib/client/transport.h

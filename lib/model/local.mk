@@ -14,6 +14,7 @@ libmodel_a_SOURCES = \
 	lib/model/front_matter.c lib/model/front_matter.h \
 	lib/model/hooks.c lib/model/hooks.h \
 	lib/model/limits.h \
+	lib/model/mcp.c lib/model/mcp.h \
 	lib/model/observation_text.c \
 	lib/model/plan.c \
 	lib/model/policy.c lib/model/policy.h \

@@ -1,0 +1,253 @@
+#include "client/mcp.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "client/http.h"
+#include "client/sse.h"
+
+enum { MAX_REPLY_BYTES = 4 * 1024 * 1024, OWN_HEADERS = 4, STATUS_ERROR = 400, STATUS_LAST = 299 };
+
+struct mcp {
+    struct mcp_options options;
+    int64_t deadline_ms;
+    char *session;            /* streamable HTTP: what the server calls it, or NULL */
+    char *endpoint;           /* where messages go */
+    struct http_call *stream; /* server-sent events: where replies come from */
+    struct sse events;
+    struct sse_input input; /* what has come of the stream and is not read yet */
+};
+
+void mcp_free(struct mcp *mcp)
+{
+    if (mcp == NULL)
+        return;
+    http_call_free(mcp->stream);
+    sse_done(&mcp->events);
+    mem_free(mcp->session);
+    mem_free(mcp->endpoint);
+    mem_free(mcp);
+}
+
+void mcp_freep(struct mcp **mcp)
+{
+    mcp_free(*mcp);
+    *mcp = NULL;
+}
+
+static int start_call(struct mcp *mcp, const char *method, const char *url, const char *body,
+                      struct http_call **call_out, struct error *err)
+{
+    struct http_header headers[MCP_MAX_HEADERS + OWN_HEADERS] = {
+        {"Accept", mcp->options.uses_sse && body == NULL ? "text/event-stream"
+                                                         : "application/json, text/event-stream"}};
+    size_t n = 1;
+    int64_t left_ms = mcp->deadline_ms - clock_monotonic_ms();
+
+    if (left_ms <= 0)
+        return error_set(err, ERROR_TIMEOUT, "The server took too long");
+    if (mcp->session != NULL)
+        headers[n++] = (struct http_header){"Mcp-Session-Id", mcp->session};
+    for (size_t i = 0; i < MCP_MAX_HEADERS && mcp->options.headers[i].name != NULL; i++)
+        headers[n++] = mcp->options.headers[i];
+    headers[n] = (struct http_header){NULL, NULL};
+    return http_start(mcp->options.http,
+                      &(struct http_request){.method = method,
+                                             .url = url,
+                                             .headers = headers,
+                                             .body = body,
+                                             .body_len = body != NULL ? strlen(body) : 0,
+                                             .timeout_ms = left_ms,
+                                             .max_reply_bytes = MAX_REPLY_BYTES,
+                                             .allow_private = mcp->options.allow_private,
+                                             .stream = true},
+                      call_out, err);
+}
+
+static int check_status(const struct http_call *call, struct error *err)
+{
+    long status = http_status(call);
+
+    if (status <= STATUS_LAST)
+        return 0;
+    if (status < STATUS_ERROR)
+        return error_set(err, ERROR_INVALID, "The server points to another address (HTTP %ld)",
+                         status);
+    return error_set(err, ERROR_INVALID, "The server refuses with HTTP status %ld", status);
+}
+
+static bool is_event_stream(const struct http_call *call)
+{
+    const char *type = http_reply_header(call, "Content-Type");
+
+    return type != NULL && strncasecmp(type, "text/event-stream", strlen("text/event-stream")) == 0;
+}
+
+/* The event that comes next on a stream; data NULL at its end. */
+static int next_event(struct http_call *call, struct sse *events, struct sse_input *input,
+                      struct sse_event *event, struct error *err)
+{
+    do {
+        if (sse_next(events, input, event, err) < 0)
+            return -1;
+        if (event->data != NULL)
+            return 0;
+        if (http_call_read(call, &input->bytes, &input->len, err) < 0)
+            return -1;
+    } while (input->len > 0);
+    return 0;
+}
+
+/* Reads on until the reply with that id has come. */
+static int find_reply(struct http_call *call, struct sse *events, struct sse_input *input,
+                      json_int_t id, json_t **reply_out, struct error *err)
+{
+    struct sse_event event = {NULL, NULL, 0};
+
+    for (;;) {
+        json_auto_t *json = NULL;
+
+        if (next_event(call, events, input, &event, err) < 0)
+            return -1;
+        if (event.data == NULL)
+            return error_set(err, ERROR_UNAVAILABLE, "The server ended the stream without a reply");
+        if (!text_equal(event.name, "message"))
+            continue;
+        if (json_parse(event.data, event.len, &json, err) < 0)
+            return error_wrap(err, "The server's event is no JSON");
+        if (json_int_or(json, "id", -1) == id && json_object_get(json, "method") == NULL) {
+            *reply_out = json_incref(json);
+            return 0;
+        }
+    }
+}
+
+static int read_whole(struct http_call *call, const char *bytes, size_t len, json_t **reply_out,
+                      struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    while (len > 0) {
+        strbuf_append_bytes(&text, bytes, len);
+        if (text.len > MAX_REPLY_BYTES)
+            return error_set(err, ERROR_TOO_LARGE, "The server's reply is too large");
+        if (http_call_read(call, &bytes, &len, err) < 0)
+            return -1;
+    }
+    if (json_parse(text.text, text.len, reply_out, err) < 0)
+        return error_wrap(err, "The server's reply is no JSON");
+    return 0;
+}
+
+static void keep_session(struct mcp *mcp, const struct http_call *call)
+{
+    const char *session = http_reply_header(call, "Mcp-Session-Id");
+
+    if (session != NULL && mcp->session == NULL)
+        mcp->session = mem_dup_text(session);
+}
+
+/* Posts a message; id < 0: nothing comes back that matters. */
+static int post(struct mcp *mcp, const json_t *message, json_int_t id, json_t **reply_out,
+                struct error *err)
+{
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    CLEANUP(sse_done) struct sse events = SSE_INIT(MAX_REPLY_BYTES);
+    CLEANUP(mem_freep) char *body = json_to_text(message);
+    struct sse_input input = {NULL, 0};
+
+    if (start_call(mcp, "POST", mcp->endpoint, body, &call, err) < 0 ||
+        http_call_read(call, &input.bytes, &input.len, err) < 0 || check_status(call, err) < 0)
+        return -1;
+    keep_session(mcp, call);
+    if (id < 0)
+        return 0;
+    if (is_event_stream(call))
+        return find_reply(call, &events, &input, id, reply_out, err);
+    return read_whole(call, input.bytes, input.len, reply_out, err);
+}
+
+/* "https://host:1/a?b" as "https://host:1". */
+static size_t origin_length(const char *url)
+{
+    const char *host = strstr(url, "://");
+
+    return host != NULL ? (size_t)(host + 3 - url) + strcspn(host + 3, "/?#") : 0;
+}
+
+/* Where the server wants messages: a path, or an address of the same origin. */
+static int take_endpoint(struct mcp *mcp, const char *named, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
+    size_t origin = origin_length(mcp->options.url);
+
+    if (named[0] == '/' && named[1] != '/') {
+        strbuf_append_bytes(&url, mcp->options.url, origin);
+        strbuf_append(&url, named);
+    } else if (origin > 0 && origin_length(named) == origin &&
+               strncasecmp(named, mcp->options.url, origin) == 0) {
+        strbuf_append(&url, named);
+    } else {
+        return error_set(err, ERROR_INVALID, "The server names an endpoint of another origin");
+    }
+    mem_free(mcp->endpoint);
+    mcp->endpoint = strbuf_take(&url);
+    return 0;
+}
+
+static int open_stream(struct mcp *mcp, struct error *err)
+{
+    struct sse_event event = {NULL, NULL, 0};
+
+    if (start_call(mcp, "GET", mcp->options.url, NULL, &mcp->stream, err) < 0 ||
+        http_call_read(mcp->stream, &mcp->input.bytes, &mcp->input.len, err) < 0 ||
+        check_status(mcp->stream, err) < 0)
+        return -1;
+    if (!is_event_stream(mcp->stream))
+        return error_set(err, ERROR_INVALID, "The server does not answer with a stream of events");
+    do {
+        if (next_event(mcp->stream, &mcp->events, &mcp->input, &event, err) < 0)
+            return -1;
+        if (event.data == NULL)
+            return error_set(err, ERROR_UNAVAILABLE, "The server ended the stream");
+    } while (!text_equal(event.name, "endpoint"));
+    return take_endpoint(mcp, event.data, err);
+}
+
+int mcp_open(const struct mcp_options *options, struct mcp **mcp_out, struct error *err)
+{
+    CLEANUP(mcp_freep) struct mcp *mcp = NEW(struct mcp);
+
+    mcp->options = *options;
+    mcp->deadline_ms = clock_monotonic_ms() + options->timeout_ms;
+    mcp->events = (struct sse)SSE_INIT(MAX_REPLY_BYTES);
+    mcp->endpoint = mem_dup_text(options->url);
+    if (options->uses_sse && open_stream(mcp, err) < 0)
+        return -1;
+    *mcp_out = TAKE_PTR(mcp);
+    return 0;
+}
+
+int mcp_tell(struct mcp *mcp, const json_t *message, struct error *err)
+{
+    json_t *none = NULL;
+
+    return post(mcp, message, -1, &none, err);
+}
+
+int mcp_ask(struct mcp *mcp, const json_t *request, json_t **reply_out, struct error *err)
+{
+    json_int_t id = json_int_or(request, "id", -1);
+
+    if (!mcp->options.uses_sse)
+        return post(mcp, request, id, reply_out, err);
+    if (mcp_tell(mcp, request, err) < 0)
+        return -1;
+    return find_reply(mcp->stream, &mcp->events, &mcp->input, id, reply_out, err);
+}

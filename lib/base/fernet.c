@@ -55,7 +55,7 @@ static void append_cipher(const unsigned char *key, const struct secret *plain,
                           (int)plain->len) != 1 ||
         EVP_EncryptFinal_ex(ctx, out + len, &rest) != 1)
         abort();
-    box->len += (size_t)(len + rest);
+    box->len += (size_t)len + (size_t)rest;
     box->text[box->len] = '\0';
 }
 
@@ -121,8 +121,8 @@ static int open_cipher(const unsigned char *key, struct strbuf *box, struct secr
         EVP_DecryptUpdate(ctx, out, &len, body, body_len) != 1 ||
         EVP_DecryptFinal_ex(ctx, out + len, &rest) != 1)
         return error_set(err, ERROR_INVALID, "a sealed secret is damaged");
-    secret_set_bytes(plain_out, plain.text, (size_t)(len + rest));
-    OPENSSL_cleanse(plain.text, (size_t)(len + rest));
+    secret_set_bytes(plain_out, plain.text, (size_t)len + (size_t)rest);
+    OPENSSL_cleanse(plain.text, (size_t)len + (size_t)rest);
     return 0;
 }
 

@@ -61,6 +61,7 @@ model_test_SOURCES = \
 	tests/unit/model/prompt_test.c \
 	tests/unit/model/redact_test.c \
 	tests/unit/model/secret_test.c \
+	tests/unit/model/settings_test.c \
 	tests/unit/model/shape_test.c \
 	tests/unit/model/skill_file_test.c \
 	tests/unit/model/skills_test.c \

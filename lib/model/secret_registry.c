@@ -67,9 +67,10 @@ const char *secret_source_stored_name(const json_t *source)
 {
     static const char prefix[] = "/api/settings/secrets/";
     const char *url = json_text_or(source, "url", "");
-    const char *name = url + strlen(prefix);
+    const char *name = NULL;
 
-    if (!text_starts_with(url, prefix) || name[0] == '\0' || strpbrk(name, "/?#%") != NULL)
+    if (!text_starts_with(url, prefix))
         return NULL;
-    return name;
+    name = url + strlen(prefix);
+    return name[0] != '\0' && strpbrk(name, "/?#%") == NULL ? name : NULL;
 }

@@ -105,7 +105,22 @@ static int open_sealed(const struct shelf *shelf, const char *sealed, struct doc
     return 0;
 }
 
-/* The sealed secrets to keep, or NULL when there are none. */
+/* A document as its row has it. */
+struct written {
+    char *body;
+    char *sealed; /* NULL when there are no secrets */
+};
+
+/* clang-format off */
+#define WRITTEN_INIT {NULL, NULL}
+/* clang-format on */
+
+static void written_done(struct written *written)
+{
+    mem_free(written->body);
+    mem_free(written->sealed);
+}
+
 static char *seal(const struct shelf *shelf, const struct document *document)
 {
     CLEANUP(secret_done) struct secret plain = SECRET_INIT;
@@ -121,6 +136,22 @@ static char *seal(const struct shelf *shelf, const struct document *document)
     append_seal_context(shelf, document, &context);
     keyring_seal(shelf->keyring, context.text, &plain, &sealed);
     return strbuf_take(&sealed);
+}
+
+static int write_out(const struct shelf *shelf, const struct document *document,
+                     struct written *written_out, struct error *err)
+{
+    CLEANUP(written_done) struct written written = WRITTEN_INIT;
+
+    written.body = json_to_text(document->body);
+    written.sealed = seal(shelf, document);
+    if (strlen(written.body) > DOCUMENT_MAX_BYTES ||
+        (written.sealed != NULL && strlen(written.sealed) > DOCUMENT_MAX_BYTES))
+        return error_set(err, ERROR_TOO_LARGE, "%s '%s' would be too large",
+                         collection_names[document->collection], document->name);
+    *written_out = written;
+    written = (struct written)WRITTEN_INIT;
+    return 0;
 }
 
 static int read_row(const struct shelf *shelf, enum collection collection, const PGresult *rows,
@@ -203,14 +234,15 @@ static int add(struct db_tx *tx, const struct shelf *shelf, const struct documen
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
     struct document *document = change->document;
-    CLEANUP(mem_freep) char *body = json_to_text(document->body);
-    CLEANUP(mem_freep) char *sealed = seal(shelf, document);
+    CLEANUP(written_done) struct written written = WRITTEN_INIT;
     struct db_int max = db_int((int64_t)change->max);
     const char *in = collection_names[document->collection];
 
+    if (write_out(shelf, document, &written, err) < 0)
+        return -1;
     if (db_tx_query(tx, SQL_ADD,
-                    DB_PARAMS(shelf->user_id.text, in, document->name, document->id.text, body,
-                              sealed, max.text),
+                    DB_PARAMS(shelf->user_id.text, in, document->name, document->id.text,
+                              written.body, written.sealed, max.text),
                     &rows, err) < 0)
         return error_wrap(err, "adding to %s", in);
     if (!db_bool(rows, 0, 0))
@@ -223,15 +255,16 @@ static int update(struct db_tx *tx, const struct shelf *shelf, const struct docu
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
     const struct document *document = change->document;
-    CLEANUP(mem_freep) char *body = json_to_text(document->body);
-    CLEANUP(mem_freep) char *sealed = seal(shelf, document);
+    CLEANUP(written_done) struct written written = WRITTEN_INIT;
     struct db_int revision = db_int(document->revision);
     const char *in = collection_names[document->collection];
     const char *name = change->kind == DOCUMENT_RENAME ? change->new_name : document->name;
 
+    if (write_out(shelf, document, &written, err) < 0)
+        return -1;
     if (db_tx_query(tx, SQL_UPDATE,
-                    DB_PARAMS(shelf->user_id.text, in, document->id.text, revision.text, name, body,
-                              sealed),
+                    DB_PARAMS(shelf->user_id.text, in, document->id.text, revision.text, name,
+                              written.body, written.sealed),
                     &rows, err) < 0)
         return err->code == ERROR_CONFLICT
                    ? error_set(err, ERROR_CONFLICT, "'%s' exists already", name)

@@ -24,6 +24,9 @@ struct db;
 struct error;
 struct keyring;
 
+/* Of a body, and of its secrets, as text: changes that only add come to an end. */
+#define DOCUMENT_MAX_BYTES 4194304
+
 #define COLLECTIONS(X)                                                                             \
     X(COLLECTION_SETTINGS, "settings")                                                             \
     X(COLLECTION_SECRETS, "secrets")                                                               \
@@ -99,7 +102,8 @@ struct document_change {
 /*
  * All of the changes or none. On success the documents have their new revisions and names. Errors:
  * ERROR_STALE: a document was changed, made or removed by somebody else since it was loaded.
- * ERROR_CONFLICT: the new name is taken, or the collection is full.
+ * ERROR_CONFLICT: the new name is taken, or the collection is full. ERROR_TOO_LARGE: above
+ * DOCUMENT_MAX_BYTES.
  */
 int document_store_write(const struct shelf *shelf, const struct document_change *changes, size_t n,
                          struct error *err) NONNULL MUST_CHECK;

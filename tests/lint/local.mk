@@ -15,7 +15,8 @@ LINT_FOLDERS = lib fcgi gateway worker runtime sandbox tests/unit tests/bench te
 LINT_CPPFLAGS = $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) -I$(top_srcdir)/tests \
 	-I$(top_srcdir)/tests/unit -I$(top_srcdir)/tests/unit/fcgi \
 	$(JANSSON_CFLAGS) $(CRYPTO_CFLAGS) $(CURL_CFLAGS) $(PQ_CFLAGS) $(LWS_CFLAGS) $(CMOCKA_CFLAGS) \
-	-DDEFT_TEST_DATA='"$(abs_top_srcdir)/tests/data"' -DFUZZ_CORPUS='""' -DDEFT_TOP_SRCDIR='"$(abs_top_srcdir)"'
+	-DDEFT_TEST_DATA='"$(abs_top_srcdir)/tests/data"' -DFUZZ_CORPUS='""' -DDEFT_TOP_SRCDIR='"$(abs_top_srcdir)"' \
+	-DDEFT_DATA_DIR='""' -DTEST_MODELS_FILE='""'
 # Without the flags that only gcc, or only newer clang knows.
 LINT_CFLAGS = -std=gnu17 -Wall -Wextra
 LINT_FIND = cd $(top_srcdir) && for folder in $(LINT_FOLDERS); do \
@@ -38,7 +39,7 @@ lint-format:
 
 lint-cppcheck:
 	$(CPPCHECK) -q -j $(LINT_JOBS) --error-exitcode=1 --inline-suppr --std=c11 --suppress=normalCheckLevelMaxBranches \
-		--force -DPACKAGE_VERSION='"0"' \
+		--force -DPACKAGE_VERSION='"0"' -DDEFT_DATA_DIR='"/"' \
 		--enable=warning,performance,portability -I$(top_srcdir)/tests/lint/cppcheck \
 		-I$(top_srcdir)/lib -I$(top_srcdir) $(addprefix $(top_srcdir)/, lib fcgi gateway worker runtime sandbox)
 

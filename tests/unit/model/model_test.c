@@ -200,6 +200,7 @@ int main(void)
     n_failed += prompt_tests();
     n_failed += redact_tests();
     n_failed += secret_tests();
+    n_failed += settings_tests();
     n_failed += shape_tests();
     n_failed += skill_file_tests();
     n_failed += skills_tests();

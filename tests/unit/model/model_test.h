@@ -50,6 +50,7 @@ int plan_tests(void);
 int prompt_tests(void);
 int redact_tests(void);
 int secret_tests(void);
+int settings_tests(void);
 int shape_tests(void);
 int skill_file_tests(void);
 int skills_tests(void);

@@ -231,6 +231,21 @@ static void full_collection_takes_no_more(void **state)
     }
 }
 
+static void document_that_would_be_too_large_is_refused(void **state)
+{
+    CLEANUP(document_done) struct document document = document_new(COLLECTION_PROFILES, "large");
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    struct test_shelf test;
+    struct error err = ERROR_INIT;
+
+    open_shelf(state, &test);
+    while (text.len <= DOCUMENT_MAX_BYTES)
+        strbuf_append(&text, "0123456789abcdef0123456789abcdef");
+    json_put_text(document.body, "text", text.text);
+    assert_int_equal(document_store_put(&test.shelf, &document, 0, &err), -1);
+    assert_int_equal(err.code, ERROR_TOO_LARGE);
+}
+
 static void deleted_document_is_gone(void **state)
 {
     struct test_shelf test;
@@ -260,6 +275,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(of_several_changes_all_are_done_or_none),
         cmocka_unit_test(list_is_by_name_of_one_user_and_collection),
         cmocka_unit_test(full_collection_takes_no_more),
+        cmocka_unit_test(document_that_would_be_too_large_is_refused),
         cmocka_unit_test(deleted_document_is_gone),
     };
 

@@ -61,16 +61,6 @@ static const struct field acp_model_discovery_fields[] = {
 };
 static const struct shape acp_model_discovery_shape = SHAPE(acp_model_discovery_fields);
 
-static const struct field acp_models_fields[] = {
-    {.name = "agent_name", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
-    {.name = "agent_version", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
-    {.name = "current_model_id", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
-    {.name = "available_models", .kind = FIELD_LIST},
-    {.name = "supports_runtime_model_switch", .kind = FIELD_BOOL, .fallback = "false"},
-    {.name = "error", .kind = FIELD_MAP, .rules = FIELD_NULLABLE},
-};
-static const struct shape acp_models_shape = SHAPE(acp_models_fields);
-
 static const struct field provider_connection_fields[] = {
     {.name = "id", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
     {.name = "display_name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},

@@ -14,6 +14,7 @@
 #include "sandbox/exports.h"
 #include "sandbox/http.h"
 #include "sandbox/journal.h"
+#include "sandbox/repository.h"
 #include "sandbox/server.h"
 #include "sandbox/terminal.h"
 
@@ -40,6 +41,7 @@ struct conversation {
     struct uuid id;
     struct terminal *terminal;
     struct editor *editor;
+    char *prepared;         /* the folder that is a repository, as far as it could be made one */
     struct action *actions; /* in the order they came */
     size_t n_actions;
     bool is_pumping;
@@ -186,6 +188,21 @@ static const char *working_dir_of(const struct action *action)
                         action->conversation->server->config->workspace);
 }
 
+/* Where the folder cannot be made one, the tools work as well. */
+static void prepare_folder(struct action *action)
+{
+    struct conversation *conversation = action->conversation;
+    const char *folder = working_dir_of(action);
+    struct error err = ERROR_INIT;
+
+    if (conversation->prepared != NULL && text_equal(conversation->prepared, folder))
+        return;
+    mem_free(conversation->prepared);
+    conversation->prepared = mem_dup_text(folder);
+    if (repository_prepare(folder, &err) < 0)
+        log_info("workspace.not_prepared", LOG_ERROR(&err));
+}
+
 static void run_terminal(struct action *action, const json_t *args)
 {
     CLEANUP(strbuf_done) struct strbuf exports = STRBUF_INIT;
@@ -234,6 +251,7 @@ static void start_action(struct action *action)
         return;
     }
     action->is_running = true;
+    prepare_folder(action);
     switch (action->tool) {
     case ACTION_TERMINAL:
         run_terminal(action, args);
@@ -337,5 +355,6 @@ void conversation_free(struct conversation *conversation)
     while (conversation->actions != NULL)
         end_action(conversation->actions, body);
     editor_free(conversation->editor);
+    mem_free(conversation->prepared);
     mem_free(conversation);
 }

@@ -37,6 +37,7 @@ SANDBOX_SOURCES = \
 	sandbox/process.c sandbox/process.h \
 	sandbox/program.c sandbox/program.h \
 	sandbox/replace.c sandbox/replace.h \
+	sandbox/repository.c sandbox/repository.h \
 	sandbox/request.c \
 	sandbox/routes.c sandbox/routes.h \
 	sandbox/server.h \
@@ -82,6 +83,7 @@ sandbox_test_SOURCES = \
 	tests/unit/sandbox/journal_test.c \
 	tests/unit/sandbox/keys_test.c \
 	tests/unit/sandbox/multipart_test.c \
+	tests/unit/sandbox/repository_test.c \
 	tests/unit/sandbox/sandbox_test.c \
 	tests/unit/sandbox/sandbox_test.h \
 	tests/unit/sandbox/shell_record_test.c \

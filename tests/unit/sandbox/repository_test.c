@@ -1,0 +1,104 @@
+#include "sandbox/repository.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "unit/sandbox/sandbox_test.h"
+
+/* deepest first, as they are removed */
+static const char *const made[] = {
+    "a/b/.git/HEAD",
+    "a/b/.git/config",
+    "a/b/.git/refs/heads",
+    "a/b/.git/refs",
+    "a/b/.git/objects",
+    "a/b/.git",
+    "a/b/c",
+    "a/b",
+    "a",
+};
+
+struct place {
+    char home[64];
+    char path[128];
+};
+
+static int make_place(void **state)
+{
+    struct place *place = calloc(1, sizeof(*place));
+
+    assert_non_null(place);
+    memcpy(place->home, "/tmp/deft-repository-XXXXXX", sizeof("/tmp/deft-repository-XXXXXX"));
+    assert_non_null(mkdtemp(place->home));
+    *state = place;
+    return 0;
+}
+
+static const char *path_of(struct place *place, const char *name)
+{
+    (void)snprintf(place->path, sizeof(place->path), "%s/%s", place->home, name);
+    return place->path;
+}
+
+static int remove_place(void **state)
+{
+    struct place *place = *state;
+
+    for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++)
+        (void)remove(path_of(place, made[i]));
+    (void)rmdir(place->home);
+    free(place);
+    return 0;
+}
+
+static bool is_there(struct place *place, const char *name)
+{
+    return access(path_of(place, name), F_OK) == 0;
+}
+
+static void a_folder_is_made_and_becomes_a_repository(void **state)
+{
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(repository_prepare(path_of(*state, "a/b"), &err), 0);
+    for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++)
+        assert_int_equal(is_there(*state, made[i]), strcmp(made[i], "a/b/c") != 0);
+}
+
+static void what_was_begun_is_finished(void **state)
+{
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(repository_prepare(path_of(*state, "a/b"), &err), 0);
+    assert_int_equal(unlink(path_of(*state, "a/b/.git/HEAD")), 0);
+    assert_int_equal(repository_prepare(path_of(*state, "a/b"), &err), 0);
+    assert_true(is_there(*state, "a/b/.git/HEAD"));
+}
+
+static void a_repository_is_not_put_into_another(void **state)
+{
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(repository_prepare(path_of(*state, "a/b"), &err), 0);
+    assert_int_equal(repository_prepare(path_of(*state, "a/b/c"), &err), 0);
+    assert_true(is_there(*state, "a/b/c"));
+    assert_false(is_there(*state, "a/b/c/.git"));
+}
+
+int repository_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_folder_is_made_and_becomes_a_repository, make_place,
+                                        remove_place),
+        cmocka_unit_test_setup_teardown(what_was_begun_is_finished, make_place, remove_place),
+        cmocka_unit_test_setup_teardown(a_repository_is_not_put_into_another, make_place,
+                                        remove_place),
+    };
+
+    return cmocka_run_group_tests_name("repository", tests, NULL, NULL);
+}

@@ -10,11 +10,12 @@ import { start as startModel } from '../fakes/openai.mjs';
 import { call } from './support/api.mjs';
 import { Box } from './support/box.mjs';
 import { Conversation, startRequest } from './support/conversation.mjs';
-import { API_KEY, WORKING_DIR } from './support/instance.mjs';
+import { API_KEY } from './support/instance.mjs';
 import { newUser } from './support/users.mjs';
 
 const shared = new Box();
-const DIR = `${WORKING_DIR}/box-files-${randomUUID().slice(0, 8)}`;
+/** Beside the folder of conversations, which is a repository. */
+const DIR = `/workspace/box-files-${randomUUID().slice(0, 8)}`;
 const model = { model: 'scripted/hello', usage_id: 'agent' };
 const detail = (answer) => [answer.status, answer.json?.detail];
 

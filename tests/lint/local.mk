@@ -63,16 +63,29 @@ analyze:
 		xargs -P $(LINT_JOBS) -I '{}' gcc $(LINT_CPPFLAGS) -std=gnu17 -O1 -fanalyzer \
 		-Werror -c -o /dev/null '{}'
 
-# The tests once more, in build trees of their own.
-check-asan:
+# The tests once more, in build trees of their own; those with threads only where races are looked for.
+THREADED_TESTS = base-test http_test sse_test chat_test retry_test worker_parts_test worker_run_test \
+	tests/unit/store/hints_test tests/unit/store/conversation_store_test
+MAKE_THREADED = $(MAKE) check_PROGRAMS='$(THREADED_TESTS)' TESTS='$(THREADED_TESTS)'
+
+build-asan:
 	mkdir -p sanitized-address
 	cd sanitized-address && { test -f Makefile || $(abs_top_srcdir)/configure -q \
-		--with-sanitizer=address,undefined; } && \
-		ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 $(MAKE) check
+		--with-sanitizer=address,undefined; } && $(MAKE) check-programs
 
-check-tsan:
+check-asan: build-asan
+	cd sanitized-address && ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 \
+		$(MAKE) check-TESTS TESTS='$(check_PROGRAMS)'
+
+build-tsan:
 	mkdir -p sanitized-thread
 	cd sanitized-thread && { test -f Makefile || $(abs_top_srcdir)/configure -q \
-		--with-sanitizer=thread; } && TSAN_OPTIONS=halt_on_error=1 $(MAKE) check
+		--with-sanitizer=thread; } && $(MAKE_THREADED) check-programs
 
-.PHONY: format lint lint-words lint-shell lint-format lint-cppcheck lint-tidy iwyu analyze check-asan check-tsan
+check-tsan: build-tsan
+	cd sanitized-thread && TSAN_OPTIONS=halt_on_error=1 $(MAKE_THREADED) check-TESTS
+
+check-programs: $(check_LIBRARIES) $(check_PROGRAMS)
+
+.PHONY: format lint lint-words lint-shell lint-format lint-cppcheck lint-tidy iwyu analyze \
+	build-asan check-asan build-tsan check-tsan check-programs

@@ -36,13 +36,16 @@ static const struct process some_process = {
 static void assert_says(const char *option, const char *expected)
 {
     CLEANUP(strbuf_done) struct strbuf said = STRBUF_INIT;
-    int kept = dup(STDOUT_FILENO);
+    int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
     int ends[2] = {-1, -1};
     int status = -1;
     char bytes[512];
     ssize_t n = 0;
 
-    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    if (kept < 0 || pipe2(ends, O_CLOEXEC) < 0) {
+        fail_msg("%m");
+        return;
+    }
     assert_int_equal(dup2(ends[1], STDOUT_FILENO), STDOUT_FILENO);
     assert_true(process_answer(&some_process, option, &status));
     assert_int_equal(dup2(kept, STDOUT_FILENO), STDOUT_FILENO);

@@ -81,6 +81,7 @@ static void mistake_in_the_settings_has_its_own_status(void **state)
     assert_int_equal(process_configure(&some_process, &settings, &settings.log_level, &err), -1);
     assert_int_equal(process_complain(&some_process, &err), EX_CONFIG);
     assert_int_equal(unsetenv("LOG_LEVEL"), 0);
+    settings_done(some_settings, ARRAY_SIZE(some_settings), &settings);
     error_set(&err, ERROR_UNAVAILABLE, "no socket");
     assert_int_equal(process_complain(&some_process, &err), EXIT_FAILURE);
 }

@@ -53,6 +53,7 @@ struct seen_sandbox {
     char runtime_id[24]; /* "" when it bears none */
     char container_id[72];
     enum seen_state state;
+    bool is_outdated;     /* runs another build of deft-action than starts get now */
     int64_t created_at_s; /* UTC */
 };
 
@@ -113,6 +114,9 @@ struct backend_functions {
     /* Why a sandbox ended, in words. */
     void (*explain_end)(struct backend *backend, const char *container_id, struct error *why_out);
     int (*list)(struct backend *backend, struct seen_list *list_out, struct error *err);
+    /* Whether nothing runs in a container but its server and shells that wait for a command. */
+    int (*is_at_rest)(struct backend *backend, const char *container_id, bool *is_at_rest_out,
+                      struct error *err);
     /* Removes a listed container that no row answers for. */
     int (*remove_container)(struct backend *backend, const char *container_id, struct error *err);
     /* Removes networks and homes that nobody keeps. */

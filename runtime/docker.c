@@ -79,6 +79,12 @@ static void do_explain_end(struct backend *backend, const char *container_id, st
     docker_explain(of(backend), container_id, "", why_out);
 }
 
+static int do_is_at_rest(struct backend *backend, const char *container_id, bool *is_at_rest_out,
+                         struct error *err)
+{
+    return docker_is_at_rest(of(backend), container_id, is_at_rest_out, err);
+}
+
 static int do_list(struct backend *backend, struct seen_list *list_out, struct error *err)
 {
     return docker_list(of(backend), list_out, err);
@@ -141,6 +147,7 @@ static const struct backend_functions docker_functions = {
     .remove_home = do_remove_home,
     .explain_end = do_explain_end,
     .list = do_list,
+    .is_at_rest = do_is_at_rest,
     .remove_container = do_remove_container,
     .tidy = do_tidy,
     .refill = do_refill,

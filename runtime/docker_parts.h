@@ -90,6 +90,12 @@ void docker_explain(struct docker *docker, const char *name, const char *tail,
 void docker_container_name(const struct docker *docker, const char *runtime_id,
                            char name[DOCKER_NAME_BYTES]) NONNULL;
 
+/* --- docker_rest.c --- */
+
+/* Whether its server and its shells all wait. */
+int docker_is_at_rest(struct docker *docker, const char *container_id, bool *is_at_rest_out,
+                      struct error *err) NONNULL MUST_CHECK;
+
 /* --- docker_watch.c --- */
 
 void docker_follow(struct docker *docker, const struct news_sink *sink) NONNULL;

@@ -48,7 +48,20 @@ static enum seen_state state_of(const char *name)
     return SEEN_ENDED;
 }
 
-static void list_add(struct seen_list *list, const json_t *container)
+/* Its deft-action came from a volume that is named after what is in it. */
+static bool is_outdated(const struct docker *docker, const json_t *container)
+{
+    const json_t *mount = NULL;
+    size_t i = 0;
+
+    json_array_foreach (json_object_get(container, "Mounts"), i, mount) {
+        if (text_equal(json_text_or(mount, "Destination", ""), ACTION_MOUNT))
+            return !text_equal(json_text_or(mount, "Name", ""), docker->action_volume);
+    }
+    return false;
+}
+
+static void list_add(const struct docker *docker, struct seen_list *list, const json_t *container)
 {
     struct seen_sandbox *seen = seen_list_add(list);
 
@@ -58,6 +71,7 @@ static void list_add(struct seen_list *list, const json_t *container)
                    json_text_or(container, "Id", ""));
     seen->state = state_of(json_text_or(container, "State", ""));
     seen->created_at_s = json_int_or(container, "Created", 0);
+    seen->is_outdated = is_outdated(docker, container);
 }
 
 int docker_list(struct docker *docker, struct seen_list *list_out, struct error *err)
@@ -74,7 +88,7 @@ int docker_list(struct docker *docker, struct seen_list *list_out, struct error 
                     &reply, err) < 0)
         return error_wrap(err, "listing containers");
     json_array_foreach (reply, i, container)
-        list_add(&list, container);
+        list_add(docker, &list, container);
     *list_out = list;
     list = (struct seen_list){.items = NULL};
     return 0;

@@ -448,6 +448,32 @@ int life_lose(struct service *service, const char *id, const char *container_id,
     return rc;
 }
 
+static int renew_held(struct service *service, const char *id, const char *container_id,
+                      struct error *err)
+{
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+    bool is_it = false;
+
+    if (get_by_container(service, id, container_id, &runtime, &is_it, err) < 0)
+        return -1;
+    if (!is_it || runtime.desired != DESIRED_RUNNING)
+        return 0;
+    log_info("sandbox.renewed", LOG_STR("runtime_id", id));
+    if (end_sandbox(service, &runtime, err) < 0)
+        return -1;
+    return launch(service, &runtime, err);
+}
+
+int life_renew(struct service *service, const char *id, const char *container_id, struct error *err)
+{
+    int rc = 0;
+
+    gate_enter(service->gate, id);
+    rc = renew_held(service, id, container_id, err);
+    gate_leave(service->gate, id);
+    return rc;
+}
+
 static int note_held(struct service *service, const char *id, const char *container_id,
                      const char *detail, struct error *err)
 {

@@ -36,6 +36,10 @@ int life_apply(struct service *service, enum verb verb, const char *id,
 /* Its container is no more; no-op unless the row still names that container. */
 int life_lose(struct service *service, const char *id, const char *container_id, const char *why,
               struct error *err) NONNULL MUST_CHECK;
+/* Ends the sandbox and starts it again on its home, with what starts get now; no-op unless the row
+ * still names that container. */
+int life_renew(struct service *service, const char *id, const char *container_id,
+               struct error *err) NONNULL MUST_CHECK;
 /* Writes words into the row of a running one; NULL removes them. */
 int life_note(struct service *service, const char *id, const char *container_id, const char *detail,
               struct error *err) __attribute__((nonnull(1, 2, 3, 5))) MUST_CHECK;

@@ -8,7 +8,7 @@ RUNTIME_SOURCES = \
 	runtime/docker_image.c \
 	runtime/docker_parts.h \
 	runtime/docker_prepare.c \
-	runtime/docker_spares.c \
+	runtime/docker_rest.c runtime/docker_spares.c \
 	runtime/docker_start.c \
 	runtime/docker_watch.c \
 	runtime/doubt.c runtime/doubt.h \

@@ -86,6 +86,8 @@ static const struct setting runtime_settings_table[] = {
      "age at which a container that no row answers for is removed"},
     {"DEFT_RECONCILE_MS", SETTING_MS, "60000", FIELD(reconcile_ms),
      "how often rows and containers are compared without cause"},
+    {"DEFT_RENEW_AFTER_MS", SETTING_MS, "60000", FIELD(renew_after_ms),
+     "how long a sandbox with an older deft-action must be unused to be started again"},
     {"DEFT_RUNTIME_THREADS", SETTING_COUNT, "32", FIELD(n_threads), "requests at a time"},
     {"DEFT_RUNTIME_STARTERS", SETTING_COUNT, "8", FIELD(n_starters), "starts at a time"},
     {"LOG_LEVEL", SETTING_TEXT, "info", FIELD(log_level), "debug, info, warning or error"},

@@ -212,6 +212,39 @@ static void judge_rows(struct service *service, const struct runtime_list *rows,
     }
 }
 
+/* True when nobody has used it for long, no run is under way or asked for, and nothing runs in it.
+ */
+static int may_renew(struct service *service, const struct runtime *row,
+                     const struct seen_sandbox *seen, bool *may_out, struct error *err)
+{
+    if (runtime_store_is_unused(service->db, row->id, service->settings->renew_after_ms, may_out,
+                                err) < 0)
+        return -1;
+    if (!*may_out)
+        return 0;
+    return service->backend->functions->is_at_rest(service->backend, seen->container_id, may_out,
+                                                   err);
+}
+
+/* After an upgrade: sandboxes that run an older deft-action get the new one while they are idle. */
+static void renew_outdated(struct service *service, const struct runtime_list *rows,
+                           const struct seen_list *seen)
+{
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct runtime *row = &rows->items[i];
+        const struct seen_sandbox *container = find_seen(seen, row->id);
+        struct error err = ERROR_INIT;
+        bool may = false;
+
+        if (row->status != RUNTIME_RUNNING || container == NULL || !container->is_outdated ||
+            gate_is_busy(service->gate, row->id))
+            continue;
+        if (may_renew(service, row, container, &may, &err) < 0 ||
+            (may && life_renew(service, row->id, container->container_id, &err) < 0))
+            log_warning("sandbox.not_renewed", LOG_STR("runtime_id", row->id), LOG_ERROR(&err));
+    }
+}
+
 static bool has_row(struct service *service, const char *id)
 {
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
@@ -272,6 +305,7 @@ static int look_at_all(struct service *service, struct error *err)
     if (backend->functions->list(backend, &seen, err) < 0)
         return -1;
     judge_rows(service, &rows, &seen);
+    renew_outdated(service, &rows, &seen);
     remove_orphans(service, &seen);
     return backend->functions->tidy(backend, &source, err);
 }

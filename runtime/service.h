@@ -34,6 +34,7 @@ struct runtime_settings {
     int64_t n_starters;
     int64_t orphan_grace_ms;
     int64_t reconcile_ms;
+    int64_t renew_after_ms;
     int64_t has_network_rules;
     int64_t max_memory_bytes;
     int64_t max_nano_cpus;

@@ -43,6 +43,12 @@ static const char SQL_UPDATE[] =
 static const char SQL_REMOVE[] = "DELETE FROM runtimes WHERE id = $1";
 static const char SQL_TOUCH[] = "UPDATE runtimes SET last_used_at = now() WHERE id = $1";
 
+static const char SQL_IS_UNUSED[] =
+    "SELECT 1 FROM runtimes WHERE id = $1"
+    " AND last_used_at < now() - $2::bigint * interval '1 millisecond'"
+    " AND NOT EXISTS (SELECT 1 FROM conversations WHERE runtime_session = runtimes.session_id"
+    " AND (wanted_at IS NOT NULL OR lease_expires_at > now()))";
+
 static const char *const status_names[RUNTIME_N_STATUSES] = {
 #define X(constant, text) [constant] = (text),
     RUNTIME_STATUSES(X)
@@ -274,6 +280,18 @@ int runtime_store_remove(struct db *db, const char *id, struct error *err)
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
     return db_query(db, SQL_REMOVE, DB_PARAMS(id), &rows, err);
+}
+
+int runtime_store_is_unused(struct db *db, const char *id, int64_t idle_ms, bool *is_unused_out,
+                            struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    struct db_int idle = db_int(idle_ms);
+
+    if (db_query(db, SQL_IS_UNUSED, DB_PARAMS(id, idle.text), &rows, err) < 0)
+        return -1;
+    *is_unused_out = PQntuples(rows) > 0;
+    return 0;
 }
 
 int runtime_store_touch(struct db *db, const char *id, struct error *err)

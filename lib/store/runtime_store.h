@@ -7,6 +7,7 @@
 #ifndef DEFT_STORE_RUNTIME_STORE_H
 #define DEFT_STORE_RUNTIME_STORE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -104,6 +105,9 @@ int runtime_store_update(struct db *db, const struct runtime *runtime, enum runt
                          struct error *err) NONNULL MUST_CHECK;
 /* Deletes the row of a runtime whose container and volume are gone. */
 int runtime_store_remove(struct db *db, const char *id, struct error *err) NONNULL MUST_CHECK;
+/* True when nobody used it for idle_ms, and none of its conversations runs or is to run. */
+int runtime_store_is_unused(struct db *db, const char *id, int64_t idle_ms, bool *is_unused_out,
+                            struct error *err) NONNULL MUST_CHECK;
 int runtime_store_touch(struct db *db, const char *id, struct error *err) NONNULL MUST_CHECK;
 
 #endif

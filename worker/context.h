@@ -6,6 +6,7 @@
 #ifndef DEFT_WORKER_CONTEXT_H
 #define DEFT_WORKER_CONTEXT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/crash.h"
@@ -47,6 +48,7 @@ struct worker_context {
     struct worker_settings settings;
     struct uuid owner; /* this process's name in leases, new at each start */
     struct keyring keyring;
+    bool allows_private; /* calls may go to loopback and private addresses */
     struct db *db;       /* the conversations' connections */
     struct db *lease_db; /* one connection, so that a heartbeat never waits behind a step */
     struct http *http;

@@ -129,14 +129,16 @@ static int open_context(struct worker_context *context, struct error *err)
     const struct worker_settings *settings = &context->settings;
     struct llm_options options = {
         .scripted_dir = settings->scripted_dir[0] != '\0' ? settings->scripted_dir : NULL,
-        .allow_private = settings->llm_allow_private != 0 || text_equal(settings->mode, "local"),
         .crash = &context->crash,
     };
 
     context->owner = uuid_random();
     if (open_database(context, err) < 0 || open_http(context, err) < 0)
         return -1;
+    context->allows_private =
+        settings->llm_allow_private != 0 || text_equal(settings->mode, "local");
     options.http = context->http;
+    options.allow_private = context->allows_private;
     context->llm = llm_new(&options);
     return 0;
 }

@@ -215,20 +215,33 @@ static void apply_additions(json_t *body)
     merge_skills(object_member(agent, "agent_context"), skills);
 }
 
+static int resolve_connection(const struct request *request, json_t *llm, struct error *err)
+{
+    const struct shelf shelf = keep_shelf(request);
+
+    if (json_text_or(llm, "provider_connection_id", NULL) == NULL)
+        return 0;
+    return is_sandbox(request) ? refuse_sandbox(err) : profile_store_resolve_llm(&shelf, llm, err);
+}
+
+int launch_open_llm(const struct request *request, json_t *llm, struct error *err)
+{
+    if (!is_sandbox(request))
+        secrets_open(&llm_secrets, llm, request->context->keyring.fernet, request->problems);
+    if (json_array_size(request->problems) > 0)
+        return request_problems_noted(err);
+    return resolve_connection(request, llm, err);
+}
+
 /* The keys of provider connections, for the agent and its condenser. */
 static int resolve_connections(const struct request *request, json_t *body, struct error *err)
 {
-    const struct shelf shelf = keep_shelf(request);
     json_t *agent = agent_of(body);
     json_t *llms[] = {json_object_get(agent, "llm"),
                       json_object_get(json_object_get(agent, "condenser"), "llm")};
 
     for (size_t i = 0; i < ARRAY_SIZE(llms); i++) {
-        if (json_text_or(llms[i], "provider_connection_id", NULL) == NULL)
-            continue;
-        if (is_sandbox(request))
-            return refuse_sandbox(err);
-        if (profile_store_resolve_llm(&shelf, llms[i], err) < 0)
+        if (json_is_object(llms[i]) && resolve_connection(request, llms[i], err) < 0)
             return -1;
     }
     return 0;

@@ -34,6 +34,13 @@ void launch_done(struct launch *launch) NONNULL;
 int launch_prepare(const struct request *request, json_t *body, struct reply *reply,
                    struct launch *launch, struct error *err) NONNULL MUST_CHECK;
 
+/*
+ * A LLM object of a body as a call needs it: sealed secrets opened, its provider connection
+ * resolved. A sandbox's key may use neither. ERROR_INVALID (noted, or in words), ERROR_FORBIDDEN.
+ */
+int launch_open_llm(const struct request *request, json_t *llm,
+                    struct error *err) NONNULL MUST_CHECK;
+
 /* A sandbox's key must not bring the user's stored secrets into its reach: {NAME: source}. */
 int launch_check_lookups(const struct request *request, json_t *secrets, struct error *err)
     __attribute__((nonnull(1, 3))) MUST_CHECK;

@@ -1,6 +1,7 @@
 // Conversations that start from what a user keeps: the current page's create, profiles, stored secrets.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import http from 'node:http';
 import { after, before, test } from 'node:test';
 import { start as startModel } from '../fakes/openai.mjs';
 import { Conversation, isResult, observed, text } from './support/conversation.mjs';
@@ -88,6 +89,25 @@ test('a renewed secret works in the next command', async (t) => {
   const printed = (await conversation.events()).filter(isResult('terminal')).map(observed);
   assert.match(printed[0], /^4\b/);
   assert.match(printed[1], /^7\b/);
+});
+
+test('a secret behind an address is read when a command names it, with its headers', async (t) => {
+  const asked = [];
+  const vault = http.createServer((request, response) => {
+    asked.push(request.headers['x-vault-key']);
+    response.end(`value-${asked.length}`);
+  });
+  await new Promise((resolve) => { vault.listen(0, '127.0.0.1', resolve); });
+  t.after(() => vault.close());
+  fake.setScenario('remote', echo('REMOTE'));
+  const llm = { model: 'openai/remote', api_key: KEY, base_url: fake.url, num_retries: 1 };
+  const REMOTE = { kind: 'LookupSecret', url: `http://127.0.0.1:${vault.address().port}/token`, headers: { 'X-Vault-Key': 'vault-hush' } };
+  const { info, conversation } = await started(t, { agent_settings: { llm }, secrets: { REMOTE, UNUSED: { ...REMOTE, url: 'http://127.0.0.1:1/' } } });
+  assert.equal(await conversation.ask('first'), 'finished');
+  const events = await conversation.events();
+  assert.match(observed(events.find(isResult('terminal'))), /^7\b[^]*<secret-hidden>/);
+  assert.deepEqual(asked, ['vault-hush']);
+  assert.doesNotMatch(JSON.stringify([info, events]), /vault-hush|value-1/);
 });
 
 test('agent-server 99: a launch by profile gets the secrets that it allows, and no others', async (t) => {

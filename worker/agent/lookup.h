@@ -1,6 +1,7 @@
 /*
- * Secrets that the user keeps on the server and a conversation only refers to: read when they are
- * needed, so that a renewed one works in the next command. The reference never leaves deft.
+ * Secrets that are kept elsewhere and that a conversation only refers to, by the user on this
+ * server or behind an address: read when they are needed, so that a renewed one works in the next
+ * command. Neither the reference nor its headers leave deft.
  */
 #ifndef DEFT_WORKER_AGENT_LOOKUP_H
 #define DEFT_WORKER_AGENT_LOOKUP_H
@@ -9,9 +10,10 @@
 
 struct agent;
 
-/* All that the conversation refers to, into agent->secrets: what comes back is masked with them. */
+/* What the user keeps here, into agent->secrets: what comes back is masked with it from the start.
+ * Addresses are not asked before a command names their secret. */
 void lookup_all(struct agent *agent) NONNULL;
-/* Anew, those that the command names. */
+/* Anew, those that the command names. Waits up to 30 s for an address; a stop wakes it. */
 void lookup_named(struct agent *agent, const char *command) NONNULL;
 
 #endif

@@ -37,8 +37,9 @@ static int bound_problem(const struct request *request, const char *name, const 
     return query_problem(request, name, &(struct problem){bound->type, message.text, ctx}, err);
 }
 
-int request_query_int(const struct request *request, const char *name,
-                      const struct int_range *range, int64_t *value_io, struct error *err)
+/* `below`: what a value under range->min is told. */
+static int read_int(const struct request *request, const char *name, const struct int_range *range,
+                    const struct bound *below, int64_t *value_io, struct error *err)
 {
     static const char words[] =
         "Input should be a valid integer, unable to parse string as an integer";
@@ -50,14 +51,8 @@ int request_query_int(const struct request *request, const char *name,
         return 0;
     if (text_parse_int(text, INT64_MIN, INT64_MAX, &value, &why) < 0)
         return query_problem(request, name, &(struct problem){"int_parsing", words, NULL}, err);
-    if (value < range->min && range->min == 1)
-        return bound_problem(request, name,
-                             &(struct bound){"greater_than", "gt", "greater than", 0}, err);
     if (value < range->min)
-        return bound_problem(
-            request, name,
-            &(struct bound){"greater_than_equal", "ge", "greater than or equal to", range->min},
-            err);
+        return bound_problem(request, name, below, err);
     if (value > range->max)
         return bound_problem(
             request, name,
@@ -66,11 +61,21 @@ int request_query_int(const struct request *request, const char *name,
     return 0;
 }
 
+int request_query_int(const struct request *request, const char *name,
+                      const struct int_range *range, int64_t *value_io, struct error *err)
+{
+    const struct bound below = {"greater_than_equal", "ge", "greater than or equal to", range->min};
+
+    return read_int(request, name, range, &below, value_io, err);
+}
+
 int request_query_limit(const struct request *request, int64_t *limit_out, struct error *err)
 {
+    const struct int_range range = {1, PAGE_MAX_ITEMS};
+    const struct bound below = {"greater_than", "gt", "greater than", 0};
+
     *limit_out = PAGE_MAX_ITEMS;
-    return request_query_int(request, "limit", &(struct int_range){1, PAGE_MAX_ITEMS}, limit_out,
-                             err);
+    return read_int(request, "limit", &range, &below, limit_out, err);
 }
 
 int request_query_bool(const struct request *request, const char *name, bool *value_io,

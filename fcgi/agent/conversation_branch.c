@@ -130,6 +130,7 @@ static int conversation_fork(const struct request *request, struct reply *reply,
     CLEANUP(conversation_done) struct conversation copy = CONVERSATION_INIT;
     struct fork_request wanted = {.id = UUID_INIT};
     struct fork fork = {.source_id = UUID_INIT};
+    enum info_skills skills = INFO_WITHOUT_SKILLS;
     json_auto_t *body = NULL;
     json_auto_t *info = NULL;
 
@@ -138,13 +139,13 @@ static int conversation_fork(const struct request *request, struct reply *reply,
                    ? error_set(err, ERROR_NOT_FOUND, "Source conversation not found")
                    : -1;
     if (request_json_object_or_empty(request, &body, err) < 0 ||
-        read_fork(request, body, &wanted, err) < 0 ||
+        read_fork(request, body, &wanted, err) < 0 || info_skills_read(request, &skills, err) < 0 ||
         make_copy(request, &source, &wanted, &copy, err) < 0)
         return -1;
     fork = (struct fork){source.id, wanted.from_event_id};
     if (branch_store_fork(request->context->db, &fork, &copy, err) < 0)
         return unknown_event(&fork, err);
-    info = info_plain(&copy, INFO_WITHOUT_SKILLS);
+    info = info_plain(&copy, skills);
     return reply_json(reply, 201, info);
 }
 
@@ -167,11 +168,13 @@ static int conversation_navigate(const struct request *request, struct reply *re
     CLEANUP(conversation_done) struct conversation after = CONVERSATION_INIT;
     json_auto_t *body = NULL;
     json_auto_t *info = NULL;
+    enum info_skills skills = INFO_WITHOUT_SKILLS;
     const char *event_id = NULL;
 
     if (agent_load_conversation(request, UNKNOWN_PLAIN, &before, err) < 0 ||
         request_json_object(request, &body, err) < 0 ||
-        read_event_id(request, body, &event_id, err) < 0)
+        read_event_id(request, body, &event_id, err) < 0 ||
+        info_skills_read(request, &skills, err) < 0)
         return -1;
     if (branch_store_navigate(request->context->db, &before.id, event_id, err) < 0)
         return err->code == ERROR_NOT_FOUND
@@ -181,7 +184,7 @@ static int conversation_navigate(const struct request *request, struct reply *re
     agent_hint_events(request, &before.id);
     if (agent_load_conversation(request, UNKNOWN_PLAIN, &after, err) < 0)
         return -1;
-    info = info_with_runtime(request, &after, INFO_WITHOUT_SKILLS, err);
+    info = info_with_runtime(request, &after, skills, err);
     return info == NULL ? -1 : reply_json(reply, 200, info);
 }
 

@@ -174,14 +174,14 @@ static int events_batch(const struct request *request, struct reply *reply, stru
     const char *ids[PAGE_MAX_ITEMS];
     json_auto_t *list = NULL;
 
-    if (request_json(request, &list, err) < 0)
+    if (check_for(request, &search, err) < 0 || request_json(request, &list, err) < 0)
         return -1;
     if (!json_is_array(list) || json_array_size(list) > PAGE_MAX_ITEMS)
         return request_problem(
             request, &body,
             &(struct problem){"list_type", "Input should be a list of at most 100 event ids", NULL},
             list, err);
-    if (read_event_ids(request, list, ids, err) < 0 || check_for(request, &search, err) < 0 ||
+    if (read_event_ids(request, list, ids, err) < 0 ||
         event_store_get_many(request->context->db, &search.filter.conversation_id, ids,
                              json_array_size(list), &json, err) < 0)
         return -1;

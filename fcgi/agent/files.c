@@ -32,6 +32,10 @@ static int create_directory(const struct request *request, struct reply *reply, 
 /* GET -> 200 {"home","favorites","locations"} */
 static int home(const struct request *request, struct reply *reply, struct error *err)
 {
+    bool with_hidden = false;
+
+    if (request_query_bool(request, "include_hidden", &with_hidden, err) < 0)
+        return -1;
     return sandbox_proxy(
         request, reply,
         &(struct sandbox_call){.owner = {&request->principal, NULL}, .path = "/api/file/home"},
@@ -42,8 +46,10 @@ static int home(const struct request *request, struct reply *reply, struct error
 static int search_subdirs(const struct request *request, struct reply *reply, struct error *err)
 {
     int64_t limit = 0;
+    bool with_hidden = false;
 
-    if (request_query_limit(request, &limit, err) < 0)
+    if (request_query_limit(request, &limit, err) < 0 ||
+        request_query_bool(request, "include_hidden", &with_hidden, err) < 0)
         return -1;
     return sandbox_path_call(request, reply,
                              &(struct path_call){"/api/file/search_subdirs", subdirs_params}, err);

@@ -366,6 +366,23 @@ static void cancel_wakes_a_waiting_thread(void **state)
     test_server_stop(server);
 }
 
+static void end_of_a_call_may_be_waited_for_a_while(void **state)
+{
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    struct test_server *server = test_server_start(silence, 1, NULL);
+    struct http_request request = get(test_server_url(server, "/"));
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(http_start(*state, &request, &call, &err), 0);
+    assert_false(http_is_over_within(call, 20));
+    http_cancel(call);
+    assert_true(http_is_over_within(call, 0));
+    assert_int_equal(http_wait(call, &err), -1);
+    assert_int_equal(err.code, ERROR_CANCELLED);
+    http_call_freep(&call);
+    test_server_stop(server);
+}
+
 static void cancel_during_name_look_up_is_quick(void **state)
 {
     struct http_request request = get("http://slow-name.invalid/");
@@ -622,6 +639,7 @@ int main(void)
         cmocka_unit_test(long_answer_is_refused),
         cmocka_unit_test(endless_headers_are_refused),
         cmocka_unit_test(cancel_wakes_a_waiting_thread),
+        cmocka_unit_test(end_of_a_call_may_be_waited_for_a_while),
         cmocka_unit_test(cancel_during_name_look_up_is_quick),
         cmocka_unit_test(call_may_be_freed_at_any_time),
         cmocka_unit_test(stream_comes_in_pieces),

@@ -86,6 +86,26 @@ describe('runtime service', () => {
     await assertNoLeaks(house);
   });
 
+  it('ends a doubted sandbox that hangs, and no other', async () => {
+    const id = session();
+    const { json: runtime } = await house.sandbox(id);
+    const container = () => engine('GET', `/containers/${house.instance}-${runtime.runtime_id}/json`).then(({ json }) => json.Id);
+    const first = await container();
+    assert.equal((await house.sandbox(id, { is_doubted: true })).json.status, 'running');
+    assert.equal(await container(), first);
+    // The engine itself is not told: to it, and to the rows, the container runs.
+    const { json: { Titles: titles, Processes: processes } } = await engine('GET', `/containers/${first}/top?ps_args=-eo%20pid,args`);
+    const server = processes.find((columns) => columns[titles.indexOf('COMMAND')].split(' ')[0].endsWith('deft-action'));
+    process.kill(Number(server[titles.indexOf('PID')]), 'SIGSTOP');
+    const { json: again } = await house.sandbox(id, { is_doubted: true });
+    assert.equal(again.status, 'running', again.status_detail);
+    assert.equal(again.runtime_id, runtime.runtime_id);
+    assert.equal(again.session_api_key, runtime.session_api_key);
+    assert.notEqual(await container(), first);
+    assert.equal(await alive(again), true);
+    await forget(again);
+  });
+
   it('confines the sandbox', async () => {
     const { json: runtime } = await house.sandbox(session());
     const { json: seen } = await engine('GET', `/containers/${house.instance}-${runtime.runtime_id}/json`);

@@ -14,7 +14,7 @@
 #include "fcgi/request.h"
 #include "fcgi/router.h"
 
-enum { CHUNK_BYTES = 65536, SILENCE_MS = 60000, PROBE_MS = 5000, HEADERS_MAX = 8 };
+enum { CHUNK_BYTES = 65536, SILENCE_MS = 60000, PROBE_MS = 5000, STATUS_OK = 200, HEADERS_MAX = 8 };
 
 /* What the sandbox's server says of a file that the client must hear too. */
 static const char *const passed_headers[] = {"Content-Length",
@@ -167,9 +167,9 @@ static bool may_retry(const struct request *request, const struct reply *reply,
            (request->method == HTTP_GET && error_is_transient(err));
 }
 
-/* A short call of our own; its answer does not matter, but that there is one. */
+/* A short call of our own. */
 static int ask(const struct request *request, const struct sandbox_endpoint *endpoint,
-               const char *method, const char *path, struct error *err)
+               const char *method, const char *path, long *status_out, struct error *err)
 {
     CLEANUP(http_call_freep) struct http_call *http_call = NULL;
     CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
@@ -185,17 +185,34 @@ static int ask(const struct request *request, const struct sandbox_endpoint *end
                                           .allow_private = true},
                    &http_call, err) < 0)
         return -1;
-    return http_wait(http_call, err);
+    if (http_wait(http_call, err) < 0)
+        return -1;
+    *status_out = http_status(http_call);
+    return 0;
+}
+
+/* Whoever has the address now may be somebody else, who answers, but not this. */
+static int check_alive(const struct request *request, const struct sandbox_endpoint *endpoint,
+                       struct error *err)
+{
+    long status = 0;
+
+    if (ask(request, endpoint, "GET", "/alive", &status, err) < 0)
+        return -1;
+    if (status != STATUS_OK)
+        return error_set(err, ERROR_UNAVAILABLE, "the sandbox answers %ld", status);
+    return 0;
 }
 
 static int make_directory(const struct request *request, const struct sandbox_endpoint *endpoint,
                           const char *directory, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    long status = 0;
 
     strbuf_append(&path, "/api/file/create_directory?path=");
     percent_append(&path, directory);
-    return ask(request, endpoint, "POST", path.text, err);
+    return ask(request, endpoint, "POST", path.text, &status, err);
 }
 
 static int start_and_attempt(const struct request *request, struct reply *reply,
@@ -219,7 +236,7 @@ static int find_answering(const struct request *request, const struct sandbox_ca
     if (call->directory != NULL)
         return make_directory(request, endpoint, call->directory, err);
     if (http_method_is_unsafe(request->method))
-        return ask(request, endpoint, "GET", "/alive", err);
+        return check_alive(request, endpoint, err);
     return 0;
 }
 

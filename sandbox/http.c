@@ -75,8 +75,6 @@ static int admit(struct request *request, struct error *err)
         return -1;
     if (check_key(request, err) < 0)
         return -1;
-    if (lws_hdr_total_length(request->connection->wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0)
-        return error_set(err, ERROR_INVALID, "A body needs a content-length");
     if (request->content_length > request->route->max_body)
         return error_set(err, ERROR_TOO_LARGE, "The body is larger than %lld bytes",
                          (long long)request->route->max_body);
@@ -85,11 +83,13 @@ static int admit(struct request *request, struct error *err)
 
 static bool has_body(const struct request *request)
 {
-    return request->content_length > 0;
+    return request->is_chunked || request->content_length > 0;
 }
 
 static bool is_body_read(const struct request *request)
 {
+    if (request->is_chunked)
+        return request->chunks.state == CHUNKED_OVER;
     return !has_body(request) || request->received >= request->content_length;
 }
 
@@ -120,18 +120,68 @@ static int begin_request(struct http_connection *connection, const char *path)
     return 0;
 }
 
-static void take_body(struct request *request, const char *bytes, size_t len)
+static void take_bytes(struct request *request, const char *bytes, size_t len)
 {
     struct error err = ERROR_INIT;
 
-    request->received += (int64_t)len;
-    loop_timer_set(request->connection->http->loop, &request->connection->deadline, BODY_WITHIN_MS);
     if (request->is_answered)
         return;
     if (request->sink.take == NULL)
         strbuf_append_bytes(&request->body, bytes, len);
     else if (request->sink.take(request->sink.state, bytes, len, &err) < 0)
         request_answer_error(request, &err);
+}
+
+static int64_t max_chunked(const struct request *request)
+{
+    return request->route->max_body < MAX_CHUNKED_BYTES ? request->route->max_body
+                                                        : MAX_CHUNKED_BYTES;
+}
+
+/* One piece of a body in chunks. */
+static void take_chunk_data(struct request *request, const char *data, size_t len)
+{
+    struct error err = ERROR_INIT;
+
+    request->received += (int64_t)len;
+    if (!request->is_answered && request->received > max_chunked(request)) {
+        error_set(&err, ERROR_TOO_LARGE,
+                  "A body without a content-length may have at most %lld bytes",
+                  (long long)max_chunked(request));
+        request_answer_error(request, &err);
+    }
+    take_bytes(request, data, len);
+}
+
+/* Frames that make no sense are answered; nothing that follows can be trusted. */
+static void take_chunks(struct request *request, const char *bytes, size_t len)
+{
+    struct chunked_input input = {bytes, len};
+    struct error err = ERROR_INIT;
+    const char *data = NULL;
+    size_t data_len = 0;
+
+    do {
+        if (chunked_next(&request->chunks, &input, &data, &data_len, &err) < 0) {
+            request->chunks.state = CHUNKED_OVER;
+            if (!request->is_answered)
+                request_answer_error(request, &err);
+            return;
+        }
+        if (data_len > 0)
+            take_chunk_data(request, data, data_len);
+    } while (data_len > 0);
+}
+
+static void take_body(struct request *request, const char *bytes, size_t len)
+{
+    loop_timer_set(request->connection->http->loop, &request->connection->deadline, BODY_WITHIN_MS);
+    if (request->is_chunked) {
+        take_chunks(request, bytes, len);
+        return;
+    }
+    request->received += (int64_t)len;
+    take_bytes(request, bytes, len);
 }
 
 /* --- writing --- */
@@ -211,7 +261,8 @@ static bool is_sent(const struct request *request)
 /* The reply is out. Non-zero: the connection is to be closed. */
 static int end_request(struct http_connection *connection)
 {
-    bool may_go_on = is_body_read(connection->request);
+    /* The library does not know where chunks end. */
+    bool may_go_on = is_body_read(connection->request) && !connection->request->is_chunked;
 
     request_free(connection->request);
     connection->request = NULL;
@@ -248,7 +299,8 @@ static int on_writable(struct http_connection *connection)
     if (request == NULL || !request->is_answered)
         return 0;
     /* The rest of a refused body first, unless it is too much. */
-    if (!is_body_read(request) && request->content_length <= MAX_DISCARDED_BYTES)
+    if (!is_body_read(request) && request->content_length <= MAX_DISCARDED_BYTES &&
+        request->received <= MAX_DISCARDED_BYTES)
         return 0;
     if (!request->head_sent) {
         if (send_head(request) < 0)
@@ -302,6 +354,19 @@ static int on_body_complete(struct http_connection *connection)
     return 0;
 }
 
+static int on_body(struct http_connection *connection, const char *bytes, size_t len)
+{
+    struct request *request = connection->request;
+    bool was_read = request == NULL || is_body_read(request);
+
+    if (was_read)
+        return 0;
+    take_body(request, bytes, len);
+    if (request->is_chunked && is_body_read(request))
+        return on_body_complete(connection);
+    return 0;
+}
+
 /* lws_callback_function; the return value says whether the connection stays. */
 static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
                    size_t len)
@@ -316,10 +381,10 @@ static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user
     case LWS_CALLBACK_HTTP:
         return begin_request(connection, in);
     case LWS_CALLBACK_HTTP_BODY:
-        if (connection->request != NULL)
-            take_body(connection->request, in, len);
-        return 0;
+        return on_body(connection, in, len);
     case LWS_CALLBACK_HTTP_BODY_COMPLETION:
+        if (connection->request != NULL && connection->request->is_chunked)
+            return 0;
         return on_body_complete(connection);
     case LWS_CALLBACK_HTTP_WRITEABLE:
         return on_writable(connection);

@@ -19,6 +19,7 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "base/strbuf.h"
+#include "sandbox/chunked.h"
 
 struct config;
 struct http;
@@ -57,6 +58,8 @@ struct request {
     struct request_sink sink;
     int64_t content_length; /* -1: not given */
     int64_t received;
+    bool is_chunked; /* the body's length is not known before its end */
+    struct chunked chunks;
 
     /* The client is gone before the answer; the owner forgets the request. */
     void (*dropped)(void *owner);

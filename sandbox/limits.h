@@ -9,6 +9,7 @@ enum {
     MAX_HEADER_BYTES = 16 * 1024,
     MAX_ACTION_BODY_BYTES = 32 * 1024 * 1024, /* file_text of 10 MB, escaped */
     MAX_SMALL_BODY_BYTES = 2 * 1024 * 1024,
+    MAX_CHUNKED_BYTES = 64 * 1024 * 1024, /* of a body without a content-length */
     MAX_CONVERSATIONS = 256,
     MAX_QUEUED_ACTIONS = 64, /* of one conversation, waiting for its shell */
     MAX_WAITERS = 64,        /* requests that wait for one action */

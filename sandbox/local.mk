@@ -9,6 +9,7 @@ SANDBOX_SOURCES = \
 	sandbox/bash_events.c sandbox/bash_events.h \
 	sandbox/bash_routes.c sandbox/bash_routes.h \
 	sandbox/capture.c sandbox/capture.h \
+	sandbox/chunked.c sandbox/chunked.h \
 	sandbox/collect.c sandbox/collect.h \
 	sandbox/action_config.c sandbox/action_config.h \
 	sandbox/conversation.c sandbox/conversation.h \

@@ -229,6 +229,10 @@ struct request *request_new(struct http_connection *connection, const char *path
     request->reply = (struct strbuf)STRBUF_INIT;
     request->file_fd = -1;
     request->content_length = content_length_of(connection->wsi);
+    request->is_chunked =
+        lws_hdr_total_length(connection->wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0;
+    if (request->is_chunked)
+        request_add_header(request, "connection", "close");
     take_query(request, connection->wsi);
     return request;
 }

@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "model/agent_settings.h"
 #include "model/agent_spec.h"
-#include "model/problem.h"
 #include "model/shape.h"
 
 /* How much a field matters to somebody who fills in the form. */
@@ -102,12 +101,8 @@ static const struct field_words words[] = {
      "Words added to what the agent is told at the start.", MAJOR, NULL, NULL},
     {"agent_context.user_message_suffix", "Words after each message",
      "Words added to each message of the user.", MINOR, NULL, NULL},
-    {"agent_context.load_user_skills", "Your skills", "Loads the skills of the user.", MAJOR, NULL,
-     NULL},
-    {"agent_context.load_public_skills", "Public skills", "Loads the public skills.", MAJOR, NULL,
-     NULL},
-    {"agent_context.load_project_skills", "Project skills",
-     "Loads the skills of the project's repository.", MAJOR, NULL, NULL},
+    {"agent_context.load_memory", "Memory", "Loads what was noted in earlier conversations.", MAJOR,
+     NULL, NULL},
     {"acp_server", "ACP server", "Which program is the agent.", CRITICAL, NULL, NULL},
     {"acp_command", "Command", "How a program of your own is started.", MINOR, NULL, NULL},
     {"acp_args", "Arguments", "What is added to its command.", MINOR, NULL, NULL},
@@ -141,15 +136,15 @@ struct section {
 };
 
 static const struct section agent_sections[] = {
-    {"general", "General", "openhands", "", &openhands_settings_shape,
-     "agent|tools|tool_concurrency_limit|mcp_config|persona|enable_classify_and_switch_llm_tool"},
+    {"general", "General", NULL, "", &openhands_settings_shape,
+     "agent|tools|tool_concurrency_limit|mcp_config|persona|enable_classify_and_switch_llm_tool|"
+     "active_meta_profile"},
     {"llm", "LLM", "openhands", "llm.", &llm_shape, NULL},
+    {"agent_context", "Agent context", "openhands", "agent_context.", &agent_context_shape,
+     "load_memory|system_message_suffix|user_message_suffix"},
     {"condenser", "Condenser", "openhands", "condenser.", &settings_condenser_shape, NULL},
     {"verification", "Verification", "openhands", "verification.", &settings_verification_shape,
      NULL},
-    {"agent_context", "Agent context", "openhands", "agent_context.", &agent_context_shape,
-     "system_message_suffix|user_message_suffix|load_user_skills|load_public_skills|"
-     "load_project_skills|load_memory|disabled_skills"},
     {"acp", "ACP (Agent Client Protocol)", "acp", "", &acp_settings_shape,
      "acp_server|acp_command|acp_args|acp_model|acp_session_mode|acp_prompt_timeout|"
      "acp_startup_timeout"},
@@ -163,6 +158,10 @@ static const struct section conversation_sections[] = {
      "default_runtime|worktree_base|worktree_base_ref|worktree_branch_prefix|container_memory|"
      "container_cpus|container_browser"},
 };
+
+/* What a form hides while it is typed. */
+static const char secret_members[] =
+    "api_key|aws_access_key_id|aws_secret_access_key|aws_session_token|critic_api_key";
 
 static const char *const value_types[] = {
     [FIELD_TEXT] = "string",   [FIELD_BOOL] = "boolean", [FIELD_INT] = "integer",
@@ -257,8 +256,7 @@ static json_t *field_to_json(const struct section *section, const struct field *
     json_put(json, "default", default_of(field));
     json_put_text(json, "prominence", prominence_names[said != NULL ? said->prominence : MINOR]);
     json_put(json, "depends_on", split_words(said != NULL ? said->depends_on : NULL));
-    json_put(json, "secret",
-             json_boolean(field->kind == FIELD_TEXT && redact_is_secret_name(field->name)));
+    json_put(json, "secret", json_boolean(words_contain(secret_members, field->name)));
     json_put(json, "choices", choices_of(said, field));
     json_put(json, "variant",
              section->variant != NULL ? json_string(section->variant) : json_null());

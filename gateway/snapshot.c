@@ -59,6 +59,7 @@ static void on_state(struct state_question *question, const struct error *err)
     struct snapshot *snapshot = lws_container_of(question, struct snapshot, question);
     struct stream *stream = snapshot->stream;
 
+    stream_warm(stream);
     if (err == NULL)
         take(snapshot);
     else

@@ -53,8 +53,7 @@ void stream_drop_if_unused(struct stream *stream)
     mem_free(stream);
 }
 
-/* It keeps something now: the tick lets go of it when nothing happens any more. */
-static void warm(struct stream *stream)
+void stream_warm(struct stream *stream)
 {
     struct stream_list *list = &stream->gateway->streams.warm;
 
@@ -86,14 +85,14 @@ void stream_take_event(struct stream *stream, const struct fresh_event *event)
         progress_log_see_event(stream->progress, &event->id);
     stream->last_seq = event->seq;
     stream->has_news = true;
-    warm(stream);
+    stream_warm(stream);
 }
 
 void stream_begin_round(struct stream *stream)
 {
     stream->snapshot_round++;
     stream->has_news = true;
-    warm(stream);
+    stream_warm(stream);
 }
 
 void stream_take_version(struct stream *stream, int64_t version)
@@ -128,7 +127,7 @@ void stream_take_progress(struct stream *stream, const char *text)
     if (stream->progress == NULL)
         stream->progress = progress_log_new(stream->n_progress);
     progress_log_add(stream->progress, &progress, stream->last_seq);
-    warm(stream);
+    stream_warm(stream);
     stream_wake_all(stream);
 }
 

@@ -75,6 +75,8 @@ void stream_begin_round(struct stream *stream) NONNULL;
 void stream_wake_all(struct stream *stream) NONNULL;
 /* The conversation is gone: so are its subscribers. */
 void stream_close_all(struct stream *stream) NONNULL;
+/* It keeps something now, which the tick lets go of when nothing happens any more. */
+void stream_warm(struct stream *stream) NONNULL;
 /* Lets go of what can be read again. */
 void stream_cool(struct stream *stream) NONNULL;
 

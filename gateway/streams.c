@@ -1,5 +1,7 @@
 #include "gateway/streams.h"
 
+#include <malloc.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/mem.h"
@@ -11,9 +13,10 @@
 
 enum {
     BUCKETS_FIRST = 64,
-    LOOK_MS = 2000,  /* how often each is looked at, while there are few */
-    LOOK_MAX = 1000, /* in one tick: a bound, however many there are */
-    WARM_MS = 10000, /* how long events are kept after the last one */
+    LOOK_MS = 2000,     /* how often each is looked at, while there are few */
+    LOOK_MAX = 1000,    /* in one tick: a bound, however many there are */
+    TRIM_STREAMS = 256, /* let go of together cost one trim of the allocator */
+    WARM_MS = 10000,    /* how long events are kept after the last one */
 };
 
 /* --- a list through one link --- */
@@ -149,6 +152,7 @@ static void look(struct gateway *gateway, int64_t now_ms)
     }
 }
 
+/* What is let go of lies between what stays: the allocator gives its pages back when told to. */
 static void cool(struct streams *streams, int64_t now_ms)
 {
     while (streams->warm.first != NULL && now_ms - streams->warm.first->used_at_ms >= WARM_MS) {
@@ -156,7 +160,12 @@ static void cool(struct streams *streams, int64_t now_ms)
 
         stream_list_remove(&streams->warm, stream, LINK_WARM);
         stream_cool(stream);
+        streams->n_cooled++;
     }
+    if (streams->n_cooled == 0 || (streams->n_cooled < TRIM_STREAMS && streams->warm.first != NULL))
+        return;
+    streams->n_cooled = 0;
+    (void)malloc_trim(0);
 }
 
 int64_t streams_tick(struct gateway *gateway, int64_t now_ms)

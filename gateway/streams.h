@@ -27,6 +27,7 @@ struct streams {
     struct stream_list all;     /* the one that was looked at longest ago is first */
     struct stream_list repeats; /* with a snapshot to be sent once more, soonest first */
     struct stream_list warm;    /* with events in memory, the longest unused first */
+    size_t n_cooled;            /* since memory was given back */
 };
 
 void streams_done(struct streams *streams) NONNULL;

@@ -204,8 +204,14 @@ static bool first_snapshot_is_due(const struct subscriber *subscriber)
 
 static struct frame *send_snapshot(struct subscriber *subscriber)
 {
-    subscriber->round_sent = subscriber->stream->snapshot_round;
-    return snapshot_frame(subscriber->stream, form_of(subscriber));
+    struct stream *stream = subscriber->stream;
+    struct frame *frame = snapshot_frame(stream, form_of(subscriber));
+
+    subscriber->round_sent = stream->snapshot_round;
+    /* Most conversations have one reader: nobody else will want it. */
+    if (stream->n_subscribers == 1)
+        snapshot_free(TAKE_PTR(stream->snapshot));
+    return frame;
 }
 
 static struct frame *first_snapshot(struct subscriber *subscriber)

@@ -30,22 +30,32 @@ static const char SQL_CHECK[] =
     " AND ($3::text IS NULL OR c.runtime_session = $3)";
 
 /* Four orders, four texts: a sort direction cannot be a parameter. */
-#define SEARCH(column, compare, direction)                                                         \
+#define PAGE_START(column, fallback)                                                               \
+    "coalesce((SELECT f." column " FROM conversations f"                                           \
+    " WHERE f.id = $4::uuid AND f.user_id = $1::uuid), '" fallback "')"
+/* The bound on the column alone is what the index takes: a deep page costs what the first does. */
+#define SEARCH(column, compare, direction, end, last_id)                                           \
     "SELECT " CONVERSATION_COLUMNS " FROM (SELECT s.*, s.xmin FROM conversations s"                \
     "  WHERE s.user_id = $1::uuid AND ($2::text IS NULL OR s.runtime_session = $2)"                \
     "  AND ($3::text IS NULL OR s.execution_status = $3)"                                          \
-    "  AND ($4::uuid IS NULL OR NOT EXISTS (SELECT 1 FROM conversations f WHERE f.id = $4::uuid"   \
-    "    AND f.user_id = $1::uuid)"                                                                \
-    "   OR (s." column ", s.id) " compare "    (SELECT f." column                                  \
-    ", f.id FROM conversations f WHERE f.id = $4::uuid))"                                          \
-    "  ORDER BY s." column " " direction ", s.id " direction                                       \
-    " LIMIT $5::bigint + 1) c" CONVERSATION_LOG_END " ORDER BY c." column " " direction            \
-    ", c.id " direction
+    "  AND s." column " " compare                                                                  \
+    " " PAGE_START(column, end) "  AND (s." column ", s.id) " compare                              \
+                                " (" PAGE_START(column, end) ", " PAGE_START(                      \
+                                    "id", last_id) ")"                                             \
+                                                   "  ORDER BY s." column " " direction            \
+                                                   ", s.id " direction                             \
+                                                   " LIMIT $5::bigint + 1) c" CONVERSATION_LOG_END \
+                                                   " ORDER BY c." column " " direction             \
+                                                   ", c.id " direction
+#define ID_FIRST "00000000-0000-0000-0000-000000000000"
+#define ID_LAST "ffffffff-ffff-ffff-ffff-ffffffffffff"
 
-static const char SQL_SEARCH_CREATED_DESC[] = SEARCH("created_at", "<=", "DESC");
-static const char SQL_SEARCH_CREATED[] = SEARCH("created_at", ">=", "ASC");
-static const char SQL_SEARCH_UPDATED_DESC[] = SEARCH("updated_at", "<=", "DESC");
-static const char SQL_SEARCH_UPDATED[] = SEARCH("updated_at", ">=", "ASC");
+static const char SQL_SEARCH_CREATED_DESC[] =
+    SEARCH("created_at", "<=", "DESC", "infinity", ID_LAST);
+static const char SQL_SEARCH_CREATED[] = SEARCH("created_at", ">=", "ASC", "-infinity", ID_FIRST);
+static const char SQL_SEARCH_UPDATED_DESC[] =
+    SEARCH("updated_at", "<=", "DESC", "infinity", ID_LAST);
+static const char SQL_SEARCH_UPDATED[] = SEARCH("updated_at", ">=", "ASC", "-infinity", ID_FIRST);
 
 static const char SQL_COUNT[] = "SELECT count(*) FROM conversations c WHERE c.user_id = $1::uuid"
                                 " AND ($2::text IS NULL OR c.runtime_session = $2)"

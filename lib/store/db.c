@@ -44,17 +44,20 @@ typedef PGconn *connect_function(const char *const *keys, const char *const *val
 static PGconn *connect_with(connect_function *connect, const char *url, const char *application,
                             int64_t statement_timeout_ms)
 {
-    char timeout[128];
+    char timeout[192];
     const char *const keys[] = {
         "dbname",  "fallback_application_name", "connect_timeout",  "client_encoding",
         "options", "keepalives_idle",           "tcp_user_timeout", NULL};
     const char *values[] = {url, application, "5", "UTF8", timeout, "5", "10000", NULL};
 
-    /* A plan for each call's values costs more than the call: the partitions are planned anew. */
-    (void)snprintf(
-        timeout, sizeof(timeout),
-        "-c statement_timeout=%lld -c TimeZone=UTC -c plan_cache_mode=force_generic_plan",
-        (long long)statement_timeout_ms);
+    /*
+     * A plan for each call's values costs more than the call: the partitions are planned anew. Such
+     * a plan does not know how small a LIMIT is, and would start workers for a page of 20.
+     */
+    (void)snprintf(timeout, sizeof(timeout),
+                   "-c statement_timeout=%lld -c TimeZone=UTC -c plan_cache_mode=force_generic_plan"
+                   " -c max_parallel_workers_per_gather=0",
+                   (long long)statement_timeout_ms);
     return connect(keys, values, 1);
 }
 

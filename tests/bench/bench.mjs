@@ -3,12 +3,14 @@ import { append } from './figures/append.mjs';
 import { firstEvent } from './figures/first_event.mjs';
 import { firstShell } from './figures/first_shell.mjs';
 import { idle } from './figures/idle.mjs';
+import { list } from './figures/list.mjs';
 import { page } from './figures/page.mjs';
 import { parked } from './figures/parked.mjs';
+import { sockets } from './figures/sockets.mjs';
 import { steps } from './figures/steps.mjs';
 
 // Each gives lines {figure, value, unit, baseline, goal, ok}. `idle` comes first: nothing has run yet.
-const FIGURES = { idle, first_event: firstEvent, first_shell: firstShell, append, page, parked, steps };
+const FIGURES = { idle, first_event: firstEvent, first_shell: firstShell, append, page, list, sockets, parked, steps };
 
 const wanted = process.argv.slice(2).find((argument) => !argument.startsWith('--')) ?? '';
 const asJson = process.argv.includes('--json');

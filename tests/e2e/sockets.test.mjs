@@ -6,7 +6,6 @@ import { start as startModel } from '../fakes/openai.mjs';
 import { Conversation, isAction, text } from './support/conversation.mjs';
 import { assertSound } from './support/database.mjs';
 import { AGENT_URL, API_KEY, APP_URL } from './support/instance.mjs';
-import { memoryOf, pidOf } from './support/processes.mjs';
 import { signIn } from './support/session.mjs';
 import { Refused, Socket, isSnapshot, restingSnapshot } from './support/socket.mjs';
 import { newUser } from './support/users.mjs';
@@ -59,7 +58,7 @@ async function assertRefused(path, options) {
 }
 
 for (const auth of ['query', 'header', 'frame']) {
-  test(`a key in the ${auth} opens the socket, and the first frame is a snapshot`, async (t) => {
+  test(`agent-server 44: a key in the ${auth} opens the socket, and the first frame is a snapshot`, async (t) => {
     for (const path of [eventsPath(resting), `/sockets/events/${resting.id.replaceAll('-', '')}`]) {
       const socket = await open(t, path, { auth });
       const [first] = await socket.until((frames) => frames.length > 0 && frames, 'a frame');
@@ -70,7 +69,7 @@ for (const auth of ['query', 'header', 'frame']) {
   });
 }
 
-test('an auth frame that nobody asked for is ignored', async (t) => {
+test('agent-server 44: an auth frame that nobody asked for is ignored', async (t) => {
   const socket = await open(t, eventsPath(resting));
   socket.send({ type: 'auth', session_api_key: API_KEY });
   socket.send({ foo: 1 });
@@ -79,7 +78,7 @@ test('an auth frame that nobody asked for is ignored', async (t) => {
   assert.equal(socket.frames.filter(({ kind }) => kind === 'ServerErrorEvent').length, 1);
 });
 
-test('bad handshakes are refused before the upgrade', async () => {
+test('agent-server 44: bad handshakes are refused before the upgrade', async () => {
   await assertRefused(eventsPath(resting), { key: WRONG_KEY });
   await assertRefused(eventsPath(resting), { key: WRONG_KEY, auth: 'header' });
   await assertRefused(eventsPath(resting), { query: { resend_mode: 'some' } });
@@ -98,7 +97,7 @@ for (const [what, frame] of [
   ['a list', [API_KEY]],
   ['no JSON', 'session_api_key'],
 ]) {
-  test(`${what} in the first frame closes the socket with 4001`, async (t) => {
+  test(`agent-server 44: ${what} in the first frame closes the socket with 4001`, async (t) => {
     for (const path of [eventsPath(resting), sessionPath(resting)]) {
       const socket = await open(t, path, { key: null });
       socket.send(frame);
@@ -108,12 +107,12 @@ for (const [what, frame] of [
   });
 }
 
-test('silence instead of a key closes the socket with 4001', async (t) => {
+test('agent-server 44: silence instead of a key closes the socket with 4001', async (t) => {
   const socket = await open(t, eventsPath(resting), { key: null });
   assert.equal((await closeOf(socket)).code, 4001);
 });
 
-test('unknown, foreign and deleted conversations close the socket with 4004', async (t) => {
+test('agent-server 44: unknown, foreign and deleted conversations close the socket with 4004', async (t) => {
   const deleted = await quiet(t);
   const watching = await open(t, eventsPath(deleted));
   await watching.frame(isSnapshot, 'the first snapshot');
@@ -141,7 +140,7 @@ test('more sockets than one conversation may have are closed with 1013', async (
   }, 'the place is free again');
 });
 
-test('without parameters nothing but the snapshot is sent', async (t) => {
+test('agent-server 45: without parameters nothing but the snapshot is sent', async (t) => {
   const conversation = await quiet(t);
   await conversation.say('before');
   const socket = await open(t, eventsPath(conversation));
@@ -153,7 +152,7 @@ test('without parameters nothing but the snapshot is sent', async (t) => {
   assert.equal(socket.frames.filter((event) => !isSnapshot(event))[0], seen);
 });
 
-test('all events, or those since a time, are sent again in order', async (t) => {
+test('agent-server 45: all events, or those since a time, are sent again in order', async (t) => {
   const stored = await resting.events();
   const ids = stored.map(({ id }) => id);
   const resent = async (query, expected) => {
@@ -172,7 +171,7 @@ test('all events, or those since a time, are sent again in order', async (t) => 
   await resent({ resend_mode: 'since', after_timestamp: '2100-01-01T00:00:00' }, []);
 });
 
-test('a run is told in order, and its end last', async (t) => {
+test('agent-server 47: a run is told in order, and its end last', async (t) => {
   const conversation = await Conversation.start(fake, 'hello');
   t.after(() => conversation.delete());
   const [socket, twin] = [await open(t, eventsPath(conversation)), await open(t, eventsPath(conversation), { auth: 'frame' })];
@@ -200,7 +199,7 @@ test('a run on a finished conversation is told to be over, behind the answer', a
   assert.equal(end.value.execution_status, 'finished');
 });
 
-test('messages over the socket are stored and run', async (t) => {
+test('agent-server 46: messages over the socket are stored and run', async (t) => {
   const conversation = await quiet(t);
   const socket = await open(t, eventsPath(conversation));
   await socket.frame(isSnapshot, 'the first snapshot');
@@ -218,7 +217,7 @@ test('messages over the socket are stored and run', async (t) => {
   await assertSound(conversation);
 });
 
-test('pings are answered', async (t) => {
+test('agent-server 48: pings are answered', async (t) => {
   const socket = await open(t, eventsPath(resting));
   for (const n of [1, 2]) {
     socket.ws.ping(`ping ${n}`);
@@ -226,12 +225,12 @@ test('pings are answered', async (t) => {
   }
 });
 
-test('permessage-deflate may be offered', async (t) => {
+test('agent-server 48: permessage-deflate may be offered', async (t) => {
   const socket = await open(t, eventsPath(resting), { perMessageDeflate: true, query: { resend_mode: 'all' } });
   await socket.frame(isAction('finish'), 'the last call');
 });
 
-test('the session socket numbers what is stored, from any place on', async (t) => {
+test('agent-server 91: the session socket numbers what is stored, from any place on', async (t) => {
   const stored = await resting.events();
   const n = stored.length;
   const replay = async (query, from) => {
@@ -253,7 +252,7 @@ test('the session socket numbers what is stored, from any place on', async (t) =
   await replay({ after_seq: n + 100 }, n);
 });
 
-test('the session socket tells a bad frame from a message', async (t) => {
+test('agent-server 93: the session socket tells a bad frame from a message', async (t) => {
   const conversation = await quiet(t);
   const socket = await open(t, sessionPath(conversation));
   const [sync] = await socket.until((frames) => frames.length > 0 && frames, 'a frame');
@@ -267,56 +266,62 @@ test('the session socket tells a bad frame from a message', async (t) => {
   assert.deepEqual(durable.map(({ seq }) => seq), durable.map((_, i) => i));
 });
 
-test('a hundred broken connections miss nothing and see nothing twice', async (t) => {
-  const n = 150;
-  const conversation = await quiet(t);
-  const say = async () => {
-    for (let i = 0; i < n; i++) await conversation.say(`message ${i}`);
-    return (await conversation.events()).length;
-  };
-  const seen = [];
-  let total = Infinity;
-  const saying = say().then((length) => {
-    total = length;
-  });
-  saying.catch(() => {});
-  for (let i = 0; i < 100 || seen.length < total; i++) {
-    if (i >= 100) await saying;
-    const socket = await Socket.open(sessionPath(conversation), { query: { after_seq: seen.length - 1 } });
-    const enough = 1 + (i % 7);
-    const isEnough = (frames) => frames.filter(({ type }) => type === 'durable').length >= enough || frames.some(({ type }) => type === 'transient');
-    await socket.until(isEnough, 'some events, or the end of the replay');
-    await socket.cut();
-    const durable = socket.frames.filter(({ type }) => type === 'durable');
-    assert.deepEqual(durable.map(({ seq }) => seq), durable.map((_, k) => seen.length + k));
-    seen.push(...durable.map(({ event }) => event.id));
+test('agent-server 44: the session socket has the same handshake', async (t) => {
+  for (const auth of ['query', 'header', 'frame']) {
+    const socket = await open(t, sessionPath(resting), { auth });
+    const [first] = await socket.until((frames) => frames.length > 0 && frames, 'a frame');
+    assert.equal(first.type, 'sync');
   }
-  assert.deepEqual(seen, (await conversation.events()).map(({ id }) => id));
 });
 
-test('a reader that stops delays nobody and is not held in memory', async (t) => {
-  const n = 60;
-  const words = 'x'.repeat(200_000);
+test('agent-server 46: a message that follows the key in one breath is stored', async (t) => {
   const conversation = await quiet(t);
-  const slow = await open(t, sessionPath(conversation), { query: { after_seq: -1 } });
-  const quick = await open(t, sessionPath(conversation), { query: { after_seq: -1 } });
-  await Promise.all([slow, quick].map((one) => one.frame(({ type }) => type === 'transient', 'a snapshot')));
-  const pid = pidOf('gateway');
-  const before = memoryOf(pid);
-  slow.ws._socket.pause();
-  for (let i = 0; i < n; i++) await conversation.say(`${i} ${words}`);
-  const isMessage = ({ type, event }) => type === 'durable' && event.kind === 'MessageEvent';
-  await quick.until((frames) => frames.filter(isMessage).length === n, 'the quick reader has all');
-  assert.ok(memoryOf(pid) - before < 24 << 20, `the gateway grew by ${memoryOf(pid) - before} bytes`);
-  slow.ws._socket.resume();
-  const stored = (await conversation.events()).map(({ id }) => id);
-  const reads = slow.until((frames) => frames.filter(isMessage).length === n, 'the slow reader has all').catch(() => {});
-  await within(Promise.race([reads, slow.closed]), 'the slow reader goes on or is closed');
-  const seqs = slow.frames.filter(({ type }) => type === 'durable').map(({ seq }) => seq);
-  const rest = await open(t, sessionPath(conversation), { query: { after_seq: seqs.length - 1 } });
-  await rest.frame(({ type }) => type === 'transient', 'the replay is over');
-  const ids = [...slow.frames, ...rest.frames].filter(({ type }) => type === 'durable').map(({ event }) => event.id);
-  assert.deepEqual(ids, stored);
+  const socket = await open(t, eventsPath(conversation), { key: null });
+  socket.send({ type: 'auth', session_api_key: API_KEY });
+  socket.send({ role: 'user', content: 'first' });
+  socket.send({ role: 'user', content: 'second' });
+  const said = await socket.until((frames) => {
+    const messages = frames.filter(({ kind, source }) => kind === 'MessageEvent' && source === 'user');
+    return messages.length === 2 && messages;
+  }, 'both messages');
+  assert.deepEqual(said.map((event) => event.llm_message.content[0].text), ['first', 'second']);
+});
+
+test('agent-server 46: a message whose socket breaks is stored all the same', async (t) => {
+  const conversation = await quiet(t);
+  const socket = await open(t, eventsPath(conversation));
+  await socket.frame(isSnapshot, 'the first snapshot');
+  socket.send({ role: 'user', content: 'last words' });
+  await socket.close();
+  await waitUntil(async () => (await conversation.events()).some(({ kind, source }) => kind === 'MessageEvent' && source === 'user'), 'the message is stored');
+});
+
+test('agent-server 48: no frame is larger than a client takes, whatever a tool prints', async (t) => {
+  fake.setScenario('flood', [
+    { calls: [{ name: 'terminal', arguments: { command: "head -c 5000000 /dev/zero | tr '\\0' x; echo", security_risk: 'LOW', summary: 's' } }] },
+    { text: 'done' },
+  ]);
+  const conversation = await Conversation.start(fake, 'flood');
+  t.after(() => conversation.delete());
+  const socket = await open(t, eventsPath(conversation), { maxPayload: (1 << 20) - 1 });
+  await socket.frame(isSnapshot, 'the first snapshot');
+  await conversation.say('go', true);
+  await socket.frame(restingSnapshot(['finished']), 'the end');
+  assert.ok(socket.frames.some(({ kind }) => kind === 'ObservationEvent'));
+});
+
+test('agent-server 49: a client that is cut off in a run finds the end when it comes back', async (t) => {
+  const conversation = await Conversation.start(fake, 'hello');
+  t.after(() => conversation.delete());
+  const first = await open(t, eventsPath(conversation));
+  await first.frame(isSnapshot, 'the first snapshot');
+  await conversation.say('Create hello.txt', true);
+  await first.frame(({ kind }) => kind === 'ActionEvent', 'the first action');
+  await first.cut();
+  const second = await open(t, eventsPath(conversation), { query: { resend_mode: 'all' } });
+  await second.frame(restingSnapshot(['finished']), 'the end');
+  const ids = new Set([...first.frames, ...second.frames].map(({ id }) => id));
+  for (const { id } of await conversation.events()) assert.ok(ids.has(id), `${id} was missed`);
 });
 
 test('a browser opens the socket by its cookie, from its own origin only', async (t) => {

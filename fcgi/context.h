@@ -36,6 +36,7 @@ struct fcgi_settings {
     const char *model_base_url;
     struct secret model_key;
     const char *scripted_dir; /* "": scripted models cannot be tried */
+    const char *ca_file;      /* "": the system's authorities */
     const char *models_file;  /* names of models to choose from */
     const char *mode;         /* local: models on private addresses are allowed */
     int64_t llm_allow_private;

@@ -63,6 +63,8 @@ static const struct setting settings_table[] = {
      "directory of the scripted models' files"},
     {"DEFT_MODELS_FILE", SETTING_TEXT, DEFT_DATA_DIR "/models.json", FIELD(models_file),
      "names of models that the page offers"},
+    {"DEFT_CA_FILE", SETTING_TEXT, "", FIELD(ca_file),
+     "authorities to trust for model calls, instead of the system's"},
     {"DEFT_MODE", SETTING_TEXT, "", FIELD(mode),
      "local: models on loopback and private addresses are allowed"},
     {"DEFT_LLM_ALLOW_PRIVATE", SETTING_BOOL, "0", FIELD(llm_allow_private),
@@ -143,6 +145,13 @@ static int new_link(const struct fcgi_context *context, struct error *err)
     return 0;
 }
 
+static int open_http(struct fcgi_context *context, struct error *err)
+{
+    const char *ca_file = context->settings->ca_file;
+
+    return http_open_trusting(ca_file[0] != '\0' ? ca_file : NULL, &context->http, err);
+}
+
 static void open_llm(struct fcgi_context *context)
 {
     const struct fcgi_settings *settings = context->settings;
@@ -160,7 +169,7 @@ static int serve(struct fcgi_context *context, struct error *err)
     CLEANUP(fd_close) int stop_fd = -1;
     struct server *server = NULL;
 
-    if (process_open_stop(&stop_fd, err) < 0 || http_open(&context->http, err) < 0)
+    if (process_open_stop(&stop_fd, err) < 0 || open_http(context, err) < 0)
         return -1;
     open_llm(context);
     if (hints_open(context->settings->database_url, "deft-fcgi", 0, &context->hints, err) < 0)

@@ -17,7 +17,7 @@ sources_list() (
     if [ -e .git ]; then
         git -c safe.directory="$DEFT_HOME" ls-files --cached --others --exclude-standard
     else
-        find . \( -name var -o -name node_modules -o -name dist -o -name 'build*' \) -prune \
+        find . -type d \( -path ./var -o -name node_modules -o -name dist -o -path './build*' \) -prune \
             -o -type f -print | sed 's|^\./||'
     fi | LC_ALL=C sort -u | while IFS= read -r file; do
         [ ! -f "$file" ] || printf '%s\n' "$file"

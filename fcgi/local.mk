@@ -51,6 +51,7 @@ FCGI_HANDLERS = \
 	fcgi/app/app.h fcgi/app/sign_in.c
 
 FCGI_SETTINGS = \
+	fcgi/settings/agent_profile_default.c fcgi/settings/agent_profile_default.h \
 	fcgi/settings/agent_profiles.c fcgi/settings/agent_profiles.h \
 	fcgi/settings/connections.c \
 	fcgi/settings/keep.c fcgi/settings/keep.h \

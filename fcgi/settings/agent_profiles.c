@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "fcgi/agent/agent.h"
 #include "fcgi/reply.h"
+#include "fcgi/settings/agent_profile_default.h"
 #include "fcgi/settings/keep.h"
 #include "fcgi/settings/profile_resolve.h"
 #include "fcgi/settings/user_settings.h"
@@ -44,61 +45,6 @@ static json_t *item_of(const struct document *profile)
     return item;
 }
 
-/* Makes `default` from the settings: their active LLM profile, or their own LLM. */
-static int make_default(const struct request *request, const struct document *settings,
-                        struct document *profile_out, struct error *err)
-{
-    CLEANUP(document_done) struct document profile =
-        document_new(COLLECTION_AGENT_PROFILES, DEFAULT_NAME);
-    const struct shelf shelf = keep_shelf(request);
-    const char *active = user_settings_pointer(settings, "active_profile");
-    json_auto_t *input = json_object();
-    json_auto_t *problems = json_array();
-
-    json_put_text(input, "llm_profile_ref", active != NULL ? active : DEFAULT_NAME);
-    json_decref(profile.body);
-    profile.body = agent_profile_read(input, &body_place, problems);
-    if (document_store_put(&shelf, &profile, 0, err) < 0)
-        return -1;
-    *profile_out = profile;
-    profile = (struct document)DOCUMENT_INIT;
-    return 0;
-}
-
-/* The profile `default`, made when there is none. */
-static int ensure_default(const struct request *request, const struct document *settings,
-                          struct document *profile_out, struct error *err)
-{
-    const struct shelf shelf = keep_shelf(request);
-
-    if (document_store_get(&shelf, COLLECTION_AGENT_PROFILES, DEFAULT_NAME, profile_out, err) == 0)
-        return 0;
-    return err->code == ERROR_NOT_FOUND ? make_default(request, settings, profile_out, err) : -1;
-}
-
-static bool is_listed(const struct document_list *list, const char *id)
-{
-    for (size_t i = 0; i < list->n && id != NULL; i++) {
-        if (text_equal(list->items[i].id.text, id))
-            return true;
-    }
-    return false;
-}
-
-/* Without a valid pointer `default` becomes the active one. */
-static int ensure_active(const struct request *request, struct document *settings,
-                         const struct document_list *list, struct error *err)
-{
-    CLEANUP(document_done) struct document profile = DOCUMENT_INIT;
-
-    if (is_listed(list, user_settings_pointer(settings, "active_agent_profile_id")))
-        return 0;
-    if (ensure_default(request, settings, &profile, err) < 0)
-        return -1;
-    json_put_text(settings->body, "active_agent_profile_id", profile.id.text);
-    return user_settings_put(request, settings, err);
-}
-
 static int try_list(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(document_list_done) struct document_list before = DOCUMENT_LIST_INIT;
@@ -111,7 +57,7 @@ static int try_list(const struct request *request, struct reply *reply, struct e
     json_put(json, "profiles", items);
     if (user_settings_load(request, &settings, err) < 0 ||
         document_store_list(&shelf, COLLECTION_AGENT_PROFILES, &before, err) < 0 ||
-        ensure_active(request, &settings, &before, err) < 0 ||
+        agent_profile_ensure_active(request, &settings, &before, err) < 0 ||
         document_store_list(&shelf, COLLECTION_AGENT_PROFILES, &list, err) < 0)
         return -1;
     for (size_t i = 0; i < list.n; i++)
@@ -161,7 +107,7 @@ static int load_named(const struct request *request, struct document *profile_ou
         return not_found(name, err);
     if (user_settings_load(request, &settings, err) < 0)
         return -1;
-    return ensure_default(request, &settings, profile_out, err);
+    return agent_profile_ensure_default(request, &settings, profile_out, err);
 }
 
 static int try_get(const struct request *request, struct reply *reply, struct error *err)

@@ -300,6 +300,22 @@ static void default_agent_profile_is_always_there(void **state)
            NULL, 404, "not found");
 }
 
+static void default_agent_profile_is_made_of_the_settings(void **state)
+{
+    CLEANUP(test_answer_done) struct test_answer changed = test_dispatch(
+        *state, BOB, "PATCH", "/api/settings",
+        "{\"agent_settings_diff\":{\"persona\":\"A poet.\",\"condenser\":{\"max_size\":60},"
+        "\"agent_context\":{\"system_message_suffix\":\"Rhyme.\"}}}");
+    CLEANUP(test_answer_done) struct test_answer made =
+        test_dispatch(*state, BOB, "GET", "/api/agent-profiles/default", NULL);
+
+    assert_answer(&changed, 200, "A poet.");
+    assert_answer(&made, 200, "\"persona\":\"A poet.\"");
+    assert_answer(&made, 200, "\"system_message_suffix\":\"Rhyme.\"");
+    assert_answer(&made, 200, "\"max_size\":60");
+    assert_null(strstr(made.body.text, "critic_api_key"));
+}
+
 static void agent_profile_counts_its_revisions(void **state)
 {
     expect(*state, "POST", "/api/agent-profiles/coder", "{\"llm_profile_ref\":\"fast\"}", 201,
@@ -521,6 +537,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(secret_is_kept_and_listed_without_its_value),
         cmocka_unit_test(mcp_server_is_added_changed_and_removed),
         cmocka_unit_test(default_agent_profile_is_always_there),
+        cmocka_unit_test(default_agent_profile_is_made_of_the_settings),
         cmocka_unit_test(agent_profile_counts_its_revisions),
         cmocka_unit_test(materialize_tells_what_is_dangling),
         cmocka_unit_test(meta_profile_leads_the_settings),

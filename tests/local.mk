@@ -3,6 +3,7 @@ include tests/unit/support/local.mk
 include tests/bench/local.mk
 include tests/unit/auth/local.mk
 include tests/unit/fcgi/local.mk
+include tests/unit/gateway/local.mk
 include tests/unit/client/local.mk
 include tests/unit/llm/local.mk
 include tests/unit/worker/local.mk

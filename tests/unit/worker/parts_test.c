@@ -395,6 +395,26 @@ static void one_risky_call_holds_the_batch(void **state)
 
 /* --- secrets --- */
 
+static void a_growing_text_settles_before_what_may_be_a_value(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t settled;
+    } cases[] = {
+        {"", 0},      {"no value", 8}, {"x ab", 2},     {"x abc", 2},    {"abcd", 0},
+        {"abcde", 0}, {"abcdef", 6},   {"abcdefab", 6}, {"abc abc!", 8},
+    };
+    CLEANUP(secret_list_done) struct secret_list list = SECRET_LIST_INIT;
+    json_auto_t *secrets = json_object();
+
+    (void)state;
+    json_put_text(secrets, "SHORT", "abc");
+    json_put_text(secrets, "LONG", "abcdef");
+    secret_list_read(&list, secrets);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        assert_int_equal(mask_settled_length(&list, cases[i].text), cases[i].settled);
+}
+
 static void values_are_hidden_wherever_they_stand(void **state)
 {
     CLEANUP(secret_list_done) struct secret_list list = SECRET_LIST_INIT;
@@ -610,6 +630,7 @@ int main(void)
         cmocka_unit_test(monologues_are_stuck),
         cmocka_unit_test(policies_ask_for_what_they_say),
         cmocka_unit_test(one_risky_call_holds_the_batch),
+        cmocka_unit_test(a_growing_text_settles_before_what_may_be_a_value),
         cmocka_unit_test(values_are_hidden_wherever_they_stand),
         cmocka_unit_test(commands_get_the_secrets_they_name),
         cmocka_unit_test(impossible_replies_are_refused),

@@ -1,0 +1,216 @@
+/*
+ * What a stream keeps: its newest events, and the answer that is being given.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "gateway/frame.h"
+#include "gateway/progress_log.h"
+#include "gateway/recent.h"
+#include "model/progress.h"
+
+static void expect_frame(struct frame *frame, const char *part)
+{
+    assert_non_null(frame);
+    if (strstr((const char *)frame_text(frame), part) == NULL)
+        fail_msg("%s is not in %s", part, (const char *)frame_text(frame));
+    frame_release(frame);
+}
+
+/* --- events --- */
+
+static void the_newest_events_are_kept(void **state)
+{
+    struct recent *recent = recent_new();
+    struct uuid first = uuid_random();
+    struct uuid id = first;
+
+    (void)state;
+    for (int64_t seq = 10; seq < 80; seq++) {
+        recent_add(recent, seq, &id, "{\"n\":1}", 7);
+        id = uuid_random();
+    }
+    assert_null(recent_frame(recent, 15, FORM_EVENT));
+    assert_null(recent_frame(recent, 80, FORM_EVENT));
+    assert_false(recent_has(recent, &first));
+    expect_frame(recent_frame(recent, 79, FORM_EVENT), "{\"n\":1}");
+    expect_frame(recent_frame(recent, 79, FORM_SESSION), "\"seq\":78,\"event\":{\"n\":1}}");
+    recent_free(recent);
+}
+
+static void large_events_push_the_others_out(void **state)
+{
+    struct recent *recent = recent_new();
+    struct uuid id = uuid_random();
+    char *large = mem_alloc((1 << 20) + 1);
+
+    (void)state;
+    memset(large, 'x', 1 << 20);
+    for (int64_t seq = 1; seq <= 4; seq++)
+        recent_add(recent, seq, &id, large, 1 << 20);
+    assert_null(recent_frame(recent, 2, FORM_EVENT));
+    expect_frame(recent_frame(recent, 3, FORM_EVENT), "xxx");
+    recent_add(recent, 9, &id, "{}", 2);
+    assert_null(recent_frame(recent, 4, FORM_EVENT));
+    expect_frame(recent_frame(recent, 9, FORM_EVENT), "{}");
+    mem_free(large);
+    recent_free(recent);
+}
+
+/* --- progress --- */
+
+struct talk {
+    struct progress_log *log;
+    struct uuid item;
+};
+
+static void add(struct talk *talk, enum progress_kind kind, int64_t attempt, const char *text)
+{
+    struct progress progress = {
+        .item_id = talk->item, .kind = kind, .attempt = attempt, .anchor_seq = 5, .text = text};
+
+    progress_log_add(talk->log, &progress, 5);
+}
+
+static struct talk begin_talk(void)
+{
+    struct talk talk = {.log = progress_log_new(7), .item = uuid_random()};
+
+    add(&talk, PROGRESS_STARTED, 1, "");
+    add(&talk, PROGRESS_TEXT, 1, "hello");
+    return talk;
+}
+
+static void pieces_wait_for_their_anchor(void **state)
+{
+    struct talk talk = begin_talk();
+    struct progress_cursor session = {.n_seen = 7};
+    struct progress_cursor events = {.n_seen = 7};
+
+    (void)state;
+    assert_null(progress_log_next(talk.log, &session, 4, FORM_SESSION));
+    expect_frame(progress_log_next(talk.log, &session, 5, FORM_SESSION), "\"anchor_seq\":4");
+    expect_frame(progress_log_next(talk.log, &session, 5, FORM_SESSION), "\"content\":\"hello\"");
+    assert_null(progress_log_next(talk.log, &session, 5, FORM_SESSION));
+    expect_frame(progress_log_next(talk.log, &events, 5, FORM_EVENT), "StreamingDeltaEvent");
+    assert_null(progress_log_next(talk.log, &events, 5, FORM_EVENT));
+    progress_log_free(talk.log);
+}
+
+static void who_comes_late_sees_no_part_of_an_item(void **state)
+{
+    struct talk talk = begin_talk();
+    struct progress_cursor late = {.n_seen = progress_log_count(talk.log)};
+
+    (void)state;
+    add(&talk, PROGRESS_TEXT, 1, "more");
+    add(&talk, PROGRESS_ABORTED, 1, "interrupted");
+    assert_null(progress_log_next(talk.log, &late, 5, FORM_SESSION));
+    progress_log_free(talk.log);
+}
+
+static void an_item_that_became_an_event_is_not_aborted(void **state)
+{
+    struct talk talk = begin_talk();
+    struct progress_cursor session = {.n_seen = progress_log_count(talk.log)};
+
+    (void)state;
+    progress_log_see_event(talk.log, &talk.item);
+    assert_false(progress_log_is_open(talk.log));
+    progress_log_abort(talk.log, "the run is over", 6);
+    assert_null(progress_log_next(talk.log, &session, 6, FORM_SESSION));
+    progress_log_free(talk.log);
+}
+
+static void another_item_ends_the_one_before(void **state)
+{
+    struct talk talk = begin_talk();
+    struct progress_cursor session = {.n_seen = 7};
+
+    (void)state;
+    add(&talk, PROGRESS_STARTED, 2, "");
+    expect_frame(progress_log_next(talk.log, &session, 5, FORM_SESSION), "item_started");
+    expect_frame(progress_log_next(talk.log, &session, 5, FORM_SESSION), "hello");
+    expect_frame(progress_log_next(talk.log, &session, 5, FORM_SESSION), "item_aborted");
+    expect_frame(progress_log_next(talk.log, &session, 5, FORM_SESSION), "\"attempt\":2");
+    progress_log_free(talk.log);
+}
+
+static void who_lost_the_end_is_told_it(void **state)
+{
+    struct talk talk = begin_talk();
+    struct progress_cursor slow = {.n_seen = 7};
+    int n_ends = 0;
+
+    (void)state;
+    expect_frame(progress_log_next(talk.log, &slow, 5, FORM_SESSION), "item_started");
+    add(&talk, PROGRESS_ABORTED, 1, "failed");
+    for (int i = 0; i < 200; i++)
+        add(&talk, PROGRESS_TEXT, 1, "after the end");
+    for (struct frame *frame = progress_log_next(talk.log, &slow, 5, FORM_SESSION); frame != NULL;
+         frame = progress_log_next(talk.log, &slow, 5, FORM_SESSION)) {
+        n_ends++;
+        expect_frame(frame, "item_aborted");
+    }
+    assert_int_equal(n_ends, 1);
+    progress_log_free(talk.log);
+}
+
+static void lines_say_what_was_written(void **state)
+{
+    struct progress written = {.conversation_id = uuid_random(),
+                               .item_id = uuid_random(),
+                               .kind = PROGRESS_REASONING,
+                               .attempt = 3,
+                               .order = 4,
+                               .anchor_seq = 5,
+                               .text = "a \"b\"\n\xc3\xbc",
+                               .chunk_id = "chatcmpl-1"};
+    struct progress read = {.conversation_id = written.conversation_id};
+    CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
+    json_auto_t *json = NULL;
+    struct error err = ERROR_INIT;
+    const char *at = NULL;
+
+    (void)state;
+    progress_append_line(&written, &line);
+    assert_null(strchr(line.text, '\n'));
+    at = strchr(line.text, ' ') + 1;
+    assert_int_equal(progress_read(at, strlen(at), &json, &read, &err), 0);
+    assert_string_equal(read.item_id.text, written.item_id.text);
+    assert_int_equal(read.kind, PROGRESS_REASONING);
+    assert_int_equal(read.attempt, 3);
+    assert_int_equal(read.order, 4);
+    assert_int_equal(read.anchor_seq, 5);
+    assert_string_equal(read.text, written.text);
+    assert_string_equal(read.chunk_id, "chatcmpl-1");
+    assert_int_equal(progress_read("{\"kind\":\"text\"}", 15, &json, &read, &err), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_newest_events_are_kept),
+        cmocka_unit_test(large_events_push_the_others_out),
+        cmocka_unit_test(pieces_wait_for_their_anchor),
+        cmocka_unit_test(who_comes_late_sees_no_part_of_an_item),
+        cmocka_unit_test(an_item_that_became_an_event_is_not_aborted),
+        cmocka_unit_test(another_item_ends_the_one_before),
+        cmocka_unit_test(who_lost_the_end_is_told_it),
+        cmocka_unit_test(lines_say_what_was_written),
+    };
+
+    json_setup();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

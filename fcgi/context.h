@@ -14,6 +14,7 @@
 #include "base/crypto.h"
 #include "base/secret.h"
 #include "model/conversation.h"
+#include "store/conversation_store.h"
 
 struct crash_points;
 struct db;
@@ -23,6 +24,7 @@ struct http;
 struct llm;
 
 struct fcgi_settings {
+    struct run_limits run_limits;
     const char *socket_path;
     int64_t n_threads;
     const char *database_url;

@@ -19,9 +19,11 @@ FCGI_HANDLERS = \
 	fcgi/agent/conversation_ask.c \
 	fcgi/agent/conversation_branch.c \
 	fcgi/agent/conversation_change.c \
+	fcgi/agent/conversation_children.c \
 	fcgi/agent/conversation_create.c \
 	fcgi/agent/conversation_read.c \
 	fcgi/agent/conversation_run.c \
+	fcgi/agent/conversation_switch.c \
 	fcgi/agent/description.c \
 	fcgi/agent/events.c \
 	fcgi/agent/extensions.c \
@@ -47,6 +49,7 @@ FCGI_HANDLERS = \
 	fcgi/agent/vscode.c \
 	fcgi/agent/vault.c fcgi/agent/vault.h \
 	fcgi/agent/workspace.c \
+	fcgi/agent/worktree.c fcgi/agent/worktree.h \
 	fcgi/agent/workspace_path.c fcgi/agent/workspace_path.h \
 	fcgi/app/app.h fcgi/app/sign_in.c
 

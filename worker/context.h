@@ -24,6 +24,7 @@ struct worker_settings {
     const char *database_url;
     struct secret secret_key;
     int64_t n_conversations;
+    int64_t run_slots; /* of one user, over all workers */
     int64_t stack_bytes;
     int64_t n_connections;
     const char *mode;

@@ -39,6 +39,8 @@ static const struct setting worker_settings[] = {
      "64 hex digits: the root of all keys of this instance"},
     {"DEFT_WORKER_CONVERSATIONS", SETTING_COUNT, "100", FIELD(n_conversations),
      "most conversations at a time"},
+    {"DEFT_RUN_SLOTS", SETTING_COUNT, "10", FIELD(run_slots),
+     "conversations of one user that run at a time; more wait"},
     {"DEFT_WORKER_STACK_BYTES", SETTING_BYTES, "131072", FIELD(stack_bytes),
      "stack of a conversation's thread"},
     {"DEFT_WORKER_CONNECTIONS", SETTING_COUNT, "8", FIELD(n_connections),
@@ -87,9 +89,11 @@ static int read_settings(struct worker_context *context, struct error *err)
 
     if (process_configure(&process, settings, &settings->log_level, err) < 0)
         return -1;
-    if (settings->n_conversations < 1 || settings->n_connections < 1)
-        return error_set(err, ERROR_INVALID,
-                         "DEFT_WORKER_CONVERSATIONS and DEFT_WORKER_CONNECTIONS are at least 1");
+    if (settings->n_conversations < 1 || settings->n_connections < 1 || settings->run_slots < 1)
+        return error_set(
+            err, ERROR_INVALID,
+            "DEFT_WORKER_CONVERSATIONS, DEFT_WORKER_CONNECTIONS and DEFT_RUN_SLOTS are "
+            "at least 1");
     if (keyring_init(&context->keyring, &settings->secret_key, err) < 0)
         return error_wrap(err, "DEFT_SECRET_KEY");
     return crash_points_init(&context->crash, settings->crash_at, err);

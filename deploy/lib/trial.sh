@@ -69,7 +69,7 @@ trial_deft() {
     : "${TRIAL_APP_PORT:=$(port_find_free 20000)}"
     : "${TRIAL_AGENT_PORT:=$(port_find_free $((TRIAL_APP_PORT + 1)))}"
     env -u DEFT_RUN DEFT_TRIAL=yes DEFT_VAR="$TRIAL_VAR/var" DEFT_BUILD="$TRIAL_BUILD" DEFT_BUILD_KIND="$DEFT_BUILD_KIND" \
-        DEFT_APP_PORT="$TRIAL_APP_PORT" DEFT_AGENT_PORT="$TRIAL_AGENT_PORT" "$DEFT_HOME/deft" "$@" 3>&- 9>&-
+        DEFT_RUN_SLOTS="${DEFT_RUN_SLOTS:-1000}" DEFT_APP_PORT="$TRIAL_APP_PORT" DEFT_AGENT_PORT="$TRIAL_AGENT_PORT" "$DEFT_HOME/deft" "$@" 3>&- 9>&-
 }
 
 # port_find_free FROM: a port where nothing listens; begins at a random place, so that two trials rarely meet.

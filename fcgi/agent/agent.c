@@ -52,6 +52,14 @@ int agent_load_runtime_conversation(const struct request *request,
     return load(request, &id, UNKNOWN_NAMED, conversation_out, err);
 }
 
+int agent_check_room(const struct request *request, const struct uuid *id, struct error *err)
+{
+    const struct run_seeker seeker = {&request->principal.user_id, id};
+
+    return conversation_store_check_room(request->context->db, &seeker,
+                                         &request->context->settings->run_limits, err);
+}
+
 /* A sandbox's key means that sandbox. */
 struct conversation_defaults agent_defaults(const struct request *request)
 {

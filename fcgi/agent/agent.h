@@ -30,6 +30,8 @@ extern const struct route conversation_change_routes[];
 extern const struct route conversation_run_routes[];
 extern const struct route conversation_branch_routes[];
 extern const struct route conversation_ask_routes[];
+extern const struct route conversation_children_routes[];
+extern const struct route conversation_switch_routes[];
 extern const struct route final_response_routes[];
 extern const struct route event_routes[];
 extern const struct route confirmation_routes[];
@@ -72,6 +74,10 @@ int agent_unknown(enum unknown_words words, const struct uuid *id,
 
 /* True for a route that answers 501. */
 bool agent_is_unserved(const struct route *route) NONNULL MUST_CHECK;
+
+/* ERROR_RATE_LIMITED when no other run can be asked for; id: NULL for a new conversation. */
+int agent_check_room(const struct request *request, const struct uuid *id, struct error *err)
+    __attribute__((nonnull(1, 3))) MUST_CHECK;
 
 /* What the server says where a start request or an LLM object is silent. */
 struct conversation_defaults agent_defaults(const struct request *request) NONNULL MUST_CHECK;

@@ -19,6 +19,8 @@ static int accept_calls(const struct request *request, const struct uuid *id, st
 {
     const struct conversation_scope scope = principal_scope(&request->principal);
 
+    if (agent_check_room(request, id, err) < 0)
+        return -1;
     if (conversation_post_run(request->context->db, &scope, id, err) < 0 &&
         err->code != ERROR_CONFLICT)
         return agent_unknown(UNKNOWN_NAMED, id, err);

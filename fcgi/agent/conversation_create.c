@@ -13,6 +13,7 @@
 #include "fcgi/agent/agent.h"
 #include "fcgi/agent/info.h"
 #include "fcgi/agent/launch.h"
+#include "fcgi/agent/worktree.h"
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
 #include "model/event.h"
@@ -98,6 +99,24 @@ static int place_in_runtime(const struct request *request, struct conversation *
     return 0;
 }
 
+/* The worktree is made at once: the reply tells its path. */
+static int take_worktree(const struct request *request, struct conversation *conversation,
+                         struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+
+    if (json_bool_or(conversation->spec, "worktree", 0) == 0)
+        return 0;
+    if (worktree_add(request, conversation, json_object_get(conversation->spec, "worktree_options"),
+                     &path, err) < 0) {
+        if (err->code == ERROR_NOT_FOUND)
+            err->code = ERROR_INVALID;
+        return -1;
+    }
+    worktree_enter(conversation, path.text);
+    return 0;
+}
+
 static void seal_secrets(const struct request *request, struct creation *creation)
 {
     CLEANUP(strbuf_done) struct strbuf sealed = STRBUF_INIT;
@@ -109,10 +128,13 @@ static void seal_secrets(const struct request *request, struct creation *creatio
     creation->conversation.secrets = strbuf_take(&sealed);
 }
 
-static int plan_first_message(struct creation *creation, struct error *err)
+static int plan_first_message(const struct request *request, struct creation *creation,
+                              struct error *err)
 {
     if (creation->content == NULL)
         return 0;
+    if (agent_check_room(request, NULL, err) < 0)
+        return -1;
     if (conversation_plan_message(&creation->conversation, creation->content, true,
                                   &creation->events, &creation->change, err) < 0)
         return -1;
@@ -190,7 +212,8 @@ static int conversation_create(const struct request *request, struct reply *repl
     if (read_request(request, body, launch.profile, &creation, err) < 0 ||
         place_in_runtime(request, &creation.conversation, err) < 0 ||
         check_parent(request, &creation.conversation, err) < 0 ||
-        plan_first_message(&creation, err) < 0)
+        take_worktree(request, &creation.conversation, err) < 0 ||
+        plan_first_message(request, &creation, err) < 0)
         return -1;
     seal_secrets(request, &creation);
     return store(request, reply, &creation, err);

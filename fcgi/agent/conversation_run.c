@@ -33,7 +33,7 @@ static int conversation_run(const struct request *request, struct reply *reply, 
     const struct conversation_scope scope = principal_scope(&request->principal);
     struct uuid id = UUID_INIT;
 
-    if (agent_conversation_id(request, &id, err) < 0)
+    if (agent_conversation_id(request, &id, err) < 0 || agent_check_room(request, &id, err) < 0)
         return -1;
     if (conversation_post_run(request->context->db, &scope, &id, err) < 0)
         return agent_unknown(UNKNOWN_PLAIN, &id, err);

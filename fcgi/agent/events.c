@@ -218,7 +218,28 @@ static json_t *read_content(const struct request *request, json_t *body, struct 
     return NULL;
 }
 
-/* POST {"content":[…], "run": bool} -> 200 | 404 | 413 | 422 */
+/* Full up: the message is kept, and only the run is to be asked for again. */
+static int refuse_run(struct error *err)
+{
+    return error_set(err, ERROR_RATE_LIMITED,
+                     "Conversation run limit reached. The message is stored; ask for the run again "
+                     "later.");
+}
+
+/* *run_io: false when there is no room for a run; *is_full_out says so. */
+static int look_for_room(const struct request *request, const struct uuid *id, bool *run_io,
+                         bool *is_full_out, struct error *err)
+{
+    if (!*run_io || agent_check_room(request, id, err) == 0)
+        return 0;
+    if (err->code != ERROR_RATE_LIMITED)
+        return -1;
+    *run_io = false;
+    *is_full_out = true;
+    return 0;
+}
+
+/* POST {"content":[…], "run": bool} -> 200 | 404 | 413 | 422 | 429, and the message is stored */
 static int event_send(const struct request *request, struct reply *reply, struct error *err)
 {
     const struct conversation_scope scope = principal_scope(&request->principal);
@@ -226,20 +247,21 @@ static int event_send(const struct request *request, struct reply *reply, struct
     json_auto_t *content = NULL;
     struct uuid id = UUID_INIT;
     bool run = false;
+    bool is_full = false;
 
     if (agent_conversation_id(request, &id, err) < 0 ||
         request_json_object(request, &body, err) < 0 || check_role(request, body, err) < 0 ||
         request_member_bool(request, body, "run", &run, err) < 0)
         return -1;
     content = read_content(request, body, err);
-    if (content == NULL)
+    if (content == NULL || look_for_room(request, &id, &run, &is_full, err) < 0)
         return -1;
     if (conversation_post_message(request->context->db, &scope, &id, content, run, err) < 0)
         return agent_unknown(UNKNOWN_NAMED, &id, err);
     if (run)
         agent_hint_work(request, &id);
     agent_hint_events(request, &id);
-    return reply_success(reply);
+    return is_full ? refuse_run(err) : reply_success(reply);
 }
 
 #define EVENTS "/api/conversations/{conversation_id}/events"

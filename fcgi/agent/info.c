@@ -86,6 +86,30 @@ json_t *runtime_info(const struct request *request, const struct conversation *c
     return err->code == ERROR_NOT_FOUND ? runtime_json(NULL) : NULL;
 }
 
+/* A run that waits for one of its user's slots shows so in agent_state; to all it is running. */
+static int add_queue_place(const struct request *request, const struct conversation *conversation,
+                           json_t *info, struct error *err)
+{
+    const struct fcgi_context *context = request->context;
+    json_t *state = NULL;
+    json_t *queue = NULL;
+    int64_t place = 0;
+
+    if (!conversation->is_wanted || conversation->is_leased)
+        return 0;
+    if (conversation_store_queue_place(context->db, &conversation->id,
+                                       context->settings->run_limits.n_slots, &place, err) < 0)
+        return -1;
+    if (place == 0)
+        return 0;
+    state = json_copy(json_object_get(info, "agent_state"));
+    queue = json_object();
+    json_put(queue, "position", json_integer((json_int_t)place));
+    json_put(state, "run_queue", queue);
+    json_put(info, "agent_state", state);
+    return 0;
+}
+
 json_t *info_with_runtime(const struct request *request, const struct conversation *conversation,
                           enum info_skills skills, struct error *err)
 {
@@ -96,7 +120,10 @@ json_t *info_with_runtime(const struct request *request, const struct conversati
         return NULL;
     info = info_plain(conversation, skills);
     json_put(info, "runtime_info", runtime);
-    return info;
+    if (add_queue_place(request, conversation, info, err) == 0)
+        return info;
+    json_decref(info);
+    return NULL;
 }
 
 static const struct runtime *find_session(const struct runtime_list *runtimes, const char *session)

@@ -157,6 +157,36 @@ static void read_container(struct start *start)
                     memory);
 }
 
+/* A name that git and a shell take as it is. */
+static bool is_git_name(const char *text)
+{
+    static const char first[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    static const char others[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-";
+
+    return strspn(text, first) > 0 && text[strspn(text, others)] == '\0';
+}
+
+static void read_worktree(struct start *start)
+{
+    static const struct problem pattern = {"string_pattern_mismatch",
+                                           "String should be a name that git takes", NULL};
+    const struct place place = {&body, "worktree_options", 0};
+    const struct place ref_place = {&place, "ref", 0};
+    const struct place prefix_place = {&place, "branch_prefix", 0};
+    json_t *options = json_object_get(start->values, "worktree_options");
+    const char *ref = json_text_or(options, "ref", NULL);
+    const char *prefix = json_text_or(options, "branch_prefix", "");
+
+    if (text_equal(json_text_or(options, "base", ""), "ref") && ref == NULL)
+        problem_add_value(start->problems, &place, "base 'ref' needs a ref", options);
+    if (ref != NULL && !is_git_name(ref))
+        problem_add(start->problems, &ref_place, &pattern, json_object_get(options, "ref"));
+    if (prefix[0] != '\0' && !is_git_name(prefix))
+        problem_add(start->problems, &prefix_place, &pattern,
+                    json_object_get(options, "branch_prefix"));
+}
+
 static void read_message(struct start *start)
 {
     const struct place message_place = {&body, "initial_message", 0};
@@ -309,6 +339,7 @@ static void start_read(struct start *start)
         return;
     read_workspace(start);
     read_container(start);
+    read_worktree(start);
     read_agent(start);
     read_policies(start);
     read_message(start);

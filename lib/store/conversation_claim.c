@@ -15,16 +15,26 @@
 #include "store/db_query.h"
 #include "store/watch.h"
 
+/* Runs of a user that go on. */
+#define RUNS_OF(user)                                                                              \
+    "(SELECT count(*) FROM conversations r WHERE r.user_id = " user                                \
+    " AND r.wanted_at IS NOT NULL AND r.lease_expires_at > now())"
+
 static const char SQL_CLAIM[] =
-    "WITH next AS (SELECT id FROM conversations WHERE wanted_at IS NOT NULL"
-    "  AND (lease_expires_at IS NULL OR lease_expires_at <= now())"
-    "  ORDER BY wanted_at LIMIT 1 FOR UPDATE SKIP LOCKED),"
-    " c AS (UPDATE conversations k SET lease_owner = $1::uuid, lease_fence = k.lease_fence + 1,"
-    "  lease_expires_at = now() + $2::bigint * interval '1 millisecond',"
-    "  claim_count = k.claim_count + 1"
-    "  FROM next WHERE k.id = next.id RETURNING k.*, k.xmin)"
-    " SELECT " CONVERSATION_COLUMNS ", c.lease_fence, coalesce(c.stop_requested, ''), c.claim_count"
-    " FROM c" CONVERSATION_LOG_END;
+    "WITH next AS (SELECT w.id FROM conversations w JOIN users u ON u.id = w.user_id"
+    "  WHERE w.wanted_at IS NOT NULL"
+    "  AND (w.lease_expires_at IS NULL OR w.lease_expires_at <= now())"
+    "  AND " RUNS_OF(
+        "w.user_id") " < coalesce(u.run_slots, $3::bigint)"
+                     "  ORDER BY w.wanted_at LIMIT 1 FOR UPDATE OF w SKIP LOCKED),"
+                     " c AS (UPDATE conversations k SET lease_owner = $1::uuid, lease_fence = "
+                     "k.lease_fence + 1,"
+                     "  lease_expires_at = now() + $2::bigint * interval '1 millisecond',"
+                     "  claim_count = k.claim_count + 1"
+                     "  FROM next WHERE k.id = next.id RETURNING k.*, k.xmin)"
+                     " SELECT " CONVERSATION_COLUMNS
+                     ", c.lease_fence, coalesce(c.stop_requested, ''), c.claim_count"
+                     " FROM c" CONVERSATION_LOG_END;
 
 /* Locks in the order of ids, so that two heartbeats never wait for each other in a ring. */
 static const char SQL_RENEW[] =
@@ -49,19 +59,37 @@ static const char SQL_REQUEST_STOP[] =
 static const char SQL_IS_WANTED[] =
     "SELECT 1 FROM conversations WHERE id = $1::uuid AND wanted_at IS NOT NULL";
 
+/* A run that is asked for already has its room. */
+static const char SQL_CHECK_ROOM[] =
+    "SELECT (SELECT count(*) FROM conversations c WHERE c.user_id = u.id"
+    "  AND c.wanted_at IS NOT NULL)"
+    " < coalesce(u.run_slots, $3::bigint) + coalesce(u.run_queue, $4::bigint)"
+    " OR EXISTS (SELECT 1 FROM conversations o WHERE o.id = $2::uuid AND o.wanted_at IS NOT NULL)"
+    " FROM users u WHERE u.id = $1::uuid";
+
+static const char SQL_QUEUE_PLACE[] =
+    "SELECT 1 + (SELECT count(*) FROM conversations b WHERE b.user_id = c.user_id"
+    "  AND b.wanted_at < c.wanted_at"
+    "  AND (b.lease_expires_at IS NULL OR b.lease_expires_at <= now()))"
+    " FROM conversations c JOIN users u ON u.id = c.user_id"
+    " WHERE c.id = $1::uuid AND c.wanted_at IS NOT NULL"
+    " AND (c.lease_expires_at IS NULL OR c.lease_expires_at <= now())"
+    " AND " RUNS_OF("c.user_id") " >= coalesce(u.run_slots, $2::bigint)";
+
 void claim_done(struct claim *claim)
 {
     conversation_done(&claim->conversation);
 }
 
-int conversation_store_claim(struct db *db, const struct uuid *owner, bool *claimed_out,
-                             struct claim *claim_out, struct error *err)
+int conversation_store_claim(struct db *db, const struct uuid *owner, int64_t run_slots,
+                             bool *claimed_out, struct claim *claim_out, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
     struct db_int lease_ms = db_int(LEASE_MS);
+    struct db_int slots = db_int(run_slots);
     struct claim claim = {.conversation = CONVERSATION_INIT};
 
-    if (db_query(db, SQL_CLAIM, DB_PARAMS(owner->text, lease_ms.text), &rows, err) < 0)
+    if (db_query(db, SQL_CLAIM, DB_PARAMS(owner->text, lease_ms.text, slots.text), &rows, err) < 0)
         return error_wrap(err, "claiming");
     if (PQntuples(rows) == 0) {
         *claimed_out = false;
@@ -79,6 +107,37 @@ int conversation_store_claim(struct db *db, const struct uuid *owner, bool *clai
     claim.claim_count = db_number(rows, 0, CONVERSATION_N_COLUMNS + 2);
     *claim_out = claim;
     *claimed_out = true;
+    return 0;
+}
+
+int conversation_store_check_room(struct db *db, const struct run_seeker *seeker,
+                                  const struct run_limits *limits, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    struct db_int slots = db_int(limits->n_slots);
+    struct db_int queue = db_int(limits->n_queued);
+
+    if (db_read(db, SQL_CHECK_ROOM,
+                DB_PARAMS(seeker->user_id->text,
+                          seeker->conversation_id != NULL ? seeker->conversation_id->text : NULL,
+                          slots.text, queue.text),
+                &rows, err) < 0)
+        return error_wrap(err, "looking for room for a run");
+    if (PQntuples(rows) == 0 || !db_bool(rows, 0, 0))
+        return error_set(err, ERROR_RATE_LIMITED,
+                         "Conversation run limit reached. Retry the request later.");
+    return 0;
+}
+
+int conversation_store_queue_place(struct db *db, const struct uuid *id, int64_t run_slots,
+                                   int64_t *place_out, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    struct db_int slots = db_int(run_slots);
+
+    if (db_read(db, SQL_QUEUE_PLACE, DB_PARAMS(id->text, slots.text), &rows, err) < 0)
+        return error_wrap(err, "finding the place of %s", id->text);
+    *place_out = PQntuples(rows) == 1 ? db_number(rows, 0, 0) : 0;
     return 0;
 }
 

@@ -29,6 +29,14 @@ static const char SQL_CHECK[] =
     "SELECT 1 FROM conversations c WHERE c.id = $1::uuid AND c.user_id = $2::uuid"
     " AND ($3::text IS NULL OR c.runtime_session = $3)";
 
+/* The bound is for a ring, which nothing makes. */
+static const char SQL_DEPTH[] =
+    "WITH RECURSIVE line (id, parent_id, n) AS ("
+    "  SELECT id, parent_id, 0 FROM conversations WHERE id = $1::uuid"
+    "  UNION ALL SELECT p.id, p.parent_id, line.n + 1 FROM line"
+    "   JOIN conversations p ON p.id = line.parent_id WHERE line.n < 100)"
+    " SELECT max(n) FROM line";
+
 /* Four orders, four texts: a sort direction cannot be a parameter. */
 #define PAGE_START(column, fallback)                                                               \
     "coalesce((SELECT f." column " FROM conversations f"                                           \
@@ -114,6 +122,17 @@ int conversation_store_check(struct db *db, const struct conversation_scope *sco
         return error_wrap(err, "finding conversation %s", id->text);
     if (PQntuples(rows) == 0)
         return error_set(err, ERROR_NOT_FOUND, "Conversation not found: %s", id->text);
+    return 0;
+}
+
+int conversation_store_depth(struct db *db, const struct uuid *id, int64_t *depth_out,
+                             struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    if (db_read(db, SQL_DEPTH, DB_PARAMS(id->text), &rows, err) < 0)
+        return error_wrap(err, "finding what %s descends from", id->text);
+    *depth_out = db_number(rows, 0, 0);
     return 0;
 }
 

@@ -106,6 +106,10 @@ int conversation_store_load_any(struct db *db, const struct uuid *id,
 int conversation_store_check(struct db *db, const struct conversation_scope *scope,
                              const struct uuid *id, struct error *err) NONNULL MUST_CHECK;
 
+/* How many conversations it descends from. */
+int conversation_store_depth(struct db *db, const struct uuid *id, int64_t *depth_out,
+                             struct error *err) NONNULL MUST_CHECK;
+
 struct conversation_page {
     struct conversation *items;
     size_t n;
@@ -161,8 +165,32 @@ struct claim {
 };
 
 void claim_done(struct claim *claim);
-int conversation_store_claim(struct db *db, const struct uuid *owner, bool *claimed_out,
-                             struct claim *claim_out, struct error *err) NONNULL MUST_CHECK;
+/*
+ * run_slots: most runs of one user at a time, where the user's row says nothing else; more wait.
+ * Workers that claim at the same moment may each let one more begin.
+ */
+int conversation_store_claim(struct db *db, const struct uuid *owner, int64_t run_slots,
+                             bool *claimed_out, struct claim *claim_out,
+                             struct error *err) NONNULL MUST_CHECK;
+
+/* A user's runs: how many may go on and wait, and how many are asked for. */
+struct run_limits {
+    int64_t n_slots;  /* at a time */
+    int64_t n_queued; /* more, that wait */
+};
+/* Who wants a run. */
+struct run_seeker {
+    const struct uuid *user_id;
+    const struct uuid *conversation_id; /* NULL: a new one */
+};
+/* ERROR_RATE_LIMITED when no other run of that user can be asked for; one that was asked for stays
+ * so. limits: where the user's row says nothing else. */
+int conversation_store_check_room(struct db *db, const struct run_seeker *seeker,
+                                  const struct run_limits *limits,
+                                  struct error *err) NONNULL MUST_CHECK;
+/* The place of a conversation that waits for a slot, from 1; 0: it does not wait. */
+int conversation_store_queue_place(struct db *db, const struct uuid *id, int64_t run_slots,
+                                   int64_t *place_out, struct error *err) NONNULL MUST_CHECK;
 
 /* One held conversation as the heartbeat finds it. */
 struct held_lease {

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "model/conversation.h"
 #include "model/event.h"
+#include "store/conversation_post.h"
 #include "store/conversation_store.h"
 #include "store/conversation_write.h"
 #include "store/db_pipe_query.h"
@@ -48,15 +49,13 @@ static int ask_write(struct live_post *post, struct error *err)
 {
     struct conversation *conversation = &post->state.conversation;
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
-    struct conversation_change change = {0};
+    CLEANUP(conversation_change_done) struct conversation_change change = CONVERSATION_CHANGE_INIT;
     struct conversation_write write = {.guard = GUARD_NONE};
     struct db_question question = {.done = on_written, .owner = post};
 
     if (conversation_plan_message(conversation, post->content, true, &events, &change, err) < 0)
         return -1;
-    write.status = status_to_string(change.status);
-    write.want_run = change.wants_run;
-    write.last_user_message_id = change.last_user_message_id;
+    conversation_write_change(&change, &write);
     if (conversation_note_skills(conversation, &events))
         write.spec = conversation->spec;
     return conversation_write_ask(post->pipe, conversation, &events, &write, &question,

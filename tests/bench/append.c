@@ -246,7 +246,8 @@ static void make_conversation(struct bench *bench, const struct uuid *user_id,
     made.runtime_session = mem_dup_text("bench");
     made.spec = json_object();
     if (conversation_store_create(bench->db, &made, &none, &write, &flag, &err) < 0 ||
-        conversation_store_claim(bench->db, &owner, &flag, &writer->claim, &err) < 0 || !flag)
+        conversation_store_claim(bench->db, &owner, INT64_MAX, &flag, &writer->claim, &err) < 0 ||
+        !flag)
         die("conversation", err.message);
     writer->bench = bench;
     writer->conn = PQconnectdb(bench->url);

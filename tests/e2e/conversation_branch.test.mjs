@@ -99,6 +99,17 @@ test('agent-server 42: unknown source, unknown event, used id', async () => {
   }
 });
 
+test('a fork under a given id keeps the secrets of its source', async (t) => {
+  const id = randomUUID();
+  fake.setScenario('secret', [{ calls: [{ name: 'terminal', arguments: { command: 'echo $TOKEN | tr a-z A-Z' } }] }, { text: 'done' }]);
+  const { info, copy } = await fork(t, { id });
+  assert.equal(info.id, id);
+  await copy.must(200, 'POST', '/switch_llm', { json: { llm: { ...info.agent.llm, model: 'openai/secret', base_url: fake.url, api_key: 'sk-test' } } });
+  assert.equal(await copy.ask('Print it'), 'finished');
+  const result = (await copy.events()).findLast((event) => event.tool_name === 'terminal' && ofKind('ObservationEvent')(event));
+  assert.match(result.observation.content[0].text, /SWORDFISH/);
+});
+
 test('navigate goes back to an event, and the model hears of what led there only', async (t) => {
   const conversation = await Conversation.start(fake, 'talk');
   t.after(() => conversation.delete());

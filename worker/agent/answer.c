@@ -117,6 +117,27 @@ static void plan_call(const struct agent *agent, const struct llm_reply *reply, 
     plan->runnable[plan->n_runnable++] = ref;
 }
 
+/* What the analyzer says of the batch, before anybody acts on it. */
+static void plan_analysis(const struct agent *agent, struct plan *plan)
+{
+    const json_t *spec = agent->conversation.spec;
+    json_auto_t *risks = json_object();
+
+    if (!conversation_has_analyzer(&agent->conversation) || plan->n_runnable == 0 ||
+        policy_is_talk(plan->risks, plan->n_runnable))
+        return;
+    for (size_t i = 0; i < plan->n_runnable; i++)
+        json_put_text(risks, plan->runnable[i].action_id.text,
+                      policy_risk_to_string(plan->risks[i].risk));
+    event_add_security_analysis(
+        &plan->events,
+        &(struct analysis_parts){
+            .analyzer = json_text_or(json_object_get(spec, "security_analyzer"), "kind", ""),
+            .policy =
+                json_text_or(json_object_get(spec, "confirmation_policy"), "kind", "NeverConfirm"),
+            .risks = risks});
+}
+
 static void plan_calls(const struct agent *agent, const struct llm_reply *reply,
                        enum user_spoke spoke, struct plan *plan)
 {
@@ -126,6 +147,7 @@ static void plan_calls(const struct agent *agent, const struct llm_reply *reply,
     plan->risks = mem_alloc_array(reply->n_calls, sizeof(*plan->risks));
     for (size_t i = 0; i < reply->n_calls; i++)
         plan_call(agent, reply, i, plan);
+    plan_analysis(agent, plan);
     if (!policy_must_confirm(policy, plan->risks, plan->n_runnable))
         return;
     if (spoke == USER_SILENT) {

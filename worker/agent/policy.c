@@ -10,6 +10,11 @@ static const char *const risk_names[] = {
     [POLICY_RISK_HIGH] = "HIGH",
 };
 
+const char *policy_risk_to_string(enum policy_risk risk)
+{
+    return risk_names[risk];
+}
+
 enum policy_risk policy_risk_from_string(const char *name)
 {
     for (size_t i = 0; i < ARRAY_SIZE(risk_names); i++) {
@@ -32,11 +37,16 @@ static bool is_harmless(const struct policy_call *call)
     return text_equal(call->tool_name, "finish") || text_equal(call->tool_name, "think");
 }
 
+bool policy_is_talk(const struct policy_call *calls, size_t n)
+{
+    return n == 1 && is_harmless(&calls[0]);
+}
+
 bool policy_must_confirm(const json_t *policy, const struct policy_call *calls, size_t n)
 {
     const char *kind = policy == NULL ? "NeverConfirm" : json_text_or(policy, "kind", "");
 
-    if (n == 0 || text_equal(kind, "NeverConfirm") || (n == 1 && is_harmless(&calls[0])))
+    if (n == 0 || text_equal(kind, "NeverConfirm") || policy_is_talk(calls, n))
         return false;
     if (!text_equal(kind, "ConfirmRisky"))
         return true;

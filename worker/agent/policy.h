@@ -25,6 +25,9 @@ struct policy_call {
 /* The risk by its name on the wire; every other word is POLICY_RISK_UNKNOWN. */
 enum policy_risk policy_risk_from_string(const char *name) NONNULL MUST_CHECK;
 
+/* The wire's word. Lives for ever. */
+const char *policy_risk_to_string(enum policy_risk risk) MUST_CHECK;
+
 /*
  * True when the batch waits for a person: any of its calls needs it. A lone `finish` or `think`
  * never does. policy: {"kind": NeverConfirm | AlwaysConfirm | ConfirmRisky, "threshold",
@@ -32,5 +35,8 @@ enum policy_risk policy_risk_from_string(const char *name) NONNULL MUST_CHECK;
  */
 bool policy_must_confirm(const json_t *policy, const struct policy_call *calls, size_t n)
     __attribute__((nonnull(2))) MUST_CHECK;
+
+/* True for a batch that does no more than talk: a lone `finish` or `think`. */
+bool policy_is_talk(const struct policy_call *calls, size_t n) NONNULL MUST_CHECK;
 
 #endif

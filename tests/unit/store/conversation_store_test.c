@@ -34,7 +34,7 @@ static struct claim claim_it(const struct store_fixture *fixture, const struct c
         struct uuid owner = uuid_random();
         bool claimed = false;
 
-        if (conversation_store_claim(fixture->db, &owner, &claimed, &claim, &err) < 0)
+        if (conversation_store_claim(fixture->db, &owner, 1000, &claimed, &claim, &err) < 0)
             fail_msg("%s", err.message);
         assert_true(claimed);
         if (text_equal(claim.lease.conversation_id.text, wanted->id.text))

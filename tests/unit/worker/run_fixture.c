@@ -214,7 +214,7 @@ static void claim_and_run(struct run_fixture *fixture, const struct uuid *id,
     bool is_claimed = false;
 
     /* Tests run one after the other, and leave nothing that waits. */
-    check(conversation_store_claim(fixture->context.db, &fixture->context.owner, &is_claimed,
+    check(conversation_store_claim(fixture->context.db, &fixture->context.owner, 1000, &is_claimed,
                                    &claim, &err),
           &err);
     assert_true(is_claimed);

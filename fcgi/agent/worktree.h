@@ -1,0 +1,30 @@
+/*
+ * A git worktree of its own for a conversation: a folder and a branch beside those of others that
+ * work on the same repository.
+ */
+#ifndef DEFT_FCGI_AGENT_WORKTREE_H
+#define DEFT_FCGI_AGENT_WORKTREE_H
+
+#include <jansson.h>
+
+#include "base/attr.h"
+
+struct conversation;
+struct error;
+struct request;
+struct strbuf;
+
+/*
+ * Adds a worktree of the repository in the conversation's working directory, in its sandbox, which
+ * is started for it. options: worktree_options of a start request, or NULL. Appends the path that
+ * takes the place of the working directory. Errors: ERROR_NOT_FOUND when there is no repository
+ * with a commit; ERROR_INVALID in git's words; as sandbox_ask().
+ */
+int worktree_add(const struct request *request, const struct conversation *conversation,
+                 const json_t *options, struct strbuf *path_out, struct error *err)
+    __attribute__((nonnull(1, 2, 4, 5))) MUST_CHECK;
+
+/* Gives the conversation another working directory. */
+void worktree_enter(struct conversation *conversation, const char *path) NONNULL;
+
+#endif

@@ -1,0 +1,112 @@
+// Conversations that start others, and worktrees of their own.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { start as startModel } from '../fakes/openai.mjs';
+import { call, must } from './support/api.mjs';
+import { Conversation, llmOf, startRequest } from './support/conversation.mjs';
+import { assertSound } from './support/database.mjs';
+
+let fake;
+
+before(async () => {
+  fake = await startModel();
+  fake.setScenario('talk', [{ text: 'an answer' }]);
+});
+
+after(async () => {
+  assert.deepEqual(fake.violations, []);
+  await fake.close();
+});
+
+async function fresh(t, more = {}) {
+  const conversation = await Conversation.create(startRequest(llmOf(fake, 'talk'), more));
+  t.after(() => conversation.delete());
+  return conversation;
+}
+
+/** A repository of its own in the shared sandbox. */
+async function repository(t, commit = true) {
+  const dir = `/workspace/worktrees-${randomUUID()}`;
+  const make = `git init -q -b main ${dir} && cd ${dir} && git config user.name t && git config user.email t@example.test && echo one > f`;
+  const command = commit ? `${make} && git add f && git commit -q -m one` : make;
+  const done = await must(200, 'POST', '/api/bash/execute_bash_command', { json: { command, cwd: '/workspace' } });
+  assert.equal(done.exit_code, 0, done.stderr);
+  t.after(() => call('POST', '/api/bash/execute_bash_command', { json: { command: `rm -rf ${dir}`, cwd: '/workspace' } }));
+  return dir;
+}
+
+const branchOf = async (dir) => (await must(200, 'POST', '/api/bash/execute_bash_command', { json: { command: 'git branch --show-current', cwd: dir } })).stdout.trim();
+
+async function childOf(t, parent, json) {
+  const made = await parent.must(201, 'POST', '/children', { json });
+  const child = new Conversation(made.conversation_id);
+  t.after(() => child.delete());
+  return { made, child };
+}
+
+test('agent-server 81: a child runs its task with the agent of its parent', async (t) => {
+  const parent = await fresh(t, { tags: { team: 'core' }, secrets: { TOKEN: { kind: 'StaticSecret', value: 'swordfish' } } });
+  const { made, child } = await childOf(t, parent, { task: 'say hi', title: 'Kid', isolation: 'shared' });
+  assert.deepEqual(made, {
+    conversation_id: child.id, parent_conversation_id: parent.id, status: 'idle', title: 'Kid', url: null, workspace: '/workspace/project', isolation: 'shared',
+  });
+  assert.equal(await child.rest(['finished', 'error']), 'finished');
+  const info = await child.info();
+  assert.equal(info.parent_conversation_id, parent.id);
+  assert.deepEqual(info.tags, { team: 'core' });
+  assert.deepEqual(Object.keys(info.secret_registry.secret_sources), ['TOKEN']);
+  assert.deepEqual((await parent.info()).sub_conversation_ids, [child.id]);
+  assert.equal(await parent.must(200, 'GET', '/events/count'), 0);
+  const [message] = (await child.events()).filter(({ kind }) => kind === 'MessageEvent');
+  assert.equal(message.llm_message.content[0].text, 'say hi');
+  await assertSound(parent, child);
+});
+
+test('agent-server 81: an empty task, an unknown parent, an unknown isolation', async (t) => {
+  const parent = await fresh(t);
+  for (const json of [{ task: '' }, {}, { task: 'x', isolation: 'elsewhere' }, { task: 7 }]) {
+    assert.equal((await parent.call('POST', '/children', { json })).status, 422, JSON.stringify(json));
+  }
+  const unknown = await new Conversation(randomUUID()).call('POST', '/children', { json: { task: 'x' } });
+  assert.equal(unknown.status, 404);
+  assert.deepEqual(unknown.json, { detail: 'Parent conversation not found' });
+});
+
+test('agent-server 81: children stop at depth 3, and outlive their parent', async (t) => {
+  let line = await fresh(t);
+  const [first] = [line];
+  for (let depth = 1; depth <= 3; depth++) line = (await childOf(t, line, { task: 'x', isolation: 'shared' })).child;
+  assert.equal((await line.call('POST', '/children', { json: { task: 'x', isolation: 'shared' } })).status, 422);
+  const [second] = (await first.info()).sub_conversation_ids;
+  await first.delete();
+  assert.equal((await must(200, 'GET', `/api/conversations/${second}`)).parent_conversation_id, null);
+});
+
+test('agent-server 81: a child with a worktree; shared where there is nothing to branch from', async (t) => {
+  const dir = await repository(t);
+  const parent = await fresh(t, { workspace: { working_dir: dir } });
+  const { made, child } = await childOf(t, parent, { task: 'x' });
+  assert.equal(made.isolation, 'worktree');
+  assert.equal((await child.info()).workspace.working_dir, made.workspace);
+  assert.equal(await branchOf(made.workspace), `openhands/${child.id}`);
+  const bare = await fresh(t, { workspace: { working_dir: await repository(t, false) } });
+  assert.equal((await childOf(t, bare, { task: 'x' })).made.isolation, 'shared');
+});
+
+test('agent-server 88: a start request with a worktree', async (t) => {
+  const dir = await repository(t);
+  const conversation = await fresh(t, { workspace: { working_dir: dir }, worktree: true, worktree_options: { base: 'head', branch_prefix: 'me/' } });
+  const { workspace } = await conversation.info();
+  assert.notEqual(workspace.working_dir, dir);
+  assert.equal(await branchOf(workspace.working_dir), `me/${conversation.id}`);
+});
+
+test('agent-server 88: what a worktree cannot be made from', async (t) => {
+  const dir = await repository(t);
+  const request = (options, working_dir = dir) => ({ ...startRequest(llmOf(fake, 'talk')), workspace: { working_dir }, worktree: true, worktree_options: options });
+  for (const options of [{ base: 'ref' }, { base: 'ref', ref: "x'; touch /tmp/y" }, { base: 'ref', ref: 'no-such-ref' }, { branch_prefix: '-x' }, { base: 'elsewhere' }, { more: 1 }]) {
+    assert.equal((await call('POST', '/api/conversations', { json: request(options) })).status, 422, JSON.stringify(options));
+  }
+  assert.equal((await call('POST', '/api/conversations', { json: request({}, '/workspace') })).status, 422);
+});

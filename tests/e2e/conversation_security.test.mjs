@@ -1,0 +1,84 @@
+// What an analyzer says of calls, and who has to agree before they run.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { start as startModel } from '../fakes/openai.mjs';
+import { Conversation, llmOf, ofKind, startRequest } from './support/conversation.mjs';
+
+const ANALYZER = { kind: 'LLMSecurityAnalyzer' };
+const RISKY = { kind: 'ConfirmRisky', threshold: 'HIGH', confirm_unknown: true };
+const terminal = (command, risk) => ({ name: 'terminal', arguments: { command, security_risk: risk, summary: 's' } });
+
+let fake;
+
+before(async () => {
+  fake = await startModel();
+  fake.setScenario('risks', [
+    { calls: [terminal('echo low', 'LOW'), terminal('echo medium', 'MEDIUM')] },
+    { calls: [terminal('echo high', 'HIGH')] },
+    { calls: [{ name: 'finish', arguments: { message: 'done' } }] },
+  ]);
+});
+
+after(async () => {
+  assert.deepEqual(fake.violations, []);
+  await fake.close();
+});
+
+async function fresh(t, more) {
+  const conversation = await Conversation.create(startRequest(llmOf(fake, 'risks'), more));
+  t.after(() => conversation.delete());
+  return conversation;
+}
+
+const kinds = (events) => events.filter(({ kind }) => kind !== 'ConversationStateUpdateEvent' && kind !== 'SystemPromptEvent').map(({ kind }) => kind);
+
+test('agent-server 82: one analysis per batch, behind its calls, also where nobody has to agree', async (t) => {
+  const conversation = await fresh(t, { security_analyzer: ANALYZER });
+  assert.equal(await conversation.ask('go'), 'finished');
+  const events = await conversation.events();
+  assert.deepEqual(kinds(events), [
+    'MessageEvent', 'ActionEvent', 'ActionEvent', 'SecurityAnalysisEvent', 'ObservationEvent', 'ObservationEvent',
+    'ActionEvent', 'SecurityAnalysisEvent', 'ObservationEvent', 'ActionEvent', 'ObservationEvent',
+  ]);
+  const calls = events.filter(ofKind('ActionEvent'));
+  const [first, second] = events.filter(ofKind('SecurityAnalysisEvent'));
+  assert.deepEqual(first.risks, { [calls[0].id]: 'LOW', [calls[1].id]: 'MEDIUM' });
+  assert.deepEqual(second.risks, { [calls[2].id]: 'HIGH' });
+  assert.deepEqual([first.analyzer, first.policy, first.details], ['LLMSecurityAnalyzer', 'NeverConfirm', {}]);
+});
+
+test('agent-server 82: none without an analyzer', async (t) => {
+  const conversation = await fresh(t, {});
+  assert.equal(await conversation.ask('go'), 'finished');
+  assert.deepEqual((await conversation.events()).filter(ofKind('SecurityAnalysisEvent')), []);
+});
+
+test('agent-server 37: a low risk runs, a high one waits; risks are what the model wrote', async (t) => {
+  const conversation = await fresh(t, { security_analyzer: ANALYZER, confirmation_policy: RISKY });
+  await conversation.say('go', true);
+  await conversation.rest(['waiting_for_confirmation']);
+  const events = await conversation.events();
+  assert.deepEqual(events.filter(ofKind('ActionEvent')).map(({ security_risk: risk }) => risk), ['LOW', 'MEDIUM', 'HIGH']);
+  assert.equal(events.filter(ofKind('ObservationEvent')).length, 2);
+  assert.equal(events.findLast(ofKind('SecurityAnalysisEvent')).policy, 'ConfirmRisky');
+  await conversation.must(200, 'POST', '/events/respond_to_confirmation', { json: { accept: true } });
+  assert.equal(await conversation.rest(['finished', 'error']), 'finished');
+});
+
+test('agent-server 37: without an analyzer nobody has judged', async (t) => {
+  const conversation = await fresh(t, { confirmation_policy: { ...RISKY, confirm_unknown: false } });
+  assert.equal(await conversation.ask('go'), 'finished');
+  for (const { security_risk: risk } of (await conversation.events()).filter(ofKind('ActionEvent'))) assert.equal(risk, 'UNKNOWN');
+});
+
+test('agent-server 41: a policy that was set during a run holds for the next answer', async (t) => {
+  fake.setScenario('patient', [{ park: true, calls: [terminal('echo one', 'LOW')] }, { text: 'done' }]);
+  const conversation = await Conversation.create(startRequest(llmOf(fake, 'patient')));
+  t.after(() => conversation.delete());
+  const asked = fake.requests.length;
+  await conversation.say('go', true);
+  while (fake.requests.length === asked) await conversation.info();
+  await conversation.must(200, 'POST', '/confirmation_policy', { json: { policy: { kind: 'AlwaysConfirm' } } });
+  fake.release();
+  assert.equal(await conversation.rest(['waiting_for_confirmation', 'finished', 'error']), 'waiting_for_confirmation');
+});

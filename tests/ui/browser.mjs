@@ -18,8 +18,8 @@ const FLAGS = [
   '--no-first-run',
 ];
 
-export function launchBrowser() {
-  return chromium.launch({ executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: FLAGS });
+export function launchBrowser(flags = []) {
+  return chromium.launch({ executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: [...FLAGS, ...flags] });
 }
 
 /** A page whose faults are written down: exceptions, refused content, failures of the server. */

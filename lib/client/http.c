@@ -7,6 +7,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "client/call.h"
+#include "client/lane.h"
 #include "client/transport.h"
 
 /* A reading buffer above this is given back before the next wait. */
@@ -65,7 +67,7 @@ static struct http_call *http_call_new(struct http *http, const struct http_requ
     call->sends_stream = request->send_stream;
     call->active_ms = clock_monotonic_ms();
     call->deadline_ms =
-        request->timeout_ms > 0 ? call->active_ms + request->timeout_ms : TRANSPORT_NEVER;
+        request->timeout_ms > 0 ? call->active_ms + request->timeout_ms : HTTP_NEVER;
     if (request->body != NULL) {
         call->request_body = mem_dup_bytes(request->body, request->body_len);
         call->request_body_len = request->body_len;
@@ -74,39 +76,47 @@ static struct http_call *http_call_new(struct http *http, const struct http_requ
     call->reply_headers = (struct strbuf)STRBUF_INIT;
     call->body = (struct strbuf)STRBUF_INIT;
     call->sending = (struct strbuf)STRBUF_INIT;
+    call->head = (struct strbuf)STRBUF_INIT;
     call->reading = (struct strbuf)STRBUF_INIT;
     lock_init(&call->lock);
     condition_init(&call->changed);
     return call;
 }
 
-void http_call_destroy(struct http_call *call)
+static void start_in_lane(struct http_call *call, const struct http_request *request,
+                          const struct lane_target *target)
 {
-    if (call->easy != NULL)
-        curl_easy_cleanup(call->easy);
-    http_headers_free(call->headers);
-    mem_free(call->request_body);
-    strbuf_done(&call->reply_headers);
-    strbuf_done(&call->body);
-    strbuf_done(&call->sending);
-    strbuf_done(&call->reading);
-    condition_done(&call->changed);
-    lock_done(&call->lock);
-    mem_free(call);
+    call->lane = request->lane;
+    lane_append_head(request, target, &call->head);
+    lane_begin(call, &target->address);
+}
+
+static int start_in_transport(struct http_call *call, const struct http_request *request,
+                              struct error *err)
+{
+    call->easy = curl_easy_init();
+    if (call->easy == NULL)
+        return error_set(err, ERROR_INTERNAL, "libcurl cannot be set up");
+    if (http_setup(call, request, err) < 0)
+        return -1;
+    /* Nobody else knows the call yet. */
+    call->is_held = true;
+    transport_command(call, TRANSPORT_BEGIN);
+    return 0;
 }
 
 int http_start(struct http *http, const struct http_request *request, struct http_call **call_out,
                struct error *err)
 {
     struct http_call *call = http_call_new(http, request);
+    struct lane_target target = {.host = NULL};
 
-    if (http_setup(call, request, err) < 0) {
+    if (request->lane != NULL && lane_takes(request, &target)) {
+        start_in_lane(call, request, &target);
+    } else if (start_in_transport(call, request, err) < 0) {
         http_call_destroy(call);
         return -1;
     }
-    /* Nobody else knows the call yet. */
-    call->is_held = true;
-    transport_command(call, TRANSPORT_BEGIN);
     *call_out = call;
     return 0;
 }
@@ -119,13 +129,40 @@ static int result_locked(const struct http_call *call, struct error *err) REQUIR
     return -1;
 }
 
+static bool wait_until_locked(struct http_call *call, int64_t until_ms) REQUIRES(call -> lock);
+
+/*
+ * Waits until something about the call may have changed; with a lane, by moving it on. False when
+ * it is until_ms, or HTTP_NEVER.
+ */
+static bool wait_until_locked(struct http_call *call, int64_t until_ms)
+{
+    if (call->lane != NULL) {
+        lock_release(&call->lock);
+        lane_turn(call, until_ms);
+        lock_take(&call->lock);
+        return clock_monotonic_ms() < until_ms;
+    }
+    if (until_ms != HTTP_NEVER)
+        return condition_wait_until(&call->changed, &call->lock, until_ms);
+    condition_wait(&call->changed, &call->lock);
+    return true;
+}
+
+static void wait_locked(struct http_call *call) REQUIRES(call -> lock);
+
+static void wait_locked(struct http_call *call)
+{
+    (void)wait_until_locked(call, HTTP_NEVER);
+}
+
 int http_wait(struct http_call *call, struct error *err)
 {
     int rc = 0;
 
     lock_take(&call->lock);
     while (!call->is_over)
-        condition_wait(&call->changed, &call->lock);
+        wait_locked(call);
     rc = result_locked(call, err);
     lock_release(&call->lock);
     return rc;
@@ -139,7 +176,7 @@ bool http_is_over_within(struct http_call *call, int64_t ms)
 
     lock_take(&call->lock);
     while (!call->is_over && in_time)
-        in_time = condition_wait_until(&call->changed, &call->lock, deadline_ms);
+        in_time = wait_until_locked(call, deadline_ms);
     is_over = call->is_over;
     lock_release(&call->lock);
     return is_over;
@@ -153,7 +190,7 @@ static int take_bytes(struct http_call *call, bool *was_paused_out, struct error
 
     lock_take(&call->lock);
     while (call->body.len == 0 && !call->is_over)
-        condition_wait(&call->changed, &call->lock);
+        wait_locked(call);
     *was_paused_out = call->is_receiving_paused;
     call->is_receiving_paused = false;
     if (call->body.len > 0 && call->error.code != ERROR_CANCELLED) {
@@ -190,8 +227,8 @@ static int give_bytes(struct http_call *call, const void *bytes, size_t len, boo
     int rc = 0;
 
     lock_take(&call->lock);
-    while (call->sending.len > TRANSPORT_WINDOW_BYTES && !call->is_over)
-        condition_wait(&call->changed, &call->lock);
+    while (call->sending.len > HTTP_WINDOW_BYTES && !call->is_over)
+        wait_locked(call);
     if (call->is_over)
         rc = result_locked(call, err);
     if (!call->is_over && len > 0)
@@ -225,7 +262,10 @@ void http_cancel(struct http_call *call)
     }
     condition_wake_all(&call->changed);
     lock_release(&call->lock);
-    transport_command(call, TRANSPORT_DROP);
+    if (call->lane != NULL)
+        lane_wake(call->lane);
+    else
+        transport_command(call, TRANSPORT_DROP);
 }
 
 void http_call_free(struct http_call *call)
@@ -235,7 +275,9 @@ void http_call_free(struct http_call *call)
     lock_take(&call->lock);
     call->is_over = true;
     lock_release(&call->lock);
-    if (!transport_abandon(call, TRANSPORT_DROP))
+    if (call->lane != NULL)
+        lane_drop(call);
+    else if (!transport_abandon(call, TRANSPORT_DROP))
         http_call_destroy(call);
 }
 
@@ -244,7 +286,9 @@ void http_call_drain(struct http_call *call)
     lock_take(&call->lock);
     call->is_draining = true;
     lock_release(&call->lock);
-    if (!transport_abandon(call, TRANSPORT_DRAIN))
+    if (call->lane != NULL)
+        lane_drain(call);
+    else if (!transport_abandon(call, TRANSPORT_DRAIN))
         http_call_destroy(call);
 }
 

@@ -1,6 +1,8 @@
 /*
  * Outbound HTTP: one transport per process, a libcurl multi handle on a thread of its own; calls
  * from any thread, waited for with a deadline and cancellable. Small buffers, HTTP/2 where offered.
+ * A thread that makes many plain calls (no TLS, an address in numbers) and waits for each may have
+ * a lane for them: they run on that thread, without libcurl, at a third of the processor time.
  *
  * Ownership: the caller owns an http_call until http_call_free(), which cancels it if it still
  * runs. Threading: one thread per call; the transport is shared. Safety: no redirects, no proxies,
@@ -19,6 +21,7 @@
 struct error;
 struct http;
 struct http_call;
+struct http_lane;
 
 int http_open(struct http **http_out, struct error *err) NONNULL MUST_CHECK;
 /* As http_open(); ca_file: PEM file of the authorities to trust instead of the system's, or NULL.
@@ -27,6 +30,12 @@ int http_open_trusting(const char *ca_file, struct http **http_out, struct error
     __attribute__((nonnull(2, 3))) MUST_CHECK;
 /* Ends the calls that still run with ERROR_CANCELLED; all calls must have been freed before. */
 void http_free(struct http *http);
+
+/* The connections that one thread keeps for calls which it drives itself, while it waits for them.
+ */
+struct http_lane *http_lane_new(void) MUST_CHECK;
+/* All calls of the lane must have been freed before. */
+void http_lane_free(struct http_lane *lane);
 
 struct http_header {
     const char *name;
@@ -37,6 +46,7 @@ struct http_request {
     const char *method; /* GET, POST, PUT, DELETE */
     const char *url;
     const char *unix_socket;           /* NULL: over TCP */
+    struct http_lane *lane;            /* the calling thread's, for plain calls; NULL: none */
     const struct http_header *headers; /* ends with a NULL name; NULL: none */
     const char *body;                  /* copied; NULL: none */
     size_t body_len;

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "client/call.h"
 #include "client/guard.h"
 #include "client/http.h"
 #include "client/transport.h"
@@ -14,72 +15,32 @@
 #define RECEIVE_BUFFER_BYTES 4096L
 #define SEND_BUFFER_BYTES 16384L
 #define CONNECT_TIMEOUT_MS 15000L
-#define HEADERS_MAX_BYTES ((size_t)(64 * 1024))
 
 /* --- what libcurl calls, on the transport's thread --- */
 
-static bool is_status_line(const char *line, size_t len)
-{
-    return len > 5 && memcmp(line, "HTTP/", 5) == 0;
-}
-
-/* Keeps the headers of the last answer (1xx come before it); what follows the body is dropped. */
 static size_t on_header(char *line, size_t one, size_t len, void *context)
 {
     struct http_call *call = context;
-    size_t n = len;
     long status = 0;
-    bool fits = false;
 
     (void)one;
-    call->active_ms = clock_monotonic_ms();
-    if (call->n_received > 0)
-        return len;
-    while (n > 0 && (line[n - 1] == '\r' || line[n - 1] == '\n'))
-        n--;
     (void)curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
     (void)curl_easy_getinfo(call->easy, CURLINFO_SIZE_UPLOAD_T, &call->n_moved);
-    lock_take(&call->lock);
-    call->status = status;
-    if (is_status_line(line, len))
-        strbuf_reset(&call->reply_headers);
-    fits = call->reply_headers.len + n < HEADERS_MAX_BYTES;
-    if (fits) {
-        strbuf_append_bytes(&call->reply_headers, line, n);
-        strbuf_append_char(&call->reply_headers, '\0');
-    }
-    lock_release(&call->lock);
-    call->is_too_large = call->is_too_large || !fits;
-    return fits ? len : 0;
+    return http_call_take_line(call, status, line, len) ? len : 0;
 }
 
 static size_t on_body(char *bytes, size_t one, size_t len, void *context)
 {
-    struct http_call *call = context;
-    size_t taken = len;
-
     (void)one;
-    call->active_ms = clock_monotonic_ms();
-    if (len > call->max_reply_bytes - call->n_received) {
-        call->is_too_large = true;
-        return CURL_WRITEFUNC_ERROR;
+    switch (http_call_take_bytes(context, bytes, len)) {
+    case HTTP_TAKE_ALL:
+        return len;
+    case HTTP_TAKE_LATER:
+        return CURL_WRITEFUNC_PAUSE;
+    case HTTP_TAKE_NEVER:
+        break;
     }
-    lock_take(&call->lock);
-    if (call->is_draining) {
-        call->n_received += len;
-    } else if (call->is_over) {
-        taken = CURL_WRITEFUNC_ERROR;
-    } else if (call->is_stream && call->body.len > TRANSPORT_WINDOW_BYTES) {
-        call->is_receiving_paused = true;
-        taken = CURL_WRITEFUNC_PAUSE;
-    } else {
-        strbuf_append_bytes(&call->body, bytes, len);
-        call->n_received += len;
-    }
-    if (call->is_stream)
-        condition_wake_all(&call->changed);
-    lock_release(&call->lock);
-    return taken;
+    return CURL_WRITEFUNC_ERROR;
 }
 
 static size_t on_send(char *buffer, size_t one, size_t size, void *context)
@@ -239,29 +200,13 @@ static CURLcode set_body(struct http_call *call, const struct http_request *requ
 
 /* --- headers --- */
 
-void http_headers_free(struct curl_slist *headers)
-{
-    for (struct curl_slist *item = headers; item != NULL; item = item->next)
-        explicit_bzero(item->data, strlen(item->data));
-    curl_slist_free_all(headers);
-}
-
-static bool is_clean(const char *text)
-{
-    for (; *text != '\0'; text++) {
-        if (((unsigned char)*text < ' ' && *text != '\t') || *text == 0x7f)
-            return false;
-    }
-    return true;
-}
-
 static int add_header(struct http_call *call, const char *name, const char *value,
                       struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
     struct curl_slist *longer = NULL;
 
-    if (!is_clean(name) || !is_clean(value) || strchr(name, ':') != NULL || name[0] == '\0')
+    if (!http_header_is_clean(name, value))
         return error_set(err, ERROR_INVALID, "header %s cannot be sent", name);
     /* libcurl's way to say that a header is empty, not absent. */
     if (value[0] == '\0')
@@ -311,13 +256,10 @@ int http_setup(struct http_call *call, const struct http_request *request, struc
 {
     CURLcode rc = CURLE_OK;
 
-    if (!is_clean(request->url) || strchr(request->url, ' ') != NULL)
+    if (!http_text_is_clean(request->url) || strchr(request->url, ' ') != NULL)
         return error_set(err, ERROR_INVALID, "the URL has characters that no URL has");
     if (!is_web_url(request->url))
         return error_set(err, ERROR_INVALID, "the URL begins neither with http:// nor https://");
-    call->easy = curl_easy_init();
-    if (call->easy == NULL)
-        return error_set(err, ERROR_INTERNAL, "libcurl cannot be set up");
     set_callbacks(call);
     rc = set_fixed_options(call->easy);
     if (rc == CURLE_OK)

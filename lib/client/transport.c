@@ -8,42 +8,14 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/file.h"
+#include "client/call.h"
 
 enum {
     EVENTS_PER_TURN = 64,
     CONNECTIONS_KEPT_MAX = 256,
-    DRAIN_MS = 500,
 };
-
-/* What a libcurl result means to a caller; all others: the wire failed. */
-static const struct {
-    CURLcode result;
-    enum error_code code;
-} meanings[] = {
-    {CURLE_OPERATION_TIMEDOUT, ERROR_TIMEOUT},     {CURLE_URL_MALFORMAT, ERROR_INVALID},
-    {CURLE_LOGIN_DENIED, ERROR_INVALID},           {CURLE_ABORTED_BY_CALLBACK, ERROR_CANCELLED},
-    {CURLE_BAD_FUNCTION_ARGUMENT, ERROR_INTERNAL}, {CURLE_FAILED_INIT, ERROR_INTERNAL},
-};
-
-static void explain(struct http_call *call, CURLcode result, struct error *why)
-{
-    enum error_code code = ERROR_UNAVAILABLE;
-
-    for (size_t i = 0; i < ARRAY_SIZE(meanings); i++) {
-        if (meanings[i].result == result)
-            code = meanings[i].code;
-    }
-    if (call->is_refused)
-        error_set(why, ERROR_FORBIDDEN, "the host's address is private, and not allowed");
-    else if (call->is_too_large)
-        error_set(why, ERROR_TOO_LARGE, "the answer is longer than %zu bytes",
-                  call->max_reply_bytes);
-    else if (call->is_late)
-        error_set(why, ERROR_TIMEOUT, "no answer in time");
-    else
-        error_set(why, code, "%s", call->why[0] != '\0' ? call->why : curl_easy_strerror(result));
-}
 
 /* --- the inbox --- */
 
@@ -129,72 +101,28 @@ static void release(struct http *http, struct http_call *call)
         http_call_destroy(call);
 }
 
-static void publish(struct http_call *call, const struct error *why)
-{
-    lock_take(&call->lock);
-    if (!call->is_over)
-        call->error = *why;
-    call->is_over = true;
-    condition_wake_all(&call->changed);
-    lock_release(&call->lock);
-}
-
-static void link_running(struct http *http, struct http_call *call)
-{
-    call->prev = NULL;
-    call->next = http->running;
-    if (call->next != NULL)
-        call->next->prev = call;
-    http->running = call;
-    call->is_running = true;
-}
-
-static void unlink_running(struct http *http, struct http_call *call)
-{
-    if (call->prev != NULL)
-        call->prev->next = call->next;
-    else
-        http->running = call->next;
-    if (call->next != NULL)
-        call->next->prev = call->prev;
-    call->is_running = false;
-}
-
 /* Ends a running call with what `result` and the call's own marks say, and lets go of it. */
 static void finish(struct http *http, struct http_call *call, CURLcode result)
 {
-    struct error why = ERROR_INIT;
-
-    if (result != CURLE_OK || call->is_late)
-        explain(call, result, &why);
-    unlink_running(http, call);
+    http_call_unlink(call, &http->running);
     (void)curl_multi_remove_handle(http->multi, call->easy);
     curl_easy_cleanup(call->easy);
     call->easy = NULL;
     http_headers_free(call->headers);
     call->headers = NULL;
-    publish(call, &why);
+    http_call_publish(call, result);
     release(http, call);
-}
-
-static int64_t call_expiry_ms(const struct http_call *call)
-{
-    int64_t idle_ms = TRANSPORT_NEVER;
-
-    if (call->idle_timeout_ms > 0)
-        idle_ms = call->active_ms + call->idle_timeout_ms;
-    return idle_ms < call->deadline_ms ? idle_ms : call->deadline_ms;
 }
 
 static void note_expiry(struct http *http, const struct http_call *call)
 {
-    if (call_expiry_ms(call) < http->expiry_ms)
-        http->expiry_ms = call_expiry_ms(call);
+    if (http_call_expiry_ms(call) < http->expiry_ms)
+        http->expiry_ms = http_call_expiry_ms(call);
 }
 
 static void begin(struct http *http, struct http_call *call)
 {
-    link_running(http, call);
+    http_call_link(call, &http->running);
     note_expiry(http, call);
     if (curl_multi_add_handle(http->multi, call->easy) != CURLM_OK)
         finish(http, call, CURLE_FAILED_INIT);
@@ -213,7 +141,7 @@ static void obey(struct http *http, struct http_call *call, unsigned commands)
         return;
     }
     if ((commands & TRANSPORT_DRAIN) != 0) {
-        call->deadline_ms = clock_monotonic_ms() + DRAIN_MS;
+        call->deadline_ms = clock_monotonic_ms() + HTTP_DRAIN_MS;
         note_expiry(http, call);
     }
     if (is_new)
@@ -224,35 +152,18 @@ static void obey(struct http *http, struct http_call *call, unsigned commands)
 
 /* --- time --- */
 
-/* Bytes on their way out are seen here only; a call whose reader is slow is not idle. */
-static void notice_activity(struct http_call *call, int64_t now_ms)
-{
-    curl_off_t n_moved = 0;
-    bool is_waiting_for_us = false;
-
-    (void)curl_easy_getinfo(call->easy, CURLINFO_SIZE_UPLOAD_T, &n_moved);
-    lock_take(&call->lock);
-    is_waiting_for_us = call->is_receiving_paused || call->is_sending_paused;
-    lock_release(&call->lock);
-    if (n_moved != call->n_moved || is_waiting_for_us)
-        call->active_ms = now_ms;
-    call->n_moved = n_moved;
-}
-
 static void end_late_calls(struct http *http, int64_t now_ms)
 {
     struct http_call *next = NULL;
 
-    http->expiry_ms = TRANSPORT_NEVER;
+    http->expiry_ms = HTTP_NEVER;
     for (struct http_call *call = http->running; call != NULL; call = next) {
         next = call->next;
-        if (call_expiry_ms(call) <= now_ms)
-            notice_activity(call, now_ms);
-        if (call_expiry_ms(call) <= now_ms) {
+        if (http_call_is_overdue(call, now_ms)) {
             call->is_late = true;
             finish(http, call, CURLE_OPERATION_TIMEDOUT);
-        } else if (call_expiry_ms(call) < http->expiry_ms) {
-            http->expiry_ms = call_expiry_ms(call);
+        } else {
+            note_expiry(http, call);
         }
     }
 }
@@ -262,7 +173,7 @@ static int wait_ms(const struct http *http)
     int64_t due_ms = http->timer_ms < http->expiry_ms ? http->timer_ms : http->expiry_ms;
     int64_t now_ms = clock_monotonic_ms();
 
-    if (due_ms == TRANSPORT_NEVER)
+    if (due_ms == HTTP_NEVER)
         return -1;
     if (due_ms <= now_ms)
         return 0;
@@ -275,7 +186,7 @@ static int on_timer(CURLM *multi, long timeout_ms, void *context)
     struct http *http = context;
 
     (void)multi;
-    http->timer_ms = timeout_ms < 0 ? TRANSPORT_NEVER : clock_monotonic_ms() + timeout_ms;
+    http->timer_ms = timeout_ms < 0 ? HTTP_NEVER : clock_monotonic_ms() + timeout_ms;
     return 0;
 }
 
@@ -337,7 +248,7 @@ static void serve_timer(struct http *http)
 
     if (http->timer_ms > clock_monotonic_ms())
         return;
-    http->timer_ms = TRANSPORT_NEVER;
+    http->timer_ms = HTTP_NEVER;
     (void)curl_multi_socket_action(http->multi, CURL_SOCKET_TIMEOUT, 0, &n_running);
 }
 
@@ -450,8 +361,8 @@ static void close_parts(struct http *http)
 
 int transport_start(struct http *http, struct error *err)
 {
-    http->timer_ms = TRANSPORT_NEVER;
-    http->expiry_ms = TRANSPORT_NEVER;
+    http->timer_ms = HTTP_NEVER;
+    http->expiry_ms = HTTP_NEVER;
     if (open_parts(http, err) < 0 || start_thread(http, err) < 0) {
         close_parts(http);
         return -1;

@@ -86,6 +86,7 @@ static int send_request(struct llm_call *call, const struct llm_request *request
     struct http_request http = {
         .method = "POST",
         .url = route->url,
+        .lane = request->lane,
         .headers = headers,
         .body = body,
         .body_len = strlen(body),

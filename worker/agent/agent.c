@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "client/http.h"
 #include "model/stats.h"
 #include "worker/agent/control.h"
 #include "worker/agent/lookup.h"
@@ -65,6 +66,7 @@ void agent_init(struct agent *agent, struct worker_context *context, struct cont
         .tools = STRBUF_INIT,
         .secrets = SECRET_LIST_INIT,
         .llm_key = SECRET_INIT,
+        .lane = http_lane_new(),
         .n_claims = claim->claim_count,
     };
     claim->conversation = (struct conversation)CONVERSATION_INIT;
@@ -102,6 +104,7 @@ void agent_done(struct agent *agent)
     if (agent == NULL)
         return;
     sandbox_free(agent->sandbox);
+    http_lane_free(agent->lane);
     stats_free(agent->stats);
     history_done(&agent->history);
     transcript_done(&agent->transcript);

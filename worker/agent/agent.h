@@ -8,8 +8,8 @@
  * The stored history is the only state: any worker can go on where another one stopped. What is in
  * memory here is a copy of it, and what was received and is about to be stored.
  *
- * Ownership: the agent owns the claim's content and its sandbox handle; the rest is borrowed.
- * Threading: an agent belongs to its conversation's thread; only its control is shared.
+ * Ownership: the agent owns the claim's content, its lane and its sandbox handle; the rest is
+ * borrowed. Threading: an agent belongs to its conversation's thread; only its control is shared.
  */
 #ifndef DEFT_WORKER_AGENT_AGENT_H
 #define DEFT_WORKER_AGENT_AGENT_H
@@ -26,6 +26,7 @@
 #include "worker/agent/transcript.h"
 
 struct control;
+struct http_lane;
 struct sandbox;
 struct stats;
 struct worker_context;
@@ -40,8 +41,9 @@ struct agent {
     struct transcript transcript;
     struct strbuf tools; /* what the model may call, for llm_request.tools; "" before it is asked */
     struct secret_list secrets;
-    json_t *llm_spec;      /* of the conversation's own model, secrets in their places */
-    struct secret llm_key; /* unset when there is none */
+    json_t *llm_spec;       /* of the conversation's own model, secrets in their places */
+    struct secret llm_key;  /* unset when there is none */
+    struct http_lane *lane; /* of this thread's calls */
     struct sandbox *sandbox;
     int64_t n_iterations;  /* answers of the model in this run */
     struct uuid answer_id; /* that the event of the model's next answer will have */

@@ -66,6 +66,7 @@ static int ask_and_wait(struct agent *agent, const struct model_choice *choice,
         .usage_id = USAGE_ID,
         .conversation_id = agent->lease.conversation_id.text,
         .listener = &listener,
+        .lane = agent->lane,
     };
     int rc = 0;
 

@@ -38,6 +38,7 @@ int sandbox_question_start(const struct agent *agent, const struct sandbox_endpo
     };
     struct http_request request = {
         .method = question->method,
+        .lane = agent->lane,
         .headers = headers,
         .timeout_ms = question->timeout_ms,
         .max_reply_bytes = REPLY_MAX_BYTES,

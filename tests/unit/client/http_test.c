@@ -24,21 +24,50 @@
 static const struct test_reply plain[] = {{.bytes = NULL}};
 static const struct test_reply silence[] = {{.bytes = "", .ending = TEST_HOLD}};
 
+/* Everything is tested twice: on the transport's thread, and in a lane. */
+struct fixture {
+    struct http *http;
+    struct http_lane *lane; /* NULL: none */
+};
+
 static int set_up(void **state)
 {
+    struct fixture *fixture = NEW(struct fixture);
     struct error err = ERROR_INIT;
-    struct http *http = NULL;
 
-    if (http_open(&http, &err) < 0)
+    *state = fixture;
+    return http_open(&fixture->http, &err);
+}
+
+static int set_up_lane(void **state)
+{
+    struct fixture *fixture = NULL;
+
+    if (set_up(state) < 0)
         return -1;
-    *state = http;
+    fixture = *state;
+    fixture->lane = http_lane_new();
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    http_free(*state);
+    struct fixture *fixture = *state;
+
+    http_lane_free(fixture->lane);
+    http_free(fixture->http);
+    mem_free(fixture);
     return 0;
+}
+
+/* http_start() with the fixture's lane, if it has one. */
+static int start(const struct fixture *fixture, const struct http_request *request,
+                 struct http_call **call_out, struct error *err)
+{
+    struct http_request with_lane = *request;
+
+    with_lane.lane = fixture->lane;
+    return http_start(fixture->http, &with_lane, call_out, err);
 }
 
 static struct http_request get(const char *url)
@@ -48,22 +77,22 @@ static struct http_request get(const char *url)
 }
 
 /* Runs a call to its end; 0 or the code of its error. */
-static enum error_code run(struct http *http, const struct http_request *request,
+static enum error_code run(const struct fixture *fixture, const struct http_request *request,
                            struct http_call **call_out)
 {
     struct error err = ERROR_INIT;
 
-    if (http_start(http, request, call_out, &err) < 0)
+    if (start(fixture, request, call_out, &err) < 0)
         return err.code;
     return http_wait(*call_out, &err) < 0 ? err.code : ERROR_NONE;
 }
 
-static enum error_code run_get(struct http *http, const char *url)
+static enum error_code run_get(const struct fixture *fixture, const char *url)
 {
     CLEANUP(http_call_freep) struct http_call *call = NULL;
     struct http_request request = get(url);
 
-    return run(http, &request, &call);
+    return run(fixture, &request, &call);
 }
 
 static void answer_is_read_whole(void **state)
@@ -356,7 +385,7 @@ static void cancel_wakes_a_waiting_thread(void **state)
     int64_t began_ms = clock_monotonic_ms();
     pthread_t thread = 0;
 
-    assert_int_equal(http_start(*state, &request, &cancelling.call, &err), 0);
+    assert_int_equal(start(*state, &request, &cancelling.call, &err), 0);
     assert_int_equal(pthread_create(&thread, NULL, cancel_after_request, &cancelling), 0);
     assert_int_equal(http_wait(cancelling.call, &err), -1);
     assert_int_equal(err.code, ERROR_CANCELLED);
@@ -373,7 +402,7 @@ static void end_of_a_call_may_be_waited_for_a_while(void **state)
     struct http_request request = get(test_server_url(server, "/"));
     struct error err = ERROR_INIT;
 
-    assert_int_equal(http_start(*state, &request, &call, &err), 0);
+    assert_int_equal(start(*state, &request, &call, &err), 0);
     assert_false(http_is_over_within(call, 20));
     http_cancel(call);
     assert_true(http_is_over_within(call, 0));
@@ -389,7 +418,7 @@ static void cancel_during_name_look_up_is_quick(void **state)
     struct http_call *call = NULL;
     struct error err = ERROR_INIT;
 
-    assert_int_equal(http_start(*state, &request, &call, &err), 0);
+    assert_int_equal(start(*state, &request, &call, &err), 0);
     http_cancel(call);
     assert_int_equal(http_wait(call, &err), -1);
     assert_int_equal(err.code, ERROR_CANCELLED);
@@ -405,7 +434,7 @@ static void call_may_be_freed_at_any_time(void **state)
     for (size_t i = 0; i < 50; i++) {
         struct http_call *call = NULL;
 
-        assert_int_equal(http_start(*state, &request, &call, &err), 0);
+        assert_int_equal(start(*state, &request, &call, &err), 0);
         if (i % 2 == 1)
             assert_true(test_server_wait(server, test_server_n_requests(server)));
         http_call_free(call);
@@ -426,7 +455,7 @@ static void stream_comes_in_pieces(void **state)
     size_t len = 0;
 
     request.stream = true;
-    assert_int_equal(http_start(*state, &request, &call, &err), 0);
+    assert_int_equal(start(*state, &request, &call, &err), 0);
     while (got.len < 3) {
         assert_int_equal(http_call_read(call, &bytes, &len, &err), 0);
         assert_true(len > 0);
@@ -480,7 +509,7 @@ static void slow_reader_stops_the_sender(void **state)
     request.stream = true;
     request.max_reply_bytes = 65536 * KIB;
     request.idle_timeout_ms = 500;
-    assert_int_equal(http_start(*state, &request, &call, &err), 0);
+    assert_int_equal(start(*state, &request, &call, &err), 0);
     assert_true(test_server_wait(server, 1));
     assert_int_equal(read_all(call, &err), 65536 * KIB);
     assert_int_equal(err.code, ERROR_NONE);
@@ -503,7 +532,7 @@ static void drained_connection_is_used_again(void **state)
         const char *bytes = NULL;
         size_t len = 0;
 
-        assert_int_equal(http_start(*state, &request, &call, &err), 0);
+        assert_int_equal(start(*state, &request, &call, &err), 0);
         assert_int_equal(http_call_read(call, &bytes, &len, &err), 0);
         http_call_drain(call);
     }
@@ -524,7 +553,7 @@ static void body_can_be_sent_as_a_stream(void **state)
     request.send_stream = true;
     request.content_type = "application/octet-stream";
     request.body_len = sizeof(piece) * 100;
-    assert_int_equal(http_start(*state, &request, &call, &err), 0);
+    assert_int_equal(start(*state, &request, &call, &err), 0);
     for (int i = 0; i < 100; i++)
         assert_int_equal(http_call_write(call, piece, sizeof(piece), &err), 0);
     assert_int_equal(http_call_write(call, "", 0, &err), 0);
@@ -544,7 +573,7 @@ static void body_of_unknown_length_is_sent_in_chunks(void **state)
 
     request.method = "PUT";
     request.send_stream = true;
-    assert_int_equal(http_start(*state, &request, &call, &err), 0);
+    assert_int_equal(start(*state, &request, &call, &err), 0);
     assert_int_equal(http_call_write(call, "hello ", 6, &err), 0);
     assert_int_equal(http_call_write(call, "world", 5, &err), 0);
     assert_int_equal(http_call_write(call, NULL, 0, &err), 0);
@@ -565,7 +594,7 @@ static void many_calls_run_side_by_side(void **state)
     int64_t began_ms = clock_monotonic_ms();
 
     for (size_t i = 0; i < N; i++)
-        assert_int_equal(http_start(*state, &request, &calls[i], &err), 0);
+        assert_int_equal(start(*state, &request, &calls[i], &err), 0);
     for (size_t i = 0; i < N; i++) {
         assert_int_equal(http_wait(calls[i], &err), 0);
         http_call_free(calls[i]);
@@ -574,7 +603,7 @@ static void many_calls_run_side_by_side(void **state)
     test_server_stop(server);
 }
 
-static int64_t retry_after_of(struct http *http, const char *value)
+static int64_t retry_after_of(const struct fixture *fixture, const char *value)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     CLEANUP(http_call_freep) struct http_call *call = NULL;
@@ -587,7 +616,7 @@ static int64_t retry_after_of(struct http *http, const char *value)
     reply.bytes = text.text;
     server = test_server_start(&reply, 1, NULL);
     request = get(test_server_url(server, "/"));
-    assert_int_equal(run(http, &request, &call), ERROR_NONE);
+    assert_int_equal(run(fixture, &request, &call), ERROR_NONE);
     wait_ms = http_retry_after_ms(call);
     test_server_stop(server);
     return wait_ms;
@@ -617,6 +646,90 @@ static void open_calls_end_with_the_transport(void **state)
     assert_true(test_server_wait(server, 1));
     http_call_free(call);
     http_free(http);
+    test_server_stop(server);
+}
+
+static void answers_of_all_forms_end(void **state)
+{
+    static const struct {
+        struct test_reply reply;
+        const char *body;
+    } forms[] = {
+        {{.bytes = OK_HEAD "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n"
+                           "X-Trailer: 1\r\n\r\n",
+          .piece = 1},
+         "abcde"},
+        {{.bytes = OK_HEAD "\r\nuntil the end", .ending = TEST_CLOSE}, "until the end"},
+        {{.bytes = "HTTP/1.0 200 OK\r\n\r\nold", .ending = TEST_CLOSE}, "old"},
+        {{.bytes = "HTTP/1.1 204 No Content\r\n\r\n"}, ""},
+        {{.bytes = "HTTP/1.1 103 Early Hints\r\nX-Early: 1\r\n\r\n" OK_HEAD
+                   "Content-Length: 2\r\n\r\nok"},
+         "ok"},
+        {{.bytes = OK_HEAD "Content-Length: 2\r\nConnection: close\r\n\r\nok",
+          .ending = TEST_CLOSE},
+         "ok"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+        CLEANUP(http_call_freep) struct http_call *call = NULL;
+        struct test_server *server = test_server_start(&forms[i].reply, 1, NULL);
+        struct http_request request = get(test_server_url(server, "/"));
+        size_t len = 0;
+
+        assert_int_equal(run(*state, &request, &call), ERROR_NONE);
+        assert_string_equal(http_body(call, &len), forms[i].body);
+        assert_null(http_reply_header(call, "X-Early"));
+        assert_int_equal(run_get(*state, request.url), ERROR_NONE);
+        test_server_stop(server);
+    }
+}
+
+/* The answer says nothing of it: the server goes, as one does that is started anew. */
+static void dead_kept_connection_is_replaced(void **state)
+{
+    static const struct test_reply replies[] = {
+        {.bytes = OK_HEAD "Content-Length: 2\r\n\r\nok", .ending = TEST_CLOSE}};
+    struct test_server *server = test_server_start(replies, 1, NULL);
+    const char *url = test_server_url(server, "/");
+
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(run_get(*state, url), ERROR_NONE);
+    assert_int_equal(test_server_n_requests(server), 5);
+    test_server_stop(server);
+}
+
+static void connection_with_more_than_an_answer_is_left(void **state)
+{
+    static const struct test_reply replies[] = {
+        {.bytes = OK_HEAD "Content-Length: 2\r\n\r\nokHTTP/1.1 500 Bad\r\n\r\n"}};
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    struct test_server *server = test_server_start(replies, 1, NULL);
+    struct http_request request = get(test_server_url(server, "/"));
+
+    assert_int_equal(run_get(*state, request.url), ERROR_NONE);
+    assert_int_equal(run(*state, &request, &call), ERROR_NONE);
+    assert_int_equal(http_status(call), 200);
+    assert_int_equal(test_server_n_connections(server), 2);
+    test_server_stop(server);
+}
+
+static void long_body_is_sent_whole(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    struct test_server *server = test_server_start(plain, 1, NULL);
+    struct http_request request = get(test_server_url(server, "/"));
+    const char *sent = NULL;
+
+    while (body.len < 8192 * KIB)
+        strbuf_append(&body, "0123456789abcdef");
+    request.method = "POST";
+    request.body = body.text;
+    request.body_len = body.len;
+    assert_int_equal(run(*state, &request, &call), ERROR_NONE);
+    sent = strstr(test_server_request(server, 0), "\r\n\r\n");
+    assert_non_null(sent);
+    assert_string_equal(sent + 4, body.text);
     test_server_stop(server);
 }
 
@@ -652,5 +765,15 @@ int main(void)
         cmocka_unit_test(open_calls_end_with_the_transport),
     };
 
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    const struct CMUnitTest lane_tests[] = {
+        cmocka_unit_test(answers_of_all_forms_end),
+        cmocka_unit_test(dead_kept_connection_is_replaced),
+        cmocka_unit_test(connection_with_more_than_an_answer_is_left),
+        cmocka_unit_test(long_body_is_sent_whole),
+    };
+    int n_failed = cmocka_run_group_tests_name("transport", tests, set_up, tear_down);
+
+    n_failed += cmocka_run_group_tests_name("lane", tests, set_up_lane, tear_down);
+    n_failed += cmocka_run_group_tests_name("lane only", lane_tests, set_up_lane, tear_down);
+    return n_failed;
 }

@@ -1,0 +1,216 @@
+#include "client/call.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#define HEADERS_MAX_BYTES ((size_t)(64 * 1024))
+
+/* --- life --- */
+
+void http_call_destroy(struct http_call *call)
+{
+    if (call->easy != NULL)
+        curl_easy_cleanup(call->easy);
+    http_headers_free(call->headers);
+    mem_free(call->request_body);
+    explicit_bzero(call->head.text, call->head.len); /* it may hold a key */
+    strbuf_done(&call->head);
+    strbuf_done(&call->reply_headers);
+    strbuf_done(&call->body);
+    strbuf_done(&call->sending);
+    strbuf_done(&call->reading);
+    condition_done(&call->changed);
+    lock_done(&call->lock);
+    mem_free(call);
+}
+
+void http_headers_free(struct curl_slist *headers)
+{
+    for (struct curl_slist *item = headers; item != NULL; item = item->next)
+        explicit_bzero(item->data, strlen(item->data));
+    curl_slist_free_all(headers);
+}
+
+void http_call_link(struct http_call *call, struct http_call **list)
+{
+    call->prev = NULL;
+    call->next = *list;
+    if (call->next != NULL)
+        call->next->prev = call;
+    *list = call;
+    call->is_running = true;
+}
+
+void http_call_unlink(struct http_call *call, struct http_call **list)
+{
+    if (call->prev != NULL)
+        call->prev->next = call->next;
+    else
+        *list = call->next;
+    if (call->next != NULL)
+        call->next->prev = call->prev;
+    call->is_running = false;
+}
+
+/* --- the request --- */
+
+bool http_text_is_clean(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (((unsigned char)*text < ' ' && *text != '\t') || *text == 0x7f)
+            return false;
+    }
+    return true;
+}
+
+bool http_header_is_clean(const char *name, const char *value)
+{
+    return name[0] != '\0' && strchr(name, ':') == NULL && http_text_is_clean(name) &&
+           http_text_is_clean(value);
+}
+
+/* --- the answer --- */
+
+static bool is_status_line(const char *line, size_t len)
+{
+    return len > 5 && memcmp(line, "HTTP/", 5) == 0;
+}
+
+bool http_call_take_line(struct http_call *call, long status, const char *line, size_t len)
+{
+    size_t n = len;
+    bool fits = false;
+
+    call->active_ms = clock_monotonic_ms();
+    if (call->n_received > 0)
+        return true;
+    while (n > 0 && (line[n - 1] == '\r' || line[n - 1] == '\n'))
+        n--;
+    lock_take(&call->lock);
+    call->status = status;
+    if (is_status_line(line, len))
+        strbuf_reset(&call->reply_headers);
+    fits = call->reply_headers.len + n < HEADERS_MAX_BYTES;
+    if (fits) {
+        strbuf_append_bytes(&call->reply_headers, line, n);
+        strbuf_append_char(&call->reply_headers, '\0');
+    }
+    lock_release(&call->lock);
+    call->is_too_large = call->is_too_large || !fits;
+    return fits;
+}
+
+static enum http_take take_bytes_locked(struct http_call *call, const char *bytes, size_t len)
+    REQUIRES(call -> lock);
+
+static enum http_take take_bytes_locked(struct http_call *call, const char *bytes, size_t len)
+{
+    if (call->is_over && !call->is_draining)
+        return HTTP_TAKE_NEVER;
+    if (!call->is_draining && call->is_stream && call->body.len > HTTP_WINDOW_BYTES) {
+        call->is_receiving_paused = true;
+        return HTTP_TAKE_LATER;
+    }
+    if (!call->is_draining)
+        strbuf_append_bytes(&call->body, bytes, len);
+    call->n_received += len;
+    return HTTP_TAKE_ALL;
+}
+
+enum http_take http_call_take_bytes(struct http_call *call, const char *bytes, size_t len)
+{
+    enum http_take taken = HTTP_TAKE_NEVER;
+
+    call->active_ms = clock_monotonic_ms();
+    if (len > call->max_reply_bytes - call->n_received) {
+        call->is_too_large = true;
+        return HTTP_TAKE_NEVER;
+    }
+    lock_take(&call->lock);
+    taken = take_bytes_locked(call, bytes, len);
+    if (call->is_stream)
+        condition_wake_all(&call->changed);
+    lock_release(&call->lock);
+    return taken;
+}
+
+/* --- time --- */
+
+int64_t http_call_expiry_ms(const struct http_call *call)
+{
+    int64_t idle_ms = HTTP_NEVER;
+
+    if (call->idle_timeout_ms > 0)
+        idle_ms = call->active_ms + call->idle_timeout_ms;
+    return idle_ms < call->deadline_ms ? idle_ms : call->deadline_ms;
+}
+
+/* Bytes on their way out are seen here only; a call whose reader is slow is not idle. */
+static void notice_activity(struct http_call *call, int64_t now_ms)
+{
+    curl_off_t n_moved = 0;
+    bool is_waiting_for_us = false;
+
+    (void)curl_easy_getinfo(call->easy, CURLINFO_SIZE_UPLOAD_T, &n_moved);
+    lock_take(&call->lock);
+    is_waiting_for_us = call->is_receiving_paused || call->is_sending_paused;
+    lock_release(&call->lock);
+    if (n_moved != call->n_moved || is_waiting_for_us)
+        call->active_ms = now_ms;
+    call->n_moved = n_moved;
+}
+
+bool http_call_is_overdue(struct http_call *call, int64_t now_ms)
+{
+    if (http_call_expiry_ms(call) > now_ms)
+        return false;
+    notice_activity(call, now_ms);
+    return http_call_expiry_ms(call) <= now_ms;
+}
+
+/* --- the end --- */
+
+/* What a libcurl result means to a caller; all others: the wire failed. */
+static const struct {
+    CURLcode result;
+    enum error_code code;
+} meanings[] = {
+    {CURLE_OPERATION_TIMEDOUT, ERROR_TIMEOUT},     {CURLE_URL_MALFORMAT, ERROR_INVALID},
+    {CURLE_LOGIN_DENIED, ERROR_INVALID},           {CURLE_ABORTED_BY_CALLBACK, ERROR_CANCELLED},
+    {CURLE_BAD_FUNCTION_ARGUMENT, ERROR_INTERNAL}, {CURLE_FAILED_INIT, ERROR_INTERNAL},
+};
+
+static void explain(struct http_call *call, CURLcode result, struct error *why)
+{
+    enum error_code code = ERROR_UNAVAILABLE;
+
+    for (size_t i = 0; i < ARRAY_SIZE(meanings); i++) {
+        if (meanings[i].result == result)
+            code = meanings[i].code;
+    }
+    if (call->is_refused)
+        error_set(why, ERROR_FORBIDDEN, "the host's address is private, and not allowed");
+    else if (call->is_too_large)
+        error_set(why, ERROR_TOO_LARGE, "the answer is longer than %zu bytes",
+                  call->max_reply_bytes);
+    else if (call->is_late)
+        error_set(why, ERROR_TIMEOUT, "no answer in time");
+    else
+        error_set(why, code, "%s", call->why[0] != '\0' ? call->why : curl_easy_strerror(result));
+}
+
+void http_call_publish(struct http_call *call, CURLcode result)
+{
+    struct error why = ERROR_INIT;
+
+    if (result != CURLE_OK || call->is_late)
+        explain(call, result, &why);
+    lock_take(&call->lock);
+    if (!call->is_over)
+        call->error = why;
+    call->is_over = true;
+    condition_wake_all(&call->changed);
+    lock_release(&call->lock);
+}

@@ -1,0 +1,74 @@
+/*
+ * Reads an HTTP/1 answer as it comes, in pieces: its lines, the bytes of its body, its end.
+ *
+ *     while (http1_next(&reader, &input, &piece, err) == 0 && piece.kind != HTTP1_NONE) …
+ *
+ * Ownership: the caller owns struct http1_reader until http1_done(). A piece points into the reader
+ * or into the input: good until the next call.
+ * Threading: pure.
+ * Source: RFC 9112
+ */
+#ifndef DEFT_CLIENT_HTTP1_H
+#define DEFT_CLIENT_HTTP1_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "base/strbuf.h"
+
+struct error;
+
+enum http1_state {
+    HTTP1_AT_STATUS,
+    HTTP1_AT_HEADER,
+    HTTP1_IN_BODY,
+    HTTP1_AT_CHUNK,
+    HTTP1_BEHIND_CHUNK,
+    HTTP1_AT_TRAILER,
+    HTTP1_AT_END,
+};
+
+struct http1_reader {
+    enum http1_state state;
+    struct strbuf line;
+    long status;       /* of the last status line; 0 before it */
+    int64_t left;      /* of the body or chunk; -1: until the connection ends */
+    bool is_chunked;   /* the headers said so, as the next two */
+    bool is_kept;      /* the connection may be used again */
+    bool is_line_used; /* the line was given */
+};
+
+/* clang-format off */
+#define HTTP1_READER_INIT {.state = HTTP1_AT_STATUS, .line = STRBUF_INIT}
+/* clang-format on */
+
+void http1_done(struct http1_reader *reader);
+
+/* Bytes that came; the reader moves it forward. */
+struct http1_input {
+    const char *bytes;
+    size_t len;
+};
+
+enum http1_kind {
+    HTTP1_NONE, /* the input is used up */
+    HTTP1_LINE, /* a status line or header, without its end; also of answers before the last */
+    HTTP1_BYTES,
+    HTTP1_END, /* what is left of the input does not belong to this answer */
+};
+
+struct http1_piece {
+    enum http1_kind kind;
+    const char *bytes;
+    size_t len;
+};
+
+/* ERROR_INVALID: that is no answer; ERROR_TOO_LARGE: a line without an end. */
+int http1_next(struct http1_reader *reader, struct http1_input *input,
+               struct http1_piece *piece_out, struct error *err) NONNULL MUST_CHECK;
+/* True when the answer may be whole without a word, as the connection ended. */
+bool http1_ends_with_connection(const struct http1_reader *reader) NONNULL MUST_CHECK;
+
+#endif

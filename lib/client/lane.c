@@ -1,0 +1,415 @@
+#include "client/lane.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "client/call.h"
+#include "client/guard.h"
+#include "client/http.h"
+#include "client/http1.h"
+
+enum {
+    RECEIVE_BYTES = 8192,
+    SETTLE_BYTES = 64 * 1024, /* more than that is not worth a connection */
+    CONNECT_MS = 15000,
+    IDLE_MAX_MS = 60000,
+    IDLE_CONNECTIONS_MAX = 4,
+    KEEPALIVE_S = 60,
+};
+
+struct lane_connection {
+    struct lane_connection *next_idle;
+    struct sockaddr_in address;
+    int fd;
+    bool is_used_again;
+    int64_t idle_since_ms;
+    struct http1_reader reader;
+};
+
+struct http_lane {
+    int wake_fd; /* -1 before the first call */
+    struct lane_connection *idle;
+};
+
+/* --- connections --- */
+
+static void connection_free(struct lane_connection *connection)
+{
+    if (connection == NULL)
+        return;
+    fd_close(&connection->fd);
+    http1_done(&connection->reader);
+    mem_free(connection);
+}
+
+static void set_option(int fd, int level, int option, int value)
+{
+    (void)setsockopt(fd, level, option, &value, sizeof(value));
+}
+
+static struct lane_connection *connection_open(const struct sockaddr_in *address)
+{
+    struct lane_connection *connection = NEW(struct lane_connection);
+
+    connection->address = *address;
+    connection->reader = (struct http1_reader)HTTP1_READER_INIT;
+    connection->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    set_option(connection->fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    set_option(connection->fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set_option(connection->fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_S);
+    set_option(connection->fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_S);
+    if (connection->fd >= 0 &&
+        (connect(connection->fd, (const struct sockaddr *)address, sizeof(*address)) == 0 ||
+         errno == EINPROGRESS))
+        return connection;
+    connection_free(connection);
+    return NULL;
+}
+
+/* Reads past what is left of the last answer; false when the connection is of no use any more. */
+static bool connection_settle(struct lane_connection *connection)
+{
+    char buffer[RECEIVE_BYTES];
+    struct http1_piece piece = {HTTP1_NONE, NULL, 0};
+    struct error ignored = ERROR_INIT;
+    size_t n_read = 0;
+
+    while (n_read < SETTLE_BYTES) {
+        ssize_t n = recv(connection->fd, buffer, sizeof(buffer), 0);
+        struct http1_input input = {buffer, n > 0 ? (size_t)n : 0};
+
+        if (n < 0)
+            return errno == EAGAIN && connection->reader.state == HTTP1_AT_END &&
+                   connection->reader.is_kept;
+        n_read += input.len;
+        while (input.len > 0) {
+            if (connection->reader.state == HTTP1_AT_END ||
+                http1_next(&connection->reader, &input, &piece, &ignored) < 0)
+                return false;
+        }
+        if (n == 0)
+            return false;
+    }
+    return false;
+}
+
+/* Takes the newest idle connection to that address out of the list, and tries it. */
+static struct lane_connection *take_idle(struct http_lane *lane, const struct sockaddr_in *address)
+{
+    struct lane_connection **at = &lane->idle;
+    struct lane_connection *found = NULL;
+
+    while (*at != NULL && ((*at)->address.sin_addr.s_addr != address->sin_addr.s_addr ||
+                           (*at)->address.sin_port != address->sin_port))
+        at = &(*at)->next_idle;
+    found = *at;
+    if (found == NULL)
+        return NULL;
+    *at = found->next_idle;
+    if (clock_monotonic_ms() - found->idle_since_ms > IDLE_MAX_MS || !connection_settle(found)) {
+        connection_free(found);
+        return NULL;
+    }
+    found->is_used_again = true;
+    http1_done(&found->reader);
+    return found;
+}
+
+static void keep_idle(struct http_lane *lane, struct lane_connection *connection)
+{
+    struct lane_connection **at = &lane->idle;
+
+    connection->idle_since_ms = clock_monotonic_ms();
+    connection->next_idle = lane->idle;
+    lane->idle = connection;
+    for (size_t i = 0; *at != NULL && i < IDLE_CONNECTIONS_MAX; i++)
+        at = &(*at)->next_idle;
+    connection_free(TAKE_PTR(*at));
+}
+
+/* --- a call's steps --- */
+
+static size_t request_len(const struct http_call *call)
+{
+    return call->head.len + call->request_body_len;
+}
+
+static void finish(struct http_call *call, CURLcode result)
+{
+    struct lane_connection *connection = TAKE_PTR(call->connection);
+
+    if (connection != NULL && result == CURLE_OK && connection->reader.is_kept &&
+        call->n_written == request_len(call))
+        keep_idle(call->lane, connection);
+    else
+        connection_free(connection);
+    http_call_publish(call, result);
+}
+
+static void fail(struct http_call *call, CURLcode result, const char *what)
+{
+    (void)snprintf(call->why, sizeof(call->why), "%s: %m", what);
+    finish(call, result);
+}
+
+static void start(struct http_call *call, const struct sockaddr_in *address)
+{
+    call->n_written = 0;
+    call->connect_until_ms = clock_monotonic_ms() + CONNECT_MS;
+    call->connection = connection_open(address);
+    if (call->connection == NULL)
+        fail(call, CURLE_COULDNT_CONNECT, "connect");
+}
+
+/*
+ * A kept connection that ends before the first byte of an answer had ended before the request came:
+ * that goes out again on a new one.
+ */
+static bool may_start_again(const struct http_call *call)
+{
+    return call->connection->is_used_again && call->connection->reader.state == HTTP1_AT_STATUS &&
+           call->connection->reader.line.len == 0 && call->connection->reader.status == 0;
+}
+
+static void lose_connection(struct http_call *call, CURLcode result, const char *what)
+{
+    struct sockaddr_in address = call->connection->address;
+
+    if (!may_start_again(call)) {
+        fail(call, result, what);
+        return;
+    }
+    connection_free(TAKE_PTR(call->connection));
+    start(call, &address);
+}
+
+static ssize_t send_some(const struct http_call *call)
+{
+    struct iovec parts[2] = {{call->head.text, call->head.len},
+                             {call->request_body, call->request_body_len}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = ARRAY_SIZE(parts)};
+    size_t n_gone = call->n_written;
+
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+        size_t n = n_gone < parts[i].iov_len ? n_gone : parts[i].iov_len;
+
+        parts[i].iov_base = (char *)parts[i].iov_base + n;
+        parts[i].iov_len -= n;
+        n_gone -= n;
+    }
+    return sendmsg(call->connection->fd, &message, MSG_NOSIGNAL);
+}
+
+static void send_more(struct http_call *call)
+{
+    while (call->connection != NULL && call->n_written < request_len(call)) {
+        ssize_t n = send_some(call);
+
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n < 0) {
+            lose_connection(call, call->n_written > 0 ? CURLE_SEND_ERROR : CURLE_COULDNT_CONNECT,
+                            "send");
+            continue;
+        }
+        call->n_written += (size_t)n;
+        call->active_ms = clock_monotonic_ms();
+        call->connect_until_ms = HTTP_NEVER;
+    }
+}
+
+/* Hands on what came; true while more is wanted. */
+static bool take_input(struct http_call *call, struct http1_input *input)
+{
+    struct http1_reader *reader = &call->connection->reader;
+    struct http1_piece piece = {HTTP1_LINE, NULL, 0};
+    struct error why = ERROR_INIT;
+
+    while (piece.kind != HTTP1_NONE && piece.kind != HTTP1_END) {
+        bool is_taken = true;
+
+        if (http1_next(reader, input, &piece, &why) < 0) {
+            call->is_too_large = why.code == ERROR_TOO_LARGE;
+            (void)snprintf(call->why, sizeof(call->why), "%.200s", why.message);
+            finish(call, CURLE_WEIRD_SERVER_REPLY);
+            return false;
+        }
+        if (piece.kind == HTTP1_LINE)
+            is_taken = http_call_take_line(call, reader->status, piece.bytes, piece.len);
+        if (piece.kind == HTTP1_BYTES)
+            is_taken = http_call_take_bytes(call, piece.bytes, piece.len) == HTTP_TAKE_ALL;
+        if (!is_taken) {
+            finish(call, CURLE_WRITE_ERROR);
+            return false;
+        }
+    }
+    if (piece.kind == HTTP1_NONE)
+        return true;
+    /* What comes unasked behind an answer is no answer to the next request. */
+    reader->is_kept = reader->is_kept && input->len == 0;
+    finish(call, CURLE_OK);
+    return false;
+}
+
+static void end_of_input(struct http_call *call)
+{
+    if (http1_ends_with_connection(&call->connection->reader)) {
+        finish(call, CURLE_OK);
+        return;
+    }
+    errno = ECONNRESET;
+    lose_connection(call, CURLE_RECV_ERROR, "the answer was cut off");
+}
+
+/* One buffer of what came: the reader of a stream takes it before more is fetched. */
+static void receive_some(struct http_call *call)
+{
+    char buffer[RECEIVE_BYTES];
+    ssize_t n = recv(call->connection->fd, buffer, sizeof(buffer), 0);
+    struct http1_input input = {buffer, n > 0 ? (size_t)n : 0};
+
+    if (n < 0 && errno == EAGAIN)
+        return;
+    if (n < 0)
+        lose_connection(call, CURLE_RECV_ERROR, "receive");
+    else if (n == 0)
+        end_of_input(call);
+    else
+        (void)take_input(call, &input);
+}
+
+/* --- waiting --- */
+
+static int64_t due_ms(const struct http_call *call)
+{
+    int64_t expiry_ms = http_call_expiry_ms(call);
+
+    return expiry_ms < call->connect_until_ms ? expiry_ms : call->connect_until_ms;
+}
+
+static int wait_ms(int64_t until_ms)
+{
+    int64_t left_ms = until_ms - clock_monotonic_ms();
+
+    if (until_ms == HTTP_NEVER)
+        return -1;
+    if (left_ms <= 0)
+        return 0;
+    return left_ms < INT_MAX ? (int)left_ms : INT_MAX;
+}
+
+static void step(struct http_call *call, short events)
+{
+    if ((events & POLLOUT) != 0)
+        send_more(call);
+    if ((events & (POLLIN | POLLHUP | POLLERR)) != 0 && call->connection != NULL)
+        receive_some(call);
+}
+
+static void clear_wake(const struct http_lane *lane)
+{
+    uint64_t count = 0;
+    ssize_t n = read(lane->wake_fd, &count, sizeof(count));
+
+    (void)n;
+}
+
+void lane_turn(struct http_call *call, int64_t until_ms)
+{
+    struct pollfd waits[2] = {{.fd = call->lane->wake_fd, .events = POLLIN}};
+    int64_t first_ms = due_ms(call) < until_ms ? due_ms(call) : until_ms;
+
+    if (call->connection == NULL)
+        return;
+    waits[1].fd = call->connection->fd;
+    waits[1].events = call->n_written < request_len(call) ? POLLIN | POLLOUT : POLLIN;
+    (void)poll(waits, 2, wait_ms(first_ms));
+    if (waits[0].revents != 0)
+        clear_wake(call->lane);
+    step(call, waits[1].revents);
+    if (call->connection != NULL && due_ms(call) <= clock_monotonic_ms()) {
+        call->is_late = true;
+        finish(call, CURLE_OPERATION_TIMEDOUT);
+    }
+}
+
+/* --- calls --- */
+
+void lane_begin(struct http_call *call, const struct sockaddr_in *address)
+{
+    struct http_lane *lane = call->lane;
+
+    call->connect_until_ms = HTTP_NEVER;
+    if (lane->wake_fd < 0)
+        lane->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (lane->wake_fd < 0) {
+        fail(call, CURLE_FAILED_INIT, "eventfd");
+        return;
+    }
+    call->is_refused =
+        !call->allow_private && !guard_is_public((const struct sockaddr *)(const void *)address);
+    if (call->is_refused) {
+        finish(call, CURLE_COULDNT_CONNECT);
+        return;
+    }
+    call->connection = take_idle(lane, address);
+    if (call->connection == NULL)
+        start(call, address);
+    send_more(call);
+}
+
+void lane_drop(struct http_call *call)
+{
+    connection_free(TAKE_PTR(call->connection));
+    http_call_destroy(call);
+}
+
+void lane_drain(struct http_call *call)
+{
+    if (call->connection != NULL && call->n_written == request_len(call))
+        keep_idle(call->lane, TAKE_PTR(call->connection));
+    lane_drop(call);
+}
+
+void lane_wake(struct http_lane *lane)
+{
+    const uint64_t one = 1;
+    ssize_t n = write(lane->wake_fd, &one, sizeof(one));
+
+    (void)n; /* a full counter wakes too */
+}
+
+struct http_lane *http_lane_new(void)
+{
+    struct http_lane *lane = NEW(struct http_lane);
+
+    lane->wake_fd = -1;
+    return lane;
+}
+
+void http_lane_free(struct http_lane *lane)
+{
+    if (lane == NULL)
+        return;
+    while (lane->idle != NULL) {
+        struct lane_connection *connection = lane->idle;
+
+        lane->idle = connection->next_idle;
+        connection_free(connection);
+    }
+    fd_close(&lane->wake_fd);
+    mem_free(lane);
+}

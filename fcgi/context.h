@@ -42,7 +42,8 @@ struct fcgi_settings {
     const char *models_file;  /* names of models to choose from */
     const char *mode;         /* local: models on private addresses are allowed */
     int64_t llm_allow_private;
-    const char *app_url; /* of the app origin, without a slash at the end */
+    const char *app_url;      /* of the app origin, without a slash at the end */
+    const char *cors_origins; /* web origins that may call, separated by spaces */
     const char *log_level;
     const char *crash_at;
 };

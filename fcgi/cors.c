@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "fcgi/context.h"
 #include "fcgi/reply.h"
 #include "fcgi/request.h"
 
@@ -27,7 +28,23 @@ static bool is_port(const char *text)
            strspn(text + 1, "0123456789") == strlen(text + 1);
 }
 
-bool cors_origin_is_allowed(const char *origin)
+static bool list_has(const char *list, const char *origin)
+{
+    size_t len = strlen(origin);
+    const char *p = list + strspn(list, " ");
+
+    while (*p != '\0') {
+        size_t n = strcspn(p, " ");
+
+        if (n == len && strncmp(p, origin, len) == 0)
+            return true;
+        p += n;
+        p += strspn(p, " ");
+    }
+    return false;
+}
+
+bool cors_origin_is_allowed(const char *origin, const char *list)
 {
     static const char *const hosts[] = {"localhost", "127.0.0.1", "[::1]"};
     const char *authority = origin_authority(origin);
@@ -38,7 +55,12 @@ bool cors_origin_is_allowed(const char *origin)
         if (text_starts_with(authority, hosts[i]) && is_port(authority + strlen(hosts[i])))
             return true;
     }
-    return false;
+    return list_has(list, origin);
+}
+
+static bool is_allowed(const struct request *request, const char *origin)
+{
+    return cors_origin_is_allowed(origin, request->context->settings->cors_origins);
 }
 
 void cors_add_headers(const struct request *request, struct reply *reply)
@@ -48,7 +70,7 @@ void cors_add_headers(const struct request *request, struct reply *reply)
     if (request->origin != ORIGIN_AGENT)
         return;
     reply_header(reply, "Vary", "Origin");
-    if (origin == NULL || !cors_origin_is_allowed(origin))
+    if (origin == NULL || !is_allowed(request, origin))
         return;
     reply_header(reply, "Access-Control-Allow-Origin", origin);
     reply_header(reply, "Access-Control-Allow-Credentials", "true");
@@ -64,7 +86,7 @@ bool cors_answer_preflight(const struct request *request, struct reply *reply)
     if (request->origin != ORIGIN_AGENT || request->method != HTTP_OPTIONS || origin == NULL ||
         request_param(request, "HTTP_ACCESS_CONTROL_REQUEST_METHOD") == NULL)
         return false;
-    if (!cors_origin_is_allowed(origin) || private_network != NULL)
+    if (!is_allowed(request, origin) || private_network != NULL)
         return reply_text(reply, 400, "Disallowed CORS origin") == 0;
     reply_header(reply, "Access-Control-Allow-Methods", allowed_methods);
     reply_header(reply, "Access-Control-Max-Age", "600");

@@ -16,8 +16,9 @@ struct request;
 bool cors_answer_preflight(const struct request *request, struct reply *reply) NONNULL MUST_CHECK;
 /* Adds the headers that let an allowed page read the answer. */
 void cors_add_headers(const struct request *request, struct reply *reply) NONNULL;
-/* True for a page on the user's own machine, any port. */
-bool cors_origin_is_allowed(const char *origin) NONNULL MUST_CHECK;
+/* True for a page on the user's own machine, any port, and for the origins of the list, which are
+ * separated by spaces. */
+bool cors_origin_is_allowed(const char *origin, const char *list) NONNULL MUST_CHECK;
 
 enum same_origin { SAME_ORIGIN_YES, SAME_ORIGIN_NO, SAME_ORIGIN_UNKNOWN };
 /* What the browser says of who sent this; UNKNOWN when it says nothing. */

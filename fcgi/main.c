@@ -75,6 +75,8 @@ static const struct setting settings_table[] = {
      "1: models on loopback and private addresses are allowed"},
     {"DEFT_APP_URL", SETTING_TEXT, "http://localhost:3000", FIELD(app_url),
      "address of the web page, for sign-in links"},
+    {"DEFT_CORS_ORIGINS", SETTING_TEXT, "", FIELD(cors_origins),
+     "web origins beside localhost whose pages may call with a key; separated by spaces"},
     {"LOG_LEVEL", SETTING_TEXT, "info", FIELD(log_level),
      "debug, info, warning or error"},
     {"DEFT_CRASH_AT", SETTING_TEXT, "", FIELD(crash_at),

@@ -10,7 +10,7 @@ settings_load() {
     [ -n "${DEFT_TRIAL-}" ] || settings_read_file "$DEFT_HOME/deft.env"
     : "${DEFT_VAR:=$(settings_default_var)}"
     : "${DEFT_LISTEN:=127.0.0.1}" "${DEFT_APP_PORT:=3000}" "${DEFT_AGENT_PORT:=8000}"
-    : "${DEFT_HOSTNAMES:=}"
+    : "${DEFT_HOSTNAMES:=}" "${DEFT_CORS_ORIGINS:=}"
     : "${DEFT_DOCKER_SOCKET:=/var/run/docker.sock}" "${DEFT_SANDBOX_IMAGE:=deft-sandbox:1}"
     : "${DEFT_CONVERSATION_RUNTIME:=local}" "${DEFT_MODE:=local}"
     : "${LOG_LEVEL:=info}"

@@ -186,3 +186,17 @@ test('agent-server 22: an initial message runs by itself', async (t) => {
   const { conversation } = await made(t, minimal({ initial_message: text('hi') }));
   assert.equal(await conversation.rest(['finished', 'error']), 'finished');
 });
+
+test('agent-server 41: secrets are taken in all their forms, policies of known kinds alone', async (t) => {
+  const { conversation } = await made(t);
+  const unknown = await conversation.call('POST', '/confirmation_policy', { json: { policy: { kind: 'Foo' } } });
+  assert.deepEqual([unknown.status, unknown.json.detail[0].loc.slice(0, 2)], [422, ['body', 'policy']]);
+  for (const policy of [{ kind: 'AlwaysConfirm' }, { kind: 'ConfirmRisky', threshold: 'MEDIUM', confirm_unknown: false }, { kind: 'NeverConfirm' }]) {
+    await conversation.must(200, 'POST', '/confirmation_policy', { json: { policy } });
+    assert.deepEqual((await conversation.info()).confirmation_policy, policy);
+  }
+  for (const secret of ['plain', { value: 'wrapped' }, { kind: 'StaticSecret', value: 'whole' }]) {
+    assert.deepEqual(await conversation.must(200, 'POST', '/secrets', { json: { secrets: { NAME: secret } } }), { success: true });
+  }
+  assert.deepEqual(Object.keys((await conversation.info()).secret_registry.secret_sources), ['NAME']);
+});

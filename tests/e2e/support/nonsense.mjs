@@ -38,7 +38,9 @@ function mutated(base, names) {
   });
   return fc.array(change, { minLength: 1, maxLength: 3 }).map((changes) => {
     const body = structuredClone(base);
-    for (const { name, value: junk, isDeletion, isInside } of changes) {
+    for (const { name, value: made, isDeletion, isInside } of changes) {
+      // A copy: what is made may be put into itself otherwise.
+      const junk = structuredClone(made);
       const inner = body[name];
       if (isInside && inner !== null && typeof inner === 'object' && Object.keys(inner).length > 0) inner[Object.keys(inner)[0]] = junk;
       else if (isDeletion) delete body[name];

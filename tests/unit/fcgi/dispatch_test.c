@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "fcgi/cors.h"
 #include "fcgi/router.h"
 #include "fixture.h"
 #include "support/pg.h"
@@ -286,6 +287,19 @@ static void server_info_has_what_clients_compare(void **state)
     assert_non_null(strstr(answer.body.text, "conversation_runtime_routes_v1"));
 }
 
+static void origins_are_those_of_the_list_and_of_this_machine(void **state)
+{
+    static const char list[] = " https://one.test  https://two.test:8443 ";
+
+    (void)state;
+    assert_true(cors_origin_is_allowed("https://one.test", list));
+    assert_true(cors_origin_is_allowed("https://two.test:8443", list));
+    assert_true(cors_origin_is_allowed("http://localhost:1", ""));
+    assert_false(cors_origin_is_allowed("https://two.test", list));
+    assert_false(cors_origin_is_allowed("https://one.test:443", list));
+    assert_false(cors_origin_is_allowed("", list));
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +312,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(bodies_that_break_off_are_refused),
         cmocka_unit_test(every_answer_carries_the_protecting_headers),
         cmocka_unit_test(pages_of_this_machine_may_read_answers),
+        cmocka_unit_test(origins_are_those_of_the_list_and_of_this_machine),
         cmocka_unit_test(preflights_are_answered),
         cmocka_unit_test(link_signs_in_once_and_the_session_ends),
         cmocka_unit_test(cookie_is_nothing_on_the_agent_origin),

@@ -66,7 +66,8 @@ int fixture_setup(void **state)
                                                .scripted_dir = "",
                                                .mode = "local",
                                                .models_file = TEST_MODELS_FILE,
-                                               .app_url = "http://localhost:3000"};
+                                               .app_url = "http://localhost:3000",
+                                               .cors_origins = ""};
     secret_set(&fixture->settings.secret_key,
                "0011223344556677889900112233445566778899001122334455667788990011");
     context->settings = &fixture->settings;

@@ -13,6 +13,7 @@
 #define SCHEME "http://"
 #define PORT_MAX 65535
 #define DEFAULT_PORT 80
+#define HEAD_USUAL_BYTES 500
 #define HOST_MAX_BYTES (INET_ADDRSTRLEN + sizeof(":65535"))
 
 /* Headers that mean something to whoever writes or reads the message. */
@@ -96,6 +97,7 @@ void lane_append_head(const struct http_request *request, const struct lane_targ
     const char *type = request->content_type;
     const char *path = target->path[0] != '\0' ? target->path : "/";
 
+    strbuf_reserve(out, HEAD_USUAL_BYTES);
     strbuf_appendf(out, "%s %s HTTP/1.1\r\nHost: %.*s\r\nUser-Agent: deft\r\nAccept: */*\r\n",
                    request->method, path, target->host_len, target->host);
     for (; header != NULL && header->name != NULL; header++)

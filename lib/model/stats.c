@@ -9,7 +9,7 @@
 #include "base/text.h"
 
 /* The newest of each list are kept: the row is written at every step. */
-enum { LIST_MAX_ITEMS = 10 };
+enum { LIST_MAX_ITEMS = 10, TEXT_USUAL_BYTES = 5000 };
 
 enum list_kind { LIST_COSTS, LIST_LATENCIES, LIST_USAGES, N_LISTS };
 
@@ -270,6 +270,7 @@ static void append_metrics(const struct metrics *metrics, struct strbuf *out)
 
 void stats_append_text(const struct stats *stats, struct strbuf *out)
 {
+    strbuf_reserve(out, TEXT_USUAL_BYTES);
     strbuf_append(out, "{\"usage_to_metrics\":{");
     for (size_t i = 0; i < stats->n; i++) {
         json_auto_t *usage_id = json_string(stats->items[i].usage_id);

@@ -21,6 +21,7 @@ FCGI_HANDLERS = \
 	fcgi/agent/conversation_change.c \
 	fcgi/agent/conversation_children.c \
 	fcgi/agent/conversation_create.c \
+	fcgi/agent/conversation_goal.c \
 	fcgi/agent/conversation_read.c \
 	fcgi/agent/conversation_run.c \
 	fcgi/agent/conversation_switch.c \

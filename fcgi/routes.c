@@ -14,6 +14,7 @@ const struct route *const route_tables[] = {
     conversation_run_routes,
     conversation_branch_routes,
     conversation_ask_routes,
+    conversation_goal_routes,
     conversation_children_routes,
     conversation_switch_routes,
     final_response_routes,

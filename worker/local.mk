@@ -28,6 +28,7 @@ worker_agent_sources = \
 	worker/context.h \
 	worker/jobs/ask.c \
 	worker/jobs/condense.c \
+	worker/jobs/goal.c \
 	worker/jobs/job.c worker/jobs/job.h \
 	worker/jobs/side.c worker/jobs/side.h \
 	worker/jobs/title.c \

@@ -30,6 +30,7 @@ extern const struct route conversation_change_routes[];
 extern const struct route conversation_run_routes[];
 extern const struct route conversation_branch_routes[];
 extern const struct route conversation_ask_routes[];
+extern const struct route conversation_goal_routes[];
 extern const struct route conversation_children_routes[];
 extern const struct route conversation_switch_routes[];
 extern const struct route final_response_routes[];

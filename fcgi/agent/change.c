@@ -19,6 +19,7 @@ static void change_done(struct change *change)
 {
     conversation_done(&change->conversation);
     event_list_done(&change->events);
+    conversation_change_done(&change->planned);
     mem_free(change->title);
     mem_free(change->sealed);
 }

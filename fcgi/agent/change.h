@@ -30,6 +30,7 @@ struct change {
     const void *what; /* of change_apply_with() */
     struct conversation conversation;
     struct event_list events;
+    struct conversation_change planned; /* what write borrows from, where a message is planned */
     struct conversation_write write;
     char *title;  /* write.title */
     char *sealed; /* write.secrets */

@@ -11,6 +11,7 @@
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
 #include "model/event.h"
+#include "model/goal.h"
 #include "store/conversation_post.h"
 #include "store/conversation_store.h"
 #include "store/hints.h"
@@ -65,6 +66,7 @@ static int plan_stop(const struct request *request, const struct stop *stop,
     write->guard = GUARD_NO_LEASE;
     write->status = status_to_string(STATUS_PAUSED);
     write->end_run = true;
+    write->job.kind = goal_job(conversation);
     return 0;
 }
 

@@ -6,6 +6,7 @@ libmodel_a_SOURCES = \
 	lib/model/agent_settings.c lib/model/agent_settings.h \
 	lib/model/agent_spec.c lib/model/agent_spec.h \
 	lib/model/content.c \
+	lib/model/goal.c lib/model/goal.h \
 	lib/model/llm_switch.c lib/model/llm_switch.h \
 	lib/model/conversation.c lib/model/conversation.h \
 	lib/model/conversation_info.c \

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "model/conversation.h"
 #include "model/event.h"
+#include "model/goal.h"
 #include "store/conversation_store.h"
 #include "store/db.h"
 
@@ -20,14 +21,15 @@ void conversation_write_change(const struct conversation_change *change,
         write->job.kind = "title";
 }
 
+/* spec: where it has changed; else NULL. */
 static int write_change(struct db *db, struct conversation *conversation, struct event_list *events,
-                        const struct conversation_change *change, struct error *err)
+                        const struct conversation_change *change, const json_t *spec,
+                        struct error *err)
 {
     struct conversation_write write = {.guard = GUARD_NONE};
 
     conversation_write_change(change, &write);
-    if (conversation_note_skills(conversation, events))
-        write.spec = conversation->spec;
+    write.spec = spec;
     return conversation_store_write(db, conversation, events, &write, err);
 }
 
@@ -38,10 +40,16 @@ static int try_message(struct db *db, const struct conversation_scope *scope, co
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     CLEANUP(conversation_change_done) struct conversation_change change = CONVERSATION_CHANGE_INIT;
 
-    if (conversation_store_load(db, scope, id, &conversation, err) < 0 ||
-        conversation_plan_message(&conversation, content, run, &events, &change, err) < 0)
+    bool is_spec_new = false;
+
+    if (conversation_store_load(db, scope, id, &conversation, err) < 0)
         return -1;
-    return write_change(db, &conversation, &events, &change, err);
+    is_spec_new = goal_give_way(&conversation, &events);
+    if (conversation_plan_message(&conversation, content, run, &events, &change, err) < 0)
+        return -1;
+    is_spec_new = conversation_note_skills(&conversation, &events) || is_spec_new;
+    return write_change(db, &conversation, &events, &change, is_spec_new ? conversation.spec : NULL,
+                        err);
 }
 
 /* Somebody else wrote, or deleted it: the next try sees which. */
@@ -81,7 +89,7 @@ static int try_run(struct db *db, const struct conversation_scope *scope, const 
     }
     *result_out = RUN_WRITTEN;
     conversation_plan_run(&conversation, &events, &change);
-    return write_change(db, &conversation, &events, &change, err);
+    return write_change(db, &conversation, &events, &change, NULL, err);
 }
 
 int conversation_post_run(struct db *db, const struct conversation_scope *scope,

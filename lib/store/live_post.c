@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "model/conversation.h"
 #include "model/event.h"
+#include "model/goal.h"
 #include "store/conversation_post.h"
 #include "store/conversation_store.h"
 #include "store/conversation_write.h"
@@ -53,10 +54,12 @@ static int ask_write(struct live_post *post, struct error *err)
     struct conversation_write write = {.guard = GUARD_NONE};
     struct db_question question = {.done = on_written, .owner = post};
 
+    bool is_spec_new = goal_give_way(conversation, &events);
+
     if (conversation_plan_message(conversation, post->content, true, &events, &change, err) < 0)
         return -1;
     conversation_write_change(&change, &write);
-    if (conversation_note_skills(conversation, &events))
+    if (conversation_note_skills(conversation, &events) || is_spec_new)
         write.spec = conversation->spec;
     return conversation_write_ask(post->pipe, conversation, &events, &write, &question,
                                   &post->writing, err);

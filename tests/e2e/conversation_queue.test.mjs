@@ -95,6 +95,7 @@ test('agent-server 67: with slots and queue full clients are told to come again,
   await refused(call('POST', '/api/conversations', { key: user.key, json: { ...startRequest(llmOf(fake, 'talk')), initial_message: text('hi') } }));
   await refused(idle.call('POST', '/run'));
   await refused(idle.call('POST', '/children', { json: { task: 'x', isolation: 'shared' } }));
+  await refused(idle.call('POST', '/goal', { json: { objective: 'x' } }));
   await refused(waiting.call('POST', '/events/respond_to_confirmation', { json: { accept: true } }));
   const before = await idle.must(200, 'GET', '/events/count');
   await refused(

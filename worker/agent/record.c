@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "model/event.h"
+#include "model/goal.h"
 #include "model/limits.h"
 #include "store/branch_store.h"
 #include "store/conversation_store.h"
@@ -155,6 +156,8 @@ static int write_once(struct agent *agent, struct event_list *events,
     write = *change;
     write.guard = GUARD_LEASE;
     write.lease = &agent->lease;
+    if (write.end_run)
+        write.job.kind = goal_job(&agent->conversation);
     return conversation_store_write(agent->context->db, &agent->conversation, events, &write, err);
 }
 

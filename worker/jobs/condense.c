@@ -148,8 +148,8 @@ struct result {
     const char *llm_response_id;
 };
 
-static void plan_condensation(const struct conversation *now, const void *what,
-                              struct event_list *events, struct conversation_write *change)
+static void plan_condensation(struct conversation *now, const void *what, struct event_list *events,
+                              struct conversation_write *change)
 {
     const struct result *result = what;
 

@@ -26,6 +26,7 @@ static const struct job_kind kinds[] = {
     {"title", job_title},
     {"ask", job_ask},
     {"condense", job_condense},
+    {"goal", job_goal},
 };
 
 static const struct job_kind *find_kind(const char *name)

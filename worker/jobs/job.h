@@ -31,6 +31,9 @@ int job_ask(struct side *side, const struct job *job, json_t **result_out,
 int job_condense(struct side *side, const struct job *job, json_t **result_out,
                  struct error *err) NONNULL MUST_CHECK;
 
+int job_goal(struct side *side, const struct job *job, json_t **result_out,
+             struct error *err) NONNULL MUST_CHECK;
+
 /* {"error": words}. A new reference. */
 json_t *job_refusal(const char *words) NONNULL MUST_CHECK;
 

@@ -46,7 +46,7 @@ int side_ask(struct side *side, const struct side_question *question, struct llm
 /* What a job writes: it fills in events and change, each time for the row as it is then. */
 struct side_note {
     const struct llm_reply *reply; /* whose cost is added to the stats; NULL: none */
-    void (*plan)(const struct conversation *now, const void *what, struct event_list *events,
+    void (*plan)(struct conversation *now, const void *what, struct event_list *events,
                  struct conversation_write *change); /* NULL: nothing but the cost */
     const void *what;
 };

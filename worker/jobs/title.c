@@ -158,7 +158,7 @@ static int find_title(struct side *side, struct finding *finding, struct error *
     return 0;
 }
 
-static void plan_title(const struct conversation *now, const void *what, struct event_list *events,
+static void plan_title(struct conversation *now, const void *what, struct event_list *events,
                        struct conversation_write *change)
 {
     const struct finding *finding = what;

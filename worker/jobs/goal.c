@@ -1,0 +1,170 @@
+/*
+ * A run for a goal has ended: is the goal met? Else the next round begins, with what is missing.
+ */
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "llm/llm.h"
+#include "model/event.h"
+#include "model/goal.h"
+#include "store/conversation_post.h"
+#include "store/hints.h"
+#include "store/job_store.h"
+#include "worker/agent/mask.h"
+#include "worker/agent/messages.h"
+#include "worker/agent/model.h"
+#include "worker/context.h"
+#include "worker/jobs/job.h"
+#include "worker/jobs/side.h"
+
+#define USAGE_ID "goal-judge"
+#define SYSTEM_TEXT                                                                                \
+    "You judge whether a coding agent has reached a goal. Trust what commands and files showed, "  \
+    "not what the agent says of itself. Answer with one JSON object and nothing else: "            \
+    "{\"score\": "                                                                                 \
+    "0 to 1, \"complete\": true or false, \"missing\": \"what is still to be done, in a "          \
+    "sentence or two; empty when it is complete\"}."
+
+/* The conversation without its system prompt, behind the goal. */
+static json_t *messages_for(const struct side *side)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    const json_t *goal = goal_of(&side->agent.conversation);
+    json_auto_t *said = json_array();
+    json_t *messages = json_array();
+
+    messages_append_as_said(said, &side->agent.history);
+    strbuf_appendf(&text, "The goal:\n%s\n\nWhat happened:\n", json_text_or(goal, "objective", ""));
+    for (size_t i = 0; i < json_array_size(said); i++) {
+        const json_t *message = json_array_get(said, i);
+
+        if (strcmp(json_text_or(message, "role", ""), "system") == 0)
+            continue;
+        json_append_text(&text, message);
+        strbuf_append_char(&text, '\n');
+    }
+    json_push(messages, messages_system(SYSTEM_TEXT));
+    messages_append_user(messages, text.text);
+    return messages;
+}
+
+/* The first object in the answer, whatever stands around it. */
+static json_t *read_verdict(const char *text)
+{
+    const char *begin = strchr(text, '{');
+    const char *end = strrchr(text, '}');
+    json_t *json = NULL;
+    json_t *verdict = json_object();
+    struct error ignored = ERROR_INIT;
+
+    if (begin != NULL && end != NULL && end > begin &&
+        json_parse(begin, (size_t)(end - begin) + 1, &json, &ignored) < 0)
+        json = NULL;
+    json_put(verdict, "score", json_real(json_number_or(json, "score", 0)));
+    json_put(verdict, "complete", json_boolean(json_bool_or(json, "complete", 0)));
+    json_put_text(verdict, "missing",
+                  json_text_or(json, "missing", json == NULL ? "The verdict was no JSON." : ""));
+    json_decref(json);
+    return verdict;
+}
+
+/* What is to be written: a verdict, or a failure that ends the loop. */
+struct judgement {
+    json_t *verdict;  /* NULL: the run did not end well, or there is no verdict */
+    const char *code; /* of a failure to tell; NULL: none */
+    const char *detail;
+};
+
+static void plan_next_round(struct conversation *now, json_t *verdict, struct event_list *events,
+                            struct conversation_write *change)
+{
+    CLEANUP(conversation_change_done) struct conversation_change planned = CONVERSATION_CHANGE_INIT;
+    CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
+    json_auto_t *content = json_array();
+    struct error ignored = ERROR_INIT;
+
+    if (!goal_next_round(now, verdict, events))
+        return;
+    strbuf_appendf(&words, "The goal is not reached yet. What is missing: %s\nGo on.",
+                   json_text_or(verdict, "missing", ""));
+    json_push(content, text_content(words.text));
+    if (conversation_plan_message(now, content, true, events, &planned, &ignored) < 0)
+        return;
+    conversation_write_change(&planned, change);
+    change->first_title = NULL;
+}
+
+static void plan_judgement(struct conversation *now, const void *what, struct event_list *events,
+                           struct conversation_write *change)
+{
+    const struct judgement *judgement = what;
+
+    /* The user was faster. */
+    if (!goal_is_active(now) || now->is_wanted)
+        return;
+    change->spec = now->spec;
+    if (judgement->code != NULL)
+        event_add_conversation_error(events, judgement->code, judgement->detail);
+    if (judgement->verdict == NULL)
+        goal_set(now, GOAL_INTERRUPTED, NULL, events);
+    else if (json_bool_or(judgement->verdict, "complete", 0) != 0)
+        goal_set(now, GOAL_COMPLETE, judgement->verdict, events);
+    else
+        plan_next_round(now, judgement->verdict, events, change);
+}
+
+static int write_judgement(struct side *side, const struct llm_reply *reply,
+                           const struct judgement *judgement, struct error *err)
+{
+    const struct side_note note = {.reply = reply, .plan = plan_judgement, .what = judgement};
+
+    if (side_write(side, &note, err) < 0)
+        return -1;
+    hints_send(side->agent.context->hints, HINT_WORK, side->agent.lease.conversation_id.text);
+    return 0;
+}
+
+static int judge(struct side *side, struct error *err)
+{
+    CLEANUP(model_choice_done) struct model_choice choice = MODEL_CHOICE_INIT;
+    CLEANUP(llm_reply_done) struct llm_reply reply = LLM_REPLY_INIT;
+    CLEANUP(strbuf_done) struct strbuf detail = STRBUF_INIT;
+    const struct agent *agent = &side->agent;
+    json_auto_t *messages = messages_for(side);
+    json_auto_t *verdict = NULL;
+    struct llm_failure failure = LLM_FAILURE_INIT;
+
+    model_choose(&agent->context->settings, agent->llm_spec, &agent->llm_key, &choice);
+    if (side_ask(side, &(struct side_question){&choice, messages, "", USAGE_ID}, &reply, &failure,
+                 err) < 0) {
+        if (err->code == ERROR_CANCELLED)
+            return -1;
+        log_info("goal.not_judged", LOG_STR("code", llm_failure_code(&failure)), LOG_ERROR(err));
+        mask_append(&agent->secrets, failure.detail, &detail);
+        return write_judgement(
+            side, NULL,
+            &(struct judgement){.code = llm_failure_code(&failure), .detail = detail.text}, err);
+    }
+    mask_append(&agent->secrets, reply.text, &detail);
+    verdict = read_verdict(detail.text);
+    return write_judgement(side, &reply, &(struct judgement){.verdict = verdict}, err);
+}
+
+int job_goal(struct side *side, const struct job *job, json_t **result_out, struct error *err)
+{
+    const struct conversation *conversation = &side->agent.conversation;
+
+    (void)job;
+    (void)result_out;
+    /* Another run is asked for, whose end makes this due again; or a person is. */
+    if (!goal_is_active(conversation) || conversation->is_wanted ||
+        conversation->status == STATUS_WAITING_FOR_CONFIRMATION)
+        return 0;
+    if (conversation->status == STATUS_FINISHED)
+        return judge(side, err);
+    return write_judgement(side, NULL, &(struct judgement){.verdict = NULL}, err);
+}

@@ -6,6 +6,7 @@
 #include "base/strbuf.h"
 #include "fcgi/agent/agent.h"
 #include "fcgi/agent/change.h"
+#include "fcgi/agent/launch.h"
 #include "fcgi/reply.h"
 #include "fcgi/settings/keep.h"
 #include "model/agent_spec.h"
@@ -32,7 +33,6 @@ static int plan_switch_llm(struct change *change, struct error *err)
     static const struct problem not_object = {"model_attributes_type",
                                               "Input should be a valid dictionary", NULL};
     const struct conversation_defaults defaults = agent_defaults(change->request);
-    const struct shelf shelf = keep_shelf(change->request);
     json_t *input = change_required_member(change, "llm", err);
     json_auto_t *llm = NULL;
 
@@ -41,14 +41,15 @@ static int plan_switch_llm(struct change *change, struct error *err)
     if (!json_is_object(input))
         return request_problem(change->request, REQUEST_PLACE("body", "llm"), &not_object, input,
                                err);
+    if (launch_open_llm(change->request, input, err) < 0)
+        return -1;
     llm = llm_spec_read(input, &defaults, REQUEST_PLACE("body", "llm"), change->request->problems);
-    if (change_check_noted(change->request, err) < 0 ||
-        profile_store_resolve_llm(&shelf, llm, err) < 0)
+    if (change_check_noted(change->request, err) < 0)
         return -1;
     return switch_to(change, llm, err);
 }
 
-/* POST {"llm": LLM} -> 200 | 404 | 422 */
+/* POST {"llm": LLM} -> 200 | 403 | 404 | 422 */
 static int switch_llm(const struct request *request, struct reply *reply, struct error *err)
 {
     return change_and_reply(request, reply, plan_switch_llm, err);
@@ -63,6 +64,7 @@ static int plan_switch_profile(struct change *change, struct error *err)
     const char *name = NULL;
 
     if (request_member_text(change->request, change->body, "profile_name", &rule, &name, err) < 0 ||
+        launch_check_user(change->request, err) < 0 ||
         profile_store_load_llm(&shelf, name, &llm, err) < 0)
         return -1;
     strbuf_appendf(&usage_id, "profile:%s", name);
@@ -70,7 +72,7 @@ static int plan_switch_profile(struct change *change, struct error *err)
     return switch_to(change, llm, err);
 }
 
-/* POST {"profile_name": text} -> 200 | 404 | 422 */
+/* POST {"profile_name": text} -> 200 | 403 | 404 | 422 */
 static int switch_profile(const struct request *request, struct reply *reply, struct error *err)
 {
     return change_and_reply(request, reply, plan_switch_profile, err);

@@ -54,17 +54,19 @@ static bool is_sandbox(const struct request *request)
     return request->principal.kind == PRINCIPAL_SANDBOX_KEY;
 }
 
-static int refuse_sandbox(struct error *err)
+int launch_check_user(const struct request *request, struct error *err)
 {
-    return error_set(err, ERROR_FORBIDDEN, "A sandbox's key may not use what its user keeps");
+    if (request->principal.kind == PRINCIPAL_SANDBOX_KEY)
+        return error_set(err, ERROR_FORBIDDEN, "A sandbox's key may not use what its user keeps");
+    return 0;
 }
 
 static int open_secrets(const struct request *request, json_t *body, struct error *err)
 {
     if (!json_is_true(json_object_get(body, "secrets_encrypted")))
         return 0;
-    if (is_sandbox(request))
-        return refuse_sandbox(err);
+    if (launch_check_user(request, err) < 0)
+        return -1;
     secrets_open(&start_request_secrets, body, request->context->keyring.fernet, request->problems);
     return json_array_size(request->problems) > 0 ? request_problems_noted(err) : 0;
 }
@@ -133,8 +135,8 @@ static int launch_profile(const struct request *request, json_t *body, struct re
     if (is_given(body, "agent") || is_given(body, "agent_settings") ||
         !uuid_parse(json_text_or(body, "agent_profile_id", ""), &id))
         return 0;
-    if (is_sandbox(request))
-        return refuse_sandbox(err);
+    if (launch_check_user(request, err) < 0)
+        return -1;
     if (agent_profile_load(request, &id, &profile, err) < 0 ||
         profile_resolve(request, profile.body, llm_ref, &resolution, err) < 0)
         return -1;
@@ -221,7 +223,9 @@ static int resolve_connection(const struct request *request, json_t *llm, struct
 
     if (json_text_or(llm, "provider_connection_id", NULL) == NULL)
         return 0;
-    return is_sandbox(request) ? refuse_sandbox(err) : profile_store_resolve_llm(&shelf, llm, err);
+    if (launch_check_user(request, err) < 0)
+        return -1;
+    return profile_store_resolve_llm(&shelf, llm, err);
 }
 
 int launch_open_llm(const struct request *request, json_t *llm, struct error *err)
@@ -252,11 +256,9 @@ int launch_check_lookups(const struct request *request, json_t *secrets, struct 
     const char *name = NULL;
     json_t *source = NULL;
 
-    if (!is_sandbox(request))
-        return 0;
     json_object_foreach (secrets, name, source) {
-        if (secret_source_stored_name(source) != NULL)
-            return refuse_sandbox(err);
+        if (secret_source_stored_name(source) != NULL && launch_check_user(request, err) < 0)
+            return -1;
     }
     return 0;
 }

@@ -34,6 +34,9 @@ void launch_done(struct launch *launch) NONNULL;
 int launch_prepare(const struct request *request, json_t *body, struct reply *reply,
                    struct launch *launch, struct error *err) NONNULL MUST_CHECK;
 
+/* ERROR_FORBIDDEN for a sandbox's key: what the user keeps is not for its agent. */
+int launch_check_user(const struct request *request, struct error *err) NONNULL MUST_CHECK;
+
 /*
  * A LLM object of a body as a call needs it: sealed secrets opened, its provider connection
  * resolved. A sandbox's key may use neither. ERROR_INVALID (noted, or in words), ERROR_FORBIDDEN.

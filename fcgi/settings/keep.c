@@ -50,15 +50,6 @@ struct shelf keep_shelf(const struct request *request)
                           request->principal.user_id};
 }
 
-struct conversation_defaults keep_defaults(const struct request *request)
-{
-    const char *base_url = request->context->settings->model_base_url;
-
-    return (struct conversation_defaults){.runtime_kind = request->context->default_runtime,
-                                          .model = context_model(request->context),
-                                          .base_url = base_url[0] != '\0' ? base_url : NULL};
-}
-
 bool keep_is_name(const char *text)
 {
     size_t len = strlen(text);

@@ -12,7 +12,6 @@
 #include "base/attr.h"
 #include "fcgi/request.h"
 #include "fcgi/router.h"
-#include "model/conversation.h"
 #include "model/secret_walk.h"
 #include "store/document_store.h"
 
@@ -57,8 +56,6 @@ void keep_expose(const struct request *request, const struct secret_table *table
 
 /* The shelf of the user who calls. */
 struct shelf keep_shelf(const struct request *request) NONNULL MUST_CHECK;
-/* What a LLM object gets where it is silent. */
-struct conversation_defaults keep_defaults(const struct request *request) NONNULL MUST_CHECK;
 
 /* A name of a profile in the path; ERROR_INVALID, noted, when it is none. Borrowed. */
 int keep_path_name(const struct request *request, const char *part, const char **name_out,

@@ -113,7 +113,7 @@ static int read_llm(const struct request *request, json_t *body, const struct do
 {
     static const struct place body_place = {NULL, "body", 0};
     static const struct place place = {&body_place, "llm", 0};
-    const struct conversation_defaults defaults = keep_defaults(request);
+    const struct conversation_defaults defaults = agent_defaults(request);
     json_t *input = json_object_get(body, "llm");
     json_auto_t *clear = NULL;
     json_auto_t *llm = NULL;

@@ -161,7 +161,7 @@ static const struct shape discovery_shape = SHAPE(discovery_fields);
 static int check_discovery(const struct request *request, struct error *err)
 {
     static const struct place place = {&body_place, "agent_settings", 0};
-    const struct conversation_defaults defaults = keep_defaults(request);
+    const struct conversation_defaults defaults = agent_defaults(request);
     json_auto_t *body = NULL;
     json_auto_t *read = NULL;
     json_auto_t *settings = NULL;

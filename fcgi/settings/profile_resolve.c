@@ -1,4 +1,5 @@
 #include "fcgi/settings/profile_resolve.h"
+#include "fcgi/agent/agent.h"
 
 #include "base/error.h"
 #include "base/json.h"
@@ -251,7 +252,7 @@ static int resolve(struct resolving *r, const char *llm_ref, struct error *err)
 static void finish(struct resolving *r)
 {
     static const struct place place = {NULL, "profile", 0};
-    const struct conversation_defaults defaults = keep_defaults(r->request);
+    const struct conversation_defaults defaults = agent_defaults(r->request);
     json_auto_t *problems = json_array();
     json_auto_t *members = json_object();
     json_t *settings = agent_settings_read(r->settings, &defaults, &place, problems);

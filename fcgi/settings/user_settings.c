@@ -1,4 +1,5 @@
 #include "fcgi/settings/user_settings.h"
+#include "fcgi/agent/agent.h"
 
 #include "base/error.h"
 #include "base/json.h"
@@ -57,7 +58,7 @@ json_t *user_settings_agent(const struct document *settings)
 void user_settings_set_agent(const struct request *request, struct document *settings,
                              json_t *agent, const struct place *place, json_t *problems)
 {
-    const struct conversation_defaults defaults = keep_defaults(request);
+    const struct conversation_defaults defaults = agent_defaults(request);
     size_t n_problems = json_array_size(problems);
     json_auto_t *clear = json_deep_copy(agent);
     json_auto_t *read = NULL;

@@ -154,6 +154,20 @@ test('agent-server 99: what a launch refers to must be there', async () => {
   assert.deepEqual(detail.dangling_mcp_server_refs, ['nowhere']);
 });
 
+test('agent-server 87: a switch takes a sealed key and a connection that are the user\'s own', async (t) => {
+  const { conversation } = await started(t, { agent_settings: { llm: { model: 'openai/gone', api_key: 'sk-wrong', base_url: fake.url } } });
+  await keeper.saveProfile('sealed', { model: 'openai/text', api_key: KEY, base_url: fake.url, num_retries: 1 });
+  const { config } = await keeper.exposed('encrypted', '/api/profiles/sealed');
+  const refused = await conversation.call('POST', '/switch_llm', { json: { llm: { ...config, api_key: 'gAAAAABnothing' } } });
+  assert.equal(refused.status, 422);
+  await conversation.must(200, 'POST', '/switch_llm', { json: { llm: config } });
+  assert.equal(await conversation.ask('hi'), 'finished', 'the model was called with the opened key');
+  const made = await keeper.must(201, 'POST', '/api/llm/provider-connections', { display_name: 'Team', api_key: KEY, base_url: fake.url });
+  await conversation.must(200, 'POST', '/switch_llm', { json: { llm: { model: 'openai/true', provider_connection_id: made.id } } });
+  assert.equal(await conversation.ask('again'), 'finished', 'with the connection\'s key and address');
+  assert.doesNotMatch(JSON.stringify([await conversation.info(), await conversation.events()]), new RegExp(KEY));
+});
+
 test('a sandbox\'s key reaches nothing that its user keeps', async (t) => {
   const { conversation } = await started(t, { agent_settings: {}, conversation_runtime: 'docker' });
   const { session_api_key: key } = await conversation.must(200, 'POST', '/runtime/credentials');
@@ -168,6 +182,10 @@ test('a sandbox\'s key reaches nothing that its user keeps', async (t) => {
     { agent_profile_id: (await keeper.must(200, 'GET', '/api/agent-profiles/only-a')).profile.id },
   ];
   for (const start of starts) assert.equal((await asked('POST', '/api/conversations', { workspace: WORKSPACE, ...start })).status, 403, JSON.stringify(start).slice(0, 80));
+  const path = `/api/conversations/${conversation.id}`;
+  assert.equal((await asked('POST', `${path}/switch_profile`, { profile_name: 'fast' })).status, 403);
+  assert.equal((await asked('POST', `${path}/switch_llm`, { llm: { model: 'm', provider_connection_id: 'any' } })).status, 403);
+  assert.equal((await asked('POST', `${path}/secrets`, { secrets: { X: lookup('PAGE_TOKEN') } })).status, 403);
 });
 
 test('files of a workspace are linked with a cookie that opens nothing else', async () => {

@@ -89,11 +89,11 @@ static int read_settings(struct worker_context *context, struct error *err)
 
     if (process_configure(&process, settings, &settings->log_level, err) < 0)
         return -1;
-    if (settings->n_conversations < 1 || settings->n_connections < 1 || settings->run_slots < 1)
-        return error_set(
-            err, ERROR_INVALID,
-            "DEFT_WORKER_CONVERSATIONS, DEFT_WORKER_CONNECTIONS and DEFT_RUN_SLOTS are "
-            "at least 1");
+    if (settings->n_conversations < 1 || settings->n_connections < 1 || settings->run_slots < 1 ||
+        settings->sandbox_check_ms < 1)
+        return error_set(err, ERROR_INVALID,
+                         "DEFT_WORKER_CONVERSATIONS, DEFT_WORKER_CONNECTIONS, DEFT_RUN_SLOTS and "
+                         "DEFT_SANDBOX_CHECK_MS are at least 1");
     if (keyring_init(&context->keyring, &settings->secret_key, err) < 0)
         return error_wrap(err, "DEFT_SECRET_KEY");
     return crash_points_init(&context->crash, settings->crash_at, err);

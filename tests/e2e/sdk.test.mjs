@@ -173,6 +173,13 @@ test('agent-server 38: run() raises what the model said', async () => {
   assert.match(seen.text, /LLMAuthenticationError: Your LLM API key appears to be invalid or has expired/);
 });
 
+test('agent-server 95: token callbacks hear an answer piece by piece', async () => {
+  const seen = await sdk.play('talk.streams');
+  assert.deepEqual(seen.said, ['drop by drop']);
+  assert.ok(seen.pieces.length > 1, `${seen.pieces.length} pieces`);
+  assert.equal(seen.pieces.join(''), 'drop by drop');
+});
+
 test('agent-server 86: secrets reach the shell and nobody else', async () => {
   fake.setScenario('secrets', [{ calls: [command('echo $FIRST_TOKEN; echo $SECOND_TOKEN')] }, { text: 'done' }]);
   const seen = await sdk.play('talk.keeps_secrets');
@@ -190,6 +197,30 @@ test('agent-server 49: sockets break in the middle of a run, and no event is mis
   assert.equal(new Set(seen.told).size, seen.told.length, 'no event is told twice');
   const first = seen.stored.indexOf(seen.told[0]);
   assert.deepEqual([...seen.told].sort(), seen.stored.slice(first).sort(), 'each event behind the first is told');
+});
+
+test('agent-server 42: a fork begins where the other one stands, and goes its own way', async () => {
+  const answers = { 'stored ids': storedIds };
+  assert.deepEqual(await sdk.play('aside.forks', {}, { answers }), {
+    copied: true, title: 'The fork', tags: { team: 'core' }, cost: 0, end: 'finished', untouched: true, part: true,
+  });
+});
+
+test('agent-server 43: a side question leaves nothing in the conversation', async () => {
+  assert.deepEqual(await sdk.play('aside.asks'), { answer: 'just text', messages: ['go', 'just text'] });
+});
+
+test('a conversation is condensed when it is asked to be', async () => {
+  fake.setScenario('long', [{ text: 'words' }]);
+  const seen = await sdk.play('aside.condenses');
+  assert.equal(seen.summary, 'words');
+  assert.ok(seen.forgotten > 0);
+  assert.equal(seen.end, 'finished');
+});
+
+test('titles, by the client\'s model and by hand', async () => {
+  const answers = { info: (id) => must(200, 'GET', `/api/conversations/${id}`) };
+  assert.deepEqual(await sdk.play('aside.names', {}, { answers }), { made: 'just text', kept: 'By hand' });
 });
 
 /** Kills every process of deft at the same moment, and waits until each is there again. */
@@ -224,7 +255,7 @@ test('agent-server 29: the SDK takes every stored event', async () => {
     await assertSound(conversation);
     assert.equal(await conversation.delete(), 200);
   }
-  for (const kind of ['SystemPromptEvent', 'ActionEvent', 'ObservationEvent', 'AgentErrorEvent', 'ConversationErrorEvent']) {
+  for (const kind of ['SystemPromptEvent', 'ActionEvent', 'ObservationEvent', 'AgentErrorEvent', 'ConversationErrorEvent', 'SecurityAnalysisEvent']) {
     assert.ok(kinds.has(kind), `${kind} was among them`);
   }
 });

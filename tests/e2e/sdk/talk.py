@@ -4,7 +4,7 @@ import time
 
 from openhands.sdk import Conversation
 from openhands.sdk.conversation.exceptions import ConversationRunError
-from openhands.sdk.event import ActionEvent, AgentErrorEvent, ObservationEvent, UserRejectObservation
+from openhands.sdk.event import ActionEvent, AgentErrorEvent, MessageEvent, ObservationEvent, UserRejectObservation
 from openhands.sdk.security.confirmation_policy import AlwaysConfirm, ConfirmRisky, NeverConfirm
 from openhands.sdk.security.llm_analyzer import LLMSecurityAnalyzer
 
@@ -145,6 +145,21 @@ def fails(stage, scenario):
     finally:
         conversation.close()
     raise AssertionError("run() did not raise")
+
+
+def streams(stage):
+    """Token callbacks hear the words of an answer one by one."""
+    pieces = []
+    conversation = stage.conversation(
+        "drip-5", agent=stage.agent("drip-5", stream=True),
+        token_callbacks=[lambda chunk: pieces.append(chunk.choices[0].delta.content)],
+    )
+    conversation.send_message("go")
+    conversation.run()
+    said = [event.llm_message.content[0].text for event in of(conversation.state.events, MessageEvent) if event.source == "agent"]
+    outcome = {"said": said, "pieces": [piece for piece in pieces if piece]}
+    conversation.close()
+    return outcome
 
 
 def keeps_secrets(stage):

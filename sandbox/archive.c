@@ -25,15 +25,13 @@
 
 enum { MAX_PATTERNS = 48, MAX_COMMAND_ARGS = 8, MAX_DEPTH = 3, COPY_BYTES = 64 * 1024 };
 
-#define ARGS(...) ((const char *const[]){__VA_ARGS__, NULL})
-
 /* What can be made again, and is often more than the rest. */
 static const char *const default_excludes[] = {
     "node_modules", ".venv", "venv",   "__pycache__", ".pytest_cache", ".mypy_cache",
     ".ruff_cache",  ".tox",  ".cache", ".npm",        ".gradle",
 };
 
-/* Files of git that may hold keys; they never leave the sandbox this way. */
+/* Files that may hold keys; they never leave the sandbox this way. */
 static const char *const credential_files[] = {".git/config", ".git/credentials",
                                                ".git-credentials", ".netrc"};
 
@@ -53,6 +51,8 @@ static void read_patterns(const struct request *request, struct patterns *patter
 {
     const char *with_defaults = request_query(request, "use_default_excludes");
 
+    for (size_t i = 0; i < ARRAY_SIZE(credential_files); i++)
+        add_pattern(patterns, credential_files[i]);
     if (with_defaults == NULL ||
         !(text_equal_nocase(with_defaults, "false") || text_equal(with_defaults, "0"))) {
         for (size_t i = 0; i < ARRAY_SIZE(default_excludes); i++)
@@ -113,7 +113,7 @@ static int open_repository(const char *folder, struct git *git, struct error *er
 
     if (git_open(git, folder, err) < 0)
         return -1;
-    if (git_ask(git, ARGS("rev-parse", "--show-toplevel"), &root)) {
+    if (git_ask(git, GIT_ARGS("rev-parse", "--show-toplevel"), &root)) {
         git_done(git);
         return git_open(git, root.text, err);
     }
@@ -157,29 +157,44 @@ static void describe(const struct git *git, const char *base, const char *base_r
     put_header(answer, "x-archive-repo-root", git->folder);
     put_header(answer, "x-archive-base-commit", base);
     put_header(answer, "x-archive-base-ref", base_ref != NULL ? base_ref : base);
-    if (git_ask(git, ARGS("config", "--get", "remote.origin.url"), &line)) {
+    if (git_ask(git, GIT_ARGS("config", "--get", "remote.origin.url"), &line)) {
         append_clean_url(&url, line.text);
         put_header(answer, "x-archive-repo-remote", url.text);
     }
-    if (git_ask(git, ARGS("symbolic-ref", "--quiet", "--short", "HEAD"), &line))
+    if (git_ask(git, GIT_ARGS("symbolic-ref", "--quiet", "--short", "HEAD"), &line))
         put_header(answer, "x-archive-branch", line.text);
-    if (git_ask(git, ARGS("rev-parse", "--verify", "--quiet", "HEAD"), &line))
+    if (git_ask(git, GIT_ARGS("rev-parse", "--verify", "--quiet", "HEAD"), &line))
         put_header(answer, "x-archive-head-commit", line.text);
 }
 
 /* --- what has changed --- */
 
+/* git takes a file for unchanged that is older than the index; so the copy is as old as that. */
+static int keep_time(int from, int to, struct error *err)
+{
+    struct stat info;
+
+    if (fstat(from, &info) < 0 ||
+        futimens(to, (const struct timespec[2]){info.st_atim, info.st_mtim}) < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "copying the index: %m");
+    return 0;
+}
+
 /* A copy of the repository's index, so that new files can be noted without touching it. */
 static int copy_index(const struct git *git, struct strbuf *copy, struct error *err)
 {
+    CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf index = STRBUF_INIT;
     CLEANUP(fd_close) int from = -1;
     CLEANUP(fd_close) int to = -1;
     char bytes[COPY_BYTES];
     ssize_t n = 0;
 
-    if (!git_ask(git, ARGS("rev-parse", "--path-format=absolute", "--git-path", "index"), &index))
+    if (!git_ask(git, GIT_ARGS("rev-parse", "--git-path", "index"), &name))
         return error_set(err, ERROR_INVALID, "The repository has no index");
+    if (name.text[0] != '/')
+        strbuf_appendf(&index, "%s/", git->folder);
+    strbuf_append(&index, name.text);
     strbuf_append(copy, "/tmp/deft-index-XXXXXX");
     to = mkostemp(copy->text, O_CLOEXEC);
     if (to < 0)
@@ -191,7 +206,7 @@ static int copy_index(const struct git *git, struct strbuf *copy, struct error *
         if (fd_write_all(to, bytes, (size_t)n, err) < 0)
             return -1;
     }
-    return 0;
+    return keep_time(from, to, err);
 }
 
 /* Each pattern as two pathspecs: what is called so, and what lies below. */
@@ -227,7 +242,7 @@ static int run_without(const struct git *git, const char *const *command,
     const char *args[2 * MAX_PATTERNS + MAX_COMMAND_ARGS + 2] = {NULL};
     size_t n = 0;
 
-    for (; command[n] != NULL && n < MAX_COMMAND_ARGS; n++)
+    for (; n < MAX_COMMAND_ARGS && command[n] != NULL; n++)
         args[n] = command[n];
     args[n++] = ".";
     for (size_t i = 0; i < specs->n; i++)
@@ -246,13 +261,14 @@ static int write_changes(struct git *git, const char *base, const struct pattern
     make_pathspecs(patterns, &specs);
     if (rc == 0) {
         git_use_index(git, index.text);
-        rc = run_without(git, ARGS("add", "--intent-to-add", "--all", "--"), &specs, nothing, err);
+        rc = run_without(git, GIT_ARGS("add", "--intent-to-add", "--all", "--"), &specs, nothing,
+                         err);
     }
     if (rc == 0)
-        rc = run_without(
-            git,
-            ARGS("diff", "--binary", "--no-ext-diff", "--no-textconv", "--no-color", base, "--"),
-            &specs, fd, err);
+        rc = run_without(git,
+                         GIT_ARGS("diff", "--binary", "--no-ext-diff", "--no-textconv",
+                                  "--no-color", base, "--"),
+                         &specs, fd, err);
     if (index.len > 0)
         (void)unlink(index.text);
     return rc;
@@ -277,41 +293,39 @@ static int archive_changes(const struct request *request, const char *folder,
 
 /* --- all of it --- */
 
+/* Each pattern as an option of tar's. */
+static void add_excludes(const struct patterns *patterns, struct strbuf *texts, const char **argv)
+{
+    for (size_t i = 0; i < patterns->n; i++) {
+        texts[i] = (struct strbuf)STRBUF_INIT;
+        strbuf_appendf(&texts[i], "--exclude=%s", patterns->items[i]);
+        argv[i] = texts[i].text;
+    }
+    argv[patterns->n] = ".";
+}
+
 static int run_tar(const char *folder, const struct patterns *patterns, int fd, struct error *err)
 {
     CLEANUP(program_result_done) struct program_result result = PROGRAM_RESULT_INIT;
     CLEANUP(mem_freep) char *tar = process_find_program("tar", "/usr/local/bin:/usr/bin:/bin");
-    char **environment = process_environment_new(PROCESS_TERMINAL, folder);
-    struct strbuf texts[MAX_PATTERNS + ARRAY_SIZE(credential_files)];
-    const char *argv[MAX_PATTERNS + ARRAY_SIZE(credential_files) + 8] = {"tar", "-C", folder,
-                                                                         "-czf", "-"};
-    size_t n_texts = 0;
-    size_t n = 5;
+    char **environment = NULL;
+    struct strbuf texts[MAX_PATTERNS];
+    const char *argv[MAX_PATTERNS + 8] = {"tar", "-C", folder, "-czf", "-"};
     int rc = 0;
 
     if (tar == NULL)
-        rc = error_set(err, ERROR_INVALID, "The sandbox has no tar");
-    for (size_t i = 0; i < ARRAY_SIZE(credential_files) + patterns->n; i++) {
-        struct strbuf *text = &texts[n_texts++];
-
-        *text = (struct strbuf)STRBUF_INIT;
-        strbuf_appendf(text, "--exclude=%s",
-                       i < ARRAY_SIZE(credential_files)
-                           ? credential_files[i]
-                           : patterns->items[i - ARRAY_SIZE(credential_files)]);
-        argv[n++] = text->text;
-    }
-    argv[n++] = ".";
-    if (rc == 0)
-        rc = program_run(
-            &(struct program){.path = tar, .argv = argv, .envp = environment, .out_fd = fd},
-            &result, err);
+        return error_set(err, ERROR_INVALID, "The sandbox has no tar");
+    add_excludes(patterns, texts, argv + 5);
+    environment = process_environment_new(PROCESS_TERMINAL, folder);
+    rc =
+        program_run(&(struct program){.path = tar, .argv = argv, .envp = environment, .out_fd = fd},
+                    &result, err);
+    process_environment_free(environment);
+    for (size_t i = 0; i < patterns->n; i++)
+        strbuf_done(&texts[i]);
     /* 1: a file changed while it was read. */
     if (rc == 0 && result.exit_code > 1)
-        rc = error_set(err, ERROR_INVALID, "tar: %s", result.complaint.text);
-    for (size_t i = 0; i < n_texts; i++)
-        strbuf_done(&texts[i]);
-    process_environment_free(environment);
+        return error_set(err, ERROR_INVALID, "tar: %s", result.complaint.text);
     return rc;
 }
 

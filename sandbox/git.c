@@ -13,8 +13,6 @@ enum { MAX_ARGS = 160, MAX_OUTPUT_BYTES = 32 * 1024 * 1024 };
 
 const char git_empty_tree[] = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
-#define ARGS(...) ((const char *const[]){__VA_ARGS__, NULL})
-
 /* The files may belong to another user of the sandbox; nothing of theirs is run. */
 static const char *const common_args[] = {
     "--no-pager", "--no-optional-locks",    "-c", "safe.directory=*",
@@ -122,7 +120,7 @@ bool git_has_repository(const struct git *git)
 {
     CLEANUP(strbuf_done) struct strbuf answer = STRBUF_INIT;
 
-    return git_ask(git, ARGS("rev-parse", "--is-inside-work-tree"), &answer) &&
+    return git_ask(git, GIT_ARGS("rev-parse", "--is-inside-work-tree"), &answer) &&
            text_equal(answer.text, "true");
 }
 
@@ -133,7 +131,7 @@ static bool find_commit(const struct git *git, const char *name, struct strbuf *
     if (name[0] == '\0' || name[0] == '-')
         return false;
     strbuf_appendf(&object, "%s^{commit}", name);
-    return git_ask(git, ARGS("rev-parse", "--verify", "--quiet", object.text), commit_out);
+    return git_ask(git, GIT_ARGS("rev-parse", "--verify", "--quiet", object.text), commit_out);
 }
 
 int git_find_commit(const struct git *git, const char *name, struct strbuf *commit_out,
@@ -144,12 +142,21 @@ int git_find_commit(const struct git *git, const char *name, struct strbuf *comm
     return 0;
 }
 
+void git_find_parent(const struct git *git, const char *commit, struct strbuf *parent_out)
+{
+    CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
+
+    strbuf_appendf(&name, "%s^1", commit);
+    if (!git_ask(git, GIT_ARGS("rev-parse", "--verify", "--quiet", name.text), parent_out))
+        strbuf_append(parent_out, git_empty_tree);
+}
+
 static bool is_clean(const struct git *git)
 {
     CLEANUP(program_result_done) struct program_result result = PROGRAM_RESULT_INIT;
     struct error ignored = ERROR_INIT;
 
-    return run(git, ARGS("diff", "--quiet", "--no-ext-diff", "HEAD", "--"), -1, &result,
+    return run(git, GIT_ARGS("diff", "--quiet", "--no-ext-diff", "HEAD", "--"), -1, &result,
                &ignored) == 0 &&
            result.exit_code == 0;
 }
@@ -161,7 +168,7 @@ static bool find_upstream(const struct git *git, const char *head, struct strbuf
     CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
 
     if (!find_commit(git, "@{upstream}", base_out)) {
-        if (!git_ask(git, ARGS("symbolic-ref", "--quiet", "--short", "HEAD"), &branch))
+        if (!git_ask(git, GIT_ARGS("symbolic-ref", "--quiet", "--short", "HEAD"), &branch))
             return false;
         strbuf_appendf(&name, "refs/remotes/origin/%s", branch.text);
         if (!find_commit(git, name.text, base_out))
@@ -180,7 +187,7 @@ static bool find_default_branch(const struct git *git, struct strbuf *base_out)
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         if (!find_commit(git, names[i], &tip))
             continue;
-        if (!git_ask(git, ARGS("merge-base", "HEAD", tip.text), base_out))
+        if (!git_ask(git, GIT_ARGS("merge-base", "HEAD", tip.text), base_out))
             strbuf_append(base_out, tip.text);
         return true;
     }
@@ -194,7 +201,7 @@ static bool find_local_branch(const struct git *git, struct strbuf *base_out)
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         if (find_commit(git, names[i], &tip) &&
-            git_ask(git, ARGS("merge-base", "HEAD", tip.text), base_out))
+            git_ask(git, GIT_ARGS("merge-base", "HEAD", tip.text), base_out))
             return true;
     }
     return false;

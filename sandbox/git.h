@@ -24,6 +24,9 @@ struct git {
 #define GIT_INIT {NULL, NULL, NULL}
 /* clang-format on */
 
+/* The words of a command. */
+#define GIT_ARGS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
 /* Of a repository that has nothing yet. */
 extern const char git_empty_tree[];
 
@@ -47,6 +50,8 @@ bool git_has_repository(const struct git *git) NONNULL MUST_CHECK;
 /* The commit of a name, into *commit_out; ERROR_INVALID when it names none. */
 int git_find_commit(const struct git *git, const char *name, struct strbuf *commit_out,
                     struct error *err) NONNULL MUST_CHECK;
+/* What a commit is compared with: its first parent, or nothing. Appends. */
+void git_find_parent(const struct git *git, const char *commit, struct strbuf *parent_out) NONNULL;
 /*
  * What the files are compared with: `ref`, or by default the first that there is of the branch's
  * upstream (unless all is there and no file differs), where it left the origin's default branch,

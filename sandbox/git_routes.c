@@ -7,7 +7,6 @@
 #include <jansson.h>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -18,9 +17,7 @@
 #include "sandbox/job.h"
 #include "sandbox/validation.h"
 
-enum { COMMITS_DEFAULT = 50, COMMITS_MAX = 200, COMMIT_FIELDS = 5, MAX_TEXT_BYTES = 1024 * 1024 };
-
-#define ARGS(...) ((const char *const[]){__VA_ARGS__, NULL})
+enum { COMMITS_DEFAULT = 50, COMMITS_MAX = 200, COMMIT_FIELDS = 5 };
 
 /* --- changes --- */
 
@@ -105,8 +102,8 @@ static int add_tracked(const struct git *git, const char *from, const char *to, 
     size_t at = 0;
 
     if (git_run(git,
-                ARGS("diff", "--name-status", "-z", "--no-renames", "--no-ext-diff", "--relative",
-                     from, to != NULL ? to : "--"),
+                GIT_ARGS("diff", "--name-status", "-z", "--no-renames", "--no-ext-diff",
+                         "--relative", from, to != NULL ? to : "--"),
                 &out, err) < 0)
         return -1;
     for (letter = next_field(&out, &at); letter != NULL; letter = next_field(&out, &at)) {
@@ -123,7 +120,7 @@ static int add_untracked(const struct git *git, json_t *changes, struct error *e
     const char *path = NULL;
     size_t at = 0;
 
-    if (git_run(git, ARGS("ls-files", "--others", "--exclude-standard", "-z"), &out, err) < 0)
+    if (git_run(git, GIT_ARGS("ls-files", "--others", "--exclude-standard", "-z"), &out, err) < 0)
         return -1;
     for (path = next_field(&out, &at); path != NULL; path = next_field(&out, &at))
         note_change(changes, path, "ADDED");
@@ -183,16 +180,6 @@ static void work_changes(const struct request *request, struct job_answer *answe
     answer_changes(answer, changes, rc, &err);
 }
 
-/* What a commit is compared with: its first parent, or nothing. */
-static void find_parent(const struct git *git, const char *commit, struct strbuf *parent_out)
-{
-    CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
-
-    strbuf_appendf(&name, "%s^1", commit);
-    if (!git_ask(git, ARGS("rev-parse", "--verify", "--quiet", name.text), parent_out))
-        strbuf_append(parent_out, git_empty_tree);
-}
-
 static int find_commit_changes(const struct request *request, json_t *changes, struct error *err)
 {
     CLEANUP(git_done) struct git git = GIT_INIT;
@@ -206,7 +193,7 @@ static int find_commit_changes(const struct request *request, json_t *changes, s
         return 0;
     if (git_find_commit(&git, request->param, &commit, err) < 0)
         return -1;
-    find_parent(&git, commit.text, &parent);
+    git_find_parent(&git, commit.text, &parent);
     return add_tracked(&git, parent.text, commit.text, changes, err);
 }
 
@@ -217,148 +204,6 @@ static void work_commit_changes(const struct request *request, struct job_answer
     int rc = find_commit_changes(request, changes, &err);
 
     answer_changes(answer, changes, rc, &err);
-}
-
-/* --- a file before and after --- */
-
-/* A path as the folder above it that exists, and the rest. */
-static void split_path(const char *path, struct strbuf *folder, struct strbuf *rest)
-{
-    struct stat info;
-
-    strbuf_append(folder, path);
-    do {
-        size_t len = folder->len;
-
-        while (len > 0 && folder->text[len - 1] != '/')
-            len--;
-        strbuf_truncate(folder, len > 1 ? len - 1 : len);
-    } while (folder->len > 1 && (stat(folder->text, &info) < 0 || !S_ISDIR(info.st_mode)));
-    strbuf_append(rest, path + folder->len + (folder->len > 1));
-}
-
-/* A text as clients compare it: without the last line's end. */
-static json_t *shown_text(const struct strbuf *text)
-{
-    size_t len = text->len;
-
-    if (len > 0 && text->text[len - 1] == '\n')
-        len--;
-    return json_text(text->text, len);
-}
-
-/* The file in a commit; "" when it is not in there. */
-static int read_version(const struct git *git, const char *commit, const char *path,
-                        struct strbuf *text, struct error *err)
-{
-    CLEANUP(strbuf_done) struct strbuf object = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf kind = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf size = STRBUF_INIT;
-
-    strbuf_appendf(&object, "%s:%s", commit, path);
-    if (!git_ask(git, ARGS("cat-file", "-t", object.text), &kind) || !text_equal(kind.text, "blob"))
-        return 0;
-    if (git_ask(git, ARGS("cat-file", "-s", object.text), &size) &&
-        strtoll(size.text, NULL, 10) > MAX_TEXT_BYTES)
-        return error_set(err, ERROR_INVALID, "The file is too large to be shown");
-    return git_run(git, ARGS("cat-file", "blob", object.text), text, err);
-}
-
-static int read_now(const char *path, struct strbuf *text, struct error *err)
-{
-    if (file_read(path, MAX_TEXT_BYTES, text, err) == 0)
-        return 0;
-    if (err->code == ERROR_TOO_LARGE)
-        return error_set(err, ERROR_INVALID, "The file is too large to be shown");
-    return error_set(err, ERROR_INVALID, "The file cannot be read: %s", path);
-}
-
-struct versions {
-    struct strbuf original;
-    struct strbuf modified;
-};
-
-static void versions_done(struct versions *versions)
-{
-    strbuf_done(&versions->original);
-    strbuf_done(&versions->modified);
-}
-
-/* Both versions of a file, which lies at `name` of the repository. */
-static int read_versions(const struct request *request, const struct git *git, const char *name,
-                         struct versions *versions, struct error *err)
-{
-    CLEANUP(strbuf_done) struct strbuf base = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf commit = STRBUF_INIT;
-    const char *wanted = request_query(request, "commit");
-
-    if (wanted == NULL) {
-        if (git_find_base(git, request_query(request, "ref"), &base, err) < 0 ||
-            read_now(request_query(request, "path"), &versions->modified, err) < 0)
-            return -1;
-        return read_version(git, base.text, name, &versions->original, err);
-    }
-    if (git_find_commit(git, wanted, &commit, err) < 0)
-        return -1;
-    find_parent(git, commit.text, &base);
-    if (read_version(git, commit.text, name, &versions->modified, err) < 0)
-        return -1;
-    return read_version(git, base.text, name, &versions->original, err);
-}
-
-static int check_diff(const struct request *request, const char *path, struct error *err)
-{
-    struct stat info;
-
-    if (request_query(request, "commit") != NULL) {
-        if (request_query(request, "ref") != NULL)
-            return error_set(err, ERROR_INVALID, "Only one of ref and commit can be given");
-        return 0;
-    }
-    if (stat(path, &info) < 0)
-        return error_set(err, ERROR_INVALID, "File does not exist: %s", path);
-    if (!S_ISREG(info.st_mode))
-        return error_set(err, ERROR_INVALID, "Path is not a file");
-    return 0;
-}
-
-static int find_diff(const struct request *request, json_t *body, struct error *err)
-{
-    CLEANUP(versions_done) struct versions versions = {STRBUF_INIT, STRBUF_INIT};
-    CLEANUP(git_done) struct git git = GIT_INIT;
-    CLEANUP(mem_freep) char *path = NULL;
-    CLEANUP(strbuf_done) struct strbuf folder = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf rest = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
-
-    if (file_path_read(request, &path, err) < 0 || check_diff(request, path, err) < 0)
-        return -1;
-    split_path(path, &folder, &rest);
-    if (git_open(&git, folder.text, err) < 0)
-        return -1;
-    json_put(body, "modified", json_null());
-    json_put(body, "original", json_null());
-    if (!git_has_repository(&git))
-        return 0;
-    if (!git_ask(&git, ARGS("rev-parse", "--show-prefix"), &name))
-        strbuf_reset(&name);
-    strbuf_append(&name, rest.text);
-    if (read_versions(request, &git, name.text, &versions, err) < 0)
-        return -1;
-    json_put(body, "modified", shown_text(&versions.modified));
-    json_put(body, "original", shown_text(&versions.original));
-    return 0;
-}
-
-static void work_diff(const struct request *request, struct job_answer *answer)
-{
-    json_auto_t *body = json_object();
-    struct error err = ERROR_INIT;
-
-    if (find_diff(request, body, &err) < 0)
-        job_answer_error(answer, &err);
-    else
-        answer->body = json_incref(body);
 }
 
 /* --- commits --- */
@@ -398,10 +243,10 @@ static int list_commits(const struct git *git, int64_t limit, json_t *body, stru
 
     json_put(body, "commits", commits);
     strbuf_appendf(&count, "--max-count=%lld", (long long)limit + 1);
-    if (git_run(
-            git,
-            ARGS("log", "-z", count.text, "--format=%H%x00%h%x00%s%x00%an%x00%aI", "HEAD", "--"),
-            &out, err) < 0)
+    if (git_run(git,
+                GIT_ARGS("log", "-z", count.text, "--format=%H%x00%h%x00%s%x00%an%x00%aI", "HEAD",
+                         "--"),
+                &out, err) < 0)
         return -1;
     while (at < out.len && (int64_t)json_array_size(commits) < limit)
         json_push(commits, next_commit(&out, &at));
@@ -417,7 +262,8 @@ static int find_commits(const struct request *request, json_t *body, struct erro
 
     if (open_folder(request, &git, &has_repository, err) < 0)
         return -1;
-    if (has_repository && git_ask(&git, ARGS("rev-parse", "--verify", "--quiet", "HEAD"), &head))
+    if (has_repository &&
+        git_ask(&git, GIT_ARGS("rev-parse", "--verify", "--quiet", "HEAD"), &head))
         return list_commits(&git, read_limit(request), body, err);
     json_put(body, "commits", json_array());
     json_put(body, "has_more", json_false());
@@ -449,11 +295,6 @@ static void start(struct request *request,
 void git_handle_changes(struct request *request)
 {
     start(request, work_changes);
-}
-
-void git_handle_diff(struct request *request)
-{
-    start(request, work_diff);
 }
 
 void git_handle_commits(struct request *request)

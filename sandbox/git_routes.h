@@ -1,5 +1,5 @@
 /*
- * What /api/git answers: the changes of a folder, a file before and after, commits.
+ * What /api/git answers: the changes of a folder, commits and theirs.
  */
 #ifndef DEFT_SANDBOX_GIT_ROUTES_H
 #define DEFT_SANDBOX_GIT_ROUTES_H
@@ -9,7 +9,6 @@
 struct request;
 
 void git_handle_changes(struct request *request) NONNULL;
-void git_handle_diff(struct request *request) NONNULL;
 void git_handle_commits(struct request *request) NONNULL;
 void git_handle_commit_changes(struct request *request) NONNULL;
 

@@ -22,6 +22,7 @@ SANDBOX_SOURCES = \
 	sandbox/file_path.c sandbox/file_path.h \
 	sandbox/files.c sandbox/files.h \
 	sandbox/git.c sandbox/git.h \
+	sandbox/git_diff.c sandbox/git_diff.h \
 	sandbox/git_routes.c sandbox/git_routes.h \
 	sandbox/http.c sandbox/http.h \
 	sandbox/http_connection.h \
@@ -79,8 +80,10 @@ deft_action_LDADD = libsandbox.a libbase.a $(JANSSON_LIBS) $(SANDBOX_LWS_LIBS) -
 check_PROGRAMS += sandbox-test
 sandbox_test_SOURCES = \
 	tests/unit/sandbox/capture_test.c \
+	tests/unit/sandbox/chunked_test.c \
 	tests/unit/sandbox/editor_test.c \
 	tests/unit/sandbox/exports_test.c \
+	tests/unit/sandbox/inside_test.c \
 	tests/unit/sandbox/journal_test.c \
 	tests/unit/sandbox/keys_test.c \
 	tests/unit/sandbox/multipart_test.c \

@@ -12,6 +12,7 @@
 #include "sandbox/collect.h"
 #include "sandbox/dialogue.h"
 #include "sandbox/files.h"
+#include "sandbox/git_diff.h"
 #include "sandbox/git_routes.h"
 #include "sandbox/limits.h"
 #include "sandbox/shown.h"

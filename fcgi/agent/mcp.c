@@ -20,7 +20,7 @@
 #include "model/mcp.h"
 #include "model/shape.h"
 
-enum { MAX_PAGES = 20, SLACK_MS = 10000, TIMEOUT_MAX_S = 120, MS_PER_S = 1000 };
+enum { MAX_PAGES = 20, SLACK_MS = 10000, TIMEOUT_MAX_S = 120, MS_PER_S = 1000, FIRST_ID = 1 };
 
 static const struct field server_fields[] = {
     {.name = "type",
@@ -188,9 +188,9 @@ static int talk(struct trial *trial, struct mcp *mcp, struct error *err)
     json_auto_t *welcome = NULL;
     json_auto_t *reply = NULL;
     const json_t *result = NULL;
-    json_int_t id = 1;
+    json_int_t id = FIRST_ID + 1;
 
-    if (ask(mcp, mcp_initialize(id++), &welcome, &result, err) < 0 ||
+    if (ask(mcp, mcp_initialize(FIRST_ID), &welcome, &result, err) < 0 ||
         mcp_tell(mcp, initialized, err) < 0 || list_tools(mcp, &id, trial->tools, err) < 0)
         return -1;
     if (trial->tool_call == NULL)

@@ -31,7 +31,7 @@ static const struct field matcher_fields[] = {
 };
 static const struct shape matcher_shape = SHAPE(matcher_fields);
 
-#define EVENT(key) {.name = key, .kind = FIELD_OBJECTS, .fallback = "[]", .items = &matcher_shape}
+#define EVENT(key) {.name = (key), .kind = FIELD_OBJECTS, .fallback = "[]", .items = &matcher_shape}
 static const struct field config_fields[] = {
     EVENT("pre_tool_use"),  EVENT("post_tool_use"), EVENT("user_prompt_submit"),
     EVENT("session_start"), EVENT("session_end"),   EVENT("stop"),

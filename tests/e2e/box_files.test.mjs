@@ -93,6 +93,7 @@ describe('a folder as an archive', () => {
   });
 
   test('patterns leave out more, and the defaults can be switched off', async () => {
+    await shared.run(`cd ${REPO} && echo t > .netrc`);
     const less = await archive({ path: REPO, exclude: ['build', '*.bin'] });
     assert.deepEqual([...less.text.matchAll(/^diff --git a\/(\S+)/gm)].map((found) => found[1]), ['a.txt']);
     const all = await archive({ path: REPO, use_default_excludes: 'false' });
@@ -106,7 +107,6 @@ describe('a folder as an archive', () => {
   });
 
   test('all of it, without keys', async () => {
-    await shared.run(`cd ${REPO} && echo t > .netrc`);
     const answer = await archive({ path: REPO, format: 'tar.gz' });
     assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, 'application/gzip']);
     const file = path.join(scratch, 'all.tar.gz');

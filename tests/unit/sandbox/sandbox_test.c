@@ -8,6 +8,8 @@ int main(void)
 
     json_setup();
     n_failed += capture_tests();
+    n_failed += chunked_tests();
+    n_failed += inside_tests();
     n_failed += editor_tests();
     n_failed += exports_tests();
     n_failed += journal_tests();

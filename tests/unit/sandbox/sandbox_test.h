@@ -12,6 +12,8 @@
 #include <cmocka.h>
 
 int capture_tests(void);
+int chunked_tests(void);
+int inside_tests(void);
 int editor_tests(void);
 int exports_tests(void);
 int journal_tests(void);

@@ -1,0 +1,30 @@
+// The git routes of the server in a sandbox, where there is no git, and where there is much to do.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { test } from "node:test";
+import { ActionServer } from "./support/action-server.mjs";
+
+test("an image without git says so", async () => {
+  const server = await new ActionServer({ PATH: "/nonexistent" }).start();
+  fs.mkdirSync(server.workspace, { recursive: true });
+  for (const route of ["changes", "commits", "commits/abcd/changes"]) {
+    const reply = await server.send("GET", `/api/git/${route}?path=${server.workspace}`);
+    assert.deepEqual([reply.status, reply.json], [400, { detail: "The sandbox has no git" }]);
+  }
+  const archive = await server.send("GET", `/api/file/archive?path=${server.workspace}`);
+  assert.deepEqual([archive.status, archive.json], [400, { detail: "The sandbox has no git" }]);
+  await server.stop();
+});
+
+test("work at once has an end, and the server goes on meanwhile", async () => {
+  const server = await new ActionServer().start();
+  fs.mkdirSync(server.workspace, { recursive: true });
+  const body = JSON.stringify({ command: "sh", args: ["-c", "sleep 30"], timeout_ms: 1500, messages: [{ jsonrpc: "2.0", id: 1, method: "x" }] });
+  const jobs = Array.from({ length: 20 }, () => server.send("POST", "/programs/talk", { body }));
+  assert.equal((await server.send("GET", "/alive")).status, 200);
+  const statuses = (await Promise.all(jobs)).map(({ status }) => status);
+  assert.deepEqual([...new Set(statuses)].sort(), [429, 504]);
+  assert.equal(statuses.filter((status) => status === 504).length, 16);
+  assert.equal((await server.send("GET", `/api/git/changes?path=${server.workspace}`)).status, 200);
+  await server.stop();
+});

@@ -1,0 +1,93 @@
+#include <string.h>
+
+#include "base/error.h"
+#include "base/strbuf.h"
+#include "sandbox/chunked.h"
+#include "unit/sandbox/sandbox_test.h"
+
+/* Reads a body that arrives in pieces of `piece` bytes; -1 when it is none. */
+static int read_body(const char *body, size_t piece, struct strbuf *out,
+                     enum chunked_state *state_out)
+{
+    struct chunked chunked = {.state = CHUNKED_SIZE};
+    struct error err = ERROR_INIT;
+    size_t left = strlen(body);
+
+    while (left > 0) {
+        size_t len = left < piece ? left : piece;
+        struct chunked_input input = {body, len};
+        const char *data = NULL;
+        size_t n = 0;
+
+        do {
+            if (chunked_next(&chunked, &input, &data, &n, &err) < 0)
+                return -1;
+            strbuf_append_bytes(out, data, n);
+        } while (n > 0);
+        body += len;
+        left -= len;
+    }
+    *state_out = chunked.state;
+    return 0;
+}
+
+static void data_is_whole_however_it_is_cut(void **state)
+{
+    static const char *const bodies[] = {
+        "5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n",
+        "b;a=1\r\nhello world\r\n000\r\nTrailer: x\r\nOther: y\r\n\r\n",
+        "B \nhello world\n0\n\n",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(bodies); i++) {
+        for (size_t piece = 1; piece <= strlen(bodies[i]); piece++) {
+            CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+            enum chunked_state end = CHUNKED_SIZE;
+
+            assert_int_equal(read_body(bodies[i], piece, &out, &end), 0);
+            assert_int_equal(end, CHUNKED_OVER);
+            assert_string_equal(out.text, "hello world");
+        }
+    }
+}
+
+static void what_is_cut_short_is_not_over(void **state)
+{
+    static const char *const bodies[] = {"5", "5\r\nhel", "5\r\nhello\r\n", "0\r\n",
+                                         "0\r\nA: b\r\n"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(bodies); i++) {
+        CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+        enum chunked_state end = CHUNKED_OVER;
+
+        assert_int_equal(read_body(bodies[i], 3, &out, &end), 0);
+        assert_int_not_equal(end, CHUNKED_OVER);
+    }
+}
+
+static void nonsense_is_refused(void **state)
+{
+    static const char *const bodies[] = {
+        "x\r\n", "\r\n", "-1\r\n", "1g\r\n", "5\r\nhelloX\r\n", "fffffffffffff\r\n"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(bodies); i++) {
+        CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+        enum chunked_state end = CHUNKED_OVER;
+
+        assert_int_equal(read_body(bodies[i], 4, &out, &end), -1);
+    }
+}
+
+int chunked_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(data_is_whole_however_it_is_cut),
+        cmocka_unit_test(what_is_cut_short_is_not_over),
+        cmocka_unit_test(nonsense_is_refused),
+    };
+
+    return cmocka_run_group_tests_name("chunked", tests, NULL, NULL);
+}

@@ -1,0 +1,101 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/strbuf.h"
+#include "sandbox/inside.h"
+#include "unit/sandbox/sandbox_test.h"
+
+static void plain_paths_lose_their_dots(void **state)
+{
+    static const char *const cases[][2] = {
+        {"/", "/"},
+        {"//none//such/", "/none/such"},
+        {"/none/./a/../b", "/none/b"},
+        {"/../../none", "/none"},
+        {"/none/..", "/"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+        struct error err = ERROR_INIT;
+
+        assert_int_equal(inside_resolve(cases[i][0], &out, &err), 0);
+        assert_string_equal(out.text, cases[i][1]);
+    }
+}
+
+static const char *const made[] = {"work/out", "work/abroad", "work/dangling", "work/loop",
+                                   "alias",    "work",        "other"};
+
+static void links_are_followed_before_dots(void **state)
+{
+    char dir[] = "/tmp/deft-inside-XXXXXX";
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    assert_int_equal(chdir(dir), 0);
+    assert_int_equal(mkdir("work", 0700), 0);
+    assert_int_equal(mkdir("other", 0700), 0);
+    assert_int_equal(symlink("../other", "work/out"), 0);
+    assert_int_equal(symlink("/etc", "work/abroad"), 0);
+    assert_int_equal(symlink("none/yet", "work/dangling"), 0);
+    assert_int_equal(symlink("loop", "work/loop"), 0);
+    assert_int_equal(symlink("work", "alias"), 0);
+    {
+        static const char *const kept[] = {"/work",      "/work/a",         "/work/dangling",
+                                           "/alias/new", "/work/../work/x", "/other/../work"};
+        static const char *const refused[] = {
+            "/work/out", "/work/out/x", "/work/abroad/passwd", "/work/out/../x",
+            "/works",    "/work/..",    "/work/loop",          "/alias/out"};
+        CLEANUP(strbuf_done) struct strbuf folder = STRBUF_INIT;
+        CLEANUP(strbuf_done) struct strbuf loop = STRBUF_INIT;
+        CLEANUP(strbuf_done) struct strbuf none = STRBUF_INIT;
+
+        strbuf_appendf(&folder, "%s/alias", dir);
+        for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
+            CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+
+            strbuf_appendf(&path, "%s%s", dir, kept[i]);
+            assert_true(inside_holds(folder.text, path.text));
+        }
+        for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+            CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+
+            strbuf_appendf(&path, "%s%s", dir, refused[i]);
+            assert_false(inside_holds(folder.text, path.text));
+        }
+        strbuf_appendf(&loop, "%s/work/loop", dir);
+        assert_int_equal(inside_resolve(loop.text, &none, &err), -1);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(made); i++)
+        assert_int_equal(remove(made[i]), 0);
+    assert_int_equal(chdir("/"), 0);
+    assert_int_equal(rmdir(dir), 0);
+}
+
+static void relative_paths_are_refused(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(inside_resolve("tmp", &out, &err), -1);
+    assert_false(inside_holds("/", "tmp"));
+    assert_true(inside_holds("/", "/tmp"));
+}
+
+int inside_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plain_paths_lose_their_dots),
+        cmocka_unit_test(links_are_followed_before_dots),
+        cmocka_unit_test(relative_paths_are_refused),
+    };
+
+    return cmocka_run_group_tests_name("inside", tests, NULL, NULL);
+}

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/secret.h"
 #include "base/text.h"
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
@@ -48,6 +49,25 @@ struct shelf keep_shelf(const struct request *request)
 {
     return (struct shelf){request->context->db, &request->context->keyring,
                           request->principal.user_id};
+}
+
+/* True when a value is absent, or the server's own. */
+static bool is_servers(const char *value, const char *own)
+{
+    return value[0] == '\0' || text_equal(value, own);
+}
+
+const char *keep_llm_key(const struct request *request, const json_t *llm)
+{
+    const struct fcgi_settings *own = request->context->settings;
+    const char *key = json_text_or(llm, "api_key", "");
+
+    if (!text_is_blank(key))
+        return key;
+    return is_servers(json_text_or(llm, "model", ""), own->model) &&
+                   is_servers(json_text_or(llm, "base_url", ""), own->model_base_url)
+               ? secret_reveal(&own->model_key)
+               : "";
 }
 
 bool keep_is_name(const char *text)

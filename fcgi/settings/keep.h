@@ -57,6 +57,12 @@ void keep_expose(const struct request *request, const struct secret_table *table
 /* The shelf of the user who calls. */
 struct shelf keep_shelf(const struct request *request) NONNULL MUST_CHECK;
 
+/* The key of a call of the LLM: its own, or the server's where it is the server's model that it
+ * names.
+ * "" when there is none. Borrowed. */
+const char *keep_llm_key(const struct request *request, const json_t *llm)
+    __attribute__((nonnull(1))) MUST_CHECK;
+
 /* A name of a profile in the path; ERROR_INVALID, noted, when it is none. Borrowed. */
 int keep_path_name(const struct request *request, const char *part, const char **name_out,
                    struct error *err) NONNULL MUST_CHECK;

@@ -6,6 +6,7 @@
 #include "base/strbuf.h"
 #include "fcgi/context.h"
 #include "fcgi/request.h"
+#include "fcgi/settings/keep.h"
 #include "llm/llm.h"
 
 /* A client waits for the verdict, and some models think before their first word. */
@@ -64,7 +65,7 @@ json_t *model_probe(const struct request *request, json_t *llm)
     if (json_parse(question, sizeof(question) - 1, &message, &err) < 0)
         return model_verdict("InternalError", err.message);
     llm_append_message(spec, message, &messages);
-    secret_set(&key, json_text_or(llm, "api_key", ""));
+    secret_set(&key, keep_llm_key(request, llm));
     /* A model that spends its few words on thinking has answered well enough. */
     if (ask(request,
             &(struct llm_request){.spec = spec,

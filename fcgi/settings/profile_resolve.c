@@ -80,7 +80,7 @@ static int resolve_llm(struct resolving *r, const char *llm_ref, struct error *e
     json_put_text(r->diagnostics, "llm_profile_ref", name);
     json_put(r->diagnostics, "llm_profile_resolved", json_boolean(llm != NULL));
     json_put(r->diagnostics, "llm_api_key_set",
-             json_boolean(!text_is_blank(json_text_or(llm, "api_key", ""))));
+             json_boolean(llm != NULL && keep_llm_key(r->request, llm)[0] != '\0'));
     if (llm != NULL)
         json_put(r->settings, "llm", json_incref(llm));
     else {

@@ -123,7 +123,7 @@ static int look_for_key(const struct request *request, const struct document *se
     if (llm != NULL && profile_store_resolve_llm(&shelf, llm, err) < 0 &&
         err->code != ERROR_INVALID)
         return -1;
-    *is_set_out = !text_is_blank(json_text_or(llm, "api_key", ""));
+    *is_set_out = llm != NULL && keep_llm_key(request, llm)[0] != '\0';
     return 0;
 }
 

@@ -30,11 +30,16 @@ static void report(const char *name, const struct error *err)
     log_warning("secret.not_found", LOG_STR("name", name), LOG_ERROR(err));
 }
 
+static struct shelf shelf_of(const struct agent *agent)
+{
+    return (struct shelf){agent->context->db, &agent->context->keyring,
+                          agent->conversation.user_id};
+}
+
 static void read_stored(struct agent *agent, const char *name, const char *stored_name)
 {
     CLEANUP(document_done) struct document secret = DOCUMENT_INIT;
-    const struct shelf shelf = {agent->context->db, &agent->context->keyring,
-                                agent->conversation.user_id};
+    const struct shelf shelf = shelf_of(agent);
     struct error err = ERROR_INIT;
 
     if (document_store_get(&shelf, COLLECTION_SECRETS, stored_name, &secret, &err) < 0) {
@@ -127,16 +132,37 @@ static bool is_remote(const json_t *source)
     return text_starts_with(url, "http://") || text_starts_with(url, "https://");
 }
 
-void lookup_all(struct agent *agent)
+static bool refers_to_stored(const struct agent *agent)
 {
     const char *name = NULL;
     json_t *source = NULL;
 
     json_object_foreach (sources_of(agent->conversation.spec), name, source) {
-        const char *stored_name = secret_source_stored_name(source);
+        if (secret_source_stored_name(source) != NULL)
+            return true;
+    }
+    return false;
+}
 
-        if (stored_name != NULL)
-            read_stored(agent, name, stored_name);
+void lookup_all(struct agent *agent)
+{
+    CLEANUP(document_list_done) struct document_list kept = DOCUMENT_LIST_INIT;
+    const struct shelf shelf = shelf_of(agent);
+    struct error err = ERROR_INIT;
+    const char *name = NULL;
+    json_t *source = NULL;
+
+    if (!refers_to_stored(agent))
+        return;
+    if (document_store_list(&shelf, COLLECTION_SECRETS, &kept, &err) < 0)
+        report("all", &err);
+    json_object_foreach (sources_of(agent->conversation.spec), name, source) {
+        const char *stored_name = secret_source_stored_name(source);
+        const struct document *secret =
+            stored_name != NULL ? document_list_find(&kept, stored_name) : NULL;
+
+        if (secret != NULL)
+            secret_list_set(&agent->secrets, name, json_text_or(secret->secrets, "value", ""));
     }
 }
 

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/json.h"
+#include "base/secret.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "fixture.h"
@@ -146,6 +147,22 @@ static void retired_switches_become_tools(void **state)
            "{\"agent_settings_diff\":{\"enable_sub_agents\":true}}", 200, "task_tool_set");
     expect(*state, "PATCH", "/api/settings", "{\"agent_settings_diff\":{\"tools\":null}}", 200,
            "\"tools\":null");
+}
+
+static void servers_own_model_has_the_servers_key(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->settings.model = "openai/own";
+    secret_set(&fixture->settings.model_key, "sk-server");
+    expect(*state, "PATCH", "/api/settings",
+           "{\"agent_settings_diff\":{\"llm\":{\"model\":\"openai/own\",\"api_key\":null}}}", 200,
+           "\"llm_api_key_is_set\":true");
+    expect(*state, "PATCH", "/api/settings",
+           "{\"agent_settings_diff\":{\"llm\":{\"model\":\"openai/else\"}}}", 200,
+           "\"llm_api_key_is_set\":false");
+    fixture->settings.model = "";
+    secret_done(&fixture->settings.model_key);
 }
 
 static void null_inside_a_map_removes(void **state)
@@ -530,6 +547,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(token_of_another_server_is_refused),
         cmocka_unit_test(wrong_settings_change_nothing),
         cmocka_unit_test(retired_switches_become_tools),
+        cmocka_unit_test(servers_own_model_has_the_servers_key),
         cmocka_unit_test(null_inside_a_map_removes),
         cmocka_unit_test(active_profile_brings_its_model),
         cmocka_unit_test(profile_names_and_limits_are_checked),

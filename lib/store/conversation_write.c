@@ -331,8 +331,7 @@ static int send_write(struct db_tx *tx, struct db *db, struct conversation *conv
 
 int conversation_write_ask(struct db_pipe *pipe, const struct conversation *conversation,
                            struct event_list *events, const struct conversation_write *write,
-                           struct db_question *question, struct db_ticket **ticket,
-                           struct error *err)
+                           struct db_question *question, struct error *err)
 {
     CLEANUP(event_arrays_done) struct event_arrays arrays = EVENT_ARRAYS_INIT;
     CLEANUP(write_params_done) struct write_params params = {.agent_state = NULL};
@@ -345,7 +344,7 @@ int conversation_write_ask(struct db_pipe *pipe, const struct conversation *conv
     question->sql = SQL_WRITE;
     question->params = (struct db_params){params.values, ARRAY_SIZE(params.values)};
     question->effect = DB_PIPE_WRITES;
-    db_pipe_ask(pipe, question, ticket);
+    db_pipe_ask(pipe, question);
     return 0;
 }
 

@@ -10,18 +10,16 @@ struct conversation;
 struct conversation_write;
 struct db_pipe;
 struct db_question;
-struct db_ticket;
 struct error;
 struct event_list;
 
 /*
- * Asks for the write of events and row, guarded by seq alone (GUARD_NONE). The question brings done
- * and owner. Errors here: ERROR_TOO_LARGE, and nothing is asked; in the answer: as
+ * Asks for the write of events and row, guarded by seq alone (GUARD_NONE). The question brings
+ * done, owner and ticket. Errors here: ERROR_TOO_LARGE, and nothing is asked; in the answer: as
  * conversation_store_write().
  */
 int conversation_write_ask(struct db_pipe *pipe, const struct conversation *conversation,
                            struct event_list *events, const struct conversation_write *write,
-                           struct db_question *question, struct db_ticket **ticket,
-                           struct error *err) NONNULL MUST_CHECK;
+                           struct db_question *question, struct error *err) NONNULL MUST_CHECK;
 
 #endif

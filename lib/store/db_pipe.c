@@ -19,7 +19,13 @@
 #include "store/db_pipe_query.h"
 #include "store/db_query.h"
 
-enum { PREPARED_MAX = 32, VALUES_MAX = 32, RECONNECT_MS = 1000, NS_PER_MS = 1000000 };
+enum {
+    PREPARED_MAX = 32,
+    VALUES_MAX = 32,
+    RECONNECT_MS = 1000,
+    CONNECT_MS = 5000,
+    NS_PER_MS = 1000000
+};
 
 enum pipe_state {
     PIPE_DOWN,
@@ -128,7 +134,7 @@ void db_ticket_forget(struct db_ticket **ticket)
     *ticket = NULL;
 }
 
-static struct db_ticket *ticket_new(const struct db_question *question, struct db_ticket **slot)
+static struct db_ticket *ticket_new(const struct db_question *question)
 {
     struct db_ticket *ticket = NEW(struct db_ticket);
 
@@ -144,7 +150,9 @@ static struct db_ticket *ticket_new(const struct db_question *question, struct d
             strbuf_append_bytes(&ticket->values, value, strlen(value) + 1);
     }
     ticket->question.params.values = NULL;
-    ticket->slot = slot;
+    ticket->slot = question->ticket;
+    if (ticket->slot != NULL)
+        *ticket->slot = ticket;
     return ticket;
 }
 
@@ -294,6 +302,7 @@ static void connect_again(struct db_pipe *pipe)
         return;
     }
     pipe->state = PIPE_CONNECTING;
+    set_timer(pipe, CONNECT_MS); /* libpq keeps no time when it does not wait itself */
     watch(pipe, EPOLLOUT);
 }
 
@@ -348,10 +357,9 @@ static void send_all(struct db_pipe *pipe)
     watch(pipe, left == 1 ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }
 
-void db_pipe_ask(struct db_pipe *pipe, const struct db_question *question, struct db_ticket **slot)
+void db_pipe_ask(struct db_pipe *pipe, const struct db_question *question)
 {
-    *slot = ticket_new(question, slot);
-    add_last(pipe, *slot);
+    add_last(pipe, ticket_new(question));
     if (pipe->state == PIPE_DOWN && !pipe->is_resting)
         set_timer(pipe, 0);
     send_all(pipe);
@@ -381,7 +389,7 @@ static void listen_first(struct db_pipe *pipe)
         struct db_question question = {.sql = *sql, .effect = DB_PIPE_WRITES, .owner = pipe};
 
         question.done = sql[1] == NULL ? on_listening : NULL;
-        add_last(pipe, ticket_new(&question, NULL));
+        add_last(pipe, ticket_new(&question));
     }
     if (waiting == NULL)
         return;
@@ -483,11 +491,14 @@ static void receive(struct db_pipe *pipe)
 void db_pipe_pump(struct db_pipe *pipe)
 {
     uint64_t n_fired = 0;
+    bool is_time = read(pipe->timer_fd, &n_fired, sizeof(n_fired)) > 0;
 
-    if (read(pipe->timer_fd, &n_fired, sizeof(n_fired)) > 0)
+    if (is_time)
         pipe->is_resting = false;
     if (pipe->state == PIPE_UP)
         receive(pipe);
+    else if (pipe->state == PIPE_CONNECTING && is_time)
+        on_refused(pipe);
     else if (pipe->state == PIPE_CONNECTING)
         go_on_connecting(pipe);
     if (pipe->first != NULL || pipe->listener.listens != NULL)

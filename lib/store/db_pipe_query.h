@@ -24,14 +24,14 @@ struct db_question {
     enum db_pipe_effect effect;
     db_pipe_done *done; /* NULL: the answer does not matter */
     void *owner;
+    struct db_ticket **ticket; /* set while it is under way, cleared just before done(); NULL: no */
 };
 
 /*
- * Sends a question (parameters are copied), each in its own transaction. *ticket is set while it is
- * under way and cleared just before done() is called; never from inside this call.
+ * Sends a question (parameters are copied), each in its own transaction. done() is never called
+ * from inside this call.
  */
-void db_pipe_ask(struct db_pipe *pipe, const struct db_question *question,
-                 struct db_ticket **ticket) NONNULL;
+void db_pipe_ask(struct db_pipe *pipe, const struct db_question *question) NONNULL;
 
 /* What a pipe tells beside its answers. */
 struct db_pipe_listener {

@@ -62,10 +62,8 @@ void live_listen(struct db_pipe *pipe, const struct live_listener *listener)
 
 void live_hint(struct db_pipe *pipe, enum hint_kind kind, const char *id)
 {
-    struct db_ticket *nobody = NULL;
     struct db_question question = {
         .sql = SQL_NOTIFY, .params = DB_PARAMS(hint_channel(kind), id), .effect = DB_PIPE_READS};
 
-    db_pipe_ask(pipe, &question, &nobody);
-    db_ticket_forget(&nobody);
+    db_pipe_ask(pipe, &question);
 }

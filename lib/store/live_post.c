@@ -52,7 +52,7 @@ static int ask_write(struct live_post *post, struct error *err)
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     CLEANUP(conversation_change_done) struct conversation_change change = CONVERSATION_CHANGE_INIT;
     struct conversation_write write = {.guard = GUARD_NONE};
-    struct db_question question = {.done = on_written, .owner = post};
+    struct db_question question = {.done = on_written, .owner = post, .ticket = &post->writing};
 
     bool is_spec_new = goal_give_way(conversation, &events);
 
@@ -61,8 +61,7 @@ static int ask_write(struct live_post *post, struct error *err)
     conversation_write_change(&change, &write);
     if (conversation_note_skills(conversation, &events) || is_spec_new)
         write.spec = conversation->spec;
-    return conversation_write_ask(post->pipe, conversation, &events, &write, &question,
-                                  &post->writing, err);
+    return conversation_write_ask(post->pipe, conversation, &events, &write, &question, err);
 }
 
 static void on_loaded(struct state_question *state, const struct error *err)

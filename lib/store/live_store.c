@@ -110,9 +110,10 @@ void live_ask_caller(struct db_pipe *pipe, struct caller_question *question)
                                 .params = DB_PARAMS(question->hash),
                                 .effect = DB_PIPE_READS,
                                 .done = take_caller,
-                                .owner = question};
+                                .owner = question,
+                                .ticket = &question->ticket};
 
-    db_pipe_ask(pipe, &asked, &question->ticket);
+    db_pipe_ask(pipe, &asked);
 }
 
 /* --- where a socket begins --- */
@@ -147,9 +148,10 @@ void live_ask_place(struct db_pipe *pipe, struct place_question *question)
                                                     question->runtime_session, question->since),
                                 .effect = DB_PIPE_READS,
                                 .done = take_place,
-                                .owner = question};
+                                .owner = question,
+                                .ticket = &question->ticket};
 
-    db_pipe_ask(pipe, &asked, &question->ticket);
+    db_pipe_ask(pipe, &asked);
 }
 
 /* --- what is new --- */
@@ -211,8 +213,11 @@ void live_ask_news(struct db_pipe *pipe, struct news_question *question)
     CLEANUP(strbuf_done) struct strbuf versions = STRBUF_INIT;
     struct db_int events = db_int(EVENTS_MAX);
     struct db_int bytes = db_int(BYTES_MAX);
-    struct db_question asked = {
-        .sql = SQL_NEWS, .effect = DB_PIPE_READS, .done = take_news, .owner = question};
+    struct db_question asked = {.sql = SQL_NEWS,
+                                .effect = DB_PIPE_READS,
+                                .done = take_news,
+                                .owner = question,
+                                .ticket = &question->ticket};
 
     db_array_begin(&ids);
     db_array_begin(&seqs);
@@ -226,7 +231,7 @@ void live_ask_news(struct db_pipe *pipe, struct news_question *question)
     db_array_end(&seqs);
     db_array_end(&versions);
     asked.params = DB_PARAMS(ids.text, seqs.text, events.text, bytes.text, versions.text);
-    db_pipe_ask(pipe, &asked, &question->ticket);
+    db_pipe_ask(pipe, &asked);
 }
 
 /* --- what is old --- */
@@ -270,9 +275,10 @@ void live_ask_replay(struct db_pipe *pipe, struct replay_question *question)
         .params = DB_PARAMS(question->conversation_id.text, after.text, events.text, bytes.text),
         .effect = DB_PIPE_READS,
         .done = take_replay,
-        .owner = question};
+        .owner = question,
+        .ticket = &question->ticket};
 
-    db_pipe_ask(pipe, &asked, &question->ticket);
+    db_pipe_ask(pipe, &asked);
 }
 
 /* --- how it is --- */
@@ -298,8 +304,9 @@ void live_ask_state(struct db_pipe *pipe, struct state_question *question)
                                               question->user_id.text, question->runtime_session),
                                 .effect = DB_PIPE_READS,
                                 .done = take_state,
-                                .owner = question};
+                                .owner = question,
+                                .ticket = &question->ticket};
 
     question->conversation = (struct conversation)CONVERSATION_INIT;
-    db_pipe_ask(pipe, &asked, &question->ticket);
+    db_pipe_ask(pipe, &asked);
 }

@@ -28,13 +28,31 @@ function startRequest(golden) {
   return request;
 }
 
-/** Plays a recording's scenario up to its end, as its client did; resolves with all that deft showed. */
-async function play(golden, drive = async () => {}) {
+/** What the recorded model said, step by step. */
+function stepsOf(golden) {
+  const steps = new Map();
+  for (const event of golden.events) {
+    if (!event.llm_response_id) continue;
+    const step = steps.get(event.llm_response_id) ?? {};
+    steps.set(event.llm_response_id, step);
+    const [part] = event.thought ?? event.llm_message.content;
+    if (part) step.text = part.text;
+    if (event.tool_call) step.calls = [...(step.calls ?? []), { name: event.tool_call.name, arguments: event.tool_call.arguments }];
+  }
+  return [...steps.values()];
+}
+
+/**
+ * Plays a recording's scenario up to its end, as its client did; resolves with all that deft showed.
+ * prepare: what the client did before its message; drive: what it did from its first run on.
+ */
+async function play(golden, drive = async () => {}, prepare = async () => {}) {
   const request = startRequest(golden);
   const conversation = await Conversation.create(request);
   const created = await conversation.info();
   const socket = await conversation.socket({ auth: 'frame' });
   await socket.frame(isSnapshot, 'the first snapshot');
+  await prepare(conversation);
   const from = fake.requests.length;
   await conversation.say(golden.events.find((event) => event.kind === 'MessageEvent').llm_message.content[0].text);
   // The recorded client was slower than the model of the title.
@@ -43,7 +61,7 @@ async function play(golden, drive = async () => {}) {
   await drive(conversation, socket);
   const end = golden.snapshot.value.execution_status;
   const snapshot = await socket.frame(restingSnapshot([end]), `the snapshot of ${end}`);
-  const live = socket.frames.filter((event) => !isSnapshot(event));
+  const live = socket.frames.filter((event) => !isSnapshot(event) && event.kind !== 'StreamingDeltaEvent');
   const stored = await conversation.events();
   await socket.close();
   await conversation.delete();
@@ -100,6 +118,56 @@ for (const [name, stop, told] of [['slow-command-pause', '/pause', 'PauseEvent']
       await socket.frame(restingSnapshot(['paused']), 'the snapshot of the pause');
       await conversation.run();
     });
+    compare(golden, played);
+    assertStatsFirst(played.stored);
+  });
+}
+
+/** The next snapshot of that status. */
+const next = (socket, status, from) => socket.frame(restingSnapshot([status]), `the snapshot of ${status}`, { from });
+
+// What each recorded client did; isReplayed: the fake has no scenario of that model, the recording does.
+const CLIENT_CALLS = {
+  'hello-confirmation': {
+    prepare: (conversation) => conversation.must(200, 'POST', '/confirmation_policy', { json: { policy: { kind: 'AlwaysConfirm' } } }),
+    drive: async (conversation, socket) => {
+      await next(socket, 'waiting_for_confirmation', 0);
+      await conversation.must(200, 'POST', '/events/respond_to_confirmation', { json: { accept: false, reason: 'no thanks' } });
+      const from = socket.frames.length;
+      await conversation.run();
+      await next(socket, 'waiting_for_confirmation', from);
+      await conversation.run();
+    },
+  },
+  'parallel-tool-calls': { isReplayed: true },
+  'secrets-masking': { isReplayed: true, prepare: (conversation) => conversation.must(200, 'POST', '/secrets', { json: { secrets: { MYSEC: 's3cret-value-12345' } } }) },
+  'security-analyzer': {
+    isReplayed: true,
+    prepare: async (conversation) => {
+      await conversation.must(200, 'POST', '/security_analyzer', { json: { security_analyzer: { kind: 'LLMSecurityAnalyzer' } } });
+      await conversation.must(200, 'POST', '/confirmation_policy', { json: { policy: { threshold: 'HIGH', confirm_unknown: true, kind: 'ConfirmRisky' } } });
+    },
+    drive: async (conversation, socket) => {
+      await next(socket, 'waiting_for_confirmation', 0);
+      await conversation.run();
+    },
+  },
+  'slow-llm-interrupt': {
+    drive: async (conversation, socket) => {
+      await conversation.must(200, 'POST', '/interrupt');
+      await next(socket, 'paused', 0);
+      await conversation.run();
+    },
+  },
+  streaming: {},
+  'llm-error-500': {},
+};
+
+for (const [name, { prepare, drive, isReplayed }] of Object.entries(CLIENT_CALLS)) {
+  test(`events of ${name}`, async () => {
+    const golden = recording(name);
+    if (isReplayed) fake.setScenario(golden.create.agent.llm.model.replace('openai/', ''), stepsOf(golden));
+    const played = await play(golden, drive, prepare);
     compare(golden, played);
     assertStatsFirst(played.stored);
   });

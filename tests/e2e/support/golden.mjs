@@ -23,14 +23,24 @@ const LEFT_OUT = new Map([
   ['py_interpreter_path', 'a python of the machine that was recorded'],
   ['persistence_dir', 'a folder of the original server'],
   ['description', 'texts of deft are its own'],
+  ['dynamic_context', 'texts of deft are its own'],
   ['system_prompt', 'texts of deft are its own; the client that was recorded sent names of templates'],
 ]);
 
+// Events that only deft emits.
+const DIFFERENCES = [
+  {
+    reason: 'a call behind the finish of its answer: models refuse a request in which it has no result',
+    is: (event) => event.error?.startsWith('This call was not executed'),
+  },
+];
+
 // Parts of texts that are the image's or the original's own, and what stands for them.
 const TEXTS = [
+  [/^(v=[^]*\n)(?:root|deft)$/, '$1<user>'],
   [/\n\[Python interpreter: [^\]]*\]/, ''],
   [/(validation errors? for \w+)\n[^]*(Parameters provided)/, '$1 … $2'],
-  [/^(?:litellm\.\w+: OpenAIException - |The model's server refused the call: )(.*?)(?: \(error code: \d+\))?$/, 'refused: $1'],
+  [/^(?:litellm\.\w+: (?:\w+: )?OpenAIException - |The model's server refused the call: )(.*?)(?: \(error code: \d+\))?$/, 'refused: $1'],
   [/^(Tool call interrupted before completion|This call was interrupted before it was complete)\b.*$/, '<interrupted>'],
 ];
 
@@ -41,6 +51,7 @@ const isRecord = (value) => typeof value === 'object' && value !== null && !Arra
 /** The value without what varies and what is left out. */
 export function form(value, name = '') {
   if (LEFT_OUT.has(name)) return undefined;
+  if (name === 'risks') return Object.values(value);
   if (VARYING.has(name)) return value === null ? null : typeof value;
   if (Array.isArray(value)) return value.map((one) => form(one));
   if (typeof value === 'string') return textForm(value);
@@ -72,6 +83,7 @@ export function sequence(events) {
   const kept = [];
   const stats = [];
   for (const event of events) {
+    if (DIFFERENCES.some((difference) => difference.is(event))) continue;
     if (event.key === 'stats') stats.push(usageForm(event));
     else kept.push(eventForm(event));
   }

@@ -2,20 +2,19 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { start as startModel } from '../fakes/openai.mjs';
-import { ConversationClient, ConversationManager, RemoteConversation, RemoteWorkspace, ServerClient } from './support/client.mjs';
+import { ConversationManager, newWorkspace, openConversation, part } from './support/client.mjs';
 import { Conversation, isAction, isResult, llmOf, observed, startRequest } from './support/conversation.mjs';
 import { assertSound } from './support/database.mjs';
 import { AGENT_URL, API_KEY, WORKING_DIR } from './support/instance.mjs';
 import { restingSnapshot } from './support/socket.mjs';
-import { waitUntil } from './support/wait.mjs';
 
 let fake;
 let workspace;
-const client = new ConversationClient({ host: AGENT_URL, apiKey: API_KEY });
+const client = part('ConversationClient');
 
 before(async () => {
   fake = await startModel();
-  workspace = new RemoteWorkspace({ host: AGENT_URL, workingDir: WORKING_DIR, apiKey: API_KEY });
+  workspace = newWorkspace();
 });
 
 after(async () => {
@@ -23,30 +22,12 @@ after(async () => {
   await fake.close();
 });
 
-/** The client's conversation with a scenario of the fake model, with what its callback heard. It ends with the test. */
-async function open(t, scenario, initialMessage) {
-  const heard = [];
-  const errors = [];
-  const { agent } = startRequest(llmOf(fake, scenario));
-  const conversation = new RemoteConversation(agent, workspace, { callback: (event) => heard.push(event), onError: (error) => errors.push(error) });
-  await conversation.start({ initialMessage });
-  t.after(async () => {
-    await conversation.close();
-    await client.deleteConversation(conversation.id).catch((error) => assert.equal(error.status, 404));
-  });
-  await conversation.startWebSocketClient();
-  const hears = (matches, what, from = 0) => waitUntil(() => {
-    assert.deepEqual(errors, []);
-    return heard.slice(from).find(matches);
-  }, what);
-  await hears((event) => event.key === 'full_state', 'the first snapshot');
-  return { conversation, heard, hears };
-}
+const open = (t, scenario, initialMessage) => openConversation(t, fake, scenario, { initialMessage });
 
 const unique = (events) => new Set(events.map((event) => event.id)).size;
 
 test('the client knows the server', async () => {
-  const info = await new ServerClient({ host: AGENT_URL, apiKey: API_KEY }).getServerInfo();
+  const info = await part('ServerClient').getServerInfo();
   assert.match(info.version, /^\d+\.\d+\.\d+$/);
   assert.ok(info.usable_tools.includes('terminal'));
 });

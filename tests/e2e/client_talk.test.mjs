@@ -1,0 +1,152 @@
+// The official TypeScript client: what a conversation can be told beside messages, and what it survives.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { start as startModel } from '../fakes/openai.mjs';
+import { openConversation, part } from './support/client.mjs';
+import { isAction, isResult, llmOf, observed, ofKind } from './support/conversation.mjs';
+import { assertSound } from './support/database.mjs';
+import { killAndAwait, pidOf, signal } from './support/processes.mjs';
+import { restingSnapshot } from './support/socket.mjs';
+import { waitUntil } from './support/wait.mjs';
+
+const ALL_BUT_THE_DATABASE = ['nginx', 'fcgi', 'gateway', 'worker', 'runtime'];
+
+let fake;
+const client = part('ConversationClient');
+const command = (line, more = {}) => ({ name: 'terminal', arguments: { command: line, security_risk: 'LOW', summary: 's', ...more } });
+
+before(async () => {
+  fake = await startModel();
+});
+
+after(async () => {
+  assert.deepEqual(fake.violations, []);
+  await fake.close();
+});
+
+/** Says something and lets it run; resolves with the snapshot at its end. */
+async function ask({ conversation, heard, hears }, words, statuses = ['finished']) {
+  const from = heard.length;
+  await conversation.sendMessage(words);
+  await conversation.run();
+  return hears(restingSnapshot([...statuses, 'error']), `the end of '${words}'`, from);
+}
+
+const eventsOf = async ({ id }) => (await client.searchEvents(id, { limit: 100 })).items;
+/** A title that is made meanwhile adds to the statistics at any time. */
+const isSaid = (event) => event.kind !== 'ConversationStateUpdateEvent';
+const kindOf = (event) => event.kind;
+const statusOf = async ({ id }) => (await client.getConversation(id)).execution_status;
+
+test('each step waits, is refused, and is taken', async (t) => {
+  const opened = await openConversation(t, fake, 'confirm');
+  const { conversation, heard, hears } = opened;
+  await conversation.setConfirmationPolicy({ kind: 'AlwaysConfirm' });
+  const end = await ask(opened, 'Create hello.txt', ['waiting_for_confirmation']);
+  assert.equal(end.value.execution_status, 'waiting_for_confirmation');
+  await conversation.sendConfirmationResponse(false, 'not that file');
+  assert.equal((await hears(ofKind('UserRejectObservation'), 'the rejection')).rejection_reason, 'not that file');
+  assert.equal(await statusOf(conversation), 'idle');
+  let from = heard.length;
+  await conversation.run();
+  await hears(restingSnapshot(['waiting_for_confirmation']), 'the next step waits', from);
+  from = heard.length;
+  await conversation.sendConfirmationResponse(true);
+  await hears(restingSnapshot(['finished']), 'the end', from);
+  await assertSound(conversation);
+});
+
+test('a risky step waits where the model judges itself', async (t) => {
+  fake.setScenario('risks', [{ calls: [command('true')] }, { calls: [command('true', { security_risk: 'HIGH' })] }, { text: 'done' }]);
+  const opened = await openConversation(t, fake, 'risks');
+  await opened.conversation.setSecurityAnalyzer({ kind: 'LLMSecurityAnalyzer' });
+  await opened.conversation.setConfirmationPolicy({ kind: 'ConfirmRisky', threshold: 'HIGH' });
+  await ask(opened, 'go', ['waiting_for_confirmation']);
+  const events = await eventsOf(opened.conversation);
+  assert.deepEqual(events.filter(ofKind('ActionEvent')).map((event) => event.security_risk), ['LOW', 'HIGH']);
+  assert.equal(events.filter(ofKind('ObservationEvent')).length, 1);
+});
+
+test('secrets reach the shell and nobody else', async (t) => {
+  fake.setScenario('secret', [{ calls: [command('echo $MY_TOKEN')] }, { text: 'done' }]);
+  const opened = await openConversation(t, fake, 'secret');
+  await opened.conversation.updateSecrets({ MY_TOKEN: 'value-of-mine' });
+  await ask(opened, 'go');
+  assert.match(observed(opened.heard.find(isResult('terminal'))), /<secret-hidden>/);
+  assert.doesNotMatch(JSON.stringify([opened.heard, fake.requests]), /value-of-mine/);
+});
+
+test('a side question, a condensation and a name', async (t) => {
+  const condenser = { kind: 'LLMSummarizingCondenser', llm: { ...llmOf(fake, 'text'), usage_id: 'condenser' }, max_size: 80, keep_first: 2 };
+  const opened = await openConversation(t, fake, 'text', { agent: { condenser } });
+  const { conversation, hears } = opened;
+  for (const words of ['one', 'two', 'three']) await ask(opened, words);
+  const before = (await eventsOf(conversation)).filter(ofKind('MessageEvent')).length;
+  assert.equal(await conversation.askAgent('What is this?'), 'just text');
+  assert.equal((await eventsOf(conversation)).filter(ofKind('MessageEvent')).length, before);
+  await conversation.condense();
+  await ask(opened, 'four');
+  assert.equal((await hears(ofKind('Condensation'), 'the condensation')).summary, 'just text');
+  await conversation.setTitle(' Named ');
+  assert.equal((await client.getConversation(conversation.id)).title, 'Named');
+});
+
+test('another model answers from then on', async (t) => {
+  const opened = await openConversation(t, fake, 'text');
+  await ask(opened, 'one');
+  fake.setScenario('other', [{ text: 'another voice' }]);
+  await opened.conversation.switchLlm(llmOf(fake, 'other'));
+  await ask(opened, 'two');
+  assert.equal(await opened.conversation.getAgentFinalResponse(), 'another voice');
+});
+
+test('a fork goes its own way, and one can go back', async (t) => {
+  const opened = await openConversation(t, fake, 'hello');
+  const { conversation } = opened;
+  await ask(opened, 'Create hello.txt');
+  const events = (await eventsOf(conversation)).filter(isSaid);
+  const fork = await conversation.fork({ title: 'The fork' });
+  t.after(() => client.deleteConversation(fork.id));
+  assert.equal((await client.getConversation(fork.id)).title, 'The fork');
+  assert.deepEqual((await eventsOf(fork)).filter(isSaid).map(kindOf), events.map(kindOf));
+  await fork.sendMessage('And another way');
+  await fork.run();
+  await waitUntil(async () => (await statusOf(fork)) === 'finished', 'the fork is finished');
+  assert.deepEqual((await eventsOf(conversation)).filter(isSaid), events, 'the first one is as it was');
+
+  const message = events.find(ofKind('MessageEvent'));
+  await conversation.navigateTo(message.id);
+  assert.equal((await client.getConversation(conversation.id)).leaf_event_id, message.id);
+});
+
+test('the sockets break in a run, and nothing is missed', async (t) => {
+  const opened = await openConversation(t, fake, 'slow');
+  const { conversation, heard, hears } = opened;
+  await conversation.sendMessage('go');
+  await conversation.run();
+  await hears(isAction('terminal'), 'the command');
+  await killAndAwait('gateway');
+  await waitUntil(async () => (await statusOf(conversation)) === 'finished', 'the end of the run');
+  const action = heard.find(isAction('terminal'));
+  const stored = await eventsOf(conversation);
+  const later = stored.slice(stored.findIndex(({ id }) => id === action.id) + 1).filter(isSaid);
+  assert.equal(later.length, 2);
+  for (const event of later) await hears(({ id }) => id === event.id, `${event.kind} is heard`);
+  await hears(restingSnapshot(['finished']), 'the end of the run');
+});
+
+test('everything but the database is killed during a command, and the run goes on', async (t) => {
+  fake.setScenario('survivor', [{ calls: [command('sleep 6; echo survived')] }, { text: 'still here' }]);
+  const opened = await openConversation(t, fake, 'survivor');
+  const { conversation, hears } = opened;
+  await conversation.sendMessage('go');
+  await conversation.run();
+  await hears(isAction('terminal'), 'the command');
+  const old = ALL_BUT_THE_DATABASE.map((name) => [name, signal(name, 'SIGKILL')]);
+  await waitUntil(() => old.every(([name, pid]) => pidOf(name) !== null && pidOf(name) !== pid), 'everything is started again');
+  assert.equal(observed(await hears(isResult('terminal'), 'the result')), 'survived');
+  await hears(restingSnapshot(['finished']), 'the end of the run');
+  await ask(opened, 'Are you there?');
+  assert.equal(await conversation.getAgentFinalResponse(), 'still here');
+  await assertSound(conversation);
+});

@@ -1,0 +1,168 @@
+// Runs as clients start, stop and confirm them, and how answers with several calls are kept.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { start as startModel } from '../fakes/openai.mjs';
+import { call } from './support/api.mjs';
+import { Conversation, isAction, llmOf, ofKind, startRequest, text } from './support/conversation.mjs';
+import { assertSound } from './support/database.mjs';
+import { restingSnapshot } from './support/socket.mjs';
+import { waitUntil } from './support/wait.mjs';
+
+const terminal = (command) => ({ name: 'terminal', arguments: { command, security_risk: 'LOW', summary: 's' } });
+const think = { name: 'think', arguments: { thought: 'hm' } };
+const finish = { name: 'finish', arguments: { message: 'done' } };
+
+let fake;
+
+before(async () => {
+  fake = await startModel();
+  fake.setScenario('talk', [{ text: 'an answer' }]);
+  fake.setScenario('sleeper', [{ calls: [terminal('sleep 60; echo slept')] }, { text: 'just text' }]);
+  fake.setScenario('napper', [{ calls: [terminal('sleep 2; echo slept')] }, { text: 'just text' }]);
+  fake.setScenario('acting', [{ calls: [terminal('echo acted')] }, { calls: [finish] }]);
+});
+
+after(async () => {
+  assert.deepEqual(fake.violations, []);
+  await fake.close();
+});
+
+async function fresh(t, scenario, more = {}) {
+  const conversation = await Conversation.start(fake, scenario, more);
+  t.after(() => conversation.delete());
+  return conversation;
+}
+
+const kindsOf = (events) => events.filter(({ kind }) => !['ConversationStateUpdateEvent', 'SystemPromptEvent', 'MessageEvent'].includes(kind)).map(({ kind, tool_name: name }) => `${kind} ${name}`);
+
+test('agent-server 30: a run is running from its answer on, until it is finished', async (t) => {
+  const conversation = await fresh(t, 'napper');
+  await conversation.say('go');
+  await conversation.run();
+  const seen = new Set();
+  await waitUntil(async () => {
+    const status = await conversation.status();
+    seen.add(status);
+    return status === 'finished';
+  }, 'the run ends');
+  assert.deepEqual([...seen], ['running', 'finished']);
+});
+
+test('agent-server 31: a second run is refused during the first', async (t) => {
+  const conversation = await fresh(t, 'napper');
+  await conversation.say('go', true);
+  const answer = await conversation.call('POST', '/run');
+  assert.equal(answer.status, 409);
+  assert.deepEqual(answer.json, { detail: 'Conversation already running. Wait for completion or pause first.' });
+  await conversation.rest(['finished']);
+});
+
+test('agent-server 32: a run on a finished conversation is told to be over', async (t) => {
+  const conversation = await fresh(t, 'talk');
+  assert.equal(await conversation.ask('hi'), 'finished');
+  const socket = await conversation.socket();
+  await socket.frame(restingSnapshot(['finished']), 'the first snapshot');
+  const from = socket.frames.length;
+  await conversation.run();
+  await socket.frame(restingSnapshot(['finished']), 'the snapshot behind the answer', { from });
+  await socket.close();
+});
+
+test('agent-server 33: a pause during a command, and the run after it', async (t) => {
+  const conversation = await fresh(t, 'napper');
+  const socket = await conversation.socket();
+  await conversation.say('go', true);
+  await socket.frame(isAction('terminal'), 'the command');
+  await conversation.must(200, 'POST', '/pause');
+  assert.equal(await conversation.status(), 'paused');
+  await socket.frame(restingSnapshot(['paused']), 'the snapshot');
+  assert.ok((await conversation.events()).some(ofKind('PauseEvent')));
+  await socket.close();
+  await conversation.run();
+  assert.equal(await conversation.rest(['finished', 'error']), 'finished');
+  await assertSound(conversation);
+});
+
+test('agent-server 34: an interrupt ends a long command, and its call', async (t) => {
+  const conversation = await fresh(t, 'sleeper');
+  await conversation.say('go', true);
+  await conversation.event(isAction('terminal'), 'the command');
+  await conversation.must(200, 'POST', '/interrupt');
+  assert.equal(await conversation.status(), 'paused');
+  assert.deepEqual(kindsOf(await conversation.events()), ['ActionEvent terminal', 'AgentErrorEvent terminal', 'InterruptEvent undefined']);
+});
+
+test('agent-server 36: calls wait for a person, who may refuse or agree', async (t) => {
+  const policy = { confirmation_policy: { kind: 'AlwaysConfirm' } };
+  const waiting = async () => {
+    const conversation = await fresh(t, 'acting', policy);
+    await conversation.say('go', true);
+    await conversation.rest(['waiting_for_confirmation']);
+    assert.deepEqual(kindsOf(await conversation.events()), ['ActionEvent terminal']);
+    return conversation;
+  };
+  const refused = await waiting();
+  await refused.must(200, 'POST', '/events/respond_to_confirmation', { json: { accept: false, reason: 'too risky' } });
+  assert.equal(await refused.status(), 'idle');
+  assert.equal((await refused.events()).find(ofKind('UserRejectObservation')).rejection_reason, 'too risky');
+  for (const agree of [(one) => one.must(200, 'POST', '/events/respond_to_confirmation', { json: { accept: true } }), (one) => one.run()]) {
+    const accepted = await waiting();
+    await agree(accepted);
+    assert.equal(await accepted.rest(['finished', 'error']), 'finished', 'a lone finish needs nobody');
+    assert.equal((await accepted.events()).filter(ofKind('ObservationEvent')).length, 2);
+  }
+});
+
+test('agent-server 39: a model that never ends is stopped by the limit', async (t) => {
+  const conversation = await fresh(t, 'loop', { max_iterations: 1 });
+  assert.equal(await conversation.ask('go'), 'error');
+  assert.equal((await conversation.events()).find(ofKind('ConversationErrorEvent')).code, 'MaxIterationsReached');
+});
+
+test('agent-server 40: a message during a run is answered', async (t) => {
+  const conversation = await fresh(t, 'napper');
+  await conversation.say('go', true);
+  await conversation.event(isAction('terminal'), 'the command');
+  await conversation.say('and this', true);
+  await conversation.rest(['finished']);
+  assert.ok(fake.requests.some(({ body }) => JSON.stringify(body.messages).includes('and this')));
+});
+
+test('agent-server 80: two creates of one id at the same moment', async (t) => {
+  const request = { ...startRequest(llmOf(fake, 'talk')), conversation_id: randomUUID(), initial_message: text('once') };
+  const answers = await Promise.all([1, 2].map(() => call('POST', '/api/conversations', { json: request })));
+  const conversation = new Conversation(request.conversation_id);
+  t.after(() => conversation.delete());
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 201]);
+  await conversation.rest(['finished']);
+  assert.equal((await conversation.events()).filter(({ kind, source }) => kind === 'MessageEvent' && source === 'user').length, 1);
+});
+
+test('agent-server 83: good and bad calls of one answer stay one answer', async (t) => {
+  fake.setScenario('mixed', [{ calls: [terminal('echo one'), { name: 'nosuch', arguments: { x: 1 } }, think] }, { text: 'done' }]);
+  const conversation = await fresh(t, 'mixed');
+  const from = fake.requests.length;
+  assert.equal(await conversation.ask('go'), 'finished');
+  assert.deepEqual(kindsOf(await conversation.events()), [
+    'ActionEvent terminal', 'ActionEvent nosuch', 'AgentErrorEvent nosuch', 'ActionEvent think', 'ObservationEvent terminal', 'ObservationEvent think',
+  ]);
+  const messages = fake.requests[from + 1].body.messages.slice(2);
+  assert.deepEqual(messages.map(({ role }) => role), ['assistant', 'tool', 'tool', 'tool']);
+  assert.deepEqual(messages.slice(1).map((message) => message.tool_call_id), messages[0].tool_calls.map(({ id }) => id));
+});
+
+test('agent-server 84: a call behind finish does not run, and has a result for the model', async (t) => {
+  fake.setScenario('ending', [{ calls: [think, finish, think] }]);
+  const conversation = await fresh(t, 'ending');
+  assert.equal(await conversation.ask('go'), 'finished');
+  assert.deepEqual(kindsOf(await conversation.events()), [
+    'ActionEvent think', 'ActionEvent finish', 'ActionEvent think', 'ObservationEvent think', 'ObservationEvent finish', 'AgentErrorEvent think',
+  ]);
+  const from = fake.requests.length;
+  assert.equal(await conversation.ask('more'), 'finished');
+  const { messages } = fake.requests[from].body;
+  const calls = messages.flatMap((message) => message.tool_calls ?? []).map(({ id }) => id);
+  assert.deepEqual(messages.filter(({ role }) => role === 'tool').map((message) => message.tool_call_id), calls);
+  await assertSound(conversation);
+});

@@ -145,7 +145,7 @@ static int load_or_make(const struct request *request, const char *name, struct 
     return 0;
 }
 
-static void keep_llm(struct document *profile, json_t *llm, bool with_secrets)
+static void keep_llm(struct document *profile, json_t *llm)
 {
     json_t *members = json_object();
 
@@ -154,10 +154,13 @@ static void keep_llm(struct document *profile, json_t *llm, bool with_secrets)
     json_decref(profile->secrets);
     profile->body = json_incref(llm);
     profile->secrets = members;
-    if (with_secrets)
-        return;
-    json_object_clear(members);
-    secrets_restore(&llm_secrets, llm, members);
+}
+
+/* Who does not want secrets kept has none, not even masked. */
+static void drop_secrets(struct document *profile)
+{
+    json_object_clear(profile->secrets);
+    secrets_restore(&llm_secrets, profile->body, profile->secrets);
 }
 
 static int try_save(const struct request *request, struct reply *reply, struct error *err)
@@ -176,7 +179,9 @@ static int try_save(const struct request *request, struct reply *reply, struct e
         load_or_make(request, name, &profile, err) < 0 ||
         read_llm(request, body, &profile, &llm, err) < 0)
         return -1;
-    keep_llm(&profile, llm, with_secrets);
+    keep_llm(&profile, llm);
+    if (!with_secrets)
+        drop_secrets(&profile);
     if (document_store_put(&shelf, &profile, PROFILES_MAX, err) < 0)
         return -1;
     strbuf_appendf(&message, "Profile '%s' saved", name);

@@ -164,6 +164,8 @@ test('agent-server 57: no editor, and it is said', async (t) => {
     assert.deepEqual([status.running, status.enabled], [false, false]);
   }
   assert.equal((await call('GET', `/api/conversations/${randomUUID()}/vscode/url`)).status, 404);
+  assert.equal((await call('GET', `${one.path}/vscode/url`, { query: { workspace_dir: '/etc' } })).status, 422);
+  assert.equal((await call('GET', `${one.path}/vscode/url`, { query: { workspace_dir: `${WORKING_DIR}/sub` } })).status, 503);
 });
 
 test('the page finds no automations, and no error', async () => {

@@ -31,7 +31,7 @@ struct field_words {
     const char *label;
     const char *help;
     enum prominence prominence;
-    const char *depends_on; /* "a|b": switches that must be on */
+    const char *depends_on; /* "a|b=c": switches that must be on, members that must be so */
     const char *choices;    /* where the reader takes more than the form offers */
 };
 
@@ -118,11 +118,18 @@ static const struct field_words words[] = {
     {"default_runtime", "Where it runs",
      "In the shared sandbox, in a work tree of its own, or in a sandbox of its own.", MAJOR, NULL,
      NULL},
-    {"worktree_base", "Work tree from", "Where a work tree's branch begins.", MINOR, NULL, NULL},
-    {"worktree_base_ref", "Work tree ref", "The branch or commit, with 'ref'.", MINOR, NULL, NULL},
-    {"container_memory", "Memory", "Of the sandbox, such as 4g.", MINOR, NULL, NULL},
-    {"container_cpus", "CPUs", "Of the sandbox, such as 1.5.", MINOR, NULL, NULL},
-    {"container_browser", "Browser", "Whether the sandbox has one.", MINOR, NULL, NULL},
+    {"worktree_base", "Work tree from", "Where a work tree's branch begins.", MAJOR,
+     "default_runtime=worktree", NULL},
+    {"worktree_base_ref", "Work tree ref", "The branch or commit, with 'ref'.", MAJOR,
+     "default_runtime=worktree|worktree_base=ref", NULL},
+    {"worktree_branch_prefix", "Prefix of branches", "What stands before a branch's name.", MAJOR,
+     "default_runtime=worktree", NULL},
+    {"container_memory", "Memory", "Of the sandbox, such as 4g.", MAJOR, "default_runtime=docker",
+     NULL},
+    {"container_cpus", "CPUs", "Of the sandbox, such as 1.5.", MAJOR, "default_runtime=docker",
+     NULL},
+    {"container_browser", "Browser", "Whether the sandbox has one.", MAJOR,
+     "default_runtime=docker", NULL},
 };
 
 /* A part of a form: some members of a shape. */
@@ -294,8 +301,7 @@ static json_t *schema_of(const char *model_name, const struct section *sections,
     return schema;
 }
 
-/* The model is no literal default of the table: it is the server's. */
-static void put_model(json_t *schema, const char *model)
+static json_t *find_field(const json_t *schema, const char *key)
 {
     json_t *section = NULL;
     json_t *field = NULL;
@@ -304,17 +310,22 @@ static void put_model(json_t *schema, const char *model)
 
     json_array_foreach (json_object_get(schema, "sections"), i, section) {
         json_array_foreach (json_object_get(section, "fields"), j, field) {
-            if (text_equal(json_text_or(field, "key", ""), "llm.model"))
-                json_put_text(field, "default", model);
+            if (text_equal(json_text_or(field, "key", ""), key))
+                return field;
         }
     }
+    return NULL;
 }
 
+/* No literals of the table: the model is the server's, and a stream may rest as long as a call. */
 json_t *agent_settings_schema(const char *model)
 {
     json_t *schema = schema_of("AgentSettings", agent_sections, ARRAY_SIZE(agent_sections));
+    json_t *timeout = find_field(schema, "llm.timeout");
 
-    put_model(schema, model);
+    json_put_text(find_field(schema, "llm.model"), "default", model);
+    json_put(find_field(schema, "llm.stream_idle_timeout"), "default",
+             json_incref(json_object_get(timeout, "default")));
     return schema;
 }
 

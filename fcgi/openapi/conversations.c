@@ -3,6 +3,7 @@
  */
 #include "base/attr.h"
 #include "fcgi/openapi/operation.h"
+#include "model/agent_spec.h"
 #include "model/shape.h"
 #include "model/start_fields.h"
 
@@ -191,7 +192,7 @@ static const struct field switch_profile_fields[] = {
 static const struct shape switch_profile_shape = SHAPE(switch_profile_fields);
 
 static const struct field switch_llm_fields[] = {
-    {.name = "llm", .kind = FIELD_MAP, .rules = FIELD_REQUIRED},
+    {.name = "llm", .kind = FIELD_OBJECT, .rules = FIELD_REQUIRED, .items = &llm_shape},
 };
 static const struct shape switch_llm_shape = SHAPE(switch_llm_fields);
 

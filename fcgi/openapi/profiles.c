@@ -3,6 +3,7 @@
  */
 #include "base/attr.h"
 #include "fcgi/openapi/operation.h"
+#include "model/agent_spec.h"
 #include "model/shape.h"
 
 static const struct field profile_info_fields[] = {
@@ -32,7 +33,7 @@ static const struct field profile_detail_fields[] = {
 static const struct shape profile_detail_shape = SHAPE(profile_detail_fields);
 
 static const struct field save_profile_fields[] = {
-    {.name = "llm", .kind = FIELD_MAP, .rules = FIELD_REQUIRED},
+    {.name = "llm", .kind = FIELD_OBJECT, .rules = FIELD_REQUIRED, .items = &llm_shape},
     {.name = "include_secrets", .kind = FIELD_BOOL, .fallback = "true"},
 };
 static const struct shape save_profile_shape = SHAPE(save_profile_fields);
@@ -44,7 +45,7 @@ static const struct field profile_mutation_fields[] = {
 static const struct shape profile_mutation_shape = SHAPE(profile_mutation_fields);
 
 static const struct field switch_llm_fields[] = {
-    {.name = "llm", .kind = FIELD_MAP, .rules = FIELD_REQUIRED},
+    {.name = "llm", .kind = FIELD_OBJECT, .rules = FIELD_REQUIRED, .items = &llm_shape},
 };
 static const struct shape switch_llm_shape = SHAPE(switch_llm_fields);
 

@@ -3,6 +3,7 @@
  */
 #include "base/attr.h"
 #include "fcgi/openapi/operation.h"
+#include "model/agent_settings.h"
 #include "model/shape.h"
 
 static const struct field settings_secrets_query_fields[] = {
@@ -41,27 +42,6 @@ static const struct field settings_update_fields[] = {
     {.name = "active_meta_profile", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
 };
 static const struct shape settings_update_shape = SHAPE(settings_update_fields);
-
-static const struct field mcp_server_fields[] = {
-    {.name = "url", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
-    {.name = "transport",
-     .kind = FIELD_TEXT,
-     .rules = FIELD_NULLABLE,
-     .words = "stdio|http|streamable-http|sse"},
-    {.name = "command", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
-    {.name = "args", .kind = FIELD_TEXTS, .rules = FIELD_NULLABLE},
-    {.name = "env", .kind = FIELD_TEXT_MAP, .rules = FIELD_NULLABLE},
-    {.name = "cwd", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
-    {.name = "description", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
-    {.name = "icon", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
-    {.name = "timeout", .kind = FIELD_NUMBER, .rules = FIELD_NULLABLE},
-    {.name = "sse_read_timeout", .kind = FIELD_NUMBER, .rules = FIELD_NULLABLE},
-    {.name = "keep_alive", .kind = FIELD_BOOL, .rules = FIELD_NULLABLE},
-    {.name = "headers", .kind = FIELD_TEXT_MAP, .rules = FIELD_NULLABLE},
-    {.name = "auth", .kind = FIELD_ANY, .rules = FIELD_NULLABLE},
-    {.name = "enabled", .kind = FIELD_BOOL, .fallback = "true"},
-};
-static const struct shape mcp_server_shape = CLOSED_SHAPE(mcp_server_fields);
 
 static const struct field secret_item_fields[] = {
     {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},

@@ -5,6 +5,7 @@ libmodel_a_SOURCES = \
 	lib/model/agent_profile.c lib/model/agent_profile.h \
 	lib/model/agent_settings.c lib/model/agent_settings.h \
 	lib/model/agent_spec.c lib/model/agent_spec.h \
+	lib/model/client_tools.c lib/model/client_tools.h \
 	lib/model/content.c \
 	lib/model/goal.c lib/model/goal.h \
 	lib/model/llm_switch.c lib/model/llm_switch.h \

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "model/client_tools.h"
 #include "model/conversation.h"
 #include "model/problem.h"
 #include "model/shape.h"
@@ -144,6 +145,12 @@ static void validate(const struct conversation *conversation, struct tool_call_c
     check->summary = TAKE_PTR(summary);
 }
 
+/* A tool of the agent's own wins. */
+static bool is_for_client(const struct conversation *conversation, const char *name)
+{
+    return tools_find(conversation, name) == NULL && client_tool_find(conversation, name) != NULL;
+}
+
 void tool_call_check(const struct conversation *conversation, const char *name,
                      const char *arguments, struct tool_call_check *check_out)
 {
@@ -153,8 +160,12 @@ void tool_call_check(const struct conversation *conversation, const char *name,
 
     *check_out = (struct tool_call_check){0};
     set_risk(check_out, RISK_UNKNOWN);
-    check_out->tool = tool_repair_name(conversation, name, usable);
     check_out->arguments = strbuf_take(&text);
+    if (parsed != NULL && is_for_client(conversation, name)) {
+        client_tool_check(name, usable, check_out);
+        return;
+    }
+    check_out->tool = tool_repair_name(conversation, name, usable);
     if (check_out->tool == NULL) {
         check_out->problem = unknown_tool_text(conversation, name);
     } else if (parsed == NULL) {

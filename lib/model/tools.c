@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "model/client_tools.h"
 #include "model/conversation.h"
 #include "model/shape.h"
 #include "model/tool_table.h"
@@ -109,6 +110,7 @@ json_t *tools_definitions(const struct conversation *conversation)
     for (size_t i = 0; tools[i] != NULL; i++)
         json_push(list, definition(tools[i], conversation));
     mem_free(tools);
+    client_tools_add_definitions(conversation, list);
     return list;
 }
 
@@ -153,5 +155,6 @@ json_t *tools_functions(const struct conversation *conversation)
     for (size_t i = 0; tools[i] != NULL; i++)
         json_push(list, function(tools[i], conversation));
     mem_free(tools);
+    client_tools_add_functions(conversation, list);
     return list;
 }

@@ -166,3 +166,23 @@ test('agent-server 84: a call behind finish does not run, and has a result for t
   assert.deepEqual(messages.filter(({ role }) => role === 'tool').map((message) => message.tool_call_id), calls);
   await assertSound(conversation);
 });
+
+test('a tool of the client is offered to the model, and its call goes to the client', async (t) => {
+  const parameters = { type: 'object', properties: { place: { type: 'string' } }, required: ['place'] };
+  fake.setScenario('pointing', [{ calls: [{ name: 'show_on_map', arguments: { place: 'Vaduz' } }] }, { text: 'shown' }]);
+  const conversation = await fresh(t, 'pointing', { client_tools: [{ name: 'show_on_map', description: 'Shows a place', parameters }] });
+  const from = fake.requests.length;
+  assert.equal(await conversation.ask('go'), 'finished');
+  const [first, second] = fake.requests.slice(from).map(({ body }) => body);
+  assert.deepEqual(first.tools.at(-1).function, { name: 'show_on_map', description: 'Shows a place', parameters });
+  assert.equal(second.messages.at(-1).role, 'tool');
+  const events = await conversation.events();
+  const { tools } = events.find(ofKind('SystemPromptEvent'));
+  const { kind, action_type: action, observation_type: result, client_tool_name: name, input_schema: schema } = tools.at(-1);
+  assert.deepEqual({ kind, action, result, name, schema }, { kind: 'ClientTool', action: 'ClientAction_show_on_map', result: 'ClientToolObservation', name: 'show_on_map', schema: parameters });
+  const call = events.find(isAction('show_on_map'));
+  assert.deepEqual(call.action, { place: 'Vaduz', kind: 'ClientAction_show_on_map' });
+  const seen = events.find(ofKind('ObservationEvent'));
+  assert.equal(seen.observation.kind, 'ClientToolObservation');
+  assert.equal(seen.observation.content[0].text, 'Tool call dispatched to client.');
+});

@@ -12,6 +12,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "llm/llm.h"
+#include "model/client_tools.h"
 #include "model/event.h"
 #include "model/stats.h"
 #include "model/tools.h"
@@ -90,7 +91,9 @@ static void plan_call(const struct agent *agent, const struct llm_reply *reply, 
 
     tool_call_check(&agent->conversation, call->name, call->arguments, &check);
     choose_call_id(agent, call->id, fresh_id, &parts.tool_call_id);
-    parts.tool_name = check.tool != NULL ? check.tool->name : call->name;
+    /* All of the client's share one entry: its own name is the one that the model wrote. */
+    parts.tool_name =
+        check.tool != NULL && check.tool != &client_tool ? check.tool->name : call->name;
     parts.arguments = check.arguments;
     parts.security_risk = risk_of(agent, &check);
     parts.summary = check.summary;

@@ -10,12 +10,14 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "model/client_tools.h"
 #include "model/tools.h"
 #include "store/conversation_store.h"
 #include "store/event_store.h"
 #include "worker/agent/agent.h"
 #include "worker/agent/ending.h"
 #include "worker/agent/history.h"
+#include "worker/agent/observation.h"
 #include "worker/agent/record.h"
 #include "worker/agent/sandbox.h"
 #include "worker/agent/sandbox_call.h"
@@ -126,6 +128,15 @@ static int run_in_sandbox(struct agent *agent, size_t action, const struct tool 
     return 0;
 }
 
+/* The client has seen the call when it reads this: what it does with it is its own affair. */
+static int hand_to_client(struct agent *agent, size_t action, struct error *err)
+{
+    CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
+
+    outcome.observation = observation_from_text("ClientToolObservation", CLIENT_TOOL_RESULT);
+    return store_outcome(agent, action, &outcome, NULL, err);
+}
+
 static int reject_unknown(struct agent *agent, size_t action, struct error *err)
 {
     CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
@@ -182,6 +193,8 @@ int call_run(struct agent *agent, const struct index_list *pending, size_t at, s
     const char *name = json_text_or(agent->history.items[action].json, "tool_name", "");
     const struct tool *tool = tools_find(&agent->conversation, name);
 
+    if (tool == NULL && client_tool_find(&agent->conversation, name) != NULL)
+        return hand_to_client(agent, action, err);
     if (tool == NULL)
         return reject_unknown(agent, action, err);
     if (text_equal(tool->name, "finish"))

@@ -1,0 +1,32 @@
+/*
+ * Tools that the creator of a conversation brings along: the model is offered them, and a call is
+ * handed to the client, who sees its ActionEvent. The agent does not wait for what comes of it.
+ */
+#ifndef DEFT_MODEL_CLIENT_TOOLS_H
+#define DEFT_MODEL_CLIENT_TOOLS_H
+
+#include <jansson.h>
+
+#include "base/attr.h"
+
+struct conversation;
+struct tool;
+struct tool_call_check;
+
+/* What the model reads as the result of each call. */
+#define CLIENT_TOOL_RESULT "Tool call dispatched to client."
+
+/* Stands for all of them where a tool is asked for. */
+extern const struct tool client_tool;
+
+/* {name, description, parameters, annotations} of that name, or NULL. Borrowed. */
+const json_t *client_tool_find(const struct conversation *conversation,
+                               const char *name) NONNULL MUST_CHECK;
+/* Append their ToolDefinitions, and what a chat model is offered. */
+void client_tools_add_definitions(const struct conversation *conversation, json_t *list) NONNULL;
+void client_tools_add_functions(const struct conversation *conversation, json_t *list) NONNULL;
+/* A call: an action of any members; the client knows what they mean. */
+void client_tool_check(const char *name, json_t *arguments,
+                       struct tool_call_check *check_out) NONNULL;
+
+#endif

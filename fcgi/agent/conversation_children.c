@@ -62,20 +62,6 @@ static int read_child(const struct request *request, json_t *body, struct child_
     return read_isolation(request, body, &child->isolation, err);
 }
 
-static int check_depth(const struct request *request, const struct conversation *parent,
-                       struct error *err)
-{
-    int64_t depth = 0;
-
-    if (conversation_store_depth(request->context->db, &parent->id, &depth, err) < 0)
-        return -1;
-    if (depth >= CHILD_DEPTH_MAX)
-        return error_set(err, ERROR_INVALID,
-                         "Conversations start others at most %d deep, and this one is there",
-                         CHILD_DEPTH_MAX);
-    return 0;
-}
-
 /* It works where its parent does, with shells of its own. */
 static int make_child(const struct request *request, const struct conversation *parent,
                       const struct child_request *wanted, struct conversation *child,
@@ -176,7 +162,8 @@ static int conversation_start_child(const struct request *request, struct reply 
     if (agent_load_conversation(request, UNKNOWN_PLAIN, &parent, err) < 0)
         return unknown_parent(err);
     if (request_json_object(request, &body, err) < 0 ||
-        read_child(request, body, &wanted, err) < 0 || check_depth(request, &parent, err) < 0 ||
+        read_child(request, body, &wanted, err) < 0 ||
+        agent_check_depth(request, &parent.id, err) < 0 ||
         agent_check_room(request, NULL, err) < 0 ||
         make_child(request, &parent, &wanted, &child, err) < 0 ||
         isolate(request, &wanted, &child, &isolation, err) < 0 ||

@@ -79,7 +79,7 @@ static int check_parent(const struct request *request, const struct conversation
     if (!text_equal(conversation_working_dir(&parent), conversation_working_dir(child)))
         return error_set(err, ERROR_INVALID,
                          "A child conversation has the workspace of its parent");
-    return 0;
+    return agent_check_depth(request, &child->parent_id, err);
 }
 
 static int place_in_runtime(const struct request *request, struct conversation *conversation,

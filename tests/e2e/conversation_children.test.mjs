@@ -78,6 +78,8 @@ test('agent-server 81: children stop at depth 3, and outlive their parent', asyn
   const [first] = [line];
   for (let depth = 1; depth <= 3; depth++) line = (await childOf(t, line, { task: 'x', isolation: 'shared' })).child;
   assert.equal((await line.call('POST', '/children', { json: { task: 'x', isolation: 'shared' } })).status, 422);
+  const request = { ...startRequest(llmOf(fake, 'talk')), parent_conversation_id: line.id };
+  assert.equal((await call('POST', '/api/conversations', { json: request })).status, 422, 'also by a start request');
   const [second] = (await first.info()).sub_conversation_ids;
   await first.delete();
   assert.equal((await must(200, 'GET', `/api/conversations/${second}`)).parent_conversation_id, null);

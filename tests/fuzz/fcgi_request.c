@@ -126,7 +126,8 @@ static void use_route(struct request *request)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
-    static const struct fcgi_context context = {.settings = NULL};
+    static const struct fcgi_settings settings = {.cors_origins = ""};
+    static const struct fcgi_context context = {.settings = &settings};
     CLEANUP(mem_freep) char *text = mem_dup_bytes(bytes, len);
     CLEANUP(request_done) struct request request = {.body = STRBUF_INIT};
     char *params[PARAMS_MAX + 1] = {NULL};

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { start as startModel } from '../fakes/openai.mjs';
+import { call, must } from './support/api.mjs';
 import { Conversation, llmOf, ofKind, startRequest } from './support/conversation.mjs';
 import { assertSound, query } from './support/database.mjs';
 import { killAndAwait } from './support/processes.mjs';
@@ -182,6 +183,19 @@ test('a title that somebody gave stays; a prompt of the creator replaces the req
   assert.equal(await named.ask('hi'), 'finished');
   assert.equal((await named.info()).title, 'Mine');
   assert.ok(fake.requests.slice(later).every(({ body }) => body.tools !== undefined), 'nobody is asked for a title');
+});
+
+test('a title by the profile that the creator named, else by the agent', async (t) => {
+  const name = `titles-${randomUUID().slice(0, 8)}`;
+  await must(201, 'POST', `/api/profiles/${name}`, { json: { llm: llmOf(fake, 'title'), include_secrets: true } });
+  t.after(() => call('DELETE', `/api/profiles/${name}`));
+  for (const [profile, model] of [[name, 'title'], ['nobody', 'talk']]) {
+    const conversation = await fresh(t, 'talk', { autotitle: true, title_llm_profile: profile });
+    const from = fake.requests.length;
+    await conversation.say('hello');
+    await waitUntil(async () => (await conversation.info()).title, 'there is a title');
+    assert.equal(fake.requests[from].body.model, model);
+  }
 });
 
 test('a title by a model that fails: the words themselves, and the failure is told', async (t) => {

@@ -78,12 +78,14 @@ test('switch_profile takes the model of a stored profile', async (t) => {
   const name = `switch-${randomUUID().slice(0, 8)}`;
   await must(201, 'POST', `/api/profiles/${name}`, { json: { llm: llmOf(fake, 'other'), include_secrets: true } });
   t.after(() => call('DELETE', `/api/profiles/${name}`));
-  const conversation = await fresh(t);
+  const conversation = await fresh(t, startRequest(llmOf(fake, 'talk'), { conversation_runtime: 'docker' }));
   await conversation.must(200, 'POST', '/switch_profile', { json: { profile_name: name } });
   const { agent } = await conversation.info();
   assert.equal(agent.llm.model, 'openai/other');
   assert.equal(agent.llm.usage_id, `profile:${name}`);
   assert.equal(await conversation.ask('one'), 'finished');
+  const { session_api_key: sandboxKey } = await conversation.must(200, 'POST', '/runtime/credentials');
+  assert.equal((await conversation.call('POST', '/switch_profile', { key: sandboxKey, json: { profile_name: name } })).status, 403, 'not for the agent');
   const missing = await conversation.call('POST', '/switch_profile', { json: { profile_name: 'nobody' } });
   assert.equal(missing.status, 404);
   assert.deepEqual(missing.json, { detail: "Profile 'nobody' not found" });

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/secret.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "llm/llm.h"
@@ -18,6 +19,7 @@
 #include "model/title.h"
 #include "store/event_store.h"
 #include "store/job_store.h"
+#include "store/profile_store.h"
 #include "worker/agent/history.h"
 #include "worker/agent/mask.h"
 #include "worker/agent/messages.h"
@@ -142,14 +144,40 @@ static int ask(struct side *side, const struct model_choice *choice, const struc
     return 0;
 }
 
+/*
+ * The profile that the creator named for titles, with its key in *key_out; one that is gone, or was
+ * never there, gives way to the agent's own model.
+ */
+static json_t *profile_for(const struct side *side, struct secret *key_out)
+{
+    const struct conversation *conversation = &side->agent.conversation;
+    const struct worker_context *context = side->agent.context;
+    const struct shelf shelf = {context->db, &context->keyring, conversation->user_id};
+    const char *name = json_text_or(conversation->spec, "title_llm_profile", "");
+    struct error err = ERROR_INIT;
+    json_t *llm = NULL;
+
+    if (name[0] == '\0')
+        return NULL;
+    if (profile_store_load_llm(&shelf, name, &llm, &err) < 0) {
+        log_info("title.without_profile", LOG_ERROR(&err));
+        return NULL;
+    }
+    secret_set(key_out, json_text_or(llm, "api_key", ""));
+    return llm;
+}
+
 static int find_title(struct side *side, struct finding *finding, struct error *err)
 {
     CLEANUP(model_choice_done) struct model_choice choice = MODEL_CHOICE_INIT;
+    CLEANUP(secret_done) struct secret profile_key = SECRET_INIT;
+    json_auto_t *profile = profile_for(side, &profile_key);
     CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
     const struct agent *agent = &side->agent;
 
     append_first_words(&agent->history, &words);
-    model_choose(&agent->context->settings, agent->llm_spec, &agent->llm_key, &choice);
+    model_choose(&agent->context->settings, profile != NULL ? profile : agent->llm_spec,
+                 profile != NULL ? &profile_key : &agent->llm_key, &choice);
     if (may_ask(&choice) && !text_is_blank(words.text) &&
         ask(side, &choice, &words, finding, err) < 0)
         return -1;

@@ -125,8 +125,8 @@ void event_add_status(struct event_list *list, enum execution_status status) NON
 /* {"type":"text","text":…,"cache_prompt":false}; bad UTF-8 is repaired. A new reference. */
 json_t *text_content(const char *text) NONNULL MUST_CHECK;
 /*
- * Checks and normalises a message's content from a socket or a tool: a list of text and image parts,
- * or one string. ERROR_INVALID names the member. A new reference in *content_out.
+ * Checks and normalises a message's content from a socket or a tool: a list of text and image
+ * parts, or one string. ERROR_INVALID names the member. A new reference in *content_out.
  */
 int content_read(json_t *input, json_t **content_out, struct error *err) NONNULL MUST_CHECK;
 /* The same at a place of a request's body, where it is a list and nothing else: what is wrong is

@@ -52,9 +52,9 @@ struct agent {
     int64_t claimed_seq;   /* where the log ended at the claim: pending calls below are inherited */
     int64_t n_claims;      /* of this conversation without progress */
     bool has_foreign_stats; /* somebody added a cost to the row's: ours are not the whole */
-    bool is_row_stale;     /* a client changed what the conversation is: read it again */
-    bool is_tidy;          /* the history's beginning holds only what counts */
-    bool is_over;          /* the run's end is stored, or it is not ours any more */
+    bool is_row_stale;      /* a client changed what the conversation is: read it again */
+    bool is_tidy;           /* the history's beginning holds only what counts */
+    bool is_over;           /* the run's end is stored, or it is not ours any more */
 };
 
 /* Takes the claim's content. */

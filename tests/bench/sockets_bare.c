@@ -95,8 +95,8 @@ int main(int argc, char **argv)
                                              .user = &bare,
                                              .options = LWS_SERVER_OPTION_UNIX_SOCK |
                                                         LWS_SERVER_OPTION_DISABLE_IPV6,
-                                             .gid = (gid_t)-1,
-                                             .uid = (uid_t)-1};
+                                             .gid = -1,
+                                             .uid = -1};
     struct lws_context *context = NULL;
 
     if (argc != 2)

@@ -108,11 +108,8 @@ static int take_worktree(const struct request *request, struct conversation *con
     if (json_bool_or(conversation->spec, "worktree", 0) == 0)
         return 0;
     if (worktree_add(request, conversation, json_object_get(conversation->spec, "worktree_options"),
-                     &path, err) < 0) {
-        if (err->code == ERROR_NOT_FOUND)
-            err->code = ERROR_INVALID;
-        return -1;
-    }
+                     &path, err) < 0)
+        return err->code == ERROR_NOT_FOUND ? 0 : -1;
     worktree_enter(conversation, path.text);
     return 0;
 }

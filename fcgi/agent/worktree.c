@@ -13,10 +13,12 @@ enum { GIT_S = 120, NO_REPOSITORY = 3 };
 #define ASK_MS ((int64_t)180 * 1000)
 
 /*
- * The variables above it hold nothing that a shell could read otherwise: an id, and names that the
- * start request's rules let through. The folder is the command's own.
+ * The variables above it hold nothing that a shell could read otherwise: a quoted folder, an id,
+ * and names that the start request's rules let through. A folder that is not there is no
+ * repository.
  */
 static const char SCRIPT[] =
+    "cd \"$folder\" 2>/dev/null || exit 3\n"
     "top=$(git rev-parse --show-toplevel 2>/dev/null) || exit 3\n"
     "git rev-parse --verify -q HEAD >/dev/null || exit 3\n"
     "below=$(git rev-parse --show-prefix)\n"
@@ -32,10 +34,24 @@ static const char SCRIPT[] =
     "    git worktree add -q -b \"$prefix$id\" \"$dir\" \"$start\" >/dev/null &&\n"
     "    printf %s \"$dir${below:+/${below%/}}\"\n";
 
+/* As one word for the shell, whatever it holds. */
+static void append_quoted(struct strbuf *out, const char *word)
+{
+    strbuf_append_char(out, '\'');
+    for (; *word != '\0'; word++) {
+        if (*word == '\'')
+            strbuf_append(out, "'\\'");
+        strbuf_append_char(out, *word);
+    }
+    strbuf_append_char(out, '\'');
+}
+
 static void append_command(const struct conversation *conversation, const json_t *options,
                            struct strbuf *out)
 {
-    strbuf_appendf(out, "id=%s\nbase=%s\nref='%s'\nprefix='%s'\n", conversation->id.text,
+    strbuf_append(out, "folder=");
+    append_quoted(out, conversation_working_dir(conversation));
+    strbuf_appendf(out, "\nid=%s\nbase=%s\nref='%s'\nprefix='%s'\n", conversation->id.text,
                    json_text_or(options, "base", "default_branch"),
                    json_text_or(options, "ref", ""),
                    json_text_or(options, "branch_prefix", "openhands/"));
@@ -69,7 +85,6 @@ int worktree_add(const struct request *request, const struct conversation *conve
 
     append_command(conversation, options, &command);
     json_put_text(body, "command", command.text);
-    json_put_text(body, "cwd", conversation_working_dir(conversation));
     json_put(body, "timeout", json_integer(GIT_S));
     if (sandbox_ask(request->context, &question, &answer, err) < 0)
         return -1;

@@ -110,5 +110,12 @@ test('agent-server 88: what a worktree cannot be made from', async (t) => {
   for (const options of [{ base: 'ref' }, { base: 'ref', ref: "x'; touch /tmp/y" }, { base: 'ref', ref: 'no-such-ref' }, { branch_prefix: '-x' }, { base: 'elsewhere' }, { more: 1 }]) {
     assert.equal((await call('POST', '/api/conversations', { json: request(options) })).status, 422, JSON.stringify(options));
   }
-  assert.equal((await call('POST', '/api/conversations', { json: request({}, '/workspace') })).status, 422);
+});
+
+test('agent-server 88: a folder that is no repository, or not there yet, is worked in as it is', async (t) => {
+  for (const dir of ['/workspace', `/workspace/${randomUUID()}/it's new`]) {
+    const conversation = await Conversation.create({ ...startRequest(llmOf(fake, 'talk')), workspace: { working_dir: dir }, worktree: true });
+    t.after(() => conversation.delete());
+    assert.equal((await conversation.info()).workspace.working_dir, dir);
+  }
 });

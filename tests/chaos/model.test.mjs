@@ -100,3 +100,17 @@ test('arguments that are no JSON and tools that do not exist go back to the mode
   assert.deepEqual(fake.violations, []);
   await assertWhole(conversation);
 });
+
+test('answers that share one id stay answers of their own', async (t) => {
+  const echo = (word) => ({ id: 'chatcmpl-1', calls: [{ name: 'terminal', arguments: { command: `echo ${word}` } }] });
+  fake.setScenario('one-id', [echo('one'), echo('two'), { id: 'chatcmpl-1', text: 'Done.' }]);
+  const conversation = await startConversation(t, llmOf(fake, 'one-id'));
+  await conversation.say('Go', true);
+  assert.equal(await conversation.rest(), 'finished');
+  const actions = (await conversation.events()).filter(ofKind('ActionEvent'));
+  assert.equal(new Set(actions.map(({ llm_response_id: id }) => id)).size, actions.length);
+  const { messages } = fake.requests.filter(({ body }) => body.model === 'one-id').at(-1).body;
+  assert.deepEqual(messages.slice(2).map(({ role }) => role), ['assistant', 'tool', 'assistant', 'tool']);
+  assert.equal(actions.length, 2);
+  await assertWhole(conversation);
+});

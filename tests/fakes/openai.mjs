@@ -81,7 +81,7 @@ function completionOf(step, model, n) {
   if (step.reasoning) message.reasoning_content = step.reasoning;
   if (calls.length > 0) message.tool_calls = calls;
   return {
-    id: `chatcmpl-${String(n).padStart(12, '0')}`,
+    id: step.id ?? `chatcmpl-${String(n).padStart(12, '0')}`,
     object: 'chat.completion',
     created: Math.floor(Date.now() / 1000),
     model,

@@ -29,7 +29,9 @@
     "Your last answer had no text and no tool call. Use a tool to go on, or the finish tool when " \
     "the task is done."
 #define SUPERSEDED_TEXT "Superseded by a new user message"
-#define CALL_ID_BYTES (sizeof("call_") + UUID_HEX_BYTES)
+#define CALL_ID_PREFIX "call_"
+#define RESPONSE_ID_PREFIX "chatcmpl-"
+#define FRESH_ID_BYTES (sizeof(RESPONSE_ID_PREFIX) + UUID_HEX_BYTES) /* of the longer prefix */
 
 /* Whether a message of the user came while the model was answering. */
 enum user_spoke { USER_SILENT, USER_SPOKE };
@@ -38,6 +40,8 @@ enum user_spoke { USER_SILENT, USER_SPOKE };
 struct plan {
     struct event_list events;
     struct conversation_write change;
+    const char *response_id; /* the reply's, or fresh_response_id */
+    char fresh_response_id[FRESH_ID_BYTES];
     struct call_ref *runnable; /* the calls that could be executed */
     struct policy_call *risks; /* the same, as the policy sees them */
     size_t n_runnable;
@@ -54,18 +58,37 @@ static void plan_done(struct plan *plan)
     mem_free(plan->risks);
 }
 
-/* Results are paired by this id in places, so one that was used before gets a fresh one. */
-static void choose_call_id(const struct agent *agent, const char *id, char id_out[CALL_ID_BYTES],
-                           const char **chosen_out)
+static void write_fresh_id(const char *prefix, char id_out[FRESH_ID_BYTES])
 {
     struct uuid fresh = uuid_random();
+    size_t len = strlen(prefix);
 
-    *chosen_out = id;
+    (void)memcpy(id_out, prefix, len);
+    uuid_to_hex(&fresh, id_out + len);
+}
+
+/* Results are paired by this id in places, so one that was used before gets a fresh one. */
+static const char *choose_call_id(const struct agent *agent, const char *id,
+                                  char fresh_out[FRESH_ID_BYTES])
+{
     if (!history_has_call_id(&agent->history, id))
+        return id;
+    write_fresh_id(CALL_ID_PREFIX, fresh_out);
+    return fresh_out;
+}
+
+/*
+ * Calls of one answer are known by this id, and answers are counted by it; but some servers give
+ * all answers the same, others draw it from a thousand.
+ */
+static void choose_response_id(const struct agent *agent, const struct llm_reply *reply,
+                               struct plan *plan)
+{
+    plan->response_id = reply->response_id;
+    if (!history_has_response_id(&agent->history, reply->response_id))
         return;
-    (void)memcpy(id_out, "call_", sizeof("call_"));
-    uuid_to_hex(&fresh, id_out + sizeof("call_") - 1);
-    *chosen_out = id_out;
+    write_fresh_id(RESPONSE_ID_PREFIX, plan->fresh_response_id);
+    plan->response_id = plan->fresh_response_id;
 }
 
 /* Without an analyzer nobody has judged, whatever the model says of itself. */
@@ -85,12 +108,12 @@ static void plan_call(const struct agent *agent, const struct llm_reply *reply, 
     CLEANUP(strbuf_done) struct strbuf thought = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf reasoning = STRBUF_INIT;
     const struct llm_tool_call *call = &reply->calls[index];
-    char fresh_id[CALL_ID_BYTES] = "";
-    struct action_parts parts = {.llm_response_id = reply->response_id};
+    char fresh_id[FRESH_ID_BYTES] = "";
+    struct action_parts parts = {.llm_response_id = plan->response_id};
     struct call_ref ref = {.tool_name = call->name};
 
     tool_call_check(&agent->conversation, call->name, call->arguments, &check);
-    choose_call_id(agent, call->id, fresh_id, &parts.tool_call_id);
+    parts.tool_call_id = choose_call_id(agent, call->id, fresh_id);
     /* All of the client's share one entry: its own name is the one that the model wrote. */
     parts.tool_name =
         check.tool != NULL && check.tool != &client_tool ? check.tool->name : call->name;
@@ -171,7 +194,7 @@ static void plan_words(const struct agent *agent, const struct llm_reply *reply,
     mask_append(&agent->secrets, reply->reasoning == NULL ? "" : reply->reasoning, &reasoning);
     (void)event_add_agent_message(&plan->events, text.text,
                                   reply->reasoning == NULL ? NULL : reasoning.text,
-                                  reply->response_id);
+                                  plan->response_id);
     event_list_name_last(&plan->events, &agent->answer_id);
     if (text_is_blank(text.text))
         (void)event_add_environment_message(&plan->events, SAY_SOMETHING_TEXT);
@@ -189,6 +212,7 @@ static int store_planned(struct agent *agent, const struct llm_reply *reply, enu
 
     stats_append_text(agent->stats, &stats);
     event_add_state(&plan.events, "stats", snapshot);
+    choose_response_id(agent, reply, &plan);
     if (reply->n_calls > 0)
         plan_calls(agent, reply, spoke, &plan);
     else

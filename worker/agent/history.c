@@ -148,6 +148,15 @@ bool history_has_call_id(const struct history *history, const char *tool_call_id
     return false;
 }
 
+bool history_has_response_id(const struct history *history, const char *response_id)
+{
+    for (size_t i = 0; i < history->n; i++) {
+        if (text_equal(json_text_or(history->items[i].json, "llm_response_id", ""), response_id))
+            return true;
+    }
+    return false;
+}
+
 bool history_has_event(const struct history *history, const struct uuid *id)
 {
     for (size_t i = history->n; i > 0; i--) {

@@ -56,6 +56,9 @@ history_first_user_message(const struct history *history) NONNULL MUST_CHECK;
 int64_t history_count_iterations(const struct history *history) NONNULL MUST_CHECK;
 bool history_has_call_id(const struct history *history,
                          const char *tool_call_id) NONNULL MUST_CHECK;
+/* True when an answer of the model is kept under that id. */
+bool history_has_response_id(const struct history *history,
+                             const char *response_id) NONNULL MUST_CHECK;
 bool history_has_event(const struct history *history, const struct uuid *id) NONNULL MUST_CHECK;
 /* Adds what was just appended, as if it had been loaded; the events keep their references. */
 void history_add_written(struct history *history, const struct event_list *events,

@@ -287,6 +287,8 @@ static void iterations_count_from_the_start_of_the_run(void **state)
     assert_false(history_has_user_message_after(&history, 0));
     assert_true(history_has_call_id(&history, "2"));
     assert_false(history_has_call_id(&history, "3"));
+    assert_true(history_has_response_id(&history, "r2"));
+    assert_false(history_has_response_id(&history, "r3"));
 }
 
 /* --- stuck --- */

@@ -32,6 +32,8 @@ trial_begin() {
     for _name in $(env | sed -n 's/^\(LLM_[A-Z0-9_]*\|DEFT_HOSTNAMES\|DEFT_CORS_ORIGINS\|DEFT_LISTEN\|DEFT_INSTANCE\)=.*/\1/p'); do
         unset "$_name"
     done
+    # All tests are one user, who begins more at once than a person would.
+    export DEFT_RUN_SLOTS=1000
 }
 
 # Trials take turns at the packages, the sources and the compiler, and then run side by side.
@@ -69,7 +71,7 @@ trial_deft() {
     : "${TRIAL_APP_PORT:=$(port_find_free 20000)}"
     : "${TRIAL_AGENT_PORT:=$(port_find_free $((TRIAL_APP_PORT + 1)))}"
     env -u DEFT_RUN DEFT_TRIAL=yes DEFT_VAR="$TRIAL_VAR/var" DEFT_BUILD="$TRIAL_BUILD" DEFT_BUILD_KIND="$DEFT_BUILD_KIND" \
-        DEFT_RUN_SLOTS="${DEFT_RUN_SLOTS:-1000}" DEFT_APP_PORT="$TRIAL_APP_PORT" DEFT_AGENT_PORT="$TRIAL_AGENT_PORT" "$DEFT_HOME/deft" "$@" 3>&- 9>&-
+        DEFT_APP_PORT="$TRIAL_APP_PORT" DEFT_AGENT_PORT="$TRIAL_AGENT_PORT" "$DEFT_HOME/deft" "$@" 3>&- 9>&-
 }
 
 # port_find_free FROM: a port where nothing listens; begins at a random place, so that two trials rarely meet.

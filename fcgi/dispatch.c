@@ -2,6 +2,7 @@
 
 #include <stdatomic.h>
 #include <string.h>
+#include <strings.h>
 
 #include "auth/principal.h"
 #include "auth/session.h"
@@ -16,6 +17,17 @@
 
 enum { WORKSPACE_KEY_MAX_BYTES = 128 };
 
+/* The key of "Authorization: Bearer key", or NULL. */
+static const char *bearer_key(const struct request *request)
+{
+    static const char scheme[] = "Bearer ";
+    const char *value = request_param(request, "HTTP_AUTHORIZATION");
+
+    if (value == NULL || strncasecmp(value, scheme, strlen(scheme)) != 0)
+        return NULL;
+    return value + strlen(scheme);
+}
+
 /* Who calls: a key is looked at first; a cookie counts on the app origin alone. */
 static int identify(struct request *request, struct error *err)
 {
@@ -27,6 +39,8 @@ static int identify(struct request *request, struct error *err)
     if (key == NULL && request->route->access == ACCESS_WORKSPACE &&
         request_cookie(request, WORKSPACE_COOKIE, cookie, sizeof(cookie)))
         key = cookie;
+    if (key == NULL && request->route->access == ACCESS_MODEL)
+        key = bearer_key(request);
     if (key != NULL)
         return principal_from_key(context->db, &context->keyring, key, &request->principal, err);
     if (request->origin == ORIGIN_APP &&
@@ -49,6 +63,7 @@ static int check_principal(const struct request *request, struct error *err)
             return 0;
         break;
     case ACCESS_USER:
+    case ACCESS_MODEL:
         if (kind == PRINCIPAL_USER_KEY || kind == PRINCIPAL_SESSION)
             return 0;
         return error_set(err, ERROR_FORBIDDEN, "A sandbox's key may not do this");

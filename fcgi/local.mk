@@ -37,6 +37,7 @@ FCGI_HANDLERS = \
 	fcgi/agent/installed.c fcgi/agent/installed.h \
 	fcgi/agent/launch.c fcgi/agent/launch.h \
 	fcgi/agent/mcp.c \
+	fcgi/agent/openai.c \
 	fcgi/agent/open_calls.c fcgi/agent/open_calls.h \
 	fcgi/agent/plugins.c \
 	fcgi/agent/project_files.c fcgi/agent/project_files.h \

@@ -57,6 +57,8 @@ static const struct setting settings_table[] = {
      "conversations of one user that run at a time; more wait"},
     {"DEFT_RUN_QUEUE", SETTING_COUNT, "100", FIELD(run_limits.n_queued),
      "runs of one user that may wait; beyond that clients are told to come again"},
+    {"DEFT_ANSWER_WAIT_MS", SETTING_MS, "1800000", FIELD(answer_wait_ms),
+     "how long a call of /v1 waits for its conversation's answer"},
     {"LLM_MODEL", SETTING_TEXT, "", FIELD(model),
      "model of conversations that name none; empty: a scripted one"},
     {"LLM_BASE_URL", SETTING_TEXT, "", FIELD(model_base_url),

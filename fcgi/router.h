@@ -19,6 +19,7 @@ enum access {
     ACCESS_PUBLIC,    /* anybody */
     ACCESS_CALLER,    /* any key or session */
     ACCESS_USER,      /* a user's key or session, not a sandbox's key */
+    ACCESS_MODEL,     /* as USER, and the key may come as OpenAI's clients send it */
     ACCESS_SESSION,   /* a signed-in browser */
     ACCESS_WORKSPACE, /* any key or session, or the key in the cookie of workspace links */
 };

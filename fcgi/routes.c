@@ -32,6 +32,7 @@ const struct route *const route_tables[] = {
     trajectory_routes,
     workspace_routes,
     mcp_routes,
+    openai_routes,
     runtime_routes,
     description_routes,
     settings_routes,

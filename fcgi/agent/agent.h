@@ -48,6 +48,7 @@ extern const struct route vscode_routes[];
 extern const struct route trajectory_routes[];
 extern const struct route workspace_routes[];
 extern const struct route mcp_routes[];
+extern const struct route openai_routes[];
 extern const struct route runtime_routes[];
 extern const struct route description_routes[];
 extern const struct route unserved_routes[];
@@ -72,6 +73,17 @@ int agent_load_runtime_conversation(const struct request *request,
 /* Replaces a "not found" of a store by the contract's words; other errors stay. Returns -1. */
 int agent_unknown(enum unknown_words words, const struct uuid *id,
                   struct error *err) NONNULL MUST_CHECK;
+
+/*
+ * Starts a conversation as POST /api/conversations does, by a body of ours. *id_out stays unset
+ * when the reply says already what is wrong. Errors: those of launch_prepare(), and
+ * ERROR_RATE_LIMITED.
+ */
+int conversation_begin(const struct request *request, json_t *body, struct reply *reply,
+                       struct uuid *id_out, struct error *err) NONNULL MUST_CHECK;
+/* Appends what the agent said last; nothing when it said nothing. */
+int final_response_read(const struct request *request, const struct uuid *id,
+                        struct strbuf *text_out, struct error *err) NONNULL MUST_CHECK;
 
 /* True for a route that answers 501. */
 bool agent_is_unserved(const struct route *route) NONNULL MUST_CHECK;

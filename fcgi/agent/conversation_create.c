@@ -166,27 +166,51 @@ static bool names_existing(const struct request *request, const json_t *body, st
                0;
 }
 
-static int store(const struct request *request, struct reply *reply, struct creation *creation,
+/* Reads the body as launch_prepare() left it, and plans all that is to be stored. */
+static int plan(const struct request *request, json_t *body, const struct launch *launch,
+                struct creation *creation, struct error *err)
+{
+    if (read_request(request, body, launch->profile, creation, err) < 0 ||
+        place_in_runtime(request, &creation->conversation, err) < 0 ||
+        check_parent(request, &creation->conversation, err) < 0 ||
+        take_worktree(request, &creation->conversation, err) < 0 ||
+        plan_first_message(request, creation, err) < 0)
+        return -1;
+    seal_secrets(request, creation);
+    return 0;
+}
+
+static int store(const struct request *request, struct creation *creation, bool *was_there_out,
                  struct error *err)
 {
-    const struct conversation *conversation = &creation->conversation;
-    enum info_skills skills = INFO_WITHOUT_SKILLS;
-    json_auto_t *info = NULL;
+    const struct uuid *id = &creation->conversation.id;
+
+    if (conversation_store_create(request->context->db, &creation->conversation, &creation->events,
+                                  &creation->write, was_there_out, err) < 0)
+        return -1;
+    if (!*was_there_out && creation->events.n > 0) {
+        agent_hint_work(request, id);
+        agent_hint_events(request, id);
+    }
+    return 0;
+}
+
+int conversation_begin(const struct request *request, json_t *body, struct reply *reply,
+                       struct uuid *id_out, struct error *err)
+{
+    CLEANUP(creation_done) struct creation creation = CREATION_INIT;
+    CLEANUP(launch_done) struct launch launch = LAUNCH_INIT;
     bool was_there = false;
 
-    if (info_skills_read(request, &skills, err) < 0)
+    if (launch_prepare(request, body, reply, &launch, err) < 0)
         return -1;
-    if (conversation_store_create(request->context->db, &creation->conversation, &creation->events,
-                                  &creation->write, &was_there, err) < 0)
+    if (launch.is_answered)
+        return 0;
+    if (plan(request, body, &launch, &creation, err) < 0 ||
+        store(request, &creation, &was_there, err) < 0)
         return -1;
-    if (was_there)
-        return answer_existing(request, reply, &conversation->id, err);
-    if (creation->events.n > 0) {
-        agent_hint_work(request, &conversation->id);
-        agent_hint_events(request, &conversation->id);
-    }
-    info = info_plain(conversation, skills);
-    return reply_json(reply, 201, info);
+    *id_out = creation.conversation.id;
+    return 0;
 }
 
 /* POST StartConversationRequest -> 201 Info | 200 Info when it exists | 404 profile | 422 */
@@ -195,8 +219,11 @@ static int conversation_create(const struct request *request, struct reply *repl
 {
     CLEANUP(creation_done) struct creation creation = CREATION_INIT;
     CLEANUP(launch_done) struct launch launch = LAUNCH_INIT;
+    enum info_skills skills = INFO_WITHOUT_SKILLS;
     json_auto_t *body = NULL;
+    json_auto_t *info = NULL;
     struct uuid id = UUID_INIT;
+    bool was_there = false;
 
     if (request_json_object(request, &body, err) < 0)
         return -1;
@@ -206,14 +233,14 @@ static int conversation_create(const struct request *request, struct reply *repl
         return -1;
     if (launch.is_answered)
         return 0;
-    if (read_request(request, body, launch.profile, &creation, err) < 0 ||
-        place_in_runtime(request, &creation.conversation, err) < 0 ||
-        check_parent(request, &creation.conversation, err) < 0 ||
-        take_worktree(request, &creation.conversation, err) < 0 ||
-        plan_first_message(request, &creation, err) < 0)
+    if (plan(request, body, &launch, &creation, err) < 0 ||
+        info_skills_read(request, &skills, err) < 0 ||
+        store(request, &creation, &was_there, err) < 0)
         return -1;
-    seal_secrets(request, &creation);
-    return store(request, reply, &creation, err);
+    if (was_there)
+        return answer_existing(request, reply, &creation.conversation.id, err);
+    info = info_plain(&creation.conversation, skills);
+    return reply_json(reply, 201, info);
 }
 
 const struct route conversation_create_routes[] = {

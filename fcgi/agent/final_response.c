@@ -67,23 +67,31 @@ static int search_page(const struct request *request, struct event_filter *filte
     return 0;
 }
 
+int final_response_read(const struct request *request, const struct uuid *id,
+                        struct strbuf *text_out, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf page_id = STRBUF_INIT;
+    struct event_filter filter = {
+        .conversation_id = *id, .source = "agent", .descending = true, .limit = PAGE_MAX_ITEMS};
+    bool found = false;
+
+    do {
+        if (search_page(request, &filter, &page_id, &found, text_out, err) < 0)
+            return -1;
+    } while (!found && page_id.len > 0);
+    return 0;
+}
+
 /* GET -> 200 {"response": text} | 404 */
 static int final_response(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
-    CLEANUP(strbuf_done) struct strbuf page_id = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-    struct event_filter filter = {.source = "agent", .descending = true, .limit = PAGE_MAX_ITEMS};
     json_auto_t *json = json_object();
-    bool found = false;
 
-    if (agent_load_conversation(request, UNKNOWN_PLAIN, &conversation, err) < 0)
+    if (agent_load_conversation(request, UNKNOWN_PLAIN, &conversation, err) < 0 ||
+        final_response_read(request, &conversation.id, &text, err) < 0)
         return -1;
-    filter.conversation_id = conversation.id;
-    do {
-        if (search_page(request, &filter, &page_id, &found, &text, err) < 0)
-            return -1;
-    } while (!found && page_id.len > 0);
     json_put_text(json, "response", text.text);
     return reply_json(reply, 200, json);
 }

@@ -34,9 +34,6 @@ static int init_post(const struct request *request, struct reply *reply, struct 
 const struct route unserved_routes[] = {
     {HTTP_GET, "/api/init", ORIGIN_AGENT, ACCESS_PUBLIC, 0, init_get},
     {HTTP_POST, "/api/init", ORIGIN_AGENT, ACCESS_PUBLIC, 0, init_post},
-    ROUTE(HTTP_GET, "/v1/models"),
-    ROUTE(HTTP_POST, "/v1/chat/completions"),
-    ROUTE(HTTP_POST, "/v1/responses"),
     ROUTE(HTTP_POST, "/api/skills/install"),
     ROUTE(HTTP_POST, "/api/plugins/fetch"),
     ROUTE(HTTP_POST, "/api/plugins/install"),

@@ -3,6 +3,7 @@
  */
 #include "base/attr.h"
 #include "fcgi/openapi/operation.h"
+#include "model/openai_ask.h"
 #include "model/shape.h"
 
 static const struct field health_status_fields[] = {
@@ -50,14 +51,6 @@ static const struct field model_list_fields[] = {
 };
 static const struct shape model_list_shape = SHAPE(model_list_fields);
 
-static const struct field chat_request_fields[] = {
-    {.name = "model", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
-    {.name = "messages", .kind = FIELD_LIST, .rules = FIELD_REQUIRED},
-    {.name = "stream", .kind = FIELD_BOOL, .fallback = "false"},
-    {.name = "stream_options", .kind = FIELD_MAP, .rules = FIELD_NULLABLE},
-};
-static const struct shape chat_request_shape = SHAPE(chat_request_fields);
-
 static const struct field chat_completion_fields[] = {
     {.name = "id", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
     {.name = "choices", .kind = FIELD_LIST, .rules = FIELD_REQUIRED},
@@ -73,17 +66,6 @@ static const struct field chat_completion_fields[] = {
     {.name = "usage", .kind = FIELD_MAP, .rules = FIELD_NULLABLE},
 };
 static const struct shape chat_completion_shape = SHAPE(chat_completion_fields);
-
-static const struct field response_request_fields[] = {
-    {.name = "model", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
-    {.name = "input", .kind = FIELD_ANY, .rules = FIELD_REQUIRED},
-    {.name = "instructions", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
-    {.name = "previous_response_id", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
-    {.name = "store", .kind = FIELD_BOOL, .fallback = "false"},
-    {.name = "stream", .kind = FIELD_BOOL, .fallback = "false"},
-    {.name = "metadata", .kind = FIELD_TEXT_MAP, .rules = FIELD_NULLABLE},
-};
-static const struct shape response_request_shape = SHAPE(response_request_fields);
 
 static const struct field response_fields[] = {
     {.name = "id", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
@@ -112,8 +94,8 @@ const struct operation server_operations[] = {
     OPERATION(HTTP_GET, "/api/init", "State of a deferred start", .answer = {"InitStatus", &init_status_shape}),
     OPERATION(HTTP_POST, "/api/init", "Begin a deferred start", .answer = {"InitStatus", &init_status_shape}),
     OPERATION(HTTP_GET, "/v1/models", "Profiles that can be asked like a model", .answer = {"OpenAIModelListResponse", &model_list_shape}),
-    OPERATION(HTTP_POST, "/v1/chat/completions", "Let a profile's agent answer a chat", .body = {"OpenAIChatCompletionRequest", &chat_request_shape}, .answer = {"ChatCompletion", &chat_completion_shape}),
-    OPERATION(HTTP_POST, "/v1/responses", "Let a profile's agent answer one request", .body = {"OpenAIResponseRequest", &response_request_shape}, .answer = {"OpenAIResponse", &response_shape}),
+    OPERATION(HTTP_POST, "/v1/chat/completions", "Let a profile's agent answer a chat", .body = {"OpenAIChatCompletionRequest", &openai_chat_shape}, .answer = {"ChatCompletion", &chat_completion_shape}),
+    OPERATION(HTTP_POST, "/v1/responses", "Let a profile's agent answer one request", .body = {"OpenAIResponseRequest", &openai_response_shape}, .answer = {"OpenAIResponse", &response_shape}),
     OPERATION(HTTP_POST, "/api/auth/workspace-session", "A cookie that opens the files of workspaces", .status = 204, .answer_form = ANSWER_NOTHING),
     OPERATION(HTTP_DELETE, "/api/auth/workspace-session", "Take that cookie back", .status = 204, .answer_form = ANSWER_NOTHING),
     OPERATION(HTTP_GET, "/", "What the server is and can do", .answer = {"ServerInfo", &server_info_shape}),

@@ -19,6 +19,8 @@ libmodel_a_SOURCES = \
 	lib/model/limits.h \
 	lib/model/mcp.c lib/model/mcp.h \
 	lib/model/observation_text.c \
+	lib/model/openai_answer.c lib/model/openai_answer.h \
+	lib/model/openai_ask.c lib/model/openai_ask.h \
 	lib/model/plan.c \
 	lib/model/policy.c lib/model/policy.h \
 	lib/model/problem.c lib/model/problem.h \

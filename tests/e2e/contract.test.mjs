@@ -69,13 +69,15 @@ async function send(one) {
 }
 
 /** What later calls need of an answer, and what is to be deleted at the end. */
-function keep(one, { json, status }) {
+function keep(one, { json, status, headers }) {
   if (one.keep) {
     const [name, ...members] = one.keep;
     world[name] = members.reduce((value, member) => value?.[member], json) ?? 'none';
   }
   const isMade = status === 201 && /\/(conversations|fork|children)$/.test(one.route);
   if (isMade) made.push(json.id ?? json.conversation_id);
+  const answering = headers?.get('x-openhands-serverconversation-id');
+  if (answering) made.push(answering);
 }
 
 /** The contract leaves out the items of event pages, and that what is new is a 201. */

@@ -33,6 +33,9 @@ const MAY_ALSO = new Map([
   [`GET ${SCOPED}/vscode/url`, [503]],
   ['POST /api/plugins/fetch', [502, 504]],
   ['POST /api/conversations/{conversation_id}/ask_agent', [502, 504]],
+  // The agent may come to no end with what it is asked.
+  ['POST /v1/chat/completions', [500]],
+  ['POST /v1/responses', [500]],
 ]);
 // They would end what the others need.
 const NEVER_RIGHT = ['DELETE /api/conversations/{conversation_id}', 'DELETE /api/conversations/{conversation_id}/runtime'];

@@ -10,10 +10,13 @@ FCGI_TEST_LIBS = \
 
 check_PROGRAMS += \
 	fcgi_conversations_test fcgi_dispatch_test fcgi_events_test fcgi_request_test \
-	fcgi_openapi_test fcgi_router_test fcgi_sandbox_test fcgi_settings_test fcgi_workspace_path_test
+	fcgi_openai_test fcgi_openapi_test fcgi_router_test fcgi_sandbox_test fcgi_settings_test fcgi_workspace_path_test
 fcgi_conversations_test_SOURCES = tests/unit/fcgi/conversations_test.c
 fcgi_conversations_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_conversations_test_LDADD = $(FCGI_TEST_LIBS)
+fcgi_openai_test_SOURCES = tests/unit/fcgi/openai_test.c
+fcgi_openai_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
+fcgi_openai_test_LDADD = $(FCGI_TEST_LIBS)
 fcgi_openapi_test_SOURCES = tests/unit/fcgi/openapi_test.c
 fcgi_openapi_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_openapi_test_LDADD = $(FCGI_TEST_LIBS)

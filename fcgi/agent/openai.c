@@ -1,0 +1,295 @@
+/*
+ * /v1: profiles that can be asked as if they were OpenAI's models. A call starts a conversation, or
+ * goes on with one, waits until it rests, and answers what the agent said.
+ */
+#include "auth/principal.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "fcgi/agent/agent.h"
+#include "fcgi/context.h"
+#include "fcgi/reply.h"
+#include "fcgi/settings/keep.h"
+#include "fcgi/settings/user_settings.h"
+#include "model/event.h"
+#include "model/openai_answer.h"
+#include "model/openai_ask.h"
+#include "model/shape.h"
+#include "store/conversation_post.h"
+#include "store/conversation_store.h"
+
+#define ID_HEADER "X-OpenHands-ServerConversation-ID"
+#define ID_PARAM "HTTP_X_OPENHANDS_SERVERCONVERSATION_ID"
+
+/* Always the same, so that one call finds what another one has made. */
+#define WORKING_DIR "/workspace/project"
+
+/* A call on its way: whom it asks what, in which conversation, and what comes of it. */
+struct turn {
+    struct openai_ask ask;
+    struct uuid id;             /* unset: a new conversation */
+    struct openai_usage before; /* what that had used already */
+    struct strbuf text;
+    struct openai_answer answer;
+    bool is_answered; /* the reply says what is wrong */
+};
+
+/* clang-format off */
+#define TURN_INIT {.ask = OPENAI_ASK_INIT, .id = UUID_INIT, .text = STRBUF_INIT}
+/* clang-format on */
+
+static void turn_done(struct turn *turn)
+{
+    openai_ask_done(&turn->ask);
+    strbuf_done(&turn->text);
+}
+
+/* The conversation that the header names; unset without one. */
+static int read_id(const struct request *request, struct uuid *id_out, struct error *err)
+{
+    const char *text = request_param(request, ID_PARAM);
+    json_auto_t *input = NULL;
+
+    if (text == NULL || uuid_parse(text, id_out))
+        return 0;
+    input = json_string(text);
+    return request_problem(request, REQUEST_PLACE("header", ID_HEADER),
+                           &(struct problem){"uuid_parsing", "Input should be a valid UUID", NULL},
+                           input, err);
+}
+
+static int refuse(struct reply *reply, struct turn *turn, int status, const char *words)
+{
+    turn->is_answered = true;
+    return reply_detail(reply, status, words);
+}
+
+/* What was read must make sense, and the model be a profile of the user's. */
+static int check_ask(const struct request *request, struct reply *reply, struct turn *turn,
+                     struct error *err)
+{
+    CLEANUP(document_done) struct document profile = DOCUMENT_INIT;
+    const struct shelf shelf = keep_shelf(request);
+
+    if (json_array_size(request->problems) > 0)
+        return request_problems_noted(err);
+    if (turn->ask.refusal != NULL)
+        return refuse(reply, turn, 400, turn->ask.refusal);
+    if (turn->ask.profile == NULL)
+        return error_set(err, ERROR_NOT_FOUND,
+                         "There is no such model: those of this server begin with %s",
+                         OPENAI_MODEL_PREFIX);
+    if (document_store_get(&shelf, COLLECTION_PROFILES, turn->ask.profile, &profile, err) < 0)
+        return err->code == ERROR_NOT_FOUND
+                   ? error_set(err, ERROR_NOT_FOUND, "Profile '%.200s' not found",
+                               turn->ask.profile)
+                   : -1;
+    return 0;
+}
+
+/* The agent profile that is active; ERROR_CONFLICT when there is none. */
+static int find_agent_profile(const struct request *request, struct uuid *id_out, struct error *err)
+{
+    CLEANUP(document_done) struct document settings = DOCUMENT_INIT;
+    CLEANUP(document_done) struct document profile = DOCUMENT_INIT;
+    const struct shelf shelf = keep_shelf(request);
+    const char *pointer = NULL;
+
+    if (user_settings_load(request, &settings, err) < 0)
+        return -1;
+    pointer = user_settings_pointer(&settings, "active_agent_profile_id");
+    if (pointer == NULL || !uuid_parse(pointer, id_out))
+        return error_set(err, ERROR_CONFLICT, "No agent profile is active");
+    if (document_store_get_by_id(&shelf, COLLECTION_AGENT_PROFILES, id_out, &profile, err) < 0)
+        return err->code == ERROR_NOT_FOUND
+                   ? error_set(err, ERROR_CONFLICT, "The active agent profile is gone")
+                   : -1;
+    return 0;
+}
+
+/* A start request: the active agent profile with that LLM profile and system text. */
+static json_t *start_request(const struct openai_ask *ask, const struct uuid *agent_profile_id)
+{
+    json_t *body = json_object();
+    json_t *workspace = json_need_object(body, "workspace");
+    json_t *additions = json_need_object(body, "agent_launch_additions");
+    json_t *message = json_need_object(body, "initial_message");
+
+    json_put_text(workspace, "kind", "LocalWorkspace");
+    json_put_text(workspace, "working_dir", WORKING_DIR);
+    json_put_text(body, "agent_profile_id", agent_profile_id->text);
+    json_put_text(additions, "llm_profile_ref", ask->profile);
+    if (ask->system.len > 0)
+        json_put_text(additions, "system_message_suffix_append", ask->system.text);
+    json_put_text(message, "role", "user");
+    json_put(message, "content", json_incref(ask->content));
+    json_put(message, "run", json_true());
+    /* Nobody looks for a name, and it would be another call of the model. */
+    json_put(body, "autotitle", json_false());
+    return body;
+}
+
+static int start(const struct request *request, struct reply *reply, struct turn *turn,
+                 struct error *err)
+{
+    struct uuid agent_profile_id = UUID_INIT;
+    json_auto_t *body = NULL;
+
+    if (find_agent_profile(request, &agent_profile_id, err) < 0)
+        return -1;
+    body = start_request(&turn->ask, &agent_profile_id);
+    if (conversation_begin(request, body, reply, &turn->id, err) < 0)
+        return -1;
+    turn->is_answered = !uuid_is_set(&turn->id);
+    return 0;
+}
+
+/* The agent of a conversation stays what it is: model and system text are its first call's. */
+static int go_on(const struct request *request, struct turn *turn, struct error *err)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    const struct conversation_scope scope = principal_scope(&request->principal);
+    struct db *db = request->context->db;
+    json_auto_t *content = NULL;
+
+    if (conversation_store_load(db, &scope, &turn->id, &conversation, err) < 0)
+        return agent_unknown(UNKNOWN_NAMED, &turn->id, err);
+    turn->before = openai_usage_of(conversation.stats);
+    if (content_read(turn->ask.content, &content, err) < 0 ||
+        agent_check_room(request, &turn->id, err) < 0)
+        return -1;
+    if (conversation_post_message(db, &scope, &turn->id, content, true, err) < 0)
+        return agent_unknown(UNKNOWN_NAMED, &turn->id, err);
+    agent_hint_work(request, &turn->id);
+    agent_hint_events(request, &turn->id);
+    return 0;
+}
+
+/* What the conversation has come to; any end but "finished" is no answer. */
+static int read_answer(const struct request *request, struct reply *reply, struct turn *turn,
+                       struct error *err)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
+    const struct conversation_scope scope = principal_scope(&request->principal);
+    struct openai_usage now = {.input_tokens = 0};
+
+    if (conversation_store_load(request->context->db, &scope, &turn->id, &conversation, err) < 0)
+        return agent_unknown(UNKNOWN_NAMED, &turn->id, err);
+    if (conversation.status != STATUS_FINISHED) {
+        strbuf_appendf(&words, "The conversation ended as '%s', not as 'finished'",
+                       status_to_string(conversation.status));
+        turn->is_answered = true;
+        return reply_exception(reply, 500, words.text);
+    }
+    if (final_response_read(request, &turn->id, &turn->text, err) < 0)
+        return -1;
+    now = openai_usage_of(conversation.stats);
+    turn->answer.usage = openai_usage_since(&now, &turn->before);
+    turn->answer.text = turn->text.text;
+    turn->answer.ended_s = clock_utc_us() / 1000000;
+    return 0;
+}
+
+static int take_turn(const struct request *request, struct reply *reply, struct turn *turn,
+                     struct error *err)
+{
+    struct db *db = request->context->db;
+    int64_t deadline_ms = clock_monotonic_ms() + request->context->settings->answer_wait_ms;
+    int rc = 0;
+
+    turn->answer.begun_s = clock_utc_us() / 1000000;
+    rc = uuid_is_set(&turn->id) ? go_on(request, turn, err) : start(request, reply, turn, err);
+    if (rc < 0 || turn->is_answered)
+        return rc;
+    /* Also of a call that fails from here on: the conversation is there. */
+    reply_header(reply, ID_HEADER, turn->id.text);
+    if (conversation_store_wait_stopped(db, &turn->id, deadline_ms, err) < 0)
+        return -1;
+    return read_answer(request, reply, turn, err);
+}
+
+/* Checks, asks, and waits with one of the few threads that may wait so long. */
+static int ask(const struct request *request, struct reply *reply, struct turn *turn,
+               struct error *err)
+{
+    int rc = 0;
+
+    if (check_ask(request, reply, turn, err) < 0)
+        return -1;
+    if (turn->is_answered)
+        return 0;
+    if (context_begin_wait(request->context, err) < 0)
+        return -1;
+    rc = take_turn(request, reply, turn, err);
+    context_end_wait(request->context);
+    return rc;
+}
+
+/* GET -> 200 {"object", "data"} */
+static int models(const struct request *request, struct reply *reply, struct error *err)
+{
+    CLEANUP(document_list_done) struct document_list profiles = DOCUMENT_LIST_INIT;
+    const struct shelf shelf = keep_shelf(request);
+    json_auto_t *json = json_object();
+    json_t *data = json_array();
+
+    json_put_text(json, "object", "list");
+    json_put(json, "data", data);
+    if (document_store_list(&shelf, COLLECTION_PROFILES, &profiles, err) < 0)
+        return -1;
+    for (size_t i = 0; i < profiles.n; i++)
+        json_push(data, openai_model(profiles.items[i].name));
+    return reply_json(reply, 200, json);
+}
+
+/* POST -> 200 ChatCompletion | 400 | 404 | 409 no agent profile | 422 | 429 | 500 | 504 */
+static int chat(const struct request *request, struct reply *reply, struct error *err)
+{
+    CLEANUP(turn_done) struct turn turn = TURN_INIT;
+    json_auto_t *values = NULL;
+    json_auto_t *answer = NULL;
+    enum openai_turns turns = OPENAI_ALL_TURNS;
+
+    if (read_id(request, &turn.id, err) < 0 ||
+        request_json_shape(request, &openai_chat_shape, &values, err) < 0)
+        return -1;
+    if (uuid_is_set(&turn.id))
+        turns = OPENAI_NEW_TURNS;
+    openai_ask_read_chat(values, turns, &turn.ask, request->problems);
+    if (ask(request, reply, &turn, err) < 0)
+        return -1;
+    if (turn.is_answered)
+        return 0;
+    turn.answer.model = json_text_or(values, "model", "");
+    answer = openai_chat_completion(&turn.answer);
+    return reply_json(reply, 200, answer);
+}
+
+/* POST -> 200 Response, always of a new conversation; the others as of chat() */
+static int response(const struct request *request, struct reply *reply, struct error *err)
+{
+    CLEANUP(turn_done) struct turn turn = TURN_INIT;
+    json_auto_t *values = NULL;
+    json_auto_t *answer = NULL;
+
+    if (request_json_shape(request, &openai_response_shape, &values, err) < 0)
+        return -1;
+    openai_ask_read_response(values, &turn.ask, request->problems);
+    if (ask(request, reply, &turn, err) < 0)
+        return -1;
+    if (turn.is_answered)
+        return 0;
+    turn.answer.model = json_text_or(values, "model", "");
+    answer = openai_response(&turn.answer, values);
+    return reply_json(reply, 200, answer);
+}
+
+const struct route openai_routes[] = {
+    {HTTP_GET, "/v1/models", ORIGIN_BOTH, ACCESS_MODEL, 0, models},
+    {HTTP_POST, "/v1/chat/completions", ORIGIN_BOTH, ACCESS_MODEL, BODY_LARGE_BYTES, chat},
+    {HTTP_POST, "/v1/responses", ORIGIN_BOTH, ACCESS_MODEL, BODY_LARGE_BYTES, response},
+    {.handle = NULL},
+};

@@ -3,6 +3,9 @@
 
 command_key() {
     [ $# -le 1 ] || die "key takes one name at most"
+    case ${1-} in
+    -*) die "key does not know '$1'" "./deft key [NAME]; a name does not begin with -" ;;
+    esac
     key_check_up
     key_run --new-key "${1:-deft key}"
 }

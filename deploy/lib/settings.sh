@@ -23,6 +23,9 @@ settings_load() {
     *) die "DEFT_VAR=$DEFT_VAR is not an absolute path" "write it with a / at the start" ;;
     esac
     DEFT_VAR=$(readlink -m -- "$DEFT_VAR")
+    settings_check_path DEFT_VAR "$DEFT_VAR"
+    settings_check_address DEFT_LISTEN "$DEFT_LISTEN"
+    settings_check_label DEFT_INSTANCE "${DEFT_INSTANCE-}"
     settings_derive
 }
 
@@ -89,4 +92,25 @@ settings_check_port() {
     if [ "$2" -lt 1 ] || [ "$2" -gt 65535 ]; then
         die "$1=$2 is not a port" "use a number from 1 to 65535"
     fi
+}
+
+# The path stands in settings of PostgreSQL, nginx and runit, each of which quotes in its own way.
+settings_check_path() {
+    case $2 in
+    *[[:space:][:cntrl:]\"\'\`\\\$\;\#\&\|\<\>\(\)\{\}\*\?\[\]]*)
+        die "$1=$2 has a space or another sign that paths cannot have here" "set $1 to a path without it"
+        ;;
+    esac
+}
+
+# A name's address is asked for; nginx would refuse one that has none, in the middle of a start.
+settings_check_address() {
+    _address=${2#\[}
+    getent ahosts "${_address%\]}" >/dev/null || die "$1=$2 is no address" "use 127.0.0.1, 0.0.0.0 or another address of this host"
+}
+
+settings_check_label() {
+    case $2 in
+    [!A-Za-z0-9]* | *[!A-Za-z0-9_.-]*) die "$1=$2 cannot begin the names of containers" "use letters, digits, and then also _ . -" ;;
+    esac
 }

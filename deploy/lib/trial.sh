@@ -5,6 +5,10 @@
 
 command_test() {
     [ $# -le 1 ] || die "test takes one pattern at most"
+    case ${1-} in
+    --conformance) ;;
+    -*) die "test does not know '$1'" "./deft test [pattern]; ./deft test --conformance" ;;
+    esac
     exec 3>&1
     trial_begin checked
     users_make
@@ -14,6 +18,12 @@ command_test() {
 }
 
 command_bench() {
+    for _option; do
+        case $_option in
+        --json) ;;
+        -*) die "bench does not know '$_option'" "./deft bench [figure] [--json]" ;;
+        esac
+    done
     # Standard output is for the figures alone.
     exec 3>&1 1>&2
     trial_begin release

@@ -44,7 +44,7 @@ as_builder() {
 }
 
 users_prepare_var() {
-    mkdir -p "$DEFT_VAR"
+    mkdir -p "$DEFT_VAR" || die "cannot make the folder $DEFT_VAR" "set DEFT_VAR to a path that can be made"
     [ -e "$DEFT_HOME/var" ] || [ "${DEFT_VAR#/var/lib/deft/}" = "$DEFT_VAR" ] || ln -s "$DEFT_VAR" "$DEFT_HOME/var"
     is_traversable "$DEFT_VAR" || [ "$DEFT_USER" = "$BUILD_USER" ] ||
         die "the user $DEFT_USER cannot reach $DEFT_VAR" "set DEFT_VAR to a folder that others may enter"

@@ -65,8 +65,28 @@ test('key and link print what they made', async () => {
   assert.match((await run(DEFT, ['link'])).stdout, /^http:\/\/localhost:\d+\/sign-in#[A-Za-z0-9_-]+\n$/);
 });
 
-test('unknown commands and settings are refused in words', async () => {
-  await assert.rejects(run(DEFT, ['fly']), /there is no command 'fly'/);
-  await assert.rejects(run(DEFT, ['status'], { env: { ...process.env, DEFT_APP_PORT: '70000' } }), /DEFT_APP_PORT=70000 is not a port/);
-  await assert.rejects(run(DEFT, ['logs', 'nobody']), /there is no process 'nobody'/);
+const REFUSED_ARGUMENTS = {
+  "there is no command 'fly'": ['fly'],
+  "there is no process 'nobody'": ['logs', 'nobody'],
+  'status takes no arguments': ['status', 'now'],
+  'doctor takes no arguments': ['doctor', 'now'],
+  "key does not know '-h'": ['key', '-h'],
+  "bench does not know '--jsn'": ['bench', '--jsn'],
+  "test does not know '--all'": ['test', '--all'],
+};
+
+const REFUSED_SETTINGS = {
+  'DEFT_APP_PORT=70000 is not a port': { DEFT_APP_PORT: '70000' },
+  'DEFT_VAR=/tmp/a b has a space': { DEFT_VAR: '/tmp/a b' },
+  'DEFT_LISTEN=300.1.1.1 is no address': { DEFT_LISTEN: '300.1.1.1' },
+  'DEFT_INSTANCE=a b cannot begin': { DEFT_INSTANCE: 'a b' },
+};
+
+const refusedWith = (words) => ({ code, stderr }) => code === 1 && stderr.includes(`deft: ${words}`);
+
+test('unknown commands, arguments and settings are refused in words', async () => {
+  for (const [words, given] of Object.entries(REFUSED_ARGUMENTS))
+    await assert.rejects(run(DEFT, given), refusedWith(words), words);
+  for (const [words, settings] of Object.entries(REFUSED_SETTINGS))
+    await assert.rejects(run(DEFT, ['status'], { env: { ...process.env, ...settings } }), refusedWith(words), words);
 });

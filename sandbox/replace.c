@@ -17,10 +17,19 @@
 
 enum { NEW_FILE_MODE = 0666 };
 
-static enum error_code code_of_errno(void)
+enum error_code replace_error_code(void)
 {
-    return errno == EACCES || errno == EPERM || errno == EROFS ? ERROR_FORBIDDEN
-                                                               : ERROR_UNAVAILABLE;
+    switch (errno) {
+    case EACCES:
+    case EPERM:
+    case EROFS:
+        return ERROR_FORBIDDEN;
+    case ENAMETOOLONG:
+    case ELOOP:
+        return ERROR_INVALID;
+    default:
+        return ERROR_UNAVAILABLE;
+    }
 }
 
 static void keep_mode_and_owner(int fd, const struct stat *old)
@@ -56,7 +65,7 @@ int replace_begin(struct replace *replace, const char *path, struct error *err)
     replace->temporary = strbuf_take(&name);
     replace->fd = open(replace->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, NEW_FILE_MODE);
     if (replace->fd < 0) {
-        enum error_code code = code_of_errno();
+        enum error_code code = replace_error_code();
 
         mem_freep(&replace->temporary);
         return error_set(err, code, "writing %s: %m", path);
@@ -71,7 +80,7 @@ int replace_commit(struct replace *replace, struct error *err)
     if (fdatasync(replace->fd) < 0)
         return error_set(err, ERROR_UNAVAILABLE, "writing %s: %m", replace->path);
     if (rename(replace->temporary, replace->path) < 0)
-        return error_set(err, code_of_errno(), "writing %s: %m", replace->path);
+        return error_set(err, replace_error_code(), "writing %s: %m", replace->path);
     mem_freep(&replace->temporary);
     return 0;
 }

@@ -7,8 +7,7 @@
 #define DEFT_SANDBOX_REPLACE_H
 
 #include "base/attr.h"
-
-struct error;
+#include "base/error.h"
 
 struct replace {
     int fd;     /* to write to */
@@ -20,7 +19,13 @@ struct replace {
 #define REPLACE_INIT {-1, NULL, NULL}
 /* clang-format on */
 
-/* Opens the temporary file. The directory must exist. ERROR_UNAVAILABLE, ERROR_FORBIDDEN. */
+/* What errno says of a path that could not be written: its own fault, or that of the file system.
+ */
+enum error_code replace_error_code(void) MUST_CHECK;
+/*
+ * Opens the temporary file. The directory must exist. ERROR_UNAVAILABLE, ERROR_FORBIDDEN,
+ * ERROR_INVALID for a name that no file can have.
+ */
 int replace_begin(struct replace *replace, const char *path, struct error *err) NONNULL MUST_CHECK;
 /* Syncs and puts the file in its place. */
 int replace_commit(struct replace *replace, struct error *err) NONNULL MUST_CHECK;

@@ -191,10 +191,7 @@ int textfile_make_parents(const char *path, struct error *err)
         }
         if (errno == EEXIST)
             return error_set(err, ERROR_INVALID, "%s is not a directory", parent);
-        return error_set(err,
-                         errno == EACCES || errno == EPERM || errno == EROFS ? ERROR_FORBIDDEN
-                                                                             : ERROR_UNAVAILABLE,
-                         "making %s: %m", parent);
+        return error_set(err, replace_error_code(), "making %s: %m", parent);
     }
     return 0;
 }

@@ -7,6 +7,9 @@ import path from "node:path";
 import { after, before, describe, test } from "node:test";
 import { ActionServer, KEY, multipart, residentKb, upload } from "./support/action-server.mjs";
 
+/** One letter more than a file system takes. */
+const LONG_NAME = "n".repeat(256);
+
 describe("file routes", () => {
   let server;
   before(async () => (server = await new ActionServer().start()));
@@ -61,6 +64,9 @@ describe("file routes", () => {
     assert.deepEqual((await upload(server, server.workspace, "x")).json, { detail: "Path is a directory" });
     fs.writeFileSync(at("plain"), "");
     assert.deepEqual((await upload(server, at("plain/below"), "x")).json, { detail: "A parent of the path is not a directory" });
+    for (const name of [LONG_NAME, `${LONG_NAME}/below`])
+      assert.equal((await upload(server, at(name), "x")).status, 400);
+    assert.equal(fs.readdirSync(server.workspace).some((name) => name.endsWith(".tmp")), false);
     assert.equal((await upload(server, at("u"), "x", "other")).status, 422);
     assert.equal((await server.send("POST", `/api/file/upload?path=${at("u")}`, { body: "{}" })).status, 422);
     assert.equal(fs.existsSync(at("u")), false);

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "gateway/bash_socket.h"
 #include "gateway/frame.h"
 #include "gateway/gateway.h"
 #include "gateway/stream.h"
@@ -103,7 +104,7 @@ static void on_place(struct place_question *place, const struct error *err)
     arrival_free(TAKE_PTR(subscriber->arrival));
 }
 
-void arrival_begin(struct subscriber *subscriber)
+static void begin_place(struct subscriber *subscriber)
 {
     struct arrival *arrival = arrival_of(subscriber);
     struct conversation_scope scope = principal_scope(&subscriber->principal);
@@ -118,6 +119,16 @@ void arrival_begin(struct subscriber *subscriber)
         .done = on_place,
     };
     live_ask_place(subscriber->gateway->live, &arrival->place);
+}
+
+void arrival_begin(struct subscriber *subscriber)
+{
+    if (subscriber->request.kind != SOCKET_BASH) {
+        begin_place(subscriber);
+        return;
+    }
+    bash_socket_join(subscriber);
+    arrival_free(TAKE_PTR(subscriber->arrival));
 }
 
 /* --- authenticating --- */

@@ -13,13 +13,24 @@
 #include <libwebsockets.h>
 
 #include "base/crypto.h"
+#include "base/secret.h"
 #include "gateway/door.h"
+#include "gateway/errand.h"
 #include "gateway/news.h"
 #include "gateway/streams.h"
 #include "store/live_listen.h"
 
+struct bash_feed;
 struct db_pipe;
 struct subscriber;
+
+/* How sandboxes are found and started; borrowed from the settings. */
+struct sandbox_service {
+    const char *url;
+    const char *socket; /* NULL: over TCP */
+    const struct secret *key;
+    const char *image;
+};
 
 struct gateway {
     /* What is seen live; its answers never show an older state than the ones before. */
@@ -33,6 +44,9 @@ struct gateway {
     struct streams streams;
     struct news news;
     struct live_listener listener;
+    struct sandbox_service sandboxes;
+    struct errands errands;
+    struct bash_feed *feeds;          /* of the sandboxes whose commands somebody watches */
     struct subscriber *waiting_first; /* for a turn to write, the longest first */
     struct subscriber *waiting_last;
     int64_t max_subscribers; /* of one conversation */

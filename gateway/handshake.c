@@ -19,6 +19,7 @@ struct socket_path {
 static const struct socket_path paths[] = {
     {"/sockets/events/", SOCKET_EVENTS},
     {"/sockets/session/", SOCKET_SESSION},
+    {"/sockets/bash-events", SOCKET_BASH},
 };
 
 static int check_upgrade(const char *head, struct error *err)
@@ -28,6 +29,15 @@ static int check_upgrade(const char *head, struct error *err)
     if (!head_header(head, "Upgrade", &upgrade) || !text_equal_nocase(upgrade.text, "websocket"))
         return error_set(err, ERROR_INVALID, "no WebSocket");
     return 0;
+}
+
+/* What follows the prefix: a conversation, but for bash-events, which has none. */
+static int read_conversation(const char *rest, struct socket_request *request, struct error *err)
+{
+    bool is_fine = request->kind == SOCKET_BASH ? rest[0] == '\0'
+                                                : uuid_parse(rest, &request->conversation_id);
+
+    return is_fine ? 0 : error_set(err, ERROR_INVALID, "not a conversation id");
 }
 
 static int read_path(const char *head, struct socket_request *request, struct error *err)
@@ -40,9 +50,7 @@ static int read_path(const char *head, struct socket_request *request, struct er
         if (!text_starts_with(path.text, paths[i].prefix))
             continue;
         request->kind = paths[i].kind;
-        if (!uuid_parse(path.text + strlen(paths[i].prefix), &request->conversation_id))
-            return error_set(err, ERROR_INVALID, "not a conversation id");
-        return 0;
+        return read_conversation(path.text + strlen(paths[i].prefix), request, err);
     }
     return error_set(err, ERROR_INVALID, "no such socket");
 }

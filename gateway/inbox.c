@@ -3,16 +3,15 @@
 #include <jansson.h>
 
 #include "auth/principal.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/strbuf.h"
 #include "base/text.h"
 #include "base/uuid.h"
 #include "gateway/arrival.h"
-#include "gateway/frame.h"
+#include "gateway/bash_socket.h"
+#include "gateway/complaint.h"
 #include "gateway/gateway.h"
 #include "gateway/subscriber.h"
 #include "model/event.h"
@@ -22,44 +21,6 @@
 
 /* Messages of one socket that are not stored yet. */
 enum { WAITING_MAX = 32 };
-
-static json_t *server_error_event(const char *code, const char *detail)
-{
-    json_t *event = json_object();
-    struct uuid id = uuid_random();
-    char stamp[CLOCK_TEXT_BYTES];
-
-    clock_format_naive(clock_utc_us(), stamp);
-    json_put_text(event, "id", id.text);
-    json_put_text(event, "timestamp", stamp);
-    json_put_text(event, "source", "environment");
-    json_put_text(event, "code", code);
-    json_put_text(event, "detail", detail);
-    json_put_text(event, "kind", "ServerErrorEvent");
-    return event;
-}
-
-static json_t *session_error(const char *code, const char *detail)
-{
-    json_t *frame = json_object();
-
-    json_put_text(frame, "type", "error");
-    json_put_text(frame, "code", code);
-    json_put_text(frame, "detail", detail);
-    return frame;
-}
-
-/* Says on the socket what was wrong; the connection stays open. */
-static void complain(struct subscriber *subscriber, const char *code, const char *detail)
-{
-    json_auto_t *json = subscriber->request.kind == SOCKET_SESSION
-                            ? session_error(code, detail)
-                            : server_error_event(code, detail);
-    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-
-    json_append_text(&text, json);
-    subscriber_reply(subscriber, frame_new(text.text, text.len));
-}
 
 static bool is_auth_frame(const json_t *frame)
 {
@@ -122,8 +83,9 @@ static void say_failed(const struct inbox *inbox, const struct error *err)
         log_warning("message.failed", LOG_STR("conversation_id", inbox->conversation_id.text),
                     LOG_ERROR(err));
     if (inbox->subscriber != NULL)
-        complain(inbox->subscriber, err->code == ERROR_INVALID ? "ValidationError" : "ServerError",
-                 err->message);
+        complaint_send(inbox->subscriber,
+                       err->code == ERROR_INVALID ? "ValidationError" : "ServerError",
+                       err->message);
 }
 
 static void post_next(struct inbox *inbox);
@@ -177,7 +139,7 @@ static void take_message(struct subscriber *subscriber, const json_t *message)
     if (is_auth_frame(message))
         return;
     if (read_message(message, &content, &err) < 0) {
-        complain(subscriber, "ValidationError", err.message);
+        complaint_send(subscriber, "ValidationError", err.message);
         return;
     }
     if (subscriber->inbox == NULL)
@@ -200,7 +162,9 @@ void inbox_handle(struct subscriber *subscriber)
     if (subscriber->principal.kind == PRINCIPAL_NOBODY)
         take_key(subscriber, rc == 0 ? frame : NULL);
     else if (rc < 0)
-        complain(subscriber, "JSONDecodeError", err.message);
+        complaint_send(subscriber, "JSONDecodeError", err.message);
+    else if (subscriber->request.kind == SOCKET_BASH && !is_auth_frame(frame))
+        bash_socket_take_command(subscriber, frame);
     else
         take_message(subscriber, frame);
 }

@@ -2,7 +2,14 @@
 bin_PROGRAMS += deft-gateway
 deft_gateway_SOURCES = \
 	gateway/arrival.c gateway/arrival.h \
+	gateway/bash_ask.c gateway/bash_ask.h \
+	gateway/bash_feed.c gateway/bash_feed.h \
+	gateway/bash_orders.c gateway/bash_orders.h \
+	gateway/bash_socket.c gateway/bash_socket.h \
+	gateway/bash_window.c gateway/bash_window.h \
+	gateway/complaint.c gateway/complaint.h \
 	gateway/door.c gateway/door.h \
+	gateway/errand.c gateway/errand.h \
 	gateway/frame.c gateway/frame.h \
 	gateway/gateway.h \
 	gateway/handshake.c gateway/handshake.h \
@@ -20,4 +27,4 @@ deft_gateway_SOURCES = \
 	gateway/streams.c gateway/streams.h \
 	gateway/subscriber.c gateway/subscriber.h
 deft_gateway_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(LWS_CFLAGS)
-deft_gateway_LDADD = $(AUTH_LIBS) $(STORE_LIBS) $(MODEL_LIBS) $(LWS_LIBS)
+deft_gateway_LDADD = $(AUTH_LIBS) $(STORE_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(LWS_LIBS)

@@ -13,6 +13,8 @@
 #include "base/process.h"
 #include "base/secret.h"
 #include "base/settings.h"
+#include "gateway/bash_feed.h"
+#include "gateway/errand.h"
 #include "gateway/gateway.h"
 #include "gateway/server.h"
 #include "gateway/stream.h"
@@ -30,6 +32,10 @@ struct gateway_settings {
     int64_t max_subscribers;
     int64_t auth_timeout_ms;
     int64_t slow_ms;
+    const char *runtime_url;
+    const char *runtime_socket;
+    struct secret runtime_key;
+    const char *sandbox_image;
     const char *log_level;
 };
 
@@ -47,6 +53,14 @@ static const struct setting settings_table[] = {
      "how long a socket may take to send its key"},
     {"DEFT_GATEWAY_SLOW_MS", SETTING_MS, "20000", offsetof(struct gateway_settings, slow_ms),
      "how long a socket may take nothing while something is due"},
+    {"DEFT_RUNTIME_URL", SETTING_TEXT, "http://localhost",
+     offsetof(struct gateway_settings, runtime_url), "the Runtime API"},
+    {"DEFT_RUNTIME_SOCKET", SETTING_TEXT, "", offsetof(struct gateway_settings, runtime_socket),
+     "Unix socket of the Runtime API; empty: over TCP"},
+    {"DEFT_RUNTIME_API_KEY", SETTING_SECRET, "", offsetof(struct gateway_settings, runtime_key),
+     "key of the Runtime API"},
+    {"DEFT_SANDBOX_IMAGE", SETTING_TEXT, "deft-sandbox:1",
+     offsetof(struct gateway_settings, sandbox_image), "image of new sandboxes"},
     {"LOG_LEVEL", SETTING_TEXT, "info", offsetof(struct gateway_settings, log_level),
      "debug, info, warning or error"},
 };
@@ -120,10 +134,16 @@ static int open_parts(struct gateway *gateway, const struct gateway_settings *se
     gateway->max_subscribers = settings->max_subscribers;
     gateway->auth_timeout_ms = settings->auth_timeout_ms;
     gateway->slow_ms = settings->slow_ms;
+    gateway->sandboxes = (struct sandbox_service){
+        .url = settings->runtime_url,
+        .socket = settings->runtime_socket[0] != '\0' ? settings->runtime_socket : NULL,
+        .key = &settings->runtime_key,
+        .image = settings->sandbox_image};
     news_init(&gateway->news, gateway);
     if (keyring_init(&gateway->keyring, &settings->secret_key, err) < 0)
         return error_wrap(err, "DEFT_SECRET_KEY");
-    if (open_pipes(gateway, settings, err) < 0 || server_open(gateway, err) < 0)
+    if (open_pipes(gateway, settings, err) < 0 || errands_open(&gateway->errands, err) < 0 ||
+        server_open(gateway, err) < 0)
         return -1;
     return door_open(&gateway->door, settings->socket_path, err);
 }
@@ -132,6 +152,8 @@ static void close_parts(struct gateway *gateway)
 {
     door_close(&gateway->door);
     server_close(gateway);
+    bash_feeds_done(gateway);
+    errands_close(&gateway->errands);
     news_done(&gateway->news);
     streams_done(&gateway->streams);
     db_pipe_free(gateway->live);
@@ -142,7 +164,8 @@ static void close_parts(struct gateway *gateway)
 static int serve(const struct gateway_settings *settings, struct error *err)
 {
     CLEANUP(fd_close) int stop_fd = -1;
-    struct gateway gateway = {.door = {.listen_fd = -1, .epoll_fd = -1}};
+    struct gateway gateway = {.door = {.listen_fd = -1, .epoll_fd = -1},
+                              .errands = {.done_fd = -1}};
     int rc = 0;
 
     if (process_open_stop(&stop_fd, err) < 0)
@@ -172,6 +195,6 @@ int main(int argc, char **argv)
         log_error("gateway.failed", LOG_ERROR(&err));
     else
         log_info("gateway.stopped");
-    secret_done(&settings.secret_key);
+    settings_done(settings_table, ARRAY_SIZE(settings_table), &settings);
     return rc < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -13,7 +13,9 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "gateway/arrival.h"
+#include "gateway/bash_feed.h"
 #include "gateway/door.h"
+#include "gateway/errand.h"
 #include "gateway/frame.h"
 #include "gateway/gateway.h"
 #include "gateway/inbox.h"
@@ -192,6 +194,7 @@ static void on_tick(lws_sorted_usec_list_t *sul)
     gateway->tick_at_ms = INT64_MAX;
     door_tick(gateway, now_ms);
     subscribers_tick(gateway, now_ms);
+    bash_feeds_tick(gateway);
     server_schedule(gateway, streams_tick(gateway, now_ms));
 }
 
@@ -213,7 +216,7 @@ static bool stop_is_asked(int stop_fd)
     return poll(&wait, 1, 0) > 0;
 }
 
-/* PostgreSQL answers or tells, somebody is at the door, or a signal came. */
+/* PostgreSQL or a sandbox answers or tells, somebody is at the door, or a signal came. */
 static int on_watched(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
                       size_t len)
 {
@@ -229,14 +232,16 @@ static int on_watched(struct lws *wsi, enum lws_callback_reasons reason, void *u
     db_pipe_pump(gateway->hints);
     db_pipe_pump(gateway->live);
     db_pipe_pump(gateway->back);
+    errands_pump(&gateway->errands);
     door_pump(gateway);
     return 0;
 }
 
 static int watch(const struct gateway *gateway, struct error *err)
 {
-    const int fds[] = {gateway->stop_fd, db_pipe_fd(gateway->hints), db_pipe_fd(gateway->live),
-                       db_pipe_fd(gateway->back), gateway->door.epoll_fd};
+    const int fds[] = {gateway->stop_fd,          db_pipe_fd(gateway->hints),
+                       db_pipe_fd(gateway->live), db_pipe_fd(gateway->back),
+                       gateway->door.epoll_fd,    gateway->errands.done_fd};
 
     for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
         struct epoll_event event = {.events = EPOLLIN, .data.fd = fds[i]};

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "gateway/arrival.h"
+#include "gateway/bash_socket.h"
 #include "gateway/frame.h"
 #include "gateway/gateway.h"
 #include "gateway/inbox.h"
@@ -26,6 +27,7 @@ static const struct close_row closes[SUBSCRIBER_N_ENDS] = {
     [SUBSCRIBER_UNAUTHENTICATED] = {4001, "Authentication failed"},
     [SUBSCRIBER_NOT_FOUND] = {4004, "Conversation not found"},
     [SUBSCRIBER_TOO_MANY] = {1013, "Too many connections for this conversation"},
+    [SUBSCRIBER_TOO_MANY_BASH] = {1013, "Too many bash event connections"},
     [SUBSCRIBER_TOO_LARGE] = {1009, "Message too large"},
     [SUBSCRIBER_TOO_NOISY] = {1008, "Too many bad messages"},
     [SUBSCRIBER_TOO_SLOW] = {1013, "slow_consumer"},
@@ -65,6 +67,7 @@ void subscriber_done(struct subscriber *subscriber)
 {
     subscriber_stop_waiting(subscriber);
     leave_stream(subscriber);
+    bash_socket_leave(TAKE_PTR(subscriber->bash));
     arrival_free(TAKE_PTR(subscriber->arrival));
     replay_free(TAKE_PTR(subscriber->replay));
     inbox_leave(TAKE_PTR(subscriber->inbox));
@@ -124,6 +127,7 @@ void subscribers_tick(struct gateway *gateway, int64_t now_ms)
         log_info("socket.slow",
                  LOG_STR("conversation_id", subscriber->request.conversation_id.text));
         leave_stream(subscriber);
+        bash_socket_leave(TAKE_PTR(subscriber->bash));
         replay_free(TAKE_PTR(subscriber->replay));
     }
 }
@@ -258,6 +262,8 @@ struct frame *subscriber_next_frame(struct subscriber *subscriber)
         return TAKE_PTR(subscriber->sync);
     if (subscriber->n_replies > 0)
         return take_reply(subscriber);
+    if (subscriber->bash != NULL)
+        return bash_socket_next_frame(subscriber->bash);
     return subscriber->stream != NULL ? next_of_stream(subscriber) : NULL;
 }
 
@@ -267,6 +273,8 @@ bool subscriber_has_more(const struct subscriber *subscriber)
 
     if (subscriber->end != SUBSCRIBER_OPEN || subscriber->n_replies > 0)
         return true;
+    if (subscriber->bash != NULL)
+        return bash_socket_has_more(subscriber->bash);
     if (stream == NULL)
         return false;
     return snapshot_is_due(subscriber) || subscriber->cursor < stream->last_seq ||

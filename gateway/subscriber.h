@@ -2,6 +2,8 @@
  * One socket: who it is, what it has been sent, what comes next.
  *
  *   authenticate → (session: sync) → (events: snapshot) → history → (session: snapshot) → live
+ *
+ * On bash-events, where there is no conversation: authenticate → history → live (bash_socket.h).
  */
 #ifndef DEFT_GATEWAY_SUBSCRIBER_H
 #define DEFT_GATEWAY_SUBSCRIBER_H
@@ -17,6 +19,7 @@
 #include "gateway/progress_log.h"
 
 struct arrival;
+struct bash_socket;
 struct frame;
 struct gateway;
 struct inbox;
@@ -27,7 +30,7 @@ struct stream;
 /* A client with more bad frames unanswered than this is not listening. */
 enum { SUBSCRIBER_REPLIES = 8 };
 
-enum socket_kind { SOCKET_EVENTS, SOCKET_SESSION };
+enum socket_kind { SOCKET_EVENTS, SOCKET_SESSION, SOCKET_BASH, SOCKET_N_KINDS };
 
 enum resend { RESEND_NONE, RESEND_ALL, RESEND_SINCE };
 
@@ -45,6 +48,7 @@ enum subscriber_end {
     SUBSCRIBER_UNAUTHENTICATED, /* 4001 */
     SUBSCRIBER_NOT_FOUND,       /* 4004 */
     SUBSCRIBER_TOO_MANY,        /* 1013 */
+    SUBSCRIBER_TOO_MANY_BASH,   /* 1013 */
     SUBSCRIBER_TOO_LARGE,       /* 1009 */
     SUBSCRIBER_TOO_NOISY,       /* 1008 */
     SUBSCRIBER_TOO_SLOW,        /* 1013: it does not read */
@@ -60,7 +64,8 @@ struct subscriber {
     int64_t waiting_since_ms;
     struct lws *wsi;
     struct gateway *gateway;
-    struct stream *stream; /* NULL until it is authenticated and attached */
+    struct stream *stream;    /* NULL until it is authenticated and attached */
+    struct bash_socket *bash; /* what it has instead of a stream on bash-events */
     struct socket_request request;
     struct principal principal;
     enum subscriber_end end;

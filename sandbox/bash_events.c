@@ -30,11 +30,23 @@ struct bash_events {
     int64_t last_us;
     size_t n;
     size_t bytes;
+    struct bash_listener listener;
 };
 
 struct bash_events *bash_events_new(void)
 {
     return NEW(struct bash_events);
+}
+
+void bash_events_listen(struct bash_events *events, const struct bash_listener *listener)
+{
+    events->listener = *listener;
+}
+
+static void tell_listener(const struct bash_events *events)
+{
+    if (events->listener.added != NULL)
+        events->listener.added(events->listener.owner);
 }
 
 static void remove_event(struct bash_events *events, struct bash_event *event)
@@ -116,6 +128,7 @@ void bash_events_add_command(struct bash_events *events, const struct bash_spec 
     json_put_text(event->json, "kind", "BashCommand");
     memcpy(id_out, event->id, UUID_HEX_BYTES);
     *json_out = json_incref(event->json);
+    tell_listener(events);
 }
 
 static void put_stream(json_t *json, const char *name, const char *text, size_t len)
@@ -143,6 +156,7 @@ json_t *bash_events_add_output(struct bash_events *events, const struct bash_out
     put_stream(event->json, "stdout", output->out, output->out_len);
     put_stream(event->json, "stderr", output->err, output->err_len);
     json_put_text(event->json, "kind", "BashOutput");
+    tell_listener(events);
     return json_incref(event->json);
 }
 
@@ -157,6 +171,11 @@ static bool matches(const struct bash_event *event, const struct bash_query *que
     if (event->stamp_us < query->since_us || event->stamp_us >= query->before_us)
         return false;
     return event->kind != BASH_OUTPUT || event->order > query->order_above;
+}
+
+bool bash_events_newest_fits(const struct bash_events *events, const struct bash_query *query)
+{
+    return events->newest != NULL && matches(events->newest, query);
 }
 
 static bool is_before_page(const struct bash_event *event, const struct bash_query *query)

@@ -61,6 +61,18 @@ struct bash_output {
 struct bash_events *bash_events_new(void) MUST_CHECK;
 void bash_events_free(struct bash_events *events);
 
+/* Is told of each event once it is whole; a fresh store tells nobody. */
+struct bash_listener {
+    void *owner;
+    void (*added)(void *owner);
+};
+
+/* The one listener from now on; added NULL: none. */
+void bash_events_listen(struct bash_events *events, const struct bash_listener *listener) NONNULL;
+/* Whether the newest event is one that the query asks for. */
+bool bash_events_newest_fits(const struct bash_events *events,
+                             const struct bash_query *query) NONNULL MUST_CHECK;
+
 /* Adds a BashCommand; *json_out is the object, *id_out its id. */
 void bash_events_add_command(struct bash_events *events, const struct bash_spec *spec,
                              char id_out[UUID_HEX_BYTES], json_t **json_out) NONNULL;

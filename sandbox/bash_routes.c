@@ -11,13 +11,20 @@
 #include "sandbox/action_config.h"
 #include "sandbox/bash.h"
 #include "sandbox/bash_events.h"
+#include "sandbox/bash_waits.h"
 #include "sandbox/http.h"
 #include "sandbox/inside.h"
 #include "sandbox/limits.h"
 #include "sandbox/server.h"
 #include "sandbox/validation.h"
 
-enum { DEFAULT_TIMEOUT_S = 300, MAX_TIMEOUT_S = 30 * 24 * 3600, PAGE_MAX = 100, MAX_BATCH = 1000 };
+enum {
+    DEFAULT_TIMEOUT_S = 300,
+    MAX_TIMEOUT_S = 30 * 24 * 3600,
+    PAGE_MAX = 100,
+    MAX_BATCH = 1000,
+    WAIT_MAX_MS = 60000
+};
 
 static int read_scope(const struct request *request, char scope[BASH_SCOPE_BYTES],
                       struct error *err)
@@ -261,16 +268,20 @@ void bash_handle_search(struct request *request)
         .page = -1,
     };
     json_auto_t *page = NULL;
+    int64_t wait_ms = 0;
     struct error err = ERROR_INIT;
 
     if (read_scope(request, scope, &err) < 0) {
         request_answer_error(request, &err);
         return;
     }
-    if (!read_query(request, &query))
+    if (!read_query(request, &query) || !read_number(request, "wait_ms", 0, WAIT_MAX_MS, &wait_ms))
         return;
     page = bash_events_search(bash_events_of(request->server->bash), &query);
-    request_answer_json(request, 200, page);
+    if (wait_ms > 0 && json_array_size(json_object_get(page, "items")) == 0)
+        bash_waits_add(request->server->bash_waits, request, &query, wait_ms);
+    else
+        request_answer_json(request, 200, page);
 }
 
 void bash_handle_get(struct request *request)

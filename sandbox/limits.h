@@ -26,6 +26,7 @@ enum {
     MAX_JOURNAL_BYTES = 48 * 1024 * 1024, /* kept results; the volume has 64 MiB */
     MAX_BASH_COMMANDS = 64,               /* running at once */
     MAX_BASH_EVENTS = 20000,
+    MAX_BASH_WAITS = 64, /* searches that wait for an event */
     MAX_BASH_EVENT_BYTES = 64 * 1024 * 1024,
     MAX_JOBS = 16, /* git and the like, at once */
     BASH_CHUNK_CHARS = 1024 * 1024,

@@ -7,6 +7,7 @@ SANDBOX_SOURCES = \
 	sandbox/archive.c sandbox/archive.h \
 	sandbox/bash.c sandbox/bash.h \
 	sandbox/bash_events.c sandbox/bash_events.h \
+	sandbox/bash_waits.c sandbox/bash_waits.h \
 	sandbox/bash_routes.c sandbox/bash_routes.h \
 	sandbox/capture.c sandbox/capture.h \
 	sandbox/chunked.c sandbox/chunked.h \

@@ -24,6 +24,7 @@
 #include "sandbox/action_config.h"
 #include "sandbox/actions.h"
 #include "sandbox/bash.h"
+#include "sandbox/bash_waits.h"
 #include "sandbox/conversation.h"
 #include "sandbox/http.h"
 #include "sandbox/job.h"
@@ -120,11 +121,13 @@ static int serve(struct server *server, int64_t started_us, struct error *err)
     server->journal = journal_open(server->config->journal_dir, lost);
     server->actions = actions_new(server);
     server->bash = bash_new(server->loop, server->config->workspace);
+    server->bash_waits = bash_waits_new(server->loop, bash_events_of(server->bash));
     server->jobs = jobs_new(server->loop);
     say_ready(http, started_us);
     rc = http_run(http, err);
     http_free(http);
     actions_free(server->actions);
+    bash_waits_free(server->bash_waits);
     bash_free(server->bash);
     jobs_free(server->jobs);
     journal_close(server->journal);

@@ -8,6 +8,7 @@
 
 struct actions;
 struct bash;
+struct bash_waits;
 struct config;
 struct jobs;
 struct journal;
@@ -19,6 +20,7 @@ struct server {
     struct journal *journal;
     struct actions *actions;
     struct bash *bash;
+    struct bash_waits *bash_waits;
     struct jobs *jobs;
     int64_t started_ms;
 };

@@ -44,6 +44,7 @@ process_set_own() {
         ;;
     gateway)
         service_set "$1" DEFT_GATEWAY_SOCKET "$DEFT_RUN/gateway.sock"
+        process_set_runtime_client "$1"
         ;;
     worker)
         process_set_runtime_client "$1"

@@ -1,6 +1,7 @@
 #include "client/call.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -201,6 +202,14 @@ static void explain(struct http_call *call, CURLcode result, struct error *why)
         error_set(why, code, "%s", call->why[0] != '\0' ? call->why : curl_easy_strerror(result));
 }
 
+static void tell(int done_fd)
+{
+    const uint64_t one = 1;
+    ssize_t n = write(done_fd, &one, sizeof(one));
+
+    (void)n; /* a full counter tells too */
+}
+
 void http_call_publish(struct http_call *call, CURLcode result)
 {
     struct error why = ERROR_INIT;
@@ -213,4 +222,6 @@ void http_call_publish(struct http_call *call, CURLcode result)
     call->is_over = true;
     condition_wake_all(&call->changed);
     lock_release(&call->lock);
+    if (call->done_fd > 0)
+        tell(call->done_fd);
 }

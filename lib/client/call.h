@@ -44,6 +44,7 @@ struct http_call {
     bool is_stream;
     bool is_unix;
     bool sends_stream;
+    int done_fd; /* 0: none */
 
     /* guarded by http->lock; not used with a lane */
     unsigned commands; /* not 0 while in the inbox */

@@ -65,6 +65,7 @@ static struct http_call *http_call_new(struct http *http, const struct http_requ
     call->is_stream = request->stream;
     call->is_unix = request->unix_socket != NULL;
     call->sends_stream = request->send_stream;
+    call->done_fd = request->done_fd;
     call->active_ms = clock_monotonic_ms();
     call->deadline_ms =
         request->timeout_ms > 0 ? call->active_ms + request->timeout_ms : HTTP_NEVER;

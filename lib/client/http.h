@@ -56,6 +56,8 @@ struct http_request {
     size_t max_reply_bytes;   /* 0: 8 MiB */
     bool allow_private;       /* loopback and private addresses */
     bool stream;              /* bytes are taken with http_call_read() while they come */
+    int done_fd;              /* an eventfd that hears when the call is over, for who has
+                                 other things to wait for; 0: none; not with a lane */
     bool send_stream;         /* the body comes by http_call_write(); body is NULL, and
                                  body_len its length, or 0 when it is not known */
 };

@@ -111,7 +111,8 @@ static int begin(const struct runtime_api *api, const char *path, const json_t *
                                    .headers = headers,
                                    .timeout_ms = timeout_ms,
                                    .max_reply_bytes = REPLY_MAX_BYTES,
-                                   .allow_private = true};
+                                   .allow_private = true,
+                                   .done_fd = api->done_fd};
 
     strbuf_appendf(&url, "%s%s", api->url, path);
     request.url = url.text;
@@ -209,17 +210,25 @@ int runtime_api_stop(const struct runtime_api *api, const char *runtime_id, stru
     return ask(api, "/stop", body, SLACK_MS, &reply, err);
 }
 
-int runtime_api_find(const struct runtime_api *api, const char *session_id, int64_t timeout_ms,
-                     struct sandbox_endpoint *endpoint_out, struct error *err)
+int runtime_api_begin_find(const struct runtime_api *api, const char *session_id,
+                           int64_t timeout_ms, struct http_call **call_out, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-    json_auto_t *reply = NULL;
 
     strbuf_append(&path, "/sessions/");
     percent_append(&path, session_id);
-    if (ask(api, path.text, NULL, timeout_ms, &reply, err) < 0)
-        return -1;
-    return read_endpoint(reply, endpoint_out, err);
+    return begin(api, path.text, NULL, timeout_ms, call_out, err);
+}
+
+int runtime_api_find(const struct runtime_api *api, const char *session_id, int64_t timeout_ms,
+                     struct sandbox_endpoint *endpoint_out, struct error *err)
+{
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+
+    if (runtime_api_begin_find(api, session_id, timeout_ms, &call, err) < 0 ||
+        http_wait(call, err) < 0)
+        return error_wrap(err, "the sandbox service does not answer");
+    return runtime_api_read_start(call, endpoint_out, err);
 }
 
 int sandbox_check_alive(struct http *http, const char *url, int64_t timeout_ms, struct error *err)

@@ -25,6 +25,7 @@ struct runtime_api {
     const char *url;    /* without a slash at the end */
     const char *socket; /* NULL: over TCP */
     const struct secret *key;
+    int done_fd; /* an eventfd that hears when a call of the halves below is over; 0: none */
 };
 
 /* What is asked for; borrows. */
@@ -59,9 +60,13 @@ void sandbox_endpoint_done(struct sandbox_endpoint *endpoint);
 int runtime_api_start(const struct runtime_api *api, const struct sandbox_start *start,
                       struct sandbox_endpoint *endpoint_out, struct error *err) NONNULL MUST_CHECK;
 /* In two halves, for who has other things to do meanwhile: asks and returns; the caller waits for
- * the call with http_wait(), then reads its answer. Together they have the errors of the above. */
+ * the call with http_wait(), then reads its answer. Together they have the errors of the above, or
+ * with begin_find() those of runtime_api_find(). */
 int runtime_api_begin_start(const struct runtime_api *api, const struct sandbox_start *start,
                             struct http_call **call_out, struct error *err) NONNULL MUST_CHECK;
+int runtime_api_begin_find(const struct runtime_api *api, const char *session_id,
+                           int64_t timeout_ms, struct http_call **call_out,
+                           struct error *err) NONNULL MUST_CHECK;
 int runtime_api_read_start(const struct http_call *call, struct sandbox_endpoint *endpoint_out,
                            struct error *err) NONNULL MUST_CHECK;
 /*

@@ -30,6 +30,20 @@ describe("bash routes", () => {
     assert.match(failed.stderr, /^Error executing command: /);
   });
 
+  test("a search that finds nothing waits for an event of its own scope", async () => {
+    const [scope, other] = [{ "X-Deft-Scope": randomUUID() }, { "X-Deft-Scope": randomUUID() }];
+    const began = await post("start_bash_command", { command: "echo first" }, scope);
+    assert.equal(began.status, 200);
+    assert.equal((await search({ wait_ms: "60000" }, scope)).json.items[0].command, "echo first");
+    const unseen = new Date(Date.now() + 3_600_000).toISOString();
+    assert.deepEqual((await search({ wait_ms: "10", timestamp__gte: unseen }, scope)).json, { items: [], next_page_id: null });
+    const found = search({ wait_ms: "60000" }, other);
+    await post("execute_bash_command", { command: "echo not yours" }, scope);
+    await post("start_bash_command", { command: "echo yours" }, other);
+    assert.equal((await found).json.items[0].command, "echo yours");
+    assert.equal((await search({ wait_ms: "60001" }, scope)).status, 422);
+  });
+
   test("2.5 MiB come in three pieces", async () => {
     const command = (await post("start_bash_command", { command: "head -c 2621440 /dev/zero | tr '\\0' x" })).json;
     const joined = await post("execute_bash_command", { command: "true" });

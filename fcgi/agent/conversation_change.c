@@ -136,6 +136,10 @@ static int plan_secrets(struct change *change, struct error *err)
         return -1;
     }
     change_seal_secrets(change, secrets);
+    /* A run that is on learns of it by the event, and its next call has the new ones. */
+    if (change->conversation.is_wanted)
+        event_add_state(&change->events, "secret_registry",
+                        json_object_get(change->conversation.spec, "secret_registry"));
     return 0;
 }
 

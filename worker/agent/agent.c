@@ -92,6 +92,7 @@ void agent_take_row(struct agent *agent, struct conversation *now)
     secret_list_done(&agent->secrets);
     json_decref(agent->llm_spec);
     take_secrets(agent);
+    lookup_all(agent);
     /* Both are written for one model. */
     strbuf_reset(&agent->tools);
     transcript_restart(&agent->transcript);

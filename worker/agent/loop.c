@@ -96,6 +96,9 @@ static int run_pending(struct agent *agent, const struct index_list *pending, st
 
         if (i > 0 && stops_batch(control_stop(agent->control)))
             return 0;
+        /* What a client has set meanwhile, such as a secret, holds for the next call. */
+        if (i > 0 && record_refresh(agent, err) < 0)
+            return -1;
         if (call_run(agent, pending, i, &failure) == 0)
             continue;
         if (failure.code == ERROR_UNAVAILABLE)

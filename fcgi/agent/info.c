@@ -138,7 +138,7 @@ static const struct runtime *find_session(const struct runtime_list *runtimes, c
 static int load_runtimes(const struct request *request, const struct conversation *conversations,
                          size_t n, struct runtime_list *runtimes_out, struct error *err)
 {
-    const char *sessions[PAGE_MAX_ITEMS];
+    const char *sessions[PAGE_MAX_ITEMS] = {NULL};
 
     assert(n <= PAGE_MAX_ITEMS);
     for (size_t i = 0; i < n; i++)

@@ -2,7 +2,7 @@
  * Outbound HTTP: one transport per process, a libcurl multi handle on a thread of its own; calls
  * from any thread, waited for with a deadline and cancellable. Small buffers, HTTP/2 where offered.
  * A thread that makes many plain calls (no TLS, an address in numbers) and waits for each may have
- * a lane for them: they run on that thread, without libcurl, at a third of the processor time.
+ * a lane for them: they run on that thread, without libcurl.
  *
  * Ownership: the caller owns an http_call until http_call_free(), which cancels it if it still
  * runs. Threading: one thread per call; the transport is shared. Safety: no redirects, no proxies,

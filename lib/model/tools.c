@@ -55,15 +55,22 @@ const struct tool **tools_of(const struct conversation *conversation)
 
 const struct tool *tools_find(const struct conversation *conversation, const char *name)
 {
-    const struct tool **tools = tools_of(conversation);
-    const struct tool *found = NULL;
+    const struct tool *tool = catalogue_find(name);
+    const json_t *agent = conversation_agent(conversation);
+    json_t *item = NULL;
+    size_t i = 0;
 
-    for (size_t i = 0; tools[i] != NULL && found == NULL; i++) {
-        if (words_contain(tools[i]->spec_names, name))
-            found = tools[i];
+    if (tool == NULL)
+        return NULL;
+    json_array_foreach (json_object_get(agent, "tools"), i, item) {
+        if (words_contain(tool->spec_names, json_text_or(item, "name", "")))
+            return tool;
     }
-    mem_free(tools);
-    return found;
+    json_array_foreach (json_object_get(agent, "include_default_tools"), i, item) {
+        if (json_is_string(item) && words_contain(tool->spec_names, json_string_value(item)))
+            return tool;
+    }
+    return NULL;
 }
 
 static json_t *annotations(const struct tool *tool)

@@ -42,20 +42,31 @@ struct counter {
     int64_t value;
 };
 
+static json_t *count_of(int64_t n)
+{
+    return json_integer(n > 0 ? n : 0);
+}
+
+static json_t *usage_entry(const struct llm_usage *usage)
+{
+    json_t *entry = json_object();
+
+    json_put_text(entry, "model", usage->model);
+    json_put(entry, "prompt_tokens", count_of(usage->prompt_tokens));
+    json_put(entry, "completion_tokens", count_of(usage->completion_tokens));
+    json_put(entry, "cache_read_tokens", count_of(usage->cache_read_tokens));
+    json_put(entry, "cache_write_tokens", count_of(usage->cache_write_tokens));
+    json_put(entry, "reasoning_tokens", count_of(usage->reasoning_tokens));
+    json_put(entry, "context_window", count_of(usage->context_window));
+    json_put(entry, "per_turn_token",
+             json_integer(usage->prompt_tokens + usage->completion_tokens));
+    json_put_text(entry, "response_id", usage->response_id);
+    return entry;
+}
+
 static json_t *usage_new(const char *model)
 {
-    json_t *usage = json_object();
-
-    json_put_text(usage, "model", model);
-    json_put(usage, "prompt_tokens", json_integer(0));
-    json_put(usage, "completion_tokens", json_integer(0));
-    json_put(usage, "cache_read_tokens", json_integer(0));
-    json_put(usage, "cache_write_tokens", json_integer(0));
-    json_put(usage, "reasoning_tokens", json_integer(0));
-    json_put(usage, "context_window", json_integer(0));
-    json_put(usage, "per_turn_token", json_integer(0));
-    json_put_text(usage, "response_id", "");
-    return usage;
+    return usage_entry(&(struct llm_usage){.model = model, .response_id = ""});
 }
 
 /* --- life --- */
@@ -209,15 +220,6 @@ static json_t *latency_entry(const struct llm_usage *usage)
 
     json_put_text(entry, "model", usage->model);
     json_put(entry, "latency", json_real(usage->latency_s > 0 ? usage->latency_s : 0));
-    json_put_text(entry, "response_id", usage->response_id);
-    return entry;
-}
-
-static json_t *usage_entry(const struct llm_usage *usage)
-{
-    json_t *entry = usage_new(usage->model);
-
-    usage_accumulate(entry, usage);
     json_put_text(entry, "response_id", usage->response_id);
     return entry;
 }

@@ -317,6 +317,15 @@ static void send_pieces(struct hints *hints, size_t kind, char *text)
         send_payload(hints, kind, from);
 }
 
+/* The timer wakes the waiter when the rest is over; setting it forgets that it fired before. */
+static void rest(struct hints *hints)
+{
+    struct itimerspec spec = {.it_value = {.tv_nsec = COALESCE_MS * 1000000L}};
+
+    hints->sent_at_ms = clock_monotonic_ms();
+    (void)timerfd_settime(hints->timer_fd, 0, &spec, NULL);
+}
+
 /* Progress first: who reads an event by its hint has the pieces of it by then. */
 static void send_queued(struct hints *hints)
 {
@@ -326,7 +335,7 @@ static void send_queued(struct hints *hints)
     ssize_t got = read(hints->wake_fd, &count, sizeof(count));
     bool sent = false;
 
-    (void)got;
+    (void)got; /* the timer may have told instead */
     for (size_t i = 0; i < HINT_N_KINDS && hints->sender != NULL; i++) {
         CLEANUP(mem_freep) char *queued = take_queued(hints, order[i]);
 
@@ -336,18 +345,7 @@ static void send_queued(struct hints *hints)
         sent = true;
     }
     if (sent)
-        hints->sent_at_ms = clock_monotonic_ms();
-}
-
-/* Wakes the waiter when the rest is over, if something came meanwhile. */
-static void arm_timer(struct hints *hints)
-{
-    struct itimerspec spec = {.it_value = {.tv_nsec = COALESCE_MS * 1000000L}};
-    uint64_t count = 0;
-    ssize_t got = read(hints->timer_fd, &count, sizeof(count));
-
-    (void)got;
-    (void)timerfd_settime(hints->timer_fd, 0, &spec, NULL);
+        rest(hints);
 }
 
 static void take_notifications(struct hints *hints)
@@ -370,7 +368,6 @@ void hints_pump(struct hints *hints)
     connect_again(hints);
     if (clock_monotonic_ms() - hints->sent_at_ms >= COALESCE_MS)
         send_queued(hints);
-    arm_timer(hints);
 }
 
 bool hints_next(struct hints *hints, enum hint_kind *kind_out, char id_out[64])

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "store/conversation_store.h"
 #include "store/db_query.h"
 
@@ -154,6 +155,15 @@ int event_store_get_many(struct db *db, const struct uuid *conversation_id, cons
     return 0;
 }
 
+void stored_event_set_body(struct stored_event *event, const char *kind, json_t *json)
+{
+    memcpy(event->kind, kind, strnlen(kind, sizeof(event->kind) - 1));
+    event->json = json;
+    event->response_id = json_text_or(json, "llm_response_id", NULL);
+    if (text_equal(kind, "ActionEvent"))
+        event->call_id = json_text_or(json, "tool_call_id", NULL);
+}
+
 void history_done(struct history *history)
 {
     if (history == NULL)
@@ -176,7 +186,6 @@ static struct stored_event *history_add(struct history *history)
 
 static int read_event(const PGresult *rows, int row, struct history *history, struct error *err)
 {
-    const char *kind = PQgetvalue(rows, row, 2);
     json_auto_t *json = NULL;
     struct stored_event *event = NULL;
 
@@ -184,11 +193,10 @@ static int read_event(const PGresult *rows, int row, struct history *history, st
         db_read_time(json_text_or(json, "timestamp", ""), &history->last_timestamp_us, err) < 0)
         return error_wrap(err, "event %s", PQgetvalue(rows, row, 1));
     event = history_add(history);
-    event->json = TAKE_PTR(json);
+    stored_event_set_body(event, PQgetvalue(rows, row, 2), TAKE_PTR(json));
     event->seq = db_number(rows, row, 0);
     event->id = db_cell_uuid(rows, row, 1);
     event->result_of = db_cell_uuid(rows, row, 3);
-    memcpy(event->kind, kind, strnlen(kind, sizeof(event->kind) - 1));
     history->last_seq = event->seq;
     return 0;
 }

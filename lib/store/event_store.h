@@ -50,10 +50,15 @@ struct stored_event {
     struct uuid id;
     char kind[40];
     struct uuid result_of;
-    json_t *json;          /* the whole body */
-    bool is_forgotten;     /* a Condensation took it out of what the model reads */
-    const json_t *summary; /* that stands before it instead; the Condensation's, or NULL */
+    json_t *json;            /* the whole body */
+    const char *call_id;     /* an action's tool_call_id, in the body; NULL of others */
+    const char *response_id; /* llm_response_id, in the body; NULL where no model spoke */
+    bool is_forgotten;       /* a Condensation took it out of what the model reads */
+    const json_t *summary;   /* that stands before it instead; the Condensation's, or NULL */
 };
+
+/* Gives an event its kind and its body, whose reference it takes. */
+void stored_event_set_body(struct stored_event *event, const char *kind, json_t *json) NONNULL;
 
 struct history {
     struct stored_event *items;

@@ -1,7 +1,5 @@
 #include "worker/agent/history.h"
 
-#include <string.h>
-
 #include <jansson.h>
 
 #include "base/json.h"
@@ -139,10 +137,9 @@ int64_t history_count_iterations(const struct history *history)
 bool history_has_call_id(const struct history *history, const char *tool_call_id)
 {
     for (size_t i = 0; i < history->n; i++) {
-        const struct stored_event *event = &history->items[i];
+        const char *used = history->items[i].call_id;
 
-        if (stored_event_is(event, "ActionEvent") &&
-            text_equal(json_text_or(event->json, "tool_call_id", ""), tool_call_id))
+        if (used != NULL && text_equal(used, tool_call_id))
             return true;
     }
     return false;
@@ -151,7 +148,9 @@ bool history_has_call_id(const struct history *history, const char *tool_call_id
 bool history_has_response_id(const struct history *history, const char *response_id)
 {
     for (size_t i = 0; i < history->n; i++) {
-        if (text_equal(json_text_or(history->items[i].json, "llm_response_id", ""), response_id))
+        const char *used = history->items[i].response_id;
+
+        if (used != NULL && text_equal(used, response_id))
             return true;
     }
     return false;
@@ -177,8 +176,7 @@ static void history_add_event(struct history *history, const struct event *event
     }
     stored = &history->items[history->n++];
     *stored = (struct stored_event){.seq = seq, .id = event->id, .result_of = event->result_of};
-    (void)strncpy(stored->kind, event->kind, sizeof(stored->kind) - 1);
-    stored->json = json_incref(event->json);
+    stored_event_set_body(stored, event->kind, json_incref(event->json));
     history->last_seq = seq;
     if (event->timestamp_us > history->last_timestamp_us)
         history->last_timestamp_us = event->timestamp_us;

@@ -37,9 +37,9 @@ static struct uuid action_of(const struct history *history, const json_t *event)
 static void add(struct history *history, json_t *event)
 {
     const char *kind = json_text_or(event, "kind", "");
-    struct stored_event stored = {.seq = (int64_t)history->n + 1, .json = json_incref(event)};
+    struct stored_event stored = {.seq = (int64_t)history->n + 1};
 
-    memcpy(stored.kind, kind, strlen(kind));
+    stored_event_set_body(&stored, kind, json_incref(event));
     if (!uuid_parse(json_text_or(event, "id", ""), &stored.id))
         stored.id = uuid_random();
     if (!text_equal(kind, "ActionEvent") && json_object_get(event, "tool_call_id") != NULL)

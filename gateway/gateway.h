@@ -18,6 +18,7 @@
 #include "gateway/errand.h"
 #include "gateway/news.h"
 #include "gateway/streams.h"
+#include "store/conversation_store.h"
 #include "store/live_listen.h"
 
 struct bash_feed;
@@ -49,6 +50,7 @@ struct gateway {
     struct bash_feed *feeds;          /* of the sandboxes whose commands somebody watches */
     struct subscriber *waiting_first; /* for a turn to write, the longest first */
     struct subscriber *waiting_last;
+    struct run_limits run_limits;
     int64_t max_subscribers; /* of one conversation */
     int64_t auth_timeout_ms;
     int64_t slow_ms; /* how long a socket may stay unwritable while something is due */

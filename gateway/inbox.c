@@ -77,15 +77,22 @@ void inbox_leave(struct inbox *inbox)
     free_if_idle(inbox);
 }
 
+/* The class that a client knows the failure by. */
+static const char *code_of(const struct error *err)
+{
+    if (err->code == ERROR_INVALID)
+        return "ValidationError";
+    return err->code == ERROR_RATE_LIMITED ? "RunLimitError" : "ServerError";
+}
+
 static void say_failed(const struct inbox *inbox, const struct error *err)
 {
-    if (err->code != ERROR_INVALID && err->code != ERROR_TOO_LARGE)
+    if (err->code != ERROR_INVALID && err->code != ERROR_TOO_LARGE &&
+        err->code != ERROR_RATE_LIMITED)
         log_warning("message.failed", LOG_STR("conversation_id", inbox->conversation_id.text),
                     LOG_ERROR(err));
     if (inbox->subscriber != NULL)
-        complaint_send(inbox->subscriber,
-                       err->code == ERROR_INVALID ? "ValidationError" : "ServerError",
-                       err->message);
+        complaint_send(inbox->subscriber, code_of(err), err->message);
 }
 
 static void post_next(struct inbox *inbox);
@@ -94,12 +101,13 @@ static void on_posted(struct live_post *post, const struct error *err)
 {
     struct inbox *inbox = post->owner;
 
-    if (err != NULL) {
+    if (err != NULL)
         say_failed(inbox, err);
-    } else {
+    /* Beyond the limit only the run is refused. */
+    if (err == NULL || err->code == ERROR_RATE_LIMITED)
         live_hint(inbox->gateway->hints, HINT_EVENTS, inbox->conversation_id.text);
+    if (err == NULL)
         live_hint(inbox->gateway->hints, HINT_WORK, inbox->conversation_id.text);
-    }
     live_post_free(TAKE_PTR(inbox->posting));
     post_next(inbox);
     free_if_idle(inbox);
@@ -112,7 +120,7 @@ static void post_next(struct inbox *inbox)
     if (inbox->posting != NULL || json_array_size(inbox->waiting) == 0)
         return;
     inbox->posting = live_post_new(inbox->gateway->back, &scope, &inbox->conversation_id,
-                                   json_array_get(inbox->waiting, 0));
+                                   json_array_get(inbox->waiting, 0), &inbox->gateway->run_limits);
     inbox->posting->owner = inbox;
     inbox->posting->done = on_posted;
     (void)json_array_remove(inbox->waiting, 0);

@@ -32,6 +32,7 @@ struct gateway_settings {
     int64_t max_subscribers;
     int64_t auth_timeout_ms;
     int64_t slow_ms;
+    struct run_limits run_limits;
     const char *runtime_url;
     const char *runtime_socket;
     struct secret runtime_key;
@@ -53,6 +54,10 @@ static const struct setting settings_table[] = {
      "how long a socket may take to send its key"},
     {"DEFT_GATEWAY_SLOW_MS", SETTING_MS, "20000", offsetof(struct gateway_settings, slow_ms),
      "how long a socket may take nothing while something is due"},
+    {"DEFT_RUN_SLOTS", SETTING_COUNT, "10", offsetof(struct gateway_settings, run_limits.n_slots),
+     "conversations of one user that run at a time; more wait"},
+    {"DEFT_RUN_QUEUE", SETTING_COUNT, "100", offsetof(struct gateway_settings, run_limits.n_queued),
+     "runs of one user that may wait; a message beyond that is stored alone"},
     {"DEFT_RUNTIME_URL", SETTING_TEXT, "http://localhost",
      offsetof(struct gateway_settings, runtime_url), "the Runtime API"},
     {"DEFT_RUNTIME_SOCKET", SETTING_TEXT, "", offsetof(struct gateway_settings, runtime_socket),
@@ -134,6 +139,7 @@ static int open_parts(struct gateway *gateway, const struct gateway_settings *se
     gateway->max_subscribers = settings->max_subscribers;
     gateway->auth_timeout_ms = settings->auth_timeout_ms;
     gateway->slow_ms = settings->slow_ms;
+    gateway->run_limits = settings->run_limits;
     gateway->sandboxes = (struct sandbox_service){
         .url = settings->runtime_url,
         .socket = settings->runtime_socket[0] != '\0' ? settings->runtime_socket : NULL,

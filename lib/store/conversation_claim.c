@@ -13,6 +13,7 @@
 #include "store/conversation_row.h"
 #include "store/conversation_store.h"
 #include "store/db_query.h"
+#include "store/run_room.h"
 #include "store/watch.h"
 
 /* Runs of a user that go on. */
@@ -59,13 +60,7 @@ static const char SQL_REQUEST_STOP[] =
 static const char SQL_IS_WANTED[] =
     "SELECT 1 FROM conversations WHERE id = $1::uuid AND wanted_at IS NOT NULL";
 
-/* A run that is asked for already has its room. */
-static const char SQL_CHECK_ROOM[] =
-    "SELECT (SELECT count(*) FROM conversations c WHERE c.user_id = u.id"
-    "  AND c.wanted_at IS NOT NULL)"
-    " < coalesce(u.run_slots, $3::bigint) + coalesce(u.run_queue, $4::bigint)"
-    " OR EXISTS (SELECT 1 FROM conversations o WHERE o.id = $2::uuid AND o.wanted_at IS NOT NULL)"
-    " FROM users u WHERE u.id = $1::uuid";
+static const char SQL_CHECK_ROOM[] = RUN_ROOM_QUERY;
 
 static const char SQL_QUEUE_PLACE[] =
     "SELECT 1 + (SELECT count(*) FROM conversations b WHERE b.user_id = c.user_id"

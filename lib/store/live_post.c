@@ -3,6 +3,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <libpq-fe.h>
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "model/conversation.h"
@@ -12,14 +14,19 @@
 #include "store/conversation_store.h"
 #include "store/conversation_write.h"
 #include "store/db_pipe_query.h"
+#include "store/db_query.h"
+#include "store/run_room.h"
 
 /* Each lost race means that somebody else's event went in: a busy worker adds a few per second. */
 enum { TRIES_MAX = 100 };
+
+static const char SQL_ROOM[] = RUN_ROOM_QUERY;
 
 void live_post_free(struct live_post *post)
 {
     if (post == NULL)
         return;
+    db_ticket_forget(&post->asking);
     db_ticket_forget(&post->state.ticket);
     db_ticket_forget(&post->writing);
     conversation_done(&post->state.conversation);
@@ -36,12 +43,20 @@ static bool is_lost_race(const struct error *err)
 static void on_written(void *owner, const PGresult *rows, const struct error *err)
 {
     struct live_post *post = owner;
+    struct error full = ERROR_INIT;
 
     (void)rows;
     if (err != NULL && is_lost_race(err) && post->n_tries < TRIES_MAX) {
         conversation_done(&post->state.conversation);
         live_post_start(post);
         return;
+    }
+    if (err == NULL && post->is_full) {
+        error_ignore(error_set(&full, ERROR_RATE_LIMITED,
+                               "Conversation run limit reached. The message is stored; ask for the "
+                               "run again later."),
+                     "it is told");
+        err = &full;
     }
     post->done(post, err);
 }
@@ -56,7 +71,8 @@ static int ask_write(struct live_post *post, struct error *err)
 
     bool is_spec_new = goal_give_way(conversation, &events);
 
-    if (conversation_plan_message(conversation, post->content, true, &events, &change, err) < 0)
+    if (conversation_plan_message(conversation, post->content, !post->is_full, &events, &change,
+                                  err) < 0)
         return -1;
     conversation_write_change(&change, &write);
     if (conversation_note_skills(conversation, &events) || is_spec_new)
@@ -76,12 +92,14 @@ static void on_loaded(struct state_question *state, const struct error *err)
 }
 
 struct live_post *live_post_new(struct db_pipe *pipe, const struct conversation_scope *scope,
-                                const struct uuid *id, json_t *content)
+                                const struct uuid *id, json_t *content,
+                                const struct run_limits *limits)
 {
     struct live_post *post = NEW(struct live_post);
 
     post->pipe = pipe;
     post->content = json_incref(content);
+    post->limits = *limits;
     post->state.conversation_id = *id;
     post->state.user_id = scope->user_id;
     post->state.runtime_session = scope->runtime_session;
@@ -90,8 +108,31 @@ struct live_post *live_post_new(struct db_pipe *pipe, const struct conversation_
     return post;
 }
 
+static void on_room(void *owner, const PGresult *rows, const struct error *err)
+{
+    struct live_post *post = owner;
+
+    if (err != NULL) {
+        post->done(post, err);
+        return;
+    }
+    post->is_full = PQntuples(rows) == 0 || !db_bool(rows, 0, 0);
+    live_ask_state(post->pipe, &post->state);
+}
+
 void live_post_start(struct live_post *post)
 {
+    struct db_int slots = db_int(post->limits.n_slots);
+    struct db_int queue = db_int(post->limits.n_queued);
+    struct db_question question = {.sql = SQL_ROOM,
+                                   .params = DB_PARAMS(post->state.user_id.text,
+                                                       post->state.conversation_id.text, slots.text,
+                                                       queue.text),
+                                   .effect = DB_PIPE_READS,
+                                   .done = on_room,
+                                   .owner = post,
+                                   .ticket = &post->asking};
+
     post->n_tries++;
-    live_ask_state(post->pipe, &post->state);
+    db_pipe_ask(post->pipe, &question);
 }

@@ -4,10 +4,13 @@
 #ifndef DEFT_STORE_LIVE_POST_H
 #define DEFT_STORE_LIVE_POST_H
 
+#include <stdbool.h>
+
 #include <jansson.h>
 
 #include "base/attr.h"
 #include "base/uuid.h"
+#include "store/conversation_store.h"
 #include "store/live_store.h"
 
 struct db_pipe;
@@ -16,8 +19,11 @@ struct error;
 /* A message under way. From live_post_new() until done() has returned, or live_post_free(). */
 struct live_post {
     struct db_pipe *pipe;
+    struct run_limits limits;
     struct state_question state;
+    struct db_ticket *asking;
     struct db_ticket *writing;
+    bool is_full; /* no other run can be asked for */
     json_t *content;
     int n_tries;
     void *owner;
@@ -27,10 +33,12 @@ struct live_post {
 /*
  * Appends a user's message (content as content_read() gives it) and asks for a run. *scope is
  * borrowed until done(). The caller then sends HINT_EVENTS and HINT_WORK. Errors in the answer:
- * ERROR_NOT_FOUND, ERROR_TOO_LARGE, ERROR_UNAVAILABLE, ERROR_INVALID.
+ * ERROR_NOT_FOUND, ERROR_TOO_LARGE, ERROR_UNAVAILABLE, ERROR_INVALID; ERROR_RATE_LIMITED: the
+ * message is stored, and no run was asked for.
  */
 struct live_post *live_post_new(struct db_pipe *pipe, const struct conversation_scope *scope,
-                                const struct uuid *id, json_t *content) NONNULL MUST_CHECK;
+                                const struct uuid *id, json_t *content,
+                                const struct run_limits *limits) NONNULL MUST_CHECK;
 /* Sends it; done() comes later. */
 void live_post_start(struct live_post *post) NONNULL;
 /* Takes back what is under way: it may be stored nevertheless. */

@@ -112,6 +112,23 @@ test('agent-server 67: with slots and queue full clients are told to come again,
   assert.deepEqual(said.map((event) => event.llm_message.content[0].text), ['hi', 'kept', 'another']);
 });
 
+test('agent-server 67: a message by socket is kept, too, when no run can be asked for', async (t) => {
+  const user = await userWith(1, 0);
+  const idle = await fresh(t, user, 'talk');
+  await busy(t, user);
+  const socket = await idle.socket();
+  t.after(() => socket.close());
+  socket.send(text('kept'));
+  const told = await socket.frame(({ kind }) => kind === 'ServerErrorEvent', 'the run is refused');
+  assert.equal(told.code, 'RunLimitError');
+  assert.equal(told.detail, 'Conversation run limit reached. The message is stored; ask for the run again later.');
+  await socket.frame(({ kind, source }) => kind === 'MessageEvent' && source === 'user', 'the message is told');
+  assert.equal(await idle.status(), 'idle');
+  fake.release();
+  await waitUntil(async () => (await idle.call('POST', '/run')).status === 200, 'there is room');
+  assert.equal(await idle.rest(['finished', 'error']), 'finished');
+});
+
 test('the slots of one user are no business of another', async (t) => {
   const [one, other] = [await userWith(1, 0), await userWith(1, 0)];
   await busy(t, one);

@@ -125,7 +125,8 @@ void subscribers_tick(struct gateway *gateway, int64_t now_ms)
         if (subscriber->end == SUBSCRIBER_OPEN)
             subscriber->end = SUBSCRIBER_TOO_SLOW;
         log_info("socket.slow",
-                 LOG_STR("conversation_id", subscriber->request.conversation_id.text));
+                 LOG_STR("conversation_id", subscriber->request.conversation_id.text),
+                 LOG_STR("session_id", subscriber->principal.runtime_session));
         leave_stream(subscriber);
         bash_socket_leave(TAKE_PTR(subscriber->bash));
         replay_free(TAKE_PTR(subscriber->replay));

@@ -1,6 +1,7 @@
 // /sockets/bash-events: commands outside the agent's view, live, black box.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { Box } from './support/box.mjs';
 import { Conversation, startRequest } from './support/conversation.mjs';
@@ -13,6 +14,7 @@ import { waitUntil, within } from './support/wait.mjs';
 const PATH = '/sockets/bash-events';
 const WRONG_KEY = `sk-deft-${'x'.repeat(43)}`;
 const SOCKETS_MAX = 48;
+const GATEWAY_LOG = `${process.env.DEFT_LOG}/gateway/current`;
 const HEX = /^[0-9a-f]{32}$/;
 /** What the page of an OpenHands client asks every ten seconds. */
 const GIT_LINE = 'git rev-parse --abbrev-ref HEAD 2>/dev/null; git remote get-url origin 2>/dev/null; true';
@@ -186,4 +188,23 @@ test('more sockets than one sandbox may have are closed with 1013', async (t) =>
   await Promise.all(sockets.map((socket) => socket.frame(({ kind }) => kind === 'BashError', 'an answer')));
   const { code, reason } = await closeOf(await open(t, { key: fresh.key }));
   assert.deepEqual([code, reason], [1013, 'Too many bash event connections']);
+});
+
+test('a reader that stops is closed with 1013, delays nobody, and finds the rest when it comes back', async (t) => {
+  const fresh = await newUser();
+  const [slow, quick] = [await open(t, { key: fresh.key }), await open(t, { key: fresh.key })];
+  await Promise.all([slow, quick].map((socket) => give(socket, 'true')));
+  const from = slow.frames.length;
+  slow.ws._socket.pause();
+  const { begun } = await give(quick, "head -c 15728640 /dev/zero | tr '\\0' x", { timeout: 60 });
+  await waitUntil(() => readFileSync(GATEWAY_LOG, 'utf8').split('\n').some((line) => line.includes('socket.slow') && line.includes(`u-${fresh.id.replaceAll('-', '')}`)),
+    'the gateway gives the reader up');
+  slow.ws._socket.resume();
+  const { code, reason } = await closeOf(slow);
+  assert.deepEqual([code, reason], [1013, 'slow_consumer']);
+  assert.ok(slow.frames.length - from < 16, 'it was not sent everything');
+  const again = await open(t, { key: fresh.key, query: { resend_mode: 'all' } });
+  await again.frame((frame) => isEnd(frame) && frame.command_id === begun.id, 'the last piece');
+  const text = again.frames.filter(({ command_id: id }) => id === begun.id).map(({ stdout }) => stdout ?? '').join('');
+  assert.equal(text.length, 15728640);
 });

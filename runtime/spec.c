@@ -11,6 +11,7 @@
 #include "base/secret.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "model/limits.h"
 
 #define ENVIRONMENT_MAX 512
 #define ENVIRONMENT_VALUE_MAX_BYTES (128UL * 1024)
@@ -158,8 +159,8 @@ static int read_resources(const json_t *request, const struct spec_limits *limit
         return error_set(err, ERROR_INVALID, "resource_factor: %lld is above this host's limit",
                          (long long)factor);
     if (read_number(request,
-                    &(struct number_rule){"memory_bytes", 6LL << 20, limits->max_memory_bytes,
-                                          factor * limits->memory_bytes},
+                    &(struct number_rule){"memory_bytes", SANDBOX_MEMORY_MIN_BYTES,
+                                          limits->max_memory_bytes, factor * limits->memory_bytes},
                     &spec->memory_bytes, err) < 0)
         return -1;
     return read_number(request,

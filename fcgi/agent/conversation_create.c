@@ -10,6 +10,7 @@
 #include "base/secret.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "client/runtime_api.h"
 #include "fcgi/agent/agent.h"
 #include "fcgi/agent/info.h"
 #include "fcgi/agent/launch.h"
@@ -17,8 +18,17 @@
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
 #include "model/event.h"
+#include "model/limits.h"
+#include "model/problem.h"
 #include "store/conversation_post.h"
 #include "store/conversation_store.h"
+
+#define NANO_PER_CPU 1e9
+
+static const struct place body_place = {NULL, "body", 0};
+static const struct place container_place = {&body_place, "container", 0};
+static const struct place memory_place = {&container_place, "memory", 0};
+static const struct place cpus_place = {&container_place, "cpus", 0};
 
 /* A conversation on its way into the store. */
 struct creation {
@@ -60,6 +70,46 @@ static int read_request(const struct request *request, json_t *body, json_t *lau
     if (problems != NULL)
         (void)json_array_extend(request->problems, problems);
     return -1;
+}
+
+static void check_memory(const struct request *request, json_t *memory)
+{
+    CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
+    int64_t most = request->context->settings->sandbox_max_memory_bytes;
+    int64_t bytes = 0;
+
+    if (!json_is_string(memory))
+        return;
+    bytes = runtime_memory_bytes(json_string_value(memory));
+    if (bytes >= SANDBOX_MEMORY_MIN_BYTES && bytes <= most)
+        return;
+    strbuf_appendf(&words, "a sandbox has from %lld to %lld bytes of memory here",
+                   (long long)SANDBOX_MEMORY_MIN_BYTES, (long long)most);
+    problem_add_value(request->problems, &memory_place, words.text, memory);
+}
+
+static void check_cpus(const struct request *request, json_t *cpus)
+{
+    CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
+    double most = (double)request->context->settings->sandbox_max_nano_cpus / NANO_PER_CPU;
+
+    if (!json_is_number(cpus) || json_number_value(cpus) <= most)
+        return;
+    strbuf_appendf(&words, "a sandbox has at most %g processors here", most);
+    problem_add_value(request->problems, &cpus_place, words.text, cpus);
+}
+
+/* The runtime refuses these, too, but hears of them when the conversation runs. */
+static int check_container(const struct request *request, const struct conversation *conversation,
+                           struct error *err)
+{
+    const json_t *container = json_object_get(conversation->spec, "container");
+
+    check_memory(request, json_object_get(container, "memory"));
+    check_cpus(request, json_object_get(container, "cpus"));
+    if (json_array_size(request->problems) > 0)
+        return error_set(err, ERROR_INVALID, "the container is too small or too large");
+    return 0;
 }
 
 /* A child runs where its parent does, and only a parent that the caller can see is one. */
@@ -171,6 +221,7 @@ static int plan(const struct request *request, json_t *body, const struct launch
                 struct creation *creation, struct error *err)
 {
     if (read_request(request, body, launch->profile, creation, err) < 0 ||
+        check_container(request, &creation->conversation, err) < 0 ||
         place_in_runtime(request, &creation->conversation, err) < 0 ||
         check_parent(request, &creation->conversation, err) < 0 ||
         take_worktree(request, &creation->conversation, err) < 0 ||

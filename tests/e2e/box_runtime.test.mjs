@@ -95,7 +95,7 @@ test('agent-server 78: a container has the limits that were asked for', async (t
   const one = await fresh(t, { container: { memory: '512m', cpus: 0.5 } });
   const seen = await new Box(one.path).run('cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/cpu.max 2>/dev/null || { cat /sys/fs/cgroup/memory/memory.limit_in_bytes; echo $(cat /sys/fs/cgroup/cpu/cpu.cfs_quota_us /sys/fs/cgroup/cpu/cpu.cfs_period_us); }');
   assert.equal(seen, `${512 << 20}\n50000 100000\n`);
-  for (const [more, type] of [[{ container: { memory: 'lots' } }], [{ container: { cpus: 0 } }], [{ container: { gpus: 1 } }], [{ conversation_runtime: 'kubernetes' }, 'literal_error']]) {
+  for (const [more, type] of [[{ container: { memory: 'lots' } }], [{ container: { cpus: 0 } }], [{ container: { gpus: 1 } }], [{ container: { memory: '999t' } }, 'value_error'], [{ container: { memory: '1k' } }, 'value_error'], [{ container: { cpus: 1e6 } }, 'value_error'], [{ conversation_runtime: 'kubernetes' }, 'literal_error']]) {
     const answer = await call('POST', '/api/conversations', { json: startRequest(llmOf(fake, 'text'), { conversation_runtime: 'docker', ...more }) });
     assert.equal(answer.status, 422, JSON.stringify(more));
     if (type) assert.equal(answer.json.detail[0].type, type);

@@ -11,6 +11,8 @@
 
 /* Of a body that is no JSON, so much is shown. */
 enum { RAW_BODY_SHOWN_BYTES = 300 };
+/* A shorter one is a placeholder for a server that asks for none, and part of common words. */
+enum { KEY_MIN_BYTES = 4 };
 
 static const struct {
     enum llm_failure_kind kind;
@@ -276,7 +278,7 @@ void trouble_hide_secret(struct llm_trouble *trouble, const struct secret *secre
     CLEANUP(strbuf_done) struct strbuf clean = STRBUF_INIT;
     const char *key = secret_reveal(secret);
     const char *rest = trouble->detail;
-    const char *found = key[0] != '\0' ? strstr(rest, key) : NULL;
+    const char *found = strlen(key) >= KEY_MIN_BYTES ? strstr(rest, key) : NULL;
 
     if (found == NULL)
         return;

@@ -66,7 +66,7 @@ int trouble_from_answer(struct llm_trouble *trouble, long status, const char *bo
 int trouble_from_error_member(struct llm_trouble *trouble, const json_t *error) NONNULL;
 /* From a failure of the transport. Returns -1. */
 int trouble_from_transport(struct llm_trouble *trouble, const struct error *why) NONNULL;
-/* Replaces the key, should the server have repeated it. */
+/* Replaces the key, should the server have repeated it; one of up to three letters is none. */
 void trouble_hide_secret(struct llm_trouble *trouble, const struct secret *secret) NONNULL;
 bool trouble_may_retry(const struct llm_trouble *trouble) NONNULL MUST_CHECK;
 /* What the caller of llm_call_run() gets. Returns -1. */

@@ -12,8 +12,10 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/secret.h"
 #include "base/strbuf.h"
 #include "llm/llm_fixture.h"
+#include "llm/trouble.h"
 
 /* What a server refuses with, what it becomes, and how often it is asked (of three attempts). */
 struct refusal {
@@ -99,6 +101,21 @@ static void key_is_not_repeated(void **state)
     assert_non_null(strstr(asked.failure.detail, "**********: ********** is no"));
     asked_done(&asked);
     test_server_stop(server);
+}
+
+static void placeholder_of_a_key_leaves_the_words_alone(void **state)
+{
+    CLEANUP(secret_done) struct secret key = SECRET_INIT;
+    struct llm_trouble trouble = LLM_TROUBLE_INIT;
+
+    (void)state;
+    secret_set(&key, "k");
+    (void)trouble_set(&trouble, LLM_CAUSE_UNAVAILABLE, "The server broke off.");
+    trouble_hide_secret(&trouble, &key);
+    assert_string_equal(trouble.detail, "The server broke off.");
+    secret_set(&key, "server");
+    trouble_hide_secret(&trouble, &key);
+    assert_string_equal(trouble.detail, "The ********** broke off.");
 }
 
 static const struct test_reply slow_then_good[] = {
@@ -227,6 +244,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refusals_have_the_contracts_names),
         cmocka_unit_test(key_is_not_repeated),
+        cmocka_unit_test(placeholder_of_a_key_leaves_the_words_alone),
         cmocka_unit_test(retry_after_is_kept),
         cmocka_unit_test(absurd_retry_after_is_not_waited_for),
         cmocka_unit_test(cancel_ends_a_call),

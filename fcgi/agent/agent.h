@@ -14,6 +14,8 @@
 #include "model/conversation.h"
 #include "model/limits.h"
 
+struct shape;
+
 /* The version of the contract that is served; clients compare it. */
 #define CONTRACT_VERSION "1.58.0"
 
@@ -52,6 +54,8 @@ extern const struct route openai_routes[];
 extern const struct route runtime_routes[];
 extern const struct route description_routes[];
 extern const struct route unserved_routes[];
+/* What POST /api/skills takes. */
+extern const struct shape skills_request_shape;
 
 /* How the 404 of an unknown conversation reads. */
 enum unknown_words {

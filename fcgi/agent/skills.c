@@ -42,7 +42,7 @@ static const struct field request_fields[] = {
     {.name = "org_configs", .kind = FIELD_LIST, .rules = FIELD_NULLABLE},
     {.name = "sandbox_config", .kind = FIELD_MAP, .rules = FIELD_NULLABLE},
 };
-static const struct shape request_shape = SHAPE(request_fields);
+const struct shape skills_request_shape = SHAPE(request_fields);
 
 /* Memory files are a repository's; in a home they are for other programs. */
 static json_t *read_skill(const struct project_file *file)
@@ -120,7 +120,7 @@ static int list(const struct request *request, struct reply *reply, struct error
     json_auto_t *answer = json_object();
     struct project_question question = {.places = places, .n_places = ARRAY_SIZE(places)};
 
-    if (request_json_shape(request, &request_shape, &body, err) < 0)
+    if (request_json_shape(request, &skills_request_shape, &body, err) < 0)
         return -1;
     question.with_user = json_bool_or(body, "load_user", 1) != 0;
     if (json_bool_or(body, "load_project", 1))

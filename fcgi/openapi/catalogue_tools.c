@@ -2,6 +2,7 @@
  * What agents can be given: tools, skills, hooks, sub-agents, plugins.
  */
 #include "base/attr.h"
+#include "fcgi/agent/agent.h"
 #include "fcgi/openapi/operation.h"
 #include "model/shape.h"
 
@@ -22,31 +23,24 @@ static const struct field tool_catalog_fields[] = {
 };
 static const struct shape tool_catalog_shape = SHAPE(tool_catalog_fields);
 
-static const struct field skills_request_fields[] = {
-    {.name = "load_public", .kind = FIELD_BOOL, .fallback = "true"},
-    {.name = "load_user", .kind = FIELD_BOOL, .fallback = "true"},
-    {.name = "load_project", .kind = FIELD_BOOL, .fallback = "true"},
-    {.name = "load_org", .kind = FIELD_BOOL, .fallback = "true"},
-    {.name = "marketplace_path", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
-    {.name = "registered_marketplaces", .kind = FIELD_LIST},
-    {.name = "project_dir", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
-    {.name = "org_configs", .kind = FIELD_LIST, .rules = FIELD_NULLABLE},
-    {.name = "sandbox_config", .kind = FIELD_MAP, .rules = FIELD_NULLABLE},
-};
-static const struct shape skills_request_shape = SHAPE(skills_request_fields);
+/* What is told of every skill, wherever it lies. */
+#define SKILL_FIELDS                                                                               \
+    {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},                                 \
+        {.name = "type",                                                                           \
+         .kind = FIELD_TEXT,                                                                       \
+         .rules = FIELD_REQUIRED,                                                                  \
+         .words = "repo|knowledge|agentskills"},                                                   \
+        {.name = "content", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},                          \
+        {.name = "triggers", .kind = FIELD_TEXTS},                                                 \
+        {.name = "source", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},                           \
+        {.name = "description", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},                      \
+        {.name = "is_agentskills_format", .kind = FIELD_BOOL},                                     \
+    {                                                                                              \
+        .name = "disable_model_invocation", .kind = FIELD_BOOL                                     \
+    }
 
 static const struct field skill_info_fields[] = {
-    {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
-    {.name = "type",
-     .kind = FIELD_TEXT,
-     .rules = FIELD_REQUIRED,
-     .words = "repo|knowledge|agentskills"},
-    {.name = "content", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
-    {.name = "triggers", .kind = FIELD_TEXTS},
-    {.name = "source", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
-    {.name = "description", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
-    {.name = "is_agentskills_format", .kind = FIELD_BOOL},
-    {.name = "disable_model_invocation", .kind = FIELD_BOOL},
+    SKILL_FIELDS,
 };
 static const struct shape skill_info_shape = SHAPE(skill_info_fields);
 
@@ -57,17 +51,7 @@ static const struct field skills_answer_fields[] = {
 static const struct shape skills_answer_shape = SHAPE(skills_answer_fields);
 
 static const struct field skill_catalog_entry_fields[] = {
-    {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
-    {.name = "type",
-     .kind = FIELD_TEXT,
-     .rules = FIELD_REQUIRED,
-     .words = "repo|knowledge|agentskills"},
-    {.name = "content", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
-    {.name = "triggers", .kind = FIELD_TEXTS},
-    {.name = "source", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
-    {.name = "description", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
-    {.name = "is_agentskills_format", .kind = FIELD_BOOL},
-    {.name = "disable_model_invocation", .kind = FIELD_BOOL},
+    SKILL_FIELDS,
     {.name = "origin", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED, .words = "public|user"},
 };
 static const struct shape skill_catalog_entry_shape = SHAPE(skill_catalog_entry_fields);
@@ -94,16 +78,21 @@ static const struct field install_skill_fields[] = {
 };
 static const struct shape install_skill_shape = SHAPE(install_skill_fields);
 
+/* What is told of everything that is installed: skills and plugins. */
+#define INSTALLED_FIELDS                                                                           \
+    {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},                                 \
+        {.name = "version", .kind = FIELD_TEXT}, {.name = "description", .kind = FIELD_TEXT},      \
+        {.name = "enabled", .kind = FIELD_BOOL},                                                   \
+        {.name = "source", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},                           \
+        {.name = "resolved_ref", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},                     \
+        {.name = "repo_path", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},                        \
+        {.name = "installed_at", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},                     \
+    {                                                                                              \
+        .name = "install_path", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED                        \
+    }
+
 static const struct field installed_skill_fields[] = {
-    {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
-    {.name = "version", .kind = FIELD_TEXT},
-    {.name = "description", .kind = FIELD_TEXT},
-    {.name = "enabled", .kind = FIELD_BOOL},
-    {.name = "source", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
-    {.name = "resolved_ref", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
-    {.name = "repo_path", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
-    {.name = "installed_at", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
-    {.name = "install_path", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    INSTALLED_FIELDS,
 };
 static const struct shape installed_skill_shape = SHAPE(installed_skill_fields);
 
@@ -234,15 +223,7 @@ static const struct field fetch_plugin_fields[] = {
 static const struct shape fetch_plugin_shape = SHAPE(fetch_plugin_fields);
 
 static const struct field installed_plugin_fields[] = {
-    {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
-    {.name = "version", .kind = FIELD_TEXT},
-    {.name = "description", .kind = FIELD_TEXT},
-    {.name = "enabled", .kind = FIELD_BOOL},
-    {.name = "source", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
-    {.name = "resolved_ref", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
-    {.name = "repo_path", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
-    {.name = "installed_at", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
-    {.name = "install_path", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    INSTALLED_FIELDS,
     {.name = "skills", .kind = FIELD_LIST, .rules = FIELD_NULLABLE},
     {.name = "files", .kind = FIELD_TEXTS, .rules = FIELD_NULLABLE},
 };

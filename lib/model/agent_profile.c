@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "model/acp_fields.h"
 #include "model/agent_settings.h"
 #include "model/limits.h"
 #include "model/problem.h"
@@ -44,20 +45,7 @@ static const struct shape openhands_shape = CLOSED_SHAPE(openhands_fields);
 static const struct field acp_fields[] = {
     COMMON_FIELDS,
     {.name = "agent_kind", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED, .words = "acp"},
-    {.name = "acp_server",
-     .kind = FIELD_TEXT,
-     .fallback = "\"claude-code\"",
-     .words = "claude-code|codex|gemini-cli|kimi-code|pi|opencode|custom"},
-    {.name = "acp_model", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
-    {.name = "acp_session_mode", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
-    {.name = "acp_prompt_timeout",
-     .kind = FIELD_NUMBER,
-     .rules = FIELD_FROM_0,
-     .fallback = "1800.0"},
-    {.name = "acp_startup_timeout",
-     .kind = FIELD_NUMBER,
-     .rules = FIELD_FROM_0,
-     .fallback = "90.0"},
+    ACP_FIELDS,
     {.name = "acp_command", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
     {.name = "acp_args", .kind = FIELD_TEXTS, .rules = FIELD_NULLABLE},
 };

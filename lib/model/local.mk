@@ -1,6 +1,7 @@
 # lib/model: the wire's events and objects, limits, state tables, tools, prompt; no I/O
 noinst_LIBRARIES += libmodel.a
 libmodel_a_SOURCES = \
+	lib/model/acp_fields.h \
 	lib/model/agent_fields.c \
 	lib/model/agent_profile.c lib/model/agent_profile.h \
 	lib/model/agent_settings.c lib/model/agent_settings.h \

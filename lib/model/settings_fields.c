@@ -1,4 +1,5 @@
 #include "base/attr.h"
+#include "model/acp_fields.h"
 #include "model/agent_settings.h"
 #include "model/agent_spec.h"
 #include "model/limits.h"
@@ -85,22 +86,9 @@ const struct shape openhands_settings_shape = SHAPE(openhands_fields);
 static const struct field acp_fields[] = {
     {.name = "schema_version", .kind = FIELD_INT, .rules = FIELD_FROM_1, .fallback = "9"},
     {.name = "agent_kind", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED, .words = "acp"},
-    {.name = "acp_server",
-     .kind = FIELD_TEXT,
-     .fallback = "\"claude-code\"",
-     .words = "claude-code|codex|gemini-cli|kimi-code|pi|opencode|custom"},
+    ACP_FIELDS,
     {.name = "acp_command", .kind = FIELD_TEXTS, .fallback = "[]"},
     {.name = "acp_args", .kind = FIELD_TEXTS, .fallback = "[]"},
-    {.name = "acp_model", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
-    {.name = "acp_session_mode", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
-    {.name = "acp_prompt_timeout",
-     .kind = FIELD_NUMBER,
-     .rules = FIELD_FROM_0,
-     .fallback = "1800.0"},
-    {.name = "acp_startup_timeout",
-     .kind = FIELD_NUMBER,
-     .rules = FIELD_FROM_0,
-     .fallback = "90.0"},
     {.name = "mcp_config", .kind = FIELD_MAP, .fallback = "{}"},
     {.name = "acp_isolate_data_dir", .kind = FIELD_BOOL, .fallback = "false"},
     {.name = "acp_file_secrets", .kind = FIELD_LIST, .fallback = "[]"},

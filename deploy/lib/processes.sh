@@ -38,7 +38,7 @@ process_set_own() {
     fcgi)
         service_set "$1" DEFT_FCGI_SOCKET "$DEFT_RUN/fcgi.sock"
         service_set "$1" DEFT_CORS_ORIGINS "$DEFT_CORS_ORIGINS"
-        service_set "$1" DEFT_MODELS_FILE "$DEFT_APP/share/deft/models.json"
+        service_set "$1" DEFT_MODELS_FILE "${DEFT_MODELS_FILE:-$DEFT_APP/share/deft/models.json}"
         process_set_runtime_client "$1"
         process_set_model "$1"
         ;;

@@ -52,6 +52,7 @@ int docker_fill_volumes(struct docker *docker, const json_t *body, const struct 
 
 /* --- docker_spares.c --- */
 
+/* Makes a network, or a home (workspace and journal volume), under a name that nobody has. */
 int docker_make_network(struct docker *docker, char name_out[SPARE_NAME_BYTES],
                         struct error *err) NONNULL MUST_CHECK;
 int docker_make_home(struct docker *docker, char home_out[SPARE_NAME_BYTES],
@@ -60,6 +61,7 @@ int docker_remove_network(struct docker *docker, const char *name,
                           struct error *err) NONNULL MUST_CHECK;
 int docker_remove_home(struct docker *docker, const char *home,
                        struct error *err) NONNULL MUST_CHECK;
+/* Makes one more spare of what is short of them. */
 int docker_refill(struct docker *docker, bool *is_full_out, struct error *err) NONNULL MUST_CHECK;
 int docker_tidy(struct docker *docker, const struct kept_source *source,
                 struct error *err) NONNULL MUST_CHECK;
@@ -79,6 +81,7 @@ int docker_pull_image(struct docker *docker, const char *image,
 
 /* --- docker_start.c --- */
 
+/* Creates and starts the order's container; returns when its server listens. */
 int docker_start(struct docker *docker, const struct sandbox_order *order,
                  struct sandbox_place *place_out, struct error *err) NONNULL MUST_CHECK;
 /* `name`: a container's name or id; a missing one is success. */
@@ -98,6 +101,7 @@ int docker_is_at_rest(struct docker *docker, const char *container_id, bool *is_
 
 /* --- docker_watch.c --- */
 
+/* Tells the sink what the engine says of this instance's containers, until told to stop. */
 void docker_follow(struct docker *docker, const struct news_sink *sink) NONNULL;
 void docker_stop_following(struct docker *docker) NONNULL;
 void docker_ping(struct docker *docker) NONNULL;

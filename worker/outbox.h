@@ -32,6 +32,7 @@ struct outbox_item {
     struct strbuf text;
 };
 
+/* hints: borrowed, sends what is added; outlives the outbox. */
 int outbox_new(struct hints *hints, struct outbox **outbox_out,
                struct error *err) NONNULL MUST_CHECK;
 void outbox_free(struct outbox *outbox);

@@ -23,6 +23,7 @@ struct http;
 struct http_call;
 struct http_lane;
 
+/* Starts the transport, which trusts the system's authorities. */
 int http_open(struct http **http_out, struct error *err) NONNULL MUST_CHECK;
 /* As http_open(); ca_file: PEM file of the authorities to trust instead of the system's, or NULL.
  */

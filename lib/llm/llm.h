@@ -38,6 +38,7 @@ struct llm_options {
     struct crash_points *crash; /* borrowed; NULL: none */
 };
 
+/* What the options borrow stays borrowed; the rest is copied. */
 struct llm *llm_new(const struct llm_options *options) NONNULL MUST_CHECK;
 void llm_free(struct llm *llm);
 

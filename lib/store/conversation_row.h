@@ -46,6 +46,7 @@ int conversation_row_read(const PGresult *rows, int row, int column,
                           struct conversation *conversation_out,
                           struct error *err) NONNULL MUST_CHECK;
 
+/* The row's version (struct conversation), as a query gave it. */
 void conversation_row_set_version(struct conversation *conversation, const char *version) NONNULL;
 
 #endif

@@ -66,6 +66,8 @@ struct db_tx {
 #define DB_TX_INIT {NULL, NULL, false}
 /* clang-format on */
 
+/* Begins a transaction on a connection of its own, until db_tx_end(), which rolls back what was not
+ * committed. */
 int db_tx_begin(struct db *db, struct db_tx *tx, struct error *err) NONNULL MUST_CHECK;
 int db_tx_query(struct db_tx *tx, const char *sql, struct db_params params, PGresult **rows_out,
                 struct error *err) NONNULL MUST_CHECK;

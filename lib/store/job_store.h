@@ -32,6 +32,7 @@ struct job {
 
 void job_done(struct job *job);
 
+/* Leaves work for a worker, due at once. */
 int job_store_add(struct db *db, const struct uuid *conversation_id, const struct job_wish *wish,
                   struct error *err) NONNULL MUST_CHECK;
 /* The job that is due for longest and nobody has, for LEASE_MS; *claimed_out = false when there

@@ -89,6 +89,7 @@ struct news_question {
     void (*done)(struct news_question *question, const struct error *err);
 };
 
+/* Asks what each of the watched conversations has behind what it is known to have. */
 void live_ask_news(struct db_pipe *pipe, struct news_question *question) NONNULL;
 
 /* --- what is old --- */

@@ -24,6 +24,7 @@ struct sandbox_address {
     bool is_doubted; /* nobody answered where it was said to be */
 };
 
+/* agent: borrowed; nothing is asked yet. */
 void sandbox_address_init(struct sandbox_address *address, const struct agent *agent) NONNULL;
 void sandbox_address_done(struct sandbox_address *address) NONNULL;
 /* Asks for it and returns, unless that is done already. */

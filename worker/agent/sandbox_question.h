@@ -31,6 +31,7 @@ struct sandbox_question {
     bool is_watched; /* an action's own path: its state is asked for meanwhile */
 };
 
+/* Sends it and returns; the caller frees the call. */
 int sandbox_question_start(const struct agent *agent, const struct sandbox_endpoint *endpoint,
                            const struct sandbox_question *question, struct http_call **call_out,
                            struct error *err) NONNULL MUST_CHECK;

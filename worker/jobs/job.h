@@ -30,7 +30,6 @@ int job_ask(struct side *side, const struct job *job, json_t **result_out,
             struct error *err) NONNULL MUST_CHECK;
 int job_condense(struct side *side, const struct job *job, json_t **result_out,
                  struct error *err) NONNULL MUST_CHECK;
-
 int job_goal(struct side *side, const struct job *job, json_t **result_out,
              struct error *err) NONNULL MUST_CHECK;
 

@@ -63,7 +63,7 @@ static void write_fresh_id(const char *prefix, char id_out[FRESH_ID_BYTES])
     struct uuid fresh = uuid_random();
     size_t len = strlen(prefix);
 
-    (void)memcpy(id_out, prefix, len);
+    (void)memcpy(id_out, prefix, len + 1);
     uuid_to_hex(&fresh, id_out + len);
 }
 

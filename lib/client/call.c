@@ -192,7 +192,8 @@ static void explain(struct http_call *call, CURLcode result, struct error *why)
             code = meanings[i].code;
     }
     if (call->is_refused)
-        error_set(why, ERROR_FORBIDDEN, "the host's address is private, and not allowed");
+        error_set(why, ERROR_FORBIDDEN,
+                  "the host's address is private or link-local, and not allowed");
     else if (call->is_too_large)
         error_set(why, ERROR_TOO_LARGE, "the answer is longer than %zu bytes",
                   call->max_reply_bytes);

@@ -32,6 +32,12 @@ static const struct block private_v4[] = {
     {{240}, 4},           /* reserved, broadcast */
 };
 
+/* Metadata services of clouds live here, and nothing that one would mean: never allowed. */
+static const struct block link_local_v4 = {{169, 254}, 16};
+static const struct block link_local_v6[] = {
+    {{0xfe, 0x80}, 10}, {{0xfd, 0x00, 0x0e, 0xc2}, 32}, /* a metadata service's own network */
+};
+
 /* Inside 2000::/3, the only range of IPv6 that is given out for the public internet. */
 static const struct block global_v6 = {{0x20}, 3};
 static const struct block private_v6[] = {
@@ -75,17 +81,41 @@ static bool v4_is_public(const unsigned char *address)
     return !is_in_any(address, private_v4, ARRAY_SIZE(private_v4));
 }
 
-static bool v6_is_public(const unsigned char *address)
+/* Where in an IPv6 address an IPv4 address is, or NULL. */
+static const unsigned char *find_embedded(const unsigned char *address)
 {
     for (size_t i = 0; i < ARRAY_SIZE(embedding_v6); i++) {
         if (is_in_block(address, &embedding_v6[i].block))
-            return v4_is_public(address + embedding_v6[i].offset);
+            return address + embedding_v6[i].offset;
     }
+    return NULL;
+}
+
+static bool v6_is_public(const unsigned char *address)
+{
     return is_in_block(address, &global_v6) &&
            !is_in_any(address, private_v6, ARRAY_SIZE(private_v6));
 }
 
-bool guard_is_public(const struct sockaddr *address)
+static bool v4_is_allowed(const unsigned char *address, bool allow_private)
+{
+    if (allow_private)
+        return !is_in_block(address, &link_local_v4);
+    return v4_is_public(address);
+}
+
+static bool v6_is_allowed(const unsigned char *address, bool allow_private)
+{
+    const unsigned char *embedded = find_embedded(address);
+
+    if (embedded != NULL)
+        return v4_is_allowed(embedded, allow_private);
+    if (allow_private)
+        return !is_in_any(address, link_local_v6, ARRAY_SIZE(link_local_v6));
+    return v6_is_public(address);
+}
+
+bool guard_allows(const struct sockaddr *address, bool allow_private)
 {
     /* Copies, since the storage behind a struct sockaddr need not be aligned for the others. */
     struct sockaddr_in v4;
@@ -95,22 +125,22 @@ bool guard_is_public(const struct sockaddr *address)
     if (address->sa_family == AF_INET) {
         memcpy(&v4, address, sizeof(v4));
         memcpy(bytes, &v4.sin_addr, sizeof(bytes));
-        return v4_is_public(bytes);
+        return v4_is_allowed(bytes, allow_private);
     }
     if (address->sa_family == AF_INET6) {
         memcpy(&v6, address, sizeof(v6));
-        return v6_is_public(v6.sin6_addr.s6_addr);
+        return v6_is_allowed(v6.sin6_addr.s6_addr, allow_private);
     }
     return false;
 }
 
-bool guard_text_is_public(const char *address)
+bool guard_text_allows(const char *address, bool allow_private)
 {
     unsigned char bytes[IPV6_BYTES];
 
     if (inet_pton(AF_INET, address, bytes) == 1)
-        return v4_is_public(bytes);
+        return v4_is_allowed(bytes, allow_private);
     if (inet_pton(AF_INET6, address, bytes) == 1)
-        return v6_is_public(bytes);
+        return v6_is_allowed(bytes, allow_private);
     return false;
 }

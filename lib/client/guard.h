@@ -1,5 +1,6 @@
 /*
- * Which addresses a call made on a stranger's word may reach: only those of the public internet.
+ * Which addresses a call made on a stranger's word may reach: only those of the public internet,
+ * or, where private ones are allowed, all but link-local ones, where clouds keep their metadata.
  *
  * The address itself is judged, after the name was resolved, so that no spelling of a host and no
  * name server can talk its way in.
@@ -14,9 +15,9 @@
 
 struct sockaddr;
 
-/* True for a public IPv4 or IPv6 address; false for all other families. */
-bool guard_is_public(const struct sockaddr *address) NONNULL MUST_CHECK;
+/* False for addresses of other families than IPv4 and IPv6, too. */
+bool guard_allows(const struct sockaddr *address, bool allow_private) NONNULL MUST_CHECK;
 /* The same for an address as text, such as "192.0.2.1" or "2001:db8::1"; false when it is none. */
-bool guard_text_is_public(const char *address) NONNULL MUST_CHECK;
+bool guard_text_allows(const char *address, bool allow_private) NONNULL MUST_CHECK;
 
 #endif

@@ -55,7 +55,7 @@ struct http_request {
     int64_t timeout_ms;       /* whole call; 0: none */
     int64_t idle_timeout_ms;  /* longest silence; 0: none */
     size_t max_reply_bytes;   /* 0: 8 MiB */
-    bool allow_private;       /* loopback and private addresses */
+    bool allow_private;       /* loopback and private addresses, not link-local ones */
     bool stream;              /* bytes are taken with http_call_read() while they come */
     int done_fd;              /* an eventfd that hears when the call is over, for who has
                                  other things to wait for; 0: none; not with a lane */

@@ -69,7 +69,7 @@ static curl_socket_t on_open_socket(void *context, curlsocktype purpose,
 {
     struct http_call *call = context;
     bool is_allowed = call->is_unix ? address->family == AF_UNIX
-                                    : call->allow_private || guard_is_public(&address->addr);
+                                    : guard_allows(&address->addr, call->allow_private);
 
     (void)purpose;
     if (!is_allowed) {
@@ -89,7 +89,7 @@ static int on_connected(void *context, char *remote_ip, char *local_ip, int remo
     (void)local_ip;
     (void)remote_port;
     (void)local_port;
-    if (call->allow_private || call->is_unix || guard_text_is_public(remote_ip))
+    if (call->is_unix || guard_text_allows(remote_ip, call->allow_private))
         return CURL_PREREQFUNC_OK;
     call->is_refused = true;
     return CURL_PREREQFUNC_ABORT;

@@ -360,7 +360,7 @@ void lane_begin(struct http_call *call, const struct sockaddr_in *address)
         return;
     }
     call->is_refused =
-        !call->allow_private && !guard_is_public((const struct sockaddr *)(const void *)address);
+        !guard_allows((const struct sockaddr *)(const void *)address, call->allow_private);
     if (call->is_refused) {
         finish(call, CURLE_COULDNT_CONNECT);
         return;

@@ -88,7 +88,7 @@ static void private_addresses_are_refused(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(private_addresses); i++) {
-        if (guard_text_is_public(private_addresses[i]))
+        if (guard_text_allows(private_addresses[i], false))
             fail_msg("%s passed", private_addresses[i]);
     }
 }
@@ -97,8 +97,27 @@ static void public_addresses_pass(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(public_addresses); i++) {
-        if (!guard_text_is_public(public_addresses[i]))
+        if (!guard_text_allows(public_addresses[i], false))
             fail_msg("%s was refused", public_addresses[i]);
+    }
+}
+
+static void link_local_addresses_are_refused_whatever_is_allowed(void **state)
+{
+    static const char *const refused[] = {
+        "169.254.169.254",          "169.254.0.1", "::ffff:169.254.169.254",
+        "64:ff9b::169.254.169.254", "fe80::1",     "fd00:ec2::254"};
+    static const char *const allowed[] = {"127.0.0.1", "10.1.2.3", "192.168.1.1",
+                                          "::1",       "fd12::1",  "8.8.8.8"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+        if (guard_text_allows(refused[i], true))
+            fail_msg("%s passed", refused[i]);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(allowed); i++) {
+        if (!guard_text_allows(allowed[i], true))
+            fail_msg("%s was refused", allowed[i]);
     }
 }
 
@@ -111,12 +130,12 @@ static void socket_addresses_are_judged_alike(void **state)
     (void)state;
     assert_int_equal(inet_pton(AF_INET, "8.8.4.4", &v4.sin_addr), 1);
     memcpy(&storage, &v4, sizeof(v4));
-    assert_true(guard_is_public((struct sockaddr *)&storage));
+    assert_true(guard_allows((struct sockaddr *)&storage, false));
     assert_int_equal(inet_pton(AF_INET6, "::ffff:10.1.1.1", &v6.sin6_addr), 1);
     memcpy(&storage, &v6, sizeof(v6));
-    assert_false(guard_is_public((struct sockaddr *)&storage));
+    assert_false(guard_allows((struct sockaddr *)&storage, false));
     storage.ss_family = AF_UNIX;
-    assert_false(guard_is_public((struct sockaddr *)&storage));
+    assert_false(guard_allows((struct sockaddr *)&storage, false));
 }
 
 int main(void)
@@ -124,6 +143,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(private_addresses_are_refused),
         cmocka_unit_test(public_addresses_pass),
+        cmocka_unit_test(link_local_addresses_are_refused_whatever_is_allowed),
         cmocka_unit_test(socket_addresses_are_judged_alike),
     };
 

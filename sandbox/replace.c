@@ -25,6 +25,7 @@ enum error_code replace_error_code(void)
     case EROFS:
         return ERROR_FORBIDDEN;
     case ENAMETOOLONG:
+    case ENOENT: /* of /proc, say, where nothing can be made */
     case ELOOP:
         return ERROR_INVALID;
     default:

@@ -64,8 +64,8 @@ describe("file routes", () => {
     assert.deepEqual((await upload(server, server.workspace, "x")).json, { detail: "Path is a directory" });
     fs.writeFileSync(at("plain"), "");
     assert.deepEqual((await upload(server, at("plain/below"), "x")).json, { detail: "A parent of the path is not a directory" });
-    for (const name of [LONG_NAME, `${LONG_NAME}/below`])
-      assert.equal((await upload(server, at(name), "x")).status, 400);
+    for (const target of [at(LONG_NAME), at(`${LONG_NAME}/below`), "/proc/nowhere/below"])
+      assert.equal((await upload(server, target, "x")).status, 400);
     assert.equal(fs.readdirSync(server.workspace).some((name) => name.endsWith(".tmp")), false);
     assert.equal((await upload(server, at("u"), "x", "other")).status, 422);
     assert.equal((await server.send("POST", `/api/file/upload?path=${at("u")}`, { body: "{}" })).status, 422);

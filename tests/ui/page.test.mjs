@@ -243,6 +243,18 @@ test('on a phone nothing is cut off', async () => {
   });
 });
 
+test('half a sign-in link leads home who is signed in, and tells others how to get one', async () => {
+  await onPage({}, async (page) => {
+    await page.goto(`${APP}/sign-in`);
+    await page.getByTestId('home-screen').waitFor();
+  });
+  const { context, page } = await openPage(browser);
+  await page.goto(`${APP}/sign-in`);
+  await page.getByText('You are signed out').waitFor();
+  await page.getByText('./deft link').waitFor();
+  await context.close();
+});
+
 /* The last one: it ends the session that the others use. */
 test('signing out ends the session', async () => {
   await onPage({}, async (page) => {

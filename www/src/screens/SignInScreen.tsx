@@ -21,8 +21,12 @@ function isRefusal(cause: unknown): boolean {
     return cause instanceof ApiError && cause.status >= 400 && cause.status < 500;
 }
 
-/** A link that was used before does no harm to whoever is signed in already. */
+/** A link that was used before, or half of one, does no harm to whoever is signed in already. */
 async function signInOrStay(token: string): Promise<void> {
+    if (token === "") {
+        await fetchMe();
+        return;
+    }
     try {
         await signIn(token);
     } catch (cause) {
@@ -32,10 +36,9 @@ async function signInOrStay(token: string): Promise<void> {
 }
 
 export function SignInScreen({ token }: { token: string }) {
-    const [failure, setFailure] = useState<Failure | null>(token === "" ? { kind: "used" } : null);
+    const [failure, setFailure] = useState<Failure | null>(null);
 
     useEffect(() => {
-        if (token === "") return;
         tryOnce(token).then(
             () => {
                 replaceWith("/");
@@ -49,6 +52,8 @@ export function SignInScreen({ token }: { token: string }) {
     }, [token]);
 
     if (failure === null) return <Notice title={text.signIn.working} advice="" />;
+    if (failure.kind === "used" && token === "")
+        return <Notice title={text.signIn.outTitle} advice={text.signIn.outAdvice} command={text.signIn.command} />;
     if (failure.kind === "used")
         return <Notice title={text.signIn.badTitle} advice={text.signIn.badAdvice} command={text.signIn.command} />;
     return (

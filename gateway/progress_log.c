@@ -25,7 +25,9 @@ struct progress_log {
     bool is_open;
     struct uuid item_id;
     int64_t attempt;
-    struct frame *aborted; /* the newest item's end, for who has lost the piece; NULL: none */
+    struct uuid superseded_id; /* the item before, whose event may not be read yet … */
+    int64_t superseded_by;     /* … and the number of the piece that ends it; -1: none */
+    struct frame *aborted;     /* the newest item's end, for who has lost the piece; NULL: none */
     struct piece pieces[PIECES_MAX];
 };
 
@@ -37,6 +39,7 @@ struct progress_log *progress_log_new(int64_t n_before)
     log->count = n_before;
     /* Numbers of items are never used twice in a stream: there are no more items than pieces. */
     log->item = n_before;
+    log->superseded_by = -1;
     return log;
 }
 
@@ -126,9 +129,33 @@ void progress_log_abort(struct progress_log *log, const char *reason, int64_t la
     log->aborted = frame_hold(piece_at(log, log->count - 1)->forms[FORM_SESSION]);
 }
 
+/*
+ * The item before may have become an event that its worker stored before it began this one, and
+ * that is not read yet: so its end waits for all that was stored, and is taken back if it did.
+ */
+static void supersede(struct progress_log *log, const struct progress *progress, int64_t last_seq)
+{
+    int64_t stored_seq = progress->anchor_seq > last_seq ? progress->anchor_seq : last_seq;
+
+    if (!log->is_open)
+        return;
+    log->superseded_id = log->item_id;
+    /* Another attempt at the same item: this one became nothing. */
+    log->superseded_by = text_equal(log->item_id.text, progress->item_id.text) ? -1 : log->count;
+    progress_log_abort(log, "superseded", stored_seq);
+}
+
+/* The piece stays, so that sockets know that the item is over. */
+static void take_back_end(struct progress_log *log)
+{
+    if (log->superseded_by >= log->first)
+        frame_release(TAKE_PTR(piece_at(log, log->superseded_by)->forms[FORM_SESSION]));
+    log->superseded_by = -1;
+}
+
 static void begin(struct progress_log *log, const struct progress *progress, int64_t last_seq)
 {
-    progress_log_abort(log, "superseded", last_seq);
+    supersede(log, progress, last_seq);
     frame_release(TAKE_PTR(log->aborted));
     log->item++;
     log->is_open = true;
@@ -160,6 +187,8 @@ void progress_log_see_event(struct progress_log *log, const struct uuid *id)
 {
     if (log->is_open && text_equal(log->item_id.text, id->text))
         log->is_open = false;
+    if (log->superseded_by >= 0 && text_equal(log->superseded_id.text, id->text))
+        take_back_end(log);
 }
 
 /* --- sending --- */

@@ -147,6 +147,25 @@ static void another_item_ends_the_one_before(void **state)
     progress_log_free(talk.log);
 }
 
+/* The next item is heard of before the event that the first one became is read. */
+static void an_event_that_is_read_late_is_an_end_all_the_same(void **state)
+{
+    struct talk talk = begin_talk();
+    struct progress_cursor session = {.n_seen = 7};
+    struct progress next = {
+        .item_id = uuid_random(), .kind = PROGRESS_STARTED, .attempt = 1, .anchor_seq = 7};
+
+    (void)state;
+    expect_frame(progress_log_next(talk.log, &session, 5, FORM_SESSION), "item_started");
+    expect_frame(progress_log_next(talk.log, &session, 5, FORM_SESSION), "hello");
+    progress_log_add(talk.log, &next, 5);
+    assert_null(progress_log_next(talk.log, &session, 5, FORM_SESSION));
+    progress_log_see_event(talk.log, &talk.item);
+    expect_frame(progress_log_next(talk.log, &session, 7, FORM_SESSION), next.item_id.text);
+    assert_null(progress_log_next(talk.log, &session, 7, FORM_SESSION));
+    progress_log_free(talk.log);
+}
+
 static void who_lost_the_end_is_told_it(void **state)
 {
     struct talk talk = begin_talk();
@@ -207,6 +226,7 @@ int main(void)
         cmocka_unit_test(who_comes_late_sees_no_part_of_an_item),
         cmocka_unit_test(an_item_that_became_an_event_is_not_aborted),
         cmocka_unit_test(another_item_ends_the_one_before),
+        cmocka_unit_test(an_event_that_is_read_late_is_an_end_all_the_same),
         cmocka_unit_test(who_lost_the_end_is_told_it),
         cmocka_unit_test(lines_say_what_was_written),
     };

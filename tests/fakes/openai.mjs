@@ -25,11 +25,13 @@ const PIECE_CHARS = 7;
 // Waits, but not longer than the client does.
 function pause(ms, response) {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    response.once('close', () => {
+    const end = () => {
       clearTimeout(timer);
+      response.off('close', end);
       resolve();
-    });
+    };
+    const timer = setTimeout(end, ms);
+    response.once('close', end);
   });
 }
 
@@ -152,11 +154,13 @@ class Fake {
 
   park(response) {
     return new Promise((resolve) => {
-      this.parked.add(resolve);
-      response.once('close', () => {
-        this.parked.delete(resolve);
+      const end = () => {
+        this.parked.delete(end);
+        response.off('close', end);
         resolve();
-      });
+      };
+      this.parked.add(end);
+      response.once('close', end);
     });
   }
 

@@ -209,11 +209,12 @@ static void give_slot(struct db *db, struct db_conn *conn)
     } else {
         db->n_open--;
     }
+    lock_release(&db->lock);
+    /* Behind the release: who wakes would only wait for the lock otherwise. */
     if (is_broken)
         condition_wake_all(&db->freed);
     else
         condition_wake_one(&db->freed);
-    lock_release(&db->lock);
     free_list(stale);
 }
 

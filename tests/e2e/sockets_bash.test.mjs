@@ -1,8 +1,8 @@
 // /sockets/bash-events: commands outside the agent's view, live, black box.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
+import { engine } from './runtime_house.mjs';
 import { Box } from './support/box.mjs';
 import { Conversation, startRequest } from './support/conversation.mjs';
 import { query } from './support/database.mjs';
@@ -158,7 +158,8 @@ test('a sandbox that goes away ends nothing: the socket sees the next one', asyn
   const socket = await open(t, { key: fresh.key });
   await give(socket, 'echo before');
   const end = async () => {
-    execFileSync('docker', ['kill', ...await sandboxes(fresh.id)]);
+    const [container] = await sandboxes(fresh.id);
+    assert.equal((await engine('POST', `/containers/${container}/kill`)).status, 204);
     await waitUntil(async () => (await sandboxes(fresh.id)).length === 0, 'the sandbox is gone');
   };
   await end();

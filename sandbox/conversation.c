@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -14,6 +15,7 @@
 #include "sandbox/exports.h"
 #include "sandbox/http.h"
 #include "sandbox/journal.h"
+#include "sandbox/observation.h"
 #include "sandbox/repository.h"
 #include "sandbox/server.h"
 #include "sandbox/terminal.h"
@@ -188,19 +190,29 @@ static const char *working_dir_of(const struct action *action)
                         action->conversation->server->config->workspace);
 }
 
-/* Where the folder cannot be made one, the tools work as well. */
-static void prepare_folder(struct action *action)
+/* Where the folder cannot be made a repository, the tools work as well. */
+static int prepare_folder(const struct action *action, struct error *err)
 {
     struct conversation *conversation = action->conversation;
     const char *folder = working_dir_of(action);
-    struct error err = ERROR_INIT;
+    struct error no_repository = ERROR_INIT;
 
-    if (conversation->prepared != NULL && text_equal(conversation->prepared, folder))
-        return;
+    if (conversation->prepared != NULL && text_equal(conversation->prepared, folder) &&
+        access(folder, F_OK) == 0)
+        return 0;
+    if (repository_make_folder(folder, err) < 0)
+        return error_wrap(err, "The working directory cannot be made");
     mem_free(conversation->prepared);
     conversation->prepared = mem_dup_text(folder);
-    if (repository_prepare(folder, &err) < 0)
-        log_info("workspace.not_prepared", LOG_ERROR(&err));
+    if (repository_prepare(folder, &no_repository) < 0)
+        log_info("workspace.not_prepared", LOG_ERROR(&no_repository));
+    return 0;
+}
+
+/* A new shell begins in the folder; the editor knows all files by their whole path. */
+static bool needs_folder(const struct action *action)
+{
+    return action->tool == ACTION_TERMINAL && !terminal_has_shell(action->conversation->terminal);
 }
 
 static void run_terminal(struct action *action, const json_t *args)
@@ -251,7 +263,11 @@ static void start_action(struct action *action)
         return;
     }
     action->is_running = true;
-    prepare_folder(action);
+    if (prepare_folder(action, &err) < 0 && needs_folder(action)) {
+        on_observation(action,
+                       observation_from_refusal(json_text_or(args, "command", ""), err.message));
+        return;
+    }
     switch (action->tool) {
     case ACTION_TERMINAL:
         run_terminal(action, args);

@@ -17,6 +17,15 @@
 
 enum { PASSWD_MAX_BYTES = 1024 * 1024, PARKED_FD = 512, EXEC_FAILED = 127 };
 
+/* What a child does before it is the program. */
+enum child_step { STEP_DESCRIPTORS, STEP_WORKING_DIR, STEP_PROGRAM };
+
+/* What a child that did not become the program says to its parent. */
+struct child_report {
+    enum child_step failed;
+    int why; /* errno */
+};
+
 struct name_value {
     const char *name;
     const char *value;
@@ -175,23 +184,46 @@ static int place_descriptors(const struct process_spec *spec, int *report_fd)
     return 0;
 }
 
+/* Returns only when it failed: at which step. */
+static enum child_step become(const struct process_spec *spec, int *report_fd)
+{
+    if (place_descriptors(spec, report_fd) < 0)
+        return STEP_DESCRIPTORS;
+    if (spec->has_terminal)
+        (void)ioctl(STDIN_FILENO, TIOCSCTTY, 0);
+    if (spec->working_dir != NULL && chdir(spec->working_dir) < 0)
+        return STEP_WORKING_DIR;
+    (void)execve(spec->path, spec->argv, spec->envp);
+    return STEP_PROGRAM;
+}
+
 /* Only what fork() allows: the parent has one thread, yet its locks are not ours. */
 NORETURN static void run_child(const struct process_spec *spec, int report_fd)
 {
-    int why = 0;
+    struct child_report report = {STEP_DESCRIPTORS, 0};
 
     process_default_signals();
     (void)setsid();
-    if (place_descriptors(spec, &report_fd) == 0) {
-        if (spec->has_terminal)
-            (void)ioctl(STDIN_FILENO, TIOCSCTTY, 0);
-        if (spec->working_dir == NULL || chdir(spec->working_dir) < 0)
-            why = errno;
-        (void)execve(spec->path, spec->argv, spec->envp);
-    }
-    why = errno;
-    (void)!write(report_fd, &why, sizeof(why));
+    report.failed = become(spec, &report_fd);
+    report.why = errno;
+    (void)!write(report_fd, &report, sizeof(report));
     _exit(EXEC_FAILED);
+}
+
+static int fail_start(const struct process_spec *spec, const struct child_report *report,
+                      struct error *err)
+{
+    errno = report->why;
+    switch (report->failed) {
+    case STEP_DESCRIPTORS:
+        return error_set(err, ERROR_UNAVAILABLE, "handing descriptors to %s: %m", spec->path);
+    case STEP_WORKING_DIR:
+        return error_set(err, ERROR_INVALID, "The working directory %s cannot be entered: %m",
+                         spec->working_dir);
+    case STEP_PROGRAM:
+        return error_set(err, ERROR_UNAVAILABLE, "%s: %m", spec->path);
+    }
+    return error_set(err, ERROR_INTERNAL, "%s did not start", spec->path);
 }
 
 int process_start(const struct process_spec *spec, pid_t *pid_out, struct error *err)
@@ -199,7 +231,7 @@ int process_start(const struct process_spec *spec, pid_t *pid_out, struct error 
     CLEANUP(fd_close) int report_read = -1;
     CLEANUP(fd_close) int report_write = -1;
     int report[2] = {-1, -1};
-    int why = 0;
+    struct child_report failure = {STEP_DESCRIPTORS, 0};
     pid_t pid = 0;
 
     if (pipe2(report, O_CLOEXEC) < 0)
@@ -212,10 +244,8 @@ int process_start(const struct process_spec *spec, pid_t *pid_out, struct error 
     if (pid == 0)
         run_child(spec, report_write);
     fd_close(&report_write);
-    if (read(report_read, &why, sizeof(why)) == (ssize_t)sizeof(why)) {
-        errno = why;
-        return error_set(err, ERROR_UNAVAILABLE, "%s: %m", spec->path);
-    }
+    if (read(report_read, &failure, sizeof(failure)) == (ssize_t)sizeof(failure))
+        return fail_start(spec, &failure, err);
     *pid_out = pid;
     return 0;
 }

@@ -29,7 +29,7 @@ struct process_spec {
     const char *path;        /* the program */
     char *const *argv;       /* ends with NULL */
     char *const *envp;       /* of process_environment_new() */
-    const char *working_dir; /* NULL or one that does not exist: stays */
+    const char *working_dir; /* NULL: stays */
     const struct process_fd *fds;
     size_t n_fds;
     bool has_terminal; /* descriptor 0 becomes the controlling terminal of a new session */
@@ -41,7 +41,8 @@ void process_environment_free(char **environment);
 
 /*
  * Starts a child in a session of its own, with default signals and no descriptors but its list.
- * ERROR_UNAVAILABLE with the reason when the program cannot run.
+ * ERROR_UNAVAILABLE with the reason when the program cannot run, ERROR_INVALID when its working
+ * directory cannot be entered.
  */
 int process_start(const struct process_spec *spec, pid_t *pid_out,
                   struct error *err) NONNULL MUST_CHECK;

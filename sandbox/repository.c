@@ -77,13 +77,16 @@ static int make_part(const char *folder, const struct part *part, struct error *
     return 0;
 }
 
-int repository_prepare(const char *folder, struct error *err)
+int repository_make_folder(const char *folder, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf inside = STRBUF_INIT;
 
     strbuf_appendf(&inside, "%s/", folder);
-    if (textfile_make_parents(inside.text, err) < 0)
-        return -1;
+    return textfile_make_parents(inside.text, err);
+}
+
+int repository_prepare(const char *folder, struct error *err)
+{
     if (is_in_repository(folder))
         return 0;
     for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {

@@ -11,8 +11,13 @@
 #include "base/error.h"
 
 /*
- * Makes the folder (an absolute path), and an empty repository in it unless it stands in one
- * already. No git is needed for that.
+ * Makes the folder, an absolute path, with those above it. ERROR_INVALID when one of them is no
+ * directory, else the reason why it cannot be made.
+ */
+int repository_make_folder(const char *folder, struct error *err) NONNULL MUST_CHECK;
+/*
+ * Makes an empty repository in the folder, which is there, unless it stands in one already. No git
+ * is needed for that.
  */
 int repository_prepare(const char *folder, struct error *err) NONNULL MUST_CHECK;
 

@@ -417,6 +417,11 @@ void terminal_free(struct terminal *terminal)
     mem_free(terminal);
 }
 
+bool terminal_has_shell(const struct terminal *terminal)
+{
+    return terminal->state != TERMINAL_NO_SHELL;
+}
+
 bool terminal_is_busy(const struct terminal *terminal)
 {
     return terminal->in_call;

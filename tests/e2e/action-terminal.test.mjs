@@ -234,6 +234,38 @@ describe("terminal", () => {
     assert.equal((await talk.terminal("echo new")).text, "new");
   });
 
+  test("a folder that is gone is made again for a new shell", async (t) => {
+    const other = new Conversation(server);
+    const working_dir = path.join(server.workspace, "fleeting");
+    t.after(() => fs.rmSync(working_dir, { recursive: true, force: true }));
+    assert.equal((await other.terminal("pwd", {}, { working_dir })).text, working_dir);
+    await other.terminal(`cd / && rm -rf ${working_dir}`, {}, { working_dir });
+    const reset = await other.terminal("pwd", { reset: true }, { working_dir });
+    assert.match(reset.text, new RegExp(`${working_dir}$`));
+  });
+
+  for (const [what, place, reason] of [
+    ["lies below a file", (folder) => path.join(folder, "file", "below"), /file is not a directory/],
+    ["is a file", (folder) => path.join(folder, "file"), /file is not a directory/],
+    ["cannot be made", () => "/proc/no-such-folder", /making \/proc\/no-such-folder: /],
+  ]) {
+    test(`a working directory that ${what} is told, and no command runs elsewhere`, async () => {
+      const other = new Conversation(server);
+      fs.writeFileSync(path.join(server.workspace, "file"), "");
+      const working_dir = place(server.workspace);
+      const refused = await other.terminal("pwd > where; pwd", {}, { working_dir });
+      assert.equal(refused.is_error, true);
+      assert.match(refused.text, /^The working directory cannot be made: /);
+      assert.match(refused.text, reason);
+      assert.equal(fs.existsSync(path.join(server.workspace, "where")), false);
+      assert.equal((await other.terminal("pwd")).text, server.workspace, "another directory serves");
+      const edited = path.join(server.workspace, "edited");
+      const editor = await other.run("file_editor", { command: "create", path: edited, file_text: "x" }, { working_dir });
+      assert.equal(editor.is_error, false);
+      fs.rmSync(edited);
+    });
+  }
+
   test("a user's prompt does not spoil anything", async () => {
     fs.writeFileSync(path.join(server.home, ".bashrc"), 'PS1="prompt> "\nPROMPT_COMMAND="echo noise;$PROMPT_COMMAND"\nalias ll=ls\n');
     await talk.terminal("source ~/.bashrc; true");

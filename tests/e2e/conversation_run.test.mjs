@@ -49,6 +49,15 @@ test('agent-server 30: a run is running from its answer on, until it is finished
   assert.deepEqual([...seen], ['running', 'finished']);
 });
 
+test('a working directory that cannot be made is an error that the model is told', async (t) => {
+  const conversation = await fresh(t, 'acting', { workspace: { kind: 'LocalWorkspace', working_dir: '/proc/no-such-folder' } });
+  assert.equal(await conversation.ask('hi'), 'finished');
+  const { observation } = (await conversation.events()).find(({ kind, tool_name: name }) => kind === 'ObservationEvent' && name === 'terminal');
+  assert.equal(observation.is_error, true);
+  assert.match(observation.content[0].text, /^The working directory cannot be made: making \/proc\/no-such-folder: /);
+  assert.ok(JSON.stringify(fake.requests.at(-1).body.messages).includes('The working directory cannot be made'));
+});
+
 test('agent-server 31: a second run is refused during the first', async (t) => {
   const conversation = await fresh(t, 'napper');
   await conversation.say('go', true);

@@ -61,11 +61,17 @@ static bool is_there(struct place *place, const char *name)
     return access(path_of(place, name), F_OK) == 0;
 }
 
+/* As a conversation does it before its first call. */
+static int make_repository(const char *folder, struct error *err)
+{
+    return repository_make_folder(folder, err) < 0 ? -1 : repository_prepare(folder, err);
+}
+
 static void a_folder_is_made_and_becomes_a_repository(void **state)
 {
     struct error err = ERROR_INIT;
 
-    assert_int_equal(repository_prepare(path_of(*state, "a/b"), &err), 0);
+    assert_int_equal(make_repository(path_of(*state, "a/b"), &err), 0);
     for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++)
         assert_int_equal(is_there(*state, made[i]), strcmp(made[i], "a/b/c") != 0);
 }
@@ -74,9 +80,9 @@ static void what_was_begun_is_finished(void **state)
 {
     struct error err = ERROR_INIT;
 
-    assert_int_equal(repository_prepare(path_of(*state, "a/b"), &err), 0);
+    assert_int_equal(make_repository(path_of(*state, "a/b"), &err), 0);
     assert_int_equal(unlink(path_of(*state, "a/b/.git/HEAD")), 0);
-    assert_int_equal(repository_prepare(path_of(*state, "a/b"), &err), 0);
+    assert_int_equal(make_repository(path_of(*state, "a/b"), &err), 0);
     assert_true(is_there(*state, "a/b/.git/HEAD"));
 }
 
@@ -84,10 +90,20 @@ static void a_repository_is_not_put_into_another(void **state)
 {
     struct error err = ERROR_INIT;
 
-    assert_int_equal(repository_prepare(path_of(*state, "a/b"), &err), 0);
-    assert_int_equal(repository_prepare(path_of(*state, "a/b/c"), &err), 0);
+    assert_int_equal(make_repository(path_of(*state, "a/b"), &err), 0);
+    assert_int_equal(make_repository(path_of(*state, "a/b/c"), &err), 0);
     assert_true(is_there(*state, "a/b/c"));
     assert_false(is_there(*state, "a/b/c/.git"));
+}
+
+static void a_folder_below_a_file_cannot_be_made(void **state)
+{
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(make_repository(path_of(*state, "a/b"), &err), 0);
+    assert_int_equal(repository_make_folder(path_of(*state, "a/b/.git/HEAD/c"), &err), -1);
+    assert_int_equal(err.code, ERROR_INVALID);
+    assert_non_null(strstr(err.message, "/a/b/.git/HEAD is not a directory"));
 }
 
 int repository_tests(void)
@@ -96,6 +112,8 @@ int repository_tests(void)
         cmocka_unit_test_setup_teardown(a_folder_is_made_and_becomes_a_repository, make_place,
                                         remove_place),
         cmocka_unit_test_setup_teardown(what_was_begun_is_finished, make_place, remove_place),
+        cmocka_unit_test_setup_teardown(a_folder_below_a_file_cannot_be_made, make_place,
+                                        remove_place),
         cmocka_unit_test_setup_teardown(a_repository_is_not_put_into_another, make_place,
                                         remove_place),
     };

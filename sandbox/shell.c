@@ -173,6 +173,20 @@ static void on_terminal(void *owner, uint32_t events)
     finish_if_complete(shell);
 }
 
+/*
+ * Nobody can write a record any more: a command has closed all descriptors, or become another
+ * program with `exec`. The marker alone tells the end of what runs now and of what comes after.
+ */
+static void lose_records(struct shell *shell)
+{
+    loop_remove(shell->loop, &shell->records);
+    fd_close(&shell->records.fd);
+    shell->record.exit_code = SHELL_EXIT_UNKNOWN;
+    shell->record.background_pid = -1;
+    shell->recorded = true;
+    finish_if_complete(shell);
+}
+
 static void on_records(void *owner, uint32_t events)
 {
     struct shell *shell = owner;
@@ -180,6 +194,10 @@ static void on_records(void *owner, uint32_t events)
     ssize_t n = read(shell->records.fd, bytes, sizeof(bytes));
 
     (void)events;
+    if (n == 0) {
+        lose_records(shell);
+        return;
+    }
     if (n > 0)
         strbuf_append_bytes(&shell->record_bytes, bytes, (size_t)n);
     if (!shell->busy ||
@@ -271,7 +289,7 @@ static int submit(struct shell *shell, const struct strbuf *text, const char *li
     if (lseek(shell->command_fd, 0, SEEK_SET) < 0)
         return error_set(err, ERROR_INTERNAL, "memory file: %m");
     shell->busy = true;
-    shell->recorded = false;
+    shell->recorded = shell->records.fd < 0;
     shell->marked = false;
     shell->last_output_ms = clock_monotonic_ms();
     shell_type(shell, line, strlen(line));

@@ -20,6 +20,9 @@ struct error;
 struct loop;
 struct shell;
 
+/* Of a command that took away the shell's way to say it. */
+#define SHELL_EXIT_UNKNOWN (-1)
+
 /* What a shell said when a command was over. */
 struct shell_record {
     int exit_code;

@@ -8,7 +8,8 @@
 #include "base/text.h"
 #include "sandbox/shell.h"
 
-enum { N_FIELDS = 5, MAX_RECORD_BYTES = 64 * 1024, MAX_PID = INT32_MAX };
+/* No program starts with a PATH of more than 128 KiB (Linux' MAX_ARG_STRLEN). */
+enum { N_FIELDS = 5, MAX_RECORD_BYTES = 1024 * 1024, MAX_PID = INT32_MAX };
 
 enum record_field { FIELD_KEY, FIELD_EXIT_CODE, FIELD_PID, FIELD_CWD, FIELD_PATH };
 
@@ -47,7 +48,7 @@ static void fill(struct shell_record *record, struct strbuf *kept, const char *f
     strbuf_reset(kept);
     strbuf_append_bytes(kept, fields[FIELD_CWD], cwd_len + 1);
     strbuf_append(kept, fields[FIELD_PATH]);
-    record->exit_code = number_or(fields[FIELD_EXIT_CODE], -1);
+    record->exit_code = number_or(fields[FIELD_EXIT_CODE], SHELL_EXIT_UNKNOWN);
     record->background_pid = number_or(fields[FIELD_PID], -1);
     record->cwd = kept->text;
     record->path = kept->text + cwd_len + 1;

@@ -32,6 +32,7 @@ enum terminal_state {
     TERMINAL_STARTING, /* the shell's first prompt */
     TERMINAL_READY,
     TERMINAL_RUNNING, /* the end of a command, whether or not a call waits for it */
+    TERMINAL_ENDED,   /* a call that reads what the shell left when it ended between two calls */
 };
 
 struct terminal {
@@ -45,6 +46,8 @@ struct terminal {
     struct loop_timer hard_timer;
     struct loop_timer escalation_timer;
     int escalation; /* how often the running command was told to end */
+
+    int exit_code; /* of the shell that ended */
 
     /* the running command */
     bool reported; /* an observation of it was given */
@@ -254,11 +257,22 @@ static void on_prompted(void *owner)
 
 static void start_shell(struct terminal *terminal);
 
-static void on_exited(void *owner, int code)
+/* The shell is over, with what it ran last; the next command gets a new one. */
+static void answer_exited(struct terminal *terminal)
 {
     CLEANUP(strbuf_done) struct strbuf suffix = STRBUF_INIT;
-    struct terminal *terminal = owner;
     json_t *observation = NULL;
+
+    terminal_text_shell_exited(&suffix, terminal->exit_code);
+    observation = completed_observation(terminal, terminal->exit_code, suffix.text);
+    /* First, since the answer may begin the next call. */
+    drop_shell(terminal);
+    finish_call(terminal, observation);
+}
+
+static void on_exited(void *owner, int code)
+{
+    struct terminal *terminal = owner;
 
     if (terminal->state == TERMINAL_STARTING && !terminal->skip_rc) {
         terminal->skip_rc = true;
@@ -266,13 +280,15 @@ static void on_exited(void *owner, int code)
         start_shell(terminal);
         return;
     }
-    terminal_text_shell_exited(&suffix, code);
-    if (terminal->in_call)
-        observation = completed_observation(terminal, code, suffix.text);
-    /* First, since the answer may begin the next call. */
-    drop_shell(terminal);
-    if (observation != NULL)
-        finish_call(terminal, observation);
+    terminal->exit_code = code;
+    if (terminal->in_call) {
+        answer_exited(terminal);
+    } else if (terminal->reported) {
+        end_command(terminal);
+        terminal->state = TERMINAL_ENDED;
+    } else {
+        drop_shell(terminal);
+    }
 }
 
 static void answer_without_shell(struct terminal *terminal, int exit_code, const char *content)
@@ -419,7 +435,7 @@ void terminal_free(struct terminal *terminal)
 
 bool terminal_has_shell(const struct terminal *terminal)
 {
-    return terminal->state != TERMINAL_NO_SHELL;
+    return terminal->state != TERMINAL_NO_SHELL && terminal->state != TERMINAL_ENDED;
 }
 
 bool terminal_is_busy(const struct terminal *terminal)
@@ -524,10 +540,23 @@ static void begin_new_command(struct terminal *terminal)
         refuse(terminal, why.text);
         return;
     }
+    if (terminal->state == TERMINAL_ENDED)
+        drop_shell(terminal);
     if (terminal->state == TERMINAL_NO_SHELL)
         start_shell(terminal);
     else if (terminal->state == TERMINAL_READY)
         run_command(terminal);
+}
+
+/* An empty command while nothing runs: the rest of one that ended while no call was waiting. */
+static void read_rest(struct terminal *terminal)
+{
+    if (!terminal->reported)
+        refuse(terminal, TERMINAL_TEXT_NOTHING_TO_READ);
+    else if (terminal->state == TERMINAL_ENDED)
+        answer_exited(terminal);
+    else
+        answer_completed(terminal);
 }
 
 static void name_reset(struct terminal *terminal)
@@ -567,10 +596,8 @@ void terminal_execute(struct terminal *terminal, const struct terminal_call *cal
         begin_new_command(terminal);
     } else if (terminal->state == TERMINAL_RUNNING) {
         continue_running(terminal, call->is_input);
-    } else if (terminal->text[0] == '\0' && !call->is_input && terminal->reported) {
-        answer_completed(terminal); /* it ended while no call was waiting */
     } else if (terminal->text[0] == '\0' && !call->is_input) {
-        refuse(terminal, TERMINAL_TEXT_NOTHING_TO_READ);
+        read_rest(terminal);
     } else if (call->is_input) {
         refuse(terminal, TERMINAL_TEXT_NOTHING_TO_TYPE);
     } else {

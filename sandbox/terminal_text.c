@@ -6,6 +6,7 @@
 
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "sandbox/shell.h"
 #include "sandbox/statements.h"
 
 static const char hint[] =
@@ -25,7 +26,10 @@ void terminal_text_seconds(struct strbuf *out, double seconds)
 
 void terminal_text_completed(struct strbuf *out, int exit_code, char control_letter)
 {
-    strbuf_appendf(out, "\n[The command completed with exit code %d.", exit_code);
+    if (exit_code == SHELL_EXIT_UNKNOWN)
+        strbuf_append(out, "\n[The command completed but the exit code could not be determined.");
+    else
+        strbuf_appendf(out, "\n[The command completed with exit code %d.", exit_code);
     if (control_letter != '\0')
         strbuf_appendf(out, " CTRL+%c was sent.", control_letter);
     strbuf_append_char(out, ']');

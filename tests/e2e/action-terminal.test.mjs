@@ -9,7 +9,7 @@ import os from "node:os";
 import path from "node:path";
 import readline from "node:readline";
 import { after, before, describe, test } from "node:test";
-import { ActionServer, Conversation, findBinary, KEY, seen } from "./support/action-server.mjs";
+import { ActionServer, Conversation, cpuTicks, findBinary, gone, KEY, seen } from "./support/action-server.mjs";
 
 describe("terminal", () => {
   let server;
@@ -232,6 +232,44 @@ describe("terminal", () => {
     assert.match(ended.metadata.suffix, /^\n\[The command completed with exit code 7\.\]\n\[The shell itself has ended/);
     assert.equal((await talk.terminal("kill -9 $$")).exit_code, 137);
     assert.equal((await talk.terminal("echo new")).text, "new");
+  });
+
+  test("what a shell left that ended between two calls can be read", async () => {
+    const other = new Conversation(server);
+    const first = await other.terminal("echo $$; mkfifo end; read -r line < end; echo $line; exit 4", { timeout: 0.25 });
+    assert.equal(first.exit_code, -1);
+    const ended = gone(Number(/\d+/.exec(first.text)[0]));
+    fs.writeFileSync(path.join(server.workspace, "end"), "bye\n");
+    await ended;
+    const rest = await other.terminal("");
+    assert.match(rest.text, /^bye/);
+    assert.equal(rest.exit_code, 4);
+    assert.match(rest.metadata.suffix, /The shell itself has ended/);
+    assert.equal(rest.metadata.prefix, "[Below is the output of the previous command.]\n");
+    assert.equal((await other.terminal("")).text, "No previous running command to retrieve logs from.");
+    assert.equal((await other.terminal("echo new")).text, "new");
+    fs.rmSync(path.join(server.workspace, "end"));
+  });
+
+  test("a command that closes all descriptors neither hangs nor keeps the server busy", async () => {
+    const other = new Conversation(server);
+    const closed = await other.terminal("exec 61>&-; (exit 3)");
+    assert.equal(closed.exit_code, -1);
+    assert.match(closed.metadata.suffix, /^\n\[The command completed but the exit code could not be determined\.\]$/);
+    const before = cpuTicks(server.child.pid);
+    assert.equal((await other.terminal("sleep 0.5; echo on")).text, "on");
+    assert.ok(cpuTicks(server.child.pid) - before < 25, "the loop sleeps while the command does");
+    const program = await other.terminal("exec 60<&- 62>&-; exec sh -c 'echo other; exit 6'");
+    assert.equal(program.text, "other");
+    assert.equal(program.exit_code, 6);
+    assert.equal((await other.terminal("echo new; exit 2")).exit_code, 2);
+  });
+
+  test("a long PATH does not keep a command from ending", async () => {
+    const other = new Conversation(server);
+    const done = await other.terminal("OLD=$PATH; PATH=$(printf 'x%.0s' {1..100000}); echo ${#PATH}");
+    assert.equal(done.text, "100000");
+    assert.equal((await other.terminal("PATH=$OLD; echo on")).text, "on");
   });
 
   test("a folder that is gone is made again for a new shell", async (t) => {

@@ -156,6 +156,17 @@ export async function seen(file) {
   }
 }
 
+// Waits for the end of a process that is no child of ours.
+export async function gone(pid) {
+  while (fs.existsSync(`/proc/${pid}`)) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+// The processor time a process has used, in hundredths of a second.
+export function cpuTicks(pid) {
+  const fields = fs.readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ");
+  return Number(fields[11]) + Number(fields[12]);
+}
+
 export function multipart(name, head = "") {
   const boundary = "----deftboundary7MA4YWxk";
   return {

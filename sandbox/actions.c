@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
@@ -17,7 +18,7 @@
 
 struct actions {
     struct server *server;
-    struct conversation *conversations[MAX_CONVERSATIONS];
+    struct conversation *conversations[MAX_CONVERSATIONS]; /* the one used last at the end */
     size_t n;
 };
 
@@ -48,27 +49,63 @@ void actions_free(struct actions *actions)
     mem_free(actions);
 }
 
+/* The place of the conversation; actions->n when there is none. */
+static size_t place_of(const struct actions *actions, const struct uuid *id)
+{
+    size_t i = 0;
+
+    while (i < actions->n &&
+           !text_equal(conversation_id(actions->conversations[i])->text, id->text))
+        i++;
+    return i;
+}
+
 static struct conversation *find_conversation(const struct actions *actions, const struct uuid *id)
 {
+    size_t place = place_of(actions, id);
+
+    return place < actions->n ? actions->conversations[place] : NULL;
+}
+
+static struct conversation *take_out(struct actions *actions, size_t place)
+{
+    struct conversation *conversation = actions->conversations[place];
+
+    actions->n--;
+    memmove(&actions->conversations[place], &actions->conversations[place + 1],
+            (actions->n - place) * sizeof(conversation));
+    return conversation;
+}
+
+/* Ends the shell of the conversation that has rested longest: its next command gets a new one. */
+static void drop_resting(struct actions *actions)
+{
     for (size_t i = 0; i < actions->n; i++) {
-        if (text_equal(conversation_id(actions->conversations[i])->text, id->text))
-            return actions->conversations[i];
+        if (!conversation_rests(actions->conversations[i]))
+            continue;
+        log_info("conversation.dropped",
+                 LOG_STR("id", conversation_id(actions->conversations[i])->text));
+        conversation_free(take_out(actions, i));
+        return;
     }
-    return NULL;
 }
 
 static int obtain_conversation(struct actions *actions, const struct uuid *id,
                                struct conversation **conversation_out, struct error *err)
 {
-    struct conversation *found = find_conversation(actions, id);
+    size_t place = place_of(actions, id);
+    struct conversation *conversation = NULL;
 
-    if (found == NULL && actions->n == MAX_CONVERSATIONS)
+    if (place < actions->n)
+        conversation = take_out(actions, place);
+    if (actions->n == MAX_CONVERSATIONS)
+        drop_resting(actions);
+    if (actions->n == MAX_CONVERSATIONS)
         return error_set(err, ERROR_RATE_LIMITED, "too many conversations in this sandbox");
-    if (found == NULL) {
-        found = conversation_new(actions->server, id);
-        actions->conversations[actions->n++] = found;
-    }
-    *conversation_out = found;
+    if (conversation == NULL)
+        conversation = conversation_new(actions->server, id);
+    actions->conversations[actions->n++] = conversation;
+    *conversation_out = conversation;
     return 0;
 }
 
@@ -327,26 +364,19 @@ void actions_handle_interrupt(struct request *request)
     answer_success(request);
 }
 
-static void remove_conversation(struct actions *actions, const struct uuid *id)
-{
-    for (size_t i = 0; i < actions->n; i++) {
-        if (!text_equal(conversation_id(actions->conversations[i])->text, id->text))
-            continue;
-        conversation_free(actions->conversations[i]);
-        actions->conversations[i] = actions->conversations[--actions->n];
-        return;
-    }
-}
-
 void actions_handle_forget(struct request *request)
 {
+    struct actions *actions = request->server->actions;
     struct uuid id = UUID_INIT;
+    size_t place = 0;
 
     if (!uuid_parse(request->param, &id)) {
         request_answer_detail(request, 400, "not a conversation id");
         return;
     }
-    remove_conversation(request->server->actions, &id);
+    place = place_of(actions, &id);
+    if (place < actions->n)
+        conversation_free(take_out(actions, place));
     journal_forget(request->server->journal, &id);
     answer_success(request);
 }

@@ -346,6 +346,11 @@ int conversation_run(struct conversation *conversation, const struct action_spec
     return 0;
 }
 
+bool conversation_rests(const struct conversation *conversation)
+{
+    return conversation->n_actions == 0 && terminal_rests(conversation->terminal);
+}
+
 void conversation_interrupt(struct conversation *conversation)
 {
     CLEANUP(mem_freep) char *body = action_interrupted_body(interrupted_reason);

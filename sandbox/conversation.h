@@ -54,6 +54,8 @@ int action_wait(struct action *action, struct request *request,
  */
 int conversation_run(struct conversation *conversation, const struct action_spec *spec,
                      struct request *request, struct error *err) NONNULL MUST_CHECK;
+/* True when nothing runs or waits: all that ends with it is its shell. */
+bool conversation_rests(const struct conversation *conversation) NONNULL MUST_CHECK;
 /* Ctrl-C to the shell; what waits for it is over as interrupted. */
 void conversation_interrupt(struct conversation *conversation) NONNULL;
 

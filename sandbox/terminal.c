@@ -438,6 +438,11 @@ bool terminal_has_shell(const struct terminal *terminal)
     return terminal->state != TERMINAL_NO_SHELL && terminal->state != TERMINAL_ENDED;
 }
 
+bool terminal_rests(const struct terminal *terminal)
+{
+    return !terminal->in_call && !terminal->reported && terminal->state != TERMINAL_STARTING;
+}
+
 bool terminal_is_busy(const struct terminal *terminal)
 {
     return terminal->in_call;

@@ -47,6 +47,8 @@ struct terminal *terminal_new(struct loop *loop,
 void terminal_free(struct terminal *terminal);
 /* False before the first command and after a shell's end: the next command starts one. */
 bool terminal_has_shell(const struct terminal *terminal) NONNULL MUST_CHECK;
+/* True when no command runs, and none is over whose end has not been read. */
+bool terminal_rests(const struct terminal *terminal) NONNULL MUST_CHECK;
 /* True while a call is under way: then terminal_execute() must wait. */
 bool terminal_is_busy(const struct terminal *terminal) NONNULL MUST_CHECK;
 /* Begins a call; its texts are copied. */

@@ -343,6 +343,22 @@ describe("terminal", () => {
     assert.equal(fs.readFileSync(path.join(server.workspace, "note.txt"), "utf8").startsWith("hello"), true);
   });
 
+  test("one conversation more than there may be ends the shell that has rested longest", async () => {
+    const crowded = await new ActionServer({ DEFT_ACTION_NO_CHANGE_MS: "1000" }).start();
+    const [busy, rested, used] = [0, 1, 2].map(() => new Conversation(crowded));
+    await busy.terminal("X=busy; sleep 1000", { timeout: 0 });
+    await rested.terminal("X=rested");
+    await used.terminal("X=used");
+    for (let i = 0; i < 253; i++) await new Conversation(crowded).editor({ command: "view", path: crowded.workspace });
+    assert.equal((await used.terminal("echo $X")).text, "used");
+    await new Conversation(crowded).editor({ command: "view", path: crowded.workspace });
+    assert.equal((await used.terminal("echo $X")).text, "used");
+    assert.equal((await busy.terminal("C-c", { is_input: true })).exit_code, 130);
+    assert.equal((await busy.terminal("echo $X")).text, "busy");
+    assert.equal((await rested.terminal("echo -$X-")).text, "--");
+    await crowded.stop();
+  });
+
   test("many conversations have shells of their own", async () => {
     const all = Array.from({ length: 8 }, () => new Conversation(server));
     await Promise.all(all.map((each, i) => each.terminal(`X=${i}`)));

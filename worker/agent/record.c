@@ -169,7 +169,6 @@ static int renew_own_lease(struct agent *agent, bool *is_held_out, struct error 
 {
     struct held_lease held = {.conversation_id = agent->lease.conversation_id,
                               .fence = agent->lease.fence};
-
     int64_t asked_ms = clock_monotonic_ms();
 
     if (conversation_store_renew(agent->context->db, &agent->lease.owner, &held, 1, err) < 0)
@@ -271,27 +270,32 @@ static bool is_outdated(const struct agent *agent, const struct conversation_wri
            (agent->is_row_stale || agent->has_foreign_stats);
 }
 
-int record_behind(struct agent *agent, struct event_list *events,
-                  const struct conversation_write *change, struct error *err)
-{
-    for (;;) {
-        if (record_once(agent, events, change, err) == 0)
-            return 0;
-        if (err->code != ERROR_CONFLICT || is_overtaken(agent, events) ||
-            is_outdated(agent, change))
-            return -1;
-    }
-}
+/* What of others makes these events wrong, besides a result of the same call. */
+enum concern { CONCERN_NOTHING, CONCERN_USER };
 
-int record_unless_spoken(struct agent *agent, struct event_list *events,
-                         const struct conversation_write *change, struct error *err)
+static int record_unless(struct agent *agent, struct event_list *events,
+                         const struct conversation_write *change, enum concern concern,
+                         struct error *err)
 {
     for (;;) {
         if (record_once(agent, events, change, err) == 0)
             return 0;
         if (err->code != ERROR_CONFLICT || is_overtaken(agent, events) ||
             is_outdated(agent, change) ||
-            history_has_user_message_after(&agent->history, agent->asked_seq))
+            (concern == CONCERN_USER &&
+             history_has_user_message_after(&agent->history, agent->asked_seq)))
             return -1;
     }
+}
+
+int record_behind(struct agent *agent, struct event_list *events,
+                  const struct conversation_write *change, struct error *err)
+{
+    return record_unless(agent, events, change, CONCERN_NOTHING, err);
+}
+
+int record_unless_spoken(struct agent *agent, struct event_list *events,
+                         const struct conversation_write *change, struct error *err)
+{
+    return record_unless(agent, events, change, CONCERN_USER, err);
 }

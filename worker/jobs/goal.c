@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "llm/llm.h"
 #include "model/event.h"
 #include "model/goal.h"
@@ -42,7 +43,7 @@ static json_t *messages_for(const struct side *side)
     for (size_t i = 0; i < json_array_size(said); i++) {
         const json_t *message = json_array_get(said, i);
 
-        if (strcmp(json_text_or(message, "role", ""), "system") == 0)
+        if (text_equal(json_text_or(message, "role", ""), "system"))
             continue;
         json_append_text(&text, message);
         strbuf_append_char(&text, '\n');

@@ -50,17 +50,17 @@ int side_ask(struct side *side, const struct side_question *question, struct llm
 {
     CLEANUP(llm_call_freep) struct llm_call *call = llm_call_new(side->agent.context->llm);
     CLEANUP(strbuf_done) struct strbuf messages = STRBUF_INIT;
-    const struct llm_request request = {
+    struct llm_request request = {
         .spec = question->choice->spec,
         .api_key = question->choice->key,
-        .messages =
-            (append_messages(question->choice->spec, question->messages, &messages), messages.text),
         .tools = question->tools,
         .usage_id = question->usage_id,
         .conversation_id = side->agent.lease.conversation_id.text,
     };
     int rc = 0;
 
+    append_messages(question->choice->spec, question->messages, &messages);
+    request.messages = messages.text;
     failure_out->kind = LLM_FAILURE_CANCELLED;
     if (control_begin_wait(side->agent.control, WAIT_MODEL, cancel_call, call, err) < 0)
         return -1;

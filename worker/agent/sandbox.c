@@ -27,6 +27,8 @@
 /* A sandbox that does not answer is started again this often, with growing waits between. */
 #define ATTEMPTS 6
 #define RETRY_FIRST_MS 100
+/* Of the words that say why an action was interrupted. */
+#define REASON_MAX_CHARS 1000
 /* Results whose end is told in one request; what is left is told at the end of the run. */
 #define ACKNOWLEDGED_TOGETHER 16
 
@@ -89,8 +91,8 @@ const char *sandbox_runtime_id(const struct sandbox *sandbox)
 
 void sandbox_result_done(struct sandbox_result *result)
 {
-    json_decref(result->observation);
-    result->observation = NULL;
+    json_decref(TAKE_PTR(result->observation));
+    mem_freep(&result->reason);
 }
 
 static int read_result(struct http_call *call, const struct sandbox_order *order,
@@ -113,9 +115,9 @@ static int read_result(struct http_call *call, const struct sandbox_order *order
                                  &result_out->observation, err) < 0)
         return -1;
     reason = json_text_or(reply, "reason", "");
-    memset(result_out->reason, 0, sizeof(result_out->reason));
-    memcpy(result_out->reason, reason,
-           utf8_offset(reason, strlen(reason), sizeof(result_out->reason) / 4 - 1));
+    mem_free(result_out->reason);
+    result_out->reason =
+        mem_dup_bytes(reason, utf8_offset(reason, strlen(reason), REASON_MAX_CHARS));
     result_out->state = state;
     return 0;
 }

@@ -58,11 +58,11 @@ enum sandbox_state {
 struct sandbox_result {
     enum sandbox_state state;
     json_t *observation; /* of FINISHED */
-    char reason[200];    /* of INTERRUPTED */
+    char *reason;        /* of INTERRUPTED, in words */
 };
 
 /* clang-format off */
-#define SANDBOX_RESULT_INIT {SANDBOX_UNKNOWN, NULL, ""}
+#define SANDBOX_RESULT_INIT {SANDBOX_UNKNOWN, NULL, NULL}
 /* clang-format on */
 
 void sandbox_result_done(struct sandbox_result *result);

@@ -1,7 +1,6 @@
 #include "worker/agent/sandbox_question.h"
 
 #include <stddef.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -128,36 +127,30 @@ int sandbox_question_wait(const struct agent *agent, const struct sandbox_endpoi
     return rc;
 }
 
-/* The words of an error reply: {"detail": text}, or nothing. */
-static void append_detail(struct http_call *call, char *out, size_t size)
+/* The words of an error reply, {"detail": text}; "" when it has none. */
+static void append_detail(struct http_call *call, struct strbuf *out)
 {
-    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     json_auto_t *reply = NULL;
     struct error ignored = ERROR_INIT;
     size_t len = 0;
     const char *body = http_body(call, &len);
 
     if (json_parse(body, len, &reply, &ignored) == 0)
-        strbuf_append(&text, json_text_or(reply, "detail", ""));
-    len = utf8_offset(text.text, text.len, size / 4);
-    if (len >= size)
-        len = size - 1;
-    memcpy(out, text.text, len);
-    out[len] = '\0';
+        strbuf_append(out, json_text_or(reply, "detail", ""));
 }
 
 int sandbox_question_refusal(struct http_call *call, struct error *err)
 {
-    char detail[120] = "";
+    CLEANUP(strbuf_done) struct strbuf detail = STRBUF_INIT;
     long status = http_status(call);
 
-    append_detail(call, detail, sizeof(detail));
+    append_detail(call, &detail);
     if (status == 409)
-        return error_set(err, ERROR_CONFLICT, "the sandbox refused the call: %s", detail);
+        return error_set(err, ERROR_CONFLICT, "the sandbox refused the call: %s", detail.text);
     if (status == 400 || status == 413 || status == 429)
-        return error_set(err, ERROR_INVALID, "the sandbox refused the call: %s", detail);
+        return error_set(err, ERROR_INVALID, "the sandbox refused the call: %s", detail.text);
     /* Busy, or started anew with another key, or somebody else at an address that was its. */
-    return error_set(err, ERROR_UNAVAILABLE, "the sandbox answered %ld %s", status, detail);
+    return error_set(err, ERROR_UNAVAILABLE, "the sandbox answered %ld %s", status, detail.text);
 }
 
 static const struct {

@@ -4,8 +4,8 @@
  * any more, is noticed long before the question's own time is over.
  *
  * Ownership: everything is borrowed; who starts a call frees it.
- * Threading: the conversation's thread; a stop request reaches the wait through the agent's
- * control. Source:    docs/api/action-server.md, section 3
+ * Threading: the conversation's thread; a stop request reaches the wait by the agent's control.
+ * Source:    docs/api/action-server.md, section 3
  */
 #ifndef DEFT_WORKER_AGENT_SANDBOX_QUESTION_H
 #define DEFT_WORKER_AGENT_SANDBOX_QUESTION_H

@@ -37,7 +37,7 @@
 #include "worker/outbox.h"
 #include "worker/stub_sandbox.h"
 
-#define WAIT_MOST_MS 5000
+#define WAIT_MOST_MS 60000
 #define LONG_AGO_MS 60000
 #define LOOK_AGAIN_MS 2
 

@@ -26,7 +26,42 @@
 #define TURN(steps) "{\"turns\": [{\"steps\": [" steps "]}]}"
 #define CALLS(calls) "{\"calls\": [" calls "]}"
 #define SAYS(text) "{\"text\": \"" text "\"}"
-#define AT_ONCE_MS 200
+/* Far less than what is cut short would take. */
+#define AT_ONCE_MS 5000
+
+/*
+ * A run of a new conversation, up to where its first command runs. Returns how many commands were
+ * begun by then.
+ */
+static size_t begin_command(struct background_run *run, struct run_fixture *fixture,
+                            const char *script)
+{
+    size_t n_runs = stub_n_runs(fixture->stub) + 1;
+    struct uuid id = run_new_conversation(fixture, script, "{}");
+
+    background_run_start(run, fixture, &id);
+    assert_true(stub_wait_for_runs(fixture->stub, n_runs));
+    return n_runs;
+}
+
+static void expire_lease(const struct uuid *id)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql,
+                   "UPDATE conversations SET lease_expires_at = now() - interval '1 second'"
+                   " WHERE id = '%s'",
+                   id->text);
+    test_sql(sql.text);
+}
+
+/* As when its worker dies, or loses its lease. */
+static void lose(struct background_run *run)
+{
+    control_request(&run->control, STOP_LOST);
+    background_run_join(run);
+    expire_lease(&run->id);
+}
 
 static void words_finish_the_run(void **state)
 {
@@ -123,22 +158,19 @@ static void refused_key_ends_the_run_in_error(void **state)
 static void interrupt_stops_a_command_at_once(void **state)
 {
     struct run_fixture *fixture = *state;
-    struct uuid id = run_new_conversation(*state, TURN(CALLS(COMMAND("sleep:9000"))), "{}");
-    size_t n_runs = stub_n_runs(fixture->stub);
     size_t n_interrupts = stub_n_interrupts(fixture->stub);
     struct background_run run;
     int64_t asked_ms = 0;
 
-    background_run_start(&run, fixture, &id);
-    assert_true(stub_wait_for_runs(fixture->stub, n_runs + 1));
+    (void)begin_command(&run, fixture, TURN(CALLS(COMMAND("sleep:9000"))));
     asked_ms = clock_monotonic_ms();
     control_request(&run.control, STOP_INTERRUPT);
     background_run_join(&run);
     assert_true(clock_monotonic_ms() - asked_ms < AT_ONCE_MS);
     assert_int_equal(stub_n_interrupts(fixture->stub), n_interrupts + 1);
-    assert_log(*state, &id,
+    assert_log(fixture, &run.id,
                BEGINNING "S(stats) Action(terminal) AgentError(terminal) S(paused) Interrupt");
-    assert_row(*state, &id, "paused/-/-");
+    assert_row(fixture, &run.id, "paused/-/-");
 }
 
 static void interrupt_stops_a_model_at_once(void **state)
@@ -159,21 +191,16 @@ static void interrupt_stops_a_model_at_once(void **state)
 
 static void pause_lets_the_command_end(void **state)
 {
-    struct run_fixture *fixture = *state;
-    struct uuid id =
-        run_new_conversation(*state, TURN(CALLS(COMMAND("sleep:300")) ", " SAYS("went on")), "{}");
-    size_t n_runs = stub_n_runs(fixture->stub);
     struct background_run run;
 
-    background_run_start(&run, fixture, &id);
-    assert_true(stub_wait_for_runs(fixture->stub, n_runs + 1));
+    (void)begin_command(&run, *state, TURN(CALLS(COMMAND("sleep:300")) ", " SAYS("went on")));
     control_request(&run.control, STOP_PAUSE);
     background_run_join(&run);
-    assert_log(*state, &id,
+    assert_log(*state, &run.id,
                BEGINNING "S(stats) Action(terminal) Observation(terminal) S(paused) Pause");
-    run_again(*state, &id);
-    run_to_end(*state, &id);
-    assert_log(*state, &id,
+    run_again(*state, &run.id);
+    run_to_end(*state, &run.id);
+    assert_log(*state, &run.id,
                BEGINNING "S(stats) Action(terminal) Observation(terminal) S(paused) Pause"
                          " S(running) S(stats) Message(agent) S(finished)");
 }
@@ -196,81 +223,61 @@ static void message_during_the_answer_is_answered_too(void **state)
                          " S(stats) Message(agent) S(finished)");
 }
 
-static void expire_lease(const struct uuid *id)
-{
-    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
-
-    strbuf_appendf(&sql,
-                   "UPDATE conversations SET lease_expires_at = now() - interval '1 second'"
-                   " WHERE id = '%s'",
-                   id->text);
-    test_sql(sql.text);
-}
-
 static void another_worker_takes_over_without_running_twice(void **state)
 {
     struct run_fixture *fixture = *state;
-    struct uuid id =
-        run_new_conversation(*state, TURN(CALLS(COMMAND("sleep:700")) ", " CALLS(FINISH)), "{}");
-    size_t n_runs = stub_n_runs(fixture->stub);
     struct background_run first;
+    size_t n_runs =
+        begin_command(&first, fixture, TURN(CALLS(COMMAND("sleep:700")) ", " CALLS(FINISH)));
 
-    background_run_start(&first, fixture, &id);
-    assert_true(stub_wait_for_runs(fixture->stub, n_runs + 1));
-    expire_lease(&id);
-    run_to_end(fixture, &id);
+    expire_lease(&first.id);
+    run_to_end(fixture, &first.id);
     background_run_join(&first);
-    assert_int_equal(stub_n_runs(fixture->stub), n_runs + 1);
-    assert_log(*state, &id,
+    assert_int_equal(stub_n_runs(fixture->stub), n_runs);
+    assert_log(fixture, &first.id,
                BEGINNING "S(stats) Action(terminal) Observation(terminal) S(stats) Action(finish)"
                          " Observation(finish) S(finished)");
 }
 
-static void call_of_a_lost_sandbox_is_not_run_again(void **state)
+/* The first command was cut off with these words, and the run went on. */
+static void assert_cut_off(struct run_fixture *fixture, const struct uuid *id, const char *words)
 {
     CLEANUP(strbuf_done) struct strbuf event = STRBUF_INIT;
-    struct run_fixture *fixture = *state;
-    struct uuid id =
-        run_new_conversation(*state, TURN(CALLS(COMMAND("sleep:700")) ", " SAYS("well")), "{}");
-    size_t n_runs = stub_n_runs(fixture->stub);
-    struct background_run first;
 
-    background_run_start(&first, fixture, &id);
-    assert_true(stub_wait_for_runs(fixture->stub, n_runs + 1));
-    control_request(&first.control, STOP_LOST);
-    background_run_join(&first);
-    stub_replace_sandbox(fixture->stub);
-    expire_lease(&id);
-    run_to_end(fixture, &id);
-    assert_int_equal(stub_n_runs(fixture->stub), n_runs + 1);
-    assert_log(*state, &id,
+    assert_log(fixture, id,
                BEGINNING "S(stats) Action(terminal) AgentError(terminal) S(stats) Message(agent)"
                          " S(finished)");
-    run_last_event(*state, &id, "AgentErrorEvent", &event);
-    assert_non_null(strstr(event.text, "restarted"));
+    run_last_event(fixture, id, "AgentErrorEvent", &event);
+    assert_non_null(strstr(event.text, words));
+}
+
+static void call_of_a_lost_sandbox_is_not_run_again(void **state)
+{
+    struct run_fixture *fixture = *state;
+    struct background_run first;
+    size_t n_runs =
+        begin_command(&first, fixture, TURN(CALLS(COMMAND("sleep:700")) ", " SAYS("well")));
+
+    lose(&first);
+    stub_replace_sandbox(fixture->stub);
+    run_to_end(fixture, &first.id);
+    assert_int_equal(stub_n_runs(fixture->stub), n_runs);
+    assert_cut_off(fixture, &first.id, "The sandbox was restarted while this call was in progress");
 }
 
 static void hung_sandbox_is_started_anew_during_a_call(void **state)
 {
-    CLEANUP(strbuf_done) struct strbuf event = STRBUF_INIT;
     struct run_fixture *fixture = *state;
-    struct uuid id =
-        run_new_conversation(*state, TURN(CALLS(COMMAND("sleep:9000")) ", " SAYS("well")), "{}");
-    size_t n_runs = stub_n_runs(fixture->stub);
     size_t n_doubts = stub_n_doubts(fixture->stub);
     struct background_run run;
+    size_t n_runs =
+        begin_command(&run, fixture, TURN(CALLS(COMMAND("sleep:9000")) ", " SAYS("well")));
 
-    background_run_start(&run, fixture, &id);
-    assert_true(stub_wait_for_runs(fixture->stub, n_runs + 1));
     stub_hang(fixture->stub);
     background_run_join(&run);
     assert_int_equal(stub_n_doubts(fixture->stub), n_doubts + 1);
-    assert_int_equal(stub_n_runs(fixture->stub), n_runs + 1);
-    assert_log(*state, &id,
-               BEGINNING "S(stats) Action(terminal) AgentError(terminal) S(stats) Message(agent)"
-                         " S(finished)");
-    run_last_event(*state, &id, "AgentErrorEvent", &event);
-    assert_non_null(strstr(event.text, "restarted"));
+    assert_int_equal(stub_n_runs(fixture->stub), n_runs);
+    assert_cut_off(fixture, &run.id, "The call was interrupted: " STUB_RESTARTED_TEXT);
 }
 
 static void slow_call_of_a_sandbox_that_lives_is_left_alone(void **state)
@@ -290,22 +297,16 @@ static void slow_call_of_a_sandbox_that_lives_is_left_alone(void **state)
 static void interrupt_reaches_the_command_that_another_worker_began(void **state)
 {
     struct run_fixture *fixture = *state;
-    struct uuid id =
-        run_new_conversation(*state, TURN(CALLS(COMMAND("sleep:9000")) ", " SAYS("well")), "{}");
-    size_t n_runs = stub_n_runs(fixture->stub);
     size_t n_starts = stub_n_starts(fixture->stub);
     size_t n_interrupts = stub_n_interrupts(fixture->stub);
     struct background_run first;
 
-    background_run_start(&first, fixture, &id);
-    assert_true(stub_wait_for_runs(fixture->stub, n_runs + 1));
-    control_request(&first.control, STOP_LOST);
-    background_run_join(&first);
-    expire_lease(&id);
-    run_interrupted(fixture, &id);
+    (void)begin_command(&first, fixture, TURN(CALLS(COMMAND("sleep:9000")) ", " SAYS("well")));
+    lose(&first);
+    run_interrupted(fixture, &first.id);
     assert_int_equal(stub_n_interrupts(fixture->stub), n_interrupts + 1);
     assert_int_equal(stub_n_starts(fixture->stub), n_starts + 1);
-    assert_log(*state, &id,
+    assert_log(fixture, &first.id,
                BEGINNING "S(stats) Action(terminal) AgentError(terminal) S(paused) Interrupt");
 }
 
@@ -422,34 +423,28 @@ static void limit_of_iterations_ends_the_run(void **state)
 static void hand_over_leaves_the_command_running(void **state)
 {
     struct run_fixture *fixture = *state;
-    struct uuid id =
-        run_new_conversation(*state, TURN(CALLS(COMMAND("sleep:400")) ", " SAYS("well")), "{}");
-    size_t n_runs = stub_n_runs(fixture->stub);
     struct background_run run;
+    size_t n_runs =
+        begin_command(&run, fixture, TURN(CALLS(COMMAND("sleep:400")) ", " SAYS("well")));
 
-    background_run_start(&run, fixture, &id);
-    assert_true(stub_wait_for_runs(fixture->stub, n_runs + 1));
     control_request(&run.control, STOP_HAND_OVER);
     background_run_join(&run);
-    assert_row(*state, &id, "running/wanted/-");
-    run_to_end(fixture, &id);
-    assert_int_equal(stub_n_runs(fixture->stub), n_runs + 1);
-    assert_row(*state, &id, "finished/-/-");
+    assert_row(fixture, &run.id, "running/wanted/-");
+    run_to_end(fixture, &run.id);
+    assert_int_equal(stub_n_runs(fixture->stub), n_runs);
+    assert_row(fixture, &run.id, "finished/-/-");
 }
 
 static void deleted_conversation_is_forgotten_by_its_sandbox(void **state)
 {
     struct run_fixture *fixture = *state;
     struct conversation_scope scope = {.user_id = fixture->user_id};
-    struct uuid id = run_new_conversation(*state, TURN(CALLS(COMMAND("sleep:2000"))), "{}");
-    size_t n_runs = stub_n_runs(fixture->stub);
     size_t n_forgotten = stub_n_forgotten(fixture->stub);
     struct background_run run;
     struct error err = ERROR_INIT;
 
-    background_run_start(&run, fixture, &id);
-    assert_true(stub_wait_for_runs(fixture->stub, n_runs + 1));
-    assert_int_equal(conversation_store_delete(fixture->context.db, &scope, &id, &err), 0);
+    (void)begin_command(&run, fixture, TURN(CALLS(COMMAND("sleep:2000"))));
+    assert_int_equal(conversation_store_delete(fixture->context.db, &scope, &run.id, &err), 0);
     control_request(&run.control, STOP_LOST);
     background_run_join(&run);
     assert_int_equal(stub_n_forgotten(fixture->stub), n_forgotten + 1);

@@ -20,6 +20,7 @@
 
 #define ACTIONS_MAX 64
 #define REQUEST_MAX_BYTES 200000
+#define RUNS_WITHIN_MS 60000
 
 struct stub_action {
     char id[40];
@@ -162,7 +163,8 @@ static void restart_locked(struct stub *stub) REQUIRES(stub -> lock)
 {
     for (size_t i = 0; i < stub->n_actions; i++) {
         if (stub->actions[i].reply == NULL)
-            stub->actions[i].reply = stub_json("{s:s, s:s}", "state", "interrupted", "reason", "");
+            stub->actions[i].reply =
+                stub_json("{s:s, s:s}", "state", "interrupted", "reason", STUB_RESTARTED_TEXT);
     }
     stub->is_hung = false;
     condition_wake_all(&stub->changed);
@@ -423,7 +425,7 @@ size_t stub_n_acknowledged(struct stub *stub)
 
 bool stub_wait_for_runs(struct stub *stub, size_t n)
 {
-    int64_t deadline_ms = clock_monotonic_ms() + 5000;
+    int64_t deadline_ms = clock_monotonic_ms() + RUNS_WITHIN_MS;
     bool is_reached = false;
 
     lock_take(&stub->lock);

@@ -3,8 +3,10 @@
  * once by id, and take as long as their command says.
  *
  * A terminal command "sleep:MS" takes that long, unless it is interrupted; all others are done at
- * once and echo themselves, with exports, as in "echo $NAME" -> the value of NAME. Ownership:
- * stub_stop() frees it. Threading: a thread for each connection; all functions from any thread.
+ * once and echo themselves, with exports, as in "echo $NAME" -> the value of NAME.
+ *
+ * Ownership: stub_stop() frees it.
+ * Threading: a thread for each connection; all functions from any thread.
  */
 #ifndef DEFT_TESTS_UNIT_WORKER_STUB_SANDBOX_H
 #define DEFT_TESTS_UNIT_WORKER_STUB_SANDBOX_H
@@ -26,6 +28,8 @@ const char *stub_url(struct stub *stub) NONNULL;
 void stub_refuse_start(struct stub *stub, const char *detail) __attribute__((nonnull(1)));
 /* The sandbox is replaced: another runtime_id, all actions forgotten. */
 void stub_replace_sandbox(struct stub *stub) NONNULL;
+/* The reason that interrupted actions get, as long as a real sandbox's. */
+#define STUB_RESTARTED_TEXT "The sandbox server was restarted while the action ran."
 /*
  * The sandbox takes connections and answers nothing any more, until it is started with a doubt:
  * then the actions that ran are interrupted.
@@ -39,7 +43,7 @@ size_t stub_n_doubts(struct stub *stub) NONNULL;
 size_t stub_n_interrupts(struct stub *stub) NONNULL;
 size_t stub_n_forgotten(struct stub *stub) NONNULL;
 size_t stub_n_acknowledged(struct stub *stub) NONNULL;
-/* Waits until n actions were begun; false after five seconds. */
+/* Waits until n actions were begun; false after a minute. */
 bool stub_wait_for_runs(struct stub *stub, size_t n) NONNULL;
 
 #endif

@@ -56,13 +56,20 @@ void history_add_json(struct history *history, const json_t *events)
         add(history, json_array_get(events, i));
 }
 
+json_t *test_json(const char *text)
+{
+    struct error err = ERROR_INIT;
+    json_t *json = NULL;
+
+    if (json_parse(text, strlen(text), &json, &err) < 0)
+        fail_msg("%s", err.message);
+    return json;
+}
+
 void history_add_text(struct history *history, const char *events)
 {
-    json_auto_t *list = NULL;
-    struct error err = ERROR_INIT;
+    json_auto_t *list = test_json(events);
 
-    if (json_parse(events, strlen(events), &list, &err) < 0)
-        fail_msg("%s", err.message);
     history_add_json(history, list);
 }
 

@@ -11,10 +11,22 @@ WORKER_TEST_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)
 WORKER_TEST_LIBS = libworkertest.a libtestsupport.a $(STORE_LIBS) $(LLM_LIBS) $(CLIENT_LIBS) \
 	$(MODEL_LIBS) $(CMOCKA_LIBS) -lpthread
 
-check_PROGRAMS += worker_parts_test worker_run_test
-worker_parts_test_SOURCES = tests/unit/worker/parts_test.c
-worker_parts_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
-worker_parts_test_LDADD = $(WORKER_TEST_LIBS)
+check_PROGRAMS += worker_test worker_run_test
+worker_test_SOURCES = \
+	tests/unit/worker/control_test.c \
+	tests/unit/worker/history_test.c \
+	tests/unit/worker/mask_test.c \
+	tests/unit/worker/messages_test.c \
+	tests/unit/worker/model_test.c \
+	tests/unit/worker/observation_test.c \
+	tests/unit/worker/policy_test.c \
+	tests/unit/worker/stuck_test.c \
+	tests/unit/worker/takeover_test.c \
+	tests/unit/worker/task_tracker_test.c \
+	tests/unit/worker/worker_test.c \
+	tests/unit/worker/worker_test.h
+worker_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
+worker_test_LDADD = $(WORKER_TEST_LIBS)
 worker_run_test_SOURCES = tests/unit/worker/run_test.c
 worker_run_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
 worker_run_test_LDADD = $(WORKER_TEST_LIBS)

@@ -1,0 +1,218 @@
+#include "worker/worker_test.h"
+
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "store/event_store.h"
+#include "worker/agent/messages.h"
+#include "worker/agent/transcript.h"
+#include "worker/events.h"
+
+static void assert_json_equal(const json_t *actual, const json_t *expected)
+{
+    CLEANUP(mem_freep) char *actual_text = json_to_text(actual);
+    CLEANUP(mem_freep) char *expected_text = json_to_text(expected);
+
+    if (!json_equal(actual, expected))
+        fail_msg("\n%s\nis not\n%s", actual_text, expected_text);
+}
+
+static json_t *messages_of(const struct history *history)
+{
+    json_t *messages = json_array();
+
+    (void)messages_append(messages, history, 0);
+    return messages;
+}
+
+/* The recorded request of a genuine agent, from the events that it was made of. */
+static void assert_recorded(const char *file)
+{
+    CLEANUP(history_done) struct history history = HISTORY_INIT;
+    json_auto_t *recorded = worker_data(file);
+    json_auto_t *messages = NULL;
+
+    history_add_json(&history, json_object_get(recorded, "events"));
+    messages = messages_of(&history);
+    assert_json_equal(messages, json_object_get(recorded, "messages"));
+}
+
+static void messages_are_as_recorded(void **state)
+{
+    (void)state;
+    assert_recorded("history-hello.json");
+    assert_recorded("history-unknown-tool.json");
+    assert_recorded("history-slow-command-interrupt.json");
+    assert_recorded("history-hello-confirmation.json");
+}
+
+/* Here the recording splits one answer into two messages, which strict models refuse. */
+static void an_answer_with_a_bad_call_stays_one_message(void **state)
+{
+    CLEANUP(history_done) struct history history = HISTORY_INIT;
+    json_auto_t *recorded = worker_data("history-parallel-tool-calls.json");
+    json_auto_t *messages = NULL;
+    json_t *answer = NULL;
+
+    (void)state;
+    history_add_json(&history, json_object_get(recorded, "events"));
+    messages = messages_of(&history);
+    assert_int_equal(json_array_size(messages), 9);
+    answer = json_array_get(messages, 5);
+    assert_int_equal(json_array_size(json_object_get(answer, "tool_calls")), 3);
+    for (size_t i = 0; i < 3; i++) {
+        json_t *call = json_array_get(json_object_get(answer, "tool_calls"), i);
+        json_t *result = json_array_get(messages, 6 + i);
+
+        assert_string_equal(json_text_or(result, "tool_call_id", ""),
+                            json_text_or(call, "id", "?"));
+    }
+}
+
+/* Written out event by event, the text is at each step what it is when written at once. */
+static void assert_grows_alike(const json_t *events)
+{
+    CLEANUP(transcript_done) struct transcript grown = TRANSCRIPT_INIT;
+    json_auto_t *spec = json_object();
+    json_auto_t *so_far = json_array();
+
+    for (size_t i = 0; i < json_array_size(events); i++) {
+        CLEANUP(history_done) struct history history = HISTORY_INIT;
+        CLEANUP(transcript_done) struct transcript whole = TRANSCRIPT_INIT;
+
+        json_push(so_far, json_incref(json_array_get(events, i)));
+        history_add_json(&history, so_far);
+        transcript_update(&grown, &history, spec);
+        transcript_update(&whole, &history, spec);
+        assert_string_equal(grown.text.text, whole.text.text);
+    }
+    assert_true(grown.n_events > 0);
+}
+
+static void a_transcript_grows_with_its_history(void **state)
+{
+    static const char *const files[] = {
+        "history-hello.json", "history-unknown-tool.json", "history-slow-command-interrupt.json",
+        "history-hello-confirmation.json", "history-parallel-tool-calls.json"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+        json_auto_t *recorded = worker_data(files[i]);
+
+        assert_grows_alike(json_object_get(recorded, "events"));
+    }
+}
+
+static void a_message_between_call_and_result_comes_behind(void **state)
+{
+    CLEANUP(history_done) struct history history = HISTORY_INIT;
+    json_auto_t *messages = NULL;
+
+    (void)state;
+    history_add_text(&history, "[" USER("a") "," ACTION("1", "x") "," USER("b") "," RESULT(
+                                   "1", "y") "," USER("c") "]");
+    messages = messages_of(&history);
+    assert_int_equal(json_array_size(messages), 4);
+    assert_string_equal(json_text_or(json_array_get(messages, 2), "role", ""), "tool");
+    /* What a user says in one breath is one message. */
+    assert_int_equal(json_array_size(json_object_get(json_array_get(messages, 3), "content")), 2);
+}
+
+static void a_message_that_the_answer_did_not_hear_comes_behind_it(void **state)
+{
+    CLEANUP(history_done) struct history history = HISTORY_INIT;
+    json_auto_t *messages = NULL;
+
+    (void)state;
+    history_add_text(&history, "[" USER("a") "," USER("b") "," AGENT("c") "," RUNNING "]");
+    messages = messages_of(&history);
+    assert_int_equal(json_array_size(messages), 3);
+    assert_string_equal(json_text_or(json_array_get(messages, 1), "role", ""), "assistant");
+    assert_string_equal(json_text_or(json_array_get(messages, 2), "role", ""), "user");
+}
+
+static void a_transcript_grows_past_what_was_not_heard(void **state)
+{
+    struct error err = ERROR_INIT;
+    json_auto_t *events = NULL;
+    static const char text[] =
+        "[" USER("a") "," USER("b") "," AGENT("c") "," RUNNING "," ACTION("1", "x") "," USER(
+            "d") "," RESULT("1", "y") "," AGENT("e") "," ENVIRONMENT("f") "," USER("g") "]";
+
+    (void)state;
+    assert_int_equal(json_parse(text, strlen(text), &events, &err), 0);
+    assert_grows_alike(events);
+}
+
+static void a_name_that_no_tool_can_have_is_made_one(void **state)
+{
+    CLEANUP(history_done) struct history history = HISTORY_INIT;
+    json_auto_t *messages = NULL;
+    json_t *call = NULL;
+
+    (void)state;
+    history_add_text(&history, "[" USER("a") ", {\"kind\": \"ActionEvent\", \"source\": \"agent\","
+                                             " \"tool_name\": \"rm -rf ä\", \"tool_call_id\": "
+                                             "\"1\", \"llm_response_id\": \"r\","
+                                             " \"thought\": [], \"tool_call\": {\"name\": \"rm -rf "
+                                             "ä\", \"arguments\": \"{}\"}}," FAILURE("1") "]");
+    messages = messages_of(&history);
+    call = json_array_get(json_object_get(json_array_get(messages, 1), "tool_calls"), 0);
+    assert_string_equal(json_text_or(json_object_get(call, "function"), "name", ""), "rm_-rf___");
+}
+
+static void a_call_without_result_is_left_out(void **state)
+{
+    CLEANUP(history_done) struct history history = HISTORY_INIT;
+    json_auto_t *messages = NULL;
+
+    (void)state;
+    history_add_text(&history, "[" USER("a") "," ACTION("1", "x") "]");
+    messages = messages_of(&history);
+    assert_int_equal(json_array_size(messages), 1);
+}
+
+static void long_results_lose_their_middle(void **state)
+{
+    CLEANUP(history_done) struct history history = HISTORY_INIT;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf events = STRBUF_INIT;
+    json_auto_t *messages = NULL;
+    json_t *part = NULL;
+
+    (void)state;
+    for (int i = 0; i < 60000; i++)
+        strbuf_append(&text, "ä");
+    strbuf_appendf(&events,
+                   "[" ACTION("1", "x") ", {\"kind\": \"AgentErrorEvent\","
+                                        " \"tool_call_id\": \"1\", \"error\": \"%s\"}]",
+                   text.text);
+    history_add_text(&history, events.text);
+    messages = messages_of(&history);
+    part = json_array_get(json_object_get(json_array_get(messages, 1), "content"), 0);
+    assert_int_equal(
+        utf8_length(json_text_or(part, "text", ""), strlen(json_text_or(part, "text", ""))), 50000);
+}
+
+int messages_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(messages_are_as_recorded),
+        cmocka_unit_test(a_transcript_grows_with_its_history),
+        cmocka_unit_test(a_transcript_grows_past_what_was_not_heard),
+        cmocka_unit_test(an_answer_with_a_bad_call_stays_one_message),
+        cmocka_unit_test(a_message_between_call_and_result_comes_behind),
+        cmocka_unit_test(a_message_that_the_answer_did_not_hear_comes_behind_it),
+        cmocka_unit_test(a_name_that_no_tool_can_have_is_made_one),
+        cmocka_unit_test(a_call_without_result_is_left_out),
+        cmocka_unit_test(long_results_lose_their_middle),
+    };
+
+    return cmocka_run_group_tests_name("messages", tests, NULL, NULL);
+}

@@ -1,0 +1,21 @@
+#include "worker/worker_test.h"
+
+#include "base/json.h"
+
+int main(void)
+{
+    int n_failed = 0;
+
+    json_setup();
+    n_failed += control_tests();
+    n_failed += history_tests();
+    n_failed += mask_tests();
+    n_failed += messages_tests();
+    n_failed += model_tests();
+    n_failed += observation_tests();
+    n_failed += policy_tests();
+    n_failed += stuck_tests();
+    n_failed += takeover_tests();
+    n_failed += task_tracker_tests();
+    return n_failed > 0;
+}

@@ -38,7 +38,8 @@ static void push_variable(json_t *list, const char *name, const char *value)
     json_push(list, json_text(text.text, text.len));
 }
 
-static json_t *create_environment(const struct sandbox_order *order, struct error *err)
+static json_t *create_environment(const struct docker_names *names,
+                                  const struct sandbox_order *order, struct error *err)
 {
     json_auto_t *list = json_array();
     const char *name = NULL;
@@ -53,6 +54,7 @@ static json_t *create_environment(const struct sandbox_order *order, struct erro
             push_variable(list, name, json_string_value(value));
     }
     push_variable(list, "RUNTIME_ID", order->runtime_id);
+    push_variable(list, ACTION_SETTINGS "INIT_KEY", names->init_key);
     return json_incref(list);
 }
 
@@ -174,7 +176,7 @@ static json_t *create_sandbox_labels(const char *instance, const struct sandbox_
 json_t *docker_create_body(const struct docker_profile *profile, const struct docker_names *names,
                            const struct sandbox_order *order, struct error *err)
 {
-    json_auto_t *environment = create_environment(order, err);
+    json_auto_t *environment = create_environment(names, order, err);
     json_auto_t *host = NULL;
     json_auto_t *labels = NULL;
     char user[NAME_TEXT_BYTES] = "";

@@ -20,8 +20,6 @@ struct error;
 #define ACTION_MOUNT "/.deft"
 #define ACTION_NAME "deft-action"
 #define JOURNAL_MOUNT "/.deft-j"
-/* In there, with the session key; deft-action removes it as it starts. */
-#define KEY_FILE "session-key"
 #define WORKSPACE_MOUNT "/workspace"
 
 /* Labels of everything that is ours. */
@@ -53,6 +51,7 @@ struct docker_names {
     const char *action_volume;
     const char *workspace_volume;
     const char *journal_volume;
+    const char *init_key; /* lets the sandbox take its session key, once */
 };
 
 /* A new reference, or NULL with err set: ERROR_INVALID for an environment that is none. */

@@ -2,16 +2,17 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/crypto.h"
 #include "base/encode.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "client/http.h"
+#include "client/runtime_api.h"
 #include "runtime/docker_body.h"
 #include "runtime/docker_parts.h"
 #include "runtime/frames.h"
-#include "runtime/tar.h"
 
 #define REMOVAL_TIMEOUT_MS 30000
 #define TAIL_MAX_BYTES 120
@@ -24,7 +25,8 @@ struct launch {
     char name[DOCKER_NAME_BYTES];
     char network[SPARE_NAME_BYTES];
     char container_id[72];
-    char address[48]; /* of IPv4 */
+    char url[64];
+    char init_key[CRYPTO_TOKEN_BYTES];
     struct frames output;
 };
 
@@ -167,7 +169,8 @@ static json_t *create_body(struct launch *launch, struct error *err)
                                        .network = launch->network,
                                        .action_volume = docker->action_volume,
                                        .workspace_volume = workspace,
-                                       .journal_volume = journal};
+                                       .journal_volume = journal,
+                                       .init_key = launch->init_key};
 
     docker_workspace_name(docker, order.home, workspace);
     docker_journal_name(docker, order.home, journal);
@@ -211,23 +214,6 @@ static int create(struct launch *launch, struct error *err)
         return post_create(launch, body, err);
     }
     return explain_engine(err);
-}
-
-/*
- * The key goes into a file that deft-action reads and removes before it listens: an environment can
- * be read by whatever runs in the sandbox.
- */
-static int put_key(struct launch *launch, struct error *err)
-{
-    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf archive = STRBUF_INIT;
-    const struct tar_entry entry = {.name = KEY_FILE, .mode = 0400, .owner = SANDBOX_UID};
-    const char *key = launch->order->session_key;
-
-    strbuf_appendf(&path, "/containers/%s/archive?path=" JOURNAL_MOUNT, launch->container_id);
-    tar_append_file(&archive, &entry, key, strlen(key));
-    tar_append_end(&archive);
-    return engine_put_archive(&launch->docker->engine, path.text, &archive, err);
 }
 
 static bool is_ready_line(const char *line, size_t len)
@@ -301,17 +287,34 @@ static int learn_address(struct launch *launch, struct error *err)
 {
     json_auto_t *facts = NULL;
     const json_t *network = NULL;
+    const char *address = NULL;
 
     if (container_call(launch->docker, "GET", launch->container_id, "/json", &facts, err) < 0)
         return -1;
     network = json_object_get(
         json_object_get(json_object_get(facts, "NetworkSettings"), "Networks"), launch->network);
-    (void)snprintf(launch->address, sizeof(launch->address), "%s",
-                   json_text_or(network, "IPAddress", ""));
-    if (launch->address[0] == '\0') {
+    address = json_text_or(network, "IPAddress", "");
+    if (address[0] == '\0') {
         docker_explain(launch->docker, launch->container_id, "", err);
         return -1;
     }
+    (void)snprintf(launch->url, sizeof(launch->url), "http://%s:%d", address, SANDBOX_PORT);
+    return 0;
+}
+
+/*
+ * Only the server's memory ever holds the session key: an environment or a file could be read by
+ * whatever runs in the sandbox. The init key of the environment is worth nothing from here on.
+ */
+static int hand_over_key(struct launch *launch, struct error *err)
+{
+    const struct sandbox_init init = {.url = launch->url,
+                                      .init_key = launch->init_key,
+                                      .session_key = launch->order->session_key,
+                                      .timeout_ms = launch->docker->settings.ready_ms};
+
+    if (sandbox_initialise(launch->docker->engine.http, &init, err) < 0)
+        return error_wrap(err, "handing over the sandbox's key");
     return 0;
 }
 
@@ -323,13 +326,11 @@ static int run(struct launch *launch, struct error *err)
         return error_wrap(err, "making a network");
     if (create(launch, err) < 0)
         return -1;
-    if (put_key(launch, err) < 0)
-        return error_wrap(err, "handing over the sandbox's key");
     if (container_call(launch->docker, "POST", launch->container_id, "/start", NULL, err) < 0)
         return explain_engine(err);
-    if (wait_ready(launch, err) < 0)
+    if (wait_ready(launch, err) < 0 || learn_address(launch, err) < 0)
         return -1;
-    return learn_address(launch, err);
+    return hand_over_key(launch, err);
 }
 
 static void undo(struct launch *launch)
@@ -352,6 +353,7 @@ int docker_start(struct docker *docker, const struct sandbox_order *order,
     int rc = 0;
 
     docker_container_name(docker, order->runtime_id, launch.name);
+    crypto_random_token(launch.init_key);
     rc = run(&launch, err);
     frames_done(&launch.output);
     if (rc < 0) {
@@ -363,7 +365,6 @@ int docker_start(struct docker *docker, const struct sandbox_order *order,
     (void)snprintf(place_out->container_id, sizeof(place_out->container_id), "%s",
                    launch.container_id);
     (void)snprintf(place_out->network, sizeof(place_out->network), "%s", launch.network);
-    (void)snprintf(place_out->url, sizeof(place_out->url), "http://%s:%d", launch.address,
-                   SANDBOX_PORT);
+    (void)snprintf(place_out->url, sizeof(place_out->url), "%s", launch.url);
     return 0;
 }

@@ -3,19 +3,17 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/crypto.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/settings.h"
-#include "base/strbuf.h"
 
 const struct setting action_settings[] = {
     {"SESSION_API_KEY", SETTING_SECRET, "", offsetof(struct config, api_key),
-     "key that requests must show; the file session-key in DEFT_ACTION_JOURNAL goes before it"},
+     "key that requests must show"},
+    {"DEFT_ACTION_INIT_KEY", SETTING_SECRET, "", offsetof(struct config, init_key),
+     "key of POST /api/init, which brings the session key later; nothing is served before"},
     {"DEFT_ACTION_OPEN", SETTING_BOOL, "0", offsetof(struct config, open),
      "1: serve without a key"},
     {"DEFT_ACTION_PORT", SETTING_COUNT, "8000", offsetof(struct config, port),
@@ -36,35 +34,33 @@ const struct setting action_settings[] = {
 
 const size_t action_settings_n = ARRAY_SIZE(action_settings);
 
-enum { MAX_PORT = 65535, MAX_KEY_BYTES = 1024 };
+enum { MAX_PORT = 65535 };
 
-/* The key that was left for this start, if any; read once. ERROR_NOT_FOUND when there is none. */
-static int take_key(struct config *config, struct error *err)
+static bool has_text(const struct secret *secret)
 {
-    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
-
-    strbuf_appendf(&path, "%s/session-key", config->journal_dir);
-    if (file_read(path.text, MAX_KEY_BYTES, &key, err) < 0)
-        return -1;
-    secret_set(&config->api_key, key.text);
-    explicit_bzero(key.text, key.len);
-    if (unlink(path.text) < 0)
-        return error_set(err, ERROR_INVALID, "%s cannot be removed: %m", path.text);
-    return 0;
+    return secret_reveal(secret)[0] != '\0';
 }
 
 int config_check(struct config *config, struct error *err)
 {
     if (config->port > MAX_PORT)
         return error_set(err, ERROR_INVALID, "DEFT_ACTION_PORT: not a port");
-    if (take_key(config, err) < 0 && err->code != ERROR_NOT_FOUND)
-        return -1;
-    if (secret_reveal(&config->api_key)[0] == '\0' && !config->open)
+    if (!has_text(&config->api_key) && !has_text(&config->init_key) && !config->open)
         return error_set(err, ERROR_INVALID,
                          "SESSION_API_KEY is not set; DEFT_ACTION_OPEN=1 serves without a key");
     crypto_random_token(config->command_key);
     return 0;
+}
+
+bool config_is_dormant(const struct config *config)
+{
+    return !config->open && !has_text(&config->api_key);
+}
+
+void config_take_key(struct config *config, const char *key)
+{
+    secret_set(&config->api_key, key);
+    secret_done(&config->init_key);
 }
 
 void config_done(struct config *config)
@@ -72,6 +68,7 @@ void config_done(struct config *config)
     if (config == NULL)
         return;
     secret_done(&config->api_key);
+    secret_done(&config->init_key);
     for (size_t i = 0; i < ARRAY_SIZE(action_settings); i++) {
         const struct setting *setting = &action_settings[i];
 

@@ -4,6 +4,7 @@
 #ifndef DEFT_SANDBOX_ACTION_CONFIG_H
 #define DEFT_SANDBOX_ACTION_CONFIG_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/attr.h"
@@ -15,7 +16,8 @@ struct error;
 struct strbuf;
 
 struct config {
-    struct secret api_key; /* unset only with `open` */
+    struct secret api_key;  /* unset with `open`, and while dormant */
+    struct secret init_key; /* of POST /api/init; wiped by it */
     /* What commands of /api/bash may show to this server's own /api routes; worth nothing else. */
     char command_key[CRYPTO_TOKEN_BYTES];
     int64_t open;
@@ -37,7 +39,11 @@ extern const size_t action_settings_n;
  * is wrong.
  */
 int config_check(struct config *config, struct error *err) NONNULL MUST_CHECK;
-/* Wipes the key and releases the texts; NULL and a half-read one are fine. */
+/* True while the server waits for POST /api/init to bring its key: nothing else is served. */
+bool config_is_dormant(const struct config *config) NONNULL MUST_CHECK;
+/* Ends that: requests must show `key` from now on, and the init key opens nothing any more. */
+void config_take_key(struct config *config, const char *key) NONNULL;
+/* Wipes the keys and releases the texts; NULL and a half-read one are fine. */
 void config_done(struct config *config);
 /* The cap on foreground time-outs in seconds, 0 when there is none. */
 double config_foreground_cap_s(const struct config *config) NONNULL MUST_CHECK;

@@ -57,6 +57,9 @@ static int check_key(const struct request *request, struct error *err)
 
     if (request->route->access == ROUTE_OPEN || config->open)
         return 0;
+    if (config_is_dormant(config))
+        return error_set(err, ERROR_UNAVAILABLE,
+                         "server is in deferred-init state 'dormant'; call POST /api/init first");
     if (key != NULL && text_starts_with(request->path, "/api/") &&
         text_equal_secret(key, config->command_key))
         return 0;

@@ -27,6 +27,7 @@ SANDBOX_SOURCES = \
 	sandbox/git_routes.c sandbox/git_routes.h \
 	sandbox/http.c sandbox/http.h \
 	sandbox/http_connection.h \
+	sandbox/init.c sandbox/init.h \
 	sandbox/inside.c sandbox/inside.h \
 	sandbox/job.c sandbox/job.h \
 	sandbox/journal.c sandbox/journal.h \

@@ -38,8 +38,9 @@ enum { SPARE_OOM_SCORE = 500 };
 static const char help[] =
     "Usage: deft-action [--help | --help-config | --version]\n"
     "Runs shell commands and edits files for the conversations of one sandbox, over HTTP. It is\n"
-    "set up by environment variables: see --help-config. SESSION_API_KEY is required. When it\n"
-    "listens it prints one line of JSON, {\"event\":\"ready\",...}.\n";
+    "set up by environment variables: see --help-config. SESSION_API_KEY is required, or\n"
+    "DEFT_ACTION_INIT_KEY: then POST /api/init brings the key. When it listens it prints one line\n"
+    "of JSON, {\"event\":\"ready\",...}.\n";
 
 static const char lost_reason[] = "The sandbox server was restarted while the action ran.";
 
@@ -66,19 +67,26 @@ static void say_ready(const struct http *http, int64_t started_us)
     print(&line);
 }
 
-/*
- * The key must not be readable for what runs here under the same uid: not in /proc/PID/environ, not
- * by ptrace, and children do not get it.
- */
-static void hide_key(const struct config *config)
+static void hide_variable(const char *name)
 {
+    size_t len = strlen(name);
+
     for (char **entry = environ; *entry != NULL; entry++) {
-        if (text_starts_with(*entry, "SESSION_API_KEY="))
-            explicit_bzero(*entry + strlen("SESSION_API_KEY="),
-                           strlen(*entry + strlen("SESSION_API_KEY=")));
+        if (text_starts_with(*entry, name) && (*entry)[len] == '=')
+            explicit_bzero(*entry + len + 1, strlen(*entry + len + 1));
     }
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
-    (void)unsetenv("SESSION_API_KEY");
+    (void)unsetenv(name);
+}
+
+/*
+ * The keys must not be readable for what runs here under the same uid: not in /proc/PID/environ,
+ * not by ptrace, and children do not get it.
+ */
+static void hide_keys(const struct config *config)
+{
+    hide_variable("SESSION_API_KEY");
+    hide_variable("DEFT_ACTION_INIT_KEY");
     /* Scripts expect one; the terminal does not get it. */
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
     (void)setenv("OH_SESSION_API_KEYS_0", config->command_key, 0);
@@ -144,7 +152,7 @@ static int run(const struct process *process, struct error *err)
     if (process_configure(process, &config, &config.log_level, err) < 0 ||
         config_check(&config, err) < 0)
         return -1;
-    hide_key(&config);
+    hide_keys(&config);
     keep_from_oom();
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)signal(SIGPIPE, SIG_IGN);

@@ -14,6 +14,7 @@
 #include "sandbox/files.h"
 #include "sandbox/git_diff.h"
 #include "sandbox/git_routes.h"
+#include "sandbox/init.h"
 #include "sandbox/limits.h"
 #include "sandbox/shown.h"
 #include "sandbox/status.h"
@@ -23,6 +24,8 @@ static const struct route routes[] = {
     {HTTP_GET, "/health", ROUTE_OPEN, 0, status_handle_alive, NULL},
     {HTTP_GET, "/ready", ROUTE_OPEN, 0, status_handle_ready, NULL},
     {HTTP_GET, "/server_info", ROUTE_OPEN, 0, status_handle_info, NULL},
+    {HTTP_GET, "/api/init", ROUTE_OPEN, 0, init_handle_get, NULL},
+    {HTTP_POST, "/api/init", ROUTE_OPEN, MAX_INIT_BODY_BYTES, init_handle_post, NULL},
     {HTTP_PUT, "/actions/{id}", ROUTE_KEYED, MAX_ACTION_BODY_BYTES, actions_handle_put, NULL},
     {HTTP_GET, "/actions/{id}", ROUTE_KEYED, 0, actions_handle_get, NULL},
     {HTTP_DELETE, "/actions/{id}", ROUTE_KEYED, 0, actions_handle_delete, NULL},

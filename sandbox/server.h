@@ -15,7 +15,7 @@ struct journal;
 struct loop;
 
 struct server {
-    const struct config *config;
+    struct config *config; /* changed by init.c alone */
     struct loop *loop;
     struct journal *journal;
     struct actions *actions;

@@ -248,3 +248,39 @@ int sandbox_check_alive(struct http *http, const char *url, int64_t timeout_ms, 
         return error_set(err, ERROR_UNAVAILABLE, "the sandbox is not alive");
     return 0;
 }
+
+static void append_init_body(struct strbuf *text, const char *session_key)
+{
+    json_auto_t *body = json_object();
+    json_t *keys = json_array();
+
+    json_push(keys, json_text(session_key, strlen(session_key)));
+    json_put(body, "session_api_keys", keys);
+    json_append_text(text, body);
+}
+
+int sandbox_initialise(struct http *http, const struct sandbox_init *init, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    const struct http_header headers[] = {{"X-Init-API-Key", init->init_key}, {NULL, NULL}};
+    struct http_request request = {.method = "POST",
+                                   .headers = headers,
+                                   .timeout_ms = init->timeout_ms,
+                                   .max_reply_bytes = REPLY_MAX_BYTES,
+                                   .allow_private = true};
+
+    strbuf_appendf(&url, "%s/api/init", init->url);
+    append_init_body(&text, init->session_key);
+    request.url = url.text;
+    request.body = text.text;
+    request.body_len = text.len;
+    if (http_start(http, &request, &call, err) < 0 || http_wait(call, err) < 0) {
+        err->code = ERROR_UNAVAILABLE;
+        return -1;
+    }
+    if (http_status(call) != 200)
+        return error_set(err, ERROR_UNAVAILABLE, "the sandbox answered %ld", http_status(call));
+    return 0;
+}

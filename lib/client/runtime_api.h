@@ -86,6 +86,21 @@ int runtime_api_stop(const struct runtime_api *api, const char *runtime_id,
 int sandbox_check_alive(struct http *http, const char *url, int64_t timeout_ms,
                         struct error *err) NONNULL MUST_CHECK;
 
+/* How a sandbox that was started without its key gets it; borrows. */
+struct sandbox_init {
+    const char *url;
+    const char *init_key;
+    const char *session_key;
+    int64_t timeout_ms;
+};
+
+/*
+ * Hands the session key to a sandbox that waits for it. ERROR_UNAVAILABLE when it does not answer,
+ * or takes another key than ours.
+ */
+int sandbox_initialise(struct http *http, const struct sandbox_init *init,
+                       struct error *err) NONNULL MUST_CHECK;
+
 /* "512m", "4g", "2GiB" as bytes; 0 when it is none of that form. */
 int64_t runtime_memory_bytes(const char *text) NONNULL MUST_CHECK;
 

@@ -30,6 +30,30 @@ describe("process", () => {
     assert.equal(code, 78);
   });
 
+  test("without its session key it is dormant until the key is brought, once", async () => {
+    const server = await new ActionServer({ SESSION_API_KEY: "", DEFT_ACTION_INIT_KEY: "once" }).start();
+    const init = (body, key = "once") => server.send("POST", "/api/init", { headers: { "X-Init-API-Key": key }, body });
+    const home = (key) => server.send("GET", "/api/file/home", { headers: { "X-Session-API-Key": key } });
+    assert.deepEqual((await server.send("GET", "/api/init")).json, { state: "dormant", error: null });
+    assert.equal((await server.send("GET", "/alive")).status, 200);
+    for (const key of ["", "once", KEY]) {
+      const refused = await home(key);
+      assert.equal(refused.status, 503);
+      assert.match(refused.json.detail, /^server is in deferred-init state 'dormant'/);
+    }
+    assert.equal((await init('{"session_api_keys":["k"]}', "")).status, 401);
+    assert.equal((await init('{"session_api_keys":["k"]}', "twice")).status, 401);
+    for (const body of ["", "[]", "{", "{}", '{"session_api_keys":[]}', '{"session_api_keys":[""]}', '{"session_api_keys":"k"}', '{"session_api_keys":["k"],"other":1}'])
+      assert.equal((await init(body)).status, 422, body);
+    assert.equal((await home("k")).status, 503);
+    assert.deepEqual((await init('{"session_api_keys":["k"]}')).json, { state: "ready", error: null });
+    assert.equal((await home("k")).status, 200);
+    assert.equal((await home("once")).status, 401);
+    assert.equal((await init('{"session_api_keys":["other"]}')).status, 400);
+    assert.equal((await home("other")).status, 401);
+    await server.stop();
+  });
+
   test("the idle guard refuses long time-outs", async () => {
     const server = await new ActionServer({ OH_RUNTIME_IDLE_TIMEOUT_SECONDS: "100" }).start();
     const talk = new Conversation(server);

@@ -30,7 +30,8 @@ static const struct docker_names names = {.instance = "deft",
                                           .network = "deft-net-0",
                                           .action_volume = "deft-action-0",
                                           .workspace_volume = "deft-ws-0",
-                                          .journal_volume = "deft-j-0"};
+                                          .journal_volume = "deft-j-0",
+                                          .init_key = "once"};
 
 /* What never varies, whatever is asked for. */
 static const char constants[] =
@@ -129,6 +130,7 @@ static void environment_never_holds_the_key(void **state)
     json_put_text(environment, "SESSION_API_KEY", "forged");
     json_put_text(environment, "LD_PRELOAD", "/x.so");
     json_put_text(environment, "DEFT_ACTION_OPEN", "1");
+    json_put_text(environment, "DEFT_ACTION_INIT_KEY", "forged");
     json_put_text(environment, "COLOUR", "blue\nred");
     order.environment = environment;
     body = create(&order);
@@ -137,6 +139,8 @@ static void environment_never_holds_the_key(void **state)
     assert_false(has_entry(list, "SESSION_API_KEY=forged"));
     assert_false(has_entry(list, "LD_PRELOAD=/x.so"));
     assert_false(has_entry(list, "DEFT_ACTION_OPEN=1"));
+    assert_false(has_entry(list, "DEFT_ACTION_INIT_KEY=forged"));
+    assert_true(has_entry(list, "DEFT_ACTION_INIT_KEY=once"));
     assert_true(has_entry(list, "COLOUR=blue\nred"));
 }
 

@@ -6,8 +6,8 @@ import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:net';
 import { api, conversationBody, env, key, median, program, psql, run } from '../support.mjs';
 
-const ROUNDS = 3;
-const SECONDS = 5;
+const ROUNDS = 8;
+const SECONDS = 2;
 const CONNECTIONS = 16;
 
 async function conversationWithEvents() {
@@ -78,20 +78,25 @@ export async function page() {
     spawn(program('page_bare'), [`${folder}/bare.sock`, env('DEFT_DATABASE_URL'), id], { stdio: 'ignore' }),
     spawn('nginx', ['-p', folder, '-c', `${folder}/nginx.conf`], { stdio: 'ignore' }),
   ];
+  const ended = children.map((child) => once(child, 'exit'));
   const ours = `http://127.0.0.1:${port}/api/conversations/${id}/events/search?limit=20`;
   const theirs = `http://127.0.0.1:${port}/bare?limit=20`;
-  const rates = { ours: [], theirs: [] };
+  const theirRates = [];
+  const ratios = [];
   try {
     await waitUntilServed(ours);
     await waitUntilServed(theirs);
     for (let round = 0; round < ROUNDS; round++) {
-      rates.theirs.push(await requestsPerSecond(theirs));
-      rates.ours.push(await requestsPerSecond(ours));
+      const theirRate = await requestsPerSecond(theirs);
+      theirRates.push(theirRate);
+      ratios.push((await requestsPerSecond(ours)) / theirRate);
     }
   } finally {
-    for (const child of children) child.kill('SIGKILL');
+    // Killed outright, nginx would leave its worker behind.
+    for (const child of children) child.kill('SIGTERM');
+    await Promise.all(ended);
     rmSync(folder, { recursive: true, force: true });
   }
-  const value = median(rates.ours) / median(rates.theirs);
-  return [{ figure: 'page_of_20_events', value, unit: 'x bare', baseline: median(rates.theirs), goal: '>= 0.7', ok: value >= 0.7 }];
+  const value = median(ratios);
+  return [{ figure: 'page_of_20_events', value, unit: 'x bare', baseline: median(theirRates), goal: '>= 0.7', ok: value >= 0.7 }];
 }

@@ -6,7 +6,11 @@
 
 #include "base/error.h"
 
-enum { US_PER_S = 1000000, S_PER_DAY = 86400 };
+enum { US_PER_S = 1000000 };
+
+/* Years 1 to 9999: those that are written with four digits. */
+static const int64_t first_s = -62135596800;
+static const int64_t last_s = 253402300799;
 
 static int64_t read_clock_us(clockid_t id)
 {
@@ -128,10 +132,9 @@ static const char *parse_zone(const char *at, int *offset_s_out)
 
 static int is_in_range(const struct tm *parts)
 {
-    return parts->tm_year >= 0 && parts->tm_year < 8100 && parts->tm_mon >= 0 &&
-           parts->tm_mon < 12 && parts->tm_mday >= 1 && parts->tm_mday <= 31 &&
-           parts->tm_hour >= 0 && parts->tm_hour < 24 && parts->tm_min >= 0 && parts->tm_min < 60 &&
-           parts->tm_sec >= 0 && parts->tm_sec <= 60;
+    return parts->tm_mon >= 0 && parts->tm_mon < 12 && parts->tm_mday >= 1 &&
+           parts->tm_mday <= 31 && parts->tm_hour >= 0 && parts->tm_hour < 24 &&
+           parts->tm_min >= 0 && parts->tm_min < 60 && parts->tm_sec >= 0 && parts->tm_sec <= 60;
 }
 
 /* timegm() makes the 31st of February the 3rd of March. */
@@ -143,25 +146,43 @@ static int is_in_calendar(const struct tm *parts)
     return day.tm_mday == parts->tm_mday;
 }
 
+/* What follows the day: nothing, which is midnight UTC, or the time and its zone. NULL: something
+ * else. */
+static const char *parse_time(const char *at, struct tm *parts, int *fraction_us_out,
+                              int *offset_s_out)
+{
+    const struct clock_part fields[] = {
+        {2, &parts->tm_hour, ":"}, {2, &parts->tm_min, ":"}, {2, &parts->tm_sec, ""}};
+
+    if (*at == '\0')
+        return at;
+    if (strchr("T t", *at) == NULL)
+        return NULL;
+    at = parse_parts(at + 1, fields, ARRAY_SIZE(fields));
+    if (at == NULL)
+        return NULL;
+    return parse_zone(parse_fraction(at, fraction_us_out), offset_s_out);
+}
+
 int clock_parse(const char *text, int64_t *utc_us_out, struct error *err)
 {
     struct tm parts = {0};
     const struct clock_part fields[] = {
-        {4, &parts.tm_year, "-"}, {2, &parts.tm_mon, "-"}, {2, &parts.tm_mday, "T t"},
-        {2, &parts.tm_hour, ":"}, {2, &parts.tm_min, ":"}, {2, &parts.tm_sec, ""},
-    };
+        {4, &parts.tm_year, "-"}, {2, &parts.tm_mon, "-"}, {2, &parts.tm_mday, ""}};
     int fraction_us = 0;
     int offset_s = 0;
+    int64_t utc_s = 0;
     const char *at = parse_parts(text, fields, ARRAY_SIZE(fields));
 
-    if (at != NULL) {
-        at = parse_fraction(at, &fraction_us);
-        at = parse_zone(at, &offset_s);
-    }
+    if (at != NULL)
+        at = parse_time(at, &parts, &fraction_us, &offset_s);
     parts.tm_year -= 1900;
     parts.tm_mon -= 1;
     if (at == NULL || *at != '\0' || !is_in_range(&parts) || !is_in_calendar(&parts))
         return error_set(err, ERROR_INVALID, "'%.40s' is not a date and time", text);
-    *utc_us_out = ((int64_t)timegm(&parts) - offset_s) * US_PER_S + fraction_us;
+    utc_s = (int64_t)timegm(&parts) - offset_s;
+    if (utc_s < first_s || utc_s > last_s)
+        return error_set(err, ERROR_INVALID, "'%.40s' is outside the years 1 to 9999", text);
+    *utc_us_out = utc_s * US_PER_S + fraction_us;
     return 0;
 }

@@ -28,7 +28,8 @@ void clock_format_naive(int64_t utc_us, char text[CLOCK_TEXT_BYTES]) NONNULL;
 void clock_format_z(int64_t utc_us, char text[CLOCK_TEXT_BYTES]) NONNULL;
 /*
  * Reads ISO 8601: date, T or space, time, optional fraction, optional zone (Z, +hh:mm); without a
- * zone it is UTC. ERROR_INVALID otherwise. RFC 3339, section 5.6.
+ * zone it is UTC, and a date alone is its midnight. ERROR_INVALID otherwise, and outside the years
+ * 1 to 9999. RFC 3339, section 5.6.
  */
 int clock_parse(const char *text, int64_t *utc_us_out, struct error *err) NONNULL MUST_CHECK;
 

@@ -22,8 +22,14 @@ static void times_are_read_with_and_without_a_zone(void **state)
         {"1970-01-01T02:00:00+0200", 0},
         {"2026-01-15T10:30:00.123456", 1768473000123456},
         {"2024-02-29T00:00:00Z", 1709164800000000},
+        {"2026-01-15", 1768435200000000},
+        {"9999-12-31T23:59:59+00:01", 253402300739000000},
         {"", -1},
-        {"2026-01-15", -1},
+        {"2026-01-15T", -1},
+        {"2026-01", -1},
+        {"9999-12-31T23:59:59-00:01", -1},
+        {"0001-01-01T00:00:00+00:01", -1},
+        {"0000-12-31T23:59:59", -1},
         {"2026-13-15T10:30:00", -1},
         {"2026-01-32T10:30:00", -1},
         {"2026-01-15T25:30:00", -1},
@@ -48,6 +54,19 @@ static void times_are_read_with_and_without_a_zone(void **state)
             fail_msg("%s", cases[i].text);
         assert_int_equal(utc_us, cases[i].utc_us);
     }
+}
+
+static void years_of_four_digits_are_read_from_the_first_on(void **state)
+{
+    struct error err = ERROR_INIT;
+    int64_t utc_us = 0;
+    char text[CLOCK_TEXT_BYTES];
+
+    (void)state;
+    assert_int_equal(clock_parse("0001-01-01T00:00:00", &utc_us, &err), 0);
+    assert_int_equal(utc_us, -62135596800000000);
+    clock_format_naive(utc_us, text);
+    assert_string_equal(text, "0001-01-01T00:00:00.000000");
 }
 
 static void times_are_written_with_six_digits(void **state)
@@ -90,6 +109,7 @@ int clock_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(times_are_read_with_and_without_a_zone),
+        cmocka_unit_test(years_of_four_digits_are_read_from_the_first_on),
         cmocka_unit_test(times_are_written_with_six_digits),
         cmocka_unit_test(what_is_written_reads_back),
         cmocka_unit_test(monotonic_clock_does_not_go_back),

@@ -25,9 +25,13 @@ static const struct socket_path paths[] = {
 static int check_upgrade(const char *head, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf upgrade = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
 
     if (!head_header(head, "Upgrade", &upgrade) || !text_equal_nocase(upgrade.text, "websocket"))
         return error_set(err, ERROR_INVALID, "no WebSocket");
+    /* libwebsockets hangs up on such a visitor, which nginx tells as a fault of ours. */
+    if (!head_header(head, "Sec-WebSocket-Key", &key) || key.len == 0)
+        return error_set(err, ERROR_INVALID, "no Sec-WebSocket-Key");
     return 0;
 }
 

@@ -230,6 +230,13 @@ test('agent-server 48: permessage-deflate may be offered', async (t) => {
   await socket.frame(isAction('finish'), 'the last call');
 });
 
+test('a handshake may offer subprotocols, and bring headers of any length', async (t) => {
+  const cookie = Array.from({ length: 60 }, (_, n) => `cookie${n}=${'x'.repeat(200)}`).join('; ');
+  const headers = { 'Sec-WebSocket-Protocol': 'chat, superchat', Cookie: cookie, 'X-Long': 'x'.repeat(10_000) };
+  const socket = await open(t, eventsPath(resting), { headers });
+  await socket.frame(isSnapshot, 'the first snapshot');
+});
+
 test('agent-server 91: the session socket numbers what is stored, from any place on', async (t) => {
   const stored = await resting.events();
   const n = stored.length;

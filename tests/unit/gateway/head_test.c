@@ -14,7 +14,8 @@
 #include "gateway/head.h"
 
 #define ID "11111111-2222-3333-4444-555555555555"
-#define UPGRADE "Host: deft.test\r\nUpgrade: websocket\r\n"
+#define UPGRADE                                                                                    \
+    "Host: deft.test\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
 
 static void values_are_found_and_decoded(void **state)
 {
@@ -87,6 +88,8 @@ static void what_cannot_be_served_is_refused(void **state)
 {
     static const char *const heads[] = {
         "GET /sockets/session/" ID " HTTP/1.1\r\nHost: deft.test\r\n\r\n",
+        "GET /sockets/session/" ID " HTTP/1.1\r\nUpgrade: websocket\r\n\r\n",
+        "GET /sockets/session/" ID " HTTP/1.1\r\nUpgrade: websocket\r\nSec-WebSocket-Key: \r\n\r\n",
         "GET /sockets/session/xyz HTTP/1.1\r\n" UPGRADE "\r\n",
         "GET /sockets/none/" ID " HTTP/1.1\r\n" UPGRADE "\r\n",
         "GET /sockets/session/" ID "?after_seq=abc HTTP/1.1\r\n" UPGRADE "\r\n",

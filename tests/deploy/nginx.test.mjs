@@ -139,7 +139,7 @@ test('bodies over the limit are refused in the form of the API', async () => {
     [AGENT, '/api/events', 2 * 1024 ** 2],
     [AGENT, '/api/conversations', 16 * 1024 ** 2],
     [APP, '/agent/api/conversations', 16 * 1024 ** 2],
-    [AGENT, '/api/file/upload', 1024 ** 3],
+    [AGENT, '/api/file/upload', 1025 * 1024 ** 2],
   ];
   for (const [origin, path, limit] of cases) {
     const reply = await request(origin, 'POST', path, [`Content-Length: ${limit + 1}`, 'Content-Type: application/json']);

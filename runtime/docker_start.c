@@ -333,16 +333,22 @@ static int run(struct launch *launch, struct error *err)
     return hand_over_key(launch, err);
 }
 
+/* By its name: of a container that was made the answer may not have come. */
 static void undo(struct launch *launch)
 {
+    struct spares *spares = launch->docker->spares;
     struct error err = ERROR_INIT;
 
-    if (launch->container_id[0] != '\0' &&
-        docker_remove_container(launch->docker, launch->container_id, &err) < 0)
-        log_warning("container.left", LOG_STR("container_id", launch->container_id),
-                    LOG_ERROR(&err));
-    if (launch->network[0] != '\0')
-        spares_give(launch->docker->spares, SPARE_NETWORK, launch->network);
+    if (launch->network[0] == '\0')
+        return;
+    if (docker_remove_container(launch->docker, launch->name, &err) == 0) {
+        spares_give(spares, SPARE_NETWORK, launch->network);
+        return;
+    }
+    log_warning("container.left", LOG_STR("runtime_id", launch->order->runtime_id),
+                LOG_ERROR(&err));
+    /* It is in the network still: the sweep takes both. */
+    spares_forget(spares, SPARE_NETWORK, launch->network);
 }
 
 int docker_start(struct docker *docker, const struct sandbox_order *order,

@@ -1,4 +1,5 @@
 /* deft-runtime: makes, watches and removes sandboxes; the one process that reaches the engine. */
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -251,7 +252,7 @@ static int wait_for_stop(struct service *service, struct hints *hints, int stop_
         polled[0] = (struct pollfd){.fd = stop_fd, .events = POLLIN};
         polled[1] = (struct pollfd){.fd = fds[0], .events = POLLIN};
         polled[2] = (struct pollfd){.fd = fds[1], .events = POLLIN};
-        if (poll(polled, ARRAY_SIZE(polled), HINTS_WAIT_MS) < 0)
+        if (poll(polled, ARRAY_SIZE(polled), HINTS_WAIT_MS) < 0 && errno != EINTR)
             return error_set(err, ERROR_INTERNAL, "poll: %m");
         if (polled[0].revents != 0)
             return 0;

@@ -10,7 +10,8 @@ import { call, House, tar, waitUntil } from './runtime_house.mjs';
 
 const REAL = process.env.DEFT_DOCKER_SOCKET ?? '/var/run/docker.sock';
 
-// The engine's socket with a switch: 'open', 'cut' (no connection) or 'hung' (no answer).
+// The engine's socket with a switch: 'open', 'cut' (no connection) or 'hung' (no answer). A request
+// whose first line is like `refused` ends its connection.
 class Switch {
   constructor(file) {
     this.file = file;
@@ -28,7 +29,10 @@ class Switch {
       real.on('error', () => socket.destroy()).on('close', () => socket.destroy());
       socket.on('close', () => real.destroy());
       // Silence, not an end: what flows stops, connections stay.
-      socket.on('data', (chunk) => { if (this.state === 'open') real.write(chunk); });
+      socket.on('data', (chunk) => {
+        if (this.refused?.test(chunk.toString('latin1'))) socket.destroy();
+        else if (this.state === 'open') real.write(chunk);
+      });
       real.on('data', (chunk) => { if (this.state === 'open') socket.write(chunk); });
     });
     return new Promise((resolve) => { this.server.listen(this.file, resolve); });
@@ -89,6 +93,19 @@ describe('an engine that goes away', () => {
     await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'available', 20000, 'the engine is found');
   });
 
+  it('that keeps the container of a failed start does not get another one into its network', async () => {
+    way.refused = /^(POST \S+\/start|DELETE \S+\/containers\/)/;
+    const { json: failed } = await house.sandbox('e-4');
+    way.refused = /^DELETE \S+\/containers\//;
+    assert.equal(failed.status, 'error');
+    for (const session of ['e-5', 'e-6']) await assertRuns(session);
+    const sandboxes = (await house.ours('containers')).filter((c) => c.Labels['deft.role'] === 'sandbox');
+    assert.ok(sandboxes.some((c) => c.Labels['deft.runtime_id'] === failed.runtime_id), 'the container is still there');
+    way.refused = undefined;
+    const networks = sandboxes.flatMap((c) => Object.keys(c.NetworkSettings.Networks));
+    assert.equal(new Set(networks).size, sandboxes.length, 'each has a network of its own');
+  });
+
   it('in the middle of a start ends that start in words, and the next one works', async () => {
     const start = house.sandbox('e-3');
     await new Promise((resolve) => setTimeout(resolve, 60));
@@ -99,9 +116,9 @@ describe('an engine that goes away', () => {
     await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'available', 10000, 'the engine is found');
     await assertRuns('e-3');
     house.sql("UPDATE runtimes SET desired = 'deleted'");
-    await waitUntil(() => house.sql('SELECT count(*) FROM runtimes') === '0', 15000, 'no rows');
+    await waitUntil(() => house.sql('SELECT count(*) FROM runtimes') === '0', 60000, 'no rows');
     await waitUntil(async () => (await house.ours('containers')).filter((c) => c.Labels['deft.role'] === 'sandbox').length === 0
-      && (await house.ours('networks')).length === 1 && (await house.ours('volumes')).length === 3, 15000, 'nothing is left over');
+      && (await house.ours('networks')).length === 1 && (await house.ours('volumes')).length === 3, 60000, 'nothing is left over');
   });
 });
 

@@ -14,6 +14,7 @@
 #include "fcgi/settings/profile_resolve.h"
 #include "fcgi/settings/user_settings.h"
 #include "model/agent_profile.h"
+#include "model/agent_settings.h"
 #include "model/problem.h"
 
 static const char DEFAULT_NAME[] = "default";
@@ -26,6 +27,9 @@ static json_t *profile_to_json(const struct document *profile)
     json_put_text(json, "id", profile->id.text);
     json_put_text(json, "name", profile->name);
     json_put(json, "revision", json_integer(profile->revision));
+    /* The switch that Agent Canvas shows for the tool, and sends back. */
+    if (!agent_settings_are_acp(json))
+        json_put(json, "enable_sub_agents", json_boolean(agent_has_children(json)));
     return json;
 }
 

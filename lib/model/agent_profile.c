@@ -82,12 +82,15 @@ static void refuse_empty(json_t *object, const char *name, const struct place *p
         value);
 }
 
-/* Sections that are left out are there with all their defaults. */
-static json_t *with_sections(json_t *input)
+/* Sections that are left out are there with all their defaults; retired switches are tools. */
+static json_t *completed(json_t *input)
 {
     static const char *const sections[] = {"condenser", "verification"};
-    json_t *copy = json_copy(input);
+    json_t *copy = json_deep_copy(input);
 
+    retired_switches_fold(copy);
+    if (!json_is_object(copy) || agent_settings_are_acp(copy))
+        return copy;
     for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
         if (json_object_get(copy, sections[i]) == NULL)
             json_put(copy, sections[i], json_object());
@@ -99,10 +102,9 @@ json_t *agent_profile_read(json_t *input, const struct place *place, json_t *pro
 {
     static const char *const keepers[] = {"id", "name", "revision"};
     static const char *const filled[] = {"llm_profile_ref", "persona", "meta_profile_ref"};
-    bool is_acp = agent_settings_are_acp(input);
-    json_auto_t *whole =
-        is_acp || json_typeof(input) != JSON_OBJECT ? json_incref(input) : with_sections(input);
-    json_t *profile = shape_read(is_acp ? &acp_shape : &openhands_shape, whole, place, problems);
+    json_auto_t *whole = completed(input);
+    const struct shape *shape = agent_settings_are_acp(input) ? &acp_shape : &openhands_shape;
+    json_t *profile = shape_read(shape, whole, place, problems);
 
     for (size_t i = 0; i < ARRAY_SIZE(filled); i++)
         refuse_empty(profile, filled[i], place, problems);

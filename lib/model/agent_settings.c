@@ -9,6 +9,10 @@
 
 #define CONDENSER_MIN_SIZE 20.0
 #define SCALE_MAX 1.0
+#define CHILDREN_TOOL "task_tool_set"
+
+/* Of a switch: neither on nor off. */
+enum { NOT_SAID = -1 };
 
 json_t *standard_tools(void)
 {
@@ -67,20 +71,38 @@ static void add_tool(json_t *settings, const char *name)
     json_push(tools, tool);
 }
 
-void retired_switches_fold(json_t *settings)
+/* Where no tools are named the standard ones are meant: none of the retired ones is among them. */
+static void remove_tool(json_t *settings, const char *name)
 {
     json_t *tools = json_object_get(settings, "tools");
-    bool has_children = take_switch(settings, "enable_sub_agents", 0) != 0;
-    bool may_switch = take_switch(settings, "enable_switch_llm_tool", 1) != 0;
+    size_t i = json_is_array(tools) ? tool_position(tools, name) : 0;
+
+    if (i < json_array_size(tools))
+        (void)json_array_remove(tools, i);
+}
+
+bool agent_has_children(const json_t *settings)
+{
+    const json_t *tools = json_object_get(settings, "tools");
+
+    return json_is_array(tools) && tool_position(tools, CHILDREN_TOOL) < json_array_size(tools);
+}
+
+void retired_switches_fold(json_t *settings)
+{
+    int has_children = take_switch(settings, "enable_sub_agents", NOT_SAID);
+    int may_switch = take_switch(settings, "enable_switch_llm_tool", NOT_SAID);
 
     if (agent_settings_are_acp(settings)) {
         (void)json_object_del(settings, "llm");
         return;
     }
-    if (!may_switch && json_is_array(tools))
-        (void)json_array_remove(tools, tool_position(tools, "switch_llm"));
-    if (has_children)
-        add_tool(settings, "task_tool_set");
+    if (may_switch == 0)
+        remove_tool(settings, "switch_llm");
+    if (has_children == 0)
+        remove_tool(settings, CHILDREN_TOOL);
+    if (has_children == 1)
+        add_tool(settings, CHILDREN_TOOL);
 }
 
 static void check_at_most(json_t *object, const char *name, double most, const struct place *place,

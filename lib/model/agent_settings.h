@@ -43,9 +43,13 @@ json_t *mcp_server_read(json_t *input, const struct place *place,
 /* Range checks of a condenser and a verification section that were read by their shapes. */
 void settings_sections_check(json_t *settings, const struct place *place, json_t *problems) NONNULL;
 
-/* Older clients' switches become what they stood for: sub-agents a tool, switching one tool less.
+/*
+ * Older clients' switches become what they stood for, in agent settings or an agent profile:
+ * sub-agents a tool more or less, switching one tool less.
  */
 void retired_switches_fold(json_t *settings) NONNULL;
+/* True where the tools let the agent hand parts of its work to others. */
+bool agent_has_children(const json_t *settings) NONNULL MUST_CHECK;
 /* terminal, file_editor, task_tracker: what `tools: null` stands for. A new reference. */
 json_t *standard_tools(void) MUST_CHECK;
 /* True for agent_kind acp: an agent of another program, without a LLM of ours. */

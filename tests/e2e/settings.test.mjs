@@ -146,6 +146,9 @@ test('agent-server 97: retired switches become what they stood for', async () =>
   assert.deepEqual(on.agent_settings.tools.map(({ name }) => name), ['terminal', 'file_editor', 'task_tracker', 'task_tool_set']);
   const off = await keeper.must(200, 'PATCH', '/api/settings', { agent_settings_diff: { tools: [{ name: 'switch_llm' }, { name: 'terminal' }], enable_switch_llm_tool: false } });
   assert.deepEqual(off.agent_settings.tools, [{ name: 'terminal', params: {} }]);
+  await keeper.must(200, 'PATCH', '/api/settings', { agent_settings_diff: { enable_sub_agents: true } });
+  const again = await keeper.must(200, 'PATCH', '/api/settings', { agent_settings_diff: { enable_sub_agents: false } });
+  assert.deepEqual(again.agent_settings.tools, [{ name: 'terminal', params: {} }]);
   const none = await keeper.must(200, 'PATCH', '/api/settings', { agent_settings_diff: { tools: null } });
   assert.equal(none.agent_settings.tools, null);
 });
@@ -158,6 +161,19 @@ test('agent-server 97: an active profile brings its model with it', async () => 
   assert.equal(own.agent_settings.llm.model, 'openai/own');
   const none = await keeper.must(200, 'PATCH', '/api/settings', { active_profile: null });
   assert.equal(none.active_profile, null);
+});
+
+test('an agent profile keeps the switch that Agent Canvas shows for sub-agents', async () => {
+  const saved = async (body) => {
+    await keeper.must(201, 'POST', '/api/agent-profiles/leader', { agent_kind: 'openhands', llm_profile_ref: 'default', ...body });
+    return (await keeper.must(200, 'GET', '/api/agent-profiles/leader')).profile;
+  };
+  const on = await saved({ enable_sub_agents: true, tool_concurrency_limit: 1 });
+  assert.equal(on.enable_sub_agents, true);
+  assert.equal(on.tools.at(-1).name, 'task_tool_set');
+  const off = await saved({ ...on, enable_sub_agents: false });
+  assert.equal(off.enable_sub_agents, false);
+  assert.deepEqual(off.tools, on.tools.slice(0, -1));
 });
 
 test('agent-server 98: a secret is never blank or masked, and a profile filters the list', async () => {

@@ -144,7 +144,7 @@ static void profiles_are_read_whole_or_refused(void **state)
 {
     json_auto_t *input = json_of("{'llm_profile_ref': 'fast', 'id':"
                                  " '00000000-0000-4000-8000-000000000000', 'revision': 3}");
-    json_auto_t *strange = json_of("{'llm_profile_ref': '', 'enable_sub_agents': true}");
+    json_auto_t *strange = json_of("{'llm_profile_ref': '', 'unheard_of': true}");
     json_auto_t *problems = json_array();
     json_auto_t *profile = agent_profile_read(input, &place, problems);
     json_auto_t *refused = NULL;
@@ -157,6 +157,41 @@ static void profiles_are_read_whole_or_refused(void **state)
     refused = agent_profile_read(strange, &place, problems);
     assert_non_null(refused);
     assert_int_equal(json_array_size(problems), 2);
+}
+
+static const char *last_tool(const json_t *profile)
+{
+    const json_t *tools = json_object_get(profile, "tools");
+
+    return json_text_or(json_array_get(tools, json_array_size(tools) - 1), "name", "none");
+}
+
+/* Agent Canvas shows the switch, and sends it back with the tools that it read. */
+static void switches_of_a_profile_are_tools(void **state)
+{
+    static const struct {
+        const char *input;
+        const char *last_tool;
+    } cases[] = {
+        {"{'llm_profile_ref': 'fast', 'enable_sub_agents': true}", "task_tool_set"},
+        {"{'llm_profile_ref': 'fast', 'enable_sub_agents': false}", "none"},
+        {"{'llm_profile_ref': 'fast', 'enable_sub_agents': false,"
+         " 'tools': [{'name': 'terminal'}, {'name': 'task_tool_set'}]}",
+         "terminal"},
+        {"{'llm_profile_ref': 'fast', 'enable_sub_agents': true, 'tools': []}", "task_tool_set"},
+        {"{'agent_kind': 'acp', 'enable_sub_agents': true}", "none"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        json_auto_t *input = json_of(cases[i].input);
+        json_auto_t *problems = json_array();
+        json_auto_t *profile = agent_profile_read(input, &place, problems);
+
+        assert_int_equal(json_array_size(problems), 0);
+        assert_null(json_object_get(profile, "enable_sub_agents"));
+        assert_string_equal(last_tool(profile), cases[i].last_tool);
+    }
 }
 
 static void references_filter_by_name(void **state)
@@ -234,6 +269,7 @@ int settings_tests(void)
         cmocka_unit_test(marker_without_a_secret_is_null),
         cmocka_unit_test(sealed_secrets_open_and_foreign_ones_are_problems),
         cmocka_unit_test(profiles_are_read_whole_or_refused),
+        cmocka_unit_test(switches_of_a_profile_are_tools),
         cmocka_unit_test(references_filter_by_name),
         cmocka_unit_test(stored_name_is_behind_a_relative_address_alone),
         cmocka_unit_test(schema_shows_members_that_are_there),

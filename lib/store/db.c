@@ -396,6 +396,9 @@ int db_tx_commit(struct db_tx *tx, struct error *err)
     if (run(tx->conn, SQL_COMMIT, DB_NO_PARAMS, &rows, err) < 0)
         return -1;
     tx->is_open = false;
+    /* After a failed statement PostgreSQL takes COMMIT for ROLLBACK, and calls that a success. */
+    if (!text_equal(PQcmdStatus(rows), SQL_COMMIT))
+        return error_set(err, ERROR_INTERNAL, "what failed before was not to be committed");
     return 0;
 }
 

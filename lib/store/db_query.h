@@ -71,6 +71,7 @@ struct db_tx {
 int db_tx_begin(struct db *db, struct db_tx *tx, struct error *err) NONNULL MUST_CHECK;
 int db_tx_query(struct db_tx *tx, const char *sql, struct db_params params, PGresult **rows_out,
                 struct error *err) NONNULL MUST_CHECK;
+/* ERROR_INTERNAL, and nothing is committed, when a statement of it has failed. */
 int db_tx_commit(struct db_tx *tx, struct error *err) NONNULL MUST_CHECK;
 void db_tx_end(struct db_tx *tx) NONNULL;
 

@@ -91,6 +91,23 @@ static void what_is_not_committed_is_undone(void **state)
     assert_int_equal(db_number(rows, 0, 0), 1);
 }
 
+static void transaction_that_has_failed_is_not_committed(void **state)
+{
+    static const char SQL_FAIL[] = "SELECT 1 / 0";
+    CLEANUP(db_freep) struct db *db = test_db_open(1);
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    struct db_tx tx = DB_TX_INIT;
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_done(db_tx_begin(db, &tx, &err), &err);
+    assert_int_equal(db_tx_query(&tx, SQL_FAIL, DB_NO_PARAMS, &rows, &err), -1);
+    assert_int_equal(db_tx_commit(&tx, &err), -1);
+    assert_int_equal(err.code, ERROR_INTERNAL);
+    db_tx_end(&tx);
+    assert_done(db_ping(db, &err), &err);
+}
+
 static void unreadable_address_is_invalid_and_a_dead_one_unavailable(void **state)
 {
     struct db_options unreadable = {
@@ -115,6 +132,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(transactions_begin_when_all_connections_break),
         cmocka_unit_test(one_write_at_most_fails_when_all_connections_break),
         cmocka_unit_test(what_is_not_committed_is_undone),
+        cmocka_unit_test(transaction_that_has_failed_is_not_committed),
         cmocka_unit_test(unreadable_address_is_invalid_and_a_dead_one_unavailable),
     };
 

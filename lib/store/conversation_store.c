@@ -69,13 +69,18 @@ static const char SQL_COUNT[] = "SELECT count(*) FROM conversations c WHERE c.us
                                 " AND ($2::text IS NULL OR c.runtime_session = $2)"
                                 " AND ($3::text IS NULL OR c.execution_status = $3)";
 
-/* First the lease is taken away, in a transaction of its own, so that no append is under way when
- * the events go. */
+/*
+ * First the lease is taken away, in a transaction of its own, so that no append is under way when
+ * the events go. Then the row is locked, so that what clients have written by then is seen by the
+ * statement that deletes.
+ */
 static const char SQL_REVOKE[] =
     "UPDATE conversations c SET lease_fence = lease_fence + 1, lease_owner = NULL,"
     " lease_expires_at = NULL, wanted_at = NULL"
     " WHERE c.id = $1::uuid AND c.user_id = $2::uuid"
     " AND ($3::text IS NULL OR c.runtime_session = $3) RETURNING 1";
+
+static const char SQL_LOCK[] = "SELECT 1 FROM conversations WHERE id = $1::uuid FOR UPDATE";
 
 static const char SQL_DELETE[] =
     "WITH gone AS (DELETE FROM conversations WHERE id = $1::uuid"
@@ -225,18 +230,29 @@ int conversation_store_count(struct db *db, const struct conversation_filter *fi
     return 0;
 }
 
+static int delete_locked(struct db *db, const struct uuid *id, struct error *err)
+{
+    CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    if (db_tx_begin(db, &tx, err) < 0 ||
+        db_tx_query(&tx, SQL_LOCK, DB_PARAMS(id->text), &rows, err) < 0 ||
+        db_tx_query(&tx, SQL_DELETE, DB_PARAMS(id->text), &rows, err) < 0)
+        return -1;
+    return db_tx_commit(&tx, err);
+}
+
 int conversation_store_delete(struct db *db, const struct conversation_scope *scope,
                               const struct uuid *id, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *revoked = NULL;
-    CLEANUP(db_rows_done) PGresult *deleted = NULL;
 
     if (db_query(db, SQL_REVOKE, DB_PARAMS(id->text, scope->user_id.text, scope->runtime_session),
                  &revoked, err) < 0)
         return error_wrap(err, "deleting conversation %s", id->text);
     if (PQntuples(revoked) == 0)
         return error_set(err, ERROR_NOT_FOUND, "Conversation not found: %s", id->text);
-    if (db_query(db, SQL_DELETE, DB_PARAMS(id->text), &deleted, err) < 0)
+    if (delete_locked(db, id, err) < 0)
         return error_wrap(err, "deleting conversation %s", id->text);
     return 0;
 }

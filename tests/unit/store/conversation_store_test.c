@@ -3,6 +3,8 @@
  * writer, claims that two workers never share.
  */
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include <jansson.h>
@@ -15,8 +17,10 @@
 #include "model/conversation.h"
 #include "model/event.h"
 #include "model/limits.h"
+#include "store/conversation_post.h"
 #include "store/conversation_store.h"
 #include "store/db.h"
+#include "store/db_query.h"
 #include "store/event_store.h"
 #include "store/store_fixture.h"
 #include "support/pg.h"
@@ -459,6 +463,81 @@ static void deleted_conversation_leaves_nothing(void **state)
     assert_int_equal(err.code, ERROR_NOT_FOUND);
 }
 
+/* Two that act on one conversation at the same time. */
+struct pair {
+    struct store_fixture *fixture;
+    struct uuid id;
+    _Atomic(bool) is_posted;
+};
+
+static void *delete_it(void *argument)
+{
+    struct pair *pair = argument;
+    struct error err = ERROR_INIT;
+
+    assert_done(
+        conversation_store_delete(pair->fixture->db, &pair->fixture->scope, &pair->id, &err), &err);
+    return NULL;
+}
+
+/* It may come too late: then the conversation is gone. */
+static void *post_to_it(void *argument)
+{
+    struct pair *pair = argument;
+    struct error err = ERROR_INIT;
+    json_auto_t *content = json_array();
+
+    json_push(content, text_content("hello"));
+    if (conversation_post_message(pair->fixture->db, &pair->fixture->scope, &pair->id, content,
+                                  false, &err) < 0)
+        assert_int_equal(err.code, ERROR_NOT_FOUND);
+    atomic_store(&pair->is_posted, true);
+    return NULL;
+}
+
+static int64_t count_waiting(void)
+{
+    return test_sql_count("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+                          " AND datname = current_database()");
+}
+
+/* Deletes stop before their first row for as long as the transaction holds the lock. */
+static void hold_deletes(struct db *db, struct db_tx *tx)
+{
+    static const char SQL_HOLD[] = "SELECT pg_advisory_xact_lock(1)";
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    struct error err = ERROR_INIT;
+
+    test_sql("CREATE FUNCTION wait_for_test() RETURNS trigger LANGUAGE plpgsql AS"
+             " 'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NULL; END'");
+    test_sql("CREATE TRIGGER wait_for_test BEFORE DELETE ON conversations"
+             " EXECUTE FUNCTION wait_for_test()");
+    assert_done(db_tx_begin(db, tx, &err), &err);
+    assert_done(db_tx_query(tx, SQL_HOLD, DB_NO_PARAMS, &rows, &err), &err);
+}
+
+static void message_that_meets_the_delete_leaves_nothing(void **state)
+{
+    CLEANUP(conversation_done) struct conversation made = store_create(*state);
+    struct pair pair = {.fixture = *state, .id = made.id};
+    struct db_tx held = DB_TX_INIT;
+    pthread_t deleter = 0;
+    pthread_t poster = 0;
+
+    hold_deletes(pair.fixture->db, &held);
+    pthread_create(&deleter, NULL, delete_it, &pair);
+    while (count_waiting() < 1)
+        sched_yield();
+    pthread_create(&poster, NULL, post_to_it, &pair);
+    while (!atomic_load(&pair.is_posted) && count_waiting() < 2)
+        sched_yield();
+    db_tx_end(&held);
+    pthread_join(deleter, NULL);
+    pthread_join(poster, NULL);
+    test_sql("DROP FUNCTION wait_for_test() CASCADE");
+    assert_gapless(pair.fixture, &made.id, 0);
+}
+
 static void pages_walk_all_conversations_once(void **state)
 {
     struct store_fixture *fixture = *state;
@@ -500,6 +579,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(pause_without_a_worker_is_refused_while_one_has_it),
         cmocka_unit_test(two_workers_never_claim_the_same),
         cmocka_unit_test(deleted_conversation_leaves_nothing),
+        cmocka_unit_test(message_that_meets_the_delete_leaves_nothing),
         cmocka_unit_test(pages_walk_all_conversations_once),
     };
 

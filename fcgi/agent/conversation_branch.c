@@ -70,12 +70,19 @@ static int read_fork(const struct request *request, json_t *body, struct fork_re
     return request_member_bool(request, body, "reset_metrics", &fork->resets_metrics, err);
 }
 
-/* Where a copy runs: in the shared sandbox as its source, or in a fresh one of its own. */
-static char *session_of_copy(const struct conversation *source, const struct uuid *id)
+/*
+ * Where a copy runs: as its source in a shared sandbox, or in a fresh one of its own. A sandbox's
+ * key means that sandbox.
+ */
+static void place_copy(const struct request *request, const struct conversation *source,
+                       struct conversation *copy)
 {
-    if (source->runtime_kind == RUNTIME_LOCAL)
-        return mem_dup_text(source->runtime_session);
-    return conversation_own_session(id);
+    bool is_shared =
+        source->runtime_kind == RUNTIME_LOCAL || request->principal.kind == PRINCIPAL_SANDBOX_KEY;
+
+    copy->runtime_kind = is_shared ? RUNTIME_LOCAL : RUNTIME_DOCKER;
+    copy->runtime_session =
+        is_shared ? mem_dup_text(source->runtime_session) : conversation_own_session(&copy->id);
 }
 
 static json_t *spec_of_copy(const struct conversation *source, const struct fork_request *fork)
@@ -106,8 +113,7 @@ static int make_copy(const struct request *request, const struct conversation *s
 {
     copy->id = uuid_is_set(&fork->id) ? fork->id : uuid_random();
     copy->user_id = source->user_id;
-    copy->runtime_kind = source->runtime_kind;
-    copy->runtime_session = session_of_copy(source, &copy->id);
+    place_copy(request, source, copy);
     if (fork->title != NULL && !text_is_blank(fork->title))
         copy->title = mem_dup_text(fork->title);
     copy->spec = spec_of_copy(source, fork);

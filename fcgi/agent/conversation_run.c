@@ -87,16 +87,23 @@ static int stop_here(const struct request *request, const struct stop *stop, str
     return 0;
 }
 
-/* The worker ends the run when its step allows; after the deadline it still will. */
+/*
+ * The worker ends the run when its step allows; after the deadline it still will. When all threads
+ * that may wait do so already, nobody waits: the others have requests to serve.
+ */
 static int stop_by_worker(const struct request *request, const struct stop *stop,
                           const struct uuid *id, struct error *err)
 {
+    struct error busy = ERROR_INIT;
+    int rc = 0;
+
     hints_send(request->context->hints, HINT_CONTROL, id->text);
-    if (conversation_store_wait_stopped(request->context->db, id,
-                                        clock_monotonic_ms() + stop->wait_ms, err) < 0 &&
-        err->code != ERROR_TIMEOUT)
-        return -1;
-    return 0;
+    if (context_begin_wait(request->context, &busy) < 0)
+        return 0;
+    rc = conversation_store_wait_stopped(request->context->db, id,
+                                         clock_monotonic_ms() + stop->wait_ms, err);
+    context_end_wait(request->context);
+    return rc < 0 && err->code != ERROR_TIMEOUT ? -1 : 0;
 }
 
 /* Between the question and the write a worker may come or go: then it is asked again. */

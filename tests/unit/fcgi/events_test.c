@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "fixture.h"
 #include "support/pg.h"
@@ -257,6 +258,28 @@ static void pause_of_a_waiting_run_takes_the_wish_back(void **state)
     assert_int_equal(test_sql_count(sql), 1);
 }
 
+/* The fixture has no thread to spare for waiting. */
+static void pause_does_not_wait_when_too_many_wait_already(void **state)
+{
+    enum { DEADLINE_OF_A_PAUSE_MS = 30000 };
+    struct test_path path = test_conversation(*state);
+    int64_t start_ms = clock_monotonic_ms();
+    char sql[160];
+
+    set_row(&path, "wanted_at = now(), execution_status = 'running',"
+                   " lease_owner = gen_random_uuid(), lease_expires_at = now() + interval '1 day'");
+    {
+        DISPATCH(paused, ALICE, "POST", test_under(&path, "/pause"), NULL);
+        assert_answer(&paused, 200, "true");
+    }
+    assert_true(clock_monotonic_ms() - start_ms < DEADLINE_OF_A_PAUSE_MS);
+    (void)snprintf(
+        sql, sizeof(sql),
+        "SELECT count(*) FROM conversations WHERE id = '%s' AND stop_requested = 'pause'",
+        path.id.text);
+    assert_int_equal(test_sql_count(sql), 1);
+}
+
 /* An action that has no result, as event 5. */
 static void add_open_call(const struct test_path *path)
 {
@@ -409,6 +432,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(run_twice_is_a_conflict),
         cmocka_unit_test(pause_of_an_idle_conversation_is_written_at_once),
         cmocka_unit_test(pause_of_a_waiting_run_takes_the_wish_back),
+        cmocka_unit_test(pause_does_not_wait_when_too_many_wait_already),
         cmocka_unit_test(interrupt_ends_open_calls),
         cmocka_unit_test(rejected_calls_end_and_nothing_runs),
         cmocka_unit_test(accepted_calls_start_a_run),

@@ -117,7 +117,7 @@ static int generate_title(const struct request *request, struct reply *reply, st
     json_put(payload, "answer", json_true());
     if (request_json_object_or_empty(request, &body, err) < 0 ||
         run_job(request, "title", payload, &result, err) < 0)
-        return -1;
+        return unknown_conversation(err);
     if (json_text_or(result, "error", NULL) != NULL)
         return answer_refusal(reply, json_text_or(result, "error", ""));
     return reply_json(reply, 200, result);

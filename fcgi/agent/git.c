@@ -39,9 +39,12 @@ static int check_sha(const struct request *request, const char *part, const char
     static const struct problem problem = {
         "string_pattern_mismatch", "String should match pattern '^[0-9a-fA-F]{4,64}$'", NULL};
 
+    json_auto_t *input = NULL;
+
     if (is_sha(sha))
         return 0;
-    return request_problem(request, REQUEST_PLACE(part, name), &problem, json_string(sha), err);
+    input = json_string(sha);
+    return request_problem(request, REQUEST_PLACE(part, name), &problem, input, err);
 }
 
 /* GET ?path=&ref=|commit= -> 200 {"modified","original"} | 400 | 422 */

@@ -52,14 +52,11 @@ static int check_depth(const char *text, size_t len, struct error *err)
     return 0;
 }
 
-int json_parse(const char *text, size_t len, json_t **json_out, struct error *err)
+static int parse(const char *text, size_t len, size_t flags, json_t **json_out, struct error *err)
 {
     json_error_t why;
-    json_t *json = NULL;
+    json_t *json = json_loadb(text, len, flags | JSON_DECODE_ANY, &why);
 
-    if (check_depth(text, len, err) < 0)
-        return -1;
-    json = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
     if (json == NULL)
         return error_set(err, ERROR_INVALID, "%s (line %d, column %d)", why.text, why.line,
                          why.column);
@@ -67,9 +64,17 @@ int json_parse(const char *text, size_t len, json_t **json_out, struct error *er
     return 0;
 }
 
+int json_parse(const char *text, size_t len, json_t **json_out, struct error *err)
+{
+    if (check_depth(text, len, err) < 0)
+        return -1;
+    return parse(text, len, JSON_REJECT_DUPLICATES, json_out, err);
+}
+
+/* Written from a json_t, it has neither too many levels nor a key twice. */
 int json_parse_own(const char *text, size_t len, json_t **json_out, struct error *err)
 {
-    if (json_parse(text, len, json_out, err) == 0)
+    if (parse(text, len, 0, json_out, err) == 0)
         return 0;
     err->code = ERROR_INTERNAL;
     return error_wrap(err, "what we wrote cannot be read");

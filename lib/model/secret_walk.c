@@ -29,22 +29,29 @@ static json_t *visit(const struct walk *walk, const json_t *value)
     return walk->visitor->visit(walk->visitor->context, walk->place, walk->where.text, text);
 }
 
+/* One step of a path; not terminated. */
+struct step {
+    const char *name;
+    size_t len;
+};
+
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the paths of the tables */
-static void walk_member(struct walk *walk, json_t *parent, const char *name, const char *rest)
+static void walk_member(struct walk *walk, json_t *parent, const struct step *step,
+                        const char *rest)
 {
-    json_t *value = json_object_get(parent, name);
+    json_t *value = json_object_getn(parent, step->name, step->len);
     size_t len = walk->where.len;
     json_t *instead = NULL;
 
     if (len > 0)
         strbuf_append_char(&walk->where, '/');
-    strbuf_append(&walk->where, name);
+    strbuf_append_bytes(&walk->where, step->name, step->len);
     if (rest != NULL)
         walk_path(walk, value, rest);
     else
         instead = visit(walk, value);
     if (instead != NULL)
-        json_put(parent, name, instead);
+        (void)json_object_setn_new(parent, step->name, step->len, instead);
     strbuf_truncate(&walk->where, len);
 }
 
@@ -58,7 +65,7 @@ static void walk_all(struct walk *walk, json_t *node, const char *rest)
     size_t i = 0;
 
     json_object_foreach_safe (node, next, name, member)
-        walk_member(walk, node, name, rest);
+        walk_member(walk, node, &(struct step){name, strlen(name)}, rest);
     json_array_foreach (node, i, member) {
         strbuf_appendf(&walk->where, "/%zu", i);
         if (rest != NULL)
@@ -70,15 +77,13 @@ static void walk_all(struct walk *walk, json_t *node, const char *rest)
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the paths of the tables */
 static void walk_path(struct walk *walk, json_t *node, const char *path)
 {
-    const char *slash = strchr(path, '/');
-    const char *rest = slash != NULL ? slash + 1 : NULL;
-    CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
+    const struct step step = {path, strcspn(path, "/")};
+    const char *rest = path[step.len] == '/' ? path + step.len + 1 : NULL;
 
-    strbuf_append_bytes(&name, path, slash != NULL ? (size_t)(slash - path) : strlen(path));
-    if (text_equal(name.text, "*"))
+    if (path[0] == '*')
         walk_all(walk, node, rest);
-    else if (json_is_object(node) && json_object_get(node, name.text) != NULL)
-        walk_member(walk, node, name.text, rest);
+    else if (json_object_getn(node, step.name, step.len) != NULL)
+        walk_member(walk, node, &step, rest);
 }
 
 void secret_walk(const struct secret_table *table, json_t *object,

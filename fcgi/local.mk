@@ -49,7 +49,6 @@ FCGI_HANDLERS = \
 	fcgi/agent/trajectory.c \
 	fcgi/agent/unserved.c \
 	fcgi/agent/vscode.c \
-	fcgi/agent/vault.c fcgi/agent/vault.h \
 	fcgi/agent/workspace.c \
 	fcgi/agent/worktree.c fcgi/agent/worktree.h \
 	fcgi/agent/workspace_path.c fcgi/agent/workspace_path.h \

@@ -60,20 +60,6 @@ int agent_check_room(const struct request *request, const struct uuid *id, struc
                                          &request->context->settings->run_limits, err);
 }
 
-int agent_check_depth(const struct request *request, const struct uuid *parent_id,
-                      struct error *err)
-{
-    int64_t depth = 0;
-
-    if (conversation_store_depth(request->context->db, parent_id, &depth, err) < 0)
-        return -1;
-    if (depth >= CHILD_DEPTH_MAX)
-        return error_set(err, ERROR_INVALID,
-                         "Conversations start others at most %d deep, and this one is there",
-                         CHILD_DEPTH_MAX);
-    return 0;
-}
-
 /* A sandbox's key means that sandbox. */
 struct conversation_defaults agent_defaults(const struct request *request)
 {

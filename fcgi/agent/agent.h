@@ -96,10 +96,6 @@ bool agent_is_unserved(const struct route *route) NONNULL MUST_CHECK;
 int agent_check_room(const struct request *request, const struct uuid *id, struct error *err)
     __attribute__((nonnull(1, 3))) MUST_CHECK;
 
-/* ERROR_INVALID when a conversation is too deep a child to have one of its own. */
-int agent_check_depth(const struct request *request, const struct uuid *parent_id,
-                      struct error *err) NONNULL MUST_CHECK;
-
 /* What the server says where a start request or an LLM object is silent. */
 struct conversation_defaults agent_defaults(const struct request *request) NONNULL MUST_CHECK;
 

@@ -4,10 +4,10 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "fcgi/agent/agent.h"
-#include "fcgi/agent/vault.h"
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
 #include "model/policy.h"
+#include "model/vault.h"
 
 enum { TRIES_MAX = 50 };
 

@@ -9,11 +9,11 @@
 #include "fcgi/agent/agent.h"
 #include "fcgi/agent/change.h"
 #include "fcgi/agent/info.h"
-#include "fcgi/agent/vault.h"
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
 #include "model/limits.h"
 #include "model/stats.h"
+#include "model/vault.h"
 #include "store/branch_store.h"
 #include "store/conversation_store.h"
 
@@ -94,20 +94,6 @@ static json_t *spec_of_copy(const struct conversation *source, const struct fork
     return spec;
 }
 
-/* Secrets are sealed to their conversation, so the copy's are sealed anew. */
-static int copy_secrets(const struct request *request, const struct conversation *source,
-                        struct conversation *copy, struct error *err)
-{
-    json_auto_t *secrets = NULL;
-
-    if (source->secrets == NULL)
-        return 0;
-    if (vault_open(&request->context->keyring, source, &secrets, err) < 0)
-        return -1;
-    copy->secrets = vault_seal(&request->context->keyring, copy, secrets);
-    return 0;
-}
-
 static int make_copy(const struct request *request, const struct conversation *source,
                      const struct fork_request *fork, struct conversation *copy, struct error *err)
 {
@@ -119,7 +105,7 @@ static int make_copy(const struct request *request, const struct conversation *s
     copy->spec = spec_of_copy(source, fork);
     copy->stats = fork->resets_metrics ? stats_new() : json_deep_copy(source->stats);
     copy->agent_state = json_deep_copy(source->agent_state);
-    return copy_secrets(request, source, copy, err);
+    return vault_copy(&request->context->keyring, source, copy, &copy->secrets, err);
 }
 
 static int unknown_event(const struct fork *fork, struct error *err)

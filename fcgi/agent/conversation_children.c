@@ -5,21 +5,18 @@
 #include "auth/principal.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "fcgi/agent/agent.h"
-#include "fcgi/agent/vault.h"
 #include "fcgi/agent/worktree.h"
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
+#include "model/child.h"
 #include "model/event.h"
 #include "model/limits.h"
-#include "model/stats.h"
+#include "model/worktree.h"
 #include "store/conversation_post.h"
 #include "store/conversation_store.h"
-
-enum { TASK_MAX_CHARS = 100000 };
 
 /* What the body says; texts are borrowed from it. */
 struct child_request {
@@ -53,41 +50,13 @@ static int read_isolation(const struct request *request, json_t *body, const cha
 static int read_child(const struct request *request, json_t *body, struct child_request *child,
                       struct error *err)
 {
-    const struct text_rule task_rule = {1, TASK_MAX_CHARS, true};
+    const struct text_rule task_rule = {1, CHILD_TASK_MAX_CHARS, true};
     const struct text_rule title_rule = {0, TITLE_MAX_CHARS, false};
 
     if (request_member_text(request, body, "task", &task_rule, &child->task, err) < 0 ||
         request_member_text(request, body, "title", &title_rule, &child->title, err) < 0)
         return -1;
     return read_isolation(request, body, &child->isolation, err);
-}
-
-/* It works where its parent does, with shells of its own. */
-static int make_child(const struct request *request, const struct conversation *parent,
-                      const struct child_request *wanted, struct conversation *child,
-                      struct error *err)
-{
-    json_auto_t *secrets = NULL;
-
-    child->id = uuid_random();
-    child->user_id = parent->user_id;
-    child->parent_id = parent->id;
-    child->runtime_kind = RUNTIME_LOCAL;
-    child->runtime_session = mem_dup_text(parent->runtime_session);
-    if (wanted->title != NULL && !text_is_blank(wanted->title))
-        child->title = mem_dup_text(wanted->title);
-    child->spec = json_deep_copy(parent->spec);
-    (void)json_object_del(child->spec, "forked_from");
-    (void)json_object_del(child->spec, "goal");
-    (void)json_object_del(child->spec, "activated_knowledge_skills");
-    child->stats = stats_new();
-    child->agent_state = json_object();
-    if (parent->secrets == NULL)
-        return 0;
-    if (vault_open(&request->context->keyring, parent, &secrets, err) < 0)
-        return -1;
-    child->secrets = vault_seal(&request->context->keyring, child, secrets);
-    return 0;
 }
 
 /* A worktree where there is a repository; *isolation_out says what it has become. */
@@ -112,11 +81,9 @@ static int store(const struct request *request, struct conversation *child, cons
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     CLEANUP(conversation_change_done) struct conversation_change change = CONVERSATION_CHANGE_INIT;
     struct conversation_write write = {.guard = GUARD_NONE};
-    json_auto_t *content = json_array();
     bool was_there = false;
 
-    json_push(content, text_content(task));
-    if (conversation_plan_message(child, content, true, &events, &change, err) < 0)
+    if (child_plan(child, task, &events, &change, err) < 0)
         return -1;
     conversation_write_change(&change, &write);
     if (conversation_store_create(request->context->db, child, &events, &write, &was_there, err) <
@@ -163,9 +130,9 @@ static int conversation_start_child(const struct request *request, struct reply 
         return unknown_parent(err);
     if (request_json_object(request, &body, err) < 0 ||
         read_child(request, body, &wanted, err) < 0 ||
-        agent_check_depth(request, &parent.id, err) < 0 ||
+        conversation_store_check_depth(request->context->db, &parent.id, err) < 0 ||
         agent_check_room(request, NULL, err) < 0 ||
-        make_child(request, &parent, &wanted, &child, err) < 0 ||
+        child_make(&request->context->keyring, &parent, wanted.title, &child, err) < 0 ||
         isolate(request, &wanted, &child, &isolation, err) < 0 ||
         store(request, &child, wanted.task, err) < 0)
         return -1;

@@ -20,6 +20,8 @@
 #include "model/event.h"
 #include "model/limits.h"
 #include "model/problem.h"
+#include "model/vault.h"
+#include "model/worktree.h"
 #include "store/conversation_post.h"
 #include "store/conversation_store.h"
 
@@ -129,7 +131,7 @@ static int check_parent(const struct request *request, const struct conversation
     if (!text_equal(conversation_working_dir(&parent), conversation_working_dir(child)))
         return error_set(err, ERROR_INVALID,
                          "A child conversation has the workspace of its parent");
-    return agent_check_depth(request, &child->parent_id, err);
+    return conversation_store_check_depth(request->context->db, &child->parent_id, err);
 }
 
 static int place_in_runtime(const struct request *request, struct conversation *conversation,
@@ -166,13 +168,9 @@ static int take_worktree(const struct request *request, struct conversation *con
 
 static void seal_secrets(const struct request *request, struct creation *creation)
 {
-    CLEANUP(strbuf_done) struct strbuf sealed = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf context = STRBUF_INIT;
-
-    strbuf_appendf(&context, "conversations.secrets:%s", creation->conversation.id.text);
-    keyring_seal(&request->context->keyring, context.text, &creation->secrets, &sealed);
     mem_free(creation->conversation.secrets);
-    creation->conversation.secrets = strbuf_take(&sealed);
+    creation->conversation.secrets =
+        vault_seal_text(&request->context->keyring, &creation->conversation, &creation->secrets);
 }
 
 static int plan_first_message(const struct request *request, struct creation *creation,

@@ -1,6 +1,5 @@
 /*
- * A git worktree of its own for a conversation: a folder and a branch beside those of others that
- * work on the same repository.
+ * A git worktree for a conversation (model/worktree.h), made in its sandbox.
  */
 #ifndef DEFT_FCGI_AGENT_WORKTREE_H
 #define DEFT_FCGI_AGENT_WORKTREE_H
@@ -23,8 +22,5 @@ struct strbuf;
 int worktree_add(const struct request *request, const struct conversation *conversation,
                  const json_t *options, struct strbuf *path_out, struct error *err)
     __attribute__((nonnull(1, 2, 4, 5))) MUST_CHECK;
-
-/* Gives the conversation another working directory. */
-void worktree_enter(struct conversation *conversation, const char *path) NONNULL;
 
 #endif

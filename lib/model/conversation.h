@@ -21,7 +21,6 @@
 struct error;
 struct event_list;
 struct strbuf;
-struct strbuf;
 
 /* "local": the shared sandbox of the key that called; "docker": a sandbox of its own. */
 enum runtime_kind { RUNTIME_LOCAL, RUNTIME_DOCKER };

@@ -6,6 +6,7 @@ libmodel_a_SOURCES = \
 	lib/model/agent_profile.c lib/model/agent_profile.h \
 	lib/model/agent_settings.c lib/model/agent_settings.h \
 	lib/model/agent_spec.c lib/model/agent_spec.h \
+	lib/model/child.c lib/model/child.h \
 	lib/model/client_tools.c lib/model/client_tools.h \
 	lib/model/content.c \
 	lib/model/goal.c lib/model/goal.h \
@@ -49,7 +50,9 @@ libmodel_a_SOURCES = \
 	lib/model/tool_repair.c lib/model/tool_repair.h \
 	lib/model/tool_table.c lib/model/tool_table.h \
 	lib/model/tool_text.c lib/model/tool_text.h \
-	lib/model/tools.c lib/model/tools.h
+	lib/model/tools.c lib/model/tools.h \
+	lib/model/vault.c lib/model/vault.h \
+	lib/model/worktree.c lib/model/worktree.h
 libmodel_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 
 MODEL_LIBS = libmodel.a $(BASE_LIBS) -lm
@@ -59,6 +62,7 @@ model_test_SOURCES = \
 	tests/unit/model/model_test.c \
 	tests/unit/model/model_test.h \
 	tests/unit/model/agent_spec_test.c \
+	tests/unit/model/child_test.c \
 	tests/unit/model/content_test.c \
 	tests/unit/model/event_test.c \
 	tests/unit/model/golden_test.c \

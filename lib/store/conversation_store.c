@@ -130,14 +130,16 @@ int conversation_store_check(struct db *db, const struct conversation_scope *sco
     return 0;
 }
 
-int conversation_store_depth(struct db *db, const struct uuid *id, int64_t *depth_out,
-                             struct error *err)
+int conversation_store_check_depth(struct db *db, const struct uuid *id, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
     if (db_read(db, SQL_DEPTH, DB_PARAMS(id->text), &rows, err) < 0)
         return error_wrap(err, "finding what %s descends from", id->text);
-    *depth_out = db_number(rows, 0, 0);
+    if (db_number(rows, 0, 0) >= CHILD_DEPTH_MAX)
+        return error_set(err, ERROR_INVALID,
+                         "Conversations start others at most %d deep, and this one is there",
+                         CHILD_DEPTH_MAX);
     return 0;
 }
 

@@ -106,9 +106,9 @@ int conversation_store_load_any(struct db *db, const struct uuid *id,
 int conversation_store_check(struct db *db, const struct conversation_scope *scope,
                              const struct uuid *id, struct error *err) NONNULL MUST_CHECK;
 
-/* How many conversations it descends from. */
-int conversation_store_depth(struct db *db, const struct uuid *id, int64_t *depth_out,
-                             struct error *err) NONNULL MUST_CHECK;
+/* ERROR_INVALID when it descends from so many that it may not start one of its own. */
+int conversation_store_check_depth(struct db *db, const struct uuid *id,
+                                   struct error *err) NONNULL MUST_CHECK;
 
 struct conversation_page {
     struct conversation *items;

@@ -4,9 +4,9 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/strbuf.h"
 #include "client/http.h"
 #include "model/stats.h"
+#include "model/vault.h"
 #include "worker/agent/control.h"
 #include "worker/agent/lookup.h"
 #include "worker/agent/sandbox.h"
@@ -14,18 +14,10 @@
 
 json_t *agent_open_secrets(const struct agent *agent)
 {
-    CLEANUP(strbuf_done) struct strbuf context = STRBUF_INIT;
-    CLEANUP(secret_done) struct secret plain = SECRET_INIT;
-    const struct conversation *conversation = &agent->conversation;
     struct error err = ERROR_INIT;
     json_t *secrets = NULL;
 
-    if (conversation->secrets == NULL)
-        return NULL;
-    strbuf_appendf(&context, "conversations.secrets:%s", conversation->id.text);
-    if (keyring_open(&agent->context->keyring, context.text, conversation->secrets, &plain, &err) <
-            0 ||
-        json_parse(secret_reveal(&plain), plain.len, &secrets, &err) < 0)
+    if (vault_open(&agent->context->keyring, &agent->conversation, &secrets, &err) < 0)
         log_error("secrets.unreadable", LOG_ERROR(&err));
     return secrets;
 }

@@ -192,6 +192,7 @@ int main(void)
 
     json_setup();
     n_failed += agent_spec_tests();
+    n_failed += child_tests();
     n_failed += content_tests();
     n_failed += event_tests();
     n_failed += golden_tests();

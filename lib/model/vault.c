@@ -1,4 +1,4 @@
-#include "fcgi/agent/vault.h"
+#include "model/vault.h"
 
 #include <string.h>
 
@@ -33,17 +33,39 @@ int vault_open(const struct keyring *keyring, const struct conversation *convers
     return 0;
 }
 
+char *vault_seal_text(const struct keyring *keyring, const struct conversation *conversation,
+                      const struct secret *secrets)
+{
+    CLEANUP(strbuf_done) struct strbuf context = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf sealed = STRBUF_INIT;
+
+    append_context(conversation, &context);
+    keyring_seal(keyring, context.text, secrets, &sealed);
+    return strbuf_take(&sealed);
+}
+
 char *vault_seal(const struct keyring *keyring, const struct conversation *conversation,
                  const json_t *secrets)
 {
     CLEANUP(secret_done) struct secret plain = SECRET_INIT;
-    CLEANUP(strbuf_done) struct strbuf context = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf sealed = STRBUF_INIT;
     CLEANUP(mem_freep) char *text = json_to_text(secrets);
 
     secret_set(&plain, text);
     explicit_bzero(text, strlen(text));
-    append_context(conversation, &context);
-    keyring_seal(keyring, context.text, &plain, &sealed);
-    return strbuf_take(&sealed);
+    return vault_seal_text(keyring, conversation, &plain);
+}
+
+int vault_copy(const struct keyring *keyring, const struct conversation *from,
+               const struct conversation *to, char **sealed_out, struct error *err)
+{
+    json_auto_t *secrets = NULL;
+
+    if (from->secrets == NULL) {
+        *sealed_out = NULL;
+        return 0;
+    }
+    if (vault_open(keyring, from, &secrets, err) < 0)
+        return -1;
+    *sealed_out = vault_seal(keyring, to, secrets);
+    return 0;
 }

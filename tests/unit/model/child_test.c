@@ -1,0 +1,151 @@
+/*
+ * What a conversation that another one starts has of it, and where it works.
+ */
+#include <string.h>
+
+#include "base/crypto.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/secret.h"
+#include "base/strbuf.h"
+#include "model/child.h"
+#include "model/conversation.h"
+#include "model/event.h"
+#include "model/vault.h"
+#include "model/worktree.h"
+#include "unit/model/model_test.h"
+
+static void make_keyring(struct keyring *keyring)
+{
+    CLEANUP(secret_done) struct secret root = SECRET_INIT;
+    struct error err = ERROR_INIT;
+
+    secret_set(&root, "0011223344556677889900112233445566778899001122334455667788990011");
+    assert_int_equal(keyring_init(keyring, &root, &err), 0);
+}
+
+/* A parent in a sandbox of its own, with a goal and a secret. */
+static void start_parent(const struct keyring *keyring, struct conversation *parent_out)
+{
+    json_auto_t *secrets = json_of("{'secrets': {'TOKEN': 'abc'}}");
+
+    start_default(parent_out);
+    parent_out->user_id = uuid_random();
+    parent_out->runtime_kind = RUNTIME_DOCKER;
+    mem_free(parent_out->runtime_session);
+    parent_out->runtime_session = conversation_own_session(&parent_out->id);
+    json_put(parent_out->spec, "goal", json_object());
+    mem_free(parent_out->secrets);
+    parent_out->secrets = vault_seal(keyring, parent_out, secrets);
+}
+
+static void child_has_agent_sandbox_and_secrets_of_its_parent(void **state)
+{
+    CLEANUP(conversation_done) struct conversation parent = CONVERSATION_INIT;
+    CLEANUP(conversation_done) struct conversation child = CONVERSATION_INIT;
+    struct keyring keyring;
+    struct error err = ERROR_INIT;
+    json_auto_t *secrets = NULL;
+
+    (void)state;
+    make_keyring(&keyring);
+    start_parent(&keyring, &parent);
+    assert_int_equal(child_make(&keyring, &parent, "  ", &child, &err), 0);
+    assert_string_not_equal(child.id.text, parent.id.text);
+    assert_string_equal(child.user_id.text, parent.user_id.text);
+    assert_string_equal(child.parent_id.text, parent.id.text);
+    assert_string_equal(child.runtime_session, parent.runtime_session);
+    assert_int_equal(child.runtime_kind, RUNTIME_LOCAL);
+    assert_null(child.title);
+    assert_json_equal(conversation_agent(&child), conversation_agent(&parent));
+    assert_null(json_object_get(child.spec, "goal"));
+    assert_int_equal(vault_open(&keyring, &child, &secrets, &err), 0);
+    assert_string_equal(json_text_or(json_object_get(secrets, "secrets"), "TOKEN", ""), "abc");
+}
+
+static void secrets_open_for_their_own_conversation_alone(void **state)
+{
+    CLEANUP(conversation_done) struct conversation parent = CONVERSATION_INIT;
+    struct keyring keyring;
+    struct error err = ERROR_INIT;
+    json_auto_t *secrets = NULL;
+
+    (void)state;
+    make_keyring(&keyring);
+    start_parent(&keyring, &parent);
+    parent.id = uuid_random();
+    assert_int_equal(vault_open(&keyring, &parent, &secrets, &err), -1);
+    assert_int_equal(err.code, ERROR_INTERNAL);
+}
+
+static void task_is_said_and_run(void **state)
+{
+    CLEANUP(conversation_done) struct conversation child = CONVERSATION_INIT;
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    CLEANUP(conversation_change_done) struct conversation_change change = CONVERSATION_CHANGE_INIT;
+    CLEANUP(mem_freep) char *order = NULL;
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    start_default(&child);
+    assert_int_equal(child_plan(&child, "Write the tests", &events, &change, &err), 0);
+    order = event_order(&events);
+    assert_string_equal(order, "SystemPromptEvent MessageEvent last_user_message_id"
+                               " execution_status=running");
+    assert_true(change.wants_run);
+}
+
+static void worktree_command_holds_what_it_is_given_as_words(void **state)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    CLEANUP(strbuf_done) struct strbuf command = STRBUF_INIT;
+    json_auto_t *options = json_of("{'base': 'ref', 'ref': 'v1.0', 'branch_prefix': null}");
+
+    (void)state;
+    start_default(&conversation);
+    worktree_enter(&conversation, "/workspace/it's; exit");
+    assert_string_equal(conversation_working_dir(&conversation), "/workspace/it's; exit");
+    worktree_append_command(&conversation, options, &command);
+    assert_non_null(strstr(command.text, "folder='/workspace/it'\\''s; exit'\n"));
+    assert_non_null(strstr(command.text, "base='ref'\nref='v1.0'\nprefix='openhands/'\n"));
+}
+
+static void worktree_answer_is_a_path_or_a_reason(void **state)
+{
+    static const struct {
+        const char *answer;
+        enum error_code code;
+    } cases[] = {
+        {"{'exit_code': 0, 'stdout': '/tmp/tree'}", ERROR_NONE},
+        {"{'exit_code': 3, 'stdout': ''}", ERROR_NOT_FOUND},
+        {"{'exit_code': 128, 'stdout': '', 'stderr': 'fatal'}", ERROR_INVALID},
+        {"{'exit_code': 0, 'stdout': 'tree'}", ERROR_INVALID},
+        {"{}", ERROR_INVALID},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+        json_auto_t *answer = json_of(cases[i].answer);
+        struct error err = ERROR_INIT;
+
+        assert_int_equal(worktree_read_answer(answer, &path, &err),
+                         cases[i].code == ERROR_NONE ? 0 : -1);
+        assert_int_equal(err.code, cases[i].code);
+        assert_string_equal(path.text, cases[i].code == ERROR_NONE ? "/tmp/tree" : "");
+    }
+}
+
+int child_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(child_has_agent_sandbox_and_secrets_of_its_parent),
+        cmocka_unit_test(secrets_open_for_their_own_conversation_alone),
+        cmocka_unit_test(task_is_said_and_run),
+        cmocka_unit_test(worktree_command_holds_what_it_is_given_as_words),
+        cmocka_unit_test(worktree_answer_is_a_path_or_a_reason),
+    };
+
+    return cmocka_run_group_tests_name("model/child", tests, NULL, NULL);
+}

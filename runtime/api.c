@@ -12,6 +12,7 @@
 #include "runtime/gate.h"
 #include "runtime/http_front.h"
 #include "runtime/life.h"
+#include "runtime/life_begin.h"
 #include "runtime/service.h"
 #include "runtime/view.h"
 #include "store/runtime_store.h"

@@ -61,15 +61,22 @@ int docker_remove_network(struct docker *docker, const char *name,
                           struct error *err) NONNULL MUST_CHECK;
 int docker_remove_home(struct docker *docker, const char *home,
                        struct error *err) NONNULL MUST_CHECK;
+int docker_remove_volume(struct docker *docker, const char *name,
+                         struct error *err) NONNULL MUST_CHECK;
 /* Makes one more spare of what is short of them. */
 int docker_refill(struct docker *docker, bool *is_full_out, struct error *err) NONNULL MUST_CHECK;
-int docker_tidy(struct docker *docker, const struct kept_source *source,
-                struct error *err) NONNULL MUST_CHECK;
-int docker_reap(struct docker *docker, struct error *err) NONNULL MUST_CHECK;
 void docker_workspace_name(const struct docker *docker, const char *home,
                            char name[DOCKER_NAME_BYTES]) NONNULL;
 void docker_journal_name(const struct docker *docker, const char *home,
                          char name[DOCKER_NAME_BYTES]) NONNULL;
+
+/* --- docker_sweep.c --- */
+
+/* Removes networks and volumes that nobody answers for, and spares above the wanted number. */
+int docker_tidy(struct docker *docker, const struct kept_source *source,
+                struct error *err) NONNULL MUST_CHECK;
+/* Removes all of this instance. */
+int docker_reap(struct docker *docker, struct error *err) NONNULL MUST_CHECK;
 
 /* --- docker_image.c --- */
 

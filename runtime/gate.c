@@ -76,19 +76,25 @@ void gate_free(struct gate *gate)
     mem_free(gate);
 }
 
-void gate_enter(struct gate *gate, const char *id)
+struct gate_pass gate_enter(struct gate *gate, const char *id)
 {
+    struct gate_pass pass = {.gate = gate};
+
+    memcpy(pass.id, id, strnlen(id, RUNTIME_ID_BYTES - 1));
     lock_take(&gate->lock);
-    while (id_set_has(&gate->held, id))
+    while (id_set_has(&gate->held, pass.id))
         condition_wait(&gate->changed, &gate->lock);
-    id_set_add(&gate->held, id);
+    id_set_add(&gate->held, pass.id);
     lock_release(&gate->lock);
+    return pass;
 }
 
-void gate_leave(struct gate *gate, const char *id)
+void gate_leave(struct gate_pass *pass)
 {
+    struct gate *gate = pass->gate;
+
     lock_take(&gate->lock);
-    id_set_remove(&gate->held, id);
+    id_set_remove(&gate->held, pass->id);
     condition_wake_all(&gate->changed);
     lock_release(&gate->lock);
 }

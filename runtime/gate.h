@@ -22,9 +22,15 @@ struct gate;
 struct gate *gate_new(void) MUST_CHECK;
 void gate_free(struct gate *gate);
 
+/* Holding a runtime's gate: CLEANUP(gate_leave) struct gate_pass pass = gate_enter(gate, id); */
+struct gate_pass {
+    struct gate *gate;
+    char id[RUNTIME_ID_BYTES];
+};
+
 /* Waits until nobody else holds `id`, and takes it. */
-void gate_enter(struct gate *gate, const char *id) NONNULL;
-void gate_leave(struct gate *gate, const char *id) NONNULL;
+struct gate_pass gate_enter(struct gate *gate, const char *id) NONNULL MUST_CHECK;
+void gate_leave(struct gate_pass *pass) NONNULL;
 /* True when somebody holds `id` or its start is queued. */
 bool gate_is_busy(struct gate *gate, const char *id) NONNULL MUST_CHECK;
 

@@ -12,19 +12,8 @@
 #include "runtime/state.h"
 
 struct error;
-struct runtime;
 struct service;
-struct start_spec;
 
-/*
- * The runtime of the spec's session: the one that is there, or a new one, whose row is added; its
- * start is queued unless it runs. The caller releases *runtime_out.
- * ERROR_UNAVAILABLE when nothing can be started now, ERROR_INVALID for an image that cannot be.
- */
-int life_begin(struct service *service, struct start_spec *spec, struct runtime *runtime_out,
-               struct error *err) NONNULL MUST_CHECK;
-/* Wishes it running and queues its start; for resume. ERROR_NOT_FOUND. */
-int life_resume(struct service *service, const char *id, struct error *err) NONNULL MUST_CHECK;
 /* Starts what was queued; a failure is in the row afterwards. */
 int life_launch(struct service *service, const char *id, struct error *err) NONNULL MUST_CHECK;
 /* Pause, stop, delete: first written down as a wish, then done. ERROR_NOT_FOUND. */

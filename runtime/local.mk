@@ -10,6 +10,7 @@ RUNTIME_SOURCES = \
 	runtime/docker_prepare.c \
 	runtime/docker_rest.c runtime/docker_spares.c \
 	runtime/docker_start.c \
+	runtime/docker_sweep.c \
 	runtime/docker_watch.c \
 	runtime/doubt.c runtime/doubt.h \
 	runtime/engine.c runtime/engine.h \
@@ -17,7 +18,9 @@ RUNTIME_SOURCES = \
 	runtime/gate.c runtime/gate.h \
 	runtime/http_front.c runtime/http_front.h \
 	runtime/life.c runtime/life.h \
+	runtime/life_begin.c runtime/life_begin.h \
 	runtime/reconcile.c runtime/reconcile.h \
+	runtime/row.c runtime/row.h \
 	runtime/rules.c runtime/rules.h \
 	runtime/service.c runtime/service.h \
 	runtime/spares.c runtime/spares.h \

@@ -80,13 +80,14 @@ static void *enter_often(void *context)
     struct race *race = context;
 
     for (int i = 0; i < 1000; i++) {
-        gate_enter(race->gate, "cccccccccccccccc");
+        CLEANUP(gate_leave) struct gate_pass pass = gate_enter(race->gate, "cccccccccccccccc");
+
+        assert_string_equal(pass.id, "cccccccccccccccc");
         race->n_inside++;
         if (race->n_inside > race->n_most)
             race->n_most = race->n_inside;
         race->n_rounds++;
         race->n_inside--;
-        gate_leave(race->gate, "cccccccccccccccc");
     }
     return NULL;
 }

@@ -1,0 +1,167 @@
+#include "runtime/life_begin.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "runtime/backend.h"
+#include "runtime/gate.h"
+#include "runtime/life.h"
+#include "runtime/row.h"
+#include "runtime/service.h"
+#include "runtime/spec.h"
+#include "store/runtime_store.h"
+
+#define ADD_TRIES 3
+#define ID_LETTERS 16
+
+static void random_letters(char id[ID_LETTERS + 1])
+{
+    unsigned char bytes[ID_LETTERS];
+
+    crypto_random(bytes, sizeof(bytes));
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        id[i] = (char)('a' + bytes[i] % 26);
+    id[ID_LETTERS] = '\0';
+}
+
+static void make_key(const struct service *service, struct runtime *runtime)
+{
+    CLEANUP(secret_done) struct secret key = SECRET_INIT;
+    CLEANUP(strbuf_done) struct strbuf sealed = STRBUF_INIT;
+    char token[CRYPTO_TOKEN_BYTES] = "";
+    char context[ROW_KEY_CONTEXT_BYTES] = "";
+
+    crypto_random_token(token);
+    secret_set(&key, token);
+    row_key_context(runtime->id, context);
+    keyring_seal(&service->keyring, context, &key, &sealed);
+    keyring_hash_token(&service->keyring, token, runtime->session_key_hash);
+    row_set_text(&runtime->session_key, sealed.text);
+    explicit_bzero(token, sizeof(token));
+}
+
+static int add_row(struct service *service, const struct start_spec *spec,
+                   struct runtime *runtime_out, struct error *err)
+{
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+
+    random_letters(runtime.id);
+    runtime.status = RUNTIME_STARTING;
+    runtime.desired = DESIRED_RUNNING;
+    runtime.owner_id = spec->owner_id;
+    runtime.created_at_us = clock_utc_us();
+    row_set_text(&runtime.session_id, spec->session_id);
+    row_set_text(&runtime.image, spec->image);
+    make_key(service, &runtime);
+    runtime.spec = start_spec_to_row(spec, &service->keyring, runtime.id, err);
+    if (runtime.spec == NULL || runtime_store_add(service->db, &runtime, err) < 0)
+        return -1;
+    *runtime_out = runtime;
+    runtime = (struct runtime)RUNTIME_INIT;
+    return 0;
+}
+
+static int add_new(struct service *service, struct start_spec *spec, struct runtime *runtime_out,
+                   struct error *err)
+{
+    struct backend *backend = service->backend;
+
+    if (backend->functions->take_home(backend, spec->home, err) < 0)
+        return -1;
+    if (add_row(service, spec, runtime_out, err) < 0) {
+        backend->functions->give_home(backend, spec->home);
+        return -1;
+    }
+    backend->functions->home_is_kept(backend, spec->home);
+    return 0;
+}
+
+/* Another image on the same files: a new runtime takes the old one's home over. */
+static int replace(struct service *service, struct start_spec *spec, struct runtime *runtime,
+                   struct error *err)
+{
+    CLEANUP(runtime_done) struct runtime old = *runtime;
+
+    *runtime = (struct runtime)RUNTIME_INIT;
+    (void)snprintf(spec->home, sizeof(spec->home), "%s", json_text_or(old.spec, "home", ""));
+    if (old.status == RUNTIME_PAUSED && life_apply(service, VERB_STOP, old.id, err) < 0)
+        return -1;
+    if (add_row(service, spec, runtime, err) < 0)
+        return -1;
+    return runtime_store_remove(service->db, old.id, err);
+}
+
+/* ERROR_CONFLICT when another request was faster: then there is one to be found. */
+static int find_or_add(struct service *service, struct start_spec *spec,
+                       struct runtime *runtime_out, struct error *err)
+{
+    if (runtime_store_get_session(service->db, spec->session_id, runtime_out, err) < 0)
+        return err->code == ERROR_NOT_FOUND ? add_new(service, spec, runtime_out, err) : -1;
+    if (runtime_out->desired == DESIRED_DELETED) {
+        char id[RUNTIME_ID_BYTES] = "";
+
+        memcpy(id, runtime_out->id, sizeof(id));
+        runtime_done(runtime_out);
+        if (life_apply(service, VERB_DELETE, id, err) < 0)
+            return -1;
+        return add_new(service, spec, runtime_out, err);
+    }
+    if (row_is_at_rest(runtime_out) && !text_equal(runtime_out->image, spec->image))
+        return replace(service, spec, runtime_out, err);
+    return 0;
+}
+
+static int find_or_add_in_race(struct service *service, struct start_spec *spec,
+                               struct runtime *runtime_out, struct error *err)
+{
+    for (int i = 0; i < ADD_TRIES; i++) {
+        if (find_or_add(service, spec, runtime_out, err) == 0)
+            return 0;
+        if (err->code != ERROR_CONFLICT)
+            return -1;
+        runtime_done(runtime_out);
+    }
+    return -1;
+}
+
+static int want_running(struct service *service, const struct runtime *runtime, struct error *err)
+{
+    if (runtime->desired != DESIRED_RUNNING &&
+        runtime_store_want(service->db, runtime->id, DESIRED_RUNNING, err) < 0)
+        return -1;
+    if (runtime->status == RUNTIME_RUNNING)
+        return 0;
+    return gate_queue_start(service->gate, runtime->id, err);
+}
+
+int life_begin(struct service *service, struct start_spec *spec, struct runtime *runtime_out,
+               struct error *err)
+{
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+
+    if (service_check(service, err) < 0)
+        return -1;
+    if (find_or_add_in_race(service, spec, &runtime, err) < 0)
+        return -1;
+    if (want_running(service, &runtime, err) < 0)
+        return -1;
+    *runtime_out = runtime;
+    runtime = (struct runtime)RUNTIME_INIT;
+    return 0;
+}
+
+int life_resume(struct service *service, const char *id, struct error *err)
+{
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+
+    if (service_check(service, err) < 0 || runtime_store_get(service->db, id, &runtime, err) < 0)
+        return -1;
+    if (runtime.desired == DESIRED_DELETED)
+        return error_set(err, ERROR_NOT_FOUND, "no such runtime");
+    return want_running(service, &runtime, err);
+}

@@ -1,0 +1,26 @@
+/*
+ * How a runtime comes to be wanted: found by its session or added, and queued for its start.
+ *
+ * Threading: any thread.
+ */
+#ifndef DEFT_RUNTIME_LIFE_BEGIN_H
+#define DEFT_RUNTIME_LIFE_BEGIN_H
+
+#include "base/attr.h"
+
+struct error;
+struct runtime;
+struct service;
+struct start_spec;
+
+/*
+ * The runtime of the spec's session: the one that is there, or a new one, whose row is added; its
+ * start is queued unless it runs. The caller releases *runtime_out.
+ * ERROR_UNAVAILABLE when nothing can be started now, ERROR_INVALID for an image that cannot be.
+ */
+int life_begin(struct service *service, struct start_spec *spec, struct runtime *runtime_out,
+               struct error *err) NONNULL MUST_CHECK;
+/* Wishes it running and queues its start; for resume. ERROR_NOT_FOUND. */
+int life_resume(struct service *service, const char *id, struct error *err) NONNULL MUST_CHECK;
+
+#endif

@@ -1,0 +1,50 @@
+#include "runtime/row.h"
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "runtime/service.h"
+
+void row_set_text(char **field, const char *text)
+{
+    mem_free(*field);
+    *field = text != NULL && text[0] != '\0' ? mem_dup_text(text) : NULL;
+}
+
+void row_key_context(const char *id, char context[ROW_KEY_CONTEXT_BYTES])
+{
+    (void)snprintf(context, ROW_KEY_CONTEXT_BYTES, "runtimes.session_key:%.16s", id);
+}
+
+bool row_is_at_rest(const struct runtime *runtime)
+{
+    return runtime->status != RUNTIME_RUNNING && runtime->status != RUNTIME_STARTING;
+}
+
+void row_forget_place(struct runtime *runtime)
+{
+    row_set_text(&runtime->container_id, NULL);
+    row_set_text(&runtime->network, NULL);
+    row_set_text(&runtime->url, NULL);
+}
+
+int row_change_status(struct service *service, struct runtime *runtime, enum runtime_status next,
+                      const char *detail, struct error *err)
+{
+    enum runtime_status from = runtime->status;
+
+    runtime->status = next;
+    row_set_text(&runtime->status_detail, detail);
+    if (runtime_store_update(service->db, runtime, from, err) < 0) {
+        runtime->status = from;
+        return -1;
+    }
+    log_info("runtime.changed", LOG_STR("runtime_id", runtime->id),
+             LOG_STR("session_id", runtime->session_id),
+             LOG_STR("from", runtime_status_to_string(from)),
+             LOG_STR("to", runtime_status_to_string(next)),
+             LOG_STR("detail", detail != NULL ? detail : ""));
+    return 0;
+}

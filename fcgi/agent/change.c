@@ -24,12 +24,6 @@ static void change_done(struct change *change)
     mem_free(change->sealed);
 }
 
-/* Somebody else wrote, or deleted it: the next try sees which. */
-static bool is_lost_race(const struct error *err)
-{
-    return err->code == ERROR_CONFLICT || err->code == ERROR_STALE;
-}
-
 struct change_input {
     json_t *body;
     const void *what;
@@ -50,7 +44,7 @@ static int try_change(const struct request *request, const struct change_input *
         return -1;
     if (conversation_store_write(request->context->db, &change.conversation, &change.events,
                                  &change.write, err) < 0) {
-        *again_out = is_lost_race(err);
+        *again_out = error_is_lost_race(err);
         return -1;
     }
     if (change.events.n > 0)

@@ -53,8 +53,7 @@ static int reject_calls(const struct request *request, const char *reason, struc
 {
     int rc = try_reject(request, reason, err);
 
-    for (int i = 1;
-         i < TRIES_MAX && rc < 0 && (err->code == ERROR_CONFLICT || err->code == ERROR_STALE); i++)
+    for (int i = 1; i < TRIES_MAX && rc < 0 && error_is_lost_race(err); i++)
         rc = try_reject(request, reason, err);
     return rc;
 }

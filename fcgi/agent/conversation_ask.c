@@ -53,8 +53,7 @@ static int run_job(const struct request *request, const char *kind, const json_t
 
 static int unknown_conversation(struct error *err)
 {
-    return err->code == ERROR_NOT_FOUND ? error_set(err, ERROR_NOT_FOUND, "Conversation not found")
-                                        : -1;
+    return error_reword(err, ERROR_NOT_FOUND, "Conversation not found");
 }
 
 /* POST {"question": text} -> 200 {"response": text} | 404 | 422 | 502 */

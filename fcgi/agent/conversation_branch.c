@@ -108,13 +108,6 @@ static int make_copy(const struct request *request, const struct conversation *s
     return vault_copy(&request->context->keyring, source, copy, &copy->secrets, err);
 }
 
-static int unknown_event(const struct fork *fork, struct error *err)
-{
-    if (err->code != ERROR_NOT_FOUND)
-        return -1;
-    return error_set(err, ERROR_NOT_FOUND, "Unknown from_event_id: %s", fork->from_event_id);
-}
-
 /* POST {id, title, tags, reset_metrics, from_event_id}? -> 201 Info | 404 | 409 | 422 */
 static int conversation_fork(const struct request *request, struct reply *reply, struct error *err)
 {
@@ -127,16 +120,15 @@ static int conversation_fork(const struct request *request, struct reply *reply,
     json_auto_t *info = NULL;
 
     if (agent_load_conversation(request, UNKNOWN_PLAIN, &source, err) < 0)
-        return err->code == ERROR_NOT_FOUND
-                   ? error_set(err, ERROR_NOT_FOUND, "Source conversation not found")
-                   : -1;
+        return error_reword(err, ERROR_NOT_FOUND, "Source conversation not found");
     if (request_json_object_or_empty(request, &body, err) < 0 ||
         read_fork(request, body, &wanted, err) < 0 || info_skills_read(request, &skills, err) < 0 ||
         make_copy(request, &source, &wanted, &copy, err) < 0)
         return -1;
     fork = (struct fork){source.id, wanted.from_event_id};
     if (branch_store_fork(request->context->db, &fork, &copy, err) < 0)
-        return unknown_event(&fork, err);
+        return error_reword(err, ERROR_NOT_FOUND, "Unknown from_event_id: %s",
+                            fork.from_event_id != NULL ? fork.from_event_id : "null");
     info = info_plain(&copy, skills);
     return reply_json(reply, 201, info);
 }
@@ -169,10 +161,8 @@ static int conversation_navigate(const struct request *request, struct reply *re
         info_skills_read(request, &skills, err) < 0)
         return -1;
     if (branch_store_navigate(request->context->db, &before.id, event_id, err) < 0)
-        return err->code == ERROR_NOT_FOUND
-                   ? error_set(err, ERROR_NOT_FOUND, "Unknown event_id: %s",
-                               event_id != NULL ? event_id : "null")
-                   : -1;
+        return error_reword(err, ERROR_NOT_FOUND, "Unknown event_id: %s",
+                            event_id != NULL ? event_id : "null");
     agent_hint_events(request, &before.id);
     if (agent_load_conversation(request, UNKNOWN_PLAIN, &after, err) < 0)
         return -1;

@@ -108,13 +108,6 @@ static json_t *child_to_json(const struct conversation *child, const char *isola
     return json;
 }
 
-static int unknown_parent(struct error *err)
-{
-    return err->code == ERROR_NOT_FOUND
-               ? error_set(err, ERROR_NOT_FOUND, "Parent conversation not found")
-               : -1;
-}
-
 /* POST {"task", "title", "isolation"} -> 201 | 404 | 422 | 429 */
 static int conversation_start_child(const struct request *request, struct reply *reply,
                                     struct error *err)
@@ -127,7 +120,7 @@ static int conversation_start_child(const struct request *request, struct reply 
     const char *isolation = NULL;
 
     if (agent_load_conversation(request, UNKNOWN_PLAIN, &parent, err) < 0)
-        return unknown_parent(err);
+        return error_reword(err, ERROR_NOT_FOUND, "Parent conversation not found");
     if (request_json_object(request, &body, err) < 0 ||
         read_child(request, body, &wanted, err) < 0 ||
         conversation_store_check_depth(request->context->db, &parent.id, err) < 0 ||

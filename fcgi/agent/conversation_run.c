@@ -117,11 +117,6 @@ static int try_stop(const struct request *request, const struct stop *stop, cons
     return is_leased ? stop_by_worker(request, stop, id, err) : stop_here(request, stop, err);
 }
 
-static bool is_lost_race(const struct error *err)
-{
-    return err->code == ERROR_CONFLICT || err->code == ERROR_STALE;
-}
-
 static int stop_conversation(const struct request *request, struct reply *reply,
                              const struct stop *stop, struct error *err)
 {
@@ -132,7 +127,7 @@ static int stop_conversation(const struct request *request, struct reply *reply,
     if (agent_load_conversation(request, UNKNOWN_PLAIN, &conversation, err) < 0)
         return -1;
     rc = try_stop(request, stop, &conversation.id, err);
-    for (int i = 1; i < TRIES_MAX && rc < 0 && is_lost_race(err); i++)
+    for (int i = 1; i < TRIES_MAX && rc < 0 && error_is_lost_race(err); i++)
         rc = try_stop(request, stop, &conversation.id, err);
     if (rc < 0)
         return -1;

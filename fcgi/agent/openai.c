@@ -82,10 +82,7 @@ static int check_ask(const struct request *request, struct reply *reply, struct 
                          "There is no such model: those of this server begin with %s",
                          OPENAI_MODEL_PREFIX);
     if (document_store_get(&shelf, COLLECTION_PROFILES, turn->ask.profile, &profile, err) < 0)
-        return err->code == ERROR_NOT_FOUND
-                   ? error_set(err, ERROR_NOT_FOUND, "Profile '%.200s' not found",
-                               turn->ask.profile)
-                   : -1;
+        return error_reword(err, ERROR_NOT_FOUND, "Profile '%.200s' not found", turn->ask.profile);
     return 0;
 }
 

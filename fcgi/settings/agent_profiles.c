@@ -80,9 +80,7 @@ static int agent_profiles_list(const struct request *request, struct reply *repl
 
 static int not_found(const char *name, struct error *err)
 {
-    return err->code == ERROR_NOT_FOUND
-               ? error_set(err, ERROR_NOT_FOUND, "Agent profile '%s' not found", name)
-               : -1;
+    return error_reword(err, ERROR_NOT_FOUND, "Agent profile '%s' not found", name);
 }
 
 int agent_profile_load(const struct request *request, const struct uuid *id,
@@ -212,10 +210,8 @@ static int try_rename(const struct request *request, struct reply *reply, struct
         return -1;
     strbuf_appendf(&message, "Agent profile '%s' renamed to '%s'", profile.name, change.new_name);
     if (document_store_write(&shelf, &change, 1, err) < 0)
-        return err->code == ERROR_CONFLICT
-                   ? error_set(err, ERROR_CONFLICT, "Agent profile '%s' already exists",
-                               change.new_name)
-                   : -1;
+        return error_reword(err, ERROR_CONFLICT, "Agent profile '%s' already exists",
+                            change.new_name);
     return keep_reply_message(reply, 200, change.new_name, message.text);
 }
 

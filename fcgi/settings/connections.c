@@ -150,9 +150,7 @@ static int load_connection(const struct request *request, struct document *conne
     const char *id = request_path_text(request, "connection_id");
 
     if (document_store_get(&shelf, COLLECTION_CONNECTIONS, id, connection_out, err) < 0)
-        return err->code == ERROR_NOT_FOUND
-                   ? error_set(err, ERROR_NOT_FOUND, "Provider connection '%s' not found", id)
-                   : -1;
+        return error_reword(err, ERROR_NOT_FOUND, "Provider connection '%s' not found", id);
     return 0;
 }
 

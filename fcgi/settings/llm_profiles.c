@@ -73,9 +73,7 @@ static int load_profile(const struct request *request, struct document *profile_
     if (keep_path_name(request, "name", &name, err) < 0)
         return -1;
     if (document_store_get(&shelf, COLLECTION_PROFILES, name, profile_out, err) < 0)
-        return err->code == ERROR_NOT_FOUND
-                   ? error_set(err, ERROR_NOT_FOUND, "Profile '%s' not found", name)
-                   : -1;
+        return error_reword(err, ERROR_NOT_FOUND, "Profile '%s' not found", name);
     return 0;
 }
 
@@ -254,9 +252,7 @@ static int write_rename(const struct request *request, struct document *profile,
     if (settings_follow(request, profile->name, new_name, &settings, &is_active, err) < 0)
         return -1;
     if (document_store_write(&shelf, changes, is_active ? 2 : 1, err) < 0)
-        return err->code == ERROR_CONFLICT
-                   ? error_set(err, ERROR_CONFLICT, "Profile '%s' already exists", new_name)
-                   : -1;
+        return error_reword(err, ERROR_CONFLICT, "Profile '%s' already exists", new_name);
     return 0;
 }
 

@@ -54,9 +54,7 @@ static int load_meta(const struct request *request, struct document *profile_out
     if (keep_path_name(request, "name", &name, err) < 0)
         return -1;
     if (document_store_get(&shelf, COLLECTION_META_PROFILES, name, profile_out, err) < 0)
-        return err->code == ERROR_NOT_FOUND
-                   ? error_set(err, ERROR_NOT_FOUND, "Meta-profile '%s' not found", name)
-                   : -1;
+        return error_reword(err, ERROR_NOT_FOUND, "Meta-profile '%s' not found", name);
     return 0;
 }
 

@@ -47,11 +47,10 @@ static int read_filter(const struct request *request, json_t **refs_out, struct 
 
     if (text == NULL)
         return 0;
-    if (!uuid_parse(text, &id) ||
-        document_store_get_by_id(&shelf, COLLECTION_AGENT_PROFILES, &id, &profile, err) < 0)
-        return err->code == ERROR_NONE || err->code == ERROR_NOT_FOUND
-                   ? error_set(err, ERROR_NOT_FOUND, "Agent profile not found")
-                   : -1;
+    if (!uuid_parse(text, &id))
+        return error_set(err, ERROR_NOT_FOUND, "Agent profile not found");
+    if (document_store_get_by_id(&shelf, COLLECTION_AGENT_PROFILES, &id, &profile, err) < 0)
+        return error_reword(err, ERROR_NOT_FOUND, "Agent profile not found");
     *refs_out = json_incref(json_object_get(profile.body, "secret_refs"));
     return 0;
 }
@@ -148,7 +147,7 @@ static int secret_put(const struct request *request, struct reply *reply, struct
 
 static int not_found(struct error *err)
 {
-    return err->code == ERROR_NOT_FOUND ? error_set(err, ERROR_NOT_FOUND, "Secret not found") : -1;
+    return error_reword(err, ERROR_NOT_FOUND, "Secret not found");
 }
 
 /* GET -> 200 the value as text | 404 */

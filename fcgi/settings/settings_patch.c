@@ -141,11 +141,8 @@ static int use_profile(struct patch *patch, const char *name, struct error *err)
     const struct shelf shelf = keep_shelf(patch->request);
     json_auto_t *llm = NULL;
 
-    if (!keep_is_name(name) ||
-        document_store_get(&shelf, COLLECTION_PROFILES, name, &profile, err) < 0)
-        return err->code == ERROR_NONE || err->code == ERROR_NOT_FOUND
-                   ? error_set(err, ERROR_NOT_FOUND, "Profile '%s' not found", name)
-                   : -1;
+    if (document_store_get(&shelf, COLLECTION_PROFILES, name, &profile, err) < 0)
+        return error_reword(err, ERROR_NOT_FOUND, "Profile '%s' not found", name);
     json_put_text(patch->settings.body, "active_profile", name);
     if (sets_llm(patch))
         return 0;
@@ -167,9 +164,7 @@ static int use_agent_profile(struct patch *patch, const char *text, struct error
             &(struct problem){"uuid_parsing", "Input should be a valid UUID", NULL},
             json_object_get(patch->body, "active_agent_profile_id"), err);
     if (document_store_get_by_id(&shelf, COLLECTION_AGENT_PROFILES, &id, &profile, err) < 0)
-        return err->code == ERROR_NOT_FOUND
-                   ? error_set(err, ERROR_NOT_FOUND, "Agent profile '%s' not found", id.text)
-                   : -1;
+        return error_reword(err, ERROR_NOT_FOUND, "Agent profile '%s' not found", id.text);
     json_put_text(patch->settings.body, "active_agent_profile_id", id.text);
     return 0;
 }
@@ -180,9 +175,7 @@ static int use_meta_profile(struct patch *patch, const char *name, struct error 
     const struct shelf shelf = keep_shelf(patch->request);
 
     if (document_store_get(&shelf, COLLECTION_META_PROFILES, name, &profile, err) < 0)
-        return err->code == ERROR_NOT_FOUND
-                   ? error_set(err, ERROR_NOT_FOUND, "Meta-profile '%s' not found", name)
-                   : -1;
+        return error_reword(err, ERROR_NOT_FOUND, "Meta-profile '%s' not found", name);
     (void)user_settings_set_meta(&patch->settings, name);
     return 0;
 }

@@ -24,20 +24,38 @@ static void trim_broken_tail(char *text)
         text[start - 1] = '\0';
 }
 
+static void set_message(struct error *err, const char *format, va_list args)
+{
+    char text[ERROR_MESSAGE_BYTES]; /* an argument may be the message that there is */
+
+    if (vsnprintf(text, sizeof(text), format, args) < 0)
+        text[0] = '\0';
+    trim_broken_tail(text);
+    memcpy(err->message, text, sizeof(text));
+}
+
 int error_set_at(struct error *err, enum error_code code, const char *where, const char *format,
                  ...)
 {
     va_list args;
-    char text[ERROR_MESSAGE_BYTES];
 
     va_start(args, format);
-    if (vsnprintf(text, sizeof(text), format, args) < 0)
-        text[0] = '\0';
+    set_message(err, format, args);
     va_end(args);
-    trim_broken_tail(text);
     err->code = code;
     err->where = where;
-    memcpy(err->message, text, sizeof(text));
+    return -1;
+}
+
+int error_reword_text(struct error *err, enum error_code code, const char *format, ...)
+{
+    va_list args;
+
+    if (err->code != code)
+        return -1;
+    va_start(args, format);
+    set_message(err, format, args);
+    va_end(args);
     return -1;
 }
 
@@ -63,6 +81,11 @@ bool error_is_transient(const struct error *err)
 {
     return err->code == ERROR_UNAVAILABLE || err->code == ERROR_TIMEOUT ||
            err->code == ERROR_RATE_LIMITED;
+}
+
+bool error_is_lost_race(const struct error *err)
+{
+    return err->code == ERROR_CONFLICT || err->code == ERROR_STALE;
 }
 
 const char *error_code_to_string(enum error_code code)

@@ -53,6 +53,9 @@ struct error {
 /* Puts context before the message: "context: cause". Keeps code and where. Returns -1. */
 #define error_wrap(err, ...) error_failed(error_wrap_text(err, __VA_ARGS__))
 
+/* Says a failure of that code in other words; another stays as it is. Returns -1. */
+#define error_reword(err, code, ...) error_failed(error_reword_text(err, code, __VA_ARGS__))
+
 /* -1 where compilers and analysers see it: they follow what callers do after a failure. */
 static inline int error_failed(int rc)
 {
@@ -60,13 +63,17 @@ static inline int error_failed(int rc)
     return -1;
 }
 
-/* What error_set() and error_wrap() call. */
+/* What error_set(), error_wrap() and error_reword() call. */
 int error_set_at(struct error *err, enum error_code code, const char *where, const char *format,
                  ...) NONNULL PRINTF_LIKE(4, 5);
 int error_wrap_text(struct error *err, const char *format, ...) NONNULL PRINTF_LIKE(2, 3);
+int error_reword_text(struct error *err, enum error_code code, const char *format, ...) NONNULL
+    PRINTF_LIKE(3, 4);
 
 /* True for failures that the same call may not meet again: UNAVAILABLE, TIMEOUT, RATE_LIMITED. */
 bool error_is_transient(const struct error *err) NONNULL MUST_CHECK;
+/* True when somebody else wrote first: who reads what is there now may try again. */
+bool error_is_lost_race(const struct error *err) NONNULL MUST_CHECK;
 
 /* The code's name in logs, such as "not_found". Lives for ever. */
 const char *error_code_to_string(enum error_code code) MUST_CHECK;

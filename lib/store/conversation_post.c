@@ -52,12 +52,6 @@ static int try_message(struct db *db, const struct conversation_scope *scope, co
                         err);
 }
 
-/* Somebody else wrote, or deleted it: the next try sees which. */
-static bool is_lost_race(const struct error *err)
-{
-    return err->code == ERROR_CONFLICT || err->code == ERROR_STALE;
-}
-
 /*
  * The status a message leaves behind is decided on the row as it was loaded. If the row moves on in
  * the meantime, so does its log, and the write is refused: each change of status has its event.
@@ -67,7 +61,7 @@ int conversation_post_message(struct db *db, const struct conversation_scope *sc
 {
     int rc = try_message(db, scope, id, content, run, err);
 
-    for (int i = 1; i < TRIES_MAX && rc < 0 && is_lost_race(err); i++)
+    for (int i = 1; i < TRIES_MAX && rc < 0 && error_is_lost_race(err); i++)
         rc = try_message(db, scope, id, content, run, err);
     return rc;
 }
@@ -98,7 +92,7 @@ int conversation_post_run(struct db *db, const struct conversation_scope *scope,
     enum run_result result = RUN_WRITTEN;
     int rc = try_run(db, scope, id, &result, err);
 
-    for (int i = 1; i < TRIES_MAX && rc < 0 && is_lost_race(err); i++)
+    for (int i = 1; i < TRIES_MAX && rc < 0 && error_is_lost_race(err); i++)
         rc = try_run(db, scope, id, &result, err);
     if (rc == 0 && result == RUN_UNDER_WAY)
         return error_set(err, ERROR_CONFLICT,

@@ -34,19 +34,13 @@ void live_post_free(struct live_post *post)
     mem_free(post);
 }
 
-/* Somebody else wrote, or deleted it: the next try sees which. */
-static bool is_lost_race(const struct error *err)
-{
-    return err->code == ERROR_CONFLICT || err->code == ERROR_STALE;
-}
-
 static void on_written(void *owner, const PGresult *rows, const struct error *err)
 {
     struct live_post *post = owner;
     struct error full = ERROR_INIT;
 
     (void)rows;
-    if (err != NULL && is_lost_race(err) && post->n_tries < TRIES_MAX) {
+    if (err != NULL && error_is_lost_race(err) && post->n_tries < TRIES_MAX) {
         conversation_done(&post->state.conversation);
         live_post_start(post);
         return;

@@ -37,9 +37,7 @@ int profile_store_load_llm(const struct shelf *shelf, const char *name, json_t *
     json_auto_t *llm = NULL;
 
     if (document_store_get(shelf, COLLECTION_PROFILES, name, &profile, err) < 0)
-        return err->code == ERROR_NOT_FOUND
-                   ? error_set(err, ERROR_NOT_FOUND, "Profile '%s' not found", name)
-                   : -1;
+        return error_reword(err, ERROR_NOT_FOUND, "Profile '%s' not found", name);
     llm = profile_document_llm(&profile);
     if (profile_store_resolve_llm(shelf, llm, err) < 0)
         return -1;

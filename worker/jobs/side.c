@@ -101,16 +101,11 @@ static int try_write(struct side *side, const struct side_note *note, struct err
 }
 
 /* A row that is gone is found out by the next try. */
-static bool is_lost_race(const struct error *err)
-{
-    return err->code == ERROR_CONFLICT || err->code == ERROR_STALE;
-}
-
 int side_write(struct side *side, const struct side_note *note, struct error *err)
 {
     int rc = try_write(side, note, err);
 
-    for (int i = 1; i < TRIES_MAX && rc < 0 && is_lost_race(err); i++)
+    for (int i = 1; i < TRIES_MAX && rc < 0 && error_is_lost_race(err); i++)
         rc = try_write(side, note, err);
     if (rc < 0)
         return -1;

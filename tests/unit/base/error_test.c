@@ -29,6 +29,22 @@ static void context_stands_before_the_cause(void **state)
     assert_ptr_equal(err.where, where);
 }
 
+static void failure_of_that_code_alone_is_reworded(void **state)
+{
+    struct error err = ERROR_INIT;
+    const char *where = NULL;
+
+    (void)state;
+    assert_int_equal(error_set(&err, ERROR_NOT_FOUND, "no row"), -1);
+    where = err.where;
+    assert_int_equal(error_reword(&err, ERROR_CONFLICT, "taken"), -1);
+    assert_string_equal(err.message, "no row");
+    assert_int_equal(error_reword(&err, ERROR_NOT_FOUND, "not there: %s", err.message), -1);
+    assert_string_equal(err.message, "not there: no row");
+    assert_string_equal(err.where, where);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+}
+
 static void long_messages_are_cut_at_a_character(void **state)
 {
     struct error err = ERROR_INIT;
@@ -63,6 +79,7 @@ int error_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(failing_is_one_line_that_says_where),
         cmocka_unit_test(context_stands_before_the_cause),
+        cmocka_unit_test(failure_of_that_code_alone_is_reworded),
         cmocka_unit_test(long_messages_are_cut_at_a_character),
         cmocka_unit_test(only_passing_trouble_is_transient),
     };

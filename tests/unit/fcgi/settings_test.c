@@ -341,7 +341,7 @@ static void agent_profile_counts_its_revisions(void **state)
            "{\"llm_profile_ref\":\"fast\",\"secret_refs\":[\"A\"]}", 201, "coder");
     expect(*state, "GET", "/api/agent-profiles/coder", NULL, 200, "\"revision\":2");
     expect(*state, "POST", "/api/agent-profiles/coder",
-           "{\"llm_profile_ref\":\"fast\",\"enable_sub_agents\":true}", 422, "extra_forbidden");
+           "{\"llm_profile_ref\":\"fast\",\"stranger\":true}", 422, "extra_forbidden");
     expect(*state, "POST", "/api/agent-profiles/coder", "{}", 422, "missing");
     expect(*state, "POST", "/api/agent-profiles/coder/rename", "{\"new_name\":\"writer\"}", 200,
            "writer");

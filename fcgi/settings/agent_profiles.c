@@ -130,42 +130,12 @@ static int agent_profile_get(const struct request *request, struct reply *reply,
     return keep_retry(request, reply, try_get, err);
 }
 
-static int load_or_make(const struct request *request, const char *name, struct document *out,
-                        struct error *err)
-{
-    const struct shelf shelf = keep_shelf(request);
-
-    if (document_store_get(&shelf, COLLECTION_AGENT_PROFILES, name, out, err) == 0)
-        return 0;
-    if (err->code != ERROR_NOT_FOUND)
-        return -1;
-    *out = document_new(COLLECTION_AGENT_PROFILES, name);
-    return 0;
-}
+static const struct keep_kind kind = {COLLECTION_AGENT_PROFILES, AGENT_PROFILES_MAX,
+                                      agent_profile_read, "Agent profile"};
 
 static int try_save(const struct request *request, struct reply *reply, struct error *err)
 {
-    CLEANUP(document_done) struct document profile = DOCUMENT_INIT;
-    CLEANUP(strbuf_done) struct strbuf message = STRBUF_INIT;
-    const struct shelf shelf = keep_shelf(request);
-    const char *name = NULL;
-    json_auto_t *body = NULL;
-    json_auto_t *read = NULL;
-
-    if (keep_path_name(request, "name", &name, err) < 0 ||
-        request_json_object(request, &body, err) < 0)
-        return -1;
-    read = agent_profile_read(body, &body_place, request->problems);
-    if (json_array_size(request->problems) > 0)
-        return request_problems_noted(err);
-    if (load_or_make(request, name, &profile, err) < 0)
-        return -1;
-    json_decref(profile.body);
-    profile.body = json_incref(read);
-    if (document_store_put(&shelf, &profile, AGENT_PROFILES_MAX, err) < 0)
-        return -1;
-    strbuf_appendf(&message, "Agent profile '%s' saved", name);
-    return keep_reply_message(reply, 201, name, message.text);
+    return keep_save(request, reply, &kind, err);
 }
 
 /* POST profile -> 201 | 409 limit | 422 */

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/secret.h"
+#include "base/strbuf.h"
 #include "base/text.h"
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
@@ -70,7 +71,7 @@ const char *keep_llm_key(const struct request *request, const json_t *llm)
                : "";
 }
 
-bool keep_is_name(const char *text)
+static bool is_name(const char *text)
 {
     size_t len = strlen(text);
 
@@ -96,7 +97,7 @@ int keep_path_name(const struct request *request, const char *part, const char *
 {
     const char *name = request_path_text(request, part);
 
-    if (!keep_is_name(name))
+    if (!is_name(name))
         return refuse_name(request, REQUEST_PLACE("path", part), name, err);
     *name_out = name;
     return 0;
@@ -110,7 +111,7 @@ int keep_member_name(const struct request *request, json_t *body, const char *me
 
     if (request_member_text(request, body, member, &rule, &name, err) < 0)
         return -1;
-    if (name == NULL || !keep_is_name(name))
+    if (name == NULL || !is_name(name))
         return refuse_name(request, REQUEST_PLACE("body", member), name != NULL ? name : "", err);
     *name_out = name;
     return 0;
@@ -126,6 +127,33 @@ int keep_retry(const struct request *request, struct reply *reply,
     for (int i = 1; i < TRIES_MAX && rc < 0 && err->code == ERROR_STALE; i++)
         rc = attempt(request, reply, err);
     return rc;
+}
+
+int keep_save(const struct request *request, struct reply *reply, const struct keep_kind *kind,
+              struct error *err)
+{
+    static const struct place body_place = {NULL, "body", 0};
+    CLEANUP(document_done) struct document document = DOCUMENT_INIT;
+    CLEANUP(strbuf_done) struct strbuf message = STRBUF_INIT;
+    const struct shelf shelf = keep_shelf(request);
+    const char *name = NULL;
+    json_auto_t *body = NULL;
+    json_auto_t *read = NULL;
+
+    if (keep_path_name(request, "name", &name, err) < 0 ||
+        request_json_object(request, &body, err) < 0)
+        return -1;
+    read = kind->read(body, &body_place, request->problems);
+    if (json_array_size(request->problems) > 0)
+        return request_problems_noted(err);
+    if (document_store_get_or_new(&shelf, kind->collection, name, &document, err) < 0)
+        return -1;
+    json_decref(document.body);
+    document.body = json_incref(read);
+    if (document_store_put(&shelf, &document, kind->max, err) < 0)
+        return -1;
+    strbuf_appendf(&message, "%s '%s' saved", kind->words, name);
+    return keep_reply_message(reply, 201, name, message.text);
 }
 
 int keep_reply_message(struct reply *reply, int status, const char *name, const char *message)

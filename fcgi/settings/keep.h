@@ -69,7 +69,6 @@ int keep_path_name(const struct request *request, const char *part, const char *
 /* The same for a member of the body. */
 int keep_member_name(const struct request *request, json_t *body, const char *member,
                      const char **name_out, struct error *err) NONNULL MUST_CHECK;
-bool keep_is_name(const char *text) NONNULL MUST_CHECK;
 
 /*
  * Runs an attempt (load, decide, write, answer) again while it fails with ERROR_STALE. Nothing is
@@ -79,6 +78,18 @@ int keep_retry(const struct request *request, struct reply *reply,
                int (*attempt)(const struct request *request, struct reply *reply,
                               struct error *err),
                struct error *err) NONNULL MUST_CHECK;
+
+/* Documents that a client names, and sends whole. */
+struct keep_kind {
+    enum collection collection;
+    size_t max;
+    json_t *(*read)(json_t *input, const struct place *place, json_t *problems);
+    const char *words; /* "Meta-profile" */
+};
+
+/* The body under the name of the path -> 201; an attempt for keep_retry(). */
+int keep_save(const struct request *request, struct reply *reply, const struct keep_kind *kind,
+              struct error *err) NONNULL MUST_CHECK;
 
 /* {"name", "message"} with the words about that name. */
 int keep_reply_message(struct reply *reply, int status, const char *name,

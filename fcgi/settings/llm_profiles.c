@@ -129,20 +129,6 @@ static int read_llm(const struct request *request, json_t *body, const struct do
     return 0;
 }
 
-/* The stored profile of that name, or a new one. */
-static int load_or_make(const struct request *request, const char *name, struct document *out,
-                        struct error *err)
-{
-    const struct shelf shelf = keep_shelf(request);
-
-    if (document_store_get(&shelf, COLLECTION_PROFILES, name, out, err) == 0)
-        return 0;
-    if (err->code != ERROR_NOT_FOUND)
-        return -1;
-    *out = document_new(COLLECTION_PROFILES, name);
-    return 0;
-}
-
 static void keep_llm(struct document *profile, json_t *llm)
 {
     json_t *members = json_object();
@@ -174,7 +160,7 @@ static int try_save(const struct request *request, struct reply *reply, struct e
     if (keep_path_name(request, "name", &name, err) < 0 ||
         request_json_object(request, &body, err) < 0 ||
         request_member_bool(request, body, "include_secrets", &with_secrets, err) < 0 ||
-        load_or_make(request, name, &profile, err) < 0 ||
+        document_store_get_or_new(&shelf, COLLECTION_PROFILES, name, &profile, err) < 0 ||
         read_llm(request, body, &profile, &llm, err) < 0)
         return -1;
     keep_llm(&profile, llm);
@@ -318,7 +304,7 @@ static int profile_validate(const struct request *request, struct reply *reply, 
 
     if (keep_path_name(request, "name", &name, err) < 0 ||
         request_json_object(request, &body, err) < 0 ||
-        load_or_make(request, name, &stored, err) < 0 ||
+        document_store_get_or_new(&shelf, COLLECTION_PROFILES, name, &stored, err) < 0 ||
         read_llm(request, body, &stored, &llm, err) < 0)
         return -1;
     if (profile_store_resolve_llm(&shelf, llm, err) < 0) {

@@ -12,8 +12,6 @@
 #include "model/agent_profile.h"
 #include "model/problem.h"
 
-static const struct place body_place = {NULL, "body", 0};
-
 static json_t *item_of(const struct document *profile)
 {
     json_t *item = json_object();
@@ -71,32 +69,12 @@ static int meta_profile_get(const struct request *request, struct reply *reply, 
     return reply_json(reply, 200, json);
 }
 
+static const struct keep_kind kind = {COLLECTION_META_PROFILES, META_PROFILES_MAX,
+                                      meta_profile_read, "Meta-profile"};
+
 static int try_save(const struct request *request, struct reply *reply, struct error *err)
 {
-    CLEANUP(document_done) struct document profile = DOCUMENT_INIT;
-    CLEANUP(strbuf_done) struct strbuf message = STRBUF_INIT;
-    const struct shelf shelf = keep_shelf(request);
-    const char *name = NULL;
-    json_auto_t *body = NULL;
-    json_auto_t *read = NULL;
-
-    if (keep_path_name(request, "name", &name, err) < 0 ||
-        request_json_object(request, &body, err) < 0)
-        return -1;
-    read = meta_profile_read(body, &body_place, request->problems);
-    if (json_array_size(request->problems) > 0)
-        return request_problems_noted(err);
-    if (load_meta(request, &profile, err) < 0) {
-        if (err->code != ERROR_NOT_FOUND)
-            return -1;
-        profile = document_new(COLLECTION_META_PROFILES, name);
-    }
-    json_decref(profile.body);
-    profile.body = json_incref(read);
-    if (document_store_put(&shelf, &profile, META_PROFILES_MAX, err) < 0)
-        return -1;
-    strbuf_appendf(&message, "Meta-profile '%s' saved", name);
-    return keep_reply_message(reply, 201, name, message.text);
+    return keep_save(request, reply, &kind, err);
 }
 
 /* POST MetaProfile -> 201 | 409 limit | 422 */

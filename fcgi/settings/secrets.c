@@ -106,18 +106,6 @@ static int read_input(const struct request *request, json_t *body, struct secret
     return 0;
 }
 
-static int load_or_make(const struct shelf *shelf, const char *name, struct document *out,
-                        struct error *err)
-{
-    if (document_store_get(shelf, COLLECTION_SECRETS, name, out, err) == 0)
-        return 0;
-    if (err->code != ERROR_NOT_FOUND)
-        return -1;
-    *out = document_new(COLLECTION_SECRETS, name);
-    out->secrets = json_object();
-    return 0;
-}
-
 static int try_put(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(document_done) struct document secret = DOCUMENT_INIT;
@@ -128,8 +116,10 @@ static int try_put(const struct request *request, struct reply *reply, struct er
 
     if (request_json_object(request, &body, err) < 0 ||
         read_input(request, body, &input, err) < 0 ||
-        load_or_make(&shelf, input.name, &secret, err) < 0)
+        document_store_get_or_new(&shelf, COLLECTION_SECRETS, input.name, &secret, err) < 0)
         return -1;
+    if (secret.secrets == NULL)
+        secret.secrets = json_object();
     json_put_text(secret.secrets, "value", input.value);
     json_put(secret.body, "description",
              input.description != NULL ? json_string(input.description) : json_null());

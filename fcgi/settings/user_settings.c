@@ -31,11 +31,9 @@ int user_settings_load(const struct request *request, struct document *settings_
 {
     const struct shelf shelf = keep_shelf(request);
 
-    if (document_store_get(&shelf, COLLECTION_SETTINGS, DOCUMENT_NAME, settings_out, err) < 0) {
-        if (err->code != ERROR_NOT_FOUND)
-            return -1;
-        *settings_out = document_new(COLLECTION_SETTINGS, DOCUMENT_NAME);
-    }
+    if (document_store_get_or_new(&shelf, COLLECTION_SETTINGS, DOCUMENT_NAME, settings_out, err) <
+        0)
+        return -1;
     fill_in(request, settings_out);
     return 0;
 }

@@ -53,11 +53,10 @@ static int load_places(const struct request *request, struct document *places_ou
 {
     const struct shelf shelf = keep_shelf(request);
 
-    if (document_store_get(&shelf, COLLECTION_SETTINGS, DOCUMENT_NAME, places_out, err) == 0)
-        return 0;
-    if (err->code != ERROR_NOT_FOUND)
+    if (document_store_get_or_new(&shelf, COLLECTION_SETTINGS, DOCUMENT_NAME, places_out, err) < 0)
         return -1;
-    *places_out = document_new(COLLECTION_SETTINGS, DOCUMENT_NAME);
+    if (places_out->revision > 0)
+        return 0;
     json_put(places_out->body, workspaces.name, json_array());
     json_put(places_out->body, parents.name, json_array());
     return 0;

@@ -188,6 +188,17 @@ int document_store_get(const struct shelf *shelf, enum collection collection, co
     return read_row(shelf, collection, rows, 0, document_out, err);
 }
 
+int document_store_get_or_new(const struct shelf *shelf, enum collection collection,
+                              const char *name, struct document *document_out, struct error *err)
+{
+    if (document_store_get(shelf, collection, name, document_out, err) == 0)
+        return 0;
+    if (err->code != ERROR_NOT_FOUND)
+        return -1;
+    *document_out = document_new(collection, name);
+    return 0;
+}
+
 int document_store_get_by_id(const struct shelf *shelf, enum collection collection,
                              const struct uuid *id, struct document *document_out,
                              struct error *err)

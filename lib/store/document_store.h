@@ -82,6 +82,10 @@ const struct document *document_list_find(const struct document_list *list,
 /* ERROR_NOT_FOUND when the user has none of that name. */
 int document_store_get(const struct shelf *shelf, enum collection collection, const char *name,
                        struct document *document_out, struct error *err) NONNULL MUST_CHECK;
+/* The same, or a new one of that name that is yet to be put. */
+int document_store_get_or_new(const struct shelf *shelf, enum collection collection,
+                              const char *name, struct document *document_out,
+                              struct error *err) NONNULL MUST_CHECK;
 /* By its id, which stays when it is renamed. ERROR_NOT_FOUND. */
 int document_store_get_by_id(const struct shelf *shelf, enum collection collection,
                              const struct uuid *id, struct document *document_out,

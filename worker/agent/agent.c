@@ -1,5 +1,7 @@
 #include "worker/agent/agent.h"
 
+#include <malloc.h>
+
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -11,6 +13,9 @@
 #include "worker/agent/lookup.h"
 #include "worker/agent/sandbox.h"
 #include "worker/context.h"
+
+/* From here on a history takes megabytes. */
+enum { LARGE_HISTORY_EVENTS = 2000 };
 
 json_t *agent_open_secrets(const struct agent *agent)
 {
@@ -94,8 +99,11 @@ void agent_take_row(struct agent *agent, struct conversation *now)
 
 void agent_done(struct agent *agent)
 {
+    bool was_large = false;
+
     if (agent == NULL)
         return;
+    was_large = agent->history.n > LARGE_HISTORY_EVENTS;
     sandbox_free(agent->sandbox);
     http_lane_free(agent->lane);
     stats_free(agent->stats);
@@ -106,4 +114,7 @@ void agent_done(struct agent *agent)
     secret_done(&agent->llm_key);
     json_decref(agent->llm_spec);
     conversation_done(&agent->conversation);
+    /* It lay between what stays: the allocator gives its pages back when told to. */
+    if (was_large)
+        (void)malloc_trim(0);
 }

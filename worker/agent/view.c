@@ -178,6 +178,16 @@ static size_t cut_at(const struct cuts *cuts, size_t least)
     return cuts->view.n;
 }
 
+/* The last place at or before `most`, 0 when there is none. */
+static size_t cut_before(const struct cuts *cuts, size_t most)
+{
+    size_t place = 0;
+
+    for (size_t i = 0; i < cuts->places.n && cuts->places.items[i] <= most; i++)
+        place = cuts->places.items[i];
+    return place;
+}
+
 static size_t tail_length(size_t n, size_t keep_first)
 {
     return n / 2 > keep_first + 1 ? n / 2 - keep_first - 1 : 0;
@@ -224,6 +234,8 @@ void view_choose_range(const struct history *history, const struct view_rule *ru
         begin = cut_at(&cuts, 1);
         end = cuts.places.items[cuts.places.n - 1];
     }
+    if (end > begin && end - begin > rule->max_events)
+        end = cut_before(&cuts, begin + rule->max_events);
     for (size_t i = begin; i < end; i++)
         index_list_add(&range_out->events, cuts.view.items[i]);
     range_out->offset = begin;

@@ -40,11 +40,13 @@ void view_range_done(struct view_range *range);
 struct view_rule {
     size_t keep_first;       /* events at the head that stay */
     double minimum_progress; /* the least share of the view that is worth a summary */
+    size_t max_events;       /* the most that one summary may stand for */
 };
 
 /*
  * The middle of the view: behind the head, before its newer half, never between a call and its
  * result. All but the system prompt when that is too little. Empty when there is nothing to forget.
+ * Of more than max_events the first, as far as they can be cut off.
  */
 void view_choose_range(const struct history *history, const struct view_rule *rule,
                        struct view_range *range_out) NONNULL;

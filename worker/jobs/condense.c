@@ -27,6 +27,8 @@
 #define PREVIEW_CHARS 500
 #define KEEP_FIRST 2
 #define MINIMUM_PROGRESS 0.1
+/* Their ids fit into an event, and leave room for the summary: see EVENT_MAX_BYTES. */
+#define FORGOTTEN_MAX_EVENTS 20000
 #define NOTHING_TEXT "There is nothing in this conversation that could be condensed."
 #define SYSTEM_TEXT                                                                                \
     "You keep the memory of a coding agent whose conversation has become long. You are shown the " \
@@ -220,7 +222,8 @@ int job_condense(struct side *side, const struct job *job, json_t **result_out, 
     json_auto_t *condenser = condenser_of(&side->agent);
     const struct view_rule rule = {
         .keep_first = (size_t)json_int_or(condenser, "keep_first", KEEP_FIRST),
-        .minimum_progress = json_number_or(condenser, "minimum_progress", MINIMUM_PROGRESS)};
+        .minimum_progress = json_number_or(condenser, "minimum_progress", MINIMUM_PROGRESS),
+        .max_events = FORGOTTEN_MAX_EVENTS};
 
     (void)job;
     /* Another worker did it, and died before it could say so. */

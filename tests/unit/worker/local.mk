@@ -23,6 +23,7 @@ worker_test_SOURCES = \
 	tests/unit/worker/stuck_test.c \
 	tests/unit/worker/takeover_test.c \
 	tests/unit/worker/task_tracker_test.c \
+	tests/unit/worker/view_test.c \
 	tests/unit/worker/worker_test.c \
 	tests/unit/worker/worker_test.h
 worker_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)

@@ -17,5 +17,6 @@ int main(void)
     n_failed += stuck_tests();
     n_failed += takeover_tests();
     n_failed += task_tracker_tests();
+    n_failed += view_tests();
     return n_failed > 0;
 }

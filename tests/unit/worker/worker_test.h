@@ -21,5 +21,6 @@ int policy_tests(void);
 int stuck_tests(void);
 int takeover_tests(void);
 int task_tracker_tests(void);
+int view_tests(void);
 
 #endif

@@ -65,7 +65,12 @@ static bool read_stamp(const json_t *event, int64_t after_us, int64_t *stamp_us_
            *stamp_us_out > after_us;
 }
 
-int64_t bash_window_slide(struct bash_window *window, const json_t *page, int64_t from_us)
+/* What makes room in a full window: the oldest events, or what comes after. */
+enum overflow { DROP_OLDEST, DROP_REST };
+
+/* Takes the page's events behind from_us; returns the time of the last one taken. */
+static int64_t take_page(struct bash_window *window, const json_t *page, int64_t from_us,
+                         enum overflow overflow)
 {
     const json_t *event = NULL;
     size_t i = 0;
@@ -77,6 +82,10 @@ int64_t bash_window_slide(struct bash_window *window, const json_t *page, int64_
         if (!read_stamp(event, from_us, &stamp_us))
             continue;
         frame = frame_of(event);
+        if (overflow == DROP_REST && is_full(window, frame->len)) {
+            frame_release(frame);
+            return from_us;
+        }
         while (is_full(window, frame->len))
             drop_oldest(window);
         push(window, frame, stamp_us);
@@ -85,26 +94,14 @@ int64_t bash_window_slide(struct bash_window *window, const json_t *page, int64_
     return from_us;
 }
 
+int64_t bash_window_slide(struct bash_window *window, const json_t *page, int64_t from_us)
+{
+    return take_page(window, page, from_us, DROP_OLDEST);
+}
+
 void bash_window_fill(struct bash_window *window, const json_t *page)
 {
-    int64_t last_us = window->from_us;
-    const json_t *event = NULL;
-    size_t i = 0;
-
-    json_array_foreach (json_object_get(page, "items"), i, event) {
-        struct frame *frame = NULL;
-        int64_t stamp_us = 0;
-
-        if (!read_stamp(event, last_us, &stamp_us))
-            continue;
-        frame = frame_of(event);
-        if (is_full(window, frame->len)) {
-            frame_release(frame);
-            return;
-        }
-        push(window, frame, stamp_us);
-        last_us = stamp_us;
-    }
+    (void)take_page(window, page, window->from_us, DROP_REST);
 }
 
 struct frame *bash_window_next(const struct bash_window *window, int64_t *at_us)

@@ -72,8 +72,8 @@ static struct conversation *take_out(struct actions *actions, size_t place)
     struct conversation *conversation = actions->conversations[place];
 
     actions->n--;
-    memmove(&actions->conversations[place], &actions->conversations[place + 1],
-            (actions->n - place) * sizeof(conversation));
+    for (size_t i = place; i < actions->n; i++)
+        actions->conversations[i] = actions->conversations[i + 1];
     return conversation;
 }
 

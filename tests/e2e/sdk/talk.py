@@ -47,15 +47,21 @@ def whole(stage):
     return outcome
 
 
-def pauses(stage):
-    """A pause from another thread lets the command end; run goes on behind it."""
+def stopped(stage, stop):
+    """A conversation whose run was stopped from another thread while its command ran."""
     heard = Heard()
     conversation = stage.conversation("slow", callbacks=[heard])
     conversation.send_message("go")
     running = Background(conversation.run)
     heard.wait(is_call("terminal"), "the command")
-    conversation.pause()
+    stop(conversation)
     running.result()
+    return conversation
+
+
+def pauses(stage):
+    """A pause from another thread lets the command end; run goes on behind it."""
+    conversation = stopped(stage, lambda running: running.pause())
     paused = status(conversation)
     kinds = [type(event).__name__ for event in conversation.state.events]
     conversation.run()
@@ -66,13 +72,7 @@ def pauses(stage):
 
 def interrupts(stage):
     """An interrupt ends the command; the agent is told and goes on when it is run."""
-    heard = Heard()
-    conversation = stage.conversation("slow", callbacks=[heard])
-    conversation.send_message("go")
-    running = Background(conversation.run)
-    heard.wait(is_call("terminal"), "the command")
-    conversation.interrupt()
-    running.result()
+    conversation = stopped(stage, lambda running: running.interrupt())
     interrupted = status(conversation)
     errors = [event.error for event in of(conversation.state.events, AgentErrorEvent)]
     conversation.run()

@@ -1,6 +1,6 @@
 /*
- * HTTP/1.1 for deft-action: connections, requests, replies. The only file that knows
- * libwebsockets.
+ * HTTP/1.1 for deft-action: connections, requests, replies. Only http.c, http_reply.c and request.c
+ * know libwebsockets.
  *
  * A request is given to its route's handler once its body is complete (or, where the route takes a
  * stream, before), and lives until its reply is written or its client is gone. A handler answers at

@@ -1,8 +1,10 @@
 /*
- * What http.c and request.c share: a connection and the request on it.
+ * What http.c, http_reply.c and request.c share: a connection and the request on it.
  */
 #ifndef DEFT_SANDBOX_HTTP_CONNECTION_H
 #define DEFT_SANDBOX_HTTP_CONNECTION_H
+
+#include <stdbool.h>
 
 #include "base/attr.h"
 #include "sandbox/loop.h"
@@ -26,5 +28,14 @@ struct http_connection {
 struct request *request_new(struct http_connection *connection,
                             const char *path) NONNULL MUST_CHECK;
 void request_free(struct request *request);
+bool request_has_body(const struct request *request) NONNULL MUST_CHECK;
+/* True when its body has come to its end. */
+bool request_is_read(const struct request *request) NONNULL MUST_CHECK;
+
+/*
+ * Writes a piece of the answer, if there is one and its turn has come; asks for the next turn. -1
+ * when the connection is to be closed.
+ */
+int http_reply_write(struct http_connection *connection) NONNULL MUST_CHECK;
 
 #endif

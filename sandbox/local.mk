@@ -27,6 +27,7 @@ SANDBOX_SOURCES = \
 	sandbox/git_routes.c sandbox/git_routes.h \
 	sandbox/http.c sandbox/http.h \
 	sandbox/http_connection.h \
+	sandbox/http_reply.c \
 	sandbox/init.c sandbox/init.h \
 	sandbox/inside.c sandbox/inside.h \
 	sandbox/job.c sandbox/job.h \
@@ -52,6 +53,7 @@ SANDBOX_SOURCES = \
 	sandbox/statements.c sandbox/statements.h \
 	sandbox/status.c sandbox/status.h \
 	sandbox/terminal.c sandbox/terminal.h \
+	sandbox/terminal_report.c sandbox/terminal_report.h \
 	sandbox/terminal_text.c sandbox/terminal_text.h \
 	sandbox/textfile.c sandbox/textfile.h \
 	sandbox/validation.c sandbox/validation.h

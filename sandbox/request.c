@@ -64,6 +64,18 @@ void request_free(struct request *request)
     mem_free(request);
 }
 
+bool request_has_body(const struct request *request)
+{
+    return request->is_chunked || request->content_length > 0;
+}
+
+bool request_is_read(const struct request *request)
+{
+    if (request->is_chunked)
+        return request->chunks.state == CHUNKED_OVER;
+    return !request_has_body(request) || request->received >= request->content_length;
+}
+
 static char *known_header(struct lws *wsi, enum lws_token_indexes token)
 {
     int len = lws_hdr_total_length(wsi, token);

@@ -13,145 +13,16 @@
 #include "sandbox/capture.h"
 #include "sandbox/keys.h"
 #include "sandbox/loop.h"
-#include "sandbox/observation.h"
 #include "sandbox/shell.h"
 #include "sandbox/statements.h"
+#include "sandbox/terminal_report.h"
 #include "sandbox/terminal_text.h"
 
 enum {
     START_MAX_MS = 15000, /* start-up files of the user may take their time */
     PRESS_AGAIN_MS = 300, /* between two presses of Ctrl-C */
     ESCALATE_MS = 1000,
-    NO_SHELL_CODE = 127,
-    INTERRUPTED_CODE = 130,
 };
-
-/* What the terminal waits for. */
-enum terminal_state {
-    TERMINAL_NO_SHELL,
-    TERMINAL_STARTING, /* the shell's first prompt */
-    TERMINAL_READY,
-    TERMINAL_RUNNING, /* the end of a command, whether or not a call waits for it */
-    TERMINAL_ENDED,   /* a call that reads what the shell left when it ended between two calls */
-};
-
-struct terminal {
-    struct loop *loop;
-    struct terminal_spec spec;
-    enum terminal_state state;
-    struct shell *shell;
-    bool skip_rc; /* the start-up files kept the shell from starting */
-    struct loop_timer start_timer;
-    struct loop_timer silence_timer;
-    struct loop_timer hard_timer;
-    struct loop_timer escalation_timer;
-    int escalation; /* how often the running command was told to end */
-
-    int exit_code; /* of the shell that ended */
-
-    /* the running command */
-    bool reported; /* an observation of it was given */
-    char control;  /* letter of the last control key sent to it */
-
-    /* the call under way */
-    bool in_call;
-    struct terminal_answer answer;
-    char *command; /* as the observation names it */
-    char *text;    /* what is sent */
-    char *exports;
-    char *working_dir;
-    char *typed; /* sent as input; a program that echoes prints it again */
-    bool was_reset;
-    double timeout_s;
-};
-
-static void finish_call(struct terminal *terminal, json_t *observation)
-{
-    struct terminal_answer answer = terminal->answer;
-
-    assert(terminal->in_call);
-    terminal->in_call = false;
-    loop_timer_clear(terminal->loop, &terminal->silence_timer);
-    loop_timer_clear(terminal->loop, &terminal->hard_timer);
-    mem_freep(&terminal->command);
-    mem_freep(&terminal->text);
-    mem_freep(&terminal->exports);
-    mem_freep(&terminal->working_dir);
-    mem_freep(&terminal->typed);
-    answer.done(answer.owner, observation);
-}
-
-static void refuse(struct terminal *terminal, const char *reason)
-{
-    finish_call(terminal, observation_from_refusal(terminal->command, reason));
-}
-
-/* A raw program's echo of what was typed is no news. */
-static void strip_echo(struct strbuf *content, const char *typed)
-{
-    size_t len = typed != NULL ? strlen(typed) : 0;
-
-    if (len > 0 && text_starts_with(content->text, typed) &&
-        (content->text[len] == '\n' || content->text[len] == '\0'))
-        strbuf_remove_head(content, len + (content->text[len] == '\n'));
-}
-
-static void take_content(struct terminal *terminal, struct strbuf *content)
-{
-    if (terminal->was_reset)
-        strbuf_append(content, TERMINAL_TEXT_RESET "\n\n");
-    if (terminal->shell != NULL) {
-        CLEANUP(strbuf_done) struct strbuf output = STRBUF_INIT;
-
-        capture_take(shell_capture(terminal->shell), &output);
-        strip_echo(&output, terminal->typed);
-        strbuf_append_bytes(content, output.text, output.len);
-    }
-}
-
-/* Takes what the command printed; it is over and reported with this. */
-static json_t *completed_observation(struct terminal *terminal, int exit_code, const char *suffix)
-{
-    CLEANUP(strbuf_done) struct strbuf content = STRBUF_INIT;
-    const struct shell_record *record = shell_record(terminal->shell);
-    struct terminal_result result = {
-        .command = terminal->command,
-        .has_exit_code = true,
-        .exit_code = exit_code,
-        .prefix = terminal->reported ? TERMINAL_TEXT_PREVIOUS : "",
-        .suffix = suffix,
-        .has_metadata = true,
-        .background_pid = record->background_pid,
-        .working_dir = record->cwd,
-        .path = record->path,
-    };
-
-    take_content(terminal, &content);
-    result.content = content.text;
-    result.content_len = content.len;
-    terminal->reported = false;
-    return observation_from_terminal(&result);
-}
-
-/* The command goes on; the call ends. */
-static void answer_running(struct terminal *terminal, const char *suffix, bool is_error)
-{
-    CLEANUP(strbuf_done) struct strbuf content = STRBUF_INIT;
-    struct terminal_result result = {
-        .is_error = is_error,
-        .command = terminal->command,
-        .has_exit_code = true,
-        .exit_code = -1,
-        .prefix = terminal->reported ? TERMINAL_TEXT_PREVIOUS : "",
-        .suffix = suffix,
-    };
-
-    take_content(terminal, &content);
-    result.content = content.text;
-    result.content_len = content.len;
-    terminal->reported = true;
-    finish_call(terminal, observation_from_terminal(&result));
-}
 
 static void drop_output(struct terminal *terminal)
 {
@@ -187,32 +58,13 @@ static void begin_wait(struct terminal *terminal)
         loop_timer_set(terminal->loop, &terminal->silence_timer, terminal->spec.no_change_ms);
 }
 
-static void answer_reset(struct terminal *terminal)
-{
-    const struct shell_record *record = shell_record(terminal->shell);
-    const struct terminal_result result = {
-        .content = TERMINAL_TEXT_RESET,
-        .content_len = sizeof(TERMINAL_TEXT_RESET) - 1,
-        .command = terminal->command,
-        .has_exit_code = true,
-        .exit_code = 0,
-        .suffix = "\n[The command completed with exit code 0.]",
-        .has_metadata = true,
-        .background_pid = -1,
-        .working_dir = record->cwd,
-        .path = record->path,
-    };
-
-    finish_call(terminal, observation_from_terminal(&result));
-}
-
 /* At the prompt, with a call that has a command (or, after a reset, none). */
 static void run_command(struct terminal *terminal)
 {
     struct error err = ERROR_INIT;
 
     if (terminal->text[0] == '\0') {
-        answer_reset(terminal);
+        report_reset(terminal);
         return;
     }
     if (terminal->reported)
@@ -222,19 +74,10 @@ static void run_command(struct terminal *terminal)
     terminal->state = TERMINAL_RUNNING;
     if (shell_run(terminal->shell, terminal->exports, terminal->text, &err) < 0) {
         drop_shell(terminal);
-        refuse(terminal, err.message);
+        report_refusal(terminal, err.message);
         return;
     }
     begin_wait(terminal);
-}
-
-static void answer_completed(struct terminal *terminal)
-{
-    CLEANUP(strbuf_done) struct strbuf suffix = STRBUF_INIT;
-    int exit_code = shell_record(terminal->shell)->exit_code;
-
-    terminal_text_completed(&suffix, exit_code, terminal->control);
-    finish_call(terminal, completed_observation(terminal, exit_code, suffix.text));
 }
 
 static void on_prompted(void *owner)
@@ -252,7 +95,7 @@ static void on_prompted(void *owner)
     end_command(terminal);
     if (!terminal->in_call)
         return; /* an empty command may still ask for the rest */
-    answer_completed(terminal);
+    report_completed(terminal);
 }
 
 static void start_shell(struct terminal *terminal);
@@ -264,10 +107,10 @@ static void answer_exited(struct terminal *terminal)
     json_t *observation = NULL;
 
     terminal_text_shell_exited(&suffix, terminal->exit_code);
-    observation = completed_observation(terminal, terminal->exit_code, suffix.text);
+    observation = report_observation(terminal, terminal->exit_code, suffix.text);
     /* First, since the answer may begin the next call. */
     drop_shell(terminal);
-    finish_call(terminal, observation);
+    report_and_end(terminal, observation);
 }
 
 static void on_exited(void *owner, int code)
@@ -291,29 +134,12 @@ static void on_exited(void *owner, int code)
     }
 }
 
-static void answer_without_shell(struct terminal *terminal, int exit_code, const char *content)
-{
-    CLEANUP(strbuf_done) struct strbuf suffix = STRBUF_INIT;
-    struct terminal_result result = {
-        .content = content,
-        .content_len = strlen(content),
-        .is_error = true,
-        .command = terminal->command,
-        .has_exit_code = true,
-        .exit_code = exit_code,
-    };
-
-    terminal_text_completed(&suffix, exit_code, exit_code == INTERRUPTED_CODE ? 'C' : '\0');
-    result.suffix = suffix.text;
-    finish_call(terminal, observation_from_terminal(&result));
-}
-
 static void fail_start(struct terminal *terminal, const struct error *err)
 {
     drop_shell(terminal);
     if (terminal->in_call)
-        answer_without_shell(terminal, NO_SHELL_CODE,
-                             err->code == ERROR_NOT_FOUND ? TERMINAL_TEXT_NO_SHELL : err->message);
+        report_no_shell(terminal, NO_SHELL_CODE,
+                        err->code == ERROR_NOT_FOUND ? TERMINAL_TEXT_NO_SHELL : err->message);
 }
 
 static void start_shell(struct terminal *terminal)
@@ -363,7 +189,7 @@ static void on_silence(void *owner)
         return;
     }
     terminal_text_silent(&suffix, (double)terminal->spec.no_change_ms / 1000);
-    answer_running(terminal, suffix.text, false);
+    report_running(terminal, suffix.text, false);
 }
 
 static void on_timeout(void *owner)
@@ -372,7 +198,7 @@ static void on_timeout(void *owner)
     struct terminal *terminal = owner;
 
     terminal_text_timed_out(&suffix, terminal->timeout_s);
-    answer_running(terminal, suffix.text, false);
+    report_running(terminal, suffix.text, false);
 }
 
 static void type_interrupt(struct terminal *terminal)
@@ -452,7 +278,7 @@ void terminal_interrupt(struct terminal *terminal)
 {
     if (terminal->state == TERMINAL_STARTING && terminal->in_call) {
         drop_shell(terminal);
-        answer_without_shell(terminal, INTERRUPTED_CODE, "");
+        report_no_shell(terminal, INTERRUPTED_CODE, "");
         return;
     }
     if (terminal->state != TERMINAL_RUNNING)
@@ -501,7 +327,7 @@ static void continue_running(struct terminal *terminal, bool is_input)
         begin_wait(terminal);
     } else {
         terminal_text_not_executed(&suffix, terminal->text);
-        answer_running(terminal, suffix.text, true);
+        report_running(terminal, suffix.text, true);
     }
 }
 
@@ -519,18 +345,18 @@ static bool refuse_early(struct terminal *terminal, const struct terminal_call *
     double cap_s = terminal->spec.foreground_cap_s;
 
     if (call->reset && call->is_input) {
-        refuse(terminal, TERMINAL_TEXT_RESET_INPUT);
+        report_refusal(terminal, TERMINAL_TEXT_RESET_INPUT);
         return true;
     }
     if (call->is_input)
         return false;
     if (terminal_text_is_literal(terminal->text)) {
-        refuse(terminal, TERMINAL_TEXT_LITERAL);
+        report_refusal(terminal, TERMINAL_TEXT_LITERAL);
         return true;
     }
     if (cap_s > 0 && terminal->text[0] != '\0' && call->timeout_s > cap_s) {
         terminal_text_too_long(&why, call->timeout_s, cap_s / 0.9, cap_s);
-        refuse(terminal, why.text);
+        report_refusal(terminal, why.text);
         return true;
     }
     return false;
@@ -542,7 +368,7 @@ static void begin_new_command(struct terminal *terminal)
 
     if (is_several(terminal->text)) {
         terminal_text_several(&why, terminal->text);
-        refuse(terminal, why.text);
+        report_refusal(terminal, why.text);
         return;
     }
     if (terminal->state == TERMINAL_ENDED)
@@ -557,11 +383,11 @@ static void begin_new_command(struct terminal *terminal)
 static void read_rest(struct terminal *terminal)
 {
     if (!terminal->reported)
-        refuse(terminal, TERMINAL_TEXT_NOTHING_TO_READ);
+        report_refusal(terminal, TERMINAL_TEXT_NOTHING_TO_READ);
     else if (terminal->state == TERMINAL_ENDED)
         answer_exited(terminal);
     else
-        answer_completed(terminal);
+        report_completed(terminal);
 }
 
 static void name_reset(struct terminal *terminal)
@@ -604,7 +430,7 @@ void terminal_execute(struct terminal *terminal, const struct terminal_call *cal
     } else if (terminal->text[0] == '\0' && !call->is_input) {
         read_rest(terminal);
     } else if (call->is_input) {
-        refuse(terminal, TERMINAL_TEXT_NOTHING_TO_TYPE);
+        report_refusal(terminal, TERMINAL_TEXT_NOTHING_TO_TYPE);
     } else {
         begin_new_command(terminal);
     }

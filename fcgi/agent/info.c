@@ -37,12 +37,8 @@ int info_skills_read(const struct request *request, enum info_skills *skills_out
 
 json_t *info_plain(const struct conversation *conversation, enum info_skills skills)
 {
-    json_t *info = conversation_info(conversation);
-    json_t *context = json_object_get(json_object_get(info, "agent"), "agent_context");
-
-    if (skills == INFO_WITHOUT_SKILLS && json_object_get(context, "skills") != NULL)
-        json_put(context, "skills", json_array());
-    return info;
+    return skills == INFO_WITH_SKILLS ? conversation_info(conversation)
+                                      : conversation_info_brief(conversation);
 }
 
 static json_t *runtime_error(const struct runtime *runtime)

@@ -89,6 +89,8 @@ int conversation_from_request(json_t *request, const struct conversation_default
 
 /* ConversationInfo with all members, nulls included (GET, POST). A new reference. */
 json_t *conversation_info(const struct conversation *conversation) NONNULL MUST_CHECK;
+/* The same with the agent's skills left out, which may be large. A new reference. */
+json_t *conversation_info_brief(const struct conversation *conversation) NONNULL MUST_CHECK;
 /* The value of a full_state snapshot: nulls left out, secrets as **********. A new reference. */
 json_t *conversation_full_state(const struct conversation *conversation) NONNULL MUST_CHECK;
 /* A whole full_state event with a fresh id, as text for a socket; not for the store. */

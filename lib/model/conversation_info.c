@@ -143,6 +143,16 @@ json_t *conversation_info(const struct conversation *conversation)
     return info;
 }
 
+json_t *conversation_info_brief(const struct conversation *conversation)
+{
+    json_t *info = conversation_info(conversation);
+    json_t *context = json_object_get(json_object_get(info, "agent"), "agent_context");
+
+    if (json_object_get(context, "skills") != NULL)
+        json_put(context, "skills", json_array());
+    return info;
+}
+
 json_t *conversation_full_state(const struct conversation *conversation)
 {
     json_auto_t *state = state_to_json(conversation, conversation->spec);

@@ -52,6 +52,7 @@ libmodel_a_SOURCES = \
 	lib/model/tool_text.c lib/model/tool_text.h \
 	lib/model/tools.c lib/model/tools.h \
 	lib/model/vault.c lib/model/vault.h \
+	lib/model/webhook.c lib/model/webhook.h \
 	lib/model/worktree.c lib/model/worktree.h
 libmodel_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 
@@ -80,7 +81,8 @@ model_test_SOURCES = \
 	tests/unit/model/status_test.c \
 	tests/unit/model/title_test.c \
 	tests/unit/model/tool_call_test.c \
-	tests/unit/model/tools_test.c
+	tests/unit/model/tools_test.c \
+	tests/unit/model/webhook_test.c
 model_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS) \
 	-DDEFT_TEST_DATA='"$(abs_top_srcdir)/tests/data"'
 model_test_LDADD = $(MODEL_LIBS) $(CMOCKA_LIBS)

@@ -23,6 +23,9 @@
 enum execution_status { EXECUTION_STATUSES(X) STATUS_N };
 #undef X
 
+/* What webhooks are told of a conversation that is deleted; no row ever has it. */
+#define STATUS_DELETING "deleting"
+
 /* The wire's word. Lives for ever. */
 const char *status_to_string(enum execution_status status) MUST_CHECK;
 /* False when text is none of them. */

@@ -5,11 +5,13 @@
 #include <libpq-fe.h>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "model/limits.h"
 #include "store/conversation_row.h"
 #include "store/db_query.h"
+#include "store/webhook_sql.h"
 
 static const char SQL_LOAD[] =
     "SELECT " CONVERSATION_COLUMNS " FROM conversations c" CONVERSATION_LOG_END
@@ -78,13 +80,15 @@ static const char SQL_REVOKE[] =
     "UPDATE conversations c SET lease_fence = lease_fence + 1, lease_owner = NULL,"
     " lease_expires_at = NULL, wanted_at = NULL"
     " WHERE c.id = $1::uuid AND c.user_id = $2::uuid"
-    " AND ($3::text IS NULL OR c.runtime_session = $3) RETURNING 1";
+    " AND ($3::text IS NULL OR c.runtime_session = $3)"
+    " RETURNING EXISTS (SELECT 1 FROM webhooks)";
 
 static const char SQL_LOCK[] = "SELECT 1 FROM conversations WHERE id = $1::uuid FOR UPDATE";
 
 static const char SQL_DELETE[] =
     "WITH gone AS (DELETE FROM conversations WHERE id = $1::uuid"
-    "  RETURNING id, runtime_kind, runtime_session),"
+    "  RETURNING id, runtime_kind, runtime_session, created_at),"
+    " " WEBHOOK_PART ","
     " dropped AS (DELETE FROM jobs j USING gone WHERE j.conversation_id = gone.id),"
     " cleared AS (DELETE FROM events e USING gone WHERE e.conversation_id = gone.id),"
     " released AS (UPDATE runtimes r SET desired = 'deleted', updated_at = now() FROM gone"
@@ -232,14 +236,31 @@ int conversation_store_count(struct db *db, const struct conversation_filter *fi
     return 0;
 }
 
-static int delete_locked(struct db *db, const struct uuid *id, struct error *err)
+/* What those are told last who want to know of conversations. */
+static int make_farewell(struct db *db, const struct uuid *id, char **text_out, struct error *err)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    json_auto_t *info = NULL;
+
+    if (conversation_store_load_any(db, id, &conversation, err) < 0)
+        return -1;
+    info = conversation_info_brief(&conversation);
+    json_put_text(info, "execution_status", STATUS_DELETING);
+    *text_out = json_to_text(info);
+    return 0;
+}
+
+/* farewell: NULL: nobody wants to know. */
+static int delete_locked(struct db *db, const struct uuid *id, const char *farewell,
+                         struct error *err)
 {
     CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
-    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    CLEANUP(db_rows_done) PGresult *locked = NULL;
+    CLEANUP(db_rows_done) PGresult *deleted = NULL;
 
     if (db_tx_begin(db, &tx, err) < 0 ||
-        db_tx_query(&tx, SQL_LOCK, DB_PARAMS(id->text), &rows, err) < 0 ||
-        db_tx_query(&tx, SQL_DELETE, DB_PARAMS(id->text), &rows, err) < 0)
+        db_tx_query(&tx, SQL_LOCK, DB_PARAMS(id->text), &locked, err) < 0 ||
+        db_tx_query(&tx, SQL_DELETE, DB_PARAMS(id->text, farewell), &deleted, err) < 0)
         return -1;
     return db_tx_commit(&tx, err);
 }
@@ -248,13 +269,16 @@ int conversation_store_delete(struct db *db, const struct conversation_scope *sc
                               const struct uuid *id, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *revoked = NULL;
+    CLEANUP(mem_freep) char *farewell = NULL;
 
     if (db_query(db, SQL_REVOKE, DB_PARAMS(id->text, scope->user_id.text, scope->runtime_session),
                  &revoked, err) < 0)
         return error_wrap(err, "deleting conversation %s", id->text);
     if (PQntuples(revoked) == 0)
         return error_set(err, ERROR_NOT_FOUND, "Conversation not found: %s", id->text);
-    if (delete_locked(db, id, err) < 0)
+    if (db_bool(revoked, 0, 0) && make_farewell(db, id, &farewell, err) < 0)
+        return -1;
+    if (delete_locked(db, id, farewell, err) < 0)
         return error_wrap(err, "deleting conversation %s", id->text);
     return 0;
 }

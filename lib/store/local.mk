@@ -14,6 +14,7 @@ libstore_a_SOURCES = \
 	lib/store/document_store.c lib/store/document_store.h \
 	lib/store/event_store.c lib/store/event_store.h \
 	lib/store/hints.c lib/store/hints.h \
+	lib/store/init_store.c lib/store/init_store.h \
 	lib/store/job_store.c lib/store/job_store.h \
 	lib/store/live_listen.c lib/store/live_listen.h \
 	lib/store/live_post.c lib/store/live_post.h \
@@ -22,7 +23,8 @@ libstore_a_SOURCES = \
 	lib/store/run_room.h \
 	lib/store/runtime_store.c lib/store/runtime_store.h \
 	lib/store/user_store.c lib/store/user_store.h \
-	lib/store/watch.c lib/store/watch.h
+	lib/store/watch.c lib/store/watch.h \
+	lib/store/webhook_sql.h lib/store/webhook_store.c lib/store/webhook_store.h
 libstore_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(PQ_CFLAGS)
 
 STORE_LIBS = libstore.a $(PQ_LIBS)
@@ -35,7 +37,8 @@ STORE_TESTS = \
 	tests/unit/store/event_store_test \
 	tests/unit/store/hints_test \
 	tests/unit/store/runtime_store_test \
-	tests/unit/store/user_store_test
+	tests/unit/store/user_store_test \
+	tests/unit/store/webhook_store_test
 STORE_TEST_FIXTURE = tests/unit/store/store_fixture.c tests/unit/store/store_fixture.h
 STORE_TEST_CPPFLAGS = $(TEST_CPPFLAGS) $(PQ_CFLAGS)
 STORE_TEST_LIBS = libtestsupport.a $(STORE_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS) -lpthread
@@ -62,3 +65,6 @@ tests_unit_store_runtime_store_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_user_store_test_SOURCES = tests/unit/store/user_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_user_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_user_store_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_webhook_store_test_SOURCES = tests/unit/store/webhook_store_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_webhook_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_webhook_store_test_LDADD = $(STORE_TEST_LIBS)

@@ -59,6 +59,7 @@ int start_request_tests(void);
 int stats_tests(void);
 int status_tests(void);
 int title_tests(void);
+int webhook_tests(void);
 int tool_call_tests(void);
 int tools_tests(void);
 

@@ -13,12 +13,14 @@
 #include "base/crypto.h"
 #include "base/secret.h"
 #include "base/uuid.h"
+#include "worker/webhooks/receivers.h"
 
 struct db;
 struct hints;
 struct http;
 struct llm;
 struct outbox;
+struct sender;
 
 struct worker_settings {
     const char *database_url;
@@ -42,6 +44,10 @@ struct worker_settings {
     int64_t llm_allow_private;
     const char *ca_file; /* "": the system's authorities */
     const char *scripted_dir;
+    struct receiver_settings receivers[RECEIVERS_MAX];
+    struct secret session_key;
+    int64_t webhooks_allow_private;
+    int64_t deferred_init;
     const char *crash_at;
 };
 
@@ -49,13 +55,15 @@ struct worker_context {
     struct worker_settings settings;
     struct uuid owner; /* this process's name in leases, new at each start */
     struct keyring keyring;
-    bool allows_private; /* calls may go to loopback and private addresses */
-    struct db *db;       /* the conversations' connections */
-    struct db *lease_db; /* one connection, so that a heartbeat never waits behind a step */
+    struct receivers receivers; /* who is told of conversations */
+    bool allows_private;        /* calls may go to loopback and private addresses */
+    struct db *db;              /* the conversations' connections */
+    struct db *lease_db;        /* one connection, so that a heartbeat never waits behind a step */
     struct http *http;
     struct llm *llm;
     struct hints *hints;
     struct outbox *outbox; /* of answers under way */
+    struct sender *sender; /* tells the receivers; NULL: there are none */
     struct crash_points crash;
 };
 

@@ -37,7 +37,10 @@ worker_agent_sources = \
 	worker/tools/finish.c \
 	worker/tools/task_tracker.c \
 	worker/tools/think.c \
-	worker/tools/tools.c worker/tools/tools.h
+	worker/tools/tools.c worker/tools/tools.h \
+	worker/webhooks/delivery.c worker/webhooks/delivery.h \
+	worker/webhooks/receivers.c worker/webhooks/receivers.h \
+	worker/webhooks/sender.c worker/webhooks/sender.h
 deft_worker_SOURCES = worker/main.c $(worker_agent_sources)
 deft_worker_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(JANSSON_CFLAGS)
 deft_worker_LDADD = $(STORE_LIBS) $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) -lpthread

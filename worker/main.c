@@ -26,11 +26,34 @@
 #include "worker/context.h"
 #include "worker/outbox.h"
 #include "worker/pool.h"
+#include "worker/webhooks/sender.h"
 
 #define PROCESS_NAME "deft-worker"
 #define NS_PER_MS 1000000L
 
 #define FIELD(name) offsetof(struct worker_settings, name)
+
+/* clang-format off */
+#define RECEIVER(n)                                                                                \
+    {"OH_WEBHOOKS_" #n "_BASE_URL", SETTING_TEXT, "", FIELD(receivers[n].base_url),                \
+     "who is told of conversations: URL/conversations and URL/events/<id>; empty: nobody"},        \
+    {"OH_WEBHOOKS_" #n "_HEADERS", SETTING_SECRET, "", FIELD(receivers[n].headers),                \
+     "headers of those calls, as a JSON object of texts"},                                         \
+    {"OH_WEBHOOKS_" #n "_EVENT_BUFFER_SIZE", SETTING_TEXT, "5",                                    \
+     FIELD(receivers[n].event_buffer_size), "so many events are sent at once"},                    \
+    {"OH_WEBHOOKS_" #n "_FLUSH_DELAY", SETTING_TEXT, "30", FIELD(receivers[n].flush_delay),        \
+     "fewer events are sent after so many seconds"},                                               \
+    {"OH_WEBHOOKS_" #n "_NUM_RETRIES", SETTING_TEXT, "3", FIELD(receivers[n].num_retries),         \
+     "how often a failed call is tried again before the distance grows"},                          \
+    {"OH_WEBHOOKS_" #n "_RETRY_DELAY", SETTING_TEXT, "5", FIELD(receivers[n].retry_delay),         \
+     "seconds between those"},                                                                     \
+    {"OH_WEBHOOKS_" #n "_MAX_QUEUE_SIZE", SETTING_TEXT, "1000", FIELD(receivers[n].max_queue_size),\
+     "events of a conversation that wait while the receiver fails; the oldest are given up"},      \
+    {"OH_WEBHOOKS_" #n "_MAX_BATCH_BYTES", SETTING_TEXT, "5242880",                                \
+     FIELD(receivers[n].max_batch_bytes), "of one call, unless a single event is larger"},         \
+    {"OH_WEBHOOKS_" #n "_MAX_QUEUE_BYTES", SETTING_TEXT, "52428800",                               \
+     FIELD(receivers[n].max_queue_bytes), "of the events that wait"}
+/* clang-format on */
 
 static const struct setting worker_settings[] = {
     {"DEFT_DATABASE_URL", SETTING_TEXT, NULL, FIELD(database_url),
@@ -71,6 +94,16 @@ static const struct setting worker_settings[] = {
      "PEM file of the authorities to trust instead of the system's, for a company's own proxy"},
     {"DEFT_SCRIPTED_DIR", SETTING_TEXT, "", FIELD(scripted_dir),
      "directory of the scripted models' files"},
+    RECEIVER(0),
+    RECEIVER(1),
+    RECEIVER(2),
+    RECEIVER(3),
+    {"OH_SESSION_API_KEYS_0", SETTING_SECRET, "", FIELD(session_key),
+     "X-Session-API-Key of calls to webhooks whose headers have none"},
+    {"DEFT_WEBHOOKS_ALLOW_PRIVATE", SETTING_BOOL, "0", FIELD(webhooks_allow_private),
+     "1: webhooks on loopback and private addresses are allowed"},
+    {"OH_DEFERRED_INIT", SETTING_BOOL, "0", FIELD(deferred_init),
+     "1: webhooks may come with POST /api/init, too"},
     {"DEFT_CRASH_AT", SETTING_TEXT, "", FIELD(crash_at),
      "for tests: name:n, the crash point where the process ends"},
 };
@@ -96,6 +129,8 @@ static int read_settings(struct worker_context *context, struct error *err)
                          "DEFT_SANDBOX_CHECK_MS are at least 1");
     if (keyring_init(&context->keyring, &settings->secret_key, err) < 0)
         return error_wrap(err, "DEFT_SECRET_KEY");
+    if (receivers_read(settings->receivers, &context->receivers, err) < 0)
+        return -1;
     return crash_points_init(&context->crash, settings->crash_at, err);
 }
 
@@ -151,10 +186,12 @@ static void close_context(struct worker_context *context)
 {
     llm_free(context->llm);
     http_free(context->http);
+    sender_free(context->sender);
     outbox_free(context->outbox);
     hints_free(context->hints);
     db_free(context->lease_db);
     db_free(context->db);
+    receivers_done(&context->receivers);
     settings_done(worker_settings, ARRAY_SIZE(worker_settings), &context->settings);
 }
 
@@ -253,11 +290,13 @@ static int run(struct worker_context *context, struct error *err)
     int rc = 0;
 
     if (process_open_stop(&signal_fd, err) < 0 || open_timer(&timer_fd, err) < 0 ||
-        open_context(context, err) < 0 || pool_new(context, &pool, err) < 0)
+        open_context(context, err) < 0 || pool_new(context, &pool, err) < 0 ||
+        sender_start(context, &context->sender, err) < 0)
         return -1;
     log_info("worker.started", LOG_STR("owner", context->owner.text));
     rc = serve(context, pool, signal_fd, timer_fd, err);
     hints_pump(context->hints);
+    sender_stop(context->sender);
     pool_free(pool);
     return rc;
 }

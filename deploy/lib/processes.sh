@@ -13,10 +13,14 @@ processes_set() {
 # Settings of the caller and of deft.env come first, so that what deft itself decides wins.
 process_set_common() {
     rm -f "$DEFT_SERVICES/$1/env/"*
-    env | sed -n 's/^\(\(DEFT\|LOG\)_[A-Z0-9_]*\)=.*/\1/p' | while read -r _setting; do
+    env | sed -n 's/^\(\(DEFT\|LOG\|OH\)_[A-Z0-9_]*\)=.*/\1/p' | while read -r _setting; do
         case $_setting in
         # What trial.sh tells the tests, and what is about the script itself.
         DEFT | DEFT_API_KEY | DEFT_SIGN_IN_LINK | DEFT_*_BINARY | DEFT_SANDBOX_IMAGE | DEFT_DOCKER_SOCKET) continue ;;
+        # Keys go to those alone who need them.
+        OH_DEFERRED_INIT) [ "$1" != runtime ] || continue ;;
+        OH_SECRET_KEY) [ "$1" = fcgi ] || continue ;;
+        OH_*) [ "$1" = worker ] || continue ;;
         DEFT_APP | DEFT_BIN | DEFT_BUILD* | DEFT_KEYS | DEFT_LOG | DEFT_SERVICES | DEFT_TRIAL | DEFT_KEEP) continue ;;
         esac
         eval "_value=\$$_setting"

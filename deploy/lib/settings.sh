@@ -77,8 +77,8 @@ settings_read_file() {
         _name=${_line%%=*}
         case $_name in
         *[!A-Z0-9_]*) die "$1: $_name is no name of a setting" ;;
-        DEFT_* | LLM_* | LOG_*) ;;
-        *) die "$1: $_name is no setting of deft" "names begin with DEFT_, LLM_ or LOG_" ;;
+        DEFT_* | LLM_* | LOG_* | OH_*) ;;
+        *) die "$1: $_name is no setting of deft" "names begin with DEFT_, LLM_, LOG_ or OH_" ;;
         esac
         eval "_known=\${$_name+yes}"
         [ -n "$_known" ] || export "$_name=${_line#*=}"

@@ -7,7 +7,7 @@ users_become_root() {
     [ "$(id -u)" -ne 0 ] || return 0
     command -v sudo >/dev/null ||
         die "this needs root, and sudo is not installed" "run it as root"
-    _keep=$(env | sed -n 's/^\(\(DEFT\|LLM\|LOG\)_[A-Z0-9_]*\)=.*/\1/p' | tr '\n' ',')
+    _keep=$(env | sed -n 's/^\(\(DEFT\|LLM\|LOG\|OH\)_[A-Z0-9_]*\)=.*/\1/p' | tr '\n' ',')
     exec sudo --preserve-env="${_keep}CI" -- "$DEFT_HOME/deft" "$@"
 }
 

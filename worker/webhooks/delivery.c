@@ -1,0 +1,279 @@
+#include "worker/webhooks/delivery.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/secret.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "client/http.h"
+#include "model/conversation.h"
+#include "model/event.h"
+#include "model/webhook.h"
+#include "store/conversation_store.h"
+#include "store/event_store.h"
+
+#define SESSION_KEY_HEADER "X-Session-API-Key"
+
+enum { CALL_TIMEOUT_MS = 30000, REPLY_MAX_BYTES = 64 * 1024 };
+
+void delivery_done(struct delivery *delivery)
+{
+    http_call_free(TAKE_PTR(delivery->call));
+    webhook_claim_done(&delivery->claim);
+}
+
+/* --- sending --- */
+
+static bool has_header(const struct webhook *webhook, const char *name)
+{
+    for (size_t i = 0; i < webhook->n_headers; i++) {
+        if (text_equal_nocase(webhook->headers[i].name, name))
+            return true;
+    }
+    return false;
+}
+
+/* headers: room for WEBHOOK_HEADERS_MAX, the key and the end; the texts are borrowed. */
+static void list_headers(const struct delivery *delivery, struct http_header *headers)
+{
+    const struct webhook *webhook = delivery->claim.webhook;
+    const struct secret *key = delivery->means->session_key;
+    size_t n = 0;
+
+    for (; n < webhook->n_headers; n++)
+        headers[n] = (struct http_header){webhook->headers[n].name,
+                                          secret_reveal(&webhook->headers[n].value)};
+    if (secret_is_set(key) && !has_header(webhook, SESSION_KEY_HEADER))
+        headers[n++] = (struct http_header){SESSION_KEY_HEADER, secret_reveal(key)};
+    headers[n] = (struct http_header){NULL, NULL};
+}
+
+static int post(struct delivery *delivery, enum parcel parcel, const struct strbuf *url,
+                const struct strbuf *body, struct error *err)
+{
+    struct http_header headers[WEBHOOK_HEADERS_MAX + 2];
+    struct http_request request = {
+        .method = "POST",
+        .url = url->text,
+        .headers = headers,
+        .body = body->text,
+        .body_len = body->len,
+        .timeout_ms = CALL_TIMEOUT_MS,
+        .max_reply_bytes = REPLY_MAX_BYTES,
+        .allow_private = delivery->means->allows_private,
+        .done_fd = delivery->means->done_fd,
+    };
+
+    list_headers(delivery, headers);
+    delivery->parcel = parcel;
+    delivery->n_bytes = body->len;
+    return http_start(delivery->means->http, &request, &delivery->call, err);
+}
+
+static int post_info(struct delivery *delivery, struct error *err)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    json_auto_t *info = NULL;
+
+    if (conversation_store_load_any(delivery->means->db, &delivery->claim.conversation_id,
+                                    &conversation, err) < 0)
+        return -1;
+    info = conversation_info_brief(&conversation);
+    json_append_text(&body, info);
+    webhook_append_info_url(delivery->claim.webhook, &url);
+    return post(delivery, PARCEL_INFO, &url, &body, err);
+}
+
+static int post_farewell(struct delivery *delivery, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+
+    strbuf_append(&body, delivery->claim.farewell);
+    webhook_append_info_url(delivery->claim.webhook, &url);
+    return post(delivery, PARCEL_FAREWELL, &url, &body, err);
+}
+
+/* As GET of one event has it: with its null members. */
+static int append_event(struct strbuf *body, const char *text, struct error *err)
+{
+    json_auto_t *event = NULL;
+
+    if (json_parse_own(text, strlen(text), &event, err) < 0)
+        return -1;
+    event_fill_nulls(event);
+    json_append_text(body, event);
+    return 0;
+}
+
+/* Fills the body with what fits of the batch, but always one event. */
+static int append_events(struct delivery *delivery, const struct event_batch *batch,
+                         struct strbuf *body, struct error *err)
+{
+    size_t room = (size_t)delivery->claim.webhook->max_batch_bytes;
+
+    strbuf_append_char(body, '[');
+    for (size_t i = 0; i < batch->n; i++) {
+        size_t before = body->len;
+
+        if (i > 0)
+            strbuf_append_char(body, ',');
+        if (append_event(body, batch->bodies[i], err) < 0)
+            return -1;
+        if (i > 0 && body->len + 1 > room) {
+            strbuf_truncate(body, before);
+            break;
+        }
+        delivery->last_seq = batch->seqs[i];
+    }
+    strbuf_append_char(body, ']');
+    return 0;
+}
+
+static int post_events(struct delivery *delivery, const struct event_batch *batch,
+                       struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+
+    if (append_events(delivery, batch, &body, err) < 0)
+        return -1;
+    webhook_append_events_url(delivery->claim.webhook, &delivery->claim.conversation_id, &url);
+    return post(delivery, PARCEL_EVENTS, &url, &body, err);
+}
+
+/* The next call, or none when the receiver has all: then the cursor is let go. */
+static int send_next(struct delivery *delivery, struct error *err)
+{
+    CLEANUP(event_batch_done) struct event_batch batch = {.n = 0};
+    const struct webhook_claim *claim = &delivery->claim;
+
+    if (claim->has_news && claim->farewell == NULL)
+        return post_info(delivery, err);
+    if (webhook_store_read(delivery->means->db, claim, &batch, err) < 0)
+        return -1;
+    if (batch.n > 0)
+        return post_events(delivery, &batch, err);
+    if (claim->farewell != NULL)
+        return post_farewell(delivery, err);
+    return webhook_store_release(delivery->means->db, claim, err);
+}
+
+/* --- how it ended --- */
+
+static enum delivery_end leave(const struct delivery *delivery, const struct error *err)
+{
+    log_warning("webhook.left", LOG_STR("webhook", delivery->claim.webhook->id),
+                LOG_STR("conversation_id", delivery->claim.conversation_id.text), LOG_ERROR(err));
+    return DELIVERY_LEFT;
+}
+
+/* The receiver did not take it, or cannot be called at all. */
+static enum delivery_end fail(struct delivery *delivery, long status, const struct error *why)
+{
+    struct error err = ERROR_INIT;
+    int64_t n_dropped = 0;
+
+    log_warning("webhook.failed", LOG_STR("webhook", delivery->claim.webhook->id),
+                LOG_STR("conversation_id", delivery->claim.conversation_id.text),
+                LOG_INT("status", status), LOG_INT("failures", delivery->claim.n_failures + 1),
+                LOG_ERROR(why));
+    if (webhook_store_fail(delivery->means->db, &delivery->claim, &n_dropped, &err) < 0)
+        return leave(delivery, &err);
+    if (n_dropped > 0)
+        log_error("webhook.events_dropped", LOG_STR("webhook", delivery->claim.webhook->id),
+                  LOG_STR("conversation_id", delivery->claim.conversation_id.text),
+                  LOG_INT("n", n_dropped));
+    return DELIVERY_FAILED;
+}
+
+/* A conversation that went without a farewell is nobody's news any more. */
+static enum delivery_end forget(struct delivery *delivery)
+{
+    struct error err = ERROR_INIT;
+
+    if (webhook_store_end(delivery->means->db, &delivery->claim, &err) < 0)
+        return leave(delivery, &err);
+    return DELIVERY_DONE;
+}
+
+static enum delivery_end next(struct delivery *delivery)
+{
+    struct error err = ERROR_INIT;
+
+    if (send_next(delivery, &err) == 0)
+        return delivery->call != NULL ? DELIVERY_GOES_ON : DELIVERY_DONE;
+    if (err.code == ERROR_NOT_FOUND && delivery->claim.farewell == NULL)
+        return forget(delivery);
+    /* What cannot be sent at all is as if it had been refused: it must not come up at once. */
+    if (err.code == ERROR_INVALID || err.code == ERROR_INTERNAL)
+        return fail(delivery, 0, &err);
+    return leave(delivery, &err);
+}
+
+enum delivery_end delivery_begin(struct delivery *delivery, const struct delivery_means *means,
+                                 struct webhook_claim *claim)
+{
+    *delivery = (struct delivery){.means = means, .claim = *claim};
+    *claim = (struct webhook_claim){.webhook = NULL};
+    return next(delivery);
+}
+
+/* A receiver that has no place for a conversation's state lacks nothing without it. */
+static bool is_unwanted(enum parcel parcel, long status)
+{
+    return parcel != PARCEL_EVENTS &&
+           (status == 404 || status == 405 || status == 410 || status == 501);
+}
+
+/* The status decides: what follows it, and how long, is the receiver's own matter. */
+static bool is_taken(const struct delivery *delivery)
+{
+    long status = http_status(delivery->call);
+
+    return (status >= 200 && status < 300) || is_unwanted(delivery->parcel, status);
+}
+
+static int record(struct delivery *delivery, struct error *err)
+{
+    struct db *db = delivery->means->db;
+
+    switch (delivery->parcel) {
+    case PARCEL_INFO:
+        return webhook_store_set_told(db, &delivery->claim, err);
+    case PARCEL_EVENTS:
+        return webhook_store_set_taken(db, &delivery->claim, delivery->last_seq, err);
+    case PARCEL_FAREWELL:
+        return webhook_store_end(db, &delivery->claim, err);
+    }
+    return 0;
+}
+
+static enum delivery_end take_answer(struct delivery *delivery)
+{
+    struct error err = ERROR_INIT;
+    bool is_good = false;
+    long status = 0;
+
+    if (http_wait(delivery->call, &err) == 0)
+        error_set(&err, ERROR_UNAVAILABLE, "the receiver did not take it");
+    is_good = is_taken(delivery);
+    status = http_status(delivery->call);
+    http_call_free(TAKE_PTR(delivery->call));
+    if (!is_good)
+        return fail(delivery, status, &err);
+    if (record(delivery, &err) < 0)
+        return leave(delivery, &err);
+    return delivery->parcel == PARCEL_FAREWELL ? DELIVERY_DONE : next(delivery);
+}
+
+enum delivery_end delivery_go_on(struct delivery *delivery)
+{
+    return http_is_over_within(delivery->call, 0) ? take_answer(delivery) : DELIVERY_GOES_ON;
+}

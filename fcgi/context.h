@@ -8,6 +8,7 @@
 #define DEFT_FCGI_CONTEXT_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/attr.h"
@@ -47,6 +48,8 @@ struct fcgi_settings {
     int64_t llm_allow_private;
     const char *app_url;      /* of the app origin, without a slash at the end */
     const char *cors_origins; /* web origins that may call, separated by spaces */
+    int64_t deferred_init;    /* dormant until POST /api/init */
+    struct secret init_key;   /* who may send that */
     const char *log_level;
     const char *crash_at;
 };
@@ -62,6 +65,7 @@ struct fcgi_context {
     enum runtime_kind default_runtime;
     int64_t started_ms;               /* clock_monotonic_ms() */
     _Atomic(int64_t) *last_active_ms; /* newest call that was more than a probe */
+    _Atomic(bool) *has_begun;         /* a deferred start is known to be over */
     _Atomic(int64_t) *n_waiting;      /* requests that wait for a worker's result */
 };
 

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "fcgi/context.h"
 #include "fcgi/cors.h"
+#include "fcgi/dormancy.h"
 #include "fcgi/reply.h"
 #include "fcgi/request.h"
 #include "fcgi/router.h"
@@ -107,7 +108,12 @@ static int authorise(struct request *request, struct error *err)
 static int serve(struct request *request, struct reply *reply, struct error *err)
 {
     const struct route *route = request->route;
+    bool is_asleep = false;
 
+    if (dormancy_check(request, &is_asleep, err) < 0)
+        return -1;
+    if (is_asleep)
+        return reply_exception(reply, 503, DORMANCY_WORDS);
     if (authorise(request, err) < 0)
         return -1;
     if (route->access != ACCESS_PUBLIC)

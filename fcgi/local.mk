@@ -3,6 +3,7 @@ FCGI_CORE = \
 	fcgi/context.c fcgi/context.h \
 	fcgi/cors.c fcgi/cors.h \
 	fcgi/dispatch.c fcgi/dispatch.h \
+	fcgi/dormancy.c fcgi/dormancy.h \
 	fcgi/reply.c fcgi/reply.h \
 	fcgi/request.c fcgi/request.h fcgi/request_json.c fcgi/request_query.c \
 	fcgi/router.c fcgi/router.h fcgi/routes.c \
@@ -34,6 +35,7 @@ FCGI_HANDLERS = \
 	fcgi/agent/health.c \
 	fcgi/agent/hooks.c \
 	fcgi/agent/info.c fcgi/agent/info.h \
+	fcgi/agent/init.c \
 	fcgi/agent/installed.c fcgi/agent/installed.h \
 	fcgi/agent/launch.c fcgi/agent/launch.h \
 	fcgi/agent/mcp.c \

@@ -83,6 +83,10 @@ static const struct setting settings_table[] = {
      "address of the web page, for sign-in links"},
     {"DEFT_CORS_ORIGINS", SETTING_TEXT, "", FIELD(cors_origins),
      "web origins beside localhost whose pages may call with a key; separated by spaces"},
+    {"OH_DEFERRED_INIT", SETTING_BOOL, "0", FIELD(deferred_init),
+     "1: nothing is served until POST /api/init; for the gateway and workers, too"},
+    {"OH_SECRET_KEY", SETTING_SECRET, "", FIELD(init_key),
+     "X-Init-API-Key of that call; needed with OH_DEFERRED_INIT"},
     {"LOG_LEVEL", SETTING_TEXT, "info", FIELD(log_level),
      "debug, info, warning or error"},
     {"DEFT_CRASH_AT", SETTING_TEXT, "", FIELD(crash_at),
@@ -111,6 +115,8 @@ static int check_settings(const struct fcgi_settings *settings, struct fcgi_cont
         context->default_runtime = RUNTIME_DOCKER;
     else if (!text_equal(settings->default_runtime, "local"))
         return error_set(err, ERROR_INVALID, "DEFT_CONVERSATION_RUNTIME must be local or docker");
+    if (settings->deferred_init != 0 && !secret_is_set(&settings->init_key))
+        return error_set(err, ERROR_INVALID, "OH_DEFERRED_INIT needs OH_SECRET_KEY");
     if (keyring_init(&context->keyring, &settings->secret_key, err) < 0)
         return error_wrap(err, "DEFT_SECRET_KEY");
     return crash_points_init(context->crash, settings->crash_at, err);
@@ -208,10 +214,12 @@ static int run(enum command command, const char *argument, struct error *err)
 {
     struct fcgi_settings settings = {0};
     _Atomic(int64_t) last_active_ms = clock_monotonic_ms();
+    _Atomic(bool) has_begun = false;
     _Atomic(int64_t) n_waiting = 0;
     struct crash_points crash;
     struct fcgi_context context = {.started_ms = clock_monotonic_ms(),
                                    .last_active_ms = &last_active_ms,
+                                   .has_begun = &has_begun,
                                    .n_waiting = &n_waiting,
                                    .crash = &crash};
     int rc = -1;

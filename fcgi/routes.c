@@ -46,6 +46,7 @@ const struct route *const route_tables[] = {
     model_catalogue_routes,
     workspace_place_routes,
     workspace_session_routes,
+    init_routes,
     unserved_routes,
     sign_in_routes,
     NULL,

@@ -19,6 +19,7 @@
 #include "gateway/gateway.h"
 #include "gateway/handshake.h"
 #include "store/db_pipe.h"
+#include "store/init_store.h"
 
 enum { BACKLOG = 4096, HEAD_MAX_BYTES = 8192, HEAD_TIMEOUT_MS = 10000, EVENTS_MAX = 64 };
 
@@ -34,6 +35,7 @@ struct visitor {
     int fd;
     int64_t came_at_ms;
     struct handshake handshake;
+    struct init_question init; /* while the server is not known to be awake */
 };
 
 /* --- listening --- */
@@ -83,6 +85,7 @@ static void visitor_free(struct visitor *visitor)
         door->last = visitor->previous;
     door->n_visitors--;
     db_ticket_forget(&visitor->handshake.caller.ticket);
+    db_ticket_forget(&visitor->init.ticket);
     fd_close(&visitor->fd);
     mem_free(visitor);
 }
@@ -148,22 +151,51 @@ static void on_caller(struct caller_question *caller, const struct error *err)
         refuse(visitor, err);
 }
 
-static void look_up(struct visitor *visitor, const char *head)
+static void ask_caller(struct visitor *visitor)
 {
     struct handshake *handshake = &visitor->handshake;
     struct principal nobody = {.kind = PRINCIPAL_NOBODY};
-    struct error err = ERROR_INIT;
 
-    if (handshake_read(&visitor->gateway->keyring, head, handshake, &err) < 0) {
-        refuse(visitor, &err);
-        return;
-    }
     if (!handshake->has_credential) {
         admit(visitor, &nobody);
         return;
     }
     handshake->caller.done = on_caller;
     live_ask_caller(visitor->gateway->back, &handshake->caller);
+}
+
+static void on_init(struct init_question *question, const struct error *err)
+{
+    struct visitor *visitor = lws_container_of(question, struct visitor, init);
+    struct error asleep = ERROR_INIT;
+
+    if (err == NULL && !question->has_begun) {
+        error_set(&asleep, ERROR_FORBIDDEN, "the server is dormant");
+        err = &asleep;
+    }
+    if (err != NULL) {
+        refuse(visitor, err);
+        return;
+    }
+    visitor->gateway->is_dormant = false;
+    ask_caller(visitor);
+}
+
+static void look_up(struct visitor *visitor, const char *head)
+{
+    struct gateway *gateway = visitor->gateway;
+    struct error err = ERROR_INIT;
+
+    if (handshake_read(&gateway->keyring, head, &visitor->handshake, &err) < 0) {
+        refuse(visitor, &err);
+        return;
+    }
+    if (!gateway->is_dormant) {
+        ask_caller(visitor);
+        return;
+    }
+    visitor->init.done = on_init;
+    init_store_ask(gateway->back, &visitor->init);
 }
 
 /* Reads along, without taking it, until the head is whole. */
@@ -175,7 +207,7 @@ static void on_readable(struct visitor *visitor)
 
     if (len < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    if (len <= 0 || visitor->handshake.caller.ticket != NULL) {
+    if (len <= 0 || visitor->handshake.caller.ticket != NULL || visitor->init.ticket != NULL) {
         /* It hung up; while its credential is looked up nothing else is expected of it. */
         if (len <= 0)
             visitor_free(visitor);

@@ -58,6 +58,7 @@ struct gateway {
     int64_t tick_at_ms;
     int watch_fd; /* epoll of all that is no socket; owned by lws once adopted */
     int stop_fd;
+    bool is_dormant; /* a deferred start is not known to be over */
     bool is_stopping;
 };
 

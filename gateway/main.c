@@ -37,6 +37,7 @@ struct gateway_settings {
     const char *runtime_socket;
     struct secret runtime_key;
     const char *sandbox_image;
+    int64_t deferred_init;
     const char *log_level;
 };
 
@@ -66,6 +67,8 @@ static const struct setting settings_table[] = {
      "key of the Runtime API"},
     {"DEFT_SANDBOX_IMAGE", SETTING_TEXT, "deft-sandbox:1",
      offsetof(struct gateway_settings, sandbox_image), "image of new sandboxes"},
+    {"OH_DEFERRED_INIT", SETTING_BOOL, "0", offsetof(struct gateway_settings, deferred_init),
+     "1: no sockets until POST /api/init"},
     {"LOG_LEVEL", SETTING_TEXT, "info", offsetof(struct gateway_settings, log_level),
      "debug, info, warning or error"},
 };
@@ -136,6 +139,7 @@ static int open_pipes(struct gateway *gateway, const struct gateway_settings *se
 static int open_parts(struct gateway *gateway, const struct gateway_settings *settings,
                       struct error *err)
 {
+    gateway->is_dormant = settings->deferred_init != 0;
     gateway->max_subscribers = settings->max_subscribers;
     gateway->auth_timeout_ms = settings->auth_timeout_ms;
     gateway->slow_ms = settings->slow_ms;

@@ -53,8 +53,10 @@ extern const struct route mcp_routes[];
 extern const struct route openai_routes[];
 extern const struct route runtime_routes[];
 extern const struct route description_routes[];
+extern const struct route init_routes[];
 extern const struct route unserved_routes[];
 /* What POST /api/skills takes. */
+extern const struct shape init_request_shape;
 extern const struct shape skills_request_shape;
 
 /* How the 404 of an unknown conversation reads. */

@@ -12,28 +12,11 @@ static int unserved(const struct request *request, struct reply *reply, struct e
                      http_method_to_string(request->method), request->route->pattern);
 }
 
-/* Deferred start-up is off: GET -> 404; POST needs a key that this server has not. */
-static int init_get(const struct request *request, struct reply *reply, struct error *err)
-{
-    (void)request;
-    (void)reply;
-    return error_set(err, ERROR_NOT_FOUND, "%s", reply_phrase(404));
-}
-
-static int init_post(const struct request *request, struct reply *reply, struct error *err)
-{
-    (void)request;
-    (void)reply;
-    return error_set(err, ERROR_UNAUTHENTICATED, "there is no such key");
-}
-
 #define ROUTE(method, pattern)                                                                     \
     {method, pattern, ORIGIN_BOTH, ACCESS_CALLER, BODY_LARGE_BYTES, unserved}
 
 /* clang-format off */
 const struct route unserved_routes[] = {
-    {HTTP_GET, "/api/init", ORIGIN_AGENT, ACCESS_PUBLIC, 0, init_get},
-    {HTTP_POST, "/api/init", ORIGIN_AGENT, ACCESS_PUBLIC, 0, init_post},
     ROUTE(HTTP_POST, "/api/skills/install"),
     ROUTE(HTTP_POST, "/api/plugins/fetch"),
     ROUTE(HTTP_POST, "/api/plugins/install"),

@@ -2,6 +2,7 @@
  * Health, the description itself, and the models that speak like OpenAI's.
  */
 #include "base/attr.h"
+#include "fcgi/agent/agent.h"
 #include "fcgi/openapi/operation.h"
 #include "model/openai_ask.h"
 #include "model/shape.h"
@@ -92,7 +93,7 @@ const struct operation server_operations[] = {
     OPERATION(HTTP_GET, "/ready", "The server and its database are ready"),
     OPERATION(HTTP_GET, "/server_info", "What the server is and can do", .answer = {"ServerInfo", &server_info_shape}),
     OPERATION(HTTP_GET, "/api/init", "State of a deferred start", .answer = {"InitStatus", &init_status_shape}),
-    OPERATION(HTTP_POST, "/api/init", "Begin a deferred start", .answer = {"InitStatus", &init_status_shape}),
+    OPERATION(HTTP_POST, "/api/init", "Begin a deferred start", .body = {"InitRequest", &init_request_shape}, .answer = {"InitStatus", &init_status_shape}),
     OPERATION(HTTP_GET, "/v1/models", "Profiles that can be asked like a model", .answer = {"OpenAIModelListResponse", &model_list_shape}),
     OPERATION(HTTP_POST, "/v1/chat/completions", "Let a profile's agent answer a chat", .body = {"OpenAIChatCompletionRequest", &openai_chat_shape}, .answer = {"ChatCompletion", &chat_completion_shape}),
     OPERATION(HTTP_POST, "/v1/responses", "Let a profile's agent answer one request", .body = {"OpenAIResponseRequest", &openai_response_shape}, .answer = {"OpenAIResponse", &response_shape}),

@@ -68,7 +68,12 @@ int principal_from_key(struct db *db, const struct keyring *keyring, const char 
     keyring_hash_token(keyring, key, hash);
     if (text_starts_with(key, CREDENTIAL_KEY_PREFIX))
         return from_user_key(db, hash, principal_out, err);
-    return from_sandbox_key(db, hash, principal_out, err);
+    if (from_sandbox_key(db, hash, principal_out, err) == 0)
+        return 0;
+    /* A key that a deferred start brought has any form, and is a user's. */
+    if (err->code != ERROR_UNAUTHENTICATED)
+        return -1;
+    return from_user_key(db, hash, principal_out, err);
 }
 
 int principal_from_session(struct db *db, const struct keyring *keyring, const char *token,

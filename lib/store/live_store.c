@@ -21,7 +21,9 @@ static const char SQL_SESSION[] =
     "SELECT user_id, NULL FROM sessions WHERE token_hash = $1 AND expires_at > now()";
 static const char SQL_SANDBOX_KEY[] =
     "SELECT owner_id, NULL, id, session_id FROM runtimes WHERE session_key_hash = $1"
-    " AND status <> 'stopped' AND desired <> 'deleted'";
+    " AND status <> 'stopped' AND desired <> 'deleted'"
+    " UNION ALL SELECT user_id, id, NULL, NULL FROM api_keys"
+    "  WHERE key_hash = $1 AND revoked_at IS NULL";
 
 static const char SQL_PLACE[] =
     "SELECT c.snapshot_version, newest.seq,"
@@ -94,6 +96,9 @@ static void take_caller(void *owner, const PGresult *rows, const struct error *e
         question->user_id = db_cell_uuid(rows, 0, 0);
         question->key_id = db_cell_uuid(rows, 0, 1);
     }
+    /* A key that a deferred start brought has any form, and is a user's. */
+    if (err == NULL && question->kind == CALLER_SANDBOX_KEY && PQgetisnull(rows, 0, 2))
+        question->kind = CALLER_USER_KEY;
     if (err == NULL && question->kind == CALLER_SANDBOX_KEY)
         take_runtime(question, rows);
     question->done(question, err);

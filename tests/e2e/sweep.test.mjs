@@ -28,7 +28,6 @@ const FOR_ITS_FORM = [400, 413, 422];
 const REFUSALS = [400, 403, 404, 405, 409, 410, 413, 422, 429, 501];
 // What answers otherwise for a reason that is not the request's: no editor runs, a source cannot be fetched.
 const MAY_ALSO = new Map([
-  ['POST /api/init', [401]],
   ['GET /api/vscode/url', [503]],
   [`GET ${SCOPED}/vscode/url`, [503]],
   ['POST /api/plugins/fetch', [502, 504]],

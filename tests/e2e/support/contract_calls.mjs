@@ -21,9 +21,9 @@ const server = () => [
   { route: 'GET /ready' },
   { route: 'GET /server_info' },
   { route: 'GET /' },
-  // Deferred start is off: there is nothing to begin, and no key for it.
-  { route: 'GET /api/init', also: [404] },
-  { route: 'POST /api/init', json: {}, also: [401] },
+  { route: 'GET /api/init' },
+  // Deferred start is off: the server has begun.
+  { route: 'POST /api/init', json: {}, also: [400] },
 ];
 
 const conversations = (world) => [

@@ -1,0 +1,38 @@
+#include "fcgi/dormancy.h"
+
+#include <stdatomic.h>
+
+#include "base/text.h"
+#include "fcgi/context.h"
+#include "fcgi/request.h"
+#include "fcgi/router.h"
+#include "store/init_store.h"
+
+int dormancy_look(const struct fcgi_context *context, bool *is_dormant_out, struct error *err)
+{
+    bool has_begun = false;
+
+    *is_dormant_out = false;
+    if (context->settings->deferred_init == 0 || atomic_load(context->has_begun))
+        return 0;
+    if (init_store_has_begun(context->db, &has_begun, err) < 0)
+        return -1;
+    atomic_store(context->has_begun, has_begun);
+    *is_dormant_out = !has_begun;
+    return 0;
+}
+
+/* Health, versions and the description stay; all that works for a caller sleeps. */
+static bool may_sleep(const char *pattern)
+{
+    return !text_equal(pattern, "/api/init") &&
+           (text_starts_with(pattern, "/api/") || text_starts_with(pattern, "/v1/"));
+}
+
+int dormancy_check(const struct request *request, bool *is_asleep_out, struct error *err)
+{
+    *is_asleep_out = false;
+    if (!may_sleep(request->route->pattern))
+        return 0;
+    return dormancy_look(request->context, is_asleep_out, err);
+}

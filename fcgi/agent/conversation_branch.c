@@ -166,8 +166,8 @@ static int conversation_navigate(const struct request *request, struct reply *re
     agent_hint_events(request, &before.id);
     if (agent_load_conversation(request, UNKNOWN_PLAIN, &after, err) < 0)
         return -1;
-    info = info_with_runtime(request, &after, skills, err);
-    return info == NULL ? -1 : reply_json(reply, 200, info);
+    info = info_plain(&after, skills);
+    return reply_json(reply, 200, info);
 }
 
 const struct route conversation_branch_routes[] = {

@@ -37,15 +37,21 @@ static const char SQL_SHOW_AGAIN[] =
     "UPDATE conversations SET snapshot_version = snapshot_version + 1, updated_at = now()"
     " WHERE id = $1::uuid";
 
-static const char SQL_LAST[] =
-    "SELECT coalesce(max(seq), 0) FROM events WHERE conversation_id = $1::uuid";
+/*
+ * What a copy of the conversation $1 takes of the stretches from $2 to $3: of a whole one all, of
+ * what leads to one event ($4) what that event stands on, to which no change of state belongs.
+ */
+#define COPIED_EVENTS                                                                              \
+    " FROM unnest($2::bigint[], $3::bigint[]) AS part (low, high)"                                 \
+    " JOIN events e ON e.conversation_id = $1::uuid AND e.seq BETWEEN part.low AND part.high"      \
+    " WHERE $4::text IS NULL OR e.kind <> 'ConversationStateUpdateEvent'"
 
-static const char SQL_COPY_PATH[] =
+static const char SQL_COUNT_COPIED[] = "SELECT count(*)" COPIED_EVENTS;
+
+static const char SQL_COPY[] =
     "INSERT INTO events (conversation_id, seq, id, kind, source, timestamp, result_of, body)"
-    " SELECT $1::uuid, row_number() OVER (ORDER BY e.seq), e.id, e.kind, e.source, e.timestamp,"
-    "  e.result_of, e.body"
-    " FROM unnest($3::bigint[], $4::bigint[]) AS part (low, high)"
-    " JOIN events e ON e.conversation_id = $2::uuid AND e.seq BETWEEN part.low AND part.high";
+    " SELECT $5::uuid, row_number() OVER (ORDER BY e.seq), e.id, e.kind, e.source, e.timestamp,"
+    "  e.result_of, e.body" COPIED_EVENTS;
 
 static const char SQL_COPY_END[] =
     "SELECT coalesce(max(e.seq), 0), (SELECT f.id FROM events f WHERE f.conversation_id = $1::uuid"
@@ -211,31 +217,6 @@ int branch_store_prune(struct db *db, const struct uuid *conversation_id, struct
 
 /* --- copying --- */
 
-static int find_last(struct db_tx *tx, const struct uuid *conversation_id, int64_t *last_out,
-                     struct error *err)
-{
-    CLEANUP(db_rows_done) PGresult *rows = NULL;
-
-    if (db_tx_query(tx, SQL_LAST, DB_PARAMS(conversation_id->text), &rows, err) < 0)
-        return -1;
-    *last_out = db_number(rows, 0, 0);
-    return 0;
-}
-
-/* How many events of a log that ends with `last` are on the path. */
-static int64_t path_length(const struct path *path, int64_t last)
-{
-    int64_t n = 0;
-
-    for (size_t i = 0; i < path->n; i++) {
-        int64_t high = path->high[i] < last ? path->high[i] : last;
-
-        if (high >= path->low[i])
-            n += high - path->low[i] + 1;
-    }
-    return n;
-}
-
 static int find_path(struct db_tx *tx, const struct fork *fork, struct path *path,
                      struct error *err)
 {
@@ -251,6 +232,38 @@ static int find_path(struct db_tx *tx, const struct fork *fork, struct path *pat
     return 0;
 }
 
+/* The parameters $2 and $3 of COPIED_EVENTS. */
+static void path_to_arrays(const struct path *path, struct strbuf *low, struct strbuf *high)
+{
+    db_array_begin(low);
+    db_array_begin(high);
+    for (size_t i = 0; i < path->n; i++) {
+        struct db_int from = db_int(path->low[i]);
+        struct db_int to = db_int(path->high[i]);
+
+        db_array_add(low, from.text);
+        db_array_add(high, to.text);
+    }
+    db_array_end(low);
+    db_array_end(high);
+}
+
+static int count_copied(struct db_tx *tx, const struct fork *fork, const struct path *path,
+                        int64_t *n_out, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    CLEANUP(strbuf_done) struct strbuf low = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf high = STRBUF_INIT;
+
+    path_to_arrays(path, &low, &high);
+    if (db_tx_query(tx, SQL_COUNT_COPIED,
+                    DB_PARAMS(fork->source_id.text, low.text, high.text, fork->from_event_id),
+                    &rows, err) < 0)
+        return -1;
+    *n_out = db_number(rows, 0, 0);
+    return 0;
+}
+
 static int copy_path(struct db_tx *tx, const struct fork *fork, const struct uuid *copy_id,
                      const struct path *path, struct error *err)
 {
@@ -258,20 +271,11 @@ static int copy_path(struct db_tx *tx, const struct fork *fork, const struct uui
     CLEANUP(strbuf_done) struct strbuf low = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf high = STRBUF_INIT;
 
-    db_array_begin(&low);
-    db_array_begin(&high);
-    for (size_t i = 0; i < path->n; i++) {
-        struct db_int from = db_int(path->low[i]);
-        struct db_int to = db_int(path->high[i]);
-
-        db_array_add(&low, from.text);
-        db_array_add(&high, to.text);
-    }
-    db_array_end(&low);
-    db_array_end(&high);
-    return db_tx_query(tx, SQL_COPY_PATH,
-                       DB_PARAMS(copy_id->text, fork->source_id.text, low.text, high.text), &rows,
-                       err);
+    path_to_arrays(path, &low, &high);
+    return db_tx_query(
+        tx, SQL_COPY,
+        DB_PARAMS(fork->source_id.text, low.text, high.text, fork->from_event_id, copy_id->text),
+        &rows, err);
 }
 
 static int read_end(struct db_tx *tx, struct conversation *copy, struct error *err)
@@ -291,13 +295,13 @@ int branch_store_fork(struct db *db, const struct fork *fork, struct conversatio
     CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
     CLEANUP(path_done) struct path path = PATH_INIT;
     const struct conversation_write write = {.guard = GUARD_NONE};
-    int64_t last = 0;
+    int64_t n_copied = 0;
     bool is_new = false;
 
     if (db_tx_begin(db, &tx, err) < 0 || find_path(&tx, fork, &path, err) < 0 ||
-        find_last(&tx, &fork->source_id, &last, err) < 0)
+        count_copied(&tx, fork, &path, &n_copied, err) < 0)
         return -1;
-    conversation_note_origin(copy, &fork->source_id, fork->from_event_id, path_length(&path, last));
+    conversation_note_origin(copy, &fork->source_id, fork->from_event_id, n_copied);
     if (conversation_insert_row(&tx, copy, &write, &is_new, err) < 0)
         return -1;
     if (!is_new)

@@ -25,6 +25,10 @@ struct strbuf;
 /* "local": the shared sandbox of the key that called; "docker": a sandbox of its own. */
 enum runtime_kind { RUNTIME_LOCAL, RUNTIME_DOCKER };
 
+/* Members of agent_state that clients are not shown: the task list, the sandbox that ran calls. */
+#define AGENT_STATE_TASK_LIST "task_list"
+#define AGENT_STATE_SANDBOX "runtime_id"
+
 struct conversation {
     struct uuid id;
     struct uuid user_id;
@@ -36,7 +40,7 @@ struct conversation {
     char *secrets;         /* sealed JSON; NULL when there is none */
     enum execution_status status;
     json_t *stats;       /* {"usage_to_metrics": {…}} */
-    json_t *agent_state; /* the tools' own, such as {"task_list": […]} */
+    json_t *agent_state; /* the tools' and the worker's own, see AGENT_STATE_… */
     struct uuid last_user_message_id;
     struct uuid leaf_event_id; /* newest event that is no state update; unset when none */
     bool is_branched;          /* somebody navigated in it: not all events count any more */
@@ -146,6 +150,7 @@ struct conversation_change {
     struct uuid last_user_message_id; /* unset: unchanged */
     bool wants_title;                 /* a model is to be asked for one */
     char *first_title;                /* else this, where there is none; NULL: none */
+    char *stats;                      /* JSON text; NULL: unchanged */
 };
 
 /* clang-format off */

@@ -7,11 +7,33 @@
 #include "model/event.h"
 #include "model/prompt.h"
 #include "model/skills.h"
+#include "model/stats.h"
 #include "model/title.h"
 #include "model/tools.h"
 
+static void register_llm(struct stats *stats, const json_t *llm)
+{
+    if (llm != NULL)
+        stats_register(stats, json_text_or(llm, "usage_id", "default"),
+                       json_text_or(llm, "model", ""));
+}
+
+/* From its first message on a conversation tells what each of its models has cost: nothing yet. */
+static void plan_stats(const struct conversation *conversation, struct conversation_change *change)
+{
+    CLEANUP(stats_freep) struct stats *stats = stats_open(conversation->stats);
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    const json_t *condenser = json_object_get(conversation_agent(conversation), "condenser");
+
+    register_llm(stats, conversation_llm(conversation));
+    register_llm(stats, json_object_get(condenser, "llm"));
+    stats_append_text(stats, &text);
+    change->stats = strbuf_take(&text);
+}
+
 /* What the agent is told to be stands before all else, but for changes of state. */
-static void plan_system_prompt(const struct conversation *conversation, struct event_list *events)
+static void plan_system_prompt(const struct conversation *conversation, struct event_list *events,
+                               struct conversation_change *change)
 {
     CLEANUP(strbuf_done) struct strbuf prompt = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf context = STRBUF_INIT;
@@ -23,6 +45,7 @@ static void plan_system_prompt(const struct conversation *conversation, struct e
     prompt_append(conversation, &prompt);
     prompt_append_context(conversation, &context);
     event_add_system_prompt(events, prompt.text, tools, context.text);
+    plan_stats(conversation, change);
 }
 
 static void plan_status(struct event_list *events, enum execution_status status,
@@ -44,7 +67,9 @@ void conversation_change_done(struct conversation_change *change)
     if (change == NULL)
         return;
     mem_free(change->first_title);
+    mem_free(change->stats);
     change->first_title = NULL;
+    change->stats = NULL;
 }
 
 /* A script has one part to play, and no opinion on what the play is called. */
@@ -78,7 +103,7 @@ int conversation_plan_message(const struct conversation *conversation, json_t *c
 
     if (json_typeof(content) != JSON_ARRAY)
         return error_set(err, ERROR_INVALID, "a message's content is a list");
-    plan_system_prompt(conversation, events);
+    plan_system_prompt(conversation, events, &change);
     if (is_over(change.status))
         plan_status(events, STATUS_IDLE, &change);
     skills_for_message(conversation, content, &skills);
@@ -100,7 +125,7 @@ void conversation_plan_run(const struct conversation *conversation, struct event
 {
     struct conversation_change change = {.status = conversation->status, .wants_run = true};
 
-    plan_system_prompt(conversation, events);
+    plan_system_prompt(conversation, events, &change);
     plan_status(events, status_on_run(conversation->status), &change);
     *change_out = change;
 }

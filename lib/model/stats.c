@@ -169,17 +169,22 @@ void stats_freep(struct stats **stats)
 
 /* --- counting --- */
 
-static struct metrics *metrics_of(struct stats *stats, const struct llm_usage *usage)
+static struct metrics *metrics_of(struct stats *stats, const char *usage_id, const char *model)
 {
     struct metrics *metrics = NULL;
 
     for (size_t i = 0; i < stats->n; i++) {
-        if (text_equal(stats->items[i].usage_id, usage->usage_id))
+        if (text_equal(stats->items[i].usage_id, usage_id))
             return &stats->items[i];
     }
-    metrics = add_metrics(stats, usage->usage_id);
-    metrics->head = head_new(usage->model);
+    metrics = add_metrics(stats, usage_id);
+    metrics->head = head_new(model);
     return metrics;
+}
+
+void stats_register(struct stats *stats, const char *usage_id, const char *model)
+{
+    (void)metrics_of(stats, usage_id, model);
 }
 
 static void usage_accumulate(json_t *sum, const struct llm_usage *usage)
@@ -226,7 +231,7 @@ static json_t *latency_entry(const struct llm_usage *usage)
 
 void stats_add(struct stats *stats, const struct llm_usage *usage)
 {
-    struct metrics *metrics = metrics_of(stats, usage);
+    struct metrics *metrics = metrics_of(stats, usage->usage_id, usage->model);
     json_auto_t *latency = latency_entry(usage);
     json_auto_t *tokens = usage_entry(usage);
     json_t *sum = json_object_get(metrics->head, "accumulated_token_usage");

@@ -40,6 +40,8 @@ json_t *stats_new(void) MUST_CHECK;
 struct stats *stats_open(const json_t *stored) MUST_CHECK;
 void stats_free(struct stats *stats);
 void stats_freep(struct stats **stats) NONNULL;
+/* A usage id that has cost nothing yet; one that is known stays as it is. */
+void stats_register(struct stats *stats, const char *usage_id, const char *model) NONNULL;
 /* Adds one call: sums, except context_window = max and per_turn_token = this call's. */
 void stats_add(struct stats *stats, const struct llm_usage *usage) NONNULL;
 /* Appends the stored form. */

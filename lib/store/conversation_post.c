@@ -17,6 +17,7 @@ void conversation_write_change(const struct conversation_change *change,
     write->want_run = change->wants_run;
     write->last_user_message_id = change->last_user_message_id;
     write->first_title = change->first_title;
+    write->stats = change->stats;
     if (change->wants_title)
         write->job.kind = "title";
 }

@@ -16,6 +16,7 @@
 #include "model/conversation.h"
 #include "model/event.h"
 #include "model/limits.h"
+#include "model/stats.h"
 #include "store/conversation_insert.h"
 #include "store/conversation_row.h"
 #include "store/conversation_store.h"
@@ -412,7 +413,9 @@ int conversation_insert_row(struct db_tx *tx, struct conversation *conversation,
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
     CLEANUP(mem_freep) char *spec = json_to_text(conversation->spec);
-    CLEANUP(mem_freep) char *stats = text_or_null(conversation->stats);
+    json_auto_t *no_stats = stats_new();
+    CLEANUP(mem_freep) char *stats =
+        json_to_text(conversation->stats != NULL ? conversation->stats : no_stats);
     CLEANUP(mem_freep) char *agent_state = text_or_null(conversation->agent_state);
     const char *status =
         write->status != NULL ? write->status : status_to_string(conversation->status);
@@ -424,8 +427,7 @@ int conversation_insert_row(struct db_tx *tx, struct conversation *conversation,
                       conversation->runtime_kind == RUNTIME_DOCKER ? "docker" : "local",
                       conversation->runtime_session,
                       conversation->title != NULL ? conversation->title : write->first_title, spec,
-                      conversation->secrets, status,
-                      stats != NULL ? stats : "{\"usage_to_metrics\":{}}",
+                      conversation->secrets, status, write->stats != NULL ? write->stats : stats,
                       agent_state != NULL ? agent_state : "{}",
                       db_uuid(&write->last_user_message_id), db_flag(write->want_run)),
             &rows, err) < 0)

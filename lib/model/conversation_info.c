@@ -59,6 +59,16 @@ static json_t *persistence_dir(const struct uuid *id)
     return json_string(path.text);
 }
 
+/* What the tools and the worker remember is no business of clients. */
+static json_t *shown_agent_state(const struct conversation *c)
+{
+    json_t *shown = c->agent_state != NULL ? json_copy(c->agent_state) : json_object();
+
+    (void)json_object_del(shown, AGENT_STATE_TASK_LIST);
+    (void)json_object_del(shown, AGENT_STATE_SANDBOX);
+    return shown;
+}
+
 /* What REST replies and snapshots have in common, from the specification and the row. */
 static json_t *state_to_json(const struct conversation *c, const json_t *spec)
 {
@@ -84,8 +94,7 @@ static json_t *state_to_json(const struct conversation *c, const json_t *spec)
     json_put(state, "leaf_event_id", text_or_null(c->leaf_event_id.text));
     json_put(state, "stats", c->stats != NULL ? json_incref(c->stats) : stats_new());
     json_put(state, "secret_registry", spec_member(spec, "secret_registry", no_secrets()));
-    json_put(state, "agent_state",
-             c->agent_state != NULL ? json_incref(c->agent_state) : json_object());
+    json_put(state, "agent_state", shown_agent_state(c));
     json_put(state, "hook_config", spec_member(spec, "hook_config", json_null()));
     json_put(state, "tags", spec_member(spec, "tags", json_object()));
     return state;

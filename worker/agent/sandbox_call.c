@@ -21,8 +21,6 @@
 #include "worker/agent/takeover.h"
 #include "worker/context.h"
 
-/* The member of agent_state that names the sandbox in which calls were run. */
-#define SANDBOX_MEMBER "runtime_id"
 /* A command's own limit is the tool's business; this much later the sandbox is taken for hung. */
 #define OWN_LIMIT_MARGIN_MS 60000
 #define LEASE_LOOK_MS 100
@@ -49,9 +47,9 @@ static int note_sandbox(struct agent *agent, struct error *err)
     struct conversation_write change = {.agent_state = state};
     const char *runtime_id = sandbox_runtime_id(agent->sandbox);
 
-    if (text_equal(json_text_or(state, SANDBOX_MEMBER, ""), runtime_id))
+    if (text_equal(json_text_or(state, AGENT_STATE_SANDBOX, ""), runtime_id))
         return 0;
-    json_put_text(state, SANDBOX_MEMBER, runtime_id);
+    json_put_text(state, AGENT_STATE_SANDBOX, runtime_id);
     return record_behind(agent, &no_events, &change, err);
 }
 
@@ -120,7 +118,7 @@ static int is_lost(struct agent *agent, size_t action, const struct sandbox_orde
 {
     CLEANUP(sandbox_result_done) struct sandbox_result known = SANDBOX_RESULT_INIT;
     struct takeover_facts facts = {
-        .used_sandbox = json_text_or(agent->conversation.agent_state, SANDBOX_MEMBER, ""),
+        .used_sandbox = json_text_or(agent->conversation.agent_state, AGENT_STATE_SANDBOX, ""),
         .sandbox = order->runtime_id,
         .is_inherited = agent->history.items[action].seq <= agent->claimed_seq,
     };

@@ -3,10 +3,9 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "model/conversation.h"
 #include "worker/agent/observation.h"
 #include "worker/tools/tools.h"
-
-#define STATE_MEMBER "task_list"
 
 static const struct {
     const char *status;
@@ -47,7 +46,7 @@ static void append_list(struct strbuf *out, const json_t *list)
 /* The list as it is now: a copy, since an event keeps it as it was. */
 static json_t *list_copy(const json_t *agent_state)
 {
-    const json_t *list = json_object_get(agent_state, STATE_MEMBER);
+    const json_t *list = json_object_get(agent_state, AGENT_STATE_TASK_LIST);
 
     return json_is_array(list) ? json_deep_copy(list) : json_array();
 }
@@ -55,21 +54,21 @@ static json_t *list_copy(const json_t *agent_state)
 json_t *worker_tool_task_tracker(const json_t *action, json_t *agent_state, bool *is_changed_out)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-    const json_t *list = json_object_get(action, STATE_MEMBER);
+    const json_t *list = json_object_get(action, "task_list");
     const char *command = json_text_or(action, "command", "view");
     json_t *observation = NULL;
 
     *is_changed_out = text_equal(command, "plan");
     if (*is_changed_out) {
-        json_put(agent_state, STATE_MEMBER,
+        json_put(agent_state, AGENT_STATE_TASK_LIST,
                  json_is_array(list) ? json_deep_copy(list) : json_array());
         strbuf_appendf(&text, "Task list has been updated with %zu item(s).",
                        json_array_size(list));
     } else {
-        append_list(&text, json_object_get(agent_state, STATE_MEMBER));
+        append_list(&text, json_object_get(agent_state, AGENT_STATE_TASK_LIST));
     }
     observation = observation_from_text("TaskTrackerObservation", text.text);
     json_put_text(observation, "command", command);
-    json_put(observation, STATE_MEMBER, list_copy(agent_state));
+    json_put(observation, "task_list", list_copy(agent_state));
     return observation;
 }

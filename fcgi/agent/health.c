@@ -9,12 +9,20 @@
 #include "fcgi/agent/agent.h"
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
+#include "model/tools.h"
 #include "store/db.h"
 
-static const char *const capabilities[] = {"conversation_runtime_routes_v1",
-                                           "idempotent_conversation_create_v1"};
-static const char *const usable_tools[] = {"terminal", "file_editor", "task_tracker", "finish",
-                                           "think"};
+/* In the contract's order. Those that it names and that are missing here have no routes. */
+static const char *const capabilities[] = {
+    "conversation_runtime_routes_v1",
+    "profile_secret_scope_v1",
+    "profile_persona_v1",
+    "idempotent_conversation_create_v1",
+    "tool_catalog_v1",
+    "agent_profile_draft_materialize_v1",
+    "agent_launch_pipeline_v1",
+    "skill_catalog_v1",
+};
 
 static int answer_status(struct reply *reply, int status, const char *word)
 {
@@ -94,7 +102,7 @@ static int server_info(const struct request *request, struct reply *reply, struc
              json_real(whole_seconds_since(atomic_load(context->last_active_ms))));
     json_put_text(info, "title", "OpenHands Agent Server");
     put_versions(info);
-    json_put(info, "usable_tools", text_list(usable_tools, ARRAY_SIZE(usable_tools)));
+    json_put(info, "usable_tools", tools_names());
     put_runtimes(info, context->default_runtime);
     json_put(info, "capabilities", text_list(capabilities, ARRAY_SIZE(capabilities)));
     json_put(info, "app_backend_ingress_url", json_null());

@@ -8,6 +8,7 @@
 #include "fcgi/agent/agent.h"
 #include "fcgi/reply.h"
 #include "model/tool_table.h"
+#include "model/tools.h"
 
 /* What a person reads of a tool that can be chosen. */
 struct choice {
@@ -26,18 +27,6 @@ static const struct choice choices[] = {
     {"glob", "Finds files by name", false},
     {"grep", "Finds text in files", false},
 };
-
-/* Every agent has these; they are no choice. */
-static const char *const built_in[] = {"finish", "think"};
-
-static bool is_built_in(const char *name)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(built_in); i++) {
-        if (text_equal(built_in[i], name))
-            return true;
-    }
-    return false;
-}
 
 static bool is_served(const char *name)
 {
@@ -60,14 +49,10 @@ static bool is_choice(const char *name)
 /* GET -> 200 [name]: those that agents here can use */
 static int names(const struct request *request, struct reply *reply, struct error *err)
 {
-    json_auto_t *list = json_array();
+    json_auto_t *list = tools_names();
 
     (void)request;
     (void)err;
-    for (size_t i = 0; i < tool_table_n; i++) {
-        if (!is_built_in(tool_table[i].name))
-            json_push(list, json_string(tool_table[i].name));
-    }
     return reply_json(reply, 200, list);
 }
 
@@ -94,7 +79,7 @@ static int catalog(const struct request *request, struct reply *reply, struct er
     for (size_t i = 0; i < ARRAY_SIZE(choices); i++)
         json_push(tools, entry(choices[i].name, &choices[i]));
     for (size_t i = 0; i < tool_table_n; i++) {
-        if (!is_built_in(tool_table[i].name) && !is_choice(tool_table[i].name))
+        if (!tools_is_built_in(&tool_table[i]) && !is_choice(tool_table[i].name))
             json_push(tools, entry(tool_table[i].name, NULL));
     }
     json_put(answer, "tools", tools);

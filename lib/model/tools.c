@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "model/client_tools.h"
 #include "model/conversation.h"
 #include "model/shape.h"
@@ -17,6 +18,22 @@ static const struct tool *catalogue_find(const char *spec_name)
             return &tool_table[i];
     }
     return NULL;
+}
+
+bool tools_is_built_in(const struct tool *tool)
+{
+    return text_equal(tool->name, "finish") || text_equal(tool->name, "think");
+}
+
+json_t *tools_names(void)
+{
+    json_t *names = json_array();
+
+    for (size_t i = 0; i < tool_table_n; i++) {
+        if (!tools_is_built_in(&tool_table[i]))
+            json_push(names, json_string(tool_table[i].name));
+    }
+    return names;
 }
 
 bool tools_may_be_named(const char *spec_name)

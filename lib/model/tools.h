@@ -39,6 +39,10 @@ struct tool {
  * this server does not; agents go without those.
  */
 bool tools_may_be_named(const char *spec_name) NONNULL MUST_CHECK;
+/* Whether every agent has the tool, so that nobody has to name it. */
+bool tools_is_built_in(const struct tool *tool) NONNULL MUST_CHECK;
+/* Names of the tools that agents here can be given: a list of texts. A new reference. */
+json_t *tools_names(void) MUST_CHECK;
 /* The tools of the conversation's agent, finish and think among them; ends with a NULL. The caller
  * frees the array with mem_free(); the tools live for ever. */
 const struct tool **tools_of(const struct conversation *conversation) NONNULL MUST_CHECK;

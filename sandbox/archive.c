@@ -329,6 +329,19 @@ static int run_tar(const char *folder, const struct patterns *patterns, int fd, 
     return rc;
 }
 
+/* An archive is called what its folder is called. */
+static void name_archive(const char *folder, struct job_answer *answer)
+{
+    CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
+    const char *slash = strrchr(folder, '/');
+
+    strbuf_append(&name, slash != NULL && slash[1] != '\0' ? slash + 1 : "archive");
+    strbuf_append(&name, ".tar.gz");
+    file_name_append_disposition(name.text, &value);
+    json_put_text(answer->headers, "content-disposition", value.text);
+}
+
 static int archive_folder(const struct request *request, const char *folder,
                           struct job_answer *answer, struct error *err)
 {
@@ -344,8 +357,7 @@ static int archive_folder(const struct request *request, const char *folder,
             return -1;
         describe(&git, base.text, ref, answer);
     }
-    json_put_text(answer->headers, "content-disposition",
-                  "attachment; filename=\"archive.tar.gz\"");
+    name_archive(folder, answer);
     answer->content_type = "application/gzip";
     read_patterns(request, &patterns);
     return run_tar(folder, &patterns, answer->result, err);

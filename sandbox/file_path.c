@@ -1,5 +1,8 @@
 #include "sandbox/file_path.h"
 
+#include <string.h>
+
+#include "base/encode.h"
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "base/text.h"
@@ -19,4 +22,24 @@ int file_path_read(const struct request *request, char **path_out, struct error 
         return error_set(err, ERROR_INVALID, "Path must be UTF-8");
     *path_out = strbuf_take(&path);
     return 0;
+}
+
+static bool is_plain_name(const char *name)
+{
+    for (; *name != '\0'; name++) {
+        if ((unsigned char)*name < 0x20 || (unsigned char)*name > 0x7E || strchr("\"\\%", *name))
+            return false;
+    }
+    return true;
+}
+
+/* Names that are no plain text go in the extended form. */
+void file_name_append_disposition(const char *name, struct strbuf *out)
+{
+    if (is_plain_name(name)) {
+        strbuf_appendf(out, "attachment; filename=\"%s\"", name);
+        return;
+    }
+    strbuf_append(out, "attachment; filename*=utf-8''");
+    percent_append(out, name);
 }

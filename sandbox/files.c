@@ -186,27 +186,11 @@ static void append_http_date(struct strbuf *out, time_t when)
                    parts.tm_sec);
 }
 
-static bool is_plain_name(const char *name)
-{
-    for (; *name != '\0'; name++) {
-        if ((unsigned char)*name < 0x20 || (unsigned char)*name > 0x7E || strchr("\"\\%", *name))
-            return false;
-    }
-    return true;
-}
-
-/* RFC 6266: names that are no plain text go in the extended form. */
 static void add_disposition(struct request *request, const char *path)
 {
     CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
-    const char *name = strrchr(path, '/') + 1;
 
-    if (is_plain_name(name)) {
-        strbuf_appendf(&value, "attachment; filename=\"%s\"", name);
-    } else {
-        strbuf_append(&value, "attachment; filename*=utf-8''");
-        percent_append(&value, name);
-    }
+    file_name_append_disposition(strrchr(path, '/') + 1, &value);
     request_add_header(request, "content-disposition", value.text);
 }
 

@@ -70,7 +70,7 @@ static int send_archive(const struct request *request, struct reply *reply,
     uuid_to_hex(&conversation->id, hex);
     strbuf_appendf(&name, "attachment; filename=\"%s.zip\"", hex);
     reply_header(reply, "Content-Disposition", name.text);
-    if (reply_stream_begin(reply, 200, "application/zip", err) < 0)
+    if (reply_stream_begin(reply, 200, "application/octet-stream", err) < 0)
         return -1;
     if (add_info(&zip, conversation, err) < 0)
         return -1;

@@ -140,7 +140,7 @@ describe('a conversation as an archive', () => {
     const events = await one.events();
     for (const url of [`/api/file/download-trajectory/${one.id}`, `${one.path}/file/download-trajectory/${one.id.replaceAll('-', '')}`]) {
       const answer = await call('GET', url);
-      assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, 'application/zip'], answer.text.slice(0, 300));
+      assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, 'application/octet-stream'], answer.text.slice(0, 300));
       assert.match(answer.headers.get('content-disposition'), new RegExp(`filename="${one.id.replaceAll('-', '')}\\.zip"`));
       const file = path.join(scratch, 'trajectory.zip');
       fs.writeFileSync(file, answer.bytes);

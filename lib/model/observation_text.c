@@ -6,8 +6,6 @@
 #include "model/limits.h"
 #include "model/tools.h"
 
-static const char ERROR_HEAD[] = "[An error occurred during execution.]\n";
-
 /* All text parts, one after the other. */
 static void append_content(const json_t *observation, struct strbuf *out)
 {
@@ -62,8 +60,6 @@ void observation_append_text(json_t *observation, struct strbuf *out)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 
-    if (json_bool_or(observation, "is_error", 0))
-        strbuf_append(out, ERROR_HEAD);
     if (text_equal(json_text_or(observation, "kind", ""), "TerminalObservation"))
         append_terminal(observation, &text);
     else

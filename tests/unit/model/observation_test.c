@@ -21,17 +21,6 @@ static void terminal_says_where_and_how_it_ended(void **state)
     assert_string_equal(text.text, "[p]out[s]\n[Current working directory: /w]");
 }
 
-static void errors_are_announced(void **state)
-{
-    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-    json_auto_t *observation = json_of("{'kind': 'FileEditorObservation', 'is_error': true,"
-                                       " 'content': [{'type': 'text', 'text': 'no'}]}");
-
-    (void)state;
-    observation_append_text(observation, &text);
-    assert_string_equal(text.text, "[An error occurred during execution.]\nno");
-}
-
 static void long_output_loses_its_middle(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf long_text = STRBUF_INIT;
@@ -71,7 +60,6 @@ int observation_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(terminal_says_where_and_how_it_ended),
-        cmocka_unit_test(errors_are_announced),
         cmocka_unit_test(long_output_loses_its_middle),
         cmocka_unit_test(odd_observations_are_empty_texts),
     };

@@ -257,11 +257,18 @@ static struct frame *next_of_stream(struct subscriber *subscriber)
     return frame;
 }
 
+/* Whoever speaks before it has heard where it is, is answered behind that. */
+static bool reply_is_due(const struct subscriber *subscriber)
+{
+    return subscriber->n_replies > 0 &&
+           (subscriber->bash != NULL || has_first_snapshot(subscriber));
+}
+
 struct frame *subscriber_next_frame(struct subscriber *subscriber)
 {
     if (subscriber->sync != NULL)
         return TAKE_PTR(subscriber->sync);
-    if (subscriber->n_replies > 0)
+    if (reply_is_due(subscriber))
         return take_reply(subscriber);
     if (subscriber->bash != NULL)
         return bash_socket_next_frame(subscriber->bash);
@@ -272,7 +279,7 @@ bool subscriber_has_more(const struct subscriber *subscriber)
 {
     const struct stream *stream = subscriber->stream;
 
-    if (subscriber->end != SUBSCRIBER_OPEN || subscriber->n_replies > 0)
+    if (subscriber->end != SUBSCRIBER_OPEN || reply_is_due(subscriber))
         return true;
     if (subscriber->bash != NULL)
         return bash_socket_has_more(subscriber->bash);

@@ -6,12 +6,9 @@ import { start as startModel } from '../fakes/openai.mjs';
 import { call, must } from './support/api.mjs';
 import { Conversation } from './support/conversation.mjs';
 import { assertSound } from './support/database.mjs';
-import { DEADLINE_MS } from './support/instance.mjs';
-import { killAndAwait, pidOf, signal } from './support/processes.mjs';
+import { killAndAwait, killEverything } from './support/processes.mjs';
 import { Sdk } from './support/sdk.mjs';
-import { waitUntil } from './support/wait.mjs';
 
-const ALL_BUT_THE_DATABASE = ['nginx', 'fcgi', 'gateway', 'worker', 'runtime'];
 const TOOLS = ['terminal', 'file_editor', 'task_tracker'];
 
 let fake;
@@ -222,13 +219,6 @@ test('titles, by the client\'s model and by hand', async () => {
   const answers = { info: (id) => must(200, 'GET', `/api/conversations/${id}`) };
   assert.deepEqual(await sdk.play('aside.names', {}, { answers }), { made: 'just text', kept: 'By hand' });
 });
-
-/** Kills every process of deft at the same moment, and waits until each is there again. */
-async function killEverything() {
-  const old = ALL_BUT_THE_DATABASE.map((name) => [name, signal(name, 'SIGKILL')]);
-  await waitUntil(() => old.every(([name, pid]) => pidOf(name) !== null && pidOf(name) !== pid), 'everything is started again');
-  await waitUntil(async () => (await call('GET', '/ready').catch(() => ({}))).status === 200, 'deft is ready again', DEADLINE_MS);
-}
 
 test('agent-server 90: everything but the database is killed, and run() ends with success', async () => {
   const answers = { 'kill everything': killEverything };

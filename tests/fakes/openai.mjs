@@ -143,6 +143,7 @@ class Fake {
     this.sockets = new Set();
   }
 
+  // steps, or a function that chooses the step for a request's body
   setScenario(model, steps) {
     this.own.set(model, steps);
   }
@@ -166,6 +167,7 @@ class Fake {
 
   // `once` is for the first request with these very messages; whoever repeats it gets the rest.
   pick(scenario, body) {
+    if (typeof scenario === 'function') return scenario(body);
     const step = scenario[Math.min(stepIndex(body.messages), scenario.length - 1)];
     const seen = JSON.stringify([body.model, body.prompt_cache_key, body.messages.length]);
     if (step.once === undefined || this.said_once.has(seen)) return step;
@@ -313,6 +315,7 @@ export async function start(options = {}) {
     requests: fake.requests,
     violations: fake.violations,
     setScenario: (model, steps) => fake.setScenario(model, steps),
+    nParked: () => fake.parked.size,
     release: () => fake.release(),
     get n_parked() {
       return fake.parked.size;

@@ -2,8 +2,11 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { call } from './api.mjs';
 import { BIN, DEADLINE_MS, SERVICES } from './instance.mjs';
 import { waitUntil } from './wait.mjs';
+
+const ALL_BUT_THE_DATABASE = ['nginx', 'fcgi', 'gateway', 'worker', 'runtime'];
 
 /** The pid of a process of the instance, or null while it is down. */
 export function pidOf(name) {
@@ -26,6 +29,13 @@ export async function killAndAwait(name) {
     const pid = pidOf(name);
     return pid !== null && pid !== old && pid;
   }, `${name} is started again`);
+}
+
+/** Kills every process of deft but the database at the same moment, and waits until each is there again. */
+export async function killEverything() {
+  const old = ALL_BUT_THE_DATABASE.map((name) => [name, signal(name, 'SIGKILL')]);
+  await waitUntil(() => old.every(([name, pid]) => pidOf(name) !== null && pidOf(name) !== pid), 'everything is started again');
+  await waitUntil(async () => (await call('GET', '/ready').catch(() => ({}))).status === 200, 'deft is ready again');
 }
 
 /** Ends a process and starts it with more settings than it has; they are for that one start. */

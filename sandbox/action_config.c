@@ -8,6 +8,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/settings.h"
+#include "base/text.h"
+
+#define IDLE_TIMEOUT "OH_RUNTIME_IDLE_TIMEOUT_SECONDS"
 
 const struct setting action_settings[] = {
     {"SESSION_API_KEY", SETTING_SECRET, "", offsetof(struct config, api_key),
@@ -26,7 +29,7 @@ const struct setting action_settings[] = {
      "directory of the action journal; memory only when it cannot be written"},
     {"DEFT_ACTION_NO_CHANGE_MS", SETTING_MS, "30000", offsetof(struct config, no_change_ms),
      "silence after which a running command is reported as still running"},
-    {"OH_RUNTIME_IDLE_TIMEOUT_SECONDS", SETTING_TEXT, "", offsetof(struct config, idle_timeout),
+    {IDLE_TIMEOUT, SETTING_TEXT, "", offsetof(struct config, idle_timeout),
      "idle limit of the sandbox; longer foreground commands are refused"},
     {"LOG_LEVEL", SETTING_TEXT, "warning", offsetof(struct config, log_level),
      "debug, info, warning or error"},
@@ -61,6 +64,26 @@ void config_take_key(struct config *config, const char *key)
 {
     secret_set(&config->api_key, key);
     secret_done(&config->init_key);
+}
+
+/* The one setting that is a sandbox's own. */
+static void take_idle_timeout(struct config *config, const char *value)
+{
+    mem_freep((char **)(void *)&config->idle_timeout);
+    config->idle_timeout = mem_dup_text(value);
+}
+
+void config_take_environment(struct config *config, json_t *environment)
+{
+    const char *name = NULL;
+    const json_t *value = NULL;
+
+    json_object_foreach (environment, name, value) {
+        /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
+        (void)setenv(name, json_string_value(value), 1);
+        if (text_equal(name, IDLE_TIMEOUT))
+            take_idle_timeout(config, json_string_value(value));
+    }
 }
 
 void config_done(struct config *config)

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <jansson.h>
+
 #include "base/attr.h"
 #include "base/crypto.h"
 #include "base/secret.h"
@@ -43,6 +45,10 @@ int config_check(struct config *config, struct error *err) NONNULL MUST_CHECK;
 bool config_is_dormant(const struct config *config) NONNULL MUST_CHECK;
 /* Ends that: requests must show `key` from now on, and the init key opens nothing any more. */
 void config_take_key(struct config *config, const char *key) NONNULL;
+/* Sets variables for all that is started from now on, as if the server had begun with them; NULL
+ * sets none. */
+void config_take_environment(struct config *config, json_t *environment)
+    __attribute__((nonnull(1)));
 /* Wipes the keys and releases the texts; NULL and a half-read one are fine. */
 void config_done(struct config *config);
 /* The cap on foreground time-outs in seconds, 0 when there is none. */

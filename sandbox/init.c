@@ -1,5 +1,7 @@
 #include "sandbox/init.h"
 
+#include <string.h>
+
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -37,28 +39,62 @@ static const char *read_key(const json_t *body)
     const json_t *keys = json_object_get(body, "session_api_keys");
     const char *key = json_string_value(json_array_get(keys, 0));
 
-    if (json_object_size(body) != 1 || json_array_size(keys) != 1 || key == NULL)
+    if (json_array_size(keys) != 1 || key == NULL)
         return NULL;
     return key[0] != '\0' ? key : NULL;
 }
 
-static void take_key(struct request *request)
+/* Variables with values, or nothing at all. */
+static bool is_environment(json_t *environment)
+{
+    const char *name = NULL;
+    const json_t *value = NULL;
+
+    if (environment == NULL)
+        return true;
+    if (!json_is_object(environment))
+        return false;
+    json_object_foreach (environment, name, value) {
+        if (name[0] == '\0' || strchr(name, '=') != NULL || !json_is_string(value))
+            return false;
+    }
+    return true;
+}
+
+/* What is wrong with the body, or NULL. */
+static const char *find_fault(const json_t *body, const char **member_out)
+{
+    json_t *environment = json_object_get(body, "env");
+    size_t n_known = environment == NULL ? 1 : 2;
+
+    *member_out = "session_api_keys";
+    if (read_key(body) == NULL)
+        return "Input should be a list of one key";
+    *member_out = "env";
+    if (!is_environment(environment))
+        return "Input should be an object of texts";
+    *member_out = NULL;
+    return json_object_size(body) == n_known ? NULL : "Input should have no other members";
+}
+
+static void take_body(struct request *request)
 {
     json_auto_t *body = NULL;
     struct error err = ERROR_INIT;
-    const char *key = NULL;
+    const char *member = NULL;
+    const char *fault = NULL;
 
     if (json_parse(request->body.text, request->body.len, &body, &err) < 0) {
         validation_answer(request, "json_invalid", "body", NULL, err.message);
         return;
     }
-    key = read_key(body);
-    if (key == NULL) {
-        validation_answer(request, "value_error", "body", "session_api_keys",
-                          "Input should be a list of one key, and nothing else");
+    fault = find_fault(body, &member);
+    if (fault != NULL) {
+        validation_answer(request, "value_error", "body", member, fault);
         return;
     }
-    config_take_key(request->server->config, key);
+    config_take_environment(request->server->config, json_object_get(body, "env"));
+    config_take_key(request->server->config, read_key(body));
     answer_state(request);
 }
 
@@ -69,5 +105,5 @@ void init_handle_post(struct request *request)
     else if (!has_init_key(request))
         request_answer_detail(request, 401, "Unauthorized");
     else
-        take_key(request);
+        take_body(request);
 }

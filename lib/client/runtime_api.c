@@ -249,13 +249,15 @@ int sandbox_check_alive(struct http *http, const char *url, int64_t timeout_ms, 
     return 0;
 }
 
-static void append_init_body(struct strbuf *text, const char *session_key)
+static void append_init_body(struct strbuf *text, const struct sandbox_init *init)
 {
     json_auto_t *body = json_object();
     json_t *keys = json_array();
 
-    json_push(keys, json_text(session_key, strlen(session_key)));
+    json_push(keys, json_text(init->session_key, strlen(init->session_key)));
     json_put(body, "session_api_keys", keys);
+    if (init->environment != NULL)
+        json_put(body, "env", json_incref(init->environment));
     json_append_text(text, body);
 }
 
@@ -272,7 +274,7 @@ int sandbox_initialise(struct http *http, const struct sandbox_init *init, struc
                                    .allow_private = true};
 
     strbuf_appendf(&url, "%s/api/init", init->url);
-    append_init_body(&text, init->session_key);
+    append_init_body(&text, init);
     request.url = url.text;
     request.body = text.text;
     request.body_len = text.len;

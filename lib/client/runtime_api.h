@@ -86,11 +86,12 @@ int runtime_api_stop(const struct runtime_api *api, const char *runtime_id,
 int sandbox_check_alive(struct http *http, const char *url, int64_t timeout_ms,
                         struct error *err) NONNULL MUST_CHECK;
 
-/* How a sandbox that was started without its key gets it; borrows. */
+/* How a sandbox that was started without its key gets it, and its environment; borrows. */
 struct sandbox_init {
     const char *url;
     const char *init_key;
     const char *session_key;
+    json_t *environment; /* object of texts; NULL: none */
     int64_t timeout_ms;
 };
 

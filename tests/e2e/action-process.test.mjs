@@ -43,7 +43,7 @@ describe("process", () => {
     }
     assert.equal((await init('{"session_api_keys":["k"]}', "")).status, 401);
     assert.equal((await init('{"session_api_keys":["k"]}', "twice")).status, 401);
-    for (const body of ["", "[]", "{", "{}", '{"session_api_keys":[]}', '{"session_api_keys":[""]}', '{"session_api_keys":"k"}', '{"session_api_keys":["k"],"other":1}'])
+    for (const body of ["", "[]", "{", "{}", '{"session_api_keys":[]}', '{"session_api_keys":[""]}', '{"session_api_keys":"k"}', '{"session_api_keys":["k"],"other":1}', '{"session_api_keys":["k"],"env":[]}', '{"session_api_keys":["k"],"env":{"A":1}}', '{"session_api_keys":["k"],"env":{"A=B":"x"}}'])
       assert.equal((await init(body)).status, 422, body);
     assert.equal((await home("k")).status, 503);
     assert.deepEqual((await init('{"session_api_keys":["k"]}')).json, { state: "ready", error: null });
@@ -51,6 +51,16 @@ describe("process", () => {
     assert.equal((await home("once")).status, 401);
     assert.equal((await init('{"session_api_keys":["other"]}')).status, 400);
     assert.equal((await home("other")).status, 401);
+    await server.stop();
+  });
+
+  test("the environment that comes with the key is that of every shell and command", async () => {
+    const server = await new ActionServer({ SESSION_API_KEY: "", DEFT_ACTION_INIT_KEY: "once", COLOUR: "red" }).start();
+    const env = { COLOUR: "blue", "ODD_TEXT": "a \"b\" ü\n$c", OH_RUNTIME_IDLE_TIMEOUT_SECONDS: "100" };
+    const done = await server.send("POST", "/api/init", { headers: { "X-Init-API-Key": "once" }, body: JSON.stringify({ session_api_keys: [KEY], env }) });
+    assert.equal(done.status, 200, done.text);
+    assert.equal((await new Conversation(server).terminal('printf %s "$COLOUR:$ODD_TEXT"')).text, `blue:${env.ODD_TEXT}`);
+    assert.equal((await server.send("GET", "/server_info")).json.max_foreground_terminal_timeout_seconds, 90);
     await server.stop();
   });
 

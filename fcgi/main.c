@@ -96,11 +96,14 @@ static const struct setting settings_table[] = {
 
 static const struct process process = {
     .name = "deft-fcgi",
-    .help = "Usage: deft-fcgi [--new-key NAME | --new-link | --help | --help-config | --version]\n"
+    .help = "Usage: deft-fcgi [--new-key NAME | --new-runtime-key NAME | --new-link | --help | "
+            "--help-config | --version]\n"
             "Serves the REST APIs over FastCGI. It is set up by environment variables: see\n"
             "--help-config.\n"
             "\n"
             "  --new-key NAME  make an API key of the owner, print it and end\n"
+            "  --new-runtime-key NAME\n"
+            "                  make a key of the Runtime API, print it and end\n"
             "  --new-link      make a one-time sign-in link, print it and end\n",
     .settings = settings_table,
     .n_settings = ARRAY_SIZE(settings_table),
@@ -148,6 +151,17 @@ static int new_key(const struct fcgi_context *context, const char *name, struct 
     if (text_is_blank(name))
         return error_set(err, ERROR_INVALID, "--new-key needs a name");
     if (credential_new_key(context->db, &context->keyring, name, &key, err) < 0)
+        return -1;
+    return puts(key.text) < 0 ? error_set(err, ERROR_UNAVAILABLE, "cannot print") : 0;
+}
+
+static int new_runtime_key(const struct fcgi_context *context, const char *name, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
+
+    if (text_is_blank(name))
+        return error_set(err, ERROR_INVALID, "--new-runtime-key needs a name");
+    if (credential_new_runtime_key(context->db, &context->keyring, name, &key, err) < 0)
         return -1;
     return puts(key.text) < 0 ? error_set(err, ERROR_UNAVAILABLE, "cannot print") : 0;
 }
@@ -208,7 +222,7 @@ static int serve(struct fcgi_context *context, struct error *err)
     return 0;
 }
 
-enum command { COMMAND_SERVE, COMMAND_KEY, COMMAND_LINK };
+enum command { COMMAND_SERVE, COMMAND_KEY, COMMAND_RUNTIME_KEY, COMMAND_LINK };
 
 static int run(enum command command, const char *argument, struct error *err)
 {
@@ -234,6 +248,9 @@ static int run(enum command command, const char *argument, struct error *err)
     case COMMAND_KEY:
         rc = new_key(&context, argument, err);
         break;
+    case COMMAND_RUNTIME_KEY:
+        rc = new_runtime_key(&context, argument, err);
+        break;
     case COMMAND_LINK:
         rc = new_link(&context, err);
         break;
@@ -256,6 +273,8 @@ int main(int argc, char **argv)
         return status;
     if (argc == 3 && text_equal(argv[1], "--new-key"))
         command = COMMAND_KEY;
+    else if (argc == 3 && text_equal(argv[1], "--new-runtime-key"))
+        command = COMMAND_RUNTIME_KEY;
     else if (argc == 2 && text_equal(argv[1], "--new-link"))
         command = COMMAND_LINK;
     else if (argc != 1)

@@ -11,28 +11,37 @@
 #include "runtime/doubt.h"
 #include "runtime/gate.h"
 #include "runtime/http_front.h"
+#include "runtime/image_api.h"
 #include "runtime/life.h"
 #include "runtime/life_begin.h"
 #include "runtime/service.h"
+#include "runtime/tenant.h"
 #include "runtime/view.h"
 #include "store/runtime_store.h"
 
 #define BATCH_MAX 100
+#define BODY_MAX_BYTES (1024L * 1024)
+#define SMALL_BODY_MAX_BYTES (16L * 1024)
 
-static int show(struct service *service, const struct runtime *runtime, json_t **reply_out,
-                struct error *err)
+static int show(struct service *service, const struct front_request *request,
+                const struct runtime *runtime, json_t **reply_out, struct error *err)
 {
-    *reply_out = runtime_to_json(runtime, &service->keyring, err);
+    *reply_out =
+        request->tenant == NULL
+            ? runtime_to_json(runtime, &service->keyring, err)
+            : runtime_to_tenant_json(runtime, &service->keyring, service->settings->agent_url, err);
     return *reply_out != NULL ? 0 : -1;
 }
 
-static int show_id(struct service *service, const char *id, json_t **reply_out, struct error *err)
+static int show_id(struct service *service, const struct front_request *request, const char *id,
+                   json_t **reply_out, struct error *err)
 {
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
 
-    if (runtime_store_get(service->db, id, &runtime, err) < 0)
+    if (runtime_store_get(service->db, id, &runtime, err) < 0 ||
+        tenant_check(request->tenant, &runtime, err) < 0)
         return -1;
-    return show(service, &runtime, reply_out, err);
+    return show(service, request, &runtime, reply_out, err);
 }
 
 /* Waits until the start is over, one way or the other, or the time is; 0 does not wait. */
@@ -42,7 +51,7 @@ static void await_start(struct service *service, const char *id, int64_t wait_ms
         return;
 }
 
-/* POST /start -> 200 runtime | 400 | 503 */
+/* POST /start -> 200 runtime | 400 | 429 | 503 */
 static int api_start(struct service *service, const struct front_request *request,
                      json_t **reply_out, struct error *err)
 {
@@ -51,15 +60,17 @@ static int api_start(struct service *service, const struct front_request *reques
 
     if (start_spec_read(request->body, &service->limits, &spec, err) < 0)
         return -1;
+    if (request->tenant != NULL)
+        tenant_own_start(&service->keyring, request->tenant, &spec);
     if (spec.is_doubted && doubt_settle(service, spec.session_id, err) < 0)
         return -1;
     if (life_begin(service, &spec, &runtime, err) < 0)
         return -1;
     error_ignore(runtime_store_touch(service->db, runtime.id, err), "only a time of last use");
     if (runtime.status == RUNTIME_RUNNING)
-        return show(service, &runtime, reply_out, err);
+        return show(service, request, &runtime, reply_out, err);
     await_start(service, runtime.id, spec.wait_ms);
-    return show_id(service, runtime.id, reply_out, err);
+    return show_id(service, request, runtime.id, reply_out, err);
 }
 
 static int read_runtime_id(const struct front_request *request, const char **id_out,
@@ -73,22 +84,49 @@ static int read_runtime_id(const struct front_request *request, const char **id_
     return 0;
 }
 
+static int check_id(struct service *service, const struct front_request *request,
+                    const char **id_out, struct error *err)
+{
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+
+    if (read_runtime_id(request, id_out, err) < 0)
+        return -1;
+    if (request->tenant == NULL)
+        return 0;
+    if (runtime_store_get(service->db, *id_out, &runtime, err) < 0)
+        return -1;
+    return tenant_check(request->tenant, &runtime, err);
+}
+
 static int wish(struct service *service, const struct front_request *request, enum verb verb,
                 json_t **reply_out, struct error *err)
 {
     const char *id = "";
 
-    if (read_runtime_id(request, &id, err) < 0)
+    if (check_id(service, request, &id, err) < 0 || life_wish(service, verb, id, err) < 0)
         return -1;
-    if (life_wish(service, verb, id, err) < 0)
-        return -1;
-    return show_id(service, id, reply_out, err);
+    return show_id(service, request, id, reply_out, err);
 }
 
-/* POST /stop {"runtime_id"} -> 200 | 404; the workspace stays */
+/* A tenant's stop ends all there is: its key, its files, its row. */
+static int stop_for_good(struct service *service, const struct front_request *request,
+                         json_t **reply_out, struct error *err)
+{
+    const char *id = "";
+
+    if (check_id(service, request, &id, err) < 0 || life_wish(service, VERB_DELETE, id, err) < 0)
+        return -1;
+    *reply_out = json_build(err, "{s:s, s:s, s:s}", "runtime_id", id, "status",
+                            runtime_status_to_string(RUNTIME_STOPPED), "pod_status", "not found");
+    return *reply_out != NULL ? 0 : -1;
+}
+
+/* POST /stop {"runtime_id"} -> 200 | 404; the workspace of one of ours stays */
 static int api_stop(struct service *service, const struct front_request *request,
                     json_t **reply_out, struct error *err)
 {
+    if (request->tenant != NULL)
+        return stop_for_good(service, request, reply_out, err);
     return wish(service, request, VERB_STOP, reply_out, err);
 }
 
@@ -99,7 +137,7 @@ static int api_pause(struct service *service, const struct front_request *reques
     return wish(service, request, VERB_PAUSE, reply_out, err);
 }
 
-/* POST /resume {"runtime_id"} -> 200 runtime | 404 | 503 */
+/* POST /resume {"runtime_id"} -> 200 runtime | 404 | 429 | 503 */
 static int api_resume(struct service *service, const struct front_request *request,
                       json_t **reply_out, struct error *err)
 {
@@ -108,11 +146,22 @@ static int api_resume(struct service *service, const struct front_request *reque
 
     if (read_runtime_id(request, &id, err) < 0)
         return -1;
-    if (life_resume(service, id, err) < 0)
+    if (life_resume(service, id, request->tenant, err) < 0)
         return -1;
     wait_ms = json_int_or(request->body, "wait_ms", 0);
     await_start(service, id, wait_ms < WAIT_MAX_MS ? wait_ms : WAIT_MAX_MS);
-    return show_id(service, id, reply_out, err);
+    return show_id(service, request, id, reply_out, err);
+}
+
+static int get_session(struct service *service, const struct front_request *request,
+                       const char *session, struct runtime *runtime_out, struct error *err)
+{
+    char name[TENANT_SESSION_BYTES];
+
+    if (request->tenant == NULL)
+        return runtime_store_get_session(service->db, session, runtime_out, err);
+    tenant_name_session(&service->keyring, request->tenant, session, name);
+    return runtime_store_get_session(service->db, name, runtime_out, err);
 }
 
 /* GET /sessions/{id} -> 200 runtime | 404 */
@@ -123,16 +172,17 @@ static int api_session(struct service *service, const struct front_request *requ
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
 
     percent_decode(&id, request->id, strlen(request->id), '+');
-    if (runtime_store_get_session(service->db, id.text, &runtime, err) < 0)
+    if (get_session(service, request, id.text, &runtime, err) < 0)
         return -1;
     if (runtime.desired == DESIRED_DELETED)
         return error_set(err, ERROR_NOT_FOUND, "no runtime has that session");
-    return show(service, &runtime, reply_out, err);
+    return show(service, request, &runtime, reply_out, err);
 }
 
-static int append_session(struct service *service, const char *id, json_t *list, struct error *err)
+static int append_session(struct service *service, const struct front_request *request,
+                          const char *id, json_t *list, struct error *err)
 {
-    const struct front_request one = {.id = id};
+    const struct front_request one = {.id = id, .tenant = request->tenant};
     json_t *object = NULL;
 
     if (api_session(service, &one, &object, err) < 0)
@@ -158,13 +208,21 @@ static int api_batch(struct service *service, const struct front_request *reques
             if (++n > BATCH_MAX)
                 return error_set(err, ERROR_INVALID, "ids: at most %d", BATCH_MAX);
             strbuf_append_bytes(&id, item + 4, len - 4);
-            if (append_session(service, id.text, list, err) < 0)
+            if (append_session(service, request, id.text, list, err) < 0)
                 return -1;
         }
         item += len + (item[len] == '&');
     }
     *reply_out = json_incref(list);
     return 0;
+}
+
+static int list_rows(struct service *service, const struct front_request *request,
+                     struct runtime_list *rows, struct error *err)
+{
+    if (request->tenant != NULL)
+        return runtime_store_list_tenant(service->db, &request->tenant->id, rows, err);
+    return runtime_store_list(service->db, rows, err);
 }
 
 /* GET /list -> 200 {"runtimes": [runtime, …]}: all that are not stopped */
@@ -174,15 +232,14 @@ static int api_list(struct service *service, const struct front_request *request
     CLEANUP(runtime_list_done) struct runtime_list rows = {.items = NULL};
     json_auto_t *list = json_array();
 
-    (void)request;
-    if (runtime_store_list(service->db, &rows, err) < 0)
+    if (list_rows(service, request, &rows, err) < 0)
         return -1;
     for (size_t i = 0; i < rows.n; i++) {
         json_t *object = NULL;
 
         if (rows.items[i].desired == DESIRED_DELETED)
             continue;
-        if (show(service, &rows.items[i], &object, err) < 0)
+        if (show(service, request, &rows.items[i], &object, err) < 0)
             return -1;
         json_push(list, object);
     }
@@ -194,7 +251,7 @@ static int api_list(struct service *service, const struct front_request *request
 static int api_runtime(struct service *service, const struct front_request *request,
                        json_t **reply_out, struct error *err)
 {
-    return show_id(service, request->id, reply_out, err);
+    return show_id(service, request, request->id, reply_out, err);
 }
 
 /* GET /health -> 200: this process; what it reaches stands in the members */
@@ -212,10 +269,21 @@ static int api_health(struct service *service, const struct front_request *reque
     return *reply_out != NULL ? 0 : -1;
 }
 
+/* clang-format off */
 const struct front_route api_routes[] = {
-    {"GET", "/health", true, api_health},         {"POST", "/start", false, api_start},
-    {"POST", "/stop", false, api_stop},           {"POST", "/pause", false, api_pause},
-    {"POST", "/resume", false, api_resume},       {"GET", "/list", false, api_list},
-    {"GET", "/sessions/batch", false, api_batch}, {"GET", "/sessions/{id}", false, api_session},
-    {"GET", "/runtime/{id}", false, api_runtime}, {.method = NULL},
+    {"GET", "/health", ACCESS_OPEN, 0, api_health},
+    {"POST", "/start", ACCESS_KEY, BODY_MAX_BYTES, api_start},
+    {"POST", "/stop", ACCESS_KEY, SMALL_BODY_MAX_BYTES, api_stop},
+    {"POST", "/pause", ACCESS_KEY, SMALL_BODY_MAX_BYTES, api_pause},
+    {"POST", "/resume", ACCESS_KEY, SMALL_BODY_MAX_BYTES, api_resume},
+    {"GET", "/list", ACCESS_KEY, 0, api_list},
+    {"GET", "/sessions/batch", ACCESS_KEY, 0, api_batch},
+    {"GET", "/sessions/{id}", ACCESS_KEY, 0, api_session},
+    {"GET", "/runtime/{id}", ACCESS_KEY, 0, api_runtime},
+    {"GET", "/registry_prefix", ACCESS_KEY, 0, image_handle_prefix},
+    {"GET", "/image_exists", ACCESS_KEY, 0, image_handle_exists},
+    {"POST", "/build", ACCESS_KEY, 0, image_handle_build},
+    {"GET", "/build_status", ACCESS_KEY, 0, image_handle_build},
+    {.method = NULL},
 };
+/* clang-format on */

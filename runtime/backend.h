@@ -62,6 +62,11 @@ struct seen_list {
     size_t n;
 };
 
+struct seen_image {
+    char created_at[40]; /* as the back end says it */
+    int64_t size_bytes;
+};
+
 /* Names that rows hold; whatever else the back end keeps for this instance is a leftover. */
 struct kept_names {
     char (*networks)[BACKEND_NAME_BYTES];
@@ -116,6 +121,9 @@ struct backend_functions {
     int (*list)(struct backend *backend, struct seen_list *list_out, struct error *err);
     /* Whether nothing runs in a container but its server and shells that wait for a command. */
     int (*is_at_rest)(struct backend *backend, const char *container_id, bool *is_at_rest_out,
+                      struct error *err);
+    /* What is known of an image that is here, or that a start would fetch; ERROR_NOT_FOUND. */
+    int (*find_image)(struct backend *backend, const char *image, struct seen_image *seen_out,
                       struct error *err);
     /* Removes a listed container that no row answers for. */
     int (*remove_container)(struct backend *backend, const char *container_id, struct error *err);

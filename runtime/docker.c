@@ -90,6 +90,12 @@ static int do_list(struct backend *backend, struct seen_list *list_out, struct e
     return docker_list(of(backend), list_out, err);
 }
 
+static int do_find_image(struct backend *backend, const char *image, struct seen_image *seen_out,
+                         struct error *err)
+{
+    return docker_find_image(of(backend), image, seen_out, err);
+}
+
 static int do_remove_container(struct backend *backend, const char *container_id, struct error *err)
 {
     return docker_remove_container(of(backend), container_id, err);
@@ -148,6 +154,7 @@ static const struct backend_functions docker_functions = {
     .explain_end = do_explain_end,
     .list = do_list,
     .is_at_rest = do_is_at_rest,
+    .find_image = do_find_image,
     .remove_container = do_remove_container,
     .tidy = do_tidy,
     .refill = do_refill,

@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <string.h>
 
 #include "base/encode.h"
@@ -89,5 +90,37 @@ int docker_check_image(struct docker *docker, const char *image, struct error *e
     lock_take(&docker->lock);
     json_object_set_new(docker->known_images, image, json_true());
     lock_release(&docker->lock);
+    return 0;
+}
+
+/* The engine asks the registry for us; what it says has neither size nor age. */
+static int ask_registry(struct docker *docker, const char *image, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    json_auto_t *reply = NULL;
+
+    if (docker->settings.may_pull == 0)
+        return error_set(err, ERROR_NOT_FOUND, "the image %.100s is not on this host", image);
+    strbuf_appendf(&path, "/distribution/%s/json", image);
+    if (engine_call(&docker->engine, &(struct engine_request){.method = "GET", .path = path.text},
+                    &reply, err) == 0)
+        return 0;
+    /* A registry that refuses, or that is none, says so in many ways: all mean that it cannot be
+     * had. */
+    if (error_is_transient(err) && err->code != ERROR_UNAVAILABLE)
+        return -1;
+    return error_set(err, ERROR_NOT_FOUND, "the image %.100s is nowhere to be had", image);
+}
+
+int docker_find_image(struct docker *docker, const char *image, struct seen_image *seen_out,
+                      struct error *err)
+{
+    json_auto_t *facts = NULL;
+
+    if (inspect(docker, image, &facts, err) < 0)
+        return err->code == ERROR_NOT_FOUND ? ask_registry(docker, image, err) : -1;
+    (void)snprintf(seen_out->created_at, sizeof(seen_out->created_at), "%s",
+                   json_text_or(facts, "Created", ""));
+    seen_out->size_bytes = json_int_or(facts, "Size", 0);
     return 0;
 }

@@ -83,6 +83,9 @@ int docker_reap(struct docker *docker, struct error *err) NONNULL MUST_CHECK;
 /* Sees to it that the image is there (pulls it when allowed) and runs on this host. */
 int docker_check_image(struct docker *docker, const char *image,
                        struct error *err) NONNULL MUST_CHECK;
+/* Here, or in its registry when images may be pulled; ERROR_NOT_FOUND. */
+int docker_find_image(struct docker *docker, const char *image, struct seen_image *seen_out,
+                      struct error *err) NONNULL MUST_CHECK;
 int docker_pull_image(struct docker *docker, const char *image,
                       struct error *err) NONNULL MUST_CHECK;
 

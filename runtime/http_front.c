@@ -18,11 +18,14 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "runtime/service.h"
+#include "runtime/tenant.h"
+#include "store/runtime_key_store.h"
 
-#define BODY_MAX_BYTES (1024L * 1024)
 #define BACKLOG 256
 #define ID_PLACE "{id}"
 #define ID_MAX_BYTES 256
+/* What nginx says of who comes by the other door. */
+#define OUTSIDE "outside"
 
 static const int status_of_code[ERROR_N_CODES] = {
     [ERROR_NONE] = 500,        [ERROR_INVALID] = 400,   [ERROR_UNAUTHENTICATED] = 401,
@@ -55,15 +58,15 @@ static void write_error(FCGX_Stream *out, const struct error *error, int *status
     write_reply(out, *status_out, body);
 }
 
-static int read_body(FCGX_Request *fcgi, struct strbuf *text, struct error *err)
+static int read_body(FCGX_Request *fcgi, long max_bytes, struct strbuf *text, struct error *err)
 {
     const char *length = FCGX_GetParam("CONTENT_LENGTH", fcgi->envp);
     int64_t n = 0;
 
     if (length != NULL && length[0] != '\0' && text_parse_int(length, 0, INT64_MAX, &n, err) < 0)
         return error_wrap(err, "Content-Length");
-    if (n > BODY_MAX_BYTES)
-        return error_set(err, ERROR_TOO_LARGE, "the body is larger than %ld bytes", BODY_MAX_BYTES);
+    if (n > max_bytes)
+        return error_set(err, ERROR_TOO_LARGE, "the body is larger than %ld bytes", max_bytes);
     strbuf_reserve(text, (size_t)n + 1);
     while (text->len < (size_t)n) {
         char bytes[4096];
@@ -78,11 +81,11 @@ static int read_body(FCGX_Request *fcgi, struct strbuf *text, struct error *err)
     return 0;
 }
 
-static int read_json(FCGX_Request *fcgi, json_t **body_out, struct error *err)
+static int read_json(FCGX_Request *fcgi, long max_bytes, json_t **body_out, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 
-    if (read_body(fcgi, &text, err) < 0)
+    if (read_body(fcgi, max_bytes, &text, err) < 0)
         return -1;
     if (text.len == 0)
         return 0;
@@ -104,22 +107,29 @@ static bool path_fits(const char *pattern, const char *path, char id[ID_MAX_BYTE
     return true;
 }
 
-static int find_route(const char *method, const char *path, const struct front_route **route_out,
+struct asked {
+    const char *method;
+    const char *path;
+    bool is_outside;
+};
+
+static int find_route(const struct asked *asked, const struct front_route **route_out,
                       char id[ID_MAX_BYTES], struct error *err)
 {
     bool has_path = false;
 
     for (const struct front_route *route = api_routes; route->method != NULL; route++) {
-        if (!path_fits(route->path, path, id))
+        if ((asked->is_outside && route->access == ACCESS_HOUSE) ||
+            !path_fits(route->path, asked->path, id))
             continue;
         has_path = true;
-        if (text_equal(route->method, method)) {
+        if (text_equal(route->method, asked->method)) {
             *route_out = route;
             return 0;
         }
     }
     if (has_path)
-        return error_set(err, ERROR_INVALID, "%.10s is not for this path", method);
+        return error_set(err, ERROR_INVALID, "%.10s is not for this path", asked->method);
     return error_set(err, ERROR_NOT_FOUND, "no such path");
 }
 
@@ -139,27 +149,41 @@ static const char *param(FCGX_Request *fcgi, const char *name)
     return value != NULL ? value : "";
 }
 
+/* tenant: set for who comes from outside. */
+static int check_caller(struct service *service, FCGX_Request *fcgi, const struct asked *asked,
+                        struct tenant *tenant, struct error *err)
+{
+    if (asked->is_outside)
+        return tenant_find(service, FCGX_GetParam("HTTP_X_API_KEY", fcgi->envp), tenant, err);
+    return check_key(service, fcgi, err);
+}
+
 static int serve(struct service *service, FCGX_Request *fcgi, const char *path, json_t **reply_out,
                  struct error *err)
 {
+    const struct asked asked = {.method = param(fcgi, "REQUEST_METHOD"),
+                                .path = path,
+                                .is_outside = text_equal(param(fcgi, "DEFT_ORIGIN"), OUTSIDE)};
     const struct front_route *route = NULL;
+    struct tenant tenant = TENANT_INIT;
     json_auto_t *body = NULL;
     char id[ID_MAX_BYTES] = "";
     struct front_request request = {.id = id, .query = param(fcgi, "QUERY_STRING")};
     struct error missing = ERROR_INIT;
 
     /* Who has no key learns not even which paths there are. */
-    error_ignore(find_route(param(fcgi, "REQUEST_METHOD"), path, &route, id, &missing),
-                 "said below, to those who have a key");
-    if ((route == NULL || !route->is_open) && check_key(service, fcgi, err) < 0)
+    error_ignore(find_route(&asked, &route, id, &missing), "said below, to those who have a key");
+    if ((route == NULL || route->access != ACCESS_OPEN) &&
+        check_caller(service, fcgi, &asked, &tenant, err) < 0)
         return -1;
     if (route == NULL) {
         *err = missing;
         return -1;
     }
-    if (read_json(fcgi, &body, err) < 0)
+    if (route->body_max_bytes > 0 && read_json(fcgi, route->body_max_bytes, &body, err) < 0)
         return -1;
     request.body = body;
+    request.tenant = asked.is_outside ? &tenant : NULL;
     return route->handle(service, &request, reply_out, err);
 }
 

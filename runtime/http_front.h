@@ -1,13 +1,15 @@
 /*
- * The Runtime API's way in: FastCGI on a Unix socket, JSON in and out, one key, a handful of
- * routes.
+ * The Runtime API's way in: FastCGI on a Unix socket, JSON in and out. A table says which routes
+ * there are, who may use each, and how long a body may be; what it does not say is refused.
+ *
+ * There are two doors. By the private one deft's own processes come, with the service's key. By the
+ * other one, which nginx marks, come tenants (tenant.h), with a key of theirs; the service's key is
+ * none there.
  *
  * Threading: front_run() is the body of each of several threads; they share the listening socket.
  */
 #ifndef DEFT_RUNTIME_HTTP_FRONT_H
 #define DEFT_RUNTIME_HTTP_FRONT_H
-
-#include <stdbool.h>
 
 #include <jansson.h>
 
@@ -15,22 +17,31 @@
 
 struct error;
 struct service;
+struct tenant;
 
 /* A request, parsed. All is borrowed for the call. */
 struct front_request {
-    const char *id;    /* what stands for {id} in the route; "" when it has none */
-    const char *query; /* raw */
-    json_t *body;      /* NULL when there is none */
+    const char *id;              /* what stands for {id} in the route; "" when it has none */
+    const char *query;           /* raw */
+    json_t *body;                /* NULL when there is none */
+    const struct tenant *tenant; /* NULL: one of deft's own processes */
 };
 
 /* *reply_out becomes the body of a 200. */
 typedef int front_handle(struct service *service, const struct front_request *request,
                          json_t **reply_out, struct error *err);
 
+enum front_access {
+    ACCESS_HOUSE, /* deft's own processes */
+    ACCESS_KEY,   /* and tenants */
+    ACCESS_OPEN,  /* everybody */
+};
+
 struct front_route {
     const char *method;
     const char *path; /* may end in {id} */
-    bool is_open;     /* needs no key */
+    enum front_access access;
+    long body_max_bytes; /* 0: a body is not looked at */
     front_handle *handle;
 };
 

@@ -14,6 +14,7 @@
 #include "runtime/row.h"
 #include "runtime/service.h"
 #include "runtime/spec.h"
+#include "runtime/tenant.h"
 #include "store/runtime_store.h"
 
 #define ADD_TRIES 3
@@ -45,6 +46,14 @@ static void make_key(const struct service *service, struct runtime *runtime)
     explicit_bzero(token, sizeof(token));
 }
 
+static int store_row(struct service *service, const struct start_spec *spec,
+                     const struct runtime *runtime, struct error *err)
+{
+    if (uuid_is_set(&spec->tenant.id))
+        return runtime_store_add_within(service->db, runtime, spec->tenant.max_runtimes, err);
+    return runtime_store_add(service->db, runtime, err);
+}
+
 static int add_row(struct service *service, const struct start_spec *spec,
                    struct runtime *runtime_out, struct error *err)
 {
@@ -54,12 +63,14 @@ static int add_row(struct service *service, const struct start_spec *spec,
     runtime.status = RUNTIME_STARTING;
     runtime.desired = DESIRED_RUNNING;
     runtime.owner_id = spec->owner_id;
+    runtime.tenant_id = spec->tenant.id;
     runtime.created_at_us = clock_utc_us();
     row_set_text(&runtime.session_id, spec->session_id);
+    row_set_text(&runtime.tenant_session, spec->tenant_session);
     row_set_text(&runtime.image, spec->image);
     make_key(service, &runtime);
     runtime.spec = start_spec_to_row(spec, &service->keyring, runtime.id, err);
-    if (runtime.spec == NULL || runtime_store_add(service->db, &runtime, err) < 0)
+    if (runtime.spec == NULL || store_row(service, spec, &runtime, err) < 0)
         return -1;
     *runtime_out = runtime;
     runtime = (struct runtime)RUNTIME_INIT;
@@ -129,10 +140,23 @@ static int find_or_add_in_race(struct service *service, struct start_spec *spec,
     return -1;
 }
 
-static int want_running(struct service *service, const struct runtime *runtime, struct error *err)
+/* One that is not counted among its tenant's needs room. */
+static int write_wish(struct service *service, const struct runtime *runtime,
+                      const struct tenant *tenant, struct error *err)
 {
-    if (runtime->desired != DESIRED_RUNNING &&
-        runtime_store_want(service->db, runtime->id, DESIRED_RUNNING, err) < 0)
+    bool is_counted = runtime->desired == DESIRED_RUNNING && runtime->status != RUNTIME_ERROR;
+
+    if (tenant != NULL && !is_counted)
+        return runtime_store_want_within(service->db, runtime, tenant->max_runtimes, err);
+    if (runtime->desired != DESIRED_RUNNING)
+        return runtime_store_want(service->db, runtime->id, DESIRED_RUNNING, err);
+    return 0;
+}
+
+static int want_running(struct service *service, const struct runtime *runtime,
+                        const struct tenant *tenant, struct error *err)
+{
+    if (write_wish(service, runtime, tenant, err) < 0)
         return -1;
     if (runtime->status == RUNTIME_RUNNING)
         return 0;
@@ -143,19 +167,21 @@ int life_begin(struct service *service, struct start_spec *spec, struct runtime 
                struct error *err)
 {
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+    const struct tenant *tenant = uuid_is_set(&spec->tenant.id) ? &spec->tenant : NULL;
 
     if (service_check(service, err) < 0)
         return -1;
     if (find_or_add_in_race(service, spec, &runtime, err) < 0)
         return -1;
-    if (want_running(service, &runtime, err) < 0)
+    if (want_running(service, &runtime, tenant, err) < 0)
         return -1;
     *runtime_out = runtime;
     runtime = (struct runtime)RUNTIME_INIT;
     return 0;
 }
 
-int life_resume(struct service *service, const char *id, struct error *err)
+int life_resume(struct service *service, const char *id, const struct tenant *tenant,
+                struct error *err)
 {
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
 
@@ -163,5 +189,7 @@ int life_resume(struct service *service, const char *id, struct error *err)
         return -1;
     if (runtime.desired == DESIRED_DELETED)
         return error_set(err, ERROR_NOT_FOUND, "no such runtime");
-    return want_running(service, &runtime, err);
+    if (tenant_check(tenant, &runtime, err) < 0)
+        return -1;
+    return want_running(service, &runtime, tenant, err);
 }

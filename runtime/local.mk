@@ -17,6 +17,7 @@ RUNTIME_SOURCES = \
 	runtime/frames.c runtime/frames.h \
 	runtime/gate.c runtime/gate.h \
 	runtime/http_front.c runtime/http_front.h \
+	runtime/image_api.c runtime/image_api.h \
 	runtime/life.c runtime/life.h \
 	runtime/life_begin.c runtime/life_begin.h \
 	runtime/reconcile.c runtime/reconcile.h \
@@ -29,6 +30,7 @@ RUNTIME_SOURCES = \
 	runtime/state.c runtime/state.h \
 	runtime/subnet.c runtime/subnet.h \
 	runtime/tar.c runtime/tar.h \
+	runtime/tenant.c runtime/tenant.h \
 	runtime/view.c runtime/view.h
 deft_runtime_SOURCES = runtime/main.c $(RUNTIME_SOURCES)
 deft_runtime_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS)

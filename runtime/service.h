@@ -27,6 +27,8 @@ struct runtime_settings {
     struct secret root_key;
     struct secret api_key;
     const char *listen;
+    const char *agent_url;
+    int64_t tenant_runtimes;
     const char *image;
     const char *seccomp_path;
     const char *log_level;

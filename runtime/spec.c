@@ -23,6 +23,7 @@
 void start_spec_done(struct start_spec *spec)
 {
     mem_free(spec->session_id);
+    mem_free(spec->tenant_session);
     mem_free(spec->image);
     mem_free(spec->working_dir);
     mem_free(spec->conversation_id);
@@ -45,7 +46,7 @@ static int check_session_id(const char *id, struct error *err)
     return 0;
 }
 
-static int check_image(const char *image, struct error *err)
+int start_spec_check_image(const char *image, struct error *err)
 {
     size_t len = strlen(image);
 
@@ -190,9 +191,10 @@ static int read_all(json_t *request, const struct spec_limits *limits, struct st
     spec->working_dir = mem_dup_text(json_text_or(request, "working_dir", "/workspace/project"));
     spec->conversation_id = mem_dup_text(json_text_or(request, "conversation_id", ""));
     spec->is_doubted = json_is_true(json_object_get(request, "is_doubted"));
-    if (check_session_id(spec->session_id, err) < 0 || check_image(spec->image, err) < 0 ||
-        read_owner(request, spec, err) < 0 || read_command(request, spec, err) < 0 ||
-        read_environment(request, spec, err) < 0 || read_resources(request, limits, spec, err) < 0)
+    if (check_session_id(spec->session_id, err) < 0 ||
+        start_spec_check_image(spec->image, err) < 0 || read_owner(request, spec, err) < 0 ||
+        read_command(request, spec, err) < 0 || read_environment(request, spec, err) < 0 ||
+        read_resources(request, limits, spec, err) < 0)
         return -1;
     return read_number(request, &wait_rule, &spec->wait_ms, err);
 }

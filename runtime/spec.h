@@ -17,6 +17,7 @@
 #include "base/attr.h"
 #include "base/uuid.h"
 #include "runtime/backend.h"
+#include "store/runtime_key_store.h"
 
 struct error;
 struct keyring;
@@ -26,6 +27,8 @@ struct keyring;
 
 struct start_spec {
     char *session_id;
+    char *tenant_session; /* what a tenant calls it; NULL for our own */
+    struct tenant tenant; /* id unset: our own */
     char *image;
     char *working_dir;
     char *conversation_id;
@@ -56,6 +59,8 @@ void start_spec_done(struct start_spec *spec) NONNULL;
 /* ERROR_INVALID names the member and what is wrong with it; request: NULL is no object either. */
 int start_spec_read(json_t *request, const struct spec_limits *limits, struct start_spec *spec_out,
                     struct error *err) __attribute__((nonnull(2, 3, 4))) MUST_CHECK;
+/* ERROR_INVALID for what can be no image's name. */
+int start_spec_check_image(const char *image, struct error *err) NONNULL MUST_CHECK;
 /* As it is kept: the environment sealed with context "runtimes.environment:<runtime id>". */
 json_t *start_spec_to_row(const struct start_spec *spec, const struct keyring *keyring,
                           const char *runtime_id, struct error *err) NONNULL MUST_CHECK;

@@ -17,6 +17,13 @@ static const char *const pod_statuses[RUNTIME_N_STATUSES] = {
     [RUNTIME_STOPPED] = "not found", [RUNTIME_ERROR] = "failed",
 };
 
+static const char *pod_status_of(const struct runtime *runtime)
+{
+    if (runtime->status == RUNTIME_ERROR && runtime->restart_count > 0)
+        return "crashloopbackoff";
+    return pod_statuses[runtime->status];
+}
+
 static json_t *create_reasons(const struct runtime *runtime)
 {
     json_t *reasons = json_array();
@@ -37,11 +44,24 @@ static json_t *create_object(const struct runtime *runtime, const char *key, str
         err, "{s:s, s:s, s:s, s:s, s:{}, s:s, s:s, s:s?, s:I, s:O, s:s, s:O?, s:s, s:s}",
         "runtime_id", runtime->id, "session_id", runtime->session_id, "url",
         runtime->url != NULL ? runtime->url : "", "session_api_key", key, "work_hosts", "status",
-        runtime_status_to_string(runtime->status), "pod_status", pod_statuses[runtime->status],
+        runtime_status_to_string(runtime->status), "pod_status", pod_status_of(runtime),
         "status_detail", runtime->status_detail, "restart_count",
         (json_int_t)runtime->restart_count, "restart_reasons", reasons, "image", runtime->image,
         "command", json_object_get(runtime->spec, "command"), "working_dir",
         json_text_or(runtime->spec, "working_dir", ""), "created_at", created_at);
+}
+
+json_t *runtime_to_tenant_json(const struct runtime *runtime, const struct keyring *keyring,
+                               const char *url, struct error *err)
+{
+    json_t *object = runtime_to_json(runtime, keyring, err);
+
+    if (object == NULL)
+        return NULL;
+    json_put_text(object, "url", url);
+    if (runtime->tenant_session != NULL)
+        json_put_text(object, "session_id", runtime->tenant_session);
+    return object;
 }
 
 json_t *runtime_to_json(const struct runtime *runtime, const struct keyring *keyring,

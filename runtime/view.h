@@ -15,5 +15,9 @@ struct runtime;
 /* A new reference, or NULL with err set. */
 json_t *runtime_to_json(const struct runtime *runtime, const struct keyring *keyring,
                         struct error *err) NONNULL MUST_CHECK;
+/* As its tenant sees it: under its own name of the session, and at `url`, where the session's key
+ * leads to it. */
+json_t *runtime_to_tenant_json(const struct runtime *runtime, const struct keyring *keyring,
+                               const char *url, struct error *err) NONNULL MUST_CHECK;
 
 #endif

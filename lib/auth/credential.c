@@ -2,6 +2,7 @@
 
 #include "base/crypto.h"
 #include "base/strbuf.h"
+#include "store/runtime_key_store.h"
 #include "store/user_store.h"
 
 int credential_new_key(struct db *db, const struct keyring *keyring, const char *name,
@@ -18,6 +19,27 @@ int credential_new_key(struct db *db, const struct keyring *keyring, const char 
     if (user_store_ensure(db, CREDENTIAL_OWNER_EMAIL, &owner, err) < 0)
         return -1;
     if (user_store_add_key(db, &owner.id, name, hash, err) < 0)
+        return -1;
+    strbuf_append(key_out, key.text);
+    return 0;
+}
+
+int credential_new_runtime_key(struct db *db, const struct keyring *keyring, const char *name,
+                               struct strbuf *key_out, struct error *err)
+{
+    CLEANUP(user_done) struct user owner = USER_INIT;
+    CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
+    struct tenant tenant = TENANT_INIT;
+    char token[CRYPTO_TOKEN_BYTES];
+    char hash[CRYPTO_HASH_HEX_BYTES];
+
+    crypto_random_token(token);
+    strbuf_appendf(&key, "%s%s", CREDENTIAL_RUNTIME_KEY_PREFIX, token);
+    keyring_hash_token(keyring, key.text, hash);
+    if (user_store_ensure(db, CREDENTIAL_OWNER_EMAIL, &owner, err) < 0)
+        return -1;
+    tenant.user_id = owner.id;
+    if (runtime_key_store_add(db, &tenant, name, hash, err) < 0)
         return -1;
     strbuf_append(key_out, key.text);
     return 0;

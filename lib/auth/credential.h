@@ -16,6 +16,7 @@ struct keyring;
 struct strbuf;
 
 #define CREDENTIAL_KEY_PREFIX "sk-deft-"
+#define CREDENTIAL_RUNTIME_KEY_PREFIX "rk-deft-"
 #define CREDENTIAL_LINK_VALID_S (INT64_C(24) * 3600)
 
 /* The one user of single-user mode, made on first need. */
@@ -24,6 +25,10 @@ struct strbuf;
 /* Appends a new API key of the owner. */
 int credential_new_key(struct db *db, const struct keyring *keyring, const char *name,
                        struct strbuf *key_out, struct error *err) NONNULL MUST_CHECK;
+/* Appends a new key of the Runtime API; max_runtimes that run at a time, 0: the service's setting.
+ */
+int credential_new_runtime_key(struct db *db, const struct keyring *keyring, const char *name,
+                               struct strbuf *key_out, struct error *err) NONNULL MUST_CHECK;
 /* Appends the token of a new sign-in link of the owner. */
 int credential_new_link(struct db *db, const struct keyring *keyring, struct strbuf *token_out,
                         struct error *err) NONNULL MUST_CHECK;

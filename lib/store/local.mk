@@ -21,6 +21,7 @@ libstore_a_SOURCES = \
 	lib/store/live_store.c lib/store/live_store.h \
 	lib/store/profile_store.c lib/store/profile_store.h \
 	lib/store/run_room.h \
+	lib/store/runtime_key_store.c lib/store/runtime_key_store.h \
 	lib/store/runtime_store.c lib/store/runtime_store.h \
 	lib/store/user_store.c lib/store/user_store.h \
 	lib/store/watch.c lib/store/watch.h \

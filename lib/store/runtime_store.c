@@ -14,11 +14,17 @@
 #define COLUMNS                                                                                    \
     "id, session_id, owner_id, desired, status, status_detail, image, spec::text, container_id,"   \
     " network, url, session_key, session_key_hash, restart_count,"                                 \
-    " (extract(epoch FROM created_at) * 1000000)::bigint"
+    " (extract(epoch FROM created_at) * 1000000)::bigint, tenant_id, tenant_session"
 
 static const char SQL_ADD[] =
     "INSERT INTO runtimes (id, session_id, owner_id, image, spec, session_key, session_key_hash,"
-    " network) VALUES ($1, $2, $3::uuid, $4, $5::jsonb, $6, $7, $8)";
+    " network, tenant_id, tenant_session)"
+    " VALUES ($1, $2, $3::uuid, $4, $5::jsonb, $6, $7, $8, $9::uuid, $10)";
+/* One start of a tenant at a time is counted. */
+static const char SQL_LOCK_TENANT[] = "SELECT 1 FROM runtime_keys WHERE id = $1::uuid FOR UPDATE";
+static const char SQL_COUNT_OTHERS[] =
+    "SELECT count(*) FROM runtimes WHERE tenant_id = $1::uuid AND id <> $2"
+    " AND desired = 'running' AND status <> 'error'";
 static const char SQL_GET[] = "SELECT " COLUMNS " FROM runtimes WHERE id = $1";
 static const char SQL_GET_SESSION[] = "SELECT " COLUMNS " FROM runtimes WHERE session_id = $1"
                                       " ORDER BY created_at DESC LIMIT 1";
@@ -29,6 +35,8 @@ static const char SQL_FIND_KEY[] = "SELECT " COLUMNS " FROM runtimes WHERE sessi
                                    " AND status <> 'stopped' AND desired <> 'deleted'";
 static const char SQL_LIST[] =
     "SELECT " COLUMNS " FROM runtimes WHERE status <> 'stopped' ORDER BY created_at";
+static const char SQL_LIST_TENANT[] = "SELECT " COLUMNS " FROM runtimes WHERE tenant_id = $1::uuid"
+                                      " AND status <> 'stopped' ORDER BY created_at";
 static const char SQL_LIST_UNSETTLED[] =
     "SELECT " COLUMNS " FROM runtimes WHERE desired <> status"
     " AND NOT (status = 'error' AND desired IN ('running', 'paused', 'stopped'))"
@@ -76,6 +84,7 @@ void runtime_done(struct runtime *runtime)
     if (runtime == NULL)
         return;
     mem_free(runtime->session_id);
+    mem_free(runtime->tenant_session);
     mem_free(runtime->status_detail);
     mem_free(runtime->image);
     mem_free(runtime->container_id);
@@ -129,19 +138,61 @@ static int read_row(const PGresult *rows, int row, struct runtime *runtime, stru
                  PQgetvalue(rows, row, 12));
     runtime->restart_count = db_number(rows, row, 13);
     runtime->created_at_us = db_number(rows, row, 14);
+    runtime->tenant_id = db_cell_uuid(rows, row, 15);
+    runtime->tenant_session = db_dup(rows, row, 16);
     return db_json(rows, row, 7, &runtime->spec, err);
 }
 
-int runtime_store_add(struct db *db, const struct runtime *runtime, struct error *err)
+static int add(struct db_tx *tx, const struct runtime *runtime, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
     CLEANUP(mem_freep) char *spec = json_to_text(runtime->spec);
 
-    return db_query(db, SQL_ADD,
-                    DB_PARAMS(runtime->id, runtime->session_id, db_uuid(&runtime->owner_id),
-                              runtime->image, spec, runtime->session_key, runtime->session_key_hash,
-                              runtime->network),
-                    &rows, err);
+    return db_tx_query(tx, SQL_ADD,
+                       DB_PARAMS(runtime->id, runtime->session_id, db_uuid(&runtime->owner_id),
+                                 runtime->image, spec, runtime->session_key,
+                                 runtime->session_key_hash, runtime->network,
+                                 db_uuid(&runtime->tenant_id), runtime->tenant_session),
+                       &rows, err);
+}
+
+/* The lock makes the count and what follows one step; the statement after it sees what was done
+ * before the lock was had. */
+static int admit(struct db_tx *tx, const struct runtime *runtime, int64_t max_runtimes,
+                 struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *tenants = NULL;
+    CLEANUP(db_rows_done) PGresult *others = NULL;
+
+    if (db_tx_query(tx, SQL_LOCK_TENANT, DB_PARAMS(runtime->tenant_id.text), &tenants, err) < 0 ||
+        db_tx_query(tx, SQL_COUNT_OTHERS, DB_PARAMS(runtime->tenant_id.text, runtime->id), &others,
+                    err) < 0)
+        return error_wrap(err, "counting runtimes");
+    if (db_number(others, 0, 0) >= max_runtimes)
+        return error_set(err, ERROR_RATE_LIMITED,
+                         "this key has %lld sandboxes running, as many as it may have",
+                         (long long)max_runtimes);
+    return 0;
+}
+
+int runtime_store_add(struct db *db, const struct runtime *runtime, struct error *err)
+{
+    CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
+
+    if (db_tx_begin(db, &tx, err) < 0 || add(&tx, runtime, err) < 0)
+        return -1;
+    return db_tx_commit(&tx, err);
+}
+
+int runtime_store_add_within(struct db *db, const struct runtime *runtime, int64_t max_runtimes,
+                             struct error *err)
+{
+    CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
+
+    if (db_tx_begin(db, &tx, err) < 0 || admit(&tx, runtime, max_runtimes, err) < 0 ||
+        add(&tx, runtime, err) < 0)
+        return -1;
+    return db_tx_commit(&tx, err);
 }
 
 static int read_only_row(const PGresult *rows, enum error_code missing, const char *what,
@@ -227,6 +278,16 @@ int runtime_store_list(struct db *db, struct runtime_list *list_out, struct erro
     return read_list(rows, list_out, err);
 }
 
+int runtime_store_list_tenant(struct db *db, const struct uuid *tenant_id,
+                              struct runtime_list *list_out, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    if (db_read(db, SQL_LIST_TENANT, DB_PARAMS(tenant_id->text), &rows, err) < 0)
+        return error_wrap(err, "listing a tenant's runtimes");
+    return read_list(rows, list_out, err);
+}
+
 int runtime_store_list_unsettled(struct db *db, struct runtime_list *list_out, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
@@ -255,6 +316,22 @@ int runtime_store_want(struct db *db, const char *id, enum runtime_desire desire
     if (PQntuples(rows) == 0)
         return error_set(err, ERROR_NOT_FOUND, "no such runtime");
     return 0;
+}
+
+int runtime_store_want_within(struct db *db, const struct runtime *runtime, int64_t max_runtimes,
+                              struct error *err)
+{
+    CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    if (db_tx_begin(db, &tx, err) < 0 || admit(&tx, runtime, max_runtimes, err) < 0 ||
+        db_tx_query(&tx, SQL_WANT,
+                    DB_PARAMS(runtime->id, runtime_desire_to_string(DESIRED_RUNNING)), &rows,
+                    err) < 0)
+        return -1;
+    if (PQntuples(rows) == 0)
+        return error_set(err, ERROR_NOT_FOUND, "no such runtime");
+    return db_tx_commit(&tx, err);
 }
 
 int runtime_store_update(struct db *db, const struct runtime *runtime, enum runtime_status from,

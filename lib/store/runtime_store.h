@@ -43,7 +43,9 @@ enum runtime_desire { RUNTIME_DESIRES(X) DESIRED_N };
 struct runtime {
     char id[17]; /* 16 lower-case letters */
     char *session_id;
-    struct uuid owner_id; /* unset when nobody's */
+    struct uuid owner_id;  /* unset when nobody's */
+    struct uuid tenant_id; /* the key from outside that asked for it; unset for our own */
+    char *tenant_session;  /* what that key calls the session; NULL for our own */
     enum runtime_desire desired;
     enum runtime_status status;
     char *status_detail; /* words for a person; NULL when all is well */
@@ -78,6 +80,9 @@ void runtime_list_done(struct runtime_list *list);
  */
 int runtime_store_add(struct db *db, const struct runtime *runtime,
                       struct error *err) NONNULL MUST_CHECK;
+/* The same for a runtime of a tenant; ERROR_RATE_LIMITED when max_runtimes of its others run. */
+int runtime_store_add_within(struct db *db, const struct runtime *runtime, int64_t max_runtimes,
+                             struct error *err) NONNULL MUST_CHECK;
 int runtime_store_get(struct db *db, const char *id, struct runtime *runtime_out,
                       struct error *err) NONNULL MUST_CHECK;
 /* The newest runtime of a session, whatever its state; ERROR_NOT_FOUND. */
@@ -92,6 +97,9 @@ int runtime_store_find_key(struct db *db, const char *session_key_hash, struct r
 /* All that are not stopped, or (unsettled) all whose status is not what is desired. */
 int runtime_store_list(struct db *db, struct runtime_list *list_out,
                        struct error *err) NONNULL MUST_CHECK;
+/* All of a tenant that are not stopped. */
+int runtime_store_list_tenant(struct db *db, const struct uuid *tenant_id,
+                              struct runtime_list *list_out, struct error *err) NONNULL MUST_CHECK;
 int runtime_store_list_unsettled(struct db *db, struct runtime_list *list_out,
                                  struct error *err) NONNULL MUST_CHECK;
 /* Every row: what a leftover of the engine is held against. */
@@ -99,6 +107,9 @@ int runtime_store_list_all(struct db *db, struct runtime_list *list_out,
                            struct error *err) NONNULL MUST_CHECK;
 int runtime_store_want(struct db *db, const char *id, enum runtime_desire desired,
                        struct error *err) NONNULL MUST_CHECK;
+/* Wants a tenant's runtime running; ERROR_RATE_LIMITED when max_runtimes of its others run. */
+int runtime_store_want_within(struct db *db, const struct runtime *runtime, int64_t max_runtimes,
+                              struct error *err) NONNULL MUST_CHECK;
 /* Writes what the runtime service found: status, status_detail, container_id, network, url,
  * restart_count, but only while the row's status is `from`. ERROR_CONFLICT otherwise. */
 int runtime_store_update(struct db *db, const struct runtime *runtime, enum runtime_status from,

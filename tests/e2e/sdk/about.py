@@ -6,4 +6,4 @@ from importlib.metadata import version
 def versions(stage):
     import openhands.sdk  # noqa: F401 # the slow part of a start
 
-    return {name: version(name) for name in ("openhands-sdk", "openhands-tools")}
+    return {name: version(name) for name in ("openhands-sdk", "openhands-tools", "openhands-workspace")}

@@ -11,6 +11,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "store/db.h"
+#include "store/runtime_key_store.h"
 #include "store/store_fixture.h"
 #include "support/pg.h"
 
@@ -191,6 +192,65 @@ static void update_is_refused_when_the_status_has_moved_on(void **state)
     assert_int_equal(found.restart_count, 2);
 }
 
+static struct tenant new_tenant(const struct store_fixture *fixture)
+{
+    struct tenant tenant = {.user_id = fixture->user_id, .max_runtimes = 7};
+    struct tenant found = TENANT_INIT;
+    struct uuid hash = uuid_random();
+    struct error err = ERROR_INIT;
+
+    assert_done(runtime_key_store_add(fixture->db, &tenant, "test", hash.text, &err), &err);
+    assert_done(runtime_key_store_find(fixture->db, hash.text, &found, &err), &err);
+    assert_string_equal(found.user_id.text, fixture->user_id.text);
+    assert_int_equal(found.max_runtimes, 7);
+    return found;
+}
+
+static struct runtime new_of_tenant(const struct store_fixture *fixture,
+                                    const struct tenant *tenant)
+{
+    struct uuid session = uuid_random();
+    struct runtime runtime = new_runtime(fixture, session.text);
+
+    runtime.tenant_id = tenant->id;
+    runtime.tenant_session = mem_dup_text("theirs");
+    return runtime;
+}
+
+static void unknown_key_is_no_tenant(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    struct tenant found = TENANT_INIT;
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(runtime_key_store_find(fixture->db, "no-such-hash", &found, &err), -1);
+    assert_int_equal(err.code, ERROR_UNAUTHENTICATED);
+}
+
+static void tenant_runs_no_more_than_it_may(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    struct tenant tenant = new_tenant(fixture);
+    CLEANUP(runtime_done) struct runtime first = new_of_tenant(fixture, &tenant);
+    CLEANUP(runtime_done) struct runtime second = new_of_tenant(fixture, &tenant);
+    CLEANUP(runtime_list_done) struct runtime_list list = {0};
+    struct error err = ERROR_INIT;
+
+    assert_done(runtime_store_add_within(fixture->db, &first, 1, &err), &err);
+    assert_int_equal(runtime_store_add_within(fixture->db, &second, 1, &err), -1);
+    assert_int_equal(err.code, ERROR_RATE_LIMITED);
+    assert_done(runtime_store_want(fixture->db, first.id, DESIRED_PAUSED, &err), &err);
+    assert_done(runtime_store_add_within(fixture->db, &second, 1, &err), &err);
+    assert_int_equal(runtime_store_want_within(fixture->db, &first, 1, &err), -1);
+    assert_int_equal(err.code, ERROR_RATE_LIMITED);
+    assert_done(runtime_store_want_within(fixture->db, &second, 1, &err), &err);
+    assert_done(runtime_store_want_within(fixture->db, &first, 2, &err), &err);
+    assert_done(runtime_store_list_tenant(fixture->db, &tenant.id, &list, &err), &err);
+    assert_int_equal(list.n, 2);
+    assert_string_equal(list.items[0].tenant_session, "theirs");
+    assert_string_equal(list.items[0].tenant_id.text, tenant.id.text);
+}
+
 static void unsettled_is_what_is_not_as_wanted(void **state)
 {
     const struct store_fixture *fixture = *state;
@@ -256,6 +316,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(session_has_one_live_runtime),
         cmocka_unit_test(failed_runtime_makes_room_for_another),
         cmocka_unit_test(update_is_refused_when_the_status_has_moved_on),
+        cmocka_unit_test(unknown_key_is_no_tenant),
+        cmocka_unit_test(tenant_runs_no_more_than_it_may),
         cmocka_unit_test(unsettled_is_what_is_not_as_wanted),
         cmocka_unit_test(key_works_while_the_runtime_lives),
         cmocka_unit_test(stopped_runtime_is_history_until_it_is_removed),

@@ -1,0 +1,16 @@
+/*
+ * The Runtime API's handlers about images: what there is, and that deft builds none.
+ */
+#ifndef DEFT_RUNTIME_IMAGE_API_H
+#define DEFT_RUNTIME_IMAGE_API_H
+
+#include "runtime/http_front.h"
+
+/* GET /registry_prefix -> 200 {"registry_prefix"} */
+front_handle image_handle_prefix;
+/* GET /image_exists?image= -> 200 {"exists", "image"?} | 400: on this host, or to be had */
+front_handle image_handle_exists;
+/* POST /build, GET /build_status -> 501: a sandbox runs any image as it is */
+front_handle image_handle_build;
+
+#endif

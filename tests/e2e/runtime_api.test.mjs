@@ -1,0 +1,190 @@
+// The Runtime API for programs from outside: keys, routes, and whose a sandbox is.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { call } from './support/api.mjs';
+import { execute } from './support/database.mjs';
+import { AGENT_URL, API_KEY, APP_URL, DEFT } from './support/instance.mjs';
+import { waitUntil } from './support/wait.mjs';
+
+const IMAGE = process.env.DEFT_SANDBOX_IMAGE ?? 'deft-sandbox:1';
+const names = [];
+
+/** A tenant: a key, and the calls made with it. */
+class Tenant {
+  constructor() {
+    this.name = `test-${randomUUID()}`;
+    this.key = execFileSync(DEFT, ['key', '--runtime', this.name]).toString().trim();
+    names.push(this.name);
+  }
+
+  call(method, path, json) {
+    return call(method, `/runtime-api${path}`, { url: APP_URL, key: null, json, headers: { 'x-api-key': this.key } });
+  }
+
+  async must(status, method, path, json) {
+    const answer = await this.call(method, path, json);
+    assert.equal(answer.status, status, `${method} ${path}: ${answer.text}`);
+    return answer.json;
+  }
+
+  /** As the SDK asks for it, unless `more` says otherwise. */
+  start(session, more = {}) {
+    return this.call('POST', '/start', {
+      image: IMAGE, command: '/usr/local/bin/openhands-agent-server --port 60000', working_dir: '/', environment: {}, session_id: session,
+      run_as_user: 10001, fs_group: 10001, image_pull_policy: 'IfNotPresent', runtime_class: 'sysbox-runc', ...more,
+    });
+  }
+
+  async running(session, more = {}) {
+    const { status, json, text } = await this.start(session, { wait_ms: 60000, ...more });
+    assert.equal(status, 200, text);
+    assert.equal(json.status, 'running', json.status_detail);
+    return json;
+  }
+}
+
+/** A command in the sandbox that the key leads to. */
+async function run(key, command) {
+  const answer = await call('POST', '/api/bash/execute_bash_command', { key, json: { command } });
+  assert.equal(answer.status, 200, answer.text);
+  return answer.json.stdout;
+}
+
+let one;
+let other;
+before(() => {
+  one = new Tenant();
+  other = new Tenant();
+});
+
+after(async () => {
+  for (const tenant of [one, other]) {
+    const { json } = await tenant.call('GET', '/list');
+    for (const { runtime_id } of json?.runtimes ?? []) await tenant.call('POST', '/stop', { runtime_id });
+  }
+  for (const name of names) await execute("UPDATE runtime_keys SET revoked_at = now() WHERE name = :'name'", { name });
+});
+
+const outside = (path, headers = {}, method = 'GET') => call(method, `/runtime-api${path}`, { url: APP_URL, key: null, headers });
+
+test('runtime 1: no key, a wrong one, a user\'s and the service\'s own open nothing, whatever the path', async () => {
+  const own = execFileSync('cat', [`${process.env.DEFT_KEYS}/runtime_api_key`]).toString().trim();
+  for (const key of [undefined, '', 'wrong', API_KEY, own, 'x'.repeat(4000)]) {
+    for (const path of ['/list', '/sessions/a', '/nowhere', '/registry_prefix']) {
+      const answer = await outside(path, key === undefined ? {} : { 'x-api-key': key });
+      assert.deepEqual([answer.status, answer.json], [401, { detail: 'provide a valid API key' }], `${path} ${key}`);
+    }
+  }
+  assert.equal((await outside('/health')).status, 200);
+  assert.equal((await call('GET', '/api/conversations/count', { key: one.key })).status, 401, 'nor is it a key of the agent API');
+});
+
+test('runtime 2: a start answers at once, takes a command as text or as a list, and leads to its own sandbox', async () => {
+  for (const command of ['/bin/server --port 60000', ['/bin/server', '--port', '60000']]) {
+    const session = `agent-server-${randomUUID()}`;
+    const { status, json } = await one.start(session, { command });
+    assert.equal(status, 200);
+    assert.match(json.runtime_id, /^[a-z]{16}$/);
+    assert.deepEqual([json.session_id, json.url, json.command], [session, AGENT_URL, command]);
+    assert.match(json.status, /^(starting|running)$/);
+    assert.ok(['pending', 'ready'].includes(json.pod_status));
+    assert.equal(typeof json.session_api_key, 'string');
+    assert.deepEqual((await one.must(200, 'GET', `/sessions/${session}`)).runtime_id, json.runtime_id);
+    const ready = await waitUntil(async () => {
+      const seen = await one.must(200, 'GET', `/runtime/${json.runtime_id}`);
+      return seen.pod_status === 'ready' && seen;
+    }, 'the sandbox is ready');
+    assert.equal(ready.session_api_key, json.session_api_key);
+    assert.equal((await run(json.session_api_key, 'id -u')).trim(), '10001');
+    assert.equal((await one.must(200, 'POST', '/stop', { runtime_id: json.runtime_id })).status, 'stopped');
+  }
+});
+
+test('runtime 7: sessions one by one and in a batch, the list, and stops', async () => {
+  const [a, b] = [randomUUID(), randomUUID()];
+  const [first, second] = await Promise.all([one.running(a), one.running(b)]);
+  assert.equal((await one.call('GET', '/sessions/nobody')).status, 404);
+  assert.deepEqual((await one.must(200, 'GET', `/sessions/batch?ids=${a}&ids=x&ids=${b}`)).map((seen) => seen.session_id), [a, b]);
+  await one.must(200, 'POST', '/pause', { runtime_id: first.runtime_id });
+  const listed = async () => (await one.must(200, 'GET', '/list')).runtimes.map((seen) => [seen.session_id, seen.status]);
+  assert.deepEqual(await listed(), [[a, 'paused'], [b, 'running']]);
+  for (const { runtime_id } of [first, second]) {
+    await one.must(200, 'POST', '/stop', { runtime_id });
+    assert.equal((await one.call('POST', '/stop', { runtime_id })).status, 404);
+  }
+  assert.deepEqual(await listed(), []);
+  assert.equal((await one.call('GET', `/sessions/${a}`)).status, 404);
+  assert.equal((await call('GET', '/api/conversations/count', { key: first.session_api_key })).status, 401, 'its key is gone too');
+});
+
+test('runtime 9: pause and resume keep the id, the address, the key and the files', async () => {
+  const session = randomUUID();
+  const begun = await one.running(session, { environment: { COLOUR: 'blue' } });
+  await run(begun.session_api_key, 'echo kept > /workspace/file');
+  assert.equal((await one.must(200, 'POST', '/pause', { runtime_id: begun.runtime_id })).status, 'paused');
+  assert.equal((await one.must(200, 'GET', `/sessions/${session}`)).status, 'paused');
+  await one.must(200, 'POST', '/pause', { runtime_id: begun.runtime_id });
+  const resumed = await one.must(200, 'POST', '/resume', { runtime_id: begun.runtime_id, wait_ms: 60000 });
+  for (const name of ['runtime_id', 'url', 'session_api_key']) assert.equal(resumed[name], begun[name]);
+  assert.equal((await run(begun.session_api_key, 'cat /workspace/file; echo $COLOUR')).trim(), 'kept\nblue');
+  await one.must(200, 'POST', '/resume', { runtime_id: begun.runtime_id });
+  await one.must(200, 'POST', '/stop', { runtime_id: begun.runtime_id });
+});
+
+test('runtime 11: what is unknown is not found', async () => {
+  for (const path of ['/pause', '/resume', '/stop']) assert.equal((await one.call('POST', path, { runtime_id: 'zzzzzzzzzzzzzzzz' })).status, 404, path);
+  assert.equal((await one.call('GET', '/runtime/zzzzzzzzzzzzzzzz')).status, 404);
+  for (const [path, body] of [['/pause', {}], ['/start', []], ['/start', { session_id: 'a', image: 'no name' }], ['/stop', { runtime_id: 5 }]]) {
+    const { status, json } = await one.call('POST', path, body);
+    assert.deepEqual([status, typeof json.detail], [400, 'string'], path);
+  }
+});
+
+test('runtime 12: which images there are', async () => {
+  const { exists, image } = await one.must(200, 'GET', `/image_exists?image=${encodeURIComponent(IMAGE)}`);
+  assert.equal(exists, true);
+  assert.ok(image.image_size_bytes > 0);
+  assert.match(image.upload_time, /^20\d\d-/);
+  assert.equal((await one.call('GET', '/image_exists?image=no%20name')).status, 400);
+  assert.equal((await one.call('GET', '/image_exists')).status, 400);
+  assert.match((await one.must(200, 'GET', '/registry_prefix')).registry_prefix, /^\S+\/\S+$/);
+});
+
+test('runtime 13: deft builds no image, and says so', async () => {
+  const { status, json } = await one.call('POST', '/build', {});
+  assert.equal(status, 501);
+  assert.match(json.detail, /any image as it is/);
+});
+
+test('runtime 20: a tenant neither sees nor reaches the runtimes of another', async () => {
+  const session = randomUUID();
+  const mine = await one.running(session);
+  const theirs = await other.running(session, { owner_id: randomUUID(), conversation_id: 'x' });
+  assert.notEqual(theirs.runtime_id, mine.runtime_id, 'the same name of a session is two sessions');
+  for (const [method, path, body] of [
+    ['GET', `/runtime/${mine.runtime_id}`], ['POST', '/pause', mine], ['POST', '/resume', mine], ['POST', '/stop', mine],
+  ]) {
+    assert.equal((await other.call(method, path, body && { runtime_id: body.runtime_id })).status, 404, path);
+  }
+  assert.deepEqual((await other.must(200, 'GET', '/list')).runtimes.map((seen) => seen.runtime_id), [theirs.runtime_id]);
+  await run(mine.session_api_key, 'echo secret > /workspace/mine');
+  assert.equal((await run(theirs.session_api_key, 'ls /workspace')).includes('mine'), false);
+  await one.must(200, 'POST', '/stop', { runtime_id: mine.runtime_id });
+  await other.must(200, 'POST', '/stop', { runtime_id: theirs.runtime_id });
+});
+
+test('runtime 20: a tenant has so many sandboxes at a time, however it asks', async () => {
+  const few = new Tenant();
+  await execute("UPDATE runtime_keys SET max_runtimes = 2 WHERE name = :'name'", { name: few.name });
+  const answers = await Promise.all(Array.from({ length: 6 }, () => few.start(randomUUID(), { wait_ms: 60000 })));
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 200, 429, 429, 429, 429]);
+  assert.match(answers.find(({ status }) => status === 429).json.detail, /as many as it may have/);
+  const [first, second] = answers.filter(({ status }) => status === 200).map(({ json }) => json);
+  await few.must(200, 'POST', '/pause', { runtime_id: first.runtime_id });
+  const third = await few.running(randomUUID());
+  assert.equal((await few.call('POST', '/resume', { runtime_id: first.runtime_id })).status, 429);
+  assert.equal((await few.call('POST', '/resume', { runtime_id: second.runtime_id })).status, 200, 'one that runs is counted already');
+  for (const { runtime_id } of [first, second, third]) await few.must(200, 'POST', '/stop', { runtime_id });
+});

@@ -39,24 +39,28 @@ static const char SQL_DEPTH[] =
     "   JOIN conversations p ON p.id = line.parent_id WHERE line.n < 100)"
     " SELECT max(n) FROM line";
 
+/* clang-format off */
 /* Four orders, four texts: a sort direction cannot be a parameter. */
 #define PAGE_START(column, fallback)                                                               \
     "coalesce((SELECT f." column " FROM conversations f"                                           \
     " WHERE f.id = $4::uuid AND f.user_id = $1::uuid), '" fallback "')"
-/* The bound on the column alone is what the index takes: a deep page costs what the first does. */
+/*
+ * Which ones, by an index alone; then their rows. The bound on the column alone is what the index
+ * takes: a deep page costs what the first does.
+ */
+#define PAGE(column, compare, direction, end, last_id)                                             \
+    "SELECT s.id, s." column " FROM conversations s"                                               \
+    " WHERE s.user_id = $1::uuid AND ($2::text IS NULL OR s.runtime_session = $2)"                 \
+    " AND ($3::text IS NULL OR s.execution_status = $3)"                                           \
+    " AND s." column " " compare " " PAGE_START(column, end)                                       \
+    " AND (s." column ", s.id) " compare                                                           \
+    " (" PAGE_START(column, end) ", " PAGE_START("id", last_id) ")"                                \
+    " ORDER BY s." column " " direction ", s.id " direction " LIMIT $5::bigint + 1"
 #define SEARCH(column, compare, direction, end, last_id)                                           \
-    "SELECT " CONVERSATION_COLUMNS " FROM (SELECT s.*, s.xmin FROM conversations s"                \
-    "  WHERE s.user_id = $1::uuid AND ($2::text IS NULL OR s.runtime_session = $2)"                \
-    "  AND ($3::text IS NULL OR s.execution_status = $3)"                                          \
-    "  AND s." column " " compare                                                                  \
-    " " PAGE_START(column, end) "  AND (s." column ", s.id) " compare                              \
-                                " (" PAGE_START(column, end) ", " PAGE_START(                      \
-                                    "id", last_id) ")"                                             \
-                                                   "  ORDER BY s." column " " direction            \
-                                                   ", s.id " direction                             \
-                                                   " LIMIT $5::bigint + 1) c" CONVERSATION_LOG_END \
-                                                   " ORDER BY c." column " " direction             \
-                                                   ", c.id " direction
+    "SELECT " CONVERSATION_COLUMNS " FROM (" PAGE(column, compare, direction, end, last_id) ") p"  \
+    " JOIN conversations c ON c.id = p.id" CONVERSATION_LOG_END                                    \
+    " ORDER BY p." column " " direction ", p.id " direction
+/* clang-format on */
 #define ID_FIRST "00000000-0000-0000-0000-000000000000"
 #define ID_LAST "ffffffff-ffff-ffff-ffff-ffffffffffff"
 

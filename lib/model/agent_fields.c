@@ -1,6 +1,7 @@
 #include "base/attr.h"
 #include "model/agent_settings.h"
 #include "model/agent_spec.h"
+#include "model/condenser_fields.h"
 #include "model/limits.h"
 #include "model/shape.h"
 
@@ -140,15 +141,6 @@ static const struct field summarizing_condenser_fields[] = {
     {.name = "llm", .kind = FIELD_MAP, .rules = FIELD_REQUIRED},
     {.name = "max_size", .kind = FIELD_INT, .rules = FIELD_FROM_1, .fallback = "240"},
     {.name = "max_tokens", .kind = FIELD_INT, .rules = FIELD_NULLABLE},
-    {.name = "keep_first", .kind = FIELD_INT, .rules = FIELD_FROM_0, .fallback = "2"},
-    {.name = "minimum_progress", .kind = FIELD_NUMBER, .rules = FIELD_FROM_0, .fallback = "0.1"},
-    {.name = "hard_context_reset_max_retries",
-     .kind = FIELD_INT,
-     .rules = FIELD_FROM_1,
-     .fallback = "5"},
-    {.name = "hard_context_reset_context_scaling",
-     .kind = FIELD_NUMBER,
-     .rules = FIELD_FROM_0,
-     .fallback = "0.8"},
+    CONDENSER_FIELDS,
 };
 const struct shape summarizing_condenser_shape = SHAPE(summarizing_condenser_fields);

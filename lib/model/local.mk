@@ -8,6 +8,7 @@ libmodel_a_SOURCES = \
 	lib/model/agent_spec.c lib/model/agent_spec.h \
 	lib/model/child.c lib/model/child.h \
 	lib/model/client_tools.c lib/model/client_tools.h \
+	lib/model/condenser_fields.h \
 	lib/model/content.c \
 	lib/model/goal.c lib/model/goal.h \
 	lib/model/llm_switch.c lib/model/llm_switch.h \

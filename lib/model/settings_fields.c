@@ -2,6 +2,7 @@
 #include "model/acp_fields.h"
 #include "model/agent_settings.h"
 #include "model/agent_spec.h"
+#include "model/condenser_fields.h"
 #include "model/limits.h"
 #include "model/shape.h"
 
@@ -24,16 +25,7 @@ static const struct field condenser_fields[] = {
     {.name = "enabled", .kind = FIELD_BOOL, .fallback = "true"},
     {.name = "max_size", .kind = FIELD_INT, .rules = FIELD_FROM_1, .fallback = "240"},
     {.name = "max_tokens", .kind = FIELD_INT, .rules = FIELD_NULLABLE | FIELD_FROM_1},
-    {.name = "keep_first", .kind = FIELD_INT, .rules = FIELD_FROM_0, .fallback = "2"},
-    {.name = "minimum_progress", .kind = FIELD_NUMBER, .rules = FIELD_FROM_0, .fallback = "0.1"},
-    {.name = "hard_context_reset_max_retries",
-     .kind = FIELD_INT,
-     .rules = FIELD_FROM_1,
-     .fallback = "5"},
-    {.name = "hard_context_reset_context_scaling",
-     .kind = FIELD_NUMBER,
-     .rules = FIELD_FROM_0,
-     .fallback = "0.8"},
+    CONDENSER_FIELDS,
 };
 const struct shape settings_condenser_shape = SHAPE(condenser_fields);
 

@@ -1,15 +1,14 @@
 /*
- * HTTP/1 answers: the same bytes give the same pieces, however they are cut.
- * The first byte of the input says how long the pieces are.
+ * HTTP/1 answers: the same bytes give the same pieces, however they are cut (cut.h).
  */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "client/http1.h"
+#include "cut.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
@@ -49,15 +48,6 @@ static int read_answer(const char *bytes, size_t len, size_t cut, struct strbuf 
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
-    CLEANUP(strbuf_done) struct strbuf whole = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf cut = STRBUF_INIT;
-    const char *text = (const char *)bytes + 1;
-    int rc = 0;
-
-    if (len < 2)
-        return 0;
-    rc = read_answer(text, len - 1, len, &whole);
-    assert(read_answer(text, len - 1, (size_t)bytes[0] + 1, &cut) == rc);
-    assert(rc < 0 || (whole.len == cut.len && memcmp(whole.text, cut.text, cut.len) == 0));
+    fuzz_cut(bytes, len, read_answer);
     return 0;
 }

@@ -1,15 +1,13 @@
 /*
- * Server-sent events: the same bytes give the same events, however they are cut.
- * The first byte of the input says how long the pieces are.
+ * Server-sent events: the same bytes give the same events, however they are cut (cut.h).
  */
-#include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "client/sse.h"
+#include "cut.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
@@ -36,15 +34,6 @@ static int parse(const char *text, size_t len, size_t piece, struct strbuf *out)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
-    CLEANUP(strbuf_done) struct strbuf whole = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf cut = STRBUF_INIT;
-    const char *text = (const char *)bytes + 1;
-    int rc = 0;
-
-    if (len < 2)
-        return 0;
-    rc = parse(text, len - 1, len, &whole);
-    assert(parse(text, len - 1, (size_t)bytes[0] + 1, &cut) == rc);
-    assert(rc < 0 || (whole.len == cut.len && memcmp(whole.text, cut.text, cut.len) == 0));
+    fuzz_cut(bytes, len, parse);
     return 0;
 }

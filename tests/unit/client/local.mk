@@ -17,14 +17,14 @@ sse_test_CPPFLAGS = $(TEST_CPPFLAGS)
 sse_test_LDADD = $(CLIENT_TEST_LIBS)
 
 check_PROGRAMS += replay-client_http1
-replay_client_http1_SOURCES = tests/fuzz/client_http1.c tests/fuzz/replay.c
+replay_client_http1_SOURCES = tests/fuzz/client_http1.c tests/fuzz/cut.h tests/fuzz/replay.c
 replay_client_http1_CPPFLAGS = $(AM_CPPFLAGS) $(CURL_CFLAGS) \
 	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/client_http1"'
 replay_client_http1_LDADD = $(CLIENT_LIBS) $(BASE_LIBS)
 
 if FUZZ
 EXTRA_PROGRAMS += fuzz-client_http1
-fuzz_client_http1_SOURCES = tests/fuzz/client_http1.c
+fuzz_client_http1_SOURCES = tests/fuzz/client_http1.c tests/fuzz/cut.h
 fuzz_client_http1_CPPFLAGS = $(AM_CPPFLAGS) $(CURL_CFLAGS)
 fuzz_client_http1_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 fuzz_client_http1_LDADD = $(CLIENT_LIBS) $(BASE_LIBS)

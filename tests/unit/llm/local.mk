@@ -20,10 +20,10 @@ scripted_test_CPPFLAGS = $(TEST_CPPFLAGS)
 scripted_test_LDADD = $(LLM_TEST_LIBS)
 EXTRA_DIST += tests/data/scripted/slow.json tests/data/scripted/true.json tests/data/scripted/unit.json
 
-EXTRA_DIST += tests/fuzz/client_sse.c tests/fuzz/llm_answer.c
+EXTRA_DIST += tests/fuzz/client_sse.c tests/fuzz/cut.h tests/fuzz/llm_answer.c
 if FUZZ
 EXTRA_PROGRAMS += fuzz-client_sse fuzz-llm_answer
-fuzz_client_sse_SOURCES = tests/fuzz/client_sse.c
+fuzz_client_sse_SOURCES = tests/fuzz/client_sse.c tests/fuzz/cut.h
 fuzz_client_sse_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 fuzz_client_sse_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 fuzz_client_sse_LDADD = $(CLIENT_LIBS) $(BASE_LIBS)

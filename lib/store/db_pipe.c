@@ -18,31 +18,14 @@
 #include "base/strbuf.h"
 #include "store/db_pipe_query.h"
 #include "store/db_query.h"
+#include "store/db_ticket.h"
 
-enum {
-    PREPARED_MAX = 32,
-    VALUES_MAX = 32,
-    RECONNECT_MS = 1000,
-    CONNECT_MS = 5000,
-    NS_PER_MS = 1000000
-};
+enum { PREPARED_MAX = 32, RECONNECT_MS = 1000, CONNECT_MS = 5000, NS_PER_MS = 1000000 };
 
 enum pipe_state {
     PIPE_DOWN,
     PIPE_CONNECTING,
     PIPE_UP,
-};
-
-struct db_ticket {
-    struct db_ticket *next;
-    struct db_ticket **slot; /* where its owner holds it; NULL when nobody does */
-    struct db_question question;
-    struct strbuf values; /* the parameters, each with its NUL */
-    size_t starts[VALUES_MAX];
-    bool is_null[VALUES_MAX];
-    bool was_asked; /* on a connection that broke */
-    bool prepares;  /* the first of its statement on this connection */
-    PGresult *rows; /* the newest that is no sync */
 };
 
 struct db_pipe {
@@ -56,9 +39,7 @@ struct db_pipe {
     PGconn *conn;
     int epoll_fd; /* of conn's socket and timer_fd */
     int timer_fd;
-    struct db_ticket *first;  /* in the order of asking */
-    struct db_ticket *last;   /* NULL when first is */
-    struct db_ticket *unsent; /* the first that did not go out yet */
+    struct ticket_line line;
     const char *prepared[PREPARED_MAX];
     size_t n_prepared;
 };
@@ -86,25 +67,11 @@ int db_pipe_open(const struct db_options *options, struct db_pipe **pipe_out, st
     return 0;
 }
 
-static void ticket_free(struct db_ticket *ticket)
-{
-    PQclear(ticket->rows);
-    strbuf_done(&ticket->values);
-    mem_free(ticket);
-}
-
 void db_pipe_free(struct db_pipe *pipe)
 {
     if (pipe == NULL)
         return;
-    while (pipe->first != NULL) {
-        struct db_ticket *ticket = pipe->first;
-
-        pipe->first = ticket->next;
-        if (ticket->slot != NULL)
-            *ticket->slot = NULL;
-        ticket_free(ticket);
-    }
+    ticket_line_drop(&pipe->line);
     PQfinish(pipe->conn);
     fd_close(&pipe->timer_fd);
     fd_close(&pipe->epoll_fd);
@@ -121,72 +88,6 @@ int db_pipe_fd(const struct db_pipe *pipe)
 void db_pipe_listen(struct db_pipe *pipe, const struct db_pipe_listener *listener)
 {
     pipe->listener = *listener;
-}
-
-/* --- tickets --- */
-
-void db_ticket_forget(struct db_ticket **ticket)
-{
-    if (*ticket == NULL)
-        return;
-    (*ticket)->slot = NULL;
-    (*ticket)->question.done = NULL;
-    *ticket = NULL;
-}
-
-static struct db_ticket *ticket_new(const struct db_question *question)
-{
-    struct db_ticket *ticket = NEW(struct db_ticket);
-
-    assert(question->params.n <= VALUES_MAX);
-    ticket->question = *question;
-    ticket->values = (struct strbuf)STRBUF_INIT;
-    for (size_t i = 0; i < question->params.n; i++) {
-        const char *value = question->params.values[i];
-
-        ticket->starts[i] = ticket->values.len;
-        ticket->is_null[i] = value == NULL;
-        if (value != NULL)
-            strbuf_append_bytes(&ticket->values, value, strlen(value) + 1);
-    }
-    ticket->question.params.values = NULL;
-    ticket->slot = question->ticket;
-    if (ticket->slot != NULL)
-        *ticket->slot = ticket;
-    return ticket;
-}
-
-/* Ends it: its owner hears, unless nobody cares any more. */
-static void settle(struct db_ticket *ticket, const PGresult *rows, const struct error *err)
-{
-    if (ticket->slot != NULL)
-        *ticket->slot = NULL;
-    if (ticket->question.done != NULL)
-        ticket->question.done(ticket->question.owner, rows, err);
-    ticket_free(ticket);
-}
-
-static struct db_ticket *take_first(struct db_pipe *pipe)
-{
-    struct db_ticket *ticket = pipe->first;
-
-    pipe->first = ticket->next;
-    if (pipe->first == NULL)
-        pipe->last = NULL;
-    if (pipe->unsent == ticket)
-        pipe->unsent = ticket->next;
-    return ticket;
-}
-
-static void add_last(struct db_pipe *pipe, struct db_ticket *ticket)
-{
-    if (pipe->last != NULL)
-        pipe->last->next = ticket;
-    else
-        pipe->first = ticket;
-    pipe->last = ticket;
-    if (pipe->unsent == NULL)
-        pipe->unsent = ticket;
 }
 
 /* --- the connection --- */
@@ -210,54 +111,6 @@ static void watch(struct db_pipe *pipe, uint32_t events)
         (void)epoll_ctl(pipe->epoll_fd, EPOLL_CTL_ADD, fd, &event);
 }
 
-/* What only reads is asked again on the next connection, once. */
-static bool may_ask_again(const struct db_ticket *ticket)
-{
-    return !ticket->was_asked && ticket->question.effect == DB_PIPE_READS;
-}
-
-static void fail_all(struct db_pipe *pipe, const struct error *why)
-{
-    struct db_ticket *ticket = pipe->first;
-
-    pipe->first = NULL;
-    pipe->last = NULL;
-    pipe->unsent = NULL;
-    while (ticket != NULL) {
-        struct db_ticket *next = ticket->next;
-
-        settle(ticket, NULL, why);
-        ticket = next;
-    }
-}
-
-/* Puts what did not go out, or may go out again, back in line; the rest fails. */
-static void sort_out(struct db_pipe *pipe, const struct error *why)
-{
-    struct db_ticket *ticket = pipe->first;
-    bool is_sent = true;
-
-    pipe->first = NULL;
-    pipe->last = NULL;
-    while (ticket != NULL) {
-        struct db_ticket *next = ticket->next;
-
-        is_sent = is_sent && ticket != pipe->unsent;
-        if (ticket == pipe->unsent)
-            pipe->unsent = NULL;
-        ticket->next = NULL;
-        PQclear(TAKE_PTR(ticket->rows));
-        if (is_sent && !may_ask_again(ticket)) {
-            settle(ticket, NULL, why);
-        } else {
-            ticket->was_asked = is_sent;
-            add_last(pipe, ticket);
-        }
-        ticket = next;
-    }
-    pipe->unsent = pipe->first;
-}
-
 static void drop_connection(struct db_pipe *pipe, struct error *why_out)
 {
     error_set(why_out, ERROR_UNAVAILABLE, "PostgreSQL: %.160s",
@@ -276,7 +129,7 @@ static void on_refused(struct db_pipe *pipe)
     pipe->state = PIPE_DOWN;
     pipe->is_resting = true;
     set_timer(pipe, RECONNECT_MS);
-    fail_all(pipe, &why);
+    ticket_line_fail(&pipe->line, &why);
 }
 
 static void on_broken(struct db_pipe *pipe)
@@ -287,7 +140,7 @@ static void on_broken(struct db_pipe *pipe)
     log_warning("database.lost", LOG_ERROR(&why));
     pipe->state = PIPE_DOWN;
     set_timer(pipe, 0);
-    sort_out(pipe, &why);
+    ticket_line_sort_out(&pipe->line, &why);
 }
 
 static void connect_again(struct db_pipe *pipe)
@@ -324,7 +177,7 @@ static size_t find_prepared(struct db_pipe *pipe, const char *sql, bool *is_new_
 
 static bool send_ticket(struct db_pipe *pipe, struct db_ticket *ticket)
 {
-    const char *values[VALUES_MAX];
+    const char *values[TICKET_MAX_VALUES];
     size_t n = ticket->question.params.n;
     char name[16];
 
@@ -345,13 +198,13 @@ static void send_all(struct db_pipe *pipe)
 
     if (pipe->state != PIPE_UP)
         return;
-    while (pipe->unsent != NULL) {
-        if (!send_ticket(pipe, pipe->unsent)) {
+    while (pipe->line.unsent != NULL) {
+        if (!send_ticket(pipe, pipe->line.unsent)) {
             pipe->is_broken = true;
             set_timer(pipe, 0);
             return;
         }
-        pipe->unsent = pipe->unsent->next;
+        pipe->line.unsent = pipe->line.unsent->next;
     }
     left = PQflush(pipe->conn);
     watch(pipe, left == 1 ? EPOLLIN | EPOLLOUT : EPOLLIN);
@@ -359,7 +212,7 @@ static void send_all(struct db_pipe *pipe)
 
 void db_pipe_ask(struct db_pipe *pipe, const struct db_question *question)
 {
-    add_last(pipe, ticket_new(question));
+    ticket_line_add(&pipe->line, ticket_new(question));
     if (pipe->state == PIPE_DOWN && !pipe->is_resting)
         set_timer(pipe, 0);
     send_all(pipe);
@@ -379,22 +232,15 @@ static void on_listening(void *owner, const PGresult *rows, const struct error *
 /* The statements go ahead of everything; with the last one's answer all of them are in force. */
 static void listen_first(struct db_pipe *pipe)
 {
-    struct db_ticket *waiting = pipe->first;
-    struct db_ticket *waiting_last = pipe->last;
+    struct ticket_line front = {NULL, NULL, NULL};
 
-    pipe->first = NULL;
-    pipe->last = NULL;
-    pipe->unsent = NULL;
     for (const char *const *sql = pipe->listener.listens; sql != NULL && *sql != NULL; sql++) {
         struct db_question question = {.sql = *sql, .effect = DB_PIPE_WRITES, .owner = pipe};
 
         question.done = sql[1] == NULL ? on_listening : NULL;
-        add_last(pipe, ticket_new(&question));
+        ticket_line_add(&front, ticket_new(&question));
     }
-    if (waiting == NULL)
-        return;
-    add_last(pipe, waiting);
-    pipe->last = waiting_last;
+    ticket_line_put_in_front(&pipe->line, &front);
 }
 
 static void take_notifications(struct db_pipe *pipe)
@@ -413,18 +259,18 @@ static void take_notifications(struct db_pipe *pipe)
 
 static void settle_first(struct db_pipe *pipe)
 {
-    struct db_ticket *ticket = take_first(pipe);
+    struct db_ticket *ticket = ticket_line_take_first(&pipe->line);
     ExecStatusType status = PQresultStatus(ticket->rows);
     struct error err = ERROR_INIT;
 
     if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) {
-        settle(ticket, ticket->rows, NULL);
+        ticket_settle(ticket, ticket->rows, NULL);
         return;
     }
     (void)db_set_failure(pipe->conn, ticket->rows, &err);
     /* It may be the preparing that failed: a fresh connection forgets it. */
     pipe->is_broken = pipe->is_broken || ticket->prepares;
-    settle(ticket, NULL, &err);
+    ticket_settle(ticket, NULL, &err);
 }
 
 /* An error stands; what follows it up to the sync is "aborted". */
@@ -440,7 +286,8 @@ static void keep_result(struct db_ticket *ticket, PGresult *rows)
 
 static void take_results(struct db_pipe *pipe)
 {
-    while (pipe->first != NULL && pipe->first != pipe->unsent && PQisBusy(pipe->conn) == 0) {
+    while (pipe->line.first != NULL && pipe->line.first != pipe->line.unsent &&
+           PQisBusy(pipe->conn) == 0) {
         PGresult *rows = PQgetResult(pipe->conn);
 
         if (PQstatus(pipe->conn) == CONNECTION_BAD) {
@@ -453,7 +300,7 @@ static void take_results(struct db_pipe *pipe)
             PQclear(rows);
             settle_first(pipe);
         } else {
-            keep_result(pipe->first, rows);
+            keep_result(pipe->line.first, rows);
         }
     }
 }
@@ -501,6 +348,6 @@ void db_pipe_pump(struct db_pipe *pipe)
         on_refused(pipe);
     else if (pipe->state == PIPE_CONNECTING)
         go_on_connecting(pipe);
-    if (pipe->first != NULL || pipe->listener.listens != NULL)
+    if (pipe->line.first != NULL || pipe->listener.listens != NULL)
         connect_again(pipe);
 }

@@ -11,6 +11,7 @@ libstore_a_SOURCES = \
 	lib/store/db.c lib/store/db.h \
 	lib/store/db_pipe.c lib/store/db_pipe.h lib/store/db_pipe_query.h \
 	lib/store/db_query.h lib/store/db_value.c \
+	lib/store/db_ticket.c lib/store/db_ticket.h \
 	lib/store/document_store.c lib/store/document_store.h \
 	lib/store/event_store.c lib/store/event_store.h \
 	lib/store/hints.c lib/store/hints.h \

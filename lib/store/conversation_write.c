@@ -9,20 +9,16 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "base/text.h"
 #include "model/conversation.h"
 #include "model/event.h"
-#include "model/limits.h"
-#include "model/stats.h"
-#include "store/conversation_insert.h"
 #include "store/conversation_row.h"
 #include "store/conversation_store.h"
 #include "store/conversation_write.h"
 #include "store/db_pipe_query.h"
 #include "store/db_query.h"
+#include "store/event_arrays.h"
 
 /*
  * One event under a lease. The row is read, not locked: the primary key settles who writes a
@@ -90,108 +86,6 @@ static const char SQL_WRITE[] =
 
 static const char SQL_LOCK_ROW[] = "SELECT 1 FROM conversations WHERE id = $1::uuid FOR UPDATE";
 
-static const char SQL_CREATE[] =
-    "INSERT INTO conversations (id, user_id, parent_id, runtime_kind, runtime_session, title, spec,"
-    " secrets, execution_status, stats, agent_state, last_user_message_id, wanted_at)"
-    " VALUES ($1::uuid, $2::uuid, $3::uuid, $4, $5, $6, $7, $8, $9, $10, $11, $12::uuid,"
-    "  CASE WHEN $13::boolean THEN now() END)"
-    " ON CONFLICT (id) DO NOTHING"
-    " RETURNING (extract(epoch FROM created_at) * 1000000)::bigint";
-
-static const char SQL_OWNER[] = "SELECT user_id FROM conversations WHERE id = $1::uuid";
-
-/* Events as the array parameters $5 to $10. */
-struct event_arrays {
-    struct strbuf id;
-    struct strbuf kind;
-    struct strbuf source;
-    struct strbuf timestamp;
-    struct strbuf result_of;
-    struct strbuf body;
-};
-
-/* clang-format off */
-#define EVENT_ARRAYS_INIT {STRBUF_INIT, STRBUF_INIT, STRBUF_INIT, STRBUF_INIT, STRBUF_INIT, STRBUF_INIT}
-/* clang-format on */
-
-static void event_arrays_done(struct event_arrays *arrays)
-{
-    strbuf_done(&arrays->id);
-    strbuf_done(&arrays->kind);
-    strbuf_done(&arrays->source);
-    strbuf_done(&arrays->timestamp);
-    strbuf_done(&arrays->result_of);
-    strbuf_done(&arrays->body);
-}
-
-/* Ids where there are none; one time for all, never before the last event's. */
-static void stamp(const struct conversation *conversation, struct event_list *events)
-{
-    int64_t now_us = clock_utc_us();
-
-    if (now_us < conversation->last_timestamp_us)
-        now_us = conversation->last_timestamp_us;
-    for (size_t i = 0; i < events->n; i++) {
-        if (!uuid_is_set(&events->items[i].id))
-            events->items[i].id = uuid_random();
-        events->items[i].timestamp_us = now_us;
-    }
-}
-
-static int append_checked_body(const struct event *event, struct strbuf *body, struct error *err)
-{
-    event_append_body(event, body);
-    if (body->len > EVENT_MAX_BYTES)
-        return error_set(err, ERROR_TOO_LARGE, "%s of %zu bytes; the limit is %d", event->kind,
-                         body->len, EVENT_MAX_BYTES);
-    return 0;
-}
-
-static int add_event(struct event_arrays *arrays, const struct event *event, struct error *err)
-{
-    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
-    char timestamp[CLOCK_TEXT_BYTES];
-
-    if (append_checked_body(event, &body, err) < 0)
-        return -1;
-    clock_format_naive(event->timestamp_us, timestamp);
-    db_array_add(&arrays->id, event->id.text);
-    db_array_add(&arrays->kind, event->kind);
-    db_array_add(&arrays->source, event->source);
-    db_array_add(&arrays->timestamp, timestamp);
-    db_array_add(&arrays->result_of, db_uuid(&event->result_of));
-    db_array_add(&arrays->body, body.text);
-    return 0;
-}
-
-static int fill_arrays(struct event_arrays *arrays, const struct event_list *events,
-                       struct error *err)
-{
-    struct strbuf *const all[] = {&arrays->id,        &arrays->kind,      &arrays->source,
-                                  &arrays->timestamp, &arrays->result_of, &arrays->body};
-
-    for (size_t i = 0; i < ARRAY_SIZE(all); i++)
-        db_array_begin(all[i]);
-    for (size_t i = 0; i < events->n; i++) {
-        if (add_event(arrays, &events->items[i], err) < 0)
-            return -1;
-    }
-    for (size_t i = 0; i < ARRAY_SIZE(all); i++)
-        db_array_end(all[i]);
-    return 0;
-}
-
-/* What the caller's copy of the conversation must know after its events are in. */
-static void move_log_end(struct conversation *conversation, const struct event_list *events)
-{
-    conversation->last_seq += (int64_t)events->n;
-    for (size_t i = 0; i < events->n; i++) {
-        conversation->last_timestamp_us = events->items[i].timestamp_us;
-        if (!text_equal(events->items[i].kind, "ConversationStateUpdateEvent"))
-            conversation->leaf_event_id = events->items[i].id;
-    }
-}
-
 static int append_one(struct db *db, const struct lease *lease,
                       const struct conversation *conversation, const struct event *event,
                       PGresult **rows_out, struct error *err)
@@ -201,7 +95,7 @@ static int append_one(struct db *db, const struct lease *lease,
     struct db_int seq = db_int(conversation->last_seq + 1);
     char timestamp[CLOCK_TEXT_BYTES];
 
-    if (append_checked_body(event, &body, err) < 0)
+    if (event_append_checked(event, &body, err) < 0)
         return -1;
     clock_format_naive(event->timestamp_us, timestamp);
     return db_query(db, SQL_APPEND_ONE,
@@ -219,7 +113,7 @@ static int append_many(struct db *db, const struct lease *lease,
     struct db_int fence = db_int(lease->fence);
     struct db_int seq = db_int(conversation->last_seq + 1);
 
-    if (fill_arrays(&arrays, events, err) < 0)
+    if (event_arrays_fill(&arrays, events, err) < 0)
         return -1;
     return db_query(db, SQL_APPEND_MANY,
                     DB_PARAMS(lease->conversation_id.text, lease->owner.text, fence.text, seq.text,
@@ -237,25 +131,15 @@ int conversation_store_append(struct db *db, const struct lease *lease,
 
     if (events->n == 0)
         return 0;
-    stamp(conversation, events);
+    event_list_stamp(events, conversation);
     rc = events->n == 1 ? append_one(db, lease, conversation, &events->items[0], &rows, err)
                         : append_many(db, lease, conversation, events, &rows, err);
     if (rc < 0)
         return error_wrap(err, "appending to %s", conversation->id.text);
     if (PQntuples(rows) == 0)
         return error_set(err, ERROR_STALE, "the lease of %s is lost", conversation->id.text);
-    move_log_end(conversation, events);
+    conversation_move_log_end(conversation, events);
     return 0;
-}
-
-static const char *db_flag(bool value)
-{
-    return value ? "true" : "false";
-}
-
-static char *text_or_null(const json_t *json)
-{
-    return json != NULL ? json_to_text(json) : NULL;
 }
 
 /*
@@ -293,9 +177,9 @@ static void fill_params(struct write_params *params, const struct conversation *
 {
     bool has_lease = write->guard == GUARD_LEASE;
 
-    params->agent_state = text_or_null(write->agent_state);
-    params->spec = text_or_null(write->spec);
-    params->payload = text_or_null(write->job.payload);
+    params->agent_state = db_json_text(write->agent_state);
+    params->spec = db_json_text(write->spec);
+    params->payload = db_json_text(write->job.payload);
     params->fence = db_int(has_lease ? write->lease->fence : 0);
     params->seq = db_int(conversation->last_seq + 1);
     memcpy(params->values,
@@ -338,8 +222,8 @@ int conversation_write_ask(struct db_pipe *pipe, const struct conversation *conv
     CLEANUP(write_params_done) struct write_params params = {.agent_state = NULL};
 
     assert(write->guard == GUARD_NONE);
-    stamp(conversation, events);
-    if (fill_arrays(&arrays, events, err) < 0)
+    event_list_stamp(events, conversation);
+    if (event_arrays_fill(&arrays, events, err) < 0)
         return -1;
     fill_params(&params, conversation, &arrays, write);
     question->sql = SQL_WRITE;
@@ -367,7 +251,8 @@ static int write_locked(struct db *db, struct conversation *conversation,
     return db_tx_commit(&tx, err);
 }
 
-static void move_row(struct conversation *conversation, const struct conversation_write *write)
+void conversation_move_row(struct conversation *conversation,
+                           const struct conversation_write *write)
 {
     enum execution_status status = conversation->status;
 
@@ -393,8 +278,8 @@ int conversation_store_write(struct db *db, struct conversation *conversation,
     struct db_tx no_tx = DB_TX_INIT;
     int rc = 0;
 
-    stamp(conversation, events);
-    if (fill_arrays(&arrays, events, err) < 0)
+    event_list_stamp(events, conversation);
+    if (event_arrays_fill(&arrays, events, err) < 0)
         return -1;
     if (write->guard == GUARD_NO_LEASE)
         rc = write_locked(db, conversation, &arrays, write, err);
@@ -402,116 +287,7 @@ int conversation_store_write(struct db *db, struct conversation *conversation,
         rc = send_write(&no_tx, db, conversation, &arrays, write, err);
     if (rc < 0)
         return error_wrap(err, "writing to %s", conversation->id.text);
-    move_log_end(conversation, events);
-    move_row(conversation, write);
-    return 0;
-}
-
-int conversation_insert_row(struct db_tx *tx, struct conversation *conversation,
-                            const struct conversation_write *write, bool *is_new_out,
-                            struct error *err)
-{
-    CLEANUP(db_rows_done) PGresult *rows = NULL;
-    CLEANUP(mem_freep) char *spec = json_to_text(conversation->spec);
-    json_auto_t *no_stats = stats_new();
-    CLEANUP(mem_freep) char *stats =
-        json_to_text(conversation->stats != NULL ? conversation->stats : no_stats);
-    CLEANUP(mem_freep) char *agent_state = text_or_null(conversation->agent_state);
-    const char *status =
-        write->status != NULL ? write->status : status_to_string(conversation->status);
-
-    if (db_tx_query(
-            tx, SQL_CREATE,
-            DB_PARAMS(conversation->id.text, conversation->user_id.text,
-                      db_uuid(&conversation->parent_id),
-                      conversation->runtime_kind == RUNTIME_DOCKER ? "docker" : "local",
-                      conversation->runtime_session,
-                      conversation->title != NULL ? conversation->title : write->first_title, spec,
-                      conversation->secrets, status, write->stats != NULL ? write->stats : stats,
-                      agent_state != NULL ? agent_state : "{}",
-                      db_uuid(&write->last_user_message_id), db_flag(write->want_run)),
-            &rows, err) < 0)
-        return -1;
-    *is_new_out = PQntuples(rows) == 1;
-    if (*is_new_out) {
-        conversation->created_at_us = db_number(rows, 0, 0);
-        conversation->updated_at_us = conversation->created_at_us;
-    }
-    return 0;
-}
-
-static const char SQL_ADD_EVENTS[] =
-    "INSERT INTO events (conversation_id, seq, id, kind, source, timestamp, result_of, body)"
-    " SELECT $1::uuid, e.n, e.id, e.kind, e.source, e.timestamp, e.result_of, e.body"
-    " FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::uuid[], $7::text[])"
-    "  WITH ORDINALITY AS e (id, kind, source, timestamp, result_of, body, n)";
-
-static int insert_first_events(struct db_tx *tx, const struct conversation *conversation,
-                               const struct event_list *events, struct error *err)
-{
-    CLEANUP(event_arrays_done) struct event_arrays arrays = EVENT_ARRAYS_INIT;
-    CLEANUP(db_rows_done) PGresult *rows = NULL;
-
-    if (events->n == 0)
-        return 0;
-    if (fill_arrays(&arrays, events, err) < 0)
-        return -1;
-    return db_tx_query(tx, SQL_ADD_EVENTS,
-                       DB_PARAMS(conversation->id.text, arrays.id.text, arrays.kind.text,
-                                 arrays.source.text, arrays.timestamp.text, arrays.result_of.text,
-                                 arrays.body.text),
-                       &rows, err);
-}
-
-static const char SQL_ADD_JOB[] =
-    "INSERT INTO jobs (kind, conversation_id, payload, key)"
-    " VALUES ($1, $2::uuid, coalesce($3, '{}')::jsonb, coalesce($4::uuid, gen_random_uuid()))";
-
-static int insert_job(struct db_tx *tx, const struct conversation *conversation,
-                      const struct job_wish *job, struct error *err)
-{
-    CLEANUP(db_rows_done) PGresult *rows = NULL;
-    CLEANUP(mem_freep) char *payload = text_or_null(job->payload);
-
-    if (job->kind == NULL)
-        return 0;
-    return db_tx_query(tx, SQL_ADD_JOB,
-                       DB_PARAMS(job->kind, conversation->id.text, payload, db_uuid(&job->key)),
-                       &rows, err);
-}
-
-static int check_owner(struct db_tx *tx, const struct conversation *conversation, struct error *err)
-{
-    CLEANUP(db_rows_done) PGresult *rows = NULL;
-
-    if (db_tx_query(tx, SQL_OWNER, DB_PARAMS(conversation->id.text), &rows, err) < 0)
-        return -1;
-    if (PQntuples(rows) == 0 || !text_equal(PQgetvalue(rows, 0, 0), conversation->user_id.text))
-        return error_set(err, ERROR_CONFLICT, "Conversation with id %s already exists",
-                         conversation->id.text);
-    return 0;
-}
-
-int conversation_store_create(struct db *db, struct conversation *conversation,
-                              struct event_list *events, const struct conversation_write *write,
-                              bool *was_there_out, struct error *err)
-{
-    CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
-    bool is_new = false;
-
-    stamp(conversation, events);
-    if (db_tx_begin(db, &tx, err) < 0 ||
-        conversation_insert_row(&tx, conversation, write, &is_new, err) < 0)
-        return error_wrap(err, "creating conversation %s", conversation->id.text);
-    if (!is_new) {
-        *was_there_out = true;
-        return check_owner(&tx, conversation, err);
-    }
-    if (insert_first_events(&tx, conversation, events, err) < 0 ||
-        insert_job(&tx, conversation, &write->job, err) < 0 || db_tx_commit(&tx, err) < 0)
-        return error_wrap(err, "creating conversation %s", conversation->id.text);
-    *was_there_out = false;
-    move_log_end(conversation, events);
-    move_row(conversation, write);
+    conversation_move_log_end(conversation, events);
+    conversation_move_row(conversation, write);
     return 0;
 }

@@ -1,5 +1,6 @@
 /*
- * conversation_store_write() through a pipe; only lib/store includes this.
+ * What conversation_store_write() shares with the writes through a pipe and with the making of a
+ * conversation; only lib/store includes this.
  */
 #ifndef DEFT_STORE_CONVERSATION_WRITE_H
 #define DEFT_STORE_CONVERSATION_WRITE_H
@@ -21,5 +22,9 @@ struct event_list;
 int conversation_write_ask(struct db_pipe *pipe, const struct conversation *conversation,
                            struct event_list *events, const struct conversation_write *write,
                            struct db_question *question, struct error *err) NONNULL MUST_CHECK;
+
+/* What the caller's copy of the conversation must know after the write is in. */
+void conversation_move_row(struct conversation *conversation,
+                           const struct conversation_write *write) NONNULL;
 
 #endif

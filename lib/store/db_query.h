@@ -39,6 +39,10 @@ struct db_int {
     char text[24];
 };
 struct db_int db_int(int64_t value) MUST_CHECK;
+/* A truth as a parameter. */
+const char *db_flag(bool value) MUST_CHECK;
+/* The text of JSON as a parameter, NULL for NULL; mem_free() it. */
+char *db_json_text(const json_t *json) MUST_CHECK;
 /* The id's text, or NULL when it is unset. Borrowed from uuid. */
 const char *db_uuid(const struct uuid *uuid) NONNULL MUST_CHECK;
 

@@ -19,6 +19,16 @@ struct db_int db_int(int64_t value)
     return number;
 }
 
+const char *db_flag(bool value)
+{
+    return value ? "true" : "false";
+}
+
+char *db_json_text(const json_t *json)
+{
+    return json != NULL ? json_to_text(json) : NULL;
+}
+
 const char *db_uuid(const struct uuid *uuid)
 {
     return uuid_is_set(uuid) ? uuid->text : NULL;

@@ -1,7 +1,5 @@
 #include "store/job_store.h"
 
-#include <string.h>
-
 #include <libpq-fe.h>
 
 #include "base/error.h"
@@ -10,11 +8,10 @@
 #include "model/limits.h"
 #include "store/conversation_store.h"
 #include "store/db_query.h"
+#include "store/job_insert.h"
 #include "store/watch.h"
 
-static const char SQL_ADD[] =
-    "INSERT INTO jobs (kind, conversation_id, payload, key)"
-    " VALUES ($1, $2::uuid, coalesce($3, '{}')::jsonb, coalesce($4::uuid, gen_random_uuid()))";
+static const char SQL_ADD[] = JOB_INSERT_QUERY;
 
 static const char SQL_CLAIM[] =
     "UPDATE jobs j SET lease_owner = $1::uuid, attempts = attempts + 1,"
@@ -55,20 +52,13 @@ int job_store_add(struct db *db, const struct uuid *conversation_id, const struc
                   struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
-    CLEANUP(mem_freep) char *payload = wish->payload != NULL ? json_to_text(wish->payload) : NULL;
+    CLEANUP(mem_freep) char *payload = db_json_text(wish->payload);
 
     if (db_query(db, SQL_ADD,
                  DB_PARAMS(wish->kind, conversation_id->text, payload, db_uuid(&wish->key)), &rows,
                  err) < 0)
         return error_wrap(err, "adding a job for %s", conversation_id->text);
     return 0;
-}
-
-static int read_json(const PGresult *rows, int column, json_t **json_out, struct error *err)
-{
-    const char *text = PQgetvalue(rows, 0, column);
-
-    return json_parse(text, strlen(text), json_out, err);
 }
 
 int job_store_claim(struct db *db, const struct uuid *owner, bool *claimed_out, struct job *job_out,
@@ -83,7 +73,7 @@ int job_store_claim(struct db *db, const struct uuid *owner, bool *claimed_out, 
     *claimed_out = false;
     if (PQntuples(rows) == 0)
         return 0;
-    if (read_json(rows, 3, &payload, err) < 0)
+    if (db_json(rows, 0, 3, &payload, err) < 0)
         return error_wrap(err, "claiming job %s", PQgetvalue(rows, 0, 0));
     *job_out = (struct job){
         .id = db_number(rows, 0, 0),
@@ -108,7 +98,7 @@ int job_store_finish(struct db *db, const struct uuid *owner, const struct job *
                      const json_t *result, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
-    CLEANUP(mem_freep) char *text = result != NULL ? json_to_text(result) : NULL;
+    CLEANUP(mem_freep) char *text = db_json_text(result);
     struct db_int id = db_int(job->id);
 
     if (text == NULL)
@@ -133,7 +123,7 @@ static int take_result(struct watch *watch, const struct uuid *key, const PGresu
 
     if (db_tx_query(&watch->tx, SQL_TAKE, DB_PARAMS(key->text), &gone, err) < 0)
         return -1;
-    return read_json(rows, 0, result_out, err);
+    return db_json(rows, 0, 0, result_out, err);
 }
 
 int job_store_wait(struct db *db, const struct uuid *key, int64_t deadline_ms, json_t **result_out,

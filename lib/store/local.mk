@@ -3,7 +3,7 @@ noinst_LIBRARIES += libstore.a
 libstore_a_SOURCES = \
 	lib/store/branch_store.c lib/store/branch_store.h \
 	lib/store/conversation_claim.c \
-	lib/store/conversation_insert.h \
+	lib/store/conversation_create.c lib/store/conversation_insert.h \
 	lib/store/conversation_post.c lib/store/conversation_post.h \
 	lib/store/conversation_row.c lib/store/conversation_row.h \
 	lib/store/conversation_store.c lib/store/conversation_store.h \
@@ -13,9 +13,11 @@ libstore_a_SOURCES = \
 	lib/store/db_query.h lib/store/db_value.c \
 	lib/store/db_ticket.c lib/store/db_ticket.h \
 	lib/store/document_store.c lib/store/document_store.h \
+	lib/store/event_arrays.c lib/store/event_arrays.h \
 	lib/store/event_store.c lib/store/event_store.h \
 	lib/store/hints.c lib/store/hints.h \
 	lib/store/init_store.c lib/store/init_store.h \
+	lib/store/job_insert.h \
 	lib/store/job_store.c lib/store/job_store.h \
 	lib/store/live_listen.c lib/store/live_listen.h \
 	lib/store/live_post.c lib/store/live_post.h \

@@ -32,8 +32,8 @@ static int add_event(struct zip *zip, int64_t number, const char *body, struct e
     CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
     json_auto_t *event = NULL;
 
-    if (json_parse(body, strlen(body), &event, err) < 0)
-        return error_set(err, ERROR_INTERNAL, "event %lld cannot be read", (long long)number);
+    if (json_parse_own(body, strlen(body), &event, err) < 0)
+        return error_wrap(err, "event %lld", (long long)number);
     strbuf_appendf(&name, "events/event-%05lld-%s.json", (long long)number,
                    json_text_or(event, "id", ""));
     return zip_add(zip, name.text, body, strlen(body), err);

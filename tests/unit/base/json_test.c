@@ -46,7 +46,9 @@ static void broken_documents_are_refused(void **state)
     }
 }
 
-static int parse_nested(size_t depth, const char *open, const char *close)
+typedef int json_parser(const char *text, size_t len, json_t **json_out, struct error *err);
+
+static int nest(json_parser *parse, size_t depth, const char *open, const char *close)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     struct error err = ERROR_INIT;
@@ -57,16 +59,25 @@ static int parse_nested(size_t depth, const char *open, const char *close)
     strbuf_append(&text, "1");
     for (size_t i = 0; i < depth; i++)
         strbuf_append(&text, close);
-    return json_parse(text.text, text.len, &json, &err);
+    return parse(text.text, text.len, &json, &err);
 }
 
 static void depth_is_capped(void **state)
 {
     (void)state;
-    assert_int_equal(parse_nested(JSON_MAX_DEPTH, "[", "]"), 0);
-    assert_int_equal(parse_nested(JSON_MAX_DEPTH + 1, "[", "]"), -1);
-    assert_int_equal(parse_nested(JSON_MAX_DEPTH + 1, "{\"a\":", "}"), -1);
-    assert_int_equal(parse_nested(100000, "[", "]"), -1);
+    assert_int_equal(nest(json_parse, JSON_MAX_DEPTH, "[", "]"), 0);
+    assert_int_equal(nest(json_parse, JSON_MAX_DEPTH + 1, "[", "]"), -1);
+    assert_int_equal(nest(json_parse, JSON_MAX_DEPTH + 1, "{\"a\":", "}"), -1);
+    assert_int_equal(nest(json_parse, 100000, "[", "]"), -1);
+}
+
+/* What came with as many levels as may be has some more around it when it is stored. */
+static void what_we_wrote_may_be_deeper(void **state)
+{
+    (void)state;
+    assert_int_equal(nest(json_parse_own, JSON_MAX_DEPTH + 8, "[", "]"), 0);
+    assert_int_equal(nest(json_parse_own, JSON_MAX_DEPTH + 8, "{\"a\":", "}"), 0);
+    assert_int_equal(nest(json_parse_own, 100000, "[", "]"), -1);
 }
 
 static void brackets_in_texts_do_not_count(void **state)
@@ -179,6 +190,7 @@ int json_tests(void)
         cmocka_unit_test(documents_of_any_type_are_read),
         cmocka_unit_test(broken_documents_are_refused),
         cmocka_unit_test(depth_is_capped),
+        cmocka_unit_test(what_we_wrote_may_be_deeper),
         cmocka_unit_test(brackets_in_texts_do_not_count),
         cmocka_unit_test(building_says_what_is_wrong),
         cmocka_unit_test(reading_says_what_is_missing),

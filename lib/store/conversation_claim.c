@@ -16,26 +16,37 @@
 #include "store/run_room.h"
 #include "store/watch.h"
 
+/* A worker that meets others so often looks again soon anyway. */
+enum { CLAIM_TRIES = 16 };
+
 /* Runs of a user that go on. */
 #define RUNS_OF(user)                                                                              \
     "(SELECT count(*) FROM conversations r WHERE r.user_id = " user                                \
     " AND r.wanted_at IS NOT NULL AND r.lease_expires_at > now())"
 
+/*
+ * Whose turn it is. The user is locked as well: who claims another of that user's conversations at
+ * the same moment waits, and then counts this run, too.
+ */
+static const char SQL_NEXT[] =
+    "SELECT w.id FROM conversations w JOIN users u ON u.id = w.user_id"
+    " WHERE w.wanted_at IS NOT NULL"
+    " AND (w.lease_expires_at IS NULL OR w.lease_expires_at <= now())"
+    " AND " RUNS_OF("w.user_id") " < coalesce(u.run_slots, $1::bigint)"
+                                 " ORDER BY w.wanted_at LIMIT 1 FOR UPDATE OF w SKIP LOCKED FOR NO "
+                                 "KEY UPDATE OF u";
+
+/* A statement of its own: it sees what was committed while the user's lock was waited for. */
 static const char SQL_CLAIM[] =
-    "WITH next AS (SELECT w.id FROM conversations w JOIN users u ON u.id = w.user_id"
-    "  WHERE w.wanted_at IS NOT NULL"
-    "  AND (w.lease_expires_at IS NULL OR w.lease_expires_at <= now())"
-    "  AND " RUNS_OF(
-        "w.user_id") " < coalesce(u.run_slots, $3::bigint)"
-                     "  ORDER BY w.wanted_at LIMIT 1 FOR UPDATE OF w SKIP LOCKED),"
-                     " c AS (UPDATE conversations k SET lease_owner = $1::uuid, lease_fence = "
-                     "k.lease_fence + 1,"
-                     "  lease_expires_at = now() + $2::bigint * interval '1 millisecond',"
-                     "  claim_count = k.claim_count + 1"
-                     "  FROM next WHERE k.id = next.id RETURNING k.*, k.xmin)"
-                     " SELECT " CONVERSATION_COLUMNS
-                     ", c.lease_fence, coalesce(c.stop_requested, ''), c.claim_count"
-                     " FROM c" CONVERSATION_LOG_END;
+    "WITH c AS (UPDATE conversations k SET lease_owner = $2::uuid,"
+    "  lease_fence = k.lease_fence + 1,"
+    "  lease_expires_at = now() + $3::bigint * interval '1 millisecond',"
+    "  claim_count = k.claim_count + 1"
+    "  FROM users u WHERE k.id = $1::uuid AND u.id = k.user_id"
+    "  AND " RUNS_OF("u.id") " < coalesce(u.run_slots, $4::bigint) RETURNING k.*, k.xmin)"
+                             " SELECT " CONVERSATION_COLUMNS
+                             ", c.lease_fence, coalesce(c.stop_requested, ''), c.claim_count"
+                             " FROM c" CONVERSATION_LOG_END;
 
 /* Locks in the order of ids, so that two heartbeats never wait for each other in a ring. */
 static const char SQL_RENEW[] =
@@ -76,32 +87,66 @@ void claim_done(struct claim *claim)
     conversation_done(&claim->conversation);
 }
 
-int conversation_store_claim(struct db *db, const struct uuid *owner, int64_t run_slots,
-                             bool *claimed_out, struct claim *claim_out, struct error *err)
+static int read_claim(const PGresult *rows, const struct uuid *owner, struct claim *claim_out,
+                      struct error *err)
 {
-    CLEANUP(db_rows_done) PGresult *rows = NULL;
-    struct db_int lease_ms = db_int(LEASE_MS);
-    struct db_int slots = db_int(run_slots);
     struct claim claim = {.conversation = CONVERSATION_INIT};
+    const char *stop = PQgetvalue(rows, 0, CONVERSATION_N_COLUMNS + 1);
 
-    if (db_query(db, SQL_CLAIM, DB_PARAMS(owner->text, lease_ms.text, slots.text), &rows, err) < 0)
-        return error_wrap(err, "claiming");
-    if (PQntuples(rows) == 0) {
-        *claimed_out = false;
-        return 0;
-    }
     if (conversation_row_read(rows, 0, 0, &claim.conversation, err) < 0)
         return error_wrap(err, "claiming %s", PQgetvalue(rows, 0, 0));
     claim.conversation.is_leased = true;
     claim.lease.conversation_id = claim.conversation.id;
     claim.lease.owner = *owner;
     claim.lease.fence = db_number(rows, 0, CONVERSATION_N_COLUMNS);
-    memcpy(
-        claim.stop_requested, PQgetvalue(rows, 0, CONVERSATION_N_COLUMNS + 1),
-        strnlen(PQgetvalue(rows, 0, CONVERSATION_N_COLUMNS + 1), sizeof(claim.stop_requested) - 1));
+    memcpy(claim.stop_requested, stop, strnlen(stop, sizeof(claim.stop_requested) - 1));
     claim.claim_count = db_number(rows, 0, CONVERSATION_N_COLUMNS + 2);
     *claim_out = claim;
-    *claimed_out = true;
+    return 0;
+}
+
+/* What came of one try to claim. */
+enum claim_try { CLAIM_GOT, CLAIM_NOTHING_WAITS, CLAIM_SLOTS_TAKEN };
+
+static int try_claim(struct db *db, const struct uuid *owner, int64_t run_slots,
+                     enum claim_try *try_out, struct claim *claim_out, struct error *err)
+{
+    CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
+    CLEANUP(db_rows_done) PGresult *next = NULL;
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    struct db_int lease_ms = db_int(LEASE_MS);
+    struct db_int slots = db_int(run_slots);
+
+    if (db_tx_begin(db, &tx, err) < 0 ||
+        db_tx_query(&tx, SQL_NEXT, DB_PARAMS(slots.text), &next, err) < 0)
+        return error_wrap(err, "looking for a run");
+    *try_out = CLAIM_NOTHING_WAITS;
+    if (PQntuples(next) == 0)
+        return 0;
+    if (db_tx_query(&tx, SQL_CLAIM,
+                    DB_PARAMS(PQgetvalue(next, 0, 0), owner->text, lease_ms.text, slots.text),
+                    &rows, err) < 0)
+        return error_wrap(err, "claiming");
+    *try_out = CLAIM_SLOTS_TAKEN;
+    if (PQntuples(rows) == 0)
+        return 0;
+    if (db_tx_commit(&tx, err) < 0)
+        return error_wrap(err, "claiming");
+    *try_out = CLAIM_GOT;
+    return read_claim(rows, owner, claim_out, err);
+}
+
+int conversation_store_claim(struct db *db, const struct uuid *owner, int64_t run_slots,
+                             bool *claimed_out, struct claim *claim_out, struct error *err)
+{
+    enum claim_try result = CLAIM_SLOTS_TAKEN;
+
+    /* Each time the user's slots were filled meanwhile: those of others may have room. */
+    for (int i = 0; i < CLAIM_TRIES && result == CLAIM_SLOTS_TAKEN; i++) {
+        if (try_claim(db, owner, run_slots, &result, claim_out, err) < 0)
+            return -1;
+    }
+    *claimed_out = result == CLAIM_GOT;
     return 0;
 }
 

@@ -167,7 +167,6 @@ struct claim {
 void claim_done(struct claim *claim);
 /*
  * run_slots: most runs of one user at a time, where the user's row says nothing else; more wait.
- * Workers that claim at the same moment may each let one more begin.
  */
 int conversation_store_claim(struct db *db, const struct uuid *owner, int64_t run_slots,
                              bool *claimed_out, struct claim *claim_out,

@@ -26,7 +26,13 @@
 #include "support/pg.h"
 #include "support/sql.h"
 
-enum { RACE_EVENTS = 5000, TAKE_OVER_ROUNDS = 200 };
+enum {
+    RACE_EVENTS = 5000,
+    TAKE_OVER_ROUNDS = 200,
+    CLAIM_ROUNDS = 20,
+    CLAIMANTS = 6,
+    RACE_SLOTS = 3
+};
 
 /* Claims until it gets that conversation: other tests' are handed back. */
 static struct claim claim_it(const struct store_fixture *fixture, const struct conversation *wanted)
@@ -256,6 +262,71 @@ static void stale_worker_writes_nothing(void **state)
         conversation_store_write(fixture->db, &first.conversation, &events, &end, &err), -1);
     assert_int_equal(err.code, ERROR_STALE);
     assert_gapless(fixture, &made.id, 0);
+}
+
+/* One of several that claim at the same moment, until nothing is left for them. */
+struct claimant {
+    const struct store_fixture *fixture;
+    const struct uuid *user_id;
+    pthread_barrier_t *start;
+    int n_claimed; /* of that user's */
+    int n_failed;
+};
+
+static void *claim_all(void *context)
+{
+    struct claimant *claimant = context;
+    const struct uuid owner = uuid_random();
+    struct error err = ERROR_INIT;
+    bool claimed = true;
+
+    pthread_barrier_wait(claimant->start);
+    while (claimed && claimant->n_failed == 0) {
+        CLEANUP(claim_done) struct claim claim = {.conversation = CONVERSATION_INIT};
+
+        if (conversation_store_claim(claimant->fixture->db, &owner, RACE_SLOTS, &claimed, &claim,
+                                     &err) < 0)
+            claimant->n_failed++;
+        else if (claimed && text_equal(claim.conversation.user_id.text, claimant->user_id->text))
+            claimant->n_claimed++;
+    }
+    return NULL;
+}
+
+static int claim_together(const struct store_fixture *fixture, const struct uuid *user_id)
+{
+    struct claimant claimants[CLAIMANTS];
+    pthread_t threads[CLAIMANTS];
+    pthread_barrier_t start;
+    int n_claimed = 0;
+
+    pthread_barrier_init(&start, NULL, CLAIMANTS);
+    for (size_t i = 0; i < CLAIMANTS; i++) {
+        claimants[i] = (struct claimant){.fixture = fixture, .user_id = user_id, .start = &start};
+        pthread_create(&threads[i], NULL, claim_all, &claimants[i]);
+    }
+    for (size_t i = 0; i < CLAIMANTS; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(claimants[i].n_failed, 0);
+        n_claimed += claimants[i].n_claimed;
+    }
+    pthread_barrier_destroy(&start);
+    return n_claimed;
+}
+
+static void claims_at_the_same_moment_fill_the_slots_and_no_more(void **state)
+{
+    const struct store_fixture *fixture = *state;
+
+    for (int round = 0; round < CLAIM_ROUNDS; round++) {
+        struct store_fixture other = {.db = fixture->db, .user_id = test_user(fixture->db)};
+
+        for (int i = 0; i < RACE_SLOTS + CLAIMANTS; i++) {
+            CLEANUP(conversation_done) struct conversation made = store_create_wanted(&other);
+        }
+        assert_int_equal(claim_together(fixture, &other.user_id), RACE_SLOTS);
+    }
+    test_sql("UPDATE conversations SET wanted_at = NULL"); /* nothing is left for other tests */
 }
 
 /*
@@ -571,6 +642,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(second_create_of_an_id_writes_nothing),
         cmocka_unit_test(client_and_worker_race_without_gap_or_loss),
         cmocka_unit_test(stale_worker_writes_nothing),
+        cmocka_unit_test(claims_at_the_same_moment_fill_the_slots_and_no_more),
         cmocka_unit_test(take_over_in_the_middle_of_an_append_leaves_no_gap),
         cmocka_unit_test(second_result_of_an_action_is_refused),
         cmocka_unit_test(end_of_run_is_one_step),

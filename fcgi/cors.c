@@ -74,6 +74,7 @@ void cors_add_headers(const struct request *request, struct reply *reply)
         return;
     reply_header(reply, "Access-Control-Allow-Origin", origin);
     reply_header(reply, "Access-Control-Allow-Credentials", "true");
+    reply_header(reply, "Access-Control-Expose-Headers", CORS_CONVERSATION_HEADER);
 }
 
 bool cors_answer_preflight(const struct request *request, struct reply *reply)

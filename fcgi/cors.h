@@ -12,6 +12,9 @@
 struct reply;
 struct request;
 
+/* Which conversation a call of /v1 is answered by; other hosts' pages may read it. */
+#define CORS_CONVERSATION_HEADER "X-OpenHands-ServerConversation-ID"
+
 /* True when the request was a preflight, which is answered then. */
 bool cors_answer_preflight(const struct request *request, struct reply *reply) NONNULL MUST_CHECK;
 /* Adds the headers that let an allowed page read the answer. */

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "fcgi/agent/agent.h"
 #include "fcgi/context.h"
+#include "fcgi/cors.h"
 #include "fcgi/reply.h"
 #include "fcgi/settings/keep.h"
 #include "fcgi/settings/user_settings.h"
@@ -20,7 +21,6 @@
 #include "store/conversation_post.h"
 #include "store/conversation_store.h"
 
-#define ID_HEADER "X-OpenHands-ServerConversation-ID"
 #define ID_PARAM "HTTP_X_OPENHANDS_SERVERCONVERSATION_ID"
 
 /* Always the same, so that one call finds what another one has made. */
@@ -55,7 +55,7 @@ static int read_id(const struct request *request, struct uuid *id_out, struct er
     if (text == NULL || uuid_parse(text, id_out))
         return 0;
     input = json_string(text);
-    return request_problem(request, REQUEST_PLACE("header", ID_HEADER),
+    return request_problem(request, REQUEST_PLACE("header", CORS_CONVERSATION_HEADER),
                            &(struct problem){"uuid_parsing", "Input should be a valid UUID", NULL},
                            input, err);
 }
@@ -202,7 +202,7 @@ static int take_turn(const struct request *request, struct reply *reply, struct 
     if (rc < 0 || turn->is_answered)
         return rc;
     /* Also of a call that fails from here on: the conversation is there. */
-    reply_header(reply, ID_HEADER, turn->id.text);
+    reply_header(reply, CORS_CONVERSATION_HEADER, turn->id.text);
     if (conversation_store_wait_stopped(db, &turn->id, deadline_ms, err) < 0)
         return -1;
     return read_answer(request, reply, turn, err);

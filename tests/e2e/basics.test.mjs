@@ -103,6 +103,7 @@ test('agent-server 8: refusals carry the origin too, for allowed origins only', 
     assert.equal(allowed.status, status);
     assert.equal(allowed.headers.get('access-control-allow-origin'), PAGE);
     assert.equal(allowed.headers.get('access-control-allow-credentials'), 'true');
+    assert.equal(allowed.headers.get('access-control-expose-headers'), 'X-OpenHands-ServerConversation-ID');
     const foreign = await call(method, path, { ...options, headers: { origin: 'http://evil.test' } });
     assert.equal(foreign.headers.get('access-control-allow-origin'), null);
   }

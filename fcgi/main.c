@@ -28,6 +28,7 @@
 #include "llm/llm.h"
 #include "store/db.h"
 #include "store/hints.h"
+#include "store/user_store.h"
 
 enum { SHUTDOWN_MS = 8000, THREADS_MAX = 512 };
 
@@ -96,15 +97,18 @@ static const struct setting settings_table[] = {
 
 static const struct process process = {
     .name = "deft-fcgi",
-    .help = "Usage: deft-fcgi [--new-key NAME | --new-runtime-key NAME | --new-link | --help | "
-            "--help-config | --version]\n"
-            "Serves the REST APIs over FastCGI. It is set up by environment variables: see\n"
-            "--help-config.\n"
-            "\n"
-            "  --new-key NAME  make an API key of the owner, print it and end\n"
-            "  --new-runtime-key NAME\n"
-            "                  make a key of the Runtime API, print it and end\n"
-            "  --new-link      make a one-time sign-in link, print it and end\n",
+    .help =
+        "Usage: deft-fcgi [--new-key NAME | --new-runtime-key NAME | --list-keys |\n"
+        "                  --revoke-key NAME | --new-link | --help | --help-config | --version]\n"
+        "Serves the REST APIs over FastCGI. It is set up by environment variables: see\n"
+        "--help-config.\n"
+        "\n"
+        "  --new-key NAME     make an API key of the owner, print it and end\n"
+        "  --new-runtime-key NAME\n"
+        "                     make a key of the Runtime API, print it and end\n"
+        "  --list-keys        print the owner's keys: made, state, kind, name; and end\n"
+        "  --revoke-key NAME  let no key of that name in any more, and end\n"
+        "  --new-link         make a one-time sign-in link, print it and end\n",
     .settings = settings_table,
     .n_settings = ARRAY_SIZE(settings_table),
 };
@@ -166,6 +170,23 @@ static int new_runtime_key(const struct fcgi_context *context, const char *name,
     return puts(key.text) < 0 ? error_set(err, ERROR_UNAVAILABLE, "cannot print") : 0;
 }
 
+static int list_keys(const struct fcgi_context *context, struct error *err)
+{
+    CLEANUP(api_key_list_done) struct api_key_list list = API_KEY_LIST_INIT;
+
+    if (credential_list_keys(context->db, &list, err) < 0)
+        return -1;
+    for (size_t i = 0; i < list.n; i++) {
+        const struct api_key *key = &list.items[i];
+        const char *state = key->revoked_at[0] == '\0' ? "valid" : "revoked";
+
+        if (printf("%s  %-7s %-16s  %-7s  %s\n", key->made_at, state, key->revoked_at, key->serves,
+                   key->name) < 0)
+            return error_set(err, ERROR_UNAVAILABLE, "cannot print");
+    }
+    return 0;
+}
+
 static int new_link(const struct fcgi_context *context, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf token = STRBUF_INIT;
@@ -222,7 +243,34 @@ static int serve(struct fcgi_context *context, struct error *err)
     return 0;
 }
 
-enum command { COMMAND_SERVE, COMMAND_KEY, COMMAND_RUNTIME_KEY, COMMAND_LINK };
+enum command {
+    COMMAND_SERVE,
+    COMMAND_KEY,
+    COMMAND_RUNTIME_KEY,
+    COMMAND_LIST_KEYS,
+    COMMAND_REVOKE_KEY,
+    COMMAND_LINK,
+};
+
+static const struct option {
+    const char *text;
+    enum command command;
+    int n_arguments;
+} options[] = {
+    {"--new-key", COMMAND_KEY, 1},         {"--new-runtime-key", COMMAND_RUNTIME_KEY, 1},
+    {"--list-keys", COMMAND_LIST_KEYS, 0}, {"--revoke-key", COMMAND_REVOKE_KEY, 1},
+    {"--new-link", COMMAND_LINK, 0},
+};
+
+/* The option that the command line consists of, or NULL. */
+static const struct option *find_option(int argc, char **argv)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+        if (argc == 2 + options[i].n_arguments && text_equal(argv[1], options[i].text))
+            return &options[i];
+    }
+    return NULL;
+}
 
 static int run(enum command command, const char *argument, struct error *err)
 {
@@ -251,6 +299,12 @@ static int run(enum command command, const char *argument, struct error *err)
     case COMMAND_RUNTIME_KEY:
         rc = new_runtime_key(&context, argument, err);
         break;
+    case COMMAND_LIST_KEYS:
+        rc = list_keys(&context, err);
+        break;
+    case COMMAND_REVOKE_KEY:
+        rc = credential_revoke_keys(context.db, argument, err);
+        break;
     case COMMAND_LINK:
         rc = new_link(&context, err);
         break;
@@ -266,21 +320,15 @@ static int run(enum command command, const char *argument, struct error *err)
 int main(int argc, char **argv)
 {
     struct error err = ERROR_INIT;
-    enum command command = COMMAND_SERVE;
+    const struct option *option = find_option(argc, argv);
     int status = EXIT_SUCCESS;
 
     if (argc > 1 && process_answer(&process, argv[1], &status))
         return status;
-    if (argc == 3 && text_equal(argv[1], "--new-key"))
-        command = COMMAND_KEY;
-    else if (argc == 3 && text_equal(argv[1], "--new-runtime-key"))
-        command = COMMAND_RUNTIME_KEY;
-    else if (argc == 2 && text_equal(argv[1], "--new-link"))
-        command = COMMAND_LINK;
-    else if (argc != 1)
+    if (argc != 1 && option == NULL)
         return process_refuse(&process, argv[1]);
     json_setup();
-    if (run(command, argc == 3 ? argv[2] : "", &err) < 0)
+    if (run(option != NULL ? option->command : COMMAND_SERVE, argc == 3 ? argv[2] : "", &err) < 0)
         return process_complain(&process, &err);
     return EXIT_SUCCESS;
 }

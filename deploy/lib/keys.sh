@@ -2,24 +2,16 @@
 # shellcheck shell=sh
 
 command_key() {
-    if [ "${1-}" = --runtime ]; then
-        shift
-        key_new_runtime "$@"
-        return
-    fi
-    [ $# -le 1 ] || die "key takes one name at most"
-    case ${1-} in
-    -*) die "key does not know '$1'" "./deft key [NAME]; a name does not begin with -" ;;
+    case $#:${1-} in
+    2:--runtime) set -- --new-runtime-key "$2" ;;
+    1:--list) set -- --list-keys ;;
+    2:--revoke) set -- --revoke-key "$2" ;;
+    *:-*) die "key does not know '$*'" "./deft key [NAME]; ./deft key --runtime NAME; ./deft key --list; ./deft key --revoke NAME" ;;
+    [01]:*) set -- --new-key "${1:-deft key}" ;;
+    *) die "key takes one name at most" ;;
     esac
     key_check_up
-    key_run --new-key "${1:-deft key}"
-}
-
-# For programs that ask for sandboxes themselves, below /runtime-api of the app origin.
-key_new_runtime() {
-    [ $# -eq 1 ] || die "key --runtime takes one name" "./deft key --runtime NAME"
-    key_check_up
-    key_run --new-runtime-key "$1"
+    key_run "$@"
 }
 
 command_link() {

@@ -25,6 +25,10 @@ settings_load() {
     DEFT_VAR=$(readlink -m -- "$DEFT_VAR")
     settings_check_path DEFT_VAR "$DEFT_VAR"
     settings_check_address DEFT_LISTEN "$DEFT_LISTEN"
+    # nginx and URLs want an IPv6 address in brackets.
+    case $DEFT_LISTEN in
+    *:*) DEFT_LISTEN=[$(settings_bare_address "$DEFT_LISTEN")] ;;
+    esac
     settings_check_label DEFT_INSTANCE "${DEFT_INSTANCE-}"
     settings_derive
 }
@@ -105,9 +109,20 @@ settings_check_path() {
 
 # A name's address is asked for; nginx would refuse one that has none, in the middle of a start.
 settings_check_address() {
-    _address=${2#\[}
-    getent ahosts "${_address%\]}" >/dev/null || die "$1=$2 is no address" "use 127.0.0.1, 0.0.0.0 or another address of this host"
+    getent ahosts "$(settings_bare_address "$2")" >/dev/null || die "$1=$2 is no address" "use 127.0.0.1, 0.0.0.0 or another address of this host"
 }
+
+# settings_bare_address ADDRESS: an IPv6 address without its brackets.
+settings_bare_address() (
+    address=$1
+    case $address in
+    \[*:*\])
+        address=${address#\[}
+        address=${address%\]}
+        ;;
+    esac
+    echo "$address"
+)
 
 settings_check_label() {
     case $2 in

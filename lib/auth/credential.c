@@ -45,6 +45,24 @@ int credential_new_runtime_key(struct db *db, const struct keyring *keyring, con
     return 0;
 }
 
+int credential_list_keys(struct db *db, struct api_key_list *list_out, struct error *err)
+{
+    CLEANUP(user_done) struct user owner = USER_INIT;
+
+    if (user_store_ensure(db, CREDENTIAL_OWNER_EMAIL, &owner, err) < 0)
+        return -1;
+    return user_store_list_keys(db, &owner.id, list_out, err);
+}
+
+int credential_revoke_keys(struct db *db, const char *name, struct error *err)
+{
+    CLEANUP(user_done) struct user owner = USER_INIT;
+
+    if (user_store_ensure(db, CREDENTIAL_OWNER_EMAIL, &owner, err) < 0)
+        return -1;
+    return user_store_revoke_keys(db, &owner.id, name, err);
+}
+
 int credential_new_link(struct db *db, const struct keyring *keyring, struct strbuf *token_out,
                         struct error *err)
 {

@@ -10,6 +10,7 @@
 
 #include "base/attr.h"
 
+struct api_key_list;
 struct db;
 struct error;
 struct keyring;
@@ -29,6 +30,11 @@ int credential_new_key(struct db *db, const struct keyring *keyring, const char 
  */
 int credential_new_runtime_key(struct db *db, const struct keyring *keyring, const char *name,
                                struct strbuf *key_out, struct error *err) NONNULL MUST_CHECK;
+/* The owner's keys, valid or not. */
+int credential_list_keys(struct db *db, struct api_key_list *list_out,
+                         struct error *err) NONNULL MUST_CHECK;
+/* Revokes the owner's keys of that name. ERROR_NOT_FOUND when none of them is valid. */
+int credential_revoke_keys(struct db *db, const char *name, struct error *err) NONNULL MUST_CHECK;
 /* Appends the token of a new sign-in link of the owner. */
 int credential_new_link(struct db *db, const struct keyring *keyring, struct strbuf *token_out,
                         struct error *err) NONNULL MUST_CHECK;

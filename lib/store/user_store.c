@@ -25,6 +25,19 @@ static const char SQL_FIND_SESSION[] =
 
 static const char SQL_ADD_KEY[] =
     "INSERT INTO api_keys (user_id, name, key_hash) VALUES ($1::uuid, $2, $3)";
+static const char SQL_LIST_KEYS[] =
+    "SELECT k.name, k.serves, to_char(k.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI'),"
+    " coalesce(to_char(k.revoked_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI'), '')"
+    " FROM (SELECT name, 'agent' AS serves, created_at, revoked_at FROM api_keys"
+    "   WHERE user_id = $1::uuid"
+    "  UNION ALL SELECT name, 'runtime', created_at, revoked_at FROM runtime_keys"
+    "   WHERE user_id = $1::uuid) k ORDER BY k.created_at, k.name";
+static const char SQL_REVOKE_KEYS[] =
+    "WITH a AS (UPDATE api_keys SET revoked_at = now()"
+    "  WHERE user_id = $1::uuid AND name = $2 AND revoked_at IS NULL RETURNING 1),"
+    " r AS (UPDATE runtime_keys SET revoked_at = now()"
+    "  WHERE user_id = $1::uuid AND name = $2 AND revoked_at IS NULL RETURNING 1)"
+    " SELECT 1 FROM a UNION ALL SELECT 1 FROM r";
 static const char SQL_FIND_KEY[] =
     "SELECT user_id, id FROM api_keys WHERE key_hash = $1 AND revoked_at IS NULL";
 
@@ -117,6 +130,51 @@ int user_store_add_key(struct db *db, const struct uuid *user_id, const char *na
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
     return db_query(db, SQL_ADD_KEY, DB_PARAMS(user_id->text, name, key_hash), &rows, err);
+}
+
+void api_key_list_done(struct api_key_list *list)
+{
+    if (list == NULL)
+        return;
+    for (size_t i = 0; i < list->n; i++) {
+        mem_free(list->items[i].name);
+        mem_free(list->items[i].serves);
+        mem_free(list->items[i].made_at);
+        mem_free(list->items[i].revoked_at);
+    }
+    mem_free(list->items);
+    *list = (struct api_key_list)API_KEY_LIST_INIT;
+}
+
+int user_store_list_keys(struct db *db, const struct uuid *user_id, struct api_key_list *list_out,
+                         struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    struct api_key_list list = API_KEY_LIST_INIT;
+
+    if (db_read(db, SQL_LIST_KEYS, DB_PARAMS(user_id->text), &rows, err) < 0)
+        return error_wrap(err, "reading keys");
+    list.n = (size_t)PQntuples(rows);
+    list.items = mem_alloc_array(list.n, sizeof(*list.items));
+    for (size_t i = 0; i < list.n; i++)
+        list.items[i] = (struct api_key){.name = db_dup(rows, (int)i, 0),
+                                         .serves = db_dup(rows, (int)i, 1),
+                                         .made_at = db_dup(rows, (int)i, 2),
+                                         .revoked_at = db_dup(rows, (int)i, 3)};
+    *list_out = list;
+    return 0;
+}
+
+int user_store_revoke_keys(struct db *db, const struct uuid *user_id, const char *name,
+                           struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    if (db_query(db, SQL_REVOKE_KEYS, DB_PARAMS(user_id->text, name), &rows, err) < 0)
+        return error_wrap(err, "revoking a key");
+    if (PQntuples(rows) == 0)
+        return error_set(err, ERROR_NOT_FOUND, "there is no valid key named '%s'", name);
+    return 0;
 }
 
 int user_store_find_key(struct db *db, const char *key_hash, struct uuid *user_id_out,

@@ -5,6 +5,7 @@
 #ifndef DEFT_STORE_USER_STORE_H
 #define DEFT_STORE_USER_STORE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/attr.h"
@@ -45,6 +46,28 @@ int user_store_find_session(struct db *db, const char *session_hash, struct uuid
 
 int user_store_add_key(struct db *db, const struct uuid *user_id, const char *name,
                        const char *key_hash, struct error *err) NONNULL MUST_CHECK;
+/* One key as its owner is told of it. Times are UTC, to the minute. */
+struct api_key {
+    char *name;
+    char *serves; /* agent: a user's own; runtime: of the Runtime API */
+    char *made_at;
+    char *revoked_at; /* "": it is valid */
+};
+struct api_key_list {
+    struct api_key *items;
+    size_t n;
+};
+/* clang-format off */
+#define API_KEY_LIST_INIT {NULL, 0}
+/* clang-format on */
+void api_key_list_done(struct api_key_list *list);
+
+/* All keys of either kind that the user ever had, the oldest first. */
+int user_store_list_keys(struct db *db, const struct uuid *user_id, struct api_key_list *list_out,
+                         struct error *err) NONNULL MUST_CHECK;
+/* From now on no valid key of that name lets anybody in. ERROR_NOT_FOUND when there is none. */
+int user_store_revoke_keys(struct db *db, const struct uuid *user_id, const char *name,
+                           struct error *err) NONNULL MUST_CHECK;
 /* ERROR_UNAUTHENTICATED when no live key has that hash. */
 int user_store_find_key(struct db *db, const char *key_hash, struct uuid *user_id_out,
                         struct uuid *key_id_out, struct error *err) NONNULL MUST_CHECK;

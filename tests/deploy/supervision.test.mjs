@@ -1,7 +1,9 @@
 // ./deft on a system that is up: it stays as it is, says what runs, and what dies comes back.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { readFile, readlink, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { request, waitUntil } from './http.mjs';
@@ -65,6 +67,27 @@ test('key and link print what they made', async () => {
   assert.match((await run(DEFT, ['link'])).stdout, /^http:\/\/localhost:\d+\/sign-in#[A-Za-z0-9_-]+\n$/);
 });
 
+test('keys are listed, and revoked by name', async () => {
+  const name = `of a test ${randomUUID()}`;
+  const key = (await run(DEFT, ['key', name])).stdout.trim();
+  const status = async () => (await fetch(`${process.env.DEFT_AGENT_URL}/api/settings`, { headers: { 'x-session-api-key': key } })).status;
+  const line = async () => (await run(DEFT, ['key', '--list'])).stdout.split('\n').find((one) => one.endsWith(`  ${name}`));
+  assert.equal(await status(), 200);
+  assert.match(await line(), /^\d{4}-\d\d-\d\d \d\d:\d\d  valid /);
+  assert.equal((await run(DEFT, ['key', '--revoke', name])).stdout, '');
+  assert.equal(await status(), 401);
+  assert.match(await line(), /^\d{4}-\d\d-\d\d \d\d:\d\d  revoked \d{4}-\d\d-\d\d \d\d:\d\d  /);
+  await assert.rejects(run(DEFT, ['key', '--revoke', name]), ({ code, stderr }) => code === 1 && stderr.includes(`there is no valid key named '${name}'`));
+});
+
+test('an IPv6 address to listen on is understood with and without brackets', async () => {
+  const script = 'DEFT_HOME=$1; . "$1/deploy/lib/say.sh"; . "$1/deploy/lib/settings.sh"; DEFT_TRIAL=yes; settings_load; echo "$DEFT_LISTEN"';
+  for (const [given, meant] of [['::1', '[::1]'], ['[::1]', '[::1]'], ['127.0.0.1', '127.0.0.1']]) {
+    const { stdout } = await run('sh', ['-euc', script, 'sh', dirname(DEFT)], { env: { ...process.env, DEFT_LISTEN: given } });
+    assert.equal(stdout, `${meant}\n`);
+  }
+});
+
 const REFUSED_ARGUMENTS = {
   "there is no command 'fly'": ['fly'],
   "there is no process 'nobody'": ['logs', 'nobody'],
@@ -79,6 +102,8 @@ const REFUSED_SETTINGS = {
   'DEFT_APP_PORT=70000 is not a port': { DEFT_APP_PORT: '70000' },
   'DEFT_VAR=/tmp/a b has a space': { DEFT_VAR: '/tmp/a b' },
   'DEFT_LISTEN=300.1.1.1 is no address': { DEFT_LISTEN: '300.1.1.1' },
+  'DEFT_LISTEN=[127.0.0.1] is no address': { DEFT_LISTEN: '[127.0.0.1]' },
+  'DEFT_LISTEN=[::1 is no address': { DEFT_LISTEN: '[::1' },
   'DEFT_INSTANCE=a b cannot begin': { DEFT_INSTANCE: 'a b' },
 };
 

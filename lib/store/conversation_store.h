@@ -44,12 +44,20 @@ enum write_guard {
     GUARD_NONE,     /* a client: wins or loses by seq alone */
     GUARD_NO_LEASE, /* only while no worker has it */
     GUARD_LEASE,    /* only under the given lease */
+    GUARD_JOB,      /* only while the job is in those hands */
+};
+
+/* A job in a worker's hands, see job_store.h. */
+struct job_hold {
+    int64_t id;
+    struct uuid owner;
 };
 
 /* What changes in the row together with the events; zeroed members leave things as they are. */
 struct conversation_write {
     enum write_guard guard;
     const struct lease *lease; /* for GUARD_LEASE */
+    struct job_hold hold;      /* for GUARD_JOB */
     const char *status;        /* execution_status */
     bool want_run;             /* wanted_at = now() unless set */
     bool end_run;              /* wanted_at, stop_requested, lease cleared; claim_count = 0 */
@@ -70,8 +78,8 @@ struct conversation_write {
  * Stamps ids that are unset and times that never fall; on success moves the conversation's
  * last_seq, last_timestamp_us, leaf_event_id, status and is_wanted forward. Errors: ERROR_CONFLICT:
  * somebody else wrote that number, or a result for that action exists: load and decide again.
- * ERROR_STALE: the guard failed (lease lost, conversation gone, or a worker has it), or write->spec
- * or ->secrets would replace what somebody else put there since *conversation was read.
+ * ERROR_STALE: the guard failed (lease or job lost, conversation gone, or a worker has it), or
+ * write->spec or ->secrets would replace what somebody else put there since *conversation was read.
  * ERROR_TOO_LARGE: an event above EVENT_MAX_BYTES.
  */
 int conversation_store_write(struct db *db, struct conversation *conversation,

@@ -76,6 +76,8 @@ static const char SQL_WRITE[] =
     "    AND c.lease_expires_at > now()))"
     "   AND (NOT $22::boolean OR c.lease_expires_at IS NULL OR c.lease_expires_at <= now())"
     "   AND ($24::text IS NULL OR c.xmin::text = $24)"
+    "   AND ($28::bigint IS NULL OR EXISTS (SELECT 1 FROM jobs j"
+    "    WHERE j.id = $28::bigint AND j.lease_owner = $29::uuid))"
     "   AND (SELECT count(*) FROM appended) >= 0"
     "  RETURNING c.xmin"
     "), queued AS ("
@@ -155,14 +157,15 @@ static const char *replaced_version(const struct conversation *conversation,
     return replaces && conversation->version[0] != '\0' ? conversation->version : NULL;
 }
 
-/* The statement's 27 parameters, and the texts that some of them are. */
+/* The statement's 29 parameters, and the texts that some of them are. */
 struct write_params {
     char *agent_state;
     char *spec;
     char *payload;
     struct db_int fence;
     struct db_int seq;
-    const char *values[27];
+    struct db_int job_id;
+    const char *values[29];
 };
 
 static void write_params_done(struct write_params *params)
@@ -176,12 +179,14 @@ static void fill_params(struct write_params *params, const struct conversation *
                         const struct event_arrays *arrays, const struct conversation_write *write)
 {
     bool has_lease = write->guard == GUARD_LEASE;
+    bool has_job = write->guard == GUARD_JOB;
 
     params->agent_state = db_json_text(write->agent_state);
     params->spec = db_json_text(write->spec);
     params->payload = db_json_text(write->job.payload);
     params->fence = db_int(has_lease ? write->lease->fence : 0);
     params->seq = db_int(conversation->last_seq + 1);
+    params->job_id = db_int(write->hold.id);
     memcpy(params->values,
            DB_PARAMS(conversation->id.text, has_lease ? write->lease->owner.text : NULL,
                      has_lease ? params->fence.text : NULL, params->seq.text, arrays->id.text,
@@ -192,7 +197,8 @@ static void fill_params(struct write_params *params, const struct conversation *
                      params->agent_state, params->spec, write->title, write->secrets,
                      db_uuid(&write->last_user_message_id), db_flag(write->guard == GUARD_NO_LEASE),
                      write->first_title, replaced_version(conversation, write), write->job.kind,
-                     params->payload, db_uuid(&write->job.key))
+                     params->payload, db_uuid(&write->job.key),
+                     has_job ? params->job_id.text : NULL, has_job ? write->hold.owner.text : NULL)
                .values,
            sizeof(params->values));
 }

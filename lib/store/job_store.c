@@ -25,6 +25,9 @@ static const char SQL_RENEW[] =
     "UPDATE jobs SET lease_expires_at = now() + $2::bigint * interval '1 millisecond'"
     " WHERE lease_owner = $1::uuid AND done_at IS NULL";
 
+static const char SQL_CHECK[] =
+    "SELECT 1 FROM jobs WHERE id = $1::bigint AND lease_owner = $2::uuid";
+
 static const char SQL_DROP[] = "DELETE FROM jobs WHERE id = $1::bigint AND lease_owner = $2::uuid";
 
 static const char SQL_FINISH[] =
@@ -92,6 +95,18 @@ int job_store_renew(struct db *db, const struct uuid *owner, struct error *err)
     struct db_int lease_ms = db_int(LEASE_MS);
 
     return db_query(db, SQL_RENEW, DB_PARAMS(owner->text, lease_ms.text), &rows, err);
+}
+
+int job_store_check(struct db *db, const struct job_hold *hold, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    struct db_int id = db_int(hold->id);
+
+    if (db_read(db, SQL_CHECK, DB_PARAMS(id.text, hold->owner.text), &rows, err) < 0)
+        return -1;
+    if (PQntuples(rows) == 0)
+        return error_set(err, ERROR_STALE, "job %lld is lost", (long long)hold->id);
+    return 0;
 }
 
 int job_store_finish(struct db *db, const struct uuid *owner, const struct job *job,

@@ -20,6 +20,7 @@
 
 struct db;
 struct error;
+struct job_hold;
 struct job_wish;
 
 struct job {
@@ -41,6 +42,9 @@ int job_store_claim(struct db *db, const struct uuid *owner, bool *claimed_out, 
                     struct error *err) NONNULL MUST_CHECK;
 /* All jobs of this owner, LEASE_MS from now. */
 int job_store_renew(struct db *db, const struct uuid *owner, struct error *err) NONNULL MUST_CHECK;
+/* ERROR_STALE when another worker has it by now, or nobody. */
+int job_store_check(struct db *db, const struct job_hold *hold,
+                    struct error *err) NONNULL MUST_CHECK;
 /* It is over. result: what the one who waits gets; NULL when nobody does. Nothing when the job is
  * another worker's by now. */
 int job_store_finish(struct db *db, const struct uuid *owner, const struct job *job,

@@ -54,7 +54,7 @@ static int run_kind(struct worker_context *context, struct control *control, con
 
     if (kind == NULL)
         return error_set(err, ERROR_UNSUPPORTED, "there is no job of kind %s", job->kind);
-    if (side_open(&side, context, control, &job->conversation_id, err) < 0)
+    if (side_open(&side, context, control, job, err) < 0)
         return -1;
     return kind->run(&side, job, result_out, err);
 }
@@ -84,8 +84,8 @@ static int settle_failure(struct worker_context *context, const struct job *job,
     if (is_worth_another_try(job, cause))
         return job_store_put_back(context->db, &context->owner, job,
                                   cause->code == ERROR_CANCELLED ? HANDED_OVER_MS : RETRY_MS, err);
-    /* A conversation that was deleted has taken its jobs with it. */
-    if (cause->code != ERROR_NOT_FOUND)
+    /* A conversation that was deleted has taken its jobs with it; a lost one is another's. */
+    if (cause->code != ERROR_NOT_FOUND && cause->code != ERROR_STALE)
         log_error("job.failed", LOG_STR("kind", job->kind), LOG_ERROR(cause));
     return finish(context, job, result, err);
 }

@@ -8,6 +8,7 @@
 #include "model/stats.h"
 #include "store/conversation_store.h"
 #include "store/hints.h"
+#include "store/job_store.h"
 #include "worker/agent/control.h"
 #include "worker/agent/model.h"
 #include "worker/agent/record.h"
@@ -17,13 +18,15 @@
 enum { TRIES_MAX = 100 };
 
 int side_open(struct side *side, struct worker_context *context, struct control *control,
-              const struct uuid *conversation_id, struct error *err)
+              const struct job *job, struct error *err)
 {
-    struct claim claim = {.lease = {.conversation_id = *conversation_id},
+    struct claim claim = {.lease = {.conversation_id = job->conversation_id},
                           .conversation = CONVERSATION_INIT};
 
-    if (conversation_store_load_any(context->db, conversation_id, &claim.conversation, err) < 0)
+    if (conversation_store_load_any(context->db, &job->conversation_id, &claim.conversation, err) <
+        0)
         return -1;
+    side->hold = (struct job_hold){.id = job->id, .owner = context->owner};
     agent_init(&side->agent, context, control, &claim);
     return record_load(&side->agent, err);
 }
@@ -86,7 +89,7 @@ static int try_write(struct side *side, const struct side_note *note, struct err
     CLEANUP(conversation_done) struct conversation now = CONVERSATION_INIT;
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     CLEANUP(strbuf_done) struct strbuf stats = STRBUF_INIT;
-    struct conversation_write change = {.guard = GUARD_NONE};
+    struct conversation_write change = {.guard = GUARD_JOB, .hold = side->hold};
     struct db *db = side->agent.context->db;
 
     if (conversation_store_load_any(db, &side->agent.lease.conversation_id, &now, err) < 0)
@@ -100,12 +103,19 @@ static int try_write(struct side *side, const struct side_note *note, struct err
     return conversation_store_write(db, &now, &events, &change, err);
 }
 
-/* A row that is gone is found out by the next try. */
+/* A row that is gone is found out by the next try, a job that is another's here. */
+static bool may_try_again(const struct side *side, struct error *err)
+{
+    return error_is_lost_race(err) &&
+           (err->code != ERROR_STALE ||
+            job_store_check(side->agent.context->db, &side->hold, err) == 0);
+}
+
 int side_write(struct side *side, const struct side_note *note, struct error *err)
 {
     int rc = try_write(side, note, err);
 
-    for (int i = 1; i < TRIES_MAX && rc < 0 && error_is_lost_race(err); i++)
+    for (int i = 1; i < TRIES_MAX && rc < 0 && may_try_again(side, err); i++)
         rc = try_write(side, note, err);
     if (rc < 0)
         return -1;

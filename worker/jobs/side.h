@@ -17,19 +17,20 @@ struct control;
 struct conversation_write;
 struct error;
 struct event_list;
+struct job;
 struct llm_failure;
 struct llm_reply;
 struct model_choice;
-struct uuid;
 struct worker_context;
 
 struct side {
     struct agent agent; /* its lease is none */
+    struct job_hold hold;
 };
 
 /* Row and history. ERROR_NOT_FOUND when the conversation is gone. side_done() also after that. */
 int side_open(struct side *side, struct worker_context *context, struct control *control,
-              const struct uuid *conversation_id, struct error *err) NONNULL MUST_CHECK;
+              const struct job *job, struct error *err) NONNULL MUST_CHECK;
 void side_done(struct side *side);
 
 struct side_question {
@@ -51,7 +52,10 @@ struct side_note {
     const void *what;
 };
 
-/* Writes behind whatever others wrote, and tells subscribers. */
+/*
+ * Writes behind whatever others wrote, and tells subscribers. ERROR_STALE when the job is another
+ * worker's by now: it writes, too.
+ */
 int side_write(struct side *side, const struct side_note *note,
                struct error *err) NONNULL MUST_CHECK;
 

@@ -22,6 +22,7 @@
 #include "store/db.h"
 #include "store/db_query.h"
 #include "store/event_store.h"
+#include "store/job_store.h"
 #include "store/store_fixture.h"
 #include "support/pg.h"
 #include "support/sql.h"
@@ -635,6 +636,52 @@ static void pages_walk_all_conversations_once(void **state)
     assert_int_equal(n_seen, 8);
 }
 
+/* Its lease runs out, as when its worker is frozen, and another worker takes it. */
+static struct job take_job_over(const struct store_fixture *fixture, const struct uuid *key)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    struct uuid other = uuid_random();
+    struct job job = {.id = 0};
+    struct error err = ERROR_INIT;
+    bool claimed = false;
+
+    strbuf_appendf(&sql,
+                   "UPDATE jobs SET lease_expires_at = now() - interval '1 second'"
+                   " WHERE key = '%s'",
+                   key->text);
+    test_sql(sql.text);
+    assert_done(job_store_claim(fixture->db, &other, &claimed, &job, &err), &err);
+    assert_true(claimed);
+    return job;
+}
+
+static void a_job_that_another_worker_has_writes_nothing(void **state)
+{
+    struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create(fixture);
+    CLEANUP(job_done) struct job job = {.id = 0};
+    CLEANUP(job_done) struct job other = {.id = 0};
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    const struct job_wish wish = {.kind = "condense", .key = uuid_random()};
+    struct conversation_write write = {.guard = GUARD_JOB, .hold = {.owner = uuid_random()}};
+    struct error err = ERROR_INIT;
+    bool claimed = false;
+
+    assert_done(job_store_add(fixture->db, &made.id, &wish, &err), &err);
+    assert_done(job_store_claim(fixture->db, &write.hold.owner, &claimed, &job, &err), &err);
+    assert_true(claimed);
+    write.hold.id = job.id;
+    event_add_pause(&events);
+    assert_done(conversation_store_write(fixture->db, &made, &events, &write, &err), &err);
+    other = take_job_over(fixture, &wish.key);
+    assert_int_equal(other.id, job.id);
+    assert_int_equal(conversation_store_write(fixture->db, &made, &events, &write, &err), -1);
+    assert_int_equal(err.code, ERROR_STALE);
+    assert_int_equal(job_store_check(fixture->db, &write.hold, &err), -1);
+    assert_int_equal(err.code, ERROR_STALE);
+    assert_gapless(fixture, &made.id, 1);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -653,6 +700,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(deleted_conversation_leaves_nothing),
         cmocka_unit_test(message_that_meets_the_delete_leaves_nothing),
         cmocka_unit_test(pages_walk_all_conversations_once),
+        cmocka_unit_test(a_job_that_another_worker_has_writes_nothing),
     };
 
     (void)argc;

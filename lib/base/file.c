@@ -44,7 +44,8 @@ static int read_all(int fd, size_t max_bytes, struct strbuf *out, struct error *
 
 int file_read(const char *path, size_t max_bytes, struct strbuf *out, struct error *err)
 {
-    CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* What is no file may keep its reader waiting, and have taken a file's place just now. */
+    CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
     if (fd < 0)
         return error_set(err, errno == ENOENT ? ERROR_NOT_FOUND : ERROR_UNAVAILABLE, "open %s: %m",

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -25,6 +26,23 @@ static void bytes_written_are_read_back(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
+static void pipe_without_a_writer_is_not_waited_for(void **state)
+{
+    char dir[] = "/tmp/deft-file-test-XXXXXX";
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    strbuf_appendf(&path, "%s/pipe", dir);
+    assert_int_equal(mkfifo(path.text, 0600), 0);
+    assert_int_equal(file_read(path.text, 10, &text, &err), 0);
+    assert_int_equal(text.len, 0);
+    assert_int_equal(unlink(path.text), 0);
+    assert_int_equal(rmdir(dir), 0);
+}
+
 static void missing_file_is_not_found(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
@@ -48,6 +66,7 @@ int file_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_written_are_read_back),
+        cmocka_unit_test(pipe_without_a_writer_is_not_waited_for),
         cmocka_unit_test(missing_file_is_not_found),
         cmocka_unit_test(writing_nowhere_is_an_error),
     };

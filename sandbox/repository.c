@@ -27,7 +27,10 @@ static const struct part {
     {"HEAD", "ref: refs/heads/main\n"},
 };
 
-/* A work tree of another repository has a file in the place of the directory. */
+/*
+ * A work tree of another repository has a file in the place of the directory. An empty HEAD is one
+ * whose writer was killed.
+ */
 static bool has_git(const char *folder)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
@@ -37,7 +40,7 @@ static bool has_git(const char *folder)
     if (stat(path.text, &info) == 0 && S_ISREG(info.st_mode))
         return true;
     strbuf_append(&path, "/HEAD");
-    return access(path.text, F_OK) == 0;
+    return stat(path.text, &info) == 0 && info.st_size > 0;
 }
 
 /* True when the folder or one above it is a repository. */
@@ -58,7 +61,9 @@ static bool is_in_repository(const char *folder)
 
 static int write_part(const char *path, const char *text, struct error *err)
 {
-    CLEANUP(fd_close) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    /* A pipe in its place would wait for a reader. */
+    CLEANUP(fd_close) int fd =
+        open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
 
     if (fd < 0)
         return error_set(err, ERROR_UNAVAILABLE, "making %s: %m", path);

@@ -86,6 +86,29 @@ static void what_was_begun_is_finished(void **state)
     assert_true(is_there(*state, "a/b/.git/HEAD"));
 }
 
+static void a_head_whose_writer_was_killed_is_written_again(void **state)
+{
+    struct error err = ERROR_INIT;
+    struct stat info;
+
+    assert_int_equal(make_repository(path_of(*state, "a/b"), &err), 0);
+    assert_int_equal(truncate(path_of(*state, "a/b/.git/HEAD"), 0), 0);
+    assert_int_equal(make_repository(path_of(*state, "a/b"), &err), 0);
+    assert_int_equal(stat(path_of(*state, "a/b/.git/HEAD"), &info), 0);
+    assert_true(info.st_size > 0);
+}
+
+static void a_pipe_in_a_files_place_is_not_waited_for(void **state)
+{
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(make_repository(path_of(*state, "a/b"), &err), 0);
+    assert_int_equal(unlink(path_of(*state, "a/b/.git/HEAD")), 0);
+    assert_int_equal(mkfifo(path_of(*state, "a/b/.git/HEAD"), 0600), 0);
+    assert_int_equal(make_repository(path_of(*state, "a/b"), &err), -1);
+    assert_int_equal(err.code, ERROR_UNAVAILABLE);
+}
+
 static void a_repository_is_not_put_into_another(void **state)
 {
     struct error err = ERROR_INIT;
@@ -112,6 +135,10 @@ int repository_tests(void)
         cmocka_unit_test_setup_teardown(a_folder_is_made_and_becomes_a_repository, make_place,
                                         remove_place),
         cmocka_unit_test_setup_teardown(what_was_begun_is_finished, make_place, remove_place),
+        cmocka_unit_test_setup_teardown(a_head_whose_writer_was_killed_is_written_again, make_place,
+                                        remove_place),
+        cmocka_unit_test_setup_teardown(a_pipe_in_a_files_place_is_not_waited_for, make_place,
+                                        remove_place),
         cmocka_unit_test_setup_teardown(a_folder_below_a_file_cannot_be_made, make_place,
                                         remove_place),
         cmocka_unit_test_setup_teardown(a_repository_is_not_put_into_another, make_place,

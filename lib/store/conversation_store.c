@@ -89,14 +89,18 @@ static const char SQL_REVOKE[] =
 
 static const char SQL_LOCK[] = "SELECT 1 FROM conversations WHERE id = $1::uuid FOR UPDATE";
 
+/* A sandbox of a conversation's own ("c-…") goes with the last one that works in it: children do.
+ */
 static const char SQL_DELETE[] =
     "WITH gone AS (DELETE FROM conversations WHERE id = $1::uuid"
-    "  RETURNING id, runtime_kind, runtime_session, created_at),"
+    "  RETURNING id, runtime_session, created_at),"
     " " WEBHOOK_PART ","
     " dropped AS (DELETE FROM jobs j USING gone WHERE j.conversation_id = gone.id),"
     " cleared AS (DELETE FROM events e USING gone WHERE e.conversation_id = gone.id),"
     " released AS (UPDATE runtimes r SET desired = 'deleted', updated_at = now() FROM gone"
-    "  WHERE gone.runtime_kind = 'docker' AND r.session_id = gone.runtime_session)"
+    "  WHERE r.session_id = gone.runtime_session AND r.session_id LIKE 'c-%'"
+    "  AND NOT EXISTS (SELECT 1 FROM conversations o"
+    "   WHERE o.runtime_session = gone.runtime_session AND o.id <> gone.id))"
     " SELECT count(*) FROM gone";
 
 int conversation_store_load(struct db *db, const struct conversation_scope *scope,

@@ -146,7 +146,8 @@ int conversation_store_search(struct db *db, const struct conversation_filter *f
 int conversation_store_count(struct db *db, const struct conversation_filter *filter,
                              int64_t *n_out, struct error *err) NONNULL MUST_CHECK;
 /*
- * Removes row and events; a `docker` sandbox is marked to be deleted. ERROR_NOT_FOUND.
+ * Removes row and events; a sandbox of its own that no other conversation works in is marked to be
+ * deleted. ERROR_NOT_FOUND.
  * The caller sends HINT_RUNTIME and HINT_CONTROL.
  */
 int conversation_store_delete(struct db *db, const struct conversation_scope *scope,

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/lock.h"
+#include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/conversation.h"
@@ -535,6 +536,58 @@ static void deleted_conversation_leaves_nothing(void **state)
     assert_int_equal(err.code, ERROR_NOT_FOUND);
 }
 
+/* A stored conversation that works in the sandbox of that session. */
+static struct conversation create_in(const struct store_fixture *fixture, enum runtime_kind kind,
+                                     const char *session)
+{
+    struct conversation conversation = store_new_conversation(fixture);
+    const struct conversation_write write = {.guard = GUARD_NONE};
+    struct event_list none = EVENT_LIST_INIT;
+    struct error err = ERROR_INIT;
+    bool was_there = false;
+
+    conversation.runtime_kind = kind;
+    mem_free(conversation.runtime_session);
+    conversation.runtime_session = mem_dup_text(session);
+    assert_done(
+        conversation_store_create(fixture->db, &conversation, &none, &write, &was_there, &err),
+        &err);
+    return conversation;
+}
+
+static int64_t count_deleted_sandboxes(const char *session)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql,
+                   "SELECT count(*) FROM runtimes WHERE session_id = '%s' AND desired = 'deleted'",
+                   session);
+    return test_sql_count(sql.text);
+}
+
+static void sandbox_goes_with_the_last_that_works_in_it(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct uuid id = uuid_random();
+    CLEANUP(mem_freep) char *session = conversation_own_session(&id);
+    CLEANUP(conversation_done) struct conversation parent =
+        create_in(fixture, RUNTIME_DOCKER, session);
+    CLEANUP(conversation_done) struct conversation child =
+        create_in(fixture, RUNTIME_LOCAL, session);
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+
+    strbuf_appendf(&sql,
+                   "INSERT INTO runtimes (id, session_id, image, spec, session_key,"
+                   " session_key_hash) VALUES ('%.16s', '%s', 'i', '{}', '', '%s')",
+                   id.text, session, id.text);
+    test_sql(sql.text);
+    assert_done(conversation_store_delete(fixture->db, &fixture->scope, &parent.id, &err), &err);
+    assert_int_equal(count_deleted_sandboxes(session), 0);
+    assert_done(conversation_store_delete(fixture->db, &fixture->scope, &child.id, &err), &err);
+    assert_int_equal(count_deleted_sandboxes(session), 1);
+}
+
 /* Two that act on one conversation at the same time. */
 struct pair {
     struct store_fixture *fixture;
@@ -698,6 +751,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(pause_without_a_worker_is_refused_while_one_has_it),
         cmocka_unit_test(two_workers_never_claim_the_same),
         cmocka_unit_test(deleted_conversation_leaves_nothing),
+        cmocka_unit_test(sandbox_goes_with_the_last_that_works_in_it),
         cmocka_unit_test(message_that_meets_the_delete_leaves_nothing),
         cmocka_unit_test(pages_walk_all_conversations_once),
         cmocka_unit_test(a_job_that_another_worker_has_writes_nothing),

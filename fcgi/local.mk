@@ -39,6 +39,7 @@ FCGI_HANDLERS = \
 	fcgi/agent/installed.c fcgi/agent/installed.h \
 	fcgi/agent/launch.c fcgi/agent/launch.h \
 	fcgi/agent/mcp.c \
+	fcgi/agent/observability.c fcgi/agent/observability.h \
 	fcgi/agent/openai.c \
 	fcgi/agent/open_calls.c fcgi/agent/open_calls.h \
 	fcgi/agent/plugins.c \

@@ -14,6 +14,7 @@
 #include "fcgi/agent/agent.h"
 #include "fcgi/agent/info.h"
 #include "fcgi/agent/launch.h"
+#include "fcgi/agent/observability.h"
 #include "fcgi/agent/worktree.h"
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
@@ -278,7 +279,8 @@ static int conversation_create(const struct request *request, struct reply *repl
         return -1;
     if (names_existing(request, body, &id))
         return answer_existing(request, reply, &id, err);
-    if (launch_prepare(request, body, reply, &launch, err) < 0)
+    if (observability_fill(request, body, err) < 0 ||
+        launch_prepare(request, body, reply, &launch, err) < 0)
         return -1;
     if (launch.is_answered)
         return 0;

@@ -100,6 +100,25 @@ function logs() {
   }).join('\n');
 }
 
+test('what is traced may be said by headers, and must be of its form', async (t) => {
+  const start = (headers, more = {}) => call('POST', '/api/conversations', { json: minimal(more), headers });
+  const good = await start({
+    'x-openhands-observability-span-name': 'work/1.a', 'x-openhands-observability-tags': 'a, b', 'x-openhands-observability-metadata': '{"a":1}',
+    'x-openhands-observability-parent-span-context': 'c',
+  });
+  assert.equal(good.status, 201, good.text);
+  t.after(() => call('DELETE', `/api/conversations/${good.json.id}`));
+  for (const metadata of ['no JSON', '[1]', '1']) {
+    const answer = await start({ 'x-openhands-observability-metadata': metadata });
+    assert.deepEqual([answer.status, answer.json.detail[0].loc], [422, ['header', 'x-openhands-observability-metadata']], metadata);
+  }
+  assert.equal((await start({ 'x-openhands-observability-span-name': 'with space' })).status, 422);
+  for (const name of ['', 'with space', 'x'.repeat(129)]) assert.equal((await start({}, { observability_span_name: name })).status, 422, name);
+  const said = await start({ 'x-openhands-observability-metadata': 'no JSON' }, { observability_metadata: {} });
+  assert.equal(said.status, 201, 'a header fills only what the body leaves out');
+  t.after(() => call('DELETE', `/api/conversations/${said.json.id}`));
+});
+
 test('agent-server 16: secrets that were sent never come back', async (t) => {
   const mark = `hunter2-${randomUUID()}`;
   const secrets = { A: { kind: 'StaticSecret', value: `${mark}-a` } };

@@ -343,6 +343,12 @@ test('agent-server 70: a link does not lead scoped paths out of the workspace', 
   await one.must(200, 'POST', '/bash/execute_bash_command', { json: { command: 'ln -sfn /etc outward' } });
   const download = await one.call('GET', '/file/download', { query: { path: `${WORKING_DIR}/outward/passwd` } });
   assert.deepEqual([download.status, download.json?.detail], [422, 'path must be inside the conversation workspace']);
+  const form = new FormData();
+  form.append('file', new Blob(['x']), 'x');
+  const upload = await one.call('POST', '/file/upload', { query: { path: `${WORKING_DIR}/outward/through-a-link` }, body: form });
+  assert.deepEqual([upload.status, upload.json?.detail], [422, 'path must be inside the conversation workspace']);
+  const there = await one.must(200, 'POST', '/bash/execute_bash_command', { json: { command: 'ls /etc/through-a-link' } });
+  assert.notEqual(there.exit_code, 0, 'nothing was written');
   const command = await one.call('POST', '/bash/execute_bash_command', { json: { command: 'pwd', cwd: `${WORKING_DIR}/outward` } });
   assert.deepEqual([command.status, command.json?.detail], [422, 'cwd must be inside the conversation workspace']);
 });

@@ -7,6 +7,7 @@ import { call, must } from './support/api.mjs';
 import { Box } from './support/box.mjs';
 import { Conversation, isResult, llmOf, observed, startRequest } from './support/conversation.mjs';
 import { WORKING_DIR } from './support/instance.mjs';
+import { Socket } from './support/socket.mjs';
 
 const STATUSES = ['available', 'starting', 'missing', 'ownership_lost', 'error'];
 
@@ -76,6 +77,12 @@ test('agent-server 75: the key of a sandbox opens its own conversation and no ot
     assert.equal((await call(method, two.path + path, { key, json })).status, 404, path);
   }
   assert.equal((await call('GET', `/api/file/download-trajectory/${two.id}`, { key })).status, 404);
+  for (const kind of ['events', 'session']) {
+    const [own, foreign] = await Promise.all([one, two].map(({ id }) => Socket.open(`/sockets/${kind}/${id}`, { key })));
+    t.after(() => own.close());
+    await own.until((frames) => frames.length > 0, 'the first frame');
+    assert.equal((await foreign.closed).code, 4004, kind);
+  }
 });
 
 test('agent-server 77: own sandboxes share nothing, the shared one its files', async (t) => {
@@ -89,6 +96,11 @@ test('agent-server 77: own sandboxes share nothing, the shared one its files', a
   t.after(() => new Box().run(`rm -f ${WORKING_DIR}/${mark}`));
   assert.equal((await new Box(four.path).download(`${WORKING_DIR}/${mark}`)).text, `${mark}\n`);
   assert.equal((await four.call('GET', `/bash/bash_events/${shared.id}`)).status, 404);
+  for (const [mine, other] of [[one, two], [three, four]]) {
+    const listed = async (conversation) => (await conversation.must(200, 'GET', '/bash/bash_events/search')).items.filter(({ kind }) => kind === 'BashCommand');
+    assert.equal((await listed(mine)).length, 1, 'the command is on the list of its conversation');
+    assert.deepEqual(await listed(other), []);
+  }
 });
 
 test('agent-server 78: a container has the limits that were asked for', async (t) => {

@@ -71,7 +71,7 @@ test('agent-server 43: ask_agent before the first message, and beside a run', as
   assert.deepEqual(Object.keys(stats.usage_to_metrics).sort(), ['agent', 'ask-agent-llm'], 'a cost beside a run is not lost');
 });
 
-test('agent-server 35: ask_agent and condense of an unknown conversation', async () => {
+test('agent-server 35: an unknown conversation cannot be driven, changed or asked', async () => {
   const unknown = new Conversation(randomUUID());
   for (const [path, json] of [['/ask_agent', { question: 'x' }], ['/condense', undefined]]) {
     const answer = await unknown.call('POST', path, { json });
@@ -79,6 +79,13 @@ test('agent-server 35: ask_agent and condense of an unknown conversation', async
     assert.deepEqual(answer.json, { detail: 'Conversation not found' });
   }
   assert.equal((await unknown.call('POST', '/generate_title')).status, 404);
+  for (const [path, json] of [
+    ['/pause', undefined], ['/interrupt', undefined], ['/run', undefined], ['/secrets', { secrets: { A: 'x' } }],
+    ['/confirmation_policy', { policy: { kind: 'NeverConfirm' } }], ['/security_analyzer', { security_analyzer: null }], ['/agent_final_response'],
+  ]) {
+    const answer = await unknown.call(path === '/agent_final_response' ? 'GET' : 'POST', path, { json });
+    assert.deepEqual([answer.status, typeof answer.json.detail], [404, 'string'], path);
+  }
 });
 
 test('ask_agent: a bad body, and a model that refuses', async (t) => {

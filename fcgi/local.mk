@@ -39,6 +39,10 @@ FCGI_HANDLERS = \
 	fcgi/agent/installed.c fcgi/agent/installed.h \
 	fcgi/agent/launch.c fcgi/agent/launch.h \
 	fcgi/agent/mcp.c \
+	fcgi/agent/mcp_return.c fcgi/agent/mcp_return.h \
+	fcgi/agent/mcp_sign_in.c fcgi/agent/mcp_sign_in.h \
+	fcgi/agent/mcp_token.c fcgi/agent/mcp_token.h \
+	fcgi/agent/mcp_trial.c fcgi/agent/mcp_trial.h \
 	fcgi/agent/observability.c fcgi/agent/observability.h \
 	fcgi/agent/openai.c \
 	fcgi/agent/open_calls.c fcgi/agent/open_calls.h \

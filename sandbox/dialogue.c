@@ -32,6 +32,8 @@ enum {
     MAX_COMPLAINT_BYTES = 300,
     MAX_TIMEOUT_MS = 120000,
     READ_BYTES = 16 * 1024,
+    MAX_PAGES = 20,
+    FIRST_PAGE_ID = 1000,
 };
 
 /* The program while it runs. */
@@ -209,6 +211,42 @@ static int wait_reply(struct dialogue *dialogue, json_int_t id, json_t *replies,
     }
 }
 
+/* Sends a message, and waits for the reply to it when it has an id. */
+static int say(struct dialogue *dialogue, const json_t *message, json_t *replies, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
+    json_int_t id = json_int_or(message, "id", -1);
+
+    json_append_text(&line, message);
+    strbuf_append_char(&line, '\n');
+    if (fd_write_all(dialogue->in, line.text, line.len, err) < 0)
+        return ended_early(dialogue, err);
+    return id >= 0 ? wait_reply(dialogue, id, replies, err) : 0;
+}
+
+/* What the newest reply says comes behind it; NULL at the end of a list. */
+static const char *next_cursor(const json_t *replies)
+{
+    const json_t *newest = json_array_get(replies, json_array_size(replies) - 1);
+
+    return json_text_or(json_object_get(newest, "result"), "nextCursor", NULL);
+}
+
+/* A list comes in pages: asks for those behind the first, under ids of their own. */
+static int turn_pages(struct dialogue *dialogue, const json_t *message, json_t *replies,
+                      struct error *err)
+{
+    json_auto_t *question = json_deep_copy(message);
+
+    for (json_int_t i = 0; i < MAX_PAGES && next_cursor(replies) != NULL; i++) {
+        json_put_text(json_need_object(question, "params"), "cursor", next_cursor(replies));
+        json_put(question, "id", json_integer(FIRST_PAGE_ID + i));
+        if (say(dialogue, question, replies, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int talk(struct dialogue *dialogue, const json_t *messages, json_t *replies,
                 struct error *err)
 {
@@ -216,14 +254,10 @@ static int talk(struct dialogue *dialogue, const json_t *messages, json_t *repli
     size_t i = 0;
 
     json_array_foreach (messages, i, message) {
-        CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
-        json_int_t id = json_int_or(message, "id", -1);
-
-        json_append_text(&line, message);
-        strbuf_append_char(&line, '\n');
-        if (fd_write_all(dialogue->in, line.text, line.len, err) < 0)
-            return ended_early(dialogue, err);
-        if (id >= 0 && wait_reply(dialogue, id, replies, err) < 0)
+        if (say(dialogue, message, replies, err) < 0)
+            return -1;
+        if (text_equal(json_text_or(message, "method", ""), "tools/list") &&
+            turn_pages(dialogue, message, replies, err) < 0)
             return -1;
     }
     return 0;
@@ -267,5 +301,5 @@ static void work(const struct request *request, struct job_answer *answer)
 
 void dialogue_handle(struct request *request)
 {
-    job_start(request, &(struct job_order){work, -1});
+    job_start(request, &(struct job_order){.work = work, .result = -1});
 }

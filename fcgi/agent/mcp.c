@@ -1,297 +1,18 @@
 /*
- * Tries a server of the Model Context Protocol for a user: reaches it, lists its tools, calls one.
- * Whatever comes of it is an answer, not an error.
+ * /api/mcp: tries a server of the Model Context Protocol for a user, and lets the user sign in at
+ * one. Whatever comes of it is an answer, not an error.
  */
-#include <math.h>
-#include <string.h>
-
-#include "base/encode.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "base/mem.h"
-#include "base/strbuf.h"
 #include "base/text.h"
-#include "client/http.h"
-#include "client/mcp.h"
+#include "base/uuid.h"
 #include "fcgi/agent/agent.h"
-#include "fcgi/context.h"
+#include "fcgi/agent/mcp_return.h"
+#include "fcgi/agent/mcp_sign_in.h"
+#include "fcgi/agent/mcp_token.h"
+#include "fcgi/agent/mcp_trial.h"
 #include "fcgi/reply.h"
-#include "fcgi/sandbox_ask.h"
-#include "model/mcp.h"
 #include "model/shape.h"
-
-enum { MAX_PAGES = 20, SLACK_MS = 10000, TIMEOUT_MAX_S = 120, MS_PER_S = 1000, FIRST_ID = 1 };
-
-static const struct field server_fields[] = {
-    {.name = "type",
-     .kind = FIELD_TEXT,
-     .fallback = "\"stdio\"",
-     .words = "stdio|http|shttp|streamable-http|sse"},
-    {.name = "command", .kind = FIELD_TEXT},
-    {.name = "args", .kind = FIELD_TEXTS, .fallback = "[]"},
-    {.name = "env", .kind = FIELD_TEXT_MAP, .fallback = "{}"},
-    {.name = "cwd", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
-    {.name = "url", .kind = FIELD_TEXT},
-    {.name = "headers", .kind = FIELD_TEXT_MAP, .fallback = "{}"},
-    {.name = "auth", .kind = FIELD_MAP, .rules = FIELD_NULLABLE},
-};
-static const struct shape server_shape = SHAPE(server_fields);
-
-static const struct field call_fields[] = {
-    {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
-    {.name = "arguments", .kind = FIELD_MAP, .fallback = "{}"},
-};
-static const struct shape call_shape = SHAPE(call_fields);
-
-static const struct field test_fields[] = {
-    {.name = "name", .kind = FIELD_TEXT, .fallback = "\"test-server\"", .max_chars = 128},
-    {.name = "server", .kind = FIELD_OBJECT, .rules = FIELD_REQUIRED, .items = &server_shape},
-    {.name = "timeout", .kind = FIELD_NUMBER, .fallback = "15"},
-    {.name = "tool_call", .kind = FIELD_OBJECT, .rules = FIELD_NULLABLE, .items = &call_shape},
-};
-static const struct shape test_shape = SHAPE(test_fields);
-
-/* A trial and what came of it. */
-struct trial {
-    const struct request *request;
-    const json_t *server;
-    const json_t *tool_call; /* NULL: none */
-    int64_t timeout_ms;
-    json_t *tools;
-    json_t *outcome; /* of the call */
-};
-
-static void trial_done(struct trial *trial)
-{
-    json_decref(trial->tools);
-    json_decref(trial->outcome);
-}
-
-/* --- over HTTP --- */
-
-/* The headers of a server, credentials among them. */
-struct header_set {
-    struct http_header items[MCP_MAX_HEADERS + 1];
-    char *values[MCP_MAX_HEADERS];
-    size_t n;
-};
-
-static void header_set_done(struct header_set *set)
-{
-    for (size_t i = 0; i < set->n; i++) {
-        explicit_bzero(set->values[i], strlen(set->values[i]));
-        mem_free(set->values[i]);
-    }
-}
-
-static void add_header(struct header_set *set, const char *name, const char *value)
-{
-    if (set->n == MCP_MAX_HEADERS)
-        return;
-    set->values[set->n] = mem_dup_text(value);
-    set->items[set->n] = (struct http_header){name, set->values[set->n]};
-    set->n++;
-}
-
-static void add_headers(struct header_set *set, json_t *headers)
-{
-    const char *name = NULL;
-    json_t *value = NULL;
-
-    json_object_foreach (headers, name, value) {
-        if (json_is_string(value))
-            add_header(set, name, json_string_value(value));
-    }
-}
-
-static void add_authorization(struct header_set *set, const char *scheme, const char *credentials)
-{
-    CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
-
-    strbuf_appendf(&value, "%s %s", scheme, credentials);
-    add_header(set, "Authorization", value.text);
-    explicit_bzero(value.text, value.len);
-}
-
-static void add_basic(struct header_set *set, const json_t *auth)
-{
-    CLEANUP(strbuf_done) struct strbuf plain = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf coded = STRBUF_INIT;
-
-    strbuf_appendf(&plain, "%s:%s", json_text_or(auth, "username", ""),
-                   json_text_or(auth, "password", ""));
-    base64_append(&coded, (const unsigned char *)plain.text, plain.len);
-    add_authorization(set, "Basic", coded.text);
-    explicit_bzero(plain.text, plain.len);
-    explicit_bzero(coded.text, coded.len);
-}
-
-static int add_auth(struct header_set *set, const json_t *auth, struct error *err)
-{
-    const char *strategy = json_text_or(auth, "strategy", "none");
-
-    if (text_equal(strategy, "bearer"))
-        add_authorization(set, "Bearer", json_text_or(auth, "value", ""));
-    else if (text_equal(strategy, "api_key"))
-        add_header(set, json_text_or(auth, "header_name", "X-API-Key"),
-                   json_text_or(auth, "value", ""));
-    else if (text_equal(strategy, "basic"))
-        add_basic(set, auth);
-    else if (text_equal(strategy, "header"))
-        add_headers(set, json_object_get(auth, "headers"));
-    else if (!text_equal(strategy, "none"))
-        return error_set(err, ERROR_INVALID, "Signing in by %s is not supported by this server",
-                         strategy);
-    return 0;
-}
-
-static bool may_be_private(const struct fcgi_context *context)
-{
-    return context->settings->llm_allow_private != 0 ||
-           text_equal(context->settings->mode, "local");
-}
-
-static int ask(struct mcp *mcp, json_t *message, json_t **reply_out, const json_t **result_out,
-               struct error *err)
-{
-    json_auto_t *request = message;
-
-    if (mcp_ask(mcp, request, reply_out, err) < 0)
-        return -1;
-    return mcp_result(*reply_out, result_out, err);
-}
-
-static int list_tools(struct mcp *mcp, json_int_t *id_io, json_t *tools, struct error *err)
-{
-    CLEANUP(mem_freep) char *cursor = NULL;
-
-    for (int page = 0; page < MAX_PAGES; page++) {
-        json_auto_t *reply = NULL;
-        const json_t *result = NULL;
-        const char *next = NULL;
-
-        if (ask(mcp, mcp_list_tools((*id_io)++, cursor), &reply, &result, err) < 0)
-            return -1;
-        mcp_add_tool_names(result, tools);
-        next = json_text_or(result, "nextCursor", NULL);
-        if (next == NULL)
-            return 0;
-        mem_free(cursor);
-        cursor = mem_dup_text(next);
-    }
-    return 0;
-}
-
-static int talk(struct trial *trial, struct mcp *mcp, struct error *err)
-{
-    json_auto_t *initialized = mcp_initialized();
-    json_auto_t *welcome = NULL;
-    json_auto_t *reply = NULL;
-    const json_t *result = NULL;
-    json_int_t id = FIRST_ID + 1;
-
-    if (ask(mcp, mcp_initialize(FIRST_ID), &welcome, &result, err) < 0 ||
-        mcp_tell(mcp, initialized, err) < 0 || list_tools(mcp, &id, trial->tools, err) < 0)
-        return -1;
-    if (trial->tool_call == NULL)
-        return 0;
-    if (ask(mcp,
-            mcp_call_tool(id, json_text_or(trial->tool_call, "name", ""),
-                          json_object_get(trial->tool_call, "arguments")),
-            &reply, &result, err) < 0)
-        return -1;
-    trial->outcome = mcp_call_outcome(result);
-    return 0;
-}
-
-static int try_remote(struct trial *trial, struct error *err)
-{
-    CLEANUP(mcp_freep) struct mcp *mcp = NULL;
-    CLEANUP(header_set_done) struct header_set headers = {.n = 0};
-    const struct fcgi_context *context = trial->request->context;
-    const struct mcp_options options = {
-        .http = context->http,
-        .url = json_text_or(trial->server, "url", ""),
-        .headers = headers.items,
-        .uses_sse = text_equal(json_text_or(trial->server, "type", ""), "sse"),
-        .allow_private = may_be_private(context),
-        .timeout_ms = trial->timeout_ms,
-    };
-
-    add_headers(&headers, json_object_get(trial->server, "headers"));
-    if (add_auth(&headers, json_object_get(trial->server, "auth"), err) < 0 ||
-        mcp_open(&options, &mcp, err) < 0)
-        return -1;
-    return talk(trial, mcp, err);
-}
-
-/* --- as a program of the caller's sandbox --- */
-
-static json_t *messages_for(const struct trial *trial)
-{
-    json_t *messages = json_array();
-
-    json_push(messages, mcp_initialize(1));
-    json_push(messages, mcp_initialized());
-    json_push(messages, mcp_list_tools(2, NULL));
-    if (trial->tool_call != NULL)
-        json_push(messages, mcp_call_tool(3, json_text_or(trial->tool_call, "name", ""),
-                                          json_object_get(trial->tool_call, "arguments")));
-    return messages;
-}
-
-static json_t *program_order(const struct trial *trial)
-{
-    static const char *const members[] = {"command", "args", "env", "cwd"};
-    json_t *order = json_object();
-
-    for (size_t i = 0; i < ARRAY_SIZE(members); i++)
-        json_put(order, members[i], json_incref(json_object_get(trial->server, members[i])));
-    json_put(order, "timeout_ms", json_integer(trial->timeout_ms));
-    json_put(order, "messages", messages_for(trial));
-    return order;
-}
-
-static int read_replies(struct trial *trial, const json_t *replies, struct error *err)
-{
-    const json_t *result = NULL;
-    json_t *reply = NULL;
-    size_t i = 0;
-
-    json_array_foreach (replies, i, reply) {
-        if (mcp_result(reply, &result, err) < 0)
-            return -1;
-        if (i == 1)
-            mcp_add_tool_names(result, trial->tools);
-        else if (i == 2)
-            trial->outcome = mcp_call_outcome(result);
-    }
-    return 0;
-}
-
-static int try_program(struct trial *trial, struct error *err)
-{
-    json_auto_t *order = program_order(trial);
-    json_auto_t *answer = NULL;
-    const struct sandbox_question question = {.owner = {&trial->request->principal, NULL},
-                                              .path = "/programs/talk",
-                                              .body = order,
-                                              .timeout_ms = trial->timeout_ms + SLACK_MS};
-
-    if (sandbox_ask(trial->request->context, &question, &answer, err) < 0)
-        return -1;
-    return read_replies(trial, json_object_get(answer, "replies"), err);
-}
-
-/* --- the route --- */
-
-static const char *kind_of(const struct error *err)
-{
-    if (err->code == ERROR_TIMEOUT)
-        return "timeout";
-    return err->code == ERROR_UNAVAILABLE || err->code == ERROR_FORBIDDEN ? "connection"
-                                                                          : "unknown";
-}
 
 static int answer_failure(struct reply *reply, const struct error *why)
 {
@@ -299,11 +20,11 @@ static int answer_failure(struct reply *reply, const struct error *why)
 
     json_put(answer, "ok", json_false());
     json_put_text(answer, "error", why->message);
-    json_put_text(answer, "error_kind", kind_of(why));
+    json_put_text(answer, "error_kind", mcp_trial_error_kind(why));
     return reply_json(reply, 200, answer);
 }
 
-static int answer_success(struct reply *reply, const struct trial *trial)
+static int answer_success(struct reply *reply, const struct mcp_trial *trial, json_t *fresh_state)
 {
     json_auto_t *answer = json_object();
 
@@ -311,54 +32,119 @@ static int answer_success(struct reply *reply, const struct trial *trial)
     json_put(answer, "tools", json_incref(trial->tools));
     json_put(answer, "tool_result",
              trial->outcome != NULL ? json_incref(trial->outcome) : json_null());
+    if (fresh_state != NULL)
+        json_put(answer, "oauth_state", mcp_token_seal(trial->request, fresh_state));
     return reply_json(reply, 200, answer);
-}
-
-static int missing(const struct request *request, const char *name, struct error *err)
-{
-    return request_problem(request, REQUEST_PLACE("body", name),
-                           &(struct problem){"missing", "Field required", NULL}, NULL, err);
-}
-
-static int read_timeout(const struct request *request, const json_t *body, int64_t *timeout_ms_out,
-                        struct error *err)
-{
-    static const struct problem out_of_range = {
-        "less_than_equal", "Input should be above 0 and at most 120 seconds", NULL};
-    double timeout_s = json_number_or(body, "timeout", 15);
-
-    if (!isfinite(timeout_s) || timeout_s <= 0 || timeout_s > TIMEOUT_MAX_S)
-        return request_problem(request, REQUEST_PLACE("body", "timeout"), &out_of_range,
-                               json_incref(json_object_get(body, "timeout")), err);
-    *timeout_ms_out = (int64_t)(timeout_s * MS_PER_S) + 1;
-    return 0;
 }
 
 /* POST {"server","timeout","tool_call"} -> 200 {"ok":true,"tools"} or {"ok":false,"error"} | 422 */
 static int mcp_test(const struct request *request, struct reply *reply, struct error *err)
 {
-    CLEANUP(trial_done) struct trial trial = {.request = request, .tools = json_array()};
+    CLEANUP(mcp_trial_done) struct mcp_trial trial = MCP_TRIAL_INIT;
     json_auto_t *body = NULL;
+    json_auto_t *fresh_state = NULL;
     struct error why = ERROR_INIT;
-    bool is_program = false;
-    const char *needed = NULL;
-    int rc = 0;
 
-    if (request_json_shape(request, &test_shape, &body, err) < 0 ||
-        read_timeout(request, body, &trial.timeout_ms, err) < 0)
+    if (mcp_trial_read(request, &body, &trial, err) < 0)
         return -1;
-    trial.server = json_object_get(body, "server");
-    if (json_is_object(json_object_get(body, "tool_call")))
-        trial.tool_call = json_object_get(body, "tool_call");
-    is_program = text_equal(json_text_or(trial.server, "type", "stdio"), "stdio");
-    needed = is_program ? "command" : "url";
-    if (json_text_or(trial.server, needed, "")[0] == '\0')
-        return missing(request, needed, err);
-    rc = is_program ? try_program(&trial, &why) : try_remote(&trial, &why);
-    return rc < 0 ? answer_failure(reply, &why) : answer_success(reply, &trial);
+    if (mcp_token_freshen(&trial, json_object_get(body, "server"), &fresh_state, &why) < 0 ||
+        mcp_trial_run(&trial, &why) < 0)
+        return answer_failure(reply, &why);
+    return answer_success(reply, &trial, fresh_state);
+}
+
+/* --- signing in --- */
+
+/* POST as for a try -> 200 {"ok":true,"job_id","authorization_url"} or {"ok":false,"error"} | 422
+ */
+static int oauth_start(const struct request *request, struct reply *reply, struct error *err)
+{
+    CLEANUP(mcp_trial_done) struct mcp_trial trial = MCP_TRIAL_INIT;
+    json_auto_t *body = NULL;
+    json_auto_t *answer = NULL;
+    struct error why = ERROR_INIT;
+
+    if (mcp_trial_read(request, &body, &trial, err) < 0)
+        return -1;
+    if (mcp_sign_in_begin(&trial, &answer, &why) < 0)
+        return why.code == ERROR_INTERNAL ? (*err = why, -1) : answer_failure(reply, &why);
+    return reply_json(reply, 200, answer);
+}
+
+static int load(const struct request *request, struct mcp_sign_in *sign_in_out, struct error *err)
+{
+    const struct shelf shelf = keep_shelf(request);
+    struct uuid id = UUID_INIT;
+
+    if (!uuid_parse(request_path_text(request, "job_id"), &id))
+        return error_set(err, ERROR_NOT_FOUND, "There is no such sign-in, or it is over");
+    return mcp_sign_in_store_get(&shelf, &id, sign_in_out, err);
+}
+
+static int answer_status(const struct request *request, struct reply *reply,
+                         const struct mcp_sign_in *sign_in)
+{
+    json_auto_t *answer = mcp_sign_in_to_json(request, sign_in);
+
+    return reply_json(reply, 200, answer);
+}
+
+/* GET -> 200 {"ok","status","tools","oauth_state",…} | 404 */
+static int oauth_status(const struct request *request, struct reply *reply, struct error *err)
+{
+    CLEANUP(mcp_sign_in_done) struct mcp_sign_in sign_in = MCP_SIGN_IN_INIT;
+
+    if (load(request, &sign_in, err) < 0)
+        return -1;
+    return answer_status(request, reply, &sign_in);
+}
+
+static const struct field callback_fields[] = {
+    {.name = "callback_url", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED, .max_chars = 16384},
+};
+static const struct shape callback_shape = SHAPE(callback_fields);
+
+/* POST {"callback_url"}: where the browser was sent, for browsers that cannot come here -> 200 */
+static int oauth_callback(const struct request *request, struct reply *reply, struct error *err)
+{
+    CLEANUP(mcp_sign_in_done) struct mcp_sign_in sign_in = MCP_SIGN_IN_INIT;
+    CLEANUP(mcp_return_done) struct mcp_return back = MCP_RETURN_INIT;
+    json_auto_t *body = NULL;
+
+    if (request_json_shape(request, &callback_shape, &body, err) < 0 ||
+        load(request, &sign_in, err) < 0)
+        return -1;
+    mcp_return_from_url(&back, json_text_or(body, "callback_url", ""));
+    if (!mcp_sign_in_is_of(&sign_in, back.state))
+        return error_set(err, ERROR_INVALID, "callback_url belongs to another sign-in");
+    mcp_sign_in_done(&sign_in);
+    if (mcp_sign_in_complete(request, &back, &sign_in, err) < 0)
+        return -1;
+    return answer_status(request, reply, &sign_in);
+}
+
+/* GET ?state=&code= from the browser that was sent away -> 200 text | 400 */
+static int oauth_redirect(const struct request *request, struct reply *reply, struct error *err)
+{
+    CLEANUP(mcp_sign_in_done) struct mcp_sign_in sign_in = MCP_SIGN_IN_INIT;
+    CLEANUP(mcp_return_done) struct mcp_return back = MCP_RETURN_INIT;
+
+    mcp_return_from_url(&back, request->target);
+    reply_header(reply, "Referrer-Policy", "no-referrer");
+    if (mcp_sign_in_complete(request, &back, &sign_in, err) < 0)
+        return err->code == ERROR_NOT_FOUND ? reply_text(reply, 400, err->message) : -1;
+    return reply_text(reply, sign_in.status == SIGN_IN_SUCCEEDED ? 200 : 400,
+                      sign_in.status == SIGN_IN_SUCCEEDED
+                          ? "You are signed in. You can close this window.\n"
+                          : "Signing in has failed. Close this window to see why.\n");
 }
 
 const struct route mcp_routes[] = {
     {HTTP_POST, "/api/mcp/test", ORIGIN_BOTH, ACCESS_CALLER, BODY_SMALL_BYTES, mcp_test},
+    {HTTP_POST, "/api/mcp/oauth/start", ORIGIN_BOTH, ACCESS_USER, BODY_SMALL_BYTES, oauth_start},
+    {HTTP_GET, "/api/mcp/oauth/status/{job_id}", ORIGIN_BOTH, ACCESS_USER, 0, oauth_status},
+    {HTTP_POST, "/api/mcp/oauth/callback/{job_id}", ORIGIN_BOTH, ACCESS_USER, BODY_SMALL_BYTES,
+     oauth_callback},
+    {HTTP_GET, MCP_REDIRECT_PATH, ORIGIN_BOTH, ACCESS_PUBLIC, 0, oauth_redirect},
     {.handle = NULL},
 };

@@ -20,9 +20,6 @@ const struct route unserved_routes[] = {
     ROUTE(HTTP_POST, "/api/skills/install"),
     ROUTE(HTTP_POST, "/api/plugins/fetch"),
     ROUTE(HTTP_POST, "/api/plugins/install"),
-    ROUTE(HTTP_POST, "/api/mcp/oauth/start"),
-    ROUTE(HTTP_GET, "/api/mcp/oauth/status/{job_id}"),
-    ROUTE(HTTP_POST, "/api/mcp/oauth/callback/{job_id}"),
     {.handle = NULL},
 };
 /* clang-format on */

@@ -144,6 +144,14 @@ static const struct field mcp_oauth_callback_fields[] = {
 };
 static const struct shape mcp_oauth_callback_shape = SHAPE(mcp_oauth_callback_fields);
 
+static const struct field mcp_redirect_query_fields[] = {
+    {.name = "state", .kind = FIELD_TEXT},
+    {.name = "code", .kind = FIELD_TEXT},
+    {.name = "error", .kind = FIELD_TEXT},
+    {.name = "iss", .kind = FIELD_TEXT},
+};
+static const struct shape mcp_redirect_query = SHAPE(mcp_redirect_query_fields);
+
 static const struct field acp_models_fields[] = {
     {.name = "agent_name", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
     {.name = "agent_version", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
@@ -173,6 +181,7 @@ const struct operation catalogue_models_operations[] = {
     OPERATION(HTTP_POST, "/api/mcp/oauth/start", "Begin to sign in at an MCP server", .body = {"MCPTestRequest", &mcp_test_shape}, .answer = {"MCPOAuthStartResponse", &mcp_oauth_start_shape}),
     OPERATION(HTTP_GET, "/api/mcp/oauth/status/{job_id}", "How the signing in goes", .answer = {"MCPOAuthStatusResponse", &mcp_oauth_status_shape}),
     OPERATION(HTTP_POST, "/api/mcp/oauth/callback/{job_id}", "Hand over what the MCP server answered", .body = {"MCPOAuthCallbackRequest", &mcp_oauth_callback_shape}, .answer = {"MCPOAuthStatusResponse", &mcp_oauth_status_shape}),
+    OPERATION(HTTP_GET, "/api/mcp/oauth/redirect", "Where a browser comes back to from signing in", .query = &mcp_redirect_query),
     {.pattern = NULL},
 };
 /* clang-format on */

@@ -9,6 +9,7 @@ libclient_a_SOURCES = \
 	lib/client/lane.c lib/client/lane.h \
 	lib/client/lane_request.c \
 	lib/client/mcp.c lib/client/mcp.h \
+	lib/client/oauth.c lib/client/oauth.h lib/client/oauth_discover.c \
 	lib/client/runtime_api.c lib/client/runtime_api.h \
 	lib/client/sse.c lib/client/sse.h \
 	lib/client/transport.c lib/client/transport.h

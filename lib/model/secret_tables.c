@@ -18,8 +18,12 @@
     {prefix "auth/value", false},                                                                  \
     {prefix "auth/password", false},                                                               \
     {prefix "auth/headers/*", false},                                                              \
-    {prefix "auth/authentication/*", false},                                                       \
-    {prefix "auth/state/*", false}
+    {prefix "auth/authentication/client_secret", false},                                           \
+    {prefix "auth/state/tokens/access_token", false},                                              \
+    {prefix "auth/state/tokens/refresh_token", false},                                             \
+    {prefix "auth/state/tokens/id_token", false},                                                  \
+    {prefix "auth/state/client_info/client_secret", false},                                        \
+    {prefix "auth/state/client_info/registration_access_token", false}
 
 #define CONTEXT_SECRETS(prefix)                                                                    \
     {prefix "secrets/*", false},                                                                   \

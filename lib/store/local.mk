@@ -22,6 +22,7 @@ libstore_a_SOURCES = \
 	lib/store/live_listen.c lib/store/live_listen.h \
 	lib/store/live_post.c lib/store/live_post.h \
 	lib/store/live_store.c lib/store/live_store.h \
+	lib/store/mcp_sign_in_store.c lib/store/mcp_sign_in_store.h \
 	lib/store/profile_store.c lib/store/profile_store.h \
 	lib/store/run_room.h \
 	lib/store/runtime_key_store.c lib/store/runtime_key_store.h \
@@ -40,6 +41,7 @@ STORE_TESTS = \
 	tests/unit/store/document_store_test \
 	tests/unit/store/event_store_test \
 	tests/unit/store/hints_test \
+	tests/unit/store/mcp_sign_in_store_test \
 	tests/unit/store/runtime_store_test \
 	tests/unit/store/user_store_test \
 	tests/unit/store/webhook_store_test
@@ -63,6 +65,9 @@ tests_unit_store_event_store_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_hints_test_SOURCES = tests/unit/store/hints_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_hints_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_hints_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_mcp_sign_in_store_test_SOURCES = tests/unit/store/mcp_sign_in_store_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_mcp_sign_in_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_mcp_sign_in_store_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_runtime_store_test_SOURCES = tests/unit/store/runtime_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_runtime_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_runtime_store_test_LDADD = $(STORE_TEST_LIBS)

@@ -72,7 +72,10 @@ print("a banner")
 for line in sys.stdin:
     m = json.loads(line)
     if "id" not in m: continue
-    r = {"initialize": {"protocolVersion": "2025-06-18", "capabilities": {}}, "tools/list": {"tools": [{"name": os.environ.get("TOOL", "none")}]}}.get(m["method"])
+    cursor = m.get("params", {}).get("cursor")
+    page = {"tools": [{"name": os.environ.get("TOOL", "none")}], "nextCursor": "2"} if cursor is None else {"tools": [{"name": "page" + cursor}]}
+    if cursor == "2": page["nextCursor"] = "3"
+    r = {"initialize": {"protocolVersion": "2025-06-18", "capabilities": {}}, "tools/list": page}.get(m["method"])
     if m["method"] == "tools/call": r = {"content": [{"type": "text", "text": sys.argv[1]}], "isError": True}
     print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
 `));
@@ -80,7 +83,7 @@ for line in sys.stdin:
 
   test('it is started, asked and ended', async () => {
     const server = { type: 'stdio', command: 'python3', args: [script, 'argument'], env: { TOOL: 'hammer' } };
-    assert.deepEqual(await probe(server, { tool_call: { name: 'hammer' } }), { ok: true, tools: ['hammer'], tool_result: { is_error: true, text: 'argument' } });
+    assert.deepEqual(await probe(server, { tool_call: { name: 'hammer' } }), { ok: true, tools: ['hammer', 'page2', 'page3'], tool_result: { is_error: true, text: 'argument' } });
     assert.equal(await shared.run(`pgrep -f '[b]ox-mcp-' || echo none`), 'none\n');
   });
 

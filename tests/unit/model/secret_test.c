@@ -13,7 +13,11 @@ static const char request_text[] =
     "  'extra_headers': {'X-Key': 'hush-3'}},"
     " 'condenser': {'kind': 'LLMSummarizingCondenser', 'llm': {'api_key': 'hush-4'}},"
     " 'mcp_config': {'mcpServers': {'s': {'url': 'http://x', 'headers': {'A': 'hush-5'},"
-    "  'env': {'B': 'hush-6'}, 'auth': {'strategy': 'bearer', 'value': 'hush-7'}}}},"
+    "  'env': {'B': 'hush-6'}, 'auth': {'strategy': 'bearer', 'value': 'hush-7'}},"
+    "  't': {'url': 'http://z', 'auth': {'strategy': 'oauth2', 'authentication':"
+    "   {'type': 'oauth', 'client_id': 'me', 'client_secret': 'hush-13'}, 'state':"
+    "   {'tokens': {'access_token': 'hush-14', 'refresh_token': 'hush-15', 'scope': 's'},"
+    "    'client_info': {'client_id': 'me', 'client_secret': 'hush-16'}}}}}},"
     " 'agent_context': {'secrets': {'C': 'hush-8',"
     "  'D': {'kind': 'StaticSecret', 'value': 'hush-9'}}}},"
     " 'security_analyzer': {'kind': 'GraySwanAnalyzer', 'api_key': 'hush-10'},"
@@ -61,7 +65,7 @@ static void every_secret_can_be_put_back(void **state)
     start_with_secrets(&conversation, &secrets);
     spec = conversation_spec_with_secrets(&conversation, secrets);
     text = json_to_text(spec);
-    for (int i = 1; i <= 12; i++) {
+    for (int i = 1; i <= 16; i++) {
         char value[16];
 
         (void)snprintf(value, sizeof(value), "\"hush-%d\"", i);

@@ -1,0 +1,233 @@
+#include "client/oauth.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/crypto.h"
+#include "base/encode.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "client/http.h"
+
+enum { MAX_REPLY_BYTES = 256 * 1024, URL_MAX_BYTES = 8000, STATUS_REFUSED = 400 };
+
+static const char form_type[] = "application/x-www-form-urlencoded";
+
+int oauth_check_url(const struct oauth *oauth, const char *url, struct error *err)
+{
+    bool is_https = text_starts_with(url, "https://");
+    const char *host = strstr(url, "://");
+    size_t authority = host != NULL ? strcspn(host + 3, "/?#") : 0;
+
+    if (!is_https && !(oauth->allow_private && text_starts_with(url, "http://")))
+        return error_set(err, ERROR_INVALID, "Signing in needs addresses that begin with https://");
+    if (authority == 0 || memchr(host + 3, '@', authority) != NULL || strchr(url, '#') != NULL ||
+        strlen(url) > URL_MAX_BYTES)
+        return error_set(err, ERROR_INVALID, "An address for signing in cannot be right");
+    for (const char *c = url; *c != '\0'; c++) {
+        if ((unsigned char)*c <= ' ' || *c == '\x7f')
+            return error_set(err, ERROR_INVALID, "An address for signing in cannot be right");
+    }
+    return 0;
+}
+
+int oauth_send(const struct oauth *oauth, const struct oauth_call *what,
+               struct http_call **call_out, struct error *err)
+{
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    int64_t left_ms = oauth->deadline_ms - clock_monotonic_ms();
+
+    if (oauth_check_url(oauth, what->url, err) < 0)
+        return -1;
+    if (left_ms <= 0)
+        return error_set(err, ERROR_TIMEOUT, "Signing in took too long");
+    if (http_start(oauth->http,
+                   &(struct http_request){
+                       .method = what->method,
+                       .url = what->url,
+                       .headers = what->headers,
+                       .body = what->body != NULL ? what->body->text : NULL,
+                       .body_len = what->body != NULL ? what->body->len : 0,
+                       .content_type = what->content_type,
+                       .timeout_ms = left_ms,
+                       .max_reply_bytes = MAX_REPLY_BYTES,
+                       .allow_private = oauth->allow_private,
+                   },
+                   &call, err) < 0 ||
+        http_wait(call, err) < 0)
+        return -1;
+    *call_out = TAKE_PTR(call);
+    return 0;
+}
+
+int oauth_read_object(const struct http_call *call, json_t **object_out, struct error *err)
+{
+    json_auto_t *json = NULL;
+    size_t len = 0;
+    const char *body = http_body(call, &len);
+
+    if (json_parse(body, len, &json, err) < 0 || !json_is_object(json))
+        return error_set(err, ERROR_INVALID, "The sign-in server does not answer with JSON");
+    *object_out = json_incref(json);
+    return 0;
+}
+
+/* A refusal in the server's own words (RFC 6749, section 5.2). */
+static int refused(const struct http_call *call, const char *what, struct error *err)
+{
+    struct error ignored = ERROR_INIT;
+    json_auto_t *body = NULL;
+
+    error_ignore(oauth_read_object(call, &body, &ignored), "NULL then, and no words");
+    return error_set(err, ERROR_INVALID, "The sign-in server refuses %s (HTTP %ld)%s%s%s%s", what,
+                     http_status(call), body != NULL ? ": " : "", json_text_or(body, "error", ""),
+                     json_text_or(body, "error_description", NULL) != NULL ? ", " : "",
+                     json_text_or(body, "error_description", ""));
+}
+
+int oauth_register(const struct oauth *oauth, const json_t *provider, const json_t *metadata,
+                   json_t **client_out, struct error *err)
+{
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    json_auto_t *client = NULL;
+
+    json_append_text(&body, metadata);
+    if (oauth_send(oauth,
+                   &(struct oauth_call){.method = "POST",
+                                        .url = json_text_or(provider, "registration_endpoint", ""),
+                                        .body = &body},
+                   &call, err) < 0)
+        return -1;
+    if (http_status(call) >= STATUS_REFUSED)
+        return refused(call, "to register deft", err);
+    if (oauth_read_object(call, &client, err) < 0)
+        return -1;
+    if (json_text_or(client, "client_id", "")[0] == '\0')
+        return error_set(err, ERROR_INVALID, "The sign-in server registers without a client_id");
+    *client_out = json_incref(client);
+    return 0;
+}
+
+void oauth_append_form(struct strbuf *out, const json_t *form)
+{
+    const char *separator = "";
+    const char *name = NULL;
+    json_t *value = NULL;
+
+    json_object_foreach ((json_t *)(uintptr_t)form, name, value) {
+        if (!json_is_string(value))
+            continue;
+        strbuf_append(out, separator);
+        percent_append(out, name);
+        strbuf_append_char(out, '=');
+        percent_append(out, json_string_value(value));
+        separator = "&";
+    }
+}
+
+void oauth_append_challenge(struct strbuf *out, const char *verifier)
+{
+    char hex[CRYPTO_HASH_HEX_BYTES];
+    unsigned char hash[CRYPTO_HASH_BYTES] = {0};
+    struct error ignored = ERROR_INIT;
+
+    crypto_sha256_hex(verifier, strlen(verifier), hex);
+    error_ignore(hex_decode(hex, hash, sizeof(hash), &ignored), "our own digits");
+    base64url_append(out, hash, sizeof(hash));
+}
+
+static bool offers(const json_t *methods, const char *method)
+{
+    for (size_t i = 0; i < json_array_size(methods); i++) {
+        const char *offered = json_string_value(json_array_get(methods, i));
+
+        if (offered != NULL && text_equal(offered, method))
+            return true;
+    }
+    return false;
+}
+
+const char *oauth_pick_method(const json_t *provider, bool has_secret)
+{
+    static const char *const methods[] = {"none", "client_secret_post", "client_secret_basic"};
+    const json_t *offered = json_object_get(provider, "auth_methods");
+
+    /* A provider that says nothing means "basic" (RFC 8414, section 2). */
+    if (json_array_size(offered) == 0)
+        return has_secret ? methods[2] : methods[0];
+    for (size_t i = has_secret ? 1 : 0; i < ARRAY_SIZE(methods); i++) {
+        if (offers(offered, methods[i]))
+            return methods[i];
+    }
+    return methods[has_secret ? 1 : 0];
+}
+
+/* "Basic" with both parts encoded as in a form (RFC 6749, section 2.3.1). */
+static void append_basic(struct strbuf *out, const char *id, const char *secret)
+{
+    CLEANUP(strbuf_done) struct strbuf plain = STRBUF_INIT;
+
+    percent_append(&plain, id);
+    strbuf_append_char(&plain, ':');
+    percent_append(&plain, secret);
+    strbuf_append(out, "Basic ");
+    base64_append(out, (const unsigned char *)plain.text, plain.len);
+    explicit_bzero(plain.text, plain.len);
+}
+
+static int check_tokens(const json_t *tokens, struct error *err)
+{
+    const char *token = json_text_or(tokens, "access_token", "");
+
+    if (token[0] == '\0' || strpbrk(token, "\r\n") != NULL)
+        return error_set(err, ERROR_INVALID, "The sign-in server answers without an access token");
+    if (!text_equal_nocase(json_text_or(tokens, "token_type", "Bearer"), "Bearer"))
+        return error_set(err, ERROR_INVALID, "The sign-in server gives tokens of a kind unknown");
+    return 0;
+}
+
+int oauth_ask_tokens(const struct oauth *oauth, const json_t *provider, const json_t *client,
+                     const json_t *form, json_t **tokens_out, struct error *err)
+{
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf basic = STRBUF_INIT;
+    const char *method = json_text_or(client, "token_endpoint_auth_method", "none");
+    const char *id = json_text_or(client, "client_id", "");
+    const char *secret = json_text_or(client, "client_secret", "");
+    bool is_basic = text_equal(method, "client_secret_basic") && secret[0] != '\0';
+    json_auto_t *fields = json_copy((json_t *)(uintptr_t)form);
+    json_auto_t *tokens = NULL;
+    struct http_header headers[] = {{"Accept", "application/json"}, {NULL, NULL}, {NULL, NULL}};
+    int rc = 0;
+
+    if (is_basic) {
+        append_basic(&basic, id, secret);
+        headers[1] = (struct http_header){"Authorization", basic.text};
+    } else {
+        json_put_text(fields, "client_id", id);
+        json_put_text(fields, "client_secret", secret[0] != '\0' ? secret : NULL);
+    }
+    oauth_append_form(&body, fields);
+    rc = oauth_send(oauth,
+                    &(struct oauth_call){.method = "POST",
+                                         .url = json_text_or(provider, "token_endpoint", ""),
+                                         .headers = headers,
+                                         .body = &body,
+                                         .content_type = form_type},
+                    &call, err);
+    explicit_bzero(body.text, body.len);
+    explicit_bzero(basic.text, basic.len);
+    if (rc < 0)
+        return -1;
+    if (http_status(call) >= STATUS_REFUSED)
+        return refused(call, "the tokens", err);
+    if (oauth_read_object(call, &tokens, err) < 0 || check_tokens(tokens, err) < 0)
+        return -1;
+    *tokens_out = json_incref(tokens);
+    return 0;
+}

@@ -1,0 +1,126 @@
+/*
+ * What the store promises of sign-ins: a state is good for one, once, and for its user alone.
+ */
+#include "store/mcp_sign_in_store.h"
+
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/crypto.h"
+#include "base/json.h"
+#include "base/secret.h"
+#include "store/document_store.h"
+#include "store/store_fixture.h"
+#include "support/pg.h"
+#include "support/sql.h"
+
+static const char ROOT[] = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+
+/* A shelf of a user of the test's own. */
+struct test_shelf {
+    struct shelf shelf;
+    struct keyring keyring;
+};
+
+static void open_shelf(void **state, struct test_shelf *test)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(secret_done) struct secret root = SECRET_INIT;
+    struct error err = ERROR_INIT;
+
+    secret_set(&root, ROOT);
+    assert_done(keyring_init(&test->keyring, &root, &err), &err);
+    test->shelf = (struct shelf){fixture->db, &test->keyring, test_user(fixture->db)};
+}
+
+static struct uuid add(const struct test_shelf *test, const char *state)
+{
+    CLEANUP(mcp_sign_in_done) struct mcp_sign_in sign_in = {.id = uuid_random(),
+                                                            .user_id = test->shelf.user_id,
+                                                            .body = json_object(),
+                                                            .secrets = json_object()};
+    struct error err = ERROR_INIT;
+
+    json_put_text(sign_in.secrets, "verifier", "hush");
+    assert_done(mcp_sign_in_store_add(&test->shelf, &sign_in, state, &err), &err);
+    return sign_in.id;
+}
+
+static void state_is_taken_once(void **state)
+{
+    CLEANUP(mcp_sign_in_done) struct mcp_sign_in taken = MCP_SIGN_IN_INIT;
+    CLEANUP(mcp_sign_in_done) struct mcp_sign_in again = MCP_SIGN_IN_INIT;
+    struct test_shelf test;
+    struct uuid id = UUID_INIT;
+    struct error err = ERROR_INIT;
+
+    open_shelf(state, &test);
+    id = add(&test, "state-once");
+    assert_int_equal(mcp_sign_in_store_take(&test.shelf, "state-other", &taken, &err), -1);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+    assert_done(mcp_sign_in_store_take(&test.shelf, "state-once", &taken, &err), &err);
+    assert_string_equal(taken.id.text, id.text);
+    assert_int_equal(taken.status, SIGN_IN_AUTHORIZING);
+    assert_string_equal(json_text_or(taken.secrets, "verifier", ""), "hush");
+    assert_int_equal(mcp_sign_in_store_take(&test.shelf, "state-once", &again, &err), -1);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+}
+
+static void what_it_ended_with_is_its_users_alone(void **state)
+{
+    CLEANUP(mcp_sign_in_done) struct mcp_sign_in taken = MCP_SIGN_IN_INIT;
+    CLEANUP(mcp_sign_in_done) struct mcp_sign_in seen = MCP_SIGN_IN_INIT;
+    struct test_shelf test;
+    struct shelf other = {0};
+    struct uuid id = UUID_INIT;
+    struct error err = ERROR_INIT;
+
+    open_shelf(state, &test);
+    id = add(&test, "state-mine");
+    assert_done(mcp_sign_in_store_take(&test.shelf, "state-mine", &taken, &err), &err);
+    taken.status = SIGN_IN_SUCCEEDED;
+    json_put_text(taken.body, "tool", "t");
+    assert_done(mcp_sign_in_store_finish(&test.shelf, &taken, &err), &err);
+    other = test.shelf;
+    other.user_id = test_user(test.shelf.db);
+    assert_int_equal(mcp_sign_in_store_get(&other, &id, &seen, &err), -1);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+    assert_done(mcp_sign_in_store_get(&test.shelf, &id, &seen, &err), &err);
+    assert_int_equal(seen.status, SIGN_IN_SUCCEEDED);
+    assert_string_equal(json_text_or(seen.body, "tool", ""), "t");
+}
+
+static void user_keeps_the_newest_few(void **state)
+{
+    CLEANUP(mcp_sign_in_done) struct mcp_sign_in seen = MCP_SIGN_IN_INIT;
+    struct test_shelf test;
+    struct uuid first = UUID_INIT;
+    struct uuid newest = UUID_INIT;
+    struct error err = ERROR_INIT;
+
+    open_shelf(state, &test);
+    first = add(&test, "state-0");
+    for (int i = 1; i <= 20; i++) {
+        char name[16];
+
+        (void)snprintf(name, sizeof(name), "state-%d", i);
+        newest = add(&test, name);
+    }
+    assert_int_equal(mcp_sign_in_store_get(&test.shelf, &first, &seen, &err), -1);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+    assert_done(mcp_sign_in_store_get(&test.shelf, &newest, &seen, &err), &err);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(state_is_taken_once),
+        cmocka_unit_test(what_it_ended_with_is_its_users_alone),
+        cmocka_unit_test(user_keeps_the_newest_few),
+    };
+
+    (void)argc;
+    test_need_postgres(argv);
+    return cmocka_run_group_tests(tests, store_set_up, store_tear_down);
+}

@@ -29,6 +29,7 @@ FCGI_HANDLERS = \
 	fcgi/agent/description.c \
 	fcgi/agent/events.c \
 	fcgi/agent/extensions.c \
+	fcgi/agent/fetch.c fcgi/agent/fetch.h \
 	fcgi/agent/files.c \
 	fcgi/agent/final_response.c \
 	fcgi/agent/git.c \
@@ -36,7 +37,9 @@ FCGI_HANDLERS = \
 	fcgi/agent/hooks.c \
 	fcgi/agent/info.c fcgi/agent/info.h \
 	fcgi/agent/init.c \
+	fcgi/agent/install.c \
 	fcgi/agent/installed.c fcgi/agent/installed.h \
+	fcgi/agent/installed_kind.c fcgi/agent/installed_kind.h \
 	fcgi/agent/launch.c fcgi/agent/launch.h \
 	fcgi/agent/mcp.c \
 	fcgi/agent/mcp_return.c fcgi/agent/mcp_return.h \
@@ -46,15 +49,16 @@ FCGI_HANDLERS = \
 	fcgi/agent/observability.c fcgi/agent/observability.h \
 	fcgi/agent/openai.c \
 	fcgi/agent/open_calls.c fcgi/agent/open_calls.h \
+	fcgi/agent/plugin_fetch.c \
 	fcgi/agent/plugins.c \
 	fcgi/agent/project_files.c fcgi/agent/project_files.h \
 	fcgi/agent/runtime.c \
 	fcgi/agent/sandbox_path.c fcgi/agent/sandbox_path.h \
 	fcgi/agent/sandbox_tell.c fcgi/agent/sandbox_tell.h \
+	fcgi/agent/skill_sources.c fcgi/agent/skill_sources.h \
 	fcgi/agent/skills.c \
 	fcgi/agent/tools.c \
 	fcgi/agent/trajectory.c \
-	fcgi/agent/unserved.c \
 	fcgi/agent/vscode.c \
 	fcgi/agent/workspace.c \
 	fcgi/agent/worktree.c fcgi/agent/worktree.h \

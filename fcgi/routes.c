@@ -26,6 +26,9 @@ const struct route *const route_tables[] = {
     tool_routes,
     skill_routes,
     plugin_routes,
+    plugin_fetch_routes,
+    install_routes,
+    installed_routes,
     hook_routes,
     extension_routes,
     vscode_routes,
@@ -47,7 +50,6 @@ const struct route *const route_tables[] = {
     workspace_place_routes,
     workspace_session_routes,
     init_routes,
-    unserved_routes,
     sign_in_routes,
     NULL,
 };

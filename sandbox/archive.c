@@ -405,5 +405,5 @@ void archive_handle(struct request *request)
     if (path == NULL)
         validation_answer(request, "missing", "query", "path", "Field required");
     else
-        job_start(request, &(struct job_order){work, open_result(path)});
+        job_start(request, &(struct job_order){.work = work, .result = open_result(path)});
 }

@@ -22,7 +22,7 @@
 
 enum {
     MAX_PLACES = 64,
-    MAX_DEPTH = 3,
+    MAX_DEPTH = 4,
     MAX_FILES = 500,
     MAX_FILE_BYTES = 512 * 1024,
     MAX_ALL_BYTES = 8 * 1024 * 1024,
@@ -203,5 +203,5 @@ static void work(const struct request *request, struct job_answer *answer)
 
 void collect_handle(struct request *request)
 {
-    job_start(request, &(struct job_order){work, -1});
+    job_start(request, &(struct job_order){.work = work, .result = -1});
 }

@@ -46,17 +46,22 @@ int git_open(struct git *git, const char *folder, struct error *err)
     return 0;
 }
 
-void git_use_index(struct git *git, const char *path)
+void git_put_variable(struct git *git, const char *name, const char *value)
 {
     CLEANUP(strbuf_done) struct strbuf entry = STRBUF_INIT;
     size_t n = 0;
 
     while (git->environment[n] != NULL)
         n++;
-    strbuf_appendf(&entry, "GIT_INDEX_FILE=%s", path);
+    strbuf_appendf(&entry, "%s=%s", name, value);
     git->environment = mem_resize(git->environment, (n + 2) * sizeof(*git->environment));
     git->environment[n] = strbuf_take(&entry);
     git->environment[n + 1] = NULL;
+}
+
+void git_use_index(struct git *git, const char *path)
+{
+    git_put_variable(git, "GIT_INDEX_FILE", path);
 }
 
 static int run(const struct git *git, const char *const *args, int out_fd,

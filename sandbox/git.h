@@ -33,6 +33,8 @@ extern const char git_empty_tree[];
 void git_done(struct git *git);
 /* ERROR_INVALID when the image has no git. */
 int git_open(struct git *git, const char *folder, struct error *err) NONNULL MUST_CHECK;
+/* git runs with one more variable; one that the sandbox sets already stays as it is. */
+void git_put_variable(struct git *git, const char *name, const char *value) NONNULL;
 /* From now on git keeps its index in that file. */
 void git_use_index(struct git *git, const char *path) NONNULL;
 /* Runs a command of git's (args end with NULL) and appends what it prints. ERROR_INVALID with git's

@@ -166,5 +166,5 @@ void git_handle_diff(struct request *request)
     if (request_query(request, "path") == NULL)
         validation_answer(request, "missing", "query", "path", "Field required");
     else
-        job_start(request, &(struct job_order){work_diff, -1});
+        job_start(request, &(struct job_order){.work = work_diff, .result = -1});
 }

@@ -289,7 +289,7 @@ static void start(struct request *request,
     if (request_query(request, "path") == NULL)
         validation_answer(request, "missing", "query", "path", "Field required");
     else
-        job_start(request, &(struct job_order){work, -1});
+        job_start(request, &(struct job_order){.work = work, .result = -1});
 }
 
 void git_handle_changes(struct request *request)

@@ -21,7 +21,7 @@
 #include "sandbox/process.h"
 #include "sandbox/server.h"
 
-enum { DEADLINE_MS = 150000, MAX_HEAD_BYTES = 16 * 1024 };
+enum { MAX_HEAD_BYTES = 16 * 1024 };
 
 /* Content types that a job may name: the answer keeps one of these, which live for ever. */
 static const char *const content_types[] = {"application/json", "application/gzip",
@@ -226,7 +226,8 @@ static int start(struct job *job, const struct job_order *order, struct error *e
         run_copy(job, order, write_end);
     job->child.pid = pid;
     loop_child_watch(job->jobs->loop, &job->child);
-    loop_timer_set(job->jobs->loop, &job->deadline, DEADLINE_MS);
+    loop_timer_set(job->jobs->loop, &job->deadline,
+                   order->deadline_ms > 0 ? order->deadline_ms : JOB_DEADLINE_MS);
     return 0;
 }
 

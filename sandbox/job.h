@@ -9,6 +9,8 @@
 #ifndef DEFT_SANDBOX_JOB_H
 #define DEFT_SANDBOX_JOB_H
 
+#include <stdint.h>
+
 #include <jansson.h>
 
 #include "base/attr.h"
@@ -17,6 +19,8 @@ struct error;
 struct jobs;
 struct loop;
 struct request;
+
+enum { JOB_DEADLINE_MS = 150000 };
 
 /* What the work answers. */
 struct job_answer {
@@ -31,6 +35,7 @@ struct job_answer {
 struct job_order {
     void (*work)(const struct request *request, struct job_answer *answer);
     int result; /* a file for a large answer, which the job owns from now on; -1: one in memory */
+    int64_t deadline_ms; /* of the whole work; 0: JOB_DEADLINE_MS */
 };
 
 struct jobs *jobs_new(struct loop *loop) NONNULL MUST_CHECK;

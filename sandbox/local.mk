@@ -20,6 +20,8 @@ SANDBOX_SOURCES = \
 	sandbox/editor_result.h \
 	sandbox/editor_view.c \
 	sandbox/exports.c sandbox/exports.h \
+	sandbox/fetch.c sandbox/fetch.h \
+	sandbox/fetch_copy.c sandbox/fetch_copy.h \
 	sandbox/file_path.c sandbox/file_path.h \
 	sandbox/files.c sandbox/files.h \
 	sandbox/git.c sandbox/git.h \

@@ -11,6 +11,7 @@
 #include "sandbox/bash_routes.h"
 #include "sandbox/collect.h"
 #include "sandbox/dialogue.h"
+#include "sandbox/fetch.h"
 #include "sandbox/files.h"
 #include "sandbox/git_diff.h"
 #include "sandbox/git_routes.h"
@@ -62,6 +63,7 @@ static const struct route routes[] = {
     {HTTP_GET, "/files/shown", ROUTE_KEYED, 0, shown_handle, NULL},
     {HTTP_POST, "/programs/talk", ROUTE_KEYED, MAX_SMALL_BODY_BYTES, dialogue_handle, NULL},
     {HTTP_POST, "/files/collect", ROUTE_KEYED, MAX_SMALL_BODY_BYTES, collect_handle, NULL},
+    {HTTP_POST, "/repositories/fetch", ROUTE_KEYED, MAX_SMALL_BODY_BYTES, fetch_handle, NULL},
     {HTTP_GET, "/api/git/changes", ROUTE_KEYED, 0, git_handle_changes, NULL},
     {HTTP_GET, "/api/git/diff", ROUTE_KEYED, 0, git_handle_diff, NULL},
     {HTTP_GET, "/api/git/commits", ROUTE_KEYED, 0, git_handle_commits, NULL},

@@ -44,6 +44,9 @@ extern const struct route git_routes[];
 extern const struct route tool_routes[];
 extern const struct route skill_routes[];
 extern const struct route plugin_routes[];
+extern const struct route plugin_fetch_routes[];
+extern const struct route install_routes[];
+extern const struct route installed_routes[];
 extern const struct route hook_routes[];
 extern const struct route extension_routes[];
 extern const struct route vscode_routes[];
@@ -54,7 +57,6 @@ extern const struct route openai_routes[];
 extern const struct route runtime_routes[];
 extern const struct route description_routes[];
 extern const struct route init_routes[];
-extern const struct route unserved_routes[];
 /* What POST /api/skills takes. */
 extern const struct shape init_request_shape;
 extern const struct shape skills_request_shape;
@@ -90,9 +92,6 @@ int conversation_begin(const struct request *request, json_t *body, struct reply
 /* Appends what the agent said last; nothing when it said nothing. */
 int final_response_read(const struct request *request, const struct uuid *id,
                         struct strbuf *text_out, struct error *err) NONNULL MUST_CHECK;
-
-/* True for a route that answers 501. */
-bool agent_is_unserved(const struct route *route) NONNULL MUST_CHECK;
 
 /* ERROR_RATE_LIMITED when no other run can be asked for; id: NULL for a new conversation. */
 int agent_check_room(const struct request *request, const struct uuid *id, struct error *err)

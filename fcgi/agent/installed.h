@@ -1,26 +1,30 @@
 /*
- * The families of things that could be installed (skills, plugins): nothing is, since this server
- * installs nothing yet.
+ * The skills and plugins that a user has installed: fetched once, kept whole as documents of the
+ * user's, until they are refreshed or removed.
  */
 #ifndef DEFT_FCGI_AGENT_INSTALLED_H
 #define DEFT_FCGI_AGENT_INSTALLED_H
 
+#include <jansson.h>
+
 #include "base/attr.h"
 
 struct error;
-struct reply;
 struct request;
 
-struct installed_kind {
-    const char *word;   /* "Skill" */
-    const char *member; /* of the list's answer */
-    const char *param;  /* of the path */
-};
-
-/* 200 {member: []} */
-int installed_list(const struct installed_kind *kind, struct reply *reply) NONNULL MUST_CHECK;
-/* 404 "Skill 'x' is not installed", 422 for what can be no name. */
-int installed_unknown(const struct installed_kind *kind, const struct request *request,
+/*
+ * The skills that the caller's installed skills and plugins bring along, those that are switched
+ * off left out: a list of them as the API shows them, a new reference. A sandbox's key has none.
+ */
+int installed_skills(const struct request *request, json_t **skills_out,
+                     struct error *err) NONNULL MUST_CHECK;
+/* The same of plugins alone. */
+int installed_plugin_skills(const struct request *request, json_t **skills_out,
+                            struct error *err) NONNULL MUST_CHECK;
+/* The caller's plugins that are switched on, as POST /api/plugins lists them. A new reference. */
+int installed_plugins(const struct request *request, json_t **plugins_out,
                       struct error *err) NONNULL MUST_CHECK;
+/* {"name", "description"} of each of a list of skills. A new reference. */
+json_t *installed_summaries(const json_t *skills) __attribute__((warn_unused_result));
 
 #endif

@@ -1,10 +1,13 @@
 #include "fcgi/agent/launch.h"
 
+#include <string.h>
+
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "base/uuid.h"
+#include "fcgi/agent/installed.h"
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
 #include "fcgi/request.h"
@@ -16,6 +19,9 @@
 #include "model/secret_registry.h"
 #include "model/shape.h"
 #include "store/profile_store.h"
+
+/* Of the texts that plugins add to a conversation; what does not fit stays out. */
+enum { PLUGIN_SKILLS_MAX_BYTES = 512 * 1024 };
 
 static const struct place body_place = {NULL, "body", 0};
 static const struct place additions_place = {&body_place, "agent_launch_additions", 0};
@@ -217,6 +223,54 @@ static void apply_additions(json_t *body)
     merge_skills(object_member(agent, "agent_context"), skills);
 }
 
+/* As an agent's context has it: words that call for it are its trigger. */
+static json_t *skill_for_context(const json_t *skill)
+{
+    static const char *const members[] = {"name", "content", "source", "description",
+                                          "is_agentskills_format"};
+    json_t *words = json_object_get(skill, "triggers");
+    json_t *result = json_object();
+    json_t *trigger = NULL;
+
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+        json_put(result, members[i], json_incref(json_object_get(skill, members[i])));
+    if (json_array_size(words) == 0)
+        return result;
+    trigger = json_object();
+    json_put_text(trigger, "type", "keyword");
+    json_put(trigger, "keywords", json_incref(words));
+    json_put(result, "trigger", trigger);
+    return result;
+}
+
+/* The skills of the user's plugins come along, but those that the model is not to call by itself.
+ */
+static int add_plugin_skills(const struct request *request, json_t *body, struct error *err)
+{
+    json_t *agent = agent_of(body);
+    json_auto_t *skills = NULL;
+    json_auto_t *added = json_array();
+    const json_t *skill = NULL;
+    size_t room = PLUGIN_SKILLS_MAX_BYTES;
+    size_t i = 0;
+
+    if (!json_is_object(agent) || is_sandbox(request))
+        return 0;
+    if (installed_plugin_skills(request, &skills, err) < 0)
+        return -1;
+    json_array_foreach (skills, i, skill) {
+        size_t len = strlen(json_text_or(skill, "content", ""));
+
+        if (json_bool_or(skill, "disable_model_invocation", 0) || len > room)
+            continue;
+        room -= len;
+        json_push(added, skill_for_context(skill));
+    }
+    if (json_array_size(added) > 0)
+        merge_skills(object_member(agent, "agent_context"), added);
+    return 0;
+}
+
 static int resolve_connection(const struct request *request, json_t *llm, struct error *err)
 {
     const struct shelf shelf = keep_shelf(request);
@@ -272,6 +326,8 @@ int launch_prepare(const struct request *request, json_t *body, struct reply *re
     if (launch->is_answered)
         return 0;
     apply_additions(body);
+    if (add_plugin_skills(request, body, err) < 0)
+        return -1;
     if (launch_check_lookups(request, json_object_get(body, "secrets"), err) < 0 ||
         launch_check_lookups(
             request, json_object_get(json_object_get(agent_of(body), "agent_context"), "secrets"),

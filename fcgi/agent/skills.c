@@ -1,6 +1,7 @@
 /*
- * Skills: those that lie in the caller's shared sandbox, in the user's home and in a project. deft
- * keeps no skills of its own and installs none.
+ * Skills: those that the user has installed, those that lie in the caller's shared sandbox, in the
+ * user's home and in a project, and those that the client names a source for. deft keeps none of
+ * its own.
  */
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "fcgi/agent/agent.h"
 #include "fcgi/agent/installed.h"
 #include "fcgi/agent/project_files.h"
+#include "fcgi/agent/skill_sources.h"
 #include "fcgi/reply.h"
 #include "fcgi/sandbox_ask.h"
 #include "model/shape.h"
@@ -31,16 +33,51 @@ static const struct file_place places[] = {
     {"", memory_names, 1, SKILL_MEMORY},
 };
 
+static const struct field market_fields[] = {
+    {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "source", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "ref", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "repo_path", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "auto_load", .kind = FIELD_ANY, .fallback = "false"},
+};
+static const struct shape market_shape = SHAPE(market_fields);
+
+static const struct field organisation_fields[] = {
+    {.name = "repository", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "provider", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "org_repo_url", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "org_name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+};
+static const struct shape organisation_shape = SHAPE(organisation_fields);
+
+static const struct field url_fields[] = {
+    {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "url", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "port", .kind = FIELD_INT, .rules = FIELD_REQUIRED},
+};
+static const struct shape url_shape = SHAPE(url_fields);
+
+static const struct field sandbox_fields[] = {
+    {.name = "exposed_urls", .kind = FIELD_OBJECTS, .fallback = "[]", .items = &url_shape},
+};
+static const struct shape sandbox_shape = SHAPE(sandbox_fields);
+
 static const struct field request_fields[] = {
     {.name = "load_public", .kind = FIELD_BOOL, .fallback = "true"},
     {.name = "load_user", .kind = FIELD_BOOL, .fallback = "true"},
     {.name = "load_project", .kind = FIELD_BOOL, .fallback = "true"},
     {.name = "load_org", .kind = FIELD_BOOL, .fallback = "true"},
     {.name = "marketplace_path", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
-    {.name = "registered_marketplaces", .kind = FIELD_LIST},
+    {.name = "registered_marketplaces", .kind = FIELD_OBJECTS, .items = &market_shape},
     {.name = "project_dir", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
-    {.name = "org_configs", .kind = FIELD_LIST, .rules = FIELD_NULLABLE},
-    {.name = "sandbox_config", .kind = FIELD_MAP, .rules = FIELD_NULLABLE},
+    {.name = "org_configs",
+     .kind = FIELD_OBJECTS,
+     .rules = FIELD_NULLABLE,
+     .items = &organisation_shape},
+    {.name = "sandbox_config",
+     .kind = FIELD_OBJECT,
+     .rules = FIELD_NULLABLE,
+     .items = &sandbox_shape},
 };
 const struct shape skills_request_shape = SHAPE(request_fields);
 
@@ -50,18 +87,6 @@ static json_t *read_skill(const struct project_file *file)
     if (file->is_users && file->place->form == SKILL_MEMORY)
         return NULL;
     return skill_from_file((enum skill_form)file->place->form, file->path, file->text);
-}
-
-/* Name → skill, and name → true for those of the project. */
-struct skill_set {
-    json_t *skills;
-    json_t *of_project;
-};
-
-static void skill_set_done(struct skill_set *set)
-{
-    json_decref(set->skills);
-    json_decref(set->of_project);
 }
 
 static int read_skills(const struct request *request, const struct project_question *question,
@@ -80,42 +105,28 @@ static int read_skills(const struct request *request, const struct project_quest
         skill = read_skill(&file);
         if (skill == NULL)
             continue;
-        if (!file.is_users)
-            json_put(set->of_project, json_text_or(skill, "name", ""), json_true());
-        json_put(set->skills, json_text_or(skill, "name", ""), skill);
+        skill_set_add(set, skill, file.is_users ? SKILL_OF_USER : SKILL_OF_PROJECT);
     }
     return 0;
 }
 
-static json_t *skill_list(const struct skill_set *set)
+static int add_installed(const struct request *request, struct skill_set *set, struct error *err)
 {
-    json_t *list = json_array();
-    const char *name = NULL;
+    json_auto_t *skills = NULL;
     json_t *skill = NULL;
+    size_t i = 0;
 
-    json_object_foreach (set->skills, name, skill)
-        json_push(list, json_incref(skill));
-    return list;
-}
-
-static json_t *count_sources(const struct skill_set *set)
-{
-    size_t n_project = json_object_size(set->of_project);
-    json_t *sources = json_object();
-
-    json_put(sources, "sandbox", json_integer(0));
-    json_put(sources, "registered_marketplaces", json_integer(0));
-    json_put(sources, "sdk_base",
-             json_integer((json_int_t)(json_object_size(set->skills) - n_project)));
-    json_put(sources, "org", json_integer(0));
-    json_put(sources, "project", json_integer((json_int_t)n_project));
-    return sources;
+    if (installed_skills(request, &skills, err) < 0)
+        return -1;
+    json_array_foreach (skills, i, skill)
+        skill_set_add(set, json_incref(skill), SKILL_OF_USER);
+    return 0;
 }
 
 /* POST {"load_user","load_project","project_dir",…} -> 200 {"skills","sources"} | 422 */
 static int list(const struct request *request, struct reply *reply, struct error *err)
 {
-    CLEANUP(skill_set_done) struct skill_set set = {json_object(), json_object()};
+    CLEANUP(skill_set_done) struct skill_set set = skill_set_new();
     json_auto_t *body = NULL;
     json_auto_t *answer = json_object();
     struct project_question question = {.places = places, .n_places = ARRAY_SIZE(places)};
@@ -125,28 +136,34 @@ static int list(const struct request *request, struct reply *reply, struct error
     question.with_user = json_bool_or(body, "load_user", 1) != 0;
     if (json_bool_or(body, "load_project", 1))
         question.project_dir = json_text_or(body, "project_dir", NULL);
+    skill_sources_add(request, body, &set);
+    if (question.with_user && add_installed(request, &set, err) < 0)
+        return -1;
     if (read_skills(request, &question, &set, err) < 0)
         return sandbox_ask_failed(reply, err);
-    json_put(answer, "skills", skill_list(&set));
-    json_put(answer, "sources", count_sources(&set));
+    skill_sources_add_sandbox(body, &set);
+    json_put(answer, "skills", skill_set_list(&set));
+    json_put(answer, "sources", skill_set_count(&set));
     return reply_json(reply, 200, answer);
 }
 
 /* GET -> 200 {"skills":[skill and "origin"]}: what a profile can choose from */
 static int catalog(const struct request *request, struct reply *reply, struct error *err)
 {
-    CLEANUP(skill_set_done) struct skill_set set = {json_object(), json_object()};
+    CLEANUP(skill_set_done) struct skill_set set = skill_set_new();
     const struct project_question question = {
         .places = places, .n_places = ARRAY_SIZE(places), .with_user = true};
     json_auto_t *answer = json_object();
     const char *name = NULL;
     json_t *skill = NULL;
 
+    if (add_installed(request, &set, err) < 0)
+        return -1;
     if (read_skills(request, &question, &set, err) < 0)
         return sandbox_ask_failed(reply, err);
     json_object_foreach (set.skills, name, skill)
         json_put_text(skill, "origin", "user");
-    json_put(answer, "skills", skill_list(&set));
+    json_put(answer, "skills", skill_set_list(&set));
     return reply_json(reply, 200, answer);
 }
 
@@ -163,19 +180,15 @@ static int sync(const struct request *request, struct reply *reply, struct error
     return reply_json(reply, 200, answer);
 }
 
-static const struct installed_kind kind = {"Skill", "skills", "skill_name"};
-
-static int installed(const struct request *request, struct reply *reply, struct error *err)
+/* GET -> 200 {"skills":[]}: deft is no market place */
+static int marketplace(const struct request *request, struct reply *reply, struct error *err)
 {
+    json_auto_t *answer = json_object();
+
     (void)request;
     (void)err;
-    return installed_list(&kind, reply);
-}
-
-static int unknown(const struct request *request, struct reply *reply, struct error *err)
-{
-    (void)reply;
-    return installed_unknown(&kind, request, err);
+    json_put(answer, "skills", json_array());
+    return reply_json(reply, 200, answer);
 }
 
 #define ROUTE(method, pattern, body_max_bytes, handler)                                            \
@@ -185,11 +198,6 @@ const struct route skill_routes[] = {
     ROUTE(HTTP_POST, "/api/skills", BODY_LARGE_BYTES, list),
     ROUTE(HTTP_GET, "/api/skills/catalog", 0, catalog),
     ROUTE(HTTP_POST, "/api/skills/sync", BODY_SMALL_BYTES, sync),
-    ROUTE(HTTP_GET, "/api/skills/marketplace", 0, installed),
-    ROUTE(HTTP_GET, "/api/skills/installed", 0, installed),
-    ROUTE(HTTP_GET, "/api/skills/installed/{skill_name}", 0, unknown),
-    ROUTE(HTTP_PATCH, "/api/skills/installed/{skill_name}", BODY_SMALL_BYTES, unknown),
-    ROUTE(HTTP_DELETE, "/api/skills/installed/{skill_name}", 0, unknown),
-    ROUTE(HTTP_POST, "/api/skills/installed/{skill_name}/refresh", BODY_SMALL_BYTES, unknown),
+    ROUTE(HTTP_GET, "/api/skills/marketplace", 0, marketplace),
     {.handle = NULL},
 };

@@ -185,7 +185,7 @@ static void put_refusals(const struct route *route, const struct operation *oper
         put_refusal(responses, 413, "Refusal");
     if (has_path || has_body || operation->query != NULL)
         put_refusal(responses, 422, "InvalidRequest");
-    if (agent_is_unserved(route) || operation->answer_form == ANSWER_UNSUPPORTED)
+    if (operation->answer_form == ANSWER_UNSUPPORTED)
         put_refusal(responses, 501, "Refusal");
 }
 

@@ -24,6 +24,7 @@ libmodel_a_SOURCES = \
 	lib/model/observation_text.c \
 	lib/model/openai_answer.c lib/model/openai_answer.h \
 	lib/model/openai_ask.c lib/model/openai_ask.h \
+	lib/model/package.c lib/model/package.h \
 	lib/model/plan.c \
 	lib/model/policy.c lib/model/policy.h \
 	lib/model/problem.c lib/model/problem.h \
@@ -44,6 +45,7 @@ libmodel_a_SOURCES = \
 	lib/model/skills.c lib/model/skills.h \
 	lib/model/start_fields.c lib/model/start_fields.h \
 	lib/model/start_request.c \
+	lib/model/source.c lib/model/source.h \
 	lib/model/stats.c lib/model/stats.h \
 	lib/model/status.c lib/model/status.h \
 	lib/model/title.c lib/model/title.h \
@@ -69,6 +71,7 @@ model_test_SOURCES = \
 	tests/unit/model/event_test.c \
 	tests/unit/model/golden_test.c \
 	tests/unit/model/observation_test.c \
+	tests/unit/model/package_test.c \
 	tests/unit/model/plan_test.c \
 	tests/unit/model/prompt_test.c \
 	tests/unit/model/redact_test.c \
@@ -77,6 +80,7 @@ model_test_SOURCES = \
 	tests/unit/model/shape_test.c \
 	tests/unit/model/skill_file_test.c \
 	tests/unit/model/skills_test.c \
+	tests/unit/model/source_test.c \
 	tests/unit/model/start_request_test.c \
 	tests/unit/model/stats_test.c \
 	tests/unit/model/status_test.c \

@@ -33,7 +33,9 @@ struct keyring;
     X(COLLECTION_PROFILES, "profiles")                                                             \
     X(COLLECTION_AGENT_PROFILES, "agent_profiles")                                                 \
     X(COLLECTION_META_PROFILES, "meta_profiles")                                                   \
-    X(COLLECTION_CONNECTIONS, "provider_connections")
+    X(COLLECTION_CONNECTIONS, "provider_connections")                                              \
+    X(COLLECTION_INSTALLED_SKILLS, "installed_skills")                                             \
+    X(COLLECTION_INSTALLED_PLUGINS, "installed_plugins")
 
 #define X(constant, text) constant,
 enum collection { COLLECTIONS(X) COLLECTION_N };

@@ -100,9 +100,9 @@ static void unknown_paths_methods_and_slashes(void **state)
 
 static void unserved_routes_say_so(void **state)
 {
-    DISPATCH(answer, ALICE, "POST", "/api/plugins/fetch", NULL);
+    DISPATCH(answer, ALICE, "POST", "/api/canvas-extensions/install", NULL);
 
-    assert_answer(&answer, 501, "\"exception\":\"501: ");
+    assert_answer(&answer, 501, "\"detail\":\"Canvas extensions are not supported");
 }
 
 static void oversized_bodies_are_refused(void **state)

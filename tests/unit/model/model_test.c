@@ -197,6 +197,7 @@ int main(void)
     n_failed += event_tests();
     n_failed += golden_tests();
     n_failed += observation_tests();
+    n_failed += package_tests();
     n_failed += plan_tests();
     n_failed += prompt_tests();
     n_failed += redact_tests();
@@ -205,6 +206,7 @@ int main(void)
     n_failed += shape_tests();
     n_failed += skill_file_tests();
     n_failed += skills_tests();
+    n_failed += source_tests();
     n_failed += start_request_tests();
     n_failed += stats_tests();
     n_failed += status_tests();

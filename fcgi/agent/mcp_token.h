@@ -13,7 +13,7 @@ struct error;
 struct mcp_trial;
 struct request;
 
-/* That form of a token endpoint's answer. New references are taken. A new reference. */
+/* That form of a token endpoint's answer; it shares both. A new reference. */
 json_t *mcp_token_state(json_t *tokens, json_t *client) NONNULL MUST_CHECK;
 /* A copy whose secrets only this server can open. A new reference. */
 json_t *mcp_token_seal(const struct request *request, json_t *state) NONNULL MUST_CHECK;

@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { call, must } from './support/api.mjs';
 import { Box } from './support/box.mjs';
 import { startRequest } from './support/conversation.mjs';
+import { part } from './support/client.mjs';
 import { GitServer } from './support/git_server.mjs';
 import { DATABASE_URL, WORKING_DIR } from './support/instance.mjs';
 import { killAndAwait } from './support/processes.mjs';
@@ -154,6 +155,25 @@ describe('a plugin', () => {
       skills: [{ name: 'saw', description: 'What saw does' }], files: ['.plugin/plugin.json', 'skills/saw/SKILL.md'],
     }]);
   });
+});
+
+test('the official client installs, lists, switches, refreshes and removes', async () => {
+  const name = `client-${tag}`;
+  await git.commit(`client-${tag}`, { 'SKILL.md': skillText(name, 'x'), '.plugin/plugin.json': JSON.stringify({ name }) });
+  const source = { source: `${git.url}/client-${tag}.git` };
+  const [skills, plugins] = [part('SkillsClient'), part('PluginsClient')];
+  assert.equal((await skills.installSkill(source)).name, name);
+  assert.ok(named((await skills.listInstalledSkills()).skills, name));
+  assert.equal((await skills.toggleSkill(name, false)).enabled, false);
+  assert.equal((await skills.refreshSkill(name)).skill.name, name);
+  assert.equal((await skills.getInstalledSkill(name)).enabled, false);
+  assert.equal(typeof (await skills.uninstallSkill(name)).message, 'string');
+  assert.equal((await plugins.installPlugin(source)).name, name);
+  assert.ok(named((await plugins.listInstalledPlugins()).plugins, name));
+  assert.equal((await plugins.setPluginEnabled(name, false)).enabled, false);
+  assert.equal((await plugins.refreshPlugin(name)).plugin.name, name);
+  assert.equal(typeof (await plugins.uninstallPlugin(name)).message, 'string');
+  for (const client of [skills, plugins]) client.close();
 });
 
 describe('a private repository', () => {

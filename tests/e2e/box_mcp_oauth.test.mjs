@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { randomUUID } from 'node:crypto';
 import { start } from '../fakes/mcp_oauth.mjs';
 import { call, must } from './support/api.mjs';
+import { part } from './support/client.mjs';
 import { APP_URL, DATABASE_URL } from './support/instance.mjs';
 import { killAndAwait } from './support/processes.mjs';
 import { waitUntil } from './support/wait.mjs';
@@ -93,6 +94,15 @@ describe('signing in', () => {
     const done = await hand(begun.job_id, way.href);
     assert.deepEqual([done.status, done.json.status], [200, 'succeeded'], done.text);
     assert.equal((await statusOf(other.job_id)).status, 'pending');
+  });
+
+  test('the official client begins, looks and hands over', async () => {
+    const client = part('MCPClient');
+    const begun = await client.startOAuth({ name: 'c', server: { type: 'http', url: fake.url, auth: oauth2() }, timeout: 20 });
+    assert.equal((await client.getOAuthStatus(begun.job_id)).status, 'pending');
+    const done = await client.submitOAuthCallback(begun.job_id, { callback_url: fake.approve(begun.authorization_url).href });
+    assert.deepEqual([done.status, done.tools], ['succeeded', ['private']]);
+    client.close();
   });
 
   test('a client that is known already uses what it was given', async () => {

@@ -1,0 +1,76 @@
+/*
+ * Any text is a source or refused, and what is read of it leads neither out of a repository nor
+ * shows its credentials; any list of files is a package or none.
+ */
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/attr.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "model/package.h"
+#include "model/source.h"
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc;
+    (void)argv;
+    json_setup();
+    return 0;
+}
+
+static void check_source(const char *text, const char *repo_path)
+{
+    CLEANUP(source_done) struct source source = SOURCE_INIT;
+    struct error err = ERROR_INIT;
+
+    if (source_read(text, NULL, repo_path, &source, &err) < 0) {
+        assert(source.address == NULL && err.code == ERROR_INVALID);
+        return;
+    }
+    assert(source.address != NULL);
+    if (source.repo_path != NULL) {
+        assert(source.repo_path[0] != '/' && !text_starts_with(source.repo_path, "../"));
+        assert(strstr(source.repo_path, "/../") == NULL);
+    }
+    assert(source.password == NULL || text_starts_with(source.address, "http"));
+}
+
+static void check_package(const json_t *files)
+{
+    const struct package_folder folder = {"/folder", files};
+    json_auto_t *plugin = NULL;
+    json_auto_t *skill = NULL;
+    json_auto_t *market = package_read_market(&folder, NULL);
+    struct error err = ERROR_INIT;
+    int rc = package_read_plugin(&folder, &plugin, &err);
+
+    assert((rc == 0) == (plugin != NULL));
+    assert(plugin == NULL || package_is_name(json_text_or(plugin, "name", "")));
+    rc = package_read_skill(&folder, &skill, &err);
+    assert((rc == 0) == (skill != NULL));
+    assert(market == NULL || json_is_array(market));
+    (void)rc;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    CLEANUP(mem_freep) char *text = mem_dup_bytes(data, size);
+    struct error err = ERROR_INIT;
+    json_auto_t *files = NULL;
+
+    check_source(text, NULL);
+    check_source("github:a/b", text);
+    if (json_parse((const char *)data, size, &files, &err) == 0)
+        check_package(files);
+    return 0;
+}

@@ -171,6 +171,13 @@ struct package_folder fetched_folder(const struct fetched *fetched)
                                    json_object_get(fetched->answer, "files")};
 }
 
+json_t *fetched_ref(const struct fetched *fetched)
+{
+    const char *ref = json_text_or(fetched->answer, "resolved_ref", NULL);
+
+    return ref != NULL ? json_string(ref) : json_null();
+}
+
 const char *fetched_source(const struct fetched *fetched, const struct fetch_wish *wish)
 {
     return strstr(wish->source, "://") != NULL && fetched->source.password != NULL

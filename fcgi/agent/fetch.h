@@ -49,6 +49,8 @@ int fetch_run(const struct request *request, const struct fetch_wish *wish,
               struct fetched *fetched_out, struct error *err) NONNULL MUST_CHECK;
 /* What has come, to be read. Borrows. */
 struct package_folder fetched_folder(const struct fetched *fetched) NONNULL MUST_CHECK;
+/* The commit, or null for a folder that was read where it lies. A new reference. */
+json_t *fetched_ref(const struct fetched *fetched) NONNULL MUST_CHECK;
 /* The source as it may be shown and kept: the user's words, less the credentials in them. Borrowed.
  */
 const char *fetched_source(const struct fetched *fetched,

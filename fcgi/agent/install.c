@@ -66,10 +66,7 @@ static void note_origin(const struct fetched *fetched, const struct fetch_wish *
     json_put(package, "ref", source->ref != NULL ? json_string(source->ref) : json_null());
     json_put(package, "repo_path",
              source->repo_path != NULL ? json_string(source->repo_path) : json_null());
-    json_put(package, "resolved_ref",
-             json_object_get(fetched->answer, "resolved_ref") != NULL
-                 ? json_incref(json_object_get(fetched->answer, "resolved_ref"))
-                 : json_null());
+    json_put(package, "resolved_ref", fetched_ref(fetched));
     json_put_text(package, "install_path", json_text_or(fetched->answer, "path", ""));
     json_put_text(package, "installed_at", now);
     json_put(package, "enabled", json_true());

@@ -127,7 +127,6 @@ static int answer_plugin(const struct fetch_wish *wish, const struct fetched *fe
                          struct reply *reply, struct error *err)
 {
     const struct package_folder folder = fetched_folder(fetched);
-    const json_t *ref = json_object_get(fetched->answer, "resolved_ref");
     const char *part = fetched->source.repo_path;
     json_auto_t *package = NULL;
     json_auto_t *answer = json_object();
@@ -135,8 +134,7 @@ static int answer_plugin(const struct fetch_wish *wish, const struct fetched *fe
     if (package_read_plugin(&folder, &package, err) < 0)
         return refuse(reply, err);
     json_put_text(answer, "path", folder.path);
-    json_put(answer, "resolved_ref",
-             ref != NULL ? json_incref((json_t *)(uintptr_t)ref) : json_null());
+    json_put(answer, "resolved_ref", fetched_ref(fetched));
     json_put_text(answer, "source", fetched_source(fetched, wish));
     json_put(answer, "repo_path", part != NULL ? json_string(part) : json_null());
     json_put(answer, "manifest", json_incref(json_object_get(package, "manifest")));

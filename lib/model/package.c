@@ -177,8 +177,11 @@ static json_t *names_of_files(const struct package_folder *folder)
     const json_t *file = NULL;
     size_t i = 0;
 
-    json_array_foreach (folder->files, i, file)
-        json_push(names, json_incref(json_object_get(file, "path")));
+    json_array_foreach (folder->files, i, file) {
+        const char *path = json_text_or(file, "path", "");
+
+        json_push(names, json_text(path, strlen(path)));
+    }
     return names;
 }
 

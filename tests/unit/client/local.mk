@@ -5,11 +5,19 @@ libtestserver_a_CPPFLAGS = $(TEST_CPPFLAGS)
 
 CLIENT_TEST_LIBS = libtestserver.a $(CLIENT_LIBS) $(BASE_LIBS) $(CMOCKA_LIBS)
 
-check_PROGRAMS += guard_test http_test oauth_test sse_test
+HTTP_FIXTURE = tests/unit/client/http_fixture.c tests/unit/client/http_fixture.h
+
+check_PROGRAMS += guard_test http_lane_test http_stream_test http_test oauth_test sse_test
 guard_test_SOURCES = tests/unit/client/guard_test.c
 guard_test_CPPFLAGS = $(TEST_CPPFLAGS)
 guard_test_LDADD = $(CLIENT_TEST_LIBS)
-http_test_SOURCES = tests/unit/client/http_test.c
+http_lane_test_SOURCES = tests/unit/client/http_lane_test.c $(HTTP_FIXTURE)
+http_lane_test_CPPFLAGS = $(TEST_CPPFLAGS)
+http_lane_test_LDADD = $(CLIENT_TEST_LIBS)
+http_stream_test_SOURCES = tests/unit/client/http_stream_test.c $(HTTP_FIXTURE)
+http_stream_test_CPPFLAGS = $(TEST_CPPFLAGS)
+http_stream_test_LDADD = $(CLIENT_TEST_LIBS)
+http_test_SOURCES = tests/unit/client/http_test.c $(HTTP_FIXTURE)
 http_test_CPPFLAGS = $(TEST_CPPFLAGS)
 http_test_LDADD = $(CLIENT_TEST_LIBS)
 oauth_test_SOURCES = tests/unit/client/oauth_test.c

@@ -1,0 +1,69 @@
+#include "client/http_fixture.h"
+
+#include "base/mem.h"
+
+const struct test_reply plain_reply[] = {{.bytes = NULL}};
+const struct test_reply silent_reply[] = {{.bytes = "", .ending = TEST_HOLD}};
+
+int fixture_set_up(void **state)
+{
+    struct fixture *fixture = NEW(struct fixture);
+    struct error err = ERROR_INIT;
+
+    *state = fixture;
+    return http_open(&fixture->http, &err);
+}
+
+int fixture_set_up_lane(void **state)
+{
+    struct fixture *fixture = NULL;
+
+    if (fixture_set_up(state) < 0)
+        return -1;
+    fixture = *state;
+    fixture->lane = http_lane_new();
+    return 0;
+}
+
+int fixture_tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+
+    http_lane_free(fixture->lane);
+    http_free(fixture->http);
+    mem_free(fixture);
+    return 0;
+}
+
+int fixture_start(const struct fixture *fixture, const struct http_request *request,
+                  struct http_call **call_out, struct error *err)
+{
+    struct http_request with_lane = *request;
+
+    with_lane.lane = fixture->lane;
+    return http_start(fixture->http, &with_lane, call_out, err);
+}
+
+struct http_request fixture_get(const char *url)
+{
+    return (struct http_request){
+        .method = "GET", .url = url, .allow_private = true, .timeout_ms = 10000};
+}
+
+enum error_code fixture_run(const struct fixture *fixture, const struct http_request *request,
+                            struct http_call **call_out)
+{
+    struct error err = ERROR_INIT;
+
+    if (fixture_start(fixture, request, call_out, &err) < 0)
+        return err.code;
+    return http_wait(*call_out, &err) < 0 ? err.code : ERROR_NONE;
+}
+
+enum error_code fixture_run_get(const struct fixture *fixture, const char *url)
+{
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    struct http_request request = fixture_get(url);
+
+    return fixture_run(fixture, &request, &call);
+}

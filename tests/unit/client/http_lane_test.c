@@ -1,0 +1,103 @@
+/*
+ * What a lane does by itself: it reads answers, and keeps connections.
+ */
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "client/http_fixture.h"
+
+static void answers_of_all_forms_end(void **state)
+{
+    static const struct {
+        struct test_reply reply;
+        const char *body;
+    } forms[] = {
+        {{.bytes = OK_HEAD "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n"
+                           "X-Trailer: 1\r\n\r\n",
+          .piece = 1},
+         "abcde"},
+        {{.bytes = OK_HEAD "\r\nuntil the end", .ending = TEST_CLOSE}, "until the end"},
+        {{.bytes = "HTTP/1.0 200 OK\r\n\r\nold", .ending = TEST_CLOSE}, "old"},
+        {{.bytes = "HTTP/1.1 204 No Content\r\n\r\n"}, ""},
+        {{.bytes = "HTTP/1.1 103 Early Hints\r\nX-Early: 1\r\n\r\n" OK_HEAD
+                   "Content-Length: 2\r\n\r\nok"},
+         "ok"},
+        {{.bytes = OK_HEAD "Content-Length: 2\r\nConnection: close\r\n\r\nok",
+          .ending = TEST_CLOSE},
+         "ok"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+        CLEANUP(http_call_freep) struct http_call *call = NULL;
+        struct test_server *server = test_server_start(&forms[i].reply, 1, NULL);
+        struct http_request request = fixture_get(test_server_url(server, "/"));
+        size_t len = 0;
+
+        assert_int_equal(fixture_run(*state, &request, &call), ERROR_NONE);
+        assert_string_equal(http_body(call, &len), forms[i].body);
+        assert_null(http_reply_header(call, "X-Early"));
+        assert_int_equal(fixture_run_get(*state, request.url), ERROR_NONE);
+        test_server_stop(server);
+    }
+}
+
+/* The answer says nothing of it: the server goes, as one does that is started anew. */
+static void dead_kept_connection_is_replaced(void **state)
+{
+    static const struct test_reply replies[] = {
+        {.bytes = OK_HEAD "Content-Length: 2\r\n\r\nok", .ending = TEST_CLOSE}};
+    struct test_server *server = test_server_start(replies, 1, NULL);
+    const char *url = test_server_url(server, "/");
+
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(fixture_run_get(*state, url), ERROR_NONE);
+    assert_int_equal(test_server_n_requests(server), 5);
+    test_server_stop(server);
+}
+
+static void connection_with_more_than_an_answer_is_left(void **state)
+{
+    static const struct test_reply replies[] = {
+        {.bytes = OK_HEAD "Content-Length: 2\r\n\r\nokHTTP/1.1 500 Bad\r\n\r\n"}};
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    struct test_server *server = test_server_start(replies, 1, NULL);
+    struct http_request request = fixture_get(test_server_url(server, "/"));
+
+    assert_int_equal(fixture_run_get(*state, request.url), ERROR_NONE);
+    assert_int_equal(fixture_run(*state, &request, &call), ERROR_NONE);
+    assert_int_equal(http_status(call), 200);
+    assert_int_equal(test_server_n_connections(server), 2);
+    test_server_stop(server);
+}
+
+static void long_body_is_sent_whole(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    struct test_server *server = test_server_start(plain_reply, 1, NULL);
+    struct http_request request = fixture_get(test_server_url(server, "/"));
+    const char *sent = NULL;
+
+    while (body.len < 8192 * KIB)
+        strbuf_append(&body, "0123456789abcdef");
+    request.method = "POST";
+    request.body = body.text;
+    request.body_len = body.len;
+    assert_int_equal(fixture_run(*state, &request, &call), ERROR_NONE);
+    sent = strstr(test_server_request(server, 0), "\r\n\r\n");
+    assert_non_null(sent);
+    assert_string_equal(sent + 4, body.text);
+    test_server_stop(server);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_of_all_forms_end),
+        cmocka_unit_test(dead_kept_connection_is_replaced),
+        cmocka_unit_test(connection_with_more_than_an_answer_is_left),
+        cmocka_unit_test(long_body_is_sent_whole),
+    };
+
+    return cmocka_run_group_tests_name("lane only", tests, fixture_set_up_lane, fixture_tear_down);
+}

@@ -69,6 +69,17 @@ static void read_llm_member(json_t *object, json_t *input,
         json_put(object, "llm", llm_spec_read(llm, defaults, &at, problems));
 }
 
+/* Nobody listens to a summary while it is written. */
+static void check_not_streaming(const json_t *condenser, const struct place *place,
+                                json_t *problems)
+{
+    json_t *llm = json_object_get(condenser, "llm");
+    const struct place at = {place, "llm", 0};
+
+    if (json_bool_or(llm, "stream", 0))
+        problem_add_value(problems, &at, "a condenser's model does not stream", llm);
+}
+
 /* A condenser by its kind; those that we do not know stay as they are and are not run. */
 static json_t *condenser_read(json_t *input, const struct conversation_defaults *defaults,
                               const struct place *place, json_t *problems)
@@ -84,6 +95,7 @@ static json_t *condenser_read(json_t *input, const struct conversation_defaults 
         return json_deep_copy(input);
     condenser = shape_read(&summarizing_condenser_shape, input, place, problems);
     read_llm_member(condenser, input, defaults, place, problems);
+    check_not_streaming(condenser, place, problems);
     json_put_text(condenser, "kind", kind);
     return condenser;
 }

@@ -273,6 +273,14 @@ static void check_tools(struct start *start)
     }
 }
 
+/* What a tool is called with is an object; a schema that does not say its type is taken for one. */
+static bool is_object_schema(const json_t *schema)
+{
+    const json_t *type = json_object_get(schema, "type");
+
+    return type == NULL || text_equal(json_text_or(schema, "type", ""), "object");
+}
+
 static void check_client_tools(struct start *start)
 {
     const struct place place = {&body, "client_tools", 0};
@@ -287,6 +295,8 @@ static void check_client_tools(struct start *start)
 
         if (json_object_get(seen, name) != NULL)
             problem_add_value(start->problems, &at, "another client tool has this name", tool);
+        if (!is_object_schema(json_object_get(tool, "parameters")))
+            problem_add_value(start->problems, &at, "the parameters are of type object", tool);
         json_put(seen, name, json_true());
     }
 }

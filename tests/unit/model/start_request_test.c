@@ -56,6 +56,12 @@ static void bad_requests_are_refused_with_the_place(void **state)
         {START(", 'client_tools': [{'name': 'a', 'description': ''},"
                " {'name': 'a', 'description': ''}]"),
          "client_tools.1", "value_error"},
+        {START(", 'client_tools': [{'name': 'a', 'description': '', 'parameters': {'type': "
+               "'string'}}]"),
+         "client_tools.0", "value_error"},
+        {"{'workspace': {'working_dir': '/w'}, 'agent': {'llm': {}, 'condenser':"
+         " {'kind': 'LLMSummarizingCondenser', 'llm': {'stream': true}}}}",
+         "agent.condenser.llm", "value_error"},
         {START(", 'hook_config': {'x': []}"), "hook_config.x", "extra_forbidden"},
     };
 

@@ -1,6 +1,9 @@
 -- Deploy deft:conversation_lists to pg
 BEGIN;
 
+-- Taken at once: a lock that grows from one statement to the next meets those who write meanwhile.
+LOCK TABLE conversations IN ACCESS EXCLUSIVE MODE;
+
 -- Lists of conversations: each index has the order of its list whole, and what the list is filtered
 -- by, so that rows which are not shown are not read. A filtered list and a count of 100,000
 -- conversations take a fifth of the time.

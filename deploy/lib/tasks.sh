@@ -105,10 +105,16 @@ tasks_stop() {
     TASKS_RUNNING=''
 }
 
-# kill_tree PID: the process and its descendants, the youngest first.
-kill_tree() {
+# tree_of PID: the process and its descendants, parents first.
+tree_of() {
+    echo "$1"
     for _child in $(ps -o pid= --ppid "$1" 2>/dev/null); do
-        kill_tree "$_child"
+        tree_of "$_child"
     done
-    kill "$1" 2>/dev/null || :
+}
+
+# kill_tree PID: parents first, so that none goes on when its child has ended.
+kill_tree() {
+    # shellcheck disable=SC2046 # pids are words
+    kill $(tree_of "$1") 2>/dev/null || :
 }

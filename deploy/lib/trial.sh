@@ -65,22 +65,54 @@ trial_run() {
     trap 'trial_end 130' INT TERM HUP
     trap 'trial_end $?' EXIT
     flock -u 9
-    if trial_deft up && trial_environment; then
-        _status=0
-        (
-            cd "$TRIAL_BUILD/src"
-            exec "./$_script" "$@" >&3 3>&- 9>&-
-        ) || _status=$?
-        exit $_status
-    fi
-    exit 1
+    TRIAL_APP_PORT=$(port_find_free 20000)
+    TRIAL_AGENT_PORT=$(port_find_free $((TRIAL_APP_PORT + 1)))
+    trial_wait trial_deft up || exit 1
+    trial_environment || exit 1
+    _status=0
+    trial_wait trial_script "$@" || _status=$?
+    exit $_status
+}
+
+# trial_script ARGUMENTS...: what the trial is for. (The shell has it ignore Ctrl-C, being in the background.)
+trial_script() {
+    cd "$TRIAL_BUILD/src"
+    exec env --default-signal "./$_script" "$@" >&3 3>&- 9>&-
+}
+
+# trial_wait COMMAND...: runs it in the background, so that a signal to this shell is obeyed at once.
+trial_wait() {
+    "$@" &
+    TRIAL_CHILD=$!
+    _result=0
+    wait "$TRIAL_CHILD" || _result=$?
+    TRIAL_CHILD=''
+    return $_result
+}
+
+# Ends what trial_wait still waits for, with everything that it started.
+trial_stop_child() {
+    [ -n "${TRIAL_CHILD-}" ] || return 0
+    _tree=$(tree_of "$TRIAL_CHILD" | tr '\n' ' ')
+    # shellcheck disable=SC2086 # pids are words
+    kill $_tree 2>/dev/null || :
+    # shellcheck disable=SC2086 # pids are words
+    wait_until 20 trial_has_ended $_tree || kill -9 $_tree 2>/dev/null || :
+}
+
+# trial_has_ended PIDS...: none of them runs; one that only waits for its parent to look does not.
+trial_has_ended() {
+    for _pid; do
+        case $(ps -o stat= -p "$_pid") in
+        '' | Z*) ;;
+        *) return 1 ;;
+        esac
+    done
 }
 
 # trial_deft COMMAND...: this same script on the trial's instance.
 trial_deft() {
-    : "${TRIAL_APP_PORT:=$(port_find_free 20000)}"
-    : "${TRIAL_AGENT_PORT:=$(port_find_free $((TRIAL_APP_PORT + 1)))}"
-    env -u DEFT_RUN DEFT_TRIAL=yes DEFT_VAR="$TRIAL_VAR/var" DEFT_BUILD="$TRIAL_BUILD" DEFT_BUILD_KIND="$DEFT_BUILD_KIND" \
+    env --default-signal -u DEFT_RUN DEFT_TRIAL=yes DEFT_VAR="$TRIAL_VAR/var" DEFT_BUILD="$TRIAL_BUILD" DEFT_BUILD_KIND="$DEFT_BUILD_KIND" \
         DEFT_APP_PORT="$TRIAL_APP_PORT" DEFT_AGENT_PORT="$TRIAL_AGENT_PORT" "$DEFT_HOME/deft" "$@" 3>&- 9>&-
 }
 
@@ -119,7 +151,9 @@ trial_environment() {
 
 # trial_end STATUS
 trial_end() {
-    trap - EXIT INT TERM HUP
+    trap - EXIT
+    trap '' INT TERM HUP
+    trial_stop_child
     tasks_stop
     if [ -n "${DEFT_KEEP-}" ]; then
         say "deft: kept, as DEFT_KEEP is set: DEFT_VAR=$TRIAL_VAR/var DEFT_APP_PORT=${TRIAL_APP_PORT-} DEFT_AGENT_PORT=${TRIAL_AGENT_PORT-} ./deft status"

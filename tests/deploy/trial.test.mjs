@@ -1,0 +1,62 @@
+// ./deft test that is interrupted: whatever it had begun ends with it.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { waitUntil } from './http.mjs';
+
+const DEADLINE_MS = 60_000;
+const HOME = dirname(process.env.DEFT);
+
+/* A trial without an instance: `up` does nothing, and the tests are a script that waits with a child of its own. */
+const TRIAL = `
+DEFT_HOME=$1
+cd "$2"
+for part in say tasks trial; do . "$DEFT_HOME/deploy/lib/$part.sh"; done
+DEFT_BUILD=$2
+DEFT_LOG=$2
+DEFT_BUILD_KIND=checked
+exec 3>&1 9>lock
+port_find_free() { echo 1; }
+trial_deft() { mkdir -p "$TRIAL_VAR/var"; echo "$@" >>commands; }
+trial_environment() { :; }
+trial_run waits
+`;
+const WAITS = `#!/bin/sh
+sleep 1000 &
+echo $$ $! >"$(dirname "$0")/../pids.new"
+mv "$(dirname "$0")/../pids.new" "$(dirname "$0")/../pids"
+wait
+`;
+
+const isThere = (pid) => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+  test(`tests end with the trial that ${signal} ends`, async (t) => {
+    const dir = await mkdtemp(join(tmpdir(), 'deft-trial-test-'));
+    t.after(() => rm(dir, { recursive: true, force: true }));
+    await mkdir(join(dir, 'src'));
+    await writeFile(join(dir, 'src', 'waits'), WAITS, { mode: 0o755 });
+    const trial = spawn('sh', ['-euc', TRIAL, 'sh', HOME, dir], { stdio: ['ignore', 'ignore', 'inherit'] });
+    t.after(() => trial.kill('SIGKILL'));
+    const ended = once(trial, 'exit');
+    await waitUntil(() => existsSync(join(dir, 'pids')), DEADLINE_MS);
+    const pids = (await readFile(join(dir, 'pids'), 'utf8')).trim().split(' ').map(Number);
+    assert.ok(pids.every(isThere));
+    trial.kill(signal);
+    assert.deepEqual(await ended, [130, null]);
+    await waitUntil(() => !pids.some(isThere), DEADLINE_MS);
+    assert.equal(await readFile(join(dir, 'commands'), 'utf8'), 'up\ndown --purge --yes\n');
+  });
+}

@@ -7,7 +7,7 @@ import { createServer, request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { extname, join, normalize } from 'node:path';
 import { promisify } from 'node:util';
-import { launchBrowser } from './browser.mjs';
+import { carryRequests, launchBrowser } from './browser.mjs';
 
 const run = promisify(execFile);
 
@@ -100,8 +100,6 @@ export async function serveCanvas(folder, { agent, key }) {
   };
 }
 
-/** A page that came from the test's own hands, so to speak, may open sockets to this machine. */
-const FLAGS = ['--disable-features=LocalNetworkAccessChecks,LocalNetworkAccessChecksWebSockets'];
 /** Answers that the page takes for "there is none", with the original server too. */
 const TOLERATED = [/\/api\/llm\/balance$/, /PLAN\.md$/];
 const STEP_DEADLINE_MS = 60_000;
@@ -117,20 +115,16 @@ function watchToasts() {
 }
 
 /**
- * A browser at the page, {browser, page, faults, sent}: what went wrong, and what it said on its sockets. Requests go by
- * way of the test, since the browser drops its own whenever a network interface of the machine comes or goes, as those of
- * sandboxes do; other hosts are not there.
+ * A browser at the page, {browser, page, faults, sent}: what went wrong, and what it said on its sockets. Other hosts are
+ * not there.
  */
 export async function openCanvas(site) {
-  const browser = await launchBrowser(FLAGS);
+  const browser = await launchBrowser();
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 } });
   context.setDefaultTimeout(STEP_DEADLINE_MS);
   await context.addInitScript(watchToasts);
   await context.route((url) => url.origin !== site.url, (route) => route.abort());
-  await context.route((url) => url.origin === site.url, async (route) => {
-    const response = await route.fetch().catch(() => undefined);
-    await (response ? route.fulfill({ response }) : route.abort()).catch(() => {});
-  });
+  await carryRequests(context, site.url);
   const page = await context.newPage();
   const faults = [];
   const sent = [];

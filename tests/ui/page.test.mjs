@@ -149,7 +149,7 @@ test('stop ends a running command at once and says who stopped it', { timeout: 2
 test('a message that cannot be sent is kept and can be sent again', { timeout: 2 * RUN_DEADLINE_MS }, async () => {
   const text = 'Words that must not be lost';
   const { context, page } = await openPage(browser, { storageState: session });
-  const refuse = (route) => (route.request().method() === 'POST' ? route.abort() : route.continue());
+  const refuse = (route) => (route.request().method() === 'POST' ? route.abort() : route.fallback());
   await page.goto(conversation);
   await waitForStatus(page, RESTING);
   await page.route('**/events', refuse);

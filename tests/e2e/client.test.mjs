@@ -110,16 +110,15 @@ test('a pause waits for the command, and run goes on', async (t) => {
   assert.equal(await conversation.getAgentFinalResponse(), 'just text');
 });
 
-test('an interrupt ends the command at once, and run goes on', async (t) => {
+test('an interrupt ends the command, and run goes on', async (t) => {
   const { conversation, heard, hears } = await open(t, 'slow');
   await conversation.sendMessage('go');
   await conversation.run();
   await hears(isAction('terminal'), 'the command');
-  const begun = Date.now();
   await client.interruptConversation(conversation.id);
-  assert.ok(Date.now() - begun < 4000, `${Date.now() - begun} ms`);
   await hears((event) => event.kind === 'InterruptEvent', 'the interrupt is told');
   assert.ok(heard.some((event) => event.kind === 'AgentErrorEvent'), 'the open call has its answer');
+  assert.ok(!heard.some(isResult('terminal')), 'which is not that of a command that came to its end');
 
   const from = heard.length;
   await conversation.run();

@@ -109,7 +109,7 @@ function startDatabase(dir) {
 }
 
 async function prepareDatabase(database) {
-  await waitUntil(() => { try { database.psql('postgres', ['-c', 'SELECT 1']); return true; } catch { return false; } }, 20000, 'PostgreSQL');
+  await waitUntil(() => { try { database.psql('postgres', ['-c', 'SELECT 1']); return true; } catch { return false; } }, 60000, 'PostgreSQL');
   database.psql('postgres', ['-c', 'CREATE DATABASE deft']);
   for (const part of ['users', 'runtimes', 'runtime_keys', 'conversations']) database.psql('deft', ['-f', `${ROOT}/sql/deploy/${part}.sql`]);
 }
@@ -144,7 +144,7 @@ export class House {
     house.database = startDatabase(house.dir);
     await prepareDatabase(house.database);
     house.nginx = startNginx(house.dir);
-    await waitUntil(() => fs.existsSync(house.nginx.socket), 5000, 'nginx');
+    await waitUntil(() => fs.existsSync(house.nginx.socket), 60000, 'nginx');
     await house.start();
     return house;
   }
@@ -193,7 +193,7 @@ export class House {
     const service = this.service;
     if (!service || ended(service)) return;
     service.kill(signal);
-    await waitUntil(() => ended(service), 20000, 'the end of deft-runtime');
+    await waitUntil(() => ended(service), 60000, 'the end of deft-runtime');
   }
 
   // What happened to the service when it is not there any more.
@@ -246,7 +246,7 @@ export class House {
     } finally {
       this.nginx?.server.kill();
       this.database?.server.kill('SIGINT');
-      await waitUntil(() => ended(this.database.server) && ended(this.nginx.server), 10000, 'the end of the servers');
+      await waitUntil(() => ended(this.database.server) && ended(this.nginx.server), 60000, 'the end of the servers');
       if (!process.env.DEFT_TEST_KEEP) fs.rmSync(this.dir, { recursive: true, force: true });
     }
   }

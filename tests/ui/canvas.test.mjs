@@ -1,11 +1,13 @@
 // OpenHands' own page against the whole system, as a user would try it: from its first start to a crash of deft.
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { after, afterEach, before, test } from 'node:test';
 import { call, must } from '../e2e/support/api.mjs';
 import { AGENT_URL } from '../e2e/support/instance.mjs';
 import { pidOf, signal } from '../e2e/support/processes.mjs';
 import { newUser } from '../e2e/support/users.mjs';
 import { waitUntil } from '../e2e/support/wait.mjs';
+import { start as startMcp } from '../fakes/mcp.mjs';
 import { start as startModel } from '../fakes/openai.mjs';
 import { RUN_DEADLINE_MS } from './browser.mjs';
 import { fetchCanvas, openCanvas, serveCanvas } from './canvas.mjs';
@@ -14,6 +16,8 @@ const ALL_BUT_THE_DATABASE = ['nginx', 'fcgi', 'gateway', 'worker', 'runtime'];
 const MODEL = 'canvas';
 const LONG = { timeout: 2 * RUN_DEADLINE_MS };
 const SECRET = 'MY_TOKEN';
+/** The smallest picture there is: one dot. */
+const PNG = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==', 'base64');
 
 let fake;
 let site;
@@ -69,6 +73,15 @@ async function say(words, steps) {
   await page.keyboard.press('Enter');
 }
 
+/** The conversation's line in the list at the left, and an entry of its menu. */
+const cardOf = (id) => page.locator(`[data-testid="conversation-card"]:has([data-testid="conversation-pin-toggle-${id}"])`);
+async function choose(id, entry) {
+  await cardOf(id).hover();
+  await cardOf(id).getByTestId('ellipsis-button').click();
+  await at(entry).click();
+}
+
+const settings = () => must(200, 'GET', '/api/settings', { key });
 const statusOf = async (id) => (await must(200, 'GET', `/api/conversations/${id}`, { key })).execution_status;
 const reaches = (id, status) => waitUntil(async () => (await statusOf(id)) === status, `the conversation is ${status}`, RUN_DEADLINE_MS);
 
@@ -187,21 +200,164 @@ test('agent-server 63: every page of settings opens', LONG, async () => {
 test('agent-server 63: a conversation is renamed and deleted', LONG, async () => {
   const id = await begin('Name me', [{ text: 'Named.' }]);
   await shown('Named.');
-  const card = page.locator(`[data-testid="conversation-card"]:has([data-testid="conversation-pin-toggle-${id}"])`);
-  const choose = async (entry) => {
-    await card.hover();
-    await card.getByTestId('ellipsis-button').click();
-    await at(entry).click();
-  };
-  await choose('edit-button');
+  await choose(id, 'edit-button');
   await page.keyboard.press('Control+a');
   await page.keyboard.type('By another name');
   await page.keyboard.press('Enter');
   await waitUntil(async () => (await must(200, 'GET', `/api/conversations/${id}`, { key })).title === 'By another name', 'the name is kept');
-  await choose('delete-button');
+  await choose(id, 'delete-button');
   await page.getByRole('dialog').getByRole('button', { name: 'Confirm' }).click();
-  await card.waitFor({ state: 'detached' });
+  await cardOf(id).waitFor({ state: 'detached' });
   assert.equal((await call('GET', `/api/conversations/${id}`, { key })).status, 404);
+});
+
+test('agent-server 63: a picture and a file are attached to a message', LONG, async () => {
+  const id = await begin('Wait for files', [{ text: 'Send them.' }]);
+  await shown('Send them.');
+  await reaches(id, 'finished');
+  const asked = page.waitForEvent('filechooser');
+  await at('interactive-chat-box').getByTestId('chat-plus-button').click();
+  await at('add-files-and-images-button').click();
+  await (await asked).setFiles([
+    { name: 'dot.png', mimeType: 'image/png', buffer: PNG },
+    { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('some notes\n') },
+  ]);
+  await at('interactive-chat-box').getByText('notes.txt').first().waitFor();
+  await say('Look at these', [command('cat notes.txt'), { text: 'I have looked.' }]);
+  await shown('I have looked.');
+  const { messages } = fake.requests.at(-1).body;
+  const said = messages.filter(({ role }) => role === 'user').at(-1).content;
+  assert.equal(said.find(({ type }) => type === 'image_url').image_url.url, `data:image/png;base64,${PNG.toString('base64')}`);
+  assert.match(said[0].text, /notes\.txt/);
+  assert.match(JSON.stringify(messages.at(-1).content), /some notes/, 'the command finds the file where the agent works');
+});
+
+test('agent-server 63: a conversation is downloaded, and exported as a text', LONG, async () => {
+  const id = await begin('Keep me', [{ text: 'Kept for ever.' }]);
+  await shown('Kept for ever.');
+  const download = async (click) => {
+    const [file] = await Promise.all([page.waitForEvent('download'), click()]);
+    return { name: file.suggestedFilename(), bytes: await readFile(await file.path()) };
+  };
+  const archive = await download(() => choose(id, 'download-trajectory-button'));
+  assert.match(archive.name, /\.zip$/);
+  assert.equal(archive.bytes.subarray(0, 2).toString(), 'PK');
+  await page.locator('[data-testid=ellipsis-button]:not([data-testid=conversation-card] *)').first().click();
+  await at('export-transcript-button').click();
+  const text = await download(() => page.getByRole('dialog').getByRole('button', { name: 'Export Conversation' }).click());
+  assert.match(text.name, /\.md$/);
+  assert.match(text.bytes.toString(), /Keep me[^]*Kept for ever\./);
+});
+
+test('agent-server 63: a branch goes its own way from a message', LONG, async () => {
+  const id = await begin('First', [{ text: 'First done.' }]);
+  await shown('First done.');
+  await reaches(id, 'finished');
+  await say('Second', [{ text: 'Second done.' }]);
+  await shown('Second done.');
+  await reaches(id, 'finished');
+  await at('user-message').last().hover();
+  await at('user-message').last().getByLabel('Branch from here').click();
+  await page.waitForURL((url) => url.pathname.startsWith('/conversations/') && !url.pathname.includes(id));
+  await shown('First done.');
+  await say('Third', [{ text: 'Third done.' }]);
+  await shown('Third done.');
+  const { items } = await must(200, 'GET', `/api/conversations/${id}/events/search?limit=100&kind=MessageEvent`, { key });
+  assert.doesNotMatch(JSON.stringify(items.map(({ llm_message: message }) => message.content)), /Third/, 'the conversation itself stays as it was');
+});
+
+test('agent-server 63: another profile answers from now on', LONG, async () => {
+  fake.setScenario('other', [{ text: 'The other speaks.' }]);
+  const { llm } = (await must(200, 'GET', '/api/settings', { key, headers: { 'x-expose-secrets': 'encrypted' } })).agent_settings;
+  await must(201, 'POST', '/api/profiles/other', { key, json: { llm: { ...llm, model: 'openai/other' }, include_secrets: true } });
+  const id = await begin('Who is it?', [{ text: 'It is me.' }]);
+  await shown('It is me.');
+  await reaches(id, 'finished');
+  await at('interactive-chat-box').getByTestId('chat-input-llm-profile').click();
+  await at('chat-input-llm-profile-option-other').click();
+  await shown('Switched to profile');
+  await say('And now?', []);
+  await shown('The other speaks.');
+});
+
+test('agent-server 63: a server of tools is probed, added, probed again and removed', LONG, async () => {
+  const mcp = await startMcp();
+  try {
+    await open('/mcp');
+    await at('mcp-add-custom-server').click();
+    await at('server-name-input').fill('mine');
+    await at('url-input').fill(`${mcp.url}/mcp`);
+    await at('mcp-test-connection').click();
+    await page.getByText('2 tool(s) available').waitFor();
+    await at('submit-button').last().click();
+    await at('mcp-health-label-mine').getByText('Reachable').waitFor();
+    assert.equal((await settings()).agent_settings.mcp_config.mine.url, `${mcp.url}/mcp`);
+    await at('mcp-server-item').first().getByText('mine').first().click();
+    await at('mcp-custom-editor-delete').click();
+    await page.getByRole('dialog').getByRole('button', { name: /confirm|delete|remove|uninstall/i }).last().click();
+    await at('mcp-server-item').first().waitFor({ state: 'detached' });
+    assert.deepEqual((await settings()).agent_settings.mcp_config, {});
+  } finally {
+    await mcp.close();
+  }
+});
+
+test('agent-server 63: a skill is switched on and off', LONG, async () => {
+  const enabled = async () => (await settings()).misc_settings.app_preferences.enabled_skills;
+  await open('/skills');
+  await page.getByTestId('skill-toggle-uv').and(page.getByLabel('Enable skill')).click();
+  await waitUntil(async () => (await enabled()).includes('uv'), 'it is on');
+  await page.getByTestId('skill-toggle-uv').and(page.getByLabel('Disable skill')).click();
+  await waitUntil(async () => !(await enabled()).includes('uv'), 'it is off');
+});
+
+test('agent-server 63: an agent profile is made, edited and deleted', LONG, async () => {
+  const row = at('agent-profile-row').filter({ hasText: 'helper' });
+  const toolsOf = async () => (await must(200, 'GET', '/api/agent-profiles/helper', { key })).profile.tools.map(({ name }) => name);
+  await open('/settings/agents');
+  await at('add-agent-profile').click();
+  await at('agent-profile-name-input').fill('helper');
+  await page.getByText('Enable sub-agents').click();
+  await at('save-agent-profile-btn').click();
+  await row.waitFor();
+  assert.ok((await toolsOf()).includes('task_tool_set'));
+  await row.getByTestId('agent-profile-menu-trigger').click();
+  await at('agent-profile-edit').click();
+  await page.getByText('Enable sub-agents').click();
+  await at('save-agent-profile-btn').click();
+  await row.waitFor();
+  assert.ok(!(await toolsOf()).includes('task_tool_set'));
+  await row.getByTestId('agent-profile-menu-trigger').click();
+  await at('agent-profile-delete').click();
+  await page.getByRole('dialog').getByRole('button', { name: /delete|confirm/i }).last().click();
+  await row.waitFor({ state: 'detached' });
+});
+
+test('agent-server 63: a workspace is added, and a conversation begun in it', LONG, async () => {
+  await open('/');
+  await at('conversation-panel-new-thread-picker').click();
+  await at('add-workspaces-button').click();
+  await at('folder-browser-use').click();
+  await waitUntil(async () => (await must(200, 'GET', '/api/workspaces', { key })).workspaces.length === 1, 'it is kept');
+  const [{ path }] = (await must(200, 'GET', '/api/workspaces', { key })).workspaces;
+  await open('/');
+  await at('open-workspace-button').click();
+  await at('workspace-dropdown').click();
+  await page.getByRole('option').first().click();
+  await at('workspace-launch-button').click();
+  fake.setScenario(MODEL, [command('pwd'), { text: 'Here I work.' }]);
+  await at('home-chat-launcher').getByTestId('chat-input').fill('Where?');
+  await page.keyboard.press('Enter');
+  await shown('Here I work.');
+  assert.match(JSON.stringify(fake.requests.at(-1).body.messages.at(-1)), new RegExp(`${path}\\b`));
+});
+
+test('agent-server 63: the condenser is set', LONG, async () => {
+  await open('/settings/condenser');
+  await at('sdk-section-all-toggle').click();
+  await at('sdk-settings-condenser.max_size').fill('90');
+  await at('save-button').click();
+  await waitUntil(async () => (await settings()).agent_settings.condenser.max_size === 90, 'it is kept');
 });
 
 test('agent-server 63: everything but the database is killed during a command, and the page goes on', LONG, async () => {

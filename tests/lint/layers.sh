@@ -5,7 +5,7 @@ set -eu
 
 cd "$(dirname "$0")/../.."
 folders=''
-for folder in lib fcgi gateway worker runtime sandbox; do
+for folder in lib fcgi gateway worker runtime sandbox relay; do
     if [ -d "$folder" ]; then
         folders="$folders $folder"
     fi
@@ -27,6 +27,7 @@ BEGIN {
     may["worker"] = all " worker"
     may["runtime"] = all " runtime"
     may["sandbox"] = "base model sandbox"
+    may["relay"] = "base"
 
     # pattern of a library header, and the layers that may see it
     n = 0

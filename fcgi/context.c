@@ -22,7 +22,7 @@ int context_begin_wait(const struct fcgi_context *context, struct error *err)
     if (atomic_fetch_add(context->n_waiting, 1) < most)
         return 0;
     context_end_wait(context);
-    return error_set(err, ERROR_UNAVAILABLE, "too many requests wait for a model already");
+    return error_set(err, ERROR_UNAVAILABLE, "too many requests wait already");
 }
 
 void context_end_wait(const struct fcgi_context *context)

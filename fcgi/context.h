@@ -75,8 +75,8 @@ const char *context_model(const struct fcgi_context *context) NONNULL MUST_CHECK
 bool context_is_scripted(const struct fcgi_context *context) NONNULL MUST_CHECK;
 
 /*
- * A request is about to wait for a worker, which may take minutes: half of the threads may, so that
- * the others stay for all else. ERROR_UNAVAILABLE when they all do.
+ * A request is about to wait for a command, a model or a worker, which may take minutes: half of
+ * the threads may, so that the others stay for all else. ERROR_UNAVAILABLE when they all do.
  */
 int context_begin_wait(const struct fcgi_context *context, struct error *err) NONNULL MUST_CHECK;
 void context_end_wait(const struct fcgi_context *context) NONNULL;

@@ -38,8 +38,8 @@ enum { SHUTDOWN_MS = 8000, THREADS_MAX = 512 };
 static const struct setting settings_table[] = {
     {"DEFT_FCGI_SOCKET", SETTING_TEXT, NULL, FIELD(socket_path),
      "path of the Unix socket that nginx speaks FastCGI to"},
-    {"DEFT_FCGI_THREADS", SETTING_COUNT, "16", FIELD(n_threads),
-     "requests served at a time"},
+    {"DEFT_FCGI_THREADS", SETTING_COUNT, "32", FIELD(n_threads),
+     "requests served at a time; half of them may wait for commands, models and workers"},
     {"DEFT_DATABASE_URL", SETTING_TEXT, NULL, FIELD(database_url),
      "PostgreSQL, as libpq takes it"},
     {"DEFT_SECRET_KEY", SETTING_SECRET, NULL, FIELD(secret_key),

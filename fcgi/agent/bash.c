@@ -6,6 +6,7 @@
 #include "base/strbuf.h"
 #include "fcgi/agent/agent.h"
 #include "fcgi/agent/workspace_path.h"
+#include "fcgi/context.h"
 #include "fcgi/reply.h"
 #include "fcgi/sandbox_proxy.h"
 
@@ -123,8 +124,8 @@ static int pass_command(const struct request *request, struct reply *reply,
     return pass(request, reply, conversation, &call, err);
 }
 
-/* POST {"command","cwd"?,"timeout"?} -> 200 BashCommand (start) or BashOutput (execute) | 422 */
-static int bash_command(const struct request *request, struct reply *reply, struct error *err)
+/* POST {"command","cwd"?,"timeout"?} -> 200 BashCommand | 422 */
+static int bash_start(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
     json_auto_t *body = NULL;
@@ -136,21 +137,33 @@ static int bash_command(const struct request *request, struct reply *reply, stru
     return pass_command(request, reply, is_scoped(request) ? &conversation : NULL, body, err);
 }
 
+/* POST as bash_start() -> 200 BashOutput, when the command has ended | 422 | 503 too many wait */
+static int bash_execute(const struct request *request, struct reply *reply, struct error *err)
+{
+    int rc = context_begin_wait(request->context, err);
+
+    if (rc < 0)
+        return -1;
+    rc = bash_start(request, reply, err);
+    context_end_wait(request->context);
+    return rc;
+}
+
 #define SHARED "/api/bash"
 #define SCOPED "/api/conversations/{runtime_conversation_id}/bash"
 #define ROUTE(method, pattern, body_max_bytes, handler)                                            \
     {method, pattern, ORIGIN_BOTH, ACCESS_CALLER, body_max_bytes, handler}
 
 const struct route bash_routes[] = {
-    ROUTE(HTTP_POST, SHARED "/start_bash_command", BODY_LARGE_BYTES, bash_command),
-    ROUTE(HTTP_POST, SHARED "/execute_bash_command", BODY_LARGE_BYTES, bash_command),
+    ROUTE(HTTP_POST, SHARED "/start_bash_command", BODY_LARGE_BYTES, bash_start),
+    ROUTE(HTTP_POST, SHARED "/execute_bash_command", BODY_LARGE_BYTES, bash_execute),
     ROUTE(HTTP_POST, SHARED "/bash_commands/{command_id}/stop", 0, bash_pass),
     ROUTE(HTTP_GET, SHARED "/bash_events/search", 0, bash_search),
     ROUTE(HTTP_GET, SHARED "/bash_events/", BODY_SMALL_BYTES, bash_pass),
     ROUTE(HTTP_GET, SHARED "/bash_events/{event_id}", 0, bash_pass),
     ROUTE(HTTP_DELETE, SHARED "/bash_events", 0, bash_pass),
-    ROUTE(HTTP_POST, SCOPED "/start_bash_command", BODY_LARGE_BYTES, bash_command),
-    ROUTE(HTTP_POST, SCOPED "/execute_bash_command", BODY_LARGE_BYTES, bash_command),
+    ROUTE(HTTP_POST, SCOPED "/start_bash_command", BODY_LARGE_BYTES, bash_start),
+    ROUTE(HTTP_POST, SCOPED "/execute_bash_command", BODY_LARGE_BYTES, bash_execute),
     ROUTE(HTTP_POST, SCOPED "/bash_commands/{command_id}/stop", 0, bash_pass),
     ROUTE(HTTP_GET, SCOPED "/bash_events/search", 0, bash_search),
     ROUTE(HTTP_GET, SCOPED "/bash_events/", BODY_SMALL_BYTES, bash_pass),

@@ -1,5 +1,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -258,20 +259,22 @@ static void pause_of_a_waiting_run_takes_the_wish_back(void **state)
     assert_int_equal(test_sql_count(sql), 1);
 }
 
-/* The fixture has no thread to spare for waiting. */
 static void pause_does_not_wait_when_too_many_wait_already(void **state)
 {
     enum { DEADLINE_OF_A_PAUSE_MS = 30000 };
+    struct fixture *fixture = *state;
     struct test_path path = test_conversation(*state);
     int64_t start_ms = clock_monotonic_ms();
     char sql[160];
 
+    atomic_store(&fixture->n_waiting, fixture->settings.n_threads);
     set_row(&path, "wanted_at = now(), execution_status = 'running',"
                    " lease_owner = gen_random_uuid(), lease_expires_at = now() + interval '1 day'");
     {
         DISPATCH(paused, ALICE, "POST", test_under(&path, "/pause"), NULL);
         assert_answer(&paused, 200, "true");
     }
+    atomic_store(&fixture->n_waiting, 0);
     assert_true(clock_monotonic_ms() - start_ms < DEADLINE_OF_A_PAUSE_MS);
     (void)snprintf(
         sql, sizeof(sql),

@@ -55,7 +55,8 @@ int fixture_setup(void **state)
     struct error err = ERROR_INIT;
 
     log_setup("deft-fcgi-test", LOG_LEVEL_ERROR);
-    fixture->settings = (struct fcgi_settings){.run_limits = {10, 100},
+    fixture->settings = (struct fcgi_settings){.n_threads = 4,
+                                               .run_limits = {10, 100},
                                                .database_url = test_database_url(),
                                                .runtime_url = "http://127.0.0.1:1",
                                                .runtime_socket = "",

@@ -50,7 +50,6 @@ static void deadline_is_a_504_that_names_the_conversation(void **state)
     struct fixture *fixture = *state;
 
     prepare(*state);
-    fixture->settings.n_threads = 4;
     fixture->settings.answer_wait_ms = 0;
     {
         CLEANUP(test_answer_done) struct test_answer answer =
@@ -67,7 +66,6 @@ static void only_half_of_the_threads_wait(void **state)
     struct fixture *fixture = *state;
 
     prepare(*state);
-    fixture->settings.n_threads = 4;
     atomic_store(&fixture->n_waiting, 2);
     {
         CLEANUP(test_answer_done) struct test_answer answer =

@@ -1,26 +1,16 @@
 // The official TypeScript client, as it comes from npm, through the life of a conversation.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { start as startModel } from '../fakes/openai.mjs';
+import { test } from 'node:test';
 import { ConversationManager, newWorkspace, openConversation, part } from './support/client.mjs';
 import { Conversation, isAction, isResult, llmOf, observed, startRequest } from './support/conversation.mjs';
 import { assertSound } from './support/database.mjs';
 import { AGENT_URL, API_KEY, WORKING_DIR } from './support/instance.mjs';
+import { strictModel } from './support/model.mjs';
 import { restingSnapshot } from './support/socket.mjs';
 
-let fake;
-let workspace;
+const fake = await strictModel();
+const workspace = newWorkspace();
 const client = part('ConversationClient');
-
-before(async () => {
-  fake = await startModel();
-  workspace = newWorkspace();
-});
-
-after(async () => {
-  assert.deepEqual(fake.violations, [], 'every request to the model was one that a strict provider takes');
-  await fake.close();
-});
 
 const open = (t, scenario, initialMessage) => openConversation(t, fake, scenario, { initialMessage });
 

@@ -1,28 +1,19 @@
 // The official TypeScript client: what a conversation can be told beside messages, and what it survives.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { start as startModel } from '../fakes/openai.mjs';
+import { test } from 'node:test';
 import { openConversation, part } from './support/client.mjs';
 import { isAction, isResult, llmOf, observed, ofKind } from './support/conversation.mjs';
 import { assertSound } from './support/database.mjs';
+import { strictModel } from './support/model.mjs';
 import { killAndAwait, pidOf, signal } from './support/processes.mjs';
 import { restingSnapshot } from './support/socket.mjs';
 import { waitUntil } from './support/wait.mjs';
 
 const ALL_BUT_THE_DATABASE = ['nginx', 'fcgi', 'gateway', 'worker', 'runtime'];
 
-let fake;
+const fake = await strictModel();
 const client = part('ConversationClient');
 const command = (line, more = {}) => ({ name: 'terminal', arguments: { command: line, security_risk: 'LOW', summary: 's', ...more } });
-
-before(async () => {
-  fake = await startModel();
-});
-
-after(async () => {
-  assert.deepEqual(fake.violations, []);
-  await fake.close();
-});
 
 /** Says something and lets it run; resolves with the snapshot at its end. */
 async function ask({ conversation, heard, hears }, words, statuses = ['finished']) {

@@ -1,27 +1,18 @@
 // What a model is asked beside the conversation: side questions, condensations, titles.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, test } from 'node:test';
-import { start as startModel } from '../fakes/openai.mjs';
+import { test } from 'node:test';
 import { call, must } from './support/api.mjs';
 import { Conversation, llmOf, ofKind, startRequest } from './support/conversation.mjs';
 import { assertSound, query } from './support/database.mjs';
+import { strictModel } from './support/model.mjs';
 import { killAndAwait } from './support/processes.mjs';
 import { waitUntil } from './support/wait.mjs';
 
-let fake;
-
-before(async () => {
-  fake = await startModel();
-  fake.setScenario('talk', [{ text: 'an answer in words' }]);
-  fake.setScenario('title', [{ text: '<think>hm</think>"✨ A fine title"' }]);
-  fake.setScenario('refusing', [{ status: 401, error: { message: 'bad key', type: 'invalid_request_error', code: 'invalid_api_key' } }]);
-});
-
-after(async () => {
-  assert.deepEqual(fake.violations, []);
-  await fake.close();
-});
+const fake = await strictModel();
+fake.setScenario('talk', [{ text: 'an answer in words' }]);
+fake.setScenario('title', [{ text: '<think>hm</think>"✨ A fine title"' }]);
+fake.setScenario('refusing', [{ status: 401, error: { message: 'bad key', type: 'invalid_request_error', code: 'invalid_api_key' } }]);
 
 async function fresh(t, scenario, more = {}) {
   const conversation = await Conversation.start(fake, scenario, more);

@@ -1,23 +1,14 @@
 // Conversations that start others, and worktrees of their own.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, test } from 'node:test';
-import { start as startModel } from '../fakes/openai.mjs';
+import { test } from 'node:test';
 import { call, must } from './support/api.mjs';
 import { Conversation, llmOf, startRequest } from './support/conversation.mjs';
 import { assertSound } from './support/database.mjs';
+import { strictModel } from './support/model.mjs';
 
-let fake;
-
-before(async () => {
-  fake = await startModel();
-  fake.setScenario('talk', [{ text: 'an answer' }]);
-});
-
-after(async () => {
-  assert.deepEqual(fake.violations, []);
-  await fake.close();
-});
+const fake = await strictModel();
+fake.setScenario('talk', [{ text: 'an answer' }]);
 
 async function fresh(t, more = {}) {
   const conversation = await Conversation.create(startRequest(llmOf(fake, 'talk'), more));

@@ -1,26 +1,17 @@
 // A goal: runs until a judge finds it met, the rounds are used up, or somebody has another wish.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, test } from 'node:test';
-import { start as startModel } from '../fakes/openai.mjs';
+import { test } from 'node:test';
 import { Conversation } from './support/conversation.mjs';
 import { assertSound } from './support/database.mjs';
+import { strictModel } from './support/model.mjs';
 import { killAndAwait } from './support/processes.mjs';
 import { waitUntil } from './support/wait.mjs';
 
 const NOT_YET = JSON.stringify({ score: 0.4, complete: false, missing: 'two tests fail' });
 const DONE = `Here it is: ${JSON.stringify({ score: 1, complete: true, missing: '' })}`;
 
-let fake;
-
-before(async () => {
-  fake = await startModel();
-});
-
-after(async () => {
-  assert.deepEqual(fake.violations, []);
-  await fake.close();
-});
+const fake = await strictModel();
 
 // One scenario answers the agent and the judge: the fake says the same to both.
 async function fresh(t, words) {

@@ -1,11 +1,11 @@
 // Runs as clients start, stop and confirm them, and how answers with several calls are kept.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, test } from 'node:test';
-import { start as startModel } from '../fakes/openai.mjs';
+import { test } from 'node:test';
 import { call } from './support/api.mjs';
 import { Conversation, isAction, llmOf, ofKind, startRequest, text } from './support/conversation.mjs';
 import { assertSound } from './support/database.mjs';
+import { strictModel } from './support/model.mjs';
 import { restingSnapshot } from './support/socket.mjs';
 import { waitUntil } from './support/wait.mjs';
 
@@ -13,20 +13,11 @@ const terminal = (command) => ({ name: 'terminal', arguments: { command, securit
 const think = { name: 'think', arguments: { thought: 'hm' } };
 const finish = { name: 'finish', arguments: { message: 'done' } };
 
-let fake;
-
-before(async () => {
-  fake = await startModel();
-  fake.setScenario('talk', [{ text: 'an answer' }]);
-  fake.setScenario('sleeper', [{ calls: [terminal('sleep 60; echo slept')] }, { text: 'just text' }]);
-  fake.setScenario('napper', [{ calls: [terminal('sleep 2; echo slept')] }, { text: 'just text' }]);
-  fake.setScenario('acting', [{ calls: [terminal('echo acted')] }, { calls: [finish] }]);
-});
-
-after(async () => {
-  assert.deepEqual(fake.violations, []);
-  await fake.close();
-});
+const fake = await strictModel();
+fake.setScenario('talk', [{ text: 'an answer' }]);
+fake.setScenario('sleeper', [{ calls: [terminal('sleep 60; echo slept')] }, { text: 'just text' }]);
+fake.setScenario('napper', [{ calls: [terminal('sleep 2; echo slept')] }, { text: 'just text' }]);
+fake.setScenario('acting', [{ calls: [terminal('echo acted')] }, { calls: [finish] }]);
 
 async function fresh(t, scenario, more = {}) {
   const conversation = await Conversation.start(fake, scenario, more);

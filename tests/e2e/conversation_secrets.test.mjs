@@ -1,24 +1,15 @@
 // Secrets that a client sets while the agent is at work.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, test } from 'node:test';
-import { start as startModel } from '../fakes/openai.mjs';
+import { test } from 'node:test';
 import { must } from './support/api.mjs';
 import { Conversation, isAction, isResult, llmOf, observed, startRequest } from './support/conversation.mjs';
 import { assertSound } from './support/database.mjs';
+import { strictModel } from './support/model.mjs';
 
 const VALUE = 'swordfish-4711';
 
-let fake;
-
-before(async () => {
-  fake = await startModel();
-});
-
-after(async () => {
-  assert.deepEqual(fake.violations, []);
-  await fake.close();
-});
+const fake = await strictModel();
 
 const command = (text) => ({ name: 'terminal', arguments: { command: text, summary: 'x', security_risk: 'LOW' } });
 const waitFor = (mark) => command(`until [ -e /tmp/${mark} ]; do sleep 0.1; done; echo released`);

@@ -1,28 +1,19 @@
 // What an analyzer says of calls, and who has to agree before they run.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { start as startModel } from '../fakes/openai.mjs';
+import { test } from 'node:test';
 import { Conversation, llmOf, ofKind, startRequest } from './support/conversation.mjs';
+import { strictModel } from './support/model.mjs';
 
 const ANALYZER = { kind: 'LLMSecurityAnalyzer' };
 const RISKY = { kind: 'ConfirmRisky', threshold: 'HIGH', confirm_unknown: true };
 const terminal = (command, risk) => ({ name: 'terminal', arguments: { command, security_risk: risk, summary: 's' } });
 
-let fake;
-
-before(async () => {
-  fake = await startModel();
-  fake.setScenario('risks', [
-    { calls: [terminal('echo low', 'LOW'), terminal('echo medium', 'MEDIUM')] },
-    { calls: [terminal('echo high', 'HIGH')] },
-    { calls: [{ name: 'finish', arguments: { message: 'done' } }] },
-  ]);
-});
-
-after(async () => {
-  assert.deepEqual(fake.violations, []);
-  await fake.close();
-});
+const fake = await strictModel();
+fake.setScenario('risks', [
+  { calls: [terminal('echo low', 'LOW'), terminal('echo medium', 'MEDIUM')] },
+  { calls: [terminal('echo high', 'HIGH')] },
+  { calls: [{ name: 'finish', arguments: { message: 'done' } }] },
+]);
 
 async function fresh(t, more) {
   const conversation = await Conversation.create(startRequest(llmOf(fake, 'risks'), more));

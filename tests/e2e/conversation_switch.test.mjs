@@ -1,24 +1,15 @@
 // Another model for a conversation that has begun, and what the routes beside it refuse.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, test } from 'node:test';
-import { start as startModel } from '../fakes/openai.mjs';
+import { test } from 'node:test';
 import { call, must } from './support/api.mjs';
 import { Conversation, llmOf, startRequest } from './support/conversation.mjs';
+import { strictModel } from './support/model.mjs';
 import { waitUntil } from './support/wait.mjs';
 
-let fake;
-
-before(async () => {
-  fake = await startModel();
-  fake.setScenario('talk', [{ text: 'the first model' }]);
-  fake.setScenario('other', [{ text: 'the other model' }]);
-});
-
-after(async () => {
-  assert.deepEqual(fake.violations, []);
-  await fake.close();
-});
+const fake = await strictModel();
+fake.setScenario('talk', [{ text: 'the first model' }]);
+fake.setScenario('other', [{ text: 'the other model' }]);
 
 async function fresh(t, request = startRequest(llmOf(fake, 'talk'))) {
   const conversation = await Conversation.create(request);

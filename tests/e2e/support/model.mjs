@@ -1,0 +1,13 @@
+// A model for all tests of a file. At their end it tells of requests that a strict provider refuses.
+import assert from 'node:assert/strict';
+import { after } from 'node:test';
+import { start } from '../../fakes/openai.mjs';
+
+export async function strictModel(options) {
+  const fake = await start(options);
+  after(async () => {
+    assert.deepEqual(fake.violations, [], 'every request to the model was one that a strict provider takes');
+    await fake.close();
+  });
+  return fake;
+}

@@ -14,6 +14,7 @@
 #include "runtime/image_api.h"
 #include "runtime/life.h"
 #include "runtime/life_begin.h"
+#include "runtime/metrics.h"
 #include "runtime/service.h"
 #include "runtime/tenant.h"
 #include "runtime/view.h"
@@ -269,6 +270,19 @@ static int api_health(struct service *service, const struct front_request *reque
     return *reply_out != NULL ? 0 : -1;
 }
 
+/* GET /metrics -> 200 Prometheus' text */
+static int api_metrics(struct service *service, const struct front_request *request,
+                       json_t **reply_out, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    (void)request;
+    (void)err;
+    metrics_append(service->metrics, &text);
+    *reply_out = json_text(text.text, text.len);
+    return 0;
+}
+
 /* clang-format off */
 const struct front_route api_routes[] = {
     {"GET", "/health", ACCESS_OPEN, 0, api_health},
@@ -282,6 +296,7 @@ const struct front_route api_routes[] = {
     {"GET", "/runtime/{id}", ACCESS_KEY, 0, api_runtime},
     {"GET", "/registry_prefix", ACCESS_KEY, 0, image_handle_prefix},
     {"GET", "/image_exists", ACCESS_KEY, 0, image_handle_exists},
+    {"GET", "/metrics", ACCESS_HOUSE, 0, api_metrics},
     {"POST", "/build", ACCESS_KEY, 0, image_handle_build},
     {"GET", "/build_status", ACCESS_KEY, 0, image_handle_build},
     {.method = NULL},

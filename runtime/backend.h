@@ -25,18 +25,18 @@ struct error;
 
 #define BACKEND_NAME_BYTES 64
 #define BACKEND_URL_BYTES 80
+#define BACKEND_IMAGE_BYTES 80
+#define BACKEND_KEY_BYTES 64
 
 /* What to start. */
 struct sandbox_order {
     const char *runtime_id;
-    const char *session_id;
+    const char *session_id;      /* "" when it is nobody's yet; a label only */
     const char *conversation_id; /* "" when unknown; a label only */
     const char *image;
     const char *home;
-    const char *session_key;
-    const json_t *environment; /* object of texts; NULL: none */
-    int64_t memory_bytes;      /* 0: the default */
-    int64_t nano_cpus;         /* 0: the default */
+    int64_t memory_bytes; /* 0: the default */
+    int64_t nano_cpus;    /* 0: the default */
 };
 
 /* What became of it. */
@@ -44,6 +44,8 @@ struct sandbox_place {
     char container_id[72];
     char network[BACKEND_NAME_BYTES];
     char url[BACKEND_URL_BYTES];
+    char image_id[BACKEND_IMAGE_BYTES]; /* what the image's name stood for */
+    char init_key[BACKEND_KEY_BYTES];   /* brings its session key and environment, once */
 };
 
 /* What a list shows of a sandbox. */
@@ -63,7 +65,8 @@ struct seen_list {
 };
 
 struct seen_image {
-    char created_at[40]; /* as the back end says it */
+    char id[BACKEND_IMAGE_BYTES]; /* "" for one that is not here */
+    char created_at[40];          /* as the back end says it */
     int64_t size_bytes;
 };
 
@@ -109,7 +112,10 @@ struct backend_functions {
     void (*network_is_kept)(struct backend *backend, const char *network);
     /* The home was not needed after all. */
     void (*give_home)(struct backend *backend, const char *home);
-    /* Returns when the server in the sandbox listens. On failure nothing is left of it. */
+    /* What a start puts into a sandbox now, as a name: another deft-action has another one. */
+    const char *(*fittings)(struct backend *backend);
+    /* Returns when the server in the sandbox listens, dormant: it waits for its key. On failure
+     * nothing is left of it. */
     int (*start)(struct backend *backend, const struct sandbox_order *order,
                  struct sandbox_place *place_out, struct error *err);
     /* Ends the sandbox and releases its network ("" or NULL: none); a missing one is success. */

@@ -48,6 +48,11 @@ static void do_give_home(struct backend *backend, const char *home)
     spares_give(of(backend)->spares, SPARE_HOME, home);
 }
 
+static const char *do_fittings(struct backend *backend)
+{
+    return of(backend)->action_volume;
+}
+
 static int do_start(struct backend *backend, const struct sandbox_order *order,
                     struct sandbox_place *place_out, struct error *err)
 {
@@ -148,6 +153,7 @@ static const struct backend_functions docker_functions = {
     .home_is_kept = do_home_is_kept,
     .network_is_kept = do_network_is_kept,
     .give_home = do_give_home,
+    .fittings = do_fittings,
     .start = do_start,
     .remove = do_remove,
     .remove_home = do_remove_home,

@@ -10,26 +10,6 @@
 
 #define NAME_TEXT_BYTES 32
 
-/* The service itself says these; a request cannot. */
-static const char *const reserved_names[] = {
-    "SESSION_API_KEY", "OH_SESSION_API_KEYS_0", "RUNTIME_ID",
-    "LD_PRELOAD",      "LD_LIBRARY_PATH",       "LD_AUDIT",
-};
-
-/* Settings of deft-action itself: one of them would open it to everybody. */
-#define ACTION_SETTINGS "DEFT_ACTION_"
-
-static bool is_reserved(const char *name)
-{
-    if (text_starts_with(name, ACTION_SETTINGS))
-        return true;
-    for (size_t i = 0; i < ARRAY_SIZE(reserved_names); i++) {
-        if (text_equal(reserved_names[i], name))
-            return true;
-    }
-    return false;
-}
-
 static void push_variable(json_t *list, const char *name, const char *value)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
@@ -38,24 +18,15 @@ static void push_variable(json_t *list, const char *name, const char *value)
     json_push(list, json_text(text.text, text.len));
 }
 
+/* What a start says of the environment comes later, with the key. */
 static json_t *create_environment(const struct docker_names *names,
-                                  const struct sandbox_order *order, struct error *err)
+                                  const struct sandbox_order *order)
 {
-    json_auto_t *list = json_array();
-    const char *name = NULL;
-    json_t *value = NULL;
+    json_t *list = json_array();
 
-    json_object_foreach ((json_t *)(uintptr_t)order->environment, name, value) {
-        if (!json_is_string(value)) {
-            error_set(err, ERROR_INVALID, "environment: %s is no text", name);
-            return NULL;
-        }
-        if (!is_reserved(name))
-            push_variable(list, name, json_string_value(value));
-    }
     push_variable(list, "RUNTIME_ID", order->runtime_id);
-    push_variable(list, ACTION_SETTINGS "INIT_KEY", names->init_key);
-    return json_incref(list);
+    push_variable(list, "DEFT_ACTION_INIT_KEY", names->init_key);
+    return list;
 }
 
 static json_t *create_mounts(const struct docker_names *names, struct error *err)
@@ -167,7 +138,8 @@ static json_t *create_sandbox_labels(const char *instance, const struct sandbox_
     if (labels == NULL)
         return NULL;
     json_put_text(labels, LABEL_RUNTIME, order->runtime_id);
-    json_put_text(labels, LABEL_SESSION, order->session_id);
+    if (order->session_id[0] != '\0')
+        json_put_text(labels, LABEL_SESSION, order->session_id);
     if (order->conversation_id[0] != '\0')
         json_put_text(labels, LABEL_CONVERSATION, order->conversation_id);
     return labels;
@@ -176,13 +148,11 @@ static json_t *create_sandbox_labels(const char *instance, const struct sandbox_
 json_t *docker_create_body(const struct docker_profile *profile, const struct docker_names *names,
                            const struct sandbox_order *order, struct error *err)
 {
-    json_auto_t *environment = create_environment(names, order, err);
+    json_auto_t *environment = create_environment(names, order);
     json_auto_t *host = NULL;
     json_auto_t *labels = NULL;
     char user[NAME_TEXT_BYTES] = "";
 
-    if (environment == NULL)
-        return NULL;
     host = create_host(profile, names, order, err);
     labels = create_sandbox_labels(names->instance, order, err);
     if (host == NULL || labels == NULL)

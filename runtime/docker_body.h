@@ -51,10 +51,10 @@ struct docker_names {
     const char *action_volume;
     const char *workspace_volume;
     const char *journal_volume;
-    const char *init_key; /* lets the sandbox take its session key, once */
+    const char *init_key; /* lets the sandbox take its session key and environment, once */
 };
 
-/* A new reference, or NULL with err set: ERROR_INVALID for an environment that is none. */
+/* A new reference, or NULL with err set. */
 json_t *docker_create_body(const struct docker_profile *profile, const struct docker_names *names,
                            const struct sandbox_order *order, struct error *err) NONNULL MUST_CHECK;
 /* A container that is never started, to put files into a volume. */

@@ -119,6 +119,7 @@ int docker_find_image(struct docker *docker, const char *image, struct seen_imag
 
     if (inspect(docker, image, &facts, err) < 0)
         return err->code == ERROR_NOT_FOUND ? ask_registry(docker, image, err) : -1;
+    (void)snprintf(seen_out->id, sizeof(seen_out->id), "%s", json_text_or(facts, "Id", ""));
     (void)snprintf(seen_out->created_at, sizeof(seen_out->created_at), "%s",
                    json_text_or(facts, "Created", ""));
     seen_out->size_bytes = json_int_or(facts, "Size", 0);

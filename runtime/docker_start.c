@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "client/http.h"
-#include "client/runtime_api.h"
 #include "runtime/docker_body.h"
 #include "runtime/docker_parts.h"
 #include "runtime/frames.h"
@@ -26,6 +25,7 @@ struct launch {
     char network[SPARE_NAME_BYTES];
     char container_id[72];
     char url[64];
+    char image_id[BACKEND_IMAGE_BYTES];
     char init_key[CRYPTO_TOKEN_BYTES];
     struct frames output;
 };
@@ -283,7 +283,7 @@ static int wait_ready(struct launch *launch, struct error *err)
     return -1;
 }
 
-static int learn_address(struct launch *launch, struct error *err)
+static int learn_place(struct launch *launch, struct error *err)
 {
     json_auto_t *facts = NULL;
     const json_t *network = NULL;
@@ -299,22 +299,8 @@ static int learn_address(struct launch *launch, struct error *err)
         return -1;
     }
     (void)snprintf(launch->url, sizeof(launch->url), "http://%s:%d", address, SANDBOX_PORT);
-    return 0;
-}
-
-/*
- * Only the server's memory ever holds the session key: an environment or a file could be read by
- * whatever runs in the sandbox. The init key of the environment is worth nothing from here on.
- */
-static int hand_over_key(struct launch *launch, struct error *err)
-{
-    const struct sandbox_init init = {.url = launch->url,
-                                      .init_key = launch->init_key,
-                                      .session_key = launch->order->session_key,
-                                      .timeout_ms = launch->docker->settings.ready_ms};
-
-    if (sandbox_initialise(launch->docker->engine.http, &init, err) < 0)
-        return error_wrap(err, "handing over the sandbox's key");
+    (void)snprintf(launch->image_id, sizeof(launch->image_id), "%s",
+                   json_text_or(facts, "Image", ""));
     return 0;
 }
 
@@ -328,9 +314,7 @@ static int run(struct launch *launch, struct error *err)
         return -1;
     if (container_call(launch->docker, "POST", launch->container_id, "/start", NULL, err) < 0)
         return explain_engine(err);
-    if (wait_ready(launch, err) < 0 || learn_address(launch, err) < 0)
-        return -1;
-    return hand_over_key(launch, err);
+    return wait_ready(launch, err) < 0 ? -1 : learn_place(launch, err);
 }
 
 /* By its name: of a container that was made the answer may not have come. */
@@ -372,5 +356,7 @@ int docker_start(struct docker *docker, const struct sandbox_order *order,
                    launch.container_id);
     (void)snprintf(place_out->network, sizeof(place_out->network), "%s", launch.network);
     (void)snprintf(place_out->url, sizeof(place_out->url), "%s", launch.url);
+    (void)snprintf(place_out->image_id, sizeof(place_out->image_id), "%s", launch.image_id);
+    (void)snprintf(place_out->init_key, sizeof(place_out->init_key), "%s", launch.init_key);
     return 0;
 }

@@ -39,10 +39,16 @@ static const int status_of_code[ERROR_N_CODES] = {
 static void write_reply(FCGX_Stream *out, int status, const json_t *body)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    const char *type = "application/json";
 
-    json_append_text(&text, body);
-    FCGX_FPrintF(out, "Status: %d\r\nContent-Type: application/json\r\nContent-Length: %d\r\n",
-                 status, (int)text.len);
+    if (json_is_string(body)) {
+        type = "text/plain; version=0.0.4";
+        strbuf_append_bytes(&text, json_string_value(body), json_string_length(body));
+    } else {
+        json_append_text(&text, body);
+    }
+    FCGX_FPrintF(out, "Status: %d\r\nContent-Type: %s\r\nContent-Length: %d\r\n", status, type,
+                 (int)text.len);
     if (status == 503)
         FCGX_FPrintF(out, "Retry-After: 1\r\n");
     FCGX_FPrintF(out, "\r\n");

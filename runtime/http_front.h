@@ -27,7 +27,7 @@ struct front_request {
     const struct tenant *tenant; /* NULL: one of deft's own processes */
 };
 
-/* *reply_out becomes the body of a 200. */
+/* *reply_out becomes the body of a 200; a text is sent as it is. */
 typedef int front_handle(struct service *service, const struct front_request *request,
                          json_t **reply_out, struct error *err);
 

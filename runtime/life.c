@@ -4,10 +4,11 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/secret.h"
 #include "base/text.h"
 #include "runtime/backend.h"
 #include "runtime/gate.h"
+#include "runtime/handover.h"
+#include "runtime/metrics.h"
 #include "runtime/reconcile.h"
 #include "runtime/row.h"
 #include "runtime/service.h"
@@ -15,35 +16,46 @@
 
 /* --- launch --- */
 
+/* The order of a cold start; a home, and nothing that is secret. Borrows from spec and runtime. */
+static struct sandbox_order order_of(const struct runtime *runtime)
+{
+    return (struct sandbox_order){.runtime_id = runtime->id,
+                                  .session_id = runtime->session_id,
+                                  .conversation_id =
+                                      json_text_or(runtime->spec, "conversation_id", ""),
+                                  .image = runtime->image,
+                                  .home = json_text_or(runtime->spec, "home", ""),
+                                  .memory_bytes = json_int_or(runtime->spec, "memory_bytes", 0),
+                                  .nano_cpus = json_int_or(runtime->spec, "nano_cpus", 0)};
+}
+
+static void remove_sandbox(struct service *service, const struct runtime *runtime,
+                           const char *network)
+{
+    struct error err = ERROR_INIT;
+
+    if (service->backend->functions->remove(service->backend, runtime->id, network, &err) < 0)
+        log_warning("container.left", LOG_STR("runtime_id", runtime->id), LOG_ERROR(&err));
+}
+
 static int start_sandbox(struct service *service, const struct runtime *runtime,
                          struct sandbox_place *place, struct error *err)
 {
-    CLEANUP(start_spec_done) struct start_spec spec = START_SPEC_INIT;
-    CLEANUP(secret_done) struct secret key = SECRET_INIT;
-    struct sandbox_order order = {
-        .runtime_id = runtime->id, .session_id = runtime->session_id, .image = runtime->image};
-    char context[ROW_KEY_CONTEXT_BYTES] = "";
+    const struct sandbox_order order = order_of(runtime);
 
-    if (service_check(service, err) < 0)
+    if (service_check(service, err) < 0 ||
+        service->backend->functions->start(service->backend, &order, place, err) < 0)
         return -1;
-    row_key_context(runtime->id, context);
-    if (keyring_open(&service->keyring, context, runtime->session_key, &key, err) < 0 ||
-        start_spec_from_row(runtime->spec, &service->keyring, runtime->id, &spec, err) < 0)
-        return error_wrap(err, "the runtime's secrets cannot be opened");
-    order.home = spec.home;
-    order.conversation_id = spec.conversation_id;
-    order.environment = spec.environment;
-    order.memory_bytes = spec.memory_bytes;
-    order.nano_cpus = spec.nano_cpus;
-    order.session_key = secret_reveal(&key);
-    return service->backend->functions->start(service->backend, &order, place, err);
+    if (handover_do(service, runtime, place->url, place->init_key, err) < 0) {
+        remove_sandbox(service, runtime, place->network);
+        return -1;
+    }
+    return 0;
 }
 
 static int keep_place(struct service *service, struct runtime *runtime,
                       const struct sandbox_place *place, struct error *err)
 {
-    struct error removal = ERROR_INIT;
-
     row_set_text(&runtime->container_id, place->container_id);
     row_set_text(&runtime->network, place->network);
     row_set_text(&runtime->url, place->url);
@@ -52,10 +64,45 @@ static int keep_place(struct service *service, struct runtime *runtime,
         return 0;
     }
     /* The row still says starting: whoever looks next starts it again. */
-    if (service->backend->functions->remove(service->backend, runtime->id, place->network,
-                                            &removal) < 0)
-        log_warning("container.left", LOG_STR("runtime_id", runtime->id), LOG_ERROR(&removal));
+    remove_sandbox(service, runtime, place->network);
     return -1;
+}
+
+static void note_started(struct service *service, const struct runtime *runtime,
+                         enum start_kind kind, int64_t begun_ms)
+{
+    int64_t duration_ms = clock_monotonic_ms() - begun_ms;
+
+    metrics_count_start(service->metrics, kind, duration_ms);
+    log_info("sandbox.started", LOG_STR("runtime_id", runtime->id),
+             LOG_STR("kind", start_kind_to_string(kind)), LOG_INT("duration_ms", duration_ms));
+}
+
+/* One that was started ahead waits at its place: only the key is missing. */
+static bool is_claimed(const struct runtime *runtime)
+{
+    return runtime->status == RUNTIME_STARTING && runtime->url != NULL;
+}
+
+/* What does not take its key (its container has ended meanwhile, or it has taken it before a crash
+ * of ours) makes way for a cold start on the same home. */
+static int wake(struct service *service, struct runtime *runtime, bool *is_awake_out,
+                struct error *err)
+{
+    int64_t begun_ms = clock_monotonic_ms();
+    struct error why = ERROR_INIT;
+
+    if (handover_claimed(service, runtime, &why) < 0) {
+        log_warning("warm.lost", LOG_STR("runtime_id", runtime->id), LOG_ERROR(&why));
+        remove_sandbox(service, runtime, runtime->network != NULL ? runtime->network : "");
+        row_forget_place(runtime);
+        return 0;
+    }
+    *is_awake_out = true;
+    if (row_change_status(service, runtime, RUNTIME_RUNNING, NULL, err) < 0)
+        return -1;
+    note_started(service, runtime, START_WARM, begun_ms);
+    return 0;
 }
 
 static int launch(struct service *service, struct runtime *runtime, struct error *err)
@@ -78,8 +125,7 @@ static int launch(struct service *service, struct runtime *runtime, struct error
     }
     if (keep_place(service, runtime, &place, err) < 0)
         return -1;
-    log_info("sandbox.started", LOG_STR("runtime_id", runtime->id),
-             LOG_INT("duration_ms", clock_monotonic_ms() - begun_ms));
+    note_started(service, runtime, START_COLD, begun_ms);
     return 0;
 }
 
@@ -87,13 +133,16 @@ static int launch_held(struct service *service, const char *id, struct error *er
 {
     CLEANUP(gate_leave) struct gate_pass pass = gate_enter(service->gate, id);
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+    bool is_awake = false;
 
     if (runtime_store_get(service->db, id, &runtime, err) < 0)
         return -1;
     if (runtime.desired != DESIRED_RUNNING ||
         state_step(VERB_START, runtime.status).act != ACT_LAUNCH)
         return 0;
-    return launch(service, &runtime, err);
+    if (is_claimed(&runtime) && wake(service, &runtime, &is_awake, err) < 0)
+        return -1;
+    return is_awake ? 0 : launch(service, &runtime, err);
 }
 
 int life_launch(struct service *service, const char *id, struct error *err)

@@ -11,24 +11,15 @@
 #include "runtime/backend.h"
 #include "runtime/gate.h"
 #include "runtime/life.h"
+#include "runtime/pool.h"
 #include "runtime/row.h"
 #include "runtime/service.h"
 #include "runtime/spec.h"
 #include "runtime/tenant.h"
 #include "store/runtime_store.h"
+#include "store/warm_store.h"
 
 #define ADD_TRIES 3
-#define ID_LETTERS 16
-
-static void random_letters(char id[ID_LETTERS + 1])
-{
-    unsigned char bytes[ID_LETTERS];
-
-    crypto_random(bytes, sizeof(bytes));
-    for (size_t i = 0; i < sizeof(bytes); i++)
-        id[i] = (char)('a' + bytes[i] % 26);
-    id[ID_LETTERS] = '\0';
-}
 
 static void make_key(const struct service *service, struct runtime *runtime)
 {
@@ -46,12 +37,26 @@ static void make_key(const struct service *service, struct runtime *runtime)
     explicit_bzero(token, sizeof(token));
 }
 
-static int store_row(struct service *service, const struct start_spec *spec,
-                     const struct runtime *runtime, struct error *err)
+static int64_t most_runtimes(const struct start_spec *spec)
 {
-    if (uuid_is_set(&spec->tenant.id))
-        return runtime_store_add_within(service->db, runtime, spec->tenant.max_runtimes, err);
-    return runtime_store_add(service->db, runtime, err);
+    return uuid_is_set(&spec->tenant.id) ? spec->tenant.max_runtimes : 0;
+}
+
+/* All of a row but its id, which stands in it already, and a place. */
+static int fill_row(struct service *service, const struct start_spec *spec, struct runtime *runtime,
+                    struct error *err)
+{
+    runtime->status = RUNTIME_STARTING;
+    runtime->desired = DESIRED_RUNNING;
+    runtime->owner_id = spec->owner_id;
+    runtime->tenant_id = spec->tenant.id;
+    runtime->created_at_us = clock_utc_us();
+    row_set_text(&runtime->session_id, spec->session_id);
+    row_set_text(&runtime->tenant_session, spec->tenant_session);
+    row_set_text(&runtime->image, spec->image);
+    make_key(service, runtime);
+    runtime->spec = start_spec_to_row(spec, &service->keyring, runtime->id, err);
+    return runtime->spec != NULL ? 0 : -1;
 }
 
 static int add_row(struct service *service, const struct start_spec *spec,
@@ -59,26 +64,54 @@ static int add_row(struct service *service, const struct start_spec *spec,
 {
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
 
-    random_letters(runtime.id);
-    runtime.status = RUNTIME_STARTING;
-    runtime.desired = DESIRED_RUNNING;
-    runtime.owner_id = spec->owner_id;
-    runtime.tenant_id = spec->tenant.id;
-    runtime.created_at_us = clock_utc_us();
-    row_set_text(&runtime.session_id, spec->session_id);
-    row_set_text(&runtime.tenant_session, spec->tenant_session);
-    row_set_text(&runtime.image, spec->image);
-    make_key(service, &runtime);
-    runtime.spec = start_spec_to_row(spec, &service->keyring, runtime.id, err);
-    if (runtime.spec == NULL || store_row(service, spec, &runtime, err) < 0)
+    row_make_id(runtime.id);
+    if (fill_row(service, spec, &runtime, err) < 0 ||
+        runtime_store_add(service->db, &runtime, most_runtimes(spec), err) < 0)
         return -1;
     *runtime_out = runtime;
     runtime = (struct runtime)RUNTIME_INIT;
     return 0;
 }
 
-static int add_new(struct service *service, struct start_spec *spec, struct runtime *runtime_out,
-                   struct error *err)
+/* --- one that was started ahead --- */
+
+struct taking {
+    struct service *service;
+    struct start_spec *spec;
+};
+
+/* The row of a claimed one: starting, at a place already. Its launch only hands the key over. */
+static int take_member(void *context, const struct warm_sandbox *member,
+                       struct runtime *runtime_out, struct error *err)
+{
+    struct taking *taking = context;
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+
+    memcpy(runtime.id, member->id, sizeof(runtime.id));
+    (void)snprintf(taking->spec->home, sizeof(taking->spec->home), "%s", member->home);
+    row_set_text(&runtime.container_id, member->container_id);
+    row_set_text(&runtime.network, member->network);
+    row_set_text(&runtime.url, member->url);
+    if (fill_row(taking->service, taking->spec, &runtime, err) < 0)
+        return -1;
+    json_put_text(runtime.spec, "init_key", member->init_key);
+    *runtime_out = runtime;
+    runtime = (struct runtime)RUNTIME_INIT;
+    return 0;
+}
+
+static int claim(struct service *service, struct start_spec *spec, struct runtime *runtime_out,
+                 struct error *err)
+{
+    struct taking taking = {.service = service, .spec = spec};
+    const struct warm_taker taker = {
+        .context = &taking, .fill = take_member, .max_runtimes = most_runtimes(spec)};
+
+    return pool_claim(service, spec, &taker, runtime_out, err);
+}
+
+static int add_cold(struct service *service, struct start_spec *spec, struct runtime *runtime_out,
+                    struct error *err)
 {
     struct backend *backend = service->backend;
 
@@ -90,6 +123,14 @@ static int add_new(struct service *service, struct start_spec *spec, struct runt
     }
     backend->functions->home_is_kept(backend, spec->home);
     return 0;
+}
+
+static int add_new(struct service *service, struct start_spec *spec, struct runtime *runtime_out,
+                   struct error *err)
+{
+    if (claim(service, spec, runtime_out, err) == 0)
+        return 0;
+    return err->code == ERROR_NOT_FOUND ? add_cold(service, spec, runtime_out, err) : -1;
 }
 
 /* Another image on the same files: a new runtime takes the old one's home over. */

@@ -20,6 +20,10 @@ RUNTIME_SOURCES = \
 	runtime/image_api.c runtime/image_api.h \
 	runtime/life.c runtime/life.h \
 	runtime/life_begin.c runtime/life_begin.h \
+	runtime/demand.c runtime/demand.h \
+	runtime/handover.c runtime/handover.h \
+	runtime/metrics.c runtime/metrics.h \
+	runtime/pool.c runtime/pool.h \
 	runtime/reconcile.c runtime/reconcile.h \
 	runtime/row.c runtime/row.h \
 	runtime/rules.c runtime/rules.h \
@@ -40,6 +44,7 @@ dist_pkgdata_DATA = runtime/seccomp.json
 
 check_PROGRAMS += runtime_test
 runtime_test_SOURCES = \
+	tests/unit/runtime/demand_test.c \
 	tests/unit/runtime/docker_body_test.c \
 	tests/unit/runtime/frames_test.c \
 	tests/unit/runtime/gate_test.c \

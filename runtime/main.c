@@ -21,6 +21,8 @@
 #include "runtime/gate.h"
 #include "runtime/http_front.h"
 #include "runtime/life.h"
+#include "runtime/metrics.h"
+#include "runtime/pool.h"
 #include "runtime/reconcile.h"
 #include "runtime/rules.h"
 #include "runtime/service.h"
@@ -59,6 +61,10 @@ static const struct setting runtime_settings_table[] = {
      "a sandbox that is not ready by then has failed"},
     {"DEFT_SANDBOX_SPARES", SETTING_COUNT, "3", FIELD(docker.n_spares),
      "networks and workspaces made ahead, of each"},
+    {"DEFT_WARM_LEAST", SETTING_COUNT, "1", FIELD(warm_least),
+     "sandboxes of the usual kind that always wait, started, for somebody"},
+    {"DEFT_WARM_MOST", SETTING_COUNT, "4", FIELD(warm_most),
+     "the most that wait, of all kinds, after many were started lately; 0: none ever"},
     {"DEFT_SANDBOX_SUBNETS", SETTING_TEXT, "10.201.0.0/16", FIELD(docker.subnets),
      "range that sandbox networks are cut from"},
     {"DEFT_SANDBOX_MEMORY_BYTES", SETTING_BYTES, "4294967296", FIELD(docker.profile.memory_bytes),
@@ -111,7 +117,7 @@ static const struct process process = {
 };
 
 struct threads {
-    pthread_t items[THREADS_MAX + 2];
+    pthread_t items[THREADS_MAX + 3];
     size_t n;
 };
 
@@ -146,6 +152,12 @@ static void *run_starter(void *context)
 static void *run_reconciler(void *context)
 {
     reconciler_run(context);
+    return NULL;
+}
+
+static void *run_pool(void *context)
+{
+    pool_run(context);
     return NULL;
 }
 
@@ -200,6 +212,7 @@ static int start_threads(struct threads *threads, struct front_threads *front, s
     const struct runtime_settings *settings = front->service->settings;
 
     if (start_thread(threads, run_reconciler, front->service, err) < 0 ||
+        start_thread(threads, run_pool, front->service, err) < 0 ||
         start_thread(threads, run_follower, front->service, err) < 0)
         return -1;
     for (int64_t i = 0; i < settings->n_starters; i++) {
@@ -221,6 +234,7 @@ static void stop_threads(struct threads *threads, const struct front_threads *fr
     gate_close(service->gate);
     service->backend->functions->stop_following(service->backend);
     reconciler_stop(service->reconciler);
+    pool_stop(service->pool);
     for (size_t i = 0; i < threads->n; i++)
         pthread_join(threads->items[i], NULL);
 }
@@ -312,6 +326,8 @@ static int open_service(struct service *service, struct http *http, struct error
     service->http = http;
     service->gate = gate_new();
     service->reconciler = reconciler_new();
+    service->pool = pool_new(settings);
+    service->metrics = metrics_new();
     service->limits = (struct spec_limits){.image = settings->image,
                                            .memory_bytes = settings->docker.profile.memory_bytes,
                                            .nano_cpus = settings->docker.profile.nano_cpus,
@@ -329,6 +345,8 @@ static void close_service(struct service *service)
     if (service->backend != NULL)
         service->backend->functions->free(service->backend);
     reconciler_free(service->reconciler);
+    pool_free(service->pool);
+    metrics_free(service->metrics);
     gate_free(service->gate);
     lock_done(&service->lock);
 }

@@ -12,10 +12,12 @@
 #include "base/text.h"
 #include "runtime/gate.h"
 #include "runtime/life.h"
+#include "runtime/pool.h"
 #include "runtime/rules.h"
 #include "runtime/service.h"
 #include "runtime/state.h"
 #include "store/runtime_store.h"
+#include "store/warm_store.h"
 
 /* Rows are looked at this often, whatever hints were lost. */
 #define WISHES_MS 1000
@@ -117,6 +119,7 @@ static int take_end(struct service *service, const struct news *news, struct err
         error_set(&why, ERROR_UNAVAILABLE, "the sandbox ran out of memory and was ended");
     else
         service->backend->functions->explain_end(service->backend, news->container_id, &why);
+    pool_lose(service, news->runtime_id, news->container_id);
     return life_lose(service, news->runtime_id, news->container_id, why.message, err);
 }
 
@@ -252,6 +255,9 @@ static bool has_row(struct service *service, const char *id)
 
     if (id[0] == '\0')
         return false;
+    /* In this order: it may be claimed in between. */
+    if (pool_has(service, id))
+        return true;
     /* When the database does not answer, nobody is an orphan. */
     return runtime_store_get(service->db, id, &runtime, &err) == 0 || err.code != ERROR_NOT_FOUND;
 }
@@ -282,7 +288,9 @@ static int load_kept(void *context, struct kept_names *kept_out, struct error *e
     struct service *service = context;
     CLEANUP(runtime_list_done) struct runtime_list rows = {.items = NULL};
 
-    if (runtime_store_list_all(service->db, &rows, err) < 0)
+    /* Members first: one that is claimed in between is among the others then. */
+    if (pool_load_kept(service, kept_out, err) < 0 ||
+        runtime_store_list_all(service->db, &rows, err) < 0)
         return -1;
     for (size_t i = 0; i < rows.n; i++) {
         if (rows.items[i].network != NULL)
@@ -296,15 +304,18 @@ static int load_kept(void *context, struct kept_names *kept_out, struct error *e
 static int look_at_all(struct service *service, struct error *err)
 {
     CLEANUP(runtime_list_done) struct runtime_list rows = {.items = NULL};
+    CLEANUP(warm_list_done) struct warm_list members = {.items = NULL};
     CLEANUP(seen_list_done) struct seen_list seen = {.items = NULL};
     const struct kept_source source = {.context = service, .load = load_kept};
     struct backend *backend = service->backend;
 
-    if (runtime_store_list_all(service->db, &rows, err) < 0)
+    if (warm_store_list(service->db, &members, err) < 0 ||
+        runtime_store_list_all(service->db, &rows, err) < 0)
         return -1;
     if (backend->functions->list(backend, &seen, err) < 0)
         return -1;
     judge_rows(service, &rows, &seen);
+    pool_judge(service, &members, &seen);
     renew_outdated(service, &rows, &seen);
     remove_orphans(service, &seen);
     return backend->functions->tidy(backend, &source, err);

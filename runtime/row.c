@@ -2,10 +2,21 @@
 
 #include <stdio.h>
 
+#include "base/crypto.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "runtime/service.h"
+
+void row_make_id(char id[ROW_ID_BYTES])
+{
+    unsigned char bytes[ROW_ID_BYTES - 1];
+
+    crypto_random(bytes, sizeof(bytes));
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        id[i] = (char)('a' + bytes[i] % 26);
+    id[sizeof(bytes)] = '\0';
+}
 
 void row_set_text(char **field, const char *text)
 {

@@ -16,7 +16,10 @@ struct error;
 struct service;
 
 #define ROW_KEY_CONTEXT_BYTES 64
+#define ROW_ID_BYTES 17
 
+/* A new id: 16 lower-case letters. */
+void row_make_id(char id[ROW_ID_BYTES]) NONNULL;
 /* Replaces a text of the row by a copy; "" and NULL leave none. */
 void row_set_text(char **field, const char *text) __attribute__((nonnull(1)));
 /* What the runtime's session key is sealed for. */

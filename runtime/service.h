@@ -20,6 +20,8 @@ struct backend;
 struct db;
 struct gate;
 struct http;
+struct metrics;
+struct pool;
 struct reconciler;
 
 struct runtime_settings {
@@ -29,6 +31,8 @@ struct runtime_settings {
     const char *listen;
     const char *agent_url;
     int64_t tenant_runtimes;
+    int64_t warm_least;
+    int64_t warm_most;
     const char *image;
     const char *seccomp_path;
     const char *log_level;
@@ -50,6 +54,8 @@ struct service {
     struct http *http;
     struct gate *gate;
     struct reconciler *reconciler;
+    struct pool *pool;
+    struct metrics *metrics;
     struct keyring keyring;
     struct spec_limits limits;
     struct lock lock;         /* guards all below */

@@ -25,9 +25,11 @@ libstore_a_SOURCES = \
 	lib/store/mcp_sign_in_store.c lib/store/mcp_sign_in_store.h \
 	lib/store/profile_store.c lib/store/profile_store.h \
 	lib/store/run_room.h \
+	lib/store/runtime_row.h \
 	lib/store/runtime_key_store.c lib/store/runtime_key_store.h \
 	lib/store/runtime_store.c lib/store/runtime_store.h \
 	lib/store/user_store.c lib/store/user_store.h \
+	lib/store/warm_store.c lib/store/warm_store.h \
 	lib/store/watch.c lib/store/watch.h \
 	lib/store/webhook_sql.h lib/store/webhook_store.c lib/store/webhook_store.h
 libstore_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(PQ_CFLAGS)
@@ -44,6 +46,7 @@ STORE_TESTS = \
 	tests/unit/store/mcp_sign_in_store_test \
 	tests/unit/store/runtime_store_test \
 	tests/unit/store/user_store_test \
+	tests/unit/store/warm_store_test \
 	tests/unit/store/webhook_store_test
 STORE_TEST_FIXTURE = tests/unit/store/store_fixture.c tests/unit/store/store_fixture.h
 STORE_TEST_CPPFLAGS = $(TEST_CPPFLAGS) $(PQ_CFLAGS)
@@ -77,3 +80,6 @@ tests_unit_store_user_store_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_webhook_store_test_SOURCES = tests/unit/store/webhook_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_webhook_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_webhook_store_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_warm_store_test_SOURCES = tests/unit/store/warm_store_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_warm_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_warm_store_test_LDADD = $(STORE_TEST_LIBS)

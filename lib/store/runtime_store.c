@@ -10,6 +10,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "store/db_query.h"
+#include "store/runtime_row.h"
 
 #define COLUMNS                                                                                    \
     "id, session_id, owner_id, desired, status, status_detail, image, spec::text, container_id,"   \
@@ -18,8 +19,8 @@
 
 static const char SQL_ADD[] =
     "INSERT INTO runtimes (id, session_id, owner_id, image, spec, session_key, session_key_hash,"
-    " network, tenant_id, tenant_session)"
-    " VALUES ($1, $2, $3::uuid, $4, $5::jsonb, $6, $7, $8, $9::uuid, $10)";
+    " network, tenant_id, tenant_session, container_id, url)"
+    " VALUES ($1, $2, $3::uuid, $4, $5::jsonb, $6, $7, $8, $9::uuid, $10, $11, $12)";
 /* One start of a tenant at a time is counted. */
 static const char SQL_LOCK_TENANT[] = "SELECT 1 FROM runtime_keys WHERE id = $1::uuid FOR UPDATE";
 static const char SQL_COUNT_OTHERS[] =
@@ -143,7 +144,7 @@ static int read_row(const PGresult *rows, int row, struct runtime *runtime, stru
     return db_json(rows, row, 7, &runtime->spec, err);
 }
 
-static int add(struct db_tx *tx, const struct runtime *runtime, struct error *err)
+static int insert(struct db_tx *tx, const struct runtime *runtime, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
     CLEANUP(mem_freep) char *spec = json_to_text(runtime->spec);
@@ -152,7 +153,8 @@ static int add(struct db_tx *tx, const struct runtime *runtime, struct error *er
                        DB_PARAMS(runtime->id, runtime->session_id, db_uuid(&runtime->owner_id),
                                  runtime->image, spec, runtime->session_key,
                                  runtime->session_key_hash, runtime->network,
-                                 db_uuid(&runtime->tenant_id), runtime->tenant_session),
+                                 db_uuid(&runtime->tenant_id), runtime->tenant_session,
+                                 runtime->container_id, runtime->url),
                        &rows, err);
 }
 
@@ -175,22 +177,20 @@ static int admit(struct db_tx *tx, const struct runtime *runtime, int64_t max_ru
     return 0;
 }
 
-int runtime_store_add(struct db *db, const struct runtime *runtime, struct error *err)
+int runtime_row_add(struct db_tx *tx, const struct runtime *runtime, int64_t max_runtimes,
+                    struct error *err)
 {
-    CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
-
-    if (db_tx_begin(db, &tx, err) < 0 || add(&tx, runtime, err) < 0)
+    if (max_runtimes > 0 && admit(tx, runtime, max_runtimes, err) < 0)
         return -1;
-    return db_tx_commit(&tx, err);
+    return insert(tx, runtime, err);
 }
 
-int runtime_store_add_within(struct db *db, const struct runtime *runtime, int64_t max_runtimes,
-                             struct error *err)
+int runtime_store_add(struct db *db, const struct runtime *runtime, int64_t max_runtimes,
+                      struct error *err)
 {
     CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
 
-    if (db_tx_begin(db, &tx, err) < 0 || admit(&tx, runtime, max_runtimes, err) < 0 ||
-        add(&tx, runtime, err) < 0)
+    if (db_tx_begin(db, &tx, err) < 0 || runtime_row_add(&tx, runtime, max_runtimes, err) < 0)
         return -1;
     return db_tx_commit(&tx, err);
 }

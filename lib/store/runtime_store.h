@@ -76,13 +76,10 @@ void runtime_list_done(struct runtime_list *list);
 
 /*
  * Stores a new runtime with status starting; ERROR_CONFLICT when the session has a live one already
- * (then load that).
+ * (then load that), ERROR_RATE_LIMITED when max_runtimes others of its tenant run; 0: it has none.
  */
-int runtime_store_add(struct db *db, const struct runtime *runtime,
+int runtime_store_add(struct db *db, const struct runtime *runtime, int64_t max_runtimes,
                       struct error *err) NONNULL MUST_CHECK;
-/* The same for a runtime of a tenant; ERROR_RATE_LIMITED when max_runtimes of its others run. */
-int runtime_store_add_within(struct db *db, const struct runtime *runtime, int64_t max_runtimes,
-                             struct error *err) NONNULL MUST_CHECK;
 int runtime_store_get(struct db *db, const char *id, struct runtime *runtime_out,
                       struct error *err) NONNULL MUST_CHECK;
 /* The newest runtime of a session, whatever its state; ERROR_NOT_FOUND. */

@@ -111,7 +111,7 @@ function startDatabase(dir) {
 async function prepareDatabase(database) {
   await waitUntil(() => { try { database.psql('postgres', ['-c', 'SELECT 1']); return true; } catch { return false; } }, 60000, 'PostgreSQL');
   database.psql('postgres', ['-c', 'CREATE DATABASE deft']);
-  for (const part of ['users', 'runtimes', 'runtime_keys', 'conversations']) database.psql('deft', ['-f', `${ROOT}/sql/deploy/${part}.sql`]);
+  for (const part of ['users', 'runtimes', 'runtime_keys', 'warm_sandboxes', 'conversations']) database.psql('deft', ['-f', `${ROOT}/sql/deploy/${part}.sql`]);
 }
 
 function startNginx(dir) {
@@ -163,6 +163,7 @@ export class House {
       DEFT_SANDBOX_PULL: '0',
       DEFT_SANDBOX_SECCOMP: new URL('../../runtime/seccomp.json', import.meta.url).pathname,
       DEFT_SANDBOX_SPARES: '1',
+      DEFT_WARM_MOST: '0',
       DEFT_SANDBOX_MEMORY_BYTES: String(512 << 20),
       DEFT_NETWORK_RULES: process.env.DEFT_NETWORK_RULES ?? '1',
       DEFT_ORPHAN_GRACE_MS: '0',

@@ -1,8 +1,9 @@
 // POST → result of the first shell command at a client, in a sandbox that does not exist yet, against
 // the engine's bare create and start of the same container. Rounds alternate.
+import { rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { start } from '../../fakes/openai.mjs';
-import { api, conversationBody, engine, env, median, message, waitForEvent } from '../support.mjs';
+import { api, conversationBody, engine, env, median, message, psql, service, waitForEvent } from '../support.mjs';
 
 const ROUNDS = 12;
 const REFILL_MS = 1500;
@@ -16,12 +17,18 @@ async function throughDeft(model) {
 }
 
 async function containerOf(id) {
-  const filters = JSON.stringify({ label: [`deft.instance=${env('DEFT_INSTANCE')}`] });
-  const list = await engine('GET', `/containers/json?filters=${encodeURIComponent(filters)}`);
-  const session = `c-${id.replaceAll('-', '')}`;
-  const found = list.find((container) => Object.values(container.Labels).includes(session));
-  if (!found) throw new Error(`no container of ${id}`);
-  return engine('GET', `/containers/${found.Id}/json`);
+  const container = await psql(`SELECT container_id FROM runtimes WHERE session_id = 'c-${id.replaceAll('-', '')}'`);
+  if (container === '') throw new Error(`no container of ${id}`);
+  return engine('GET', `/containers/${container}/json`);
+}
+
+/** Starts the runtime service again with so many sandboxes waiting at most; undefined: as it is set up. */
+async function setWarm(most) {
+  const setting = `${env('DEFT_SERVICES')}/runtime/env/DEFT_WARM_MOST`;
+  if (most === undefined) rmSync(setting, { force: true });
+  else writeFileSync(setting, `${most}\n`);
+  await service('restart', 'runtime');
+  if (most === 0) while ((await psql('SELECT count(*) FROM warm_sandboxes')) !== '0') await sleep(100);
 }
 
 // The same container again, but for its name: same image, mounts, limits and network.
@@ -55,6 +62,7 @@ export async function firstShell() {
   const model = await start({ key: 'sk-test' });
   const ours = [];
   const theirs = [];
+  await setWarm(0);
   try {
     for (let round = -1; round < ROUNDS; round++) {
       const { id, ms } = await throughDeft(model);
@@ -68,6 +76,7 @@ export async function firstShell() {
     }
   } finally {
     await model.close();
+    await setWarm(undefined);
   }
   const value = median(ours) / median(theirs);
   return [{ figure: 'post_to_first_shell_result_p50', value, unit: 'x bare', baseline: median(theirs), goal: '<= 1.3', ok: value <= 1.3 }];

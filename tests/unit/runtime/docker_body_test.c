@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "runtime/handover.h"
 #include "unit/runtime/runtime_test.h"
 
 #define N_RANDOM 10000
@@ -89,8 +90,7 @@ static void fields_are_exactly_these(void **state)
                                         .session_id = "c-1",
                                         .conversation_id = "",
                                         .image = "debian:12",
-                                        .home = "0",
-                                        .session_key = "key"};
+                                        .home = "0"};
     json_auto_t *body = create(&order);
     json_t *labels = json_object_get(body, "Labels");
 
@@ -115,33 +115,34 @@ static bool has_entry(const json_t *list, const char *entry)
     return false;
 }
 
-static void environment_never_holds_the_key(void **state)
+static void environment_is_only_ours(void **state)
 {
-    json_auto_t *environment = json_object();
-    struct sandbox_order order = {.runtime_id = "abcdefghijklmnop",
-                                  .session_id = "c-1",
-                                  .conversation_id = "",
-                                  .image = "i",
-                                  .session_key = "real"};
-    json_auto_t *body = NULL;
-    json_t *list = NULL;
+    const struct sandbox_order order = {
+        .runtime_id = "abcdefghijklmnop", .session_id = "", .conversation_id = "", .image = "i"};
+    json_auto_t *body = create(&order);
+    const json_t *list = json_object_get(body, "Env");
 
     (void)state;
-    json_put_text(environment, "SESSION_API_KEY", "forged");
-    json_put_text(environment, "LD_PRELOAD", "/x.so");
-    json_put_text(environment, "DEFT_ACTION_OPEN", "1");
-    json_put_text(environment, "DEFT_ACTION_INIT_KEY", "forged");
-    json_put_text(environment, "COLOUR", "blue\nred");
-    order.environment = environment;
-    body = create(&order);
-    list = json_object_get(body, "Env");
-    assert_false(has_entry(list, "SESSION_API_KEY=real"));
-    assert_false(has_entry(list, "SESSION_API_KEY=forged"));
-    assert_false(has_entry(list, "LD_PRELOAD=/x.so"));
-    assert_false(has_entry(list, "DEFT_ACTION_OPEN=1"));
-    assert_false(has_entry(list, "DEFT_ACTION_INIT_KEY=forged"));
+    assert_int_equal(json_array_size(list), 2);
+    assert_true(has_entry(list, "RUNTIME_ID=abcdefghijklmnop"));
     assert_true(has_entry(list, "DEFT_ACTION_INIT_KEY=once"));
-    assert_true(has_entry(list, "COLOUR=blue\nred"));
+    assert_null(json_object_get(json_object_get(body, "Labels"), "deft.session_id"));
+}
+
+static void handed_over_environment_says_nothing_of_the_server(void **state)
+{
+    json_auto_t *wanted = json_object();
+    json_auto_t *given = NULL;
+
+    (void)state;
+    json_put_text(wanted, "SESSION_API_KEY", "forged");
+    json_put_text(wanted, "LD_PRELOAD", "/x.so");
+    json_put_text(wanted, "DEFT_ACTION_OPEN", "1");
+    json_put_text(wanted, "RUNTIME_ID", "forged");
+    json_put_text(wanted, "COLOUR", "blue\nred");
+    given = handover_environment(wanted);
+    assert_int_equal(json_object_size(given), 1);
+    assert_string_equal(json_text_or(given, "COLOUR", ""), "blue\nred");
 }
 
 static void random_text(char *text, size_t size)
@@ -155,24 +156,20 @@ static void random_text(char *text, size_t size)
     text[size - 1] = '\0';
 }
 
-/* Whatever stands in names, images, labels and variables, only those three members differ. */
+/* Whatever stands in labels, only those three members differ. */
 static void nothing_asked_for_changes_the_confinement(void **state)
 {
     (void)state;
     for (int i = 0; i < N_RANDOM; i++) {
-        char text[3][40];
-        json_auto_t *environment = json_object();
+        char text[2][40];
         const struct sandbox_order order = {.runtime_id = "abcdefghijklmnop",
                                             .session_id = text[0],
                                             .conversation_id = text[1],
-                                            .image = "any",
-                                            .environment = environment,
-                                            .session_key = "k"};
+                                            .image = "any"};
         json_auto_t *body = NULL;
 
         for (size_t k = 0; k < ARRAY_SIZE(text); k++)
             random_text(text[k], sizeof(text[k]));
-        json_put_text(environment, "A", text[2]);
         body = create(&order);
         assert_constants(body);
     }
@@ -184,7 +181,6 @@ static void what_is_asked_for_in_size_counts(void **state)
                                         .session_id = "c-1",
                                         .conversation_id = "x",
                                         .image = "i",
-                                        .session_key = "k",
                                         .memory_bytes = 1 << 29,
                                         .nano_cpus = 500000000};
     json_auto_t *body = create(&order);
@@ -199,11 +195,8 @@ static void what_is_asked_for_in_size_counts(void **state)
 static void settings_of_the_host_are_taken(void **state)
 {
     struct docker_profile strict = profile;
-    const struct sandbox_order order = {.runtime_id = "abcdefghijklmnop",
-                                        .session_id = "c-1",
-                                        .conversation_id = "",
-                                        .image = "i",
-                                        .session_key = "k"};
+    const struct sandbox_order order = {
+        .runtime_id = "abcdefghijklmnop", .session_id = "c-1", .conversation_id = "", .image = "i"};
     struct error err = ERROR_INIT;
     json_auto_t *body = NULL;
     json_t *host = NULL;
@@ -227,7 +220,8 @@ int test_docker_body(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fields_are_exactly_these),
-        cmocka_unit_test(environment_never_holds_the_key),
+        cmocka_unit_test(environment_is_only_ours),
+        cmocka_unit_test(handed_over_environment_says_nothing_of_the_server),
         cmocka_unit_test(nothing_asked_for_changes_the_confinement),
         cmocka_unit_test(what_is_asked_for_in_size_counts),
         cmocka_unit_test(settings_of_the_host_are_taken),

@@ -48,7 +48,7 @@ static struct runtime add(const struct store_fixture *fixture, const char *sessi
     struct runtime runtime = new_runtime(fixture, session_id);
     struct error err = ERROR_INIT;
 
-    assert_done(runtime_store_add(fixture->db, &runtime, &err), &err);
+    assert_done(runtime_store_add(fixture->db, &runtime, 0, &err), &err);
     return runtime;
 }
 
@@ -146,14 +146,14 @@ static void session_has_one_live_runtime(void **state)
     CLEANUP(runtime_done) struct runtime newest = RUNTIME_INIT;
     struct error err = ERROR_INIT;
 
-    assert_int_equal(runtime_store_add(fixture->db, &second, &err), -1);
+    assert_int_equal(runtime_store_add(fixture->db, &second, 0, &err), -1);
     assert_int_equal(err.code, ERROR_CONFLICT);
     move(fixture, &first, RUNTIME_RUNNING);
     move(fixture, &first, RUNTIME_PAUSED);
-    assert_int_equal(runtime_store_add(fixture->db, &second, &err), -1);
+    assert_int_equal(runtime_store_add(fixture->db, &second, 0, &err), -1);
     assert_int_equal(err.code, ERROR_CONFLICT);
     move(fixture, &first, RUNTIME_STOPPED);
-    assert_done(runtime_store_add(fixture->db, &second, &err), &err);
+    assert_done(runtime_store_add(fixture->db, &second, 0, &err), &err);
     assert_done(runtime_store_get_session(fixture->db, first.session_id, &newest, &err), &err);
     assert_string_equal(newest.id, second.id);
 }
@@ -166,7 +166,7 @@ static void failed_runtime_makes_room_for_another(void **state)
     struct error err = ERROR_INIT;
 
     move(fixture, &failed, RUNTIME_ERROR);
-    assert_done(runtime_store_add(fixture->db, &next, &err), &err);
+    assert_done(runtime_store_add(fixture->db, &next, 0, &err), &err);
 }
 
 static void update_is_refused_when_the_status_has_moved_on(void **state)
@@ -236,11 +236,11 @@ static void tenant_runs_no_more_than_it_may(void **state)
     CLEANUP(runtime_list_done) struct runtime_list list = {0};
     struct error err = ERROR_INIT;
 
-    assert_done(runtime_store_add_within(fixture->db, &first, 1, &err), &err);
-    assert_int_equal(runtime_store_add_within(fixture->db, &second, 1, &err), -1);
+    assert_done(runtime_store_add(fixture->db, &first, 1, &err), &err);
+    assert_int_equal(runtime_store_add(fixture->db, &second, 1, &err), -1);
     assert_int_equal(err.code, ERROR_RATE_LIMITED);
     assert_done(runtime_store_want(fixture->db, first.id, DESIRED_PAUSED, &err), &err);
-    assert_done(runtime_store_add_within(fixture->db, &second, 1, &err), &err);
+    assert_done(runtime_store_add(fixture->db, &second, 1, &err), &err);
     assert_int_equal(runtime_store_want_within(fixture->db, &first, 1, &err), -1);
     assert_int_equal(err.code, ERROR_RATE_LIMITED);
     assert_done(runtime_store_want_within(fixture->db, &second, 1, &err), &err);

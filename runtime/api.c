@@ -283,6 +283,23 @@ static int api_metrics(struct service *service, const struct front_request *requ
     return 0;
 }
 
+/* GET /api/warm-runtime-configs -> 200 {"configs": [...]}: what always waits, in the words of
+ * clients that choose an image among these */
+static int api_warm_configs(struct service *service, const struct front_request *request,
+                            json_t **reply_out, struct error *err)
+{
+    const struct runtime_settings *settings = service->settings;
+
+    (void)request;
+    *reply_out =
+        json_build(err, "{s:[{s:s, s:s, s:s, s:[s], s:{}, s:s, s:I, s:I, s:I, s:I}]}", "configs",
+                   "name", "default", "source", "file", "image", settings->image, "command",
+                   "deft-action", "environment", "working_dir", "/workspace/project", "count",
+                   (json_int_t)settings->warm_least, "run_as_user", (json_int_t)SANDBOX_UID,
+                   "run_as_group", (json_int_t)SANDBOX_UID, "fs_group", (json_int_t)SANDBOX_UID);
+    return *reply_out != NULL ? 0 : -1;
+}
+
 /* clang-format off */
 const struct front_route api_routes[] = {
     {"GET", "/health", ACCESS_OPEN, 0, api_health},
@@ -296,6 +313,7 @@ const struct front_route api_routes[] = {
     {"GET", "/runtime/{id}", ACCESS_KEY, 0, api_runtime},
     {"GET", "/registry_prefix", ACCESS_KEY, 0, image_handle_prefix},
     {"GET", "/image_exists", ACCESS_KEY, 0, image_handle_exists},
+    {"GET", "/api/warm-runtime-configs", ACCESS_KEY, 0, api_warm_configs},
     {"GET", "/metrics", ACCESS_HOUSE, 0, api_metrics},
     {"POST", "/build", ACCESS_KEY, 0, image_handle_build},
     {"GET", "/build_status", ACCESS_KEY, 0, image_handle_build},

@@ -16,6 +16,8 @@
 /* Longer ones are not hashed: no key of ours is. */
 #define KEY_MAX_BYTES 512
 #define NAME_HEX_DIGITS 32
+/* Clients look again after two seconds: one that had waited is told of at once. */
+#define CLAIM_WAIT_MS 250
 
 int tenant_find(struct service *service, const char *key, struct tenant *tenant_out,
                 struct error *err)
@@ -56,6 +58,8 @@ void tenant_own_start(const struct keyring *keyring, const struct tenant *tenant
     spec->owner_id = tenant->user_id;
     spec->conversation_id[0] = '\0';
     spec->is_doubted = false;
+    if (spec->wait_ms < CLAIM_WAIT_MS)
+        spec->wait_ms = CLAIM_WAIT_MS;
 }
 
 int tenant_check(const struct tenant *tenant, const struct runtime *runtime, struct error *err)

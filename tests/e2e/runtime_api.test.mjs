@@ -152,6 +152,14 @@ test('runtime 12: which images there are', async () => {
   assert.match((await one.must(200, 'GET', '/registry_prefix')).registry_prefix, /^\S+\/\S+$/);
 });
 
+test('what waits for a start is told to those with a key, and how often only inside', async () => {
+  const { configs: [config] } = await one.must(200, 'GET', '/api/warm-runtime-configs');
+  assert.deepEqual([config.name, config.image, config.environment], ['default', IMAGE, {}]);
+  assert.ok(Number.isInteger(config.count) && Array.isArray(config.command));
+  assert.equal((await outside('/api/warm-runtime-configs')).status, 401);
+  assert.equal((await one.call('GET', '/metrics')).status, 404);
+});
+
 test('runtime 13: deft builds no image, and says so', async () => {
   const { status, json } = await one.call('POST', '/build', {});
   assert.equal(status, 501);

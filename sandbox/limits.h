@@ -8,7 +8,7 @@ enum {
     MAX_CONNECTIONS = 512,
     MAX_HEADER_BYTES = 16 * 1024,
     MAX_ACTION_BODY_BYTES = 32 * 1024 * 1024, /* file_text of 10 MB, escaped */
-    MAX_INIT_BODY_BYTES = 1200 * 1024, /* an environment of a start's size */
+    MAX_INIT_BODY_BYTES = 1200 * 1024,        /* an environment of a start's size */
     MAX_SMALL_BODY_BYTES = 2 * 1024 * 1024,
     MAX_CHUNKED_BYTES = 64 * 1024 * 1024, /* of a body without a content-length */
     MAX_CONVERSATIONS = 256,

@@ -132,11 +132,10 @@ static int oauth_redirect(const struct request *request, struct reply *reply, st
     mcp_return_from_url(&back, request->target);
     reply_header(reply, "Referrer-Policy", "no-referrer");
     if (mcp_sign_in_complete(request, &back, &sign_in, err) < 0)
-        return err->code == ERROR_NOT_FOUND ? reply_text(reply, 400, err->message) : -1;
-    return reply_text(reply, sign_in.status == SIGN_IN_SUCCEEDED ? 200 : 400,
-                      sign_in.status == SIGN_IN_SUCCEEDED
-                          ? "You are signed in. You can close this window.\n"
-                          : "Signing in has failed. Close this window to see why.\n");
+        return err->code == ERROR_NOT_FOUND ? reply_detail(reply, 400, err->message) : -1;
+    if (sign_in.status != SIGN_IN_SUCCEEDED)
+        return reply_detail(reply, 400, "Signing in has failed; where you began it, it says why");
+    return reply_text(reply, 200, "You are signed in. You can close this window.\n");
 }
 
 const struct route mcp_routes[] = {

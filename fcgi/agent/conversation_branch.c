@@ -81,8 +81,8 @@ static void place_copy(const struct request *request, const struct conversation 
         source->runtime_kind == RUNTIME_LOCAL || request->principal.kind == PRINCIPAL_SANDBOX_KEY;
 
     copy->runtime_kind = is_shared ? RUNTIME_LOCAL : RUNTIME_DOCKER;
-    copy->runtime_session =
-        is_shared ? mem_dup_text(source->runtime_session) : conversation_own_session(&copy->id);
+    copy->runtime_session = is_shared ? mem_dup_text(source->runtime_session)
+                                      : conversation_own_session(&copy->user_id, &copy->id);
 }
 
 static json_t *spec_of_copy(const struct conversation *source, const struct fork_request *fork)

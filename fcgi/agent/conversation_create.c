@@ -145,6 +145,8 @@ static int place_in_runtime(const struct request *request, struct conversation *
         if (caller->kind == PRINCIPAL_SANDBOX_KEY)
             return error_set(err, ERROR_INVALID,
                              "A sandbox's key starts conversations in that sandbox only");
+        conversation->runtime_session =
+            conversation_own_session(&conversation->user_id, &conversation->id);
         return 0;
     }
     mem_free(conversation->runtime_session);

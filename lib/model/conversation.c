@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/crypto.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -13,6 +14,8 @@
 #include "model/secret_places.h"
 #include "model/secret_registry.h"
 #include "model/tools.h"
+
+enum { SESSION_HEX_DIGITS = 32 };
 
 static const char WORKING_DIR_FALLBACK[] = "/workspace/project";
 
@@ -30,13 +33,19 @@ void conversation_done(struct conversation *conversation)
     *conversation = (struct conversation)CONVERSATION_INIT;
 }
 
-char *conversation_own_session(const struct uuid *id)
+/*
+ * Clients choose ids, and may choose one that another user's deleted conversation had, whose
+ * sandbox is still there: its children work in it.
+ */
+char *conversation_own_session(const struct uuid *user_id, const struct uuid *id)
 {
+    CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf session = STRBUF_INIT;
-    char hex[UUID_HEX_BYTES];
+    char hash[CRYPTO_HASH_HEX_BYTES] = "";
 
-    uuid_to_hex(id, hex);
-    strbuf_appendf(&session, "c-%s", hex);
+    strbuf_appendf(&name, "%s/%s", user_id->text, id->text);
+    crypto_sha256_hex(name.text, name.len, hash);
+    strbuf_appendf(&session, "c-%.*s", SESSION_HEX_DIGITS, hash);
     return strbuf_take(&session);
 }
 

@@ -117,8 +117,9 @@ json_t *conversation_spec_with_secrets(const struct conversation *conversation,
 int conversation_update_secrets(struct conversation *conversation, json_t *secrets, json_t *update,
                                 json_t **problems_out, struct error *err) NONNULL MUST_CHECK;
 
-/* "c-" and the id: the session of a sandbox of its own. mem_free() it. */
-char *conversation_own_session(const struct uuid *id) NONNULL MUST_CHECK;
+/* The session of a user's conversation's own sandbox: "c-" and a digest of both. mem_free() it. */
+char *conversation_own_session(const struct uuid *user_id,
+                               const struct uuid *id) NONNULL MUST_CHECK;
 
 /* Says in the spec that its first n_events are another's, up to event_id (NULL: all there were). */
 void conversation_note_origin(struct conversation *conversation, const struct uuid *source_id,

@@ -384,8 +384,6 @@ static void start_finish(struct start *start, struct conversation *conversation_
     conversation.runtime_kind = start->defaults->runtime_kind;
     if (runtime != NULL)
         conversation.runtime_kind = text_equal(runtime, "docker") ? RUNTIME_DOCKER : RUNTIME_LOCAL;
-    if (conversation.runtime_kind == RUNTIME_DOCKER)
-        conversation.runtime_session = conversation_own_session(&conversation.id);
     conversation.spec = json_incref(start->spec);
     conversation.stats = stats_new();
     conversation.agent_state = json_object();

@@ -110,7 +110,7 @@ test('a sandbox is started, though the process that was starting it is killed', 
   const conversation = await startAlone(t, fake, 'steps', { conversation_runtime: 'docker' });
   await conversation.say('Do it.', true);
   await waitUntil(async () => {
-    const [row] = await query(`SELECT status FROM runtimes WHERE session_id = 'c-' || replace(:'id', '-', '')`, conversation);
+    const [row] = await query(`SELECT r.status FROM runtimes r JOIN conversations c ON c.runtime_session = r.session_id WHERE c.id = :'id'`, conversation);
     return row !== undefined;
   }, 'the start is under way');
   await killAndAwait('runtime');

@@ -6,6 +6,7 @@ import { call, must } from './support/api.mjs';
 import { Conversation, llmOf, startRequest } from './support/conversation.mjs';
 import { assertSound } from './support/database.mjs';
 import { strictModel } from './support/model.mjs';
+import { newUser } from './support/users.mjs';
 
 const fake = await strictModel();
 fake.setScenario('talk', [{ text: 'an answer' }]);
@@ -109,4 +110,18 @@ test('agent-server 88: a folder that is no repository, or not there yet, is work
     t.after(() => conversation.delete());
     assert.equal((await conversation.info()).workspace.working_dir, dir);
   }
+});
+
+test('an id that another user had does not lead into that user\'s sandbox, where a child still works', async (t) => {
+  const parent = await fresh(t, { conversation_runtime: 'docker' });
+  const file = { query: { path: '/workspace/project/mine.txt' } };
+  assert.equal((await parent.must(200, 'POST', '/bash/execute_bash_command', { json: { command: 'echo mine > mine.txt' } })).exit_code, 0);
+  const { child } = await childOf(t, parent, { task: 'x', isolation: 'shared' });
+  await child.rest(['finished']);
+  await parent.delete();
+  const other = await newUser();
+  const taken = await Conversation.create(startRequest(llmOf(fake, 'talk'), { conversation_runtime: 'docker', conversation_id: parent.id }), other);
+  t.after(() => taken.delete());
+  assert.equal((await taken.call('GET', '/file/download', file)).status, 404);
+  assert.equal((await child.call('GET', '/file/download', file)).text, 'mine\n', 'it is still there for its owner');
 });

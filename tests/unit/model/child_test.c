@@ -34,7 +34,7 @@ static void start_parent(const struct keyring *keyring, struct conversation *par
     parent_out->user_id = uuid_random();
     parent_out->runtime_kind = RUNTIME_DOCKER;
     mem_free(parent_out->runtime_session);
-    parent_out->runtime_session = conversation_own_session(&parent_out->id);
+    parent_out->runtime_session = conversation_own_session(&parent_out->user_id, &parent_out->id);
     json_put(parent_out->spec, "goal", json_object());
     mem_free(parent_out->secrets);
     parent_out->secrets = vault_seal(keyring, parent_out, secrets);

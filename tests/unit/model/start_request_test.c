@@ -101,7 +101,7 @@ static void given_id_is_taken_and_runtime_decides_the_sandbox(void **state)
     start_conversation(request, &conversation, NULL);
     assert_string_equal(conversation.id.text, "0b2c8359-ca3b-401f-a002-45d39680560a");
     assert_int_equal(conversation.runtime_kind, RUNTIME_DOCKER);
-    assert_string_equal(conversation.runtime_session, "c-0b2c8359ca3b401fa00245d39680560a");
+    assert_null(conversation.runtime_session);
 }
 
 static void silent_request_gets_the_defaults(void **state)

@@ -569,7 +569,7 @@ static void sandbox_goes_with_the_last_that_works_in_it(void **state)
 {
     struct store_fixture *fixture = *state;
     struct uuid id = uuid_random();
-    CLEANUP(mem_freep) char *session = conversation_own_session(&id);
+    CLEANUP(mem_freep) char *session = conversation_own_session(&fixture->user_id, &id);
     CLEANUP(conversation_done) struct conversation parent =
         create_in(fixture, RUNTIME_DOCKER, session);
     CLEANUP(conversation_done) struct conversation child =

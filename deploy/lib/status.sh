@@ -62,10 +62,6 @@ memory_of() (
     echo "$sum"
 )
 
-web_answers_page() {
-    curl -sf -o /dev/null --noproxy '*' --max-time 5 "http://$(web_address):$DEFT_APP_PORT/"
-}
-
 database_answers() {
     [ "$(database_ask deft 'SELECT 1')" = 1 ]
 }

@@ -50,7 +50,22 @@ web_reload() {
 
 # web_answers PATH: the agent origin says 200.
 web_answers() {
-    curl -sf -o /dev/null --noproxy '*' --max-time 5 "http://$(web_address):$DEFT_AGENT_PORT$1"
+    web_is_ours "$DEFT_AGENT_PORT" &&
+        curl -sf -o /dev/null --noproxy '*' --max-time 5 "http://$(web_address):$DEFT_AGENT_PORT$1"
+}
+
+# The app origin says 200.
+web_answers_page() {
+    web_is_ours "$DEFT_APP_PORT" &&
+        curl -sf -o /dev/null --noproxy '*' --max-time 5 "http://$(web_address):$DEFT_APP_PORT/"
+}
+
+# web_is_ours PORT: our nginx listens there, and nobody else on any address. Another instance of deft would
+# answer just as well, and an nginx that cannot have one of its addresses holds the others for a while.
+web_is_ours() {
+    _pid=$(cat "$DEFT_SERVICES/nginx/supervise/pid" 2>/dev/null) || return 1
+    _listeners=$(ss -ltnpH "sport = :$1")
+    [ -n "$_pid" ] && [ -n "$_listeners" ] && ! printf '%s\n' "$_listeners" | grep -qv "pid=$_pid,"
 }
 
 web_address() {
@@ -69,10 +84,7 @@ port_is_taken() {
 web_check_ports() {
     for _setting in DEFT_APP_PORT DEFT_AGENT_PORT; do
         eval "_port=\$$_setting"
-        if service_is_up nginx && grep -qs "listen .*:$_port default_server" "$DEFT_VAR/nginx/"*.conf; then
-            continue
-        fi
-        ! port_is_taken "$_port" || {
+        ! port_is_taken "$_port" || web_is_ours "$_port" || {
             _who=$(ss -ltnpH "sport = :$_port" 2>/dev/null | sed -n 's/.*users:(("\([^"]*\)",pid=\([0-9]*\).*/ (\1, pid \2)/p' | head -n 1)
             die "port $_port is taken by another program$_who" \
                 "choose another one: $_setting=$((_port + 1)) ./deft up, or write it into deft.env"

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { readFile, readlink, stat } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { dirname } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
@@ -30,6 +32,21 @@ test('status names every process, and fails when one is down', async () => {
   } finally {
     await run('sv', ['-w', '10', 'up', `${DEFT_SERVICES}/gateway`]);
   }
+});
+
+test('status is not taken in by another server at our port', async (t) => {
+  const { port } = new URL(process.env.DEFT_AGENT_URL);
+  await run('sv', ['-w', '10', 'down', `${DEFT_SERVICES}/nginx`]);
+  const stranger = createServer((_, response) => response.end('{}')).listen(Number(port), '127.0.0.1');
+  t.after(async () => {
+    stranger.close();
+    stranger.closeAllConnections();
+    await waitUntil(() => run(DEFT, ['status']).then(() => true, () => false), 60_000);
+  });
+  await once(stranger, 'listening');
+  await run('sv', ['up', `${DEFT_SERVICES}/nginx`]);
+  await assert.rejects(run(DEFT, ['status']), (error) => error.code === 1 && !/agent API +ok/.test(error.stdout));
+  await assert.rejects(run(DEFT, ['up']), (error) => error.code === 1 && error.stderr.includes(`port ${port} is taken by another program`));
 });
 
 for (const name of ['nginx', 'postgres']) {

@@ -32,11 +32,14 @@ static const char SQL_LIST_KEYS[] =
     "   WHERE user_id = $1::uuid"
     "  UNION ALL SELECT name, 'runtime', created_at, revoked_at FROM runtime_keys"
     "   WHERE user_id = $1::uuid) k ORDER BY k.created_at, k.name";
+/* A tenant's sandboxes go with its key: nobody could stop them any more. */
 static const char SQL_REVOKE_KEYS[] =
     "WITH a AS (UPDATE api_keys SET revoked_at = now()"
     "  WHERE user_id = $1::uuid AND name = $2 AND revoked_at IS NULL RETURNING 1),"
     " r AS (UPDATE runtime_keys SET revoked_at = now()"
-    "  WHERE user_id = $1::uuid AND name = $2 AND revoked_at IS NULL RETURNING 1)"
+    "  WHERE user_id = $1::uuid AND name = $2 AND revoked_at IS NULL RETURNING id),"
+    " s AS (UPDATE runtimes SET desired = 'deleted', updated_at = now()"
+    "  FROM r WHERE tenant_id = r.id)"
     " SELECT 1 FROM a UNION ALL SELECT 1 FROM r";
 static const char SQL_FIND_KEY[] =
     "SELECT user_id, id FROM api_keys WHERE key_hash = $1 AND revoked_at IS NULL";

@@ -65,7 +65,8 @@ void api_key_list_done(struct api_key_list *list);
 /* All keys of either kind that the user ever had, the oldest first. */
 int user_store_list_keys(struct db *db, const struct uuid *user_id, struct api_key_list *list_out,
                          struct error *err) NONNULL MUST_CHECK;
-/* From now on no valid key of that name lets anybody in. ERROR_NOT_FOUND when there is none. */
+/* From now on no valid key of that name lets anybody in; sandboxes that one asked for are to be
+ * deleted. ERROR_NOT_FOUND when there is none. */
 int user_store_revoke_keys(struct db *db, const struct uuid *user_id, const char *name,
                            struct error *err) NONNULL MUST_CHECK;
 /* ERROR_UNAUTHENTICATED when no live key has that hash. */

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { call } from './support/api.mjs';
-import { execute } from './support/database.mjs';
+import { execute, query } from './support/database.mjs';
 import { AGENT_URL, API_KEY, APP_URL, DEFT } from './support/instance.mjs';
 import { waitUntil } from './support/wait.mjs';
 
@@ -64,7 +64,7 @@ after(async () => {
     const { json } = await tenant.call('GET', '/list');
     for (const { runtime_id } of json?.runtimes ?? []) await tenant.call('POST', '/stop', { runtime_id });
   }
-  for (const name of names) await execute("UPDATE runtime_keys SET revoked_at = now() WHERE name = :'name'", { name });
+  for (const name of names) execFileSync(DEFT, ['key', '--revoke', name]);
 });
 
 const outside = (path, headers = {}, method = 'GET') => call(method, `/runtime-api${path}`, { url: APP_URL, key: null, headers });
@@ -195,4 +195,14 @@ test('runtime 20: a tenant has so many sandboxes at a time, however it asks', as
   assert.equal((await few.call('POST', '/resume', { runtime_id: first.runtime_id })).status, 429);
   assert.equal((await few.call('POST', '/resume', { runtime_id: second.runtime_id })).status, 200, 'one that runs is counted already');
   for (const { runtime_id } of [first, second, third]) await few.must(200, 'POST', '/stop', { runtime_id });
+});
+
+test('a key that is revoked takes its sandboxes with it', async () => {
+  const tenant = new Tenant();
+  const { runtime_id, session_api_key } = await tenant.running(randomUUID());
+  assert.equal((await run(session_api_key, 'echo yes')).trim(), 'yes');
+  execFileSync(DEFT, ['key', '--revoke', names.pop()]);
+  assert.equal((await tenant.call('GET', '/list')).status, 401);
+  await waitUntil(async () => (await query("SELECT 1 FROM runtimes WHERE id = :'id'", { id: runtime_id })).length === 0, 'the sandbox is gone');
+  assert.equal((await call('GET', '/api/conversations/count', { key: session_api_key })).status, 401);
 });

@@ -45,7 +45,7 @@ static int identify(struct request *request, struct error *err)
     if (key != NULL)
         return principal_from_key(context->db, &context->keyring, key, &request->principal, err);
     if (request->origin == ORIGIN_APP &&
-        request_cookie(request, SESSION_COOKIE, token, sizeof(token)))
+        request_cookie(request, context->settings->session_cookie, token, sizeof(token)))
         return principal_from_session(context->db, &context->keyring, token, &request->principal,
                                       err);
     return error_set(err, ERROR_UNAUTHENTICATED, "no key");

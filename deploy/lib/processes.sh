@@ -42,6 +42,8 @@ process_set_own() {
     fcgi)
         service_set "$1" DEFT_FCGI_SOCKET "$DEFT_RUN/fcgi.sock"
         service_set "$1" DEFT_CORS_ORIGINS "$DEFT_CORS_ORIGINS"
+        # Another instance of this host has another port, but its cookies are the same browser's.
+        service_set "$1" DEFT_SESSION_COOKIE "deft_session_$DEFT_APP_PORT"
         service_set "$1" DEFT_MODELS_FILE "${DEFT_MODELS_FILE:-$DEFT_APP/share/deft/models.json}"
         process_set_runtime_client "$1"
         process_set_model "$1"

@@ -240,7 +240,7 @@ static int check_browser(const struct request *request, const struct mcp_sign_in
     char token[SESSION_TOKEN_MAX_BYTES];
 
     if (request->origin != ORIGIN_APP ||
-        !request_cookie(request, SESSION_COOKIE, token, sizeof(token)) ||
+        !request_cookie(request, context->settings->session_cookie, token, sizeof(token)) ||
         principal_from_session(context->db, &context->keyring, token, &principal, &ignored) < 0)
         return 0;
     if (!text_equal(principal.user_id.text, sign_in->user_id.text))

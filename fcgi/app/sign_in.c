@@ -22,8 +22,8 @@ static void set_cookie(const struct request *request, struct reply *reply, const
     CLEANUP(strbuf_done) struct strbuf cookie = STRBUF_INIT;
     const char *scheme = request_param(request, "REQUEST_SCHEME");
 
-    strbuf_appendf(&cookie, "%s=%s; Path=/; HttpOnly; SameSite=Lax; Max-Age=%lld", SESSION_COOKIE,
-                   token, (long long)max_age_s);
+    strbuf_appendf(&cookie, "%s=%s; Path=/; HttpOnly; SameSite=Lax; Max-Age=%lld",
+                   request->context->settings->session_cookie, token, (long long)max_age_s);
     if (scheme != NULL && text_equal(scheme, "https"))
         strbuf_append(&cookie, "; Secure");
     reply_header(reply, "Set-Cookie", cookie.text);
@@ -50,7 +50,7 @@ static int sign_out(const struct request *request, struct reply *reply, struct e
 {
     char token[SESSION_TOKEN_MAX_BYTES];
 
-    if (!request_cookie(request, SESSION_COOKIE, token, sizeof(token)))
+    if (!request_cookie(request, request->context->settings->session_cookie, token, sizeof(token)))
         return error_set(err, ERROR_UNAUTHENTICATED, "no cookie");
     if (session_close(request->context->db, &request->context->keyring, token, err) < 0)
         return -1;

@@ -34,7 +34,7 @@ struct principal {
 /* By X-Session-API-Key: a user's key or a sandbox's. ERROR_UNAUTHENTICATED for any other. */
 int principal_from_key(struct db *db, const struct keyring *keyring, const char *key,
                        struct principal *principal_out, struct error *err) NONNULL MUST_CHECK;
-/* By the value of the cookie deft_session. */
+/* By the value of the cookie of a signed-in browser. */
 int principal_from_session(struct db *db, const struct keyring *keyring, const char *token,
                            struct principal *principal_out, struct error *err) NONNULL MUST_CHECK;
 

@@ -14,7 +14,6 @@
 struct db;
 struct error;
 
-#define SESSION_COOKIE "deft_session"
 #define SESSION_VALID_S (INT64_C(30) * 24 * 3600)
 /* Of a cookie's value that is looked at. */
 #define SESSION_TOKEN_MAX_BYTES 128

@@ -331,6 +331,17 @@ test('agent-server 49: a client that is cut off in a run finds the end when it c
   for (const { id } of await conversation.events()) assert.ok(ids.has(id), `${id} was missed`);
 });
 
+test('a browser is signed in beside its session of another instance on the same host', async (t) => {
+  const cookie = await signIn();
+  const port = new URL(APP_URL).port;
+  assert.match(cookie, new RegExp(`^deft_session_${port}=`), 'cookies do not tell ports apart');
+  const cookies = `deft_session_${Number(port) + 1}=of-another; ${cookie}; deft_session=of-another`;
+  const me = await fetch(new URL('/api/v1/me', APP_URL), { headers: { cookie: cookies } });
+  assert.equal(me.status, 200);
+  const socket = await open(t, `/agent${eventsPath(resting)}`, { key: null, url: APP_URL, headers: { Cookie: cookies, Origin: APP_URL } });
+  await socket.frame(isSnapshot, 'the first snapshot');
+});
+
 test('a browser opens the socket by its cookie, from its own origin only', async (t) => {
   const cookie = await signIn();
   const path = `/agent${eventsPath(resting)}`;
@@ -338,7 +349,7 @@ test('a browser opens the socket by its cookie, from its own origin only', async
   const socket = await open(t, path, browser(APP_URL));
   await socket.frame(isSnapshot, 'the first snapshot');
   for (const origin of ['http://evil.test', AGENT_URL, `${APP_URL}.evil.test`, 'null', undefined]) await assertRefused(path, browser(origin));
-  await assertRefused(path, { key: null, url: APP_URL, headers: { Cookie: 'deft_session=none', Origin: APP_URL } });
+  await assertRefused(path, { key: null, url: APP_URL, headers: { Cookie: `${cookie.split('=')[0]}=none`, Origin: APP_URL } });
   const withKey = await open(t, path, { url: APP_URL });
   await withKey.frame(isSnapshot, 'the first snapshot by a key');
   const elsewhere = await open(t, eventsPath(resting), { key: null, headers: { Cookie: cookie, Origin: AGENT_URL } });

@@ -68,6 +68,7 @@ int fixture_setup(void **state)
                                                .mode = "local",
                                                .models_file = TEST_MODELS_FILE,
                                                .app_url = "http://localhost:3000",
+                                               .session_cookie = "deft_session",
                                                .cors_origins = ""};
     secret_set(&fixture->settings.secret_key,
                "0011223344556677889900112233445566778899001122334455667788990011");

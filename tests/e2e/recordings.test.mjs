@@ -1,11 +1,11 @@
 // The same conversations as the original server was recorded in, request by request and frame by frame: deft answers
 // the same, the same events come in the same order, and the same is asked of the model.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { start as startModel } from '../fakes/openai.mjs';
+import { test } from 'node:test';
 import { call, must } from './support/api.mjs';
 import { observed } from './support/conversation.mjs';
 import { differences } from './support/likeness.mjs';
+import { strictModel } from './support/model.mjs';
 import { killEverything } from './support/processes.mjs';
 import { answersOf, recording, startOf } from './support/recording.mjs';
 import { Replay } from './support/replay.mjs';
@@ -13,16 +13,7 @@ import { restingSnapshot } from './support/socket.mjs';
 import { newUser } from './support/users.mjs';
 import { waitUntil } from './support/wait.mjs';
 
-let fake;
-
-before(async () => {
-  fake = await startModel();
-});
-
-after(async () => {
-  assert.deepEqual(fake.violations, []);
-  await fake.close();
-});
+const fake = await strictModel();
 
 // --- what deft answers otherwise, and why; `at` says where ---
 

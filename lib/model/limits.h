@@ -24,7 +24,7 @@ enum {
 
 /* A frame above 1 MiB makes the SDK close with 1009, for ever. */
 #define EVENT_MAX_BYTES 1000000
-#define REQUEST_MAX_BYTES 16777216 /* 16 MiB */
+#define REQUEST_MAX_BYTES 16777216           /* 16 MiB */
 #define SANDBOX_MEMORY_MIN_BYTES (6LL << 20) /* what a container engine starts at all */
 
 #endif

@@ -17,7 +17,7 @@ async function throughDeft(model) {
 }
 
 async function containerOf(id) {
-  const container = await psql(`SELECT container_id FROM runtimes WHERE session_id = 'c-${id.replaceAll('-', '')}'`);
+  const container = await psql(`SELECT r.container_id FROM runtimes r JOIN conversations c ON c.runtime_session = r.session_id WHERE c.id = '${id}'`);
   if (container === '') throw new Error(`no container of ${id}`);
   return engine('GET', `/containers/${container}/json`);
 }

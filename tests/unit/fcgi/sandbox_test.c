@@ -10,9 +10,11 @@
 
 #include "base/crypto.h"
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/secret.h"
 #include "client/test_server.h"
 #include "fixture.h"
+#include "model/conversation.h"
 #include "support/pg.h"
 #include "support/sql.h"
 
@@ -355,13 +357,12 @@ static struct test_path conversation_in_docker(void *state)
         test_dispatch(state, ALICE, "POST", "/api/conversations",
                       START_BODY("\"conversation_runtime\":\"docker\","));
     json_auto_t *info = answer_json(&created);
+    const struct fixture *fixture = state;
     struct test_path path = {.text = ""};
-    char hex[UUID_HEX_BYTES];
-    char session[40];
+    CLEANUP(mem_freep) char *session = NULL;
 
     assert_true(uuid_parse(json_text_or(info, "id", ""), &path.id));
-    uuid_to_hex(&path.id, hex);
-    (void)snprintf(session, sizeof(session), "c-%s", hex);
+    session = conversation_own_session(&fixture->alice, &path.id);
     add_running(state, session, "http://127.0.0.1:9");
     return path;
 }

@@ -13,6 +13,7 @@
 #include "store/db.h"
 #include "store/runtime_store.h"
 #include "store/store_fixture.h"
+#include "support/pg.h"
 
 #define N_CLAIMERS 8
 #define N_MEMBERS 3
@@ -250,7 +251,7 @@ static void all_are_listed(void **state)
     assert_int_equal(n, 1);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(claimed_one_becomes_a_runtime_at_its_place),
@@ -261,5 +262,7 @@ int main(void)
         cmocka_unit_test(all_are_listed),
     };
 
+    (void)argc;
+    test_need_postgres(argv);
     return cmocka_run_group_tests_name("store/warm_store", tests, store_set_up, store_tear_down);
 }

@@ -46,7 +46,8 @@ test('a goal runs round after round until the judge finds it met', async (t) => 
   assert.equal(said[0], 'All tests pass');
   assert.match(said[1], /two tests fail/);
   assert.equal(await conversation.status(), 'finished');
-  assert.ok((await conversation.info()).stats.usage_to_metrics['goal-judge'].accumulated_cost >= 0);
+  const judged = (await goals(conversation)).filter(({ verdict }) => verdict !== null).length;
+  assert.equal((await conversation.info()).stats.usage_to_metrics['goal-judge'].token_usages.length, judged, 'each judgement is counted');
   await assertSound(conversation);
 });
 

@@ -31,7 +31,7 @@ static void show(struct conversation *conversation, json_t *content)
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     json_auto_t *info = conversation_info(conversation);
-    struct conversation_change change = {.status = STATUS_IDLE};
+    CLEANUP(conversation_change_done) struct conversation_change change = CONVERSATION_CHANGE_INIT;
     struct error err = ERROR_INIT;
 
     conversation_append_snapshot(conversation, 1, &text);

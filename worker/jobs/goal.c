@@ -86,6 +86,7 @@ static void plan_next_round(struct conversation *now, json_t *verdict, struct ev
     CLEANUP(conversation_change_done) struct conversation_change planned = CONVERSATION_CHANGE_INIT;
     CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
     json_auto_t *content = json_array();
+    const char *stats = change->stats; /* with what the judgement cost */
     struct error ignored = ERROR_INIT;
 
     if (!goal_next_round(now, verdict, events))
@@ -96,7 +97,9 @@ static void plan_next_round(struct conversation *now, json_t *verdict, struct ev
     if (conversation_plan_message(now, content, true, events, &planned, &ignored) < 0)
         return;
     conversation_write_change(&planned, change);
+    /* What the plan owns ends here. */
     change->first_title = NULL;
+    change->stats = stats;
 }
 
 static void plan_judgement(struct conversation *now, const void *what, struct event_list *events,

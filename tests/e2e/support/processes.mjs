@@ -1,6 +1,6 @@
 // deft's own processes: found by their supervisor's pid files, never by name.
 import { execFileSync, spawn } from 'node:child_process';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { call } from './api.mjs';
 import { BIN, DEADLINE_MS, SERVICES } from './instance.mjs';
@@ -38,12 +38,23 @@ export async function killEverything() {
   await waitUntil(async () => (await call('GET', '/ready').catch(() => ({}))).status === 200, 'deft is ready again');
 }
 
+/** True once the supervisor's child has read its settings and become the program itself. */
+function isItself(name) {
+  try {
+    return readlinkSync(`/proc/${pidOf(name)}/exe`).startsWith(BIN);
+  } catch {
+    return false; // it ended just now
+  }
+}
+
 /** Ends a process and starts it with more settings than it has; they are for that one start. */
 export async function restartWith(name, settings) {
   const files = Object.entries(settings).map(([setting, value]) => [join(SERVICES, name, 'env', setting), value]);
   for (const [file, value] of files) writeFileSync(file, value);
   try {
-    return await killAndAwait(name);
+    await killAndAwait(name);
+    await waitUntil(() => isItself(name), `${name} has read its settings`);
+    return pidOf(name);
   } finally {
     for (const [file] of files) rmSync(file);
   }

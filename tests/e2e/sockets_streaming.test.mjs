@@ -15,11 +15,11 @@ let fake;
 before(async () => {
   fake = await startModel({
     scenarios: {
-      words: [{ text: WORDS, drip_ms: 5 }],
-      thoughts: [{ reasoning: THOUGHTS, text: WORDS }],
+      words: [{ text: WORDS, hold: true }],
+      thoughts: [{ reasoning: THOUGHTS, text: WORDS, hold: true }],
       call: [{ text: WORDS, calls: [{ name: 'terminal', arguments: { command: 'true', security_risk: 'LOW', summary: 's' } }] }, { text: 'done' }],
       slow: [{ text: 'word '.repeat(400), drip_ms: 200 }],
-      secret: [{ text: `It is ${SECRET}, and ${SECRET.slice(0, 9)} is not, ${SECRET}${SECRET}` }],
+      secret: [{ text: `It is ${SECRET}, and ${SECRET.slice(0, 9)} is not, ${SECRET}${SECRET}`, hold: true }],
       broken: [{ once: { text: WORDS, drip_ms: 5, break_after: 4 }, text: WORDS }],
     },
   });
@@ -49,6 +49,13 @@ const isEnd = ({ type, event }) => type === 'transient' && restingSnapshot(['fin
 const ofType = (frames, ...types) => frames.filter(({ type }) => types.includes(type));
 const joined = (frames, kind) => frames.filter((frame) => frame.type === 'delta' && frame.kind === kind).map(({ content }) => content).join('');
 
+/** The model has said all, and ends only when this was shown. */
+async function showAll(socket, isShown) {
+  await socket.until((frames) => isShown(joined(frames, 'text')), 'the pieces');
+  fake.release();
+  await socket.frame(isEnd, 'the end of the run');
+}
+
 /** Every item that began is ended exactly once, and its pieces stand between, in order. */
 function assertItems(frames) {
   const starts = ofType(frames, 'item_started');
@@ -69,14 +76,13 @@ test('agent-server 92: a streamed answer is one item, whose id the stored event 
   const conversation = await streaming(t, 'words');
   const socket = await session(t, conversation);
   await conversation.say('go', true);
-  await socket.frame(isEnd, 'the end of the run');
+  await showAll(socket, (shown) => shown === WORDS);
   const [started] = ofType(socket.frames, 'item_started');
   assert.equal(started.attempt, 1);
   const durable = ofType(socket.frames, 'durable');
   const answer = durable.find(({ event }) => event.id === started.item_id);
   assert.equal(answer.event.kind, 'MessageEvent');
   assert.equal(answer.event.llm_message.content[0].text, WORDS);
-  assert.equal(joined(socket.frames, 'text'), WORDS);
   const anchor = durable.find(({ seq }) => seq === started.anchor_seq);
   assert.ok(socket.frames.indexOf(anchor) < socket.frames.indexOf(started), 'the item stands behind its anchor');
   for (const delta of ofType(socket.frames, 'delta')) {
@@ -90,9 +96,8 @@ test('agent-server 92: thoughts are pieces of their own kind, before the words',
   const conversation = await streaming(t, 'thoughts');
   const socket = await session(t, conversation);
   await conversation.say('go', true);
-  await socket.frame(isEnd, 'the end of the run');
+  await showAll(socket, (shown) => shown === WORDS);
   assert.equal(joined(socket.frames, 'reasoning'), THOUGHTS);
-  assert.equal(joined(socket.frames, 'text'), WORDS);
   const kinds = ofType(socket.frames, 'delta').map(({ kind }) => kind);
   assert.deepEqual(kinds, [...kinds].sort(), 'reasoning comes before text');
   assertItems(socket.frames);
@@ -135,7 +140,8 @@ test('agent-server 92: an answer that breaks off is aborted, and the next attemp
   assert.deepEqual(starts.map(({ attempt }) => attempt), [1, 2]);
   assert.equal(starts[0].item_id, starts[1].item_id);
   const second = socket.frames.filter(({ type, attempt }) => type === 'delta' && attempt === 2);
-  assert.equal(joined(second, 'text'), WORDS);
+  // Pieces that come behind the event are not shown any more.
+  assert.ok(WORDS.startsWith(joined(second, 'text')));
   assertItems(socket.frames);
 });
 
@@ -157,10 +163,12 @@ test('agent-server 95: pieces are events of the events socket, not stored and no
   const socket = await open(t, conversation, 'events');
   await socket.frame(isSnapshot, 'the first snapshot');
   const from = socket.frames.length;
+  const shown = (frames) => frames.filter(({ kind }) => kind === 'StreamingDeltaEvent');
   await conversation.say('go', true);
+  await socket.until((frames) => shown(frames).map(({ content }) => content).join('') === WORDS, 'all pieces');
+  fake.release();
   await socket.frame(restingSnapshot(), 'the end of the run', { from });
-  const pieces = socket.frames.filter(({ kind }) => kind === 'StreamingDeltaEvent');
-  assert.equal(pieces.map(({ content }) => content).join(''), WORDS);
+  const pieces = shown(socket.frames);
   for (const piece of pieces) assert.deepEqual(Object.keys(piece).sort(), ['content', 'id', 'kind', 'source', 'timestamp']);
   const stored = await conversation.events();
   assert.ok(!stored.some(({ kind }) => kind === 'StreamingDeltaEvent'));
@@ -199,9 +207,9 @@ test('agent-server 95: no piece shows a secret, wherever the model cuts it', asy
   await conversation.must(200, 'POST', '/secrets', { json: { secrets: { TOKEN: SECRET } } });
   const socket = await session(t, conversation);
   await conversation.say('go', true);
-  await socket.frame(isEnd, 'the end of the run');
+  await showAll(socket, (shown) => shown.includes(' is not, '));
   const [started] = ofType(socket.frames, 'item_started');
   const answer = ofType(socket.frames, 'durable').find(({ event }) => event.id === started.item_id);
-  assert.equal(joined(socket.frames, 'text'), answer.event.llm_message.content[0].text);
+  assert.ok(answer.event.llm_message.content[0].text.startsWith(joined(socket.frames, 'text')));
   assert.ok(!JSON.stringify(socket.frames).includes(SECRET));
 });

@@ -1,6 +1,6 @@
 // What the fake models say. A scenario is a list of steps; which one is next is counted in the
 // request: the assistant's messages since the user's last. A step is
-//   { text, reasoning, calls: [{ name, arguments }], delay_ms, drip_ms }   an answer
+//   { text, reasoning, calls: [{ name, arguments }], delay_ms, drip_ms, hold }   an answer; hold: a stream ends when released
 //   { …, id }                                 an answer under an id of its own
 //   { …, break_after: n }                     a stream whose connection breaks after n pieces
 //   { status, error: { message, type, code }, headers }                     a refusal

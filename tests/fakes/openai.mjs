@@ -111,7 +111,8 @@ function deltasOf(message) {
   return deltas;
 }
 
-async function sendStream(response, step, completion, withUsage) {
+// `beforeEnd` is waited for when all pieces are out.
+async function sendStream(response, step, completion, withUsage, beforeEnd) {
   const { message, finish_reason: finish } = completion.choices[0];
   const chunk = (choices, more = {}) =>
     `data: ${JSON.stringify({ ...completion, object: 'chat.completion.chunk', usage: undefined, choices, ...more })}\n\n`;
@@ -124,6 +125,7 @@ async function sendStream(response, step, completion, withUsage) {
     response.write(chunk([{ index: 0, delta, finish_reason: null }]));
     if (step.drip_ms) await pause(step.drip_ms, response);
   }
+  await beforeEnd();
   response.write(chunk([{ index: 0, delta: {}, finish_reason: finish }]));
   if (withUsage) response.write(chunk([], { usage: completion.usage }));
   response.end('data: [DONE]\n\n');
@@ -191,7 +193,8 @@ class Fake {
     }
     this.n_answers += 1;
     const completion = completionOf(step, body.model, this.n_answers);
-    if (body.stream) await sendStream(response, step, completion, body.stream_options?.include_usage);
+    const beforeEnd = async () => step.hold && this.park(response);
+    if (body.stream) await sendStream(response, step, completion, body.stream_options?.include_usage, beforeEnd);
     else sendJson(response, 200, completion, step.headers);
   }
 

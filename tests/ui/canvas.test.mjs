@@ -259,6 +259,8 @@ test('agent-server 63: a branch goes its own way from a message', LONG, async ()
   await at('user-message').last().hover();
   await at('user-message').last().getByLabel('Branch from here').click();
   await page.waitForURL((url) => url.pathname.startsWith('/conversations/') && !url.pathname.includes(id));
+  // The page shows the conversation it came from until it has the branch, and would send there.
+  await page.getByText('Second done.').first().waitFor({ state: 'detached' });
   await shown('First done.');
   await say('Third', [{ text: 'Third done.' }]);
   await shown('Third done.');

@@ -1,13 +1,40 @@
-# The unit tests under the sanitizers, for tests/run: asan (memory, leaks, undefined behaviour) and tsan
-# (races). What they need is compiled beside the suites that mostly wait.
+# What is checked beside the suites that mostly wait, at the lowest priority, for tests/run: lint, and the
+# unit tests under the sanitizers, asan (memory, leaks, undefined behaviour) and tsan (races).
 # shellcheck shell=sh
 
-SANITIZED=''
+BESIDE=''
+BESIDE_NAMES='lint asan tsan'
 
-sanitized_begin() {
-    nice -n 19 make -s -C "$BUILD" build-asan build-tsan >"$TMPDIR/sanitized.out" 2>&1 &
-    SANITIZED=$!
-    trap 'kill "$SANITIZED" 2>/dev/null || :' EXIT
+# Begins them, one after the other; beside_report says later what came of each.
+beside_begin() {
+    mkdir -p "$TMPDIR/beside"
+    beside_run &
+    BESIDE=$!
+    trap 'pkill -P "$BESIDE" 2>/dev/null; kill "$BESIDE" 2>/dev/null || :' EXIT
+}
+
+beside_run() {
+    # The pid of this subshell, which $$ is not.
+    renice -n 19 -p "$(sh -c 'echo $PPID')" >/dev/null
+    for _name in $BESIDE_NAMES; do
+        _start=$(date +%s)
+        _code=0
+        "run_$_name" >"$TMPDIR/beside/$_name.out" 2>&1 || _code=$?
+        echo "$_code $(($(date +%s) - _start))" >"$TMPDIR/beside/$_name.end"
+    done
+}
+
+# beside_report NAME: waits for all of them; prints what this one said, and fails as it did.
+beside_report() {
+    wait "$BESIDE" || :
+    cat "$TMPDIR/beside/$1.out"
+    read -r _code _seconds <"$TMPDIR/beside/$1.end" || return 1
+    echo "took $_seconds s, beside the other suites"
+    return "$_code"
+}
+
+run_lint() {
+    make -s -C "$BUILD" lint
 }
 
 # sanitized_run TARGET FOLDER [RUNNER...]: make TARGET, whose tests are in FOLDER, under the runner.
@@ -16,7 +43,6 @@ sanitized_run() {
     _results=$BUILD/$2
     shift 2
     _status=0
-    [ -z "$SANITIZED" ] || wait "$SANITIZED" || :
     "$@" make -s -C "$BUILD" -j"$(nproc)" "$_target" >"$TMPDIR/$_target.out" 2>&1 || _status=$?
     report_programs "$_results"
     [ $_status -eq 0 ] || tail -n 40 "$TMPDIR/$_target.out"

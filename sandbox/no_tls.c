@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 /* clang-format off */
-/* What libwebsockets 4.1 asks OpenSSL for. */
-#define TLS_NAMES(X) \
+/* What libwebsockets 4.1 asks OpenSSL for (Debian 12). */
+#define TLS_NAMES_OF_4_1(X) \
     X(BIO_ctrl) X(BIO_free) X(BIO_new) X(BIO_new_socket) X(BIO_s_mem) X(BIO_write) X(CRYPTO_free) \
     X(CRYPTO_get_ex_new_index) X(CRYPTO_malloc) X(EC_KEY_free) X(EC_KEY_new_by_curve_name) \
     X(ERR_clear_error) X(ERR_error_string) X(ERR_error_string_n) X(ERR_get_error) \
@@ -42,6 +42,14 @@
     X(X509_free) X(X509_get_X509_PUBKEY) X(X509_get_issuer_name) X(X509_get_key_usage) \
     X(X509_get_pubkey) X(X509_get_subject_name) X(X509_getm_notAfter) X(X509_getm_notBefore) \
     X(X509_verify_cert_error_string) X(d2i_X509) X(i2d_X509_PUBKEY)
+/* What 4.3 asks for beside them (Debian 13). */
+#define TLS_NAMES_OF_4_3(X) \
+    X(ASN1_get_object) X(AUTHORITY_KEYID_free) X(OPENSSL_sk_num) X(SSL_CTX_load_verify_locations) \
+    X(SSL_CTX_sess_set_new_cb) X(SSL_CTX_set_timeout) X(SSL_SESSION_free) \
+    X(SSL_SESSION_get_timeout) X(SSL_SESSION_set_time) X(SSL_get_session) X(SSL_session_reused) \
+    X(SSL_set_session) X(X509V3_EXT_d2i) X(X509V3_EXT_get) X(X509_EXTENSION_get_data) \
+    X(X509_get_ext) X(X509_get_ext_by_NID) X(d2i_SSL_SESSION) X(i2d_SSL_SESSION) X(i2d_X509) \
+    X(i2v_GENERAL_NAMES)
 /* clang-format on */
 
 #define X(name)                                                                                    \
@@ -51,5 +59,6 @@
         abort();                                                                                   \
     }
 /* NOLINTNEXTLINE(readability-identifier-naming): the names are OpenSSL's */
-TLS_NAMES(X)
+TLS_NAMES_OF_4_1(X)
+TLS_NAMES_OF_4_3(X)
 #undef X

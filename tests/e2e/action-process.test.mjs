@@ -1,14 +1,29 @@
 // The server in a sandbox as a process: how it starts and ends, and that nonsense does not end it.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
 import net from "node:net";
+import os from "node:os";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
 import { ActionServer, Conversation, findBinary, KEY, multipart, upload } from "./support/action-server.mjs";
 
+const LARGEST_BYTES = 6e6;
+
 describe("process", () => {
+  test("the binary is small: no TLS library is linked into it", () => {
+    const dir = fs.mkdtempSync(path.join(os.tmpdir(), "deft-action-size-"));
+    const stripped = path.join(dir, "deft-action");
+    try {
+      execFileSync("strip", ["-o", stripped, findBinary()]);
+      const { size } = fs.statSync(stripped);
+      assert.ok(size <= LARGEST_BYTES, `${size} bytes`);
+    } finally {
+      fs.rmSync(dir, { recursive: true });
+    }
+  });
+
   test("SIGTERM ends it in order; orphans are reaped", async () => {
     const server = await new ActionServer().start();
     const talk = new Conversation(server);

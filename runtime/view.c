@@ -21,6 +21,9 @@ static const char *pod_status_of(const struct runtime *runtime)
 {
     if (runtime->status == RUNTIME_ERROR && runtime->restart_count > 0)
         return "crashloopbackoff";
+    /* One that had waited is there, and takes its key. */
+    if (runtime->status == RUNTIME_STARTING && runtime->url != NULL)
+        return "running";
     return pod_statuses[runtime->status];
 }
 

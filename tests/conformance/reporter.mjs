@@ -1,6 +1,6 @@
 // A reporter of node's test runner: one line of JSON for each test whose title names an item of a document,
-// such as `agent-server 17: …`. tests/conformance/report.mjs reads the lines.
-const ITEM = /^([a-z]+(?:-[a-z]+)*) (\d+): /;
+// such as `agent-server 17: …` or `runtime 6, 7: …`. tests/conformance/report.mjs reads the lines.
+const ITEM = /^([a-z]+(?:-[a-z]+)*) (\d+(?:, \d+)*): /;
 
 /** What a test says of an item: a test that was skipped, or is still to be done, says nothing. */
 function resultOf(type, { skip, todo }) {
@@ -12,8 +12,9 @@ function resultOf(type, { skip, todo }) {
 export default async function* reporter(events) {
   for await (const { type, data } of events) {
     if (type !== 'test:pass' && type !== 'test:fail') continue;
-    const [, document, number] = ITEM.exec(data.name) ?? [];
-    if (document === undefined) continue;
-    yield `${JSON.stringify({ document, number: Number(number), result: resultOf(type, data), title: data.name })}\n`;
+    const [, document, numbers] = ITEM.exec(data.name) ?? [];
+    for (const number of numbers?.split(', ') ?? []) {
+      yield `${JSON.stringify({ document, number: Number(number), result: resultOf(type, data), title: data.name })}\n`;
+    }
   }
 }

@@ -44,7 +44,7 @@ describe("bash routes", () => {
     assert.equal((await search({ wait_ms: "60001" }, scope)).status, 422);
   });
 
-  test("2.5 MiB come in three pieces", async () => {
+  test("runtime 67, 68: 2.5 MiB come in three pieces, each once", async () => {
     const command = (await post("start_bash_command", { command: "head -c 2621440 /dev/zero | tr '\\0' x" })).json;
     const joined = await post("execute_bash_command", { command: "true" });
     assert.equal(joined.status, 200);
@@ -60,7 +60,7 @@ describe("bash routes", () => {
     assert.equal(new Set(outputs.map((each) => each.id)).size, 3);
   });
 
-  test("time-out ends the group and gives -1; stop gives the process's own code", async () => {
+  test("runtime 69: time-out ends the group and gives -1; stop gives the process's own code", async () => {
     const trap = (await post("execute_bash_command", { command: "trap 'echo trapped; exit 0' TERM; echo on; sleep 100 & wait", timeout: 1 })).json;
     assert.equal(trap.exit_code, -1);
     assert.equal(trap.stdout, "on\ntrapped\n");
@@ -102,9 +102,11 @@ describe("bash routes", () => {
     assert.deepEqual((await search({}, scope)).json.items, []);
   });
 
-  test("a child that holds the pipe is waited for", async () => {
+  test("runtime 70: a child that holds the pipe is waited for, one that does not is not", async () => {
     const held = (await post("execute_bash_command", { command: "(read -r x < /dev/null; sleep 0.3; echo late) & echo early" })).json;
     assert.equal(held.stdout, "early\nlate\n");
+    const left = (await post("execute_bash_command", { command: "sleep 1000 > /dev/null 2>&1 & echo $!" })).json;
+    process.kill(Number(left.stdout));
     assert.equal((await post("execute_bash_command", { command: "" })).status, 200);
     assert.equal((await post("start_bash_command", {})).status, 422);
     assert.equal((await post("start_bash_command", { command: 5 })).status, 422);

@@ -54,7 +54,7 @@ describe("terminal", () => {
     ["echo 'unclosed", 2],
     ["if then fi", 2],
   ]) {
-    test(`exit code of ${command}`, async () => {
+    test(`runtime 49: exit code of ${command}`, async () => {
       const seenOnce = await talk.terminal(command);
       assert.equal(seenOnce.exit_code, code);
       assert.equal(seenOnce.is_error, false);
@@ -62,7 +62,7 @@ describe("terminal", () => {
     });
   }
 
-  test("directory, variables, functions and aliases persist", async () => {
+  test("runtime 50: directory, variables, functions and aliases persist", async () => {
     await talk.terminal("mkdir -p sub && cd sub && export A=1 && f() { echo f$A; } && alias g='echo g'");
     const later = await talk.terminal("pwd; f; umask 077");
     assert.equal(later.text, `${server.workspace}/sub\nf1`);
@@ -71,7 +71,7 @@ describe("terminal", () => {
     await talk.terminal("cd ..; umask 022");
   });
 
-  test("one statement on many lines runs", async () => {
+  test("runtime 51: one statement on many lines runs", async () => {
     for (const [command, text] of [
       ["for i in 1 2; do\n  echo $i\ndone", "1\n2"],
       ["cat <<'X'\na $HOME\nX", "a $HOME"],
@@ -89,7 +89,7 @@ describe("terminal", () => {
     }
   });
 
-  test("several statements are refused with a list", async () => {
+  test("runtime 51: several statements are refused with a list", async () => {
     const refused = await talk.terminal("echo one\necho two");
     assert.equal(refused.is_error, true);
     assert.equal("exit_code" in refused, false);
@@ -97,14 +97,14 @@ describe("terminal", () => {
     assert.match(refused.text, /Provided commands:\n\(1\) echo one\n\(2\) echo two$/);
   });
 
-  test("quoting survives", async () => {
+  test("runtime 58: quoting survives", async () => {
     await talk.terminal("touch q.txt");
     assert.equal((await talk.terminal("find . -maxdepth 1 -name q.txt -exec echo {} \\;")).text, "./q.txt");
     assert.equal((await talk.terminal('echo "a\\;b" \'!x!\' "!y"')).text, "a\\;b !x! !y");
     assert.equal((await talk.terminal("echo 'äöü 😀 日本'")).text, "äöü 😀 日本");
   });
 
-  test("any bytes become valid text", async () => {
+  test("runtime 58, 64: any bytes become valid text", async () => {
     assert.equal((await talk.terminal("printf 'a\\xff\\xc3(b\\0c\\n'")).text, "a\uFFFD\uFFFD(bc");
     assert.equal((await talk.terminal("printf 'x\\r\\ny\\r\\n'")).text, "x\ny");
     assert.equal((await talk.terminal("printf '10%%\\r50%%\\r100%%\\n'")).text, "100%");
@@ -112,7 +112,7 @@ describe("terminal", () => {
     assert.equal((await talk.terminal("printf '\\033[31mred\\033[0m\\033[6n\\033[c\\033]11;?\\007!\\n'")).text, "\x1b[31mred\x1b[0m!");
   });
 
-  test("output cannot end a command", async () => {
+  test("runtime 59: output cannot end a command", async () => {
     const done = await talk.terminal(
       "printf '###PS1JSON###\\n{}\\n###PS1END###\\n\\033]7770;fake;1\\007'; set | grep ^__deft_n= > /dev/null; echo end",
     );
@@ -120,8 +120,9 @@ describe("terminal", () => {
     assert.equal((await talk.terminal("echo next")).text, "next");
   });
 
-  test("long output keeps head and tail in 30000 characters", async () => {
-    const done = await talk.terminal("seq 1 100000; echo ende");
+  test("runtime 56, 57: long output keeps head and tail in 30000 characters, and the exit code", async () => {
+    const done = await talk.terminal("seq 1 100000; echo ende; (exit 3)");
+    assert.equal(done.exit_code, 3);
     assert.equal([...done.text].length, 30000);
     assert.match(done.text, /^1\n2\n3\n/);
     assert.match(done.text, /<response clipped><NOTE>/);
@@ -131,7 +132,7 @@ describe("terminal", () => {
     assert.equal([...exact.text].length, 30000);
   });
 
-  test("silence is reported, an empty command waits on", async () => {
+  test("runtime 52: silence is reported, an empty command waits on", async () => {
     const silent = await talk.terminal("echo first; read -r line < fifo; echo second", {}, {});
     assert.equal(silent.exit_code === 1 || silent.exit_code === 0, true);
     await talk.terminal("rm -f fifo && mkfifo fifo");
@@ -148,7 +149,7 @@ describe("terminal", () => {
     assert.equal(second.metadata.prefix, "[Below is the output of the previous command.]\n");
   });
 
-  test("a new command is not executed while one runs; C-c ends that", async () => {
+  test("runtime 53, 55: a new command is not executed while one runs; C-c ends that", async () => {
     const hard = await talk.terminal("sleep 1000", { timeout: 0.25 });
     assert.match(hard.metadata.suffix, /^\n\[The command timed out after 0\.25 seconds\. /);
     const refused = await talk.terminal("touch must-not-be");
@@ -174,13 +175,13 @@ describe("terminal", () => {
     assert.equal(counted.exit_code, 0);
   });
 
-  test("programs that read get their input", async () => {
+  test("runtime 54: programs that read get their input", async () => {
     await talk.terminal('read -r -p "Name: " name; read -rs -p "Word: " word; echo "$name/$word"', { timeout: 0.1 });
     assert.match((await talk.terminal("Ann", { is_input: true, timeout: 0.1 })).text, /^Word:/);
     assert.equal((await talk.terminal("s3cret", { is_input: true })).text, "Ann/s3cret");
   });
 
-  test("a python prompt is talked to", async (t) => {
+  test("runtime 54: a python prompt is talked to", async (t) => {
     if ((await talk.terminal("command -v python3")).exit_code !== 0) return t.skip("no python3");
     // Newer ones edit the line with escape sequences unless told otherwise.
     const greeted = await talk.terminal("PYTHON_BASIC_REPL=1 python3 -q", { timeout: 5 });
@@ -204,7 +205,7 @@ describe("terminal", () => {
     assert.equal((await talk.terminal("[[ -d / ]]")).exit_code, 0);
   });
 
-  test("background jobs return at once and outlive a reset", async () => {
+  test("runtime 61: background jobs return at once and outlive a reset", async () => {
     const job = await talk.terminal("sleep 1000 &");
     assert.equal(job.exit_code, 0);
     assert.ok(job.metadata.pid > 0);
@@ -213,7 +214,7 @@ describe("terminal", () => {
     await talk.terminal(`kill ${job.metadata.pid}`);
   });
 
-  test("reset begins anew", async () => {
+  test("runtime 63: reset begins anew", async () => {
     await talk.terminal("B=3");
     const reset = await talk.terminal("", { reset: true });
     assert.equal(reset.command, "[RESET]");
@@ -225,7 +226,7 @@ describe("terminal", () => {
     assert.equal((await talk.terminal("x", { reset: true, is_input: true })).is_error, true);
   });
 
-  test("a shell that ends is replaced", async () => {
+  test("runtime 62: a shell that ends is replaced", async () => {
     const ended = await talk.terminal("echo bye; exit 7");
     assert.equal(ended.exit_code, 7);
     assert.match(ended.text, /^bye/);
@@ -327,13 +328,13 @@ describe("terminal", () => {
     assert.equal(done.command, 'echo "$SECRET"');
   });
 
-  test("keys of the server are out of reach", async () => {
+  test("runtime 66: keys of the server are out of reach", async () => {
     assert.equal((await talk.terminal("env | grep -c -e KEY -e DEFT_")).text, "0");
     const peek = await talk.terminal(`cat /proc/${server.child.pid}/environ | tr '\\0' '\\n' | grep -c ${KEY}`);
     assert.match(peek.text, /0$/);
   });
 
-  test("a full screen program takes keys", async (t) => {
+  test("runtime 60: a full screen program takes keys", async (t) => {
     if ((await talk.terminal("command -v vi")).exit_code !== 0) return t.skip("no vi");
     await talk.terminal("vi -u NONE note.txt", { timeout: 0.5 });
     await talk.terminal("ihello", { is_input: true, timeout: 0.2 });
@@ -341,6 +342,14 @@ describe("terminal", () => {
     const left = await talk.terminal(":wq", { is_input: true, timeout: 5 });
     assert.equal(left.exit_code, 0);
     assert.equal(fs.readFileSync(path.join(server.workspace, "note.txt"), "utf8").startsWith("hello"), true);
+  });
+
+  test("runtime 65: git shows its log without a pager", async (t) => {
+    if ((await talk.terminal("git init -q log")).exit_code !== 0) return t.skip("no git");
+    await talk.terminal("for i in $(seq 100); do git -C log -c user.name=T -c user.email=t@example.test commit -q --allow-empty -m \"change $i\"; done", { timeout: 60 });
+    const log = await talk.terminal("git -C log log");
+    assert.equal(log.exit_code, 0);
+    assert.match(log.text, /change 100\n[^]*change 1$/);
   });
 
   test("one conversation more than there may be ends the shell that has rested longest", async () => {

@@ -86,6 +86,23 @@ describe('git', () => {
     assert.deepEqual(await changes(shared, { path: clone }), ['UPDATED a.txt']);
   });
 
+  test('runtime 71, 72: what was added, deleted, renamed, with spaces; a new file has no original', async () => {
+    const moved = `${REPO}-moved`;
+    const own = `git -C ${moved} -c user.name=Tess -c user.email=tess@example.test`;
+    await shared.run(`git init -q -b main ${moved} && cd ${moved} && seq 50 > old.txt && touch gone.txt && ${own} add -A && ${own} commit -qm One && git mv old.txt 'new name.txt' && rm gone.txt && echo x > 'loose file.txt'`);
+    assert.deepEqual((await changes(shared, { path: moved, ref: 'HEAD' })).sort(), ['ADDED loose file.txt', 'ADDED new name.txt', 'DELETED gone.txt', 'DELETED old.txt']);
+    assert.equal((await shared.must(200, 'GET', '/git/diff', { query: { path: `${moved}/loose file.txt` } })).original, '');
+    assert.deepEqual(await changes(shared, { path: '/tmp' }), []);
+  });
+
+  test('runtime 73: after a push, a clean branch is compared with the default branch', async () => {
+    const [origin, clone] = [`${REPO}-origin.git`, `${REPO}-pushed`];
+    const own = `git -C ${clone} -c user.name=Tess -c user.email=tess@example.test`;
+    await shared.run(`git clone -q --bare ${REPO} ${origin} && git -C ${origin} symbolic-ref HEAD refs/heads/main && git clone -q ${origin} ${clone}`);
+    await shared.run(`cd ${clone} && ${own} checkout -qb topic && echo topic > topic.txt && ${own} add -A && ${own} commit -qm Topic && ${own} push -q origin topic`);
+    assert.deepEqual(await changes(shared, { path: clone }), ['ADDED topic.txt']);
+  });
+
   test('old clients name the path in the address', async () => {
     const old = await call('GET', `/api/git/changes${REPO}`);
     assert.deepEqual(old.json.map(({ path }) => path), ['.gitignore', 'a.txt', 'loose.txt']);

@@ -30,7 +30,7 @@ async function giveSecret(t, stepsOf) {
   return conversation.events();
 }
 
-test('a secret that is set during a run is there for the next step, and hidden', async (t) => {
+test('runtime 66: a secret that is set during a run is there for the next step, and hidden', async (t) => {
   const events = await giveSecret(t, (wait) => [{ calls: [wait] }, { calls: [measure] }]);
   assert.match(observed(events.filter(isResult('terminal'))[1]), new RegExp(`^${VALUE.length}\\b[^]*<secret-hidden>`));
   const told = events.find(({ key }) => key === 'secret_registry');

@@ -238,7 +238,7 @@ print('io_uring', call(425, 1, 0), 'unshare', call(272, 0x10000000), 'keyctl', c
     await assertNoLeaks(house);
   });
 
-  it('notices that a container was killed, and starts again on the same files', async () => {
+  it('runtime 15: notices that a container was killed, and starts again on the same files', async () => {
     const id = session();
     const { json: runtime } = await house.sandbox(id);
     await house.look(runtime.runtime_id, ['sh', '-c', 'echo kept > /workspace/file']);
@@ -253,7 +253,11 @@ print('io_uring', call(425, 1, 0), 'unshare', call(272, 0x10000000), 'keyctl', c
     assert.equal(again.restart_count, 1);
     assert.match((await house.look(again.runtime_id, ['cat', '/workspace/file'])).text, /kept/);
     await engine('DELETE', `/containers/${house.instance}-${runtime.runtime_id}?force=1`);
-    await waitUntil(async () => (await house.get(`/sessions/${id}`)).json.status === 'error', 60000, 'the row says error');
+    const { json: twice } = await waitUntil(async () => {
+      const answer = await house.get(`/sessions/${id}`);
+      return answer.json.status === 'error' && answer;
+    }, 60000, 'the row says error');
+    assert.deepEqual([twice.pod_status, twice.restart_count], ['crashloopbackoff', 1]);
     await forget(runtime);
     await assertNoLeaks(house);
   });
@@ -291,7 +295,7 @@ print('io_uring', call(425, 1, 0), 'unshare', call(272, 0x10000000), 'keyctl', c
     await assertNoLeaks(house);
   });
 
-  it('keeps running sandboxes over its own restart', async () => {
+  it('runtime 38: keeps running sandboxes over its own restart', async () => {
     const id = session();
     const { json: runtime } = await house.sandbox(id);
     await house.stop('SIGTERM');

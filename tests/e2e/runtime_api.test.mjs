@@ -81,19 +81,24 @@ test('runtime 1: no key, a wrong one, a user\'s and the service\'s own open noth
   assert.equal((await call('GET', '/api/conversations/count', { key: one.key })).status, 401, 'nor is it a key of the agent API');
 });
 
-test('runtime 2: a start answers at once, takes a command as text or as a list, and leads to its own sandbox', async () => {
+test('runtime 2, 4, 5: a start answers, takes a command as text or as a list, and leads to its own sandbox', async () => {
   for (const command of ['/bin/server --port 60000', ['/bin/server', '--port', '60000']]) {
     const session = `agent-server-${randomUUID()}`;
     const { status, json } = await one.start(session, { command });
     assert.equal(status, 200);
+    assert.equal((await one.call('GET', `/sessions/${session}-other`)).status, 404);
     assert.match(json.runtime_id, /^[a-z]{16}$/);
     assert.deepEqual([json.session_id, json.url, json.command], [session, AGENT_URL, command]);
     assert.match(json.status, /^(starting|running)$/);
-    assert.ok(['pending', 'ready'].includes(json.pod_status));
+    const order = ['pending', 'running', 'ready'];
+    let last = order.indexOf(json.pod_status);
+    assert.ok(last >= 0, json.pod_status);
     assert.equal(typeof json.session_api_key, 'string');
     assert.deepEqual((await one.must(200, 'GET', `/sessions/${session}`)).runtime_id, json.runtime_id);
     const ready = await waitUntil(async () => {
       const seen = await one.must(200, 'GET', `/runtime/${json.runtime_id}`);
+      assert.ok(order.indexOf(seen.pod_status) >= last, seen.pod_status);
+      last = order.indexOf(seen.pod_status);
       return seen.pod_status === 'ready' && seen;
     }, 'the sandbox is ready');
     assert.equal(ready.session_api_key, json.session_api_key);
@@ -102,7 +107,7 @@ test('runtime 2: a start answers at once, takes a command as text or as a list, 
   }
 });
 
-test('runtime 7: sessions one by one and in a batch, the list, and stops', async () => {
+test('runtime 6, 7, 10: sessions one by one and in a batch, the list, and stops', async () => {
   const [a, b] = [randomUUID(), randomUUID()];
   const [first, second] = await Promise.all([one.running(a), one.running(b)]);
   assert.equal((await one.call('GET', '/sessions/nobody')).status, 404);
@@ -147,6 +152,7 @@ test('runtime 12: which images there are', async () => {
   assert.equal(exists, true);
   assert.ok(image.image_size_bytes > 0);
   assert.match(image.upload_time, /^20\d\d-/);
+  assert.deepEqual(await one.must(200, 'GET', '/image_exists?image=localhost:1/no/such:1'), { exists: false });
   assert.equal((await one.call('GET', '/image_exists?image=no%20name')).status, 400);
   assert.equal((await one.call('GET', '/image_exists')).status, 400);
   assert.match((await one.must(200, 'GET', '/registry_prefix')).registry_prefix, /^\S+\/\S+$/);

@@ -71,7 +71,7 @@ describe('warm pool', () => {
   });
   after(async () => { await house?.close(); });
 
-  it('runtime 21: a start takes one that waits, and the pool is filled again', async () => {
+  it('runtime 21, 25: a start takes one that waits, and the pool is filled again', async () => {
     const waiting = await pool.filled(2);
     const hits = await pool.metric('deft_warm_hit_total');
     const runtime = await pool.start();
@@ -84,7 +84,7 @@ describe('warm pool', () => {
     await pool.assertTidy();
   });
 
-  it('the environment comes with the claim, and what says something of the server does not', async () => {
+  it('runtime 22, 23, 29: the environment comes with the claim, and what says something of the server does not', async () => {
     const [first] = await pool.filled(2);
     const environment = { COLOUR: 'blue $x "y"', PATH: '/opt/none:/usr/bin:/bin', SESSION_API_KEY: 'forged', DEFT_ACTION_OPEN: '1' };
     const runtime = await pool.start({ environment, working_dir: '/elsewhere', command: 'other words' });

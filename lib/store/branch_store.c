@@ -24,7 +24,7 @@ static const char SQL_FIND_EVENT[] =
 /* Under this lock nobody appends together with a change of the row, and no worker claims. */
 static const char SQL_LOCK_RESTING[] =
     "SELECT wanted_at IS NULL AND (lease_expires_at IS NULL OR lease_expires_at <= now())"
-    " FROM conversations WHERE id = $1::uuid FOR UPDATE";
+    " FROM conversations WHERE id = $1::uuid FOR NO KEY UPDATE";
 
 /* Going back twice without a word between is going to the second place. */
 static const char SQL_NAVIGATE[] =

@@ -26,15 +26,16 @@ enum { CLAIM_TRIES = 16 };
 
 /*
  * Whose turn it is. The user is locked as well: who claims another of that user's conversations at
- * the same moment waits, and then counts this run, too.
+ * the same moment waits, and then counts this run, too. NO KEY, here and below: an append that a
+ * lost worker has begun holds no claim up (it has a KEY SHARE lock, for deletes).
  */
 static const char SQL_NEXT[] =
     "SELECT w.id FROM conversations w JOIN users u ON u.id = w.user_id"
     " WHERE w.wanted_at IS NOT NULL"
     " AND (w.lease_expires_at IS NULL OR w.lease_expires_at <= now())"
     " AND " RUNS_OF("w.user_id") " < coalesce(u.run_slots, $1::bigint)"
-                                 " ORDER BY w.wanted_at LIMIT 1 FOR UPDATE OF w SKIP LOCKED FOR NO "
-                                 "KEY UPDATE OF u";
+                                 " ORDER BY w.wanted_at LIMIT 1 FOR NO KEY UPDATE OF w "
+                                 "SKIP LOCKED FOR NO KEY UPDATE OF u";
 
 /* A statement of its own: it sees what was committed while the user's lock was waited for. */
 static const char SQL_CLAIM[] =
@@ -53,7 +54,7 @@ static const char SQL_RENEW[] =
     "WITH held AS (SELECT k.id FROM conversations k,"
     "  unnest($2::uuid[], $3::bigint[]) AS h (id, fence)"
     "  WHERE k.id = h.id AND k.lease_owner = $1::uuid AND k.lease_fence = h.fence"
-    "  ORDER BY k.id FOR UPDATE OF k)"
+    "  ORDER BY k.id FOR NO KEY UPDATE OF k)"
     " UPDATE conversations c SET lease_expires_at = now() + $4::bigint * interval '1 millisecond'"
     " FROM held WHERE c.id = held.id"
     " RETURNING c.id, coalesce(c.stop_requested, '')";

@@ -76,9 +76,9 @@ static const char SQL_COUNT[] = "SELECT count(*) FROM conversations c WHERE c.us
                                 " AND ($3::text IS NULL OR c.execution_status = $3)";
 
 /*
- * First the lease is taken away, in a transaction of its own, so that no append is under way when
- * the events go. Then the row is locked, so that what clients have written by then is seen by the
- * statement that deletes.
+ * First the lease is taken away, in a transaction of its own, so that no append begins any more.
+ * Then the row is locked against all, appends that have begun too, so that what was written by then
+ * is seen by the statement that deletes.
  */
 static const char SQL_REVOKE[] =
     "UPDATE conversations c SET lease_fence = lease_fence + 1, lease_owner = NULL,"

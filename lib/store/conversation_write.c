@@ -21,15 +21,17 @@
 #include "store/event_arrays.h"
 
 /*
- * One event under a lease. The row is read, not locked: the primary key settles who writes a
- * number, and n + 1 is only written by one who has read n.
+ * One event under a lease. The row is not locked against others who write: the primary key settles
+ * who writes a number, and n + 1 is only written by one who has read n. KEY SHARE is for a delete
+ * alone, which waits for an append that has begun and is seen by one that has not: without it an
+ * event could come in after its conversation went.
  */
 static const char SQL_APPEND_ONE[] =
     "INSERT INTO events (conversation_id, seq, id, kind, source, timestamp, result_of, fence, body)"
     " SELECT c.id, $4::bigint, $5::uuid, $6, $7, $8, $9::uuid, c.lease_fence, $10"
     " FROM conversations c WHERE c.id = $1::uuid AND c.lease_owner = $2::uuid"
     "  AND c.lease_fence = $3::bigint AND c.lease_expires_at > now()"
-    " RETURNING 1";
+    " FOR KEY SHARE OF c RETURNING 1";
 
 #define EVENTS_FROM_ARRAYS                                                                         \
     "unnest($5::uuid[], $6::text[], $7::text[], $8::text[], $9::uuid[], $10::text[])"              \
@@ -42,7 +44,7 @@ static const char SQL_APPEND_MANY[] =
     " FROM conversations c, " EVENTS_FROM_ARRAYS
     " WHERE c.id = $1::uuid AND c.lease_owner = $2::uuid AND c.lease_fence = $3::bigint"
     "  AND c.lease_expires_at > now()"
-    " RETURNING 1";
+    " FOR KEY SHARE OF c RETURNING 1";
 
 /*
  * Events and row together. Whoever fails the guard updates no row, and the division by zero then
@@ -86,7 +88,8 @@ static const char SQL_WRITE[] =
     "  FROM updated WHERE $25::text IS NOT NULL"
     ") SELECT 1 / count(*)::int, min(xmin::text) FROM updated";
 
-static const char SQL_LOCK_ROW[] = "SELECT 1 FROM conversations WHERE id = $1::uuid FOR UPDATE";
+static const char SQL_LOCK_ROW[] =
+    "SELECT 1 FROM conversations WHERE id = $1::uuid FOR NO KEY UPDATE";
 
 static int append_one(struct db *db, const struct lease *lease,
                       const struct conversation *conversation, const struct event *event,
@@ -240,7 +243,7 @@ int conversation_write_ask(struct db_pipe *pipe, const struct conversation *conv
 }
 
 /*
- * Without a lease the row is locked first: a claim (FOR UPDATE SKIP LOCKED) passes it by meanwhile,
+ * Without a lease the row is locked first: a claim (SKIP LOCKED) passes it by meanwhile,
  * so no worker can begin between our look and our commit.
  */
 static int write_locked(struct db *db, struct conversation *conversation,

@@ -1,0 +1,149 @@
+/*
+ * What a delete promises: nothing of the conversation remains, whatever a worker was writing.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+#include <jansson.h>
+#include <libpq-fe.h>
+
+#include "base/strbuf.h"
+#include "model/conversation.h"
+#include "model/event.h"
+#include "store/db.h"
+#include "store/db_query.h"
+#include "store/store_fixture.h"
+#include "support/pg.h"
+#include "support/sql.h"
+
+enum { RUN_SLOTS = 1000 };
+
+/* A worker that appends, and a client that deletes. */
+struct pair {
+    struct store_fixture *fixture;
+    struct claim claim;
+    int n_events;
+    _Atomic(bool) is_deleted;
+};
+
+static void *append(void *argument)
+{
+    struct pair *pair = argument;
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    struct error err = ERROR_INIT;
+
+    for (int i = 0; i < pair->n_events; i++)
+        event_add_pause(&events);
+    if (conversation_store_append(pair->fixture->db, &pair->claim.lease, &pair->claim.conversation,
+                                  &events, &err) < 0)
+        assert_int_equal(err.code, ERROR_STALE);
+    return NULL;
+}
+
+static void *delete_it(void *argument)
+{
+    struct pair *pair = argument;
+    struct error err = ERROR_INIT;
+
+    assert_done(conversation_store_delete(pair->fixture->db, &pair->fixture->scope,
+                                          &pair->claim.conversation.id, &err),
+                &err);
+    atomic_store(&pair->is_deleted, true);
+    return NULL;
+}
+
+static int64_t count_waiting(void)
+{
+    return test_sql_count("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+                          " AND datname = current_database()");
+}
+
+/* Appends stop before or after their first row for as long as the transaction holds the lock. */
+static void hold_appends(struct db *db, const char *moment, struct db_tx *tx)
+{
+    static const char SQL_HOLD[] = "SELECT pg_advisory_xact_lock(2)";
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+
+    test_sql("CREATE FUNCTION hold_append() RETURNS trigger LANGUAGE plpgsql AS"
+             " 'BEGIN PERFORM pg_advisory_xact_lock(2); RETURN NULL; END'");
+    strbuf_appendf(&sql,
+                   "CREATE TRIGGER hold_append %s INSERT ON events"
+                   " EXECUTE FUNCTION hold_append()",
+                   moment);
+    test_sql(sql.text);
+    assert_done(db_tx_begin(db, tx, &err), &err);
+    assert_done(db_tx_query(tx, SQL_HOLD, DB_NO_PARAMS, &rows, &err), &err);
+}
+
+static int64_t count_events(const struct uuid *id)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql, "SELECT count(*) FROM events WHERE conversation_id = '%s'", id->text);
+    return test_sql_count(sql.text);
+}
+
+static void claim_it(struct pair *pair)
+{
+    CLEANUP(conversation_done) struct conversation made = store_create_wanted(pair->fixture);
+    struct uuid owner = uuid_random();
+    struct error err = ERROR_INIT;
+    bool claimed = false;
+
+    assert_done(conversation_store_claim(pair->fixture->db, &owner, RUN_SLOTS, &claimed,
+                                         &pair->claim, &err),
+                &err);
+    assert_true(claimed);
+    assert_string_equal(pair->claim.conversation.id.text, made.id.text);
+}
+
+static void check_append(void **state, const char *moment, int n_events)
+{
+    struct pair pair = {
+        .fixture = *state, .claim = {.conversation = CONVERSATION_INIT}, .n_events = n_events};
+    struct db_tx held = DB_TX_INIT;
+    pthread_t appender = 0;
+    pthread_t deleter = 0;
+
+    claim_it(&pair);
+    hold_appends(pair.fixture->db, moment, &held);
+    pthread_create(&appender, NULL, append, &pair);
+    while (count_waiting() < 1)
+        sched_yield();
+    pthread_create(&deleter, NULL, delete_it, &pair);
+    while (!atomic_load(&pair.is_deleted) && count_waiting() < 2)
+        sched_yield();
+    db_tx_end(&held);
+    pthread_join(appender, NULL);
+    pthread_join(deleter, NULL);
+    test_sql("DROP FUNCTION hold_append() CASCADE");
+    assert_int_equal(count_events(&pair.claim.conversation.id), 0);
+    claim_done(&pair.claim);
+}
+
+static void append_that_has_begun_goes_with_the_conversation(void **state)
+{
+    check_append(state, "AFTER", 1);
+    check_append(state, "AFTER", 2);
+}
+
+static void append_that_comes_too_late_writes_nothing(void **state)
+{
+    check_append(state, "BEFORE", 1);
+    check_append(state, "BEFORE", 2);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(append_that_has_begun_goes_with_the_conversation),
+        cmocka_unit_test(append_that_comes_too_late_writes_nothing),
+    };
+
+    (void)argc;
+    test_need_postgres(argv);
+    return cmocka_run_group_tests(tests, store_set_up, store_tear_down);
+}

@@ -58,7 +58,8 @@
     {                                                                                              \
         abort();                                                                                   \
     }
-/* NOLINTNEXTLINE(readability-identifier-naming): the names are OpenSSL's */
+/* NOLINTBEGIN(readability-identifier-naming): the names are OpenSSL's */
 TLS_NAMES_OF_4_1(X)
 TLS_NAMES_OF_4_3(X)
+/* NOLINTEND(readability-identifier-naming) */
 #undef X

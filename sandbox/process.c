@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,9 +185,25 @@ static int place_descriptors(const struct process_spec *spec, int *report_fd)
     return 0;
 }
 
+/*
+ * None but the list goes to the program: a library may open one without asking for close on exec,
+ * as libwebsockets 4.3 does with a netlink socket. Linux before 5.11 knows no range.
+ */
+static void withhold_descriptors(void)
+{
+    const int first = STDERR_FILENO + 1;
+    long end = sysconf(_SC_OPEN_MAX);
+
+    if (close_range(first, UINT_MAX, CLOSE_RANGE_CLOEXEC) == 0)
+        return;
+    for (int fd = first; fd < end; fd++)
+        (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
 /* Returns only when it failed: at which step. */
 static enum child_step become(const struct process_spec *spec, int *report_fd)
 {
+    withhold_descriptors();
     if (place_descriptors(spec, report_fd) < 0)
         return STEP_DESCRIPTORS;
     if (spec->has_terminal)

@@ -34,6 +34,17 @@ describe("process", () => {
     await server.stop();
   });
 
+  test("what runs holds no descriptor of the server", async () => {
+    const server = await new ActionServer().start();
+    const list = "for fd in /proc/$$/fd/*; do readlink $fd; done";
+    const told = (await server.send("POST", "/api/bash/execute_bash_command", { body: JSON.stringify({ command: list }) })).json.stdout;
+    assert.match(told, /^\/dev\/null\npipe:\[\d+\]\npipe:\[\d+\]\n$/);
+    // The shell's own three: the command's text, the record of its end, the terminal.
+    const inShell = (await new Conversation(server).terminal(`sh -c '${list}'`)).text;
+    assert.match(inShell, /^(\/dev\/pts\/\d+\s+){3}\/memfd:deft-command \(deleted\)\s+pipe:\[\d+\]\s+\/dev\/pts\/\d+$/);
+    await server.stop();
+  });
+
   test("it starts without a journal and refuses to start without a key", async () => {
     const memory = await new ActionServer({ DEFT_ACTION_JOURNAL: "/nonexistent/dir", LOG_LEVEL: "error" }).start();
     assert.equal((await new Conversation(memory).terminal("echo x")).text, "x");

@@ -11,6 +11,7 @@
 #include "base/text.h"
 
 #define IDLE_TIMEOUT "OH_RUNTIME_IDLE_TIMEOUT_SECONDS"
+#define RUN_SILENCE "NO_CHANGE_TIMEOUT_SECONDS"
 
 const struct setting action_settings[] = {
     {"SESSION_API_KEY", SETTING_SECRET, "", offsetof(struct config, api_key),
@@ -31,13 +32,15 @@ const struct setting action_settings[] = {
      "silence after which a running command is reported as still running"},
     {IDLE_TIMEOUT, SETTING_TEXT, "", offsetof(struct config, idle_timeout),
      "idle limit of the sandbox; longer foreground commands are refused"},
+    {RUN_SILENCE, SETTING_TEXT, "", offsetof(struct config, run_silence),
+     "as DEFT_ACTION_NO_CHANGE_MS, in seconds, for POST /execute_action; 10 when unset"},
     {"LOG_LEVEL", SETTING_TEXT, "warning", offsetof(struct config, log_level),
      "debug, info, warning or error"},
 };
 
 const size_t action_settings_n = ARRAY_SIZE(action_settings);
 
-enum { MAX_PORT = 65535 };
+enum { MAX_PORT = 65535, RUN_SILENCE_MS = 10000, MS_PER_S = 1000, MAX_SILENCE_S = 86400 };
 
 static bool has_text(const struct secret *secret)
 {
@@ -66,11 +69,10 @@ void config_take_key(struct config *config, const char *key)
     secret_done(&config->init_key);
 }
 
-/* The one setting that is a sandbox's own. */
-static void take_idle_timeout(struct config *config, const char *value)
+static void take_setting(const char **setting, const char *value)
 {
-    mem_freep((char **)(void *)&config->idle_timeout);
-    config->idle_timeout = mem_dup_text(value);
+    mem_freep((char **)(void *)setting);
+    *setting = mem_dup_text(value);
 }
 
 void config_take_environment(struct config *config, json_t *environment)
@@ -82,7 +84,9 @@ void config_take_environment(struct config *config, json_t *environment)
         /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
         (void)setenv(name, json_string_value(value), 1);
         if (text_equal(name, IDLE_TIMEOUT))
-            take_idle_timeout(config, json_string_value(value));
+            take_setting(&config->idle_timeout, json_string_value(value));
+        if (text_equal(name, RUN_SILENCE))
+            take_setting(&config->run_silence, json_string_value(value));
     }
 }
 
@@ -100,12 +104,27 @@ void config_done(struct config *config)
     }
 }
 
-double config_foreground_cap_s(const struct config *config)
+/* A positive number of seconds; 0 for anything else. */
+static double seconds_of(const char *text)
 {
     char *end = NULL;
-    double idle_s = strtod(config->idle_timeout, &end);
+    double seconds = strtod(text, &end);
 
-    if (end == config->idle_timeout || *end != '\0' || !isfinite(idle_s) || idle_s <= 0)
+    if (end == text || *end != '\0' || !isfinite(seconds) || seconds <= 0)
         return 0;
-    return 0.9 * idle_s;
+    return seconds;
+}
+
+double config_foreground_cap_s(const struct config *config)
+{
+    return 0.9 * seconds_of(config->idle_timeout);
+}
+
+int64_t config_run_silence_ms(const struct config *config)
+{
+    double seconds = seconds_of(config->run_silence);
+
+    if (seconds <= 0)
+        return RUN_SILENCE_MS;
+    return (int64_t)((seconds < MAX_SILENCE_S ? seconds : MAX_SILENCE_S) * MS_PER_S);
 }

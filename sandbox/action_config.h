@@ -29,6 +29,7 @@ struct config {
     const char *journal_dir;
     const char *log_level;
     const char *idle_timeout; /* seconds, may be nonsense; then off */
+    const char *run_silence;  /* the same, of the older action API */
     int64_t no_change_ms;
 };
 
@@ -53,5 +54,7 @@ void config_take_environment(struct config *config, json_t *environment)
 void config_done(struct config *config);
 /* The cap on foreground time-outs in seconds, 0 when there is none. */
 double config_foreground_cap_s(const struct config *config) NONNULL MUST_CHECK;
+/* How long a command of the older action API may be silent. */
+int64_t config_run_silence_ms(const struct config *config) NONNULL MUST_CHECK;
 
 #endif

@@ -19,6 +19,8 @@ static const char clipped_notice[] =
     "<response clipped><NOTE>The middle of the output was left out because it is too long. Send "
     "long output to a file and look at the parts you need with grep, head, tail or sed.</NOTE>";
 
+static const char plain_notice[] = "\n[... Observation truncated due to length ...]\n";
+
 void capture_init(struct capture *capture)
 {
     *capture = (struct capture){.sequence = STRBUF_INIT,
@@ -217,7 +219,7 @@ static bool is_silent_csi(const struct strbuf *sequence)
 
 static void end_sequence(struct capture *capture, bool keep_it)
 {
-    if (keep_it)
+    if (keep_it && !capture->is_plain)
         strbuf_append_bytes(&capture->line, capture->sequence.text, capture->sequence.len);
     strbuf_reset(&capture->sequence);
     capture->state = CAPTURE_TEXT;
@@ -317,13 +319,14 @@ static void append_last_chars(struct strbuf *out, const struct strbuf *text, siz
 
 static void append_clipped(const struct capture *capture, struct strbuf *out)
 {
-    size_t room = MAX_OUTPUT_CHARS - (sizeof(clipped_notice) - 1);
+    const char *notice = capture->is_plain ? plain_notice : clipped_notice;
+    size_t room = MAX_OUTPUT_CHARS - strlen(notice);
     size_t head_chars = (room + 1) / 2;
     size_t tail_chars = room / 2;
 
     strbuf_append_bytes(out, capture->head.text,
                         utf8_offset(capture->head.text, capture->head.len, head_chars));
-    strbuf_append(out, clipped_notice);
+    strbuf_append(out, notice);
     if (capture->tail_chars < tail_chars)
         append_last_chars(out, &capture->head, capture->head_chars,
                           tail_chars - capture->tail_chars);

@@ -1,7 +1,8 @@
 /*
  * What a terminal printed, as text for a reader: control sequences that ask the terminal something
  * are dropped (colours stay), CRLF becomes LF, what a carriage return overwrites is gone, bytes
- * that are no UTF-8 are replaced, and of long output the head and the tail are kept.
+ * that are no UTF-8 are replaced, and of long output the head and the tail are kept. A plain
+ * capture has no control sequences at all.
  *
  * Memory is bounded by MAX_OUTPUT_CHARS whatever is printed.
  * Threading: one thread at a time.
@@ -24,6 +25,7 @@ enum capture_state {
 };
 
 struct capture {
+    bool is_plain;
     enum capture_state state;
     char marker[64];        /* payload of the OSC sequence that marks a prompt */
     struct strbuf sequence; /* the control sequence being read */

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -162,6 +163,7 @@ static void remove_action(struct action *action)
 /* The end of an action: its result is kept, then told. */
 static void end_action(struct action *action, const char *body)
 {
+    action->conversation->server->last_action_ms = clock_monotonic_ms();
     if (action->is_running)
         journal_finish(action->conversation->server->journal, action->id, body);
     answer_waiters(action, body);
@@ -224,6 +226,7 @@ static void run_terminal(struct action *action, const json_t *args)
         .is_input = json_bool_or(args, "is_input", 0) != 0,
         .reset = json_bool_or(args, "reset", 0) != 0,
         .timeout_s = json_number_or(args, "timeout", -1),
+        .waits_in_silence = json_number_or(args, "timeout", -1) >= 0,
         .working_dir = working_dir_of(action),
     };
 
@@ -263,6 +266,7 @@ static void start_action(struct action *action)
         return;
     }
     action->is_running = true;
+    action->conversation->server->last_action_ms = clock_monotonic_ms();
     if (prepare_folder(action, &err) < 0 && needs_folder(action)) {
         on_observation(action,
                        observation_from_refusal(json_text_or(args, "command", ""), err.message));

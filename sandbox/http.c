@@ -58,9 +58,11 @@ static int check_key(const struct request *request, struct error *err)
     if (key != NULL && text_starts_with(request->path, "/api/") &&
         text_equal_secret(key, config->command_key))
         return 0;
-    if (key == NULL || !text_equal_secret(key, secret_reveal(&config->api_key)))
-        return error_set(err, ERROR_UNAUTHENTICATED, "Unauthorized");
-    return 0;
+    if (key != NULL && text_equal_secret(key, secret_reveal(&config->api_key)))
+        return 0;
+    if (request->route->access == ROUTE_OLDER)
+        return error_set(err, ERROR_FORBIDDEN, "Invalid API Key");
+    return error_set(err, ERROR_UNAUTHENTICATED, "Unauthorized");
 }
 
 /* What decides before the body: route, key, size. */

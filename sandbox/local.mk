@@ -20,6 +20,10 @@ SANDBOX_SOURCES = \
 	sandbox/editor_result.h \
 	sandbox/editor_view.c \
 	sandbox/exports.c sandbox/exports.h \
+	sandbox/execute.c sandbox/execute.h \
+	sandbox/execute_files.c sandbox/execute_files.h \
+	sandbox/execute_list.c sandbox/execute_list.h \
+	sandbox/execute_reply.c sandbox/execute_reply.h \
 	sandbox/fetch.c sandbox/fetch.h \
 	sandbox/fetch_copy.c sandbox/fetch_copy.h \
 	sandbox/file_path.c sandbox/file_path.h \
@@ -37,6 +41,7 @@ SANDBOX_SOURCES = \
 	sandbox/journal_file.c sandbox/journal_file.h \
 	sandbox/keys.c sandbox/keys.h \
 	sandbox/limits.h \
+	sandbox/line_diff.c sandbox/line_diff.h \
 	sandbox/listener.c sandbox/listener.h \
 	sandbox/loop.c sandbox/loop.h \
 	sandbox/multipart.c sandbox/multipart.h \

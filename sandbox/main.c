@@ -26,6 +26,7 @@
 #include "sandbox/bash.h"
 #include "sandbox/bash_waits.h"
 #include "sandbox/conversation.h"
+#include "sandbox/execute.h"
 #include "sandbox/http.h"
 #include "sandbox/job.h"
 #include "sandbox/journal.h"
@@ -128,6 +129,7 @@ static int serve(struct server *server, int64_t started_us, struct error *err)
     }
     server->journal = journal_open(server->config->journal_dir, lost);
     server->actions = actions_new(server);
+    server->executions = executions_new(server);
     server->bash = bash_new(server->loop, server->config->workspace);
     server->bash_waits = bash_waits_new(server->loop, bash_events_of(server->bash));
     server->jobs = jobs_new(server->loop);
@@ -135,6 +137,7 @@ static int serve(struct server *server, int64_t started_us, struct error *err)
     rc = http_run(http, err);
     http_free(http);
     actions_free(server->actions);
+    executions_free(server->executions);
     bash_waits_free(server->bash_waits);
     bash_free(server->bash);
     jobs_free(server->jobs);
@@ -149,6 +152,7 @@ static int run(const struct process *process, struct error *err)
     struct server server = {.config = &config, .started_ms = clock_monotonic_ms()};
     int64_t started_us = clock_monotonic_us();
 
+    server.last_action_ms = server.started_ms;
     if (process_configure(process, &config, &config.log_level, err) < 0 ||
         config_check(&config, err) < 0)
         return -1;

@@ -11,6 +11,8 @@
 #include "sandbox/bash_routes.h"
 #include "sandbox/collect.h"
 #include "sandbox/dialogue.h"
+#include "sandbox/execute.h"
+#include "sandbox/execute_list.h"
 #include "sandbox/fetch.h"
 #include "sandbox/files.h"
 #include "sandbox/git_diff.h"
@@ -68,6 +70,10 @@ static const struct route routes[] = {
     {HTTP_GET, "/api/git/diff", ROUTE_KEYED, 0, git_handle_diff, NULL},
     {HTTP_GET, "/api/git/commits", ROUTE_KEYED, 0, git_handle_commits, NULL},
     {HTTP_GET, "/api/git/commits/{sha}/changes", ROUTE_KEYED, 0, git_handle_commit_changes, NULL},
+    {HTTP_POST, "/execute_action", ROUTE_OLDER, MAX_ACTION_BODY_BYTES, execute_handle, NULL},
+    {HTTP_POST, "/list_files", ROUTE_OLDER, MAX_SMALL_BODY_BYTES, execute_list_handle, NULL},
+    {HTTP_GET, "/vscode/connection_token", ROUTE_OLDER, 0, execute_editor_handle, NULL},
+    {HTTP_POST, "/update_mcp_server", ROUTE_OLDER, MAX_SMALL_BODY_BYTES, execute_mcp_handle, NULL},
 };
 
 /* True when path fits; *param is where the {…} begins, *len how long it is. */

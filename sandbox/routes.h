@@ -9,7 +9,11 @@
 #include "base/attr.h"
 #include "sandbox/http.h"
 
-enum route_access { ROUTE_OPEN, ROUTE_KEYED };
+enum route_access {
+    ROUTE_OPEN,
+    ROUTE_KEYED,
+    ROUTE_OLDER, /* keyed; refused with the older API's words */
+};
 
 struct route {
     enum http_method method;

@@ -10,6 +10,7 @@ struct actions;
 struct bash;
 struct bash_waits;
 struct config;
+struct executions;
 struct jobs;
 struct journal;
 struct loop;
@@ -19,10 +20,12 @@ struct server {
     struct loop *loop;
     struct journal *journal;
     struct actions *actions;
+    struct executions *executions;
     struct bash *bash;
     struct bash_waits *bash_waits;
     struct jobs *jobs;
     int64_t started_ms;
+    int64_t last_action_ms; /* when one last began or ended */
 };
 
 #endif

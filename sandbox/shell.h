@@ -43,6 +43,7 @@ struct shell_spec {
     const char *workspace;   /* HOME where there is none */
     const char *working_dir; /* first directory */
     bool skip_rc;            /* do not read the user's start-up files */
+    bool is_plain;           /* what it prints is kept without colours */
 };
 
 /* ERROR_NOT_FOUND when there is no shell in this image. It is ready at the first prompted(). */

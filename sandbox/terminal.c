@@ -54,7 +54,7 @@ static void begin_wait(struct terminal *terminal)
     if (terminal->timeout_s >= 0)
         loop_timer_set(terminal->loop, &terminal->hard_timer,
                        1 + (int64_t)(terminal->timeout_s * 1000));
-    else
+    if (!terminal->waits_in_silence)
         loop_timer_set(terminal->loop, &terminal->silence_timer, terminal->spec.no_change_ms);
 }
 
@@ -151,6 +151,7 @@ static void start_shell(struct terminal *terminal)
         .working_dir =
             terminal->working_dir != NULL ? terminal->working_dir : terminal->spec.workspace,
         .skip_rc = terminal->skip_rc,
+        .is_plain = terminal->spec.face == TERMINAL_RUN,
     };
 
     if (shell_new(terminal->loop, &spec, &events, &terminal->shell, &err) < 0) {
@@ -188,7 +189,7 @@ static void on_silence(void *owner)
                        terminal->spec.no_change_ms - silent_ms);
         return;
     }
-    terminal_text_silent(&suffix, (double)terminal->spec.no_change_ms / 1000);
+    terminal_text_silent(&suffix, (double)terminal->spec.no_change_ms / 1000, terminal->spec.face);
     report_running(terminal, suffix.text, false);
 }
 
@@ -197,7 +198,7 @@ static void on_timeout(void *owner)
     CLEANUP(strbuf_done) struct strbuf suffix = STRBUF_INIT;
     struct terminal *terminal = owner;
 
-    terminal_text_timed_out(&suffix, terminal->timeout_s);
+    terminal_text_timed_out(&suffix, terminal->timeout_s, terminal->spec.face);
     report_running(terminal, suffix.text, false);
 }
 
@@ -269,6 +270,13 @@ bool terminal_rests(const struct terminal *terminal)
     return !terminal->in_call && !terminal->reported && terminal->state != TERMINAL_STARTING;
 }
 
+const char *terminal_working_dir(const struct terminal *terminal)
+{
+    const char *cwd = terminal->shell != NULL ? shell_record(terminal->shell)->cwd : "";
+
+    return cwd[0] != '\0' ? cwd : terminal->spec.workspace;
+}
+
 bool terminal_is_busy(const struct terminal *terminal)
 {
     return terminal->in_call;
@@ -326,7 +334,7 @@ static void continue_running(struct terminal *terminal, bool is_input)
     } else if (terminal->text[0] == '\0') {
         begin_wait(terminal);
     } else {
-        terminal_text_not_executed(&suffix, terminal->text);
+        terminal_text_not_executed(&suffix, terminal->text, terminal->spec.face);
         report_running(terminal, suffix.text, true);
     }
 }
@@ -350,7 +358,7 @@ static bool refuse_early(struct terminal *terminal, const struct terminal_call *
     }
     if (call->is_input)
         return false;
-    if (terminal_text_is_literal(terminal->text)) {
+    if (terminal->spec.face == TERMINAL_TOOL && terminal_text_is_literal(terminal->text)) {
         report_refusal(terminal, TERMINAL_TEXT_LITERAL);
         return true;
     }
@@ -411,6 +419,7 @@ static void keep_call(struct terminal *terminal, const struct terminal_call *cal
     terminal->exports = mem_dup_text(call->exports);
     terminal->working_dir = mem_dup_text(call->working_dir);
     terminal->timeout_s = call->timeout_s;
+    terminal->waits_in_silence = call->waits_in_silence;
     terminal->was_reset = call->reset;
 }
 

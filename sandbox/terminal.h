@@ -15,6 +15,7 @@
 #include <jansson.h>
 
 #include "base/attr.h"
+#include "sandbox/terminal_text.h"
 
 struct error;
 struct loop;
@@ -24,7 +25,8 @@ struct terminal_call {
     const char *command;
     bool is_input;
     bool reset;
-    double timeout_s;        /* < 0: none, silence ends the wait instead */
+    double timeout_s;        /* < 0: none */
+    bool waits_in_silence;   /* a command that prints nothing does not end the wait */
     const char *exports;     /* shell text that runs before the command; "" */
     const char *working_dir; /* of a new shell */
 };
@@ -33,6 +35,7 @@ struct terminal_spec {
     const char *workspace;
     int64_t no_change_ms;
     double foreground_cap_s; /* 0: none */
+    enum terminal_face face;
 };
 
 /* The observation is the callee's to free. */
@@ -56,5 +59,7 @@ void terminal_execute(struct terminal *terminal, const struct terminal_call *cal
                       const struct terminal_answer *answer) NONNULL;
 /* Ctrl-C to what runs; what ignores it is terminated, then killed. Nothing running is fine. */
 void terminal_interrupt(struct terminal *terminal) NONNULL;
+/* Where the shell is, or would begin. Borrowed until the next command. */
+const char *terminal_working_dir(const struct terminal *terminal) NONNULL MUST_CHECK;
 
 #endif

@@ -54,6 +54,7 @@ struct terminal {
     char *typed; /* sent as input; a program that echoes prints it again */
     bool was_reset;
     double timeout_s;
+    bool waits_in_silence;
 };
 
 /* Exit codes as a shell would give them. */

@@ -12,7 +12,12 @@
 static const char hint[] =
     "You may wait longer by sending an empty command '', send other text to the running program "
     "with is_input=true, send keys such as C-c, C-z or C-d to interrupt or end it, or use the "
-    "timeout parameter of the terminal tool for later commands.";
+    "timeout parameter of the ";
+
+static const char *const tool_names[] = {
+    [TERMINAL_TOOL] = "terminal",
+    [TERMINAL_RUN] = "execute_bash",
+};
 
 static const char *const literal_starts[] = {"[{", "[\"", "['", "{\"", "{'"};
 
@@ -35,25 +40,36 @@ void terminal_text_completed(struct strbuf *out, int exit_code, char control_let
     strbuf_append_char(out, ']');
 }
 
-void terminal_text_silent(struct strbuf *out, double seconds)
+static void end_with_hint(struct strbuf *out, enum terminal_face face)
 {
-    strbuf_appendf(out, "\n[The command has no new output after %.15g seconds. %s]", seconds, hint);
+    strbuf_appendf(out, "%s%s tool for later commands.]", hint, tool_names[face]);
 }
 
-void terminal_text_timed_out(struct strbuf *out, double seconds)
+void terminal_text_silent(struct strbuf *out, double seconds, enum terminal_face face)
+{
+    strbuf_appendf(out, "\n[The command has no new output after %.15g seconds. ", seconds);
+    end_with_hint(out, face);
+}
+
+void terminal_text_timed_out(struct strbuf *out, double seconds, enum terminal_face face)
 {
     strbuf_append(out, "\n[The command timed out after ");
-    terminal_text_seconds(out, seconds);
-    strbuf_appendf(out, " seconds. %s]", hint);
+    if (face == TERMINAL_TOOL)
+        terminal_text_seconds(out, seconds);
+    else
+        strbuf_appendf(out, "%.15g", seconds);
+    strbuf_append(out, " seconds. ");
+    end_with_hint(out, face);
 }
 
-void terminal_text_not_executed(struct strbuf *out, const char *command)
+void terminal_text_not_executed(struct strbuf *out, const char *command, enum terminal_face face)
 {
     strbuf_appendf(out,
                    "\n[Your command \"%s\" is NOT executed. The previous command is still running "
                    "- a new one cannot start before it has ended. Text for the running program "
-                   "needs is_input=true. %s]",
-                   command, hint);
+                   "needs is_input=true. ",
+                   command);
+    end_with_hint(out, face);
 }
 
 void terminal_text_shell_exited(struct strbuf *out, int exit_code)

@@ -10,6 +10,12 @@
 
 struct strbuf;
 
+/* Whose words a terminal speaks. */
+enum terminal_face {
+    TERMINAL_TOOL, /* those of agents' terminal tool */
+    TERMINAL_RUN,  /* those of the older run action */
+};
+
 #define TERMINAL_TEXT_PREVIOUS "[Below is the output of the previous command.]\n"
 #define TERMINAL_TEXT_RESET                                                                        \
     "Terminal session has been reset. All previous environment variables and session state have "  \
@@ -28,9 +34,10 @@ struct strbuf;
 
 /* Each appends to *out. */
 void terminal_text_completed(struct strbuf *out, int exit_code, char control_letter) NONNULL;
-void terminal_text_silent(struct strbuf *out, double seconds) NONNULL;
-void terminal_text_timed_out(struct strbuf *out, double seconds) NONNULL;
-void terminal_text_not_executed(struct strbuf *out, const char *command) NONNULL;
+void terminal_text_silent(struct strbuf *out, double seconds, enum terminal_face face) NONNULL;
+void terminal_text_timed_out(struct strbuf *out, double seconds, enum terminal_face face) NONNULL;
+void terminal_text_not_executed(struct strbuf *out, const char *command,
+                                enum terminal_face face) NONNULL;
 void terminal_text_shell_exited(struct strbuf *out, int exit_code) NONNULL;
 void terminal_text_several(struct strbuf *out, const char *command) NONNULL;
 void terminal_text_too_long(struct strbuf *out, double asked_s, double idle_s,

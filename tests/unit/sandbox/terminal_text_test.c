@@ -15,13 +15,13 @@ static void suffixes_begin_as_clients_expect(void **state)
     terminal_text_completed(&out, 130, 'C');
     assert_string_equal(out.text, "\n[The command completed with exit code 130. CTRL+C was sent.]");
     strbuf_reset(&out);
-    terminal_text_silent(&out, 30);
+    terminal_text_silent(&out, 30, TERMINAL_TOOL);
     assert_true(text_starts_with(out.text, "\n[The command has no new output after 30 seconds. "));
     strbuf_reset(&out);
-    terminal_text_timed_out(&out, 5);
+    terminal_text_timed_out(&out, 5, TERMINAL_TOOL);
     assert_true(text_starts_with(out.text, "\n[The command timed out after 5.0 seconds. "));
     strbuf_reset(&out);
-    terminal_text_not_executed(&out, "ls");
+    terminal_text_not_executed(&out, "ls", TERMINAL_TOOL);
     assert_true(text_starts_with(out.text, "\n[Your command \"ls\" is NOT executed. The previous "
                                            "command is still running - "));
 }

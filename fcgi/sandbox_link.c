@@ -46,15 +46,18 @@ int sandbox_find(const struct fcgi_context *context, const struct sandbox_owner 
                  struct sandbox_endpoint *endpoint_out, struct error *err)
 {
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
-    struct error ignored = ERROR_INIT;
+    bool is_awake = false;
 
     if (sandbox_load_row(context, owner, &runtime, err) < 0)
         return -1;
     if (runtime.status != RUNTIME_RUNNING || runtime.desired != DESIRED_RUNNING ||
         runtime.url == NULL || runtime.session_key == NULL)
         return error_set(err, ERROR_NOT_FOUND, "the sandbox is not running");
-    error_ignore(runtime_store_touch(context->db, runtime.id, &ignored),
-                 "only delays when an idle sandbox is paused");
+    /* It may have been let rest since the row was read; from here on it is not. */
+    if (runtime_store_use(context->db, runtime.id, &is_awake, err) < 0)
+        return -1;
+    if (!is_awake)
+        return error_set(err, ERROR_NOT_FOUND, "the sandbox is not running");
     return open_endpoint(context, &runtime, endpoint_out, err);
 }
 

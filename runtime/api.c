@@ -67,7 +67,6 @@ static int api_start(struct service *service, const struct front_request *reques
         return -1;
     if (life_begin(service, &spec, &runtime, err) < 0)
         return -1;
-    error_ignore(runtime_store_touch(service->db, runtime.id, err), "only a time of last use");
     if (runtime.status == RUNTIME_RUNNING)
         return show(service, request, &runtime, reply_out, err);
     await_start(service, runtime.id, spec.wait_ms);

@@ -122,6 +122,12 @@ struct backend_functions {
     int (*remove)(struct backend *backend, const char *runtime_id, const char *network,
                   struct error *err);
     int (*remove_home)(struct backend *backend, const char *home, struct error *err);
+    /* Holds all that runs in a sandbox where it is, and lets it go on; one that is so already is
+     * success. Other errors than ERROR_UNAVAILABLE and ERROR_TIMEOUT: it cannot be had. */
+    int (*pause)(struct backend *backend, const char *container_id, struct error *err);
+    int (*resume)(struct backend *backend, const char *container_id, struct error *err);
+    int (*is_paused)(struct backend *backend, const char *container_id, bool *is_paused_out,
+                     struct error *err);
     /* Why a sandbox ended, in words. */
     void (*explain_end)(struct backend *backend, const char *container_id, struct error *why_out);
     int (*list)(struct backend *backend, struct seen_list *list_out, struct error *err);

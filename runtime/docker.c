@@ -79,6 +79,22 @@ static int do_remove_home(struct backend *backend, const char *home, struct erro
     return docker_remove_home(of(backend), home, err);
 }
 
+static int do_pause(struct backend *backend, const char *container_id, struct error *err)
+{
+    return docker_pause(of(backend), container_id, err);
+}
+
+static int do_resume(struct backend *backend, const char *container_id, struct error *err)
+{
+    return docker_resume(of(backend), container_id, err);
+}
+
+static int do_is_paused(struct backend *backend, const char *container_id, bool *is_paused_out,
+                        struct error *err)
+{
+    return docker_is_paused(of(backend), container_id, is_paused_out, err);
+}
+
 static void do_explain_end(struct backend *backend, const char *container_id, struct error *why_out)
 {
     docker_explain(of(backend), container_id, "", why_out);
@@ -157,6 +173,9 @@ static const struct backend_functions docker_functions = {
     .start = do_start,
     .remove = do_remove,
     .remove_home = do_remove_home,
+    .pause = do_pause,
+    .resume = do_resume,
+    .is_paused = do_is_paused,
     .explain_end = do_explain_end,
     .list = do_list,
     .is_at_rest = do_is_at_rest,

@@ -103,6 +103,16 @@ void docker_explain(struct docker *docker, const char *name, const char *tail,
 void docker_container_name(const struct docker *docker, const char *runtime_id,
                            char name[DOCKER_NAME_BYTES]) NONNULL;
 
+/* --- docker_pause.c --- */
+
+/* Freezes and thaws a container; one that is so already is success. */
+int docker_pause(struct docker *docker, const char *container_id,
+                 struct error *err) NONNULL MUST_CHECK;
+int docker_resume(struct docker *docker, const char *container_id,
+                  struct error *err) NONNULL MUST_CHECK;
+int docker_is_paused(struct docker *docker, const char *container_id, bool *is_paused_out,
+                     struct error *err) NONNULL MUST_CHECK;
+
 /* --- docker_rest.c --- */
 
 /* Whether its server and its shells all wait. */

@@ -129,20 +129,49 @@ static int launch(struct service *service, struct runtime *runtime, struct error
     return 0;
 }
 
+/* What cannot go on makes way for a new start on the same home. */
+static int thaw(struct service *service, struct runtime *runtime, struct error *err)
+{
+    struct error why = ERROR_INIT;
+
+    if (runtime->container_id == NULL)
+        return launch(service, runtime, err);
+    if (service->backend->functions->resume(service->backend, runtime->container_id, &why) == 0)
+        return row_change_status(service, runtime, RUNTIME_RUNNING, NULL, err);
+    if (why.code == ERROR_UNAVAILABLE || why.code == ERROR_TIMEOUT) {
+        *err = why;
+        return -1;
+    }
+    log_warning("sandbox.not_resumed", LOG_STR("runtime_id", runtime->id), LOG_ERROR(&why));
+    remove_sandbox(service, runtime, runtime->network != NULL ? runtime->network : "");
+    row_forget_place(runtime);
+    return launch(service, runtime, err);
+}
+
+static int take_start(struct service *service, struct runtime *runtime, struct error *err)
+{
+    bool is_awake = false;
+
+    if (is_claimed(runtime) && wake(service, runtime, &is_awake, err) < 0)
+        return -1;
+    if (is_awake)
+        return 0;
+    if (state_step(VERB_START, runtime->status).act == ACT_THAW)
+        return thaw(service, runtime, err);
+    return launch(service, runtime, err);
+}
+
 static int launch_held(struct service *service, const char *id, struct error *err)
 {
     CLEANUP(gate_leave) struct gate_pass pass = gate_enter(service->gate, id);
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
-    bool is_awake = false;
 
     if (runtime_store_get(service->db, id, &runtime, err) < 0)
         return -1;
     if (runtime.desired != DESIRED_RUNNING ||
-        state_step(VERB_START, runtime.status).act != ACT_LAUNCH)
+        state_step(VERB_START, runtime.status).act == ACT_NONE)
         return 0;
-    if (is_claimed(&runtime) && wake(service, &runtime, &is_awake, err) < 0)
-        return -1;
-    return is_awake ? 0 : launch(service, &runtime, err);
+    return take_start(service, &runtime, err);
 }
 
 int life_launch(struct service *service, const char *id, struct error *err)
@@ -162,6 +191,36 @@ static int end_sandbox(struct service *service, struct runtime *runtime, struct 
         return -1;
     row_forget_place(runtime);
     return 0;
+}
+
+/* Of one that is at rest: removes what there still is of it. */
+static int clear(struct service *service, struct runtime *runtime, struct error *err)
+{
+    if (end_sandbox(service, runtime, err) < 0)
+        return -1;
+    return row_change_status(service, runtime, runtime->status, runtime->status_detail, err);
+}
+
+/* One that cannot be held is ended: its files stay all the same. */
+static int hold(struct service *service, struct runtime *runtime, struct error *err)
+{
+    struct backend *backend = service->backend;
+
+    if (runtime->container_id == NULL ||
+        backend->functions->pause(backend, runtime->container_id, err) == 0)
+        return 0;
+    if (err->code == ERROR_UNAVAILABLE || err->code == ERROR_TIMEOUT)
+        return -1;
+    log_warning("sandbox.not_paused", LOG_STR("runtime_id", runtime->id), LOG_ERROR(err));
+    return clear(service, runtime, err);
+}
+
+/* The row first: what it says runs is never held by us, whenever we are killed. */
+static int freeze(struct service *service, struct runtime *runtime, struct error *err)
+{
+    if (row_change_status(service, runtime, RUNTIME_PAUSED, NULL, err) < 0)
+        return -1;
+    return hold(service, runtime, err);
 }
 
 static int forget(struct service *service, struct runtime *runtime, struct error *err)
@@ -189,9 +248,12 @@ static int take_step(struct service *service, struct runtime *runtime, enum verb
     case ACT_NONE:
         return 0;
     case ACT_LAUNCH:
-        return launch(service, runtime, err);
+    case ACT_THAW:
+        return take_start(service, runtime, err);
     case ACT_FORGET:
         return forget(service, runtime, err);
+    case ACT_FREEZE:
+        return freeze(service, runtime, err);
     case ACT_END:
         break;
     }
@@ -207,6 +269,9 @@ int life_apply(struct service *service, enum verb verb, const char *id, struct e
 
     if (runtime_store_get(service->db, id, &runtime, err) < 0)
         return -1;
+    /* Somebody may have wished for something else by now. */
+    if (state_verb_of(runtime.desired) != verb)
+        return 0;
     return take_step(service, &runtime, verb, err);
 }
 
@@ -244,8 +309,8 @@ static int get_by_container(struct service *service, const char *id, const char 
     *is_it_out = false;
     if (runtime_store_get(service->db, id, runtime_out, err) < 0)
         return err->code == ERROR_NOT_FOUND ? 0 : -1;
-    *is_it_out = runtime_out->status == RUNTIME_RUNNING && runtime_out->container_id != NULL &&
-                 text_equal(runtime_out->container_id, container_id);
+    *is_it_out =
+        runtime_out->container_id != NULL && text_equal(runtime_out->container_id, container_id);
     return 0;
 }
 
@@ -260,7 +325,9 @@ static int lose(struct service *service, struct runtime *runtime, const char *wh
     if (step.act == ACT_NONE)
         return 0;
     row_forget_place(runtime);
-    if (row_change_status(service, runtime, step.next, why, err) < 0)
+    /* A paused one is started anew when somebody needs it: nothing is wrong. */
+    if (row_change_status(service, runtime, step.next, step.next == RUNTIME_ERROR ? why : NULL,
+                          err) < 0)
         return -1;
     if (service->backend->functions->remove(service->backend, runtime->id, network, &removal) < 0)
         log_warning("container.left", LOG_STR("runtime_id", runtime->id), LOG_ERROR(&removal));
@@ -287,12 +354,19 @@ int life_renew(struct service *service, const char *id, const char *container_id
 
     if (get_by_container(service, id, container_id, &runtime, &is_it, err) < 0)
         return -1;
-    if (!is_it || runtime.desired != DESIRED_RUNNING)
+    if (!is_it || runtime.status != RUNTIME_RUNNING || runtime.desired != DESIRED_RUNNING)
         return 0;
     log_info("sandbox.renewed", LOG_STR("runtime_id", id));
     if (end_sandbox(service, &runtime, err) < 0)
         return -1;
     return launch(service, &runtime, err);
+}
+
+static bool is_noted(const struct runtime *runtime, const char *detail)
+{
+    if (detail == NULL || runtime->status_detail == NULL)
+        return detail == runtime->status_detail;
+    return text_equal(detail, runtime->status_detail);
 }
 
 int life_note(struct service *service, const char *id, const char *container_id, const char *detail,
@@ -304,9 +378,21 @@ int life_note(struct service *service, const char *id, const char *container_id,
 
     if (get_by_container(service, id, container_id, &runtime, &is_it, err) < 0)
         return -1;
-    if (!is_it)
+    if (!is_it || runtime.status != RUNTIME_RUNNING || is_noted(&runtime, detail))
         return 0;
     return row_change_status(service, &runtime, RUNTIME_RUNNING, detail, err);
+}
+
+int life_hold(struct service *service, const char *id, struct error *err)
+{
+    CLEANUP(gate_leave) struct gate_pass pass = gate_enter(service->gate, id);
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+
+    if (runtime_store_get(service->db, id, &runtime, err) < 0)
+        return -1;
+    if (runtime.status != RUNTIME_PAUSED || runtime.desired != DESIRED_PAUSED)
+        return 0;
+    return hold(service, &runtime, err);
 }
 
 int life_clear(struct service *service, const char *id, struct error *err)
@@ -318,5 +404,7 @@ int life_clear(struct service *service, const char *id, struct error *err)
         return -1;
     if (!row_is_at_rest(&runtime))
         return 0;
-    return service->backend->functions->remove(service->backend, id, "", err);
+    if (runtime.container_id == NULL)
+        return service->backend->functions->remove(service->backend, id, "", err);
+    return clear(service, &runtime, err);
 }

@@ -32,6 +32,8 @@ int life_renew(struct service *service, const char *id, const char *container_id
 /* Writes words into the row of a running one; NULL removes them. */
 int life_note(struct service *service, const char *id, const char *container_id, const char *detail,
               struct error *err) __attribute__((nonnull(1, 2, 3, 5))) MUST_CHECK;
+/* Holds one again that is paused, and runs all the same. */
+int life_hold(struct service *service, const char *id, struct error *err) NONNULL MUST_CHECK;
 /* Removes the container of a runtime that should have none. */
 int life_clear(struct service *service, const char *id, struct error *err) NONNULL MUST_CHECK;
 

@@ -141,7 +141,7 @@ static int replace(struct service *service, struct start_spec *spec, struct runt
 
     *runtime = (struct runtime)RUNTIME_INIT;
     (void)snprintf(spec->home, sizeof(spec->home), "%s", json_text_or(old.spec, "home", ""));
-    if (old.status == RUNTIME_PAUSED && life_apply(service, VERB_STOP, old.id, err) < 0)
+    if (old.status == RUNTIME_PAUSED && life_wish(service, VERB_STOP, old.id, err) < 0)
         return -1;
     if (add_row(service, spec, runtime, err) < 0)
         return -1;
@@ -194,13 +194,41 @@ static int write_wish(struct service *service, const struct runtime *runtime,
     return 0;
 }
 
-static int want_running(struct service *service, const struct runtime *runtime,
+/* From the use on nobody lets it rest; one that was let rest between our look and our use is shown
+ * as that. */
+static int use(struct service *service, struct runtime *runtime, bool *is_awake_out,
+               struct error *err)
+{
+    *is_awake_out = false;
+    if (runtime->status != RUNTIME_RUNNING || runtime->desired != DESIRED_RUNNING)
+        return 0;
+    if (runtime_store_use(service->db, runtime->id, is_awake_out, err) < 0)
+        return -1;
+    if (!*is_awake_out) {
+        runtime->status = RUNTIME_PAUSED;
+        runtime->desired = DESIRED_PAUSED;
+    }
+    return 0;
+}
+
+static int want_running(struct service *service, struct runtime *runtime,
                         const struct tenant *tenant, struct error *err)
 {
+    bool is_awake = false;
+
+    if (use(service, runtime, &is_awake, err) < 0)
+        return -1;
+    if (is_awake)
+        return 0;
     if (write_wish(service, runtime, tenant, err) < 0)
         return -1;
-    if (runtime->status == RUNTIME_RUNNING)
-        return 0;
+    /* To let one go on takes less than a place in the queue, and one that is being let rest at
+     * this moment is known only behind its gate. */
+    if (runtime->status == RUNTIME_RUNNING ||
+        (runtime->status == RUNTIME_PAUSED && runtime->container_id != NULL)) {
+        runtime->status = RUNTIME_PAUSED;
+        return life_launch(service, runtime->id, err);
+    }
     return gate_queue_start(service->gate, runtime->id, err);
 }
 

@@ -7,6 +7,7 @@ RUNTIME_SOURCES = \
 	runtime/docker_body.c runtime/docker_body.h \
 	runtime/docker_image.c \
 	runtime/docker_parts.h \
+	runtime/docker_pause.c \
 	runtime/docker_prepare.c \
 	runtime/docker_rest.c runtime/docker_spares.c \
 	runtime/docker_start.c \

@@ -123,6 +123,25 @@ static int take_end(struct service *service, const struct news *news, struct err
     return life_lose(service, news->runtime_id, news->container_id, why.message, err);
 }
 
+/* Of our own pauses nothing is noted, not even of those that are over again. */
+static int take_pause(struct service *service, const struct news *news, struct error *err)
+{
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+    bool is_paused = false;
+
+    if (runtime_store_get(service->db, news->runtime_id, &runtime, err) < 0)
+        return err->code == ERROR_NOT_FOUND ? 0 : -1;
+    if (runtime.status != RUNTIME_RUNNING || runtime.desired != DESIRED_RUNNING)
+        return 0;
+    if (service->backend->functions->is_paused(service->backend, news->container_id, &is_paused,
+                                               err) < 0)
+        return -1;
+    if (!is_paused)
+        return 0;
+    return life_note(service, news->runtime_id, news->container_id,
+                     "the sandbox's container was paused from outside", err);
+}
+
 static int take_news(struct service *service, const struct news *news, struct error *err)
 {
     switch (news->kind) {
@@ -133,8 +152,7 @@ static int take_news(struct service *service, const struct news *news, struct er
         return life_note(service, news->runtime_id, news->container_id,
                          "a program in the sandbox ran out of memory and was ended", err);
     case NEWS_PAUSED:
-        return life_note(service, news->runtime_id, news->container_id,
-                         "the sandbox's container was paused from outside", err);
+        return take_pause(service, news, err);
     case NEWS_UNPAUSED:
         return life_note(service, news->runtime_id, news->container_id, NULL, err);
     case NEWS_N_KINDS:
@@ -154,6 +172,8 @@ static int carry_out(struct service *service, const struct runtime *row, enum ve
     case VERDICT_LOST:
         return life_lose(service, row->id, row->container_id != NULL ? row->container_id : "",
                          "the sandbox's container is gone", err);
+    case VERDICT_HOLD:
+        return life_hold(service, row->id, err);
     case VERDICT_REMOVE_CONTAINER:
         return life_clear(service, row->id, err);
     case VERDICT_PAUSE:

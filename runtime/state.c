@@ -7,14 +7,14 @@ static const struct step steps[N_VERBS][RUNTIME_N_STATUSES] = {
         {
             [RUNTIME_STARTING] = {ACT_LAUNCH, RUNTIME_RUNNING},
             [RUNTIME_RUNNING] = {ACT_NONE, RUNTIME_RUNNING},
-            [RUNTIME_PAUSED] = {ACT_LAUNCH, RUNTIME_RUNNING},
+            [RUNTIME_PAUSED] = {ACT_THAW, RUNTIME_RUNNING},
             [RUNTIME_STOPPED] = {ACT_LAUNCH, RUNTIME_RUNNING},
             [RUNTIME_ERROR] = {ACT_LAUNCH, RUNTIME_RUNNING},
         },
     [VERB_PAUSE] =
         {
             [RUNTIME_STARTING] = {ACT_END, RUNTIME_PAUSED},
-            [RUNTIME_RUNNING] = {ACT_END, RUNTIME_PAUSED},
+            [RUNTIME_RUNNING] = {ACT_FREEZE, RUNTIME_PAUSED},
             [RUNTIME_PAUSED] = {ACT_NONE, RUNTIME_PAUSED},
             [RUNTIME_STOPPED] = {ACT_NONE, RUNTIME_STOPPED},
             [RUNTIME_ERROR] = {ACT_END, RUNTIME_PAUSED},
@@ -39,7 +39,7 @@ static const struct step steps[N_VERBS][RUNTIME_N_STATUSES] = {
         {
             [RUNTIME_STARTING] = {ACT_NONE, RUNTIME_STARTING},
             [RUNTIME_RUNNING] = {ACT_END, RUNTIME_ERROR},
-            [RUNTIME_PAUSED] = {ACT_NONE, RUNTIME_PAUSED},
+            [RUNTIME_PAUSED] = {ACT_END, RUNTIME_PAUSED},
             [RUNTIME_STOPPED] = {ACT_NONE, RUNTIME_STOPPED},
             [RUNTIME_ERROR] = {ACT_NONE, RUNTIME_ERROR},
         },
@@ -95,6 +95,18 @@ static bool is_alive(const struct seen_sandbox *seen)
     return seen != NULL && (seen->state == SEEN_RUNNING || seen->state == SEEN_PAUSED);
 }
 
+/* A pause may have been cut off, or undone from outside; what has ended is no use any more. */
+static enum verdict judge_paused(const struct runtime *row, const struct seen_sandbox *seen)
+{
+    if (row->desired == DESIRED_RUNNING)
+        return VERDICT_START;
+    if (row->container_id == NULL)
+        return seen != NULL ? VERDICT_REMOVE_CONTAINER : VERDICT_FINE;
+    if (!is_alive(seen))
+        return VERDICT_REMOVE_CONTAINER;
+    return seen->state == SEEN_PAUSED ? VERDICT_FINE : VERDICT_HOLD;
+}
+
 enum verdict state_judge(const struct runtime *row, const struct seen_sandbox *seen)
 {
     enum verdict wish = judge_wish(row);
@@ -107,6 +119,7 @@ enum verdict state_judge(const struct runtime *row, const struct seen_sandbox *s
     case RUNTIME_RUNNING:
         return is_alive(seen) ? VERDICT_FINE : VERDICT_LOST;
     case RUNTIME_PAUSED:
+        return judge_paused(row, seen);
     case RUNTIME_STOPPED:
     case RUNTIME_ERROR:
         return seen != NULL ? VERDICT_REMOVE_CONTAINER : VERDICT_FINE;

@@ -16,6 +16,8 @@ enum verb { VERB_START, VERB_PAUSE, VERB_STOP, VERB_DELETE, VERB_LOSE, N_VERBS }
 enum act {
     ACT_NONE,   /* it is so already */
     ACT_LAUNCH, /* start a sandbox on the runtime's home */
+    ACT_FREEZE, /* hold all that runs in it where it is */
+    ACT_THAW,   /* let it go on; with nothing to go on with, launch */
     ACT_END,    /* remove the sandbox, keep the home */
     ACT_FORGET, /* remove the sandbox, the home and the row */
 };
@@ -37,6 +39,7 @@ enum verdict {
     VERDICT_FINE,
     VERDICT_START,            /* a start was cut off: again */
     VERDICT_LOST,             /* its sandbox is no more */
+    VERDICT_HOLD,             /* paused, and runs all the same */
     VERDICT_REMOVE_CONTAINER, /* a sandbox is there that should not be */
     VERDICT_PAUSE,
     VERDICT_STOP,

@@ -44,12 +44,16 @@ static const char SQL_LIST_UNSETTLED[] =
     " ORDER BY updated_at";
 static const char SQL_LIST_ALL[] = "SELECT " COLUMNS " FROM runtimes ORDER BY created_at";
 static const char SQL_WANT[] =
-    "UPDATE runtimes SET desired = $2, updated_at = now() WHERE id = $1 RETURNING 1";
+    "UPDATE runtimes SET desired = $2, updated_at = now(),"
+    " last_used_at = CASE WHEN $2 = 'running' THEN now() ELSE last_used_at END"
+    " WHERE id = $1 RETURNING 1";
 static const char SQL_UPDATE[] =
     "UPDATE runtimes SET status = $3, status_detail = $4, container_id = $5, network = $6,"
     " url = $7, restart_count = $8::int, updated_at = now()"
     " WHERE id = $1 AND status = $2 RETURNING 1";
 static const char SQL_REMOVE[] = "DELETE FROM runtimes WHERE id = $1";
+static const char SQL_USE[] = "UPDATE runtimes SET last_used_at = now() WHERE id = $1"
+                              " AND status = 'running' AND desired = 'running' RETURNING 1";
 static const char SQL_TOUCH[] = "UPDATE runtimes SET last_used_at = now() WHERE id = $1";
 
 static const char SQL_IS_UNUSED[] =
@@ -368,6 +372,16 @@ int runtime_store_is_unused(struct db *db, const char *id, int64_t idle_ms, bool
     if (db_query(db, SQL_IS_UNUSED, DB_PARAMS(id, idle.text), &rows, err) < 0)
         return -1;
     *is_unused_out = PQntuples(rows) > 0;
+    return 0;
+}
+
+int runtime_store_use(struct db *db, const char *id, bool *is_awake_out, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    if (db_query(db, SQL_USE, DB_PARAMS(id), &rows, err) < 0)
+        return error_wrap(err, "using runtime %.16s", id);
+    *is_awake_out = PQntuples(rows) > 0;
     return 0;
 }
 

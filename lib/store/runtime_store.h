@@ -116,6 +116,9 @@ int runtime_store_remove(struct db *db, const char *id, struct error *err) NONNU
 /* True when nobody used it for idle_ms, and none of its conversations runs or is to run. */
 int runtime_store_is_unused(struct db *db, const char *id, int64_t idle_ms, bool *is_unused_out,
                             struct error *err) NONNULL MUST_CHECK;
+/* Notes a use, but only of one that runs and is to run: then nobody lets it rest soon. */
+int runtime_store_use(struct db *db, const char *id, bool *is_awake_out,
+                      struct error *err) NONNULL MUST_CHECK;
 int runtime_store_touch(struct db *db, const char *id, struct error *err) NONNULL MUST_CHECK;
 
 #endif

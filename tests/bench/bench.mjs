@@ -6,12 +6,13 @@ import { idle } from './figures/idle.mjs';
 import { list } from './figures/list.mjs';
 import { page } from './figures/page.mjs';
 import { parked } from './figures/parked.mjs';
+import { pause } from './figures/pause.mjs';
 import { sockets } from './figures/sockets.mjs';
 import { steps } from './figures/steps.mjs';
 import { warmClaim } from './figures/warm_claim.mjs';
 
 // Each gives lines {figure, value, unit, baseline, goal, ok}. `idle` comes first: nothing has run yet.
-const FIGURES = { idle, first_event: firstEvent, first_shell: firstShell, warm_claim: warmClaim, append, page, list, sockets, parked, steps };
+const FIGURES = { idle, first_event: firstEvent, first_shell: firstShell, warm_claim: warmClaim, pause, append, page, list, sockets, parked, steps };
 
 const wanted = process.argv.slice(2).find((argument) => !argument.startsWith('--')) ?? '';
 const asJson = process.argv.includes('--json');

@@ -25,8 +25,9 @@ static const struct judgement judgements[] = {
     {DESIRED_RUNNING, RUNTIME_RUNNING, -1, VERDICT_LOST},
     {DESIRED_RUNNING, RUNTIME_STARTING, -1, VERDICT_START},
     {DESIRED_RUNNING, RUNTIME_STARTING, SEEN_RUNNING, VERDICT_START},
-    {DESIRED_RUNNING, RUNTIME_PAUSED, SEEN_RUNNING, VERDICT_REMOVE_CONTAINER},
-    {DESIRED_RUNNING, RUNTIME_PAUSED, -1, VERDICT_FINE},
+    {DESIRED_RUNNING, RUNTIME_PAUSED, SEEN_RUNNING, VERDICT_START},
+    {DESIRED_RUNNING, RUNTIME_PAUSED, SEEN_PAUSED, VERDICT_START},
+    {DESIRED_RUNNING, RUNTIME_PAUSED, -1, VERDICT_START},
     {DESIRED_RUNNING, RUNTIME_ERROR, SEEN_ENDED, VERDICT_REMOVE_CONTAINER},
     {DESIRED_RUNNING, RUNTIME_ERROR, -1, VERDICT_FINE},
     {DESIRED_PAUSED, RUNTIME_RUNNING, SEEN_RUNNING, VERDICT_PAUSE},
@@ -62,7 +63,7 @@ static void asking_twice_does_nothing_twice(void **state)
     assert_int_equal(state_step(VERB_START, RUNTIME_RUNNING).act, ACT_NONE);
     assert_int_equal(state_step(VERB_PAUSE, RUNTIME_PAUSED).act, ACT_NONE);
     assert_int_equal(state_step(VERB_STOP, RUNTIME_STOPPED).act, ACT_NONE);
-    assert_int_equal(state_step(VERB_LOSE, RUNTIME_PAUSED).act, ACT_NONE);
+    assert_int_equal(state_step(VERB_LOSE, RUNTIME_STOPPED).act, ACT_NONE);
 }
 
 static void every_state_can_be_started_again_and_deleted(void **state)
@@ -70,18 +71,41 @@ static void every_state_can_be_started_again_and_deleted(void **state)
     (void)state;
     for (int status = 0; status < RUNTIME_N_STATUSES; status++) {
         if (status != RUNTIME_RUNNING)
-            assert_int_equal(state_step(VERB_START, (enum runtime_status)status).act, ACT_LAUNCH);
+            assert_int_equal(state_step(VERB_START, (enum runtime_status)status).act,
+                             status == RUNTIME_PAUSED ? ACT_THAW : ACT_LAUNCH);
         assert_int_equal(state_step(VERB_DELETE, (enum runtime_status)status).act, ACT_FORGET);
     }
 }
 
-static void only_running_ones_are_lost(void **state)
+static bool has_sandbox(int status)
+{
+    return status == RUNTIME_RUNNING || status == RUNTIME_PAUSED;
+}
+
+static void only_ones_with_a_sandbox_are_lost(void **state)
 {
     (void)state;
     for (int status = 0; status < RUNTIME_N_STATUSES; status++)
         assert_int_equal(state_step(VERB_LOSE, (enum runtime_status)status).act,
-                         status == RUNTIME_RUNNING ? ACT_END : ACT_NONE);
+                         has_sandbox(status) ? ACT_END : ACT_NONE);
     assert_int_equal(state_step(VERB_LOSE, RUNTIME_RUNNING).next, RUNTIME_ERROR);
+    assert_int_equal(state_step(VERB_LOSE, RUNTIME_PAUSED).next, RUNTIME_PAUSED);
+}
+
+static void paused_one_is_held_or_has_ended(void **state)
+{
+    char container[] = "c";
+    const struct runtime row = {
+        .desired = DESIRED_PAUSED, .status = RUNTIME_PAUSED, .container_id = container};
+    const struct seen_sandbox paused = {.state = SEEN_PAUSED};
+    const struct seen_sandbox running = {.state = SEEN_RUNNING};
+    const struct seen_sandbox ended = {.state = SEEN_ENDED};
+
+    (void)state;
+    assert_int_equal(state_judge(&row, &paused), VERDICT_FINE);
+    assert_int_equal(state_judge(&row, &running), VERDICT_HOLD);
+    assert_int_equal(state_judge(&row, &ended), VERDICT_REMOVE_CONTAINER);
+    assert_int_equal(state_judge(&row, NULL), VERDICT_REMOVE_CONTAINER);
 }
 
 static void orphans_get_their_grace(void **state)
@@ -103,7 +127,8 @@ int test_state(void)
         cmocka_unit_test(row_and_container_make_a_verdict),
         cmocka_unit_test(asking_twice_does_nothing_twice),
         cmocka_unit_test(every_state_can_be_started_again_and_deleted),
-        cmocka_unit_test(only_running_ones_are_lost),
+        cmocka_unit_test(only_ones_with_a_sandbox_are_lost),
+        cmocka_unit_test(paused_one_is_held_or_has_ended),
         cmocka_unit_test(orphans_get_their_grace),
     };
 

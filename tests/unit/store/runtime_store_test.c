@@ -289,6 +289,23 @@ static void key_works_while_the_runtime_lives(void **state)
     assert_int_equal(err.code, ERROR_UNAUTHENTICATED);
 }
 
+static void only_one_that_runs_and_is_to_run_can_be_used(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(runtime_done) struct runtime runtime = add_session(fixture);
+    struct error err = ERROR_INIT;
+    bool is_awake = true;
+
+    assert_done(runtime_store_use(fixture->db, runtime.id, &is_awake, &err), &err);
+    assert_false(is_awake);
+    move(fixture, &runtime, RUNTIME_RUNNING);
+    assert_done(runtime_store_use(fixture->db, runtime.id, &is_awake, &err), &err);
+    assert_true(is_awake);
+    want(fixture, &runtime, DESIRED_PAUSED);
+    assert_done(runtime_store_use(fixture->db, runtime.id, &is_awake, &err), &err);
+    assert_false(is_awake);
+}
+
 static void stopped_runtime_is_history_until_it_is_removed(void **state)
 {
     const struct store_fixture *fixture = *state;
@@ -320,6 +337,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(tenant_runs_no_more_than_it_may),
         cmocka_unit_test(unsettled_is_what_is_not_as_wanted),
         cmocka_unit_test(key_works_while_the_runtime_lives),
+        cmocka_unit_test(only_one_that_runs_and_is_to_run_can_be_used),
         cmocka_unit_test(stopped_runtime_is_history_until_it_is_removed),
     };
 

@@ -51,6 +51,13 @@ static const struct status_phrase phrases[] = {
     {504, "Gateway Timeout"},
 };
 
+/*
+ * When to come again, in seconds: a process that is busy or out of reach is back at once, a place
+ * in the queue of runs is free when a run has ended.
+ */
+#define BUSY_RETRY_S "1"
+#define FULL_RETRY_S "5"
+
 /* On every answer: nothing here is a page, nothing may be kept, framed or guessed at. */
 static const char common_headers[] = "Cache-Control: no-store\r\n"
                                      "X-Content-Type-Options: nosniff\r\n"
@@ -171,7 +178,7 @@ static void reply_server_error(struct reply *reply, int status, const struct err
     if (err->code != ERROR_UNSUPPORTED)
         log_warning("request.refused", LOG_INT("status", status), LOG_ERROR(err));
     if (status == 503)
-        reply_header(reply, "Retry-After", "1");
+        reply_header(reply, "Retry-After", BUSY_RETRY_S);
     error_ignore(
         reply_exception(reply, status,
                         err->code == ERROR_UNSUPPORTED ? err->message : reply_phrase(status)),
@@ -193,6 +200,8 @@ void reply_error(struct reply *reply, const struct request *request, const struc
         error_ignore(reply_json(reply, status, json), "cannot fail");
         return;
     }
+    if (status == 429)
+        reply_header(reply, "Retry-After", FULL_RETRY_S);
     error_ignore(reply_detail(reply, status, status == 401 ? reply_phrase(401) : err->message),
                  "cannot fail");
 }

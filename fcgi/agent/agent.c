@@ -54,10 +54,21 @@ int agent_load_runtime_conversation(const struct request *request,
 
 int agent_check_room(const struct request *request, const struct uuid *id, struct error *err)
 {
+    const struct fcgi_context *context = request->context;
+    const struct conversation_scope scope = principal_scope(&request->principal);
     const struct run_seeker seeker = {&request->principal.user_id, id};
+    struct error unknown = ERROR_INIT;
 
-    return conversation_store_check_room(request->context->db, &seeker,
-                                         &request->context->settings->run_limits, err);
+    if (conversation_store_check_room(context->db, &seeker, &context->settings->run_limits, err) ==
+        0)
+        return 0;
+    if (err->code != ERROR_RATE_LIMITED || id == NULL)
+        return -1;
+    /* To come again for what is not there is in vain: the caller says so, in its own words. */
+    if (conversation_store_check(context->db, &scope, id, &unknown) < 0 &&
+        unknown.code == ERROR_NOT_FOUND)
+        return 0;
+    return -1;
 }
 
 /* A sandbox's key means that sandbox. */

@@ -93,7 +93,10 @@ int conversation_begin(const struct request *request, json_t *body, struct reply
 int final_response_read(const struct request *request, const struct uuid *id,
                         struct strbuf *text_out, struct error *err) NONNULL MUST_CHECK;
 
-/* ERROR_RATE_LIMITED when no other run can be asked for; id: NULL for a new conversation. */
+/*
+ * ERROR_RATE_LIMITED when no other run can be asked for; id: NULL for a new conversation. One that
+ * the caller does not have passes: what follows says that it is unknown.
+ */
 int agent_check_room(const struct request *request, const struct uuid *id, struct error *err)
     __attribute__((nonnull(1, 3))) MUST_CHECK;
 

@@ -9,6 +9,7 @@ import { newUser } from './support/users.mjs';
 import { waitUntil } from './support/wait.mjs';
 
 const LIMIT_TEXT = 'Conversation run limit reached. Retry the request later.';
+const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 
 let fake;
 
@@ -88,9 +89,10 @@ test('agent-server 67: with slots and queue full clients are told to come again,
   await waiting.rest(['waiting_for_confirmation']);
   await busy(t, user);
   const refused = async (answer, words = LIMIT_TEXT) => {
-    const { status, json } = await answer;
+    const { status, json, headers } = await answer;
     assert.equal(status, 429);
     assert.equal(json.detail, words);
+    assert.match(headers.get('retry-after'), /^[1-9][0-9]*$/, 'it is said when to come again');
   };
   await refused(call('POST', '/api/conversations', { key: user.key, json: { ...startRequest(llmOf(fake, 'talk')), initial_message: text('hi') } }));
   await refused(idle.call('POST', '/run'));
@@ -103,6 +105,10 @@ test('agent-server 67: with slots and queue full clients are told to come again,
     'Conversation run limit reached. The message is stored; ask for the run again later.',
   );
   assert.ok((await idle.must(200, 'GET', '/events/count')) > before);
+  for (const [path, json] of [['run'], ['goal', { objective: 'x' }], ['events', { ...text('lost'), run: true }], ['events/respond_to_confirmation', { accept: true }]]) {
+    const { status } = await call('POST', `/api/conversations/${UNKNOWN}/${path}`, { key: user.key, json });
+    assert.equal(status, 404, `${path} of a conversation that is not there`);
+  }
   assert.equal(await idle.status(), 'idle');
   await idle.say('another', false);
   fake.release();

@@ -49,12 +49,20 @@ static int reply_state(struct reply *reply, const char *state)
     return reply_json(reply, 200, json);
 }
 
-/* GET -> 200 {"state": dormant | ready, "error": null} */
+/* Where nothing starts deferred there is nothing to begin, and no such place. */
+static int check_deferred(const struct request *request, struct error *err)
+{
+    if (request->context->settings->deferred_init != 0)
+        return 0;
+    return error_set(err, ERROR_NOT_FOUND, "%s", reply_phrase(404));
+}
+
+/* GET -> 200 {"state": dormant | ready, "error": null} | 404 */
 static int init_get(const struct request *request, struct reply *reply, struct error *err)
 {
     bool is_dormant = false;
 
-    if (dormancy_look(request->context, &is_dormant, err) < 0)
+    if (check_deferred(request, err) < 0 || dormancy_look(request->context, &is_dormant, err) < 0)
         return -1;
     return reply_state(reply, is_dormant ? "dormant" : "ready");
 }
@@ -166,18 +174,18 @@ static int begin(const struct request *request, const json_t *values, struct err
     return init_store_begin(context->db, &plan, err);
 }
 
-/* POST InitRequest -> 200 {"state": "ready"} | 400 it is ready | 401 | 422 */
+/* POST InitRequest -> 200 {"state": "ready"} | 400 it is ready | 401 | 404 | 422 */
 static int init_post(const struct request *request, struct reply *reply, struct error *err)
 {
     json_auto_t *values = NULL;
     bool is_dormant = false;
 
-    if (dormancy_look(request->context, &is_dormant, err) < 0)
+    if (check_init_key(request, err) < 0 || check_deferred(request, err) < 0 ||
+        dormancy_look(request->context, &is_dormant, err) < 0)
         return -1;
     if (!is_dormant)
         return reply_detail(reply, 400, "server already in state: ready");
-    if (check_init_key(request, err) < 0 ||
-        request_json_shape(request, &init_request_shape, &values, err) < 0 ||
+    if (request_json_shape(request, &init_request_shape, &values, err) < 0 ||
         check_plan(request, values, err) < 0)
         return -1;
     if (begin(request, values, err) < 0) {

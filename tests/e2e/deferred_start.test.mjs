@@ -56,10 +56,13 @@ after(async () => {
   await restart({}, {});
 });
 
-test('a server that does not start deferred is ready, and cannot be begun', async () => {
-  assert.deepEqual(await must(200, 'GET', '/api/init', { key: null }), { state: 'ready', error: null });
-  const answer = await init({ session_api_keys: [KEY] });
-  assert.deepEqual([answer.status, answer.json], [400, { detail: 'server already in state: ready' }]);
+test('a server that does not start deferred has nothing to begin', async () => {
+  const looked = await call('GET', '/api/init', { key: null });
+  assert.deepEqual([looked.status, looked.json], [404, { detail: 'Not Found' }]);
+  assert.equal((await init({ session_api_keys: [KEY] })).status, 401, 'there is no key to begin it with');
+  await restart({ OH_SECRET_KEY: SECRET }, {});
+  assert.equal((await init({ session_api_keys: [KEY] }, 'another')).status, 401);
+  assert.equal((await init({ session_api_keys: [KEY] })).status, 404);
   assert.equal((await call('GET', '/api/conversations/search', { key: KEY })).status, 401);
 });
 
@@ -115,4 +118,5 @@ test('once begun it serves the keys that were given, also after restarts, and te
   assert.equal(await execute("SELECT run_slots FROM users WHERE email = 'owner@localhost'"), '7');
   assert.ok(!(await execute('SELECT settings FROM server_init')).includes(KEY), 'what is kept is sealed');
   assert.equal((await call('GET', '/api/conversations/search', { key: `${KEY}x` })).status, 401);
+  assert.equal((await init(body, 'another')).status, 401, 'also when it has begun');
 });

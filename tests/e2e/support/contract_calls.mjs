@@ -21,9 +21,9 @@ const server = () => [
   { route: 'GET /ready' },
   { route: 'GET /server_info' },
   { route: 'GET /' },
-  { route: 'GET /api/init' },
-  // Deferred start is off: the server has begun.
-  { route: 'POST /api/init', json: {}, also: [400] },
+  // Deferred start is off.
+  { route: 'GET /api/init', also: [404] },
+  { route: 'POST /api/init', json: {}, also: [401] },
 ];
 
 const conversations = (world) => [

@@ -2,6 +2,7 @@
 // the same, the same events come in the same order, and the same is asked of the model.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { call, must } from './support/api.mjs';
 import { observed } from './support/conversation.mjs';
 import { differences } from './support/likeness.mjs';
@@ -137,10 +138,15 @@ function compareRequests(golden, replay, from, { isEnd = false } = {}) {
   }
 }
 
-/** A replay for a user that has nothing yet. */
-async function replayOf(golden, more = {}) {
+/** A replay for a user that has nothing yet. Whatever becomes of it, neither a socket nor the model waits any longer. */
+async function replayOf(t, golden, more = {}) {
   const user = await newUser();
-  return new Replay(golden, { key: user.key, modelUrl: fake.url, ...more });
+  const replay = new Replay(golden, { key: user.key, modelUrl: fake.url, ...more });
+  t.after(async () => {
+    fake.release();
+    await replay.leave();
+  });
+  return replay;
 }
 
 // --- the recordings ---
@@ -158,11 +164,11 @@ const PLAYED = [
 ];
 
 for (const name of PLAYED) {
-  test(`recording ${name}`, async () => {
+  test(`recording ${name}`, async (t) => {
     const golden = recording(name);
     letModelSay(golden);
     const from = fake.requests.length;
-    const replay = await replayOf(golden, { isOurs: isUnexecuted, isLeftOut: isOtherModel });
+    const replay = await replayOf(t, golden, { isOurs: isUnexecuted, isLeftOut: isOtherModel });
     await replay.play('release');
     await replay.end();
     await replay.play();
@@ -172,12 +178,12 @@ for (const name of PLAYED) {
   });
 }
 
-test('recording slow-llm-interrupt', async () => {
+test('recording slow-llm-interrupt', async (t) => {
   const golden = recording('slow-llm-interrupt');
   // The answer that is interrupted never comes; the recorded one took five seconds.
   letModelSay(golden, { parked: 1 });
   const from = fake.requests.length;
-  const replay = await replayOf(golden);
+  const replay = await replayOf(t, golden);
   await replay.play('interrupt');
   await waitUntil(() => fake.nParked() === 1, 'the model is asked');
   await replay.play();
@@ -189,7 +195,7 @@ test('recording slow-llm-interrupt', async () => {
 /** What the recorded client found in the end. */
 const lastEvents = (golden) => golden.exchanges.filter(({ path }) => path?.includes('/events/search')).at(-1).response.items;
 
-test('recording restart-mid-conversation: deft goes on where the original gave up', async () => {
+test('recording restart-mid-conversation: deft goes on where the original gave up', async (t) => {
   const golden = recording('restart-mid-conversation');
   letModelSay(golden);
   const from = fake.requests.length;
@@ -198,7 +204,7 @@ test('recording restart-mid-conversation: deft goes on where the original gave u
   const failed = events.findIndex(({ key, value }) => key === 'execution_status' && value === 'error');
   const theirs = new Set(events.slice(failed, failed + 3).map(({ id }) => id));
   const isOurs = (event) => event.kind === 'ObservationEvent' && ['terminal', 'think'].includes(event.tool_name);
-  const replay = await replayOf(golden, { isTheirs: ({ id }) => theirs.has(id), isOurs });
+  const replay = await replayOf(t, golden, { isTheirs: ({ id }) => theirs.has(id), isOurs });
   await replay.play('kill -9 the server while a command runs');
   await killEverything();
   const path = replay.names.translate(golden.exchanges.find(({ path: one }) => /\/events$/.test(one ?? '')).path.replace('/events', ''));
@@ -229,21 +235,39 @@ function inContractOrder(exchanges, socket) {
   return exchanges.map((one) => (isFrame(one) ? frames.shift() : one));
 }
 
-test('recording session-socket', async () => {
+/** What is looked for while the replay goes on; a replay that fails is not waited for. */
+async function meanwhile(playing, check, what) {
+  let failure;
+  playing.catch((error) => {
+    failure = error;
+  });
+  await waitUntil(() => {
+    if (failure) throw failure;
+    return check();
+  }, what);
+}
+
+test('recording session-socket', async (t) => {
   const golden = recording('session-socket');
-  // The second answer waits until the third socket is there, so that it streams to it from its first piece on.
-  // Nobody recorded its end.
-  const [command, ...later] = answersOf(golden);
-  letModelSay(golden, { steps: [command, { text: 'just text' }, ...later], parked: 2 });
-  const replay = await replayOf({ ...golden, exchanges: inContractOrder(golden.exchanges, 'session 4') });
-  const pieces = () => [...replay.listeners.values()].map((listener) => listener.pieces());
+  // Pieces that come behind their event are not shown: each answer ends when its pieces were shown. The second waits
+  // until the third socket is there, so that it streams to it from its first piece on. Nobody recorded its end.
+  const [command, last] = answersOf(golden);
+  const steps = [command, { text: 'just text' }, last].map((step) => ({ ...step, hold: true }));
+  letModelSay(golden, { steps, parked: 2 });
+  const replay = await replayOf(t, { ...golden, exchanges: inContractOrder(golden.exchanges, 'session 4') });
   const count = async (n) => {
     const counted = replay.names.translate(golden.exchanges.find(({ path }) => path?.endsWith('/events/count')).path);
     await waitUntil(async () => await must(200, 'GET', counted, { key: replay.key }) === n, `${n} events are stored`);
   };
+  /** Goes on until the mark; the model ends when it was shown on these sockets. */
+  const playAnswer = async (mark, text, sockets, playing = replay.play(mark)) => {
+    const isShown = (name) => isDeepStrictEqual(replay.listeners.get(name)?.pieces(), [text]);
+    await meanwhile(playing, () => sockets.every(isShown), `${text} is shown`);
+    fake.release();
+    await playing;
+  };
 
-  await replay.play('reconnect after the last three events');
-  assert.deepEqual(pieces(), [['sleeping'], ['sleeping']]);
+  await playAnswer('reconnect after the last three events', 'sleeping', ['session 1', 'events 2']);
   await replay.leave();
   await replay.play('everything from the start');
   const again = replay.listeners.get('session 3').socket;
@@ -254,13 +278,13 @@ test('recording session-socket', async () => {
   await replay.leave();
   await count(7);
   const playing = replay.play('a bad frame, then a message');
-  await waitUntil(() => replay.listeners.get('session 4')?.socket.frames.some(({ type }) => type === 'transient'), 'the third socket is there');
+  const isThere = () => replay.listeners.get('session 4')?.socket.frames.some(({ type }) => type === 'transient');
+  await meanwhile(playing, () => isThere() && fake.nParked() === 1, 'the third socket is there, and the model is asked');
   fake.release();
-  await playing;
+  await playAnswer(undefined, 'just text', ['session 4'], playing);
   await count(10);
-  assert.deepEqual(pieces(), [['just text']]);
   await replay.leave();
-  await replay.play();
+  await playAnswer(undefined, last.text, ['session 5']);
   await replay.end();
   assertAlike('session-socket', replay);
 });

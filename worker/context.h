@@ -13,6 +13,7 @@
 #include "base/crypto.h"
 #include "base/secret.h"
 #include "base/uuid.h"
+#include "store/conversation_store.h"
 #include "worker/webhooks/receivers.h"
 
 struct db;
@@ -26,7 +27,7 @@ struct worker_settings {
     const char *database_url;
     struct secret secret_key;
     int64_t n_conversations;
-    int64_t run_slots; /* of one user, over all workers */
+    struct run_limits run_limits; /* of one user, over all workers */
     int64_t stack_bytes;
     int64_t n_connections;
     const char *mode;

@@ -20,6 +20,7 @@ worker_agent_sources = \
 	worker/agent/sandbox_call.c worker/agent/sandbox_call.h \
 	worker/agent/sandbox_address.c worker/agent/sandbox_address.h \
 	worker/agent/sandbox_question.c worker/agent/sandbox_question.h \
+	worker/agent/start_child.c worker/agent/start_child.h \
 	worker/agent/stuck.c worker/agent/stuck.h \
 	worker/agent/takeover.c worker/agent/takeover.h \
 	worker/agent/telling.c worker/agent/telling.h \

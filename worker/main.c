@@ -62,8 +62,10 @@ static const struct setting worker_settings[] = {
      "64 hex digits: the root of all keys of this instance"},
     {"DEFT_WORKER_CONVERSATIONS", SETTING_COUNT, "100", FIELD(n_conversations),
      "most conversations at a time"},
-    {"DEFT_RUN_SLOTS", SETTING_COUNT, "10", FIELD(run_slots),
+    {"DEFT_RUN_SLOTS", SETTING_COUNT, "10", FIELD(run_limits.n_slots),
      "conversations of one user that run at a time; more wait"},
+    {"DEFT_RUN_QUEUE", SETTING_COUNT, "100", FIELD(run_limits.n_queued),
+     "runs of one user that may wait; beyond that agents start no more"},
     {"DEFT_WORKER_STACK_BYTES", SETTING_BYTES, "131072", FIELD(stack_bytes),
      "stack of a conversation's thread"},
     {"DEFT_WORKER_CONNECTIONS", SETTING_COUNT, "8", FIELD(n_connections),
@@ -122,8 +124,8 @@ static int read_settings(struct worker_context *context, struct error *err)
 
     if (process_configure(&process, settings, &settings->log_level, err) < 0)
         return -1;
-    if (settings->n_conversations < 1 || settings->n_connections < 1 || settings->run_slots < 1 ||
-        settings->sandbox_check_ms < 1)
+    if (settings->n_conversations < 1 || settings->n_connections < 1 ||
+        settings->run_limits.n_slots < 1 || settings->sandbox_check_ms < 1)
         return error_set(err, ERROR_INVALID,
                          "DEFT_WORKER_CONVERSATIONS, DEFT_WORKER_CONNECTIONS, DEFT_RUN_SLOTS and "
                          "DEFT_SANDBOX_CHECK_MS are at least 1");

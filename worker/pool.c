@@ -176,7 +176,7 @@ static int slot_try_conversation(struct slot *slot, bool *done_out, struct error
     struct worker_context *context = slot->pool->context;
     int64_t asked_ms = clock_monotonic_ms();
 
-    if (conversation_store_claim(context->db, &context->owner, context->settings.run_slots,
+    if (conversation_store_claim(context->db, &context->owner, context->settings.run_limits.n_slots,
                                  done_out, &claim, err) < 0)
         return -1;
     if (!*done_out)

@@ -123,7 +123,7 @@ static int conversation_start_child(const struct request *request, struct reply 
         return error_reword(err, ERROR_NOT_FOUND, "Parent conversation not found");
     if (request_json_object(request, &body, err) < 0 ||
         read_child(request, body, &wanted, err) < 0 ||
-        conversation_store_check_depth(request->context->db, &parent.id, err) < 0 ||
+        conversation_store_check_child(request->context->db, &parent.id, err) < 0 ||
         agent_check_room(request, NULL, err) < 0 ||
         child_make(&request->context->keyring, &parent, wanted.title, &child, err) < 0 ||
         isolate(request, &wanted, &child, &isolation, err) < 0 ||

@@ -132,7 +132,7 @@ static int check_parent(const struct request *request, const struct conversation
     if (!text_equal(conversation_working_dir(&parent), conversation_working_dir(child)))
         return error_set(err, ERROR_INVALID,
                          "A child conversation has the workspace of its parent");
-    return conversation_store_check_depth(request->context->db, &child->parent_id, err);
+    return conversation_store_check_child(request->context->db, &child->parent_id, err);
 }
 
 static int place_in_runtime(const struct request *request, struct conversation *conversation,

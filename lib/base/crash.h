@@ -27,7 +27,9 @@ struct error;
     X(CRASH_OBS_BEFORE_COMMIT, "obs_before_commit") /* the result is ready to be stored */         \
     X(CRASH_OBS_COMMIT_SENT, "obs_commit_sent")     /* it is on its way to the database */         \
     X(CRASH_OBS_COMMITTED, "obs_committed")         /* it is stored, the sandbox not told */       \
-    X(CRASH_REPLY_SENT, "reply_sent")               /* the client has its answer */
+    X(CRASH_CHILD_BEFORE_COMMIT, "child_before_commit") /* a child is ready to be stored */        \
+    X(CRASH_CHILD_COMMITTED, "child_committed")         /* it is stored, nobody was told */        \
+    X(CRASH_REPLY_SENT, "reply_sent")                   /* the client has its answer */
 
 #define X(constant, text) constant,
 enum crash_name { CRASH_POINTS(X) CRASH_N_POINTS };

@@ -1,7 +1,9 @@
 #include "model/child.h"
 
+#include "base/crypto.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "base/text.h"
 #include "model/conversation.h"
 #include "model/event.h"
@@ -11,10 +13,25 @@
 /* What is of the parent's own course, not of its agent. */
 static const char *const own_members[] = {"forked_from", "goal", "activated_knowledge_skills"};
 
+struct uuid child_id_of_call(const struct uuid *parent_id, const struct uuid *action_id)
+{
+    CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
+    char hash[CRYPTO_HASH_HEX_BYTES] = "";
+    struct uuid id = UUID_INIT;
+
+    strbuf_appendf(&name, "%s/%s", parent_id->text, action_id->text);
+    crypto_sha256_hex(name.text, name.len, hash);
+    hash[UUID_HEX_BYTES - 1] = '\0';
+    if (!uuid_parse(hash, &id))
+        id = uuid_random();
+    return id;
+}
+
 int child_make(const struct keyring *keyring, const struct conversation *parent, const char *title,
                struct conversation *child_out, struct error *err)
 {
-    child_out->id = uuid_random();
+    if (!uuid_is_set(&child_out->id))
+        child_out->id = uuid_random();
     child_out->user_id = parent->user_id;
     child_out->parent_id = parent->id;
     child_out->runtime_kind = RUNTIME_LOCAL;

@@ -7,6 +7,7 @@ libmodel_a_SOURCES = \
 	lib/model/agent_settings.c lib/model/agent_settings.h \
 	lib/model/agent_spec.c lib/model/agent_spec.h \
 	lib/model/child.c lib/model/child.h \
+	lib/model/child_tools.c lib/model/child_tools.h \
 	lib/model/client_tools.c lib/model/client_tools.h \
 	lib/model/condenser_fields.h \
 	lib/model/content.c \

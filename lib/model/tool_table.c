@@ -1,6 +1,7 @@
 #include "model/tool_table.h"
 
 #include "base/attr.h"
+#include "model/child_tools.h"
 #include "model/shape.h"
 #include "model/tool_text.h"
 #include "model/tools.h"
@@ -145,6 +146,15 @@ const struct tool tool_table[] = {
      .description = tool_text_task_tracker,
      .hints = "i",
      .spec_names = "task_tracker|TaskTrackerTool"},
+    {.name = "start_child_conversation",
+     .kind = "StartChildConversationTool",
+     .action_kind = "StartChildConversationAction",
+     .observation_kind = "StartChildConversationObservation",
+     .place = TOOL_IN_CHILD,
+     .shape = &child_start_shape,
+     .description = child_start_text,
+     .hints = "w",
+     .spec_names = "start_child_conversation|StartChildConversationTool"},
     {.name = "finish",
      .title = "finish",
      .kind = "FinishTool",
@@ -172,9 +182,9 @@ const size_t tool_table_n = ARRAY_SIZE(tool_table);
 const char tool_names_elsewhere[] =
     "AskOracleTool|ApplyPatchTool|BrowserToolSet|ClassifyAndSwitchLLMTool|DelegateTool|EditTool|"
     "GlobTool|GrepTool|InvokeSkillTool|ListDirectoryTool|PlanningFileEditorTool|ReadFileTool|"
-    "StartChildConversationTool|SwitchLLMTool|TaskTool|TaskToolSet|TomConsultTool|"
+    "SwitchLLMTool|TaskTool|TaskToolSet|TomConsultTool|"
     "VisionInspectTool|"
     "WorkflowTool|WriteFileTool|apply_patch|ask_oracle|browser_tool_set|browser_use|"
     "consult_tom_agent|delegate|edit|glob|grep|inspect_image_with_vision|invoke_skill|"
-    "list_directory|planning_file_editor|read_file|route_task_to_model|start_child_conversation|"
+    "list_directory|planning_file_editor|read_file|route_task_to_model|"
     "switch_llm|task|task_tool_set|vision_inspect|workflow|write_file";

@@ -17,7 +17,11 @@ struct shape;
 struct strbuf;
 
 /* Where a tool's work is done. */
-enum tool_place { TOOL_IN_SANDBOX, TOOL_IN_WORKER };
+enum tool_place {
+    TOOL_IN_SANDBOX,
+    TOOL_IN_WORKER,
+    TOOL_IN_CHILD, /* a conversation that the call starts */
+};
 
 struct tool {
     const char *name;             /* terminal */

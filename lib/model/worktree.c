@@ -21,9 +21,11 @@ static const char SCRIPT[] =
     "    git rev-parse --abbrev-ref -q --verify master 2>/dev/null || echo HEAD) ;;\n"
     "esac\n"
     "dir=/tmp/conversation-worktrees/$id/$(basename \"$top\")\n"
-    "mkdir -p \"${dir%/*}\" &&\n"
-    "    git worktree add -q -b \"$prefix$id\" \"$dir\" \"$start\" >/dev/null &&\n"
-    "    printf %s \"$dir${below:+/${below%/}}\"\n";
+    "if [ ! -e \"$dir/.git\" ]; then\n"
+    "    mkdir -p \"${dir%/*}\" &&\n"
+    "        git worktree add -q -b \"$prefix$id\" \"$dir\" \"$start\" >/dev/null || exit 1\n"
+    "fi\n"
+    "printf %s \"$dir${below:+/${below%/}}\"\n";
 
 /* As one word for the shell, whatever it holds. */
 static void append_quoted(struct strbuf *out, const char *word)

@@ -98,6 +98,18 @@ static int insert_job(struct db_tx *tx, const struct conversation *conversation,
                        &rows, err);
 }
 
+int conversation_insert_whole(struct db_tx *tx, const struct conversation_birth *birth,
+                              bool *is_new_out, struct error *err)
+{
+    if (conversation_insert_row(tx, birth->conversation, birth->write, is_new_out, err) < 0)
+        return -1;
+    if (!*is_new_out)
+        return 0;
+    if (insert_first_events(tx, birth->conversation, birth->events, err) < 0)
+        return -1;
+    return insert_job(tx, birth->conversation, &birth->write->job, err);
+}
+
 static int check_owner(struct db_tx *tx, const struct conversation *conversation, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
@@ -115,18 +127,17 @@ int conversation_store_create(struct db *db, struct conversation *conversation,
                               bool *was_there_out, struct error *err)
 {
     CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
+    const struct conversation_birth birth = {conversation, events, write};
     bool is_new = false;
 
     event_list_stamp(events, conversation);
-    if (db_tx_begin(db, &tx, err) < 0 ||
-        conversation_insert_row(&tx, conversation, write, &is_new, err) < 0)
+    if (db_tx_begin(db, &tx, err) < 0 || conversation_insert_whole(&tx, &birth, &is_new, err) < 0)
         return error_wrap(err, "creating conversation %s", conversation->id.text);
     if (!is_new) {
         *was_there_out = true;
         return check_owner(&tx, conversation, err);
     }
-    if (insert_first_events(&tx, conversation, events, err) < 0 ||
-        insert_job(&tx, conversation, &write->job, err) < 0 || db_tx_commit(&tx, err) < 0)
+    if (db_tx_commit(&tx, err) < 0)
         return error_wrap(err, "creating conversation %s", conversation->id.text);
     *was_there_out = false;
     conversation_move_log_end(conversation, events);

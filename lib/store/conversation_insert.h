@@ -1,5 +1,5 @@
 /*
- * The row of a new conversation; shared by the store modules that make one.
+ * The rows of a new conversation; shared by the store modules that make one.
  */
 #ifndef DEFT_STORE_CONVERSATION_INSERT_H
 #define DEFT_STORE_CONVERSATION_INSERT_H
@@ -9,6 +9,7 @@
 #include "base/attr.h"
 
 struct conversation;
+struct conversation_birth;
 struct conversation_write;
 struct db_tx;
 struct error;
@@ -18,5 +19,9 @@ struct error;
 int conversation_insert_row(struct db_tx *tx, struct conversation *conversation,
                             const struct conversation_write *write, bool *is_new_out,
                             struct error *err) NONNULL MUST_CHECK;
+
+/* The same with its first events, stamped already, and its first job. */
+int conversation_insert_whole(struct db_tx *tx, const struct conversation_birth *birth,
+                              bool *is_new_out, struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -37,7 +37,7 @@ static const char SQL_DEPTH[] =
     "  SELECT id, parent_id, 0 FROM conversations WHERE id = $1::uuid"
     "  UNION ALL SELECT p.id, p.parent_id, line.n + 1 FROM line"
     "   JOIN conversations p ON p.id = line.parent_id WHERE line.n < 100)"
-    " SELECT max(n) FROM line";
+    " SELECT max(n), (SELECT count(*) FROM conversations k WHERE k.parent_id = $1::uuid) FROM line";
 
 /* clang-format off */
 /* Four orders, four texts: a sort direction cannot be a parameter. */
@@ -142,7 +142,7 @@ int conversation_store_check(struct db *db, const struct conversation_scope *sco
     return 0;
 }
 
-int conversation_store_check_depth(struct db *db, const struct uuid *id, struct error *err)
+int conversation_store_check_child(struct db *db, const struct uuid *id, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
@@ -152,6 +152,9 @@ int conversation_store_check_depth(struct db *db, const struct uuid *id, struct 
         return error_set(err, ERROR_INVALID,
                          "Conversations start others at most %d deep, and this one is there",
                          CHILD_DEPTH_MAX);
+    if (db_number(rows, 0, 1) >= CHILDREN_MAX)
+        return error_set(err, ERROR_INVALID,
+                         "A conversation starts at most %d others, and this one has", CHILDREN_MAX);
     return 0;
 }
 

@@ -53,6 +53,15 @@ struct job_hold {
     struct uuid owner;
 };
 
+struct conversation_write;
+
+/* A conversation that a write starts, with its own first events and state. */
+struct conversation_birth {
+    struct conversation *conversation;
+    struct event_list *events;
+    const struct conversation_write *write;
+};
+
 /* What changes in the row together with the events; zeroed members leave things as they are. */
 struct conversation_write {
     enum write_guard guard;
@@ -71,6 +80,7 @@ struct conversation_write {
     const char *secrets;     /* sealed */
     struct uuid last_user_message_id;
     struct job_wish job;
+    const struct conversation_birth *child; /* is stored in the same transaction; NULL: none */
 };
 
 /*
@@ -80,7 +90,7 @@ struct conversation_write {
  * somebody else wrote that number, or a result for that action exists: load and decide again.
  * ERROR_STALE: the guard failed (lease or job lost, conversation gone, or a worker has it), or
  * write->spec or ->secrets would replace what somebody else put there since *conversation was read.
- * ERROR_TOO_LARGE: an event above EVENT_MAX_BYTES.
+ * ERROR_TOO_LARGE: an event above EVENT_MAX_BYTES. ERROR_INVALID: write->child's id is taken.
  */
 int conversation_store_write(struct db *db, struct conversation *conversation,
                              struct event_list *events, const struct conversation_write *write,
@@ -114,8 +124,9 @@ int conversation_store_load_any(struct db *db, const struct uuid *id,
 int conversation_store_check(struct db *db, const struct conversation_scope *scope,
                              const struct uuid *id, struct error *err) NONNULL MUST_CHECK;
 
-/* ERROR_INVALID when it descends from so many that it may not start one of its own. */
-int conversation_store_check_depth(struct db *db, const struct uuid *id,
+/* ERROR_INVALID when it descends from so many, or has started so many, that it may start no more.
+ */
+int conversation_store_check_child(struct db *db, const struct uuid *id,
                                    struct error *err) NONNULL MUST_CHECK;
 
 struct conversation_page {

@@ -13,6 +13,7 @@
 #include "base/strbuf.h"
 #include "model/conversation.h"
 #include "model/event.h"
+#include "store/conversation_insert.h"
 #include "store/conversation_row.h"
 #include "store/conversation_store.h"
 #include "store/conversation_write.h"
@@ -260,6 +261,26 @@ static int write_locked(struct db *db, struct conversation *conversation,
     return db_tx_commit(&tx, err);
 }
 
+/* The write first: one that was made already, and whose answer got lost, is refused by its number.
+ */
+static int write_with_child(struct db *db, struct conversation *conversation,
+                            const struct event_arrays *arrays,
+                            const struct conversation_write *write, struct error *err)
+{
+    CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
+    bool is_new = false;
+
+    event_list_stamp(write->child->events, write->child->conversation);
+    if (db_tx_begin(db, &tx, err) < 0 ||
+        send_write(&tx, db, conversation, arrays, write, err) < 0 ||
+        conversation_insert_whole(&tx, write->child, &is_new, err) < 0)
+        return -1;
+    if (!is_new)
+        return error_set(err, ERROR_INVALID, "there is a conversation %s already",
+                         write->child->conversation->id.text);
+    return db_tx_commit(&tx, err);
+}
+
 void conversation_move_row(struct conversation *conversation,
                            const struct conversation_write *write)
 {
@@ -292,6 +313,8 @@ int conversation_store_write(struct db *db, struct conversation *conversation,
         return -1;
     if (write->guard == GUARD_NO_LEASE)
         rc = write_locked(db, conversation, &arrays, write, err);
+    else if (write->child != NULL)
+        rc = write_with_child(db, conversation, &arrays, write, err);
     else
         rc = send_write(&no_tx, db, conversation, &arrays, write, err);
     if (rc < 0)

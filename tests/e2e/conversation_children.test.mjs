@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { call, must } from './support/api.mjs';
-import { Conversation, llmOf, startRequest } from './support/conversation.mjs';
+import { Conversation, isAction, isResult, llmOf, observed, startRequest } from './support/conversation.mjs';
 import { assertSound } from './support/database.mjs';
 import { strictModel } from './support/model.mjs';
 import { newUser } from './support/users.mjs';
@@ -86,6 +86,58 @@ test('agent-server 81: a child with a worktree; shared where there is nothing to
   assert.equal(await branchOf(made.workspace), `openhands/${child.id}`);
   const bare = await fresh(t, { workspace: { working_dir: await repository(t, false) } });
   assert.equal((await childOf(t, bare, { task: 'x' })).made.isolation, 'shared');
+});
+
+/** A conversation whose agent calls the tool with these arguments, and its child, which answers. */
+async function started(t, args, more = {}) {
+  const name = `starts-${randomUUID()}`;
+  const asks = ({ messages }) => JSON.stringify(messages.findLast(({ role }) => role === 'user').content).includes(args.task);
+  const steps = [{ calls: [{ name: 'start_child_conversation', arguments: { ...args, summary: 's', security_risk: 'LOW' } }] }, { text: 'handed on' }];
+  fake.setScenario(name, (body) => (asks(body) ? { text: 'the part is done' } : steps[body.messages.at(-1).role === 'tool' ? 1 : 0]));
+  const parent = await Conversation.create(startRequest(llmOf(fake, name), { tools: ['start_child_conversation'], ...more }));
+  t.after(() => parent.delete());
+  await parent.say('go', true);
+  assert.equal(await parent.rest(['finished', 'error']), 'finished');
+  const events = await parent.events();
+  const [id] = (await parent.info()).sub_conversation_ids;
+  const child = new Conversation(id);
+  t.after(() => child.delete());
+  assert.equal(await child.rest(['finished', 'error']), 'finished');
+  return { parent, child, request: fake.requests.find(({ body }) => body.model === name).body, action: events.find(isAction('start_child_conversation')).action, result: events.find(isResult('start_child_conversation')) };
+}
+
+test('agent-server 81: the tool does the same from inside a run', async (t) => {
+  const { parent, child, request, action, result } = await started(t, { task: 'do the part', title: 'Part', isolation: 'shared' });
+  const { parameters } = request.tools.find((tool) => tool.function.name === 'start_child_conversation').function;
+  assert.deepEqual(Object.keys(parameters.properties), ['security_risk', 'summary', 'task', 'title', 'isolation']);
+  assert.deepEqual(parameters.required, ['task']);
+  assert.deepEqual(action, { task: 'do the part', title: 'Part', isolation: 'shared', kind: 'StartChildConversationAction' });
+  const { content, ...members } = result.observation;
+  assert.deepEqual(members, {
+    is_error: false, conversation_id: child.id, parent_conversation_id: parent.id, status: 'idle', title: 'Part', workspace: '/workspace/project', isolation: 'shared',
+    kind: 'StartChildConversationObservation',
+  });
+  assert.match(content[0].text, new RegExp(child.id));
+  const info = await child.info();
+  assert.deepEqual([info.parent_conversation_id, info.title], [parent.id, 'Part']);
+  const [message] = (await child.events()).filter(({ kind }) => kind === 'MessageEvent');
+  assert.equal(message.llm_message.content[0].text, 'do the part');
+  await assertSound(parent, child);
+});
+
+test('agent-server 81: the tool gives the child a worktree, and says in words what it cannot do', async (t) => {
+  const dir = await repository(t);
+  const { child, result } = await started(t, { task: 'in a worktree' }, { workspace: { working_dir: dir } });
+  assert.deepEqual([result.observation.isolation, result.observation.title], ['worktree', undefined]);
+  assert.equal(await branchOf(result.observation.workspace), `openhands/${child.id}`);
+  fake.setScenario('blank', [{ calls: [{ name: 'start_child_conversation', arguments: { task: ' ' } }] }, { text: 'no' }]);
+  const parent = await Conversation.create(startRequest(llmOf(fake, 'blank'), { tools: ['StartChildConversationTool'] }));
+  t.after(() => parent.delete());
+  await parent.say('go', true);
+  await parent.rest(['finished']);
+  const refused = (await parent.events()).find(isResult('start_child_conversation'));
+  assert.deepEqual([refused.observation.is_error, observed(refused)], [true, 'The task is empty.']);
+  assert.deepEqual((await parent.info()).sub_conversation_ids, []);
 });
 
 test('agent-server 88: a start request with a worktree', async (t) => {

@@ -25,12 +25,9 @@
 #include "worker/agent/view.h"
 #include "worker/context.h"
 
-#define RETRY_FIRST_MS 50
 #define RETRY_MOST_MS 1000
 
-/* The wait before the next attempt, doubled up to RETRY_MOST_MS. */
-static int wait_for_database(struct agent *agent, int64_t *wait_ms, const struct error *cause,
-                             struct error *err)
+int record_wait(struct agent *agent, int64_t *wait_ms, const struct error *cause, struct error *err)
 {
     struct error seen = *cause;
 
@@ -90,7 +87,7 @@ static int tidy_beginning(struct agent *agent, struct error *err)
 
 int record_load(struct agent *agent, struct error *err)
 {
-    int64_t wait_ms = RETRY_FIRST_MS;
+    int64_t wait_ms = RECORD_WAIT_FIRST_MS;
     size_t n_before = agent->history.n;
     bool is_first = !agent->is_tidy;
 
@@ -105,7 +102,7 @@ int record_load(struct agent *agent, struct error *err)
             *err = failure;
             return -1;
         }
-        if (wait_for_database(agent, &wait_ms, &failure, err) < 0)
+        if (record_wait(agent, &wait_ms, &failure, err) < 0)
             return -1;
     }
     if (!is_first)
@@ -122,7 +119,7 @@ int record_load(struct agent *agent, struct error *err)
 int record_refresh(struct agent *agent, struct error *err)
 {
     CLEANUP(conversation_done) struct conversation now = CONVERSATION_INIT;
-    int64_t wait_ms = RETRY_FIRST_MS;
+    int64_t wait_ms = RECORD_WAIT_FIRST_MS;
 
     if (!agent->is_row_stale && !agent->has_foreign_stats)
         return 0;
@@ -138,7 +135,7 @@ int record_refresh(struct agent *agent, struct error *err)
                 err->code = ERROR_STALE;
             return -1;
         }
-        if (wait_for_database(agent, &wait_ms, &failure, err) < 0)
+        if (record_wait(agent, &wait_ms, &failure, err) < 0)
             return -1;
     }
     agent_take_row(agent, &now);
@@ -181,7 +178,7 @@ static int renew_own_lease(struct agent *agent, bool *is_held_out, struct error 
 
 int record_check_lease(struct agent *agent, struct error *err)
 {
-    int64_t wait_ms = RETRY_FIRST_MS;
+    int64_t wait_ms = RECORD_WAIT_FIRST_MS;
     bool is_held = false;
 
     for (;;) {
@@ -189,7 +186,7 @@ int record_check_lease(struct agent *agent, struct error *err)
 
         if (renew_own_lease(agent, &is_held, &failure) == 0)
             break;
-        if (wait_for_database(agent, &wait_ms, &failure, err) < 0)
+        if (record_wait(agent, &wait_ms, &failure, err) < 0)
             return -1;
     }
     if (is_held)
@@ -226,7 +223,7 @@ static int look_who_wrote(struct agent *agent, const struct event_list *events, 
 int record_once(struct agent *agent, struct event_list *events,
                 const struct conversation_write *change, struct error *err)
 {
-    int64_t wait_ms = RETRY_FIRST_MS;
+    int64_t wait_ms = RECORD_WAIT_FIRST_MS;
 
     for (;;) {
         struct error failure = ERROR_INIT;
@@ -244,7 +241,7 @@ int record_once(struct agent *agent, struct event_list *events,
             *err = failure;
             return -1;
         }
-        if (wait_for_database(agent, &wait_ms, &failure, err) < 0)
+        if (record_wait(agent, &wait_ms, &failure, err) < 0)
             return -1;
     }
     after_write(agent, events);

@@ -9,6 +9,8 @@
 #ifndef DEFT_WORKER_AGENT_RECORD_H
 #define DEFT_WORKER_AGENT_RECORD_H
 
+#include <stdint.h>
+
 #include "base/attr.h"
 
 struct agent;
@@ -16,6 +18,15 @@ struct conversation_write;
 struct error;
 struct event_list;
 
+/* The first wait of record_wait(). */
+#define RECORD_WAIT_FIRST_MS 50
+
+/*
+ * The wait before a database that is away is asked again; each is twice as long as the one before,
+ * up to a second. ERROR_STALE when the lease is lost.
+ */
+int record_wait(struct agent *agent, int64_t *wait_ms, const struct error *cause,
+                struct error *err) NONNULL MUST_CHECK;
 /* Brings agent->history up to the end of the log. */
 int record_load(struct agent *agent, struct error *err) NONNULL MUST_CHECK;
 /* Reads the row again when clients or jobs have changed it, as events said; else nothing. */

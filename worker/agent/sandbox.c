@@ -47,7 +47,7 @@ static bool needs_sandbox(const struct conversation *conversation)
     bool is_needed = false;
 
     for (size_t i = 0; tools[i] != NULL; i++)
-        is_needed = is_needed || tools[i]->place == TOOL_IN_SANDBOX;
+        is_needed = is_needed || tools[i]->place != TOOL_IN_WORKER;
     mem_free((void *)tools);
     return is_needed;
 }
@@ -201,6 +201,31 @@ int sandbox_run(struct sandbox *sandbox, const struct sandbox_order *order,
     if (result_out->state != SANDBOX_FINISHED && result_out->state != SANDBOX_INTERRUPTED)
         return error_set(err, ERROR_INVALID, "the sandbox's reply to a call has no result");
     return 0;
+}
+
+int sandbox_execute(struct sandbox *sandbox, const char *command, int64_t timeout_s,
+                    json_t **answer_out, struct error *err)
+{
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    json_auto_t *content = json_object();
+    struct sandbox_question question = {.method = "POST",
+                                        .path = "/api/bash/execute_bash_command",
+                                        .content = content,
+                                        .timeout_ms = timeout_s * 1000 + ASK_TIMEOUT_MS};
+    const char *body = NULL;
+    size_t len = 0;
+
+    json_put_text(content, "command", command);
+    json_put(content, "timeout", json_integer((json_int_t)timeout_s));
+    if (sandbox_ready(sandbox, err) < 0 ||
+        sandbox_question_start(sandbox->agent, &sandbox->address.endpoint, &question, &call, err) <
+            0 ||
+        sandbox_question_wait(sandbox->agent, &sandbox->address.endpoint, &question, call, err) < 0)
+        return -1;
+    if (http_status(call) != 200)
+        return sandbox_question_refusal(call, err);
+    body = http_body(call, &len);
+    return json_parse(body, len, answer_out, err);
 }
 
 int sandbox_ask(struct sandbox *sandbox, const struct sandbox_order *order,

@@ -80,6 +80,14 @@ int sandbox_run(struct sandbox *sandbox, const struct sandbox_order *order,
 /* What the sandbox knows of an action; errors as above. */
 int sandbox_ask(struct sandbox *sandbox, const struct sandbox_order *order,
                 struct sandbox_result *result_out, struct error *err) NONNULL MUST_CHECK;
+/*
+ * Runs a command of deft's own, in no shell of the conversation's and at once:
+ * *answer_out = {"exit_code", "stdout", "stderr"}, a new reference. Nothing keeps it from running
+ * twice. Errors as sandbox_run(), without ERROR_NOT_FOUND; a sandbox that does not answer is not
+ * tried again.
+ */
+int sandbox_execute(struct sandbox *sandbox, const char *command, int64_t timeout_s,
+                    json_t **answer_out, struct error *err) NONNULL MUST_CHECK;
 /* Interrupts what the conversation runs there, within a second; nothing when it was never started.
  */
 void sandbox_interrupt(struct sandbox *sandbox) NONNULL;

@@ -22,12 +22,8 @@ export const llmOf = (fake, scenario, more = {}) => ({
 });
 
 /** A start request, in the short form that every client may send. */
-export const startRequest = (llm, more = {}) => ({
-  agent: {
-    kind: 'Agent',
-    llm,
-    tools: [{ name: 'terminal' }, { name: 'file_editor' }, { name: 'task_tracker' }],
-  },
+export const startRequest = (llm, { tools = ['terminal', 'file_editor', 'task_tracker'], ...more } = {}) => ({
+  agent: { kind: 'Agent', llm, tools: tools.map((name) => ({ name })) },
   workspace: { kind: 'LocalWorkspace', working_dir: WORKING_DIR },
   autotitle: false,
   ...more,

@@ -11,7 +11,7 @@ WORKER_TEST_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)
 WORKER_TEST_LIBS = libworkertest.a libtestsupport.a $(STORE_LIBS) $(LLM_LIBS) $(CLIENT_LIBS) \
 	$(MODEL_LIBS) $(CMOCKA_LIBS) -lpthread
 
-check_PROGRAMS += worker_test worker_run_test
+check_PROGRAMS += worker_test worker_run_test worker_child_run_test
 worker_test_SOURCES = \
 	tests/unit/worker/control_test.c \
 	tests/unit/worker/history_test.c \
@@ -31,3 +31,6 @@ worker_test_LDADD = $(WORKER_TEST_LIBS)
 worker_run_test_SOURCES = tests/unit/worker/run_test.c
 worker_run_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
 worker_run_test_LDADD = $(WORKER_TEST_LIBS)
+worker_child_run_test_SOURCES = tests/unit/worker/child_run_test.c
+worker_child_run_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)
+worker_child_run_test_LDADD = $(WORKER_TEST_LIBS)

@@ -64,6 +64,7 @@ int run_fixture_set_up(void **state)
     context->settings.sandbox_start_ms = 5000;
     context->settings.sandbox_check_ms = 100;
     context->settings.tool_timeout_ms = 20000;
+    context->settings.run_limits = (struct run_limits){.n_slots = 1000, .n_queued = 1000};
     context->settings.llm_model = "scripted/none";
     context->settings.llm_base_url = "";
     secret_set(&context->settings.runtime_key, "runtime-key");
@@ -135,7 +136,8 @@ static json_t *start_request(const char *name, const char *more)
                    "{\"agent\": {\"kind\": \"Agent\", \"llm\": {\"model\": \"scripted/%s\","
                    " \"usage_id\": \"agent\", \"num_retries\": 1},"
                    " \"tools\": [{\"name\": \"terminal\"}, {\"name\": \"file_editor\"},"
-                   " {\"name\": \"task_tracker\"}]},"
+                   " {\"name\": \"task_tracker\"}, {\"name\": \"start_child_conversation\"},"
+                   " {\"name\": \"task_tool_set\"}]},"
                    " \"workspace\": {\"working_dir\": \"/workspace/project\"},"
                    " \"initial_message\": {\"role\": \"user\", \"content\":"
                    " [{\"type\": \"text\", \"text\": \"go\"}]}}",

@@ -65,6 +65,14 @@ FCGI_HANDLERS = \
 	fcgi/agent/workspace_path.c fcgi/agent/workspace_path.h \
 	fcgi/app/app.h fcgi/app/sign_in.c
 
+FCGI_PREVIEW = \
+	fcgi/preview/check.c fcgi/preview/check.h \
+	fcgi/preview/cookies.c \
+	fcgi/preview/enter.c \
+	fcgi/preview/page.c \
+	fcgi/preview/pass.c \
+	fcgi/preview/place.c fcgi/preview/preview.h
+
 FCGI_SETTINGS = \
 	fcgi/settings/agent_profile_default.c fcgi/settings/agent_profile_default.h \
 	fcgi/settings/agent_profiles.c fcgi/settings/agent_profiles.h \
@@ -106,7 +114,7 @@ dist_apipage_DATA = \
 
 # A library, so that the tests dispatch requests through the same code.
 noinst_LIBRARIES += libfcgihandlers.a
-libfcgihandlers_a_SOURCES = $(FCGI_CORE) $(FCGI_HANDLERS) $(FCGI_SETTINGS) $(FCGI_OPENAPI)
+libfcgihandlers_a_SOURCES = $(FCGI_CORE) $(FCGI_HANDLERS) $(FCGI_PREVIEW) $(FCGI_SETTINGS) $(FCGI_OPENAPI)
 libfcgihandlers_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(JANSSON_CFLAGS)
 
 FCGI_HANDLER_LIBS = \

@@ -31,6 +31,7 @@ static const struct status_phrase phrases[] = {
     {201, "Created"},
     {204, "No Content"},
     {206, "Partial Content"},
+    {303, "See Other"},
     {304, "Not Modified"},
     {307, "Temporary Redirect"},
     {400, "Bad Request"},

@@ -172,6 +172,18 @@ static void read_method(struct request *request)
     }
 }
 
+/* nginx says it; what it does not say is the origin that believes in keys alone. */
+static void read_origin(struct request *request)
+{
+    const char *origin = request_param(request, "DEFT_ORIGIN");
+
+    request->origin = ORIGIN_AGENT;
+    if (origin != NULL && text_equal(origin, "app"))
+        request->origin = ORIGIN_APP;
+    else if (origin != NULL && text_equal(origin, "preview"))
+        request->origin = ORIGIN_PREVIEW;
+}
+
 /* nginx gives each request an id; without one we make it. */
 static void read_id(struct request *request)
 {
@@ -197,13 +209,10 @@ static int read_content_length(struct request *request, struct error *err)
 int request_init(struct request *request, const struct fcgi_context *context,
                  const struct request_input *input, struct error *err)
 {
-    const char *origin = NULL;
-
     *request = (struct request){
         .context = context, .input = input, .query_text = "", .target = "", .body = STRBUF_INIT};
     request->problems = json_array();
-    origin = request_param(request, "DEFT_ORIGIN");
-    request->origin = origin != NULL && text_equal(origin, "app") ? ORIGIN_APP : ORIGIN_AGENT;
+    read_origin(request);
     read_method(request);
     read_id(request);
     for (size_t i = 0; i < ARRAY_SIZE(single_params); i++) {

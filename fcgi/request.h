@@ -40,7 +40,7 @@ enum http_method { HTTP_METHODS(X) HTTP_N_METHODS };
 #undef X
 
 /* The origins that nginx serves, as bits: a route says on which it is. */
-enum origin { ORIGIN_APP = 1, ORIGIN_AGENT = 2 };
+enum origin { ORIGIN_APP = 1, ORIGIN_AGENT = 2, ORIGIN_PREVIEW = 4 };
 
 enum {
     PATH_MAX_SEGMENTS = 24,

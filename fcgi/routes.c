@@ -3,6 +3,7 @@
  */
 #include "fcgi/agent/agent.h"
 #include "fcgi/app/app.h"
+#include "fcgi/preview/preview.h"
 #include "fcgi/router.h"
 #include "fcgi/settings/keep.h"
 
@@ -51,5 +52,7 @@ const struct route *const route_tables[] = {
     workspace_session_routes,
     init_routes,
     sign_in_routes,
+    preview_pass_routes,
+    preview_routes,
     NULL,
 };

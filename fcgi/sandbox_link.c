@@ -89,6 +89,13 @@ int sandbox_start(const struct fcgi_context *context, const struct sandbox_owner
     return runtime_api_start(&api, &start, endpoint_out, err);
 }
 
+int sandbox_wake(const struct fcgi_context *context, const char *runtime_id, struct error *err)
+{
+    const struct runtime_api api = runtime_api(context);
+
+    return runtime_api_resume(&api, runtime_id, START_WAIT_MS, err);
+}
+
 int sandbox_stop(const struct fcgi_context *context, const struct sandbox_owner *owner,
                  struct error *err)
 {

@@ -9,14 +9,28 @@ web_write() {
     *) DEFT_HOSTNAMES="$DEFT_HOSTNAMES $DEFT_LISTEN" ;;
     esac
     mkdir -p "$DEFT_VAR/nginx" "$DEFT_APP/share/deft/www"
-    for _part in nginx app agent runtime errors page-headers; do
+    for _part in nginx app agent runtime errors page-headers fastcgi-preview; do
         render "$DEFT_HOME/nginx/$_part.conf.in" | web_ipv6 >"$DEFT_VAR/nginx/$_part.conf"
     done
+    render "$DEFT_HOME/nginx/preview.conf.in" | sed "s,@PREVIEW_HOSTS@,$(web_preview_hosts),g" | web_ipv6 >"$DEFT_VAR/nginx/preview.conf"
     web_write_origin app app /agent "\$agent_uri"
     web_write_origin agent agent '' "\$request_uri"
     # Beside the agent API the app origin has an API of its own, with nothing to strip.
     render "$DEFT_HOME/nginx/fastcgi.conf.in" |
         sed -e "s|@ORIGIN@|app|; s|@URI@|\$request_uri|" >"$DEFT_VAR/nginx/fastcgi-app.conf"
+}
+
+# The names below which previews have theirs, as alternatives of a regular expression; an address of
+# numbers has no names below it. (Doubled backslashes: sed takes one away.)
+web_preview_hosts() {
+    _hosts=localhost
+    for _host in $DEFT_HOSTNAMES; do
+        case $_host in
+        *[!A-Za-z0-9.-]* | .*) ;;
+        *[A-Za-z]*) _hosts="$_hosts|$(printf '%s' "$_host" | tr '[:upper:]' '[:lower:]' | sed 's/\./\\\\./g')" ;;
+        esac
+    done
+    printf '%s\n' "$_hosts"
 }
 
 # web_write_origin ORIGIN KIND PREFIX URI

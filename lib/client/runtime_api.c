@@ -201,6 +201,20 @@ int runtime_api_start(const struct runtime_api *api, const struct sandbox_start 
     return runtime_api_read_start(call, endpoint_out, err);
 }
 
+int runtime_api_resume(const struct runtime_api *api, const char *runtime_id, int64_t wait_ms,
+                       struct error *err)
+{
+    CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;
+    json_auto_t *body = json_object();
+    json_auto_t *reply = NULL;
+
+    json_put_text(body, "runtime_id", runtime_id);
+    json_put(body, "wait_ms", json_integer((json_int_t)wait_ms));
+    if (ask(api, "/resume", body, wait_ms + SLACK_MS, &reply, err) < 0)
+        return -1;
+    return read_endpoint(reply, &endpoint, err);
+}
+
 int runtime_api_stop(const struct runtime_api *api, const char *runtime_id, struct error *err)
 {
     json_auto_t *body = json_object();

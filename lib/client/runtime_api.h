@@ -75,6 +75,9 @@ int runtime_api_read_start(const struct http_call *call, struct sandbox_endpoint
  */
 int runtime_api_find(const struct runtime_api *api, const char *session_id, int64_t timeout_ms,
                      struct sandbox_endpoint *endpoint_out, struct error *err) NONNULL MUST_CHECK;
+/* Wakes the runtime and waits until it answers, at most wait_ms. Errors as runtime_api_start(). */
+int runtime_api_resume(const struct runtime_api *api, const char *runtime_id, int64_t wait_ms,
+                       struct error *err) NONNULL MUST_CHECK;
 /* Stops the runtime, keeping its workspace. ERROR_NOT_FOUND when there is none. */
 int runtime_api_stop(const struct runtime_api *api, const char *runtime_id,
                      struct error *err) NONNULL MUST_CHECK;

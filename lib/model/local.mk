@@ -28,6 +28,7 @@ libmodel_a_SOURCES = \
 	lib/model/package.c lib/model/package.h \
 	lib/model/plan.c \
 	lib/model/policy.c lib/model/policy.h \
+	lib/model/preview.c lib/model/preview.h \
 	lib/model/problem.c lib/model/problem.h \
 	lib/model/progress.c lib/model/progress.h \
 	lib/model/prompt.c lib/model/prompt.h \
@@ -74,6 +75,7 @@ model_test_SOURCES = \
 	tests/unit/model/observation_test.c \
 	tests/unit/model/package_test.c \
 	tests/unit/model/plan_test.c \
+	tests/unit/model/preview_test.c \
 	tests/unit/model/prompt_test.c \
 	tests/unit/model/redact_test.c \
 	tests/unit/model/secret_test.c \

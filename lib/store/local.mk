@@ -23,6 +23,7 @@ libstore_a_SOURCES = \
 	lib/store/live_post.c lib/store/live_post.h \
 	lib/store/live_store.c lib/store/live_store.h \
 	lib/store/mcp_sign_in_store.c lib/store/mcp_sign_in_store.h \
+	lib/store/preview_store.c lib/store/preview_store.h \
 	lib/store/profile_store.c lib/store/profile_store.h \
 	lib/store/run_room.h \
 	lib/store/runtime_row.h \

@@ -199,6 +199,7 @@ int main(void)
     n_failed += observation_tests();
     n_failed += package_tests();
     n_failed += plan_tests();
+    n_failed += preview_tests();
     n_failed += prompt_tests();
     n_failed += redact_tests();
     n_failed += secret_tests();

@@ -49,6 +49,7 @@ int golden_tests(void);
 int observation_tests(void);
 int package_tests(void);
 int plan_tests(void);
+int preview_tests(void);
 int prompt_tests(void);
 int redact_tests(void);
 int secret_tests(void);

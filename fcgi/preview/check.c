@@ -1,0 +1,194 @@
+/*
+ * What nginx asks before it passes a request to a sandbox: 204 with the address and what is to be
+ * said there, 401 when the browser has no cookie for this origin, 403 with a word that /refused
+ * knows.
+ */
+#include <arpa/inet.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "fcgi/context.h"
+#include "fcgi/preview/check.h"
+#include "fcgi/preview/preview.h"
+#include "fcgi/reply.h"
+#include "fcgi/request.h"
+#include "fcgi/sandbox_link.h"
+#include "model/preview.h"
+
+/* Who may have sent this: a page of the same sandbox, or the user, by a link or the address bar. */
+static bool is_navigation(const struct request *request)
+{
+    const char *mode = request_param(request, "HTTP_SEC_FETCH_MODE");
+    const char *dest = request_param(request, "HTTP_SEC_FETCH_DEST");
+    const char *method = request_param(request, "DEFT_PREVIEW_METHOD");
+
+    return mode != NULL && text_equal(mode, "navigate") && dest != NULL &&
+           text_equal(dest, "document") && method != NULL &&
+           (text_equal(method, "GET") || text_equal(method, "HEAD"));
+}
+
+/*
+ * Another sandbox's page is of the same site, so that its requests carry this origin's cookie,
+ * whatever SameSite says. A browser tells where they come from.
+ */
+static bool comes_from_stranger(const struct request *request, const struct preview_place *place)
+{
+    const char *origin = request_param(request, "HTTP_ORIGIN");
+    const char *site = request_param(request, "HTTP_SEC_FETCH_SITE");
+    const char *referer = request_param(request, "HTTP_REFERER");
+
+    if (origin != NULL)
+        return !preview_is_own_origin(place, origin);
+    if (site == NULL || text_equal(site, "same-origin") || text_equal(site, "none"))
+        return false;
+    if (is_navigation(request))
+        return false;
+    return referer == NULL || !preview_is_own_origin(place, referer);
+}
+
+/* "http://10.1.2.3:8000" as "10.1.2.3"; false for anything that is no sandbox's address. */
+static bool read_address(const char *url, char address[INET_ADDRSTRLEN])
+{
+    static const char scheme[] = "http://";
+    struct in_addr parsed = {0};
+    const char *host = url + strlen(scheme);
+    size_t len = 0;
+
+    if (!text_starts_with(url, scheme))
+        return false;
+    len = strcspn(host, ":/");
+    if (len >= INET_ADDRSTRLEN)
+        return false;
+    memcpy(address, host, len);
+    address[len] = '\0';
+    if (inet_pton(AF_INET, address, &parsed) != 1)
+        return false;
+    return ntohl(parsed.s_addr) >> 24 != 0 && ntohl(parsed.s_addr) >> 24 != 127 &&
+           ntohl(parsed.s_addr) >> 16 != 0xa9fe;
+}
+
+/*
+ * A development server believes in localhost: it is told that name, as a browser beside it would
+ * say. An editor makes its own addresses from the name, and so must hear the real one.
+ */
+static void say_names(const struct request *request, struct reply *reply,
+                      const struct preview_place *place)
+{
+    CLEANUP(strbuf_done) struct strbuf host = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf origin = STRBUF_INIT;
+    const char *sent = request_param(request, "HTTP_ORIGIN");
+    CLEANUP(strbuf_done) struct strbuf own = STRBUF_INIT;
+
+    strbuf_appendf(&own, "%s://%s", place->scheme, place->authority);
+    if (place->port == PREVIEW_EDITOR_PORT)
+        strbuf_append(&host, place->authority);
+    else
+        strbuf_appendf(&host, "localhost:%d", place->port);
+    /* Of another port of the sandbox: that is a question of its CORS, so it hears which. */
+    if (sent != NULL && text_equal(sent, own.text) && place->port != PREVIEW_EDITOR_PORT)
+        strbuf_appendf(&origin, "http://%s", host.text);
+    else if (sent != NULL)
+        strbuf_append(&origin, sent);
+    reply_header(reply, "X-Deft-Host", host.text);
+    reply_header(reply, "X-Deft-Sent-Origin", origin.text);
+}
+
+static int answer_address(const struct request *request, struct reply *reply,
+                          const struct preview_place *place, const char *url)
+{
+    CLEANUP(strbuf_done) struct strbuf cookies = STRBUF_INIT;
+    char address[INET_ADDRSTRLEN] = "";
+    char target[INET_ADDRSTRLEN + 8] = "";
+
+    if (!read_address(url, address))
+        return preview_refuse(reply, "address");
+    (void)snprintf(target, sizeof(target), "%s:%d", address, place->port);
+    preview_append_foreign_cookies(request, &cookies);
+    reply_header(reply, "X-Deft-Address", target);
+    reply_header(reply, "X-Deft-Cookie", cookies.len > 0 ? cookies.text : "");
+    say_names(request, reply, place);
+    return reply_empty(reply, 204);
+}
+
+int preview_refuse(struct reply *reply, const char *why)
+{
+    reply_header(reply, "X-Deft-Why", why);
+    return reply_empty(reply, 403);
+}
+
+static bool is_awake(const struct preview_sandbox *sandbox)
+{
+    return sandbox->status == RUNTIME_RUNNING && sandbox->desired == DESIRED_RUNNING &&
+           sandbox->url != NULL;
+}
+
+/* One that somebody stopped stays so: to look at it is not to start it. */
+static const char *why_asleep(const struct preview_sandbox *sandbox)
+{
+    if (sandbox->desired == DESIRED_STOPPED || sandbox->desired == DESIRED_DELETED ||
+        sandbox->status == RUNTIME_STOPPED)
+        return "stopped";
+    return sandbox->status == RUNTIME_ERROR ? "failed" : NULL;
+}
+
+static int wake(const struct request *request, const struct preview_key *key,
+                const struct preview_hashes *cookies, struct preview_sandbox *sandbox,
+                struct error *err)
+{
+    int rc = 0;
+
+    if (context_begin_wait(request->context, err) < 0)
+        return -1;
+    rc = sandbox_wake(request->context, key->runtime_id, err);
+    context_end_wait(request->context);
+    if (rc < 0)
+        return -1;
+    return preview_store_find(request->context->db, key, cookies, sandbox, err);
+}
+
+static int answer_known(const struct request *request, struct reply *reply,
+                        const struct preview_place *place, const struct preview_hashes *cookies,
+                        struct error *err)
+{
+    CLEANUP(preview_sandbox_done) struct preview_sandbox sandbox = PREVIEW_SANDBOX_INIT;
+    const struct preview_key key = {place->runtime_id, place->port};
+    struct error why = ERROR_INIT;
+
+    if (preview_store_find(request->context->db, &key, cookies, &sandbox, err) < 0)
+        return -1;
+    if (is_awake(&sandbox))
+        return answer_address(request, reply, place, sandbox.url);
+    if (why_asleep(&sandbox) != NULL)
+        return preview_refuse(reply, why_asleep(&sandbox));
+    if (wake(request, &key, cookies, &sandbox, &why) < 0) {
+        log_warning("preview.asleep", LOG_STR("runtime_id", key.runtime_id), LOG_ERROR(&why));
+        return preview_refuse(reply, "failed");
+    }
+    if (!is_awake(&sandbox))
+        return preview_refuse(reply, "failed");
+    return answer_address(request, reply, place, sandbox.url);
+}
+
+int preview_check(const struct request *request, struct reply *reply, struct error *err)
+{
+    struct preview_place place = {.label = NULL};
+    struct preview_tokens tokens = {.n = 0};
+    struct preview_hashes cookies = {tokens.items, 0};
+
+    if (!preview_place_read(request, &place) || !preview_port_is_allowed(place.port))
+        return preview_refuse(reply, "port");
+    if (comes_from_stranger(request, &place))
+        return preview_refuse(reply, "stranger");
+    preview_read_tokens(request, PREVIEW_COOKIE_SESSION, &tokens);
+    cookies.n = tokens.n;
+    if (tokens.n == 0)
+        return reply_empty(reply, 401);
+    if (answer_known(request, reply, &place, &cookies, err) == 0)
+        return 0;
+    return err->code == ERROR_UNAUTHENTICATED ? reply_empty(reply, 401) : -1;
+}

@@ -1,0 +1,19 @@
+/*
+ * The question that nginx asks before each request to a preview.
+ */
+#ifndef DEFT_FCGI_PREVIEW_CHECK_H
+#define DEFT_FCGI_PREVIEW_CHECK_H
+
+#include "base/attr.h"
+
+struct error;
+struct reply;
+struct request;
+
+/* GET -> 204 with X-Deft-Address, X-Deft-Host, X-Deft-Sent-Origin, X-Deft-Cookie | 401 | 403 */
+int preview_check(const struct request *request, struct reply *reply,
+                  struct error *err) NONNULL MUST_CHECK;
+/* 403 with a word that stands for a page. */
+int preview_refuse(struct reply *reply, const char *why) NONNULL;
+
+#endif

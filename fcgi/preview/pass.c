@@ -1,0 +1,106 @@
+/*
+ * On the page's origin: who is signed in, and has the sandbox, gets a pass to one of its ports.
+ */
+#include <string.h>
+
+#include "auth/session.h"
+#include "base/encode.h"
+#include "base/error.h"
+#include "base/strbuf.h"
+#include "fcgi/context.h"
+#include "fcgi/preview/preview.h"
+#include "fcgi/reply.h"
+#include "fcgi/request.h"
+#include "model/preview.h"
+#include "store/user_store.h"
+
+static const struct preview_words not_found = {
+    404, "There is no such preview",
+    "No sandbox of yours has this address. It may have been deleted, or be another user's.",
+    "Go to the conversations"};
+static const struct preview_words not_signed_in = {
+    401, "Sign in first",
+    "This address shows what runs in a sandbox of deft. Sign in, then open it again.", "Sign in"};
+
+/* What the preview's origin sent along. */
+struct wish {
+    const char *label;
+    const char *runtime_id;
+    const char *state;
+    const char *to;
+    int port;
+};
+
+static bool read_wish(const struct request *request, struct wish *wish)
+{
+    wish->label = request_query(request, "label");
+    wish->runtime_id = request_query(request, "sandbox");
+    wish->state = request_query(request, "state");
+    wish->to = request_query(request, "to");
+    if (wish->label == NULL || wish->runtime_id == NULL || wish->state == NULL || wish->to == NULL)
+        return false;
+    wish->port = preview_port_of_label(wish->label);
+    return preview_port_is_allowed(wish->port);
+}
+
+static int add_pass(const struct request *request, const struct wish *wish,
+                    const char *session_token, char pass[CRYPTO_TOKEN_BYTES], struct error *err)
+{
+    const struct keyring *keyring = &request->context->keyring;
+    const struct preview_key key = {wish->runtime_id, wish->port};
+    char pass_hash[CRYPTO_HASH_HEX_BYTES] = "";
+    char state_hash[CRYPTO_HASH_HEX_BYTES] = "";
+    char session_hash[CRYPTO_HASH_HEX_BYTES] = "";
+    const struct preview_grant grant = {pass_hash, state_hash, session_hash, PREVIEW_PASS_VALID_S};
+
+    crypto_random_token(pass);
+    keyring_hash_token(keyring, pass, pass_hash);
+    keyring_hash_token(keyring, wish->state, state_hash);
+    keyring_hash_token(keyring, session_token, session_hash);
+    return preview_store_add_pass(request->context->db, &key, &grant, err);
+}
+
+static int check_session(const struct request *request, const char *token, struct error *err)
+{
+    char hash[CRYPTO_HASH_HEX_BYTES] = "";
+    struct uuid user = {""};
+
+    keyring_hash_token(&request->context->keyring, token, hash);
+    return user_store_find_session(request->context->db, hash, &user, err);
+}
+
+static void append_entry(const struct request *request, const struct wish *wish, const char *pass,
+                         struct strbuf *url)
+{
+    const char *host = request_param(request, "HTTP_HOST");
+
+    strbuf_appendf(url, "%s://%s-%s.sandbox.%s/.deft/enter?pass=%s&to=", preview_scheme(request),
+                   wish->label, wish->runtime_id, host != NULL ? host : "localhost", pass);
+    percent_append(url, wish->to);
+}
+
+/* GET ?label=&sandbox=&state=&to= -> 303 to the preview's origin | 401, 404 pages in words */
+static int give_pass(const struct request *request, struct reply *reply, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
+    struct wish wish = {.label = NULL};
+    char token[SESSION_TOKEN_MAX_BYTES];
+    char pass[CRYPTO_TOKEN_BYTES] = "";
+
+    if (!request_cookie(request, request->context->settings->session_cookie, token, sizeof(token)))
+        return preview_page(reply, &not_signed_in, "/");
+    if (check_session(request, token, err) < 0)
+        return err->code == ERROR_UNAUTHENTICATED ? preview_page(reply, &not_signed_in, "/") : -1;
+    if (!read_wish(request, &wish))
+        return preview_page(reply, &not_found, "/");
+    if (add_pass(request, &wish, token, pass, err) < 0)
+        return err->code == ERROR_NOT_FOUND ? preview_page(reply, &not_found, "/") : -1;
+    append_entry(request, &wish, pass, &url);
+    reply_header(reply, "Location", url.text);
+    return reply_empty(reply, 303);
+}
+
+const struct route preview_pass_routes[] = {
+    {HTTP_GET, "/api/v1/preview", ORIGIN_APP, ACCESS_PUBLIC, 0, give_pass},
+    {.handle = NULL},
+};

@@ -1,0 +1,72 @@
+/* Which origin this is, and which others are of the same sandbox. */
+#include <string.h>
+
+#include "base/text.h"
+#include "fcgi/context.h"
+#include "fcgi/preview/preview.h"
+#include "fcgi/request.h"
+#include "model/preview.h"
+
+#define MIDDLE ".sandbox."
+#define LABEL_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789-"
+
+enum { RUNTIME_ID_CHARS = 16 };
+
+/* TLS may end before us: then the page's own address says so. */
+const char *preview_scheme(const struct request *request)
+{
+    const char *scheme = request_param(request, "REQUEST_SCHEME");
+    bool is_https = text_starts_with(request->context->settings->app_url, "https://") ||
+                    (scheme != NULL && text_equal(scheme, "https"));
+
+    return is_https ? "https" : "http";
+}
+
+static bool is_runtime_id(const char *text)
+{
+    return strlen(text) == RUNTIME_ID_CHARS &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyz") == RUNTIME_ID_CHARS;
+}
+
+bool preview_place_read(const struct request *request, struct preview_place *place_out)
+{
+    struct preview_place place = {.label = request_param(request, "DEFT_PREVIEW_LABEL"),
+                                  .runtime_id = request_param(request, "DEFT_PREVIEW_SANDBOX"),
+                                  .authority = request_param(request, "HTTP_HOST"),
+                                  .scheme = preview_scheme(request)};
+
+    if (place.label == NULL || place.runtime_id == NULL || place.authority == NULL ||
+        !is_runtime_id(place.runtime_id))
+        return false;
+    place.home = strstr(place.authority, MIDDLE);
+    if (place.home == NULL)
+        return false;
+    place.home += strlen(MIDDLE);
+    place.port = preview_port_of_label(place.label);
+    *place_out = place;
+    return true;
+}
+
+/* Moves past a text that must be there; NULL when it is not. */
+static const char *skip(const char *at, const char *text)
+{
+    if (at == NULL || !text_starts_with(at, text))
+        return NULL;
+    return at + strlen(text);
+}
+
+bool preview_is_own_origin(const struct preview_place *place, const char *url)
+{
+    const char *at = skip(skip(url, place->scheme), "://");
+    size_t label_len = 0;
+
+    if (at == NULL)
+        return false;
+    label_len = strspn(at, LABEL_CHARACTERS);
+    /* "8080-abc…": the label is all but the dash and the id. */
+    if (label_len < RUNTIME_ID_CHARS + 2)
+        return false;
+    at += label_len - RUNTIME_ID_CHARS - 1;
+    at = skip(skip(skip(skip(at, "-"), place->runtime_id), MIDDLE), place->home);
+    return at != NULL && (*at == '\0' || *at == '/');
+}

@@ -1,0 +1,34 @@
+/*
+ * Previews: what programs in a sandbox serve, each port on a web origin of its own,
+ * <port>-<sandbox>.sandbox.<host of the page>. Which ports have a name, and what may be shown.
+ */
+#ifndef DEFT_MODEL_PREVIEW_H
+#define DEFT_MODEL_PREVIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/attr.h"
+
+struct strbuf;
+
+enum { PREVIEW_ACTION_PORT = 8000, PREVIEW_EDITOR_PORT = 60001, PREVIEW_N_NAMED = 3 };
+
+/* A port that programs are told of by a variable, and clients by a name. */
+struct preview_port {
+    const char *name;  /* in exposed_urls, and of the variable in the sandbox */
+    const char *label; /* of the host, beside the number */
+    int port;
+};
+
+extern const struct preview_port preview_ports[PREVIEW_N_NAMED];
+
+/* The port that a host's first part means, "8080" or "work-1"; 0 for none. */
+int preview_port_of_label(const char *label) NONNULL MUST_CHECK;
+/* False for the port of deft's own server, which has a key of its own. */
+bool preview_port_is_allowed(int port) MUST_CHECK;
+/* app_url: of the page, "http://localhost:3000". Appends the origin of that port of a sandbox. */
+void preview_append_url(struct strbuf *out, const char *app_url, const char *runtime_id,
+                        int port) NONNULL;
+
+#endif

@@ -1,0 +1,5 @@
+-- Revert deft:previews from pg
+BEGIN;
+DROP TABLE preview_sessions;
+DROP TABLE preview_passes;
+COMMIT;

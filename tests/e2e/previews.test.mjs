@@ -1,0 +1,249 @@
+// Previews: what programs in a sandbox serve, on web origins of their own, for the sandbox's owner alone.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import net from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import WebSocket from 'ws';
+import { start as startModel } from '../fakes/openai.mjs';
+import { Box } from './support/box.mjs';
+import { Conversation, llmOf, startRequest } from './support/conversation.mjs';
+import { execute, query } from './support/database.mjs';
+import { APP_URL, DEFT, WORKING_DIR } from './support/instance.mjs';
+import { signIn } from './support/session.mjs';
+import { newUser } from './support/users.mjs';
+import { originOf, Visitor } from './support/visitor.mjs';
+import { waitUntil } from './support/wait.mjs';
+
+const PORT = 5173;
+const OTHER_PORT = 3001;
+const SILENT_PORT = 4444;
+
+/** The sandbox of a conversation, with a site on two ports. */
+async function startSite(fake) {
+  const conversation = await Conversation.create(startRequest(llmOf(fake, 'hello'), { conversation_runtime: 'docker' }));
+  const box = new Box(conversation.path);
+  await box.run('true');
+  const [{ id }] = await query(`SELECT r.id FROM runtimes r JOIN conversations c ON c.runtime_session = r.session_id
+    WHERE c.id = :'id'::uuid AND r.status = 'running'`, { id: conversation.id });
+  const site = { conversation, box, id, url: originOf(id, PORT), serve: () => box.run(`python3 site.py ${PORT} && python3 site.py ${OTHER_PORT}`) };
+  await box.upload(`${WORKING_DIR}/site.py`, await readFile(new URL('support/site.py', import.meta.url)));
+  await site.serve();
+  return site;
+}
+
+async function signedIn(cookie) {
+  const visitor = new Visitor();
+  visitor.keep(APP_URL, cookie ?? await signIn());
+  return visitor;
+}
+
+/** Another user's browser. */
+async function stranger() {
+  const { id } = await newUser();
+  const link = execFileSync(DEFT, ['link'], { encoding: 'utf8' }).trim().split(/\s+/).pop();
+  await execute("UPDATE sign_in_links SET user_id = :'id' WHERE used_at IS NULL AND created_at = (SELECT max(created_at) FROM sign_in_links)", { id });
+  const answer = await fetch(new URL('/api/v1/sign-in', APP_URL), {
+    method: 'POST', headers: { 'content-type': 'application/json', origin: APP_URL }, body: JSON.stringify({ token: new URL(link).hash.slice(1) }),
+  });
+  assert.equal(answer.status, 200);
+  return signedIn(answer.headers.get('set-cookie').split(';')[0]);
+}
+
+const header = (said, name) => said.headers.filter(([one]) => one === name).map(([, value]) => value);
+
+describe('previews', () => {
+  let fake;
+  let site;
+  let visitor;
+
+  before(async () => {
+    fake = await startModel();
+    site = await startSite(fake);
+    visitor = await signedIn();
+  });
+  after(async () => {
+    await site?.conversation.delete();
+    await fake?.close();
+  });
+
+  it('a signed-in owner gets through by a pass that works once', async () => {
+    const page = await visitor.open(`${site.url}/hello?x=%2F&y=a%20b`);
+    assert.equal(page.status, 200);
+    assert.equal(page.url, `${site.url}/hello?x=%2F&y=a%20b`);
+    assert.equal(page.json().path, '/hello?x=%2F&y=a%20b');
+    assert.deepEqual(page.way.map((url) => new URL(url).host), [new URL(site.url).host, new URL(APP_URL).host, new URL(site.url).host, new URL(site.url).host]);
+    assert.equal((await visitor.get(`${site.url}/again`)).json().path, '/again', 'the cookie does from now on');
+    const again = await visitor.get(page.way[2]);
+    assert.equal(again.status, 403);
+    assert.match(again.text, /cannot be used again/);
+  });
+
+  it('the cookie is of one origin alone, and out of reach of its pages', async () => {
+    const fresh = new Visitor();
+    fresh.jar = new Map([...visitor.jar].filter(([host]) => host === 'localhost'));
+    const left = await fresh.get(site.url);
+    const entry = await fresh.get(left.headers.location);
+    const entered = await fresh.get(entry.headers.location);
+    assert.deepEqual([left.status, entry.status, entered.status], [303, 303, 303]);
+    const [cookie] = entered.headers['set-cookie'];
+    assert.match(cookie, /^deft_preview=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=43200$/);
+    const other = new Visitor();
+    other.keep(originOf(site.id, OTHER_PORT), cookie.split(';')[0]);
+    assert.equal((await other.get(originOf(site.id, OTHER_PORT))).status, 303, 'another port is another origin');
+  });
+
+  it('a pass is no use in another browser', async () => {
+    const fresh = await signedIn(visitor.cookies(APP_URL));
+    const left = await fresh.get(site.url);
+    const { headers } = await fresh.get(left.headers.location);
+    const stolen = await new Visitor().get(headers.location);
+    assert.equal(stolen.status, 403);
+    assert.equal(stolen.headers['set-cookie'], undefined);
+    assert.equal((await fresh.get(headers.location)).status, 403, 'and is used up by the attempt');
+  });
+
+  it('who is not signed in, or has another sandbox, reads why', async () => {
+    const nobody = await new Visitor().open(site.url);
+    assert.equal(nobody.status, 401);
+    assert.match(nobody.text, /<h1>Sign in first<\/h1>/);
+    const foreign = await (await stranger()).open(site.url);
+    assert.equal(foreign.status, 404);
+    assert.match(foreign.text, /No sandbox of yours/);
+    const unknown = await visitor.open(originOf('a'.repeat(16), PORT));
+    assert.deepEqual([unknown.status, unknown.text], [foreign.status, foreign.text], 'another user\'s is as one that is not there');
+  });
+
+  it('signing out ends the previews too', async () => {
+    const fresh = await signedIn();
+    assert.equal((await fresh.open(site.url)).status, 200);
+    const out = await fresh.get(new URL('/api/v1/sign-out', APP_URL).href, { method: 'POST', headers: { origin: APP_URL } });
+    assert.equal(out.status, 200);
+    assert.equal((await fresh.get(site.url)).status, 303);
+  });
+
+  it('a program is told localhost, and nothing that opens deft', async () => {
+    visitor.keep(site.url, 'own=mine');
+    const answer = await visitor.get(`${site.url}/data`, { method: 'POST', body: 'sent', headers: {
+      origin: site.url, 'x-session-api-key': 'sk-deft-x', 'content-type': 'text/plain', 'content-length': 4,
+      'x-forwarded-host': 'evil.example', 'x-deft-address': '127.0.0.1:22', cookie: `${visitor.cookies(site.url)}; deft_session_3000=s; oh_workspace_session_key=k; __Host-deft_x=1; last=1`,
+    } });
+    const said = answer.json();
+    assert.deepEqual([said.method, said.body], ['POST', 'sent']);
+    assert.deepEqual(header(said, 'host'), [`localhost:${PORT}`]);
+    assert.deepEqual(header(said, 'origin'), [`http://localhost:${PORT}`]);
+    assert.deepEqual(header(said, 'cookie'), ['own=mine; last=1']);
+    for (const name of ['x-session-api-key', 'x-forwarded-host', 'x-forwarded-for', 'x-real-ip']) assert.deepEqual(header(said, name), [], name);
+  });
+
+  it('answers stream as they are made', async () => {
+    const response = await visitor.send(`${site.url}/stream`);
+    const pieces = response[Symbol.asyncIterator]();
+    assert.equal(String((await pieces.next()).value), 'first\n\n');
+    assert.equal((await visitor.get(`${site.url}/go`)).text, 'went');
+    assert.equal(String((await pieces.next()).value), 'second\n\n');
+    assert.equal((await pieces.next()).done, true);
+  });
+
+  it('a WebSocket passes, for pages of the same sandbox', async () => {
+    const open = (origin, cookie = visitor.cookies(site.url)) => new Promise((resolve) => {
+      const socket = new WebSocket(`ws://127.0.0.1:${new URL(APP_URL).port}/socket`, { headers: { host: new URL(site.url).host, origin, cookie } });
+      socket.on('open', () => socket.send('there'));
+      socket.on('message', (data) => { socket.close(); resolve(String(data)); });
+      socket.on('unexpected-response', (request, response) => { request.destroy(); resolve(response.statusCode); });
+      socket.on('error', () => {});
+    });
+    assert.equal(await open(site.url), 'there');
+    assert.equal(await open(originOf(site.id, OTHER_PORT)), 'there');
+    assert.equal(await open(originOf('b'.repeat(16), PORT)), 403);
+    assert.equal(await open(APP_URL), 403);
+    assert.equal(await open(site.url, ''), 401);
+  });
+
+  it('a page of another sandbox cannot send what carries the cookie', async () => {
+    const evil = originOf('b'.repeat(16), PORT);
+    const refused = [
+      { method: 'POST', headers: { origin: evil } },
+      { method: 'POST', headers: { origin: 'null' } },
+      { headers: { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'script', referer: `${evil}/` } },
+      { headers: { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' } },
+      { method: 'POST', headers: { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' } },
+    ];
+    for (const options of refused) {
+      const { status, text } = await visitor.get(`${site.url}/data`, options);
+      assert.equal(status, 403, JSON.stringify(options));
+      assert.match(text, /Another page asked for this/);
+    }
+    const own = { headers: { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image', referer: `${originOf(site.id, OTHER_PORT)}/x` } };
+    assert.equal((await visitor.get(`${site.url}/data`, own)).status, 200);
+    const link = { headers: { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' } };
+    assert.equal((await visitor.get(`${site.url}/data`, link)).status, 200);
+  });
+
+  it('cookies that another preview put beside ours do not lock anybody out', async () => {
+    const tossed = `deft_preview=${'A'.repeat(43)}; deft_preview=short; ${visitor.cookies(site.url)}; deft_preview=${'B'.repeat(43)}`;
+    assert.equal((await visitor.get(site.url, { headers: { cookie: tossed } })).status, 200);
+    assert.equal((await new Visitor().get(site.url, { headers: { cookie: `deft_preview=${'A'.repeat(43)}` } })).status, 303);
+  });
+
+  it('what a sandbox says to nginx is not obeyed', async () => {
+    const answer = await visitor.get(`${site.url}/accel`);
+    assert.deepEqual([answer.status, answer.text], [200, 'mine']);
+    assert.equal(answer.headers['x-accel-redirect'], undefined);
+    assert.match(answer.headers['set-cookie'][0], new RegExp(`Domain=${new URL(site.url).hostname}`), 'its cookies are for its own host');
+    const redirect = await visitor.get(`${site.url}/redirect`);
+    assert.equal(redirect.headers.location, `${site.url}/there?x=1`, 'addresses of its own are put right');
+  });
+
+  it('headers that come twice are read once', async () => {
+    const { port } = new URL(APP_URL);
+    const cookie = visitor.cookies(site.url);
+    const talk = (...lines) => new Promise((resolve, reject) => {
+      const socket = net.connect(port, '127.0.0.1', () => socket.write(['GET /twice HTTP/1.1', ...lines, 'Connection: close', '', ''].join('\r\n')));
+      let text = '';
+      socket.on('data', (data) => { text += data; }).on('end', () => resolve(text)).on('error', reject);
+    });
+    const { host } = new URL(site.url);
+    assert.match(await talk(`Host: ${host}`, `Host: localhost:${port}`, `Cookie: ${cookie}`), /^HTTP\/1\.1 400 /);
+    const twice = await talk(`Host: ${host}`, 'Cookie: a=1', `Cookie: ${cookie}`);
+    assert.match(twice, /^HTTP\/1\.1 200 /);
+    assert.match(twice, /\["cookie", "a=1; own=1"\]/, 'and nothing of ours passes in the second');
+    const origins = await talk(`Host: ${host}`, `Cookie: ${cookie}`, 'Origin: http://evil.example', `Origin: ${site.url}`);
+    assert.match(origins, /^HTTP\/1\.1 (400|403) /);
+  });
+
+  it('runtime 19: host names with a number or a name reach that port of the sandbox, and no other does', async () => {
+    assert.equal((await visitor.open(originOf(site.id, OTHER_PORT))).json().port, OTHER_PORT);
+    await site.box.run('python3 site.py 12000');
+    assert.equal((await visitor.open(originOf(site.id, 'work-1'))).json().port, 12000);
+    assert.equal((await visitor.open(originOf(site.id, 12000))).json().port, 12000);
+    for (const label of [8000, '05173', 70000, 'nothing']) {
+      const { status, text } = await visitor.open(originOf(site.id, label));
+      assert.equal(status, 404, label);
+      assert.match(text, /cannot be shown/);
+    }
+    for (const name of [`5173-${site.id}.sandbox.localhost.evil.example`, `x.5173-${site.id}.sandbox.localhost`, `5173-${site.id}.localhost`]) {
+      assert.equal((await visitor.get(site.url, { headers: { host: `${name}:${new URL(APP_URL).port}` } })).status, 421, name);
+    }
+    for (const path of ['/.deft/check', '/.deft/leave', '/.deft/x']) assert.equal((await visitor.get(site.url + path)).status, 404, path);
+  });
+
+  it('a port where nothing listens says so', async () => {
+    const page = await visitor.open(originOf(site.id, SILENT_PORT));
+    assert.equal(page.status, 502);
+    assert.match(page.text, /answers on port 4444\. It must listen on 0\.0\.0\.0/);
+    assert.match(page.headers['content-security-policy'], /default-src 'none'/);
+  });
+
+  it('a paused sandbox wakes for who looks, a stopped one says that it is', async () => {
+    await execute("UPDATE runtimes SET desired = 'paused' WHERE id = :'id'", { id: site.id });
+    await waitUntil(async () => (await query("SELECT status FROM runtimes WHERE id = :'id'", { id: site.id }))[0].status === 'paused', 'the sandbox is paused');
+    const woken = await visitor.open(originOf(site.id, SILENT_PORT));
+    assert.equal(woken.status, 502, 'awake, with nothing on that port');
+    assert.equal((await query("SELECT status FROM runtimes WHERE id = :'id' AND desired = 'running'", { id: site.id }))[0].status, 'running');
+    await site.conversation.must(204, 'DELETE', '/runtime');
+    const stopped = await visitor.open(site.url);
+    assert.equal(stopped.status, 503);
+    assert.match(stopped.text, /The sandbox is stopped/);
+  });
+});

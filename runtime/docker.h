@@ -20,6 +20,7 @@ struct docker_settings {
     const char *api_version;
     const char *instance; /* prefix of all names, and a label */
     const char *action_binary;
+    const char *ca_bundle; /* certificates for images that have none; "" or missing: none */
     const char *subnets; /* IPv4 range that sandbox networks are cut from, such as 10.201.0.0/16 */
     int64_t n_spares;    /* of each kind, kept ready */
     int64_t ready_ms;    /* a sandbox that is not ready by then has failed */

@@ -11,6 +11,8 @@
 #include "runtime/tar.h"
 
 #define ACTION_MAX_BYTES (64UL * 1024 * 1024)
+#define CA_MAX_BYTES (4UL * 1024 * 1024)
+#define CA_NAME "ca.pem"
 /* Stands last in the archive: where it is, the rest is whole. */
 #define ACTION_MARK "complete"
 #define HASH_DIGITS 12
@@ -18,15 +20,47 @@
 #define EMPTY_IMAGE "deft-empty"
 #define EMPTY_IMAGE_TAG "1"
 
-/* Reads deft-action as it is now, and says what the volume of it is called. */
-static int read_action(const struct docker *docker, struct strbuf *binary,
+/* What every sandbox has at ACTION_MOUNT. */
+struct action_files {
+    struct strbuf binary;
+    struct strbuf bundle; /* certificates; may be empty */
+};
+
+static void action_files_done(struct action_files *files)
+{
+    strbuf_done(&files->binary);
+    strbuf_done(&files->bundle);
+}
+
+/* A host without certificates is no reason to start no sandbox. */
+static int read_bundle(const struct docker *docker, struct strbuf *bundle, struct error *err)
+{
+    struct error why = ERROR_INIT;
+
+    if (docker->settings.ca_bundle[0] == '\0' ||
+        file_read(docker->settings.ca_bundle, CA_MAX_BYTES, bundle, &why) == 0 ||
+        why.code == ERROR_NOT_FOUND)
+        return 0;
+    *err = why;
+    return error_wrap(err, "DEFT_SANDBOX_CA_BUNDLE");
+}
+
+/* Reads the files as they are now, and says what the volume of them is called. */
+static int read_action(const struct docker *docker, struct action_files *files,
                        char name[DOCKER_NAME_BYTES], struct error *err)
 {
+    CLEANUP(strbuf_done) struct strbuf hashes = STRBUF_INIT;
     char hash[CRYPTO_HASH_HEX_BYTES] = "";
 
-    if (file_read(docker->settings.action_binary, ACTION_MAX_BYTES, binary, err) < 0)
+    if (file_read(docker->settings.action_binary, ACTION_MAX_BYTES, &files->binary, err) < 0)
         return error_wrap(err, "DEFT_ACTION_BINARY");
-    crypto_sha256_hex(binary->text, binary->len, hash);
+    if (read_bundle(docker, &files->bundle, err) < 0)
+        return -1;
+    crypto_sha256_hex(files->binary.text, files->binary.len, hash);
+    strbuf_append(&hashes, hash);
+    crypto_sha256_hex(files->bundle.text, files->bundle.len, hash);
+    strbuf_append(&hashes, hash);
+    crypto_sha256_hex(hashes.text, hashes.len, hash);
     (void)snprintf(name, DOCKER_NAME_BYTES, "%s-action-%.*s", docker->settings.instance,
                    HASH_DIGITS, hash);
     return 0;
@@ -34,9 +68,9 @@ static int read_action(const struct docker *docker, struct strbuf *binary,
 
 int docker_name_action(struct docker *docker, struct error *err)
 {
-    CLEANUP(strbuf_done) struct strbuf binary = STRBUF_INIT;
+    CLEANUP(action_files_done) struct action_files files = {STRBUF_INIT, STRBUF_INIT};
 
-    if (read_action(docker, &binary, docker->action_volume, err) < 0)
+    if (read_action(docker, &files, docker->action_volume, err) < 0)
         return -1;
     (void)snprintf(docker->empty_image, sizeof(docker->empty_image), "%s:%s", EMPTY_IMAGE,
                    EMPTY_IMAGE_TAG);
@@ -47,18 +81,22 @@ int docker_name_action(struct docker *docker, struct error *err)
 static int append_action_archive(const struct docker *docker, struct strbuf *archive,
                                  struct error *err)
 {
-    CLEANUP(strbuf_done) struct strbuf binary = STRBUF_INIT;
+    CLEANUP(action_files_done) struct action_files files = {STRBUF_INIT, STRBUF_INIT};
     const struct tar_entry entry = {.name = ACTION_NAME, .mode = 0555, .owner = 0};
+    const struct tar_entry bundle = {.name = CA_NAME, .mode = 0444, .owner = 0};
     const struct tar_entry mark = {.name = ACTION_MARK, .mode = 0444, .owner = 0};
     char name[DOCKER_NAME_BYTES] = "";
 
-    if (read_action(docker, &binary, name, err) < 0)
+    if (read_action(docker, &files, name, err) < 0)
         return -1;
     if (!text_equal(name, docker->action_volume))
         return error_set(err, ERROR_CONFLICT,
-                         "%s was changed after the start; restart this service",
+                         "%s, or the certificates beside it, was changed after the start; "
+                         "restart this service",
                          docker->settings.action_binary);
-    tar_append_file(archive, &entry, binary.text, binary.len);
+    tar_append_file(archive, &entry, files.binary.text, files.binary.len);
+    if (files.bundle.len > 0)
+        tar_append_file(archive, &bundle, files.bundle.text, files.bundle.len);
     tar_append_file(archive, &mark, name, strlen(name));
     tar_append_end(archive);
     return 0;

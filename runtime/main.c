@@ -51,6 +51,8 @@ static const struct setting runtime_settings_table[] = {
      "image where a request names none"},
     {"DEFT_ACTION_BINARY", SETTING_TEXT, NULL, FIELD(docker.action_binary),
      "the static deft-action that every sandbox runs"},
+    {"DEFT_SANDBOX_CA_BUNDLE", SETTING_TEXT, "/etc/ssl/certs/ca-certificates.crt",
+     FIELD(docker.ca_bundle), "certificates for sandboxes whose image has none; empty: none"},
     {"DEFT_DOCKER_SOCKET", SETTING_TEXT, "/var/run/docker.sock", FIELD(docker.socket),
      "socket of the container engine"},
     {"DEFT_DOCKER_API", SETTING_TEXT, "1.41", FIELD(docker.api_version),

@@ -130,15 +130,14 @@ static int find_diff(const struct request *request, json_t *body, struct error *
     CLEANUP(strbuf_done) struct strbuf folder = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf rest = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
+    struct error no_git = ERROR_INIT;
 
     if (file_path_read(request, &path, err) < 0 || check_diff(request, path, err) < 0)
         return -1;
     split_path(path, &folder, &rest);
-    if (git_open(&git, folder.text, err) < 0)
-        return -1;
     json_put(body, "modified", json_null());
     json_put(body, "original", json_null());
-    if (!git_has_repository(&git))
+    if (git_open(&git, folder.text, &no_git) < 0 || !git_has_repository(&git))
         return 0;
     if (!git_ask(&git, GIT_ARGS("rev-parse", "--show-prefix"), &name))
         strbuf_reset(&name);

@@ -127,11 +127,12 @@ static int add_untracked(const struct git *git, json_t *changes, struct error *e
     return 0;
 }
 
-/* Opens git in the request's folder. False: there is no repository, or no folder. */
+/* Opens git in the request's folder. False: there is no repository, no folder, or no git. */
 static int open_folder(const struct request *request, struct git *git, bool *has_repository_out,
                        struct error *err)
 {
     CLEANUP(mem_freep) char *folder = NULL;
+    struct error no_git = ERROR_INIT;
     struct stat info;
 
     *has_repository_out = false;
@@ -139,9 +140,7 @@ static int open_folder(const struct request *request, struct git *git, bool *has
         return -1;
     if (stat(folder, &info) < 0 || !S_ISDIR(info.st_mode))
         return 0;
-    if (git_open(git, folder, err) < 0)
-        return -1;
-    *has_repository_out = git_has_repository(git);
+    *has_repository_out = git_open(git, folder, &no_git) == 0 && git_has_repository(git);
     return 0;
 }
 

@@ -4,13 +4,16 @@ import fs from "node:fs";
 import { test } from "node:test";
 import { ActionServer } from "./support/action-server.mjs";
 
-test("an image without git says so", async () => {
+test("an image without git has no repository, and no patch", async () => {
   const server = await new ActionServer({ PATH: "/nonexistent" }).start();
   fs.mkdirSync(server.workspace, { recursive: true });
-  for (const route of ["changes", "commits", "commits/abcd/changes"]) {
+  fs.writeFileSync(`${server.workspace}/a`, "x");
+  for (const [route, empty] of [["changes", []], ["commits", { commits: [], has_more: false }], ["commits/abcd/changes", []]]) {
     const reply = await server.send("GET", `/api/git/${route}?path=${server.workspace}`);
-    assert.deepEqual([reply.status, reply.json], [400, { detail: "The sandbox has no git" }]);
+    assert.deepEqual([reply.status, reply.json], [200, empty], route);
   }
+  const diff = await server.send("GET", `/api/git/diff?path=${server.workspace}/a`);
+  assert.deepEqual([diff.status, diff.json], [200, { modified: null, original: null }]);
   const archive = await server.send("GET", `/api/file/archive?path=${server.workspace}`);
   assert.deepEqual([archive.status, archive.json], [400, { detail: "The sandbox has no git" }]);
   await server.stop();

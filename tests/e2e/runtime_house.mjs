@@ -68,10 +68,10 @@ export function call(where, method, url, { body, headers = {}, type = 'applicati
 
 export const engine = (method, url, options) => call({ socketPath: SOCKET }, method, `/v1.41${url}`, options);
 
-// A tar archive in memory: [{name, mode, type, data}].
+// A tar archive in memory: [{name, mode, type, data, link}].
 export function tar(entries) {
   const blocks = [];
-  for (const { name, mode = 0o755, uid = 0, type = '0', data = '' } of entries) {
+  for (const { name, mode = 0o755, uid = 0, type = '0', data = '', link = '' } of entries) {
     const bytes = Buffer.from(data);
     const header = Buffer.alloc(512);
     const octal = (value, width, at) => header.write(`${value.toString(8).padStart(width - 1, '0')}\0`, at);
@@ -83,6 +83,7 @@ export function tar(entries) {
     octal(0, 12, 136);
     header.write('        ', 148);
     header.write(type, 156);
+    header.write(link, 157);
     header.write('ustar\x0000', 257);
     octal(header.reduce((sum, byte) => sum + byte, 0), 7, 148);
     blocks.push(header, bytes, Buffer.alloc((512 - (bytes.length % 512)) % 512));

@@ -175,6 +175,35 @@ static void key_finds_its_user_until_it_is_revoked(void **state)
     assert_int_equal(err.code, ERROR_UNAUTHENTICATED);
 }
 
+static int64_t count_over(const char *table)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql, "SELECT count(*) FROM %s WHERE expires_at <= now()", table);
+    return test_sql_count(sql.text);
+}
+
+static void what_is_over_goes_when_something_new_comes(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    struct uuid first = add_link(fixture, DAY_S);
+    struct uuid second = add_link(fixture, DAY_S);
+    struct uuid over = new_hash();
+    struct uuid session = new_hash();
+    struct uuid found = UUID_INIT;
+    struct error err = ERROR_INIT;
+
+    assert_done(user_store_use_link(fixture->db, first.text, over.text, LONG_AGO_S, &err), &err);
+    (void)add_link(fixture, LONG_AGO_S);
+    assert_true(count_over("sessions") > 0);
+    assert_true(count_over("sign_in_links") > 0);
+    assert_done(user_store_use_link(fixture->db, second.text, session.text, DAY_S, &err), &err);
+    (void)add_link(fixture, DAY_S);
+    assert_int_equal(count_over("sessions"), 0);
+    assert_int_equal(count_over("sign_in_links"), 0);
+    assert_done(user_store_find_session(fixture->db, session.text, &found, &err), &err);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +213,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(expired_and_unknown_links_open_nothing),
         cmocka_unit_test(of_two_browsers_at_once_one_gets_in),
         cmocka_unit_test(session_ends_by_time_or_by_sign_out),
+        cmocka_unit_test(what_is_over_goes_when_something_new_comes),
         cmocka_unit_test(key_finds_its_user_until_it_is_revoked),
     };
 

@@ -143,6 +143,7 @@ static void on_caller(struct caller_question *caller, const struct error *err)
     if (err == NULL && principal_from_caller(caller, &subscriber->principal, &bad) < 0)
         err = &bad;
     if (err == NULL) {
+        callers_join(subscriber, subscriber->n_hints);
         arrival_begin(subscriber);
         return;
     }
@@ -157,6 +158,7 @@ void arrival_authenticate(struct subscriber *subscriber, const char *key)
     struct error err = ERROR_INIT;
 
     arrival->caller.done = on_caller;
+    subscriber->n_hints = subscriber->gateway->callers.n_hints;
     if (principal_question_of_key(&subscriber->gateway->keyring, key, &arrival->caller, &err) < 0) {
         subscriber_close(subscriber, SUBSCRIBER_UNAUTHENTICATED);
         return;

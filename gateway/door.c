@@ -34,6 +34,7 @@ struct visitor {
     struct gateway *gateway;
     int fd;
     int64_t came_at_ms;
+    int64_t n_hints; /* of callers, when it was looked up */
     struct handshake handshake;
     struct init_question init; /* while the server is not known to be awake */
 };
@@ -126,6 +127,8 @@ static void admit(struct visitor *visitor, const struct principal *principal)
 
     admission->request = visitor->handshake.request;
     admission->principal = *principal;
+    admission->n_hints = visitor->n_hints;
+    admission->valid_ms = visitor->handshake.caller.valid_ms;
     (void)epoll_ctl(gateway->door.epoll_fd, EPOLL_CTL_DEL, fd, NULL);
     visitor->fd = -1;
     visitor_free(visitor);
@@ -161,6 +164,7 @@ static void ask_caller(struct visitor *visitor)
         return;
     }
     handshake->caller.done = on_caller;
+    visitor->n_hints = visitor->gateway->callers.n_hints;
     live_ask_caller(visitor->gateway->back, &handshake->caller);
 }
 

@@ -31,6 +31,8 @@ struct door {
 struct admission {
     struct socket_request request;
     struct principal principal; /* PRINCIPAL_NOBODY: the first frame must say */
+    int64_t n_hints;            /* of callers, when it was looked up */
+    int64_t valid_ms;           /* of its session; 0: it has none */
 };
 
 /* Listens on the Unix socket; an old socket file is replaced. */

@@ -14,6 +14,7 @@
 
 #include "base/crypto.h"
 #include "base/secret.h"
+#include "gateway/callers.h"
 #include "gateway/door.h"
 #include "gateway/errand.h"
 #include "gateway/news.h"
@@ -44,6 +45,7 @@ struct gateway {
     struct door door;
     struct streams streams;
     struct news news;
+    struct callers callers;
     struct live_listener listener;
     struct sandbox_service sandboxes;
     struct errands errands;

@@ -7,6 +7,7 @@ deft_gateway_SOURCES = \
 	gateway/bash_orders.c gateway/bash_orders.h \
 	gateway/bash_socket.c gateway/bash_socket.h \
 	gateway/bash_window.c gateway/bash_window.h \
+	gateway/callers.c gateway/callers.h \
 	gateway/complaint.c gateway/complaint.h \
 	gateway/door.c gateway/door.h \
 	gateway/errand.c gateway/errand.h \

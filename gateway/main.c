@@ -91,6 +91,13 @@ static void on_changed(void *owner, const char *conversation_id)
         news_want(&gateway->news, stream);
 }
 
+static void on_ended(void *owner, const char *key_id)
+{
+    struct gateway *gateway = owner;
+
+    callers_doubt(&gateway->callers, key_id);
+}
+
 /* Each line begins with the conversation's id. */
 static void on_progressed(void *owner, const char *lines)
 {
@@ -117,6 +124,7 @@ static void on_reset(void *owner)
     struct gateway *gateway = owner;
 
     news_want_all(&gateway->news);
+    callers_doubt_all(&gateway->callers);
 }
 
 static int open_pipes(struct gateway *gateway, const struct gateway_settings *settings,
@@ -130,8 +138,11 @@ static int open_pipes(struct gateway *gateway, const struct gateway_settings *se
         db_pipe_open(&options, &gateway->back, err) < 0 ||
         db_pipe_open(&options, &gateway->hints, err) < 0)
         return error_wrap(err, "DEFT_DATABASE_URL");
-    gateway->listener = (struct live_listener){
-        .changed = on_changed, .progressed = on_progressed, .reset = on_reset, .owner = gateway};
+    gateway->listener = (struct live_listener){.changed = on_changed,
+                                               .ended = on_ended,
+                                               .progressed = on_progressed,
+                                               .reset = on_reset,
+                                               .owner = gateway};
     live_listen(gateway->hints, &gateway->listener);
     return 0;
 }
@@ -150,6 +161,7 @@ static int open_parts(struct gateway *gateway, const struct gateway_settings *se
         .key = &settings->runtime_key,
         .image = settings->sandbox_image};
     news_init(&gateway->news, gateway);
+    callers_init(&gateway->callers, gateway);
     if (keyring_init(&gateway->keyring, &settings->secret_key, err) < 0)
         return error_wrap(err, "DEFT_SECRET_KEY");
     if (open_pipes(gateway, settings, err) < 0 || errands_open(&gateway->errands, err) < 0 ||
@@ -165,6 +177,7 @@ static void close_parts(struct gateway *gateway)
     bash_feeds_done(gateway);
     errands_close(&gateway->errands);
     news_done(&gateway->news);
+    callers_done(&gateway->callers);
     streams_done(&gateway->streams);
     db_pipe_free(gateway->live);
     db_pipe_free(gateway->back);

@@ -45,6 +45,8 @@ static int on_handshake(struct lws *wsi, struct subscriber *subscriber)
     lws_set_opaque_user_data(wsi, NULL);
     subscriber->request = admission->request;
     subscriber->principal = admission->principal;
+    subscriber->n_hints = admission->n_hints;
+    subscriber->valid_ms = admission->valid_ms;
     mem_free(admission);
     return 0;
 }
@@ -56,18 +58,36 @@ static void on_destroyed(struct lws *wsi)
     lws_set_opaque_user_data(wsi, NULL);
 }
 
+static void give_time(const struct subscriber *subscriber, int64_t ms)
+{
+    lws_set_timer_usecs(subscriber->wsi, (lws_usec_t)(ms * LWS_US_PER_MS));
+}
+
 static void on_open(struct subscriber *subscriber)
 {
-    if (subscriber->principal.kind != PRINCIPAL_NOBODY) {
-        arrival_begin(subscriber);
+    if (subscriber->principal.kind == PRINCIPAL_NOBODY) {
+        give_time(subscriber, subscriber->gateway->auth_timeout_ms);
         return;
     }
-    lws_set_timer_usecs(subscriber->wsi,
-                        (lws_usec_t)(subscriber->gateway->auth_timeout_ms * LWS_US_PER_MS));
+    if (subscriber->principal.kind == PRINCIPAL_SESSION)
+        give_time(subscriber, subscriber->valid_ms);
+    callers_join(subscriber, subscriber->n_hints);
+    arrival_begin(subscriber);
+}
+
+/* Nobody has said who it is, or the session has ended by itself; a key has no time. */
+static void on_time_out(struct subscriber *subscriber)
+{
+    if (subscriber->principal.kind == PRINCIPAL_NOBODY ||
+        subscriber->principal.kind == PRINCIPAL_SESSION)
+        subscriber_close(subscriber, SUBSCRIBER_UNAUTHENTICATED);
 }
 
 static int on_receive(struct subscriber *subscriber, const void *bytes, size_t len)
 {
+    /* It is about to be closed: what it still says goes nowhere. */
+    if (subscriber->end != SUBSCRIBER_OPEN)
+        return 0;
     if (subscriber->incoming.len + len > MESSAGE_MAX_BYTES) {
         subscriber_close(subscriber, SUBSCRIBER_TOO_LARGE);
         return 0;
@@ -129,9 +149,8 @@ static int on_socket(struct lws *wsi, enum lws_callback_reasons reason, void *us
         return on_receive(user, in, len);
     if (reason == LWS_CALLBACK_SERVER_WRITEABLE)
         return on_writable(user);
-    if (reason == LWS_CALLBACK_TIMER &&
-        ((struct subscriber *)user)->principal.kind == PRINCIPAL_NOBODY)
-        subscriber_close(user, SUBSCRIBER_UNAUTHENTICATED);
+    if (reason == LWS_CALLBACK_TIMER)
+        on_time_out(user);
     if (reason == LWS_CALLBACK_CLOSED)
         subscriber_done(user);
     if (reason == LWS_CALLBACK_WSI_DESTROY)

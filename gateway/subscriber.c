@@ -66,6 +66,7 @@ static void leave_stream(struct subscriber *subscriber)
 void subscriber_done(struct subscriber *subscriber)
 {
     subscriber_stop_waiting(subscriber);
+    callers_leave(subscriber);
     leave_stream(subscriber);
     bash_socket_leave(TAKE_PTR(subscriber->bash));
     arrival_free(TAKE_PTR(subscriber->arrival));

@@ -16,6 +16,7 @@
 #include "base/attr.h"
 #include "base/strbuf.h"
 #include "base/uuid.h"
+#include "gateway/callers.h"
 #include "gateway/progress_log.h"
 
 struct arrival;
@@ -68,6 +69,9 @@ struct subscriber {
     struct bash_socket *bash; /* what it has instead of a stream on bash-events */
     struct socket_request request;
     struct principal principal;
+    struct caller_link caller;
+    int64_t n_hints;  /* of callers, when its key was looked up */
+    int64_t valid_ms; /* of its session; 0: it has none */
     enum subscriber_end end;
     bool is_waiting;
     struct strbuf incoming;                    /* a message under way */

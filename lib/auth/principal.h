@@ -25,7 +25,7 @@ enum principal_kind {
 struct principal {
     enum principal_kind kind;
     struct uuid user_id;      /* of a sandbox: its owner */
-    struct uuid key_id;       /* USER_KEY */
+    struct uuid key_id;       /* USER_KEY; the gateway's SESSION, too */
     char runtime_id[17];      /* SANDBOX_KEY */
     char runtime_session[80]; /* SANDBOX_KEY: its session; others: the user's shared sandbox u-<hex>
                                */

@@ -23,6 +23,7 @@ struct hints;
     X(HINT_WORK, "deft_work")       /* a conversation wants a run, or a job waits */               \
     X(HINT_CONTROL, "deft_control") /* a stop is requested of a running conversation */            \
     X(HINT_RUNTIME, "deft_runtime") /* a runtime's row wants another state */                      \
+    X(HINT_CALLERS, "deft_callers") /* a key or session is valid no more: its id */                \
     X(HINT_PROGRESS, "deft_progress") /* lines of model/progress.h rather than ids */
 
 #define X(constant, text) constant,

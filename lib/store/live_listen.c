@@ -17,7 +17,10 @@ static const char SQL_HASTY[] = "SET synchronous_commit = off";
 static const char SQL_LISTEN_EVENTS[] = "LISTEN deft_events";
 static const char SQL_LISTEN_PROGRESS[] = "LISTEN deft_progress";
 
-static const char *const statements[] = {SQL_HASTY, SQL_LISTEN_EVENTS, SQL_LISTEN_PROGRESS, NULL};
+static const char SQL_LISTEN_CALLERS[] = "LISTEN deft_callers";
+
+static const char *const statements[] = {SQL_HASTY, SQL_LISTEN_EVENTS, SQL_LISTEN_PROGRESS,
+                                         SQL_LISTEN_CALLERS, NULL};
 
 static void on_connected(void *owner)
 {
@@ -46,6 +49,8 @@ static void on_notified(void *owner, const PGnotify *notify)
 
     if (text_equal(notify->relname, hint_channel(HINT_EVENTS)))
         tell_changed(listener, notify->extra);
+    else if (text_equal(notify->relname, hint_channel(HINT_CALLERS)))
+        listener->ended(listener->owner, notify->extra);
     else
         listener->progressed(listener->owner, notify->extra);
 }

@@ -14,6 +14,8 @@ struct live_listener;
 struct live_listener {
     /* A conversation has news. */
     void (*changed)(void *owner, const char *conversation_id);
+    /* A key or a session has ended. */
+    void (*ended)(void *owner, const char *key_id);
     /* Lines of progress (model/progress.h). */
     void (*progressed)(void *owner, const char *lines);
     /* The connection is new: hints may have been missed, of any conversation. */

@@ -18,12 +18,18 @@ enum { EVENTS_MAX = 64, BYTES_MAX = 1 << 18 };
 static const char SQL_USER_KEY[] =
     "SELECT user_id, id FROM api_keys WHERE key_hash = $1 AND revoked_at IS NULL";
 static const char SQL_SESSION[] =
-    "SELECT user_id, NULL FROM sessions WHERE token_hash = $1 AND expires_at > now()";
+    "SELECT user_id, id, (extract(epoch FROM expires_at - now()) * 1000)::bigint"
+    " FROM sessions WHERE token_hash = $1 AND expires_at > now()";
 static const char SQL_SANDBOX_KEY[] =
     "SELECT owner_id, NULL, id, session_id FROM runtimes WHERE session_key_hash = $1"
     " AND status <> 'stopped' AND desired <> 'deleted'"
     " UNION ALL SELECT user_id, id, NULL, NULL FROM api_keys"
     "  WHERE key_hash = $1 AND revoked_at IS NULL";
+
+static const char SQL_ENDED[] =
+    "SELECT h.id FROM unnest($1::uuid[]) AS h (id) WHERE NOT EXISTS (SELECT 1 FROM api_keys k"
+    "  WHERE k.id = h.id AND k.revoked_at IS NULL)"
+    " AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = h.id AND s.expires_at > now())";
 
 static const char SQL_PLACE[] =
     "SELECT c.snapshot_version, newest.seq,"
@@ -101,6 +107,8 @@ static void take_caller(void *owner, const PGresult *rows, const struct error *e
         question->kind = CALLER_USER_KEY;
     if (err == NULL && question->kind == CALLER_SANDBOX_KEY)
         take_runtime(question, rows);
+    if (err == NULL && question->kind == CALLER_SESSION)
+        question->valid_ms = db_number(rows, 0, 2);
     question->done(question, err);
 }
 
@@ -118,6 +126,35 @@ void live_ask_caller(struct db_pipe *pipe, struct caller_question *question)
                                 .owner = question,
                                 .ticket = &question->ticket};
 
+    db_pipe_ask(pipe, &asked);
+}
+
+static void take_ended(void *owner, const PGresult *rows, const struct error *err)
+{
+    struct ended_question *question = owner;
+
+    for (int row = 0; err == NULL && row < PQntuples(rows); row++) {
+        struct uuid id = db_cell_uuid(rows, row, 0);
+
+        question->ended(question, &id);
+    }
+    question->done(question, err);
+}
+
+void live_ask_ended(struct db_pipe *pipe, struct ended_question *question)
+{
+    CLEANUP(strbuf_done) struct strbuf ids = STRBUF_INIT;
+    struct db_question asked = {.sql = SQL_ENDED,
+                                .effect = DB_PIPE_READS,
+                                .done = take_ended,
+                                .owner = question,
+                                .ticket = &question->ticket};
+
+    db_array_begin(&ids);
+    for (size_t i = 0; i < question->n; i++)
+        db_array_add(&ids, question->ids[i].text);
+    db_array_end(&ids);
+    asked.params = DB_PARAMS(ids.text);
     db_pipe_ask(pipe, &asked);
 }
 

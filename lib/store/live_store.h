@@ -35,7 +35,8 @@ struct caller_question {
     char hash[CRYPTO_HASH_HEX_BYTES]; /* of the token */
     struct db_ticket *ticket;
     struct uuid user_id; /* of a sandbox: its owner; unset when it has none */
-    struct uuid key_id;
+    struct uuid key_id;  /* of a user's key or a session */
+    int64_t valid_ms;    /* SESSION: until it ends by itself */
     char runtime_id[17];
     char runtime_session[80];
     void (*done)(struct caller_question *question, const struct error *err);
@@ -43,6 +44,17 @@ struct caller_question {
 
 /* ERROR_UNAUTHENTICATED when there is no such key or session. */
 void live_ask_caller(struct db_pipe *pipe, struct caller_question *question) NONNULL;
+
+struct ended_question {
+    const struct uuid *ids; /* of keys and sessions; borrowed for the asking */
+    size_t n;
+    struct db_ticket *ticket;
+    /* For each that is not valid any more, before done(). */
+    void (*ended)(struct ended_question *question, const struct uuid *id);
+    void (*done)(struct ended_question *question, const struct error *err);
+};
+
+void live_ask_ended(struct db_pipe *pipe, struct ended_question *question) NONNULL;
 
 /* --- where a socket begins --- */
 

@@ -27,7 +27,10 @@ static const char SQL_USE_LINK[] =
     "  FROM sessions WHERE expires_at <= now() FOR UPDATE SKIP LOCKED))"
     " INSERT INTO sessions (user_id, token_hash, expires_at)"
     " SELECT user_id, $2, now() + $3::bigint * interval '1 second' FROM used RETURNING 1";
-static const char SQL_END_SESSION[] = "DELETE FROM sessions WHERE token_hash = $1";
+/* Whoever serves that session's sockets is told as the end becomes true. */
+static const char SQL_END_SESSION[] =
+    "WITH gone AS (DELETE FROM sessions WHERE token_hash = $1 RETURNING id)"
+    " SELECT pg_notify('deft_callers', id::text) FROM gone";
 static const char SQL_FIND_SESSION[] =
     "SELECT user_id FROM sessions WHERE token_hash = $1 AND expires_at > now()";
 
@@ -40,15 +43,18 @@ static const char SQL_LIST_KEYS[] =
     "   WHERE user_id = $1::uuid"
     "  UNION ALL SELECT name, 'runtime', created_at, revoked_at FROM runtime_keys"
     "   WHERE user_id = $1::uuid) k ORDER BY k.created_at, k.name";
-/* A tenant's sandboxes go with its key: nobody could stop them any more. */
+/*
+ * A tenant's sandboxes go with its key: nobody could stop them any more. Whoever serves the key's
+ * sockets is told.
+ */
 static const char SQL_REVOKE_KEYS[] =
     "WITH a AS (UPDATE api_keys SET revoked_at = now()"
-    "  WHERE user_id = $1::uuid AND name = $2 AND revoked_at IS NULL RETURNING 1),"
+    "  WHERE user_id = $1::uuid AND name = $2 AND revoked_at IS NULL RETURNING id),"
     " r AS (UPDATE runtime_keys SET revoked_at = now()"
     "  WHERE user_id = $1::uuid AND name = $2 AND revoked_at IS NULL RETURNING id),"
     " s AS (UPDATE runtimes SET desired = 'deleted', updated_at = now()"
     "  FROM r WHERE tenant_id = r.id)"
-    " SELECT 1 FROM a UNION ALL SELECT 1 FROM r";
+    " SELECT pg_notify('deft_callers', id::text)::text FROM a UNION ALL SELECT '' FROM r";
 static const char SQL_FIND_KEY[] =
     "SELECT user_id, id FROM api_keys WHERE key_hash = $1 AND revoked_at IS NULL";
 

@@ -1,11 +1,12 @@
 // Both sockets of a conversation, black box: who may open them, what they send and in which order.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { start as startModel } from '../fakes/openai.mjs';
 import { Conversation, isAction, text } from './support/conversation.mjs';
-import { assertSound } from './support/database.mjs';
-import { AGENT_URL, API_KEY, APP_URL } from './support/instance.mjs';
+import { assertSound, execute } from './support/database.mjs';
+import { AGENT_URL, API_KEY, APP_URL, DEFT } from './support/instance.mjs';
 import { signIn } from './support/session.mjs';
 import { Refused, Socket, isSnapshot, restingSnapshot } from './support/socket.mjs';
 import { newUser } from './support/users.mjs';
@@ -355,4 +356,71 @@ test('a browser opens the socket by its cookie, from its own origin only', async
   const elsewhere = await open(t, eventsPath(resting), { key: null, headers: { Cookie: cookie, Origin: AGENT_URL } });
   elsewhere.send({ foo: 1 });
   assert.equal((await closeOf(elsewhere)).code, 4001, 'a cookie is no credential of the agent origin');
+});
+
+/** A key of the owner's that goes away with the test. */
+function ownKey() {
+  const name = `sockets ${randomUUID()}`;
+  return { name, key: execFileSync(DEFT, ['key', name], { encoding: 'utf8' }).trim().split(/\s+/).pop() };
+}
+
+/** Every kind of socket by that key, each at work. */
+async function socketsBy(t, key) {
+  const sockets = await Promise.all([
+    open(t, eventsPath(resting), { key, auth: 'query' }),
+    open(t, eventsPath(resting), { key, auth: 'frame' }),
+    open(t, sessionPath(resting), { key, auth: 'header' }),
+    open(t, '/sockets/bash-events', { key, auth: 'header' }),
+  ]);
+  await Promise.all(sockets.slice(0, 3).map((socket) => socket.until((frames) => frames.length > 0, 'a frame')));
+  return sockets;
+}
+
+/** It is served as ever. */
+async function assertServed(socket) {
+  socket.send({ foo: 1 });
+  await socket.frame(({ kind }) => kind === 'ServerErrorEvent', 'an answer');
+}
+
+async function assertThrownOut(sockets) {
+  for (const socket of sockets) assert.deepEqual(await closeOf(socket), { code: 4001, reason: 'Authentication failed' });
+}
+
+test('a key that is revoked ends its open sockets, and no others', async (t) => {
+  const { name, key } = ownKey();
+  const others = await open(t, eventsPath(resting));
+  const sockets = await socketsBy(t, key);
+  execFileSync(DEFT, ['key', '--revoke', name]);
+  await assertThrownOut(sockets);
+  await assertRefused(eventsPath(resting), { key });
+  await assertServed(others);
+});
+
+test('a key that was revoked while nobody could say so ends its sockets when the database is back', async (t) => {
+  const { name, key } = ownKey();
+  const others = await open(t, eventsPath(resting));
+  const sockets = await socketsBy(t, key);
+  await execute(`UPDATE api_keys SET revoked_at = now() WHERE name = :'name'`, { name });
+  await execute(`SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name LIKE 'deft-gateway%'`);
+  await assertThrownOut(sockets);
+  await assertServed(others);
+});
+
+test('signing out ends the open sockets of that browser alone', async (t) => {
+  const [cookie, another] = [await signIn(), await signIn()];
+  const path = `/agent${eventsPath(resting)}`;
+  const by = (Cookie) => open(t, path, { key: null, url: APP_URL, headers: { Cookie, Origin: APP_URL } });
+  const [left, stays] = [await by(cookie), await by(another)];
+  await left.frame(isSnapshot, 'the first snapshot');
+  const answer = await fetch(new URL('/api/v1/sign-out', APP_URL), { method: 'POST', headers: { cookie, origin: APP_URL } });
+  assert.equal(answer.status, 200);
+  await assertThrownOut([left]);
+  await assertServed(stays);
+});
+
+test('a session that ends by itself ends its sockets', async (t) => {
+  const cookie = await signIn();
+  await execute(`UPDATE sessions SET expires_at = now() + interval '4 seconds' WHERE id = (SELECT id FROM sessions ORDER BY created_at DESC LIMIT 1)`);
+  const socket = await open(t, `/agent${eventsPath(resting)}`, { key: null, url: APP_URL, headers: { Cookie: cookie, Origin: APP_URL } });
+  await assertThrownOut([socket]);
 });

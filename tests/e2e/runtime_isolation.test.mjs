@@ -1,0 +1,181 @@
+// What a sandbox keeps from the programs in it: tried from inside by a static prober, and read from
+// outside from the engine and the kernel.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import { after, before, describe, it } from 'node:test';
+
+import { call, engine, House, IMAGE, tar } from './runtime_house.mjs';
+
+const MEMORY = 256 << 20;
+const REFUSED = /^(EPERM|ENOSYS)$/;
+const profile = JSON.parse(fs.readFileSync(new URL('../../runtime/seccomp.json', import.meta.url)));
+
+// A word of /proc/PID/status.
+const field = (status, name) => new RegExp(`^${name}:\\s*(.*)$`, 'm').exec(status)?.[1];
+
+describe('the confinement of a sandbox', () => {
+  let house;
+  let runtime;
+  let image;
+  let seen; // name -> how the prober's try ended
+
+  async function send(method, url, body) {
+    const { hostname, port } = new URL(runtime.url);
+    const answer = await call({ host: hostname, port }, method, url, { body, headers: { 'X-Session-API-Key': runtime.session_api_key } });
+    assert.equal(answer.status, 200, answer.text);
+    return answer.json;
+  }
+
+  // A command in the terminal, whose programs run as an agent's do.
+  async function run(command) {
+    const observation = await send('POST', '/execute_action', { action: { action: 'run', args: { command, blocking: true }, timeout: 120 } });
+    return observation.content;
+  }
+
+  const results = (text) => Object.fromEntries(text.split('\n').map((line) => [line.slice(0, line.lastIndexOf(' ')), line.slice(line.lastIndexOf(' ') + 1)]));
+
+  before(async () => {
+    house = await House.open();
+    const prober = `${house.dir}/prober`;
+    execFileSync('cc', ['-static', '-O1', '-o', prober, new URL('isolation/prober.c', import.meta.url).pathname]);
+    // The prober comes with the image: no image can make its programs more than they may be.
+    image = `deft-test-${house.instance}:prober`;
+    const files = tar([{ name: 'prober', data: fs.readFileSync(prober) }, { name: 'root-prober', mode: 0o4755, data: fs.readFileSync(prober) }]);
+    const { json } = await engine('POST', '/containers/create', { body: { Image: IMAGE, Entrypoint: ['/none'], NetworkDisabled: true } });
+    assert.equal((await engine('PUT', `/containers/${json.Id}/archive?path=/usr/bin`, { body: files, type: 'application/x-tar' })).status, 200);
+    const [repo, tag] = image.split(':');
+    assert.equal((await engine('POST', `/commit?container=${json.Id}&repo=${repo}&tag=${tag}`)).status, 201);
+    await engine('DELETE', `/containers/${json.Id}?force=1`);
+    ({ json: runtime } = await house.sandbox('isolation', { image, memory_bytes: MEMORY }));
+    assert.equal(runtime.status, 'running', runtime.status_detail);
+    seen = results(await run('prober server $PPID'));
+  });
+
+  after(async () => {
+    await house?.close();
+    if (image) await engine('DELETE', `/images/${image}?force=1`);
+  });
+
+  const tries = {
+    'makes no namespace and no mount': [
+      'unshare-user', 'unshare-mount', 'unshare-net', 'clone-user', 'clone-pid', 'clone3', 'setns', 'chroot', 'mount', 'bind-mount', 'umount', 'pivot_root',
+      'fsopen', 'fsmount', 'open_tree', 'move_mount', 'mount_setattr',
+    ],
+    'reaches nothing of the kernel': [
+      'bpf', 'perf_event_open', 'userfaultfd', 'io_uring_setup', 'io_uring_enter', 'keyctl', 'add_key', 'request_key', 'kexec_load', 'init_module',
+      'finit_module', 'delete_module', 'swapon', 'swapoff', 'reboot', 'clock_settime', 'settimeofday', 'adjtimex', 'acct', 'quotactl', 'syslog',
+      'sethostname', 'setdomainname', 'vhangup', ...(process.arch === 'x64' ? ['iopl', 'ioperm'] : []),
+    ],
+    'reaches no other process': ['process_vm_readv', 'process_vm_writev', 'pidfd_getfd', 'kcmp', 'ptrace-server', 'name_to_handle_at', 'open_by_handle_at'],
+    'becomes nobody else and makes no device': ['setuid', 'setgid', 'setgroups', 'mknod-block', 'mknod-char', 'chown'],
+    'has no sockets but those of a client': ['socket-packet', 'socket-raw', 'socket-raw6', 'socket-vsock', 'socket-alg', 'socket-key', 'socket-netfilter', 'socket-audit'],
+  };
+  for (const [what, names] of Object.entries(tries)) {
+    it(`from inside: ${what}`, () => {
+      for (const name of names) assert.match(seen[name] ?? 'not tried', REFUSED, name);
+    });
+  }
+
+  it('from inside: writes to nothing of the host, reads nothing that is masked, sees no socket of it', () => {
+    const of = (kind) => Object.entries(seen).filter(([name]) => name.startsWith(`${kind}:`));
+    assert.equal(of('write').length, 15);
+    for (const [name, how] of of('write')) assert.match(how, /^(EACCES|EROFS|ENOENT|EPERM)$/, name);
+    assert.equal(of('read').length, 15);
+    for (const [name, how] of of('read')) assert.match(how, /^(EACCES|ENOENT|EPERM|ENXIO|EIO|ENOTDIR|empty)$/, name);
+    assert.equal(of('socket').length, 10);
+    for (const [name, how] of of('socket')) assert.match(how, /^(ENOENT|EACCES)$/, name);
+    assert.equal(of('server').length, 7);
+    for (const [name, how] of of('server')) assert.match(how, /^(EACCES|EPERM)$/, name);
+  });
+
+  it('from inside: a program of root with the bit for it is nobody', async () => {
+    assert.equal(results(await run('root-prober server $PPID')).setuid, 'EPERM');
+    assert.equal(await run('grep -E "^(Uid|Gid|Groups|Cap|NoNewPrivs|Seccomp:)" /proc/self/status | tr -s "\\t " " " | sed "s/ $//"'), [
+      'Uid: 10001 10001 10001 10001', 'Gid: 10001 10001 10001 10001', 'Groups: 10001',
+      ...['Inh', 'Prm', 'Eff', 'Bnd', 'Amb'].map((set) => `Cap${set}: 0000000000000000`), 'NoNewPrivs: 1', 'Seccomp: 2',
+    ].join('\n'));
+  });
+
+  it('from inside: devices, mounts and variables are these and no others', async () => {
+    assert.deepEqual((await run('ls /dev')).split(/\s+/).filter((name) => name !== 'core').sort(), // a link to /proc/kcore
+      ['fd', 'full', 'mqueue', 'null', 'ptmx', 'pts', 'random', 'shm', 'stderr', 'stdin', 'stdout', 'tty', 'urandom', 'zero']);
+    const mounts = (await run("awk '{print $5, $6}' /proc/self/mountinfo")).replaceAll('/usr/sbin/docker-init', '/sbin/docker-init')
+      .split('\n').map((line) => line.split(' '));
+    const unusual = mounts.filter(([place]) => !/^\/(proc|sys|dev)(\/|$)/.test(place)).map(([place]) => place);
+    assert.deepEqual(unusual.sort(), ['/', '/.deft', '/.deft-j', '/etc/hostname', '/etc/hosts', '/etc/resolv.conf', '/sbin/docker-init', '/tmp', '/workspace'].sort());
+    const options = (place) => mounts.findLast(([one]) => one === place)[1].split(',');
+    for (const place of ['/.deft', '/sys', '/proc/sys', '/proc/sysrq-trigger', '/proc/irq', '/proc/bus', '/proc/fs', '/sbin/docker-init']) {
+      assert.ok(options(place).includes('ro'), place);
+    }
+    const names = (await run('env')).split('\n').map((line) => line.slice(0, line.indexOf('=')));
+    assert.deepEqual(names.filter((name) => /KEY|TOKEN|SECRET|PASSWORD|DEFT_ACTION/.test(name)), []);
+    assert.equal((await run('env; cat /proc/*/environ 2>/dev/null')).includes(runtime.session_api_key), false);
+  });
+
+  it('from inside: there is an end of files, processes, memory and room', async () => {
+    assert.equal(seen['limit:files'], '4096:8192');
+    assert.equal(seen['limit:core'], '0:0');
+    assert.equal(seen['limit:tmp'], String(1 << 30));
+    assert.equal(seen['limit:tmp-flags'], 'nosuid,nodev');
+    const [, n, why] = /^processes (\d+) (\w+)$/.exec(await run('prober processes'));
+    assert.equal(why, 'EAGAIN');
+    assert.ok(Number(n) > 400 && Number(n) < 512, n);
+    assert.equal(await run(`prober memory ${(MEMORY >> 20) * 2}`), 'memory Killed');
+    assert.equal(await run('echo goes on'), 'goes on');
+  });
+
+  it('from inside: a program has no descriptor but its own three, and in the terminal those of its shell', async () => {
+    const bash = await send('POST', '/api/bash/execute_bash_command', { command: 'prober server $PPID' });
+    assert.equal(results(bash.stdout).descriptors, '');
+    assert.equal(seen.descriptors, '60,61,62,'); // its shell's: the command, the record of its end, the terminal
+  });
+
+  it('from outside: the engine was asked for exactly this', async () => {
+    const { json: container, text } = await engine('GET', `/containers/${house.instance}-${runtime.runtime_id}/json`);
+    const { HostConfig: host, Config: config } = container;
+    assert.equal(config.User, '10001:10001');
+    assert.deepEqual(config.Entrypoint, ['/.deft/deft-action']);
+    assert.equal(text.includes(runtime.session_api_key), false);
+    assert.equal(container.ExecIDs, null);
+    const wanted = {
+      Privileged: false, CapDrop: ['ALL'], PidsLimit: 512, Memory: MEMORY, MemorySwap: MEMORY, NanoCpus: 2e9, CpuShares: 512, OomScoreAdj: 500,
+      ReadonlyRootfs: false, ShmSize: 256 << 20, Init: true, IpcMode: 'private', PidMode: '', UTSMode: '', UsernsMode: '', CgroupnsMode: 'private',
+      PublishAllPorts: false, RestartPolicy: { Name: 'no', MaximumRetryCount: 0 },
+      LogConfig: { Type: 'local', Config: { 'max-size': '1m', 'max-file': '2' } },
+      Tmpfs: { '/tmp': `rw,exec,nosuid,nodev,mode=1777,size=${1 << 30},uid=10001,gid=10001` },
+    };
+    for (const [name, value] of Object.entries(wanted)) assert.deepEqual(host[name], value, name);
+    for (const name of ['CapAdd', 'Binds', 'Devices', 'DeviceRequests', 'DeviceCgroupRules', 'ExtraHosts', 'Links', 'VolumesFrom', 'GroupAdd', 'Sysctls']) {
+      assert.equal(Object.keys(host[name] ?? []).length, 0, name);
+    }
+    assert.equal(Object.keys(host.PortBindings ?? {}).length, 0);
+    assert.match(host.NetworkMode, new RegExp(`^${house.instance}-`));
+    assert.deepEqual(host.Ulimits.map(({ Name, Soft, Hard }) => [Name, Soft, Hard]).sort(), [['core', 0, 0], ['nofile', 4096, 8192]]);
+    const [privileges, seccomp] = [...host.SecurityOpt].sort();
+    assert.match(privileges, /^no-new-privileges(:true)?$/);
+    assert.deepEqual(JSON.parse(seccomp.slice('seccomp='.length)), profile);
+    assert.equal(host.SecurityOpt.length, 2);
+    for (const path of ['/proc/kcore', '/proc/keys', '/proc/timer_list', '/sys/firmware']) assert.ok(host.MaskedPaths.includes(path), path);
+    for (const path of ['/proc/sys', '/proc/sysrq-trigger', '/proc/irq', '/proc/bus', '/proc/fs']) assert.ok(host.ReadonlyPaths.includes(path), path);
+    assert.deepEqual(container.Mounts.map(({ Type, Destination, RW }) => [Type, Destination, RW]).sort(),
+      [['volume', '/.deft', false], ['volume', '/.deft-j', true], ['volume', '/workspace', true]]);
+  });
+
+  it('from outside: the kernel holds every process of it to that', async () => {
+    const { json: { Titles: titles, Processes: processes } } = await engine('GET', `/containers/${house.instance}-${runtime.runtime_id}/top?ps_args=-eo%20pid,args`);
+    assert.ok(processes.length >= 3, 'init, deft-action and a shell');
+    for (const columns of processes) {
+      const pid = columns[titles.indexOf('PID')];
+      const status = fs.readFileSync(`/proc/${pid}/status`, 'utf8');
+      for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb']) assert.equal(field(status, set), '0000000000000000', `${columns} ${set}`);
+      assert.equal(field(status, 'Uid'), '10001\t10001\t10001\t10001');
+      assert.equal(field(status, 'NoNewPrivs'), '1');
+      assert.equal(field(status, 'Seccomp'), '2');
+      for (const kind of ['mnt', 'pid', 'net', 'ipc', 'uts', 'cgroup']) {
+        assert.notEqual(fs.readlinkSync(`/proc/${pid}/ns/${kind}`), fs.readlinkSync(`/proc/self/ns/${kind}`), kind);
+      }
+      assert.ok(Number(fs.readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8')) >= 500, 'it dies before the host');
+    }
+  });
+});

@@ -104,10 +104,10 @@ describe('the confinement of a sandbox', () => {
       .split('\n').map((line) => line.split(' '));
     const unusual = mounts.filter(([place]) => !/^\/(proc|sys|dev)(\/|$)/.test(place)).map(([place]) => place);
     assert.deepEqual(unusual.sort(), ['/', '/.deft', '/.deft-j', '/etc/hostname', '/etc/hosts', '/etc/resolv.conf', '/sbin/docker-init', '/tmp', '/workspace'].sort());
-    const options = (place) => mounts.findLast(([one]) => one === place)[1].split(',');
-    for (const place of ['/.deft', '/sys', '/proc/sys', '/proc/sysrq-trigger', '/proc/irq', '/proc/bus', '/proc/fs', '/sbin/docker-init']) {
-      assert.ok(options(place).includes('ro'), place);
-    }
+    const options = (place) => mounts.findLast(([one]) => one === place)?.[1].split(',');
+    for (const place of ['/.deft', '/sys', '/proc/sys', '/sbin/docker-init']) assert.ok(options(place)?.includes('ro'), place);
+    // Those that the kernel of this host has.
+    for (const place of ['/proc/sysrq-trigger', '/proc/irq', '/proc/bus', '/proc/fs']) assert.ok(options(place)?.includes('ro') ?? !fs.existsSync(place), place);
     const names = (await run('env')).split('\n').map((line) => line.slice(0, line.indexOf('=')));
     assert.deepEqual(names.filter((name) => /KEY|TOKEN|SECRET|PASSWORD|DEFT_ACTION/.test(name)), []);
     assert.equal((await run('env; cat /proc/*/environ 2>/dev/null')).includes(runtime.session_api_key), false);

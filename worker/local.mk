@@ -7,6 +7,7 @@ worker_agent_sources = \
 	worker/agent/call.c worker/agent/call.h \
 	worker/agent/control.c worker/agent/control.h \
 	worker/agent/ending.c worker/agent/ending.h \
+	worker/agent/fit.c worker/agent/fit.h \
 	worker/agent/history.c worker/agent/history.h \
 	worker/agent/lookup.c worker/agent/lookup.h \
 	worker/agent/loop.c \

@@ -249,7 +249,8 @@ static int check_calls(struct draft *draft, struct llm_trouble *trouble)
     for (size_t i = 0; i < draft->n_calls; i++) {
         struct draft_call *call = &draft->calls[i];
 
-        if (call->name.len == 0)
+        /* In a whole answer the model itself left it out: it is told that there is no such tool. */
+        if (call->name.len == 0 && draft->finish_reason.len == 0)
             return trouble_set(trouble, LLM_CAUSE_CONNECTION,
                                "The model's answer has a tool call without a name.");
         if (call->id.len == 0 || call->id.len > ID_MAX_BYTES || is_id_taken(draft, i))

@@ -20,6 +20,7 @@
 #include "store/event_store.h"
 #include "worker/agent/agent.h"
 #include "worker/agent/ending.h"
+#include "worker/agent/fit.h"
 #include "worker/agent/history.h"
 #include "worker/agent/policy.h"
 #include "worker/agent/record.h"
@@ -113,6 +114,7 @@ static void plan_call(const struct agent *agent, const struct llm_reply *reply, 
     struct call_ref ref = {.tool_name = call->name};
 
     tool_call_check(&agent->conversation, call->name, call->arguments, &check);
+    call_fit(&check, index == 0 ? reply : NULL);
     parts.tool_call_id = choose_call_id(agent, call->id, fresh_id);
     /* All of the client's share one entry: its own name is the one that the model wrote. */
     parts.tool_name =

@@ -340,6 +340,14 @@ static const struct fault faults[] = {
      2,
      0,
      "good"},
+    {"a whole answer whose call has no name",
+     {.bytes = TEST_JSON_HEAD
+      "{\"choices\":[{\"finish_reason\":\"tool_calls\",\"message\":{\"content\":\"I call.\","
+      "\"tool_calls\":[{\"id\":\"a\",\"function\":{\"name\":\"\"}}]}}]}",
+      .ending = TEST_CLOSE},
+     1,
+     0,
+     "I call."},
     {"odd calls only",
      {.bytes = TEST_JSON_HEAD
       "{\"choices\":[{\"message\":{\"tool_calls\":[{\"id\":\"a\",\"type\":\"custom\"}]}}]}",

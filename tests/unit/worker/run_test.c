@@ -129,6 +129,59 @@ static void bad_calls_are_answered_beside_the_good_ones(void **state)
                          " S(stats) Message(agent) S(finished)");
 }
 
+static void call_without_a_name_is_answered(void **state)
+{
+    struct uuid id =
+        run_new_conversation(*state, TURN(CALLS(CALL("", "{\"x\": 1}")) ", " SAYS("bye")), "{}");
+
+    run_to_end(*state, &id);
+    assert_log(*state, &id,
+               BEGINNING "S(stats) Action() AgentError() S(stats) Message(agent) S(finished)");
+    assert_row(*state, &id, "finished/-/-");
+}
+
+/* A script whose only call writes a file that has the piece, as JSON has it, n times. */
+static void append_writing(struct strbuf *script, const char *piece, size_t n)
+{
+    strbuf_append(script, "{\"turns\": [{\"steps\": [{\"calls\": [{\"name\": \"file_editor\","
+                          " \"arguments\": {\"command\": \"create\", \"path\": \"/tmp/x\","
+                          " \"file_text\": \"");
+    for (size_t i = 0; i < n; i++)
+        strbuf_append(script, piece);
+    strbuf_append(script, "\"}}]}, " SAYS("bye") "]}]}");
+}
+
+static struct uuid run_large_call(void **state, const char *piece, size_t n)
+{
+    CLEANUP(strbuf_done) struct strbuf script = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf told = STRBUF_INIT;
+    struct uuid id = UUID_INIT;
+
+    append_writing(&script, piece, n);
+    id = run_new_conversation(*state, script.text, "{}");
+    run_to_end(*state, &id);
+    assert_log(*state, &id,
+               BEGINNING "S(stats) Action(file_editor) AgentError(file_editor)"
+                         " S(stats) Message(agent) S(finished)");
+    run_last_event(*state, &id, "AgentErrorEvent", &told);
+    assert_non_null(strstr(told.text, "too large to keep"));
+    assert_row(*state, &id, "finished/-/-");
+    return id;
+}
+
+static void call_that_no_event_holds_is_told_in_words(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf whole = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf cut = STRBUF_INIT;
+    struct uuid id = run_large_call(state, "x", 600000);
+
+    run_last_event(*state, &id, "ActionEvent", &whole);
+    assert_true(whole.len > 600000); /* what the model wrote stays, once */
+    id = run_large_call(state, "\\n", 440000);
+    run_last_event(*state, &id, "ActionEvent", &cut);
+    assert_non_null(strstr(cut.text, "\"arguments\":\"{}\""));
+}
+
 static void calls_behind_finish_do_not_run(void **state)
 {
     struct uuid id = run_new_conversation(*state, TURN(CALLS(FINISH ", " COMMAND("late"))), "{}");
@@ -486,6 +539,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(tools_run_in_order),
         cmocka_unit_test(unknown_members_of_a_result_are_dropped),
         cmocka_unit_test(bad_calls_are_answered_beside_the_good_ones),
+        cmocka_unit_test(call_without_a_name_is_answered),
+        cmocka_unit_test(call_that_no_event_holds_is_told_in_words),
         cmocka_unit_test(calls_behind_finish_do_not_run),
         cmocka_unit_test(refused_key_ends_the_run_in_error),
         cmocka_unit_test(interrupt_stops_a_command_at_once),

@@ -1,6 +1,7 @@
 #include "fcgi/server.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -23,6 +24,9 @@
 
 enum { LISTEN_BACKLOG = 1024 };
 
+/* A request that moves so much may have taken a hundred times that for a while. */
+#define LARGE_REQUEST_BYTES (1 << 20)
+
 /* nginx is in the group. */
 #define SOCKET_MODE (S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP)
 
@@ -35,9 +39,19 @@ struct server {
     size_t n_threads;
 };
 
+/* A request's body, and how much of it was read. */
+struct intake {
+    FCGX_Stream *stream;
+    int64_t n_bytes;
+};
+
 static int read_fcgi(void *stream, char *buffer, int len)
 {
-    return FCGX_GetStr(buffer, len, stream);
+    struct intake *intake = stream;
+    int n = FCGX_GetStr(buffer, len, intake->stream);
+
+    intake->n_bytes += n > 0 ? n : 0;
+    return n;
 }
 
 static int write_fcgi(void *stream, const char *bytes, int len)
@@ -45,14 +59,27 @@ static int write_fcgi(void *stream, const char *bytes, int len)
     return FCGX_PutStr(bytes, len, stream) == len ? 0 : -1;
 }
 
-static void serve_request(const struct fcgi_context *context, FCGX_Request *fcgi)
+/* Returns how many bytes came and went. */
+static int64_t serve_request(const struct fcgi_context *context, FCGX_Request *fcgi)
 {
     CLEANUP(reply_done) struct reply reply = REPLY_INIT;
-    const struct request_input input = {fcgi->envp, read_fcgi, fcgi->in};
+    struct intake intake = {.stream = fcgi->in};
+    const struct request_input input = {fcgi->envp, read_fcgi, &intake};
     const struct reply_output output = {write_fcgi, fcgi->out};
 
     reply.output = &output;
     dispatch(context, &input, &reply);
+    return intake.n_bytes + reply.n_bytes;
+}
+
+/*
+ * What is free lies between what is not, in the heaps of all threads, and each heap would keep its
+ * peak for ever.
+ */
+static void give_memory_back(int64_t n_bytes)
+{
+    if (n_bytes >= LARGE_REQUEST_BYTES)
+        (void)malloc_trim(0);
 }
 
 static void thread_ended(struct server *server)
@@ -73,8 +100,10 @@ static void *accept_thread(void *argument)
         return NULL;
     }
     while (FCGX_Accept_r(&fcgi) >= 0) {
-        serve_request(server->context, &fcgi);
+        int64_t n_bytes = serve_request(server->context, &fcgi);
+
         FCGX_Finish_r(&fcgi);
+        give_memory_back(n_bytes);
         crash_point(server->context->crash, CRASH_REPLY_SENT);
     }
     FCGX_Free(&fcgi, 1);

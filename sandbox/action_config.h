@@ -31,6 +31,9 @@ struct config {
     const char *idle_timeout; /* seconds, may be nonsense; then off */
     const char *run_silence;  /* the same, of the older action API */
     int64_t no_change_ms;
+    const char *browser; /* its program; "": what the image has */
+    int64_t browser_wait_ms;
+    int64_t browser_timeout_ms;
 };
 
 /* The settings of struct config. */

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "sandbox/browser/browser.h"
 #include "sandbox/conversation.h"
 #include "sandbox/exports.h"
 #include "sandbox/http.h"
@@ -189,6 +190,14 @@ static int check_terminal_args(const json_t *args, struct error *err)
     return 0;
 }
 
+static int check_browser_args(const json_t *args, struct error *err)
+{
+    if (json_dumpb(args, NULL, 0, JSON_COMPACT) > MAX_BROWSER_ARGS_BYTES)
+        return error_set(err, ERROR_INVALID, "args must have at most %d bytes",
+                         MAX_BROWSER_ARGS_BYTES);
+    return 0;
+}
+
 static int read_tool(const json_t *body, struct action_spec *spec, struct error *err)
 {
     const char *name = json_text_or(body, "tool", "");
@@ -202,7 +211,11 @@ static int read_tool(const json_t *body, struct action_spec *spec, struct error 
         spec->tool = tools[i].tool;
         return spec->tool == ACTION_TERMINAL ? check_terminal_args(args, err) : 0;
     }
-    return error_set(err, ERROR_INVALID, "tool must be terminal or file_editor");
+    if (browser_has_tool(name)) {
+        spec->tool = ACTION_BROWSER;
+        return check_browser_args(args, err);
+    }
+    return error_set(err, ERROR_INVALID, "tool must be terminal, file_editor or one of browser_*");
 }
 
 /* The caller owns *body_out, which spec->body borrows. */

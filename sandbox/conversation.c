@@ -12,6 +12,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/action_config.h"
+#include "sandbox/browser/browser.h"
 #include "sandbox/editor.h"
 #include "sandbox/exports.h"
 #include "sandbox/http.h"
@@ -44,6 +45,7 @@ struct conversation {
     struct uuid id;
     struct terminal *terminal;
     struct editor *editor;
+    struct browser *browser;
     char *prepared;         /* the folder that is a repository, as far as it could be made one */
     struct action *actions; /* in the order they came */
     size_t n_actions;
@@ -80,11 +82,18 @@ struct conversation *conversation_new(struct server *server, const struct uuid *
         .no_change_ms = server->config->no_change_ms,
         .foreground_cap_s = config_foreground_cap_s(server->config),
     };
+    const struct browser_spec browser = {
+        .program = server->config->browser,
+        .workspace = server->config->workspace,
+        .wait_ms = server->config->browser_wait_ms,
+        .timeout_ms = server->config->browser_timeout_ms,
+    };
 
     conversation->server = server;
     conversation->id = *id;
     conversation->terminal = terminal_new(server->loop, &spec);
     conversation->editor = editor_new();
+    conversation->browser = browser_new(server->loop, &browser);
     return conversation;
 }
 
@@ -241,6 +250,18 @@ static void run_editor(struct action *action, const json_t *args)
                    editor_execute(action->conversation->editor, args, working_dir_of(action)));
 }
 
+static void run_browser(struct action *action, const json_t *args)
+{
+    const struct browser_answer answer = {action, on_observation};
+    const struct browser_call call = {
+        .tool = json_text_or(action->body, "tool", ""),
+        .args = args,
+        .working_dir = working_dir_of(action),
+    };
+
+    browser_execute(action->conversation->browser, &call, &answer);
+}
+
 static int store_start(const struct action *action, struct error *err)
 {
     struct journal_entry entry = {
@@ -279,16 +300,36 @@ static void start_action(struct action *action)
     case ACTION_FILE_EDITOR:
         run_editor(action, args);
         return;
+    case ACTION_BROWSER:
+        run_browser(action, args);
+        return;
     }
 }
 
-/* The next action that can start: the shell takes one at a time, the editor is always free. */
+/* Shell and browser take one at a time, the editor is always free. */
+static bool can_start(const struct action *action)
+{
+    const struct conversation *conversation = action->conversation;
+
+    if (action->is_running)
+        return false;
+    switch (action->tool) {
+    case ACTION_TERMINAL:
+        return !terminal_is_busy(conversation->terminal);
+    case ACTION_BROWSER:
+        return !browser_is_busy(conversation->browser);
+    case ACTION_FILE_EDITOR:
+        break;
+    }
+    return true;
+}
+
+/* The next action that can start. */
 static struct action *next_startable(const struct conversation *conversation)
 {
     struct action *action = conversation->actions;
 
-    while (action != NULL && (action->is_running || (action->tool == ACTION_TERMINAL &&
-                                                     terminal_is_busy(conversation->terminal))))
+    while (action != NULL && !can_start(action))
         action = action->next;
     return action;
 }
@@ -368,6 +409,7 @@ void conversation_interrupt(struct conversation *conversation)
         action = next;
     }
     terminal_interrupt(conversation->terminal);
+    browser_interrupt(conversation->browser);
 }
 
 void conversation_free(struct conversation *conversation)
@@ -377,6 +419,7 @@ void conversation_free(struct conversation *conversation)
     if (conversation == NULL)
         return;
     terminal_free(conversation->terminal);
+    browser_free(conversation->browser);
     while (conversation->actions != NULL)
         end_action(conversation->actions, body);
     editor_free(conversation->editor);

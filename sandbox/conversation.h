@@ -1,7 +1,8 @@
 /*
- * A conversation in this sandbox: its shell, its editor and the actions that wait for the shell.
+ * A conversation in this sandbox: its shell, its editor, its browser and the actions that wait for
+ * one of them.
  *
- * Ownership: a conversation owns its terminal, editor and actions under way.
+ * Ownership: a conversation owns its terminal, editor, browser and actions under way.
  * Threading: one thread.
  */
 #ifndef DEFT_SANDBOX_CONVERSATION_H
@@ -23,7 +24,7 @@ struct error;
 struct request;
 struct server;
 
-enum action_tool { ACTION_TERMINAL, ACTION_FILE_EDITOR };
+enum action_tool { ACTION_TERMINAL, ACTION_FILE_EDITOR, ACTION_BROWSER };
 
 /* What a PUT asks for. */
 struct action_spec {
@@ -37,7 +38,7 @@ struct action_spec {
 
 struct conversation *conversation_new(struct server *server,
                                       const struct uuid *id) NONNULL MUST_CHECK;
-/* Ends its shell; requests that wait for an action are answered as interrupted. */
+/* Ends its shell and browser; requests that wait for an action are answered as interrupted. */
 void conversation_free(struct conversation *conversation);
 const struct uuid *conversation_id(const struct conversation *conversation) NONNULL MUST_CHECK;
 
@@ -54,9 +55,9 @@ int action_wait(struct action *action, struct request *request,
  */
 int conversation_run(struct conversation *conversation, const struct action_spec *spec,
                      struct request *request, struct error *err) NONNULL MUST_CHECK;
-/* True when nothing runs or waits: all that ends with it is its shell. */
+/* True when nothing runs or waits: all that ends with it is its shell and its browser. */
 bool conversation_rests(const struct conversation *conversation) NONNULL MUST_CHECK;
-/* Ctrl-C to the shell; what waits for it is over as interrupted. */
+/* Ctrl-C to the shell, and the browser's call ends; what waits is over as interrupted. */
 void conversation_interrupt(struct conversation *conversation) NONNULL;
 
 /* The body of a reply: {"state":"interrupted","reason":…}. The caller frees. */

@@ -15,6 +15,7 @@ enum {
     MAX_QUEUED_ACTIONS = 64, /* of one conversation, waiting for its shell */
     MAX_WAITERS = 64,        /* requests that wait for one action */
     MAX_COMMAND_BYTES = 4 * 1024 * 1024,
+    MAX_BROWSER_ARGS_BYTES = 1024 * 1024,
     MAX_ENV_NAMES = 256,
     MAX_ACTION_ID_BYTES = 128,
     ACTION_HASH_BYTES = 17, /* 64 bits as hex */

@@ -9,6 +9,23 @@ SANDBOX_SOURCES = \
 	sandbox/bash_events.c sandbox/bash_events.h \
 	sandbox/bash_waits.c sandbox/bash_waits.h \
 	sandbox/bash_routes.c sandbox/bash_routes.h \
+	sandbox/browser/browser.c sandbox/browser/browser.h \
+	sandbox/browser/chromium.c sandbox/browser/chromium.h \
+	sandbox/browser/cdp.c sandbox/browser/cdp.h \
+	sandbox/browser/cdp_message.c sandbox/browser/cdp_message.h \
+	sandbox/browser/content.c sandbox/browser/content.h \
+	sandbox/browser/downloads.c sandbox/browser/downloads.h \
+	sandbox/browser/driver.c sandbox/browser/driver.h \
+	sandbox/browser/frames.c sandbox/browser/frames.h \
+	sandbox/browser/input.c sandbox/browser/input.h \
+	sandbox/browser/navigate.c sandbox/browser/navigate.h \
+	sandbox/browser/recovery.c sandbox/browser/recovery.h \
+	sandbox/browser/screenshot.c sandbox/browser/screenshot.h \
+	sandbox/browser/state.c sandbox/browser/state.h \
+	sandbox/browser/storage.c sandbox/browser/storage.h \
+	sandbox/browser/tabs.c sandbox/browser/tabs.h \
+	sandbox/browser/tools.c sandbox/browser/tools.h \
+	sandbox/browser/script.h \
 	sandbox/capture.c sandbox/capture.h \
 	sandbox/chunked.c sandbox/chunked.h \
 	sandbox/collect.c sandbox/collect.h \
@@ -90,6 +107,7 @@ deft_action_LDADD = libsandbox.a libbase.a $(JANSSON_LIBS) $(SANDBOX_LWS_LIBS) -
 
 check_PROGRAMS += sandbox-test
 sandbox_test_SOURCES = \
+	tests/unit/sandbox/browser_test.c \
 	tests/unit/sandbox/capture_test.c \
 	tests/unit/sandbox/chunked_test.c \
 	tests/unit/sandbox/editor_test.c \
@@ -107,8 +125,12 @@ sandbox_test_SOURCES = \
 sandbox_test_CPPFLAGS = $(SANDBOX_CPPFLAGS) -I$(top_srcdir)/tests $(CMOCKA_CFLAGS)
 sandbox_test_LDADD = libsandbox.a libbase.a $(LWS_LIBS) $(JANSSON_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS) -lm
 
-check_PROGRAMS += replay-sandbox_terminal replay-sandbox_upload
+check_PROGRAMS += replay-sandbox_browser replay-sandbox_terminal replay-sandbox_upload
 SANDBOX_FUZZ_LIBS = libsandbox.a libbase.a $(JANSSON_LIBS) $(CRYPTO_LIBS) -lm
+replay_sandbox_browser_SOURCES = tests/fuzz/sandbox_browser.c tests/fuzz/replay.c
+replay_sandbox_browser_CPPFLAGS = $(SANDBOX_CPPFLAGS) \
+	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/sandbox_browser"'
+replay_sandbox_browser_LDADD = $(SANDBOX_FUZZ_LIBS)
 replay_sandbox_terminal_SOURCES = tests/fuzz/sandbox_terminal.c tests/fuzz/replay.c
 replay_sandbox_terminal_CPPFLAGS = $(SANDBOX_CPPFLAGS) \
 	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/sandbox_terminal"'
@@ -119,7 +141,11 @@ replay_sandbox_upload_CPPFLAGS = $(SANDBOX_CPPFLAGS) \
 replay_sandbox_upload_LDADD = $(SANDBOX_FUZZ_LIBS)
 
 if FUZZ
-EXTRA_PROGRAMS += fuzz-sandbox_terminal fuzz-sandbox_upload
+EXTRA_PROGRAMS += fuzz-sandbox_browser fuzz-sandbox_terminal fuzz-sandbox_upload
+fuzz_sandbox_browser_SOURCES = tests/fuzz/sandbox_browser.c
+fuzz_sandbox_browser_CPPFLAGS = $(SANDBOX_CPPFLAGS)
+fuzz_sandbox_browser_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+fuzz_sandbox_browser_LDADD = $(SANDBOX_FUZZ_LIBS)
 fuzz_sandbox_terminal_SOURCES = tests/fuzz/sandbox_terminal.c
 fuzz_sandbox_terminal_CPPFLAGS = $(SANDBOX_CPPFLAGS)
 fuzz_sandbox_terminal_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer

@@ -1,0 +1,230 @@
+#include "sandbox/browser/browser.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "sandbox/browser/driver.h"
+#include "sandbox/browser/tools.h"
+#include "sandbox/loop.h"
+#include "sandbox/observation.h"
+#include "sandbox/process.h"
+
+enum {
+    CHUNK_BYTES = 64 * 1024,
+    MAX_ANSWER_BYTES = 4 * 1024 * 1024,
+    GRACE_MS = 90000, /* a driver that starts the browser, or recovers from a hang, needs longer */
+    SEND_S = 2,
+    ORDER_FD = 3, /* the driver's socket, after all others are closed */
+};
+
+struct browser {
+    struct loop *loop;
+    struct browser_spec spec;
+    pid_t driver;              /* 0: none */
+    struct loop_source source; /* the socket to it; fd -1: none */
+    struct loop_timer guard;
+    struct strbuf in;
+    struct browser_answer answer; /* done is NULL when no call is under way */
+};
+
+json_t *browser_refusal(const char *text)
+{
+    json_t *observation = json_object();
+
+    json_put(observation, "content", observation_content(text, strlen(text)));
+    json_put(observation, "is_error", json_true());
+    json_put_text(observation, "kind", "BrowserObservation");
+    return observation;
+}
+
+bool browser_has_tool(const char *name)
+{
+    return tools_know(name);
+}
+
+bool browser_is_busy(const struct browser *browser)
+{
+    return browser->answer.done != NULL;
+}
+
+static void give(struct browser *browser, json_t *observation)
+{
+    const struct browser_answer answer = browser->answer;
+
+    browser->answer = (struct browser_answer){NULL, NULL};
+    loop_timer_clear(browser->loop, &browser->guard);
+    if (answer.done != NULL)
+        answer.done(answer.owner, observation);
+    else
+        json_decref(observation);
+}
+
+/* Its socket closed, the driver ends the browser and itself; nobody waits for that. */
+static void let_go(struct browser *browser)
+{
+    loop_remove(browser->loop, &browser->source);
+    fd_close(&browser->source.fd);
+    strbuf_reset(&browser->in);
+    browser->driver = 0;
+}
+
+static void fail(struct browser *browser, const char *text)
+{
+    let_go(browser);
+    give(browser, browser_refusal(text));
+}
+
+static void on_guard(void *owner)
+{
+    struct browser *browser = owner;
+
+    log_error("browser.driver_hung", LOG_INT("pid", browser->driver));
+    (void)kill(browser->driver, SIGKILL);
+    fail(browser, "The browser did not answer in time and was ended. The next call starts it "
+                  "anew; its tabs are gone.");
+}
+
+/* A line of the driver is an observation. */
+static void take_line(struct browser *browser)
+{
+    json_auto_t *observation = NULL;
+    struct error err = ERROR_INIT;
+    const char *end = memchr(browser->in.text, '\n', browser->in.len);
+
+    if (end == NULL)
+        return;
+    if (json_parse(browser->in.text, (size_t)(end - browser->in.text), &observation, &err) < 0) {
+        log_error("browser.answer_unreadable", LOG_ERROR(&err));
+        fail(browser, "The browser's answer could not be read.");
+        return;
+    }
+    strbuf_remove_head(&browser->in, (size_t)(end - browser->in.text) + 1);
+    give(browser, TAKE_PTR(observation));
+}
+
+static void on_readable(void *owner, uint32_t events)
+{
+    struct browser *browser = owner;
+    char chunk[CHUNK_BYTES];
+    ssize_t n = recv(browser->source.fd, chunk, sizeof(chunk), MSG_DONTWAIT);
+
+    (void)events;
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0 || browser->in.len + (size_t)n > MAX_ANSWER_BYTES) {
+        fail(browser, "The browser ended while the call was in progress. The next call starts it "
+                      "anew; its tabs are gone.");
+        return;
+    }
+    strbuf_append_bytes(&browser->in, chunk, (size_t)n);
+    take_line(browser);
+}
+
+/* Nothing of the server's stays open in the driver: its own socket is to end when ours does. */
+NORETURN static void run_driver(const struct browser *browser, int order_fd)
+{
+    process_default_signals();
+    (void)setsid();
+    if (dup2(order_fd, ORDER_FD) < 0)
+        _exit(EXIT_FAILURE);
+    (void)fcntl(ORDER_FD, F_SETFD, FD_CLOEXEC);
+    (void)close_range(ORDER_FD + 1, ~0U, 0);
+    driver_run(&browser->spec, ORDER_FD);
+    _exit(EXIT_SUCCESS);
+}
+
+static int start_driver(struct browser *browser, struct error *err)
+{
+    CLEANUP(fd_close) int ours = -1;
+    CLEANUP(fd_close) int theirs = -1;
+    const struct timeval patience = {.tv_sec = SEND_S};
+    int pair[2] = {-1, -1};
+    pid_t pid = 0;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "socketpair: %m");
+    ours = pair[0];
+    theirs = pair[1];
+    /* The driver reads at once; should it not, the server does not wait for it for long. */
+    (void)setsockopt(ours, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+    pid = fork();
+    if (pid < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "fork: %m");
+    if (pid == 0)
+        run_driver(browser, theirs);
+    browser->driver = pid;
+    browser->source.fd = fd_take(&ours);
+    return loop_add(browser->loop, &browser->source, EPOLLIN, err);
+}
+
+static int send_call(struct browser *browser, const struct browser_call *call, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
+    json_auto_t *order = json_object();
+
+    json_put_text(order, "tool", call->tool);
+    json_put(order, "args", json_deep_copy(call->args));
+    json_put_text(order, "working_dir", call->working_dir);
+    json_append_text(&line, order);
+    strbuf_append_char(&line, '\n');
+    return fd_write_all(browser->source.fd, line.text, line.len, err);
+}
+
+void browser_execute(struct browser *browser, const struct browser_call *call,
+                     const struct browser_answer *answer)
+{
+    struct error err = ERROR_INIT;
+
+    browser->answer = *answer;
+    if ((browser->driver == 0 && start_driver(browser, &err) < 0) ||
+        send_call(browser, call, &err) < 0) {
+        log_error("browser.not_started", LOG_ERROR(&err));
+        fail(browser, "The browser could not be started.");
+        return;
+    }
+    loop_timer_set(browser->loop, &browser->guard, browser->spec.timeout_ms + GRACE_MS);
+}
+
+void browser_interrupt(struct browser *browser)
+{
+    static const char line[] = "0\n";
+
+    if (browser_is_busy(browser) && browser->source.fd >= 0)
+        (void)send(browser->source.fd, line, strlen(line), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+struct browser *browser_new(struct loop *loop, const struct browser_spec *spec)
+{
+    struct browser *browser = NEW(struct browser);
+
+    browser->loop = loop;
+    browser->spec = *spec;
+    browser->source = (struct loop_source){-1, on_readable, browser};
+    browser->guard = (struct loop_timer){.expired = on_guard, .owner = browser};
+    browser->in = (struct strbuf)STRBUF_INIT;
+    return browser;
+}
+
+void browser_free(struct browser *browser)
+{
+    if (browser == NULL)
+        return;
+    loop_timer_clear(browser->loop, &browser->guard);
+    let_go(browser);
+    strbuf_done(&browser->in);
+    mem_free(browser);
+}

@@ -1,0 +1,57 @@
+/*
+ * A conversation's browser as the server sees it: a driver process that is started with the first
+ * call, does one call after another and is ended with the conversation.
+ *
+ * Ownership: struct browser owns its driver's process.
+ * Threading: the loop's thread; nothing here blocks. A call's `done` is called once, from the loop
+ * or before browser_execute() returns.
+ */
+#ifndef DEFT_SANDBOX_BROWSER_BROWSER_H
+#define DEFT_SANDBOX_BROWSER_BROWSER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/attr.h"
+
+struct browser;
+struct loop;
+
+struct browser_spec {
+    const char *program;   /* "": what the image has */
+    const char *workspace; /* HOME of the browser where the image has none */
+    int64_t wait_ms;       /* for a page, until it is loaded or answers */
+    int64_t timeout_ms;    /* for a call */
+};
+
+struct browser_call {
+    const char *tool;
+    const json_t *args;
+    const char *working_dir; /* downloads go below it */
+};
+
+/* The observation is the callee's to free. */
+struct browser_answer {
+    void *owner;
+    void (*done)(void *owner, json_t *observation);
+};
+
+struct browser *browser_new(struct loop *loop, const struct browser_spec *spec) NONNULL MUST_CHECK;
+/* Ends the browser; a call under way is never answered. */
+void browser_free(struct browser *browser);
+/* True for the names of browser tools. */
+bool browser_has_tool(const char *name) NONNULL MUST_CHECK;
+/* True while a call is under way: then browser_execute() must wait. */
+bool browser_is_busy(const struct browser *browser) NONNULL MUST_CHECK;
+/* Begins a call; what it names is copied. */
+void browser_execute(struct browser *browser, const struct browser_call *call,
+                     const struct browser_answer *answer) NONNULL;
+/* The call under way ends soon, as interrupted; none is fine. */
+void browser_interrupt(struct browser *browser) NONNULL;
+
+/* A BrowserObservation of one text. The caller owns it. */
+json_t *browser_refusal(const char *text) NONNULL MUST_CHECK;
+
+#endif

@@ -1,0 +1,291 @@
+#include "sandbox/browser/chromium.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "sandbox/process.h"
+
+enum { THEIR_INPUT = 3, THEIR_OUTPUT = 4, OPEN_FOLDERS = 16 };
+
+static const char usual_places[] =
+    "/usr/local/bin:/usr/bin:/bin:/snap/bin:/opt/google/chrome:/usr/lib/chromium";
+
+static const char *const names[] = {
+    "chromium", "chromium-browser",      "google-chrome", "google-chrome-stable",
+    "chrome",   "chrome-headless-shell", "headless_shell"};
+
+/* Below a folder of Playwright's cache. */
+static const char *const playwright_programs[] = {"chrome-linux/chrome", "chrome-linux64/chrome",
+                                                  "chrome-linux/headless_shell"};
+
+/*
+ * No sandbox of its own: it needs user namespaces or a set-uid helper, and a container of ours
+ * allows neither; docs/decisions/browser.md. Frames of other sites stay in the page's own process,
+ * so that one session reaches them, and memory is spared.
+ */
+static const char *const flags[] = {
+    "--headless=new",
+    "--remote-debugging-pipe",
+    "--no-sandbox",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--no-pings",
+    "--disable-background-networking",
+    "--disable-breakpad",
+    "--disable-component-update",
+    "--disable-crash-reporter",
+    "--disable-default-apps",
+    "--disable-dev-shm-usage",
+    "--disable-extensions",
+    "--disable-gpu",
+    "--disable-sync",
+    "--disable-site-isolation-trials",
+    "--disable-features=IsolateOrigins,site-per-process,Translate,MediaRouter,HttpsUpgrades",
+    "--metrics-recording-only",
+    "--mute-audio",
+    "--password-store=basic",
+    "--use-mock-keychain",
+    "--window-size=1280,900",
+};
+
+static bool is_program(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, X_OK) == 0;
+}
+
+/* NULL when the cache's folder has no program that can be started. */
+static char *find_in_version(const char *cache, const char *version)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(playwright_programs); i++) {
+        CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+
+        strbuf_appendf(&path, "%s/%s/%s", cache, version, playwright_programs[i]);
+        if (is_program(path.text))
+            return strbuf_take(&path);
+    }
+    return NULL;
+}
+
+static char *find_in_cache(const char *cache)
+{
+    DIR *dir = opendir(cache);
+    const struct dirent *entry = NULL;
+    char *found = NULL;
+
+    if (dir == NULL)
+        return NULL;
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread, a stream of its own */
+    for (entry = readdir(dir); entry != NULL && found == NULL; entry = readdir(dir)) {
+        if (text_starts_with(entry->d_name, "chromium"))
+            found = find_in_version(cache, entry->d_name);
+    }
+    (void)closedir(dir);
+    return found;
+}
+
+/* A variable of the image, borrowed; "" when it is not set. */
+static const char *image_variable(const char *name)
+{
+    size_t len = strlen(name);
+
+    for (char *const *entry = environ; *entry != NULL; entry++) {
+        if (text_starts_with(*entry, name) && (*entry)[len] == '=')
+            return *entry + len + 1;
+    }
+    return "";
+}
+
+static char *find_of_playwright(void)
+{
+    CLEANUP(strbuf_done) struct strbuf home = STRBUF_INIT;
+    const char *cache = image_variable("PLAYWRIGHT_BROWSERS_PATH");
+    char *found = find_in_cache(cache);
+
+    strbuf_appendf(&home, "%s/.cache/ms-playwright", image_variable("HOME"));
+    if (found == NULL)
+        found = find_in_cache(home.text);
+    if (found == NULL)
+        found = find_in_cache("/ms-playwright");
+    return found;
+}
+
+char *chromium_find(const char *wanted)
+{
+    CLEANUP(strbuf_done) struct strbuf places = STRBUF_INIT;
+    char *found = NULL;
+
+    if (wanted[0] != '\0')
+        return is_program(wanted) ? mem_dup_text(wanted) : NULL;
+    strbuf_appendf(&places, "%s:%s", image_variable("PATH"), usual_places);
+    for (size_t i = 0; i < ARRAY_SIZE(names) && found == NULL; i++)
+        found = process_find_program(names[i], places.text);
+    return found != NULL ? found : find_of_playwright();
+}
+
+static int make_profile(struct chromium *chromium, struct error *err)
+{
+    char path[] = "/tmp/deft-browser-XXXXXX";
+
+    if (chromium->profile != NULL)
+        return 0;
+    if (mkdtemp(path) == NULL)
+        return error_set(err, ERROR_UNAVAILABLE, "making a profile for the browser: %m");
+    chromium->profile = mem_dup_text(path);
+    return 0;
+}
+
+struct pipes {
+    int ours_write;
+    int theirs_read;
+    int ours_read;
+    int theirs_write;
+};
+
+static void pipes_done(struct pipes *pipes)
+{
+    fd_close(&pipes->ours_write);
+    fd_close(&pipes->theirs_read);
+    fd_close(&pipes->ours_read);
+    fd_close(&pipes->theirs_write);
+}
+
+static int make_pipes(struct pipes *pipes, struct error *err)
+{
+    int to[2] = {-1, -1};
+    int from[2] = {-1, -1};
+
+    if (pipe2(to, O_CLOEXEC) < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "pipe: %m");
+    pipes->theirs_read = to[0];
+    pipes->ours_write = to[1];
+    if (pipe2(from, O_CLOEXEC) < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "pipe: %m");
+    pipes->ours_read = from[0];
+    pipes->theirs_write = from[1];
+    (void)fcntl(pipes->ours_write, F_SETFL, O_NONBLOCK);
+    return 0;
+}
+
+/* flags[], the profile and the first page; the caller frees the array, not its texts. */
+static char **make_arguments(char *program, char *profile_flag)
+{
+    char **argv = mem_alloc_array(ARRAY_SIZE(flags) + 4, sizeof(*argv));
+    size_t n = 0;
+
+    argv[n++] = program;
+    for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+        argv[n++] = (char *)(uintptr_t)flags[i]; /* execve() writes to none */
+    argv[n++] = profile_flag;
+    argv[n++] = (char *)(uintptr_t)"about:blank";
+    return argv;
+}
+
+static int start_program(struct chromium *chromium, char *program, const char *folder,
+                         const struct pipes *pipes, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf profile_flag = STRBUF_INIT;
+    CLEANUP(fd_close) int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    const struct process_fd fds[] = {{nothing, STDIN_FILENO},
+                                     {nothing, STDOUT_FILENO},
+                                     {nothing, STDERR_FILENO},
+                                     {pipes->theirs_read, THEIR_INPUT},
+                                     {pipes->theirs_write, THEIR_OUTPUT}};
+    char **environment = process_environment_new(PROCESS_TERMINAL, folder);
+    struct process_spec spec = {.path = program,
+                                .envp = environment,
+                                .working_dir = chromium->profile,
+                                .fds = fds,
+                                .n_fds = ARRAY_SIZE(fds)};
+    char **argv = NULL;
+    int rc = 0;
+
+    strbuf_appendf(&profile_flag, "--user-data-dir=%s", chromium->profile);
+    argv = make_arguments(program, profile_flag.text);
+    spec.argv = argv;
+    rc = process_start(&spec, &chromium->pid, err);
+    mem_free(argv);
+    process_environment_free(environment);
+    return rc;
+}
+
+/* A browser that was killed leaves its lock; its name is a link that leads nowhere. */
+static void unlock_profile(const struct chromium *chromium)
+{
+    static const char *const locks[] = {"SingletonLock", "SingletonSocket", "SingletonCookie"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(locks); i++) {
+        CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+
+        strbuf_appendf(&path, "%s/%s", chromium->profile, locks[i]);
+        (void)unlink(path.text);
+    }
+}
+
+int chromium_start(struct chromium *chromium, const char *wanted, const char *folder,
+                   struct error *err)
+{
+    CLEANUP(mem_freep) char *program = chromium_find(wanted);
+    CLEANUP(pipes_done) struct pipes pipes = {-1, -1, -1, -1};
+
+    if (program == NULL)
+        return error_set(err, ERROR_UNSUPPORTED,
+                         "This sandbox has no browser: no Chromium was found in its image.");
+    if (make_profile(chromium, err) < 0 || make_pipes(&pipes, err) < 0)
+        return -1;
+    unlock_profile(chromium);
+    if (start_program(chromium, program, folder, &pipes, err) < 0)
+        return -1;
+    chromium->to_fd = fd_take(&pipes.ours_write);
+    chromium->from_fd = fd_take(&pipes.ours_read);
+    return 0;
+}
+
+void chromium_stop(struct chromium *chromium)
+{
+    fd_close(&chromium->to_fd);
+    fd_close(&chromium->from_fd);
+    if (chromium->pid > 0) {
+        /* It leads the group that its renderers are in. */
+        (void)kill(-chromium->pid, SIGKILL);
+        while (waitpid(chromium->pid, NULL, 0) < 0 && errno == EINTR)
+            continue;
+    }
+    chromium->pid = 0;
+}
+
+static int remove_one(const char *path, const struct stat *info, int type, struct FTW *where)
+{
+    (void)info;
+    (void)type;
+    (void)where;
+    (void)remove(path);
+    return 0;
+}
+
+void chromium_done(struct chromium *chromium)
+{
+    if (chromium == NULL)
+        return;
+    chromium_stop(chromium);
+    if (chromium->profile != NULL)
+        /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
+        (void)nftw(chromium->profile, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+    mem_free(chromium->profile);
+    chromium->profile = NULL;
+}

@@ -1,0 +1,315 @@
+#include "sandbox/browser/driver.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "sandbox/browser/browser.h"
+#include "sandbox/browser/downloads.h"
+#include "sandbox/browser/frames.h"
+#include "sandbox/browser/recovery.h"
+#include "sandbox/browser/tabs.h"
+#include "sandbox/browser/tools.h"
+#include "sandbox/observation.h"
+#include "sandbox/process.h"
+
+enum {
+    START_MS = 60000, /* a cold disk and a busy machine */
+    READ_BYTES = 16384,
+};
+
+void driver_note(struct driver *driver, const char *format, ...)
+{
+    va_list args;
+
+    strbuf_append(&driver->notes, driver->notes.len > 0 ? "\n[" : "[");
+    va_start(args, format);
+    strbuf_vappendf(&driver->notes, format, args);
+    va_end(args);
+    strbuf_append_char(&driver->notes, ']');
+}
+
+int64_t driver_page_deadline(const struct driver *driver)
+{
+    int64_t page_ms = clock_monotonic_ms() + driver->spec->wait_ms;
+
+    return page_ms < driver->deadline_ms ? page_ms : driver->deadline_ms;
+}
+
+int driver_ask(struct driver *driver, const char *method, json_t *params, json_t **result_out,
+               struct error *err)
+{
+    const struct cdp_order order = {
+        .session = "",
+        .method = method,
+        .params = params,
+        .deadline_ms = driver_page_deadline(driver),
+    };
+
+    return cdp_call(driver->cdp, &order, result_out, err);
+}
+
+static int order_for_tab(const struct driver *driver, struct cdp_order *order, struct error *err)
+{
+    if (driver->current == NULL || driver->current->is_crashed) {
+        json_decref(order->params);
+        return error_set(err, ERROR_NOT_FOUND, "the tab was closed or crashed");
+    }
+    order->session = driver->current->session;
+    order->deadline_ms = driver_page_deadline(driver);
+    return 0;
+}
+
+int driver_ask_tab(struct driver *driver, const char *method, json_t *params, json_t **result_out,
+                   struct error *err)
+{
+    struct cdp_order order = {.session = "", .method = method, .params = params};
+
+    if (order_for_tab(driver, &order, err) < 0)
+        return -1;
+    return cdp_call(driver->cdp, &order, result_out, err);
+}
+
+int driver_tell_tab(struct driver *driver, const char *method, json_t *params, struct error *err)
+{
+    struct cdp_order order = {.session = "", .method = method, .params = params};
+
+    if (order_for_tab(driver, &order, err) < 0)
+        return -1;
+    cdp_send(driver->cdp, &order);
+    return 0;
+}
+
+/* --- the browser's life --- */
+
+void driver_drop_browser(struct driver *driver)
+{
+    tabs_clear(driver);
+    cdp_free(driver->cdp);
+    driver->cdp = NULL;
+    frames_clear(driver);
+    downloads_clear(driver);
+    chromium_stop(&driver->chromium);
+}
+
+static int set_up(struct driver *driver, struct error *err)
+{
+    json_auto_t *version = NULL;
+    json_auto_t *discovered = NULL;
+    json_auto_t *attached = NULL;
+    json_t *discover = json_object();
+    json_t *attach = json_object();
+    struct cdp_order first = {.session = "",
+                              .method = "Browser.getVersion",
+                              .deadline_ms = clock_monotonic_ms() + START_MS};
+
+    if (first.deadline_ms > driver->deadline_ms)
+        first.deadline_ms = driver->deadline_ms;
+    json_put(discover, "discover", json_true());
+    json_put(attach, "autoAttach", json_true());
+    json_put(attach, "waitForDebuggerOnStart", json_true());
+    json_put(attach, "flatten", json_true());
+    if (cdp_call(driver->cdp, &first, &version, err) < 0 ||
+        driver_ask(driver, "Target.setDiscoverTargets", discover, &discovered, err) < 0) {
+        json_decref(attach);
+        return -1;
+    }
+    return driver_ask(driver, "Target.setAutoAttach", attach, &attached, err);
+}
+
+static int start_browser(struct driver *driver, struct error *err)
+{
+    struct cdp_ends ends = {.stop_fd = driver->order_fd};
+    const struct cdp_listener listener = {driver, tabs_take_event};
+
+    if (chromium_start(&driver->chromium, driver->spec->program, driver->spec->workspace, err) < 0)
+        return -1;
+    ends.to_fd = driver->chromium.to_fd;
+    ends.from_fd = driver->chromium.from_fd;
+    driver->cdp = cdp_new(&ends, &listener);
+    if (set_up(driver, err) < 0)
+        return error_wrap(err, "starting the browser");
+    /* It opens one by itself; its attachment may be told later than the answers above. */
+    while (driver->tabs == NULL) {
+        if (cdp_listen(driver->cdp, driver_page_deadline(driver), err) < 0)
+            return error_wrap(err, "starting the browser");
+    }
+    return 0;
+}
+
+int driver_need_tab(struct driver *driver, struct error *err)
+{
+    if (driver->cdp == NULL && start_browser(driver, err) < 0)
+        return -1;
+    if (downloads_set_up(driver, err) < 0)
+        return -1;
+    if (driver->current != NULL && driver->current->is_crashed) {
+        driver_note(driver, "The page had crashed; its tab was closed.");
+        if (tabs_close(driver, driver->current, err) < 0)
+            return -1;
+    }
+    if (driver->current == NULL)
+        return tabs_open(driver, "about:blank", err);
+    return 0;
+}
+
+/* --- one call --- */
+
+static json_t *make_observation(struct driver *driver, struct driver_reply *reply)
+{
+    json_t *observation = json_object();
+    json_t *content = observation_content(reply->text.text, reply->text.len);
+
+    if (driver->notes.len > 0) {
+        CLEANUP(strbuf_done) struct strbuf notes = STRBUF_INIT;
+        json_auto_t *parts = NULL;
+
+        strbuf_append_char(&notes, '\n');
+        strbuf_append_bytes(&notes, driver->notes.text, driver->notes.len);
+        parts = observation_content(notes.text, notes.len);
+        json_push(content, json_incref(json_array_get(parts, 0)));
+        strbuf_reset(&driver->notes);
+    }
+    json_put(observation, "content", content);
+    json_put(observation, "screenshot_data", TAKE_PTR(reply->screenshot));
+    json_put_text(observation, "kind", "BrowserObservation");
+    return observation;
+}
+
+static void set_folder(struct driver *driver, const char *working_dir)
+{
+    CLEANUP(strbuf_done) struct strbuf folder = STRBUF_INIT;
+
+    strbuf_appendf(&folder, "%s/.downloads", working_dir);
+    mem_free(driver->folder);
+    driver->folder = strbuf_take(&folder);
+}
+
+static int64_t call_limit_ms(const struct driver *driver)
+{
+    int64_t limit_ms = driver->spec->timeout_ms;
+
+    if (driver->n_timeouts > 0 && limit_ms > DEGRADED_MS)
+        limit_ms = DEGRADED_MS;
+    return limit_ms;
+}
+
+static json_t *run_call(struct driver *driver, const json_t *order)
+{
+    struct driver_reply reply = {.text = STRBUF_INIT};
+    struct error err = ERROR_INIT;
+    json_t *observation = NULL;
+    int rc = 0;
+
+    set_folder(driver, json_text_or(order, "working_dir", driver->spec->workspace));
+    driver->deadline_ms = clock_monotonic_ms() + call_limit_ms(driver);
+    driver->n_begun = 0;
+    rc = tools_run(driver, order, &reply, &err);
+    if (rc < 0)
+        recovery_settle(driver, &err, &reply.text);
+    if (rc == 0 || err.code != ERROR_TIMEOUT)
+        driver->n_timeouts = 0;
+    observation = make_observation(driver, &reply);
+    json_put(observation, "is_error", json_boolean(rc < 0));
+    strbuf_done(&reply.text);
+    return observation;
+}
+
+/* --- the socket --- */
+
+static int answer(const struct driver *driver, const json_t *observation)
+{
+    CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
+    struct error ignored = ERROR_INIT;
+
+    json_append_text(&line, observation);
+    strbuf_append_char(&line, '\n');
+    return fd_write_all(driver->order_fd, line.text, line.len, &ignored);
+}
+
+/* Until something is on the socket: what pages do meanwhile is kept up with. */
+static void idle(struct driver *driver)
+{
+    struct error err = ERROR_INIT;
+
+    while (driver->cdp != NULL) {
+        if (cdp_listen(driver->cdp, INT64_MAX, &err) == 0)
+            continue;
+        if (err.code == ERROR_CANCELLED)
+            return;
+        driver_note(driver, "The browser had ended by itself and was started anew: its tabs are "
+                            "gone.");
+        driver_drop_browser(driver);
+    }
+}
+
+/* The next line of the socket; -1 when it was closed. */
+static int read_line(struct driver *driver, struct strbuf *in, struct strbuf *line)
+{
+    char chunk[READ_BYTES];
+    const char *end = memchr(in->text, '\n', in->len);
+    size_t len = 0;
+
+    while (end == NULL) {
+        ssize_t n = 0;
+
+        idle(driver);
+        n = read(driver->order_fd, chunk, sizeof(chunk));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return -1;
+        strbuf_append_bytes(in, chunk, (size_t)n);
+        end = memchr(in->text, '\n', in->len);
+    }
+    len = (size_t)(end - in->text);
+    strbuf_reset(line);
+    strbuf_append_bytes(line, in->text, len);
+    strbuf_remove_head(in, len + 1);
+    return 0;
+}
+
+/* An interruption that comes when nothing runs is a line that is no object. */
+static int serve_line(struct driver *driver, const struct strbuf *line)
+{
+    json_auto_t *order = NULL;
+    json_auto_t *observation = NULL;
+    struct error err = ERROR_INIT;
+
+    if (json_parse(line->text, line->len, &order, &err) < 0 || !json_is_object(order))
+        return 0;
+    observation = run_call(driver, order);
+    return answer(driver, observation);
+}
+
+static void serve(struct driver *driver)
+{
+    CLEANUP(strbuf_done) struct strbuf in = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
+
+    while (read_line(driver, &in, &line) == 0) {
+        if (serve_line(driver, &line) < 0)
+            return;
+    }
+}
+
+void driver_run(const struct browser_spec *spec, int order_fd)
+{
+    struct driver driver = {
+        .spec = spec, .order_fd = order_fd, .chromium = CHROMIUM_INIT, .notes = STRBUF_INIT};
+
+    (void)signal(SIGPIPE, SIG_IGN);
+    serve(&driver);
+    driver_drop_browser(&driver);
+    chromium_done(&driver.chromium);
+    strbuf_done(&driver.notes);
+    mem_free(driver.folder);
+}

@@ -1,0 +1,22 @@
+/*
+ * The browser tools by name, and what each of them does.
+ */
+#ifndef DEFT_SANDBOX_BROWSER_TOOLS_H
+#define DEFT_SANDBOX_BROWSER_TOOLS_H
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "base/attr.h"
+
+struct driver;
+struct driver_reply;
+struct error;
+
+bool tools_know(const char *name) NONNULL MUST_CHECK;
+/* Runs the call {"tool", "args"}. A failure is for recovery_settle(). */
+int tools_run(struct driver *driver, const json_t *order, struct driver_reply *reply,
+              struct error *err) NONNULL MUST_CHECK;
+
+#endif

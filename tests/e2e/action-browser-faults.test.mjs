@@ -1,0 +1,198 @@
+// Pages and browsers that misbehave: each call ends in time with words, and the next one works.
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import fs from "node:fs";
+import path from "node:path";
+import { after, before, describe, test } from "node:test";
+import { ActionServer, gone } from "./support/action-server.mjs";
+import { Pages, Surfer, descendants } from "./support/browser_pages.mjs";
+
+const WAIT_MS = 4000;
+const pages = new Pages({
+  plain: "<title>Plain</title><p>Fine</p>",
+  slow: '<title>Slow</title><p>Half of it</p><img src="/never?image">',
+  never: () => {},
+  loop: "<title>Loop</title><button onclick=\"while (true) {}\">Loop</button>",
+  stubborn: "<title>Stubborn</title><button onclick=\"setInterval(() => { while (true) {} }, 0); while (true) {}\">Loop</button>",
+  inline: "<title>Inline</title><script>while (true) {}</script>",
+  closing: "<title>Closing</title><script>opener</script><button onclick=\"window.open('/child')\">Open</button>",
+  child: '<title>Child</title><button onclick="window.close()">Close</button>',
+});
+
+const browsers = (server) => descendants(server.child.pid).filter(({ command }) => command.includes("--remote-debugging-pipe"));
+const started = async (t, env = {}) => {
+  const server = await new ActionServer({ DEFT_ACTION_BROWSER: process.env.CHROMIUM ?? "", ...env }).start();
+  t.after(() => server.stop());
+  return server;
+};
+
+describe("a browser in trouble", { concurrency: 3 }, () => {
+  let server;
+  before(async () => {
+    await pages.start();
+    server = await new ActionServer({ DEFT_ACTION_BROWSER: process.env.CHROMIUM ?? "", DEFT_ACTION_BROWSER_WAIT_MS: String(WAIT_MS) }).start();
+  });
+  after(async () => {
+    await server.stop();
+    pages.stop();
+  });
+
+  test("a page that loads slowly is there, and told to be loading", async () => {
+    const surfer = new Surfer(server);
+    const slow = await surfer.open(pages.url("slow"));
+    assert.equal(slow.is_error, false);
+    assert.match(slow.notes, /still loading after 4 seconds/);
+    assert.match((await surfer.use("get_content")).text, /Half of it/);
+    const never = await surfer.open(pages.url("never"));
+    assert.equal(never.is_error, true);
+    assert.match(never.text, /did not answer within 4 seconds/);
+    await surfer.open(pages.url("plain"));
+    assert.equal((await surfer.state()).title, "Plain");
+  });
+
+  test("a script without end is stopped; after three such calls the browser is restarted", async () => {
+    const surfer = new Surfer(server);
+    await surfer.open(pages.url("loop"));
+    const index = await surfer.index("Loop");
+    for (const words of [/script was stopped; the page is still there/, /script was stopped/, /browser was restarted/]) {
+      const hung = await surfer.use("click", { index });
+      assert.equal(hung.is_error, true);
+      assert.match(hung.text, words);
+    }
+    await surfer.open(pages.url("plain"));
+    assert.equal((await surfer.state()).title, "Plain");
+  });
+
+  test("a page that goes on hanging loses its tab, others do not", async () => {
+    const surfer = new Surfer(server);
+    await surfer.open(pages.url("plain"));
+    await surfer.use("navigate", { url: pages.url("stubborn"), new_tab: true });
+    assert.match((await surfer.click("Loop")).text, /its tab was closed/);
+    assert.equal((await surfer.state()).title, "Plain");
+    const inline = await surfer.open(pages.url("inline"));
+    assert.equal(inline.is_error, true);
+    assert.match(inline.text, /page did not answer in time/);
+    await surfer.open(pages.url("plain"));
+    assert.equal((await surfer.state()).title, "Plain");
+  });
+
+  test("a window that closes itself hands over to the one before", async () => {
+    const surfer = new Surfer(server);
+    await surfer.open(pages.url("closing"));
+    await surfer.click("Open");
+    assert.equal((await surfer.state()).title, "Child");
+    assert.equal((await surfer.click("Close")).is_error, false);
+    assert.equal((await surfer.state()).title, "Closing");
+  });
+
+  test("a call is interrupted, and the browser goes on", async () => {
+    const surfer = new Surfer(server);
+    await surfer.open(pages.url("plain"));
+    const asked = new Promise((resolve) => {
+      pages.pages.held = resolve;
+    });
+    const held = surfer.open(pages.url("held"));
+    await asked;
+    await surfer.interrupt();
+    assert.equal((await held).text, "The call was interrupted.");
+    assert.equal((await surfer.open(pages.url("plain"))).is_error, false);
+  });
+
+  test("a page and a browser that crash are replaced", async (t) => {
+    const own = await started(t);
+    const surfer = new Surfer(own);
+    await surfer.open(pages.url("plain"));
+    const renderers = browsersOf(own, "--type=renderer");
+    for (const { pid } of renderers) process.kill(pid, "SIGKILL");
+    await Promise.all(renderers.map(({ pid }) => gone(pid)));
+    const after = await surfer.open(pages.url("plain"));
+    assert.match(after.text + after.notes, /crashed/);
+    await surfer.open(pages.url("plain"));
+    assert.equal((await surfer.state()).title, "Plain");
+    const [{ pid }] = browsers(own);
+    process.kill(pid, "SIGKILL");
+    await gone(pid);
+    const again = await surfer.open(pages.url("plain"));
+    assert.match(again.text + again.notes, /browser had ended by itself|browser failed/);
+    await surfer.open(pages.url("plain"));
+    assert.equal((await surfer.state()).title, "Plain");
+  });
+
+  test("a browser that is killed within a call ends the call", async (t) => {
+    const own = await started(t);
+    const surfer = new Surfer(own);
+    await surfer.open(pages.url("plain"));
+    const asked = new Promise((resolve) => {
+      pages.pages.killed = resolve;
+    });
+    const held = surfer.open(pages.url("killed"));
+    await asked;
+    process.kill(browsers(own)[0].pid, "SIGKILL");
+    const ended = await held;
+    assert.equal(ended.is_error, true);
+    assert.match(ended.text, /The browser failed/);
+    assert.equal((await surfer.open(pages.url("plain"))).is_error, false);
+  });
+
+  test("the browser ends with its conversation and leaves nothing", async (t) => {
+    const own = await started(t);
+    const surfer = new Surfer(own);
+    await surfer.open(pages.url("plain"));
+    const processes = descendants(own.child.pid);
+    const profile = /--user-data-dir=([^\0]+)/.exec(browsers(own)[0].command)[1];
+    assert.ok(fs.existsSync(profile));
+    await own.send("DELETE", `/conversations/${surfer.id}`);
+    await Promise.all(processes.map(({ pid }) => gone(pid)));
+    assert.equal(fs.existsSync(profile), false);
+    assert.deepEqual(descendants(own.child.pid), []);
+  });
+
+  test("a server that dies in a call tells the next one so, and takes its browser along", async (t) => {
+    const own = await started(t);
+    const surfer = new Surfer(own);
+    await surfer.open(pages.url("plain"));
+    const asked = new Promise((resolve) => {
+      pages.pages.orphan = resolve;
+    });
+    const id = randomUUID();
+    const call = { tool: "browser_navigate", args: { url: pages.url("orphan") } };
+    const lost = own.put(surfer.id, id, call).catch(() => undefined);
+    await asked;
+    const processes = descendants(own.child.pid);
+    await own.kill();
+    await lost;
+    await Promise.all(processes.map(({ pid }) => gone(pid)));
+    await own.start();
+    const answer = await own.put(surfer.id, id, call);
+    assert.equal(answer.json.state, "interrupted");
+    assert.equal(pages.seen.filter((url) => url === "/orphan").length, 1);
+    assert.equal((await surfer.open(pages.url("plain"))).is_error, false);
+  });
+
+  test("without a browser, or with one that is none, calls say so", async (t) => {
+    const none = new Surfer(await started(t, { DEFT_ACTION_BROWSER: "/nonexistent" }));
+    const missing = await none.open(pages.url("plain"));
+    assert.equal(missing.is_error, true);
+    assert.match(missing.text, /has no browser/);
+    const dir = fs.mkdtempSync(path.join(server.dir, "fake-"));
+    const fakes = {
+      nonsense: ["printf 'nonsense\\0' >&4; exec sleep 60", /talks nonsense/],
+      endless: ["exec cat /dev/zero >&4", /browser failed/],
+      torn: ["printf '{\"id\":1,' >&4", /browser failed/],
+      silent: ["exec sleep 60", /did not answer in time/],
+    };
+    for (const [name, [script, words]] of Object.entries(fakes)) {
+      const program = path.join(dir, name);
+      fs.writeFileSync(program, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+      const surfer = new Surfer(await started(t, { DEFT_ACTION_BROWSER: program, DEFT_ACTION_BROWSER_TIMEOUT_MS: "3000" }));
+      const failed = await surfer.open(pages.url("plain"));
+      assert.equal(failed.is_error, true);
+      assert.match(failed.text, words, name);
+    }
+  });
+});
+
+function browsersOf(server, flag) {
+  return descendants(server.child.pid).filter(({ command }) => command.includes(flag));
+}

@@ -2,6 +2,7 @@
 
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -13,8 +14,11 @@
 #include "fcgi/reply.h"
 #include "fcgi/request.h"
 #include "fcgi/router.h"
+#include "store/runtime_store.h"
 
 enum { CHUNK_BYTES = 65536, SILENCE_MS = 60000, PROBE_MS = 5000, STATUS_OK = 200, HEADERS_MAX = 8 };
+/* A sandbox in use is noted as that so often, far below any limit of idleness. */
+enum { USE_MS = 30000 };
 
 /* What the sandbox's server says of a file that the client must hear too. */
 static const char *const passed_headers[] = {"Content-Length",
@@ -86,9 +90,26 @@ static int start_call(const struct request *request, const struct sandbox_call *
     return http_start(request->context->http, &out, http_call_out, err);
 }
 
-/* The client's body as it comes; the sandbox's pace is ours. */
-static int send_body(const struct request *request, struct http_call *http_call, struct error *err)
+/* What takes long is a use as long as bytes flow. */
+static void note_use(const struct request *request, const struct sandbox_endpoint *endpoint,
+                     int64_t *next_ms)
 {
+    int64_t now_ms = clock_monotonic_ms();
+    struct error ignored = ERROR_INIT;
+
+    if (now_ms < *next_ms)
+        return;
+    if (*next_ms > 0)
+        error_ignore(runtime_store_touch(request->context->db, endpoint->runtime_id, &ignored),
+                     "the next one does");
+    *next_ms = now_ms + USE_MS;
+}
+
+/* The client's body as it comes; the sandbox's pace is ours. */
+static int send_body(const struct request *request, const struct sandbox_endpoint *endpoint,
+                     struct http_call *http_call, struct error *err)
+{
+    int64_t next_use_ms = 0;
     char chunk[CHUNK_BYTES];
     int64_t left = request->content_length > 0 ? request->content_length : INT64_MAX;
     int n = 0;
@@ -98,6 +119,7 @@ static int send_body(const struct request *request, struct http_call *http_call,
         if (n > 0 && http_call_write(http_call, chunk, (size_t)n, err) < 0)
             return -1;
         left -= n;
+        note_use(request, endpoint, &next_use_ms);
     } while (n > 0 && left > 0);
     if (request->content_length > 0 && left > 0)
         return error_set(err, ERROR_CANCELLED, "the request body broke off");
@@ -118,8 +140,11 @@ static int begin_reply(struct reply *reply, const struct http_call *http_call, s
                               type != NULL ? type : "application/octet-stream", err);
 }
 
-static int pass_reply(struct reply *reply, struct http_call *http_call, struct error *err)
+static int pass_reply(const struct request *request, struct reply *reply,
+                      const struct sandbox_endpoint *endpoint, struct http_call *http_call,
+                      struct error *err)
 {
+    int64_t next_use_ms = 0;
     const char *bytes = NULL;
     size_t len = 0;
 
@@ -133,6 +158,7 @@ static int pass_reply(struct reply *reply, struct http_call *http_call, struct e
         if (reply_stream_write(reply, bytes, len, err) < 0 ||
             http_call_read(http_call, &bytes, &len, err) < 0)
             return -1;
+        note_use(request, endpoint, &next_use_ms);
     }
     return 0;
 }
@@ -145,9 +171,9 @@ static int attempt(const struct request *request, struct reply *reply,
 
     if (start_call(request, call, endpoint, &http_call, err) < 0)
         return -1;
-    if (streams_body(request, call) && send_body(request, http_call, err) < 0)
+    if (streams_body(request, call) && send_body(request, endpoint, http_call, err) < 0)
         return -1;
-    return pass_reply(reply, http_call, err);
+    return pass_reply(request, reply, endpoint, http_call, err);
 }
 
 /* Words for a person: why the sandbox is not there. */

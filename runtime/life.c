@@ -402,7 +402,8 @@ int life_clear(struct service *service, const char *id, struct error *err)
 
     if (runtime_store_get(service->db, id, &runtime, err) < 0)
         return -1;
-    if (!row_is_at_rest(&runtime))
+    if (!row_is_at_rest(&runtime) ||
+        (runtime.status == RUNTIME_PAUSED && runtime.desired == DESIRED_RUNNING))
         return 0;
     if (runtime.container_id == NULL)
         return service->backend->functions->remove(service->backend, id, "", err);

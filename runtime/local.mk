@@ -26,6 +26,7 @@ RUNTIME_SOURCES = \
 	runtime/metrics.c runtime/metrics.h \
 	runtime/pool.c runtime/pool.h \
 	runtime/reconcile.c runtime/reconcile.h \
+	runtime/rest.c runtime/rest.h \
 	runtime/row.c runtime/row.h \
 	runtime/rules.c runtime/rules.h \
 	runtime/service.c runtime/service.h \

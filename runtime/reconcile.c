@@ -13,6 +13,7 @@
 #include "runtime/gate.h"
 #include "runtime/life.h"
 #include "runtime/pool.h"
+#include "runtime/rest.h"
 #include "runtime/rules.h"
 #include "runtime/service.h"
 #include "runtime/state.h"
@@ -36,6 +37,7 @@ struct reconciler {
     /* Only the thread itself looks at these. */
     int64_t next_all_ms;
     int64_t next_tick_ms;
+    int64_t next_rest_ms;
     bool wants_refill;
     struct {
         char container_id[72];
@@ -433,6 +435,8 @@ static void do_asked(struct service *service, unsigned what)
         log_failure("all", look_at_all(service, &err), &err);
     else if ((what & RECONCILE_WISHES) != 0)
         log_failure("wishes", look_at_wishes(service, &err), &err);
+    if ((what & RECONCILE_REST) != 0)
+        log_failure("rest", rest_look(service, &err), &err);
     if ((what & (RECONCILE_REFILL | RECONCILE_ALL)) != 0)
         log_failure("refill", refill(service, &err), &err);
 }
@@ -447,6 +451,10 @@ static unsigned what_is_due(struct service *service)
         what |= RECONCILE_WISHES | (reconciler->wants_refill ? RECONCILE_REFILL : 0);
         reconciler->wants_refill = false;
         reconciler->next_tick_ms = now_ms + WISHES_MS;
+    }
+    if (now_ms >= reconciler->next_rest_ms) {
+        what |= RECONCILE_REST;
+        reconciler->next_rest_ms = now_ms + rest_interval_ms(service);
     }
     if (now_ms >= reconciler->next_all_ms) {
         what |= RECONCILE_ALL | RECONCILE_RULES;

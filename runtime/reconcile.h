@@ -20,6 +20,7 @@ struct service;
 #define RECONCILE_ALL 2U    /* rows against containers, leftovers */
 #define RECONCILE_REFILL 4U /* what is made ahead */
 #define RECONCILE_RULES 8U  /* the packet filter */
+#define RECONCILE_REST 32U  /* who should rest */
 /* What is made ahead, in a second: who has just got a sandbox wants the processor now. */
 #define RECONCILE_REFILL_LATER 16U
 

@@ -41,6 +41,10 @@ struct runtime_settings {
     int64_t orphan_grace_ms;
     int64_t reconcile_ms;
     int64_t renew_after_ms;
+    int64_t idle_s;
+    int64_t dead_s;
+    int64_t stop_after_ms;
+    int64_t max_session_s;
     int64_t has_network_rules;
     int64_t max_memory_bytes;
     int64_t max_nano_cpus;

@@ -28,6 +28,7 @@ libstore_a_SOURCES = \
 	lib/store/run_room.h \
 	lib/store/runtime_row.h \
 	lib/store/runtime_key_store.c lib/store/runtime_key_store.h \
+	lib/store/rest_store.c lib/store/rest_store.h \
 	lib/store/runtime_store.c lib/store/runtime_store.h \
 	lib/store/user_store.c lib/store/user_store.h \
 	lib/store/warm_store.c lib/store/warm_store.h \

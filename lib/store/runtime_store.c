@@ -49,7 +49,9 @@ static const char SQL_WANT[] =
     " WHERE id = $1 RETURNING 1";
 static const char SQL_UPDATE[] =
     "UPDATE runtimes SET status = $3, status_detail = $4, container_id = $5, network = $6,"
-    " url = $7, restart_count = $8::int, updated_at = now()"
+    " url = $7, restart_count = $8::int, updated_at = now(), since = CASE"
+    " WHEN (status IN ('starting', 'running')) = ($3 IN ('starting', 'running')) THEN since"
+    " ELSE now() END"
     " WHERE id = $1 AND status = $2 RETURNING 1";
 static const char SQL_REMOVE[] = "DELETE FROM runtimes WHERE id = $1";
 static const char SQL_USE[] = "UPDATE runtimes SET last_used_at = now() WHERE id = $1"

@@ -2,6 +2,7 @@
  * What the store promises of sandboxes: one live one per session, a status that only who knows the
  * old one may change, and a list of what is not yet as somebody wants it.
  */
+#include "store/rest_store.h"
 #include "store/runtime_store.h"
 
 #include <string.h>
@@ -306,6 +307,43 @@ static void only_one_that_runs_and_is_to_run_can_be_used(void **state)
     assert_false(is_awake);
 }
 
+static void one_in_use_is_not_let_rest(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(runtime_done) struct runtime runtime = add_session(fixture);
+    struct error err = ERROR_INIT;
+    bool is = true;
+
+    move(fixture, &runtime, RUNTIME_RUNNING);
+    assert_done(rest_store_pause(fixture->db, runtime.id, 60000, &is, &err), &err);
+    assert_false(is);
+    assert_done(rest_store_pause(fixture->db, runtime.id, 0, &is, &err), &err);
+    assert_true(is);
+    /* Who uses it now is told that it rests. */
+    assert_done(runtime_store_use(fixture->db, runtime.id, &is, &err), &err);
+    assert_false(is);
+}
+
+static void one_that_is_wanted_again_keeps_its_files(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(runtime_done) struct runtime runtime = add_session(fixture);
+    struct error err = ERROR_INIT;
+    bool is = true;
+
+    move(fixture, &runtime, RUNTIME_RUNNING);
+    want(fixture, &runtime, DESIRED_PAUSED);
+    move(fixture, &runtime, RUNTIME_PAUSED);
+    assert_done(rest_store_delete(fixture->db, runtime.id, 60000, &is, &err), &err);
+    assert_false(is);
+    want(fixture, &runtime, DESIRED_RUNNING);
+    assert_done(rest_store_delete(fixture->db, runtime.id, 0, &is, &err), &err);
+    assert_false(is);
+    want(fixture, &runtime, DESIRED_PAUSED);
+    assert_done(rest_store_delete(fixture->db, runtime.id, 0, &is, &err), &err);
+    assert_true(is);
+}
+
 static void stopped_runtime_is_history_until_it_is_removed(void **state)
 {
     const struct store_fixture *fixture = *state;
@@ -338,6 +376,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(unsettled_is_what_is_not_as_wanted),
         cmocka_unit_test(key_works_while_the_runtime_lives),
         cmocka_unit_test(only_one_that_runs_and_is_to_run_can_be_used),
+        cmocka_unit_test(one_in_use_is_not_let_rest),
+        cmocka_unit_test(one_that_is_wanted_again_keeps_its_files),
         cmocka_unit_test(stopped_runtime_is_history_until_it_is_removed),
     };
 

@@ -26,11 +26,13 @@ export function launchBrowser() {
 
 /**
  * Lets the requests to one origin go by way of the test. The browser's own end with ERR_NETWORK_CHANGED whenever a network
- * interface of the machine comes or goes, as those of sandboxes do all the time; those of the test do not.
+ * interface of the machine comes or goes, as those of sandboxes do all the time; those of the test do not. Each has a
+ * connection of its own: the other side may be about to close one that has been idle.
  */
 export async function carryRequests(context, origin) {
   await context.route((url) => url.origin === origin, async (route) => {
-    const response = await route.fetch({ maxRedirects: 0 }).catch(() => undefined);
+    const headers = { ...route.request().headers(), connection: 'close' };
+    const response = await route.fetch({ maxRedirects: 0, headers }).catch(() => undefined);
     await (response ? route.fulfill({ response }) : route.abort()).catch(() => {}); // the page may be gone
   });
 }

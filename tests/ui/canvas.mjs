@@ -58,7 +58,8 @@ async function sendFile(folder, path, page, response) {
 
 function passOn(agent, request, response) {
   const { hostname, port } = new URL(agent);
-  const onward = httpRequest({ hostname, port, path: request.url, method: request.method, headers: request.headers }, (answer) => {
+  const options = { hostname, port, path: request.url, method: request.method, headers: request.headers, agent: false };
+  const onward = httpRequest(options, (answer) => {
     response.writeHead(answer.statusCode, answer.headers);
     answer.pipe(response);
   });

@@ -56,6 +56,9 @@ async function say(page, text) {
   await page.keyboard.press('Enter');
 }
 
+/** What came behind the further message; the history is shown at once, so all of it is there then. */
+const answerToOnceMore = (page) => page.locator('.row:has([data-testid="user-message"]:has-text("once more")) ~ .row:not(.knot-needle)').first();
+
 /** The id of a conversation whose agent is busy with a long command. */
 function startBusyConversation(page) {
   return page.evaluate(async (baseUrl) => {
@@ -110,8 +113,7 @@ test('a further message is answered', { timeout: 2 * RUN_DEADLINE_MS }, async ()
     await waitForStatus(page, ['finished']);
     await say(page, 'And once more, please');
     await page.getByTestId('user-message').filter({ hasText: 'And once more, please' }).waitFor();
-    await page.locator('.row:has([data-testid="user-message"]:has-text("once more")) ~ .row:not(.knot-needle)').first()
-      .waitFor({ timeout: RUN_DEADLINE_MS });
+    await answerToOnceMore(page).waitFor({ timeout: RUN_DEADLINE_MS });
     await waitForStatus(page, RESTING);
     assert.equal(await page.getByLabel('Message to the agent').inputValue(), '');
   });
@@ -121,11 +123,12 @@ test('after a reload everything is still there, once', async () => {
   await onPage({}, async (page) => {
     await page.goto(conversation);
     await waitForStatus(page, RESTING);
+    await answerToOnceMore(page).waitFor();
     const rows = await timelineRows(page);
     assert.ok(rows.length >= 4, `${rows.length} rows`);
     await page.reload();
     await waitForStatus(page, RESTING);
-    await page.getByTestId('user-message').nth(1).waitFor();
+    await answerToOnceMore(page).waitFor();
     assert.deepEqual(await timelineRows(page), rows);
   });
 });
@@ -175,10 +178,12 @@ test('the whole path can be gone by keyboard', async () => {
       assert.fail(`the focus never reaches ${name}; it is on ${await focused()}`);
     };
 
-    assert.equal(await focused(), 'Task for the agent');
+    const focusComesTo = (label) => page.getByLabel(label).and(page.locator(':focus')).waitFor();
+
+    await focusComesTo('Task for the agent');
     await page.goto(conversation);
     await waitForStatus(page, RESTING);
-    assert.equal(await focused(), 'Message to the agent');
+    await focusComesTo('Message to the agent');
 
     await tabTo('Delete this conversation?');
     await page.keyboard.press('Enter');
@@ -197,7 +202,7 @@ test('the whole path can be gone by keyboard', async () => {
 
     await page.keyboard.press('Control+k');
     await page.getByTestId('home-screen').waitFor();
-    await page.getByLabel('Task for the agent').and(page.locator(':focus')).waitFor();
+    await focusComesTo('Task for the agent');
     await page.keyboard.type('first');
     await page.keyboard.press('Shift+Enter');
     await page.keyboard.type('second');
@@ -208,24 +213,24 @@ test('the whole path can be gone by keyboard', async () => {
   });
 });
 
-for (const [scheme, isDark] of [['light', false], ['dark', true]]) {
+for (const scheme of ['light', 'dark']) {
   test(`the page is ${scheme} where the system is, unless told otherwise`, async () => {
     await onPage({ colorScheme: scheme }, async (page) => {
-      const brightness = () => page.evaluate(() => {
+      const becomes = (wanted) => page.waitForFunction((dark) => {
         const [r, g, b] = getComputedStyle(document.documentElement).backgroundColor.match(/\d+/g).map(Number);
-        return (r + g + b) / 3;
-      });
+        return (r + g + b) / 3 < 128 === dark;
+      }, wanted === 'dark');
       await page.goto(conversation);
       await waitForStatus(page, RESTING);
       await page.screenshot({ path: join(tmpdir(), `deft-page-${scheme}.png`) });
-      assert.equal((await brightness()) < 128, isDark);
+      await becomes(scheme);
       await page.getByRole('button', { name: 'Colours: as the system' }).click();
-      assert.equal((await brightness()) < 128, false);
+      await becomes('light');
       await page.getByRole('button', { name: 'Colours: light' }).click();
-      assert.equal((await brightness()) < 128, true);
+      await becomes('dark');
       await page.reload();
       await waitForStatus(page, RESTING);
-      assert.equal((await brightness()) < 128, true);
+      await becomes('dark');
     });
   });
 }
@@ -233,9 +238,11 @@ for (const [scheme, isDark] of [['light', false], ['dark', true]]) {
 test('on a phone nothing is cut off', async () => {
   await onPage({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }, async (page) => {
     const overflow = () => page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    await page.getByTestId('conversation-card').first().waitFor();
     assert.ok((await overflow()) <= 0);
     await page.getByTestId('conversation-card').first().tap();
     await waitForStatus(page, RESTING);
+    await page.getByTestId('user-message').first().waitFor();
     assert.ok((await overflow()) <= 0);
     await page.screenshot({ path: join(tmpdir(), 'deft-page-phone.png') });
     await page.getByRole('button', { name: 'Back to all conversations' }).tap();

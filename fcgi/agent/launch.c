@@ -160,17 +160,6 @@ static json_t *agent_of(json_t *body)
     return json_is_object(agent) ? agent : json_object_get(body, "agent_settings");
 }
 
-static json_t *object_member(json_t *object, const char *name)
-{
-    json_t *member = json_object_get(object, name);
-
-    if (json_is_object(member))
-        return member;
-    member = json_object();
-    json_put(object, name, member);
-    return member;
-}
-
 static void append_suffix(json_t *context, const char *suffix)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
@@ -219,8 +208,8 @@ static void apply_additions(json_t *body)
     if (!json_is_object(agent) || (suffix[0] == '\0' && json_array_size(skills) == 0))
         return;
     if (suffix[0] != '\0')
-        append_suffix(object_member(agent, "agent_context"), suffix);
-    merge_skills(object_member(agent, "agent_context"), skills);
+        append_suffix(json_need_object(agent, "agent_context"), suffix);
+    merge_skills(json_need_object(agent, "agent_context"), skills);
 }
 
 /* As an agent's context has it: words that call for it are its trigger. */
@@ -267,7 +256,7 @@ static int add_plugin_skills(const struct request *request, json_t *body, struct
         json_push(added, skill_for_context(skill));
     }
     if (json_array_size(added) > 0)
-        merge_skills(object_member(agent, "agent_context"), added);
+        merge_skills(json_need_object(agent, "agent_context"), added);
     return 0;
 }
 

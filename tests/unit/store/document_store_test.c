@@ -5,33 +5,12 @@
 
 #include <jansson.h>
 
-#include "base/crypto.h"
 #include "base/json.h"
-#include "base/secret.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "store/store_fixture.h"
 #include "support/pg.h"
 #include "support/sql.h"
-
-static const char ROOT[] = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
-
-/* A shelf of a user of the test's own. */
-struct test_shelf {
-    struct shelf shelf;
-    struct keyring keyring;
-};
-
-static void open_shelf(void **state, struct test_shelf *test)
-{
-    const struct store_fixture *fixture = *state;
-    CLEANUP(secret_done) struct secret root = SECRET_INIT;
-    struct error err = ERROR_INIT;
-
-    secret_set(&root, ROOT);
-    assert_done(keyring_init(&test->keyring, &root, &err), &err);
-    test->shelf = (struct shelf){fixture->db, &test->keyring, test_user(fixture->db)};
-}
 
 static struct document put(const struct shelf *shelf, const char *name, const char *secret)
 {
@@ -62,7 +41,7 @@ static void document_comes_back_as_it_was_put(void **state)
     struct test_shelf test;
     struct error err = ERROR_INIT;
 
-    open_shelf(state, &test);
+    store_open_shelf(*state, &test);
     {
         CLEANUP(document_done) struct document made = put(&test.shelf, "fast", "sk-hidden");
         CLEANUP(document_done) struct document named = get(&test.shelf, "fast");
@@ -84,7 +63,7 @@ static void row_holds_no_secret_in_clear(void **state)
 {
     struct test_shelf test;
 
-    open_shelf(state, &test);
+    store_open_shelf(*state, &test);
     {
         CLEANUP(document_done) struct document made = put(&test.shelf, "sealed", "sk-needle-81");
 
@@ -101,7 +80,7 @@ static void sealed_part_opens_only_where_it_was_sealed(void **state)
     struct test_shelf test;
     struct error err = ERROR_INIT;
 
-    open_shelf(state, &test);
+    store_open_shelf(*state, &test);
     {
         CLEANUP(document_done) struct document first = put(&test.shelf, "first", "sk-1");
         CLEANUP(document_done) struct document second = put(&test.shelf, "second", "sk-2");
@@ -123,7 +102,7 @@ static void writer_who_has_not_seen_the_newest_is_refused(void **state)
     struct test_shelf test;
     struct error err = ERROR_INIT;
 
-    open_shelf(state, &test);
+    store_open_shelf(*state, &test);
     {
         CLEANUP(document_done) struct document made = put(&test.shelf, "one", NULL);
         CLEANUP(document_done) struct document early = get(&test.shelf, "one");
@@ -144,7 +123,7 @@ static void rename_keeps_id_and_secret_and_takes_no_other_name(void **state)
     struct test_shelf test;
     struct error err = ERROR_INIT;
 
-    open_shelf(state, &test);
+    store_open_shelf(*state, &test);
     {
         CLEANUP(document_done) struct document taken = put(&test.shelf, "taken", NULL);
         CLEANUP(document_done) struct document made = put(&test.shelf, "old", "sk-1");
@@ -170,7 +149,7 @@ static void of_several_changes_all_are_done_or_none(void **state)
     struct test_shelf test;
     struct error err = ERROR_INIT;
 
-    open_shelf(state, &test);
+    store_open_shelf(*state, &test);
     {
         CLEANUP(document_done) struct document kept = put(&test.shelf, "kept", NULL);
         CLEANUP(document_done) struct document stale = get(&test.shelf, "kept");
@@ -197,8 +176,8 @@ static void list_is_by_name_of_one_user_and_collection(void **state)
     CLEANUP(document_list_done) struct document_list list = DOCUMENT_LIST_INIT;
     struct error err = ERROR_INIT;
 
-    open_shelf(state, &mine);
-    open_shelf(state, &other);
+    store_open_shelf(*state, &mine);
+    store_open_shelf(*state, &other);
     {
         CLEANUP(document_done) struct document b = put(&mine.shelf, "b", "sk-b");
         CLEANUP(document_done) struct document a = put(&mine.shelf, "a", NULL);
@@ -219,7 +198,7 @@ static void full_collection_takes_no_more(void **state)
     struct test_shelf test;
     struct error err = ERROR_INIT;
 
-    open_shelf(state, &test);
+    store_open_shelf(*state, &test);
     {
         CLEANUP(document_done) struct document first = put(&test.shelf, "first", NULL);
         CLEANUP(document_done) struct document second = document_new(COLLECTION_PROFILES, "second");
@@ -238,7 +217,7 @@ static void document_that_would_be_too_large_is_refused(void **state)
     struct test_shelf test;
     struct error err = ERROR_INIT;
 
-    open_shelf(state, &test);
+    store_open_shelf(*state, &test);
     while (text.len <= DOCUMENT_MAX_BYTES)
         strbuf_append(&text, "0123456789abcdef0123456789abcdef");
     json_put_text(document.body, "text", text.text);
@@ -251,7 +230,7 @@ static void deleted_document_is_gone(void **state)
     struct test_shelf test;
     struct error err = ERROR_INIT;
 
-    open_shelf(state, &test);
+    store_open_shelf(*state, &test);
     {
         CLEANUP(document_done) struct document made = put(&test.shelf, "gone", NULL);
 

@@ -7,32 +7,11 @@
 
 #include <jansson.h>
 
-#include "base/crypto.h"
 #include "base/json.h"
-#include "base/secret.h"
 #include "store/document_store.h"
 #include "store/store_fixture.h"
 #include "support/pg.h"
 #include "support/sql.h"
-
-static const char ROOT[] = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
-
-/* A shelf of a user of the test's own. */
-struct test_shelf {
-    struct shelf shelf;
-    struct keyring keyring;
-};
-
-static void open_shelf(void **state, struct test_shelf *test)
-{
-    const struct store_fixture *fixture = *state;
-    CLEANUP(secret_done) struct secret root = SECRET_INIT;
-    struct error err = ERROR_INIT;
-
-    secret_set(&root, ROOT);
-    assert_done(keyring_init(&test->keyring, &root, &err), &err);
-    test->shelf = (struct shelf){fixture->db, &test->keyring, test_user(fixture->db)};
-}
 
 static struct uuid add(const struct test_shelf *test, const char *state)
 {
@@ -55,7 +34,7 @@ static void state_is_taken_once(void **state)
     struct uuid id = UUID_INIT;
     struct error err = ERROR_INIT;
 
-    open_shelf(state, &test);
+    store_open_shelf(*state, &test);
     id = add(&test, "state-once");
     assert_int_equal(mcp_sign_in_store_take(&test.shelf, "state-other", &taken, &err), -1);
     assert_int_equal(err.code, ERROR_NOT_FOUND);
@@ -76,7 +55,7 @@ static void what_it_ended_with_is_its_users_alone(void **state)
     struct uuid id = UUID_INIT;
     struct error err = ERROR_INIT;
 
-    open_shelf(state, &test);
+    store_open_shelf(*state, &test);
     id = add(&test, "state-mine");
     assert_done(mcp_sign_in_store_take(&test.shelf, "state-mine", &taken, &err), &err);
     taken.status = SIGN_IN_SUCCEEDED;
@@ -99,7 +78,7 @@ static void user_keeps_the_newest_few(void **state)
     struct uuid newest = UUID_INIT;
     struct error err = ERROR_INIT;
 
-    open_shelf(state, &test);
+    store_open_shelf(*state, &test);
     first = add(&test, "state-0");
     for (int i = 1; i <= 20; i++) {
         char name[16];

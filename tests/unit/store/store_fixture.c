@@ -4,12 +4,15 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/secret.h"
 #include "model/conversation.h"
 #include "model/event.h"
 #include "store/db.h"
 #include "support/pg.h"
 
 enum { CONNECTIONS = 8 };
+
+static const char ROOT[] = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 
 int store_set_up(void **state)
 {
@@ -76,4 +79,14 @@ struct conversation store_create_wanted(const struct store_fixture *fixture)
     struct conversation_write write = {.guard = GUARD_NONE, .want_run = true, .status = "running"};
 
     return create(fixture, &write);
+}
+
+void store_open_shelf(const struct store_fixture *fixture, struct test_shelf *shelf_out)
+{
+    CLEANUP(secret_done) struct secret root = SECRET_INIT;
+    struct error err = ERROR_INIT;
+
+    secret_set(&root, ROOT);
+    assert_done(keyring_init(&shelf_out->keyring, &root, &err), &err);
+    shelf_out->shelf = (struct shelf){fixture->db, &shelf_out->keyring, test_user(fixture->db)};
 }

@@ -1,5 +1,6 @@
 /*
- * What the tests of lib/store share: a database, a user of each program's own, conversations.
+ * What the tests of lib/store share: a database, a user of each program's own, conversations,
+ * documents.
  */
 #ifndef DEFT_TESTS_UNIT_STORE_STORE_FIXTURE_H
 #define DEFT_TESTS_UNIT_STORE_STORE_FIXTURE_H
@@ -12,9 +13,11 @@
 #include <cmocka.h>
 
 #include "base/attr.h"
+#include "base/crypto.h"
 #include "base/error.h"
 #include "base/uuid.h"
 #include "store/conversation_store.h"
+#include "store/document_store.h"
 
 struct db;
 
@@ -22,6 +25,12 @@ struct store_fixture {
     struct db *db;
     struct uuid user_id;
     struct conversation_scope scope;
+};
+
+/* A shelf of a user of the test's own. */
+struct test_shelf {
+    struct shelf shelf;
+    struct keyring keyring;
 };
 
 /* Group set-up and tear-down; *state is a struct store_fixture. */
@@ -37,5 +46,8 @@ struct conversation store_new_conversation(const struct store_fixture *fixture) 
 struct conversation store_create(const struct store_fixture *fixture) NONNULL MUST_CHECK;
 /* A stored one that waits for a worker. */
 struct conversation store_create_wanted(const struct store_fixture *fixture) NONNULL MUST_CHECK;
+
+/* The shelf points into the test_shelf. */
+void store_open_shelf(const struct store_fixture *fixture, struct test_shelf *shelf_out) NONNULL;
 
 #endif

@@ -20,12 +20,14 @@
 /*
  * For a delete: $1 the conversation, $2 its last ConversationInfo. Each receiver's cursor gets the
  * farewell, and the events that it had not taken are put aside for it, as many as a queue holds.
+ * Cursors are taken in the order in which all take several of them.
  */
 #define WEBHOOK_PART                                                                               \
     "parted AS (INSERT INTO webhook_cursors (webhook_id, conversation_id, seq, due_at, farewell)"  \
     "  SELECT w.id, gone.id, " WEBHOOK_START(                                                      \
         "gone") ", now(), $2 FROM webhooks w, gone"                                                \
                 "   WHERE $2::text IS NOT NULL AND w.scanned_to > now() - " WEBHOOK_KEPT           \
+                "   ORDER BY w.id"                                                                 \
                 "  ON CONFLICT (webhook_id, conversation_id) DO UPDATE"                            \
                 "   SET farewell = EXCLUDED.farewell, due_at = now(), attempts = 0"                \
                 "  RETURNING webhook_id, conversation_id, seq),"                                   \

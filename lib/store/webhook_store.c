@@ -40,16 +40,17 @@ static const char SQL_ENSURE[] = "INSERT INTO webhooks (id) VALUES ($1) ON CONFL
  * Looked at is what was written since the last look, less what a transaction may last, and what
  * runs: an append alone does not touch the conversation's row. The fingerprint is made only of rows
  * that were written since the last one. OFFSET 0 and the second bound are for the planner: it takes
- * a range of each user's index, where it would otherwise read the whole table.
+ * a range of the index of times, where it would otherwise read the whole table. Cursors are taken
+ * in the order of HELD_ORDER.
  */
 static const char SQL_LOOK[] =
     "WITH w AS (UPDATE webhooks SET scanned_to = now() FROM (SELECT id, since, scanned_to"
     "   FROM webhooks WHERE id = $1 AND scanned_to <= now() - interval '800 milliseconds'"
     "   FOR UPDATE SKIP LOCKED) AS old WHERE webhooks.id = old.id"
     "  RETURNING old.id, old.since, old.scanned_to),"
-    " seen AS (SELECT s.id, s.created_at, s.updated_at FROM w, users u, LATERAL ("
-    "   SELECT c.id, c.created_at, c.updated_at FROM conversations c WHERE c.user_id = u.id"
-    "    AND c.updated_at >= w.scanned_to - interval '1 minute'"
+    " seen AS (SELECT s.id, s.created_at, s.updated_at FROM w, LATERAL ("
+    "   SELECT c.id, c.created_at, c.updated_at FROM conversations c"
+    "    WHERE c.updated_at >= w.scanned_to - interval '1 minute'"
     "    AND c.updated_at < 'infinity' OFFSET 0) s"
     "  UNION SELECT c.id, c.created_at, c.updated_at FROM w, conversations c"
     "   WHERE c.wanted_at IS NOT NULL),"
@@ -72,6 +73,7 @@ static const char SQL_LOOK[] =
                           "due d"
                           "  WHERE d.is_new OR d.looked_at IS DISTINCT FROM d.updated_at"
                           "   OR (d.attempts = 0 AND d.due_at < coalesce(d.was_due_at, 'infinity'))"
+                          "  ORDER BY d.id"
                           " ON CONFLICT (webhook_id, conversation_id) DO UPDATE SET looked_at = "
                           "EXCLUDED.looked_at,"
                           "  state = EXCLUDED.state, due_at = CASE WHEN k.attempts > 0 THEN "
@@ -88,13 +90,20 @@ static const char SQL_CLAIM[] =
     " RETURNING k.conversation_id, k.seq, k.state, k.state IS DISTINCT FROM k.told, k.farewell,"
     "  k.attempts";
 
+/* Whoever takes several cursors takes them in this order: nobody waits for another in a ring. */
+#define HELD "WITH held AS (SELECT h.webhook_id, h.conversation_id FROM webhook_cursors h WHERE "
+#define HELD_ORDER " ORDER BY h.webhook_id, h.conversation_id FOR NO KEY UPDATE)"
+#define OF_HELD                                                                                    \
+    " FROM held WHERE k.webhook_id = held.webhook_id AND k.conversation_id = held.conversation_id"
+
 static const char SQL_RENEW[] =
-    "UPDATE webhook_cursors SET lease_expires_at = now() + $2::bigint * interval '1 millisecond'"
-    " WHERE lease_owner = $1::uuid AND conversation_id = ANY ($3::uuid[])";
+    HELD "h.lease_owner = $1::uuid AND h.conversation_id = ANY ($3::uuid[])" HELD_ORDER
+         " UPDATE webhook_cursors k SET"
+         "  lease_expires_at = now() + $2::bigint * interval '1 millisecond'" OF_HELD;
 
 static const char SQL_LET_GO[] =
-    "UPDATE webhook_cursors SET lease_owner = NULL, lease_expires_at = NULL"
-    " WHERE lease_owner = $1::uuid";
+    HELD "h.lease_owner = $1::uuid" HELD_ORDER
+         " UPDATE webhook_cursors k SET lease_owner = NULL, lease_expires_at = NULL" OF_HELD;
 
 /* Of a deleted conversation the events are those that were put aside. */
 static const char SQL_READ[] =

@@ -3,8 +3,12 @@
  */
 #include "store/webhook_store.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+
+#include <libpq-fe.h>
 
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -12,6 +16,7 @@
 #include "model/event.h"
 #include "model/webhook.h"
 #include "store/db.h"
+#include "store/db_query.h"
 #include "store/event_store.h"
 #include "store/store_fixture.h"
 #include "support/pg.h"
@@ -254,6 +259,118 @@ static void deleting_is_free_of_receivers_that_nobody_serves(void **state)
         test_sql_count("SELECT count(*) FROM webhooks WHERE since > now() - interval '1 hour'"), 1);
 }
 
+/* --- the order in which cursors are taken --- */
+
+#define LOW_ID "00000000-0000-4000-8000-000000000000"
+#define HIGH_ID "ffffffff-ffff-4fff-bfff-ffffffffffff"
+#define OWNER_ID "11111111-1111-4111-8111-111111111111"
+
+/* Something that takes two cursors. */
+struct taker {
+    const struct store_fixture *fixture;
+    int (*take)(struct taker *taker, struct error *err);
+    struct uuid id; /* of a conversation that is deleted */
+};
+
+static struct uuid uuid_of(const char *text)
+{
+    struct uuid id = UUID_INIT;
+
+    assert_true(uuid_parse(text, &id));
+    return id;
+}
+
+static int renew_both(struct taker *taker, struct error *err)
+{
+    const struct uuid owner = uuid_of(OWNER_ID);
+    const struct uuid ids[] = {uuid_of(HIGH_ID), uuid_of(LOW_ID)};
+
+    return webhook_store_renew(taker->fixture->db, &owner, ids, 2, err);
+}
+
+static int let_both_go(struct taker *taker, struct error *err)
+{
+    const struct uuid owner = uuid_of(OWNER_ID);
+
+    return webhook_store_let_go(taker->fixture->db, &owner, err);
+}
+
+static int delete_told_to_two(struct taker *taker, struct error *err)
+{
+    return conversation_store_delete(taker->fixture->db, &taker->fixture->scope, &taker->id, err);
+}
+
+static void *take(void *argument)
+{
+    struct taker *taker = argument;
+    struct error err = ERROR_INIT;
+
+    assert_done(taker->take(taker, &err), &err);
+    return NULL;
+}
+
+static int64_t count_waiting(void)
+{
+    return test_sql_count("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+                          " AND datname = current_database()");
+}
+
+static void lock_one(struct db_tx *tx, const char *webhook_id, const char *conversation_id)
+{
+    static const char SQL_LOCK_ONE[] = "SELECT 1 FROM webhook_cursors WHERE webhook_id = $1"
+                                       " AND conversation_id = $2::uuid FOR UPDATE NOWAIT";
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    struct error err = ERROR_INIT;
+
+    assert_done(db_tx_query(tx, SQL_LOCK_ONE, DB_PARAMS(webhook_id, conversation_id), &rows, &err),
+                &err);
+}
+
+/* Who has to wait for the first cursor has not taken the second. */
+static void assert_taken_in_order(struct taker *taker, const char *const first[2],
+                                  const char *const second[2])
+{
+    struct db_tx held = DB_TX_INIT;
+    struct error err = ERROR_INIT;
+    pthread_t thread = 0;
+
+    assert_done(db_tx_begin(taker->fixture->db, &held, &err), &err);
+    lock_one(&held, first[0], first[1]);
+    assert_int_equal(pthread_create(&thread, NULL, take, taker), 0);
+    while (count_waiting() < 1)
+        sched_yield();
+    lock_one(&held, second[0], second[1]);
+    db_tx_end(&held);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static void cursors_are_taken_in_one_order(void **state)
+{
+    static const char *const low[2] = {"t", LOW_ID};
+    static const char *const high[2] = {"t", HIGH_ID};
+    struct taker taker = {.fixture = *state, .take = renew_both};
+
+    test_sql("INSERT INTO webhook_cursors (webhook_id, conversation_id, seq, lease_owner,"
+             " lease_expires_at) VALUES ('t', '" HIGH_ID "', 0, '" OWNER_ID "', 'infinity'),"
+             " ('t', '" LOW_ID "', 0, '" OWNER_ID "', 'infinity')");
+    assert_taken_in_order(&taker, low, high);
+    taker.take = let_both_go;
+    assert_taken_in_order(&taker, low, high);
+}
+
+static void delete_takes_cursors_in_that_order(void **state)
+{
+    CLEANUP(conversation_done) struct conversation conversation = store_create(*state);
+    struct taker taker = {.fixture = *state, .take = delete_told_to_two, .id = conversation.id};
+    const char *const first[2] = {"a", conversation.id.text};
+    const char *const second[2] = {"t", conversation.id.text};
+
+    test_sql("INSERT INTO webhooks (id) VALUES ('a')");
+    test_sql("INSERT INTO webhook_cursors (webhook_id, conversation_id, seq)"
+             " SELECT w.id, c.id, 0 FROM webhooks w, conversations c");
+    assert_taken_in_order(&taker, first, second);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +381,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(lost_lease_changes_nothing, begin),
         cmocka_unit_test_setup(failing_queue_keeps_its_newest, begin),
         cmocka_unit_test_setup(deleted_conversation_leaves_its_events_and_a_farewell, begin),
+        cmocka_unit_test_setup(cursors_are_taken_in_one_order, begin),
+        cmocka_unit_test_setup(delete_takes_cursors_in_that_order, begin),
         cmocka_unit_test_setup(deleting_is_free_of_receivers_that_nobody_serves, begin),
     };
 

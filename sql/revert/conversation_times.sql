@@ -1,0 +1,6 @@
+-- Revert deft:conversation_times from pg
+BEGIN;
+
+DROP INDEX conversations_updated;
+
+COMMIT;

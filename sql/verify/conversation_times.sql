@@ -1,0 +1,6 @@
+-- Verify deft:conversation_times on pg
+BEGIN;
+
+SELECT 'conversations_updated'::regclass;
+
+ROLLBACK;

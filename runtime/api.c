@@ -8,10 +8,12 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "runtime/build_api.h"
 #include "runtime/doubt.h"
 #include "runtime/gate.h"
 #include "runtime/http_front.h"
 #include "runtime/image_api.h"
+#include "runtime/image_name.h"
 #include "runtime/life.h"
 #include "runtime/life_begin.h"
 #include "runtime/metrics.h"
@@ -52,14 +54,15 @@ static void await_start(struct service *service, const char *id, int64_t wait_ms
         return;
 }
 
-/* POST /start -> 200 runtime | 400 | 429 | 503 */
+/* POST /start -> 200 runtime | 400 | 404 | 429 | 503 */
 static int api_start(struct service *service, const struct front_request *request,
                      json_t **reply_out, struct error *err)
 {
     CLEANUP(start_spec_done) struct start_spec spec = START_SPEC_INIT;
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
 
-    if (start_spec_read(request->body, &service->limits, &spec, err) < 0)
+    if (start_spec_read(request->body, &service->limits, &spec, err) < 0 ||
+        image_name_check_use(service, request->tenant, spec.image, err) < 0)
         return -1;
     if (request->tenant != NULL)
         tenant_own_start(&service->keyring, request->tenant, &spec);
@@ -314,8 +317,8 @@ const struct front_route api_routes[] = {
     {"GET", "/image_exists", ACCESS_KEY, 0, image_handle_exists},
     {"GET", "/api/warm-runtime-configs", ACCESS_KEY, 0, api_warm_configs},
     {"GET", "/metrics", ACCESS_HOUSE, 0, api_metrics},
-    {"POST", "/build", ACCESS_KEY, 0, image_handle_build},
-    {"GET", "/build_status", ACCESS_KEY, 0, image_handle_build},
+    {"POST", "/build", ACCESS_KEY, 0, build_handle_post},
+    {"GET", "/build_status", ACCESS_KEY, 0, build_handle_status},
     {.method = NULL},
 };
 /* clang-format on */

@@ -22,6 +22,7 @@
 
 struct backend;
 struct error;
+struct strbuf;
 
 #define BACKEND_NAME_BYTES 64
 #define BACKEND_URL_BYTES 80
@@ -68,6 +69,12 @@ struct seen_image {
     char id[BACKEND_IMAGE_BYTES]; /* "" for one that is not here */
     char created_at[40];          /* as the back end says it */
     int64_t size_bytes;
+};
+
+/* An image to build. */
+struct image_order {
+    const json_t *names;          /* that it gets */
+    const struct strbuf *context; /* a gzipped archive with a Dockerfile */
 };
 
 /* Names that rows hold; whatever else the back end keeps for this instance is a leftover. */
@@ -137,6 +144,14 @@ struct backend_functions {
     /* What is known of an image that is here, or that a start would fetch; ERROR_NOT_FOUND. */
     int (*find_image)(struct backend *backend, const char *image, struct seen_image *seen_out,
                       struct error *err);
+    /* Builds an image, confined as a sandbox is in network, memory and processor. Appends the end
+     * of what was printed. ERROR_INVALID: its Dockerfile failed. */
+    int (*build)(struct backend *backend, const struct image_order *order,
+                 char image_id[BACKEND_IMAGE_BYTES], struct strbuf *said, struct error *err);
+    /* Ends the build under way with ERROR_CANCELLED, and all later ones. */
+    void (*stop_building)(struct backend *backend);
+    /* Takes a name away; a missing one is success, ERROR_CONFLICT while it is used. */
+    int (*remove_image)(struct backend *backend, const char *image, struct error *err);
     /* Removes a listed container that no row answers for. */
     int (*remove_container)(struct backend *backend, const char *container_id, struct error *err);
     /* Removes networks and homes that nobody keeps. */

@@ -117,6 +117,22 @@ static int do_find_image(struct backend *backend, const char *image, struct seen
     return docker_find_image(of(backend), image, seen_out, err);
 }
 
+static int do_build(struct backend *backend, const struct image_order *order,
+                    char image_id[BACKEND_IMAGE_BYTES], struct strbuf *said, struct error *err)
+{
+    return docker_build(of(backend), order, image_id, said, err);
+}
+
+static void do_stop_building(struct backend *backend)
+{
+    docker_stop_building(of(backend));
+}
+
+static int do_remove_image(struct backend *backend, const char *image, struct error *err)
+{
+    return docker_remove_image(of(backend), image, err);
+}
+
 static int do_remove_container(struct backend *backend, const char *container_id, struct error *err)
 {
     return docker_remove_container(of(backend), container_id, err);
@@ -180,6 +196,9 @@ static const struct backend_functions docker_functions = {
     .list = do_list,
     .is_at_rest = do_is_at_rest,
     .find_image = do_find_image,
+    .build = do_build,
+    .stop_building = do_stop_building,
+    .remove_image = do_remove_image,
     .remove_container = do_remove_container,
     .tidy = do_tidy,
     .refill = do_refill,

@@ -25,6 +25,7 @@ struct docker_settings {
     int64_t n_spares;    /* of each kind, kept ready */
     int64_t ready_ms;    /* a sandbox that is not ready by then has failed */
     int64_t may_pull;
+    int64_t build_ms; /* a build that takes longer has failed */
     struct docker_profile profile;
 };
 

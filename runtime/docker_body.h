@@ -29,6 +29,8 @@ struct error;
 #define LABEL_SESSION "deft.session_id"
 #define LABEL_CONVERSATION "deft.conversation_id"
 #define LABEL_ROLE "deft.role"
+/* Of images alone: containers inherit what stands on their image. */
+#define LABEL_IMAGE_OF "deft.image_of"
 
 /* What an operator may set for all sandboxes. */
 struct docker_profile {

@@ -33,6 +33,8 @@ struct docker {
     struct lock lock;   /* guards all below */
     struct error state; /* ERROR_NONE: the engine answers and is prepared */
     struct http_call *watch;
+    struct http_call *build_call;
+    bool is_stopping_builds;
     struct condition stop_wanted;
     bool is_stopping;
     json_t *known_images;  /* image → true: its architecture suits */
@@ -88,6 +90,18 @@ int docker_find_image(struct docker *docker, const char *image, struct seen_imag
                       struct error *err) NONNULL MUST_CHECK;
 int docker_pull_image(struct docker *docker, const char *image,
                       struct error *err) NONNULL MUST_CHECK;
+
+/* --- docker_build.c --- */
+
+int docker_build(struct docker *docker, const struct image_order *order,
+                 char image_id[BACKEND_IMAGE_BYTES], struct strbuf *said,
+                 struct error *err) NONNULL MUST_CHECK;
+/* The build under way ends, and no other begins. */
+void docker_stop_building(struct docker *docker) NONNULL;
+/* Takes the name away, and the image with its last name; a missing one is success. */
+int docker_remove_image(struct docker *docker, const char *image,
+                        struct error *err) NONNULL MUST_CHECK;
+int docker_reap_images(struct docker *docker, struct error *err) NONNULL MUST_CHECK;
 
 /* --- docker_start.c --- */
 

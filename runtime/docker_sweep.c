@@ -189,5 +189,7 @@ int docker_reap(struct docker *docker, struct error *err)
     }
     spares_clear(docker->spares);
     docker->action_volume[0] = '\0';
+    if (docker_reap_images(docker, err) < 0)
+        return -1;
     return docker_tidy(docker, &nobody, err);
 }

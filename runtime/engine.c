@@ -14,6 +14,8 @@
 
 #define CALL_TIMEOUT_MS 30000
 #define PULL_TIMEOUT_MS (15LL * 60 * 1000)
+/* Of what a build prints: it is read as it comes, and forgotten. */
+#define STREAM_MAX_BYTES (1024UL * 1024 * 1024)
 #define REPLY_MAX_BYTES (16UL * 1024 * 1024)
 
 struct status_code {
@@ -180,6 +182,25 @@ int engine_stream(const struct engine *engine, const char *path, int64_t timeout
                                 .timeout_ms = timeout_ms,
                                 .allow_private = true,
                                 .stream = true};
+
+    append_url(engine, path, &url);
+    http.url = url.text;
+    return http_start(engine->http, &http, call_out, err);
+}
+
+int engine_stream_archive(const struct engine *engine, const char *path, size_t len,
+                          int64_t timeout_ms, struct http_call **call_out, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
+    struct http_request http = {.method = "POST",
+                                .unix_socket = engine->socket,
+                                .timeout_ms = timeout_ms,
+                                .content_type = "application/x-tar",
+                                .allow_private = true,
+                                .max_reply_bytes = STREAM_MAX_BYTES,
+                                .stream = true,
+                                .send_stream = true,
+                                .body_len = len};
 
     append_url(engine, path, &url);
     http.url = url.text;

@@ -8,6 +8,7 @@
 #ifndef DEFT_RUNTIME_ENGINE_H
 #define DEFT_RUNTIME_ENGINE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <jansson.h>
@@ -49,6 +50,11 @@ int engine_load_image(const struct engine *engine, const char *path, const struc
 /* Starts a GET whose answer is read as it comes; timeout_ms of the whole, 0: none. */
 int engine_stream(const struct engine *engine, const char *path, int64_t timeout_ms,
                   struct http_call **call_out, struct error *err) NONNULL MUST_CHECK;
+/* Starts a POST of an archive, which comes by http_call_write(), and whose answer is read as it
+ * comes. */
+int engine_stream_archive(const struct engine *engine, const char *path, size_t len,
+                          int64_t timeout_ms, struct http_call **call_out,
+                          struct error *err) NONNULL MUST_CHECK;
 /* Appends "?filters={"label":[…]}" for one label, percent-encoded. */
 void engine_append_label_filter(struct strbuf *path, const char *name, const char *value) NONNULL;
 

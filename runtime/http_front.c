@@ -11,6 +11,7 @@
 #include <fcgiapp.h>
 
 #include "base/clock.h"
+#include "base/encode.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -64,7 +65,7 @@ static void write_error(FCGX_Stream *out, const struct error *error, int *status
     write_reply(out, *status_out, body);
 }
 
-static int read_body(FCGX_Request *fcgi, long max_bytes, struct strbuf *text, struct error *err)
+static int read_body(FCGX_Request *fcgi, int64_t max_bytes, struct strbuf *text, struct error *err)
 {
     const char *length = FCGX_GetParam("CONTENT_LENGTH", fcgi->envp);
     int64_t n = 0;
@@ -72,10 +73,11 @@ static int read_body(FCGX_Request *fcgi, long max_bytes, struct strbuf *text, st
     if (length != NULL && length[0] != '\0' && text_parse_int(length, 0, INT64_MAX, &n, err) < 0)
         return error_wrap(err, "Content-Length");
     if (n > max_bytes)
-        return error_set(err, ERROR_TOO_LARGE, "the body is larger than %ld bytes", max_bytes);
+        return error_set(err, ERROR_TOO_LARGE, "the body is larger than %lld bytes",
+                         (long long)max_bytes);
     strbuf_reserve(text, (size_t)n + 1);
     while (text->len < (size_t)n) {
-        char bytes[4096];
+        char bytes[16384];
         size_t left = (size_t)n - text->len;
         int got =
             FCGX_GetStr(bytes, left < sizeof(bytes) ? (int)left : (int)sizeof(bytes), fcgi->in);
@@ -85,6 +87,32 @@ static int read_body(FCGX_Request *fcgi, long max_bytes, struct strbuf *text, st
         strbuf_append_bytes(text, bytes, (size_t)got);
     }
     return 0;
+}
+
+struct front_source {
+    FCGX_Request *fcgi;
+};
+
+int front_read_body(const struct front_request *request, int64_t max_bytes, struct strbuf *body,
+                    struct error *err)
+{
+    return read_body(request->source->fcgi, max_bytes, body, err);
+}
+
+void front_query_member(const struct front_request *request, const char *name, struct strbuf *value)
+{
+    const char *item = request->query;
+    size_t name_len = strlen(name);
+
+    while (*item != '\0') {
+        size_t len = strcspn(item, "&");
+
+        if (text_starts_with(item, name) && item[name_len] == '=') {
+            percent_decode(value, item + name_len + 1, len - name_len - 1, ' ');
+            return;
+        }
+        item += len + (item[len] == '&');
+    }
 }
 
 static int read_json(FCGX_Request *fcgi, long max_bytes, json_t **body_out, struct error *err)
@@ -174,7 +202,11 @@ static int serve(struct service *service, FCGX_Request *fcgi, const char *path, 
     struct tenant tenant = TENANT_INIT;
     json_auto_t *body = NULL;
     char id[ID_MAX_BYTES] = "";
-    struct front_request request = {.id = id, .query = param(fcgi, "QUERY_STRING")};
+    struct front_source source = {.fcgi = fcgi};
+    struct front_request request = {.id = id,
+                                    .query = param(fcgi, "QUERY_STRING"),
+                                    .content_type = param(fcgi, "CONTENT_TYPE"),
+                                    .source = &source};
     struct error missing = ERROR_INIT;
 
     /* Who has no key learns not even which paths there are. */

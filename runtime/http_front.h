@@ -11,12 +11,16 @@
 #ifndef DEFT_RUNTIME_HTTP_FRONT_H
 #define DEFT_RUNTIME_HTTP_FRONT_H
 
+#include <stdint.h>
+
 #include <jansson.h>
 
 #include "base/attr.h"
 
 struct error;
+struct front_source;
 struct service;
+struct strbuf;
 struct tenant;
 
 /* A request, parsed. All is borrowed for the call. */
@@ -25,6 +29,8 @@ struct front_request {
     const char *query;           /* raw */
     json_t *body;                /* NULL when there is none */
     const struct tenant *tenant; /* NULL: one of deft's own processes */
+    const char *content_type;    /* "" when it has none */
+    struct front_source *source; /* of a body that the route reads itself */
 };
 
 /* *reply_out becomes the body of a 200; a text is sent as it is. */
@@ -47,6 +53,13 @@ struct front_route {
 
 /* Ends with a NULL method; the first that fits counts. */
 extern const struct front_route api_routes[];
+
+/* Reads the body of a route that says 0 for it; ERROR_TOO_LARGE. */
+int front_read_body(const struct front_request *request, int64_t max_bytes, struct strbuf *body,
+                    struct error *err) NONNULL MUST_CHECK;
+/* Appends the query's first member of that name, decoded; nothing when it has none. */
+void front_query_member(const struct front_request *request, const char *name,
+                        struct strbuf *value) NONNULL;
 
 /* Makes the socket, with the mode that the umask gives it. */
 int front_listen(const char *path, int *fd_out, struct error *err) NONNULL MUST_CHECK;

@@ -1,5 +1,5 @@
 /*
- * The Runtime API's handlers about images: what there is, and that deft builds none.
+ * The Runtime API's handlers about images: what there is, and how it is called.
  */
 #ifndef DEFT_RUNTIME_IMAGE_API_H
 #define DEFT_RUNTIME_IMAGE_API_H
@@ -10,7 +10,5 @@
 front_handle image_handle_prefix;
 /* GET /image_exists?image= -> 200 {"exists", "image"?} | 400: on this host, or to be had */
 front_handle image_handle_exists;
-/* POST /build, GET /build_status -> 501: a sandbox runs any image as it is */
-front_handle image_handle_build;
 
 #endif

@@ -3,8 +3,12 @@ bin_PROGRAMS += deft-runtime
 RUNTIME_SOURCES = \
 	runtime/api.c \
 	runtime/backend.c runtime/backend.h \
+	runtime/build_api.c runtime/build_api.h \
+	runtime/build_form.c runtime/build_form.h \
+	runtime/builder.c runtime/builder.h \
 	runtime/docker.c runtime/docker.h \
 	runtime/docker_body.c runtime/docker_body.h \
+	runtime/docker_build.c \
 	runtime/docker_image.c \
 	runtime/docker_parts.h \
 	runtime/docker_pause.c \
@@ -19,6 +23,7 @@ RUNTIME_SOURCES = \
 	runtime/gate.c runtime/gate.h \
 	runtime/http_front.c runtime/http_front.h \
 	runtime/image_api.c runtime/image_api.h \
+	runtime/image_name.c runtime/image_name.h \
 	runtime/life.c runtime/life.h \
 	runtime/life_begin.c runtime/life_begin.h \
 	runtime/demand.c runtime/demand.h \
@@ -40,12 +45,13 @@ RUNTIME_SOURCES = \
 	runtime/view.c runtime/view.h
 deft_runtime_SOURCES = runtime/main.c $(RUNTIME_SOURCES)
 deft_runtime_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS)
-deft_runtime_LDADD = $(STORE_LIBS) $(CLIENT_LIBS) $(BASE_LIBS) $(FCGI_LIBS) -lpthread
+deft_runtime_LDADD = $(STORE_LIBS) $(CLIENT_LIBS) $(BASE_LIBS) $(FCGI_LIBS) $(ZLIB_LIBS) -lpthread
 
 dist_pkgdata_DATA = runtime/seccomp.json
 
 check_PROGRAMS += runtime_test
 runtime_test_SOURCES = \
+	tests/unit/runtime/build_form_test.c \
 	tests/unit/runtime/demand_test.c \
 	tests/unit/runtime/docker_body_test.c \
 	tests/unit/runtime/frames_test.c \
@@ -59,4 +65,4 @@ runtime_test_SOURCES = \
 	tests/unit/runtime/tar_test.c \
 	$(RUNTIME_SOURCES)
 runtime_test_CPPFLAGS = $(deft_runtime_CPPFLAGS) -I$(top_srcdir)/tests $(CMOCKA_CFLAGS)
-runtime_test_LDADD = $(STORE_LIBS) $(CLIENT_LIBS) $(BASE_LIBS) $(FCGI_LIBS) $(CMOCKA_LIBS) -lpthread
+runtime_test_LDADD = $(STORE_LIBS) $(CLIENT_LIBS) $(BASE_LIBS) $(FCGI_LIBS) $(ZLIB_LIBS) $(CMOCKA_LIBS) -lpthread

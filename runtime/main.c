@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "client/http.h"
 #include "runtime/backend.h"
+#include "runtime/builder.h"
 #include "runtime/gate.h"
 #include "runtime/http_front.h"
 #include "runtime/life.h"
@@ -45,6 +46,15 @@ static const struct setting runtime_settings_table[] = {
      "where callers from outside reach their sandboxes: the agent origin"},
     {"DEFT_TENANT_RUNTIMES", SETTING_COUNT, "10", FIELD(tenant_runtimes),
      "sandboxes that a key from outside has running at a time, unless it says another number"},
+    {"DEFT_BUILDS", SETTING_BOOL, "1", FIELD(may_build), "0: build no images that clients post"},
+    {"DEFT_BUILD_MS", SETTING_MS, "1200000", FIELD(docker.build_ms),
+     "a build that takes longer has failed"},
+    {"DEFT_BUILD_MAX_BYTES", SETTING_BYTES, "67108864", FIELD(build_max_bytes),
+     "the largest archive that is built from, packed"},
+    {"DEFT_BUILD_MAX_UNPACKED_BYTES", SETTING_BYTES, "1073741824", FIELD(build_max_unpacked_bytes),
+     "and unpacked"},
+    {"DEFT_TENANT_IMAGES", SETTING_COUNT, "10", FIELD(tenant_images),
+     "images that a key from outside has; its oldest make room"},
     {"DEFT_INSTANCE", SETTING_TEXT, "deft", FIELD(docker.instance),
      "prefix of container, volume and network names"},
     {"DEFT_SANDBOX_IMAGE", SETTING_TEXT, "deft-sandbox:1", FIELD(image),
@@ -127,7 +137,7 @@ static const struct process process = {
 };
 
 struct threads {
-    pthread_t items[THREADS_MAX + 3];
+    pthread_t items[THREADS_MAX + 4];
     size_t n;
 };
 
@@ -168,6 +178,12 @@ static void *run_reconciler(void *context)
 static void *run_pool(void *context)
 {
     pool_run(context);
+    return NULL;
+}
+
+static void *run_builder(void *context)
+{
+    builder_run(context);
     return NULL;
 }
 
@@ -223,6 +239,7 @@ static int start_threads(struct threads *threads, struct front_threads *front, s
 
     if (start_thread(threads, run_reconciler, front->service, err) < 0 ||
         start_thread(threads, run_pool, front->service, err) < 0 ||
+        start_thread(threads, run_builder, front->service, err) < 0 ||
         start_thread(threads, run_follower, front->service, err) < 0)
         return -1;
     for (int64_t i = 0; i < settings->n_starters; i++) {
@@ -245,6 +262,7 @@ static void stop_threads(struct threads *threads, const struct front_threads *fr
     service->backend->functions->stop_following(service->backend);
     reconciler_stop(service->reconciler);
     pool_stop(service->pool);
+    builder_stop(service);
     for (size_t i = 0; i < threads->n; i++)
         pthread_join(threads->items[i], NULL);
 }
@@ -337,6 +355,7 @@ static int open_service(struct service *service, struct http *http, struct error
     service->gate = gate_new();
     service->reconciler = reconciler_new();
     service->pool = pool_new(settings);
+    service->builder = builder_new();
     service->metrics = metrics_new();
     service->limits = (struct spec_limits){.image = settings->image,
                                            .memory_bytes = settings->docker.profile.memory_bytes,
@@ -356,6 +375,7 @@ static void close_service(struct service *service)
         service->backend->functions->free(service->backend);
     reconciler_free(service->reconciler);
     pool_free(service->pool);
+    builder_free(service->builder);
     metrics_free(service->metrics);
     gate_free(service->gate);
     lock_done(&service->lock);

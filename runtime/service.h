@@ -17,6 +17,7 @@
 #include "runtime/spec.h"
 
 struct backend;
+struct builder;
 struct db;
 struct gate;
 struct http;
@@ -31,6 +32,10 @@ struct runtime_settings {
     const char *listen;
     const char *agent_url;
     int64_t tenant_runtimes;
+    int64_t tenant_images;
+    int64_t may_build;
+    int64_t build_max_bytes;
+    int64_t build_max_unpacked_bytes;
     int64_t warm_least;
     int64_t warm_most;
     const char *image;
@@ -55,6 +60,7 @@ struct service {
     const struct runtime_settings *settings;
     struct db *db;
     struct backend *backend;
+    struct builder *builder;
     struct http *http;
     struct gate *gate;
     struct reconciler *reconciler;

@@ -99,6 +99,47 @@ int base64url_decode(const char *text, struct strbuf *out, struct error *err)
     return 0;
 }
 
+/* What each character stands for; 64: nothing. */
+static void base64_values(unsigned char values[256])
+{
+    memset(values, 64, 256);
+    for (unsigned char i = 0; i < 64; i++)
+        values[(unsigned char)base64_digits[i]] = i;
+}
+
+static size_t base64_trimmed(const char *text, size_t len)
+{
+    while (len > 0 && (text[len - 1] == '=' || text[len - 1] == '\n' || text[len - 1] == '\r'))
+        len--;
+    return len;
+}
+
+int base64_decode(const char *text, size_t len, struct strbuf *out, struct error *err)
+{
+    unsigned char values[256];
+    unsigned bits = 0;
+    unsigned n_bits = 0;
+
+    base64_values(values);
+    len = base64_trimmed(text, len);
+    strbuf_reserve(out, len / 4 * 3 + 3);
+    for (size_t i = 0; i < len; i++) {
+        unsigned char value = values[(unsigned char)text[i]];
+
+        if (text[i] == '\n' || text[i] == '\r')
+            continue;
+        if (value > 63)
+            return error_set(err, ERROR_INVALID, "not base64: foreign character");
+        bits = (bits << 6U | value) & 0xFFFFU;
+        n_bits += 6;
+        if (n_bits >= 8) {
+            n_bits -= 8;
+            strbuf_append_char(out, (char)(unsigned char)(bits >> n_bits));
+        }
+    }
+    return n_bits < 6 ? 0 : error_set(err, ERROR_INVALID, "not base64: wrong length");
+}
+
 void percent_append(struct strbuf *out, const char *text)
 {
     for (const char *at = text; *at != '\0'; at++) {

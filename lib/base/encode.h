@@ -24,6 +24,10 @@ void base64url_append(struct strbuf *out, const unsigned char *bytes, size_t len
 int base64url_decode(const char *text, struct strbuf *out, struct error *err) NONNULL MUST_CHECK;
 /* Standard alphabet with padding (RFC 4648, section 4), as data URLs want it. */
 void base64_append(struct strbuf *out, const unsigned char *bytes, size_t len) NONNULL;
+/* Appends what the text stands for: RFC 4648, section 4; line ends are passed over. ERROR_INVALID.
+ */
+int base64_decode(const char *text, size_t len, struct strbuf *out,
+                  struct error *err) NONNULL MUST_CHECK;
 /* Appends text with all but unreserved characters as %XX. */
 void percent_append(struct strbuf *out, const char *text) NONNULL;
 /* Appends len bytes with %XX decoded; a lone % stays; `plus` is what '+' becomes (' ' in queries).

@@ -2,6 +2,7 @@
 noinst_LIBRARIES += libstore.a
 libstore_a_SOURCES = \
 	lib/store/branch_store.c lib/store/branch_store.h \
+	lib/store/build_store.c lib/store/build_store.h \
 	lib/store/conversation_claim.c \
 	lib/store/conversation_create.c lib/store/conversation_insert.h \
 	lib/store/conversation_post.c lib/store/conversation_post.h \

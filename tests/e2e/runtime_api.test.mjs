@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { engine, tar } from './runtime_house.mjs';
 import { call } from './support/api.mjs';
 import { execute, query } from './support/database.mjs';
 import { AGENT_URL, API_KEY, APP_URL, DEFT } from './support/instance.mjs';
@@ -114,7 +116,7 @@ test('runtime 6, 7, 10: sessions one by one and in a batch, the list, and stops'
   assert.deepEqual((await one.must(200, 'GET', `/sessions/batch?ids=${a}&ids=x&ids=${b}`)).map((seen) => seen.session_id), [a, b]);
   await one.must(200, 'POST', '/pause', { runtime_id: first.runtime_id });
   const listed = async () => (await one.must(200, 'GET', '/list')).runtimes.map((seen) => [seen.session_id, seen.status]);
-  assert.deepEqual(await listed(), [[a, 'paused'], [b, 'running']]);
+  assert.deepEqual(Object.fromEntries(await listed()), { [a]: 'paused', [b]: 'running' });
   for (const { runtime_id } of [first, second]) {
     await one.must(200, 'POST', '/stop', { runtime_id });
     assert.equal((await one.call('POST', '/stop', { runtime_id })).status, 404);
@@ -166,10 +168,36 @@ test('what waits for a start is told to those with a key, and how often only ins
   assert.equal((await one.call('GET', '/metrics')).status, 404);
 });
 
-test('runtime 13: deft builds no image, and says so', async () => {
-  const { status, json } = await one.call('POST', '/build', {});
-  assert.equal(status, 501);
-  assert.match(json.detail, /any image as it is/);
+/** An archive with a Dockerfile alone, as Python's client posts it. */
+function buildForm(dockerfile, image) {
+  const form = new FormData();
+  form.append('context', new Blob([gzipSync(tar([{ name: 'Dockerfile', data: dockerfile }])).toString('base64')]), 'context.tar.gz');
+  form.append('target_image', image);
+  return form;
+}
+
+test('runtime 13: an image is built from what a tenant posts, and is its own alone', async (t) => {
+  const builder = new Tenant();
+  const { registry_prefix: prefix } = await builder.must(200, 'GET', '/registry_prefix');
+  const image = `${prefix}/runtime:mine`;
+  const build = (tenant) => fetch(`${APP_URL}/runtime-api/build`, { method: 'POST', headers: { 'x-api-key': tenant.key }, body: buildForm(`FROM ${IMAGE}\nENV BUILT=here\n`, image) });
+  const posted = await build(builder);
+  assert.equal(posted.status, 200, await posted.clone().text());
+  const { build_id: id } = await posted.json();
+  const done = await waitUntil(async () => {
+    const seen = await builder.must(200, 'GET', `/build_status?build_id=${id}`);
+    return !['QUEUED', 'BUILDING'].includes(seen.status) && seen;
+  }, 'the image is built');
+  t.after(() => engine('DELETE', `/images/${image}?force=1`));
+  assert.deepEqual(done, { status: 'SUCCESS', image, error: null });
+  assert.equal((await other.call('GET', `/build_status?build_id=${id}`)).status, 404);
+  assert.deepEqual(await other.must(200, 'GET', `/image_exists?image=${image}`), { exists: false });
+  assert.equal((await other.start(randomUUID(), { image })).status, 404);
+  const foreign = await build(other);
+  assert.deepEqual([foreign.status, /registry_prefix/.test((await foreign.json()).detail)], [400, true]);
+  const runtime = await builder.running(randomUUID(), { image });
+  assert.equal((await run(runtime.session_api_key, 'echo $BUILT')).trim(), 'here');
+  await builder.must(200, 'POST', '/stop', { runtime_id: runtime.runtime_id });
 });
 
 test('runtime 20: a tenant neither sees nor reaches the runtimes of another', async () => {

@@ -39,6 +39,9 @@ static void base64_follows_the_rfc(void **state)
         assert_string_equal(url.text, c->url);
         assert_int_equal(base64url_decode(c->url, &back, &err), 0);
         assert_string_equal(back.text, c->bytes);
+        strbuf_reset(&back);
+        assert_int_equal(base64_decode(c->padded, strlen(c->padded), &back, &err), 0);
+        assert_string_equal(back.text, c->bytes);
     }
 }
 
@@ -54,6 +57,19 @@ static void foreign_base64_is_refused(void **state)
         assert_int_equal(base64url_decode(texts[i], &out, &err), -1);
         assert_int_equal(err.code, ERROR_INVALID);
     }
+}
+
+static void base64_has_lines_and_nothing_else(void **state)
+{
+    static const char *const texts[] = {"Z", "Zm 8", "Zm9-", "Zm=8", "Zm9vY"};
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(base64_decode("Zm9v\r\nYmFy\n", 11, &out, &err), 0);
+    assert_string_equal(out.text, "foobar");
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+        assert_int_equal(base64_decode(texts[i], strlen(texts[i]), &out, &err), -1);
 }
 
 static void hex_reads_back_and_takes_no_other_length(void **state)
@@ -101,6 +117,7 @@ int encode_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(base64_follows_the_rfc),
         cmocka_unit_test(foreign_base64_is_refused),
+        cmocka_unit_test(base64_has_lines_and_nothing_else),
         cmocka_unit_test(hex_reads_back_and_takes_no_other_length),
         cmocka_unit_test(only_unreserved_characters_stay_plain),
         cmocka_unit_test(percent_signs_decode_or_stay),

@@ -4,6 +4,7 @@
 #ifndef DEFT_TESTS_UNIT_RUNTIME_RUNTIME_TEST_H
 #define DEFT_TESTS_UNIT_RUNTIME_RUNTIME_TEST_H
 
+int test_build_form(void);
 int test_demand(void);
 int test_docker_body(void);
 int test_frames(void);

@@ -1,0 +1,61 @@
+#include "runtime/image_name.h"
+
+#include <ctype.h>
+
+#include "base/error.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "runtime/service.h"
+#include "runtime/spec.h"
+#include "store/runtime_key_store.h"
+
+#define HOUSE "house"
+
+/* Of all that this instance builds. The engine wants a repository's name in lower case. */
+static void append_root(const struct service *service, struct strbuf *prefix)
+{
+    strbuf_append(prefix, "localhost/");
+    for (const char *at = service->settings->docker.instance; *at != '\0'; at++)
+        strbuf_append_char(prefix, (char)tolower((unsigned char)*at));
+    strbuf_append(prefix, "/");
+}
+
+void image_name_append_prefix(const struct service *service, const struct tenant *tenant,
+                              struct strbuf *prefix)
+{
+    append_root(service, prefix);
+    strbuf_append(prefix, tenant != NULL ? tenant->id.text : HOUSE);
+}
+
+int image_name_check_own(const struct service *service, const struct tenant *tenant,
+                         const json_t *names, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf prefix = STRBUF_INIT;
+    const json_t *name = NULL;
+    size_t i = 0;
+
+    image_name_append_prefix(service, tenant, &prefix);
+    strbuf_append(&prefix, "/");
+    json_array_foreach (names, i, name) {
+        if (start_spec_check_image(json_string_value(name), err) < 0)
+            return -1;
+        if (!text_starts_with(json_string_value(name), prefix.text))
+            return error_set(err, ERROR_INVALID, "images are named below %s (/registry_prefix)",
+                             prefix.text);
+    }
+    return 0;
+}
+
+int image_name_check_use(const struct service *service, const struct tenant *tenant,
+                         const char *image, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf root = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf own = STRBUF_INIT;
+
+    append_root(service, &root);
+    image_name_append_prefix(service, tenant, &own);
+    strbuf_append(&own, "/");
+    if (tenant == NULL || !text_starts_with(image, root.text) || text_starts_with(image, own.text))
+        return 0;
+    return error_set(err, ERROR_NOT_FOUND, "the image %.100s is not on this host", image);
+}

@@ -1,0 +1,185 @@
+// Images from a context that a client posts: built by the real engine, confined, and told of in words.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { randomUUID } from 'node:crypto';
+
+import { call, engine, House, IMAGE, tar, waitUntil } from './runtime_house.mjs';
+
+const DEADLINE_MS = 120000;
+
+/** A form as Python's requests makes it: the archive as base64 text, names beside it. */
+function form(archive, names, { encode = true } = {}) {
+  const boundary = randomUUID();
+  const parts = names.map((name, i) => `--${boundary}\r\nContent-Disposition: form-data; name="${i === 0 ? 'target_image' : 'tags'}"\r\n\r\n${name}\r\n`);
+  const bytes = Buffer.concat([
+    Buffer.from(parts.join('')),
+    Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; name="context"; filename="context.tar.gz"\r\n\r\n`),
+    encode ? Buffer.from(archive.toString('base64')) : archive,
+    Buffer.from(`\r\n--${boundary}--\r\n`),
+  ]);
+  return { body: bytes, type: `multipart/form-data; boundary=${boundary}` };
+}
+
+const context = (dockerfile, files = []) => gzipSync(tar([{ name: 'Dockerfile', data: dockerfile.join('\n') }, ...files]));
+
+describe('images from a posted context', () => {
+  let house;
+  let prefix;
+  const post = (archive, names, options) => {
+    const { body, type } = form(archive, names, options);
+    return call({ socketPath: house.nginx.socket }, 'POST', '/build', { body, type, headers: { 'X-API-Key': house.key } });
+  };
+  const status = async (id) => (await house.get(`/build_status?build_id=${id}`)).json;
+  const ended = (id) => waitUntil(async () => {
+    const seen = await status(id);
+    return !['QUEUED', 'BUILDING'].includes(seen.status) && seen;
+  }, DEADLINE_MS, `the end of build ${id}`);
+  const built = async (archive, names, options) => {
+    const answer = await post(archive, names, options);
+    assert.equal(answer.status, 200, answer.text);
+    return { id: answer.json.build_id, ...await ended(answer.json.build_id) };
+  };
+  const ours = async () => {
+    const filters = encodeURIComponent(JSON.stringify({ label: [`deft.image_of=${house.instance}`] }));
+    return (await engine('GET', `/images/json?filters=${filters}`)).json;
+  };
+  /** A Dockerfile whose step runs until it is ended, and the words it is known by. */
+  const endless = () => {
+    const mark = randomUUID();
+    return { mark, archive: context([`FROM ${IMAGE}`, `RUN exec sleep 1000 # ${mark}`]) };
+  };
+  const isRunning = async (mark) => (await engine('GET', '/containers/json')).json.some(({ Command }) => Command.includes(mark));
+  const begun = (mark) => waitUntil(() => isRunning(mark), DEADLINE_MS, 'the step runs');
+  const gone = (mark) => waitUntil(async () => !await isRunning(mark) && (await house.ours('networks')).length === 1, DEADLINE_MS, 'nothing is left of the build');
+
+  before(async () => {
+    house = await House.open({ DEFT_BUILD_MAX_UNPACKED_BYTES: '1048576', DEFT_BUILD_MAX_BYTES: '65536' });
+    prefix = (await house.get('/registry_prefix')).json.registry_prefix;
+  });
+  after(async () => {
+    await house?.close();
+    assert.deepEqual(await ours(), [], 'no image is left');
+  });
+
+  it('runtime 13: an image is built, once, has all its names, and sandboxes run in it', async () => {
+    const archive = context([
+      `FROM ${IMAGE}`, 'USER 0', 'COPY words.txt /words.txt',
+      'RUN cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null > /memory; cat /proc/net/route > /route; chmod 644 /memory /route',
+    ], [{ name: 'words.txt', data: 'from the context', mode: 0o644 }]);
+    const names = [`${prefix}/runtime:one`, `${prefix}/runtime:two`];
+    assert.deepEqual((await house.get(`/image_exists?image=${names[0]}`)).json, { exists: false });
+    const done = await built(archive, names);
+    assert.deepEqual(done, { id: done.id, status: 'SUCCESS', image: names[0], error: null });
+    for (const name of names) assert.equal((await house.get(`/image_exists?image=${name}`)).json.exists, true, name);
+    assert.equal((await post(archive, names)).json.build_id, done.id, 'the same again is built already');
+    const { json: runtime } = await house.sandbox('built', { image: names[1] });
+    assert.equal(runtime.status, 'running', runtime.status_detail);
+    const { text } = await house.look(runtime.runtime_id, ['cat', '/words.txt', '/memory', '/route']);
+    assert.match(text, /^from the context/);
+    assert.match(text, new RegExp(`context${512 << 20}\\s`), 'a step has the memory of a sandbox');
+    assert.match(text, /^eth0\s+0000C90A|^eth0\s+[0-9A-F]{4}C90A/m, 'and its kind of network');
+    await house.post('/stop', { runtime_id: runtime.runtime_id });
+  });
+
+  it('one that fails says why, with what it printed, and leaves nothing', async () => {
+    const mark = randomUUID();
+    const failed = await built(context([`FROM ${IMAGE}`, `RUN echo made > /tmp/${mark}`, 'RUN echo the reason; exit 7']), [`${prefix}/runtime:fails`]);
+    assert.equal(failed.status, 'FAILURE');
+    assert.match(failed.error, /the reason/);
+    assert.match(failed.error, /returned a non-zero code: 7/);
+    assert.equal((await house.get(`/image_exists?image=${prefix}/runtime:fails`)).json.exists, false);
+    for (const [archive, words] of [
+      [context(['NONSENSE here']), /unknown instruction: NONSENSE/i],
+      [gzipSync(tar([{ name: 'other', data: '' }])), /Dockerfile/],
+      [gzipSync(Buffer.from('no archive at all')), /./],
+    ]) {
+      const { status: end, error } = await built(archive, [`${prefix}/runtime:fails`]);
+      assert.equal(end, 'FAILURE');
+      assert.match(error, words);
+    }
+    for (const { Id } of (await engine('GET', '/images/json?all=1')).json) {
+      assert.equal((await engine('GET', `/images/${Id}/history`)).text.includes(mark), false, 'no step is left');
+    }
+    assert.equal((await house.ours('networks')).length, 1);
+  });
+
+  it('what cannot be built is refused at once', async () => {
+    const fine = context([`FROM ${IMAGE}`]);
+    const name = `${prefix}/runtime:x`;
+    for (const [answer, code, words] of [
+      [post(fine, ['elsewhere/runtime:x']), 400, /registry_prefix/],
+      [post(fine, [name, `${IMAGE}`]), 400, /registry_prefix/],
+      [post(fine, [`${prefix}/../x`]), 400, /no image's name/],
+      [post(Buffer.from('!'), [name]), 400, /gzip/],
+      [post(fine.subarray(0, fine.length - 9), [name]), 400, /gzip/],
+      [post(Buffer.from('not base64!'), [name], { encode: false }), 400, /base64/],
+      [post(gzipSync(Buffer.alloc(2 << 20)), [name]), 413, /unpacks to more than 1048576/],
+      [post(Buffer.alloc(100000), [name]), 413, /larger/],
+      [post(Buffer.alloc(200000), [name]), 413, /larger/],
+      [house.post('/build', {}), 400, /multipart/],
+    ]) {
+      const { status: seen, json } = await answer;
+      assert.equal(seen, code, JSON.stringify(json));
+      assert.match(json.detail, words);
+    }
+    assert.equal((await house.get('/build_status?build_id=nobodys')).status, 404);
+    assert.equal((await house.get('/build_status')).status, 404);
+  });
+
+  it('few wait at a time, the same name once; a killed service says what became of them', async () => {
+    const first = endless();
+    const name = (tag) => `${prefix}/runtime:${tag}`;
+    const under = (await post(first.archive, [name('a')])).json.build_id;
+    await begun(first.mark);
+    assert.equal((await status(under)).status, 'BUILDING');
+    const waits = (await post(context([`FROM ${IMAGE}`]), [name('b')])).json.build_id;
+    const refused = await post(context([`FROM ${IMAGE}`]), [name('c')]);
+    assert.equal(refused.status, 429);
+    assert.match(refused.json.detail, /try again later/);
+    assert.equal((await status(waits)).status, 'QUEUED');
+    await house.stop('SIGKILL');
+    await house.start();
+    for (const id of [under, waits]) {
+      const { status: end, error } = await ended(id);
+      assert.equal(end, 'INTERNAL_ERROR');
+      assert.match(error, /post it again/);
+    }
+    await gone(first.mark);
+    assert.equal((await built(context([`FROM ${IMAGE}`]), [name('b')])).status, 'SUCCESS');
+    const same = endless();
+    const [one, two] = [await post(same.archive, [name('d')]), await post(same.archive, [name('d')])];
+    assert.equal(one.json.build_id, two.json.build_id);
+    await begun(same.mark);
+    await house.stop();
+    await house.start();
+    assert.equal((await ended(one.json.build_id)).status, 'INTERNAL_ERROR');
+    await gone(same.mark);
+  });
+
+  it('one that takes too long has failed; images of a revoked key go; none is built where none shall be', async () => {
+    await house.stop();
+    house.settings = { ...house.settings, DEFT_BUILD_MS: '2000' };
+    await house.start();
+    const { mark, archive } = endless();
+    assert.equal((await built(archive, [`${prefix}/runtime:slow`])).status, 'TIMEOUT');
+    await gone(mark);
+    await house.stop();
+    house.settings = { ...house.settings, DEFT_BUILD_MS: '120000' };
+    await house.start();
+    const name = `${prefix}/runtime:theirs`;
+    const { id, status: end } = await built(context([`FROM ${IMAGE}`, 'LABEL whose=theirs']), [name]);
+    assert.equal(end, 'SUCCESS');
+    house.sql(`WITH owner AS (INSERT INTO users (email) VALUES ('gone@example.test') RETURNING id),
+      key AS (INSERT INTO runtime_keys (user_id, name, key_hash, revoked_at) SELECT id, 'gone', 'x', now() FROM owner RETURNING id)
+      UPDATE image_builds SET tenant_id = key.id FROM key WHERE image_builds.id = '${id}'`);
+    await waitUntil(async () => (await engine('GET', `/images/${name}/json`)).status === 404, DEADLINE_MS, 'the image is gone');
+    await waitUntil(() => house.sql(`SELECT status FROM image_builds WHERE id = '${id}'`) === 'EXPIRED', DEADLINE_MS, 'its row says so');
+    await house.stop();
+    house.settings = { ...house.settings, DEFT_BUILDS: '0' };
+    await house.start();
+    const refused = await post(archive, [name]);
+    assert.equal(refused.status, 501);
+    assert.match(refused.json.detail, /no images are built here/);
+  });
+});

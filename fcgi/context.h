@@ -34,6 +34,7 @@ struct fcgi_settings {
     const char *runtime_socket; /* "": over TCP */
     struct secret runtime_key;
     const char *sandbox_image;
+    int64_t sandbox_browser; /* 0: new sandboxes have none */
     int64_t sandbox_max_memory_bytes;
     int64_t sandbox_max_nano_cpus;
     const char *default_runtime; /* local or docker */

@@ -52,6 +52,8 @@ static const struct setting settings_table[] = {
      "key of the Runtime API"},
     {"DEFT_SANDBOX_IMAGE", SETTING_TEXT, "deft-sandbox:1", FIELD(sandbox_image),
      "image of new sandboxes"},
+    {"DEFT_SANDBOX_BROWSER", SETTING_BOOL, "0", FIELD(sandbox_browser),
+     "1: that image has a Chromium, agents get the browser tools"},
     {"DEFT_SANDBOX_MAX_MEMORY_BYTES", SETTING_BYTES, "68719476736", FIELD(sandbox_max_memory_bytes),
      "the most that a conversation may ask for"},
     {"DEFT_SANDBOX_MAX_NANO_CPUS", SETTING_COUNT, "64000000000", FIELD(sandbox_max_nano_cpus),

@@ -81,7 +81,8 @@ struct conversation_defaults agent_defaults(const struct request *request)
     return (struct conversation_defaults){.runtime_kind =
                                               is_sandbox ? RUNTIME_LOCAL : context->default_runtime,
                                           .model = context_model(context),
-                                          .base_url = base_url[0] != '\0' ? base_url : NULL};
+                                          .base_url = base_url[0] != '\0' ? base_url : NULL,
+                                          .has_browser = context->settings->sandbox_browser != 0};
 }
 
 void agent_hint_events(const struct request *request, const struct uuid *id)

@@ -102,7 +102,9 @@ static int server_info(const struct request *request, struct reply *reply, struc
              json_real(whole_seconds_since(atomic_load(context->last_active_ms))));
     json_put_text(info, "title", "OpenHands Agent Server");
     put_versions(info);
-    json_put(info, "usable_tools", tools_names());
+    json_put(info, "usable_tools",
+             tools_names(context->settings->sandbox_browser != 0 ? SANDBOX_WITH_BROWSER
+                                                                 : SANDBOX_WITHOUT_BROWSER));
     put_runtimes(info, context->default_runtime);
     json_put(info, "capabilities", text_list(capabilities, ARRAY_SIZE(capabilities)));
     json_put(info, "app_backend_ingress_url", json_null());

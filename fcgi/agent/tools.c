@@ -6,8 +6,8 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "fcgi/agent/agent.h"
+#include "fcgi/context.h"
 #include "fcgi/reply.h"
-#include "model/tool_table.h"
 #include "model/tools.h"
 
 /* What a person reads of a tool that can be chosen. */
@@ -28,13 +28,10 @@ static const struct choice choices[] = {
     {"grep", "Finds text in files", false},
 };
 
-static bool is_served(const char *name)
+static enum sandbox_browser browser_of(const struct request *request)
 {
-    for (size_t i = 0; i < tool_table_n; i++) {
-        if (text_equal(tool_table[i].name, name))
-            return true;
-    }
-    return false;
+    return request->context->settings->sandbox_browser != 0 ? SANDBOX_WITH_BROWSER
+                                                            : SANDBOX_WITHOUT_BROWSER;
 }
 
 static bool is_choice(const char *name)
@@ -49,20 +46,19 @@ static bool is_choice(const char *name)
 /* GET -> 200 [name]: those that agents here can use */
 static int names(const struct request *request, struct reply *reply, struct error *err)
 {
-    json_auto_t *list = tools_names();
+    json_auto_t *list = tools_names(browser_of(request));
 
-    (void)request;
     (void)err;
     return reply_json(reply, 200, list);
 }
 
-static json_t *entry(const char *name, const struct choice *choice)
+static json_t *entry(const struct request *request, const char *name, const struct choice *choice)
 {
     json_t *json = json_object();
 
     json_put_text(json, "name", name);
     json_put(json, "user_selectable", json_boolean(choice != NULL));
-    json_put(json, "usable", json_boolean(is_served(name)));
+    json_put(json, "usable", json_boolean(tools_have(browser_of(request), name)));
     json_put_text(json, "description", choice != NULL ? choice->description : "");
     json_put(json, "in_default_set", json_boolean(choice != NULL && choice->is_default));
     return json;
@@ -72,15 +68,17 @@ static json_t *entry(const char *name, const struct choice *choice)
 static int catalog(const struct request *request, struct reply *reply, struct error *err)
 {
     json_auto_t *answer = json_object();
+    json_auto_t *names_here = tools_names(browser_of(request));
     json_t *tools = json_array();
+    json_t *name = NULL;
+    size_t at = 0;
 
-    (void)request;
     (void)err;
     for (size_t i = 0; i < ARRAY_SIZE(choices); i++)
-        json_push(tools, entry(choices[i].name, &choices[i]));
-    for (size_t i = 0; i < tool_table_n; i++) {
-        if (!tools_is_built_in(&tool_table[i]) && !is_choice(tool_table[i].name))
-            json_push(tools, entry(tool_table[i].name, NULL));
+        json_push(tools, entry(request, choices[i].name, &choices[i]));
+    json_array_foreach (names_here, at, name) {
+        if (!is_choice(json_string_value(name)))
+            json_push(tools, entry(request, json_string_value(name), NULL));
     }
     json_put(answer, "tools", tools);
     return reply_json(reply, 200, answer);

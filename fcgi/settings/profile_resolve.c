@@ -1,16 +1,17 @@
 #include "fcgi/settings/profile_resolve.h"
-#include "fcgi/agent/agent.h"
 
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "fcgi/agent/agent.h"
+#include "fcgi/context.h"
 #include "fcgi/settings/keep.h"
 #include "fcgi/settings/user_settings.h"
 #include "model/agent_profile.h"
 #include "model/agent_settings.h"
 #include "model/shape.h"
-#include "model/tool_table.h"
+#include "model/tools.h"
 #include "store/profile_store.h"
 
 static const char DEFAULT_NAME[] = "default";
@@ -115,24 +116,18 @@ static void resolve_servers(struct resolving *r)
     json_put(r->diagnostics, "dangling_mcp_server_refs", dangling);
 }
 
-static bool is_known_tool(const char *name)
-{
-    for (size_t i = 0; i < tool_table_n; i++) {
-        if (tool_table[i].spec_names != NULL && words_contain(tool_table[i].spec_names, name))
-            return true;
-    }
-    return false;
-}
-
 static void check_tools(struct resolving *r)
 {
     const json_t *tools = json_object_get(r->profile, "tools");
     json_t *unusable = json_array();
+    enum sandbox_browser browser = r->request->context->settings->sandbox_browser != 0
+                                       ? SANDBOX_WITH_BROWSER
+                                       : SANDBOX_WITHOUT_BROWSER;
 
     for (size_t i = 0; i < json_array_size(tools); i++) {
         const char *name = json_text_or(json_array_get(tools, i), "name", "");
 
-        if (!is_known_tool(name))
+        if (!tools_have(browser, name))
             json_push(unusable, json_string(name));
     }
     json_put(r->diagnostics, "unusable_tools", unusable);

@@ -225,6 +225,16 @@ static json_t *agent_of_settings(json_t *settings, const struct place *place, js
     return agent;
 }
 
+/* Among the standard tools where sandboxes have one. */
+static void add_browser(json_t *tools)
+{
+    json_t *tool = json_object();
+
+    json_put_text(tool, "name", "browser_tool_set");
+    json_put(tool, "params", json_object());
+    json_push(tools, tool);
+}
+
 json_t *agent_spec_from_settings(json_t *input, const struct conversation_defaults *defaults,
                                  const struct place *place, json_t *problems)
 {
@@ -241,6 +251,8 @@ json_t *agent_spec_from_settings(json_t *input, const struct conversation_defaul
     if (!json_is_object(json_object_get(input, "agent_context")))
         json_put(settings, "agent_context", json_null());
     agent = agent_of_settings(settings, place, problems);
+    if (!json_is_array(json_object_get(settings, "tools")) && defaults->has_browser)
+        add_browser(json_object_get(agent, "tools"));
     llm = json_object_get(settings, "llm");
     if (llm != NULL) {
         json_put_text(llm, "usage_id", "agent");

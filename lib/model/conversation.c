@@ -86,6 +86,11 @@ json_int_t conversation_max_iterations(const struct conversation *conversation)
     return json_int_or(conversation->spec, "max_iterations", ITERATIONS_DEFAULT);
 }
 
+bool conversation_has_browser(const struct conversation *conversation)
+{
+    return json_bool_or(conversation->spec, "has_browser", 0);
+}
+
 bool conversation_has_tool(const struct conversation *conversation, const char *tool)
 {
     return tools_find(conversation, tool) != NULL;

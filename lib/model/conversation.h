@@ -67,6 +67,7 @@ struct conversation_defaults {
     enum runtime_kind runtime_kind;
     const char *model;    /* LLM_MODEL, such as scripted/hello */
     const char *base_url; /* NULL: the provider's own */
+    bool has_browser;     /* sandboxes do */
 };
 
 /*
@@ -137,6 +138,8 @@ bool conversation_has_analyzer(const struct conversation *conversation) NONNULL 
 const char *conversation_working_dir(const struct conversation *conversation) NONNULL MUST_CHECK;
 json_t *conversation_llm(const struct conversation *conversation) NONNULL MUST_CHECK;
 json_int_t conversation_max_iterations(const struct conversation *conversation) NONNULL MUST_CHECK;
+/* Whether its sandbox has a browser, and the conversation is to use it. */
+bool conversation_has_browser(const struct conversation *conversation) NONNULL MUST_CHECK;
 /* True when the agent has that tool ("terminal"), under its name or an alias. */
 bool conversation_has_tool(const struct conversation *conversation,
                            const char *tool) NONNULL MUST_CHECK;

@@ -6,6 +6,7 @@ libmodel_a_SOURCES = \
 	lib/model/agent_profile.c lib/model/agent_profile.h \
 	lib/model/agent_settings.c lib/model/agent_settings.h \
 	lib/model/agent_spec.c lib/model/agent_spec.h \
+	lib/model/browser_tools.c lib/model/browser_tools.h \
 	lib/model/child.c lib/model/child.h \
 	lib/model/child_tools.c lib/model/child_tools.h \
 	lib/model/client_tools.c lib/model/client_tools.h \

@@ -64,5 +64,9 @@ void observation_append_text(json_t *observation, struct strbuf *out)
         append_terminal(observation, &text);
     else
         append_content(observation, &text);
-    append_cut(out, &text);
+    /* The browser's tools know where to cut: a state stays JSON, a page goes on by windows. */
+    if (text_equal(json_text_or(observation, "kind", ""), "BrowserObservation"))
+        strbuf_append_bytes(out, text.text, text.len);
+    else
+        append_cut(out, &text);
 }

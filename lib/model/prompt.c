@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "model/conversation.h"
 #include "model/prompt_text.h"
+#include "model/tools.h"
 
 /* What decides which sections a prompt has. */
 struct prompt_view {
@@ -16,6 +17,7 @@ struct prompt_view {
     bool wants_policy;
     bool wants_risk;
     bool is_on_users_machine;
+    bool has_browser;
     const char *family; /* text for the model's family, "" for most */
 };
 
@@ -42,6 +44,7 @@ static struct prompt_view view_of(const struct conversation *conversation)
         .wants_policy = json_text_or(agent, "security_policy_filename", "-")[0] != '\0',
         .wants_risk = json_bool_or(arguments, "llm_security_analyzer", 1),
         .is_on_users_machine = json_bool_or(arguments, "cli_mode", 1),
+        .has_browser = tools_have_browser(conversation),
         .family = family_text(model),
     };
 }
@@ -63,6 +66,8 @@ static const char *section_text(const struct prompt_section *section,
         if (!view->wants_risk)
             return NULL;
         return view->is_on_users_machine ? section->text : prompt_risk_sandbox;
+    case PROMPT_BROWSER:
+        return view->has_browser ? section->text : NULL;
     case PROMPT_FAMILY:
         return view->family[0] != '\0' ? view->family : NULL;
     }

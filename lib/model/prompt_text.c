@@ -2,6 +2,8 @@
 
 #include <stddef.h>
 
+#include "model/browser_tools.h"
+
 static const char soul[] =
     "You are a coding agent of deft: a careful engineer who works on a real computer, in a sandbox,"
     " for the user you talk to.";
@@ -183,6 +185,7 @@ const struct prompt_section prompt_sections[] = {
     {"SELF_DOCUMENTATION", PROMPT_WITHOUT_PERSONA, self_documentation},
     {"SECURITY", PROMPT_POLICY, security_policy},
     {"SECURITY_RISK_ASSESSMENT", PROMPT_RISK, risk_users_machine},
+    {"BROWSER_TOOLS", PROMPT_BROWSER, browser_guidance},
     {"EXTERNAL_SERVICES", PROMPT_ALWAYS, external_services},
     {"ENVIRONMENT_SETUP", PROMPT_WITHOUT_PERSONA, environment_setup},
     {"TROUBLESHOOTING", PROMPT_WITHOUT_PERSONA, troubleshooting},

@@ -7,10 +7,11 @@
 enum prompt_when {
     PROMPT_ALWAYS,
     PROMPT_WITHOUT_PERSONA,
-    PROMPT_MEMORY, /* always, in one of two forms */
-    PROMPT_POLICY, /* unless the agent has no security policy */
-    PROMPT_RISK,   /* where the model says security_risk; in one of two forms */
-    PROMPT_FAMILY, /* where the model's family needs it */
+    PROMPT_MEMORY,  /* always, in one of two forms */
+    PROMPT_POLICY,  /* unless the agent has no security policy */
+    PROMPT_RISK,    /* where the model says security_risk; in one of two forms */
+    PROMPT_BROWSER, /* where the agent has the browser tools */
+    PROMPT_FAMILY,  /* where the model's family needs it */
 };
 
 struct prompt_section {

@@ -33,6 +33,7 @@ static const struct tool_module tool_modules[] = {
     {"terminal", "openhands.tools.terminal.definition"},
     {"file_editor", "openhands.tools.file_editor.definition"},
     {"task_tracker", "openhands.tools.task_tracker.definition"},
+    {"browser_tool_set", "openhands.tools.browser_use.definition"},
 };
 
 /* A request while it is read. */
@@ -331,6 +332,15 @@ static void keep_members(struct start *start)
     }
 }
 
+/* Kept, since later settings of the server do not change what the prompt has told the agent. */
+static void keep_browser(struct start *start)
+{
+    const json_t *container = json_object_get(start->values, "container");
+
+    if (start->defaults->has_browser && json_bool_or(container, "browser", 1))
+        json_put(start->spec, "has_browser", json_true());
+}
+
 static void take_secrets(struct start *start)
 {
     json_t *members = json_object();
@@ -360,6 +370,7 @@ static void start_read(struct start *start)
         return;
     read_tool_modules(start);
     keep_members(start);
+    keep_browser(start);
     take_secrets(start);
 }
 

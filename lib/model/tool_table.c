@@ -1,6 +1,7 @@
 #include "model/tool_table.h"
 
 #include "base/attr.h"
+#include "model/browser_tools.h"
 #include "model/child_tools.h"
 #include "model/shape.h"
 #include "model/tool_text.h"
@@ -115,6 +116,12 @@ static const struct field think_fields[] = {
 };
 static const struct shape think_shape = CLOSED_SHAPE(think_fields);
 
+/* What all browser tools have in common. */
+#define BROWSER_TOOL(tool_name, class)                                                             \
+    .name = (tool_name), .title = (tool_name), .kind = class "Tool",                               \
+    .action_kind = class "Action", .observation_kind = "BrowserObservation",                       \
+    .place = TOOL_IN_SANDBOX, .spec_names = (tool_name), .set_names = BROWSER_SET_NAMES
+
 const struct tool tool_table[] = {
     {.name = "terminal",
      .title = "terminal",
@@ -155,6 +162,30 @@ const struct tool tool_table[] = {
      .description = child_start_text,
      .hints = "w",
      .spec_names = "start_child_conversation|StartChildConversationTool"},
+    {BROWSER_TOOL("browser_navigate", "BrowserNavigate"), .shape = &browser_navigate_shape,
+     .description = browser_navigate_text, .hints = "w"},
+    {BROWSER_TOOL("browser_click", "BrowserClick"), .shape = &browser_click_shape,
+     .description = browser_click_text, .hints = "dw"},
+    {BROWSER_TOOL("browser_type", "BrowserType"), .shape = &browser_type_shape,
+     .description = browser_type_text, .hints = "dw"},
+    {BROWSER_TOOL("browser_get_state", "BrowserGetState"), .shape = &browser_get_state_shape,
+     .description = browser_get_state_text, .hints = "iw", .is_read_only = true},
+    {BROWSER_TOOL("browser_get_content", "BrowserGetContent"), .shape = &browser_get_content_shape,
+     .description = browser_get_content_text, .hints = "iw", .is_read_only = true},
+    {BROWSER_TOOL("browser_scroll", "BrowserScroll"), .shape = &browser_scroll_shape,
+     .description = browser_scroll_text, .hints = "w"},
+    {BROWSER_TOOL("browser_go_back", "BrowserGoBack"), .shape = &browser_nothing_shape,
+     .description = browser_go_back_text, .hints = "w"},
+    {BROWSER_TOOL("browser_list_tabs", "BrowserListTabs"), .shape = &browser_nothing_shape,
+     .description = browser_list_tabs_text, .hints = "i", .is_read_only = true},
+    {BROWSER_TOOL("browser_switch_tab", "BrowserSwitchTab"), .shape = &browser_tab_shape,
+     .description = browser_switch_tab_text, .hints = ""},
+    {BROWSER_TOOL("browser_close_tab", "BrowserCloseTab"), .shape = &browser_tab_shape,
+     .description = browser_close_tab_text, .hints = ""},
+    {BROWSER_TOOL("browser_get_storage", "BrowserGetStorage"), .shape = &browser_nothing_shape,
+     .description = browser_get_storage_text, .hints = "i", .is_read_only = true},
+    {BROWSER_TOOL("browser_set_storage", "BrowserSetStorage"), .shape = &browser_set_storage_shape,
+     .description = browser_set_storage_text, .hints = ""},
     {.name = "finish",
      .title = "finish",
      .kind = "FinishTool",
@@ -180,11 +211,11 @@ const struct tool tool_table[] = {
 const size_t tool_table_n = ARRAY_SIZE(tool_table);
 
 const char tool_names_elsewhere[] =
-    "AskOracleTool|ApplyPatchTool|BrowserToolSet|ClassifyAndSwitchLLMTool|DelegateTool|EditTool|"
+    "AskOracleTool|ApplyPatchTool|ClassifyAndSwitchLLMTool|DelegateTool|EditTool|"
     "GlobTool|GrepTool|InvokeSkillTool|ListDirectoryTool|PlanningFileEditorTool|ReadFileTool|"
     "SwitchLLMTool|TaskTool|TaskToolSet|TomConsultTool|"
     "VisionInspectTool|"
-    "WorkflowTool|WriteFileTool|apply_patch|ask_oracle|browser_tool_set|browser_use|"
+    "WorkflowTool|WriteFileTool|apply_patch|ask_oracle|"
     "consult_tom_agent|delegate|edit|glob|grep|inspect_image_with_vision|invoke_skill|"
     "list_directory|planning_file_editor|read_file|route_task_to_model|"
     "switch_llm|task|task_tool_set|vision_inspect|workflow|write_file";

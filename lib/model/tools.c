@@ -20,39 +20,82 @@ static const struct tool *catalogue_find(const char *spec_name)
     return NULL;
 }
 
+static bool is_in_set(const struct tool *tool, const char *set_name)
+{
+    return tool->set_names != NULL && words_contain(tool->set_names, set_name);
+}
+
+/* By its own name, or by that of its set. */
+static bool is_meant(const struct tool *tool, const char *spec_name)
+{
+    return words_contain(tool->spec_names, spec_name) || is_in_set(tool, spec_name);
+}
+
 bool tools_is_built_in(const struct tool *tool)
 {
     return text_equal(tool->name, "finish") || text_equal(tool->name, "think");
 }
 
-json_t *tools_names(void)
+/* The one name of a set is its first. */
+static json_t *name_of(const struct tool *tool)
+{
+    if (tool->set_names == NULL)
+        return json_string(tool->name);
+    return json_stringn(tool->set_names, strcspn(tool->set_names, "|"));
+}
+
+json_t *tools_names(enum sandbox_browser browser)
 {
     json_t *names = json_array();
+    const char *last_set = NULL;
 
     for (size_t i = 0; i < tool_table_n; i++) {
-        if (!tools_is_built_in(&tool_table[i]))
-            json_push(names, json_string(tool_table[i].name));
+        const struct tool *tool = &tool_table[i];
+        bool is_told = tool->set_names != NULL &&
+                       (browser == SANDBOX_WITHOUT_BROWSER || tool->set_names == last_set);
+
+        if (!is_told && !tools_is_built_in(tool))
+            json_push(names, name_of(tool));
+        last_set = tool->set_names;
     }
     return names;
 }
 
-bool tools_may_be_named(const char *spec_name)
+bool tools_have(enum sandbox_browser browser, const char *name)
 {
-    return catalogue_find(spec_name) != NULL || words_contain(tool_names_elsewhere, spec_name);
+    for (size_t i = 0; i < tool_table_n; i++) {
+        if (is_meant(&tool_table[i], name))
+            return tool_table[i].set_names == NULL || browser == SANDBOX_WITH_BROWSER;
+    }
+    return false;
 }
 
-/* Adds the tool of that name once; names that deft does not have are left out. */
-static void add_tool(const struct tool **tools, size_t *n, const char *spec_name)
+bool tools_may_be_named(const char *spec_name)
 {
-    const struct tool *tool = catalogue_find(spec_name);
+    return tools_have(SANDBOX_WITH_BROWSER, spec_name) ||
+           words_contain(tool_names_elsewhere, spec_name);
+}
 
-    if (tool == NULL)
-        return;
-    for (size_t i = 0; i < *n; i++) {
-        if (tools[i] == tool)
-            return;
+/* Where the sandbox has no browser, agents go without its tools. */
+static bool is_offered(const struct conversation *conversation, const struct tool *tool)
+{
+    return tool->set_names == NULL || conversation_has_browser(conversation);
+}
+
+/* Adds the tools of that name once; names that deft does not have are left out. */
+static void add_tools(const struct conversation *conversation, const struct tool **tools,
+                      const char *spec_name)
+{
+    for (size_t i = 0; i < tool_table_n; i++) {
+        const struct tool *tool = &tool_table[i];
+        size_t n = 0;
+
+        if (!is_meant(tool, spec_name) || !is_offered(conversation, tool))
+            continue;
+        while (tools[n] != NULL && tools[n] != tool)
+            n++;
+        tools[n] = tool;
     }
-    tools[(*n)++] = tool;
 }
 
 const struct tool **tools_of(const struct conversation *conversation)
@@ -60,13 +103,12 @@ const struct tool **tools_of(const struct conversation *conversation)
     const struct tool **tools = mem_alloc_array(tool_table_n + 1, sizeof(void *));
     const json_t *agent = conversation_agent(conversation);
     json_t *item = NULL;
-    size_t n = 0;
     size_t i = 0;
 
     json_array_foreach (json_object_get(agent, "tools"), i, item)
-        add_tool(tools, &n, json_text_or(item, "name", ""));
+        add_tools(conversation, tools, json_text_or(item, "name", ""));
     json_array_foreach (json_object_get(agent, "include_default_tools"), i, item)
-        add_tool(tools, &n, json_is_string(item) ? json_string_value(item) : "");
+        add_tools(conversation, tools, json_is_string(item) ? json_string_value(item) : "");
     return tools;
 }
 
@@ -77,17 +119,28 @@ const struct tool *tools_find(const struct conversation *conversation, const cha
     json_t *item = NULL;
     size_t i = 0;
 
-    if (tool == NULL)
+    if (tool == NULL || !is_offered(conversation, tool))
         return NULL;
     json_array_foreach (json_object_get(agent, "tools"), i, item) {
-        if (words_contain(tool->spec_names, json_text_or(item, "name", "")))
+        if (is_meant(tool, json_text_or(item, "name", "")))
             return tool;
     }
     json_array_foreach (json_object_get(agent, "include_default_tools"), i, item) {
-        if (json_is_string(item) && words_contain(tool->spec_names, json_string_value(item)))
+        if (json_is_string(item) && is_meant(tool, json_string_value(item)))
             return tool;
     }
     return NULL;
+}
+
+bool tools_have_browser(const struct conversation *conversation)
+{
+    const struct tool **tools = tools_of(conversation);
+    bool have = false;
+
+    for (size_t i = 0; tools[i] != NULL; i++)
+        have = have || tools[i]->set_names != NULL;
+    mem_free((void *)tools);
+    return have;
 }
 
 static json_t *annotations(const struct tool *tool)

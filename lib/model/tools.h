@@ -23,6 +23,9 @@ enum tool_place {
     TOOL_IN_CHILD, /* a conversation that the call starts */
 };
 
+/* Whether the sandboxes of this installation have a browser. */
+enum sandbox_browser { SANDBOX_WITHOUT_BROWSER, SANDBOX_WITH_BROWSER };
+
 struct tool {
     const char *name;             /* terminal */
     const char *title;            /* NULL when it has none */
@@ -35,6 +38,7 @@ struct tool {
     const char *description;   /* for the model */
     const char *hints;         /* d: destructive, i: idempotent, w: open world */
     const char *spec_names;    /* how agent specifications may call it: "a|b" */
+    const char *set_names;     /* of the browser's set, that brings it along; NULL: in none */
     bool shows_working_dir;    /* the description ends with the working directory */
 };
 
@@ -45,8 +49,13 @@ struct tool {
 bool tools_may_be_named(const char *spec_name) NONNULL MUST_CHECK;
 /* Whether every agent has the tool, so that nobody has to name it. */
 bool tools_is_built_in(const struct tool *tool) NONNULL MUST_CHECK;
-/* Names of the tools that agents here can be given: a list of texts. A new reference. */
-json_t *tools_names(void) MUST_CHECK;
+/* Names of the tools that agents here can be given, a set by its own: a list of texts. A new
+ * reference. */
+json_t *tools_names(enum sandbox_browser browser) MUST_CHECK;
+/* Whether agents here can be given the tool or set of that name. */
+bool tools_have(enum sandbox_browser browser, const char *name) NONNULL MUST_CHECK;
+/* Whether the conversation's agent has the browser tools. */
+bool tools_have_browser(const struct conversation *conversation) NONNULL MUST_CHECK;
 /* The tools of the conversation's agent, finish and think among them; ends with a NULL. The caller
  * frees the array with mem_free(); the tools live for ever. */
 const struct tool **tools_of(const struct conversation *conversation) NONNULL MUST_CHECK;

@@ -25,7 +25,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const struct place place = {NULL, "body", 0};
-static const struct conversation_defaults defaults = {RUNTIME_LOCAL, "scripted/hello", NULL};
+static const struct conversation_defaults defaults = {RUNTIME_LOCAL, "scripted/hello", NULL, false};
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {

@@ -46,7 +46,7 @@ static void show(struct conversation *conversation, json_t *content)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct conversation_defaults defaults = {RUNTIME_LOCAL, "scripted/hello", NULL};
+    const struct conversation_defaults defaults = {RUNTIME_LOCAL, "scripted/hello", NULL, false};
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
     CLEANUP(secret_done) struct secret secrets = SECRET_INIT;
     struct error err = ERROR_INIT;

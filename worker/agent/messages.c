@@ -178,6 +178,22 @@ static void push_clipped(json_t *parts, const char *text)
     push_text(parts, clipped.text, clipped.len);
 }
 
+/* What a browser showed. */
+static void push_screenshot(json_t *parts, const json_t *observation)
+{
+    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
+    const char *picture = json_text_or(observation, "screenshot_data", "");
+    json_auto_t *image = json_object();
+    json_t *urls = json_array();
+
+    json_put(image, "image_urls", urls);
+    if (picture[0] == '\0')
+        return;
+    strbuf_appendf(&url, "data:image/png;base64,%s", picture);
+    json_push(urls, json_text(url.text, url.len));
+    push_images(parts, image);
+}
+
 static void push_observation(json_t *parts, json_t *observation)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
@@ -189,6 +205,7 @@ static void push_observation(json_t *parts, json_t *observation)
     push_clipped(parts, text.text);
     for (size_t i = 0; i < json_array_size(content); i++)
         push_images(parts, json_array_get(content, i));
+    push_screenshot(parts, observation);
 }
 
 static void push_rejection(json_t *parts, const json_t *event)

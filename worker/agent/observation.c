@@ -31,6 +31,8 @@ static const struct member members[] = {
     {"FileEditorObservation", "prev_exist", MEMBER_BOOLEAN},
     {"FileEditorObservation", "old_content", MEMBER_TEXT},
     {"FileEditorObservation", "new_content", MEMBER_TEXT},
+    {"BrowserObservation", "screenshot_data", MEMBER_TEXT},
+    {"BrowserObservation", "full_output_save_dir", MEMBER_TEXT},
     {"metadata", "exit_code", MEMBER_INTEGER},
     {"metadata", "pid", MEMBER_INTEGER},
     {"metadata", "username", MEMBER_TEXT},
@@ -83,8 +85,8 @@ static size_t json_size(const json_t *json)
     return json_dumpb(json, NULL, 0, JSON_COMPACT);
 }
 
-/* A client shows the difference of an edit when it has both contents; without them it shows the
- * text. */
+/* A client shows the difference of an edit when it has both contents, and a picture; without them
+ * it shows the text. */
 static int fit_into_event(json_t *observation, struct error *err)
 {
     size_t most = EVENT_MAX_BYTES - EVENT_MARGIN_BYTES;
@@ -93,6 +95,7 @@ static int fit_into_event(json_t *observation, struct error *err)
         return 0;
     (void)json_object_del(observation, "old_content");
     (void)json_object_del(observation, "new_content");
+    (void)json_object_del(observation, "screenshot_data");
     if (json_size(observation) > most)
         return error_set(err, ERROR_TOO_LARGE, "the tool's result is larger than %zu bytes", most);
     return 0;

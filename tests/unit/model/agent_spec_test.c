@@ -6,7 +6,7 @@
 
 static const struct place body = {NULL, "agent", 0};
 static const struct conversation_defaults with_server = {RUNTIME_LOCAL, "openai/house",
-                                                         "http://house.test/v1"};
+                                                         "http://house.test/v1", false};
 
 static json_t *llm_of(const char *text)
 {

@@ -47,7 +47,7 @@ json_t *golden(const char *name)
     return json;
 }
 
-static const struct conversation_defaults defaults = {RUNTIME_LOCAL, "scripted/hello", NULL};
+static const struct conversation_defaults defaults = {RUNTIME_LOCAL, "scripted/hello", NULL, false};
 
 void start_conversation(json_t *request, struct conversation *conversation_out,
                         json_t **secrets_out)

@@ -6,6 +6,7 @@
 #include "base/strbuf.h"
 #include "model/conversation.h"
 #include "model/limits.h"
+#include "model/tools.h"
 #include "unit/model/model_test.h"
 
 #define START(members) "{'workspace': {'working_dir': '/w'}, 'agent': {'llm': {}}" members "}"
@@ -137,7 +138,7 @@ static void initial_message_comes_back_normalised(void **state)
 {
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
     CLEANUP(secret_done) struct secret secrets = SECRET_INIT;
-    const struct conversation_defaults defaults = {RUNTIME_DOCKER, NULL, NULL};
+    const struct conversation_defaults defaults = {RUNTIME_DOCKER, NULL, NULL, false};
     json_auto_t *request = json_of(START(", 'initial_message': {'content': [{'text': 'hi'}]}"));
     json_auto_t *expected = json_of("[{'type': 'text', 'text': 'hi', 'cache_prompt': false}]");
     json_auto_t *content = NULL;
@@ -150,6 +151,36 @@ static void initial_message_comes_back_normalised(void **state)
                      0);
     assert_json_equal(content, expected);
     assert_int_equal(conversation.runtime_kind, RUNTIME_DOCKER);
+}
+
+static void the_browser_comes_where_there_is_one_and_it_is_wanted(void **state)
+{
+    static const struct {
+        const char *container;
+        bool is_there;
+        bool is_given;
+    } cases[] = {{"null", false, false},
+                 {"null", true, true},
+                 {"{'browser': true}", true, true},
+                 {"{'browser': false}", true, false}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+        CLEANUP(secret_done) struct secret secrets = SECRET_INIT;
+        const struct conversation_defaults defaults = {.has_browser = cases[i].is_there};
+        json_auto_t *request = json_of("{'workspace': {'working_dir': '/w'},"
+                                       " 'agent_settings': {'llm': {'model': 'm/m'}}}");
+        json_auto_t *content = NULL;
+        json_auto_t *problems = NULL;
+        struct error err = ERROR_INIT;
+
+        json_put(request, "container", json_of(cases[i].container));
+        assert_int_equal(conversation_from_request(request, &defaults, &conversation, &secrets,
+                                                   &content, &problems, &err),
+                         0);
+        assert_int_equal(tools_have_browser(&conversation), cases[i].is_given);
+    }
 }
 
 /* A client imports every module that it is told: only names it knows may be in there. */
@@ -217,6 +248,7 @@ int start_request_tests(void)
         cmocka_unit_test(silent_request_gets_the_defaults),
         cmocka_unit_test(form_of_the_other_client_is_understood),
         cmocka_unit_test(initial_message_comes_back_normalised),
+        cmocka_unit_test(the_browser_comes_where_there_is_one_and_it_is_wanted),
         cmocka_unit_test(sizes_of_memory_are_taken_in_every_form),
         cmocka_unit_test(huge_snapshot_leaves_members_out),
         cmocka_unit_test(modules_are_the_creators_and_the_official_ones),

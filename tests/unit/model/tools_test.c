@@ -2,8 +2,10 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "base/text.h"
 #include "model/conversation.h"
+#include "model/prompt.h"
 #include "model/shape.h"
 #include "model/tool_table.h"
 #include "model/tools.h"
@@ -35,6 +37,47 @@ static void old_names_mean_the_same_tools_once(void **state)
     mem_free(tools);
     assert_true(conversation_has_tool(&conversation, "TerminalTool"));
     assert_false(conversation_has_tool(&conversation, "think"));
+}
+
+/* The set is one name of a specification and many tools, where there is a browser. */
+static void the_browser_set_brings_its_tools(void **state)
+{
+    CLEANUP(conversation_done) struct conversation without = CONVERSATION_INIT;
+    CLEANUP(conversation_done) struct conversation with = CONVERSATION_INIT;
+    CLEANUP(strbuf_done) struct strbuf prompt = STRBUF_INIT;
+    const struct tool **tools = NULL;
+    size_t n = 0;
+
+    (void)state;
+    start_with_tools(&without, "{'llm': {}, 'tools': [{'name': 'browser_tool_set'}]}");
+    start_with_tools(&with, "{'llm': {}, 'tools': [{'name': 'browser_tool_set'}]}");
+    json_put(with.spec, "has_browser", json_true());
+    assert_false(tools_have_browser(&without));
+    assert_null(tools_find(&without, "browser_click"));
+    prompt_append(&without, &prompt);
+    assert_null(strstr(prompt.text, "<BROWSER_TOOLS>"));
+    assert_true(tools_have_browser(&with));
+    assert_non_null(tools_find(&with, "browser_click"));
+    assert_null(tools_find(&with, "browser_tool_set"));
+    prompt_append(&with, &prompt);
+    assert_non_null(strstr(prompt.text, "<BROWSER_TOOLS>"));
+    tools = tools_of(&with);
+    while (tools[n] != NULL)
+        n++;
+    mem_free((void *)tools);
+    assert_int_equal(n, 12 + 2);
+}
+
+static void the_set_is_told_by_one_name(void **state)
+{
+    json_auto_t *without = tools_names(SANDBOX_WITHOUT_BROWSER);
+    json_auto_t *with = tools_names(SANDBOX_WITH_BROWSER);
+
+    (void)state;
+    assert_int_equal(json_array_size(with), json_array_size(without) + 1);
+    assert_true(tools_have(SANDBOX_WITH_BROWSER, "browser_tool_set"));
+    assert_false(tools_have(SANDBOX_WITHOUT_BROWSER, "browser_tool_set"));
+    assert_true(tools_may_be_named("browser_tool_set"));
 }
 
 static void editor_is_told_the_working_directory(void **state)
@@ -86,6 +129,8 @@ int tools_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(old_names_mean_the_same_tools_once),
+        cmocka_unit_test(the_browser_set_brings_its_tools),
+        cmocka_unit_test(the_set_is_told_by_one_name),
         cmocka_unit_test(editor_is_told_the_working_directory),
         cmocka_unit_test(every_parameter_is_described),
         cmocka_unit_test(read_only_tools_have_no_risk),

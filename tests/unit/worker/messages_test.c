@@ -200,6 +200,29 @@ static void a_failed_result_is_announced_once(void **state)
     assert_string_equal(json_text_or(json_array_get(parts, 1), "text", ""), "no");
 }
 
+static void a_screenshot_is_a_picture_for_the_model(void **state)
+{
+    CLEANUP(history_done) struct history history = HISTORY_INIT;
+    json_auto_t *messages = NULL;
+    json_t *parts = NULL;
+
+    (void)state;
+    history_add_text(&history, "[" USER("a") "," ACTION(
+                                   "1", "x") ", {\"kind\": \"ObservationEvent\","
+                                             " \"tool_name\": \"browser_get_state\","
+                                             " \"tool_call_id\": \"1\","
+                                             " \"observation\": {\"kind\": \"BrowserObservation\","
+                                             " \"screenshot_data\": \"aGk=\", \"content\":"
+                                             " [{\"type\": \"text\", \"text\": \"{}\"}]}}]");
+    messages = messages_of(&history);
+    parts = json_object_get(json_array_get(messages, 2), "content");
+    assert_int_equal(json_array_size(parts), 2);
+    assert_string_equal(json_text_or(json_array_get(parts, 0), "text", ""), "{}");
+    assert_string_equal(
+        json_text_or(json_object_get(json_array_get(parts, 1), "image_url"), "url", ""),
+        "data:image/png;base64,aGk=");
+}
+
 static void long_results_lose_their_middle(void **state)
 {
     CLEANUP(history_done) struct history history = HISTORY_INIT;
@@ -234,6 +257,7 @@ int messages_tests(void)
         cmocka_unit_test(a_name_that_no_tool_can_have_is_made_one),
         cmocka_unit_test(a_call_without_result_is_left_out),
         cmocka_unit_test(a_failed_result_is_announced_once),
+        cmocka_unit_test(a_screenshot_is_a_picture_for_the_model),
         cmocka_unit_test(long_results_lose_their_middle),
     };
 

@@ -49,6 +49,20 @@ static void only_known_members_pass(void **state)
     json_decref(out);
 }
 
+static void a_browser_tells_its_picture_only(void **state)
+{
+    json_t *out = NULL;
+
+    (void)state;
+    assert_int_equal(take("{\"kind\": \"BrowserObservation\", \"content\": [],"
+                          " \"screenshot_data\": \"aGk=\", \"tabs\": 3}",
+                          "BrowserObservation", &out),
+                     0);
+    assert_string_equal(json_text_or(out, "screenshot_data", ""), "aGk=");
+    assert_null(json_object_get(out, "tabs"));
+    json_decref(out);
+}
+
 static void edits_too_large_for_an_event_lose_their_contents(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf reply = STRBUF_INIT;
@@ -71,6 +85,7 @@ int observation_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(impossible_replies_are_refused),
         cmocka_unit_test(only_known_members_pass),
+        cmocka_unit_test(a_browser_tells_its_picture_only),
         cmocka_unit_test(edits_too_large_for_an_event_lose_their_contents),
     };
 

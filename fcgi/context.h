@@ -48,6 +48,7 @@ struct fcgi_settings {
     const char *mode;         /* local: models on private addresses are allowed */
     int64_t llm_allow_private;
     const char *app_url; /* of the app origin, without a slash at the end */
+    const char *agent_url;
     const char *session_cookie;
     const char *cors_origins; /* web origins that may call, separated by spaces */
     int64_t deferred_init;    /* dormant until POST /api/init */

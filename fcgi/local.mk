@@ -52,6 +52,7 @@ FCGI_HANDLERS = \
 	fcgi/agent/plugin_fetch.c \
 	fcgi/agent/plugins.c \
 	fcgi/agent/project_files.c fcgi/agent/project_files.h \
+	fcgi/agent/previews.c \
 	fcgi/agent/runtime.c \
 	fcgi/agent/sandbox_path.c fcgi/agent/sandbox_path.h \
 	fcgi/agent/sandbox_tell.c fcgi/agent/sandbox_tell.h \

@@ -84,6 +84,8 @@ static const struct setting settings_table[] = {
      "1: models on loopback and private addresses are allowed"},
     {"DEFT_APP_URL", SETTING_TEXT, "http://localhost:3000", FIELD(app_url),
      "address of the web page, for sign-in links"},
+    {"DEFT_AGENT_URL", SETTING_TEXT, "http://localhost:8000", FIELD(agent_url),
+     "address of the agent API, for lists of what a sandbox serves"},
     {"DEFT_SESSION_COOKIE", SETTING_TEXT, "deft_session", FIELD(session_cookie),
      "name of the cookie of a signed-in browser; cookies do not tell the ports of a host apart"},
     {"DEFT_CORS_ORIGINS", SETTING_TEXT, "", FIELD(cors_origins),

@@ -38,6 +38,7 @@ const struct route *const route_tables[] = {
     mcp_routes,
     openai_routes,
     runtime_routes,
+    preview_list_routes,
     description_routes,
     settings_routes,
     mcp_settings_routes,

@@ -78,6 +78,16 @@ int sandbox_ask(const struct fcgi_context *context, const struct sandbox_questio
     return attempt(context, question, &fresh, answer_out, err);
 }
 
+int sandbox_ask_running(const struct fcgi_context *context, const struct sandbox_question *question,
+                        json_t **answer_out, struct error *err)
+{
+    CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;
+
+    if (sandbox_find(context, &question->owner, &endpoint, err) < 0)
+        return -1;
+    return attempt(context, question, &endpoint, answer_out, err);
+}
+
 int sandbox_ask_failed(struct reply *reply, const struct error *err)
 {
     if (err->code == ERROR_INVALID || err->code == ERROR_CANCELLED)

@@ -31,6 +31,10 @@ struct sandbox_question {
 int sandbox_ask(const struct fcgi_context *context, const struct sandbox_question *question,
                 json_t **answer_out, struct error *err) NONNULL MUST_CHECK;
 
+/* The same of a sandbox that runs: starts none. ERROR_NOT_FOUND when it does not run. */
+int sandbox_ask_running(const struct fcgi_context *context, const struct sandbox_question *question,
+                        json_t **answer_out, struct error *err) NONNULL MUST_CHECK;
+
 /*
  * What a handler does when the question failed: 502 in words where there is no sandbox to ask,
  * anything else stays an error. Returns what the handler returns.

@@ -33,7 +33,10 @@ static int show(struct service *service, const struct front_request *request,
         request->tenant == NULL
             ? runtime_to_json(runtime, &service->keyring, err)
             : runtime_to_tenant_json(runtime, &service->keyring, service->settings->agent_url, err);
-    return *reply_out != NULL ? 0 : -1;
+    if (*reply_out == NULL)
+        return -1;
+    runtime_put_hosts(*reply_out, runtime, service->settings->app_url);
+    return 0;
 }
 
 static int show_id(struct service *service, const struct front_request *request, const char *id,

@@ -9,6 +9,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "client/runtime_api.h"
+#include "model/preview.h"
 #include "runtime/row.h"
 #include "runtime/service.h"
 #include "runtime/spec.h"
@@ -40,6 +41,18 @@ static bool is_reserved(const char *name)
     return false;
 }
 
+/* Programs read from a variable which of their ports is shown; a request may say another one. */
+static void put_ports(json_t *environment)
+{
+    for (size_t i = 0; i < PREVIEW_N_NAMED; i++) {
+        char port[8] = "";
+
+        (void)snprintf(port, sizeof(port), "%d", preview_ports[i].port);
+        if (json_object_get(environment, preview_ports[i].name) == NULL)
+            json_put_text(environment, preview_ports[i].name, port);
+    }
+}
+
 json_t *handover_environment(json_t *wanted)
 {
     json_t *environment = json_object();
@@ -50,6 +63,7 @@ json_t *handover_environment(json_t *wanted)
         if (!is_reserved(name))
             json_put(environment, name, json_incref(value));
     }
+    put_ports(environment);
     return environment;
 }
 

@@ -45,7 +45,7 @@ RUNTIME_SOURCES = \
 	runtime/view.c runtime/view.h
 deft_runtime_SOURCES = runtime/main.c $(RUNTIME_SOURCES)
 deft_runtime_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS)
-deft_runtime_LDADD = $(STORE_LIBS) $(CLIENT_LIBS) $(BASE_LIBS) $(FCGI_LIBS) $(ZLIB_LIBS) -lpthread
+deft_runtime_LDADD = $(STORE_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(BASE_LIBS) $(FCGI_LIBS) $(ZLIB_LIBS) -lpthread
 
 dist_pkgdata_DATA = runtime/seccomp.json
 
@@ -65,4 +65,4 @@ runtime_test_SOURCES = \
 	tests/unit/runtime/tar_test.c \
 	$(RUNTIME_SOURCES)
 runtime_test_CPPFLAGS = $(deft_runtime_CPPFLAGS) -I$(top_srcdir)/tests $(CMOCKA_CFLAGS)
-runtime_test_LDADD = $(STORE_LIBS) $(CLIENT_LIBS) $(BASE_LIBS) $(FCGI_LIBS) $(ZLIB_LIBS) $(CMOCKA_LIBS) -lpthread
+runtime_test_LDADD = $(STORE_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(BASE_LIBS) $(FCGI_LIBS) $(ZLIB_LIBS) $(CMOCKA_LIBS) -lpthread

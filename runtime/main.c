@@ -42,6 +42,8 @@ static const struct setting runtime_settings_table[] = {
     {"DEFT_SECRET_KEY", SETTING_SECRET, NULL, FIELD(root_key), "root key, 64 hex digits"},
     {"DEFT_RUNTIME_API_KEY", SETTING_SECRET, NULL, FIELD(api_key), "what X-API-Key must be"},
     {"DEFT_RUNTIME_LISTEN", SETTING_TEXT, NULL, FIELD(listen), "FastCGI socket, a path"},
+    {"DEFT_APP_URL", SETTING_TEXT, "http://localhost:3000", FIELD(app_url),
+     "address of the web page; what sandboxes serve is shown below its host"},
     {"DEFT_AGENT_URL", SETTING_TEXT, "http://localhost:8000", FIELD(agent_url),
      "where callers from outside reach their sandboxes: the agent origin"},
     {"DEFT_TENANT_RUNTIMES", SETTING_COUNT, "10", FIELD(tenant_runtimes),

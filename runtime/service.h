@@ -30,6 +30,7 @@ struct runtime_settings {
     struct secret root_key;
     struct secret api_key;
     const char *listen;
+    const char *app_url;
     const char *agent_url;
     int64_t tenant_runtimes;
     int64_t tenant_images;

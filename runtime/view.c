@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/secret.h"
+#include "base/strbuf.h"
+#include "model/preview.h"
 #include "store/runtime_store.h"
 
 #define CONTEXT_BYTES 64
@@ -79,4 +81,20 @@ json_t *runtime_to_json(const struct runtime *runtime, const struct keyring *key
         return NULL;
     }
     return create_object(runtime, secret_reveal(&key), err);
+}
+
+void runtime_put_hosts(json_t *object, const struct runtime *runtime, const char *app_url)
+{
+    json_t *hosts = json_object();
+
+    for (size_t i = 0; i < PREVIEW_N_NAMED; i++) {
+        CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
+
+        preview_append_url(&url, app_url, runtime->id, preview_ports[i].port);
+        if (preview_ports[i].port == PREVIEW_EDITOR_PORT)
+            json_put_text(object, "vscode_url", url.text);
+        else
+            json_put(hosts, url.text, json_integer(preview_ports[i].port));
+    }
+    json_put(object, "work_hosts", hosts);
 }

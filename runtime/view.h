@@ -19,5 +19,7 @@ json_t *runtime_to_json(const struct runtime *runtime, const struct keyring *key
  * leads to it. */
 json_t *runtime_to_tenant_json(const struct runtime *runtime, const struct keyring *keyring,
                                const char *url, struct error *err) NONNULL MUST_CHECK;
+/* work_hosts and vscode_url: where the page's host shows the ports that have names. */
+void runtime_put_hosts(json_t *object, const struct runtime *runtime, const char *app_url) NONNULL;
 
 #endif

@@ -63,6 +63,7 @@ SANDBOX_SOURCES = \
 	sandbox/loop.c sandbox/loop.h \
 	sandbox/multipart.c sandbox/multipart.h \
 	sandbox/observation.c sandbox/observation.h \
+	sandbox/ports.c sandbox/ports.h \
 	sandbox/process.c sandbox/process.h \
 	sandbox/program.c sandbox/program.h \
 	sandbox/replace.c sandbox/replace.h \
@@ -111,6 +112,7 @@ sandbox_test_SOURCES = \
 	tests/unit/sandbox/capture_test.c \
 	tests/unit/sandbox/chunked_test.c \
 	tests/unit/sandbox/editor_test.c \
+	tests/unit/sandbox/ports_test.c \
 	tests/unit/sandbox/exports_test.c \
 	tests/unit/sandbox/inside_test.c \
 	tests/unit/sandbox/journal_test.c \

@@ -19,6 +19,7 @@
 #include "sandbox/git_routes.h"
 #include "sandbox/init.h"
 #include "sandbox/limits.h"
+#include "sandbox/ports.h"
 #include "sandbox/shown.h"
 #include "sandbox/status.h"
 
@@ -63,6 +64,8 @@ static const struct route routes[] = {
     {HTTP_GET, "/api/file/search_subdirs", ROUTE_KEYED, 0, files_handle_search, NULL},
     {HTTP_GET, "/api/file/archive", ROUTE_KEYED, 0, archive_handle, NULL},
     {HTTP_GET, "/files/shown", ROUTE_KEYED, 0, shown_handle, NULL},
+    {HTTP_POST, "/ports/listening", ROUTE_KEYED, MAX_SMALL_BODY_BYTES, ports_handle_listening,
+     NULL},
     {HTTP_POST, "/programs/talk", ROUTE_KEYED, MAX_SMALL_BODY_BYTES, dialogue_handle, NULL},
     {HTTP_POST, "/files/collect", ROUTE_KEYED, MAX_SMALL_BODY_BYTES, collect_handle, NULL},
     {HTTP_POST, "/repositories/fetch", ROUTE_KEYED, MAX_SMALL_BODY_BYTES, fetch_handle, NULL},

@@ -236,6 +236,7 @@ const struct operation sandbox_operations[] = {
     OPERATION(HTTP_GET, SCOPED "/git/diff", "A file before and after", .query = &git_diff_query, .answer = {"GitDiff", &git_diff_shape}),
     OPERATION(HTTP_GET, SCOPED "/git/commits", "The latest commits", .query = &git_commits_query, .answer = {"GitCommitsPage", &git_commits_page_shape}),
     OPERATION(HTTP_GET, SCOPED "/git/commits/{sha}/changes", "Files that a commit changed", .query = &path_query, .answer = {"GitChange", &git_change_shape}, .answer_form = ANSWER_LIST),
+    OPERATION(HTTP_GET, "/api/conversations/{conversation_id}/previews", "What programs in the sandbox serve, as addresses to open"),
     OPERATION(HTTP_GET, SCOPED "/vscode/url", "Where the editor is", .query = &vscode_url_query, .answer = {"VSCodeUrlResponse", &vscode_url_shape}),
     OPERATION(HTTP_GET, SCOPED "/vscode/status", "Whether the editor runs"),
     OPERATION(HTTP_GET, "/api/bash/bash_events/search", "Commands and their output, by page", .query = &bash_search_query, .answer = {"BashEventPage", &bash_event_page_shape}),

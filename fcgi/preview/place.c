@@ -1,6 +1,7 @@
 /* Which origin this is, and which others are of the same sandbox. */
 #include <string.h>
 
+#include "base/strbuf.h"
 #include "base/text.h"
 #include "fcgi/context.h"
 #include "fcgi/preview/preview.h"
@@ -20,6 +21,27 @@ const char *preview_scheme(const struct request *request)
                     (scheme != NULL && text_equal(scheme, "https"));
 
     return is_https ? "https" : "http";
+}
+
+/* An address of numbers has no names below it. */
+static bool has_names_below(const char *authority)
+{
+    size_t len = strcspn(authority, ":");
+
+    return authority[0] != '[' && strspn(authority, "0123456789.") < len;
+}
+
+void preview_append_origin(const struct request *request, const char *runtime_id, int port,
+                           struct strbuf *out)
+{
+    CLEANUP(strbuf_done) struct strbuf home = STRBUF_INIT;
+    const char *host = request_param(request, "HTTP_HOST");
+
+    if (request->origin == ORIGIN_APP && host != NULL && has_names_below(host))
+        strbuf_appendf(&home, "%s://%s", preview_scheme(request), host);
+    else
+        strbuf_append(&home, request->context->settings->app_url);
+    preview_append_url(out, home.text, runtime_id, port);
 }
 
 static bool is_runtime_id(const char *text)

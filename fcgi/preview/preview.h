@@ -44,6 +44,10 @@ const char *preview_scheme(const struct request *request) NONNULL MUST_CHECK;
 /* True when `url` is a page of the same sandbox, on whichever port; or begins with its origin. */
 bool preview_is_own_origin(const struct preview_place *place, const char *url) NONNULL MUST_CHECK;
 
+/* Appends the origin of a port of a sandbox, below the host that this request came to. */
+void preview_append_origin(const struct request *request, const char *runtime_id, int port,
+                           struct strbuf *out) NONNULL;
+
 enum preview_cookie { PREVIEW_COOKIE_SESSION, PREVIEW_COOKIE_STATE, PREVIEW_N_COOKIES };
 
 /* Hashes of all values that a browser sent of a cookie: a page beside this one may have set more of

@@ -228,6 +228,18 @@ describe('previews', () => {
     for (const path of ['/.deft/check', '/.deft/leave', '/.deft/x']) assert.equal((await visitor.get(site.url + path)).status, 404, path);
   });
 
+  it('what listens is listed with its addresses, and programs know the ports that have names', async () => {
+    const { exposed_urls: urls, listening } = await site.conversation.must(200, 'GET', '/previews');
+    assert.deepEqual(urls.map(({ name, port }) => [name, port]), [['AGENT_SERVER', 8000], ['VSCODE', 60001], ['WORKER_1', 12000], ['WORKER_2', 12001], [`PORT_${OTHER_PORT}`, OTHER_PORT], [`PORT_${PORT}`, PORT]]);
+    assert.deepEqual(listening, [OTHER_PORT, PORT, 12000]);
+    for (const { name, port, url } of urls.slice(1)) assert.equal(url, originOf(site.id, port), name);
+    const told = await visitor.get(new URL(`/agent${site.conversation.path}/previews`, APP_URL).href);
+    assert.deepEqual(told.json().exposed_urls, urls, 'the page is told the same');
+    assert.equal(await site.box.run('echo $VSCODE $WORKER_1 $WORKER_2'), '60001 12000 12001\n');
+    await site.box.run('setsid python3 -m http.server --bind 127.0.0.1 7777 >/dev/null 2>&1 & until curl -s localhost:7777 >/dev/null; do :; done');
+    assert.equal((await site.conversation.must(200, 'GET', '/previews')).listening.includes(7777), false, 'loopback alone is not shown');
+  });
+
   it('a port where nothing listens says so', async () => {
     const page = await visitor.open(originOf(site.id, SILENT_PORT));
     assert.equal(page.status, 502);
@@ -242,6 +254,7 @@ describe('previews', () => {
     assert.equal(woken.status, 502, 'awake, with nothing on that port');
     assert.equal((await query("SELECT status FROM runtimes WHERE id = :'id' AND desired = 'running'", { id: site.id }))[0].status, 'running');
     await site.conversation.must(204, 'DELETE', '/runtime');
+    assert.deepEqual(await site.conversation.must(200, 'GET', '/previews'), { exposed_urls: null, listening: [] });
     const stopped = await visitor.open(site.url);
     assert.equal(stopped.status, 503);
     assert.match(stopped.text, /The sandbox is stopped/);

@@ -196,6 +196,8 @@ export const text = {
         placeholderRunning: "Say something; the agent reads it before its next step",
         titleLabel: "Title",
         renameFailed: (reason: string) => `The title was not changed. ${reason}`,
+        previews: "Served in the sandbox",
+        preview: (port: number) => `Port ${port}`,
         cost: "Cost so far",
         tokens: (n: string) => `${n} tokens`,
     },

@@ -140,8 +140,12 @@ static void handed_over_environment_says_nothing_of_the_server(void **state)
     json_put_text(wanted, "DEFT_ACTION_OPEN", "1");
     json_put_text(wanted, "RUNTIME_ID", "forged");
     json_put_text(wanted, "COLOUR", "blue\nred");
+    json_put_text(wanted, "WORKER_2", "9999");
     given = handover_environment(wanted);
-    assert_int_equal(json_object_size(given), 1);
+    assert_int_equal(json_object_size(given), 4);
+    assert_string_equal(json_text_or(given, "VSCODE", ""), "60001");
+    assert_string_equal(json_text_or(given, "WORKER_1", ""), "12000");
+    assert_string_equal(json_text_or(given, "WORKER_2", ""), "9999");
     assert_string_equal(json_text_or(given, "COLOUR", ""), "blue\nred");
 }
 

@@ -12,6 +12,7 @@ int main(void)
     n_failed += chunked_tests();
     n_failed += inside_tests();
     n_failed += editor_tests();
+    n_failed += ports_tests();
     n_failed += exports_tests();
     n_failed += journal_tests();
     n_failed += keys_tests();

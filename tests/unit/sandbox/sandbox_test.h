@@ -16,6 +16,7 @@ int capture_tests(void);
 int chunked_tests(void);
 int inside_tests(void);
 int editor_tests(void);
+int ports_tests(void);
 int exports_tests(void);
 int journal_tests(void);
 int keys_tests(void);

@@ -49,6 +49,21 @@ export async function deleteConversation(id: string): Promise<void> {
     await request("DELETE", `${BASE}/${encodeURIComponent(id)}`);
 }
 
+export interface Preview {
+    name: string;
+    url: string;
+    port: number;
+}
+
+/** The ports of the sandbox where something listens. */
+export async function fetchPreviews(id: string): Promise<Preview[]> {
+    const found = (await request("GET", `${BASE}/${encodeURIComponent(id)}/previews`)) as {
+        exposed_urls: Preview[] | null;
+        listening: number[];
+    };
+    return (found.exposed_urls ?? []).filter(({ port }) => found.listening.includes(port));
+}
+
 export type Control = "run" | "pause" | "interrupt";
 
 export async function controlConversation(id: string, control: Control): Promise<void> {

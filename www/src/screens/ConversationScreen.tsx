@@ -6,6 +6,7 @@ import { Banner } from "../parts/Banner";
 import { Composer, type ComposerHandle } from "../parts/Composer";
 import { DeleteDialog } from "../parts/DeleteDialog";
 import { Icon } from "../parts/Icon";
+import { PreviewLinks } from "../parts/PreviewLinks";
 import { RunControls } from "../parts/RunControls";
 import { ScriptedLine } from "../parts/ScriptedBanner";
 import { Timeline } from "../parts/Timeline";
@@ -151,6 +152,12 @@ function Head({ session, title }: { session: Session; title: string }) {
     );
 }
 
+/** The newest result of a tool, or the end of a run. */
+function momentOf({ log, status }: SessionState): string {
+    const newest = log.events.filter(({ kind }) => kind === "ObservationEvent").at(-1);
+    return `${status} ${newest?.id ?? ""}`;
+}
+
 interface FootProps extends OpenConversationProps {
     state: SessionState;
 }
@@ -172,6 +179,7 @@ function Foot({ session, state, me, composer }: FootProps) {
                     </Banner>
                 )}
                 {me.scripted && <ScriptedLine />}
+                <PreviewLinks id={session.id} moment={momentOf(state)} />
                 <RunControls session={session} state={state} />
                 <Composer
                     ref={composer}

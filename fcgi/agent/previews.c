@@ -1,0 +1,114 @@
+/*
+ * What a conversation's sandbox serves, as addresses that its owner can open.
+ */
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "fcgi/agent/agent.h"
+#include "fcgi/context.h"
+#include "fcgi/preview/preview.h"
+#include "fcgi/reply.h"
+#include "fcgi/sandbox_ask.h"
+#include "fcgi/sandbox_link.h"
+#include "model/preview.h"
+#include "store/runtime_store.h"
+
+enum { ASK_MS = 5000, NAME_BYTES = 16 };
+
+static void push_url(json_t *list, const char *name, const char *url, int port)
+{
+    json_t *entry = json_object();
+
+    json_put_text(entry, "name", name);
+    json_put_text(entry, "url", url);
+    json_put(entry, "port", json_integer(port));
+    json_push(list, entry);
+}
+
+static void push_port(const struct request *request, json_t *list, const char *runtime_id,
+                      const struct preview_port *port)
+{
+    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
+
+    preview_append_origin(request, runtime_id, port->port, &url);
+    push_url(list, port->name, url.text, port->port);
+}
+
+static bool has_name(int port)
+{
+    for (size_t i = 0; i < PREVIEW_N_NAMED; i++) {
+        if (preview_ports[i].port == port)
+            return true;
+    }
+    return false;
+}
+
+/* The ports with a name, and whatever else a program listens on. */
+static json_t *exposed_urls(const struct request *request, const char *runtime_id,
+                            const json_t *listening)
+{
+    json_t *list = json_array();
+    const json_t *item = NULL;
+    size_t i = 0;
+
+    push_url(list, "AGENT_SERVER", request->context->settings->agent_url, PREVIEW_ACTION_PORT);
+    for (i = 0; i < PREVIEW_N_NAMED; i++)
+        push_port(request, list, runtime_id, &preview_ports[i]);
+    json_array_foreach (listening, i, item) {
+        char name[NAME_BYTES] = "";
+        struct preview_port port = {name, "", (int)json_integer_value(item)};
+
+        (void)snprintf(name, sizeof(name), "PORT_%d", port.port);
+        if (!has_name(port.port) && preview_port_is_allowed(port.port))
+            push_port(request, list, runtime_id, &port);
+    }
+    return list;
+}
+
+/* A sandbox with an older deft-action cannot say what listens; its named ports are there all the
+ * same. */
+static void put_urls(const struct request *request, const struct conversation *conversation,
+                     const struct runtime *runtime, json_t *answer)
+{
+    json_auto_t *nothing = json_object();
+    json_auto_t *said = NULL;
+    struct error ignored = ERROR_INIT;
+    const struct sandbox_question question = {.owner = {&request->principal, conversation},
+                                              .path = "/ports/listening",
+                                              .body = nothing,
+                                              .timeout_ms = ASK_MS};
+    json_t *listening = NULL;
+
+    error_ignore(sandbox_ask_running(request->context, &question, &said, &ignored),
+                 "then nothing is known to listen");
+    listening = json_object_get(said, "ports");
+    json_put(answer, "exposed_urls", exposed_urls(request, runtime->id, listening));
+    json_put(answer, "listening", json_is_array(listening) ? json_incref(listening) : json_array());
+}
+
+/* GET -> 200 {"exposed_urls": [{"name","url","port"}] or null, "listening": [port]} | 404 */
+static int previews(const struct request *request, struct reply *reply, struct error *err)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+    const struct sandbox_owner owner = {&request->principal, &conversation};
+    json_auto_t *answer = json_object();
+
+    if (agent_load_conversation(request, UNKNOWN_PLAIN, &conversation, err) < 0)
+        return -1;
+    json_put(answer, "exposed_urls", json_null());
+    json_put(answer, "listening", json_array());
+    if (sandbox_load_row(request->context, &owner, &runtime, err) < 0)
+        return err->code == ERROR_NOT_FOUND ? reply_json(reply, 200, answer) : -1;
+    if (runtime.status == RUNTIME_RUNNING && runtime.desired == DESIRED_RUNNING)
+        put_urls(request, &conversation, &runtime, answer);
+    return reply_json(reply, 200, answer);
+}
+
+const struct route preview_list_routes[] = {
+    {HTTP_GET, "/api/conversations/{conversation_id}/previews", ORIGIN_BOTH, ACCESS_CALLER, 0,
+     previews},
+    {.handle = NULL},
+};

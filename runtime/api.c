@@ -268,7 +268,7 @@ static int api_health(struct service *service, const struct front_request *reque
     const char *detail = NULL;
 
     (void)request;
-    if (service_check(service, &why) < 0)
+    if (service_check(service, &why) < 0 || service_check_room(service, &why) < 0)
         detail = why.message;
     *reply_out = json_build(err, "{s:s, s:s, s:s?}", "status", "ok", "sandboxes",
                             detail == NULL ? "available" : "unavailable", "detail", detail);

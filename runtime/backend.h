@@ -112,6 +112,8 @@ struct news_sink {
 struct backend_functions {
     /* True while the back end answers and is prepared; otherwise err says why not. */
     int (*check)(struct backend *backend, struct error *err);
+    /* Free bytes on the disk that sandboxes fill; ERROR_NOT_FOUND when that cannot be seen. */
+    int (*room)(struct backend *backend, int64_t *free_bytes_out, struct error *err);
     /* A home for a new sandbox, not yet in any row. */
     int (*take_home)(struct backend *backend, char home_out[BACKEND_NAME_BYTES], struct error *err);
     /* The home or network is in a row now: the row answers for it. */

@@ -25,6 +25,11 @@ static int do_check(struct backend *backend, struct error *err)
     return is_up ? 0 : -1;
 }
 
+static int do_room(struct backend *backend, int64_t *free_bytes_out, struct error *err)
+{
+    return docker_room(of(backend), free_bytes_out, err);
+}
+
 static int do_take_home(struct backend *backend, char home_out[BACKEND_NAME_BYTES],
                         struct error *err)
 {
@@ -181,6 +186,7 @@ static void do_free(struct backend *backend)
 
 static const struct backend_functions docker_functions = {
     .check = do_check,
+    .room = do_room,
     .take_home = do_take_home,
     .home_is_kept = do_home_is_kept,
     .network_is_kept = do_network_is_kept,

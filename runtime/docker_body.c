@@ -52,6 +52,12 @@ static json_t *create_limits(const struct docker_profile *profile, struct error 
                                      (json_int_t)(profile->n_files + 1) / 2, "Hard",
                                      (json_int_t)profile->n_files));
     }
+    /* Whatever the engine can hold to, no file is larger than all may be together. */
+    if (profile->disk_bytes > 0) {
+        json_push(limits, json_build(err, "{s:s, s:I, s:I}", "Name", "fsize", "Soft",
+                                     (json_int_t)profile->disk_bytes, "Hard",
+                                     (json_int_t)profile->disk_bytes));
+    }
     json_push(limits, json_build(err, "{s:s, s:I, s:I}", "Name", "core", "Soft", (json_int_t)0,
                                  "Hard", (json_int_t)0));
     return json_incref(limits);
@@ -85,6 +91,12 @@ static void put_resources(json_t *host, const struct docker_profile *profile,
     json_put(host, "PidsLimit", json_integer(profile->n_pids));
     json_put(host, "ShmSize", json_integer(profile->shm_bytes));
     json_put(host, "Ulimits", create_limits(profile, err));
+    if (profile->layer_bytes > 0) {
+        CLEANUP(strbuf_done) struct strbuf size = STRBUF_INIT;
+
+        strbuf_appendf(&size, "%lld", (long long)profile->layer_bytes);
+        json_put(host, "StorageOpt", json_build(err, "{s:s}", "size", size.text));
+    }
     if (profile->oom_score_adj > 0)
         json_put(host, "OomScoreAdj", json_integer(profile->oom_score_adj));
 }

@@ -40,7 +40,23 @@ struct docker {
     json_t *known_images;  /* image → true: its architecture suits */
     char architecture[32]; /* of the engine, in the words of an image: "amd64" */
     int64_t n_cpus;
+    char root[256];      /* the folder in which the engine keeps everything; "" until it said so */
+    bool limits_volumes; /* can hold a workspace to a size */
+    bool limits_layers;  /* the same of what is written elsewhere */
 };
+
+/* --- docker_disk.c --- */
+
+/* Free bytes where the engine keeps everything; ERROR_NOT_FOUND when that is on another machine. */
+int docker_room(struct docker *docker, int64_t *free_bytes_out,
+                struct error *err) NONNULL MUST_CHECK;
+/* Finds out which limits of size this engine can hold to. */
+void docker_try_limits(struct docker *docker) NONNULL;
+/* What a new workspace, and what is written elsewhere in a sandbox, is held to; 0: nothing. */
+int64_t docker_volume_limit(struct docker *docker) NONNULL MUST_CHECK;
+int64_t docker_layer_limit(struct docker *docker) NONNULL MUST_CHECK;
+/* {"size": "…"}; a new reference, or NULL with err set. */
+json_t *docker_size_option(int64_t bytes, struct error *err) NONNULL MUST_CHECK;
 
 /* --- docker_prepare.c --- */
 

@@ -239,6 +239,8 @@ static void learn_engine(struct docker *docker, const json_t *info)
     lock_take(&docker->lock);
     (void)snprintf(docker->architecture, sizeof(docker->architecture), "%s", architecture);
     docker->n_cpus = json_int_or(info, "NCPU", 0);
+    (void)snprintf(docker->root, sizeof(docker->root), "%s",
+                   json_text_or(info, "DockerRootDir", ""));
     json_object_clear(docker->known_images);
     lock_release(&docker->lock);
 }
@@ -257,5 +259,6 @@ int docker_prepare(struct docker *docker, struct error *err)
         return error_wrap(err, "making an empty image");
     if (make_action_volume(docker, err) < 0)
         return error_wrap(err, "making the volume with " ACTION_NAME);
+    docker_try_limits(docker);
     return 0;
 }

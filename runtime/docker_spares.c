@@ -126,6 +126,8 @@ static int create_volume(struct docker *docker, const char *name, const char *ro
     body = json_build(err, "{s:s, s:O}", "Name", name, "Labels", labels);
     if (body == NULL)
         return -1;
+    if (docker_volume_limit(docker) > 0)
+        json_put(body, "DriverOpts", docker_size_option(docker_volume_limit(docker), err));
     return call(docker, "POST", "/volumes/create", body, NULL, err);
 }
 

@@ -174,6 +174,7 @@ static json_t *create_body(struct launch *launch, struct error *err)
 
     docker_workspace_name(docker, order.home, workspace);
     docker_journal_name(docker, order.home, journal);
+    profile.layer_bytes = docker_layer_limit(docker);
     profile.nano_cpus = cap_cpus(docker, profile.nano_cpus);
     order.nano_cpus = cap_cpus(docker, order.nano_cpus);
     return docker_create_body(&profile, &names, &order, err);

@@ -43,7 +43,7 @@ static int start_sandbox(struct service *service, const struct runtime *runtime,
 {
     const struct sandbox_order order = order_of(runtime);
 
-    if (service_check(service, err) < 0 ||
+    if (service_check(service, err) < 0 || service_check_room(service, err) < 0 ||
         service->backend->functions->start(service->backend, &order, place, err) < 0)
         return -1;
     if (handover_do(service, runtime, place->url, place->init_key, err) < 0) {

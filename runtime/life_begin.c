@@ -128,6 +128,8 @@ static int add_cold(struct service *service, struct start_spec *spec, struct run
 static int add_new(struct service *service, struct start_spec *spec, struct runtime *runtime_out,
                    struct error *err)
 {
+    if (service_check_room(service, err) < 0)
+        return -1;
     if (claim(service, spec, runtime_out, err) == 0)
         return 0;
     return err->code == ERROR_NOT_FOUND ? add_cold(service, spec, runtime_out, err) : -1;
@@ -211,6 +213,11 @@ static int use(struct service *service, struct runtime *runtime, bool *is_awake_
     return 0;
 }
 
+static bool needs_container(const struct runtime *runtime)
+{
+    return row_is_at_rest(runtime) && runtime->container_id == NULL;
+}
+
 static int want_running(struct service *service, struct runtime *runtime,
                         const struct tenant *tenant, struct error *err)
 {
@@ -220,6 +227,8 @@ static int want_running(struct service *service, struct runtime *runtime,
         return -1;
     if (is_awake)
         return 0;
+    if (needs_container(runtime) && service_check_room(service, err) < 0)
+        return -1;
     if (write_wish(service, runtime, tenant, err) < 0)
         return -1;
     /* To let one go on takes less than a place in the queue, and one that is being let rest at

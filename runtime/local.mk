@@ -9,6 +9,7 @@ RUNTIME_SOURCES = \
 	runtime/docker.c runtime/docker.h \
 	runtime/docker_body.c runtime/docker_body.h \
 	runtime/docker_build.c \
+	runtime/docker_disk.c \
 	runtime/docker_image.c \
 	runtime/docker_parts.h \
 	runtime/docker_pause.c \

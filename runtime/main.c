@@ -97,6 +97,11 @@ static const struct setting runtime_settings_table[] = {
      "who is ended first when the host has no memory; 0: the engine's choice"},
     {"DEFT_SANDBOX_TMP_BYTES", SETTING_BYTES, "1073741824", FIELD(docker.profile.tmp_bytes),
      "size of /tmp"},
+    {"DEFT_SANDBOX_DISK_BYTES", SETTING_BYTES, "10737418240", FIELD(docker.profile.disk_bytes),
+     "size of a workspace, and of what is written elsewhere, where the engine can; of a file; 0: "
+     "any"},
+    {"DEFT_SANDBOX_FREE_BYTES", SETTING_BYTES, "1073741824", FIELD(free_bytes),
+     "with less room on the engine's disk no sandbox is started; 0: until it is full"},
     {"DEFT_SANDBOX_SHM_BYTES", SETTING_BYTES, "268435456", FIELD(docker.profile.shm_bytes),
      "size of /dev/shm"},
     {"DEFT_SANDBOX_READ_ONLY", SETTING_BOOL, "0", FIELD(docker.profile.is_root_read_only),

@@ -336,6 +336,8 @@ static int step(struct service *service, bool *did_out, struct error *err)
             drop(service, &members.items[i], fault);
     }
     metrics_set_pool(service->metrics, plan.have, plan.wanted, plan.demand.n);
+    if (service_check_room(service, err) < 0)
+        return -1;
     return fill_first_gap(service, &plan, did_out, err);
 }
 

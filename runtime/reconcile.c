@@ -435,8 +435,10 @@ static void do_asked(struct service *service, unsigned what)
         log_failure("all", look_at_all(service, &err), &err);
     else if ((what & RECONCILE_WISHES) != 0)
         log_failure("wishes", look_at_wishes(service, &err), &err);
-    if ((what & RECONCILE_REST) != 0)
+    if ((what & RECONCILE_REST) != 0) {
         log_failure("rest", rest_look(service, &err), &err);
+        service->reconciler->next_rest_ms = clock_monotonic_ms() + rest_interval_ms(service);
+    }
     if ((what & (RECONCILE_REFILL | RECONCILE_ALL)) != 0)
         log_failure("refill", refill(service, &err), &err);
 }
@@ -452,10 +454,8 @@ static unsigned what_is_due(struct service *service)
         reconciler->wants_refill = false;
         reconciler->next_tick_ms = now_ms + WISHES_MS;
     }
-    if (now_ms >= reconciler->next_rest_ms) {
+    if (now_ms >= reconciler->next_rest_ms)
         what |= RECONCILE_REST;
-        reconciler->next_rest_ms = now_ms + rest_interval_ms(service);
-    }
     if (now_ms >= reconciler->next_all_ms) {
         what |= RECONCILE_ALL | RECONCILE_RULES;
         reconciler->next_all_ms = now_ms + service->settings->reconcile_ms;

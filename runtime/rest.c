@@ -28,6 +28,11 @@ static struct rest_limits limits_of(const struct service *service)
 
     if (limits.up_ms > 0 && limits.up_ms < limits.unused_ms)
         limits.unused_ms = limits.up_ms;
+    if (service->is_disk_low) {
+        limits.held_ms = 1;
+        if (limits.idle_ms == 0 || limits.idle_ms > UNUSED_MS)
+            limits.idle_ms = UNUSED_MS;
+    }
     return limits;
 }
 
@@ -41,7 +46,9 @@ int64_t rest_interval_ms(const struct service *service)
         if (all[i] > 0 && all[i] / 10 < interval_ms)
             interval_ms = all[i] / 10;
     }
-    return interval_ms < INTERVAL_LEAST_MS ? INTERVAL_LEAST_MS : interval_ms;
+    if (service->is_disk_low || interval_ms < INTERVAL_LEAST_MS)
+        return INTERVAL_LEAST_MS;
+    return interval_ms;
 }
 
 /* What runs in it is a use: its clock begins again. Of what cannot be asked nothing is known. */
@@ -109,11 +116,26 @@ static int let_rest(struct service *service, const struct rest_limits *limits,
     return 0;
 }
 
+/* Without room, what nobody uses ends at once. */
+static void look_at_disk(struct service *service)
+{
+    struct error why = ERROR_INIT;
+    bool is_low = service_check_room(service, &why) < 0;
+
+    if (is_low && !service->is_disk_low)
+        log_warning("disk.low", LOG_ERROR(&why));
+    else if (!is_low && service->is_disk_low)
+        log_info("disk.enough");
+    service->is_disk_low = is_low;
+}
+
 int rest_look(struct service *service, struct error *err)
 {
     CLEANUP(rest_list_done) struct rest_list list = {.items = NULL};
-    const struct rest_limits limits = limits_of(service);
+    struct rest_limits limits = {.idle_ms = 0};
 
+    look_at_disk(service);
+    limits = limits_of(service);
     if (rest_store_find(service->db, &limits, &list, err) < 0)
         return -1;
     for (size_t i = 0; i < list.n; i++) {

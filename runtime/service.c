@@ -2,6 +2,8 @@
 
 #include "runtime/backend.h"
 
+#define BYTES_PER_MB 1000000
+
 int service_check(struct service *service, struct error *err)
 {
     bool is_confined = false;
@@ -15,6 +17,24 @@ int service_check(struct service *service, struct error *err)
     if (!is_confined)
         return -1;
     return service->backend->functions->check(service->backend, err);
+}
+
+int service_check_room(struct service *service, struct error *err)
+{
+    const int64_t wanted_bytes = service->settings->free_bytes;
+    struct error unseen = ERROR_INIT;
+    int64_t free_bytes = 0;
+
+    if (wanted_bytes == 0 ||
+        service->backend->functions->room(service->backend, &free_bytes, &unseen) < 0 ||
+        free_bytes >= wanted_bytes)
+        return 0;
+    return error_set(err, ERROR_UNAVAILABLE,
+                     "the host's disk has %lld MB free, and %lld MB are to stay free"
+                     " (DEFT_SANDBOX_FREE_BYTES): delete conversations, or images and volumes that"
+                     " nobody needs (docker system df)",
+                     (long long)(free_bytes / BYTES_PER_MB),
+                     (long long)(wanted_bytes / BYTES_PER_MB));
 }
 
 void service_set_rules_state(struct service *service, const struct error *state)

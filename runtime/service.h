@@ -7,6 +7,7 @@
 #ifndef DEFT_RUNTIME_SERVICE_H
 #define DEFT_RUNTIME_SERVICE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/crypto.h"
@@ -47,6 +48,7 @@ struct runtime_settings {
     int64_t orphan_grace_ms;
     int64_t reconcile_ms;
     int64_t renew_after_ms;
+    int64_t free_bytes;
     int64_t idle_s;
     int64_t dead_s;
     int64_t stop_after_ms;
@@ -69,12 +71,15 @@ struct service {
     struct metrics *metrics;
     struct keyring keyring;
     struct spec_limits limits;
+    bool is_disk_low;         /* as it was last looked at; the reconciler's */
     struct lock lock;         /* guards all below */
     struct error rules_state; /* ERROR_NONE: the packet filter is as it should be */
 };
 
 /* ERROR_UNAVAILABLE with the reason when no sandbox can be started now. */
 int service_check(struct service *service, struct error *err) NONNULL MUST_CHECK;
+/* ERROR_UNAVAILABLE in words when there is too little room on the disk for another sandbox. */
+int service_check_room(struct service *service, struct error *err) NONNULL MUST_CHECK;
 void service_set_rules_state(struct service *service, const struct error *state) NONNULL;
 
 #endif

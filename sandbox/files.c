@@ -61,6 +61,14 @@ static void write_back(struct upload *upload)
     upload->flushed = upload->size;
 }
 
+/* A full disk, or the limit of a file: nothing is wrong with us. */
+static int no_room(struct error *err)
+{
+    if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)
+        return error_set(err, ERROR_TOO_LARGE, "There is no room for the file: %m");
+    return error_set(err, ERROR_INTERNAL, "%s", "no right to write");
+}
+
 static int upload_write(void *state, const char *bytes, size_t len, struct error *err)
 {
     struct upload *upload = state;
@@ -70,7 +78,7 @@ static int upload_write(void *state, const char *bytes, size_t len, struct error
         return error_set(err, ERROR_TOO_LARGE, "The file is larger than %lld bytes",
                          (long long)MAX_UPLOAD_BYTES);
     if (fd_write_all(upload->replace.fd, bytes, len, err) < 0)
-        return error_set(err, ERROR_INTERNAL, "%s", "no room or no right to write");
+        return no_room(err);
     write_back(upload);
     return 0;
 }

@@ -41,9 +41,6 @@ static const char SQL_PAUSE[] =
 static const char SQL_DELETE[] =
     "UPDATE runtimes r SET desired = 'deleted', updated_at = now() WHERE r.id = $1 AND " IS_AT_REST
     " AND " IS_LEFT " AND r.since < " AGO("$2") " AND NOT " HAS_RUN("0") " RETURNING 1";
-static const char SQL_FIND_OLDEST[] =
-    "SELECT r.id, r.container_id FROM runtimes r WHERE " IS_UNUSED(
-        "$1") " ORDER BY r.last_used_at LIMIT 1";
 
 static const char *const kind_names[REST_N_KINDS] = {
 #define X(constant, text) [constant] = (text),
@@ -128,18 +125,4 @@ int rest_store_delete(struct db *db, const char *id, int64_t dead_ms, bool *is_d
                       struct error *err)
 {
     return decide(db, SQL_DELETE, id, dead_ms, is_decided_out, err);
-}
-
-int rest_store_find_oldest(struct db *db, int64_t unused_ms, struct rest_item *item_out,
-                           struct error *err)
-{
-    CLEANUP(db_rows_done) PGresult *rows = NULL;
-    struct db_int unused = db_int(unused_ms);
-
-    if (db_read(db, SQL_FIND_OLDEST, DB_PARAMS(unused.text), &rows, err) < 0)
-        return error_wrap(err, "finding the sandbox that is unused for longest");
-    if (PQntuples(rows) == 0)
-        return error_set(err, ERROR_NOT_FOUND, "every sandbox is in use");
-    *item_out = read_item(rows, 0);
-    return 0;
 }

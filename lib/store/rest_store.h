@@ -58,8 +58,5 @@ int rest_store_pause(struct db *db, const char *id, int64_t unused_ms, bool *is_
 /* Wishes for the end of one that is at rest for dead_ms, unless somebody wants it again. */
 int rest_store_delete(struct db *db, const char *id, int64_t dead_ms, bool *is_decided_out,
                       struct error *err) NONNULL MUST_CHECK;
-/* The sandbox that was unused for longest of those that run and may be paused; ERROR_NOT_FOUND. */
-int rest_store_find_oldest(struct db *db, int64_t unused_ms, struct rest_item *item_out,
-                           struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -71,6 +71,32 @@ static json_t *create(const struct sandbox_order *order)
     return body;
 }
 
+static void disk_is_held_to_what_the_engine_can(void **state)
+{
+    const struct sandbox_order order = {.runtime_id = "abcdefghijklmnop",
+                                        .session_id = "",
+                                        .conversation_id = "",
+                                        .image = "i",
+                                        .home = "h"};
+    struct docker_profile limited = profile;
+    CLEANUP(mem_freep) char *text = NULL;
+    json_auto_t *body = NULL;
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    limited.disk_bytes = 1000;
+    limited.layer_bytes = 2000;
+    body = docker_create_body(&limited, &names, &order, &err);
+    assert_non_null(body);
+    text = json_to_text(json_object_get(json_object_get(body, "HostConfig"), "StorageOpt"));
+    assert_string_equal(text, "{\"size\":\"2000\"}");
+    mem_freep(&text);
+    text = json_to_text(
+        json_array_get(json_object_get(json_object_get(body, "HostConfig"), "Ulimits"), 1));
+    assert_non_null(strstr(text, "\"fsize\""));
+    assert_non_null(strstr(text, "1000"));
+}
+
 /* Takes out what may vary, and holds the rest against the constants. */
 static void assert_constants(json_t *body)
 {
@@ -229,6 +255,7 @@ int test_docker_body(void)
         cmocka_unit_test(nothing_asked_for_changes_the_confinement),
         cmocka_unit_test(what_is_asked_for_in_size_counts),
         cmocka_unit_test(settings_of_the_host_are_taken),
+        cmocka_unit_test(disk_is_held_to_what_the_engine_can),
     };
 
     return cmocka_run_group_tests_name("runtime/docker_body", tests, NULL, NULL);

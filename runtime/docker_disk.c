@@ -1,0 +1,116 @@
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/statvfs.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "runtime/docker_body.h"
+#include "runtime/docker_parts.h"
+
+int docker_room(struct docker *docker, int64_t *free_bytes_out, struct error *err)
+{
+    char root[sizeof(docker->root)] = "";
+    struct statvfs facts = {.f_bavail = 0};
+
+    lock_take(&docker->lock);
+    (void)snprintf(root, sizeof(root), "%s", docker->root);
+    lock_release(&docker->lock);
+    /* An engine in a machine of its own has its disk there. */
+    if (root[0] == '\0' || statvfs(root, &facts) < 0)
+        return error_set(err, ERROR_NOT_FOUND, "the engine's disk cannot be seen from here");
+    *free_bytes_out = (int64_t)(facts.f_bavail * facts.f_frsize);
+    return 0;
+}
+
+json_t *docker_size_option(int64_t bytes, struct error *err)
+{
+    char text[24] = "";
+
+    (void)snprintf(text, sizeof(text), "%lld", (long long)bytes);
+    return json_build(err, "{s:s}", "size", text);
+}
+
+static int try_volume(struct docker *docker, const char *name, struct error *err)
+{
+    json_auto_t *labels = docker_labels(docker->settings.instance, "probe", err);
+    json_auto_t *options = docker_size_option(docker->settings.profile.disk_bytes, err);
+    json_auto_t *body = NULL;
+
+    if (labels == NULL || options == NULL)
+        return -1;
+    body =
+        json_build(err, "{s:s, s:O, s:O}", "Name", name, "Labels", labels, "DriverOpts", options);
+    if (body == NULL)
+        return -1;
+    return engine_call(
+        &docker->engine,
+        &(struct engine_request){.method = "POST", .path = "/volumes/create", .body = body}, NULL,
+        err);
+}
+
+static int try_layer(struct docker *docker, const char *volume, struct error *err)
+{
+    json_auto_t *options = docker_size_option(docker->settings.profile.disk_bytes, err);
+    json_auto_t *reply = NULL;
+    json_auto_t *body = NULL;
+
+    if (options == NULL)
+        return -1;
+    body = docker_helper_body(docker->settings.instance, docker->empty_image, volume,
+                              WORKSPACE_MOUNT, err);
+    if (body == NULL)
+        return -1;
+    json_put(json_object_get(body, "HostConfig"), "StorageOpt", json_incref(options));
+    if (engine_call(
+            &docker->engine,
+            &(struct engine_request){.method = "POST", .path = "/containers/create", .body = body},
+            &reply, err) < 0)
+        return -1;
+    return docker_remove_container(docker, json_text_or(reply, "Id", ""), err);
+}
+
+/* What an engine can hold to depends on its driver and on how its disk is mounted; it says so only
+ * when it is asked for it. */
+void docker_try_limits(struct docker *docker)
+{
+    struct error volume_err = ERROR_INIT;
+    struct error layer_err = ERROR_INIT;
+    struct error removal = ERROR_INIT;
+    char name[DOCKER_NAME_BYTES] = "";
+    bool has_volume = false;
+    bool has_layer = false;
+
+    if (docker->settings.profile.disk_bytes == 0)
+        return;
+    (void)snprintf(name, sizeof(name), "%s-probe", docker->settings.instance);
+    has_volume = try_volume(docker, name, &volume_err) == 0;
+    has_layer = try_layer(docker, name, &layer_err) == 0;
+    if (docker_remove_volume(docker, name, &removal) < 0)
+        log_debug("volume.left", LOG_STR("volume", name), LOG_ERROR(&removal));
+    lock_take(&docker->lock);
+    docker->limits_volumes = has_volume;
+    docker->limits_layers = has_layer;
+    lock_release(&docker->lock);
+    log_info("disk_limit.tried", LOG_STR("workspaces", has_volume ? "held" : volume_err.message),
+             LOG_STR("layers", has_layer ? "held" : layer_err.message));
+}
+
+int64_t docker_volume_limit(struct docker *docker)
+{
+    bool is_held = false;
+
+    lock_take(&docker->lock);
+    is_held = docker->limits_volumes;
+    lock_release(&docker->lock);
+    return is_held ? docker->settings.profile.disk_bytes : 0;
+}
+
+int64_t docker_layer_limit(struct docker *docker)
+{
+    bool is_held = false;
+
+    lock_take(&docker->lock);
+    is_held = docker->limits_layers;
+    lock_release(&docker->lock);
+    return is_held ? docker->settings.profile.disk_bytes : 0;
+}

@@ -9,8 +9,7 @@ FCGI_CORE = \
 	fcgi/router.c fcgi/router.h fcgi/routes.c \
 	fcgi/sandbox_ask.c fcgi/sandbox_ask.h \
 	fcgi/sandbox_link.c fcgi/sandbox_link.h \
-	fcgi/sandbox_proxy.c fcgi/sandbox_proxy.h \
-	fcgi/zip.c fcgi/zip.h
+	fcgi/sandbox_proxy.c fcgi/sandbox_proxy.h
 
 FCGI_HANDLERS = \
 	fcgi/agent/agent.c fcgi/agent/agent.h \
@@ -29,6 +28,7 @@ FCGI_HANDLERS = \
 	fcgi/agent/description.c \
 	fcgi/agent/events.c \
 	fcgi/agent/extensions.c \
+	fcgi/agent/execute.c \
 	fcgi/agent/fetch.c fcgi/agent/fetch.h \
 	fcgi/agent/files.c \
 	fcgi/agent/final_response.c \

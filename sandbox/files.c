@@ -154,6 +154,7 @@ void files_begin_upload(struct request *request)
     upload = NEW(struct upload);
     upload->replace = (struct replace)REPLACE_INIT;
     upload->multipart.pending = (struct strbuf)STRBUF_INIT;
+    upload->multipart.filename = (struct strbuf)STRBUF_INIT;
     request->sink = (struct request_sink){upload, upload_take, upload_free};
     if (begin_upload(request, upload, path, &err) < 0)
         answer_upload_failure(request, &err);

@@ -25,7 +25,7 @@ enum { MAX_HEAD_BYTES = 16 * 1024 };
 
 /* Content types that a job may name: the answer keeps one of these, which live for ever. */
 static const char *const content_types[] = {"application/json", "application/gzip",
-                                            "text/x-patch; charset=utf-8"};
+                                            "text/x-patch; charset=utf-8", "application/zip"};
 
 struct job {
     struct jobs *jobs;

@@ -41,6 +41,7 @@ SANDBOX_SOURCES = \
 	sandbox/execute_files.c sandbox/execute_files.h \
 	sandbox/execute_list.c sandbox/execute_list.h \
 	sandbox/execute_reply.c sandbox/execute_reply.h \
+	sandbox/execute_transfer.c sandbox/execute_transfer.h \
 	sandbox/fetch.c sandbox/fetch.h \
 	sandbox/fetch_copy.c sandbox/fetch_copy.h \
 	sandbox/file_path.c sandbox/file_path.h \
@@ -81,6 +82,7 @@ SANDBOX_SOURCES = \
 	sandbox/terminal_report.c sandbox/terminal_report.h \
 	sandbox/terminal_text.c sandbox/terminal_text.h \
 	sandbox/textfile.c sandbox/textfile.h \
+	sandbox/unzip.c sandbox/unzip.h \
 	sandbox/validation.c sandbox/validation.h
 
 noinst_LIBRARIES += libsandbox.a
@@ -104,7 +106,7 @@ else
 deft_action_LDFLAGS = $(DEFT_STATIC_LDFLAGS) -Wl,--gc-sections
 SANDBOX_LWS_LIBS = -lwebsockets -lcap $(CRYPTO_STATIC_LIBS)
 endif
-deft_action_LDADD = libsandbox.a libbase.a $(JANSSON_LIBS) $(SANDBOX_LWS_LIBS) -lm
+deft_action_LDADD = libsandbox.a libbase.a $(JANSSON_LIBS) $(SANDBOX_LWS_LIBS) $(ZLIB_LIBS) -lm
 
 check_PROGRAMS += sandbox-test
 sandbox_test_SOURCES = \
@@ -125,7 +127,7 @@ sandbox_test_SOURCES = \
 	tests/unit/sandbox/statements_test.c \
 	tests/unit/sandbox/terminal_text_test.c
 sandbox_test_CPPFLAGS = $(SANDBOX_CPPFLAGS) -I$(top_srcdir)/tests $(CMOCKA_CFLAGS)
-sandbox_test_LDADD = libsandbox.a libbase.a $(LWS_LIBS) $(JANSSON_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS) -lm
+sandbox_test_LDADD = libsandbox.a libbase.a $(LWS_LIBS) $(JANSSON_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS) $(ZLIB_LIBS) -lm
 
 check_PROGRAMS += replay-sandbox_browser replay-sandbox_terminal replay-sandbox_upload
 SANDBOX_FUZZ_LIBS = libsandbox.a libbase.a $(JANSSON_LIBS) $(CRYPTO_LIBS) -lm

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/encode.h"
 #include "base/error.h"
 #include "base/text.h"
 
@@ -16,7 +17,8 @@ int multipart_init(struct multipart *multipart, const char *content_type, const 
     const char *boundary = strcasestr(content_type, "boundary=");
     size_t len = 0;
 
-    *multipart = (struct multipart){.field = field, .pending = STRBUF_INIT};
+    *multipart =
+        (struct multipart){.field = field, .pending = STRBUF_INIT, .filename = STRBUF_INIT};
     if (strncasecmp(content_type, "multipart/form-data", strlen("multipart/form-data")) != 0 ||
         boundary == NULL)
         return error_set(err, ERROR_INVALID, "the body must be multipart/form-data");
@@ -40,8 +42,10 @@ int multipart_init(struct multipart *multipart, const char *content_type, const 
 
 void multipart_done(struct multipart *multipart)
 {
-    if (multipart != NULL)
-        strbuf_done(&multipart->pending);
+    if (multipart == NULL)
+        return;
+    strbuf_done(&multipart->pending);
+    strbuf_done(&multipart->filename);
 }
 
 bool multipart_is_complete(const struct multipart *multipart)
@@ -69,6 +73,26 @@ static bool names_field(const char *headers, const char *field)
     name += strlen("name=");
     name += *name == '"';
     return strncmp(name, field, len) == 0 && strchr("\";\r \t", name[len]) != NULL;
+}
+
+/* filename="x", or filename*=UTF-8''x with %XX (RFC 7578, section 4.2; RFC 8187). */
+static void read_filename(const char *headers, struct strbuf *filename)
+{
+    const char *extended = strcasestr(headers, "filename*=");
+    const char *plain = strcasestr(headers, "filename=");
+
+    if (extended != NULL) {
+        const char *value = strrchr(extended, '\'');
+
+        if (value != NULL)
+            percent_decode(filename, value + 1, strcspn(value + 1, ";\r\n"), '+');
+        return;
+    }
+    if (plain == NULL)
+        return;
+    plain += strlen("filename=");
+    plain += *plain == '"';
+    strbuf_append_bytes(filename, plain, strcspn(plain, "\"\r\n"));
 }
 
 /* The state after a delimiter: another part, or the end. Needs two bytes. */
@@ -107,6 +131,7 @@ static int take_headers(struct multipart *multipart, bool *more_out, struct erro
     *end = '\0';
     if (!multipart->found && names_field(pending->text, multipart->field)) {
         multipart->found = true;
+        read_filename(pending->text, &multipart->filename);
         multipart->state = MULTIPART_FIELD;
     } else {
         multipart->state = MULTIPART_SKIPPED;

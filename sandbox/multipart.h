@@ -28,8 +28,9 @@ struct multipart {
     enum multipart_state state;
     char delimiter[80]; /* CRLF -- boundary */
     size_t delimiter_len;
-    const char *field;     /* the wanted one; borrowed */
-    struct strbuf pending; /* what may be part of a delimiter, or half a header */
+    const char *field;      /* the wanted one; borrowed */
+    struct strbuf pending;  /* what may be part of a delimiter, or half a header */
+    struct strbuf filename; /* what the field says of itself */
     bool found;
 };
 

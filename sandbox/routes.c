@@ -13,6 +13,7 @@
 #include "sandbox/dialogue.h"
 #include "sandbox/execute.h"
 #include "sandbox/execute_list.h"
+#include "sandbox/execute_transfer.h"
 #include "sandbox/fetch.h"
 #include "sandbox/files.h"
 #include "sandbox/git_diff.h"
@@ -75,6 +76,9 @@ static const struct route routes[] = {
     {HTTP_GET, "/api/git/commits/{sha}/changes", ROUTE_KEYED, 0, git_handle_commit_changes, NULL},
     {HTTP_POST, "/execute_action", ROUTE_OLDER, MAX_ACTION_BODY_BYTES, execute_handle, NULL},
     {HTTP_POST, "/list_files", ROUTE_OLDER, MAX_SMALL_BODY_BYTES, execute_list_handle, NULL},
+    {HTTP_POST, "/upload_file", ROUTE_OLDER, MAX_UPLOAD_BYTES + MAX_SMALL_BODY_BYTES,
+     execute_upload_handle, execute_upload_begin},
+    {HTTP_GET, "/download_files", ROUTE_OLDER, 0, execute_download_handle, NULL},
     {HTTP_GET, "/vscode/connection_token", ROUTE_OLDER, 0, execute_editor_handle, NULL},
     {HTTP_POST, "/update_mcp_server", ROUTE_OLDER, MAX_SMALL_BODY_BYTES, execute_mcp_handle, NULL},
 };

@@ -8,14 +8,19 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "base/zip.h"
 #include "fcgi/agent/agent.h"
 #include "fcgi/agent/info.h"
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
-#include "fcgi/zip.h"
 #include "store/event_store.h"
 
 enum { BATCH_EVENTS = 100 };
+
+static int write_reply(void *state, const char *bytes, size_t len, struct error *err)
+{
+    return reply_stream_write(state, bytes, len, err);
+}
 
 static int add_info(struct zip *zip, const struct conversation *conversation, struct error *err)
 {
@@ -61,7 +66,7 @@ static int add_batch(const struct request *request, const struct conversation *c
 static int send_archive(const struct request *request, struct reply *reply,
                         const struct conversation *conversation, struct error *err)
 {
-    CLEANUP(zip_done) struct zip zip = ZIP_INIT(reply);
+    CLEANUP(zip_done) struct zip zip = ZIP_INIT(reply, write_reply);
     CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
     char hex[UUID_HEX_BYTES];
     int64_t seq = -1;

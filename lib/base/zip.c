@@ -1,10 +1,9 @@
-#include "fcgi/zip.h"
+#include "base/zip.h"
 
 #include <string.h>
 
 #include "base/crc32.h"
 #include "base/error.h"
-#include "fcgi/reply.h"
 
 enum {
     VERSION_PLAIN = 20,
@@ -35,7 +34,7 @@ void zip_done(struct zip *zip)
 static int send(struct zip *zip, const char *bytes, size_t len, struct error *err)
 {
     zip->at += len;
-    return len > 0 ? reply_stream_write(zip->reply, bytes, len, err) : 0;
+    return len > 0 ? zip->sink.write(zip->sink.state, bytes, len, err) : 0;
 }
 
 /* Times, checksum, sizes and name: the same before the file and in the directory. */

@@ -4,8 +4,8 @@
  *
  * Source: PKWARE APPNOTE 6.3, with the zip64 forms where counts or places need them.
  */
-#ifndef DEFT_FCGI_ZIP_H
-#define DEFT_FCGI_ZIP_H
+#ifndef DEFT_BASE_ZIP_H
+#define DEFT_BASE_ZIP_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,21 +14,26 @@
 #include "base/strbuf.h"
 
 struct error;
-struct reply;
+
+/* Where an archive goes. */
+struct zip_sink {
+    void *state;
+    int (*write)(void *state, const char *bytes, size_t len, struct error *err);
+};
 
 struct zip {
-    struct reply *reply; /* streaming; borrowed */
+    struct zip_sink sink;
     struct strbuf directory;
     uint64_t n_files;
     uint64_t at; /* bytes written */
 };
 
 /* clang-format off */
-#define ZIP_INIT(reply) {(reply), STRBUF_INIT, 0, 0}
+#define ZIP_INIT(state, write) {{(state), (write)}, STRBUF_INIT, 0, 0}
 /* clang-format on */
 
 void zip_done(struct zip *zip);
-/* A file of less than 4 GiB. ERROR_CANCELLED when the client is gone. */
+/* A file of less than 4 GiB. ERROR_TOO_LARGE, and what the sink says. */
 int zip_add(struct zip *zip, const char *name, const char *bytes, size_t len,
             struct error *err) NONNULL MUST_CHECK;
 /* Writes the directory; the archive is whole then. */

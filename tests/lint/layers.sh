@@ -37,7 +37,7 @@ BEGIN {
     library[++n] = "^jwt[.]h$"; owners[n] = "auth"
     library[++n] = "^(fcgi.*)[.]h$"; owners[n] = "fcgi runtime"
     library[++n] = "^libwebsockets[.]h$"; owners[n] = "gateway sandbox"
-    library[++n] = "^zlib[.]h$"; owners[n] = "runtime"
+    library[++n] = "^zlib[.]h$"; owners[n] = "runtime sandbox"
 }
 
 function has(list, word) {

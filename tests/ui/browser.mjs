@@ -26,12 +26,12 @@ export function launchBrowser() {
 
 /**
  * Lets the requests to one origin go by way of the test. The browser's own end with ERR_NETWORK_CHANGED whenever a network
- * interface of the machine comes or goes, as those of sandboxes do all the time; those of the test do not. Each has a
- * connection of its own: the other side may be about to close one that has been idle.
+ * interface of the machine comes or goes, as those of sandboxes do all the time; those of the test do not. They keep
+ * their connections: `more` are headers for an origin that closes idle ones, maybe at the moment of the next request.
  */
-export async function carryRequests(context, origin) {
+export async function carryRequests(context, origin, more = {}) {
   await context.route((url) => url.origin === origin, async (route) => {
-    const headers = { ...route.request().headers(), connection: 'close' };
+    const headers = { ...route.request().headers(), ...more };
     const response = await route.fetch({ maxRedirects: 0, headers }).catch(() => undefined);
     await (response ? route.fulfill({ response }) : route.abort()).catch(() => {}); // the page may be gone
   });
@@ -41,7 +41,7 @@ export async function carryRequests(context, origin) {
 export async function openPage(browser, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
   context.setDefaultTimeout(STEP_DEADLINE_MS);
-  await carryRequests(context, new URL(APP).origin);
+  await carryRequests(context, new URL(APP).origin, { connection: 'close' });
   const page = await context.newPage();
   const faults = [];
   page.on('pageerror', (error) => faults.push(`exception: ${error.message}`));

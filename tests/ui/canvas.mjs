@@ -88,6 +88,7 @@ export async function serveCanvas(folder, { agent, key }) {
     if (SERVED.test(request.url)) passOn(agent, request, response);
     else sendFile(folder, new URL(request.url, 'http://x').pathname, page, response).catch(() => response.destroy());
   });
+  server.keepAliveTimeout = 0; // it never closes a connection that the page may be about to use
   server.on('upgrade', (request, socket, head) => passSocket(agent, request, socket, head));
   await new Promise((resolve) => {
     server.listen(0, '127.0.0.1', resolve);

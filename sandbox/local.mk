@@ -78,6 +78,7 @@ SANDBOX_SOURCES = \
 	sandbox/shown.c sandbox/shown.h \
 	sandbox/statements.c sandbox/statements.h \
 	sandbox/status.c sandbox/status.h \
+	sandbox/vscode.c sandbox/vscode.h \
 	sandbox/terminal.c sandbox/terminal.h \
 	sandbox/terminal_report.c sandbox/terminal_report.h \
 	sandbox/terminal_text.c sandbox/terminal_text.h \

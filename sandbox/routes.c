@@ -23,6 +23,7 @@
 #include "sandbox/ports.h"
 #include "sandbox/shown.h"
 #include "sandbox/status.h"
+#include "sandbox/vscode.h"
 
 static const struct route routes[] = {
     {HTTP_GET, "/alive", ROUTE_OPEN, 0, status_handle_alive, NULL},
@@ -65,6 +66,8 @@ static const struct route routes[] = {
     {HTTP_GET, "/api/file/search_subdirs", ROUTE_KEYED, 0, files_handle_search, NULL},
     {HTTP_GET, "/api/file/archive", ROUTE_KEYED, 0, archive_handle, NULL},
     {HTTP_GET, "/files/shown", ROUTE_KEYED, 0, shown_handle, NULL},
+    {HTTP_POST, "/editor/start", ROUTE_KEYED, MAX_SMALL_BODY_BYTES, vscode_handle_start, NULL},
+    {HTTP_POST, "/editor/status", ROUTE_KEYED, MAX_SMALL_BODY_BYTES, vscode_handle_status, NULL},
     {HTTP_POST, "/ports/listening", ROUTE_KEYED, MAX_SMALL_BODY_BYTES, ports_handle_listening,
      NULL},
     {HTTP_POST, "/programs/talk", ROUTE_KEYED, MAX_SMALL_BODY_BYTES, dialogue_handle, NULL},

@@ -6,10 +6,11 @@ import net from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import WebSocket from 'ws';
 import { start as startModel } from '../fakes/openai.mjs';
+import { engine, tar } from './runtime_house.mjs';
 import { Box } from './support/box.mjs';
 import { Conversation, llmOf, startRequest } from './support/conversation.mjs';
 import { execute, query } from './support/database.mjs';
-import { APP_URL, DEFT, WORKING_DIR } from './support/instance.mjs';
+import { APP_URL, DEFT, INSTANCE, WORKING_DIR } from './support/instance.mjs';
 import { signIn } from './support/session.mjs';
 import { newUser } from './support/users.mjs';
 import { originOf, Visitor } from './support/visitor.mjs';
@@ -238,6 +239,30 @@ describe('previews', () => {
     assert.equal(await site.box.run('echo $VSCODE $WORKER_1 $WORKER_2'), '60001 12000 12001\n');
     await site.box.run('setsid python3 -m http.server --bind 127.0.0.1 7777 >/dev/null 2>&1 & until curl -s localhost:7777 >/dev/null; do :; done');
     assert.equal((await site.conversation.must(200, 'GET', '/previews')).listening.includes(7777), false, 'loopback alone is not shown');
+  });
+
+  it('an editor of the sandbox starts when its address is asked for, with a token of its own', async () => {
+    const { status, text } = await site.conversation.call('GET', '/vscode/url');
+    assert.equal(status, 503, 'the image has none');
+    assert.match(text, /has no editor/);
+    const program = await readFile(new URL('support/openvscode-server', import.meta.url));
+    const put = await engine('PUT', `/containers/${INSTANCE}-${site.id}/archive?path=/usr/local/bin`, { body: tar([{ name: 'openvscode-server', data: program }]), type: 'application/x-tar' });
+    assert.equal(put.status, 200, put.text);
+    assert.deepEqual(await site.conversation.must(200, 'GET', '/vscode/status'), { running: false, enabled: true });
+    const { url } = await site.conversation.must(200, 'GET', '/vscode/url', { query: { workspace_dir: `${WORKING_DIR}/a b` } });
+    const { origin, searchParams } = new URL(url);
+    assert.equal(origin, originOf(site.id, 60001));
+    assert.equal(searchParams.get('folder'), `${WORKING_DIR}/a b`);
+    const token = searchParams.get('tkn');
+    assert.match(token, /^[0-9a-f]{32}$/);
+    const { session_api_key: key } = await site.conversation.must(200, 'POST', '/runtime/credentials', { json: {} });
+    assert.equal(key.includes(token), false);
+    assert.deepEqual(await site.conversation.must(200, 'GET', '/vscode/status'), { running: true, enabled: true });
+    assert.equal((await site.conversation.must(200, 'GET', '/vscode/url')).url.includes(token), true, 'the one that runs is told again');
+    const page = (await visitor.open(url)).json();
+    assert.deepEqual(page.arguments, ['--host', '0.0.0.0', '--port', '60001', '--connection-token', token]);
+    assert.equal(page.host, new URL(url).host, 'it makes addresses of the name that it hears');
+    assert.equal((await visitor.open(`${origin}/?tkn=wrong`)).status, 403);
   });
 
   it('a port where nothing listens says so', async () => {

@@ -132,7 +132,7 @@ static const struct field agent_fields[] = {
     {.name = "tool_concurrency_limit", .kind = FIELD_INT, .rules = FIELD_FROM_1, .fallback = "1"},
     {.name = "persona",
      .kind = FIELD_TEXT,
-     .rules = FIELD_NULLABLE,
+     .rules = FIELD_NULLABLE | FIELD_FILLED,
      .max_chars = PERSONA_MAX_CHARS},
 };
 const struct shape agent_shape = SHAPE(agent_fields);

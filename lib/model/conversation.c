@@ -174,6 +174,7 @@ int conversation_update_secrets(struct conversation *conversation, json_t *secre
     const json_t *launched = json_object_get(conversation->spec, "launched_agent_profile");
 
     refs_filter(json_object_get(launched, "secret_refs"), plain);
+    secret_registry_refuse_nulls(update, &place, problems);
     if (json_typeof(update) == JSON_OBJECT)
         secret_registry_update(registry_sources(spec), json_need_object(vault, "secrets"), plain,
                                &place, problems);

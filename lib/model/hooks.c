@@ -36,7 +36,7 @@ static const struct field config_fields[] = {
     EVENT("pre_tool_use"),  EVENT("post_tool_use"), EVENT("user_prompt_submit"),
     EVENT("session_start"), EVENT("session_end"),   EVENT("stop"),
 };
-static const struct shape config_shape = CLOSED_SHAPE(config_fields);
+const struct shape hook_config_shape = CLOSED_SHAPE(config_fields);
 
 struct event_name {
     const char *written;
@@ -87,7 +87,7 @@ int hooks_read(const char *text, json_t **config_out, struct error *err)
     if (!json_is_object(file) || (inner != NULL && !json_is_object(inner)))
         return error_set(err, ERROR_INVALID, "hooks must be an object");
     renamed = with_known_names(inner != NULL ? inner : file);
-    config = shape_read(&config_shape, renamed, &place, problems);
+    config = shape_read(&hook_config_shape, renamed, &place, problems);
     if (json_array_size(problems) > 0) {
         CLEANUP(strbuf_done) struct strbuf where = STRBUF_INIT;
 

@@ -9,8 +9,12 @@
 #include <jansson.h>
 
 #include "base/attr.h"
+#include "model/shape.h"
 
 struct error;
+
+/* A HookConfig, as files and start requests have it. */
+extern const struct shape hook_config_shape;
 
 /*
  * The HookConfig of a hooks file, defaults filled in; names of events may be written PreToolUse or

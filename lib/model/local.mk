@@ -46,6 +46,7 @@ libmodel_a_SOURCES = \
 	lib/model/shape_value.c lib/model/shape_value.h \
 	lib/model/skill_file.c lib/model/skill_file.h \
 	lib/model/skills.c lib/model/skills.h \
+	lib/model/start_check.c lib/model/start_check.h \
 	lib/model/start_fields.c lib/model/start_fields.h \
 	lib/model/start_request.c \
 	lib/model/source.c lib/model/source.h \

@@ -29,18 +29,50 @@ json_t *policy_read(json_t *input, const struct place *place, json_t *problems)
     return policy;
 }
 
-json_t *analyzer_read(json_t *input, const struct place *place, json_t *problems)
+static bool is_analyzer(const json_t *input)
 {
     const char *kind = json_text_or(input, "kind", "");
 
-    if (json_typeof(input) == JSON_NULL)
-        return json_null();
     for (size_t i = 0; i < ARRAY_SIZE(analyzer_kinds); i++) {
         if (text_equal(kind, analyzer_kinds[i]))
-            return json_deep_copy(input);
+            return true;
     }
-    problem_add_value(problems, place, "kind names no security analyzer", input);
-    return json_null();
+    return false;
+}
+
+/* An ensemble asks others: one at least, and each of them is one. */
+static void check_ensemble(const json_t *input, const struct place *place, json_t *problems)
+{
+    const struct place list = {place, "analyzers", 0};
+    json_t *analyzers = json_object_get(input, "analyzers");
+    json_t *analyzer = NULL;
+    size_t i = 0;
+
+    if (json_array_size(analyzers) == 0)
+        problem_add(problems, &list,
+                    &(struct problem){"too_short",
+                                      "List should have at least 1 item after validation, not 0",
+                                      NULL},
+                    analyzers);
+    json_array_foreach (analyzers, i, analyzer) {
+        const struct place at = {&list, NULL, (json_int_t)i};
+
+        if (!is_analyzer(analyzer))
+            problem_add_value(problems, &at, "kind names no security analyzer", analyzer);
+    }
+}
+
+json_t *analyzer_read(json_t *input, const struct place *place, json_t *problems)
+{
+    if (json_typeof(input) == JSON_NULL)
+        return json_null();
+    if (!is_analyzer(input)) {
+        problem_add_value(problems, place, "kind names no security analyzer", input);
+        return json_null();
+    }
+    if (text_equal(json_text_or(input, "kind", ""), "EnsembleSecurityAnalyzer"))
+        check_ensemble(input, place, problems);
+    return json_deep_copy(input);
 }
 
 static bool is_tag_name(const char *name)

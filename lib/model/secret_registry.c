@@ -63,6 +63,24 @@ void secret_registry_update(json_t *sources, json_t *values, json_t *update,
     }
 }
 
+void secret_registry_refuse_nulls(json_t *update, const struct place *place, json_t *problems)
+{
+    const char *name = NULL;
+    json_t *input = NULL;
+
+    json_object_foreach (update, name, input) {
+        struct place at = {place, name, 0};
+
+        if (json_is_null(input))
+            problem_add(problems, &at,
+                        &(struct problem){"model_attributes_type",
+                                          "Input should be a valid dictionary or object to extract "
+                                          "fields from",
+                                          NULL},
+                        input);
+    }
+}
+
 const char *secret_source_stored_name(const json_t *source)
 {
     static const char prefix[] = "/api/settings/secrets/";

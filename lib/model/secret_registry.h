@@ -18,6 +18,9 @@ struct place;
  */
 void secret_registry_update(json_t *sources, json_t *values, json_t *update,
                             const struct place *place, json_t *problems) NONNULL;
+/* Only secrets of an agent's context may be null; update: NULL or the map. */
+void secret_registry_refuse_nulls(json_t *update, const struct place *place, json_t *problems)
+    __attribute__((nonnull(2, 3)));
 
 /*
  * Where a LookupSecret means a value that its user keeps here: the name behind a relative

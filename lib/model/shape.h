@@ -37,8 +37,9 @@ enum field_kind {
 enum {
     FIELD_REQUIRED = 1,
     FIELD_NULLABLE = 2,
-    FIELD_FROM_0 = 4, /* the number is 0 or more */
-    FIELD_FROM_1 = 8, /* the number is 1 or more */
+    FIELD_FROM_0 = 4,  /* the number is 0 or more */
+    FIELD_FROM_1 = 8,  /* the number is 1 or more */
+    FIELD_FILLED = 16, /* the text is not empty */
 };
 
 struct shape;

@@ -98,6 +98,8 @@ static json_t *read_text(const struct reading *r)
         return refuse(r, "string_type", "Input should be a valid string");
     if (r->field->words != NULL && !words_contain(r->field->words, text))
         return refuse_word(r);
+    if ((r->field->rules & FIELD_FILLED) != 0 && len == 0)
+        return refuse(r, "string_too_short", "String should have at least 1 character");
     if (r->field->max_chars > 0 && utf8_length(text, len) > r->field->max_chars)
         return refuse_long(r);
     return json_text(text, len);

@@ -14,6 +14,7 @@
 #include "model/secret_places.h"
 #include "model/secret_registry.h"
 #include "model/shape.h"
+#include "model/start_check.h"
 #include "model/start_fields.h"
 #include "model/stats.h"
 #include "model/tools.h"
@@ -218,6 +219,7 @@ static void read_secrets(struct start *start)
         secret_registry_update(sources, values, of_context, &of_context_place, start->problems);
     if (update != NULL)
         secret_registry_update(sources, values, update, &place, start->problems);
+    secret_registry_refuse_nulls(update, &place, start->problems);
     json_put(registry, "secret_sources", sources);
     json_put(start->spec, "secret_registry", registry);
     json_put(start->secrets, "secrets", values);
@@ -366,6 +368,7 @@ static void start_read(struct start *start)
     read_secrets(start);
     check_client_tools(start);
     check_tools(start);
+    start_check_extras(start->values, &body, start->problems);
     if (json_array_size(start->problems) > 0)
         return;
     read_tool_modules(start);

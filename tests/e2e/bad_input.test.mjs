@@ -93,6 +93,9 @@ test('start requests that contradict the contract are a 422', async () => {
     { ...right, container: { memory: 'lots' } }, { ...right, container: { cpus: 0 } }, { ...right, container: { unknown: 1 } },
     { ...right, initial_message: { role: 'user', content: 5 } }, { ...right, initial_message: { role: 'robot', content: [] } },
     { ...right, confirmation_policy: { kind: 'Foo' } }, { ...right, secrets: { A: { value: 'hunter2-x' } } }, { ...right, client_tools: [{ name: 'a' }] },
+    { ...right, security_analyzer: { kind: 'EnsembleSecurityAnalyzer', analyzers: [] } }, { ...right, security_analyzer: { kind: 'EnsembleSecurityAnalyzer', analyzers: [{ kind: 'Nope' }] } },
+    { ...right, hook_config: { stop: [{ hooks: [{ type: 'zz', command: 'x' }] }] } }, { ...right, plugins: [{}] }, { ...right, agent_definitions: [{}] },
+    { ...right, agent: { ...right.agent, persona: '' } }, { ...right, agent: { ...right.agent, filter_tools_regex: '(' } }, { ...right, secrets: { A: null } },
     { ...right, agent_profile_id: '00000000-0000-4000-8000-000000000000' }, { ...right, parent_conversation_id: '00000000-0000-4000-8000-000000000000' },
   ];
   await writingNothing(async () => {

@@ -64,6 +64,28 @@ static void bad_requests_are_refused_with_the_place(void **state)
          " {'kind': 'LLMSummarizingCondenser', 'llm': {'stream': true}}}}",
          "agent.condenser.llm", "value_error"},
         {START(", 'hook_config': {'x': []}"), "hook_config.x", "extra_forbidden"},
+        {START(", 'hook_config': {'stop': [{'hooks': [{'type': 'zz', 'command': 'x'}]}]}"),
+         "hook_config.stop.0.hooks.0.type", "literal_error"},
+        {START(", 'security_analyzer': {'kind': 'EnsembleSecurityAnalyzer', 'analyzers': []}"),
+         "security_analyzer.analyzers", "too_short"},
+        {START(", 'security_analyzer': {'kind': 'EnsembleSecurityAnalyzer'}"),
+         "security_analyzer.analyzers", "too_short"},
+        {START(", 'security_analyzer': {'kind': 'EnsembleSecurityAnalyzer',"
+               " 'analyzers': [{'kind': 'LLMSecurityAnalyzer'}, {}]}"),
+         "security_analyzer.analyzers.1", "value_error"},
+        {START(", 'plugins': [{}]"), "plugins.0.source", "missing"},
+        {START(", 'agent_definitions': [{}]"), "agent_definitions.0.name", "missing"},
+        {START(", 'agent_definitions': [{'name': 'a', 'level': 'b'}]"), "agent_definitions.0.level",
+         "literal_error"},
+        {START(", 'secrets': {'A': null}"), "secrets.A", "model_attributes_type"},
+        {"{'workspace': {'working_dir': '/w'}, 'agent': {'llm': {}, 'persona': ''}}",
+         "agent.persona", "string_too_short"},
+        {"{'workspace': {'working_dir': '/w'}, 'agent': {'llm': {}, 'filter_tools_regex': '('}}",
+         "agent.filter_tools_regex", "value_error"},
+        {"{'workspace': {'working_dir': '/w'}, 'agent': {'llm': {}, 'filter_tools_regex': 'a)'}}",
+         "agent.filter_tools_regex", "value_error"},
+        {"{'workspace': {'working_dir': '/w'}, 'agent': {'llm': {}, 'filter_tools_regex': '[]'}}",
+         "agent.filter_tools_regex", "value_error"},
     };
 
     (void)state;
@@ -72,6 +94,22 @@ static void bad_requests_are_refused_with_the_place(void **state)
 
         assert_string_equal(problem_at(problems, cases[i].path), cases[i].type);
     }
+}
+
+static void what_is_kept_as_written_may_be_all_that_the_contract_says(void **state)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    json_auto_t *request = json_of(
+        START(", 'plugins': [{'source': 'x', 'more': 1}], 'security_analyzer': {'kind':"
+              " 'EnsembleSecurityAnalyzer', 'analyzers': [{'kind': 'LLMSecurityAnalyzer'}]},"
+              " 'agent_definitions': [{'name': 'a', 'tools': ['terminal'], 'hooks': null}],"
+              " 'hook_config': {'stop': [{'hooks': [{'command': 'x'}]}]}"));
+    json_auto_t *plugins = json_of("[{'source': 'x', 'more': 1}]");
+
+    (void)state;
+    json_put_text(json_object_get(request, "agent"), "filter_tools_regex", "^(?!x)[](]\\)$");
+    start_conversation(request, &conversation, NULL);
+    assert_json_equal(json_object_get(conversation.spec, "plugins"), plugins);
 }
 
 static void request_without_an_agent_is_refused(void **state)
@@ -242,6 +280,7 @@ int start_request_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_requests_are_refused_with_the_place),
+        cmocka_unit_test(what_is_kept_as_written_may_be_all_that_the_contract_says),
         cmocka_unit_test(request_without_an_agent_is_refused),
         cmocka_unit_test(request_that_is_no_object_is_refused),
         cmocka_unit_test(given_id_is_taken_and_runtime_decides_the_sandbox),

@@ -45,7 +45,8 @@ base_test_SOURCES = \
 	tests/unit/base/settings_test.c \
 	tests/unit/base/strbuf_test.c \
 	tests/unit/base/text_test.c \
-	tests/unit/base/uuid_test.c
+	tests/unit/base/uuid_test.c \
+	tests/unit/base/zip_test.c
 base_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS) $(CMOCKA_CFLAGS) \
 	-DDEFT_TEST_DATA='"$(abs_top_srcdir)/tests/data"'
 EXTRA_DIST += tests/data/fernet/generate.json tests/data/fernet/invalid.json

@@ -27,5 +27,6 @@ int settings_tests(void);
 int strbuf_tests(void);
 int text_tests(void);
 int uuid_tests(void);
+int zip_tests(void);
 
 #endif

@@ -58,6 +58,11 @@ static json_t *create_limits(const struct docker_profile *profile, struct error 
                                      (json_int_t)profile->disk_bytes, "Hard",
                                      (json_int_t)profile->disk_bytes));
     }
+    if (profile->n_of_user > 0) {
+        json_push(limits, json_build(err, "{s:s, s:I, s:I}", "Name", "nproc", "Soft",
+                                     (json_int_t)profile->n_of_user, "Hard",
+                                     (json_int_t)profile->n_of_user));
+    }
     json_push(limits, json_build(err, "{s:s, s:I, s:I}", "Name", "core", "Soft", (json_int_t)0,
                                  "Hard", (json_int_t)0));
     return json_incref(limits);
@@ -101,13 +106,13 @@ static void put_resources(json_t *host, const struct docker_profile *profile,
         json_put(host, "OomScoreAdj", json_integer(profile->oom_score_adj));
 }
 
-/* A tmpfs is noexec, and takes its owner and mode from the image, unless told otherwise. */
+/* A tmpfs is noexec, and takes its mode from the image, unless told otherwise. */
 static json_t *create_tmpfs(const struct docker_profile *profile, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf options = STRBUF_INIT;
 
-    strbuf_appendf(&options, "rw,exec,nosuid,nodev,mode=1777,size=%lld,uid=%d,gid=%d",
-                   (long long)profile->tmp_bytes, SANDBOX_UID, SANDBOX_UID);
+    strbuf_appendf(&options, "rw,exec,nosuid,nodev,mode=1777,size=%lld",
+                   (long long)profile->tmp_bytes);
     return json_build(err, "{s:s}", "/tmp", options.text);
 }
 
@@ -123,7 +128,7 @@ static json_t *create_host(const struct docker_profile *profile, const struct do
         "", "UsernsMode", "", "CgroupnsMode", "private", "NetworkMode", names->network,
         "PublishAllPorts", 0, "PortBindings", "ExtraHosts", "Links", "Binds", "Devices",
         "DeviceCgroupRules", "RestartPolicy", "Name", "no", "MaximumRetryCount", (json_int_t)0,
-        "LogConfig", "Type", "local", "Config", "max-size", "1m", "max-file", "2");
+        "LogConfig", "Type", "json-file", "Config", "max-size", "1m", "max-file", "2");
 
     if (host == NULL)
         return NULL;

@@ -38,6 +38,7 @@ struct docker_profile {
     int64_t nano_cpus;
     int64_t n_pids;
     int64_t n_files;       /* 0: the engine's own limit */
+    int64_t n_of_user;     /* processes of a user on the host; 0: the engine's own limit */
     int64_t oom_score_adj; /* 0: left to the engine */
     int64_t tmp_bytes;
     int64_t disk_bytes;  /* of its workspace, and of what it writes elsewhere; 0: no limit */
@@ -46,6 +47,7 @@ struct docker_profile {
     int64_t is_root_read_only;
     const char *oci_runtime;     /* "": the engine's default */
     const char *seccomp_profile; /* JSON text; "": the engine's default */
+    const char *seccomp_path;    /* the same as a file of the host */
 };
 
 /* Names of what belongs to one sandbox. */

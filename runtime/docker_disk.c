@@ -88,7 +88,8 @@ void docker_try_limits(struct docker *docker)
     if (docker_remove_volume(docker, name, &removal) < 0)
         log_debug("volume.left", LOG_STR("volume", name), LOG_ERROR(&removal));
     lock_take(&docker->lock);
-    docker->limits_volumes = has_volume;
+    /* Podman takes the size of a volume, and says only when it mounts it that it cannot. */
+    docker->limits_volumes = has_volume && !docker->is_podman;
     docker->limits_layers = has_layer;
     lock_release(&docker->lock);
     log_info("disk_limit.tried", LOG_STR("workspaces", has_volume ? "held" : volume_err.message),

@@ -43,6 +43,7 @@ struct docker {
     char root[256];      /* the folder in which the engine keeps everything; "" until it said so */
     bool limits_volumes; /* can hold a workspace to a size */
     bool limits_layers;  /* the same of what is written elsewhere */
+    bool is_podman;      /* reads a seccomp profile from a file, where Docker takes its text */
 };
 
 /* --- docker_disk.c --- */

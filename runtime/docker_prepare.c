@@ -120,7 +120,7 @@ static int make_empty_image(struct docker *docker, struct error *err)
     }
     tar_append_end(&archive);
     return engine_load_image(&docker->engine,
-                             "/images/create?fromSrc=-&repo=" EMPTY_IMAGE "&tag=" EMPTY_IMAGE_TAG,
+                             "/images/create?fromSrc=-&repo=" EMPTY_IMAGE ":" EMPTY_IMAGE_TAG,
                              &archive, err);
 }
 
@@ -241,6 +241,7 @@ static void learn_engine(struct docker *docker, const json_t *info)
     docker->n_cpus = json_int_or(info, "NCPU", 0);
     (void)snprintf(docker->root, sizeof(docker->root), "%s",
                    json_text_or(info, "DockerRootDir", ""));
+    docker->is_podman = json_object_get(info, "BuildahVersion") != NULL;
     json_object_clear(docker->known_images);
     lock_release(&docker->lock);
 }

@@ -28,7 +28,7 @@ static bool has_children(const json_t *processes, const char *pid)
 
 static bool is_server(const char *command)
 {
-    return strstr(command, "/docker-init") != NULL ||
+    return strstr(command, "/docker-init") != NULL || strstr(command, "/podman-init") != NULL ||
            text_starts_with(command, ACTION_MOUNT "/" ACTION_NAME);
 }
 

@@ -16,6 +16,8 @@
 #define REMOVAL_TIMEOUT_MS 30000
 #define TAIL_MAX_BYTES 120
 #define EXIT_CODE_KILLED 137
+/* All sandboxes are one user to the host; each is held to its own number by its pids limit. */
+#define PODMAN_USER_PROCESSES 30000
 
 /* One start, step by step. */
 struct launch {
@@ -158,6 +160,26 @@ static int64_t cap_cpus(struct docker *docker, int64_t nano_cpus)
     return most > 0 && nano_cpus > most ? most : nano_cpus;
 }
 
+static bool docker_is_podman(struct docker *docker)
+{
+    bool is_podman = false;
+
+    lock_take(&docker->lock);
+    is_podman = docker->is_podman;
+    lock_release(&docker->lock);
+    return is_podman;
+}
+
+/*
+ * Podman opens a profile's file where Docker is handed its text, and asks for more processes of a
+ * user than it may itself have on some hosts.
+ */
+static void suit_podman(struct docker_profile *profile)
+{
+    profile->seccomp_profile = profile->seccomp_path;
+    profile->n_of_user = PODMAN_USER_PROCESSES;
+}
+
 static json_t *create_body(struct launch *launch, struct error *err)
 {
     struct docker *docker = launch->docker;
@@ -177,6 +199,8 @@ static json_t *create_body(struct launch *launch, struct error *err)
     profile.layer_bytes = docker_layer_limit(docker);
     profile.nano_cpus = cap_cpus(docker, profile.nano_cpus);
     order.nano_cpus = cap_cpus(docker, order.nano_cpus);
+    if (docker_is_podman(docker))
+        suit_podman(&profile);
     return docker_create_body(&profile, &names, &order, err);
 }
 

@@ -429,6 +429,7 @@ static int read_settings(struct runtime_settings *settings, struct strbuf *secco
         file_read(settings->seccomp_path, SECCOMP_MAX_BYTES, seccomp, err) < 0)
         return error_wrap(err, "DEFT_SANDBOX_SECCOMP");
     settings->docker.profile.seccomp_profile = seccomp->text;
+    settings->docker.profile.seccomp_path = settings->seccomp_path;
     return 0;
 }
 

@@ -93,6 +93,6 @@ ENV LANG=C.UTF-8
 CMD ["/bin/bash"]
 LABEL deft.recipe='$3
     _query=$(printf '%s\n' "$_changes" | sed -e 's/%/%25/g; s/ /%20/g; s/:/%3A/g; s|/|%2F|g; s/=/%3D/g; s/"/%22/g; s/\[/%5B/g; s/\]/%5D/g; s/^/\&changes=/' | tr -d '\n')
-    engine_call POST "/images/create?fromSrc=-&repo=$1&tag=$2$_query" \
+    engine_call POST "/images/create?fromSrc=-&repo=$1:$2$_query" \
         -H 'Content-Type: application/x-tar' -H 'Expect:' -T -
 }

@@ -7,8 +7,10 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/action_config.h"
+#include "sandbox/cell.h"
 #include "sandbox/editor.h"
 #include "sandbox/execute_files.h"
 #include "sandbox/execute_reply.h"
@@ -32,6 +34,7 @@ struct executions {
     struct server *server;
     struct terminal *terminal;
     struct editor *editor;
+    struct cells *cells;
     struct execution *first; /* the one that runs, then those that wait */
     size_t n;
     bool is_running;
@@ -86,6 +89,7 @@ void executions_free(struct executions *executions)
         execution_free(execution);
     }
     editor_free(executions->editor);
+    cells_free(executions->cells);
     mem_free(executions);
 }
 
@@ -204,6 +208,60 @@ static int run_command(struct execution *execution, const json_t *args, struct e
     return 0;
 }
 
+static void append_extra(const struct execution *execution, const char *python, struct strbuf *out)
+{
+    const json_t *args = json_object_get(execution->action, "args");
+
+    if (!json_bool_or(args, "include_extra", 1))
+        return;
+    strbuf_appendf(out, "\n[Jupyter current working directory: %s]",
+                   executions_working_dir(execution->executions));
+    strbuf_appendf(out, "\n[Jupyter Python interpreter: %s]", python);
+}
+
+static void on_cell_answer(void *owner, const struct cell_result *result)
+{
+    CLEANUP(strbuf_done) struct strbuf content = STRBUF_INIT;
+    struct execution *execution = owner;
+    const json_t *args = json_object_get(execution->action, "args");
+    json_t *extras = json_object();
+
+    strbuf_append(&content, result->content);
+    append_extra(execution, result->python, &content);
+    json_put_text(extras, "code", json_text_or(args, "code", ""));
+    json_put(extras, "image_urls",
+             json_array_size(result->images) > 0 ? json_incref(result->images) : json_null());
+    end_with(execution, execute_reply("run_ipython", content.text, content.len, extras));
+}
+
+static int run_cell(struct execution *execution, const json_t *args, struct error *err)
+{
+    struct executions *executions = execution->executions;
+    const struct cell_answer answer = {execution, on_cell_answer};
+    const struct cell_call call = {
+        .code = json_string_value(json_object_get(args, "code")),
+        .working_dir = executions_working_dir(executions),
+        .timeout_s = timeout_of(execution),
+    };
+    struct error why = ERROR_INIT;
+
+    if (call.code == NULL || strlen(call.code) > MAX_COMMAND_BYTES)
+        return error_set(err, ERROR_INVALID, "args.code must be text of at most %d bytes",
+                         MAX_COMMAND_BYTES);
+    if (executions->cells == NULL)
+        executions->cells =
+            cells_new(executions->server->loop, executions->server->config->workspace);
+    if (cells_run(executions->cells, &call, &answer, &why) == 0)
+        return 0;
+    if (why.code == ERROR_NOT_FOUND)
+        end_with(execution,
+                 execute_reply_error("There is no Python in this sandbox, so no cell can "
+                                     "run here. Commands and files still work."));
+    else
+        *err = why;
+    return why.code == ERROR_NOT_FOUND ? 0 : -1;
+}
+
 static int run_file_action(struct execution *execution, const json_t *args,
                            int (*act)(const struct execute_place *place, const json_t *args,
                                       json_t **observation_out, struct error *err),
@@ -246,8 +304,13 @@ static int refuse_browser(struct execution *execution, const json_t *args, struc
 }
 
 static const struct execution_type types[] = {
-    {"run", run_command}, {"read", run_read},         {"write", run_write},
-    {"edit", run_edit},   {"browse", refuse_browser}, {"browse_interactive", refuse_browser},
+    {"run", run_command},
+    {"run_ipython", run_cell},
+    {"read", run_read},
+    {"write", run_write},
+    {"edit", run_edit},
+    {"browse", refuse_browser},
+    {"browse_interactive", refuse_browser},
 };
 
 /* --- one after another --- */

@@ -27,6 +27,7 @@ SANDBOX_SOURCES = \
 	sandbox/browser/tools.c sandbox/browser/tools.h \
 	sandbox/browser/script.h \
 	sandbox/capture.c sandbox/capture.h \
+	sandbox/cell.c sandbox/cell.h sandbox/cell_driver.h \
 	sandbox/chunked.c sandbox/chunked.h \
 	sandbox/collect.c sandbox/collect.h \
 	sandbox/action_config.c sandbox/action_config.h \

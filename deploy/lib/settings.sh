@@ -65,8 +65,32 @@ settings_derive() {
     DEFT_LOG=$DEFT_VAR/log
     DEFT_STAMPS=$DEFT_VAR/stamps
     DEFT_DATABASE_URL="host=$DEFT_RUN/pg user=deft dbname=deft"
-    DEFT_APP_URL=http://localhost:$DEFT_APP_PORT
+    settings_derive_app_url
     DEFT_AGENT_URL=http://localhost:$DEFT_AGENT_PORT
+}
+
+# What browsers call the page: the operator's address, as behind a proxy that ends TLS, or our own. Its
+# host is one of our names. (An address of localhost is always our own: an environment may hold another
+# instance's.)
+settings_derive_app_url() {
+    DEFT_APP_URL=${DEFT_APP_URL-}
+    DEFT_APP_URL=${DEFT_APP_URL%/}
+    case $DEFT_APP_URL in
+    '' | http://localhost:*)
+        DEFT_APP_URL=http://localhost:$DEFT_APP_PORT
+        return
+        ;;
+    http://?* | https://?*) _host=${DEFT_APP_URL#*://} ;;
+    *) _host=/ ;;
+    esac
+    case $_host in
+    *[!A-Za-z0-9.:-]*) die "DEFT_APP_URL=$DEFT_APP_URL is no address of a page" "write it as https://deft.example.org, without a path" ;;
+    esac
+    _host=${_host%%:*}
+    case " $DEFT_HOSTNAMES " in
+    *" $_host "*) ;;
+    *) DEFT_HOSTNAMES="$DEFT_HOSTNAMES $_host" ;;
+    esac
 }
 
 # Lines NAME=VALUE; a name that the environment has already is left alone.

@@ -3,6 +3,8 @@
  */
 #include "config.h"
 
+#include <stdbool.h>
+
 #include "auth/session.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -15,16 +17,24 @@
 
 enum { TOKEN_MAX_CHARS = 200, BODY_MAX_BYTES = 16384 };
 
+/* TLS may end before us: then the page's own address says so. */
+static bool is_secure(const struct request *request)
+{
+    const char *scheme = request_param(request, "REQUEST_SCHEME");
+
+    return text_starts_with(request->context->settings->app_url, "https://") ||
+           (scheme != NULL && text_equal(scheme, "https"));
+}
+
 /* RFC 6265, section 4.1. Secure only where there is TLS: a cookie so marked is not sent without. */
 static void set_cookie(const struct request *request, struct reply *reply, const char *token,
                        int64_t max_age_s)
 {
     CLEANUP(strbuf_done) struct strbuf cookie = STRBUF_INIT;
-    const char *scheme = request_param(request, "REQUEST_SCHEME");
 
     strbuf_appendf(&cookie, "%s=%s; Path=/; HttpOnly; SameSite=Lax; Max-Age=%lld",
                    request->context->settings->session_cookie, token, (long long)max_age_s);
-    if (scheme != NULL && text_equal(scheme, "https"))
+    if (is_secure(request))
         strbuf_append(&cookie, "; Secure");
     reply_header(reply, "Set-Cookie", cookie.text);
 }

@@ -1,0 +1,39 @@
+// The operator's own address of the page, as behind a proxy that ends TLS.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
+import { request } from './http.mjs';
+
+const DEFT = process.env.DEFT;
+const APP = process.env.DEFT_APP_URL;
+const HOST = 'deft.example.test';
+
+const run = promisify(execFile);
+const deft = (settings, ...words) => run(DEFT, words, { env: { ...process.env, ...settings } });
+
+before(() => deft({ DEFT_APP_URL: `https://${HOST}/`, DEFT_HOSTNAMES: 'other.example.test' }, 'up'));
+after(() => deft({}, 'up'));
+
+test('the page is served under the names that the operator gave, and under no others', async () => {
+  for (const [host, status] of [[HOST, 200], ['other.example.test', 200], ['localhost', 200], ['evil.example.test', 421]]) {
+    assert.equal((await request(APP, 'GET', '/', [`Host: ${host}`])).status, status, host);
+  }
+});
+
+test('a sign-in link leads to the operator’s address, and its cookie is for TLS alone', async () => {
+  const { stdout } = await deft({}, 'link');
+  const link = stdout.trim().split(/\s+/).pop();
+  assert.ok(link.startsWith(`https://${HOST}/sign-in#`), link);
+  const body = JSON.stringify({ token: new URL(link).hash.slice(1) });
+  const lines = [`Host: ${HOST}`, `Origin: https://${HOST}`, 'Content-Type: application/json', `Content-Length: ${body.length}`];
+  const reply = await request(APP, 'POST', '/api/v1/sign-in', lines, body);
+  assert.equal(reply.status, 200, reply.body);
+  assert.match(reply.headers.get('set-cookie'), /; HttpOnly; .*; Secure$/);
+});
+
+test('what is no address of a page is refused', async () => {
+  for (const url of ['deft.example.test', 'ftp://deft.example.test', 'https://deft.example.test/page', 'https://', 'https://a b']) {
+    await assert.rejects(deft({ DEFT_APP_URL: url }, 'up'), /is no address of a page/, url);
+  }
+});

@@ -11,18 +11,21 @@
 
 #include <fcgiapp.h>
 
+#include "base/clock.h"
 #include "base/crash.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "client/http.h"
 #include "fcgi/context.h"
 #include "fcgi/dispatch.h"
 #include "fcgi/reply.h"
 #include "fcgi/request.h"
 
-enum { LISTEN_BACKLOG = 1024 };
+/* What is about to be answered when the process is told to stop has this long. */
+enum { LISTEN_BACKLOG = 1024, GRACE_MS = 2000 };
 
 /* A request that moves so much may have taken a hundred times that for a while. */
 #define LARGE_REQUEST_BYTES (1 << 20)
@@ -226,7 +229,12 @@ int server_stop(struct server *server, int64_t deadline_ms, struct error *err)
         log_warning("server.shutdown_failed", LOG_STR("path", server->path));
     if (unlink(server->path) < 0)
         log_warning("server.unlink_failed", LOG_STR("path", server->path));
-    n_left = wait_for_threads(server, deadline_ms);
+    n_left = wait_for_threads(server, clock_monotonic_ms() + GRACE_MS);
+    /* What still waits for somebody else, a model perhaps, is answered without. */
+    if (n_left > 0) {
+        http_cancel_all(server->context->http);
+        n_left = wait_for_threads(server, deadline_ms);
+    }
     if (n_left > 0)
         return error_set(err, ERROR_TIMEOUT, "%zu requests were still at work", n_left);
     fd_close(&server->fd);

@@ -53,6 +53,11 @@ void http_free(struct http *http)
     curl_global_cleanup();
 }
 
+void http_cancel_all(struct http *http)
+{
+    transport_cancel_all(http);
+}
+
 static struct http_call *http_call_new(struct http *http, const struct http_request *request)
 {
     struct http_call *call = NEW(struct http_call);

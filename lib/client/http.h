@@ -32,6 +32,12 @@ int http_open_trusting(const char *ca_file, struct http **http_out, struct error
 /* Ends the calls that still run with ERROR_CANCELLED; all calls must have been freed before. */
 void http_free(struct http *http);
 
+/*
+ * For a process that is told to stop: ends all calls without a lane with ERROR_CANCELLED, and those
+ * that begin later at once. From any thread.
+ */
+void http_cancel_all(struct http *http) NONNULL;
+
 /* The connections that one thread keeps for calls which it drives itself, while it waits for them.
  */
 struct http_lane *http_lane_new(void) MUST_CHECK;

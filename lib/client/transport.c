@@ -269,6 +269,22 @@ static void reap(struct http *http)
     }
 }
 
+static bool is_ending(struct http *http)
+{
+    bool ending = false;
+
+    lock_take(&http->lock);
+    ending = http->is_ending;
+    lock_release(&http->lock);
+    return ending;
+}
+
+static void end_all(struct http *http)
+{
+    while (http->running != NULL)
+        finish(http, http->running, CURLE_ABORTED_BY_CALLBACK);
+}
+
 static bool is_stopping(struct http *http)
 {
     bool stopping = false;
@@ -303,14 +319,15 @@ static void *run(void *context)
         for (int i = 0; i < n; i++)
             serve_socket(http, &events[i]);
         serve_inbox(http);
+        if (is_ending(http))
+            end_all(http);
         serve_timer(http);
         reap(http);
         if (http->expiry_ms <= clock_monotonic_ms())
             end_late_calls(http, clock_monotonic_ms());
     }
     serve_inbox(http);
-    while (http->running != NULL)
-        finish(http, http->running, CURLE_ABORTED_BY_CALLBACK);
+    end_all(http);
     return NULL;
 }
 
@@ -368,6 +385,14 @@ int transport_start(struct http *http, struct error *err)
         return -1;
     }
     return 0;
+}
+
+void transport_cancel_all(struct http *http)
+{
+    lock_take(&http->lock);
+    http->is_ending = true;
+    lock_release(&http->lock);
+    wake(http);
 }
 
 void transport_stop(struct http *http)

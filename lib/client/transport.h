@@ -33,8 +33,10 @@ struct http {
     int epoll_fd;
     int wake_fd;
     pthread_t thread;
-    struct lock lock; /* guards inbox, is_stopping, and the fields of calls that say so */
+    struct lock
+        lock; /* guards inbox, is_ending, is_stopping, and the fields of calls that say so */
     struct http_call *inbox;
+    bool is_ending; /* no call goes on */
     bool is_stopping;
     /* the thread's own */
     CURLM *multi;
@@ -45,6 +47,8 @@ struct http {
 
 /* Starts the thread. */
 int transport_start(struct http *http, struct error *err) NONNULL MUST_CHECK;
+/* Ends all calls, and each that begins later. */
+void transport_cancel_all(struct http *http) NONNULL;
 /* Ends the thread and all its calls. */
 void transport_stop(struct http *http) NONNULL;
 /* Asks the thread to do something for a call; nothing when it does not hold the call any more. */

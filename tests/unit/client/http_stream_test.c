@@ -58,6 +58,32 @@ static void end_of_a_call_may_be_waited_for_a_while(void **state)
     test_server_stop(server);
 }
 
+/* With a transport of its own: there is no way back. */
+static void all_calls_end_when_all_are_cancelled(void **state)
+{
+    struct test_server *server = test_server_start(silent_reply, 1, NULL);
+    struct http_request request = fixture_get(test_server_url(server, "/"));
+    struct http *http = NULL;
+    struct http_call *call = NULL;
+    struct http_call *late = NULL;
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(http_open(&http, &err), 0);
+    assert_int_equal(http_start(http, &request, &call, &err), 0);
+    assert_true(test_server_wait(server, 1));
+    http_cancel_all(http);
+    assert_int_equal(http_wait(call, &err), -1);
+    assert_int_equal(err.code, ERROR_CANCELLED);
+    assert_int_equal(http_start(http, &request, &late, &err), 0);
+    assert_int_equal(http_wait(late, &err), -1);
+    assert_int_equal(err.code, ERROR_CANCELLED);
+    http_call_free(call);
+    http_call_free(late);
+    http_free(http);
+    test_server_stop(server);
+}
+
 static void cancel_during_name_look_up_is_quick(void **state)
 {
     struct http_request request = fixture_get("http://slow-name.invalid/");
@@ -280,6 +306,7 @@ int main(void)
         cmocka_unit_test(body_can_be_sent_as_a_stream),
         cmocka_unit_test(body_of_unknown_length_is_sent_in_chunks),
         cmocka_unit_test(many_calls_run_side_by_side),
+        cmocka_unit_test(all_calls_end_when_all_are_cancelled),
         cmocka_unit_test(open_calls_end_with_the_transport),
     };
     int n_failed =

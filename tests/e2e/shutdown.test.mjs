@@ -1,0 +1,32 @@
+// A process that is told to stop while a request of it waits for somebody else.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { start as startModel } from '../fakes/openai.mjs';
+import { call } from './support/api.mjs';
+import { llmOf } from './support/conversation.mjs';
+import { start, stop } from './support/processes.mjs';
+import { waitUntil } from './support/wait.mjs';
+
+let fake;
+
+before(async () => {
+  fake = await startModel();
+  fake.setScenario('silent', [{ park: true, text: 'late' }]);
+});
+
+after(async () => {
+  fake.release();
+  await fake.close();
+  start('fcgi');
+  await waitUntil(async () => (await call('GET', '/ready', { key: null })).status === 200, 'requests are served');
+});
+
+test('a probe of a silent model is answered when fcgi is told to stop', async () => {
+  const asked = fake.requests.length;
+  const answer = call('POST', '/api/profiles/silent/validate', { json: { llm: llmOf(fake, 'silent') } });
+  await waitUntil(() => fake.requests.length > asked, 'the model is asked');
+  stop('fcgi');
+  const { status, json } = await answer;
+  assert.equal(status, 200, 'no gateway says that the process has gone');
+  assert.equal(json.valid, false);
+});

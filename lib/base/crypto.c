@@ -19,16 +19,6 @@ enum { NONCE_BYTES = 12, TAG_BYTES = 16 };
 
 static const char seal_prefix[] = "v1.";
 
-void crypto_sha256_hex(const void *bytes, size_t len, char hex[CRYPTO_HASH_HEX_BYTES])
-{
-    unsigned char digest[CRYPTO_HASH_BYTES];
-    unsigned int digest_len = 0;
-
-    if (EVP_Digest(bytes, len, digest, &digest_len, EVP_sha256(), NULL) != 1)
-        abort();
-    hex_encode(digest, sizeof(digest), hex);
-}
-
 /* RFC 5869 with an empty salt and one block of output: T(1) = HMAC(PRK, info | 0x01). */
 static void derive(const unsigned char *root, const char *label, unsigned char *key_out)
 {

@@ -361,6 +361,14 @@ static bool wait_for_turn(struct pool *pool, int64_t look_ms)
     return !is_stopping;
 }
 
+/* Without cause it looks at least as often as rows and containers are compared. */
+static int64_t look_every_ms(const struct service *service)
+{
+    int64_t reconcile_ms = service->settings->reconcile_ms;
+
+    return reconcile_ms < LOOK_MS ? reconcile_ms : LOOK_MS;
+}
+
 static void rest(struct pool *pool, int64_t rest_ms)
 {
     lock_take(&pool->lock);
@@ -377,7 +385,7 @@ void pool_run(struct service *service)
         bool did = false;
         int rc = step(service, &did, &err);
 
-        look_ms = did ? 0 : clock_monotonic_ms() + LOOK_MS;
+        look_ms = did ? 0 : clock_monotonic_ms() + look_every_ms(service);
         if (rc < 0 && did) {
             log_warning("warm.failed", LOG_ERROR(&err));
             rest(service->pool, REST_AFTER_FAILURE_MS);

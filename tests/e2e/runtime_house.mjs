@@ -220,6 +220,15 @@ export class House {
 
   sql(text) { return this.database.psql('deft', ['-c', text]); }
 
+  /** Wishes these gone and says so, as whoever changes a wish does; resolves when they are. */
+  async forget(...runtimes) {
+    const ids = runtimes.map(({ runtime_id: id }) => `'${id}'`);
+    if (ids.length === 0) return;
+    this.sql(`UPDATE runtimes SET desired = 'deleted' WHERE id IN (${ids}); SELECT pg_notify('deft_runtime', '')`);
+    const isGone = async ({ runtime_id: id }) => (await this.get(`/runtime/${id}`)).status === 404;
+    await Promise.all(runtimes.map((runtime) => waitUntil(() => isGone(runtime), 60000, 'the runtime is forgotten')));
+  }
+
   async ours(kind) {
     const filters = encodeURIComponent(JSON.stringify({ label: [`deft.instance=${this.instance}`] }));
     const { json } = await engine('GET', kind === 'containers' ? `/containers/json?all=1&filters=${filters}` : `/${kind}?filters=${filters}`);

@@ -34,12 +34,7 @@ class Pool {
     return json;
   }
 
-  async forget(...runtimes) {
-    for (const { runtime_id: id } of runtimes) {
-      this.house.sql(`UPDATE runtimes SET desired = 'deleted' WHERE id = '${id}'`);
-      await waitUntil(async () => (await this.house.get(`/runtime/${id}`)).status === 404, DEADLINE_MS, 'the runtime is forgotten');
-    }
-  }
+  forget(...runtimes) { return this.house.forget(...runtimes); }
 
   containers() { return this.house.ours('containers').then((all) => all.filter((one) => one.Labels['deft.role'] === 'sandbox').map((one) => one.Labels['deft.runtime_id'])); }
 

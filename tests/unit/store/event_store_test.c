@@ -55,7 +55,7 @@ static void add_status(struct event_list *events)
 
 static void add_note(struct event_list *events)
 {
-    event_add_environment_message(events, "hello from the framework");
+    event_add_environment_message(events, "hello from the \"framework\"\n\\ of Größe");
 }
 
 static struct uuid write_event(const struct store_fixture *fixture,
@@ -203,6 +203,10 @@ static const struct filter_case filter_cases[] = {
     {.body = "%", .n = 1},
     {.body = "MessageEvent", .n = 0}, /* the texts alone are searched */
     {.body = "hello", .source = "agent", .n = 1},
+    {.body = "THE \"frame", .n = 1}, /* what JSON writes in another way */
+    {.body = "work\"\n\\ of", .n = 1},
+    {.body = "\\n", .n = 0},
+    {.body = "GRÖ", .n = 1},
     {.since = "2100-01-01T00:00:02.000000", .n = 4},
     {.before = "2100-01-01T00:00:02.000000", .n = 1},
     {.since = "2100-01-01T00:00:02.000000", .before = "2100-01-01T00:00:04.000000", .n = 2},
@@ -423,10 +427,11 @@ static void stored_text_that_cannot_be_read_is_our_own_fault(void **state)
     test_sql(sql);
     assert_int_equal(event_store_load_after(fixture->db, &made.id, &history, &err), -1);
     assert_int_equal(err.code, ERROR_INTERNAL);
-    (void)snprintf(sql, sizeof(sql),
-                   "UPDATE events SET body = '{', kind = 'MessageEvent' WHERE conversation_id = "
-                   "'%s'",
-                   made.id.text);
+    (void)snprintf(
+        sql, sizeof(sql),
+        "UPDATE events SET body = '{ word', kind = 'MessageEvent' WHERE conversation_id = "
+        "'%s'",
+        made.id.text);
     test_sql(sql);
     assert_int_equal(event_store_load_after(fixture->db, &made.id, &history, &err), -1);
     assert_int_equal(err.code, ERROR_INTERNAL);

@@ -168,6 +168,16 @@ bool gate_wait_start(struct gate *gate, const char *id, int64_t deadline_ms)
     return is_over;
 }
 
+void gate_wait_calm(struct gate *gate, int64_t deadline_ms)
+{
+    bool has_time = true;
+
+    lock_take(&gate->lock);
+    while (gate->queued.n + gate->under_way.n > 0 && has_time && !gate->is_closed)
+        has_time = condition_wait_until(&gate->changed, &gate->lock, deadline_ms);
+    lock_release(&gate->lock);
+}
+
 void gate_close(struct gate *gate)
 {
     lock_take(&gate->lock);

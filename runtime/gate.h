@@ -43,6 +43,8 @@ bool gate_next_start(struct gate *gate, char id_out[RUNTIME_ID_BYTES]) NONNULL M
 void gate_start_done(struct gate *gate, const char *id) NONNULL;
 /* Waits until no start of `id` is queued or under way; false at the deadline or when closed. */
 bool gate_wait_start(struct gate *gate, const char *id, int64_t deadline_ms) NONNULL MUST_CHECK;
+/* Waits until no start at all is queued or under way, to the deadline or until closed. */
+void gate_wait_calm(struct gate *gate, int64_t deadline_ms) NONNULL;
 /* Ends all waiting for starts; for the end of the process. */
 void gate_close(struct gate *gate) NONNULL;
 

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "runtime/backend.h"
 #include "runtime/demand.h"
+#include "runtime/gate.h"
 #include "runtime/handover.h"
 #include "runtime/metrics.h"
 #include "runtime/row.h"
@@ -24,6 +25,8 @@
 #define LOOK_MS 5000
 /* Who has just got a sandbox wants the processor now. */
 #define REST_AFTER_CLAIM_MS 1000
+/* Who waits for a start now wants the engine more than who may come, but not for ever. */
+#define HOLD_MS 10000
 /* An image that is not there does not come sooner by asking for it all the time. */
 #define REST_AFTER_FAILURE_MS 30000
 
@@ -383,7 +386,10 @@ void pool_run(struct service *service)
     while (wait_for_turn(service->pool, look_ms)) {
         struct error err = ERROR_INIT;
         bool did = false;
-        int rc = step(service, &did, &err);
+        int rc = 0;
+
+        gate_wait_calm(service->gate, clock_monotonic_ms() + HOLD_MS);
+        rc = step(service, &did, &err);
 
         look_ms = did ? 0 : clock_monotonic_ms() + look_every_ms(service);
         if (rc < 0 && did) {

@@ -1,5 +1,8 @@
 // Runs the figures, one after the other: machines are small, and a figure must not disturb the next.
+import { action } from './figures/action.mjs';
 import { append } from './figures/append.mjs';
+import { burst } from './figures/burst.mjs';
+import { coldStart } from './figures/cold_start.mjs';
 import { firstEvent } from './figures/first_event.mjs';
 import { firstShell } from './figures/first_shell.mjs';
 import { idle } from './figures/idle.mjs';
@@ -12,7 +15,7 @@ import { steps } from './figures/steps.mjs';
 import { warmClaim } from './figures/warm_claim.mjs';
 
 // Each gives lines {figure, value, unit, baseline, goal, ok}. `idle` comes first: nothing has run yet.
-const FIGURES = { idle, first_event: firstEvent, first_shell: firstShell, warm_claim: warmClaim, pause, append, page, list, sockets, parked, steps };
+const FIGURES = { idle, first_event: firstEvent, first_shell: firstShell, warm_claim: warmClaim, cold_start: coldStart, pause, action, burst, append, page, list, sockets, parked, steps };
 
 const wanted = process.argv.slice(2).find((argument) => !argument.startsWith('--')) ?? '';
 const asJson = process.argv.includes('--json');

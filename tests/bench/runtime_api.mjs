@@ -4,7 +4,7 @@ import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { env, psql } from './support.mjs';
 
-const DEADLINE_MS = 60000;
+const DEADLINE_MS = 180000;
 
 const agent = new http.Agent({ keepAlive: true });
 
@@ -32,9 +32,10 @@ export async function waitUntil(check, what) {
   }
 }
 
-export async function forget(id) {
-  await psql(`UPDATE runtimes SET desired = 'deleted' WHERE id = '${id}'`);
-  await waitUntil(async () => (await psql(`SELECT count(*) FROM runtimes WHERE id = '${id}'`)).trim() === '0', `${id} is forgotten`);
+export async function forget(...ids) {
+  const list = ids.map((id) => `'${id}'`).join(',');
+  await psql(`UPDATE runtimes SET desired = 'deleted' WHERE id IN (${list})`);
+  await waitUntil(async () => (await psql(`SELECT count(*) FROM runtimes WHERE id IN (${list})`)).trim() === '0', `${ids.length} runtimes are forgotten`);
 }
 
 export const closeRuntimeApi = () => agent.destroy();

@@ -215,6 +215,25 @@ describe('warm pool', () => {
     await pool.filled(2);
   });
 
+  it('a burst of starts, more than wait: each gets its own sandbox, those that wait are used up, nothing is left over', async () => {
+    await house.stop();
+    house.settings = { DEFT_WARM_LEAST: '3', DEFT_WARM_MOST: '3' };
+    await house.start();
+    const waiting = await pool.filled(3);
+    const runtimes = await Promise.all(Array.from({ length: 12 }, () => pool.start()));
+    for (const name of ['runtime_id', 'url', 'session_api_key']) assert.equal(new Set(runtimes.map((runtime) => runtime[name])).size, 12, name);
+    assert.deepEqual(waiting.filter((id) => !runtimes.some(({ runtime_id }) => runtime_id === id)), []);
+    const [warm, cold] = await Promise.all(['warm', 'cold'].map((kind) => pool.metric(`deft_start_seconds_count{kind="${kind}"}`)));
+    assert.ok(warm >= 3 && warm + cold === 12, `${warm} warm, ${cold} cold`);
+    await Promise.all(runtimes.map(async (runtime, i) => {
+      await run(runtime, `echo ${i} > /workspace/file`);
+      assert.equal(await run(runtime, 'cat /workspace/file'), `${i}\n`);
+    }));
+    await pool.forget(...runtimes);
+    await pool.filled(3);
+    await pool.assertTidy();
+  });
+
   it('what is asked for is made ahead', async () => {
     const image = `deft-test-${house.instance}:asked`;
     await house.stop();

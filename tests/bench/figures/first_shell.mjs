@@ -1,9 +1,9 @@
 // POST → result of the first shell command at a client, in a sandbox that does not exist yet, against
 // the engine's bare create and start of the same container. Rounds alternate.
-import { rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { start } from '../../fakes/openai.mjs';
-import { api, conversationBody, engine, env, median, message, psql, service, waitForEvent } from '../support.mjs';
+import { bareStart, setWarm } from '../sandboxes.mjs';
+import { api, conversationBody, engine, median, message, psql, waitForEvent } from '../support.mjs';
 
 const ROUNDS = 12;
 const REFILL_MS = 1500;
@@ -20,33 +20,6 @@ async function containerOf(id) {
   const container = await psql(`SELECT r.container_id FROM runtimes r JOIN conversations c ON c.runtime_session = r.session_id WHERE c.id = '${id}'`);
   if (container === '') throw new Error(`no container of ${id}`);
   return engine('GET', `/containers/${container}/json`);
-}
-
-/** Starts the runtime service again with so many sandboxes waiting at most; undefined: as it is set up. */
-async function setWarm(most) {
-  const setting = `${env('DEFT_SERVICES')}/runtime/env/DEFT_WARM_MOST`;
-  if (most === undefined) rmSync(setting, { force: true });
-  else writeFileSync(setting, `${most}\n`);
-  await service('restart', 'runtime');
-  if (most === 0) while ((await psql('SELECT count(*) FROM warm_sandboxes')) !== '0') await sleep(100);
-}
-
-// The same container again, but for its name: same image, mounts, limits and network.
-async function bare(like, round) {
-  const body = {
-    ...like.Config,
-    Labels: {},
-    Hostname: '',
-    HostConfig: { ...like.HostConfig, Mounts: (like.HostConfig.Mounts ?? []).map((mount) => (mount.ReadOnly ? mount : { ...mount, Source: `bench-${round}-${mount.Target.replaceAll('/', '')}` })) },
-  };
-  const began = performance.now();
-  const { Id } = await engine('POST', `/containers/create?name=deft-bench-${process.pid}-${round}`, body);
-  await engine('POST', `/containers/${Id}/start`);
-  const ms = performance.now() - began;
-  await engine('DELETE', `/containers/${Id}?force=1&v=1`);
-  for (const mount of body.HostConfig.Mounts)
-    if (mount.Type === 'volume' && !mount.ReadOnly) await engine('DELETE', `/volumes/${mount.Source}?force=1`);
-  return ms;
 }
 
 // deft answers a DELETE before the container, its network and volumes are gone, and makes spare ones
@@ -67,7 +40,8 @@ export async function firstShell() {
     for (let round = -1; round < ROUNDS; round++) {
       const { id, ms } = await throughDeft(model);
       const container = await containerOf(id);
-      const theirMs = await bare(container, round);
+      const { ms: theirMs, remove } = await bareStart(container, round);
+      await remove();
       await api('DELETE', `/api/conversations/${id}`);
       await settle(container);
       if (round < 0) continue; // the first one warms caches on both sides

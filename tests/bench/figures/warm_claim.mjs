@@ -1,21 +1,15 @@
 // POST /start at the Runtime API → a running sandbox, when one waits: the claim of a row and the handing over of the key.
 import { randomUUID } from 'node:crypto';
+import { closeRuntimeApi, forget, waitUntil } from '../runtime_api.mjs';
+import { nMaking, nWaiting, startSandbox } from '../sandboxes.mjs';
 import { percentile, psql } from '../support.mjs';
-import { closeRuntimeApi, forget, runtimeApi, waitUntil } from '../runtime_api.mjs';
 
 const ROUNDS = 60;
-const DEADLINE_MS = 60000;
-
-const nWaiting = async () => Number(await psql('SELECT count(*) FROM warm_sandboxes WHERE is_ready'));
-const nMaking = async () => Number(await psql('SELECT count(*) FROM warm_sandboxes WHERE NOT is_ready'));
 
 async function claim() {
-  const session_id = `bench-${randomUUID()}`;
   const [waiting] = (await psql('SELECT id FROM warm_sandboxes WHERE is_ready ORDER BY created_at LIMIT 1')).split('\n');
-  const began = performance.now();
-  const runtime = await runtimeApi('POST', '/start', { session_id, wait_ms: DEADLINE_MS });
-  const ms = performance.now() - began;
-  if (runtime.status !== 'running' || runtime.runtime_id !== waiting.trim()) throw new Error(`no warm start: ${JSON.stringify(runtime)}`);
+  const { ms, runtime } = await startSandbox(`bench-${randomUUID()}`);
+  if (runtime.runtime_id !== waiting.trim()) throw new Error(`no warm start: ${JSON.stringify(runtime)}`);
   return { ms, id: runtime.runtime_id };
 }
 

@@ -65,6 +65,8 @@ static void waiting_ends_at_the_deadline(void **state)
     assert_int_equal(gate_queue_start(gate, "aaaaaaaaaaaaaaaa", &err), 0);
     assert_false(gate_wait_start(gate, "aaaaaaaaaaaaaaaa", clock_monotonic_ms() + 5));
     assert_true(gate_wait_start(gate, "bbbbbbbbbbbbbbbb", clock_monotonic_ms() + 5));
+    /* Until the deadline, while one is queued. */
+    gate_wait_calm(gate, clock_monotonic_ms() + 5);
     gate_free(gate);
 }
 

@@ -11,6 +11,7 @@
 #include "client/http.h"
 #include "runtime/docker_body.h"
 #include "runtime/docker_parts.h"
+#include "runtime/failure.h"
 #include "runtime/frames.h"
 
 #define REMOVAL_TIMEOUT_MS 30000
@@ -72,34 +73,10 @@ int docker_remove_container(struct docker *docker, const char *name, struct erro
 
 /* --- why it failed, in words --- */
 
-struct failure {
-    const char *needle; /* in the engine's or the container's words */
-    const char *words;
-};
-
-static const struct failure failures[] = {
-    {"exec format error", "deft-action or the image is for another processor than this host's"},
-    {"no space left on device", "the host's disk is full"},
-    {"unknown runtime", "the container engine has no such runtime (DEFT_SANDBOX_OCI_RUNTIME)"},
-    {"Range of CPUs", "more processors are asked for than the host has"},
-    {"cannot allocate memory", "the host is out of memory"},
-    {"setting rlimits", "the host does not allow the sandbox's limits (DEFT_SANDBOX_FILES)"},
-    {"docker-init", "the container engine lacks its init program (package tini)"},
-};
-
-static const char *find_words(const char *text)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(failures); i++) {
-        if (strcasestr(text, failures[i].needle) != NULL)
-            return failures[i].words;
-    }
-    return NULL;
-}
-
 /* Puts our words before the engine's, where we have some. */
 static int explain_engine(struct error *err)
 {
-    const char *words = find_words(err->message);
+    const char *words = failure_words(err->message);
 
     if (words != NULL)
         return error_wrap(err, "%s", words);
@@ -112,7 +89,7 @@ static void explain_state(const json_t *state, const char *tail, struct error *w
     json_int_t code = json_int_or(state, "ExitCode", -1);
     const char *fault = json_text_or(state, "Error", "");
     const char *said = fault[0] != '\0' ? fault : tail;
-    const char *words = find_words(said);
+    const char *words = failure_words(said);
 
     if (json_bool_or(state, "OOMKilled", 0))
         error_set(why_out, ERROR_UNAVAILABLE, "the sandbox ran out of memory and was ended");

@@ -20,6 +20,7 @@ RUNTIME_SOURCES = \
 	runtime/docker_watch.c \
 	runtime/doubt.c runtime/doubt.h \
 	runtime/engine.c runtime/engine.h \
+	runtime/failure.c runtime/failure.h \
 	runtime/frames.c runtime/frames.h \
 	runtime/gate.c runtime/gate.h \
 	runtime/http_front.c runtime/http_front.h \
@@ -55,6 +56,7 @@ runtime_test_SOURCES = \
 	tests/unit/runtime/build_form_test.c \
 	tests/unit/runtime/demand_test.c \
 	tests/unit/runtime/docker_body_test.c \
+	tests/unit/runtime/failure_test.c \
 	tests/unit/runtime/frames_test.c \
 	tests/unit/runtime/gate_test.c \
 	tests/unit/runtime/rules_test.c \

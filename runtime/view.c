@@ -9,6 +9,7 @@
 #include "base/secret.h"
 #include "base/strbuf.h"
 #include "model/preview.h"
+#include "runtime/failure.h"
 #include "store/runtime_store.h"
 
 #define CONTEXT_BYTES 64
@@ -29,11 +30,16 @@ static const char *pod_status_of(const struct runtime *runtime)
     return pod_statuses[runtime->status];
 }
 
+/* Of what is wrong now; and that it was started again, of which no words are kept. */
 static json_t *create_reasons(const struct runtime *runtime)
 {
     json_t *reasons = json_array();
+    const char *reason =
+        runtime->status_detail != NULL ? failure_reason(runtime->status_detail) : NULL;
 
-    if (runtime->restart_count > 0)
+    if (reason != NULL)
+        json_push(reasons, json_string(reason));
+    else if (runtime->restart_count > 0)
         json_push(reasons, json_string("the sandbox had ended"));
     return reasons;
 }

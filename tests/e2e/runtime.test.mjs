@@ -42,7 +42,7 @@ describe('runtime service', () => {
   const session = () => `c-${process.pid}-${n++}`;
   const forget = (...runtimes) => house.forget(...runtimes);
 
-  before(async () => { house = await House.open(); });
+  before(async () => { house = await House.open({ DEFT_SANDBOX_NANO_CPUS: '500000000', DEFT_SANDBOX_MAX_NANO_CPUS: '4000000000' }); });
   after(async () => { await house?.close(); });
 
   it('refuses a missing and a wrong key, in an object', async () => {
@@ -208,9 +208,41 @@ print('io_uring', call(425, 1, 0), 'unshare', call(272, 0x10000000), 'keyctl', c
     assert.equal(failed.status, 'error');
     assert.equal(failed.pod_status, 'failed');
     assert.match(failed.status_detail, /image no-such-image:1 is not on this host/);
+    assert.deepEqual(failed.restart_reasons, ['ImageNotFound']);
     const { json: runtime } = await house.sandbox(id);
     assert.equal(runtime.status, 'running', runtime.status_detail);
     await forget(runtime);
+    await assertNoLeaks(house);
+  });
+
+  it('runtime 14: resource_factor multiplies memory and processors, up to what the host allows', async () => {
+    const limits = async (more) => {
+      const { json: runtime } = await house.sandbox(session(), { wait_ms: 60000, ...more });
+      assert.equal(runtime.status, 'running', runtime.status_detail);
+      const { json: { HostConfig: host } } = await engine('GET', `/containers/${house.instance}-${runtime.runtime_id}/json`);
+      await forget(runtime);
+      return [host.Memory, host.NanoCpus];
+    };
+    const [memory, cpus] = await limits({});
+    assert.deepEqual(await limits({ resource_factor: 2 }), [2 * memory, 2 * cpus]);
+    const refused = await house.sandbox(session(), { resource_factor: 64 });
+    assert.equal(refused.status, 400);
+    assert.match(refused.json.detail, /resource_factor/);
+  });
+
+  it('says in words that an image is for another processor', async () => {
+    const image = `deft-test-${house.instance}:foreign`;
+    const foreign = process.arch === 'arm64' ? 'amd64' : 'arm64';
+    await engine('POST', `/images/create?fromSrc=-&repo=${image.replace(':', '&tag=')}&platform=linux/${foreign}`, { body: tar([]), type: 'application/x-tar' });
+    try {
+      const { json: failed } = await house.sandbox(session(), { image });
+      assert.equal(failed.status, 'error');
+      assert.match(failed.status_detail, new RegExp(`for ${foreign} processors, this host has`));
+      assert.deepEqual([failed.pod_status, failed.restart_reasons], ['failed', ['ExecFormatError']]);
+      await forget(failed);
+    } finally {
+      await engine('DELETE', `/images/${image}?force=1`);
+    }
     await assertNoLeaks(house);
   });
 
@@ -268,6 +300,7 @@ print('io_uring', call(425, 1, 0), 'unshare', call(272, 0x10000000), 'keyctl', c
       return answer.json.status_detail && answer;
     }, 60000, 'words about memory');
     assert.match(seen.status_detail, /ran out of memory/);
+    assert.deepEqual(seen.restart_reasons, ['OOMKilled']);
     await forget(runtime);
   });
 

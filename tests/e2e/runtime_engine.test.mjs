@@ -111,6 +111,26 @@ describe('an engine that goes away', () => {
     assert.equal(new Set(networks).size, sandboxes.length, 'each has a network of its own');
   });
 
+  it('runtime 3: a start is answered though the engine does not answer, with id, key and both statuses', async () => {
+    way.passes(/^POST \S+\/containers\/create/).then(() => way.set('hung'));
+    const { status, json } = await house.sandbox('e-7', { wait_ms: 0 });
+    assert.equal(status, 200);
+    assert.match(json.runtime_id, /^[a-z]{16}$/);
+    assert.match(json.session_api_key, /^\S{32,}$/);
+    assert.deepEqual([json.status, json.pod_status, json.url], ['starting', 'pending', '']);
+    assert.equal((await house.get('/sessions/e-7')).json.runtime_id, json.runtime_id);
+    way.set('cut');
+    const failed = await waitUntil(async () => {
+      const seen = await house.get('/sessions/e-7');
+      return seen.json.status === 'error' && seen.json;
+    }, 60000, 'the start has failed');
+    assert.match(failed.status_detail, /engine/);
+    assert.deepEqual(failed.restart_reasons, ['EngineUnavailable']);
+    way.set('open');
+    await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'available', 60000, 'the engine is found');
+    await assertRuns('e-7');
+  });
+
   it('in the middle of a start ends that start in words, and the next one works', async () => {
     const begun = way.passes(/^POST \S+\/containers\/create/);
     const start = house.sandbox('e-3');

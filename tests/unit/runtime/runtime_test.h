@@ -7,6 +7,7 @@
 int test_build_form(void);
 int test_demand(void);
 int test_docker_body(void);
+int test_failure(void);
 int test_frames(void);
 int test_gate(void);
 int test_rules(void);

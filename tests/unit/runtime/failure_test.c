@@ -1,0 +1,91 @@
+#include "runtime/failure.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "unit/runtime/runtime_test.h"
+
+struct said {
+    const char *text;
+    const char *reason;
+    const char *word; /* of ours; NULL: it speaks for itself */
+};
+
+/* As engines and runc say it. */
+static const struct said saids[] = {
+    {"OCI runtime create failed: runc create failed: unable to start container process: container "
+     "init was OOM-killed (memory limit too low?): unknown",
+     "OOMKilled", "too little memory"},
+    {"Minimum memory limit allowed is 6MB", "OOMKilled", "less memory"},
+    {"the sandbox ran out of memory and was ended", "OOMKilled", NULL},
+    {"exec /.deft/deft-action: exec format error", "ExecFormatError", "another processor"},
+    {"the image a:1 is for arm64 processors, this host has amd64", "ExecFormatError", NULL},
+    {"runc create failed: unable to start container process: exec: \"/x\": stat /x: no such file "
+     "or "
+     "directory: unknown",
+     "CommandNotFound", "no such command"},
+    {"exec: \"/.deft/deft-action\": permission denied: unknown", "NotExecutable",
+     "cannot be executed"},
+    {"write /var/lib/docker/tmp/x: no space left on device", "DiskFull", "disk is full"},
+    {"the image a:1 is not on this host", "ImageNotFound", NULL},
+    {"No such image: a:1", "ImageNotFound", "not on this host"},
+    {"the sandbox did not get ready: timeout", "StartTimeout", NULL},
+    {"the sandbox was killed (exit code 137)", "Killed", NULL},
+    {"the sandbox's container was removed", "ContainerRemoved", NULL},
+    {"container engine: connection refused", "EngineUnavailable", NULL},
+    {"the sandbox ended with exit code 3: words", "Error", NULL},
+};
+
+static void what_engines_say_has_a_reason_and_words(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(saids); i++) {
+        const char *words = failure_words(saids[i].text);
+
+        assert_string_equal(failure_reason(saids[i].text), saids[i].reason);
+        if (saids[i].word == NULL) {
+            assert_null(words);
+            continue;
+        }
+        assert_non_null(words);
+        assert_non_null(strstr(words, saids[i].word));
+    }
+}
+
+/* What is stored are our words before the engine's, cut at some length. */
+static void our_words_alone_have_the_same_reason(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(saids); i++) {
+        const char *words = failure_words(saids[i].text);
+
+        if (words != NULL)
+            assert_string_equal(failure_reason(words), saids[i].reason);
+    }
+}
+
+static void other_words_have_none(void **state)
+{
+    (void)state;
+    assert_null(failure_words("something else"));
+    assert_null(failure_reason("something else"));
+    assert_null(failure_reason(""));
+}
+
+int test_failure(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_engines_say_has_a_reason_and_words),
+        cmocka_unit_test(our_words_alone_have_the_same_reason),
+        cmocka_unit_test(other_words_have_none),
+    };
+
+    return cmocka_run_group_tests_name("runtime/failure", tests, NULL, NULL);
+}

@@ -20,6 +20,7 @@
 #include "runtime/service.h"
 #include "runtime/tenant.h"
 #include "runtime/view.h"
+#include "runtime/warm_api.h"
 #include "store/runtime_store.h"
 
 #define BATCH_MAX 100
@@ -288,23 +289,6 @@ static int api_metrics(struct service *service, const struct front_request *requ
     return 0;
 }
 
-/* GET /api/warm-runtime-configs -> 200 {"configs": [...]}: what always waits, in the words of
- * clients that choose an image among these */
-static int api_warm_configs(struct service *service, const struct front_request *request,
-                            json_t **reply_out, struct error *err)
-{
-    const struct runtime_settings *settings = service->settings;
-
-    (void)request;
-    *reply_out =
-        json_build(err, "{s:[{s:s, s:s, s:s, s:[s], s:{}, s:s, s:I, s:I, s:I, s:I}]}", "configs",
-                   "name", "default", "source", "file", "image", settings->image, "command",
-                   "deft-action", "environment", "working_dir", "/workspace/project", "count",
-                   (json_int_t)settings->warm_least, "run_as_user", (json_int_t)SANDBOX_UID,
-                   "run_as_group", (json_int_t)SANDBOX_UID, "fs_group", (json_int_t)SANDBOX_UID);
-    return *reply_out != NULL ? 0 : -1;
-}
-
 /* clang-format off */
 const struct front_route api_routes[] = {
     {"GET", "/health", ACCESS_OPEN, 0, api_health},
@@ -318,7 +302,9 @@ const struct front_route api_routes[] = {
     {"GET", "/runtime/{id}", ACCESS_KEY, 0, api_runtime},
     {"GET", "/registry_prefix", ACCESS_KEY, 0, image_handle_prefix},
     {"GET", "/image_exists", ACCESS_KEY, 0, image_handle_exists},
-    {"GET", "/api/warm-runtime-configs", ACCESS_KEY, 0, api_warm_configs},
+    {"GET", "/api/warm-runtime-configs", ACCESS_KEY, 0, warm_handle_list},
+    {"PUT", "/api/admin/warm-runtime-configs/{id}", ACCESS_ADMIN, SMALL_BODY_MAX_BYTES, warm_handle_put},
+    {"DELETE", "/api/admin/warm-runtime-configs/{id}", ACCESS_ADMIN, 0, warm_handle_delete},
     {"GET", "/metrics", ACCESS_HOUSE, 0, api_metrics},
     {"POST", "/build", ACCESS_KEY, 0, build_handle_post},
     {"GET", "/build_status", ACCESS_KEY, 0, build_handle_status},

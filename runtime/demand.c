@@ -4,8 +4,9 @@
 
 void demand_init(struct demand *demand, const struct demand_class *first, size_t least, size_t most)
 {
-    *demand = (struct demand){.least = least < most ? least : most, .most = most, .n = 1};
+    *demand = (struct demand){.most = most, .n = 1};
     demand->entries[0].class = *first;
+    demand->entries[0].least = least < most ? least : most;
 }
 
 bool demand_class_equal(const struct demand_class *a, const struct demand_class *b)
@@ -19,30 +20,58 @@ static int64_t last_start_ms(const struct demand_entry *entry)
     return entry->starts_ms[(entry->next + DEMAND_STARTS_MAX - 1) % DEMAND_STARTS_MAX];
 }
 
-/* A place for a class that is not known yet; the first one is never given away. */
+/* True when b makes room rather than a. */
+static bool is_rather_given(const struct demand_entry *a, const struct demand_entry *b)
+{
+    if ((a->least == 0) != (b->least == 0))
+        return b->least == 0;
+    return last_start_ms(b) < last_start_ms(a);
+}
+
+/* A place for a class that is not known yet; there are more places than classes that always wait.
+ */
 static struct demand_entry *make_room(struct demand *demand)
 {
-    size_t oldest = 1;
+    size_t given = 0;
 
     if (demand->n < DEMAND_CLASSES_MAX)
         return &demand->entries[demand->n++];
-    for (size_t i = 2; i < demand->n; i++) {
-        if (last_start_ms(&demand->entries[i]) < last_start_ms(&demand->entries[oldest]))
-            oldest = i;
+    for (size_t i = 1; i < demand->n; i++) {
+        if (is_rather_given(&demand->entries[given], &demand->entries[i]))
+            given = i;
     }
-    return &demand->entries[oldest];
+    return &demand->entries[given];
+}
+
+static struct demand_entry *find_entry(struct demand *demand, const struct demand_class *class)
+{
+    for (size_t i = 0; i < demand->n; i++) {
+        if (demand_class_equal(&demand->entries[i].class, class))
+            return &demand->entries[i];
+    }
+    return NULL;
+}
+
+void demand_set_wants(struct demand *demand, const struct demand_want *wants, size_t n)
+{
+    for (size_t i = 0; i < demand->n; i++)
+        demand->entries[i].least = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct demand_entry *entry = find_entry(demand, &wants[i].class);
+
+        if (entry == NULL) {
+            entry = make_room(demand);
+            *entry = (struct demand_entry){.class = wants[i].class};
+        }
+        entry->least += wants[i].count;
+    }
 }
 
 bool demand_note(struct demand *demand, const struct demand_class *class, int64_t now_ms)
 {
-    struct demand_entry *entry = NULL;
-    bool is_known = false;
+    struct demand_entry *entry = find_entry(demand, class);
+    bool is_known = entry != NULL;
 
-    for (size_t i = 0; i < demand->n && entry == NULL; i++) {
-        if (demand_class_equal(&demand->entries[i].class, class))
-            entry = &demand->entries[i];
-    }
-    is_known = entry != NULL;
     if (!is_known) {
         entry = make_room(demand);
         *entry = (struct demand_entry){.class = *class};
@@ -61,16 +90,29 @@ static size_t count_recent(const struct demand_entry *entry, int64_t now_ms)
     return n;
 }
 
+/* What is left for classes whose starts ask for more than always waits. */
+static size_t count_free(const struct demand *demand)
+{
+    size_t n_least = 0;
+
+    for (size_t i = 0; i < demand->n; i++)
+        n_least += demand->entries[i].least;
+    return demand->most > n_least ? demand->most - n_least : 0;
+}
+
 void demand_plan(const struct demand *demand, int64_t now_ms, size_t wanted_out[DEMAND_CLASSES_MAX])
 {
-    size_t left = demand->most;
+    size_t left = count_free(demand);
 
     for (size_t i = 0; i < DEMAND_CLASSES_MAX; i++) {
-        size_t wanted = i < demand->n ? count_recent(&demand->entries[i], now_ms) : 0;
+        const struct demand_entry *entry = &demand->entries[i];
+        size_t recent = i < demand->n ? count_recent(entry, now_ms) : 0;
+        size_t least = i < demand->n ? entry->least : 0;
+        size_t more = recent > least ? recent - least : 0;
 
-        if (i == 0 && wanted < demand->least)
-            wanted = demand->least;
-        wanted_out[i] = wanted < left ? wanted : left;
-        left -= wanted_out[i];
+        if (more > left)
+            more = left;
+        wanted_out[i] = least + more;
+        left -= more;
     }
 }

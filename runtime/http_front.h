@@ -39,6 +39,7 @@ typedef int front_handle(struct service *service, const struct front_request *re
 
 enum front_access {
     ACCESS_HOUSE, /* deft's own processes */
+    ACCESS_ADMIN, /* and who brings the administrator's key */
     ACCESS_KEY,   /* and tenants */
     ACCESS_OPEN,  /* everybody */
 };

@@ -44,7 +44,8 @@ RUNTIME_SOURCES = \
 	runtime/subnet.c runtime/subnet.h \
 	runtime/tar.c runtime/tar.h \
 	runtime/tenant.c runtime/tenant.h \
-	runtime/view.c runtime/view.h
+	runtime/view.c runtime/view.h \
+	runtime/warm_api.c runtime/warm_api.h
 deft_runtime_SOURCES = runtime/main.c $(RUNTIME_SOURCES)
 deft_runtime_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS)
 deft_runtime_LDADD = $(STORE_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(BASE_LIBS) $(FCGI_LIBS) $(ZLIB_LIBS) -lpthread

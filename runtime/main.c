@@ -41,6 +41,8 @@ static const struct setting runtime_settings_table[] = {
     {"DEFT_DATABASE_URL", SETTING_TEXT, NULL, FIELD(database_url), "PostgreSQL, conninfo or URI"},
     {"DEFT_SECRET_KEY", SETTING_SECRET, NULL, FIELD(root_key), "root key, 64 hex digits"},
     {"DEFT_RUNTIME_API_KEY", SETTING_SECRET, NULL, FIELD(api_key), "what X-API-Key must be"},
+    {"DEFT_RUNTIME_ADMIN_KEY", SETTING_SECRET, "", FIELD(admin_key),
+     "bearer's token of /api/admin; empty: nobody"},
     {"DEFT_RUNTIME_LISTEN", SETTING_TEXT, NULL, FIELD(listen), "FastCGI socket, a path"},
     {"DEFT_APP_URL", SETTING_TEXT, "http://localhost:3000", FIELD(app_url),
      "address of the web page; what sandboxes serve is shown below its host"},

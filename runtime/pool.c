@@ -19,6 +19,7 @@
 #include "runtime/service.h"
 #include "runtime/spec.h"
 #include "store/runtime_store.h"
+#include "store/warm_config_store.h"
 #include "store/warm_store.h"
 
 /* Rows are looked at this often without cause: starts age. */
@@ -31,7 +32,8 @@
 #define REST_AFTER_FAILURE_MS 30000
 
 struct pool {
-    struct lock lock; /* guards all below */
+    struct demand_want usual; /* what the settings say */
+    struct lock lock;         /* guards all below */
     struct condition asked;
     struct demand demand;
     int64_t not_before_ms;
@@ -56,6 +58,7 @@ struct pool *pool_new(const struct runtime_settings *settings)
     lock_init(&pool->lock);
     condition_init(&pool->asked);
     demand_init(&pool->demand, &first, (size_t)settings->warm_least, (size_t)settings->warm_most);
+    pool->usual = (struct demand_want){.class = first, .count = pool->demand.entries[0].least};
     return pool;
 }
 
@@ -72,6 +75,14 @@ void pool_stop(struct pool *pool)
 {
     lock_take(&pool->lock);
     pool->is_stopping = true;
+    condition_wake_all(&pool->asked);
+    lock_release(&pool->lock);
+}
+
+void pool_ask(struct pool *pool)
+{
+    lock_take(&pool->lock);
+    pool->is_asked = true;
     condition_wake_all(&pool->asked);
     lock_release(&pool->lock);
 }
@@ -281,15 +292,42 @@ struct plan {
     size_t have[DEMAND_CLASSES_MAX];
 };
 
-static struct plan make_plan(struct pool *pool)
+/* What always waits: the settings' class, or what is stored in its place, and what else is stored.
+ */
+static int load_wants(struct service *service, struct demand_want wants[DEMAND_CONFIGS_MAX],
+                      size_t *n_out, struct error *err)
 {
-    struct plan plan = {.have = {0}};
+    CLEANUP(warm_config_list_done) struct warm_config_list stored = {.items = NULL};
+    size_t n = 1;
 
+    if (warm_config_store_list(service->db, &stored, err) < 0)
+        return -1;
+    wants[0] = service->pool->usual;
+    for (size_t i = 0; i < stored.n && n < DEMAND_CONFIGS_MAX; i++) {
+        const struct warm_config *one = &stored.items[i];
+        struct demand_want want = {.class = class_of(one->image, one->memory_bytes, one->nano_cpus),
+                                   .count = (size_t)one->count};
+
+        wants[text_equal(one->name, POOL_DEFAULT_CONFIG) ? 0 : n++] = want;
+    }
+    *n_out = n;
+    return 0;
+}
+
+static int make_plan(struct service *service, struct plan *plan, struct error *err)
+{
+    struct pool *pool = service->pool;
+    struct demand_want wants[DEMAND_CONFIGS_MAX];
+    size_t n = 0;
+
+    if (load_wants(service, wants, &n, err) < 0)
+        return -1;
     lock_take(&pool->lock);
-    plan.demand = pool->demand;
+    demand_set_wants(&pool->demand, wants, n);
+    plan->demand = pool->demand;
     lock_release(&pool->lock);
-    demand_plan(&plan.demand, clock_monotonic_ms(), plan.wanted);
-    return plan;
+    demand_plan(&plan->demand, clock_monotonic_ms(), plan->wanted);
+    return 0;
 }
 
 /* Why the member is not, or no more, wanted; NULL when it is. Only this thread starts any: one that
@@ -328,9 +366,10 @@ static int fill_first_gap(struct service *service, const struct plan *plan, bool
 static int step(struct service *service, bool *did_out, struct error *err)
 {
     CLEANUP(warm_list_done) struct warm_list members = {.items = NULL};
-    struct plan plan = make_plan(service->pool);
+    struct plan plan = {.have = {0}};
 
-    if (service_check(service, err) < 0 || warm_store_list(service->db, &members, err) < 0)
+    if (service_check(service, err) < 0 || make_plan(service, &plan, err) < 0 ||
+        warm_store_list(service->db, &members, err) < 0)
         return -1;
     for (size_t i = 0; i < members.n; i++) {
         const char *fault = find_fault(service, &plan, &members.items[i]);

@@ -28,11 +28,16 @@ struct strbuf;
 struct warm_list;
 struct warm_taker;
 
+/* What the settings say is called so; one that is stored under this name counts in its place. */
+#define POOL_DEFAULT_CONFIG "default"
+
 struct pool *pool_new(const struct runtime_settings *settings) MUST_CHECK;
 void pool_free(struct pool *pool);
 /* The thread's body; returns after pool_stop(). */
 void pool_run(struct service *service) NONNULL;
 void pool_stop(struct pool *pool) NONNULL;
+/* What should wait has changed. */
+void pool_ask(struct pool *pool) NONNULL;
 
 /* A member that fits, moved to a row of the taker's; notes that one was asked for either way.
  * ERROR_NOT_FOUND when there is none, else as of warm_store_claim(). */

@@ -30,6 +30,7 @@ struct runtime_settings {
     const char *database_url;
     struct secret root_key;
     struct secret api_key;
+    struct secret admin_key;
     const char *listen;
     const char *app_url;
     const char *agent_url;

@@ -32,6 +32,7 @@ libstore_a_SOURCES = \
 	lib/store/rest_store.c lib/store/rest_store.h \
 	lib/store/runtime_store.c lib/store/runtime_store.h \
 	lib/store/user_store.c lib/store/user_store.h \
+	lib/store/warm_config_store.c lib/store/warm_config_store.h \
 	lib/store/warm_store.c lib/store/warm_store.h \
 	lib/store/watch.c lib/store/watch.h \
 	lib/store/webhook_sql.h lib/store/webhook_store.c lib/store/webhook_store.h

@@ -1,6 +1,7 @@
 // The runtime service with a real container engine: life of a sandbox, and what may happen to it.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 
 import { call, engine, House, IMAGE, tar, waitUntil } from './runtime_house.mjs';
@@ -233,7 +234,13 @@ print('io_uring', call(425, 1, 0), 'unshare', call(272, 0x10000000), 'keyctl', c
   it('says in words that an image is for another processor', async () => {
     const image = `deft-test-${house.instance}:foreign`;
     const foreign = process.arch === 'arm64' ? 'amd64' : 'arm64';
-    await engine('POST', `/images/create?fromSrc=-&repo=${image.replace(':', '&tag=')}&platform=linux/${foreign}`, { body: tar([]), type: 'application/x-tar' });
+    const layer = tar([]);
+    const config = { architecture: foreign, os: 'linux', config: {}, rootfs: { type: 'layers', diff_ids: [`sha256:${createHash('sha256').update(layer).digest('hex')}`] } };
+    const archive = tar([
+      { name: 'manifest.json', data: JSON.stringify([{ Config: 'config.json', RepoTags: [image], Layers: ['layer.tar'] }]) },
+      { name: 'config.json', data: JSON.stringify(config) }, { name: 'layer.tar', data: layer },
+    ]);
+    assert.equal((await engine('POST', '/images/load', { body: archive, type: 'application/x-tar' })).status, 200);
     try {
       const { json: failed } = await house.sandbox(session(), { image });
       assert.equal(failed.status, 'error');

@@ -165,6 +165,10 @@ test('what waits for a start is told to those with a key, and how often only ins
   assert.deepEqual([config.name, config.image, config.environment], ['default', IMAGE, {}]);
   assert.ok(Number.isInteger(config.count) && Array.isArray(config.command));
   assert.equal((await outside('/api/warm-runtime-configs')).status, 401);
+  for (const headers of [{}, { 'x-api-key': one.key }, { authorization: 'Bearer x' }]) {
+    const refused = await outside('/api/admin/warm-runtime-configs/default', headers, 'DELETE');
+    assert.deepEqual([refused.status, refused.json], [403, { detail: 'Admin functionality is disabled' }]);
+  }
   assert.equal((await one.call('GET', '/metrics')).status, 404);
 });
 

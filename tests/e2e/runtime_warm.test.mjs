@@ -193,6 +193,34 @@ describe('warm pool', () => {
     await pool.filled(2);
   });
 
+  it('runtime 27: a configuration of the administrator counts before that of the settings, until it is deleted', async () => {
+    const change = (method, name, body) => call({ socketPath: house.nginx.socket }, method, `/api/admin/warm-runtime-configs/${name}`, { body, headers: { 'X-API-Key': house.key } });
+    const configs = async () => (await house.get('/api/warm-runtime-configs')).json.configs.map(({ name, source, image, count }) => [name, source, image, count]);
+    await pool.filled(2);
+    assert.deepEqual(await configs(), [['default', 'file', IMAGE, 2]]);
+    const { status, json: put } = await change('PUT', 'default', { image: IMAGE, count: 1, environment: { A: 'b' } });
+    assert.deepEqual([status, put.name, put.source, put.count, put.environment], [200, 'default', 'db', 1, { A: 'b' }]);
+    await pool.filled(1);
+    await change('PUT', 'large%20ones', { image: IMAGE, count: 1, resource_factor: 2, command: ['x'] });
+    const waiting = await pool.filled(2);
+    assert.deepEqual(await configs(), [['default', 'db', IMAGE, 1], ['large ones', 'db', IMAGE, 1]]);
+    const large = await pool.start({ resource_factor: 2 });
+    assert.ok(waiting.includes(large.runtime_id), 'it had waited');
+    await pool.filled(2);
+    for (const [name, body, code] of [['a', {}, 400], ['a', [], 400], ['a', { image: 'no name' }, 400], ['a', { image: IMAGE, count: -1 }, 400], ['x'.repeat(101), { image: IMAGE }, 400]]) {
+      assert.equal((await change('PUT', name, body)).status, code, JSON.stringify(body));
+    }
+    for (let i = 0; i < 6; i++) assert.equal((await change('PUT', `more-${i}`, { image: IMAGE, count: 0 })).status, i < 5 ? 200 : 429);
+    const made = (await configs()).map(([name]) => name);
+    for (const name of made) assert.equal(typeof (await change('DELETE', encodeURIComponent(name))).json.message, 'string', name);
+    assert.equal((await change('DELETE', 'default')).status, 404);
+    assert.deepEqual(await configs(), [['default', 'file', IMAGE, 2]]);
+    await pool.forget(large);
+    await waitUntil(() => house.sql('SELECT count(*) FROM warm_sandboxes WHERE memory_bytes = 536870912') === '2', DEADLINE_MS, 'two of the usual kind wait');
+    await pool.filled(2);
+    await pool.assertTidy();
+  });
+
   it('runtime 26: members of another deft-action, image or number are drained', async () => {
     const before = await pool.filled(2);
     await house.stop();

@@ -90,6 +90,32 @@ static void class_least_lately_started_makes_room(void **state)
     assert_true(demand_note(&demand, &last, NOW_MS + 3));
 }
 
+static void what_is_wanted_waits_beyond_the_most(void **state)
+{
+    const struct demand_want wants[] = {{.class = odd_class(1), .count = 3},
+                                        {.class = usual, .count = 1}};
+    struct demand demand;
+
+    (void)state;
+    demand_init(&demand, &usual, 2, 2);
+    demand_set_wants(&demand, wants, 2);
+    assert_int_equal(wanted_of(&demand, 0, NOW_MS), 1);
+    assert_int_equal(wanted_of(&demand, 1, NOW_MS), 3);
+    for (int i = 0; i < 4; i++)
+        (void)!demand_note(&demand, &usual, NOW_MS);
+    assert_int_equal(wanted_of(&demand, 0, NOW_MS), 1);
+    /* Never given away, however many others come. */
+    for (size_t i = 2; i < 3 * DEMAND_CLASSES_MAX; i++) {
+        const struct demand_class class = odd_class(i);
+
+        (void)!demand_note(&demand, &class, NOW_MS + (int64_t)i);
+    }
+    assert_int_equal(wanted_of(&demand, 1, NOW_MS), 3);
+    demand_set_wants(&demand, &wants[1], 1);
+    assert_int_equal(wanted_of(&demand, 1, NOW_MS), 0);
+    assert_int_equal(wanted_of(&demand, 0, NOW_MS), 2);
+}
+
 int test_demand(void)
 {
     const struct CMUnitTest tests[] = {
@@ -97,6 +123,7 @@ int test_demand(void)
         cmocka_unit_test(recent_starts_ask_for_as_many_up_to_the_most),
         cmocka_unit_test(other_classes_share_what_is_left),
         cmocka_unit_test(class_least_lately_started_makes_room),
+        cmocka_unit_test(what_is_wanted_waits_beyond_the_most),
     };
 
     return cmocka_run_group_tests_name("runtime/demand", tests, NULL, NULL);

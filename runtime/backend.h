@@ -114,7 +114,9 @@ struct backend_functions {
     int (*check)(struct backend *backend, struct error *err);
     /* Free bytes on the disk that sandboxes fill; ERROR_NOT_FOUND when that cannot be seen. */
     int (*room)(struct backend *backend, int64_t *free_bytes_out, struct error *err);
-    /* A home for a new sandbox, not yet in any row. */
+    /* A home that was made ahead, not yet in any row; false when there is none. Never waits. */
+    bool (*take_spare_home)(struct backend *backend, char home_out[BACKEND_NAME_BYTES]);
+    /* A home for a new sandbox, not yet in any row: one that was made ahead, or a new one. */
     int (*take_home)(struct backend *backend, char home_out[BACKEND_NAME_BYTES], struct error *err);
     /* The home or network is in a row now: the row answers for it. */
     void (*home_is_kept)(struct backend *backend, const char *home);

@@ -30,10 +30,15 @@ static int do_room(struct backend *backend, int64_t *free_bytes_out, struct erro
     return docker_room(of(backend), free_bytes_out, err);
 }
 
+static bool do_take_spare_home(struct backend *backend, char home_out[BACKEND_NAME_BYTES])
+{
+    return spares_take(of(backend)->spares, SPARE_HOME, home_out);
+}
+
 static int do_take_home(struct backend *backend, char home_out[BACKEND_NAME_BYTES],
                         struct error *err)
 {
-    if (spares_take(of(backend)->spares, SPARE_HOME, home_out))
+    if (do_take_spare_home(backend, home_out))
         return 0;
     return docker_make_home(of(backend), home_out, err);
 }
@@ -187,6 +192,7 @@ static void do_free(struct backend *backend)
 static const struct backend_functions docker_functions = {
     .check = do_check,
     .room = do_room,
+    .take_spare_home = do_take_spare_home,
     .take_home = do_take_home,
     .home_is_kept = do_home_is_kept,
     .network_is_kept = do_network_is_kept,

@@ -38,13 +38,35 @@ static void remove_sandbox(struct service *service, const struct runtime *runtim
         log_warning("container.left", LOG_STR("runtime_id", runtime->id), LOG_ERROR(&err));
 }
 
-static int start_sandbox(struct service *service, const struct runtime *runtime,
+/* For who found none ready when it was asked for. */
+static int need_home(struct service *service, struct runtime *runtime, struct error *err)
+{
+    struct backend *backend = service->backend;
+    char home[BACKEND_NAME_BYTES] = "";
+
+    if (json_text_or(runtime->spec, "home", "")[0] != '\0')
+        return 0;
+    if (backend->functions->take_home(backend, home, err) < 0)
+        return -1;
+    if (runtime_store_set_home(service->db, runtime->id, home, err) < 0) {
+        backend->functions->give_home(backend, home);
+        return -1;
+    }
+    json_put_text(runtime->spec, "home", home);
+    backend->functions->home_is_kept(backend, home);
+    return 0;
+}
+
+static int start_sandbox(struct service *service, struct runtime *runtime,
                          struct sandbox_place *place, struct error *err)
 {
-    const struct sandbox_order order = order_of(runtime);
+    struct sandbox_order order = {.runtime_id = runtime->id};
 
     if (service_check(service, err) < 0 || service_check_room(service, err) < 0 ||
-        service->backend->functions->start(service->backend, &order, place, err) < 0)
+        need_home(service, runtime, err) < 0)
+        return -1;
+    order = order_of(runtime);
+    if (service->backend->functions->start(service->backend, &order, place, err) < 0)
         return -1;
     if (handover_do(service, runtime, place->url, place->init_key, err) < 0) {
         remove_sandbox(service, runtime, place->network);

@@ -110,18 +110,24 @@ static int claim(struct service *service, struct start_spec *spec, struct runtim
     return pool_claim(service, spec, &taker, runtime_out, err);
 }
 
+/* Whoever asks does not wait for the engine: without a spare home the launch makes one. */
 static int add_cold(struct service *service, struct start_spec *spec, struct runtime *runtime_out,
                     struct error *err)
 {
     struct backend *backend = service->backend;
+    bool has_home = false;
 
-    if (backend->functions->take_home(backend, spec->home, err) < 0)
-        return -1;
+    /* One that an earlier try gave back is somebody else's. */
+    spec->home[0] = '\0';
+    has_home = backend->functions->take_spare_home(backend, spec->home);
+
     if (add_row(service, spec, runtime_out, err) < 0) {
-        backend->functions->give_home(backend, spec->home);
+        if (has_home)
+            backend->functions->give_home(backend, spec->home);
         return -1;
     }
-    backend->functions->home_is_kept(backend, spec->home);
+    if (has_home)
+        backend->functions->home_is_kept(backend, spec->home);
     return 0;
 }
 

@@ -62,6 +62,9 @@ static const char SQL_UPDATE_SOON[] =
 static const char SQL_REMOVE[] = "DELETE FROM runtimes WHERE id = $1";
 static const char SQL_USE[] = "UPDATE runtimes SET last_used_at = now() WHERE id = $1"
                               " AND status = 'running' AND desired = 'running' RETURNING 1";
+static const char SQL_SET_HOME[] =
+    "UPDATE runtimes SET spec = jsonb_set(spec, '{home}', to_jsonb($2::text))"
+    " WHERE id = $1 AND coalesce(spec->>'home', '') = '' RETURNING 1";
 static const char SQL_TOUCH[] = "UPDATE runtimes SET last_used_at = now() WHERE id = $1";
 
 static const char SQL_IS_UNUSED[] =
@@ -398,6 +401,17 @@ int runtime_store_use(struct db *db, const char *id, bool *is_awake_out, struct 
     if (db_query(db, SQL_USE, DB_PARAMS(id), &rows, err) < 0)
         return error_wrap(err, "using runtime %.16s", id);
     *is_awake_out = PQntuples(rows) > 0;
+    return 0;
+}
+
+int runtime_store_set_home(struct db *db, const char *id, const char *home, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    if (db_query(db, SQL_SET_HOME, DB_PARAMS(id, home), &rows, err) < 0)
+        return error_wrap(err, "storing a runtime's home");
+    if (PQntuples(rows) == 0)
+        return error_set(err, ERROR_CONFLICT, "the runtime has a home, or is no more");
     return 0;
 }
 

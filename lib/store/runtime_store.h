@@ -119,6 +119,9 @@ int runtime_store_is_unused(struct db *db, const char *id, int64_t idle_ms, bool
 /* Notes a use, but only of one that runs and is to run: then nobody lets it rest soon. */
 int runtime_store_use(struct db *db, const char *id, bool *is_awake_out,
                       struct error *err) NONNULL MUST_CHECK;
+/* Gives a runtime without a home one; ERROR_CONFLICT when it has one. */
+int runtime_store_set_home(struct db *db, const char *id, const char *home,
+                           struct error *err) NONNULL MUST_CHECK;
 int runtime_store_touch(struct db *db, const char *id, struct error *err) NONNULL MUST_CHECK;
 
 #endif

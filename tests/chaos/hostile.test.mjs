@@ -1,0 +1,86 @@
+// Something else answers where a sandbox's server should: the call ends in words, and the conversation goes on.
+import assert from 'node:assert/strict';
+import http from 'node:http';
+import { once } from 'node:events';
+import { after, before, test } from 'node:test';
+import { execute, query } from '../e2e/support/database.mjs';
+import { start as startModel } from '../fakes/openai.mjs';
+import { RUN_MS, assertWhole, finish, linesOf, startAlone, terminal } from './support.mjs';
+
+const JSON_TYPE = { 'Content-Type': 'application/json' };
+
+/** Writes until nobody listens any more. */
+function writeForEver(response) {
+  const piece = Buffer.alloc(1 << 16, ' ');
+  response.writeHead(200, JSON_TYPE);
+  const more = () => { while (!response.destroyed && response.write(piece)); };
+  response.on('drain', more);
+  more();
+}
+
+const send = (text, status = 200) => (response) => response.writeHead(status, JSON_TYPE).end(text);
+
+const ANSWERS = {
+  'without end': writeForEver,
+  'that breaks off': (response) => response.writeHead(200, { ...JSON_TYPE, 'Content-Length': 1000 }).write('{"state":', () => response.destroy()),
+  'nested a hundred thousand deep': send(`{"state": ${'['.repeat(100_000)}${']'.repeat(100_000)}}`),
+  'that is no JSON': send('<html>Welcome</html>'),
+  'without an observation': send('{"state": "finished"}'),
+  'with an observation that is none': send('{"state": "finished", "observation": {"kind": "TerminalObservation", "content": 5, "exit_code": "x"}}'),
+  'that knows no such state': send('{"state": "confused"}'),
+  'that says that it is broken': send('{"detail": ["no", {"words": 1}]}', 500),
+};
+
+let fake;
+let hostile;
+let answer;
+
+before(async () => {
+  fake = await startModel();
+  hostile = http.createServer((request, response) => {
+    request.resume();
+    if (request.url === '/alive') send('{"status": "ok"}')(response);
+    else answer(response);
+  });
+  hostile.listen(0, '127.0.0.1');
+  await once(hostile, 'listening');
+});
+
+after(async () => {
+  hostile.closeAllConnections();
+  hostile.close();
+  await fake.close();
+});
+
+/** Leads a conversation's calls elsewhere; gives where they led before. */
+async function redirect({ id }, url) {
+  const [{ url: was }] = await query("SELECT url FROM runtimes WHERE status = 'running' AND session_id = (SELECT runtime_session FROM conversations WHERE id = :'id')", { id });
+  await execute("UPDATE runtimes SET url = :'url' WHERE session_id = (SELECT runtime_session FROM conversations WHERE id = :'id')", { id, url });
+  return was;
+}
+
+const failures = (events) => events.filter(({ kind }) => ['AgentErrorEvent', 'ConversationErrorEvent'].includes(kind));
+
+for (const [what, send] of Object.entries(ANSWERS)) {
+  test(`an answer ${what}`, async (t) => {
+    const steps = ['first', 'lost', 'last'].flatMap((word) => [{ calls: [terminal(`echo ${word} >> f`)] }, { calls: [finish(word)] }]);
+    fake.setScenario('hostile', steps);
+    const conversation = await startAlone(t, fake, 'hostile', { conversation_runtime: 'docker' });
+    await conversation.say('Begin.', true);
+    assert.equal(await conversation.rest(undefined, RUN_MS), 'finished');
+    answer = send;
+    const { port } = hostile.address();
+    const own = await redirect(conversation, `http://127.0.0.1:${port}`);
+    await conversation.say('Go on.', true);
+    await conversation.rest(undefined, RUN_MS);
+    const told = failures(await conversation.events());
+    assert.equal(told.length, 1, JSON.stringify(told));
+    assert.match(told[0].error ?? told[0].detail, /\w+ \w+ \w+/);
+    await redirect(conversation, own);
+    await conversation.say('And again.', true);
+    assert.equal(await conversation.rest(['finished'], RUN_MS), 'finished');
+    assert.equal((await linesOf(conversation, 'f'))[0], 'first');
+    assert.equal(failures(await conversation.events()).length, 1, 'nothing else failed');
+    await assertWhole(conversation);
+  });
+}

@@ -30,7 +30,7 @@ static int check_may_build(struct service *service, struct error *err)
         return error_set(err, ERROR_UNSUPPORTED,
                          "no images are built here (DEFT_BUILDS); name one that is on the host or "
                          "in a registry");
-    return service_check(service, err);
+    return service_check(service, err) < 0 ? -1 : service_check_room(service, err);
 }
 
 /* base64 takes four characters for three bytes, and line ends. */

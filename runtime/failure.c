@@ -26,7 +26,7 @@ static const struct failure failures[] = {
     {"permission denied: unknown", "NotExecutable", "the sandbox's server cannot be executed"},
     {"no space left on device", "DiskFull", "the host's disk is full"},
     {"disk quota exceeded", "DiskFull", "the host's disk is full"},
-    {"is low on space", "DiskFull", NULL},
+    {"MB are to stay free", "DiskFull", NULL},
     {"is not on this host", "ImageNotFound", NULL},
     {"no such image", "ImageNotFound", "the image is not on this host"},
     {"unknown runtime", "NoSuchRuntime",

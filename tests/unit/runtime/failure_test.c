@@ -34,6 +34,8 @@ static const struct said saids[] = {
     {"exec: \"/.deft/deft-action\": permission denied: unknown", "NotExecutable",
      "cannot be executed"},
     {"write /var/lib/docker/tmp/x: no space left on device", "DiskFull", "disk is full"},
+    {"the host's disk has 5 MB free, and 9 MB are to stay free (DEFT_SANDBOX_FREE_BYTES)",
+     "DiskFull", NULL},
     {"the image a:1 is not on this host", "ImageNotFound", NULL},
     {"No such image: a:1", "ImageNotFound", "not on this host"},
     {"the sandbox did not get ready: timeout", "StartTimeout", NULL},

@@ -116,7 +116,7 @@ int warm_handle_put(struct service *service, const struct front_request *request
     CLEANUP(warm_config_done) struct warm_config config = WARM_CONFIG_INIT;
 
     if (read_config(service, request, &config, err) < 0 ||
-        warm_config_store_put(service->db, &config, DEMAND_CONFIGS_MAX - 2, err) < 0)
+        warm_config_store_put(service->db, &config, DEMAND_CONFIGS_MAX - 1, err) < 0)
         return -1;
     pool_ask(service->pool);
     *reply_out = create_stored(&config, err);

@@ -79,8 +79,7 @@ int warm_config_store_put(struct db *db, const struct warm_config *config, int64
                  &rows, err) < 0)
         return error_wrap(err, "storing what shall wait");
     if (PQntuples(rows) == 0)
-        return error_set(err, ERROR_RATE_LIMITED, "at most %lld configurations",
-                         (long long)most + 1);
+        return error_set(err, ERROR_RATE_LIMITED, "at most %lld configurations", (long long)most);
     return 0;
 }
 

@@ -40,7 +40,8 @@ void warm_config_list_done(struct warm_config_list *list);
 /* In the order of their names. */
 int warm_config_store_list(struct db *db, struct warm_config_list *list_out,
                            struct error *err) NONNULL MUST_CHECK;
-/* Stores it in place of one of that name. ERROR_RATE_LIMITED when `most` others are there. */
+/* Stores it in place of one of that name. ERROR_RATE_LIMITED when there would be more than `most`.
+ */
 int warm_config_store_put(struct db *db, const struct warm_config *config, int64_t most,
                           struct error *err) NONNULL MUST_CHECK;
 /* ERROR_NOT_FOUND. */

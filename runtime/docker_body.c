@@ -106,13 +106,15 @@ static void put_resources(json_t *host, const struct docker_profile *profile,
         json_put(host, "OomScoreAdj", json_integer(profile->oom_score_adj));
 }
 
-/* A tmpfs is noexec, and takes its mode from the image, unless told otherwise. */
+/* A tmpfs is noexec, and takes its owner from the image, and its mode whatever it is told. */
 static json_t *create_tmpfs(const struct docker_profile *profile, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf options = STRBUF_INIT;
 
     strbuf_appendf(&options, "rw,exec,nosuid,nodev,mode=1777,size=%lld",
                    (long long)profile->tmp_bytes);
+    if (!profile->tmp_has_no_owner)
+        strbuf_appendf(&options, ",uid=%d,gid=%d", SANDBOX_UID, SANDBOX_UID);
     return json_build(err, "{s:s}", "/tmp", options.text);
 }
 

@@ -149,12 +149,13 @@ static bool docker_is_podman(struct docker *docker)
 
 /*
  * Podman opens a profile's file where Docker is handed its text, and asks for more processes of a
- * user than it may itself have on some hosts.
+ * user than it may itself have on some hosts. It knows no owner of a tmpfs.
  */
 static void suit_podman(struct docker_profile *profile)
 {
     profile->seccomp_profile = profile->seccomp_path;
     profile->n_of_user = PODMAN_USER_PROCESSES;
+    profile->tmp_has_no_owner = true;
 }
 
 static json_t *create_body(struct launch *launch, struct error *err)

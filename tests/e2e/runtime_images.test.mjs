@@ -141,7 +141,7 @@ describe('a sandbox in any image', () => {
       makeImage('busybox', busybox()).then((image) => open('busybox', image)),
       makeImage('empty', []).then((image) => open('empty', image)),
       makeImage('program', [program('hello', hello(dir, 'static'))], ['ENV PATH=/']).then((image) => open('program', image)),
-      makeImage('user', busybox(), ['USER 4242', 'ENV HOME=/home/gone', 'WORKDIR /nowhere', 'ENTRYPOINT ["/missing"]']).then((image) => open('user', image)),
+      makeImage('user', [...busybox(), folder('tmp')], ['USER 4242', 'ENV HOME=/home/gone', 'WORKDIR /nowhere', 'ENTRYPOINT ["/missing"]']).then((image) => open('user', image)),
     ]);
   });
 
@@ -187,6 +187,7 @@ describe('a sandbox in any image', () => {
     await assertShell(boxes.user);
     await assertFiles(boxes.user);
     assert.equal((await boxes.user.run('echo $HOME')).text, '/workspace/project');
+    assert.equal((await boxes.user.run('echo x > /tmp/x && cat /tmp/x')).text, 'x', 'a /tmp that is only root\'s in the image');
   });
 
   it('a root that cannot be written to', async () => {

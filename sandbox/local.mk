@@ -63,6 +63,7 @@ SANDBOX_SOURCES = \
 	sandbox/line_diff.c sandbox/line_diff.h \
 	sandbox/listener.c sandbox/listener.h \
 	sandbox/loop.c sandbox/loop.h \
+	sandbox/memory_kills.c sandbox/memory_kills.h \
 	sandbox/multipart.c sandbox/multipart.h \
 	sandbox/observation.c sandbox/observation.h \
 	sandbox/ports.c sandbox/ports.h \

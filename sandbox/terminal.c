@@ -13,6 +13,7 @@
 #include "sandbox/capture.h"
 #include "sandbox/keys.h"
 #include "sandbox/loop.h"
+#include "sandbox/memory_kills.h"
 #include "sandbox/shell.h"
 #include "sandbox/statements.h"
 #include "sandbox/terminal_report.h"
@@ -71,6 +72,7 @@ static void run_command(struct terminal *terminal)
         drop_output(terminal); /* the end of a command that nobody asked for */
     terminal->reported = false;
     terminal->control = '\0';
+    terminal->kills = memory_kills();
     terminal->state = TERMINAL_RUNNING;
     if (shell_run(terminal->shell, terminal->exports, terminal->text, &err) < 0) {
         drop_shell(terminal);

@@ -7,6 +7,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/capture.h"
+#include "sandbox/memory_kills.h"
 #include "sandbox/observation.h"
 #include "sandbox/shell.h"
 #include "sandbox/terminal_text.h"
@@ -122,6 +123,8 @@ void report_completed(struct terminal *terminal)
     int exit_code = shell_record(terminal->shell)->exit_code;
 
     terminal_text_completed(&suffix, exit_code, terminal->control);
+    if (memory_kills() > terminal->kills)
+        strbuf_append(&suffix, TERMINAL_TEXT_OUT_OF_MEMORY);
     report_and_end(terminal, report_observation(terminal, exit_code, suffix.text));
 }
 

@@ -8,6 +8,7 @@
 #define DEFT_SANDBOX_TERMINAL_REPORT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <jansson.h>
 
@@ -43,6 +44,7 @@ struct terminal {
     /* the running command */
     bool reported; /* an observation of it was given */
     char control;  /* letter of the last control key sent to it */
+    int64_t kills; /* for want of memory, when it began */
 
     /* the call under way */
     bool in_call;

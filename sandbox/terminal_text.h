@@ -29,6 +29,8 @@ enum terminal_face {
     "Give "                                                                                        \
     "the command itself as plain text, for example: python3 script.py --flag. To run a script, "   \
     "write it to a file first, or pass it to the interpreter in a heredoc."
+#define TERMINAL_TEXT_OUT_OF_MEMORY                                                                \
+    "\n[The sandbox ran out of memory while the command ran, and a program in it was killed.]"
 #define TERMINAL_TEXT_NO_SHELL                                                                     \
     "There is no shell in this sandbox, so no command can run here. The file tools still work."
 

@@ -1,6 +1,7 @@
 // The rules of the front door: what nginx itself refuses, and what it says about the page.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
+import http from 'node:http';
 import { test } from 'node:test';
 import { start, stop } from '../e2e/support/processes.mjs';
 import { parse, request, sendRaw, waitUntil } from './http.mjs';
@@ -161,4 +162,40 @@ test('log holds no query string', async () => {
   await waitUntil(async () => (await readFile(file, 'utf8')).includes('"path":"/sockets/events/x"'), 10_000);
   const log = await readFile(file, 'utf8');
   assert.doesNotMatch(log, new RegExp(mark));
+});
+
+/** The large files of that ending that the page loads. */
+async function assetsOf(ending) {
+  const { body } = await request(APP, 'GET', '/');
+  return [...body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path).filter((path) => path.startsWith('/assets/') && path.endsWith(ending));
+}
+
+test('scripts, styles and large JSON come compressed, through another proxy too', async () => {
+  const [script] = await assetsOf('.js');
+  const [style] = await assetsOf('.css');
+  for (const [origin, path] of [[APP, script], [APP, style], [AGENT, '/openapi.json']]) {
+    for (const via of [[], ['Via: 1.1 proxy.example']]) {
+      const reply = await request(origin, 'GET', path, ['Accept-Encoding: gzip', ...via]);
+      assert.equal(reply.status, 200, path);
+      assert.equal(reply.headers.get('content-encoding'), 'gzip', `${path} ${via}`);
+      assert.ok(reply.body.includes('\x1f\x8b'), 'the bytes of gzip');
+    }
+    const plain = await request(origin, 'GET', path);
+    assert.equal(plain.headers.get('content-encoding'), undefined, path);
+  }
+});
+
+test('a socket is not compressed by nginx', async () => {
+  const headers = {
+    Connection: 'Upgrade', Upgrade: 'websocket', 'Accept-Encoding': 'gzip',
+    'Sec-WebSocket-Version': 13, 'Sec-WebSocket-Key': Buffer.alloc(16).toString('base64'),
+  };
+  const answer = await new Promise((resolve, reject) => {
+    http.get(new URL('/sockets/events/00000000-0000-4000-8000-000000000000', AGENT), { headers })
+      .on('upgrade', (reply, socket) => resolve(reply) ?? socket.destroy())
+      .on('response', (reply) => reject(new Error(`no socket: ${reply.statusCode}`)))
+      .on('error', reject);
+  });
+  assert.equal(answer.statusCode, 101);
+  assert.equal(answer.headers['content-encoding'], undefined);
 });

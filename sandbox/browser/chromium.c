@@ -196,6 +196,25 @@ static char **make_arguments(char *program, char *profile_flag)
     return argv;
 }
 
+/* What it leaves in the folder for temporary files goes with the profile. */
+static char **make_environment(const char *workspace, const char *profile)
+{
+    CLEANUP(strbuf_done) struct strbuf entry = STRBUF_INIT;
+    char **environment = process_environment_new(PROCESS_TERMINAL, workspace);
+    size_t n = 0;
+
+    strbuf_appendf(&entry, "TMPDIR=%s", profile);
+    while (environment[n] != NULL && !text_starts_with(environment[n], "TMPDIR="))
+        n++;
+    if (environment[n] == NULL) {
+        environment = mem_resize(environment, (n + 2) * sizeof(*environment));
+        environment[n + 1] = NULL;
+    }
+    mem_free(environment[n]);
+    environment[n] = strbuf_take(&entry);
+    return environment;
+}
+
 static int start_program(struct chromium *chromium, char *program, const char *folder,
                          const struct pipes *pipes, struct error *err)
 {
@@ -206,7 +225,7 @@ static int start_program(struct chromium *chromium, char *program, const char *f
                                      {nothing, STDERR_FILENO},
                                      {pipes->theirs_read, THEIR_INPUT},
                                      {pipes->theirs_write, THEIR_OUTPUT}};
-    char **environment = process_environment_new(PROCESS_TERMINAL, folder);
+    char **environment = make_environment(folder, chromium->profile);
     struct process_spec spec = {.path = program,
                                 .envp = environment,
                                 .working_dir = chromium->profile,

@@ -11,7 +11,12 @@ settings_load() {
     : "${DEFT_VAR:=$(settings_default_var)}"
     : "${DEFT_LISTEN:=127.0.0.1}" "${DEFT_APP_PORT:=3000}" "${DEFT_AGENT_PORT:=8000}"
     : "${DEFT_HOSTNAMES:=}" "${DEFT_CORS_ORIGINS:=}"
-    : "${DEFT_DOCKER_SOCKET:=/var/run/docker.sock}" "${DEFT_SANDBOX_IMAGE:=deft-sandbox:1}"
+    : "${DEFT_DOCKER_SOCKET:=/var/run/docker.sock}" "${DEFT_SANDBOX_BROWSER:=0}"
+    case $DEFT_SANDBOX_BROWSER in
+    0) : "${DEFT_SANDBOX_IMAGE:=deft-sandbox:1}" ;;
+    1) : "${DEFT_SANDBOX_IMAGE:=$BROWSER_IMAGE}" ;;
+    *) die "DEFT_SANDBOX_BROWSER=$DEFT_SANDBOX_BROWSER is neither 0 nor 1" "1 gives sandboxes a browser" ;;
+    esac
     : "${DEFT_CONVERSATION_RUNTIME:=local}" "${DEFT_MODE:=local}"
     : "${LOG_LEVEL:=info}"
     settings_check_port DEFT_APP_PORT "$DEFT_APP_PORT"

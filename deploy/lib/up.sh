@@ -14,7 +14,11 @@ command_up() {
     web_check_ports
     secrets_make
     sources_copy
-    task image image_prepare
+    if [ "$DEFT_SANDBOX_IMAGE" = "$BROWSER_IMAGE" ]; then
+        task image browser_image_prepare
+    else
+        task image image_prepare
+    fi
     task build build_programs
     task page build_page
     task database database_prepare

@@ -24,6 +24,8 @@ worker_agent_sources = \
 	worker/agent/start_child.c worker/agent/start_child.h \
 	worker/agent/stuck.c worker/agent/stuck.h \
 	worker/agent/takeover.c worker/agent/takeover.h \
+	worker/agent/task_call.c worker/agent/task_call.h \
+	worker/agent/task_result.c worker/agent/task_result.h \
 	worker/agent/telling.c worker/agent/telling.h \
 	worker/agent/transcript.c worker/agent/transcript.h \
 	worker/agent/view.c worker/agent/view.h \

@@ -133,14 +133,6 @@ static void slot_end(struct slot *slot)
     wake_main(pool);
 }
 
-static void request_stop(struct control *control, const char *kind)
-{
-    if (text_equal(kind, "pause"))
-        control_request(control, STOP_PAUSE);
-    else if (text_equal(kind, "interrupt"))
-        control_request(control, STOP_INTERRUPT);
-}
-
 static void slot_run(struct slot *slot, struct claim *claim)
 {
     struct agent agent = {.context = NULL};
@@ -149,7 +141,7 @@ static void slot_run(struct slot *slot, struct claim *claim)
     log_info("run.claimed", LOG_INT("fence", claim->lease.fence),
              LOG_INT("claims", claim->claim_count));
     crash_point(&slot->pool->context->crash, CRASH_CLAIM_COMMITTED);
-    request_stop(&slot->control, claim->stop_requested);
+    control_request_word(&slot->control, claim->stop_requested);
     agent_init(&agent, slot->pool->context, &slot->control, claim);
     agent_run(&agent);
     log_info("run.ended");
@@ -340,7 +332,7 @@ static void apply_held(struct control *control, const struct held_lease *held, i
         return;
     }
     control_renew(control, until_ms);
-    request_stop(control, held->stop_requested);
+    control_request_word(control, held->stop_requested);
     control_tick(control);
 }
 

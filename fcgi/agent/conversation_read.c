@@ -174,21 +174,40 @@ static int conversation_count(const struct request *request, struct reply *reply
     return reply_json(reply, 200, json);
 }
 
+/* In the sandbox: shells, and what it keeps of calls. */
+static void forget_in_sandbox(const struct request *request, struct conversation *conversation,
+                              const struct uuid_list *sub_agents)
+{
+    struct uuid id = conversation->id;
+
+    for (size_t i = 0; i < sub_agents->n; i++) {
+        conversation->id = sub_agents->items[i];
+        sandbox_forget(request, conversation);
+    }
+    conversation->id = id;
+    sandbox_forget(request, conversation);
+}
+
 /* DELETE -> 200 Success | 404. Its events go; what is in a shared workspace stays. */
 static int conversation_delete(const struct request *request, struct reply *reply,
                                struct error *err)
 {
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    CLEANUP(uuid_list_done) struct uuid_list sub_agents = {NULL, 0};
     const struct conversation_scope scope = principal_scope(&request->principal);
 
-    if (agent_load_conversation(request, UNKNOWN_PLAIN, &conversation, err) < 0)
+    if (agent_load_conversation(request, UNKNOWN_PLAIN, &conversation, err) < 0 ||
+        conversation_store_list_sub_agents(request->context->db, &conversation.id, &sub_agents,
+                                           err) < 0)
         return -1;
     if (conversation_store_delete(request->context->db, &scope, &conversation.id, err) < 0)
         return agent_unknown(UNKNOWN_PLAIN, &conversation.id, err);
     hints_send(request->context->hints, HINT_CONTROL, conversation.id.text);
     hints_send(request->context->hints, HINT_RUNTIME, conversation.runtime_session);
     agent_hint_events(request, &conversation.id);
-    sandbox_forget(request, &conversation);
+    /* Somebody may have waited for its end. */
+    agent_hint_work(request, &conversation.id);
+    forget_in_sandbox(request, &conversation, &sub_agents);
     return reply_success(reply);
 }
 

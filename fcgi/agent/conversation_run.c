@@ -92,12 +92,16 @@ static int stop_here(const struct request *request, const struct stop *stop, str
  * that may wait do so already, nobody waits: the others have requests to serve.
  */
 static int stop_by_worker(const struct request *request, const struct stop *stop,
-                          const struct uuid *id, struct error *err)
+                          const struct stop_line *line, struct error *err)
 {
+    const struct uuid *id = &line->ids[0];
     struct error busy = ERROR_INIT;
     int rc = 0;
 
-    hints_send(request->context->hints, HINT_CONTROL, id->text);
+    for (size_t i = 0; i < line->n; i++) {
+        hints_send(request->context->hints, HINT_CONTROL, line->ids[i].text);
+        agent_hint_work(request, &line->ids[i]);
+    }
     if (context_begin_wait(request->context, &busy) < 0)
         return 0;
     rc = conversation_store_wait_stopped(request->context->db, id,
@@ -110,11 +114,11 @@ static int stop_by_worker(const struct request *request, const struct stop *stop
 static int try_stop(const struct request *request, const struct stop *stop, const struct uuid *id,
                     struct error *err)
 {
-    bool is_leased = false;
+    struct stop_line line = {.n = 0};
 
-    if (conversation_store_request_stop(request->context->db, id, stop->word, &is_leased, err) < 0)
+    if (conversation_store_request_stop(request->context->db, id, stop->word, &line, err) < 0)
         return -1;
-    return is_leased ? stop_by_worker(request, stop, id, err) : stop_here(request, stop, err);
+    return line.n > 0 ? stop_by_worker(request, stop, &line, err) : stop_here(request, stop, err);
 }
 
 static int stop_conversation(const struct request *request, struct reply *reply,
@@ -132,6 +136,9 @@ static int stop_conversation(const struct request *request, struct reply *reply,
     if (rc < 0)
         return -1;
     agent_hint_events(request, &conversation.id);
+    /* Somebody may have waited for its end. */
+    if (conversation.is_sub_agent)
+        agent_hint_work(request, &conversation.id);
     return reply_success(reply);
 }
 

@@ -10,11 +10,13 @@
 #include "fcgi/agent/agent.h"
 #include "fcgi/agent/installed.h"
 #include "fcgi/agent/project_files.h"
+#include "fcgi/context.h"
 #include "fcgi/reply.h"
 #include "fcgi/sandbox_ask.h"
 #include "model/package.h"
 #include "model/shape.h"
 #include "model/skill_file.h"
+#include "model/sub_agents.h"
 
 static const struct field request_fields[] = {
     {.name = "load_user", .kind = FIELD_BOOL, .fallback = "true"},
@@ -159,10 +161,10 @@ static const struct file_place agent_places[] = {
     {".agents/agents", agent_names, 1, 0},
 };
 
-/* The project's definitions win over the user's of the same name. */
-static json_t *read_agents(const struct project_question *question, const json_t *files)
+/* The project's definitions win over the user's of the same name, both over those in `agents`. */
+static json_t *read_agents(const struct project_question *question, const json_t *files,
+                           json_t *agents)
 {
-    json_auto_t *agents = json_object();
     json_t *list = json_array();
     struct project_file file;
     const char *name = NULL;
@@ -180,13 +182,29 @@ static json_t *read_agents(const struct project_question *question, const json_t
     return list;
 }
 
-/* POST -> 200 {"agents"} | 422. There are no built-in ones. */
+/* deft's own, by name. */
+static json_t *builtin_agents(const struct request *request)
+{
+    json_auto_t *list = sub_agents_builtin(request->context->settings->sandbox_browser != 0
+                                               ? SANDBOX_WITH_BROWSER
+                                               : SANDBOX_WITHOUT_BROWSER);
+    json_t *agents = json_object();
+    json_t *agent = NULL;
+    size_t i = 0;
+
+    json_array_foreach (list, i, agent)
+        json_put(agents, json_text_or(agent, "name", ""), json_incref(agent));
+    return agents;
+}
+
+/* POST -> 200 {"agents"} | 422 */
 static int sub_agents(const struct request *request, struct reply *reply, struct error *err)
 {
     struct project_question question = {.places = agent_places,
                                         .n_places = ARRAY_SIZE(agent_places)};
     json_auto_t *body = NULL;
     json_auto_t *files = NULL;
+    json_auto_t *agents = NULL;
     json_auto_t *answer = json_object();
 
     if (request_json_shape(request, &request_shape, &body, err) < 0)
@@ -196,7 +214,8 @@ static int sub_agents(const struct request *request, struct reply *reply, struct
         question.project_dir = json_text_or(body, "project_dir", NULL);
     if (project_files_read(request, &question, &files, err) < 0)
         return sandbox_ask_failed(reply, err);
-    json_put(answer, "agents", read_agents(&question, files));
+    agents = json_bool_or(body, "load_builtin", 1) != 0 ? builtin_agents(request) : json_object();
+    json_put(answer, "agents", read_agents(&question, files, agents));
     return reply_json(reply, 200, answer);
 }
 

@@ -8,5 +8,7 @@
 
 extern const struct shape child_start_shape;
 extern const char child_start_text[];
+extern const struct shape child_task_shape;
+extern const char child_task_text[];
 
 #endif

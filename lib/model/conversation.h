@@ -25,9 +25,11 @@ struct strbuf;
 /* "local": the shared sandbox of the key that called; "docker": a sandbox of its own. */
 enum runtime_kind { RUNTIME_LOCAL, RUNTIME_DOCKER };
 
-/* Members of agent_state that clients are not shown: the task list, the sandbox that ran calls. */
+/* Members of agent_state that clients are not shown: the task list, the sandbox that ran calls, the
+ * sub-agents that it called. */
 #define AGENT_STATE_TASK_LIST "task_list"
 #define AGENT_STATE_SANDBOX "runtime_id"
+#define AGENT_STATE_TASKS "tasks" /* see model/task.h */
 
 struct conversation {
     struct uuid id;
@@ -46,8 +48,10 @@ struct conversation {
     bool is_branched;          /* somebody navigated in it: not all events count any more */
     char *children;            /* ids of conversations that it started, "id,id"; NULL: none */
     int64_t snapshot_version;
-    bool is_wanted; /* a run is asked for and not over */
-    bool is_leased; /* a worker has it now */
+    bool is_sub_agent;     /* a call of its parent's made it: it goes with that */
+    struct uuid waits_for; /* the sub-agent whose run's end its own waits for, or has waited for */
+    bool is_wanted;        /* a run is asked for and not over */
+    bool is_leased;        /* a worker has it now */
     int64_t created_at_us;
     int64_t updated_at_us;
     char version[16]; /* of the row as it was read; "" when it was not */

@@ -66,6 +66,7 @@ static json_t *shown_agent_state(const struct conversation *c)
 
     (void)json_object_del(shown, AGENT_STATE_TASK_LIST);
     (void)json_object_del(shown, AGENT_STATE_SANDBOX);
+    (void)json_object_del(shown, AGENT_STATE_TASKS);
     return shown;
 }
 

@@ -41,6 +41,8 @@ static const struct nulls kinds[] = {
     {"StartChildConversationAction", "title"},
     {"StartChildConversationObservation",
      "conversation_id|parent_conversation_id|status|title|url|workspace|isolation"},
+    {"TaskAction", "description|resume"},
+    {"TaskTool", TOOL_NULLS},
     {"TerminalTool", TOOL_NULLS},
     {"FileEditorTool", TOOL_NULLS},
     {"StartChildConversationTool", TOOL_NULLS},

@@ -52,6 +52,8 @@ libmodel_a_SOURCES = \
 	lib/model/source.c lib/model/source.h \
 	lib/model/stats.c lib/model/stats.h \
 	lib/model/status.c lib/model/status.h \
+	lib/model/sub_agents.c lib/model/sub_agents.h \
+	lib/model/task.c lib/model/task.h \
 	lib/model/title.c lib/model/title.h \
 	lib/model/tool_call.c \
 	lib/model/tool_repair.c lib/model/tool_repair.h \

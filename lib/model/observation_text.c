@@ -37,6 +37,15 @@ static void append_terminal(const json_t *observation, struct strbuf *out)
         strbuf_appendf(out, "\n[Command finished with exit code %lld]", (long long)exit_code);
 }
 
+/* By its name the model can give the sub-agent more to do. */
+static void append_task(const json_t *observation, struct strbuf *out)
+{
+    strbuf_appendf(
+        out, "[Task: %s, sub-agent: %s, status: %s]\n", json_text_or(observation, "task_id", ""),
+        json_text_or(observation, "subagent", ""), json_text_or(observation, "status", ""));
+    append_content(observation, out);
+}
+
 /* Keeps head and tail of what is longer than a model should read. */
 static void append_cut(struct strbuf *out, const struct strbuf *text)
 {
@@ -62,6 +71,8 @@ void observation_append_text(json_t *observation, struct strbuf *out)
 
     if (text_equal(json_text_or(observation, "kind", ""), "TerminalObservation"))
         append_terminal(observation, &text);
+    else if (text_equal(json_text_or(observation, "kind", ""), "TaskObservation"))
+        append_task(observation, &text);
     else
         append_content(observation, &text);
     /* The browser's tools know where to cut: a state stays JSON, a page goes on by windows. */

@@ -252,6 +252,43 @@ void stats_add(struct stats *stats, const struct llm_usage *usage)
     }
 }
 
+static void add_tokens(json_t *sum, const json_t *tokens)
+{
+    static const char *const counters[] = {"prompt_tokens", "completion_tokens",
+                                           "cache_read_tokens", "cache_write_tokens",
+                                           "reasoning_tokens"};
+    json_int_t window = json_int_or(tokens, "context_window", 0);
+
+    for (size_t i = 0; i < ARRAY_SIZE(counters); i++)
+        json_put(
+            sum, counters[i],
+            json_integer(json_int_or(sum, counters[i], 0) + json_int_or(tokens, counters[i], 0)));
+    if (window > json_int_or(sum, "context_window", 0))
+        json_put(sum, "context_window", json_integer(window));
+}
+
+void stats_set_sum(struct stats *stats, const char *usage_id, const json_t *stored)
+{
+    struct metrics *metrics = metrics_of(stats, usage_id, "");
+    const char *name = NULL;
+    json_t *part = NULL;
+    const char *model = "";
+    json_t *tokens = NULL;
+    double cost = 0;
+
+    json_object_foreach (json_object_get(stored, "usage_to_metrics"), name, part) {
+        if (model[0] == '\0')
+            model = json_text_or(part, "model_name", "");
+        cost += json_number_or(part, "accumulated_cost", 0);
+    }
+    tokens = usage_new(model);
+    json_object_foreach (json_object_get(stored, "usage_to_metrics"), name, part)
+        add_tokens(tokens, json_object_get(part, "accumulated_token_usage"));
+    json_put_text(metrics->head, "model_name", model);
+    json_put(metrics->head, "accumulated_cost", json_real(cost));
+    json_put(metrics->head, "accumulated_token_usage", tokens);
+}
+
 /* --- forms --- */
 
 static void append_list(const struct list *list, const char *name, struct strbuf *out)

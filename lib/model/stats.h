@@ -44,6 +44,8 @@ void stats_freep(struct stats **stats) NONNULL;
 void stats_register(struct stats *stats, const char *usage_id, const char *model) NONNULL;
 /* Adds one call: sums, except context_window = max and per_turn_token = this call's. */
 void stats_add(struct stats *stats, const struct llm_usage *usage) NONNULL;
+/* The usage id costs what all of another conversation's do together, from its stored form. */
+void stats_set_sum(struct stats *stats, const char *usage_id, const json_t *stored) NONNULL;
 /* Appends the stored form. */
 void stats_append_text(const struct stats *stats, struct strbuf *out) NONNULL;
 /* The form of state updates: without the three lists. A new reference. */

@@ -162,6 +162,17 @@ const struct tool tool_table[] = {
      .description = child_start_text,
      .hints = "w",
      .spec_names = "start_child_conversation|StartChildConversationTool"},
+    {.name = "task",
+     .told_set = "task_tool_set",
+     .kind = "TaskTool",
+     .action_kind = "TaskAction",
+     .observation_kind = "TaskObservation",
+     .place = TOOL_IN_CHILD,
+     .shape = &child_task_shape,
+     .description = child_task_text,
+     .hints = "dw",
+     .spec_names = "task|TaskTool|task_tool_set|TaskToolSet",
+     .lists_sub_agents = true},
     {BROWSER_TOOL("browser_navigate", "BrowserNavigate"), .shape = &browser_navigate_shape,
      .description = browser_navigate_text, .hints = "w"},
     {BROWSER_TOOL("browser_click", "BrowserClick"), .shape = &browser_click_shape,
@@ -213,9 +224,9 @@ const size_t tool_table_n = ARRAY_SIZE(tool_table);
 const char tool_names_elsewhere[] =
     "AskOracleTool|ApplyPatchTool|ClassifyAndSwitchLLMTool|DelegateTool|EditTool|"
     "GlobTool|GrepTool|InvokeSkillTool|ListDirectoryTool|PlanningFileEditorTool|ReadFileTool|"
-    "SwitchLLMTool|TaskTool|TaskToolSet|TomConsultTool|"
+    "SwitchLLMTool|TomConsultTool|"
     "VisionInspectTool|"
     "WorkflowTool|WriteFileTool|apply_patch|ask_oracle|"
     "consult_tom_agent|delegate|edit|glob|grep|inspect_image_with_vision|invoke_skill|"
     "list_directory|planning_file_editor|read_file|route_task_to_model|"
-    "switch_llm|task|task_tool_set|vision_inspect|workflow|write_file";
+    "switch_llm|vision_inspect|workflow|write_file";

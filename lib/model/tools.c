@@ -9,6 +9,7 @@
 #include "model/client_tools.h"
 #include "model/conversation.h"
 #include "model/shape.h"
+#include "model/sub_agents.h"
 #include "model/tool_table.h"
 
 static const struct tool *catalogue_find(const char *spec_name)
@@ -54,6 +55,8 @@ json_t *tools_names(enum sandbox_browser browser)
         bool is_told = tool->set_names != NULL &&
                        (browser == SANDBOX_WITHOUT_BROWSER || tool->set_names == last_set);
 
+        if (tool->told_set != NULL)
+            json_push(names, json_string(tool->told_set));
         if (!is_told && !tools_is_built_in(tool))
             json_push(names, name_of(tool));
         last_set = tool->set_names;
@@ -163,6 +166,10 @@ static json_t *description(const struct tool *tool, const struct conversation *c
     if (tool->shows_working_dir)
         strbuf_appendf(&text, "\n\nThe working directory is %s.",
                        conversation_working_dir(conversation));
+    if (tool->lists_sub_agents) {
+        strbuf_append(&text, "\n\nThe kinds of sub-agents (subagent_type):");
+        sub_agents_append_list(conversation, &text);
+    }
     return json_text(text.text, text.len);
 }
 

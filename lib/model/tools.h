@@ -39,7 +39,9 @@ struct tool {
     const char *hints;         /* d: destructive, i: idempotent, w: open world */
     const char *spec_names;    /* how agent specifications may call it: "a|b" */
     const char *set_names;     /* of the browser's set, that brings it along; NULL: in none */
+    const char *told_set;      /* a set that is this tool alone, and told beside it; NULL: none */
     bool shows_working_dir;    /* the description ends with the working directory */
+    bool lists_sub_agents;     /* the description ends with the kinds of sub-agents */
 };
 
 /*

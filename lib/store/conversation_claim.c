@@ -27,13 +27,18 @@ enum { CLAIM_TRIES = 16 };
 /*
  * Whose turn it is. The user is locked as well: who claims another of that user's conversations at
  * the same moment waits, and then counts this run, too. NO KEY, here and below: an append that a
- * lost worker has begun holds no claim up (it has a KEY SHARE lock, for deletes).
+ * lost worker has begun holds no claim up (it has a KEY SHARE lock, for deletes). Who waits for a
+ * sub-agent is passed by as long as that one's run is wanted: its end is what wakes the other. A
+ * run that is to stop needs no slot.
  */
 static const char SQL_NEXT[] =
     "SELECT w.id FROM conversations w JOIN users u ON u.id = w.user_id"
     " WHERE w.wanted_at IS NOT NULL"
     " AND (w.lease_expires_at IS NULL OR w.lease_expires_at <= now())"
-    " AND " RUNS_OF("w.user_id") " < coalesce(u.run_slots, $1::bigint)"
+    " AND NOT EXISTS (SELECT 1 FROM conversations k WHERE k.id = w.waits_for"
+    "  AND k.wanted_at IS NOT NULL)"
+    " AND (w.stop_requested IS NOT NULL"
+    "  OR " RUNS_OF("w.user_id") " < coalesce(u.run_slots, $1::bigint))"
                                  " ORDER BY w.wanted_at LIMIT 1 FOR NO KEY UPDATE OF w "
                                  "SKIP LOCKED FOR NO KEY UPDATE OF u";
 
@@ -44,7 +49,8 @@ static const char SQL_CLAIM[] =
     "  lease_expires_at = now() + $3::bigint * interval '1 millisecond',"
     "  claim_count = k.claim_count + 1"
     "  FROM users u WHERE k.id = $1::uuid AND u.id = k.user_id"
-    "  AND " RUNS_OF("u.id") " < coalesce(u.run_slots, $4::bigint) RETURNING k.*, k.xmin)"
+    "  AND (k.stop_requested IS NOT NULL"
+    "   OR " RUNS_OF("u.id") " < coalesce(u.run_slots, $4::bigint)) RETURNING k.*, k.xmin)"
                              " SELECT " CONVERSATION_COLUMNS
                              ", c.lease_fence, coalesce(c.stop_requested, ''), c.claim_count"
                              " FROM c" CONVERSATION_LOG_END;
@@ -63,11 +69,15 @@ static const char SQL_HAND_OVER[] =
     "UPDATE conversations SET lease_owner = NULL, lease_expires_at = NULL, claim_count = 0"
     " WHERE id = $1::uuid AND lease_owner = $2::uuid AND lease_fence = $3::bigint";
 
-/* An interrupt outranks a pause. */
+/*
+ * An interrupt outranks a pause. $3: whoever wants a run, also one that waits for a slot; else only
+ * one that a worker has, or that waits for a sub-agent.
+ */
 static const char SQL_REQUEST_STOP[] =
     "UPDATE conversations SET stop_requested ="
     " CASE WHEN stop_requested = 'interrupt' THEN stop_requested ELSE $2 END"
-    " WHERE id = $1::uuid AND wanted_at IS NOT NULL AND lease_expires_at > now() RETURNING 1";
+    " WHERE id = $1::uuid AND wanted_at IS NOT NULL"
+    " AND (lease_expires_at > now() OR waits_for IS NOT NULL OR $3::boolean) RETURNING waits_for";
 
 static const char SQL_IS_WANTED[] =
     "SELECT 1 FROM conversations WHERE id = $1::uuid AND wanted_at IS NOT NULL";
@@ -76,11 +86,11 @@ static const char SQL_CHECK_ROOM[] = RUN_ROOM_QUERY;
 
 static const char SQL_QUEUE_PLACE[] =
     "SELECT 1 + (SELECT count(*) FROM conversations b WHERE b.user_id = c.user_id"
-    "  AND b.wanted_at < c.wanted_at"
+    "  AND b.wanted_at < c.wanted_at AND b.waits_for IS NULL"
     "  AND (b.lease_expires_at IS NULL OR b.lease_expires_at <= now()))"
     " FROM conversations c JOIN users u ON u.id = c.user_id"
     " WHERE c.id = $1::uuid AND c.wanted_at IS NOT NULL"
-    " AND (c.lease_expires_at IS NULL OR c.lease_expires_at <= now())"
+    " AND (c.lease_expires_at IS NULL OR c.lease_expires_at <= now()) AND c.waits_for IS NULL"
     " AND " RUNS_OF("c.user_id") " >= coalesce(u.run_slots, $2::bigint)";
 
 void claim_done(struct claim *claim)
@@ -242,14 +252,36 @@ int conversation_store_hand_over(struct db *db, const struct lease *lease, struc
                     err);
 }
 
-int conversation_store_request_stop(struct db *db, const struct uuid *id, const char *kind,
-                                    bool *leased_out, struct error *err)
+/* From who waits to whom it waits for, each seen when the one above is locked: nobody slips in. */
+static int stop_line(struct db_tx *tx, const struct uuid *id, const char *kind,
+                     struct stop_line *line, struct error *err)
 {
-    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    struct uuid next = *id;
 
-    if (db_query(db, SQL_REQUEST_STOP, DB_PARAMS(id->text, kind), &rows, err) < 0)
+    while (uuid_is_set(&next) && line->n < ARRAY_SIZE(line->ids)) {
+        CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+        if (db_tx_query(tx, SQL_REQUEST_STOP, DB_PARAMS(next.text, kind, db_flag(line->n > 0)),
+                        &rows, err) < 0)
+            return -1;
+        if (PQntuples(rows) == 0)
+            return 0;
+        line->ids[line->n++] = next;
+        next = db_cell_uuid(rows, 0, 0);
+    }
+    return 0;
+}
+
+int conversation_store_request_stop(struct db *db, const struct uuid *id, const char *kind,
+                                    struct stop_line *line_out, struct error *err)
+{
+    CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
+    struct stop_line line = {.n = 0};
+
+    if (db_tx_begin(db, &tx, err) < 0 || stop_line(&tx, id, kind, &line, err) < 0 ||
+        db_tx_commit(&tx, err) < 0)
         return error_wrap(err, "asking %s to stop", id->text);
-    *leased_out = PQntuples(rows) == 1;
+    *line_out = line;
     return 0;
 }
 

@@ -19,9 +19,9 @@
 
 static const char SQL_CREATE[] =
     "INSERT INTO conversations (id, user_id, parent_id, runtime_kind, runtime_session, title, spec,"
-    " secrets, execution_status, stats, agent_state, last_user_message_id, wanted_at)"
+    " secrets, execution_status, stats, agent_state, last_user_message_id, wanted_at, is_sub_agent)"
     " VALUES ($1::uuid, $2::uuid, $3::uuid, $4, $5, $6, $7, $8, $9, $10, $11, $12::uuid,"
-    "  CASE WHEN $13::boolean THEN now() END)"
+    "  CASE WHEN $13::boolean THEN now() END, $14::boolean)"
     " ON CONFLICT (id) DO NOTHING"
     " RETURNING (extract(epoch FROM created_at) * 1000000)::bigint";
 
@@ -57,7 +57,8 @@ int conversation_insert_row(struct db_tx *tx, struct conversation *conversation,
                       conversation->title != NULL ? conversation->title : write->first_title, spec,
                       conversation->secrets, status, write->stats != NULL ? write->stats : stats,
                       agent_state != NULL ? agent_state : "{}",
-                      db_uuid(&write->last_user_message_id), db_flag(write->want_run)),
+                      db_uuid(&write->last_user_message_id), db_flag(write->want_run),
+                      db_flag(conversation->is_sub_agent)),
             &rows, err) < 0)
         return -1;
     *is_new_out = PQntuples(rows) == 1;

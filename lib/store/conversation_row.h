@@ -26,7 +26,8 @@ struct error;
     " coalesce(newest.seq, 0), coalesce(newest.timestamp, ''), leaf.id, c.xmin,"                   \
     " branch.from_seq IS NOT NULL,"                                                                \
     " (SELECT string_agg(k.id::text, ',' ORDER BY k.created_at, k.id) FROM conversations k"        \
-    "   WHERE k.parent_id = c.id)"
+    "   WHERE k.parent_id = c.id),"                                                                \
+    " c.is_sub_agent, c.waits_for"
 #define CONVERSATION_LEAF                                                                          \
     "SELECT e.id FROM events e WHERE e.conversation_id = c.id"                                     \
     " AND e.kind <> 'ConversationStateUpdateEvent'"
@@ -39,7 +40,7 @@ struct error;
     "    AND e.seq >= coalesce(branch.from_seq, 0) ORDER BY e.seq DESC LIMIT 1), "                 \
     "(" CONVERSATION_LEAF                                                                          \
     "    AND e.seq <= branch.parent_seq ORDER BY e.seq DESC LIMIT 1)) AS id) leaf ON true"
-#define CONVERSATION_N_COLUMNS 23
+#define CONVERSATION_N_COLUMNS 25
 
 /* Fills conversation_out (as after CONVERSATION_INIT) from a row, its columns from `column` on. */
 int conversation_row_read(const PGresult *rows, int row, int column,

@@ -81,11 +81,23 @@ static const char SQL_COUNT[] = "SELECT count(*) FROM conversations c WHERE c.us
  * is seen by the statement that deletes.
  */
 static const char SQL_REVOKE[] =
-    "UPDATE conversations c SET lease_fence = lease_fence + 1, lease_owner = NULL,"
-    " lease_expires_at = NULL, wanted_at = NULL"
-    " WHERE c.id = $1::uuid AND c.user_id = $2::uuid"
-    " AND ($3::text IS NULL OR c.runtime_session = $3)"
-    " RETURNING EXISTS (SELECT 1 FROM webhooks)";
+    "WITH RECURSIVE line (id, n) AS ("
+    "  SELECT c.id, 0 FROM conversations c WHERE c.id = $1::uuid AND c.user_id = $2::uuid"
+    "   AND ($3::text IS NULL OR c.runtime_session = $3)"
+    "  UNION ALL SELECT k.id, line.n + 1 FROM line"
+    "   JOIN conversations k ON k.parent_id = line.id WHERE k.is_sub_agent),"
+    " held AS (SELECT c.id, line.n FROM conversations c JOIN line ON line.id = c.id"
+    "  ORDER BY line.n, c.id FOR NO KEY UPDATE OF c),"
+    " revoked AS (UPDATE conversations c SET lease_fence = lease_fence + 1, lease_owner = NULL,"
+    "   lease_expires_at = NULL, wanted_at = NULL FROM held WHERE c.id = held.id"
+    "  RETURNING c.id, held.n)"
+    " SELECT EXISTS (SELECT 1 FROM webhooks), id FROM revoked ORDER BY n DESC, id";
+
+static const char SQL_SUB_AGENTS[] =
+    "WITH RECURSIVE line (id) AS ("
+    "  SELECT $1::uuid UNION ALL SELECT k.id FROM line"
+    "   JOIN conversations k ON k.parent_id = line.id WHERE k.is_sub_agent)"
+    " SELECT id FROM line WHERE id <> $1::uuid";
 
 static const char SQL_LOCK[] = "SELECT 1 FROM conversations WHERE id = $1::uuid FOR UPDATE";
 
@@ -156,6 +168,12 @@ int conversation_store_check_child(struct db *db, const struct uuid *id, struct 
         return error_set(err, ERROR_INVALID,
                          "A conversation starts at most %d others, and this one has", CHILDREN_MAX);
     return 0;
+}
+
+void uuid_list_done(struct uuid_list *list)
+{
+    mem_free(list->items);
+    *list = (struct uuid_list){NULL, 0};
 }
 
 void conversation_page_done(struct conversation_page *page)
@@ -276,20 +294,66 @@ static int delete_locked(struct db *db, const struct uuid *id, const char *farew
     return db_tx_commit(&tx, err);
 }
 
+/* farewell as above. */
+static int delete_one(struct db *db, const struct uuid *id, bool wants_farewell, struct error *err)
+{
+    CLEANUP(mem_freep) char *farewell = NULL;
+
+    if (wants_farewell && make_farewell(db, id, &farewell, err) < 0)
+        return -1;
+    return delete_locked(db, id, farewell, err);
+}
+
+/* Until a look finds no more than the one before: then none of them has a lease to start another.
+ */
+static int revoke_line(struct db *db, const struct conversation_scope *scope, const struct uuid *id,
+                       PGresult **rows_out, struct error *err)
+{
+    int n_before = 0;
+
+    do {
+        PGresult *rows = NULL;
+
+        n_before = *rows_out != NULL ? PQntuples(*rows_out) : 0;
+        if (db_query(db, SQL_REVOKE,
+                     DB_PARAMS(id->text, scope->user_id.text, scope->runtime_session), &rows,
+                     err) < 0)
+            return -1;
+        db_rows_done(rows_out);
+        *rows_out = rows;
+    } while (PQntuples(*rows_out) > n_before);
+    return 0;
+}
+
 int conversation_store_delete(struct db *db, const struct conversation_scope *scope,
                               const struct uuid *id, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *revoked = NULL;
-    CLEANUP(mem_freep) char *farewell = NULL;
 
-    if (db_query(db, SQL_REVOKE, DB_PARAMS(id->text, scope->user_id.text, scope->runtime_session),
-                 &revoked, err) < 0)
+    if (revoke_line(db, scope, id, &revoked, err) < 0)
         return error_wrap(err, "deleting conversation %s", id->text);
     if (PQntuples(revoked) == 0)
         return error_set(err, ERROR_NOT_FOUND, "Conversation not found: %s", id->text);
-    if (db_bool(revoked, 0, 0) && make_farewell(db, id, &farewell, err) < 0)
-        return -1;
-    if (delete_locked(db, id, farewell, err) < 0)
-        return error_wrap(err, "deleting conversation %s", id->text);
+    /* The one that was meant comes last: as long as it is there, it can be deleted again. */
+    for (int row = 0; row < PQntuples(revoked); row++) {
+        struct uuid one = db_cell_uuid(revoked, row, 1);
+
+        if (delete_one(db, &one, db_bool(revoked, row, 0), err) < 0)
+            return error_wrap(err, "deleting conversation %s", one.text);
+    }
+    return 0;
+}
+
+int conversation_store_list_sub_agents(struct db *db, const struct uuid *id,
+                                       struct uuid_list *ids_out, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    if (db_read(db, SQL_SUB_AGENTS, DB_PARAMS(id->text), &rows, err) < 0)
+        return error_wrap(err, "listing what %s has called", id->text);
+    ids_out->n = (size_t)PQntuples(rows);
+    ids_out->items = mem_alloc_array(ids_out->n, sizeof(*ids_out->items));
+    for (size_t i = 0; i < ids_out->n; i++)
+        ids_out->items[i] = db_cell_uuid(rows, (int)i, 0);
     return 0;
 }

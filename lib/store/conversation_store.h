@@ -14,6 +14,7 @@
 #include "base/attr.h"
 #include "base/uuid.h"
 #include "model/conversation.h"
+#include "model/limits.h"
 
 struct db;
 struct error;
@@ -69,10 +70,10 @@ struct conversation_write {
     struct job_hold hold;      /* for GUARD_JOB */
     const char *status;        /* execution_status */
     bool want_run;             /* wanted_at = now() unless set */
-    bool end_run;              /* wanted_at, stop_requested, lease cleared; claim_count = 0 */
-    bool bump_snapshot;        /* subscribers get a full_state */
-    bool made_progress;        /* claim_count = 0 */
-    const char *stats;         /* JSON text; NULL: as they are */
+    bool end_run;       /* wanted_at, stop_requested, waits_for, lease cleared; claim_count = 0 */
+    bool bump_snapshot; /* subscribers get a full_state */
+    bool made_progress; /* claim_count = 0, waits_for cleared */
+    const char *stats;  /* JSON text; NULL: as they are */
     const json_t *agent_state;
     const json_t *spec;
     const char *title;
@@ -157,17 +158,37 @@ int conversation_store_search(struct db *db, const struct conversation_filter *f
 int conversation_store_count(struct db *db, const struct conversation_filter *filter,
                              int64_t *n_out, struct error *err) NONNULL MUST_CHECK;
 /*
- * Removes row and events; a sandbox of its own that no other conversation works in is marked to be
- * deleted. ERROR_NOT_FOUND.
- * The caller sends HINT_RUNTIME and HINT_CONTROL.
+ * Removes row and events, those of its sub-agents too; a sandbox of its own that no other
+ * conversation works in is marked to be deleted. ERROR_NOT_FOUND.
+ * The caller sends HINT_RUNTIME, HINT_CONTROL and HINT_WORK.
  */
 int conversation_store_delete(struct db *db, const struct conversation_scope *scope,
                               const struct uuid *id, struct error *err) NONNULL MUST_CHECK;
 
-/* "pause" or "interrupt" for the worker that has it: *leased_out = false, and nothing is written,
- * when no worker has it (then the caller writes the pause itself, GUARD_NO_LEASE). */
+struct uuid_list {
+    struct uuid *items;
+    size_t n;
+};
+void uuid_list_done(struct uuid_list *list);
+/* Its sub-agents, and theirs. */
+int conversation_store_list_sub_agents(struct db *db, const struct uuid *id,
+                                       struct uuid_list *ids_out,
+                                       struct error *err) NONNULL MUST_CHECK;
+
+/* Conversations that were asked to stop together: each waits for the end of the next. */
+struct stop_line {
+    struct uuid ids[CHILD_DEPTH_MAX + 1];
+    size_t n;
+};
+/*
+ * "pause" or "interrupt" for the worker that has it, and for the sub-agents that it waits for.
+ * line_out->n = 0, and nothing is written, when no worker has it and it waits for nobody: then the
+ * caller writes the pause itself (GUARD_NO_LEASE). Else the caller sends HINT_CONTROL for each, and
+ * HINT_WORK.
+ */
 int conversation_store_request_stop(struct db *db, const struct uuid *id, const char *kind,
-                                    bool *leased_out, struct error *err) NONNULL MUST_CHECK;
+                                    struct stop_line *line_out,
+                                    struct error *err) NONNULL MUST_CHECK;
 /* Waits, woken by hints, until no run is wanted any more; ERROR_TIMEOUT after deadline_ms
  * (clock_monotonic_ms()). Takes a connection for the whole wait. */
 int conversation_store_wait_stopped(struct db *db, const struct uuid *id, int64_t deadline_ms,

@@ -65,6 +65,7 @@ static const char SQL_WRITE[] =
     "   stop_requested = CASE WHEN $13::boolean THEN NULL ELSE c.stop_requested END,"
     "   lease_owner = CASE WHEN $13::boolean THEN NULL ELSE c.lease_owner END,"
     "   lease_expires_at = CASE WHEN $13::boolean THEN NULL ELSE c.lease_expires_at END,"
+    "   waits_for = CASE WHEN $13::boolean OR $15::boolean THEN NULL ELSE c.waits_for END,"
     "   claim_count = CASE WHEN $13::boolean OR $15::boolean THEN 0 ELSE c.claim_count END,"
     "   snapshot_version = c.snapshot_version + $14::int,"
     "   stats = coalesce($16, c.stats),"
@@ -222,6 +223,23 @@ static int send_write(struct db_tx *tx, struct db *db, struct conversation *conv
     if (rc == 0)
         conversation_row_set_version(conversation, db_text(rows, 0, 1));
     return rc;
+}
+
+int conversation_write_in(struct db_tx *tx, struct conversation *conversation,
+                          struct event_list *events, const struct conversation_write *write,
+                          struct error *err)
+{
+    CLEANUP(event_arrays_done) struct event_arrays arrays = EVENT_ARRAYS_INIT;
+    CLEANUP(write_params_done) struct write_params params = {.agent_state = NULL};
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    assert(write->guard != GUARD_NO_LEASE);
+    event_list_stamp(events, conversation);
+    if (event_arrays_fill(&arrays, events, err) < 0)
+        return -1;
+    fill_params(&params, conversation, &arrays, write);
+    return db_tx_query(tx, SQL_WRITE, (struct db_params){params.values, ARRAY_SIZE(params.values)},
+                       &rows, err);
 }
 
 int conversation_write_ask(struct db_pipe *pipe, const struct conversation *conversation,

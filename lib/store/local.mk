@@ -31,6 +31,7 @@ libstore_a_SOURCES = \
 	lib/store/runtime_key_store.c lib/store/runtime_key_store.h \
 	lib/store/rest_store.c lib/store/rest_store.h \
 	lib/store/runtime_store.c lib/store/runtime_store.h \
+	lib/store/task_store.c lib/store/task_store.h \
 	lib/store/user_store.c lib/store/user_store.h \
 	lib/store/warm_config_store.c lib/store/warm_config_store.h \
 	lib/store/warm_store.c lib/store/warm_store.h \
@@ -50,6 +51,7 @@ STORE_TESTS = \
 	tests/unit/store/hints_test \
 	tests/unit/store/mcp_sign_in_store_test \
 	tests/unit/store/runtime_store_test \
+	tests/unit/store/task_store_test \
 	tests/unit/store/user_store_test \
 	tests/unit/store/warm_store_test \
 	tests/unit/store/webhook_store_test
@@ -82,6 +84,9 @@ tests_unit_store_mcp_sign_in_store_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_runtime_store_test_SOURCES = tests/unit/store/runtime_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_runtime_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_runtime_store_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_task_store_test_SOURCES = tests/unit/store/task_store_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_task_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_task_store_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_user_store_test_SOURCES = tests/unit/store/user_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_user_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_user_store_test_LDADD = $(STORE_TEST_LIBS)

@@ -66,3 +66,19 @@ for (const point of ['child_before_commit:1', 'child_committed:1']) {
     await survive(t, point, name, { tool: 'start_child_conversation' });
   });
 }
+
+const TASK_POINTS = {
+  'child_before_commit:1': 'its caller is about to wait',
+  'child_committed:1': 'its caller waits',
+  'aes_sent:1': 'its command runs',
+  'claim_committed:3': 'its caller is claimed again',
+  'obs_before_commit:3': 'its result is read',
+  'obs_committed:2': 'its result is stored',
+};
+for (const [point, what] of Object.entries(TASK_POINTS)) {
+  test(`a sub-agent is made once and told once, though a worker dies when ${what}`, async (t) => {
+    const name = `task-${point}`;
+    script(name, { name: 'task', arguments: { prompt: PART, security_risk: 'LOW', summary: 's' } });
+    await survive(t, point, name, { tool: 'task_tool_set', handing: 'task' });
+  });
+}

@@ -20,7 +20,7 @@ async function write(path, text) {
 describe('tools', () => {
   test('agent-server 56: the names of the tools that agents can use', async () => {
     const names = await must(200, 'GET', '/api/tools/');
-    for (const name of ['terminal', 'file_editor', 'task_tracker']) assert.ok(names.includes(name), name);
+    for (const name of ['terminal', 'file_editor', 'task_tracker', 'task_tool_set', 'task', 'start_child_conversation']) assert.ok(names.includes(name), name);
     assert.ok(!names.includes('finish'));
   });
 
@@ -124,11 +124,19 @@ describe('hooks, sub-agents, plugins', () => {
 
   test("a project's sub-agents are listed", async () => {
     await write('.agents/agents/tester.md', '---\nname: tester\ndescription: Runs tests\ntools: [terminal]\nmodel: inherit\n---\nYou test.');
-    const { agents } = (await post('/api/sub-agents', { load_user: false, project_dir: PROJECT })).json;
+    const { agents } = (await post('/api/sub-agents', { load_user: false, load_builtin: false, project_dir: PROJECT })).json;
     assert.deepEqual(agents, [{
       name: 'tester', description: 'Runs tests', model: 'inherit', tools: ['terminal'], skills: [], system_prompt: 'You test.',
       source: `${PROJECT}/.agents/agents/tester.md`, level: 'project', is_builtin: false,
     }]);
+  });
+
+  test('agents that every agent may call', async () => {
+    const { agents } = (await post('/api/sub-agents', { load_user: false })).json;
+    assert.ok(agents.every(({ level, is_builtin: isBuiltin, model: llm }) => level === 'builtin' && isBuiltin && llm === 'inherit'));
+    const tools = Object.fromEntries(agents.map((agent) => [agent.name, agent.tools]));
+    assert.deepEqual(tools['general-purpose'], ['terminal', 'file_editor', 'task_tracker']);
+    assert.deepEqual([tools['code-explorer'], tools['bash-runner']], [['terminal'], ['terminal']]);
   });
 
   test('plugins: none', async () => {

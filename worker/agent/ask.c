@@ -50,6 +50,18 @@ static void write_tools(struct agent *agent)
         json_append_text(&agent->tools, tools);
 }
 
+/* A sub-agent's requests begin like its parent's: providers that keep beginnings find them
+ * together.
+ */
+static const struct uuid *cache_of(const struct agent *agent)
+{
+    const struct conversation *conversation = &agent->conversation;
+
+    if (conversation->is_sub_agent && uuid_is_set(&conversation->parent_id))
+        return &conversation->parent_id;
+    return &agent->lease.conversation_id;
+}
+
 /* Waits for the answer where a stop request can reach it. The reply borrows from the choice. */
 static int ask_and_wait(struct agent *agent, const struct model_choice *choice,
                         struct llm_reply *reply_out, struct llm_failure *failure_out,
@@ -64,7 +76,7 @@ static int ask_and_wait(struct agent *agent, const struct model_choice *choice,
         .messages = agent->transcript.text.text,
         .tools = agent->tools.text,
         .usage_id = USAGE_ID,
-        .conversation_id = agent->lease.conversation_id.text,
+        .conversation_id = cache_of(agent)->text,
         .listener = &listener,
         .lane = agent->lane,
     };

@@ -22,6 +22,7 @@
 #include "worker/agent/sandbox.h"
 #include "worker/agent/sandbox_call.h"
 #include "worker/agent/start_child.h"
+#include "worker/agent/task_call.h"
 #include "worker/context.h"
 #include "worker/tools/tools.h"
 
@@ -202,6 +203,8 @@ int call_run(struct agent *agent, const struct index_list *pending, size_t at, s
         return run_finish(agent, pending, at, err);
     if (tool->place == TOOL_IN_WORKER)
         return run_in_worker(agent, action, tool, err);
+    if (text_equal(tool->name, "task"))
+        return task_call_run(agent, action, err);
     if (tool->place == TOOL_IN_CHILD)
         return start_child_run(agent, action, err);
     return run_in_sandbox(agent, action, tool, err);

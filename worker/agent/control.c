@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/text.h"
 
 /* How long a pause or a shutdown lets a model's call or a command go on, at most. */
 #define PATIENCE_MS 5000
@@ -70,6 +71,14 @@ void control_request(struct control *control, enum stop_kind stop)
         condition_wake_all(&control->changed);
     }
     lock_release(&control->lock);
+}
+
+void control_request_word(struct control *control, const char *word)
+{
+    if (text_equal(word, "pause"))
+        control_request(control, STOP_PAUSE);
+    else if (text_equal(word, "interrupt"))
+        control_request(control, STOP_INTERRUPT);
 }
 
 void control_tick(struct control *control)

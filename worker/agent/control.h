@@ -46,6 +46,8 @@ void control_done(struct control *control) NONNULL;
 
 /* Asks for a stop; wakes what the request may not wait for. */
 void control_request(struct control *control, enum stop_kind stop) NONNULL;
+/* The same by the word that the store has for it, "pause" or "interrupt"; nothing for another. */
+void control_request_word(struct control *control, const char *word) NONNULL;
 /* Wakes a wait that a soft stop (pause, hand over) has been patient with for long enough. */
 void control_tick(struct control *control) NONNULL;
 enum stop_kind control_stop(struct control *control) NONNULL MUST_CHECK;

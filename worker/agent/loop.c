@@ -9,6 +9,7 @@
 #include "model/limits.h"
 #include "store/conversation_store.h"
 #include "store/event_store.h"
+#include "store/hints.h"
 #include "worker/agent/agent.h"
 #include "worker/agent/ask.h"
 #include "worker/agent/call.h"
@@ -199,6 +200,9 @@ void agent_run(struct agent *agent)
             /* The lease runs out by itself, which is a pause before somebody tries again. */
             log_error("run.broken", LOG_ERROR(&err));
     }
+    /* Its end wakes who waited for it. */
+    if (agent->conversation.is_sub_agent)
+        hints_send(agent->context->hints, HINT_WORK, agent->conversation.id.text);
     if (agent->sandbox == NULL)
         return;
     sandbox_send_acknowledged(agent->sandbox);

@@ -476,7 +476,7 @@ static void pause_without_a_worker_is_refused_while_one_has_it(void **state)
     struct conversation_write pause = {
         .guard = GUARD_NO_LEASE, .status = "paused", .end_run = true};
     struct error err = ERROR_INIT;
-    bool leased = false;
+    struct stop_line line = {.n = 0};
     CLEANUP(claim_done) struct claim claim = claim_it(fixture, &made);
 
     assert_string_equal(claim.lease.conversation_id.text, made.id.text);
@@ -484,15 +484,15 @@ static void pause_without_a_worker_is_refused_while_one_has_it(void **state)
     assert_int_equal(conversation_store_write(fixture->db, &made, &events, &pause, &err), -1);
     assert_int_equal(err.code, ERROR_STALE);
     assert_int_equal(
-        conversation_store_request_stop(fixture->db, &made.id, "interrupt", &leased, &err), 0);
-    assert_true(leased);
-    assert_int_equal(conversation_store_request_stop(fixture->db, &made.id, "pause", &leased, &err),
+        conversation_store_request_stop(fixture->db, &made.id, "interrupt", &line, &err), 0);
+    assert_int_equal(line.n, 1);
+    assert_int_equal(conversation_store_request_stop(fixture->db, &made.id, "pause", &line, &err),
                      0);
-    assert_true(leased);
+    assert_int_equal(line.n, 1);
     expire_lease(&made.id);
-    assert_int_equal(conversation_store_request_stop(fixture->db, &made.id, "pause", &leased, &err),
+    assert_int_equal(conversation_store_request_stop(fixture->db, &made.id, "pause", &line, &err),
                      0);
-    assert_false(leased);
+    assert_int_equal(line.n, 0);
     assert_int_equal(conversation_store_write(fixture->db, &made, &events, &pause, &err), 0);
 }
 

@@ -10,8 +10,11 @@
 #include <cmocka.h>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "store/conversation_store.h"
+#include "store/event_store.h"
 #include "support/pg.h"
 #include "support/sql.h"
 #include "worker/run_fixture.h"
@@ -32,6 +35,9 @@
 #define CHILD_STARTED                                                                              \
     "S(stats) Action(start_child_conversation) Observation(start_child_conversation) "
 #define FINISHED "S(stats) Action(finish) Observation(finish) S(finished)"
+
+#define TASK(more) CALL("task", "{\"prompt\": \"the part\"" more "}")
+#define SAYS(text) "{\"text\": \"" text "\"}"
 
 /* The only child of that conversation. */
 static struct uuid child_of(const struct run_fixture *fixture, const struct uuid *id)
@@ -63,6 +69,26 @@ static void assert_told(struct run_fixture *fixture, const struct uuid *id, cons
     run_last_event(fixture, id, "ObservationEvent", &event);
     if (strstr(event.text, words) == NULL)
         fail_msg("no \"%s\" in %s", words, event.text);
+}
+
+/* The newest result of a task says that, somewhere. */
+static void assert_task(struct run_fixture *fixture, const struct uuid *id, const char *words)
+{
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    CLEANUP(history_done) struct history history = HISTORY_INIT;
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(event_store_load_after(fixture->context.db, id, &history, &err), 0);
+    for (size_t i = 0; i < history.n; i++) {
+        const json_t *seen = json_object_get(history.items[i].json, "observation");
+
+        if (!text_equal(json_text_or(seen, "kind", ""), "TaskObservation"))
+            continue;
+        strbuf_reset(&body);
+        json_append_text(&body, seen);
+    }
+    if (body.len == 0 || strstr(body.text, words) == NULL)
+        fail_msg("no %s in %s", words, body.text);
 }
 
 static void started_child_runs_by_itself(void **state)
@@ -121,6 +147,203 @@ static void child_that_has_no_task_is_none(void **state)
     assert_log(*state, &id, BEGINNING CHILD_STARTED FINISHED);
 }
 
+static void calls_task(struct run_fixture *fixture, const char *child_steps, struct uuid *id_out,
+                       struct uuid *child_out)
+{
+    CLEANUP(strbuf_done) struct strbuf script = STRBUF_INIT;
+
+    strbuf_appendf(&script,
+                   "{\"turns\": [], \"later\": [{\"match\": [\"the part\"], \"steps\": [%s]},"
+                   " {\"steps\": [" CALLS(TASK("")) ", " CALLS(FINISH) "]}]}",
+                   child_steps);
+    *id_out = run_new_conversation(fixture, script.text, "{}");
+    run_to_end(fixture, id_out);
+    assert_row(fixture, id_out, "running/wanted/-");
+    *child_out = child_of(fixture, id_out);
+}
+
+static void caller_waits_without_a_lease_and_takes_the_result(void **state)
+{
+    struct uuid id;
+    struct uuid child;
+
+    calls_task(*state, SAYS("found it"), &id, &child);
+    run_to_end(*state, &child);
+    assert_row(*state, &child, "finished/-/-");
+    run_to_end(*state, &id);
+    assert_log(*state, &id, BEGINNING "S(stats) Action(task) S(stats) Observation(task) " FINISHED);
+    assert_row(*state, &id, "finished/-/-");
+}
+
+static void result_names_task_kind_and_status(void **state)
+{
+    struct uuid id;
+    struct uuid child;
+
+    calls_task(*state, SAYS("found it"), &id, &child);
+    run_to_end(*state, &child);
+    run_to_end(*state, &id);
+    assert_task(*state, &id, "\"text\":\"found it\"");
+    assert_task(*state, &id, "\"is_error\":false");
+    assert_task(*state, &id, "\"task_id\":\"task_00000001\"");
+    assert_task(*state, &id, "\"subagent\":\"general-purpose\"");
+    assert_task(*state, &id, "\"status\":\"completed\"");
+}
+
+static void deleted_sub_agent_is_told_in_words(void **state)
+{
+    struct run_fixture *fixture = *state;
+    const struct conversation_scope scope = {.user_id = fixture->user_id};
+    struct error err = ERROR_INIT;
+    struct uuid id;
+    struct uuid child;
+
+    calls_task(fixture, SAYS("found it"), &id, &child);
+    assert_int_equal(conversation_store_delete(fixture->context.db, &scope, &child, &err), 0);
+    run_to_end(fixture, &id);
+    assert_task(fixture, &id, "deleted the sub-agent");
+    assert_task(fixture, &id, "\"status\":\"error\"");
+    assert_row(fixture, &id, "finished/-/-");
+}
+
+static void sub_agent_that_fails_is_told_with_its_reason(void **state)
+{
+    struct uuid id;
+    struct uuid child;
+
+    calls_task(*state, "{\"status\": 401, \"error\": \"no such key\"}", &id, &child);
+    run_to_end(*state, &child);
+    run_to_end(*state, &id);
+    assert_task(*state, &id, "ended with an error: Your LLM API key");
+    assert_task(*state, &id, "\"status\":\"error\"");
+}
+
+static void sub_agent_that_somebody_stops_is_told_as_that(void **state)
+{
+    struct uuid id;
+    struct uuid child;
+
+    calls_task(*state, SAYS("found it"), &id, &child);
+    run_interrupted(*state, &child);
+    assert_row(*state, &child, "paused/-/-");
+    run_to_end(*state, &id);
+    assert_task(*state, &id, "Somebody stopped the sub-agent");
+}
+
+static void request_stop(struct run_fixture *fixture, const struct uuid *id, const char *kind,
+                         size_t n)
+{
+    struct stop_line line = {.n = 0};
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(conversation_store_request_stop(fixture->context.db, id, kind, &line, &err),
+                     0);
+    assert_int_equal(line.n, n);
+}
+
+static void pause_reaches_the_sub_agent_and_both_go_on(void **state)
+{
+    struct uuid id;
+    struct uuid child;
+
+    calls_task(*state, SAYS("found it"), &id, &child);
+    request_stop(*state, &id, "pause", 2);
+    run_to_end(*state, &child);
+    assert_row(*state, &child, "paused/-/-");
+    run_to_end(*state, &id);
+    assert_row(*state, &id, "paused/-/-");
+    run_again(*state, &id);
+    run_to_end(*state, &id);
+    assert_row(*state, &id, "running/wanted/-");
+    run_to_end(*state, &child);
+    assert_row(*state, &child, "finished/-/-");
+    run_to_end(*state, &id);
+    assert_task(*state, &id, "\"status\":\"completed\"");
+}
+
+static void interrupt_ends_the_call_and_the_sub_agent(void **state)
+{
+    struct uuid id;
+    struct uuid child;
+
+    calls_task(*state, SAYS("found it"), &id, &child);
+    request_stop(*state, &id, "interrupt", 2);
+    run_to_end(*state, &child);
+    assert_row(*state, &child, "paused/-/-");
+    run_to_end(*state, &id);
+    assert_log(*state, &id, BEGINNING "S(stats) Action(task) AgentError(task) S(paused) Interrupt");
+}
+
+static void task_goes_on_by_its_name(void **state)
+{
+    const char *script =
+        "{\"turns\": [], \"later\": [{\"match\": [\"the part\"], \"steps\": [" SAYS(
+            "half") "]},"
+                    " {\"match\": [\"the rest\"], \"steps\": [" SAYS(
+                        "whole") "]}, {\"steps\": "
+                                 "[" CALLS(TASK("")) ", " CALLS(CALL("task",
+                                                                     "{\"prompt\":"
+                                                                     " \"the "
+                                                                     "rest\", "
+                                                                     "\"resume\":"
+                                                                     " \"task_"
+                                                                     "00000001\""
+                                                                     "}")) ","
+                                                                           " " CALLS(FINISH) "]}]}";
+    struct uuid id = run_new_conversation(*state, script, "{}");
+    struct uuid child;
+
+    run_to_end(*state, &id);
+    child = child_of(*state, &id);
+    run_to_end(*state, &child);
+    run_to_end(*state, &id);
+    assert_task(*state, &id, "\"text\":\"half\"");
+    run_to_end(*state, &child);
+    run_to_end(*state, &id);
+    assert_task(*state, &id, "\"text\":\"whole\"");
+    assert_task(*state, &id, "\"task_id\":\"task_00000001\"");
+    assert_row(*state, &id, "finished/-/-");
+}
+
+static void wrong_calls_are_told_in_words(void **state)
+{
+    struct uuid id = run_new_conversation(
+        *state,
+        TURN(CALLS(TASK(", \"subagent_type\": \"wizard\"")) ", " CALLS(TASK(
+            ", \"resume\": \"task_00000009\"")) ", " CALLS(CALL("task", "{\"prompt\": \"\"}"))),
+        "{\"max_iterations\": 1}");
+
+    run_to_end(*state, &id);
+    assert_task(*state, &id, "There is no sub-agent of the kind");
+    assert_task(*state, &id, "- code-explorer: ");
+    run_again(*state, &id);
+    run_to_end(*state, &id);
+    assert_task(*state, &id, "no task of that id");
+    run_again(*state, &id);
+    run_to_end(*state, &id);
+    assert_task(*state, &id, "The prompt is empty.");
+    assert_no_child(*state, &id);
+}
+
+static void sub_agents_go_three_deep_and_no_more(void **state)
+{
+    const char *script =
+        "{\"turns\": [], \"later\": [{\"steps\": [" CALLS(TASK("")) ", " SAYS("told") "]}]}";
+    const char *more = "{\"agent_definitions\": [{\"name\": \"general-purpose\"}]}";
+    struct uuid line[4];
+
+    line[0] = run_new_conversation(*state, script, more);
+    for (int depth = 0; depth < 3; depth++) {
+        run_to_end(*state, &line[depth]);
+        line[depth + 1] = child_of(*state, &line[depth]);
+    }
+    run_to_end(*state, &line[3]);
+    assert_task(*state, &line[3], "at most 3 deep");
+    for (int depth = 2; depth >= 0; depth--)
+        run_to_end(*state, &line[depth]);
+    assert_task(*state, &line[0], "\"text\":\"told\"");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -128,6 +351,16 @@ int main(int argc, char **argv)
         cmocka_unit_test(children_are_started_three_deep_and_no_more),
         cmocka_unit_test(child_without_room_is_refused_in_words),
         cmocka_unit_test(child_that_has_no_task_is_none),
+        cmocka_unit_test(caller_waits_without_a_lease_and_takes_the_result),
+        cmocka_unit_test(result_names_task_kind_and_status),
+        cmocka_unit_test(deleted_sub_agent_is_told_in_words),
+        cmocka_unit_test(sub_agent_that_fails_is_told_with_its_reason),
+        cmocka_unit_test(sub_agent_that_somebody_stops_is_told_as_that),
+        cmocka_unit_test(pause_reaches_the_sub_agent_and_both_go_on),
+        cmocka_unit_test(interrupt_ends_the_call_and_the_sub_agent),
+        cmocka_unit_test(task_goes_on_by_its_name),
+        cmocka_unit_test(wrong_calls_are_told_in_words),
+        cmocka_unit_test(sub_agents_go_three_deep_and_no_more),
     };
 
     (void)argc;

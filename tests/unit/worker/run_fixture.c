@@ -222,6 +222,7 @@ static void claim_and_run(struct run_fixture *fixture, const struct uuid *id,
     assert_true(is_claimed);
     assert_string_equal(claim.conversation.id.text, id->text);
     control_renew(control, clock_monotonic_ms() + LEASE_MS);
+    control_request_word(control, claim.stop_requested);
     agent_init(&agent, &fixture->context, control, &claim);
     agent_run(&agent);
     agent_done(&agent);

@@ -1,0 +1,337 @@
+/*
+ * Runs that wait for sub-agents: who may be claimed when, who is counted, who stops and goes with
+ * whom.
+ */
+#include <pthread.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "model/conversation.h"
+#include "model/event.h"
+#include "store/store_fixture.h"
+#include "store/task_store.h"
+#include "support/pg.h"
+#include "support/sql.h"
+
+enum { SLOTS = 1000 };
+
+static bool try_claim(const struct store_fixture *fixture, int64_t slots, struct claim *claim_out)
+{
+    struct uuid owner = uuid_random();
+    struct error err = ERROR_INIT;
+    bool is_claimed = false;
+
+    assert_done(conversation_store_claim(fixture->db, &owner, slots, &is_claimed, claim_out, &err),
+                &err);
+    return is_claimed;
+}
+
+static struct claim claim_next(const struct store_fixture *fixture, const struct uuid *id)
+{
+    struct claim claim = {.claim_count = 0};
+
+    assert_true(try_claim(fixture, SLOTS, &claim));
+    assert_string_equal(claim.conversation.id.text, id->text);
+    return claim;
+}
+
+static void assert_none_waits(const struct store_fixture *fixture)
+{
+    struct claim claim = {.claim_count = 0};
+
+    if (try_claim(fixture, SLOTS, &claim))
+        fail_msg("%s was claimed", claim.conversation.id.text);
+}
+
+/* A sub-agent of that conversation, not stored yet. */
+static struct conversation new_child(const struct store_fixture *fixture,
+                                     const struct uuid *parent_id)
+{
+    struct conversation child = store_new_conversation(fixture);
+
+    child.parent_id = *parent_id;
+    child.is_sub_agent = true;
+    return child;
+}
+
+/* The claimed run begins to wait for a new sub-agent, whose id comes back. */
+static struct uuid begin_wait(const struct store_fixture *fixture, const struct claim *claim)
+{
+    CLEANUP(conversation_done) struct conversation child =
+        new_child(fixture, &claim->conversation.id);
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    const struct conversation_write write = {.status = "running", .want_run = true};
+    const struct task_work work = {&child, &events, &write};
+    const struct task_wait wait = {.lease = &claim->lease, .child_id = child.id};
+    char stop[STOP_WORD_BYTES] = "";
+    struct error err = ERROR_INIT;
+
+    assert_done(task_store_begin(fixture->db, &wait, &work, stop, &err), &err);
+    return child.id;
+}
+
+static void end_run(const struct store_fixture *fixture, struct claim *claim)
+{
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    const struct conversation_write end = {
+        .guard = GUARD_LEASE, .lease = &claim->lease, .status = "finished", .end_run = true};
+    struct error err = ERROR_INIT;
+
+    assert_done(conversation_store_write(fixture->db, &claim->conversation, &events, &end, &err),
+                &err);
+}
+
+/* Two runs of which the first waits for the second; both claims are the caller's to release. */
+struct pair {
+    struct uuid parent;
+    struct uuid child;
+};
+
+static struct pair make_pair(const struct store_fixture *fixture)
+{
+    CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture);
+    CLEANUP(claim_done) struct claim claim = claim_next(fixture, &made.id);
+
+    return (struct pair){made.id, begin_wait(fixture, &claim)};
+}
+
+static void delete_it(const struct store_fixture *fixture, const struct uuid *id)
+{
+    struct error err = ERROR_INIT;
+
+    assert_done(conversation_store_delete(fixture->db, &fixture->scope, id, &err), &err);
+}
+
+static void end_of_the_sub_agent_wakes_who_waits(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct pair pair = make_pair(fixture);
+    CLEANUP(claim_done) struct claim child = claim_next(fixture, &pair.child);
+    CLEANUP(claim_done) struct claim parent = {.claim_count = 0};
+
+    assert_none_waits(fixture);
+    end_run(fixture, &child);
+    parent = claim_next(fixture, &pair.parent);
+    assert_string_equal(parent.conversation.waits_for.text, pair.child.text);
+    assert_int_equal(parent.claim_count, 1);
+    end_run(fixture, &parent);
+    assert_none_waits(fixture);
+    delete_it(fixture, &pair.parent);
+}
+
+static void lost_sub_agent_is_claimed_before_who_waits(void **state)
+{
+    struct store_fixture *fixture = *state;
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    struct pair pair = make_pair(fixture);
+    CLEANUP(claim_done) struct claim lost = claim_next(fixture, &pair.child);
+    CLEANUP(claim_done) struct claim again = {.claim_count = 0};
+
+    strbuf_appendf(&sql, "UPDATE conversations SET lease_expires_at = now() WHERE id = '%s'",
+                   pair.child.text);
+    test_sql(sql.text);
+    again = claim_next(fixture, &pair.child);
+    assert_int_equal(again.lease.fence, lost.lease.fence + 1);
+    delete_it(fixture, &pair.parent);
+    assert_none_waits(fixture);
+}
+
+static void deleted_sub_agent_wakes_who_waits(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct pair pair = make_pair(fixture);
+    CLEANUP(claim_done) struct claim parent = {.claim_count = 0};
+
+    delete_it(fixture, &pair.child);
+    parent = claim_next(fixture, &pair.parent);
+    delete_it(fixture, &pair.parent);
+}
+
+static void sub_agents_go_with_their_parent(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct pair pair = make_pair(fixture);
+    CLEANUP(claim_done) struct claim child = claim_next(fixture, &pair.child);
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    CLEANUP(uuid_list_done) struct uuid_list below = {NULL, 0};
+    struct uuid grandchild = begin_wait(fixture, &child);
+    struct error err = ERROR_INIT;
+
+    assert_done(conversation_store_list_sub_agents(fixture->db, &pair.parent, &below, &err), &err);
+    assert_int_equal(below.n, 2);
+    delete_it(fixture, &pair.parent);
+    strbuf_appendf(&sql, "SELECT count(*) FROM conversations WHERE id IN ('%s', '%s', '%s')",
+                   pair.parent.text, pair.child.text, grandchild.text);
+    assert_int_equal(test_sql_count(sql.text), 0);
+    assert_none_waits(fixture);
+}
+
+static void one_slot_is_enough_for_both(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct pair pair = make_pair(fixture);
+    CLEANUP(conversation_done) struct conversation other = store_create_wanted(fixture);
+    CLEANUP(claim_done) struct claim child = {.claim_count = 0};
+    CLEANUP(claim_done) struct claim parent = {.claim_count = 0};
+    CLEANUP(claim_done) struct claim none = {.claim_count = 0};
+
+    assert_true(try_claim(fixture, 1, &child));
+    assert_string_equal(child.conversation.id.text, pair.child.text);
+    assert_false(try_claim(fixture, 1, &none));
+    end_run(fixture, &child);
+    assert_true(try_claim(fixture, 1, &parent));
+    assert_string_equal(parent.conversation.id.text, pair.parent.text);
+    delete_it(fixture, &pair.parent);
+    delete_it(fixture, &other.id);
+}
+
+static void who_waits_takes_no_room(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct pair pair = make_pair(fixture);
+    const struct run_seeker seeker = {.user_id = &fixture->user_id};
+    const struct run_limits one_more = {.n_slots = 1, .n_queued = 1};
+    const struct run_limits full = {.n_slots = 1, .n_queued = 0};
+    struct error err = ERROR_INIT;
+
+    assert_done(conversation_store_check_room(fixture->db, &seeker, &one_more, &err), &err);
+    assert_int_equal(conversation_store_check_room(fixture->db, &seeker, &full, &err), -1);
+    assert_int_equal(err.code, ERROR_RATE_LIMITED);
+    delete_it(fixture, &pair.parent);
+}
+
+static void stop_reaches_all_who_wait_for_each_other(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct pair pair = make_pair(fixture);
+    CLEANUP(claim_done) struct claim first = claim_next(fixture, &pair.child);
+    struct uuid grandchild = begin_wait(fixture, &first);
+    CLEANUP(claim_done) struct claim last = {.claim_count = 0};
+    CLEANUP(claim_done) struct claim child = {.claim_count = 0};
+    struct stop_line line = {.n = 0};
+    struct error err = ERROR_INIT;
+
+    assert_done(
+        conversation_store_request_stop(fixture->db, &pair.parent, "interrupt", &line, &err), &err);
+    assert_int_equal(line.n, 3);
+    assert_string_equal(line.ids[2].text, grandchild.text);
+    /* Without a slot, too: what is to stop runs nothing. */
+    assert_true(try_claim(fixture, 0, &last));
+    assert_string_equal(last.conversation.id.text, grandchild.text);
+    assert_string_equal(last.stop_requested, "interrupt");
+    end_run(fixture, &last);
+    child = claim_next(fixture, &pair.child);
+    assert_string_equal(child.stop_requested, "interrupt");
+    delete_it(fixture, &pair.parent);
+}
+
+static void run_that_is_to_stop_does_not_begin_to_wait(void **state)
+{
+    struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture);
+    CLEANUP(claim_done) struct claim claim = claim_next(fixture, &made.id);
+    CLEANUP(conversation_done) struct conversation child = new_child(fixture, &made.id);
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    const struct conversation_write write = {.status = "running", .want_run = true};
+    const struct task_work work = {&child, &events, &write};
+    const struct task_wait wait = {.lease = &claim.lease, .child_id = child.id};
+    struct stop_line line = {.n = 0};
+    char stop[STOP_WORD_BYTES] = "";
+    struct error err = ERROR_INIT;
+
+    assert_done(conversation_store_request_stop(fixture->db, &made.id, "pause", &line, &err), &err);
+    assert_int_equal(task_store_begin(fixture->db, &wait, &work, stop, &err), -1);
+    assert_int_equal(err.code, ERROR_CANCELLED);
+    assert_string_equal(stop, "pause");
+    assert_int_equal(conversation_store_check(fixture->db, &fixture->scope, &child.id, &err), -1);
+    delete_it(fixture, &made.id);
+}
+
+static void lost_lease_begins_no_wait(void **state)
+{
+    struct store_fixture *fixture = *state;
+    struct pair pair = make_pair(fixture);
+    CLEANUP(claim_done) struct claim lost = claim_next(fixture, &pair.child);
+    const struct task_wait wait = {.lease = &lost.lease, .child_id = pair.parent};
+    char stop[STOP_WORD_BYTES] = "";
+    struct error err = ERROR_INIT;
+
+    lost.lease.fence--;
+    assert_int_equal(task_store_wait_again(fixture->db, &wait, stop, &err), -1);
+    assert_int_equal(err.code, ERROR_STALE);
+    delete_it(fixture, &pair.parent);
+}
+
+/* --- races --- */
+
+struct stopper {
+    const struct store_fixture *fixture;
+    struct uuid id;
+    struct stop_line line;
+    pthread_t thread;
+};
+
+static void *stop_it(void *argument)
+{
+    struct stopper *stopper = argument;
+    struct error err = ERROR_INIT;
+
+    assert_done(conversation_store_request_stop(stopper->fixture->db, &stopper->id, "pause",
+                                                &stopper->line, &err),
+                &err);
+    return NULL;
+}
+
+/* Whoever of the two is first: a sub-agent that came to be is asked to stop, too. */
+static void stop_and_wait_at_the_same_moment_leave_nobody_running(void **state)
+{
+    struct store_fixture *fixture = *state;
+
+    for (int i = 0; i < 30; i++) {
+        CLEANUP(conversation_done) struct conversation made = store_create_wanted(fixture);
+        CLEANUP(claim_done) struct claim claim = claim_next(fixture, &made.id);
+        CLEANUP(conversation_done) struct conversation child = new_child(fixture, &made.id);
+        CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+        CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+        const struct conversation_write write = {.status = "running", .want_run = true};
+        const struct task_work work = {&child, &events, &write};
+        const struct task_wait wait = {.lease = &claim.lease, .child_id = child.id};
+        struct stopper stopper = {.fixture = fixture, .id = made.id};
+        char stop[STOP_WORD_BYTES] = "";
+        struct error err = ERROR_INIT;
+        int rc = 0;
+
+        assert_int_equal(pthread_create(&stopper.thread, NULL, stop_it, &stopper), 0);
+        rc = task_store_begin(fixture->db, &wait, &work, stop, &err);
+        assert_int_equal(pthread_join(stopper.thread, NULL), 0);
+        assert_true(rc == 0 || err.code == ERROR_CANCELLED);
+        assert_int_equal(stopper.line.n, rc == 0 ? 2 : 1);
+        strbuf_appendf(&sql,
+                       "SELECT count(*) FROM conversations WHERE id IN ('%s', '%s')"
+                       " AND wanted_at IS NOT NULL AND stop_requested IS NULL",
+                       made.id.text, child.id.text);
+        assert_int_equal(test_sql_count(sql.text), 0);
+        delete_it(fixture, &made.id);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(end_of_the_sub_agent_wakes_who_waits),
+        cmocka_unit_test(lost_sub_agent_is_claimed_before_who_waits),
+        cmocka_unit_test(deleted_sub_agent_wakes_who_waits),
+        cmocka_unit_test(sub_agents_go_with_their_parent),
+        cmocka_unit_test(one_slot_is_enough_for_both),
+        cmocka_unit_test(who_waits_takes_no_room),
+        cmocka_unit_test(stop_reaches_all_who_wait_for_each_other),
+        cmocka_unit_test(run_that_is_to_stop_does_not_begin_to_wait),
+        cmocka_unit_test(lost_lease_begins_no_wait),
+        cmocka_unit_test(stop_and_wait_at_the_same_moment_leave_nobody_running),
+    };
+
+    (void)argc;
+    test_need_postgres(argv);
+    return cmocka_run_group_tests(tests, store_set_up, store_tear_down);
+}

@@ -113,7 +113,7 @@ static json_t *create_tmpfs(const struct docker_profile *profile, struct error *
 
     strbuf_appendf(&options, "rw,exec,nosuid,nodev,mode=1777,size=%lld",
                    (long long)profile->tmp_bytes);
-    if (!profile->tmp_has_no_owner)
+    if (!profile->is_for_podman)
         strbuf_appendf(&options, ",uid=%d,gid=%d", SANDBOX_UID, SANDBOX_UID);
     return json_build(err, "{s:s}", "/tmp", options.text);
 }
@@ -130,7 +130,8 @@ static json_t *create_host(const struct docker_profile *profile, const struct do
         "", "UsernsMode", "", "CgroupnsMode", "private", "NetworkMode", names->network,
         "PublishAllPorts", 0, "PortBindings", "ExtraHosts", "Links", "Binds", "Devices",
         "DeviceCgroupRules", "RestartPolicy", "Name", "no", "MaximumRetryCount", (json_int_t)0,
-        "LogConfig", "Type", "json-file", "Config", "max-size", "1m", "max-file", "2");
+        "LogConfig", "Type", profile->is_for_podman ? "json-file" : "local", "Config", "max-size",
+        "1m", "max-file", "2");
 
     if (host == NULL)
         return NULL;

@@ -155,7 +155,7 @@ static void suit_podman(struct docker_profile *profile)
 {
     profile->seccomp_profile = profile->seccomp_path;
     profile->n_of_user = PODMAN_USER_PROCESSES;
-    profile->tmp_has_no_owner = true;
+    profile->is_for_podman = true;
 }
 
 static json_t *create_body(struct launch *launch, struct error *err)

@@ -202,9 +202,9 @@ static void receive_notification(struct hints *hints, const PGnotify *notify)
 static int listen_to_all(struct hints *hints, struct error *err)
 {
     static const char SQL_LISTEN[HINT_N_KINDS][24] = {
-        [HINT_EVENTS] = "LISTEN deft_events",     [HINT_WORK] = "LISTEN deft_work",
-        [HINT_CONTROL] = "LISTEN deft_control",   [HINT_RUNTIME] = "LISTEN deft_runtime",
-        [HINT_PROGRESS] = "LISTEN deft_progress",
+        [HINT_EVENTS] = "LISTEN deft_events",   [HINT_WORK] = "LISTEN deft_work",
+        [HINT_CONTROL] = "LISTEN deft_control", [HINT_RUNTIME] = "LISTEN deft_runtime",
+        [HINT_CALLERS] = "LISTEN deft_callers", [HINT_PROGRESS] = "LISTEN deft_progress",
     };
 
     for (unsigned i = 0; i < HINT_N_KINDS; i++) {
@@ -329,8 +329,8 @@ static void rest(struct hints *hints)
 /* Progress first: who reads an event by its hint has the pieces of it by then. */
 static void send_queued(struct hints *hints)
 {
-    static const enum hint_kind order[HINT_N_KINDS] = {HINT_PROGRESS, HINT_EVENTS, HINT_WORK,
-                                                       HINT_CONTROL, HINT_RUNTIME};
+    static const enum hint_kind order[HINT_N_KINDS] = {HINT_PROGRESS, HINT_EVENTS,  HINT_WORK,
+                                                       HINT_CONTROL,  HINT_RUNTIME, HINT_CALLERS};
     uint64_t count = 0;
     ssize_t got = read(hints->wake_fd, &count, sizeof(count));
     bool sent = false;

@@ -146,7 +146,7 @@ describe('the confinement of a sandbox', () => {
       Privileged: false, CapDrop: ['ALL'], PidsLimit: 512, Memory: MEMORY, MemorySwap: MEMORY, NanoCpus: 2e9, CpuShares: 512, OomScoreAdj: 500,
       ReadonlyRootfs: false, ShmSize: 256 << 20, Init: true, IpcMode: 'private', PidMode: '', UTSMode: '', UsernsMode: '', CgroupnsMode: 'private',
       PublishAllPorts: false, RestartPolicy: { Name: 'no', MaximumRetryCount: 0 },
-      LogConfig: { Type: 'json-file', Config: { 'max-size': '1m', 'max-file': '2' } },
+      LogConfig: { Type: 'local', Config: { 'max-size': '1m', 'max-file': '2' } },
       Tmpfs: { '/tmp': `rw,exec,nosuid,nodev,mode=1777,size=${1 << 30},uid=10001,gid=10001` },
     };
     for (const [name, value] of Object.entries(wanted)) assert.deepEqual(host[name], value, name);

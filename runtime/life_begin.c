@@ -156,6 +156,12 @@ static int replace(struct service *service, struct start_spec *spec, struct runt
     return runtime_store_remove(service->db, old.id, err);
 }
 
+/* deft itself knows no image of a tenant's sandbox: it wakes it as what it is. */
+static bool is_for_same(const struct start_spec *spec, const struct runtime *runtime)
+{
+    return text_equal(spec->tenant.id.text, runtime->tenant_id.text);
+}
+
 /* ERROR_CONFLICT when another request was faster: then there is one to be found. */
 static int find_or_add(struct service *service, struct start_spec *spec,
                        struct runtime *runtime_out, struct error *err)
@@ -171,7 +177,8 @@ static int find_or_add(struct service *service, struct start_spec *spec,
             return -1;
         return add_new(service, spec, runtime_out, err);
     }
-    if (row_is_at_rest(runtime_out) && !text_equal(runtime_out->image, spec->image))
+    if (row_is_at_rest(runtime_out) && is_for_same(spec, runtime_out) &&
+        !text_equal(runtime_out->image, spec->image))
         return replace(service, spec, runtime_out, err);
     return 0;
 }

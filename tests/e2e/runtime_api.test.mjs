@@ -140,6 +140,21 @@ test('runtime 9: pause and resume keep the id, the address, the key and the file
   await one.must(200, 'POST', '/stop', { runtime_id: begun.runtime_id });
 });
 
+test('a sandbox of another image that rests wakes as what it was when it is called', async (t) => {
+  const tag = randomUUID().slice(0, 8);
+  const session = randomUUID();
+  const image = `deft-test-other:${tag}`;
+  assert.equal((await engine('POST', `/images/${IMAGE}/tag?repo=deft-test-other&tag=${tag}`)).status, 201);
+  t.after(() => engine('DELETE', `/images/${image}`));
+  const begun = await one.running(session, { image });
+  await run(begun.session_api_key, 'echo kept > /workspace/file');
+  await one.must(200, 'POST', '/pause', { runtime_id: begun.runtime_id });
+  assert.equal(await run(begun.session_api_key, 'cat /workspace/file'), 'kept\n');
+  const seen = await one.must(200, 'GET', `/sessions/${session}`);
+  assert.deepEqual([seen.runtime_id, seen.session_api_key, seen.status], [begun.runtime_id, begun.session_api_key, 'running']);
+  await one.must(200, 'POST', '/stop', { runtime_id: begun.runtime_id });
+});
+
 test('runtime 11: what is unknown is not found', async () => {
   for (const path of ['/pause', '/resume', '/stop']) assert.equal((await one.call('POST', path, { runtime_id: 'zzzzzzzzzzzzzzzz' })).status, 404, path);
   assert.equal((await one.call('GET', '/runtime/zzzzzzzzzzzzzzzz')).status, 404);

@@ -1,18 +1,21 @@
 // The operator's own address of the page, as behind a proxy that ends TLS.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import fs from 'node:fs';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { request } from './http.mjs';
 
 const DEFT = process.env.DEFT;
 const APP = process.env.DEFT_APP_URL;
+const SERVICES = process.env.DEFT_SERVICES;
 const HOST = 'deft.example.test';
+const FOR_THE_RUNTIME = { OH_SANDBOX_LIFECYCLE_IDLE_SECONDS: '7777', DEFT_RUNTIME_ADMIN_KEY: 'of-an-administrator' };
 
 const run = promisify(execFile);
 const deft = (settings, ...words) => run(DEFT, words, { env: { ...process.env, ...settings } });
 
-before(() => deft({ DEFT_APP_URL: `https://${HOST}/`, DEFT_HOSTNAMES: 'other.example.test' }, 'up'));
+before(() => deft({ DEFT_APP_URL: `https://${HOST}/`, DEFT_HOSTNAMES: 'other.example.test', ...FOR_THE_RUNTIME }, 'up'));
 after(() => deft({}, 'up'));
 
 test('the page is served under the names that the operator gave, and under no others', async () => {
@@ -30,6 +33,14 @@ test('a sign-in link leads to the operator’s address, and its cookie is for TL
   const reply = await request(APP, 'POST', '/api/v1/sign-in', lines, body);
   assert.equal(reply.status, 200, reply.body);
   assert.match(reply.headers.get('set-cookie'), /; HttpOnly; .*; Secure$/);
+});
+
+test('what only the runtime may know, it alone is told', () => {
+  for (const [name, value] of Object.entries(FOR_THE_RUNTIME)) {
+    const told = ['fcgi', 'gateway', 'worker', 'runtime'].filter((process_) => fs.existsSync(`${SERVICES}/${process_}/env/${name}`));
+    assert.deepEqual(told, ['runtime'], name);
+    assert.equal(fs.readFileSync(`${SERVICES}/runtime/env/${name}`, 'utf8').trim(), value);
+  }
 });
 
 test('what is no address of a page is refused', async () => {

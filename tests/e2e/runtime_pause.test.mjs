@@ -116,7 +116,7 @@ describe('a paused sandbox', () => {
     await forget(runtime);
   });
 
-  it('runtime 7, 8: shows as paused, and stays in the list until it is stopped', async () => {
+  it('runtime 7: shows as paused, and stays in the list until it is stopped', async () => {
     const runtime = await running();
     await pause(runtime);
     assert.equal((await house.get(`/sessions/${runtime.session_id}`)).json.status, 'paused');

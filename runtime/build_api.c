@@ -92,6 +92,29 @@ static void fill_build(const struct front_request *request, const struct build_f
     row_set_text(&build->context_hash, hash);
 }
 
+/* Its row may be there though the answer was lost: then nobody builds it, and it says so. */
+static void give_up(struct service *service, struct image_build *build)
+{
+    struct error ignored = ERROR_INIT;
+
+    build->status = BUILD_INTERNAL_ERROR;
+    row_set_text(&build->error, "The build was not begun. Post it again.");
+    error_ignore(build_store_update(service->db, build, &ignored),
+                 "there is no such row, or the next start ends it");
+}
+
+/* Another context for a name that is being built waits for its end: it would hear of the wrong
+ * image. */
+static int check_context(const struct image_build *same, const struct image_build *wanted,
+                         struct error *err)
+{
+    if (text_equal(same->context_hash, wanted->context_hash))
+        return 0;
+    return error_set(err, ERROR_CONFLICT,
+                     "%.120s is being built from another context. Post this one when that is over.",
+                     wanted->image);
+}
+
 /* Who posts the same again is told of the same build, also when two do at once. */
 static int find_or_queue(struct service *service, struct build_place *place,
                          struct image_build *build, struct strbuf *context, struct error *err)
@@ -104,8 +127,13 @@ static int find_or_queue(struct service *service, struct build_place *place,
         builder_queue(place, build, context);
         return 0;
     }
-    if (same.id[0] == '\0' &&
-        (err->code != ERROR_CONFLICT || find_same(service, build, &same, err) < 0))
+    if (same.id[0] == '\0' && err->code != ERROR_CONFLICT) {
+        give_up(service, build);
+        return -1;
+    }
+    if (same.id[0] == '\0' && find_same(service, build, &same, err) < 0)
+        return -1;
+    if (check_context(&same, build, err) < 0)
         return -1;
     memcpy(build->id, same.id, sizeof(build->id));
     return 0;

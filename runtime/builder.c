@@ -165,13 +165,21 @@ static bool wait_stopping(struct builder *builder, int64_t ms)
     return is_stopping;
 }
 
-/* Clients ask until they read the end: it is stored as soon as there is a database. */
-static void store(struct service *service, const struct image_build *build)
+/* Clients ask until they read the end: it is stored as soon as there is a database. What no
+ * database takes as the reason is left out. */
+static void store(struct service *service, struct image_build *build)
 {
     struct error err = ERROR_INIT;
+    bool is_refused = false;
 
     while (build_store_update(service->db, build, &err) < 0) {
         log_warning("build.not_stored", LOG_STR("build_id", build->id), LOG_ERROR(&err));
+        if (!error_is_transient(&err)) {
+            if (is_refused)
+                return;
+            is_refused = true;
+            row_set_text(&build->error, "The build failed, and what it printed cannot be shown.");
+        }
         if (wait_stopping(service->builder, RETRY_MS))
             return;
     }

@@ -68,6 +68,16 @@ static int append_query(const struct build *build, struct strbuf *path, struct e
 
 /* --- what is answered --- */
 
+/* The end of what was printed, from the beginning of a character on. */
+static void keep_end(struct strbuf *said)
+{
+    size_t cut = said->len - SAID_MAX_BYTES;
+
+    while (cut < said->len && ((unsigned char)said->text[cut] & 0xC0) == 0x80)
+        cut++;
+    strbuf_remove_head(said, cut);
+}
+
 static void remember(struct build *build, const char *text)
 {
     static const char arrow[] = " ---> ";
@@ -77,7 +87,7 @@ static void remember(struct build *build, const char *text)
         (void)snprintf(build->last_step, sizeof(build->last_step), "%s", text + strlen(arrow));
     strbuf_append(build->said, text);
     if (build->said->len > 2 * SAID_MAX_BYTES)
-        strbuf_remove_head(build->said, build->said->len - SAID_MAX_BYTES);
+        keep_end(build->said);
 }
 
 static void take_line(struct build *build)

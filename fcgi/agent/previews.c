@@ -15,7 +15,7 @@
 #include "model/preview.h"
 #include "store/runtime_store.h"
 
-enum { ASK_MS = 5000, NAME_BYTES = 16 };
+enum { ASK_MS = 5000, NAME_BYTES = 16, PORTS_MAX = 1000 };
 
 static void push_url(json_t *list, const char *name, const char *url, int port)
 {
@@ -67,6 +67,22 @@ static json_t *exposed_urls(const struct request *request, const char *runtime_i
     return list;
 }
 
+/* What a sandbox says is a stranger's word. */
+static json_t *read_ports(const json_t *said)
+{
+    json_t *ports = json_array();
+    const json_t *item = NULL;
+    size_t i = 0;
+
+    json_array_foreach (said, i, item) {
+        json_int_t port = json_integer_value(item);
+
+        if (port >= 1 && port <= 65535 && json_array_size(ports) < PORTS_MAX)
+            json_push(ports, json_integer(port));
+    }
+    return ports;
+}
+
 /* A sandbox with an older deft-action cannot say what listens; its named ports are there all the
  * same. */
 static void put_urls(const struct request *request, const struct conversation *conversation,
@@ -79,13 +95,13 @@ static void put_urls(const struct request *request, const struct conversation *c
                                               .path = "/ports/listening",
                                               .body = nothing,
                                               .timeout_ms = ASK_MS};
-    json_t *listening = NULL;
+    json_auto_t *listening = NULL;
 
     error_ignore(sandbox_ask_running(request->context, &question, &said, &ignored),
                  "then nothing is known to listen");
-    listening = json_object_get(said, "ports");
+    listening = read_ports(json_object_get(said, "ports"));
     json_put(answer, "exposed_urls", exposed_urls(request, runtime->id, listening));
-    json_put(answer, "listening", json_is_array(listening) ? json_incref(listening) : json_array());
+    json_put(answer, "listening", json_incref(listening));
 }
 
 /* GET -> 200 {"exposed_urls": [{"name","url","port"}] or null, "listening": [port]} | 404 */

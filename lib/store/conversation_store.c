@@ -61,6 +61,7 @@ static const char SQL_DEPTH[] =
     " JOIN conversations c ON c.id = p.id" CONVERSATION_LOG_END                                    \
     " ORDER BY p." column " " direction ", p.id " direction
 /* clang-format on */
+#define REVOKE_TRIES 3
 #define ID_FIRST "00000000-0000-0000-0000-000000000000"
 #define ID_LAST "ffffffff-ffff-ffff-ffff-ffffffffffff"
 
@@ -325,12 +326,25 @@ static int revoke_line(struct db *db, const struct conversation_scope *scope, co
     return 0;
 }
 
+/* Leases are renewed in another order: PostgreSQL ends one of two that wait for each other. */
+static int revoke_line_again(struct db *db, const struct conversation_scope *scope,
+                             const struct uuid *id, PGresult **rows_out, struct error *err)
+{
+    for (int i = 1; i < REVOKE_TRIES; i++) {
+        if (revoke_line(db, scope, id, rows_out, err) == 0)
+            return 0;
+        if (err->code != ERROR_CONFLICT)
+            return -1;
+    }
+    return revoke_line(db, scope, id, rows_out, err);
+}
+
 int conversation_store_delete(struct db *db, const struct conversation_scope *scope,
                               const struct uuid *id, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *revoked = NULL;
 
-    if (revoke_line(db, scope, id, &revoked, err) < 0)
+    if (revoke_line_again(db, scope, id, &revoked, err) < 0)
         return error_wrap(err, "deleting conversation %s", id->text);
     if (PQntuples(revoked) == 0)
         return error_set(err, ERROR_NOT_FOUND, "Conversation not found: %s", id->text);

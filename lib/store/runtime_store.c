@@ -43,13 +43,15 @@ static const char SQL_LIST_UNSETTLED[] =
     " AND NOT (status = 'error' AND desired IN ('running', 'paused', 'stopped'))"
     " ORDER BY updated_at";
 static const char SQL_LIST_ALL[] = "SELECT " COLUMNS " FROM runtimes ORDER BY created_at";
+/* What is to be deleted is wanted in no other way any more. */
 static const char SQL_WANT[] =
     "UPDATE runtimes SET desired = $2, updated_at = now(),"
     " last_used_at = CASE WHEN $2 = 'running' THEN now() ELSE last_used_at END"
-    " WHERE id = $1 RETURNING 1";
+    " WHERE id = $1 AND (desired <> 'deleted' OR $2 = 'deleted') RETURNING 1";
 #define UPDATE                                                                                     \
     "UPDATE runtimes SET status = $3, status_detail = $4, container_id = $5, network = $6,"        \
-    " url = $7, restart_count = $8::int, updated_at = now(), since = CASE"                         \
+    " url = $7, restart_count = $8::int, updated_at = now(), last_used_at = CASE"                  \
+    " WHEN status = 'starting' AND $3 = 'running' THEN now() ELSE last_used_at END, since = CASE"  \
     " WHEN (status IN ('starting', 'running')) = ($3 IN ('starting', 'running')) THEN since"       \
     " ELSE now() END"
 #define IS_AS_BEFORE " WHERE id = $1 AND status = $2"

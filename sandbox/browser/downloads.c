@@ -32,7 +32,7 @@ void downloads_append_name(struct strbuf *out, const char *told)
     const char *name = slash != NULL ? slash + 1 : told;
     size_t len = strnlen(name, MAX_NAME_BYTES);
 
-    while (*name == '.') {
+    while (len > 0 && *name == '.') {
         name++;
         len--;
     }

@@ -141,6 +141,8 @@ int state_get(struct driver *driver, const json_t *args, struct driver_reply *re
 
     if (collect_settled(driver, elements, err) < 0 || tabs_refresh(driver, err) < 0)
         return -1;
+    if (driver->current == NULL)
+        return error_set(err, ERROR_NOT_FOUND, "The page has closed its tab. Navigate again.");
     json_put_text(page, "url", driver->current->url);
     json_put_text(page, "title", driver->current->title);
     json_put(page, "tabs", tabs_list(driver));

@@ -146,6 +146,8 @@ static int go_to_empty_page(struct driver *driver, const char *origin, struct er
         if (cdp_listen(driver->cdp, deadline_ms, err) < 0)
             return -1;
     }
+    if (driver->current == NULL)
+        return error_set(err, ERROR_NOT_FOUND, "The page has closed its tab.");
     driver->current->is_loading = true;
     if (fulfill(driver, driver->paused_request, err) < 0)
         return -1;
@@ -175,6 +177,8 @@ static int set_origin(struct driver *driver, const json_t *origin, struct error 
         navigate_read_url(json_text_or(origin, "origin", ""), &url, err) < 0)
         return error_set(err, ERROR_INVALID,
                          "Each of storage_state.origins needs an origin and a localStorage list.");
+    if (driver->current == NULL)
+        return error_set(err, ERROR_NOT_FOUND, "There is no open tab. Navigate somewhere first.");
     memcpy(before, driver->current->session, sizeof(before));
     if (tabs_open(driver, "about:blank", err) < 0 || go_to_empty_page(driver, url.text, err) < 0 ||
         store(driver, entries, err) < 0 || tabs_close(driver, driver->current, err) < 0)

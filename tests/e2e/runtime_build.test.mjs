@@ -104,6 +104,25 @@ describe('images from a posted context', () => {
     assert.equal((await house.ours('networks')).length, 1);
   });
 
+  it('one that prints more than is kept fails with the end of it, in whole characters, and holds up no other', async () => {
+    const failed = await built(context([`FROM ${IMAGE}`, 'RUN i=0; while [ $i -lt 9000 ]; do printf "━"; i=$((i + 1)); done; exit 3']), [`${prefix}/runtime:loud`]);
+    assert.equal(failed.status, 'FAILURE');
+    assert.match(failed.error, /^━+/);
+    assert.match(failed.error, /returned a non-zero code: 3/);
+    assert.equal((await built(context([`FROM ${IMAGE}`, 'ENV NEXT=one']), [`${prefix}/runtime:next`])).status, 'SUCCESS');
+  });
+
+  it('a name that is being built from one context is not built from another meanwhile', async () => {
+    const name = `${prefix}/runtime:slow`;
+    const slow = context([`FROM ${IMAGE}`, 'RUN sleep 3']);
+    const { json: first } = await post(slow, [name]);
+    const refused = await post(context([`FROM ${IMAGE}`, 'ENV OTHER=one']), [name]);
+    assert.equal(refused.status, 409, refused.text);
+    assert.match(refused.json.detail, /is being built from another context/);
+    assert.equal((await post(slow, [name])).json.build_id, first.build_id);
+    assert.equal((await built(slow, [name])).id, first.build_id);
+  });
+
   it('what cannot be built is refused at once', async () => {
     const fine = context([`FROM ${IMAGE}`]);
     const name = `${prefix}/runtime:x`;

@@ -290,6 +290,23 @@ static void key_works_while_the_runtime_lives(void **state)
     assert_int_equal(err.code, ERROR_UNAUTHENTICATED);
 }
 
+static void one_that_is_to_be_deleted_is_wanted_in_no_other_way(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(runtime_done) struct runtime runtime = add_session(fixture);
+    struct error err = ERROR_INIT;
+
+    want(fixture, &runtime, DESIRED_DELETED);
+    for (int desired = 0; desired < DESIRED_N; desired++) {
+        if (desired == DESIRED_DELETED)
+            continue;
+        assert_int_equal(
+            runtime_store_want(fixture->db, runtime.id, (enum runtime_desire)desired, &err), -1);
+        assert_int_equal(err.code, ERROR_NOT_FOUND);
+    }
+    want(fixture, &runtime, DESIRED_DELETED);
+}
+
 static void only_one_that_runs_and_is_to_run_can_be_used(void **state)
 {
     const struct store_fixture *fixture = *state;
@@ -375,6 +392,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(tenant_runs_no_more_than_it_may),
         cmocka_unit_test(unsettled_is_what_is_not_as_wanted),
         cmocka_unit_test(key_works_while_the_runtime_lives),
+        cmocka_unit_test(one_that_is_to_be_deleted_is_wanted_in_no_other_way),
         cmocka_unit_test(only_one_that_runs_and_is_to_run_can_be_used),
         cmocka_unit_test(one_in_use_is_not_let_rest),
         cmocka_unit_test(one_that_is_wanted_again_keeps_its_files),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { Conversation, isAction, isResult, llmOf, observed, startRequest } from './support/conversation.mjs';
-import { assertSound, execute } from './support/database.mjs';
+import { assertSound, execute, query } from './support/database.mjs';
 import { strictModel } from './support/model.mjs';
 import { newUser } from './support/users.mjs';
 import { waitUntil } from './support/wait.mjs';
@@ -46,6 +46,17 @@ const childOf = (parent) => waitUntil(async () => {
 
 const fileOf = async ({ folder, ...parent }, name) => (await Conversation.prototype.call.call(parent, 'GET', '/file/download', { query: { path: `${folder}/${name}` } }));
 const appeared = (parent, name) => waitUntil(async () => (await fileOf(parent, name)).status === 200, `${name} is there`);
+
+/** Resolves when the worker has heard that the conversation is to pause: one statement renews its lease and reads that. */
+async function heardOfPause({ id }) {
+  const look = async () => (await query("SELECT stop_requested, lease_expires_at FROM conversations WHERE id = :'id'::uuid", { id }))[0];
+  const asked = await waitUntil(async () => {
+    const row = await look();
+    return row.stop_requested === 'pause' && row;
+  }, 'a pause is asked of the sub-agent');
+  await waitUntil(async () => (await look()).lease_expires_at !== asked.lease_expires_at, 'its worker has heard of it');
+}
+
 const resultsOf = async (parent) => (await parent.events()).filter(isResult('task'));
 
 test('agent-server 56: a task is worked by a sub-agent, and comes back as one result', async (t) => {
@@ -118,6 +129,7 @@ test('a pause reaches the sub-agent; with the parent it goes on, and its command
   await appeared(parent, 'begun');
   const child = await childOf(parent);
   const pausing = parent.must(200, 'POST', '/pause');
+  await heardOfPause(child);
   await waitUntil(async () => (await parent.call('POST', '/bash/execute_bash_command', { json: { command: 'touch go', cwd: parent.folder } })).status === 200, 'the command may go on');
   await pausing;
   assert.deepEqual([await parent.rest(['paused']), await child.rest(['paused'])], ['paused', 'paused']);

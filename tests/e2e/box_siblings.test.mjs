@@ -27,9 +27,9 @@ async function sandboxOf(t, key) {
   return { conversation, box, key: own, address };
 }
 
-/** What curl in the box says of the other's server: its status, or 000. */
-const reach = (box, address, key) =>
-  box.run(`curl -s -o /dev/null -m 4 -w '%{http_code}' -H 'X-Session-API-Key: ${key}' http://${address}:8000/api/file/home || true`);
+/** What curl in the box says of the other's server: its status, or 000 when none came in time. */
+const reach = (box, address, key, seconds = 4) =>
+  box.run(`curl -s -o /dev/null -m ${seconds} -w '%{http_code}' -H 'X-Session-API-Key: ${key}' http://${address}:8000/api/file/home || true`);
 
 for (const whose of ['the same user', 'another user']) {
   test(`a sandbox reaches none of ${whose}`, async (t) => {
@@ -37,7 +37,7 @@ for (const whose of ['the same user', 'another user']) {
     const two = await sandboxOf(t, whose === 'the same user' ? API_KEY : stranger.key);
     assert.equal((await fetch(`http://${two.address}:8000/alive`)).status, 200, 'it listens there, for the host');
     assert.notEqual(one.address, two.address);
-    assert.equal(await reach(one.box, 'localhost', one.key), '200', 'the question is right');
+    assert.equal(await reach(one.box, 'localhost', one.key, 30), '200', 'the question is right');
     for (const [from, to] of [[one, two], [two, one]]) assert.equal(await reach(from.box, to.address, to.key), '000');
   });
 

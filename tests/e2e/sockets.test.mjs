@@ -420,7 +420,7 @@ test('signing out ends the open sockets of that browser alone', async (t) => {
 
 test('a session that ends by itself ends its sockets', async (t) => {
   const cookie = await signIn();
-  await execute(`UPDATE sessions SET expires_at = now() + interval '4 seconds' WHERE id = (SELECT id FROM sessions ORDER BY created_at DESC LIMIT 1)`);
+  await execute(`UPDATE sessions SET expires_at = now() + interval '10 seconds' WHERE id = (SELECT id FROM sessions ORDER BY created_at DESC LIMIT 1)`);
   const socket = await open(t, `/agent${eventsPath(resting)}`, { key: null, url: APP_URL, headers: { Cookie: cookie, Origin: APP_URL } });
   await assertThrownOut([socket]);
 });

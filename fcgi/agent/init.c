@@ -180,7 +180,7 @@ static int init_post(const struct request *request, struct reply *reply, struct 
     json_auto_t *values = NULL;
     bool is_dormant = false;
 
-    if (check_init_key(request, err) < 0 || check_deferred(request, err) < 0 ||
+    if (check_deferred(request, err) < 0 || check_init_key(request, err) < 0 ||
         dormancy_look(request->context, &is_dormant, err) < 0)
         return -1;
     if (!is_dormant)

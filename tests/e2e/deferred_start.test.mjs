@@ -59,9 +59,9 @@ after(async () => {
 test('a server that does not start deferred has nothing to begin', async () => {
   const looked = await call('GET', '/api/init', { key: null });
   assert.deepEqual([looked.status, looked.json], [404, { detail: 'Not Found' }]);
-  assert.equal((await init({ session_api_keys: [KEY] })).status, 401, 'there is no key to begin it with');
+  assert.equal((await init({ session_api_keys: [KEY] })).status, 404, 'with no key to begin it with');
   await restart({ OH_SECRET_KEY: SECRET }, {});
-  assert.equal((await init({ session_api_keys: [KEY] }, 'another')).status, 401);
+  assert.equal((await init({ session_api_keys: [KEY] }, 'another')).status, 404, 'with any key');
   assert.equal((await init({ session_api_keys: [KEY] })).status, 404);
   assert.equal((await call('GET', '/api/conversations/search', { key: KEY })).status, 401);
 });

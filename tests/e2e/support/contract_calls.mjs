@@ -23,7 +23,7 @@ const server = () => [
   { route: 'GET /' },
   // Deferred start is off.
   { route: 'GET /api/init', also: [404] },
-  { route: 'POST /api/init', json: {}, also: [401] },
+  { route: 'POST /api/init', json: {}, also: [404] },
 ];
 
 const conversations = (world) => [

@@ -18,16 +18,17 @@ import { waitUntil } from './support/wait.mjs';
 
 const PORT = 5173;
 const OTHER_PORT = 3001;
+const WORKER_PORT = 12000;
 const SILENT_PORT = 4444;
 
-/** The sandbox of a conversation, with a site on two ports. */
+/** The sandbox of a conversation, with a site on three ports. */
 async function startSite(fake) {
   const conversation = await Conversation.create(startRequest(llmOf(fake, 'hello'), { conversation_runtime: 'docker' }));
   const box = new Box(conversation.path);
   await box.run('true');
   const [{ id }] = await query(`SELECT r.id FROM runtimes r JOIN conversations c ON c.runtime_session = r.session_id
     WHERE c.id = :'id'::uuid AND r.status = 'running'`, { id: conversation.id });
-  const site = { conversation, box, id, url: originOf(id, PORT), serve: () => box.run(`python3 site.py ${PORT} && python3 site.py ${OTHER_PORT}`) };
+  const site = { conversation, box, id, url: originOf(id, PORT), serve: () => box.run(`for port in ${PORT} ${OTHER_PORT} ${WORKER_PORT}; do python3 site.py $port || exit; done`) };
   await box.upload(`${WORKING_DIR}/site.py`, await readFile(new URL('support/site.py', import.meta.url)));
   await site.serve();
   return site;
@@ -215,9 +216,8 @@ describe('previews', () => {
 
   it('runtime 19: host names with a number or a name reach that port of the sandbox, and no other does', async () => {
     assert.equal((await visitor.open(originOf(site.id, OTHER_PORT))).json().port, OTHER_PORT);
-    await site.box.run('python3 site.py 12000');
-    assert.equal((await visitor.open(originOf(site.id, 'work-1'))).json().port, 12000);
-    assert.equal((await visitor.open(originOf(site.id, 12000))).json().port, 12000);
+    assert.equal((await visitor.open(originOf(site.id, 'work-1'))).json().port, WORKER_PORT);
+    assert.equal((await visitor.open(originOf(site.id, WORKER_PORT))).json().port, WORKER_PORT);
     for (const label of [8000, '05173', 70000, 'nothing']) {
       const { status, text } = await visitor.open(originOf(site.id, label));
       assert.equal(status, 404, label);
@@ -231,8 +231,8 @@ describe('previews', () => {
 
   it('what listens is listed with its addresses, and programs know the ports that have names', async () => {
     const { exposed_urls: urls, listening } = await site.conversation.must(200, 'GET', '/previews');
-    assert.deepEqual(urls.map(({ name, port }) => [name, port]), [['AGENT_SERVER', 8000], ['VSCODE', 60001], ['WORKER_1', 12000], ['WORKER_2', 12001], [`PORT_${OTHER_PORT}`, OTHER_PORT], [`PORT_${PORT}`, PORT]]);
-    assert.deepEqual(listening, [OTHER_PORT, PORT, 12000]);
+    assert.deepEqual(urls.map(({ name, port }) => [name, port]), [['AGENT_SERVER', 8000], ['VSCODE', 60001], ['WORKER_1', WORKER_PORT], ['WORKER_2', 12001], [`PORT_${OTHER_PORT}`, OTHER_PORT], [`PORT_${PORT}`, PORT]]);
+    assert.deepEqual(listening, [OTHER_PORT, PORT, WORKER_PORT]);
     for (const { name, port, url } of urls.slice(1)) assert.equal(url, originOf(site.id, port), name);
     const told = await visitor.get(new URL(`/agent${site.conversation.path}/previews`, APP_URL).href);
     assert.deepEqual(told.json().exposed_urls, urls, 'the page is told the same');

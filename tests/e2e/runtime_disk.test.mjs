@@ -67,6 +67,7 @@ describe('a disk with little room', () => {
     assert.match(refused.json.detail, /disk has \d+ MB free/);
     assert.equal((await house.get('/sessions/d-new')).status, 404);
     for (const runtime of [idle, paused]) await waitUntil(async () => (await state(runtime)) === 'none', DEADLINE_MS, 'its container has gone');
+    await waitUntil(() => house.sql(`SELECT 1 FROM runtimes WHERE id = '${paused.runtime_id}' AND container_id IS NULL`) === '1', DEADLINE_MS, 'the service knows that');
     assert.equal((await start('d-busy')).url, busy.url);
     assert.equal((await bash(busy, 'execute_bash_command', { command: 'echo works' })).stdout, 'works\n');
     const held = await house.post('/resume', { runtime_id: paused.runtime_id, wait_ms: DEADLINE_MS });

@@ -44,7 +44,7 @@ describe('a sandbox that nobody uses', () => {
     house.sql(`INSERT INTO users (id, email) VALUES ('${user}', '${user}@example.org')`);
     house.sql(`INSERT INTO conversations (id, user_id, runtime_kind, runtime_session, spec, wanted_at, updated_at)
       VALUES ('${conversation}', '${user}', 'docker', '${inUse.session_id}', '{}', now(), now() - interval '1 hour')`);
-    await limit({ OH_SANDBOX_LIFECYCLE_IDLE_SECONDS: '2' });
+    await limit({ OH_SANDBOX_LIFECYCLE_IDLE_SECONDS: '5' });
     await is(idle, 'paused');
     const used = () => house.sql(`SELECT last_used_at FROM runtimes WHERE id = '${busy.runtime_id}'`);
     const before = used();

@@ -196,10 +196,10 @@ int build_form_read(const char *content_type, const struct strbuf *body,
 
 /* --- the archive --- */
 
-/* Unpacks to nowhere, member by member, and counts. */
-static int count_unpacked(z_stream *stream, int64_t max_bytes, struct error *err)
+/* Unpacks to a place that is used again and again, member by member, and counts. */
+static int count_unpacked(z_stream *stream, unsigned char piece[PIECE_BYTES], int64_t max_bytes,
+                          struct error *err)
 {
-    unsigned char piece[PIECE_BYTES];
     int64_t n_bytes = 0;
     int rc = Z_OK;
 
@@ -207,9 +207,9 @@ static int count_unpacked(z_stream *stream, int64_t max_bytes, struct error *err
         if (rc == Z_STREAM_END && inflateReset(stream) != Z_OK)
             break;
         stream->next_out = piece;
-        stream->avail_out = sizeof(piece);
+        stream->avail_out = PIECE_BYTES;
         rc = inflate(stream, Z_NO_FLUSH);
-        n_bytes += (int64_t)(sizeof(piece) - stream->avail_out);
+        n_bytes += (int64_t)(PIECE_BYTES - stream->avail_out);
         if (n_bytes > max_bytes)
             return error_set(err, ERROR_TOO_LARGE, "context: unpacks to more than %lld bytes",
                              (long long)max_bytes);
@@ -223,11 +223,12 @@ int build_form_check_context(const struct strbuf *context, int64_t max_bytes, st
 {
     z_stream stream = {.next_in = (unsigned char *)context->text,
                        .avail_in = (unsigned)context->len};
+    unsigned char piece[PIECE_BYTES] = {0};
     int rc = 0;
 
     if (context->len > UINT32_MAX || inflateInit2(&stream, GZIP_WINDOW_BITS) != Z_OK)
         return error_set(err, ERROR_INVALID, "context: cannot be unpacked");
-    rc = count_unpacked(&stream, max_bytes, err);
+    rc = count_unpacked(&stream, piece, max_bytes, err);
     (void)inflateEnd(&stream);
     return rc;
 }

@@ -241,10 +241,9 @@ static int copy_stored(int fd, const unsigned char *data, const struct entry *en
     return left == 0 ? 0 : broken(err);
 }
 
-static int inflate_all(z_stream *stream, int fd, const struct entry *entry, uint32_t *crc,
-                       struct error *err)
+static int inflate_all(z_stream *stream, unsigned char chunk[CHUNK_BYTES], int fd,
+                       const struct entry *entry, uint32_t *crc, struct error *err)
 {
-    unsigned char chunk[CHUNK_BYTES];
     uint64_t packed = entry->packed;
     uint64_t left = entry->size;
     int rc = Z_OK;
@@ -255,11 +254,11 @@ static int inflate_all(z_stream *stream, int fd, const struct entry *entry, uint
             packed -= stream->avail_in;
         }
         stream->next_out = chunk;
-        stream->avail_out = sizeof(chunk);
+        stream->avail_out = CHUNK_BYTES;
         rc = inflate(stream, Z_NO_FLUSH);
         if (rc != Z_OK && rc != Z_STREAM_END)
             return broken(err);
-        if (put(fd, chunk, sizeof(chunk) - stream->avail_out, &left, crc, err) < 0)
+        if (put(fd, chunk, CHUNK_BYTES - stream->avail_out, &left, crc, err) < 0)
             return -1;
     }
     return left == 0 ? 0 : broken(err);
@@ -269,11 +268,12 @@ static int copy_deflated(int fd, const unsigned char *data, const struct entry *
                          uint32_t *crc, struct error *err)
 {
     z_stream stream = {.next_in = (Bytef *)(uintptr_t)data};
+    unsigned char chunk[CHUNK_BYTES] = {0};
     int rc = 0;
 
     if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
         return error_set(err, ERROR_UNAVAILABLE, "no memory to unpack");
-    rc = inflate_all(&stream, fd, entry, crc, err);
+    rc = inflate_all(&stream, chunk, fd, entry, crc, err);
     (void)inflateEnd(&stream);
     return rc;
 }

@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 
-enum { CONNECTIONS_MAX = 512, REQUESTS_MAX = 4096, READ_BYTES = 65536, PATIENCE_MS = 5000 };
+enum { CONNECTIONS_MAX = 512, REQUESTS_MAX = 4096, READ_BYTES = 65536, PATIENCE_MS = 60000 };
 
 static const char OK_REPLY[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 

@@ -8,7 +8,7 @@ import { after, before, describe, test } from "node:test";
 import { ActionServer, gone } from "./support/action-server.mjs";
 import { Pages, Surfer, descendants } from "./support/browser_pages.mjs";
 
-const WAIT_MS = 4000;
+const WAIT_MS = 10000;
 const pages = new Pages({
   plain: "<title>Plain</title><p>Fine</p>",
   slow: '<title>Slow</title><p>Half of it</p><img src="/never?image">',
@@ -27,7 +27,7 @@ const started = async (t, env = {}) => {
   return server;
 };
 
-describe("a browser in trouble", { concurrency: 3 }, () => {
+describe("a browser in trouble", { concurrency: 2 }, () => {
   let server;
   before(async () => {
     await pages.start();
@@ -42,11 +42,11 @@ describe("a browser in trouble", { concurrency: 3 }, () => {
     const surfer = new Surfer(server);
     const slow = await surfer.open(pages.url("slow"));
     assert.equal(slow.is_error, false);
-    assert.match(slow.notes, /still loading after 4 seconds/);
+    assert.match(slow.notes, /still loading after 10 seconds/);
     assert.match((await surfer.use("get_content")).text, /Half of it/);
     const never = await surfer.open(pages.url("never"));
     assert.equal(never.is_error, true);
-    assert.match(never.text, /did not answer within 4 seconds/);
+    assert.match(never.text, /did not answer within 10 seconds/);
     await surfer.open(pages.url("plain"));
     assert.equal((await surfer.state()).title, "Plain");
   });

@@ -26,6 +26,7 @@ before(async () => {
   await box.run(`python3 site.py ${PORT}`);
   // A browser drops its connections whenever an interface of the machine comes or goes: the pool is full again first.
   await waitUntil(async () => (await query('SELECT 1 FROM warm_sandboxes WHERE is_ready')).length > 0, 'the next sandbox waits');
+  await waitUntil(async () => (await query("SELECT 1 FROM runtimes WHERE desired = 'deleted' OR status = 'starting'")).length === 0, 'no sandbox comes or goes');
 });
 
 after(async () => {

@@ -1,11 +1,10 @@
-# What is checked beside the suites that mostly wait, at the lowest priority, for tests/run: lint, and the
-# unit tests under the sanitizers, asan (memory, leaks, undefined behaviour) and tsan (races).
+# What is done beside the suites that mostly wait, at the lowest priority, for tests/run: lint, and the
+# compiling of the unit tests for the sanitizers, asan (memory, leaks, undefined behaviour) and tsan
+# (races). The tests themselves have deadlines: they run when nothing else does.
 # shellcheck shell=sh
 
 BESIDE=''
-BESIDE_NAMES='lint asan tsan'
 
-# Begins them, one after the other; beside_report says later what came of each.
 beside_begin() {
     mkdir -p "$TMPDIR/beside"
     beside_run &
@@ -16,15 +15,14 @@ beside_begin() {
 beside_run() {
     # The pid of this subshell, which $$ is not.
     renice -n 19 -p "$(sh -c 'echo $PPID')" >/dev/null
-    for _name in $BESIDE_NAMES; do
-        _start=$(date +%s)
-        _code=0
-        "run_$_name" >"$TMPDIR/beside/$_name.out" 2>&1 || _code=$?
-        echo "$_code $(($(date +%s) - _start))" >"$TMPDIR/beside/$_name.end"
-    done
+    _start=$(date +%s)
+    _code=0
+    run_lint >"$TMPDIR/beside/lint.out" 2>&1 || _code=$?
+    echo "$_code $(($(date +%s) - _start))" >"$TMPDIR/beside/lint.end"
+    make -s -C "$BUILD" build-asan build-tsan >"$TMPDIR/beside/sanitized.out" 2>&1
 }
 
-# beside_report NAME: waits for all of them; prints what this one said, and fails as it did.
+# beside_report NAME: waits for all of it; prints what this one said, and fails as it did.
 beside_report() {
     wait "$BESIDE" || :
     cat "$TMPDIR/beside/$1.out"

@@ -221,7 +221,7 @@ static void silent_server_is_a_timeout(void **state)
     struct test_server *server = test_server_start(&reply, 1, NULL);
     struct asked asked;
 
-    assert_int_equal(ask_server(&asked, *llm, server, "{\"timeout\":0.05}"), -1);
+    assert_int_equal(ask_server(&asked, *llm, server, "{\"timeout\":1}"), -1);
     assert_string_equal(llm_failure_code(&asked.failure), "LLMTimeoutError");
     assert_int_equal(test_server_n_requests(server), 3);
     asked_done(&asked);

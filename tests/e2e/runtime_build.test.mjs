@@ -101,7 +101,7 @@ describe('images from a posted context', () => {
     for (const { Id } of (await engine('GET', '/images/json?all=1')).json) {
       assert.equal((await engine('GET', `/images/${Id}/history`)).text.includes(mark), false, 'no step is left');
     }
-    assert.equal((await house.ours('networks')).length, 1);
+    await waitUntil(async () => (await house.ours('networks')).length === 1, DEADLINE_MS, 'the networks of the builds are gone');
   });
 
   it('one that prints more than is kept fails with the end of it, in whole characters, and holds up no other', async () => {
@@ -126,19 +126,19 @@ describe('images from a posted context', () => {
   it('what cannot be built is refused at once', async () => {
     const fine = context([`FROM ${IMAGE}`]);
     const name = `${prefix}/runtime:x`;
-    for (const [answer, code, words] of [
-      [post(fine, ['elsewhere/runtime:x']), 400, /registry_prefix/],
-      [post(fine, [name, `${IMAGE}`]), 400, /registry_prefix/],
-      [post(fine, [`${prefix}/../x`]), 400, /no image's name/],
-      [post(Buffer.from('!'), [name]), 400, /gzip/],
-      [post(fine.subarray(0, fine.length - 9), [name]), 400, /gzip/],
-      [post(Buffer.from('not base64!'), [name], { encode: false }), 400, /base64/],
-      [post(gzipSync(Buffer.alloc(2 << 20)), [name]), 413, /unpacks to more than 1048576/],
-      [post(Buffer.alloc(100000), [name]), 413, /larger/],
-      [post(Buffer.alloc(200000), [name]), 413, /larger/],
-      [house.post('/build', {}), 400, /multipart/],
+    for (const [ask, code, words] of [
+      [() => post(fine, ['elsewhere/runtime:x']), 400, /registry_prefix/],
+      [() => post(fine, [name, `${IMAGE}`]), 400, /registry_prefix/],
+      [() => post(fine, [`${prefix}/../x`]), 400, /no image's name/],
+      [() => post(Buffer.from('!'), [name]), 400, /gzip/],
+      [() => post(fine.subarray(0, fine.length - 9), [name]), 400, /gzip/],
+      [() => post(Buffer.from('not base64!'), [name], { encode: false }), 400, /base64/],
+      [() => post(gzipSync(Buffer.alloc(2 << 20)), [name]), 413, /unpacks to more than 1048576/],
+      [() => post(Buffer.alloc(100000), [name]), 413, /larger/],
+      [() => post(Buffer.alloc(200000), [name]), 413, /larger/],
+      [() => house.post('/build', {}), 400, /multipart/],
     ]) {
-      const { status: seen, json } = await answer;
+      const { status: seen, json } = await ask();
       assert.equal(seen, code, JSON.stringify(json));
       assert.match(json.detail, words);
     }

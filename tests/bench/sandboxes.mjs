@@ -33,16 +33,16 @@ export async function setWarm(count) {
   if (count !== undefined) await waitUntil(async () => (await nWaiting()) === count && (await nMaking()) === 0, `${count} sandboxes wait`);
 }
 
-// A container as deft makes it, but for its name: same image, mounts, limits and network.
-function bareBody(like, name) {
+// A container as deft makes it, but for its name: same image, mounts and limits, in that network.
+function bareBody(like, name, network) {
   const own = (mount) => (mount.ReadOnly ? mount : { ...mount, Source: `${name}-${mount.Target.replaceAll('/', '')}` });
-  return { ...like.Config, Labels: {}, Hostname: '', HostConfig: { ...like.HostConfig, Mounts: (like.HostConfig.Mounts ?? []).map(own) } };
+  return { ...like.Config, Labels: {}, Hostname: '', HostConfig: { ...like.HostConfig, NetworkMode: network, Mounts: (like.HostConfig.Mounts ?? []).map(own) } };
 }
 
 /** The engine's bare create and start of a container like that one; gives the way to remove it, and how long it took. */
-export async function bareStart(like, suffix) {
+export async function bareStart(like, suffix, network = like.HostConfig.NetworkMode) {
   const name = `deft-bench-${process.pid}-${suffix}`;
-  const body = bareBody(like, name);
+  const body = bareBody(like, name, network);
   const began = performance.now();
   const { Id } = await engine('POST', `/containers/create?name=${name}`, body);
   await engine('POST', `/containers/${Id}/start`);

@@ -92,8 +92,10 @@ export async function page() {
       ratios.push((await requestsPerSecond(ours)) / theirRate);
     }
   } finally {
-    // Killed outright, nginx would leave its worker behind.
-    for (const child of children) child.kill('SIGTERM');
+    // Killed outright, nginx would leave its worker behind; libfcgi only notes a SIGTERM while its threads accept.
+    const [bare, nginx] = children;
+    bare.kill('SIGKILL');
+    nginx.kill('SIGTERM');
     await Promise.all(ended);
     rmSync(folder, { recursive: true, force: true });
   }

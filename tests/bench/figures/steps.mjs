@@ -33,7 +33,7 @@ async function sandbox() {
   const id = (await api('POST', '/api/conversations', conversationBody({ model: 'scripted/hello' }, { conversation_runtime: 'docker' }))).id;
   await api('POST', `/api/conversations/${id}/runtime/reprovision`);
   const { session_api_key } = await api('POST', `/api/conversations/${id}/runtime/credentials`);
-  const url = await psql(`SELECT url FROM runtimes WHERE session_id = 'c-${id.replaceAll('-', '')}' AND status = 'running'`);
+  const url = await psql(`SELECT r.url FROM runtimes r JOIN conversations c ON c.runtime_session = r.session_id WHERE c.id = '${id}' AND r.status = 'running'`);
   return { id, url, session_api_key };
 }
 

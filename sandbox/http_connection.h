@@ -28,6 +28,9 @@ struct http_connection {
 struct request *request_new(struct http_connection *connection,
                             const char *path) NONNULL MUST_CHECK;
 void request_free(struct request *request);
+
+/* Frees what took the body (request->sink), with what it has not put in place. */
+void request_end_arrival(struct request *request) NONNULL;
 bool request_has_body(const struct request *request) NONNULL MUST_CHECK;
 /* True when its body has come to its end. */
 bool request_is_read(const struct request *request) NONNULL MUST_CHECK;

@@ -135,6 +135,8 @@ int http_reply_write(struct http_connection *connection)
         request->received <= MAX_DISCARDED_BYTES)
         return 0;
     if (!request->head_sent) {
+        /* Who has read the answer to a refused file finds nothing of it. */
+        request_end_arrival(request);
         if (send_head(request) < 0)
             return -1;
         if (request->method == HTTP_HEAD || reply_length(request) == 0)

@@ -45,12 +45,18 @@ static const int error_status[ERROR_N_CODES] = {
     [ERROR_UNSUPPORTED] = 405, [ERROR_TIMEOUT] = 504,
 };
 
+void request_end_arrival(struct request *request)
+{
+    if (request->sink.free != NULL)
+        request->sink.free(request->sink.state);
+    request->sink = (struct request_sink){0};
+}
+
 void request_free(struct request *request)
 {
     if (request == NULL)
         return;
-    if (request->sink.free != NULL)
-        request->sink.free(request->sink.state);
+    request_end_arrival(request);
     for (size_t i = 0; i < request->n_query; i++) {
         mem_free(request->query[i].name);
         mem_free(request->query[i].value);

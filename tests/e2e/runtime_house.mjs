@@ -6,6 +6,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import http from 'node:http';
+import net from 'node:net';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -129,6 +130,14 @@ http { access_log off; client_body_temp_path ${dir}/nb; proxy_temp_path ${dir}/n
   return { server: spawn('nginx', ['-c', config, '-e', `${dir}/nginx.log`], { stdio: 'ignore' }), socket };
 }
 
+/** Whether somebody listens; the file is there a little earlier. */
+function accepts(socket) {
+  return new Promise((resolve) => {
+    const connection = net.connect(socket, () => { connection.destroy(); resolve(true); });
+    connection.on('error', () => resolve(false));
+  });
+}
+
 const ended = (child) => child.exitCode !== null || child.signalCode !== null;
 
 export class House {
@@ -142,11 +151,17 @@ export class House {
 
   static async open(settings) {
     const house = new House(settings);
-    house.database = startDatabase(house.dir);
-    await prepareDatabase(house.database);
-    house.nginx = startNginx(house.dir);
-    await waitUntil(() => fs.existsSync(house.nginx.socket), 60000, 'nginx');
-    await house.start();
+    try {
+      house.database = startDatabase(house.dir);
+      await prepareDatabase(house.database);
+      house.nginx = startNginx(house.dir);
+      await waitUntil(() => accepts(house.nginx.socket), 60000, 'nginx');
+      await house.start();
+    } catch (error) {
+      // Its processes would keep the test's from ending, and so the error from being told.
+      await house.close().catch(() => {});
+      throw error;
+    }
     return house;
   }
 
@@ -257,7 +272,8 @@ export class House {
     } finally {
       this.nginx?.server.kill();
       this.database?.server.kill('SIGINT');
-      await waitUntil(() => ended(this.database.server) && ended(this.nginx.server), 60000, 'the end of the servers');
+      const servers = [this.database, this.nginx].filter(Boolean).map(({ server }) => server);
+      await waitUntil(() => servers.every(ended), 60000, 'the end of the servers');
       if (!process.env.DEFT_TEST_KEEP) fs.rmSync(this.dir, { recursive: true, force: true });
     }
   }

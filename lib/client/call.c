@@ -218,8 +218,10 @@ void http_call_publish(struct http_call *call, CURLcode result)
     if (result != CURLE_OK || call->is_late)
         explain(call, result, &why);
     lock_take(&call->lock);
-    if (!call->is_over)
+    if (!call->is_over) {
         call->error = why;
+        call->is_unreached = result == CURLE_COULDNT_CONNECT;
+    }
     call->is_over = true;
     condition_wake_all(&call->changed);
     lock_release(&call->lock);

@@ -74,6 +74,7 @@ struct http_call {
     struct lock lock; /* guards the rest, but for `reading`; never held over I/O */
     struct condition changed;
     bool is_over;
+    bool is_unreached;
     struct error error; /* code NONE: it went well */
     long status;
     struct strbuf reply_headers;

@@ -316,6 +316,16 @@ long http_status(const struct http_call *call)
     return status;
 }
 
+bool http_is_unreached(struct http_call *call)
+{
+    bool is_unreached = false;
+
+    lock_take(&call->lock);
+    is_unreached = call->is_unreached;
+    lock_release(&call->lock);
+    return is_unreached;
+}
+
 const char *http_body(const struct http_call *call, size_t *len_out)
 {
     *len_out = call->body.len;

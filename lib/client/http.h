@@ -103,6 +103,9 @@ void http_call_freep(struct http_call **call) NONNULL;
  */
 void http_call_drain(struct http_call *call) NONNULL;
 
+/* Whether the call has failed for want of a connection: nothing of it can have reached the server.
+ */
+bool http_is_unreached(struct http_call *call) NONNULL MUST_CHECK;
 /* The status of the answer, or 0 before it; for `stream` known after the first http_call_read(). */
 long http_status(const struct http_call *call) NONNULL MUST_CHECK;
 /* The body so far; not for `stream`. Borrowed. */

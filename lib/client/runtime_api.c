@@ -275,6 +275,26 @@ static void append_init_body(struct strbuf *text, const struct sandbox_init *ini
     json_append_text(text, body);
 }
 
+/*
+ * An address that nobody had a moment ago is out of reach while the kernel still asks for it in
+ * vain; for a second connection it asks anew. (A first call that was connected is not made again.)
+ */
+static int reach(struct http *http, const struct http_request *request, struct http_call **call_out,
+                 struct error *err)
+{
+    if (http_start(http, request, call_out, err) < 0)
+        return -1;
+    if (http_wait(*call_out, err) == 0)
+        return 0;
+    if (!http_is_unreached(*call_out))
+        return -1;
+    http_call_freep(call_out);
+    *err = (struct error)ERROR_INIT;
+    if (http_start(http, request, call_out, err) < 0)
+        return -1;
+    return http_wait(*call_out, err);
+}
+
 int sandbox_initialise(struct http *http, const struct sandbox_init *init, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
@@ -292,7 +312,7 @@ int sandbox_initialise(struct http *http, const struct sandbox_init *init, struc
     request.url = url.text;
     request.body = text.text;
     request.body_len = text.len;
-    if (http_start(http, &request, &call, err) < 0 || http_wait(call, err) < 0) {
+    if (reach(http, &request, &call, err) < 0) {
         err->code = ERROR_UNAVAILABLE;
         return -1;
     }

@@ -244,6 +244,23 @@ static void silence_ends_a_call(void **state)
     test_server_stop(server);
 }
 
+static void what_reached_nobody_is_told_from_what_broke(void **state)
+{
+    static const struct test_reply reset = {.ending = TEST_RESET, .bytes = "HTTP/1.1 ", .len = 9};
+    struct test_server *server = test_server_start(&reset, 1, NULL);
+    struct http_request request = fixture_get(test_server_url(server, "/"));
+    CLEANUP(http_call_freep) struct http_call *broken = NULL;
+    CLEANUP(http_call_freep) struct http_call *unreached = NULL;
+    CLEANUP(mem_freep) char *url = mem_dup_text(request.url);
+
+    assert_int_equal(fixture_run(*state, &request, &broken), ERROR_UNAVAILABLE);
+    assert_false(http_is_unreached(broken));
+    test_server_stop(server);
+    request.url = url;
+    assert_int_equal(fixture_run(*state, &request, &unreached), ERROR_UNAVAILABLE);
+    assert_true(http_is_unreached(unreached));
+}
+
 static void long_answer_is_refused(void **state)
 {
     static const struct test_reply replies[] = {
@@ -322,6 +339,7 @@ int main(void)
         cmocka_unit_test(cut_off_answers_are_unavailable),
         cmocka_unit_test(deadline_ends_a_call),
         cmocka_unit_test(silence_ends_a_call),
+        cmocka_unit_test(what_reached_nobody_is_told_from_what_broke),
         cmocka_unit_test(long_answer_is_refused),
         cmocka_unit_test(endless_headers_are_refused),
         cmocka_unit_test(retry_after_is_understood),

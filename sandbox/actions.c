@@ -15,6 +15,7 @@
 #include "sandbox/exports.h"
 #include "sandbox/http.h"
 #include "sandbox/journal.h"
+#include "sandbox/prepare.h"
 #include "sandbox/server.h"
 
 struct actions {
@@ -31,6 +32,7 @@ struct tool_name {
 static const struct tool_name tools[] = {
     {"terminal", ACTION_TERMINAL},
     {"file_editor", ACTION_FILE_EDITOR},
+    {"repository", ACTION_REPOSITORY},
 };
 
 struct actions *actions_new(struct server *server)
@@ -198,6 +200,21 @@ static int check_browser_args(const json_t *args, struct error *err)
     return 0;
 }
 
+static int check_args(enum action_tool tool, const json_t *args, struct error *err)
+{
+    switch (tool) {
+    case ACTION_TERMINAL:
+        return check_terminal_args(args, err);
+    case ACTION_BROWSER:
+        return check_browser_args(args, err);
+    case ACTION_REPOSITORY:
+        return prepare_check(args, err);
+    case ACTION_FILE_EDITOR:
+        break;
+    }
+    return 0;
+}
+
 static int read_tool(const json_t *body, struct action_spec *spec, struct error *err)
 {
     const char *name = json_text_or(body, "tool", "");
@@ -209,13 +226,14 @@ static int read_tool(const json_t *body, struct action_spec *spec, struct error 
         if (!text_equal(tools[i].name, name))
             continue;
         spec->tool = tools[i].tool;
-        return spec->tool == ACTION_TERMINAL ? check_terminal_args(args, err) : 0;
+        return check_args(spec->tool, args, err);
     }
     if (browser_has_tool(name)) {
         spec->tool = ACTION_BROWSER;
-        return check_browser_args(args, err);
+        return check_args(spec->tool, args, err);
     }
-    return error_set(err, ERROR_INVALID, "tool must be terminal, file_editor or one of browser_*");
+    return error_set(err, ERROR_INVALID,
+                     "tool must be terminal, file_editor, repository or one of browser_*");
 }
 
 /* The caller owns *body_out, which spec->body borrows. */

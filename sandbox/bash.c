@@ -15,10 +15,13 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "sandbox/action_config.h"
 #include "sandbox/bash_events.h"
+#include "sandbox/credentials.h"
 #include "sandbox/limits.h"
 #include "sandbox/loop.h"
 #include "sandbox/process.h"
+#include "sandbox/server.h"
 
 enum {
     KILL_AFTER_MS = 1000,
@@ -63,6 +66,7 @@ struct bash_run {
 struct bash {
     struct loop *loop;
     const char *workspace;
+    const struct credentials *credentials;
     struct bash_events *events;
     struct bash_run *runs;
     size_t n_runs;
@@ -70,12 +74,13 @@ struct bash {
 
 static const char cut_notice[] = "\n[deft: further output of this command was dropped]\n";
 
-struct bash *bash_new(struct loop *loop, const char *workspace)
+struct bash *bash_new(const struct server *server)
 {
     struct bash *bash = NEW(struct bash);
 
-    bash->loop = loop;
-    bash->workspace = workspace;
+    bash->loop = server->loop;
+    bash->workspace = server->config->workspace;
+    bash->credentials = server->credentials;
     bash->events = bash_events_new();
     return bash;
 }
@@ -123,6 +128,18 @@ void bash_free(struct bash *bash)
     mem_free(bash);
 }
 
+static void hide_passwords(struct bash_stream *stream)
+{
+    CLEANUP(strbuf_done) struct strbuf shown = STRBUF_INIT;
+    const struct credentials *credentials = stream->run->bash->credentials;
+
+    if (credentials_longest(credentials) == 0)
+        return;
+    credentials_mask_append(credentials, stream->text.text, stream->text.len, &shown);
+    strbuf_reset(&stream->text);
+    strbuf_append_bytes(&stream->text, shown.text, shown.len);
+}
+
 /* A piece of one stream that is full. */
 static void emit_chunk(struct bash_stream *stream, size_t len)
 {
@@ -142,7 +159,7 @@ static void emit_chunk(struct bash_stream *stream, size_t len)
     strbuf_remove_head(&stream->text, len);
 }
 
-static void finish(struct bash_run *run)
+static void report_end(struct bash_run *run)
 {
     struct bash *bash = run->bash;
     struct bash_answer answer = run->answer;
@@ -169,6 +186,13 @@ static void finish(struct bash_run *run)
         answer.done(answer.owner, joined);
 }
 
+static void finish(struct bash_run *run)
+{
+    hide_passwords(&run->streams[OUT]);
+    hide_passwords(&run->streams[ERR]);
+    report_end(run);
+}
+
 static bool is_over(const struct bash_run *run)
 {
     return run->exited && run->streams[OUT].source.fd < 0 && run->streams[ERR].source.fd < 0;
@@ -188,8 +212,10 @@ static void keep_output(struct bash_stream *stream, const char *bytes, size_t le
     }
     run->bytes += len;
     strbuf_append_bytes(&stream->text, bytes, len);
-    if (stream->text.len <= BASH_CHUNK_CHARS)
+    /* One that reaches over the end of the piece is to be there whole. */
+    if (stream->text.len <= BASH_CHUNK_CHARS + credentials_longest(run->bash->credentials))
         return;
+    hide_passwords(stream);
     chunk = utf8_offset(stream->text.text, stream->text.len, BASH_CHUNK_CHARS);
     if (chunk < stream->text.len)
         emit_chunk(stream, chunk);

@@ -20,7 +20,7 @@ struct bash_events;
 struct bash_run;
 struct bash_spec;
 struct error;
-struct loop;
+struct server;
 
 /* Called once when the command is over, with its joined output, which is the callee's. */
 struct bash_answer {
@@ -28,7 +28,7 @@ struct bash_answer {
     void (*done)(void *owner, json_t *output);
 };
 
-struct bash *bash_new(struct loop *loop, const char *workspace) NONNULL MUST_CHECK;
+struct bash *bash_new(const struct server *server) NONNULL MUST_CHECK;
 /* Kills what still runs. */
 void bash_free(struct bash *bash);
 struct bash_events *bash_events_of(struct bash *bash) NONNULL MUST_CHECK;

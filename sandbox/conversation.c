@@ -13,11 +13,14 @@
 #include "base/text.h"
 #include "sandbox/action_config.h"
 #include "sandbox/browser/browser.h"
+#include "sandbox/credentials.h"
 #include "sandbox/editor.h"
+#include "sandbox/errand.h"
 #include "sandbox/exports.h"
 #include "sandbox/http.h"
 #include "sandbox/journal.h"
 #include "sandbox/observation.h"
+#include "sandbox/prepare.h"
 #include "sandbox/repository.h"
 #include "sandbox/server.h"
 #include "sandbox/terminal.h"
@@ -46,6 +49,7 @@ struct conversation {
     struct terminal *terminal;
     struct editor *editor;
     struct browser *browser;
+    struct errand *errand;  /* what makes a repository ready, or NULL */
     char *prepared;         /* the folder that is a repository, as far as it could be made one */
     struct action *actions; /* in the order they came */
     size_t n_actions;
@@ -188,6 +192,7 @@ static void on_observation(void *owner, json_t *observation)
     struct action *action = owner;
     struct conversation *conversation = action->conversation;
 
+    credentials_mask_json(conversation->server->credentials, observation);
     json_put_text(body, "state", "finished");
     json_put(body, "observation", observation);
     text = json_to_text(body);
@@ -262,6 +267,30 @@ static void run_browser(struct action *action, const json_t *args)
     browser_execute(action->conversation->browser, &call, &answer);
 }
 
+static void on_prepared(void *owner, json_t *found, const struct error *why)
+{
+    struct action *action = owner;
+
+    action->conversation->errand = NULL;
+    on_observation(action, found != NULL ? found : prepare_failure(why->message));
+}
+
+static void run_repository(struct action *action, const json_t *args)
+{
+    struct conversation *conversation = action->conversation;
+    const struct prepare_order what = {args, working_dir_of(action),
+                                       conversation->server->credentials};
+    const struct errand_order order = {.work = prepare_run,
+                                       .what = &what,
+                                       .deadline_ms = prepare_deadline_ms(args),
+                                       .told = on_prepared,
+                                       .owner = action};
+    struct error err = ERROR_INIT;
+
+    if (errand_start(conversation->server->loop, &order, &conversation->errand, &err) < 0)
+        on_observation(action, prepare_failure(err.message));
+}
+
 static int store_start(const struct action *action, struct error *err)
 {
     struct journal_entry entry = {
@@ -288,7 +317,8 @@ static void start_action(struct action *action)
     }
     action->is_running = true;
     action->conversation->server->last_action_ms = clock_monotonic_ms();
-    if (prepare_folder(action, &err) < 0 && needs_folder(action)) {
+    if (action->tool != ACTION_REPOSITORY && prepare_folder(action, &err) < 0 &&
+        needs_folder(action)) {
         on_observation(action,
                        observation_from_refusal(json_text_or(args, "command", ""), err.message));
         return;
@@ -303,10 +333,16 @@ static void start_action(struct action *action)
     case ACTION_BROWSER:
         run_browser(action, args);
         return;
+    case ACTION_REPOSITORY:
+        run_repository(action, args);
+        return;
     }
 }
 
-/* Shell and browser take one at a time, the editor is always free. */
+/*
+ * Shell and browser take one at a time, the editor is always free. While a repository is made ready
+ * the shell waits for it.
+ */
 static bool can_start(const struct action *action)
 {
     const struct conversation *conversation = action->conversation;
@@ -315,7 +351,8 @@ static bool can_start(const struct action *action)
         return false;
     switch (action->tool) {
     case ACTION_TERMINAL:
-        return !terminal_is_busy(conversation->terminal);
+    case ACTION_REPOSITORY:
+        return !terminal_is_busy(conversation->terminal) && conversation->errand == NULL;
     case ACTION_BROWSER:
         return !browser_is_busy(conversation->browser);
     case ACTION_FILE_EDITOR:
@@ -409,6 +446,8 @@ void conversation_interrupt(struct conversation *conversation)
         action = next;
     }
     terminal_interrupt(conversation->terminal);
+    if (conversation->errand != NULL)
+        errand_interrupt(conversation->errand);
     browser_interrupt(conversation->browser);
 }
 
@@ -419,6 +458,7 @@ void conversation_free(struct conversation *conversation)
     if (conversation == NULL)
         return;
     terminal_free(conversation->terminal);
+    errand_free(conversation->errand);
     browser_free(conversation->browser);
     while (conversation->actions != NULL)
         end_action(conversation->actions, body);

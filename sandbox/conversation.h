@@ -24,7 +24,7 @@ struct error;
 struct request;
 struct server;
 
-enum action_tool { ACTION_TERMINAL, ACTION_FILE_EDITOR, ACTION_BROWSER };
+enum action_tool { ACTION_TERMINAL, ACTION_FILE_EDITOR, ACTION_BROWSER, ACTION_REPOSITORY };
 
 /* What a PUT asks for. */
 struct action_spec {

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "sandbox/action_config.h"
 #include "sandbox/cell.h"
+#include "sandbox/credentials.h"
 #include "sandbox/editor.h"
 #include "sandbox/execute_files.h"
 #include "sandbox/execute_reply.h"
@@ -155,6 +156,7 @@ static void end_first(struct executions *executions)
 
 static void end_with(struct execution *execution, json_t *observation)
 {
+    credentials_mask_json(execution->executions->server->credentials, observation);
     if (execution->request != NULL)
         request_answer_json(execution->request, 200, observation);
     json_decref(observation);

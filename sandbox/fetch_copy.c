@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,12 +17,11 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "sandbox/folder.h"
 #include "sandbox/git.h"
+#include "sandbox/git_address.h"
 
 enum {
-    MAX_SOURCE_BYTES = 4096,
-    MAX_REF_BYTES = 255,
-    OPEN_FOLDERS = 16,
     SWAP_TRIES = 3,
     LEFT_AFTER_S = 3600,
     FOLDER_MODE = 0755,
@@ -32,62 +30,13 @@ enum {
 #define MAX_PACK_BYTES ((rlim_t)256 * 1024 * 1024)
 #define NEW_MARK ".new-"
 
-/* What git may speak; helpers that run programs are not among it. */
-static const char *const schemes[] = {"https://", "http://", "git://", "ssh://"};
-static const char protocols[] = "https:http:git:ssh:file";
-
 /* --- what may be asked for --- */
-
-static bool has_control(const char *text)
-{
-    for (; *text != '\0'; text++) {
-        if ((unsigned char)*text <= ' ' || *text == '\x7f')
-            return true;
-    }
-    return false;
-}
-
-/* "git@host:path": no slash before the colon, and a name before the "@". */
-static bool is_scp_like(const char *source)
-{
-    const char *at = strchr(source, '@');
-    const char *colon = strchr(source, ':');
-
-    return source[0] != '-' && at != NULL && at > source && colon != NULL && at + 1 < colon &&
-           at[1] != '-' && colon[1] != ':' && strcspn(source, "/") > (size_t)(colon - source);
-}
-
-static bool has_host(const char *source, const char *scheme)
-{
-    const char *host = source + strlen(scheme);
-
-    return *host != '\0' && *host != '/' && *host != '-';
-}
-
-static bool is_source(const char *source)
-{
-    if (strlen(source) > MAX_SOURCE_BYTES || has_control(source))
-        return false;
-    for (size_t i = 0; i < ARRAY_SIZE(schemes); i++) {
-        if (text_starts_with(source, schemes[i]))
-            return has_host(source, schemes[i]);
-    }
-    return source[0] == '/' || is_scp_like(source);
-}
-
-/* A name of one commit: nothing that git reads as an option, a pattern or a pair. */
-static bool is_ref(const char *ref)
-{
-    return ref[0] != '\0' && ref[0] != '-' && ref[0] != '+' && strlen(ref) <= MAX_REF_BYTES &&
-           !has_control(ref) && strpbrk(ref, ":*?[^~\\") == NULL && strstr(ref, "..") == NULL &&
-           strstr(ref, "@{") == NULL;
-}
 
 static int check(const struct fetch_copy *copy, struct error *err)
 {
-    if (!is_source(copy->source))
+    if (copy->source[0] != '/' && !git_address_is_remote(copy->source))
         return error_set(err, ERROR_INVALID, "The source is neither a path nor a git address");
-    if (copy->ref != NULL && !is_ref(copy->ref))
+    if (copy->ref != NULL && !git_address_is_ref(copy->ref))
         return error_set(err, ERROR_INVALID, "The ref cannot be a branch, a tag or a commit");
     if (copy->folder[0] != '/' || strstr(copy->folder, "/../") != NULL)
         return error_set(err, ERROR_INVALID, "The folder must be an absolute path");
@@ -95,21 +44,6 @@ static int check(const struct fetch_copy *copy, struct error *err)
 }
 
 /* --- folders --- */
-
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *at)
-{
-    (void)info;
-    (void)kind;
-    (void)at;
-    (void)remove(path);
-    return 0;
-}
-
-static void remove_folder(const char *path)
-{
-    /* NOLINTNEXTLINE(concurrency-mt-unsafe): a job is a process of one thread */
-    (void)nftw(path, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
-}
 
 static void make_parents(const char *folder)
 {
@@ -139,7 +73,7 @@ static void remove_left(const char *folder)
         strbuf_appendf(&path, "%s/%s", parent.text, entries[i]->d_name);
         if (strstr(entries[i]->d_name, NEW_MARK) != NULL && lstat(path.text, &info) == 0 &&
             now - info.st_mtime > LEFT_AFTER_S)
-            remove_folder(path.text);
+            folder_remove(path.text);
         free(entries[i]);
     }
     free(entries);
@@ -147,7 +81,7 @@ static void remove_left(const char *folder)
 
 void fetch_copy_drop(const char *fresh)
 {
-    remove_folder(fresh);
+    folder_remove(fresh);
 }
 
 int fetch_copy_place(const struct fetch_copy *copy, const char *fresh, struct error *err)
@@ -155,10 +89,10 @@ int fetch_copy_place(const struct fetch_copy *copy, const char *fresh, struct er
     for (int i = 0; i < SWAP_TRIES; i++) {
         if (rename(fresh, copy->folder) == 0)
             return 0;
-        remove_folder(copy->folder);
+        folder_remove(copy->folder);
     }
     error_set(err, ERROR_UNAVAILABLE, "Putting the copy into its place: %m");
-    remove_folder(fresh);
+    folder_remove(fresh);
     return -1;
 }
 
@@ -190,12 +124,14 @@ static void put_credentials(const struct fetch_copy *copy, struct git *git)
 /* Nobody is there to be asked, and a file of more than MAX_PACK_BYTES cannot be written. */
 static void bound(struct git *git)
 {
+    CLEANUP(strbuf_done) struct strbuf protocols = STRBUF_INIT;
     const struct rlimit limit = {MAX_PACK_BYTES, MAX_PACK_BYTES};
 
+    strbuf_appendf(&protocols, "%s:file", git_address_protocols);
     (void)setrlimit(RLIMIT_FSIZE, &limit);
     (void)signal(SIGXFSZ, SIG_IGN);
     git_put_variable(git, "GIT_TERMINAL_PROMPT", "0");
-    git_put_variable(git, "GIT_ALLOW_PROTOCOL", protocols);
+    git_put_variable(git, "GIT_ALLOW_PROTOCOL", protocols.text);
     git_put_variable(git, "GIT_SSH_COMMAND", "ssh -oBatchMode=yes -oConnectTimeout=20");
     git_put_variable(git, "GIT_LFS_SKIP_SMUDGE", "1");
 }
@@ -243,6 +179,6 @@ int fetch_copy_make(const struct fetch_copy *copy, struct strbuf *fresh_out,
         rc = fill(copy, &git, commit_out, err);
     }
     if (rc < 0)
-        remove_folder(fresh_out->text);
+        folder_remove(fresh_out->text);
     return rc;
 }

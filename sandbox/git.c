@@ -89,6 +89,8 @@ static int run_well(const struct git *git, const char *const *args, int out_fd, 
 
     if (run(git, args, out_fd, &result, err) < 0)
         return -1;
+    while (text_equal(args[0], "-c"))
+        args += 2; /* the command stands behind its settings */
     if (result.exit_code != 0)
         return error_set(err, ERROR_INVALID, "git %s: %s", args[0],
                          result.complaint.len > 0 ? result.complaint.text : "it failed");

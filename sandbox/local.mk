@@ -29,7 +29,11 @@ SANDBOX_SOURCES = \
 	sandbox/capture.c sandbox/capture.h \
 	sandbox/cell.c sandbox/cell.h sandbox/cell_driver.h \
 	sandbox/chunked.c sandbox/chunked.h \
+	sandbox/clone.c sandbox/clone.h \
 	sandbox/collect.c sandbox/collect.h \
+	sandbox/credential_door.c sandbox/credential_door.h \
+	sandbox/credential_helper.c sandbox/credential_helper.h \
+	sandbox/credentials.c sandbox/credentials.h \
 	sandbox/action_config.c sandbox/action_config.h \
 	sandbox/conversation.c sandbox/conversation.h \
 	sandbox/dialogue.c sandbox/dialogue.h \
@@ -37,6 +41,7 @@ SANDBOX_SOURCES = \
 	sandbox/editor.c sandbox/editor.h \
 	sandbox/editor_result.h \
 	sandbox/editor_view.c \
+	sandbox/errand.c sandbox/errand.h \
 	sandbox/exports.c sandbox/exports.h \
 	sandbox/execute.c sandbox/execute.h \
 	sandbox/execute_files.c sandbox/execute_files.h \
@@ -47,8 +52,11 @@ SANDBOX_SOURCES = \
 	sandbox/fetch_copy.c sandbox/fetch_copy.h \
 	sandbox/file_path.c sandbox/file_path.h \
 	sandbox/files.c sandbox/files.h \
+	sandbox/folder.c sandbox/folder.h \
 	sandbox/git.c sandbox/git.h \
+	sandbox/git_address.c sandbox/git_address.h \
 	sandbox/git_diff.c sandbox/git_diff.h \
+	sandbox/git_hooks.c sandbox/git_hooks.h \
 	sandbox/git_routes.c sandbox/git_routes.h \
 	sandbox/http.c sandbox/http.h \
 	sandbox/http_connection.h \
@@ -67,6 +75,7 @@ SANDBOX_SOURCES = \
 	sandbox/multipart.c sandbox/multipart.h \
 	sandbox/observation.c sandbox/observation.h \
 	sandbox/ports.c sandbox/ports.h \
+	sandbox/prepare.c sandbox/prepare.h \
 	sandbox/process.c sandbox/process.h \
 	sandbox/program.c sandbox/program.h \
 	sandbox/replace.c sandbox/replace.h \
@@ -116,7 +125,9 @@ sandbox_test_SOURCES = \
 	tests/unit/sandbox/browser_test.c \
 	tests/unit/sandbox/capture_test.c \
 	tests/unit/sandbox/chunked_test.c \
+	tests/unit/sandbox/credentials_test.c \
 	tests/unit/sandbox/editor_test.c \
+	tests/unit/sandbox/git_address_test.c \
 	tests/unit/sandbox/ports_test.c \
 	tests/unit/sandbox/exports_test.c \
 	tests/unit/sandbox/inside_test.c \

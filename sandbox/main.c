@@ -26,6 +26,9 @@
 #include "sandbox/bash.h"
 #include "sandbox/bash_waits.h"
 #include "sandbox/conversation.h"
+#include "sandbox/credential_door.h"
+#include "sandbox/credential_helper.h"
+#include "sandbox/credentials.h"
 #include "sandbox/execute.h"
 #include "sandbox/http.h"
 #include "sandbox/job.h"
@@ -38,6 +41,7 @@ enum { SPARE_OOM_SCORE = 500 };
 
 static const char help[] =
     "Usage: deft-action [--help | --help-config | --version]\n"
+    "       deft-action git-credential get   (what git runs to ask for a credential)\n"
     "Runs shell commands and edits files for the conversations of one sandbox, over HTTP. It is\n"
     "set up by environment variables: see --help-config. SESSION_API_KEY is required, or\n"
     "DEFT_ACTION_INIT_KEY: then POST /api/init brings the key. When it listens it prints one line\n"
@@ -115,6 +119,15 @@ static void make_workspace(const char *path)
         log_warning("workspace.not_made", LOG_ERROR(&err));
 }
 
+/* Where there is no such socket, git gets no credentials; all else works. */
+static void open_credential_door(struct server *server)
+{
+    struct error err = ERROR_INIT;
+
+    if (credential_door_open(server->loop, server->credentials, &server->credential_door, &err) < 0)
+        log_warning("credentials.no_door", LOG_ERROR(&err));
+}
+
 static int serve(struct server *server, int64_t started_us, struct error *err)
 {
     CLEANUP(mem_freep) char *lost = action_interrupted_body(lost_reason);
@@ -127,10 +140,12 @@ static int serve(struct server *server, int64_t started_us, struct error *err)
         loop_free(server->loop);
         return -1;
     }
+    server->credentials = credentials_new();
+    open_credential_door(server);
     server->journal = journal_open(server->config->journal_dir, lost);
     server->actions = actions_new(server);
     server->executions = executions_new(server);
-    server->bash = bash_new(server->loop, server->config->workspace);
+    server->bash = bash_new(server);
     server->bash_waits = bash_waits_new(server->loop, bash_events_of(server->bash));
     server->jobs = jobs_new(server->loop);
     say_ready(http, started_us);
@@ -142,6 +157,8 @@ static int serve(struct server *server, int64_t started_us, struct error *err)
     bash_free(server->bash);
     jobs_free(server->jobs);
     journal_close(server->journal);
+    credential_door_close(server->credential_door);
+    credentials_free(server->credentials);
     loop_free(server->loop);
     return rc;
 }
@@ -175,6 +192,8 @@ int main(int argc, char **argv)
     struct error err = ERROR_INIT;
     int status = EXIT_SUCCESS;
 
+    if (argc == 3 && text_equal(argv[1], CREDENTIAL_HELPER_WORD))
+        return credential_helper_run(argv[2]);
     if (argc > 1)
         return process_answer(&process, argv[1], &status) ? status
                                                           : process_refuse(&process, argv[1]);

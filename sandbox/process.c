@@ -331,8 +331,7 @@ bool process_shell_is_bash(const char *path)
     return text_ends_with(path, "/bash");
 }
 
-/* Borrowed from the environment, "" when unset: it is the image's, no setting of ours. */
-static const char *image_variable(const char *name)
+const char *process_variable(const char *name)
 {
     for (char *const *entry = environ; *entry != NULL; entry++) {
         if (names_variable(*entry, name))
@@ -343,13 +342,13 @@ static const char *image_variable(const char *name)
 
 char *process_find_shell(void)
 {
-    const char *wanted = image_variable("SHELL");
+    const char *wanted = process_variable("SHELL");
 
     if (process_shell_is_bash(wanted) && is_program(wanted))
         return mem_dup_text(wanted);
     for (size_t i = 0; i < ARRAY_SIZE(shells); i++) {
         char *found =
-            shells[i] == NULL ? process_find_program("bash", image_variable("PATH")) : NULL;
+            shells[i] == NULL ? process_find_program("bash", process_variable("PATH")) : NULL;
 
         if (found != NULL)
             return found;

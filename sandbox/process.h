@@ -50,6 +50,8 @@ int process_start(const struct process_spec *spec, pid_t *pid_out,
 /* In a child: every signal as it was, none blocked. */
 void process_default_signals(void);
 
+/* A variable of our own environment that is no setting of ours; "" when unset. Borrowed. */
+const char *process_variable(const char *name) NONNULL MUST_CHECK;
 /* The user's name by /etc/passwd, else the number of the uid. The caller frees. */
 char *process_user_name(void) MUST_CHECK;
 /* The first executable of that name in the list of directories `path`; NULL when there is none. */

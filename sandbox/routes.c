@@ -10,6 +10,7 @@
 #include "sandbox/archive.h"
 #include "sandbox/bash_routes.h"
 #include "sandbox/collect.h"
+#include "sandbox/credentials.h"
 #include "sandbox/dialogue.h"
 #include "sandbox/execute.h"
 #include "sandbox/execute_list.h"
@@ -73,6 +74,7 @@ static const struct route routes[] = {
     {HTTP_POST, "/programs/talk", ROUTE_KEYED, MAX_SMALL_BODY_BYTES, dialogue_handle, NULL},
     {HTTP_POST, "/files/collect", ROUTE_KEYED, MAX_SMALL_BODY_BYTES, collect_handle, NULL},
     {HTTP_POST, "/repositories/fetch", ROUTE_KEYED, MAX_SMALL_BODY_BYTES, fetch_handle, NULL},
+    {HTTP_POST, "/git/credentials", ROUTE_KEYED, MAX_SMALL_BODY_BYTES, credentials_handle, NULL},
     {HTTP_GET, "/api/git/changes", ROUTE_KEYED, 0, git_handle_changes, NULL},
     {HTTP_GET, "/api/git/diff", ROUTE_KEYED, 0, git_handle_diff, NULL},
     {HTTP_GET, "/api/git/commits", ROUTE_KEYED, 0, git_handle_commits, NULL},

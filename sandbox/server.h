@@ -10,6 +10,8 @@ struct actions;
 struct bash;
 struct bash_waits;
 struct config;
+struct credential_door;
+struct credentials;
 struct executions;
 struct jobs;
 struct journal;
@@ -24,6 +26,8 @@ struct server {
     struct bash *bash;
     struct bash_waits *bash_waits;
     struct jobs *jobs;
+    struct credentials *credentials;
+    struct credential_door *credential_door; /* NULL where there can be none */
     int64_t started_ms;
     int64_t last_action_ms; /* when one last began or ended */
 };

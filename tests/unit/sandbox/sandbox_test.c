@@ -10,6 +10,8 @@ int main(void)
     n_failed += browser_tests();
     n_failed += capture_tests();
     n_failed += chunked_tests();
+    n_failed += credentials_tests();
+    n_failed += git_address_tests();
     n_failed += inside_tests();
     n_failed += editor_tests();
     n_failed += ports_tests();

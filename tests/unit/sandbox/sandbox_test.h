@@ -14,6 +14,8 @@
 int browser_tests(void);
 int capture_tests(void);
 int chunked_tests(void);
+int credentials_tests(void);
+int git_address_tests(void);
 int inside_tests(void);
 int editor_tests(void);
 int ports_tests(void);

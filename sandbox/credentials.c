@@ -1,0 +1,274 @@
+#include "sandbox/credentials.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/encode.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/secret.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "sandbox/git_address.h"
+#include "sandbox/http.h"
+#include "sandbox/server.h"
+
+enum {
+    MAX_ORIGINS = 32,
+    MAX_HIDDEN = 96, /* three forms of each */
+    MIN_PASSWORD_BYTES = 6,
+    MAX_TEXT_BYTES = 4096,
+    MAX_LIFETIME_S = 24 * 3600,
+    DEFAULT_LIFETIME_S = 3600,
+    MS_PER_S = 1000,
+};
+
+#define HIDDEN "<secret-hidden>"
+
+struct credential {
+    char *origin;
+    struct secret username;
+    struct secret password;
+    int64_t due_ms; /* of clock_monotonic_ms() */
+};
+
+struct credentials {
+    struct credential items[MAX_ORIGINS];
+    size_t n;
+    struct secret hidden[MAX_HIDDEN]; /* a ring: the oldest goes first */
+    size_t n_hidden;
+    size_t next_hidden;
+};
+
+struct credentials *credentials_new(void)
+{
+    return NEW(struct credentials);
+}
+
+static void credential_done(struct credential *credential)
+{
+    mem_free(credential->origin);
+    secret_done(&credential->username);
+    secret_done(&credential->password);
+}
+
+void credentials_free(struct credentials *credentials)
+{
+    if (credentials == NULL)
+        return;
+    for (size_t i = 0; i < credentials->n; i++)
+        credential_done(&credentials->items[i]);
+    for (size_t i = 0; i < credentials->n_hidden; i++)
+        secret_done(&credentials->hidden[i]);
+    mem_free(credentials);
+}
+
+/* git's protocol for credentials has lines, and nothing to escape their end with. */
+static bool has_line_end(const char *text)
+{
+    return strpbrk(text, "\r\n") != NULL;
+}
+
+static int check(const struct credential_order *order, struct error *err)
+{
+    size_t len = strlen(order->password);
+
+    if (len < MIN_PASSWORD_BYTES || len > MAX_TEXT_BYTES || has_line_end(order->password))
+        return error_set(err, ERROR_INVALID, "A password must have %d to %d characters of one line",
+                         MIN_PASSWORD_BYTES, MAX_TEXT_BYTES);
+    if (strlen(order->username) > MAX_TEXT_BYTES || has_line_end(order->username) ||
+        strchr(order->username, ':') != NULL)
+        return error_set(err, ERROR_INVALID, "A user name must be short, without a colon");
+    return 0;
+}
+
+static void hide(struct credentials *credentials, const char *text)
+{
+    for (size_t i = 0; i < credentials->n_hidden; i++) {
+        if (text_equal(secret_reveal(&credentials->hidden[i]), text))
+            return;
+    }
+    secret_set(&credentials->hidden[credentials->next_hidden], text);
+    credentials->next_hidden = (credentials->next_hidden + 1) % MAX_HIDDEN;
+    if (credentials->n_hidden < MAX_HIDDEN)
+        credentials->n_hidden++;
+}
+
+/* As it is, as it stands in an address, and as git's Authorization header carries it. */
+static void hide_forms(struct credentials *credentials, const struct credential_order *order)
+{
+    CLEANUP(strbuf_done) struct strbuf pair = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf form = STRBUF_INIT;
+
+    hide(credentials, order->password);
+    percent_append(&form, order->password);
+    hide(credentials, form.text);
+    explicit_bzero(form.text, form.len);
+    strbuf_reset(&form);
+    strbuf_appendf(&pair, "%s:%s", order->username, order->password);
+    base64_append(&form, (const unsigned char *)pair.text, pair.len);
+    hide(credentials, form.text);
+    explicit_bzero(form.text, form.len);
+    explicit_bzero(pair.text, pair.len);
+}
+
+static struct credential *find(const struct credentials *credentials, const char *origin)
+{
+    union {
+        const struct credentials *borrowed;
+        struct credentials *credentials;
+    } same = {credentials};
+
+    for (size_t i = 0; i < credentials->n; i++) {
+        if (text_equal(credentials->items[i].origin, origin))
+            return &same.credentials->items[i];
+    }
+    return NULL;
+}
+
+int credentials_keep(struct credentials *credentials, const struct credential_order *order,
+                     struct error *err)
+{
+    struct credential *credential = find(credentials, order->origin);
+
+    if (check(order, err) < 0)
+        return -1;
+    if (credential == NULL && credentials->n == MAX_ORIGINS)
+        return error_set(err, ERROR_RATE_LIMITED, "credentials for %d hosts are kept already",
+                         MAX_ORIGINS);
+    if (credential == NULL) {
+        credential = &credentials->items[credentials->n++];
+        credential->origin = mem_dup_text(order->origin);
+    }
+    secret_set(&credential->username, order->username);
+    secret_set(&credential->password, order->password);
+    credential->due_ms = clock_monotonic_ms() + order->lifetime_ms;
+    hide_forms(credentials, order);
+    return 0;
+}
+
+struct credential_view credentials_find(const struct credentials *credentials, const char *origin)
+{
+    const struct credential *credential = find(credentials, origin);
+
+    if (credential == NULL)
+        return (struct credential_view){CREDENTIAL_UNKNOWN, "", ""};
+    if (clock_monotonic_ms() >= credential->due_ms)
+        return (struct credential_view){CREDENTIAL_EXPIRED, "", ""};
+    return (struct credential_view){CREDENTIAL_VALID, secret_reveal(&credential->username),
+                                    secret_reveal(&credential->password)};
+}
+
+size_t credentials_longest(const struct credentials *credentials)
+{
+    size_t longest = 0;
+
+    for (size_t i = 0; i < credentials->n_hidden; i++) {
+        if (credentials->hidden[i].len > longest)
+            longest = credentials->hidden[i].len;
+    }
+    return longest;
+}
+
+/* The longest hidden text that the bytes begin with. */
+static size_t hidden_length_at(const struct credentials *credentials, const char *text, size_t len)
+{
+    size_t longest = 0;
+
+    for (size_t i = 0; i < credentials->n_hidden; i++) {
+        const struct secret *hidden = &credentials->hidden[i];
+
+        if (hidden->len > longest && hidden->len <= len &&
+            memcmp(text, secret_reveal(hidden), hidden->len) == 0)
+            longest = hidden->len;
+    }
+    return longest;
+}
+
+void credentials_mask_append(const struct credentials *credentials, const char *text, size_t len,
+                             struct strbuf *out)
+{
+    size_t from = 0;
+    size_t at = 0;
+
+    while (at < len && credentials->n_hidden > 0) {
+        size_t hidden = hidden_length_at(credentials, text + at, len - at);
+
+        if (hidden == 0) {
+            at++;
+            continue;
+        }
+        strbuf_append_bytes(out, text + from, at - from);
+        strbuf_append(out, HIDDEN);
+        at += hidden;
+        from = at;
+    }
+    strbuf_append_bytes(out, text + from, len - from);
+}
+
+static void mask_string(const struct credentials *credentials, json_t *string)
+{
+    CLEANUP(strbuf_done) struct strbuf masked = STRBUF_INIT;
+    size_t len = json_string_length(string);
+
+    credentials_mask_append(credentials, json_string_value(string), len, &masked);
+    if (masked.len == len && memcmp(masked.text, json_string_value(string), len) == 0)
+        return;
+    error_ignore(json_string_setn(string, masked.text, masked.len),
+                 "what was valid UTF-8 is still, and memory does not run out");
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): our own observations, a few levels deep */
+void credentials_mask_json(const struct credentials *credentials, json_t *json)
+{
+    if (credentials->n_hidden == 0)
+        return;
+    if (json_is_string(json))
+        mask_string(credentials, json);
+    for (size_t i = 0; i < json_array_size(json); i++)
+        credentials_mask_json(credentials, json_array_get(json, i));
+    if (!json_is_object(json))
+        return;
+    for (void *at = json_object_iter(json); at != NULL; at = json_object_iter_next(json, at))
+        credentials_mask_json(credentials, json_object_iter_value(at));
+}
+
+/* --- the route --- */
+
+static int take(struct credentials *credentials, const json_t *body, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf origin = STRBUF_INIT;
+    int64_t lifetime_s = json_int_or(body, "expires_in_s", DEFAULT_LIFETIME_S);
+
+    if (!git_address_origin(json_text_or(body, "url", ""), &origin))
+        return error_set(err, ERROR_INVALID,
+                         "url must be an https or http address without a password");
+    if (lifetime_s < 1 || lifetime_s > MAX_LIFETIME_S)
+        return error_set(err, ERROR_INVALID, "expires_in_s must be from 1 to %d", MAX_LIFETIME_S);
+    return credentials_keep(credentials,
+                            &(struct credential_order){
+                                .origin = origin.text,
+                                .username = json_text_or(body, "username", ""),
+                                .password = json_text_or(body, "password", ""),
+                                .lifetime_ms = lifetime_s * MS_PER_S,
+                            },
+                            err);
+}
+
+void credentials_handle(struct request *request)
+{
+    json_auto_t *body = NULL;
+    json_auto_t *answer = json_object();
+    struct error err = ERROR_INIT;
+
+    if (json_parse(request->body.text, request->body.len, &body, &err) < 0 ||
+        take(request->server->credentials, body, &err) < 0) {
+        request_answer_error(request, &err);
+        return;
+    }
+    explicit_bzero(request->body.text, request->body.len);
+    json_put(answer, "success", json_true());
+    request_answer_json(request, 200, answer);
+}

@@ -13,15 +13,9 @@
 
 #include "base/attr.h"
 #include "runtime/backend.h"
+#include "runtime/layout.h"
 
 struct error;
-
-#define SANDBOX_UID 10001
-#define SANDBOX_PORT 8000
-#define ACTION_MOUNT "/.deft"
-#define ACTION_NAME "deft-action"
-#define JOURNAL_MOUNT "/.deft-j"
-#define WORKSPACE_MOUNT "/workspace"
 
 /* Labels of everything that is ours. */
 #define LABEL_MANAGED "deft.managed"

@@ -12,7 +12,6 @@
 
 #define ACTION_MAX_BYTES (64UL * 1024 * 1024)
 #define CA_MAX_BYTES (4UL * 1024 * 1024)
-#define CA_NAME "ca.pem"
 /* Stands last in the archive: where it is, the rest is whole. */
 #define ACTION_MARK "complete"
 #define HASH_DIGITS 12

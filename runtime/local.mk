@@ -30,6 +30,7 @@ RUNTIME_SOURCES = \
 	runtime/life_begin.c runtime/life_begin.h \
 	runtime/demand.c runtime/demand.h \
 	runtime/handover.c runtime/handover.h \
+	runtime/layout.h \
 	runtime/metrics.c runtime/metrics.h \
 	runtime/pool.c runtime/pool.h \
 	runtime/reconcile.c runtime/reconcile.h \

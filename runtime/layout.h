@@ -1,0 +1,15 @@
+/*
+ * Where things are in every sandbox, whatever runs it.
+ */
+#ifndef DEFT_RUNTIME_LAYOUT_H
+#define DEFT_RUNTIME_LAYOUT_H
+
+#define SANDBOX_UID 10001
+#define SANDBOX_PORT 8000
+#define ACTION_MOUNT "/.deft"
+#define ACTION_NAME "deft-action"
+#define CA_NAME "ca.pem"
+#define JOURNAL_MOUNT "/.deft-j"
+#define WORKSPACE_MOUNT "/workspace"
+
+#endif

@@ -24,6 +24,8 @@ const struct setting action_settings[] = {
      "TCP port; 0 takes a free one"},
     {"DEFT_ACTION_BIND", SETTING_TEXT, "0.0.0.0", offsetof(struct config, bind),
      "IPv4 or IPv6 address to listen on"},
+    {"DEFT_ACTION_SOCKET", SETTING_COUNT, "0", offsetof(struct config, socket),
+     "descriptor of a socket that listens already, in place of address and port; 0: none"},
     {"DEFT_ACTION_WORKSPACE", SETTING_TEXT, "/workspace/project",
      offsetof(struct config, workspace), "where shells begin; made when possible"},
     {"DEFT_ACTION_JOURNAL", SETTING_TEXT, "/.deft-j", offsetof(struct config, journal_dir),

@@ -1,6 +1,7 @@
 #include "sandbox/listener.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -32,6 +33,23 @@ static int parse_address(const struct config *config, struct sockaddr_storage *a
     return error_set(err, ERROR_INVALID, "DEFT_ACTION_BIND: '%.60s' is no address", config->bind);
 }
 
+/* Made by who started us, it may be of a network that we are not in. */
+static int take_socket(const struct config *config, int *fd_out, struct error *err)
+{
+    int fd = (int)config->socket;
+    int is_listening = 0;
+    socklen_t len = sizeof(is_listening);
+
+    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &is_listening, &len) < 0 || is_listening == 0)
+        return error_set(err, ERROR_INVALID, "DEFT_ACTION_SOCKET: %lld is no socket that listens",
+                         (long long)config->socket);
+    /* No command may have it. */
+    if (fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "DEFT_ACTION_SOCKET: %m");
+    *fd_out = fd;
+    return 0;
+}
+
 int listener_open(const struct config *config, int *fd_out, struct error *err)
 {
     CLEANUP(fd_close) int fd = -1;
@@ -39,6 +57,8 @@ int listener_open(const struct config *config, int *fd_out, struct error *err)
     socklen_t len = 0;
     int on = 1;
 
+    if (config->socket > 0)
+        return take_socket(config, fd_out, err);
     if (parse_address(config, &address, &len, err) < 0)
         return -1;
     fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

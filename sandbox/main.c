@@ -92,6 +92,7 @@ static void hide_keys(const struct config *config)
 {
     hide_variable("SESSION_API_KEY");
     hide_variable("DEFT_ACTION_INIT_KEY");
+    hide_variable("DEFT_ACTION_SOCKET");
     /* Scripts expect one; the terminal does not get it. */
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
     (void)setenv("OH_SESSION_API_KEYS_0", config->command_key, 0);

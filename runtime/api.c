@@ -9,6 +9,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "runtime/build_api.h"
+#include "runtime/choice.h"
 #include "runtime/doubt.h"
 #include "runtime/gate.h"
 #include "runtime/http_front.h"
@@ -271,8 +272,10 @@ static int api_health(struct service *service, const struct front_request *reque
     (void)request;
     if (service_check(service, &why) < 0 || service_check_room(service, &why) < 0)
         detail = why.message;
-    *reply_out = json_build(err, "{s:s, s:s, s:s?}", "status", "ok", "sandboxes",
-                            detail == NULL ? "available" : "unavailable", "detail", detail);
+    *reply_out =
+        json_build(err, "{s:s, s:s, s:s?, s:s}", "status", "ok", "sandboxes",
+                   detail == NULL ? "available" : "unavailable", "detail", detail, "isolation",
+                   choice_is_process(service->settings) ? "process" : "container");
     return *reply_out != NULL ? 0 : -1;
 }
 

@@ -6,6 +6,7 @@ RUNTIME_SOURCES = \
 	runtime/build_api.c runtime/build_api.h \
 	runtime/build_form.c runtime/build_form.h \
 	runtime/builder.c runtime/builder.h \
+	runtime/choice.c runtime/choice.h \
 	runtime/docker.c runtime/docker.h \
 	runtime/docker_body.c runtime/docker_body.h \
 	runtime/docker_build.c \
@@ -33,10 +34,28 @@ RUNTIME_SOURCES = \
 	runtime/layout.h \
 	runtime/metrics.c runtime/metrics.h \
 	runtime/pool.c runtime/pool.h \
+	runtime/process.c \
+	runtime/process.h \
+	runtime/process_box.c \
+	runtime/process_command.c \
+	runtime/process_command.h \
+	runtime/process_end.c \
+	runtime/process_group.c \
+	runtime/process_group.h \
+	runtime/process_home.c \
+	runtime/process_parts.h \
+	runtime/process_prepare.c \
+	runtime/process_spawn.c \
+	runtime/process_spawn.h \
+	runtime/process_start.c \
+	runtime/process_tree.c \
+	runtime/process_tree.h \
+	runtime/process_watch.c \
 	runtime/reconcile.c runtime/reconcile.h \
 	runtime/rest.c runtime/rest.h \
 	runtime/row.c runtime/row.h \
 	runtime/rules.c runtime/rules.h \
+	runtime/seccomp_filter.c runtime/seccomp_filter.h \
 	runtime/service.c runtime/service.h \
 	runtime/spares.c runtime/spares.h \
 	runtime/spawn.c runtime/spawn.h \
@@ -48,8 +67,8 @@ RUNTIME_SOURCES = \
 	runtime/view.c runtime/view.h \
 	runtime/warm_api.c runtime/warm_api.h
 deft_runtime_SOURCES = runtime/main.c $(RUNTIME_SOURCES)
-deft_runtime_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS)
-deft_runtime_LDADD = $(STORE_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(BASE_LIBS) $(FCGI_LIBS) $(ZLIB_LIBS) -lpthread
+deft_runtime_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS) $(SECCOMP_CFLAGS)
+deft_runtime_LDADD = $(STORE_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(BASE_LIBS) $(FCGI_LIBS) $(ZLIB_LIBS) $(SECCOMP_LIBS) -lpthread
 
 dist_pkgdata_DATA = runtime/seccomp.json
 
@@ -61,6 +80,7 @@ runtime_test_SOURCES = \
 	tests/unit/runtime/failure_test.c \
 	tests/unit/runtime/frames_test.c \
 	tests/unit/runtime/gate_test.c \
+	tests/unit/runtime/process_test.c \
 	tests/unit/runtime/rules_test.c \
 	tests/unit/runtime/runtime_test.c \
 	tests/unit/runtime/runtime_test.h \
@@ -69,5 +89,5 @@ runtime_test_SOURCES = \
 	tests/unit/runtime/state_test.c \
 	tests/unit/runtime/tar_test.c \
 	$(RUNTIME_SOURCES)
-runtime_test_CPPFLAGS = $(deft_runtime_CPPFLAGS) -I$(top_srcdir)/tests $(CMOCKA_CFLAGS)
-runtime_test_LDADD = $(STORE_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(BASE_LIBS) $(FCGI_LIBS) $(ZLIB_LIBS) $(CMOCKA_LIBS) -lpthread
+runtime_test_CPPFLAGS = $(deft_runtime_CPPFLAGS) -I$(top_srcdir)/tests -DDEFT_TOP_SRCDIR='"$(abs_top_srcdir)"' $(CMOCKA_CFLAGS)
+runtime_test_LDADD = $(STORE_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(BASE_LIBS) $(FCGI_LIBS) $(ZLIB_LIBS) $(SECCOMP_LIBS) $(CMOCKA_LIBS) -lpthread

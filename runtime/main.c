@@ -19,6 +19,7 @@
 #include "client/http.h"
 #include "runtime/backend.h"
 #include "runtime/builder.h"
+#include "runtime/choice.h"
 #include "runtime/gate.h"
 #include "runtime/http_front.h"
 #include "runtime/life.h"
@@ -59,6 +60,15 @@ static const struct setting runtime_settings_table[] = {
      "and unpacked"},
     {"DEFT_TENANT_IMAGES", SETTING_COUNT, "10", FIELD(tenant_images),
      "images that a key from outside has; its oldest make room"},
+    {"DEFT_RUNTIME", SETTING_TEXT, "docker", FIELD(backend),
+     "what sandboxes are: docker, containers of an engine; process (or local), processes of this "
+     "host, which isolates less"},
+    {"DEFT_PROCESS_DIR", SETTING_TEXT, "/var/lib/deft/sandboxes", FIELD(process.folder),
+     "process: where sandboxes and their files are kept"},
+    {"DEFT_PROCESS_ROOT", SETTING_TEXT, "", FIELD(process.root),
+     "process: tree of the image that all of them have; empty: the host's programs"},
+    {"DEFT_PROCESS_NETWORK", SETTING_TEXT, "none", FIELD(process.network),
+     "process: none, or host: sandboxes then reach all that this host reaches, and itself"},
     {"DEFT_INSTANCE", SETTING_TEXT, "deft", FIELD(docker.instance),
      "prefix of container, volume and network names"},
     {"DEFT_SANDBOX_IMAGE", SETTING_TEXT, "deft-sandbox:1", FIELD(image),
@@ -136,10 +146,11 @@ static const struct setting runtime_settings_table[] = {
 static const struct process process = {
     .name = "deft-runtime",
     .help =
-        "Usage: deft-runtime [--reap | --help | --help-config | --version]\n"
+        "Usage: deft-runtime [--end | --reap | --help | --help-config | --version]\n"
         "Serves the Runtime API (FastCGI) and keeps sandboxes as its rows want them. It is set\n"
         "up by environment variables: see --help-config.\n"
         "\n"
+        "  --end   end all sandboxes of this instance, whose files stay, then end\n"
         "  --reap  remove all containers, volumes and networks of this instance, then end\n",
     .settings = runtime_settings_table,
     .n_settings = ARRAY_SIZE(runtime_settings_table),
@@ -321,7 +332,7 @@ static void set_first_rules_state(struct service *service)
 
     if (service->settings->has_network_rules != 0)
         error_set(&state, ERROR_UNAVAILABLE, "the network rules are not loaded yet");
-    else
+    else if (!choice_is_process(service->settings))
         log_warning("network_rules.off",
                     LOG_STR("meaning", "sandboxes reach the host and its networks"));
     service_set_rules_state(service, &state);
@@ -372,7 +383,7 @@ static int open_service(struct service *service, struct http *http, struct error
                                            .max_memory_bytes = settings->max_memory_bytes,
                                            .max_nano_cpus = settings->max_nano_cpus};
     if (keyring_init(&service->keyring, &settings->root_key, err) < 0 ||
-        docker_new(&settings->docker, http, &service->backend, err) < 0)
+        choice_open(settings, http, &service->backend, err) < 0)
         return -1;
     return db_open(&options, &service->db, err);
 }
@@ -390,7 +401,7 @@ static void close_service(struct service *service)
     lock_done(&service->lock);
 }
 
-enum mode { MODE_SERVE, MODE_REAP };
+enum mode { MODE_SERVE, MODE_END, MODE_REAP };
 
 static int run(const struct runtime_settings *settings, enum mode mode, struct error *err)
 {
@@ -403,6 +414,8 @@ static int run(const struct runtime_settings *settings, enum mode mode, struct e
     rc = open_service(&service, http, err);
     if (rc == 0 && mode == MODE_SERVE)
         rc = serve(&service, err);
+    else if (rc == 0 && mode == MODE_END)
+        rc = choice_end_all(service.backend, err);
     else if (rc == 0)
         rc = service.backend->functions->reap(service.backend, err);
     close_service(&service);
@@ -412,6 +425,8 @@ static int run(const struct runtime_settings *settings, enum mode mode, struct e
 
 static int check_settings(const struct runtime_settings *settings, struct error *err)
 {
+    if (choice_check(settings, err) < 0)
+        return -1;
     if (settings->n_threads < 1 || settings->n_starters < 1 ||
         settings->n_threads + settings->n_starters > THREADS_MAX)
         return error_set(err, ERROR_INVALID,
@@ -432,6 +447,9 @@ static int read_settings(struct runtime_settings *settings, struct strbuf *secco
         return error_wrap(err, "DEFT_SANDBOX_SECCOMP");
     settings->docker.profile.seccomp_profile = seccomp->text;
     settings->docker.profile.seccomp_path = settings->seccomp_path;
+    /* There are no bridges that rules could be about. */
+    if (choice_is_process(settings))
+        settings->has_network_rules = 0;
     return 0;
 }
 
@@ -450,10 +468,10 @@ int main(int argc, char **argv)
 
     if (argc > 1 && process_answer(&process, argv[1], &status))
         return status;
-    if (argc > 1 && !text_equal(argv[1], "--reap"))
+    if (argc > 1 && !text_equal(argv[1], "--reap") && !text_equal(argv[1], "--end"))
         return process_refuse(&process, argv[1]);
     if (argc > 1)
-        mode = MODE_REAP;
+        mode = text_equal(argv[1], "--end") ? MODE_END : MODE_REAP;
     process_tame_allocator();
     json_setup();
     if (read_settings(&settings, &seccomp, &err) < 0 || run(&settings, mode, &err) < 0)

@@ -15,6 +15,7 @@
 #include "base/lock.h"
 #include "base/secret.h"
 #include "runtime/docker.h"
+#include "runtime/process.h"
 #include "runtime/spec.h"
 
 struct backend;
@@ -57,7 +58,9 @@ struct runtime_settings {
     int64_t has_network_rules;
     int64_t max_memory_bytes;
     int64_t max_nano_cpus;
+    const char *backend;
     struct docker_settings docker;
+    struct process_settings process;
 };
 
 struct service {

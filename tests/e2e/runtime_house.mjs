@@ -259,10 +259,10 @@ export class House {
   }
 
   // Removes all that is left of this instance in the engine.
-  async reap() {
-    const reaper = spawn(findBinary('deft-runtime', 'DEFT_RUNTIME_BINARY'), ['--reap'], { env: this.environment(), stdio: 'ignore' });
+  async reap(option = '--reap') {
+    const reaper = spawn(findBinary('deft-runtime', 'DEFT_RUNTIME_BINARY'), [option], { env: this.environment(), stdio: 'ignore' });
     await waitUntil(() => ended(reaper), 60000, 'the end of deft-runtime --reap');
-    if (reaper.exitCode !== 0) throw new Error(`deft-runtime --reap: ${reaper.exitCode ?? reaper.signalCode}`);
+    if (reaper.exitCode !== 0) throw new Error(`deft-runtime ${option}: ${reaper.exitCode ?? reaper.signalCode}`);
   }
 
   async close() {

@@ -10,6 +10,7 @@ int test_docker_body(void);
 int test_failure(void);
 int test_frames(void);
 int test_gate(void);
+int test_process(void);
 int test_rules(void);
 int test_spares(void);
 int test_spec(void);

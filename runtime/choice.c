@@ -1,0 +1,64 @@
+#include "runtime/choice.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "runtime/backend.h"
+#include "runtime/service.h"
+
+/* "local" is what OpenHands calls it. */
+bool choice_is_process(const struct runtime_settings *settings)
+{
+    return text_equal(settings->backend, "process") || text_equal(settings->backend, "local");
+}
+
+int choice_check(const struct runtime_settings *settings, struct error *err)
+{
+    if (choice_is_process(settings) || text_equal(settings->backend, "docker"))
+        return 0;
+    return error_set(err, ERROR_INVALID, "DEFT_RUNTIME: docker or process");
+}
+
+/* What both kinds of sandboxes have is set once. */
+static struct process_settings fill(const struct runtime_settings *settings)
+{
+    const struct docker_profile *profile = &settings->docker.profile;
+    struct process_settings filled = settings->process;
+
+    filled.instance = settings->docker.instance;
+    filled.image = settings->image;
+    filled.action_binary = settings->docker.action_binary;
+    filled.ca_bundle = settings->docker.ca_bundle;
+    filled.seccomp_profile = profile->seccomp_profile;
+    filled.ready_ms = settings->docker.ready_ms;
+    filled.memory_bytes = profile->memory_bytes;
+    filled.n_pids = profile->n_pids;
+    filled.n_files = profile->n_files;
+    filled.oom_score_adj = profile->oom_score_adj;
+    filled.tmp_bytes = profile->tmp_bytes;
+    filled.shm_bytes = profile->shm_bytes;
+    filled.disk_bytes = profile->disk_bytes;
+    return filled;
+}
+
+int choice_open(const struct runtime_settings *settings, struct http *http,
+                struct backend **backend_out, struct error *err)
+{
+    const struct process_settings filled = fill(settings);
+
+    if (choice_is_process(settings))
+        return process_new(&filled, backend_out, err);
+    return docker_new(&settings->docker, http, backend_out, err);
+}
+
+int choice_end_all(struct backend *backend, struct error *err)
+{
+    CLEANUP(seen_list_done) struct seen_list list = {.items = NULL};
+
+    if (backend->functions->list(backend, &list, err) < 0)
+        return -1;
+    for (size_t i = 0; i < list.n; i++) {
+        if (backend->functions->remove_container(backend, list.items[i].container_id, err) < 0)
+            return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,213 @@
+// Sandboxes as processes of this host, made by bubblewrap: no container engine is asked for anything.
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+
+import { call, House, IMAGE, waitUntil } from './runtime_house.mjs';
+
+const DEADLINE_MS = 60_000;
+// EINVAL: an id that its users' namespace does not have.
+const REFUSED = /^(EPERM|ENOSYS|EAFNOSUPPORT|EINVAL)$/;
+const field = (status, name) => new RegExp(`^${name}:\\s*(.*)$`, 'm').exec(status)?.[1];
+
+// What this host must allow; the service tries the same, and says so in words.
+function whyNot() {
+  if (process.getuid() !== 0) return 'needs root';
+  const tried = spawnSync('setpriv', ['--reuid', '1900000000', '--regid', '1900000000', '--clear-groups',
+    'bwrap', '--unshare-user', '--unshare-pid', '--unshare-net', '--ro-bind', '/', '/', '--proc', '/proc', '--dev', '/dev', 'true'], { encoding: 'utf8' });
+  return tried.status === 0 ? false : `bubblewrap makes no sandbox here: ${tried.stderr || tried.error}`;
+}
+
+const results = (text) => Object.fromEntries(text.split('\n').map((line) => [line.slice(0, line.lastIndexOf(' ')), line.slice(line.lastIndexOf(' ') + 1)]));
+const at = (runtime) => ({ host: new URL(runtime.url).hostname, port: new URL(runtime.url).port });
+
+async function send(runtime, method, url, options) {
+  const answer = await call(at(runtime), method, url, { headers: { 'X-Session-API-Key': runtime.session_api_key }, ...options });
+  assert.equal(answer.status, 200, answer.text);
+  return answer.json;
+}
+
+const bash = async (runtime, command) => (await send(runtime, 'POST', '/api/bash/execute_bash_command', { body: { command, timeout: 100 } })).stdout;
+
+// A command in a conversation's terminal, whose programs run as an agent's do.
+const act = async (runtime, command) => (await send(runtime, 'POST', '/execute_action', { body: { action: { action: 'run', args: { command, blocking: true }, timeout: 100 } } })).content;
+
+describe('sandboxes as processes', { skip: whyNot() }, () => {
+  let house;
+  let place;
+  let folder;
+  let sandbox;
+  const start = async (session, more) => {
+    const { json } = await house.sandbox(session, more);
+    assert.equal(json.status, 'running', json.status_detail);
+    return json;
+  };
+  const row = () => house.get(`/runtime/${sandbox.runtime_id}`).then(({ json }) => json);
+  const home = () => path.join(folder, 'homes', house.sql(`SELECT spec->>'home' FROM runtimes WHERE id = '${sandbox.runtime_id}'`));
+  const boxes = () => fs.readdirSync(path.join(folder, 'boxes')).filter((name) => name.startsWith(sandbox.runtime_id));
+  // Its first process, as the host sees it.
+  const first = () => JSON.parse(fs.readFileSync(path.join(folder, 'boxes', boxes()[0], 'status'), 'utf8').split('\n')[0])['child-pid'];
+  const inside = (pid) => fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name)).filter((name) => {
+    try { return fs.readlinkSync(`/proc/${name}/ns/pid`) === fs.readlinkSync(`/proc/${pid}/ns/pid`); } catch { return false; }
+  });
+  const isThere = (pid) => fs.existsSync(`/proc/${pid}`) && !/^State:\s+Z/m.test(fs.readFileSync(`/proc/${pid}/status`, 'utf8'));
+
+  before(async () => {
+    place = fs.mkdtempSync('/tmp/deft-boxes-');
+    fs.chmodSync(place, 0o755);
+    folder = path.join(place, 'sandboxes');
+    house = await House.open({ DEFT_RUNTIME: 'process', DEFT_DOCKER_SOCKET: '/none', DEFT_PROCESS_DIR: folder });
+    sandbox = await start('s-1');
+  });
+  after(async () => {
+    await house?.close();
+    fs.rmSync(place, { recursive: true, force: true });
+  });
+
+  it('says that they isolate less', async () => {
+    assert.equal((await house.get('/health', null)).json.isolation, 'process');
+    assert.match(house.log(), /"isolation.is_less".*share its kernel/);
+  });
+
+  it('runs commands and keeps files', async () => {
+    assert.equal(await bash(sandbox, 'id -u; pwd; hostname; echo kept > /workspace/project/file; echo mine > ~/file; cat ~/file'), '10001\n/workspace/project\nsandbox\nmine\n');
+    assert.equal(await act(sandbox, 'cd /tmp && X=1'), '');
+    assert.equal(await act(sandbox, 'echo $PWD $X'), '/tmp 1');
+    assert.equal(fs.readFileSync(`${home()}/workspace/project/file`, 'utf8'), 'kept\n');
+  });
+
+  it('refuses any other image, in words', async () => {
+    const { json } = await house.sandbox('s-other', { image: 'another:1' });
+    assert.equal(json.status, 'error');
+    assert.match(json.status_detail, /the image another:1 needs a container engine/);
+    assert.equal((await house.get('/image_exists?image=another:1')).json.exists, false);
+    assert.equal((await house.get(`/image_exists?image=${IMAGE}`)).json.exists, true);
+    await house.forget(json);
+  });
+
+  it('keeps a sandbox to what is promised, tried from inside', async () => {
+    const prober = `${home()}/workspace/prober`;
+    execFileSync('cc', ['-static', '-O1', '-o', prober, new URL('isolation/prober.c', import.meta.url).pathname]);
+    fs.copyFileSync(prober, `${prober}-of-root`);
+    fs.chmodSync(`${prober}-of-root`, 0o4755);
+    const seen = results(await act(sandbox, '/workspace/prober server $PPID'));
+    const tries = ['unshare-user', 'unshare-mount', 'unshare-net', 'clone-user', 'clone-pid', 'clone3', 'setns', 'chroot', 'mount', 'bind-mount', 'umount', 'pivot_root', 'fsopen',
+      'fsmount', 'open_tree', 'move_mount', 'mount_setattr', 'bpf', 'perf_event_open', 'userfaultfd', 'io_uring_setup', 'keyctl', 'add_key', 'request_key', 'kexec_load', 'init_module',
+      'swapon', 'reboot', 'clock_settime', 'settimeofday', 'adjtimex', 'acct', 'quotactl', 'syslog', 'sethostname', 'process_vm_readv', 'process_vm_writev', 'pidfd_getfd', 'kcmp',
+      'ptrace-server', 'open_by_handle_at', 'setuid', 'setgid', 'setgroups', 'mknod-block', 'mknod-char', 'chown', 'socket-packet', 'socket-raw', 'socket-raw6', 'socket-vsock',
+      'socket-alg', 'socket-key', 'socket-netfilter', 'socket-audit'];
+    for (const name of tries) assert.match(seen[name] ?? 'not tried', REFUSED, name);
+    for (const [name, how] of Object.entries(seen)) {
+      if (/^(write|socket|server):/.test(name)) assert.match(how, /^(EACCES|EROFS|ENOENT|EPERM)$/, name);
+      if (name.startsWith('read:')) assert.match(how, /^(EACCES|ENOENT|EPERM|ENXIO|EIO|ENOTDIR|empty)$/, name);
+    }
+    assert.equal(seen['limit:core'], '0:0');
+    assert.equal(seen['limit:files'], '8192:8192');
+    assert.equal(seen['limit:tmp'], String(1 << 30));
+    assert.equal(results(await act(sandbox, '/workspace/prober-of-root server $PPID')).setuid, 'EINVAL');
+    const [, n, why] = /^processes (\d+) (\w+)$/.exec(await act(sandbox, '/workspace/prober processes'));
+    assert.equal(why, 'EAGAIN');
+    assert.ok(Number(n) < 512, n);
+  });
+
+  it('keeps a sandbox to what is promised, seen from outside', () => {
+    for (const pid of inside(first())) {
+      const status = fs.readFileSync(`/proc/${pid}/status`, 'utf8');
+      for (const set of ['CapEff', 'CapPrm', 'CapAmb']) assert.equal(field(status, set), '0000000000000000', `${pid} ${set}`);
+      assert.equal(field(status, 'NoNewPrivs'), '1');
+      assert.equal(field(status, 'Seccomp'), '2');
+      assert.ok(Number(field(status, 'Uid').split('\t')[0]) >= 1900000000, 'a user of its own');
+      for (const kind of ['mnt', 'pid', 'net', 'ipc', 'uts', 'user']) {
+        assert.notEqual(fs.readlinkSync(`/proc/${pid}/ns/${kind}`), fs.readlinkSync(`/proc/self/ns/${kind}`), kind);
+      }
+      assert.equal(fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(sandbox.session_api_key), false);
+    }
+  });
+
+  it('has no network, not even the listener by which its server is reached', async () => {
+    const server = net.createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    after(() => server.close());
+    const reach = (port) => act(sandbox, `(exec 3<>/dev/tcp/127.0.0.1/${port}) 2>&1 | grep -o refused | sort -u`);
+    assert.equal(await reach(server.address().port), 'refused');
+    assert.equal(await reach(at(sandbox).port), 'refused');
+    assert.equal(await bash(sandbox, 'cat /proc/net/route | wc -l'), '1\n');
+  });
+
+  it('lets no key in but its own', async () => {
+    const answer = await call(at(sandbox), 'POST', '/api/bash/execute_bash_command', { body: { command: 'true' }, headers: { 'X-Session-API-Key': 'wrong' } });
+    assert.equal(answer.status, 401);
+  });
+
+  it('runtime 32: keeps a process in the background over pause and resume', async () => {
+    const pid = (await bash(sandbox, 'setsid sleep 300 >/dev/null 2>&1 & echo $!')).trim();
+    assert.equal((await house.post('/pause', { runtime_id: sandbox.runtime_id })).json.status, 'paused');
+    await assert.rejects(call(at(sandbox), 'GET', '/alive', { timeoutMs: 500 }), /timeout/);
+    const { json: resumed } = await house.post('/resume', { runtime_id: sandbox.runtime_id, wait_ms: DEADLINE_MS });
+    assert.equal(resumed.status, 'running', resumed.status_detail);
+    for (const member of ['runtime_id', 'url', 'session_api_key']) assert.equal(resumed[member], sandbox[member]);
+    assert.equal(await bash(sandbox, `kill -0 ${pid} && echo lives`), 'lives\n');
+  });
+
+  it('finds its sandboxes again after it was killed, and hears of their end', async () => {
+    const pid = first();
+    await house.stop('SIGKILL');
+    assert.equal(await bash(sandbox, 'cat /workspace/project/file'), 'kept\n');
+    await house.start();
+    assert.equal((await row()).status, 'running');
+    assert.equal((await house.post('/pause', { runtime_id: sandbox.runtime_id })).json.status, 'paused');
+    assert.equal((await house.post('/resume', { runtime_id: sandbox.runtime_id, wait_ms: DEADLINE_MS })).json.status, 'running');
+    assert.equal(first(), pid, 'it is the same');
+    process.kill(pid, 'SIGKILL');
+    await waitUntil(async () => (await row()).status === 'error', DEADLINE_MS, 'the row says error');
+    assert.match((await row()).status_detail, /killed/);
+    sandbox = await start('s-1');
+    assert.equal(await bash(sandbox, 'cat /workspace/project/file ~/file'), 'kept\nmine\n');
+  });
+
+  it('hears of the end of one that it started itself', async () => {
+    process.kill(first(), 'SIGKILL');
+    await waitUntil(async () => (await row()).status === 'error', DEADLINE_MS, 'the row says error');
+    sandbox = await start('s-1');
+  });
+
+  it('lets a sandbox end by itself when it is stopped, and leaves its files alone', async () => {
+    const pid = first();
+    const where = home();
+    assert.equal((await house.post('/stop', { runtime_id: sandbox.runtime_id })).status, 200);
+    assert.equal(isThere(pid), false);
+    assert.deepEqual(boxes(), []);
+    assert.equal(fs.readFileSync(`${where}/workspace/project/file`, 'utf8'), 'kept\n');
+  });
+
+  it('ends all without the service, and leaves their files alone', async () => {
+    sandbox = await start('s-1');
+    const pid = first();
+    const where = home();
+    await house.stop('SIGKILL');
+    await house.reap('--end');
+    assert.equal(isThere(pid), false);
+    assert.deepEqual(boxes(), []);
+    assert.equal(fs.readFileSync(`${where}/workspace/project/file`, 'utf8'), 'kept\n');
+    await house.start();
+  });
+
+  it('leaves nothing of one that is forgotten, and nothing at all when everything is removed', async () => {
+    sandbox = await start('s-1');
+    const where = home();
+    await house.forget(sandbox);
+    assert.equal(fs.existsSync(where), false);
+    sandbox = await start('s-2');
+    const pid = first();
+    await house.stop('SIGKILL');
+    await house.reap();
+    assert.equal(isThere(pid), false);
+    assert.equal(fs.existsSync(folder), false);
+    const groups = execFileSync('find', ['/sys/fs/cgroup', '-name', `deft-${house.instance}*`], { stdio: ['ignore', 'pipe', 'ignore'] }).toString();
+    assert.equal(groups, '');
+    await house.start();
+  });
+});

@@ -11,9 +11,15 @@ command_doctor() {
     doctor_check "Debian 12 or 13" "deft is tried on these only" doctor_is_debian
     doctor_check "at least $DISK_MIN_MB MB free for $DEFT_VAR" "free some space, or set DEFT_VAR to a larger disk" doctor_has_space
     doctor_check "at least $MEMORY_MIN_MB MB of memory" "sandboxes need memory: stop something, or add some" doctor_has_memory
-    doctor_check "all packages are there" "./deft up installs: $(packages_missing run build | tr '\n' ' ')" doctor_has_packages
-    doctor_check "the container engine answers at $DEFT_DOCKER_SOCKET" "./deft up starts it; its log: $DEFT_LOG/engine.log" engine_answers
-    doctor_check "the image $DEFT_SANDBOX_IMAGE is there" "./deft up makes it" image_exists
+    doctor_check "all packages are there" "./deft up installs: $(doctor_missing | tr '\n' ' ')" doctor_has_packages
+    if has_engine; then
+        doctor_check "the container engine answers at $DEFT_DOCKER_SOCKET" "./deft up starts it; its log: $DEFT_LOG/engine.log" engine_answers
+        doctor_check "the image $DEFT_SANDBOX_IMAGE is there" "./deft up makes it" image_exists
+    else
+        doctor_check "bubblewrap makes sandboxes" "user namespaces must be allowed: kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0" tree_works
+        doctor_check "the files of sandboxes are there" "./deft up makes them" [ -d "$(tree_path)" ]
+        printf '  note  sandboxes are %s\n' "$ISOLATES_LESS"
+    fi
     doctor_check "the supervisor runs" "./deft up" services_pid
     for _process in $SERVICES_ALL; do
         doctor_check "$_process runs" "./deft logs $_process says why not; ./deft up starts it" service_is_up "$_process"
@@ -57,8 +63,13 @@ doctor_has_memory() {
     [ "$(sed -n 's/^MemTotal: *\([0-9]*\) kB/\1/p' /proc/meminfo)" -ge $((MEMORY_MIN_MB * 1000)) ]
 }
 
+doctor_missing() {
+    # shellcheck disable=SC2046 # the names are words
+    packages_missing $(packages_of_instance)
+}
+
 doctor_has_packages() {
-    [ -z "$(packages_missing run build)" ]
+    [ -z "$(doctor_missing)" ]
 }
 
 doctor_has_ports() {

@@ -20,6 +20,7 @@ command_down() {
     flock -w 60 9 || die "another ./deft up or down is at work on $DEFT_VAR" "wait for it to end"
     [ -z "$_purge" ] || [ -n "$_yes" ] || down_confirm
     services_stop
+    has_engine || down_end_processes
     [ -z "$_purge" ] || down_remove_sandboxes
     engine_stop
     [ -z "$_purge" ] || down_remove_state
@@ -32,9 +33,20 @@ down_confirm() {
     [ "$_answer" = yes ] || die "nothing was removed"
 }
 
+# Nothing stands above sandboxes that are processes: they would go on.
+down_end_processes() {
+    if [ -n "$_purge" ]; then
+        tree_runtime --reap
+    else
+        tree_runtime --end
+    fi
+    tree_sweep
+}
+
 # Everything in the engine that carries this instance's label.
 down_remove_sandboxes() {
     engine_answers || {
+        has_engine || return 0
         warn "the container engine does not answer: sandboxes of deft.instance=$DEFT_INSTANCE stay"
         return
     }

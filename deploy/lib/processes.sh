@@ -61,11 +61,18 @@ process_set_own() {
         service_set "$1" DEFT_RUNTIME_LISTEN "$DEFT_RUN/private/runtime.sock"
         service_set "$1" DEFT_RUNTIME_API_KEY "$(secret_read runtime_api_key)"
         service_set "$1" DEFT_DOCKER_SOCKET "$DEFT_DOCKER_SOCKET"
+        service_set "$1" DEFT_RUNTIME "$DEFT_RUNTIME"
+        has_engine || process_set_tree "$1"
         service_set "$1" DEFT_SANDBOX_IMAGE "$DEFT_SANDBOX_IMAGE"
         service_set "$1" DEFT_ACTION_BINARY "$DEFT_APP/bin/deft-action"
         service_set "$1" DEFT_SANDBOX_SECCOMP "${DEFT_SANDBOX_SECCOMP-$DEFT_APP/share/deft/seccomp.json}"
         ;;
     esac
+}
+
+process_set_tree() {
+    service_set "$1" DEFT_PROCESS_DIR "$DEFT_VAR/sandboxes"
+    service_set "$1" DEFT_PROCESS_ROOT "$(tree_path)"
 }
 
 process_set_runtime_client() {

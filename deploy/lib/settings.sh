@@ -12,6 +12,12 @@ settings_load() {
     : "${DEFT_LISTEN:=127.0.0.1}" "${DEFT_APP_PORT:=3000}" "${DEFT_AGENT_PORT:=8000}"
     : "${DEFT_HOSTNAMES:=}" "${DEFT_CORS_ORIGINS:=}"
     : "${DEFT_DOCKER_SOCKET:=/var/run/docker.sock}" "${DEFT_SANDBOX_BROWSER:=0}"
+    : "${DEFT_RUNTIME:=docker}"
+    case $DEFT_RUNTIME in
+    docker | process) ;;
+    local) DEFT_RUNTIME=process ;;
+    *) die "DEFT_RUNTIME=$DEFT_RUNTIME is neither docker nor process" "process needs no container engine, and isolates less" ;;
+    esac
     case $DEFT_SANDBOX_BROWSER in
     0) : "${DEFT_SANDBOX_IMAGE:=deft-sandbox:1}" ;;
     1) : "${DEFT_SANDBOX_IMAGE:=$BROWSER_IMAGE}" ;;

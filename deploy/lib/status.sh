@@ -11,8 +11,13 @@ command_status() {
     say ""
     status_line page "$DEFT_APP_URL" web_answers_page || _bad=yes
     status_line 'agent API' "$DEFT_AGENT_URL" web_answers /health || _bad=yes
-    status_line engine "$DEFT_DOCKER_SOCKET $(engine_version)" engine_answers || _bad=yes
-    status_line image "$DEFT_SANDBOX_IMAGE" image_exists || _bad=yes
+    if has_engine; then
+        status_line engine "$DEFT_DOCKER_SOCKET $(engine_version)" engine_answers || _bad=yes
+        status_line image "$DEFT_SANDBOX_IMAGE" image_exists || _bad=yes
+    else
+        status_line sandboxes "$ISOLATES_LESS" tree_works || _bad=yes
+        status_line files "$(tree_path)" [ -d "$(tree_path)" ] || _bad=yes
+    fi
     status_line database "$(status_database_size)" database_answers || _bad=yes
     say "sockets    $DEFT_RUN"
     say "model      $(secret_read LLM_MODEL | grep . || echo 'scripted (LLM_MODEL is not set)')"

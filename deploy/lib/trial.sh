@@ -13,7 +13,7 @@ command_test() {
     trial_begin checked
     users_make
     users_prepare_var
-    trial_packages run build test
+    trial_packages run build engine process test
     trial_run tests/run "$@"
 }
 
@@ -29,7 +29,7 @@ command_bench() {
     trial_begin release
     users_make
     users_prepare_var
-    trial_packages run build bench
+    trial_packages run build engine bench
     [ -x "$DEFT_HOME/tests/bench/run" ] || die "there is no tests/bench/run"
     trial_run tests/bench/run "$@"
 }

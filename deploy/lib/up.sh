@@ -9,12 +9,15 @@ command_up() {
     users_prepare_var
     up_lock
     say "deft: $DEFT_HOME, state in $DEFT_VAR"
-    task packages packages_install run build
+    # shellcheck disable=SC2046 # the names are words
+    task packages packages_install $(packages_of_instance)
     tasks_wait
     web_check_ports
     secrets_make
     sources_copy
-    if [ "$DEFT_SANDBOX_IMAGE" = "$BROWSER_IMAGE" ]; then
+    if ! has_engine; then
+        task image tree_prepare
+    elif [ "$DEFT_SANDBOX_IMAGE" = "$BROWSER_IMAGE" ]; then
         task image browser_image_prepare
     else
         task image image_prepare
@@ -39,6 +42,7 @@ up_say_how() {
     else
         say "  Language model:             none, a scripted one plays; LLM_MODEL=... LLM_API_KEY=... ./deft up"
     fi
+    has_engine || say "  Sandboxes:                  $ISOLATES_LESS"
     say ""
 }
 

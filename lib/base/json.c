@@ -24,10 +24,17 @@ void json_setup(void)
     json_set_alloc_funcs(alloc_unset, mem_free);
 }
 
-/* Depth by counting brackets outside strings, before jansson recurses. */
-static int check_depth(const char *text, size_t len, struct error *err)
+/* Whether a value begins there at the latest: an element or member behind a comma, or the first. */
+static bool may_begin_value(char c)
+{
+    return c == ',' || c == '[' || c == '{';
+}
+
+/* Depth and number of values by counting outside strings, before jansson recurses and allocates. */
+static int check_extent(const char *text, size_t len, struct error *err)
 {
     size_t depth = 0;
+    size_t n_values = 0;
     int in_string = 0;
 
     for (size_t i = 0; i < len; i++) {
@@ -48,6 +55,9 @@ static int check_depth(const char *text, size_t len, struct error *err)
             depth--;
         if (depth > JSON_MAX_DEPTH)
             return error_set(err, ERROR_INVALID, "nested deeper than %d levels", JSON_MAX_DEPTH);
+        n_values += may_begin_value(c);
+        if (n_values > JSON_MAX_VALUES)
+            return error_set(err, ERROR_INVALID, "more than %d values", JSON_MAX_VALUES);
     }
     return 0;
 }
@@ -66,7 +76,7 @@ static int parse(const char *text, size_t len, size_t flags, json_t **json_out, 
 
 int json_parse(const char *text, size_t len, json_t **json_out, struct error *err)
 {
-    if (check_depth(text, len, err) < 0)
+    if (check_extent(text, len, err) < 0)
         return -1;
     return parse(text, len, JSON_REJECT_DUPLICATES, json_out, err);
 }

@@ -18,13 +18,16 @@ struct strbuf;
 
 /* Deeper input is refused. */
 #define JSON_MAX_DEPTH 64
+/* Commas and opening brackets; a value takes up to 400 bytes, one of the text's may be two long. */
+#define JSON_MAX_VALUES 500000
 
 /* Makes jansson allocate through base/mem. Call once, first thing in main(). */
 void json_setup(void);
 
 /*
- * Parses a whole document of any type. Duplicate keys, depth over JSON_MAX_DEPTH, NUL characters
- * and bad UTF-8 are ERROR_INVALID with line and column. The caller owns *json_out.
+ * Parses a whole document of any type. Duplicate keys, depth over JSON_MAX_DEPTH, more than
+ * JSON_MAX_VALUES, NUL characters and bad UTF-8 are ERROR_INVALID with line and column. The caller
+ * owns *json_out.
  */
 int json_parse(const char *text, size_t len, json_t **json_out,
                struct error *err) NONNULL MUST_CHECK;

@@ -1,6 +1,6 @@
 // What large requests leave behind in the process that serves them: nothing.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { test } from 'node:test';
 import { AGENT_URL, API_KEY } from './support/instance.mjs';
@@ -10,10 +10,12 @@ import { waitUntil } from './support/wait.mjs';
 const CONNECTIONS = 4;
 const KEPT_MAX_MB = 100;
 
-/** Megabytes that the process holds. */
-function memoryOf(name) {
-  return Number(readFileSync(`/proc/${pidOf(name)}/status`, 'utf8').match(/^VmRSS:\s+(\d+) kB$/m)[1]) / 1024;
+/** Megabytes that the process holds; with VmHWM, held at most since forgetPeak(). */
+function memoryOf(name, field = 'VmRSS') {
+  return Number(readFileSync(`/proc/${pidOf(name)}/status`, 'utf8').match(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm'))[1]) / 1024;
 }
+
+const forgetPeak = (name) => writeFileSync(`/proc/${pidOf(name)}/clear_refs`, '5');
 
 /** Sends a body; resolves with the status, or with undefined when the server hangs up while it comes. */
 function post(path, body, headers) {
@@ -39,9 +41,19 @@ test('uploads of a stranger leave no memory behind', async () => {
 });
 
 test('large texts leave no memory behind', async () => {
-  const items = '{"a":[{},""]},'.repeat(150_000);
+  const items = '{"a":[{},""]},'.repeat(90_000);
   const body = Buffer.from(`{"tags":[${items}{}],"agent":5}`);
   const statuses = await atOnce(() => post('/api/conversations', body, { 'content-type': 'application/json', 'x-session-api-key': API_KEY }));
   assert.deepEqual(statuses, Array(CONNECTIONS).fill(422));
   await isSmallAgain();
+});
+
+test('a text of more values than are read is refused before it takes memory', async () => {
+  forgetPeak('fcgi');
+  const before = memoryOf('fcgi');
+  const body = Buffer.from(`{"tags":[${'{},'.repeat(2_400_000)}{}]}`);
+  const statuses = await atOnce(() => post('/api/conversations', body, { 'content-type': 'application/json', 'x-session-api-key': API_KEY }));
+  assert.deepEqual(statuses, Array(CONNECTIONS).fill(422));
+  const mostMb = before + 4 * CONNECTIONS * body.length / 2 ** 20;
+  assert.ok(memoryOf('fcgi', 'VmHWM') < mostMb, `${memoryOf('fcgi', 'VmHWM')} MB of ${mostMb} MB`);
 });

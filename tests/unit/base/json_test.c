@@ -71,6 +71,29 @@ static void depth_is_capped(void **state)
     assert_int_equal(nest(json_parse, 100000, "[", "]"), -1);
 }
 
+/* An array of n times a piece, behind one more bracket. */
+static int repeat(const char *piece, size_t n)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+    json_auto_t *json = NULL;
+
+    strbuf_append(&text, "[0");
+    for (size_t i = 0; i < n; i++)
+        strbuf_append(&text, piece);
+    strbuf_append(&text, "]");
+    return json_parse(text.text, text.len, &json, &err);
+}
+
+static void number_of_values_is_capped(void **state)
+{
+    (void)state;
+    assert_int_equal(repeat(",1", JSON_MAX_VALUES - 1), 0);
+    assert_int_equal(repeat(",1", JSON_MAX_VALUES), -1);
+    assert_int_equal(repeat(",{}", JSON_MAX_VALUES / 2), -1);
+    assert_int_equal(repeat(",\",,,,,,,,,,,,[[[{{{\"", JSON_MAX_VALUES / 2), 0);
+}
+
 /* What came with as many levels as may be has some more around it when it is stored. */
 static void what_we_wrote_may_be_deeper(void **state)
 {
@@ -190,6 +213,7 @@ int json_tests(void)
         cmocka_unit_test(documents_of_any_type_are_read),
         cmocka_unit_test(broken_documents_are_refused),
         cmocka_unit_test(depth_is_capped),
+        cmocka_unit_test(number_of_values_is_capped),
         cmocka_unit_test(what_we_wrote_may_be_deeper),
         cmocka_unit_test(brackets_in_texts_do_not_count),
         cmocka_unit_test(building_says_what_is_wrong),

@@ -106,3 +106,14 @@ int sandbox_stop(const struct fcgi_context *context, const struct sandbox_owner 
         return -1;
     return runtime_api_stop(&api, runtime.id, err);
 }
+
+int sandbox_refusals(const struct fcgi_context *context, const struct sandbox_owner *owner,
+                     json_t **refusals_out, struct error *err)
+{
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+    const struct runtime_api api = runtime_api(context);
+
+    if (sandbox_load_row(context, owner, &runtime, err) < 0)
+        return -1;
+    return runtime_api_refusals(&api, runtime.id, refusals_out, err);
+}

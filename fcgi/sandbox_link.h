@@ -7,6 +7,8 @@
 #ifndef DEFT_FCGI_SANDBOX_LINK_H
 #define DEFT_FCGI_SANDBOX_LINK_H
 
+#include <jansson.h>
+
 #include "base/attr.h"
 
 struct conversation;
@@ -40,5 +42,9 @@ int sandbox_wake(const struct fcgi_context *context, const char *runtime_id,
 /* Stops it, keeping the workspace. ERROR_NOT_FOUND when there is none. */
 int sandbox_stop(const struct fcgi_context *context, const struct sandbox_owner *owner,
                  struct error *err) NONNULL MUST_CHECK;
+/* {"logged","detail","refusals"}: what it was refused on the network. A new reference;
+ * ERROR_NOT_FOUND when there is none. */
+int sandbox_refusals(const struct fcgi_context *context, const struct sandbox_owner *owner,
+                     json_t **refusals_out, struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -18,6 +18,7 @@
 #include "runtime/life.h"
 #include "runtime/life_begin.h"
 #include "runtime/metrics.h"
+#include "runtime/refusals_api.h"
 #include "runtime/service.h"
 #include "runtime/tenant.h"
 #include "runtime/view.h"
@@ -303,6 +304,7 @@ const struct front_route api_routes[] = {
     {"GET", "/sessions/batch", ACCESS_KEY, 0, api_batch},
     {"GET", "/sessions/{id}", ACCESS_KEY, 0, api_session},
     {"GET", "/runtime/{id}", ACCESS_KEY, 0, api_runtime},
+    {"GET", "/egress_refusals/{id}", ACCESS_KEY, 0, refusals_handle_list},
     {"GET", "/registry_prefix", ACCESS_KEY, 0, image_handle_prefix},
     {"GET", "/image_exists", ACCESS_KEY, 0, image_handle_exists},
     {"GET", "/api/warm-runtime-configs", ACCESS_KEY, 0, warm_handle_list},

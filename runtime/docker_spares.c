@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "runtime/bridge.h"
 #include "runtime/docker_parts.h"
 #include "runtime/subnet.h"
 #include "runtime/tar.h"
@@ -48,11 +49,11 @@ static json_t *create_network_body(const struct docker *docker, const char *id, 
 {
     json_auto_t *labels = docker_labels(docker->settings.instance, "network", err);
     json_t *body = NULL;
-    char bridge[16] = "";
+    char bridge[BRIDGE_NAME_BYTES] = "";
 
     if (labels == NULL)
         return NULL;
-    (void)snprintf(bridge, sizeof(bridge), "dsb%s", id);
+    bridge_name(id, bridge);
     /* Not internal: a sandbox may reach the internet; what else it may not reach, rules say. */
     body = json_build(err, "{s:s, s:s, s:b, s:b, s:O, s:{s:s, s:s}}", "Name", name, "Driver",
                       "bridge", "EnableIPv6", 0, "CheckDuplicate", 1, "Labels", labels, "Options",
@@ -66,12 +67,12 @@ static json_t *create_network_body(const struct docker *docker, const char *id, 
 static int try_network(struct docker *docker, const char *subnet, char name_out[SPARE_NAME_BYTES],
                        struct error *err)
 {
-    char id[HOME_ID_BYTES] = "";
+    char id[BRIDGE_ID_BYTES] = "";
     char name[SPARE_NAME_BYTES] = "";
     json_auto_t *body = NULL;
 
-    random_id(id);
-    (void)snprintf(name, sizeof(name), "%.40s-net-%s", docker->settings.instance, id);
+    bridge_new_id(docker->settings.instance, id);
+    bridge_network_name(docker->settings.instance, id, name);
     body = create_network_body(docker, id, name, subnet, err);
     if (body == NULL)
         return -1;

@@ -3,6 +3,7 @@ bin_PROGRAMS += deft-runtime
 RUNTIME_SOURCES = \
 	runtime/api.c \
 	runtime/backend.c runtime/backend.h \
+	runtime/bridge.c runtime/bridge.h \
 	runtime/build_api.c runtime/build_api.h \
 	runtime/build_form.c runtime/build_form.h \
 	runtime/builder.c runtime/builder.h \
@@ -33,6 +34,7 @@ RUNTIME_SOURCES = \
 	runtime/handover.c runtime/handover.h \
 	runtime/layout.h \
 	runtime/metrics.c runtime/metrics.h \
+	runtime/nflog.c runtime/nflog.h runtime/nflog_parse.c \
 	runtime/pool.c runtime/pool.h \
 	runtime/process.c \
 	runtime/process.h \
@@ -52,9 +54,12 @@ RUNTIME_SOURCES = \
 	runtime/process_tree.h \
 	runtime/process_watch.c \
 	runtime/reconcile.c runtime/reconcile.h \
+	runtime/refusals.c runtime/refusals.h \
+	runtime/refusals_api.c runtime/refusals_api.h \
 	runtime/rest.c runtime/rest.h \
 	runtime/row.c runtime/row.h \
 	runtime/rules.c runtime/rules.h \
+	runtime/rules_log.c runtime/rules_log.h \
 	runtime/seccomp_filter.c runtime/seccomp_filter.h \
 	runtime/service.c runtime/service.h \
 	runtime/spares.c runtime/spares.h \
@@ -62,6 +67,7 @@ RUNTIME_SOURCES = \
 	runtime/spec.c runtime/spec.h \
 	runtime/state.c runtime/state.h \
 	runtime/subnet.c runtime/subnet.h \
+	runtime/tally.c runtime/tally.h \
 	runtime/tar.c runtime/tar.h \
 	runtime/tenant.c runtime/tenant.h \
 	runtime/view.c runtime/view.h \
@@ -80,13 +86,16 @@ runtime_test_SOURCES = \
 	tests/unit/runtime/failure_test.c \
 	tests/unit/runtime/frames_test.c \
 	tests/unit/runtime/gate_test.c \
+	tests/unit/runtime/nflog_test.c \
 	tests/unit/runtime/process_test.c \
+	tests/unit/runtime/rules_log_test.c \
 	tests/unit/runtime/rules_test.c \
 	tests/unit/runtime/runtime_test.c \
 	tests/unit/runtime/runtime_test.h \
 	tests/unit/runtime/spares_test.c \
 	tests/unit/runtime/spec_test.c \
 	tests/unit/runtime/state_test.c \
+	tests/unit/runtime/tally_test.c \
 	tests/unit/runtime/tar_test.c \
 	$(RUNTIME_SOURCES)
 runtime_test_CPPFLAGS = $(deft_runtime_CPPFLAGS) -I$(top_srcdir)/tests -DDEFT_TOP_SRCDIR='"$(abs_top_srcdir)"' $(CMOCKA_CFLAGS)

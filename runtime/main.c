@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "client/http.h"
 #include "runtime/backend.h"
+#include "runtime/bridge.h"
 #include "runtime/builder.h"
 #include "runtime/choice.h"
 #include "runtime/gate.h"
@@ -26,7 +27,8 @@
 #include "runtime/metrics.h"
 #include "runtime/pool.h"
 #include "runtime/reconcile.h"
-#include "runtime/rules.h"
+#include "runtime/refusals.h"
+#include "runtime/rules_log.h"
 #include "runtime/service.h"
 #include "store/db.h"
 #include "store/hints.h"
@@ -151,13 +153,13 @@ static const struct process process = {
         "up by environment variables: see --help-config.\n"
         "\n"
         "  --end   end all sandboxes of this instance, whose files stay, then end\n"
-        "  --reap  remove all containers, volumes and networks of this instance, then end\n",
+        "  --reap  remove all containers, volumes, networks and rules of this instance, then end\n",
     .settings = runtime_settings_table,
     .n_settings = ARRAY_SIZE(runtime_settings_table),
 };
 
 struct threads {
-    pthread_t items[THREADS_MAX + 4];
+    pthread_t items[THREADS_MAX + 5];
     size_t n;
 };
 
@@ -204,6 +206,12 @@ static void *run_pool(void *context)
 static void *run_builder(void *context)
 {
     builder_run(context);
+    return NULL;
+}
+
+static void *run_refusals(void *context)
+{
+    refusals_run(context);
     return NULL;
 }
 
@@ -260,6 +268,7 @@ static int start_threads(struct threads *threads, struct front_threads *front, s
     if (start_thread(threads, run_reconciler, front->service, err) < 0 ||
         start_thread(threads, run_pool, front->service, err) < 0 ||
         start_thread(threads, run_builder, front->service, err) < 0 ||
+        start_thread(threads, run_refusals, front->service, err) < 0 ||
         start_thread(threads, run_follower, front->service, err) < 0)
         return -1;
     for (int64_t i = 0; i < settings->n_starters; i++) {
@@ -283,6 +292,7 @@ static void stop_threads(struct threads *threads, const struct front_threads *fr
     reconciler_stop(service->reconciler);
     pool_stop(service->pool);
     builder_stop(service);
+    refusals_stop(service->refusals);
     for (size_t i = 0; i < threads->n; i++)
         pthread_join(threads->items[i], NULL);
 }
@@ -353,6 +363,7 @@ static int serve(struct service *service, struct error *err)
                    err) < 0)
         return -1;
     set_first_rules_state(service);
+    service->refusals = refusals_new(service->settings);
     log_info("process.started", LOG_STR("listen", service->settings->listen));
     rc = start_threads(&threads, &front, err);
     if (rc == 0)
@@ -397,8 +408,21 @@ static void close_service(struct service *service)
     pool_free(service->pool);
     builder_free(service->builder);
     metrics_free(service->metrics);
+    refusals_free(service->refusals);
     gate_free(service->gate);
     lock_done(&service->lock);
+}
+
+static int reap(struct service *service, struct error *err)
+{
+    char tag[BRIDGE_TAG_BYTES] = "";
+
+    if (service->backend->functions->reap(service->backend, err) < 0)
+        return -1;
+    bridge_tag(service->settings->docker.instance, tag);
+    if (service->settings->has_network_rules != 0)
+        rules_log_remove(tag);
+    return 0;
 }
 
 enum mode { MODE_SERVE, MODE_END, MODE_REAP };
@@ -417,7 +441,7 @@ static int run(const struct runtime_settings *settings, enum mode mode, struct e
     else if (rc == 0 && mode == MODE_END)
         rc = choice_end_all(service.backend, err);
     else if (rc == 0)
-        rc = service.backend->functions->reap(service.backend, err);
+        rc = reap(&service, err);
     close_service(&service);
     http_free(http);
     return rc;

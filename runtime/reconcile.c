@@ -13,6 +13,7 @@
 #include "runtime/gate.h"
 #include "runtime/life.h"
 #include "runtime/pool.h"
+#include "runtime/refusals.h"
 #include "runtime/rest.h"
 #include "runtime/rules.h"
 #include "runtime/service.h"
@@ -369,6 +370,8 @@ static void load_rules(struct service *service)
         return;
     if (rules_apply(&state) < 0)
         log_error("network_rules.failed", LOG_ERROR(&state));
+    else
+        refusals_load_rules(service->refusals);
     service_set_rules_state(service, &state);
 }
 

@@ -10,32 +10,38 @@
 #include "base/text.h"
 #include "runtime/spawn.h"
 
-#define BRIDGES "dsb+"
+#define BRIDGES RULES_BRIDGES
 #define RESOLV_MAX_BYTES (64UL * 1024)
 
 /* Where a sandbox may not go: RFC 6890, and what is not unicast. */
-static const char *const denied[] = {
-    "0.0.0.0/8",     "10.0.0.0/8",      "100.64.0.0/10",  "127.0.0.0/8",    "169.254.0.0/16",
-    "172.16.0.0/12", "192.0.0.0/24",    "192.0.2.0/24",   "192.88.99.0/24", "192.168.0.0/16",
-    "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4",    "240.0.0.0/4",
+const struct denied_range rules_denied[] = {
+    {"0.0.0.0/8", REFUSED_RESERVED},        {"10.0.0.0/8", REFUSED_PRIVATE},
+    {"100.64.0.0/10", REFUSED_PRIVATE},     {"127.0.0.0/8", REFUSED_RESERVED},
+    {"169.254.0.0/16", REFUSED_LINK_LOCAL}, {"172.16.0.0/12", REFUSED_PRIVATE},
+    {"192.0.0.0/24", REFUSED_RESERVED},     {"192.0.2.0/24", REFUSED_RESERVED},
+    {"192.88.99.0/24", REFUSED_RESERVED},   {"192.168.0.0/16", REFUSED_PRIVATE},
+    {"198.18.0.0/15", REFUSED_RESERVED},    {"198.51.100.0/24", REFUSED_RESERVED},
+    {"203.0.113.0/24", REFUSED_RESERVED},   {"224.0.0.0/4", REFUSED_RESERVED},
+    {"240.0.0.0/4", REFUSED_RESERVED},
 };
+const size_t rules_n_denied = ARRAY_SIZE(rules_denied);
 
 /* What is said of the engine's name servers: both files, since the first may point to loopback. */
 static const char *const resolver_files[] = {"/etc/resolv.conf",
                                              "/run/systemd/resolve/resolv.conf"};
 
-static void append_resolver(struct strbuf *out, const char *address)
+static void append_resolver(struct strbuf *out, const char *chain, const char *address)
 {
     struct in_addr parsed = {0};
 
     if (inet_pton(AF_INET, address, &parsed) != 1)
         return;
-    strbuf_appendf(out, "-A DEFT-OUT -d %s -p udp --dport 53 -j RETURN\n", address);
-    strbuf_appendf(out, "-A DEFT-OUT -d %s -p tcp --dport 53 -j RETURN\n", address);
+    strbuf_appendf(out, "-A %s -d %s -p udp --dport 53 -j RETURN\n", chain, address);
+    strbuf_appendf(out, "-A %s -d %s -p tcp --dport 53 -j RETURN\n", chain, address);
 }
 
 /* "nameserver 192.0.2.1", a line each; resolv.conf(5). */
-static void append_resolvers(struct strbuf *out, const char *resolv_conf)
+void rules_append_resolvers(struct strbuf *out, const char *chain, const char *resolv_conf)
 {
     static const char word[] = "nameserver";
     const char *line = resolv_conf;
@@ -51,7 +57,7 @@ static void append_resolvers(struct strbuf *out, const char *resolv_conf)
             len = strcspn(line, " \t\r\n#;");
             if (len < sizeof(address))
                 memcpy(address, line, len);
-            append_resolver(out, address);
+            append_resolver(out, chain, address);
         }
         line = next != NULL ? next + 1 : NULL;
     }
@@ -65,9 +71,9 @@ void rules_append_text(struct strbuf *out, const char *resolv_conf)
                        "-A DEFT-IN -j REJECT\n");
     strbuf_append(out, "-A DEFT-OUT -m conntrack --ctstate ESTABLISHED,RELATED -j RETURN\n"
                        "-A DEFT-OUT -o " BRIDGES " -j REJECT\n");
-    append_resolvers(out, resolv_conf);
-    for (size_t i = 0; i < ARRAY_SIZE(denied); i++)
-        strbuf_appendf(out, "-A DEFT-OUT -d %s -j REJECT\n", denied[i]);
+    rules_append_resolvers(out, "DEFT-OUT", resolv_conf);
+    for (size_t i = 0; i < rules_n_denied; i++)
+        strbuf_appendf(out, "-A DEFT-OUT -d %s -j REJECT\n", rules_denied[i].range);
     strbuf_append(out, "-A DEFT-OUT -j RETURN\nCOMMIT\n");
 }
 
@@ -140,17 +146,23 @@ static int apply_ipv6(struct error *err)
     return make_jump("ip6tables", "FORWARD", "DEFT-OUT", err);
 }
 
+void rules_read_resolvers(struct strbuf *resolv_conf)
+{
+    struct error ignored = ERROR_INIT;
+
+    for (size_t i = 0; i < ARRAY_SIZE(resolver_files); i++) {
+        error_ignore(file_read(resolver_files[i], RESOLV_MAX_BYTES, resolv_conf, &ignored),
+                     "a host may have either file, or none");
+        strbuf_append(resolv_conf, "\n");
+    }
+}
+
 int rules_apply(struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf resolvers = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-    struct error ignored = ERROR_INIT;
 
-    for (size_t i = 0; i < ARRAY_SIZE(resolver_files); i++) {
-        error_ignore(file_read(resolver_files[i], RESOLV_MAX_BYTES, &resolvers, &ignored),
-                     "a host may have either file, or none");
-        strbuf_append(&resolvers, "\n");
-    }
+    rules_read_resolvers(&resolvers);
     rules_append_text(&text, resolvers.text);
     if (apply_ipv4(text.text, err) < 0 || apply_ipv6(err) < 0)
         return error_wrap(err, "network rules");

@@ -8,10 +8,23 @@
 #ifndef DEFT_RUNTIME_RULES_H
 #define DEFT_RUNTIME_RULES_H
 
+#include <stddef.h>
+
 #include "base/attr.h"
+#include "runtime/tally.h"
 
 struct error;
 struct strbuf;
+
+#define RULES_BRIDGES "dsb+"
+
+/* Where no sandbox may go, and what is said of it. */
+struct denied_range {
+    const char *range;
+    enum refusal_reason reason;
+};
+extern const struct denied_range rules_denied[];
+extern const size_t rules_n_denied;
 
 /*
  * Loads the rules, again where they are already, and sees to it that traffic passes them first.
@@ -20,5 +33,9 @@ struct strbuf;
 int rules_apply(struct error *err) NONNULL MUST_CHECK;
 /* What iptables-restore is given; resolvers: name servers that may be asked, from resolv.conf. */
 void rules_append_text(struct strbuf *out, const char *resolv_conf) NONNULL;
+/* What this host's resolv.conf says. */
+void rules_read_resolvers(struct strbuf *resolv_conf) NONNULL;
+/* Lets the name servers of resolv_conf pass in a chain. */
+void rules_append_resolvers(struct strbuf *out, const char *chain, const char *resolv_conf) NONNULL;
 
 #endif

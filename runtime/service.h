@@ -26,6 +26,7 @@ struct http;
 struct metrics;
 struct pool;
 struct reconciler;
+struct refusals;
 
 struct runtime_settings {
     const char *database_url;
@@ -73,6 +74,7 @@ struct service {
     struct reconciler *reconciler;
     struct pool *pool;
     struct metrics *metrics;
+    struct refusals *refusals;
     struct keyring keyring;
     struct spec_limits limits;
     bool is_disk_low;         /* as it was last looked at; the reconciler's */

@@ -24,6 +24,7 @@ command_doctor() {
     for _process in $SERVICES_ALL; do
         doctor_check "$_process runs" "./deft logs $_process says why not; ./deft up starts it" service_is_up "$_process"
     done
+    doctor_check "what sandboxes are refused on the network is logged" "the log of runtime says why it is not: ./deft logs runtime, refusals.not_logged" network_shows_refusals
     doctor_check "ports $DEFT_APP_PORT and $DEFT_AGENT_PORT are ours" "set DEFT_APP_PORT and DEFT_AGENT_PORT to free ones" doctor_has_ports
     doctor_check "the database answers" "./deft logs postgres" database_answers
     doctor_check "the page is served at $DEFT_APP_URL" "./deft logs nginx" web_answers_page

@@ -22,7 +22,9 @@ command_down() {
     services_stop
     has_engine || down_end_processes
     [ -z "$_purge" ] || down_remove_sandboxes
+    network_remove_own
     engine_stop
+    [ -z "$_purge" ] || network_remove_shared
     [ -z "$_purge" ] || down_remove_state
     say "deft is down"
 }

@@ -1,5 +1,5 @@
 /*
- * The sandbox of a conversation: how it is, start it again, its key, stop it.
+ * The sandbox of a conversation: how it is, start it again, its key, what it was refused, stop it.
  */
 #include "base/error.h"
 #include "base/json.h"
@@ -94,6 +94,25 @@ static int runtime_release(const struct request *request, struct reply *reply, s
     return answer_failed_start(reply, &why);
 }
 
+/* GET -> 200 {"logged", "detail", "refusals": [{"host","port","protocol","reason","count",
+ * "first_at","last_at"}]} | 404; of a conversation that never had a sandbox, none */
+static int egress_refusals(const struct request *request, struct reply *reply, struct error *err)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    const struct sandbox_owner owner = {&request->principal, &conversation};
+    json_auto_t *refusals = NULL;
+
+    if (agent_load_conversation(request, UNKNOWN_PLAIN, &conversation, err) < 0)
+        return -1;
+    if (sandbox_refusals(request->context, &owner, &refusals, err) == 0)
+        return reply_json(reply, 200, refusals);
+    if (err->code != ERROR_NOT_FOUND)
+        return -1;
+    refusals = json_build(err, "{s:b, s:s, s:[]}", "logged", 0, "detail",
+                          "the conversation has no sandbox yet", "refusals");
+    return refusals != NULL ? reply_json(reply, 200, refusals) : -1;
+}
+
 #define RUNTIME "/api/conversations/{conversation_id}/runtime"
 
 const struct route runtime_routes[] = {
@@ -103,5 +122,7 @@ const struct route runtime_routes[] = {
      runtime_reprovision},
     {HTTP_POST, RUNTIME "/credentials", ORIGIN_BOTH, ACCESS_USER, BODY_SMALL_BYTES,
      runtime_credentials},
+    {HTTP_GET, "/api/conversations/{conversation_id}/egress_refusals", ORIGIN_BOTH, ACCESS_CALLER,
+     0, egress_refusals},
     {.handle = NULL},
 };

@@ -98,6 +98,30 @@ static const struct field file_browser_entry_fields[] = {
 };
 static const struct shape file_browser_entry_shape = SHAPE(file_browser_entry_fields);
 
+static const struct field egress_refusal_fields[] = {
+    {.name = "host", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "port", .kind = FIELD_INT, .rules = FIELD_REQUIRED | FIELD_NULLABLE},
+    {.name = "protocol", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "reason",
+     .kind = FIELD_TEXT,
+     .rules = FIELD_REQUIRED,
+     .words = "host|sandbox|private|link_local|reserved"},
+    {.name = "count", .kind = FIELD_INT, .rules = FIELD_REQUIRED},
+    {.name = "first_at", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "last_at", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+};
+static const struct shape egress_refusal_shape = SHAPE(egress_refusal_fields);
+
+static const struct field egress_refusals_fields[] = {
+    {.name = "logged", .kind = FIELD_BOOL, .rules = FIELD_REQUIRED},
+    {.name = "detail", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED | FIELD_NULLABLE},
+    {.name = "refusals",
+     .kind = FIELD_OBJECTS,
+     .rules = FIELD_REQUIRED,
+     .items = &egress_refusal_shape},
+};
+static const struct shape egress_refusals_shape = SHAPE(egress_refusals_fields);
+
 static const struct field home_fields[] = {
     {.name = "home", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
     {.name = "favorites", .kind = FIELD_OBJECTS, .items = &file_browser_entry_shape},
@@ -237,6 +261,7 @@ const struct operation sandbox_operations[] = {
     OPERATION(HTTP_GET, SCOPED "/git/commits", "The latest commits", .query = &git_commits_query, .answer = {"GitCommitsPage", &git_commits_page_shape}),
     OPERATION(HTTP_GET, SCOPED "/git/commits/{sha}/changes", "Files that a commit changed", .query = &path_query, .answer = {"GitChange", &git_change_shape}, .answer_form = ANSWER_LIST),
     OPERATION(HTTP_GET, "/api/conversations/{conversation_id}/previews", "What programs in the sandbox serve, as addresses to open"),
+    OPERATION(HTTP_GET, "/api/conversations/{conversation_id}/egress_refusals", "What the sandbox was refused on the network", .answer = {"EgressRefusals", &egress_refusals_shape}),
     OPERATION(HTTP_GET, SCOPED "/vscode/url", "Where the editor is", .query = &vscode_url_query, .answer = {"VSCodeUrlResponse", &vscode_url_shape}),
     OPERATION(HTTP_GET, SCOPED "/vscode/status", "Whether the editor runs"),
     OPERATION(HTTP_GET, "/api/bash/bash_events/search", "Commands and their output, by page", .query = &bash_search_query, .answer = {"BashEventPage", &bash_event_page_shape}),

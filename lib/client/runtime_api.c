@@ -224,6 +224,16 @@ int runtime_api_stop(const struct runtime_api *api, const char *runtime_id, stru
     return ask(api, "/stop", body, SLACK_MS, &reply, err);
 }
 
+int runtime_api_refusals(const struct runtime_api *api, const char *runtime_id, json_t **reply_out,
+                         struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+
+    strbuf_append(&path, "/egress_refusals/");
+    percent_append(&path, runtime_id);
+    return ask(api, path.text, NULL, SLACK_MS, reply_out, err);
+}
+
 int runtime_api_begin_find(const struct runtime_api *api, const char *session_id,
                            int64_t timeout_ms, struct http_call **call_out, struct error *err)
 {

@@ -81,6 +81,10 @@ int runtime_api_resume(const struct runtime_api *api, const char *runtime_id, in
 /* Stops the runtime, keeping its workspace. ERROR_NOT_FOUND when there is none. */
 int runtime_api_stop(const struct runtime_api *api, const char *runtime_id,
                      struct error *err) NONNULL MUST_CHECK;
+/* {"logged","detail","refusals"}: what the runtime was refused on the network. A new reference;
+ * ERROR_NOT_FOUND. */
+int runtime_api_refusals(const struct runtime_api *api, const char *runtime_id, json_t **reply_out,
+                         struct error *err) NONNULL MUST_CHECK;
 
 /*
  * Whether a sandbox answers at that address at all, without showing a key: an address may outlive

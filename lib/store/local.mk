@@ -29,6 +29,7 @@ libstore_a_SOURCES = \
 	lib/store/run_room.h \
 	lib/store/runtime_row.h \
 	lib/store/runtime_key_store.c lib/store/runtime_key_store.h \
+	lib/store/refusal_store.c lib/store/refusal_store.h \
 	lib/store/rest_store.c lib/store/rest_store.h \
 	lib/store/runtime_store.c lib/store/runtime_store.h \
 	lib/store/task_store.c lib/store/task_store.h \
@@ -50,6 +51,7 @@ STORE_TESTS = \
 	tests/unit/store/event_store_test \
 	tests/unit/store/hints_test \
 	tests/unit/store/mcp_sign_in_store_test \
+	tests/unit/store/refusal_store_test \
 	tests/unit/store/runtime_store_test \
 	tests/unit/store/task_store_test \
 	tests/unit/store/user_store_test \
@@ -81,6 +83,9 @@ tests_unit_store_hints_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_mcp_sign_in_store_test_SOURCES = tests/unit/store/mcp_sign_in_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_mcp_sign_in_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_mcp_sign_in_store_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_refusal_store_test_SOURCES = tests/unit/store/refusal_store_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_refusal_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_refusal_store_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_runtime_store_test_SOURCES = tests/unit/store/runtime_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_runtime_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_runtime_store_test_LDADD = $(STORE_TEST_LIBS)

@@ -198,6 +198,8 @@ export const text = {
         renameFailed: (reason: string) => `The title was not changed. ${reason}`,
         previews: "Served in the sandbox",
         preview: (port: number) => `Port ${port}`,
+        refusals: "Refused on the network",
+        refusal: (place: string, count: number) => (count === 1 ? place : `${place} (${count} times)`),
         cost: "Cost so far",
         tokens: (n: string) => `${n} tokens`,
     },

@@ -6,6 +6,6 @@ int main(void)
 {
     json_setup();
     return test_build_form() + test_demand() + test_docker_body() + test_failure() + test_frames() +
-           test_gate() + test_process() + test_rules() + test_spares() + test_spec() +
-           test_state() + test_tar();
+           test_gate() + test_nflog() + test_process() + test_rules() + test_rules_log() +
+           test_spares() + test_spec() + test_state() + test_tally() + test_tar();
 }

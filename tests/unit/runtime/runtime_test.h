@@ -10,11 +10,14 @@ int test_docker_body(void);
 int test_failure(void);
 int test_frames(void);
 int test_gate(void);
+int test_nflog(void);
 int test_process(void);
 int test_rules(void);
+int test_rules_log(void);
 int test_spares(void);
 int test_spec(void);
 int test_state(void);
+int test_tally(void);
 int test_tar(void);
 
 #endif

@@ -64,6 +64,21 @@ export async function fetchPreviews(id: string): Promise<Preview[]> {
     return (found.exposed_urls ?? []).filter(({ port }) => found.listening.includes(port));
 }
 
+/** Where the sandbox was not let to. */
+export interface Refusal {
+    host: string;
+    port: number | null;
+    protocol: string;
+    reason: string;
+    count: number;
+}
+
+/** The latest first. */
+export async function fetchRefusals(id: string): Promise<Refusal[]> {
+    const found = (await request("GET", `${BASE}/${encodeURIComponent(id)}/egress_refusals`)) as { refusals: Refusal[] };
+    return found.refusals;
+}
+
 export type Control = "run" | "pause" | "interrupt";
 
 export async function controlConversation(id: string, control: Control): Promise<void> {

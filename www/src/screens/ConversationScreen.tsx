@@ -7,6 +7,7 @@ import { Composer, type ComposerHandle } from "../parts/Composer";
 import { DeleteDialog } from "../parts/DeleteDialog";
 import { Icon } from "../parts/Icon";
 import { PreviewLinks } from "../parts/PreviewLinks";
+import { RefusalList } from "../parts/RefusalList";
 import { RunControls } from "../parts/RunControls";
 import { ScriptedLine } from "../parts/ScriptedBanner";
 import { Timeline } from "../parts/Timeline";
@@ -180,6 +181,7 @@ function Foot({ session, state, me, composer }: FootProps) {
                 )}
                 {me.scripted && <ScriptedLine />}
                 <PreviewLinks id={session.id} moment={momentOf(state)} />
+                <RefusalList id={session.id} moment={momentOf(state)} />
                 <RunControls session={session} state={state} />
                 <Composer
                     ref={composer}

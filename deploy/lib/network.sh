@@ -1,0 +1,42 @@
+# What deft-runtime leaves in the packet filter. The rules that refuse are every instance's, and stay
+# while any of them is up; those that show what is refused bear four digits of their instance's.
+# shellcheck shell=sh
+
+# As runtime/bridge.c makes them.
+network_tag() {
+    printf '%s' "$DEFT_INSTANCE" | sha256sum | cut -c1-4
+}
+
+# network_cut TOOL CHAIN BRIDGES FROM: takes a chain of ours away, and the jump to it.
+network_cut() {
+    "$1" -w 5 -D "$4" -i "$3" -j "$2" 2>/dev/null || :
+    "$1" -w 5 -F "$2" 2>/dev/null || :
+    "$1" -w 5 -X "$2" 2>/dev/null || :
+}
+
+# Of this instance alone: nobody looks at what they show any more.
+network_remove_own() {
+    command -v iptables >/dev/null || return 0
+    _tag=$(network_tag)
+    network_cut iptables "DEFT-IN-$_tag" "dsb$_tag+" INPUT
+    network_cut iptables "DEFT-OUT-$_tag" "dsb$_tag+" DOCKER-USER
+}
+
+# Of all instances: only where none is up, and no sandbox has a network.
+network_remove_shared() {
+    command -v iptables >/dev/null || return 0
+    ! engine_has_users || return 0
+    for _bridge in /sys/class/net/dsb*; do
+        [ ! -e "$_bridge" ] || return 0
+    done
+    network_cut iptables DEFT-IN dsb+ INPUT
+    network_cut iptables DEFT-OUT dsb+ DOCKER-USER
+    network_cut ip6tables DEFT-IN dsb+ INPUT
+    network_cut ip6tables DEFT-OUT dsb+ FORWARD
+}
+
+# True as well where nothing is refused.
+network_shows_refusals() {
+    [ "${DEFT_NETWORK_RULES:-1}" != 0 ] && [ "$DEFT_RUNTIME" = docker ] || return 0
+    iptables -w 5 -S "DEFT-OUT-$(network_tag)" 2>/dev/null | grep -q -- '-j NFLOG'
+}

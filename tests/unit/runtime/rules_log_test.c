@@ -1,0 +1,77 @@
+#include "runtime/rules_log.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/strbuf.h"
+#include "unit/runtime/runtime_test.h"
+
+static const struct rules_log rules = {.tag = "12ab", .group = 4711};
+
+static void they_show_and_decide_nothing(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    (void)state;
+    rules_log_append_text(&text, &rules, "nameserver 10.1.2.3\n");
+    assert_non_null(strstr(text.text, ":DEFT-IN-12ab - [0:0]\n:DEFT-OUT-12ab - [0:0]\n"));
+    assert_null(strstr(text.text, "ACCEPT"));
+    assert_null(strstr(text.text, "REJECT"));
+    assert_null(strstr(text.text, "DROP"));
+    assert_null(strstr(text.text, "-A DEFT-OUT "));
+    assert_string_equal(text.text + text.len - 7, "COMMIT\n");
+}
+
+static void each_shown_packet_bears_its_reason_and_is_rationed(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    static const char *const shown[] = {"-A DEFT-IN-12ab -m hashlimit",
+                                        "-A DEFT-OUT-12ab -o dsb+ -m hashlimit",
+                                        "-A DEFT-OUT-12ab -d 10.0.0.0/8 -m hashlimit",
+                                        "-A DEFT-OUT-12ab -d 169.254.0.0/16 -m hashlimit"};
+    static const char *const reasons[] = {"host", "sandbox", "private", "link_local"};
+
+    (void)state;
+    rules_log_append_text(&text, &rules, "");
+    for (size_t i = 0; i < 4; i++) {
+        const char *at = strstr(text.text, shown[i]);
+        CLEANUP(strbuf_done) struct strbuf end = STRBUF_INIT;
+        const char *line_end = NULL;
+
+        assert_non_null(at);
+        line_end = strchr(at, '\n');
+        assert_non_null(line_end);
+        strbuf_appendf(&end, "-j NFLOG --nflog-group 4711 --nflog-prefix %s", reasons[i]);
+        assert_memory_equal(line_end - end.len, end.text, end.len);
+        assert_non_null(strstr(at, "--hashlimit-mode srcip --hashlimit-upto"));
+    }
+}
+
+/* What may be asked is not shown as refused. */
+static void name_servers_pass_first(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    const char *server = NULL;
+
+    (void)state;
+    rules_log_append_text(&text, &rules, "nameserver 10.1.2.3\n");
+    server = strstr(text.text, "-A DEFT-OUT-12ab -d 10.1.2.3 -p udp --dport 53 -j RETURN\n");
+    assert_non_null(server);
+    assert_true(server < strstr(text.text, "-d 10.0.0.0/8"));
+}
+
+int test_rules_log(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(they_show_and_decide_nothing),
+        cmocka_unit_test(each_shown_packet_bears_its_reason_and_is_rationed),
+        cmocka_unit_test(name_servers_pass_first),
+    };
+
+    return cmocka_run_group_tests_name("runtime/rules_log", tests, NULL, NULL);
+}

@@ -53,6 +53,7 @@ FCGI_HANDLERS = \
 	fcgi/agent/plugins.c \
 	fcgi/agent/project_files.c fcgi/agent/project_files.h \
 	fcgi/agent/previews.c \
+	fcgi/agent/repository.c \
 	fcgi/agent/runtime.c \
 	fcgi/agent/sandbox_path.c fcgi/agent/sandbox_path.h \
 	fcgi/agent/sandbox_tell.c fcgi/agent/sandbox_tell.h \

@@ -24,6 +24,7 @@ const struct route *const route_tables[] = {
     bash_routes,
     file_routes,
     git_routes,
+    repository_routes,
     execute_routes,
     tool_routes,
     skill_routes,

@@ -28,6 +28,9 @@ static int read_answer(const struct http_call *call, json_t **answer_out, struct
         return error_set(err, ERROR_UNAVAILABLE, "the sandbox answers nonsense");
     if (status == 504)
         return error_set(err, ERROR_TIMEOUT, "%s", json_text_or(answer, "detail", "too slow"));
+    if (status == 409)
+        return error_set(err, ERROR_CONFLICT, "%s",
+                         json_text_or(answer, "detail", "the sandbox refuses"));
     if (status >= 400)
         return error_set(err, status < 500 ? ERROR_INVALID : ERROR_UNAVAILABLE, "%s",
                          json_text_or(answer, "detail", "the sandbox refuses"));
@@ -41,21 +44,30 @@ static int attempt(const struct fcgi_context *context, const struct sandbox_ques
     CLEANUP(http_call_freep) struct http_call *call = NULL;
     CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
-    const struct http_header headers[] = {{"X-Session-API-Key", secret_reveal(&endpoint->key)},
-                                          {NULL, NULL}};
+    CLEANUP(strbuf_done) struct strbuf fence = STRBUF_INIT;
+    struct http_header headers[] = {{"X-Session-API-Key", secret_reveal(&endpoint->key)},
+                                    {NULL, NULL},
+                                    {"X-Deft-Fence", NULL},
+                                    {NULL, NULL}};
 
     strbuf_appendf(&url, "%s%s", endpoint->url, question->path);
-    json_append_text(&body, question->body);
-    if (http_start(context->http,
-                   &(struct http_request){.method = "POST",
-                                          .url = url.text,
-                                          .headers = headers,
-                                          .body = body.text,
-                                          .body_len = body.len,
-                                          .timeout_ms = question->timeout_ms,
-                                          .max_reply_bytes = MAX_ANSWER_BYTES,
-                                          .allow_private = true},
-                   &call, err) < 0 ||
+    strbuf_appendf(&fence, "%lld", (long long)question->fence);
+    headers[2].value = fence.text;
+    if (question->conversation != NULL)
+        headers[1] = (struct http_header){"X-Deft-Conversation", question->conversation};
+    if (question->body != NULL)
+        json_append_text(&body, question->body);
+    if (http_start(
+            context->http,
+            &(struct http_request){.method = question->method != NULL ? question->method : "POST",
+                                   .url = url.text,
+                                   .headers = headers,
+                                   .body = question->body != NULL ? body.text : NULL,
+                                   .body_len = body.len,
+                                   .timeout_ms = question->timeout_ms,
+                                   .max_reply_bytes = MAX_ANSWER_BYTES,
+                                   .allow_private = true},
+            &call, err) < 0 ||
         http_wait(call, err) < 0)
         return -1;
     return read_answer(call, answer_out, err);

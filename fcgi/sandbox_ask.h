@@ -18,15 +18,18 @@ struct reply;
 
 struct sandbox_question {
     struct sandbox_owner owner;
-    const char *path; /* of a POST that changes nothing */
-    const json_t *body;
+    const char *method; /* NULL: POST */
+    const char *path;   /* of a call that may be made twice */
+    const json_t *body; /* NULL: none */
     int64_t timeout_ms;
+    const char *conversation; /* whose action it is; NULL: no action */
+    int64_t fence;            /* of that conversation */
 };
 
 /*
  * Asks, starting the sandbox when it is down. ERROR_UNAVAILABLE in words when there is none, when
  * its server does not know the question (it is older), or answers nonsense; ERROR_INVALID with the
- * sandbox's words for a 4xx.
+ * sandbox's words for a 4xx, ERROR_CONFLICT for a 409.
  */
 int sandbox_ask(const struct fcgi_context *context, const struct sandbox_question *question,
                 json_t **answer_out, struct error *err) NONNULL MUST_CHECK;

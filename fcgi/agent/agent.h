@@ -41,6 +41,7 @@ extern const struct route confirmation_routes[];
 extern const struct route bash_routes[];
 extern const struct route file_routes[];
 extern const struct route git_routes[];
+extern const struct route repository_routes[];
 extern const struct route execute_routes[];
 extern const struct route tool_routes[];
 extern const struct route skill_routes[];

@@ -3,6 +3,7 @@
  */
 #include "base/attr.h"
 #include "fcgi/openapi/operation.h"
+#include "model/repository.h"
 #include "model/shape.h"
 
 static const struct field file_home_query_fields[] = {
@@ -238,6 +239,28 @@ static const struct field git_provider_repository_page_fields[] = {
 static const struct shape git_provider_repository_page_shape =
     SHAPE(git_provider_repository_page_fields);
 
+static const struct field repository_step_fields[] = {
+    {.name = "status",
+     .kind = FIELD_TEXT,
+     .rules = FIELD_REQUIRED,
+     .words = "PREPARING_REPOSITORY|RUNNING_SETUP_SCRIPT|SETTING_UP_GIT_HOOKS"},
+    {.name = "is_error", .kind = FIELD_BOOL, .rules = FIELD_REQUIRED},
+    {.name = "text", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+};
+static const struct shape repository_step_shape = SHAPE(repository_step_fields);
+
+static const struct field repository_result_fields[] = {
+    {.name = "path", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED | FIELD_NULLABLE},
+    {.name = "branch", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED | FIELD_NULLABLE},
+    {.name = "commit", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED | FIELD_NULLABLE},
+    {.name = "was_there", .kind = FIELD_BOOL, .rules = FIELD_REQUIRED | FIELD_NULLABLE},
+    {.name = "steps",
+     .kind = FIELD_OBJECTS,
+     .rules = FIELD_REQUIRED,
+     .items = &repository_step_shape},
+};
+static const struct shape repository_result_shape = SHAPE(repository_result_fields);
+
 #define SCOPED "/api/conversations/{runtime_conversation_id}"
 
 /* clang-format off */
@@ -260,6 +283,8 @@ const struct operation sandbox_operations[] = {
     OPERATION(HTTP_GET, SCOPED "/git/diff", "A file before and after", .query = &git_diff_query, .answer = {"GitDiff", &git_diff_shape}),
     OPERATION(HTTP_GET, SCOPED "/git/commits", "The latest commits", .query = &git_commits_query, .answer = {"GitCommitsPage", &git_commits_page_shape}),
     OPERATION(HTTP_GET, SCOPED "/git/commits/{sha}/changes", "Files that a commit changed", .query = &path_query, .answer = {"GitChange", &git_change_shape}, .answer_form = ANSWER_LIST),
+    OPERATION(HTTP_POST, SCOPED "/git/repository", "Clone a repository into the workspace, run its set-up and install its hook", .body = {"RepositoryRequest", &repository_request_shape}, .answer = {"RepositoryResult", &repository_result_shape}),
+    OPERATION(HTTP_POST, SCOPED "/git/credentials", "Give the sandbox's git a credential for one host, until it expires", .body = {"RepositoryCredentialsRequest", &repository_credentials_request_shape}, .answer = {"Success", &success_shape}),
     OPERATION(HTTP_GET, "/api/conversations/{conversation_id}/previews", "What programs in the sandbox serve, as addresses to open"),
     OPERATION(HTTP_GET, "/api/conversations/{conversation_id}/egress_refusals", "What the sandbox was refused on the network", .answer = {"EgressRefusals", &egress_refusals_shape}),
     OPERATION(HTTP_GET, SCOPED "/vscode/url", "Where the editor is", .query = &vscode_url_query, .answer = {"VSCodeUrlResponse", &vscode_url_shape}),

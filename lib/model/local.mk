@@ -35,6 +35,7 @@ libmodel_a_SOURCES = \
 	lib/model/prompt.c lib/model/prompt.h \
 	lib/model/prompt_text.c lib/model/prompt_text.h \
 	lib/model/redact.c \
+	lib/model/repository.c lib/model/repository.h \
 	lib/model/secret_places.c lib/model/secret_places.h \
 	lib/model/secret_registry.c lib/model/secret_registry.h \
 	lib/model/secret_tables.c \
@@ -82,6 +83,7 @@ model_test_SOURCES = \
 	tests/unit/model/preview_test.c \
 	tests/unit/model/prompt_test.c \
 	tests/unit/model/redact_test.c \
+	tests/unit/model/repository_test.c \
 	tests/unit/model/secret_test.c \
 	tests/unit/model/settings_test.c \
 	tests/unit/model/shape_test.c \

@@ -31,6 +31,8 @@ static const char SQL_CHECK[] =
     "SELECT 1 FROM conversations c WHERE c.id = $1::uuid AND c.user_id = $2::uuid"
     " AND ($3::text IS NULL OR c.runtime_session = $3)";
 
+static const char SQL_FENCE[] = "SELECT lease_fence FROM conversations WHERE id = $1::uuid";
+
 /* The bound is for a ring, which nothing makes. */
 static const char SQL_DEPTH[] =
     "WITH RECURSIVE line (id, parent_id, n) AS ("
@@ -152,6 +154,19 @@ int conversation_store_check(struct db *db, const struct conversation_scope *sco
         return error_wrap(err, "finding conversation %s", id->text);
     if (PQntuples(rows) == 0)
         return error_set(err, ERROR_NOT_FOUND, "Conversation not found: %s", id->text);
+    return 0;
+}
+
+int conversation_store_load_fence(struct db *db, const struct uuid *id, int64_t *fence_out,
+                                  struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    if (db_read(db, SQL_FENCE, DB_PARAMS(id->text), &rows, err) < 0)
+        return error_wrap(err, "reading the fence of %s", id->text);
+    if (PQntuples(rows) == 0)
+        return error_set(err, ERROR_NOT_FOUND, "Conversation not found: %s", id->text);
+    *fence_out = db_number(rows, 0, 0);
     return 0;
 }
 

@@ -125,6 +125,13 @@ int conversation_store_load_any(struct db *db, const struct uuid *id,
 int conversation_store_check(struct db *db, const struct conversation_scope *scope,
                              const struct uuid *id, struct error *err) NONNULL MUST_CHECK;
 
+/*
+ * The fence of its newest lease, 0 before the first: what the sandbox wants beside an action of the
+ * conversation. Who does not hold the lease only reads it. ERROR_NOT_FOUND.
+ */
+int conversation_store_load_fence(struct db *db, const struct uuid *id, int64_t *fence_out,
+                                  struct error *err) NONNULL MUST_CHECK;
+
 /* ERROR_INVALID when it descends from so many, or has started so many, that it may start no more.
  */
 int conversation_store_check_child(struct db *db, const struct uuid *id,

@@ -202,6 +202,7 @@ int main(void)
     n_failed += preview_tests();
     n_failed += prompt_tests();
     n_failed += redact_tests();
+    n_failed += repository_tests();
     n_failed += secret_tests();
     n_failed += settings_tests();
     n_failed += shape_tests();

@@ -52,6 +52,7 @@ int plan_tests(void);
 int preview_tests(void);
 int prompt_tests(void);
 int redact_tests(void);
+int repository_tests(void);
 int secret_tests(void);
 int settings_tests(void);
 int shape_tests(void);

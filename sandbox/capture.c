@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "sandbox/credentials.h"
 #include "sandbox/limits.h"
 
 enum {
@@ -98,33 +99,80 @@ static void merge_overwritten(struct capture *capture)
     strbuf_reset(&capture->under);
 }
 
+/* Before anything is cut: the half of a password is not hidden. */
+static void keep_shown(struct capture *capture, const char *text, size_t len)
+{
+    CLEANUP(strbuf_done) struct strbuf shown = STRBUF_INIT;
+
+    if (capture->credentials == NULL || credentials_longest(capture->credentials) == 0) {
+        keep(capture, text, len);
+        return;
+    }
+    credentials_mask_append(capture->credentials, text, len, &shown);
+    keep(capture, shown.text, shown.len);
+}
+
 static void flush_line(struct capture *capture, size_t len)
 {
     struct strbuf *line = &capture->line;
 
     if (utf8_is_valid(line->text, len) && memchr(line->text, '\0', len) == NULL) {
-        keep(capture, line->text, len);
+        keep_shown(capture, line->text, len);
     } else {
         CLEANUP(strbuf_done) struct strbuf repaired = STRBUF_INIT;
 
         utf8_append_repaired(&repaired, line->text, len);
-        keep(capture, repaired.text, repaired.len);
+        keep_shown(capture, repaired.text, repaired.len);
     }
     strbuf_remove_head(line, len);
+}
+
+/* Of the line that is not over. Returns how much of its end may be the beginning of one. */
+static size_t hide_passwords(struct capture *capture)
+{
+    struct strbuf *line = &capture->line;
+    CLEANUP(strbuf_done) struct strbuf shown = STRBUF_INIT;
+    size_t longest = capture->credentials != NULL ? credentials_longest(capture->credentials) : 0;
+
+    if (longest == 0)
+        return 0;
+    credentials_mask_append(capture->credentials, line->text, line->len, &shown);
+    strbuf_reset(line);
+    strbuf_append_bytes(line, shown.text, shown.len);
+    return longest < line->len ? longest : 0;
+}
+
+/* Without the character at the end that is not all there. RFC 3629, section 3. */
+static size_t whole_length(const char *text, size_t len)
+{
+    size_t at = len;
+    size_t n_more = 0;
+    unsigned char first = 0;
+
+    while (at > 0 && n_more < 3 && ((unsigned char)text[at - 1] & 0xC0U) == 0x80U) {
+        at--;
+        n_more++;
+    }
+    if (at == 0)
+        return len;
+    first = (unsigned char)text[at - 1];
+    if ((first >= 0xF0 && n_more < 3) || (first >= 0xE0 && n_more < 2) ||
+        (first >= 0xC0 && n_more < 1))
+        return at - 1;
+    return len;
 }
 
 /* A line without end is kept in pieces that do not cut a character. */
 static void flush_long_line(struct capture *capture)
 {
     struct strbuf *line = &capture->line;
-    size_t len = line->len;
+    size_t begun = 0;
 
-    if (len < LINE_MAX_BYTES)
+    if (line->len < LINE_MAX_BYTES)
         return;
-    while (len > LINE_MAX_BYTES - 4 && ((unsigned char)line->text[len - 1] & 0x80U) != 0)
-        len--;
+    begun = hide_passwords(capture);
     strbuf_reset(&capture->under);
-    flush_line(capture, len);
+    flush_line(capture, whole_length(line->text, line->len - begun));
 }
 
 static void end_line(struct capture *capture)

@@ -1,8 +1,8 @@
 /*
  * What a terminal printed, as text for a reader: control sequences that ask the terminal something
  * are dropped (colours stay), CRLF becomes LF, what a carriage return overwrites is gone, bytes
- * that are no UTF-8 are replaced, and of long output the head and the tail are kept. A plain
- * capture has no control sequences at all.
+ * that are no UTF-8 are replaced, passwords are hidden, and of long output the head and the tail
+ * are kept. A plain capture has no control sequences at all.
  *
  * Memory is bounded by MAX_OUTPUT_CHARS whatever is printed.
  * Threading: one thread at a time.
@@ -16,6 +16,8 @@
 #include "base/attr.h"
 #include "base/strbuf.h"
 
+struct credentials;
+
 enum capture_state {
     CAPTURE_TEXT,
     CAPTURE_ESCAPE,
@@ -26,6 +28,7 @@ enum capture_state {
 
 struct capture {
     bool is_plain;
+    const struct credentials *credentials; /* whose passwords are hidden; NULL: none */
     enum capture_state state;
     char marker[64];        /* payload of the OSC sequence that marks a prompt */
     struct strbuf sequence; /* the control sequence being read */

@@ -85,6 +85,7 @@ struct conversation *conversation_new(struct server *server, const struct uuid *
         .workspace = server->config->workspace,
         .no_change_ms = server->config->no_change_ms,
         .foreground_cap_s = config_foreground_cap_s(server->config),
+        .credentials = server->credentials,
     };
     const struct browser_spec browser = {
         .program = server->config->browser,

@@ -17,7 +17,6 @@
 
 struct credentials;
 struct error;
-struct request;
 struct strbuf;
 
 enum credential_state {
@@ -56,8 +55,5 @@ void credentials_mask_append(const struct credentials *credentials, const char *
 /* The same for all strings inside json, which must not be shared; keys stay. */
 void credentials_mask_json(const struct credentials *credentials, json_t *json)
     __attribute__((nonnull(1)));
-
-/* POST /git/credentials {"url","username","password","expires_in_s"} -> 200 | 400 */
-void credentials_handle(struct request *request) NONNULL;
 
 #endif

@@ -106,6 +106,7 @@ static struct terminal *new_terminal(struct executions *executions)
         .workspace = config->workspace,
         .no_change_ms = config_run_silence_ms(config),
         .face = TERMINAL_RUN,
+        .credentials = executions->server->credentials,
     };
 
     return terminal_new(executions->server->loop, &spec);

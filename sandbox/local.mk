@@ -33,6 +33,7 @@ SANDBOX_SOURCES = \
 	sandbox/collect.c sandbox/collect.h \
 	sandbox/credential_door.c sandbox/credential_door.h \
 	sandbox/credential_helper.c sandbox/credential_helper.h \
+	sandbox/credential_routes.c sandbox/credential_routes.h \
 	sandbox/credentials.c sandbox/credentials.h \
 	sandbox/action_config.c sandbox/action_config.h \
 	sandbox/conversation.c sandbox/conversation.h \

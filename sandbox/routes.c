@@ -10,7 +10,7 @@
 #include "sandbox/archive.h"
 #include "sandbox/bash_routes.h"
 #include "sandbox/collect.h"
-#include "sandbox/credentials.h"
+#include "sandbox/credential_routes.h"
 #include "sandbox/dialogue.h"
 #include "sandbox/execute.h"
 #include "sandbox/execute_list.h"

@@ -359,6 +359,7 @@ int shell_new(struct loop *loop, const struct shell_spec *spec, const struct she
     shell->record = (struct shell_record){-1, -1, "", ""};
     capture_init(&shell->capture);
     shell->capture.is_plain = spec->is_plain;
+    shell->capture.credentials = spec->credentials;
     crypto_random_token(shell->nonce);
     if (start(shell, spec, err) < 0) {
         shell_free(shell);

@@ -16,6 +16,7 @@
 #include "base/attr.h"
 
 struct capture;
+struct credentials;
 struct error;
 struct loop;
 struct shell;
@@ -40,10 +41,11 @@ struct shell_events {
 };
 
 struct shell_spec {
-    const char *workspace;   /* HOME where there is none */
-    const char *working_dir; /* first directory */
-    bool skip_rc;            /* do not read the user's start-up files */
-    bool is_plain;           /* what it prints is kept without colours */
+    const char *workspace;                 /* HOME where there is none */
+    const char *working_dir;               /* first directory */
+    bool skip_rc;                          /* do not read the user's start-up files */
+    bool is_plain;                         /* what it prints is kept without colours */
+    const struct credentials *credentials; /* hidden in what it prints */
 };
 
 /* ERROR_NOT_FOUND when there is no shell in this image. It is ready at the first prompted(). */

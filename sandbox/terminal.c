@@ -154,6 +154,7 @@ static void start_shell(struct terminal *terminal)
             terminal->working_dir != NULL ? terminal->working_dir : terminal->spec.workspace,
         .skip_rc = terminal->skip_rc,
         .is_plain = terminal->spec.face == TERMINAL_RUN,
+        .credentials = terminal->spec.credentials,
     };
 
     if (shell_new(terminal->loop, &spec, &events, &terminal->shell, &err) < 0) {

@@ -17,6 +17,7 @@
 #include "base/attr.h"
 #include "sandbox/terminal_text.h"
 
+struct credentials;
 struct error;
 struct loop;
 struct terminal;
@@ -36,6 +37,7 @@ struct terminal_spec {
     int64_t no_change_ms;
     double foreground_cap_s; /* 0: none */
     enum terminal_face face;
+    const struct credentials *credentials; /* hidden in what is printed */
 };
 
 /* The observation is the callee's to free. */

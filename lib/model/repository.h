@@ -28,7 +28,7 @@ enum repository_step {
     REPOSITORY_HOOKS,
 };
 
-enum { REPOSITORY_CLONE_S = 600, REPOSITORY_SETUP_S = 600, REPOSITORY_STOP_S = 10 };
+enum { REPOSITORY_CLONE_S = 600, REPOSITORY_SETUP_S = 600, REPOSITORY_STOP_S = 5 };
 
 /* What is wanted. */
 struct repository_wish {

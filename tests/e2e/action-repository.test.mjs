@@ -15,18 +15,28 @@ const give = async (server, url, credential) => {
   assert.deepEqual([answer.status, answer.json], [200, { success: true }]);
 };
 
+const places = [];
+after(() => Promise.all(places.map((place) => place.end())));
+
 class Place {
   static async start(vendor, env) {
     const place = new Place();
     place.forge = await ForgeGit.start(vendor);
     place.server = await new ActionServer({ GIT_AUTHOR_NAME: 'a', GIT_AUTHOR_EMAIL: 'a@a.test', GIT_COMMITTER_NAME: 'a', GIT_COMMITTER_EMAIL: 'a@a.test', ...env }).start();
     place.talk = new Conversation(place.server);
+    places.push(place);
     return place;
   }
 
-  async stop() {
+  async end() {
+    if (this.ended) return;
+    this.ended = true;
     await this.server.stop();
     await this.forge.stop();
+  }
+
+  async stop() {
+    await this.end();
     assert.deepEqual(this.forge.violations, []);
   }
 
@@ -238,6 +248,12 @@ describe('a credential', () => {
     const out = events.json.items.map(({ stdout }) => stdout ?? '').join('');
     assert.match(out, /x<secret-hidden>\ny/);
     shown.push(out);
+    // Where the middle is cut out, and where a line without end is cut in pieces.
+    const fill = `printf 'protocol=http\nhost=${new URL(forge.origin).host}\n\n' | GIT_TRACE=0 GIT_TRACE_CURL=0 git credential fill | sed -n 's/password=//p' | tr -d '\n'`;
+    for (const before of [14890, 14900, 14910, 32740, 32760]) {
+      const long = keep(await talk.terminal(`head -c ${before} /dev/zero | tr '\\0' x; ${fill}; head -c 60000 /dev/zero | tr '\\0' y`));
+      assert.ok(!text(long).includes(forge.token.slice(0, 12)) && !text(long).includes(forge.token.slice(-12)), String(before));
+    }
     const older = await server.send('POST', '/execute_action', { body: JSON.stringify({ action: { action: 'run', args: { command: `cd ${made.path} && git fetch 2>&1` } } }) });
     shown.push(older.bytes.toString());
     assert.match(older.bytes.toString(), /<secret-hidden>/);
@@ -291,9 +307,10 @@ describe('a credential', () => {
     await place.stop();
   });
 
-  test('it does not follow to another host, nor is it shown to one', async () => {
+  test('it does not follow to another host, nor is it shown to one', async (t) => {
     const place = await Place.start('github');
     const other = await ForgeGit.start('github', place.forge.token);
+    t.after(() => other.stop());
     other.commit('acme/web', files);
     place.forge.redirect = (where) => (where.startsWith('/moved') ? other.origin + where.replace('/moved', '') : undefined);
     await place.give();
@@ -303,7 +320,6 @@ describe('a credential', () => {
     assert.ok(other.requests.every(({ password, user }) => password === undefined && user === undefined), JSON.stringify(other.requests));
     assert.equal((await place.clone('x', { url: other.url('acme/web') })).is_error, true);
     assert.ok(other.requests.every(({ password }) => password === undefined));
-    await other.stop();
     await place.stop();
   });
 

@@ -2,18 +2,20 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { call } from './support/api.mjs';
 import { Box } from './support/box.mjs';
 import { Conversation, isResult, llmOf, observed, startRequest } from './support/conversation.mjs';
 import { GitServer } from './support/git_server.mjs';
-import { DATABASE_URL, INSTANCE, WORKING_DIR } from './support/instance.mjs';
+import { DATABASE_URL, SERVICES, WORKING_DIR } from './support/instance.mjs';
 import { strictModel } from './support/model.mjs';
 import { killAndAwait } from './support/processes.mjs';
 import { waitUntil } from './support/wait.mjs';
 
 const box = new Box();
 const tag = randomUUID().slice(0, 8);
+const LOGS = path.join(SERVICES, '../log');
 const TOKEN = `tok-${randomUUID()}`;
 const ALL = ['PREPARING_REPOSITORY', 'RUNNING_SETUP_SCRIPT', 'SETTING_UP_GIT_HOOKS'];
 const fake = await strictModel();
@@ -45,18 +47,18 @@ describe('a repository', () => {
     const conversation = await begin(t, scenario);
     const { workspace } = await conversation.info();
     const made = await prepare(conversation, { url: urlOf('app'), credentials });
-    const path = `${workspace.working_dir}/app-${tag}`;
-    assert.deepEqual([made.path, made.commit, made.was_there, stepsOf(made)], [path, first, false, ALL]);
+    const folder = `${workspace.working_dir}/app-${tag}`;
+    assert.deepEqual([made.path, made.commit, made.was_there, stepsOf(made)], [folder, first, false, ALL]);
     assert.match(made.branch, /^openhands-workspace-/);
     fake.setScenario(scenario, [
       { calls: [command('echo "$FROM_SETUP; now in $PWD"')] },
-      { calls: [command(`cd ${path} && echo more >> README.md && git -c user.name=a -c user.email=a@a.test commit -qam more && cat .git/checked && GIT_CURL_VERBOSE=1 GIT_TRACE_CURL=1 GIT_TRACE_REDACT=0 git push origin HEAD:work 2>&1; git remote -v; git config -l`)] },
+      { calls: [command(`cd ${folder} && echo more >> README.md && git -c user.name=a -c user.email=a@a.test commit -qam more && cat .git/checked && GIT_CURL_VERBOSE=1 GIT_TRACE_CURL=1 GIT_TRACE_REDACT=0 git push origin HEAD:work 2>&1; git remote -v; git config -l`)] },
       { calls: [command(`printf 'protocol=http\\nhost=${new URL(git.url).host}\\n\\n' | git credential fill; cat .git/config`)] },
       { text: 'done' },
     ]);
     assert.equal(await conversation.ask('go'), 'finished');
     const results = (await conversation.events()).filter(isResult('terminal')).map(observed);
-    assert.match(results[0], new RegExp(`^set up in ${path}; now in ${workspace.working_dir}\\n`));
+    assert.match(results[0], new RegExp(`^set up in ${folder}; now in ${workspace.working_dir}$`));
     assert.match(results[1], /^checked\n[^]*Authorization: Basic <secret-hidden>[^]*-> work/);
     assert.ok(results[1].includes(`origin\t${urlOf('app')} (push)`));
     assert.match(results[2], /password=<secret-hidden>/);
@@ -64,11 +66,11 @@ describe('a repository', () => {
 
     const basic = Buffer.from(`oauth2:${TOKEN}`).toString('base64');
     for (const [what, text] of [['events', JSON.stringify(await conversation.events())], ['answer', JSON.stringify(made)], ['info', JSON.stringify(await conversation.info())],
-      ['database', execFileSync('pg_dump', ['--data-only', DATABASE_URL], { encoding: 'utf8', maxBuffer: 1 << 30 })], ['config', await box.run(`cat ${path}/.git/config`)]]) {
+      ['database', execFileSync('pg_dump', ['--data-only', DATABASE_URL], { encoding: 'utf8', maxBuffer: 1 << 30 })], ['config', await box.run(`cat ${folder}/.git/config`)]]) {
       assert.ok(!text.includes(TOKEN) && !text.includes(basic), what);
     }
-    for (const needle of [TOKEN, basic]) assert.throws(() => execFileSync('grep', ['-rqF', '--', needle, INSTANCE], { stdio: 'ignore' }), { status: 1 });
-    assert.equal(await box.run(`grep -rlF ${basic} ${path} ~ /tmp 2>/dev/null || true`), '');
+    for (const needle of [TOKEN, basic]) assert.throws(() => execFileSync('grep', ['-rqF', '--', needle, LOGS], { stdio: 'ignore' }), { status: 1 });
+    assert.equal(await box.run(`grep -rlF ${basic} ${folder} ~ /tmp 2>/dev/null || true`), '');
 
     const again = await prepare(conversation, { url: urlOf('app'), credentials });
     assert.deepEqual(again, made);
@@ -80,6 +82,7 @@ describe('a repository', () => {
     const lost = call('POST', `${conversation.path}/git/repository`, { json: { url: urlOf('slow'), credentials } }).catch(() => {});
     await waitUntil(() => box.run(`test -e /tmp/begun-${tag}`).then(() => true, () => false), 'the set-up runs');
     await killAndAwait('fcgi');
+    await waitUntil(async () => (await call('GET', '/ready').catch(() => ({}))).status === 200, 'deft is ready again');
     await lost;
     const found = prepare(conversation, { url: urlOf('slow') });
     await box.run(`touch /tmp/go-${tag}`);

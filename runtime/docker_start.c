@@ -50,6 +50,16 @@ static int container_call(struct docker *docker, const char *method, const char 
                        err);
 }
 
+/* Podman 5 removes a container, and then fails over a name service that is not installed. */
+static bool has_gone(struct docker *docker, const char *name)
+{
+    json_auto_t *facts = NULL;
+    struct error err = ERROR_INIT;
+
+    return container_call(docker, "GET", name, "/json", &facts, &err) < 0 &&
+           err.code == ERROR_NOT_FOUND;
+}
+
 int docker_remove_container(struct docker *docker, const char *name, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
@@ -57,6 +67,8 @@ int docker_remove_container(struct docker *docker, const char *name, struct erro
     /* Its anonymous volumes (of the image's VOLUME lines) go with it. */
     if (container_call(docker, "DELETE", name, "?force=1&v=1", NULL, err) == 0 ||
         err->code == ERROR_NOT_FOUND)
+        return 0;
+    if (err->code == ERROR_INTERNAL && has_gone(docker, name))
         return 0;
     if (err->code != ERROR_CONFLICT)
         return error_wrap(err, "removing container %s", name);

@@ -9,6 +9,7 @@
 
 #include "base/crypto.h"
 #include "base/encode.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -36,19 +37,25 @@ void home_append_path(const struct process_host *host, const char *home, const c
                    part);
 }
 
-/* Never through a link: what lies there may be a sandbox's. */
+/* Never through a link: what lies there may be a sandbox's. The mode, whatever the umask says. */
+static int give_to(const char *path, uid_t uid, struct error *err)
+{
+    CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0 || (uid != geteuid() && fchown(fd, uid, uid) < 0) || fchmod(fd, 0700) < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "%s: %m", path);
+    return 0;
+}
+
 static int make_part(const struct process_host *host, const char *home, const char *part,
                      struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-    uid_t uid = home_uid(home);
 
     home_append_path(host, home, part, &path);
     if (mkdir(path.text, 0700) < 0)
         return errno == EEXIST ? 0 : error_set(err, ERROR_UNAVAILABLE, "%s: %m", path.text);
-    if (uid != geteuid() && lchown(path.text, uid, uid) < 0)
-        return error_set(err, ERROR_UNAVAILABLE, "%s: %m", path.text);
-    return 0;
+    return give_to(path.text, home_uid(home), err);
 }
 
 int home_make(const struct process_host *host, const char *home, struct error *err)

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 
 #define FIRST_SAFE_FD 64
 #define EXIT_NOT_STARTED 127
+#define PLAIN_UMASK 022
 
 /*
  * What follows runs between fork() and exec in a process of many threads: nothing but calls that
@@ -83,6 +85,7 @@ static void run_child(const struct spawn_plan *plan)
     sigset_t none;
 
     (void)setsid();
+    (void)umask(PLAIN_UMASK);
     (void)sigemptyset(&none);
     (void)pthread_sigmask(SIG_SETMASK, &none, NULL);
     (void)signal(SIGPIPE, SIG_DFL);

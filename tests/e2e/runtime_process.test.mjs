@@ -60,6 +60,10 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     fs.chmodSync(place, 0o755);
     folder = path.join(place, 'sandboxes');
     house = await House.open({ DEFT_RUNTIME: 'process', DEFT_DOCKER_SOCKET: '/none', DEFT_PROCESS_DIR: folder });
+    // As ./deft starts it, whose sockets are for a group alone.
+    house.wrapper = ['sh', '-c', 'umask 0117; exec "$@"', 'sh'];
+    await house.stop();
+    await house.start();
     sandbox = await start('s-1');
   });
   after(async () => {
@@ -73,7 +77,7 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
   });
 
   it('runs commands and keeps files', async () => {
-    assert.equal(await bash(sandbox, 'id -u; pwd; hostname; echo kept > /workspace/project/file; echo mine > ~/file; cat ~/file'), '10001\n/workspace/project\nsandbox\nmine\n');
+    assert.equal(await bash(sandbox, 'id -u; pwd; hostname; umask; echo kept > /workspace/project/file; echo mine > ~/file; cat ~/file'), '10001\n/workspace/project\nsandbox\n0022\nmine\n');
     assert.equal(await act(sandbox, 'cd /tmp && X=1'), '');
     assert.equal(await act(sandbox, 'echo $PWD $X'), '/tmp 1');
     assert.equal(fs.readFileSync(`${home()}/workspace/project/file`, 'utf8'), 'kept\n');

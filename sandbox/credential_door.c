@@ -38,8 +38,10 @@ struct credential_door {
 
 socklen_t credential_door_address(const char *name, struct sockaddr_un *address)
 {
-    size_t len = strnlen(name, sizeof(address->sun_path) - 1);
+    size_t len = strlen(name);
 
+    if (len > sizeof(address->sun_path) - 1)
+        len = sizeof(address->sun_path) - 1;
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
     /* The first byte stays 0: a name that no file system holds. */
     memcpy(address->sun_path + 1, name, len);

@@ -37,6 +37,8 @@ struct fcgi_settings {
     int64_t sandbox_browser; /* 0: new sandboxes have none */
     int64_t sandbox_max_memory_bytes;
     int64_t sandbox_max_nano_cpus;
+    int64_t sandbox_most;        /* that a user asked for as such, and that run */
+    int64_t sandbox_grace_s;     /* time for one to become healthy */
     const char *default_runtime; /* local or docker */
     const char *model;           /* "": the scripted one */
     const char *model_base_url;
@@ -67,6 +69,7 @@ struct fcgi_context {
     struct keyring keyring;
     enum runtime_kind default_runtime;
     int64_t started_ms;               /* clock_monotonic_ms() */
+    int64_t started_at_us;            /* clock_utc_us() */
     _Atomic(int64_t) *last_active_ms; /* newest call that was more than a probe */
     _Atomic(bool) *has_begun;         /* a deferred start is known to be over */
     _Atomic(int64_t) *n_waiting;      /* requests that wait for a worker's result */

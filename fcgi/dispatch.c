@@ -15,6 +15,7 @@
 #include "fcgi/reply.h"
 #include "fcgi/request.h"
 #include "fcgi/router.h"
+#include "fcgi/sandbox_caller.h"
 
 enum { WORKSPACE_KEY_MAX_BYTES = 128 };
 
@@ -40,7 +41,7 @@ static int identify(struct request *request, struct error *err)
     if (key == NULL && request->route->access == ACCESS_WORKSPACE &&
         request_cookie(request, WORKSPACE_COOKIE, cookie, sizeof(cookie)))
         key = cookie;
-    if (key == NULL && request->route->access == ACCESS_MODEL)
+    if (key == NULL && request->route->access == ACCESS_BEARER)
         key = bearer_key(request);
     if (key != NULL)
         return principal_from_key(context->db, &context->keyring, key, &request->principal, err);
@@ -64,7 +65,7 @@ static int check_principal(const struct request *request, struct error *err)
             return 0;
         break;
     case ACCESS_USER:
-    case ACCESS_MODEL:
+    case ACCESS_BEARER:
         if (kind == PRINCIPAL_USER_KEY || kind == PRINCIPAL_SESSION)
             return 0;
         return error_set(err, ERROR_FORBIDDEN, "A sandbox's key may not do this");
@@ -72,6 +73,7 @@ static int check_principal(const struct request *request, struct error *err)
         if (kind == PRINCIPAL_SESSION)
             return 0;
         break;
+    case ACCESS_SANDBOX:
     case ACCESS_UNSET:
         break;
     }
@@ -105,17 +107,28 @@ static int authorise(struct request *request, struct error *err)
     return check_same_origin(request, err);
 }
 
+/* *refusal_out: words for a 401 that clients tell apart by them; NULL when there are none. */
+static int admit(struct request *request, const char **refusal_out, struct error *err)
+{
+    if (request->route->access == ACCESS_SANDBOX)
+        return sandbox_caller_identify(request, refusal_out, err);
+    return authorise(request, err);
+}
+
 static int serve(struct request *request, struct reply *reply, struct error *err)
 {
     const struct route *route = request->route;
+    const char *refusal = NULL;
     bool is_asleep = false;
 
     if (dormancy_check(request, &is_asleep, err) < 0)
         return -1;
     if (is_asleep)
         return reply_exception(reply, 503, DORMANCY_WORDS);
-    if (authorise(request, err) < 0)
+    if (admit(request, &refusal, err) < 0)
         return -1;
+    if (refusal != NULL)
+        return reply_detail(reply, 401, refusal);
     if (route->access != ACCESS_PUBLIC)
         atomic_store(request->context->last_active_ms, clock_monotonic_ms());
     if (route->body_max_bytes > 0 &&

@@ -8,6 +8,7 @@ FCGI_CORE = \
 	fcgi/request.c fcgi/request.h fcgi/request_json.c fcgi/request_query.c \
 	fcgi/router.c fcgi/router.h fcgi/routes.c \
 	fcgi/sandbox_ask.c fcgi/sandbox_ask.h \
+	fcgi/sandbox_caller.c fcgi/sandbox_caller.h \
 	fcgi/sandbox_link.c fcgi/sandbox_link.h \
 	fcgi/sandbox_proxy.c fcgi/sandbox_proxy.h
 
@@ -65,7 +66,12 @@ FCGI_HANDLERS = \
 	fcgi/agent/workspace.c \
 	fcgi/agent/worktree.c fcgi/agent/worktree.h \
 	fcgi/agent/workspace_path.c fcgi/agent/workspace_path.h \
-	fcgi/app/app.h fcgi/app/sign_in.c
+	fcgi/app/app.h \
+	fcgi/app/sandbox_info.c fcgi/app/sandbox_info.h \
+	fcgi/app/sandbox_secrets.c \
+	fcgi/app/sandbox_specs.c fcgi/app/sandbox_specs.h \
+	fcgi/app/sandboxes.c \
+	fcgi/app/sign_in.c
 
 FCGI_PREVIEW = \
 	fcgi/preview/check.c fcgi/preview/check.h \
@@ -73,7 +79,8 @@ FCGI_PREVIEW = \
 	fcgi/preview/enter.c \
 	fcgi/preview/page.c \
 	fcgi/preview/pass.c \
-	fcgi/preview/place.c fcgi/preview/preview.h
+	fcgi/preview/place.c fcgi/preview/preview.h \
+	fcgi/preview/urls.c
 
 FCGI_SETTINGS = \
 	fcgi/settings/agent_profile_default.c fcgi/settings/agent_profile_default.h \

@@ -58,6 +58,10 @@ static const struct setting settings_table[] = {
      "the most that a conversation may ask for"},
     {"DEFT_SANDBOX_MAX_NANO_CPUS", SETTING_COUNT, "64000000000", FIELD(sandbox_max_nano_cpus),
      "the most that a conversation may ask for"},
+    {"OH_SANDBOX_MAX_NUM_SANDBOXES", SETTING_COUNT, "5", FIELD(sandbox_most),
+     "sandboxes of /api/v1/sandboxes that one user has running; the oldest is paused for one more"},
+    {"OH_SANDBOX_STARTUP_GRACE_SECONDS", SETTING_COUNT, "15", FIELD(sandbox_grace_s),
+     "one that runs and does not answer is said to start for so long, then to have failed"},
     {"DEFT_CONVERSATION_RUNTIME", SETTING_TEXT, "local", FIELD(default_runtime),
      "where a conversation runs that does not say: local or docker"},
     {"DEFT_RUN_SLOTS", SETTING_COUNT, "10", FIELD(run_limits.n_slots),
@@ -124,6 +128,8 @@ static int check_settings(const struct fcgi_settings *settings, struct fcgi_cont
 {
     if (settings->n_threads < 1 || settings->n_threads > THREADS_MAX)
         return error_set(err, ERROR_INVALID, "DEFT_FCGI_THREADS must be from 1 to %d", THREADS_MAX);
+    if (settings->sandbox_most < 1)
+        return error_set(err, ERROR_INVALID, "OH_SANDBOX_MAX_NUM_SANDBOXES must be at least 1");
     if (text_equal(settings->default_runtime, "docker"))
         context->default_runtime = RUNTIME_DOCKER;
     else if (!text_equal(settings->default_runtime, "local"))
@@ -286,6 +292,7 @@ static int run(enum command command, const char *argument, struct error *err)
     _Atomic(int64_t) n_waiting = 0;
     struct crash_points crash;
     struct fcgi_context context = {.started_ms = clock_monotonic_ms(),
+                                   .started_at_us = clock_utc_us(),
                                    .last_active_ms = &last_active_ms,
                                    .has_begun = &has_begun,
                                    .n_waiting = &n_waiting,

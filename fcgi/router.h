@@ -19,8 +19,9 @@ enum access {
     ACCESS_PUBLIC,    /* anybody */
     ACCESS_CALLER,    /* any key or session */
     ACCESS_USER,      /* a user's key or session, not a sandbox's key */
-    ACCESS_MODEL,     /* as USER, and the key may come as OpenAI's clients send it */
+    ACCESS_BEARER,    /* as USER, and the key may come as "Authorization: Bearer", too */
     ACCESS_SESSION,   /* a signed-in browser */
+    ACCESS_SANDBOX,   /* the key of a user's sandbox, while that runs */
     ACCESS_WORKSPACE, /* any key or session, or the key in the cookie of workspace links */
 };
 

@@ -26,8 +26,8 @@ int sandbox_load_row(const struct fcgi_context *context, const struct sandbox_ow
     return runtime_store_get_session(context->db, sandbox_session(owner), runtime_out, err);
 }
 
-static int open_endpoint(const struct fcgi_context *context, const struct runtime *runtime,
-                         struct sandbox_endpoint *endpoint_out, struct error *err)
+int sandbox_open(const struct fcgi_context *context, const struct runtime *runtime,
+                 struct sandbox_endpoint *endpoint_out, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf seal_context = STRBUF_INIT;
     struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;
@@ -58,7 +58,7 @@ int sandbox_find(const struct fcgi_context *context, const struct sandbox_owner 
         return -1;
     if (!is_awake)
         return error_set(err, ERROR_NOT_FOUND, "the sandbox is not running");
-    return open_endpoint(context, &runtime, endpoint_out, err);
+    return sandbox_open(context, &runtime, endpoint_out, err);
 }
 
 static struct runtime_api runtime_api(const struct fcgi_context *context)
@@ -96,15 +96,30 @@ int sandbox_wake(const struct fcgi_context *context, const char *runtime_id, str
     return runtime_api_resume(&api, runtime_id, START_WAIT_MS, err);
 }
 
+int sandbox_create(const struct fcgi_context *context, const struct sandbox_start *start,
+                   char id_out[RUNTIME_ID_MAX_BYTES], struct error *err)
+{
+    const struct runtime_api api = runtime_api(context);
+
+    return runtime_api_create(&api, start, id_out, err);
+}
+
+int sandbox_order(const struct fcgi_context *context, enum runtime_order order,
+                  const char *runtime_id, struct error *err)
+{
+    const struct runtime_api api = runtime_api(context);
+
+    return runtime_api_order(&api, order, runtime_id, err);
+}
+
 int sandbox_stop(const struct fcgi_context *context, const struct sandbox_owner *owner,
                  struct error *err)
 {
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
-    const struct runtime_api api = runtime_api(context);
 
     if (sandbox_load_row(context, owner, &runtime, err) < 0)
         return -1;
-    return runtime_api_stop(&api, runtime.id, err);
+    return sandbox_order(context, RUNTIME_ORDER_STOP, runtime.id, err);
 }
 
 int sandbox_refusals(const struct fcgi_context *context, const struct sandbox_owner *owner,

@@ -10,13 +10,13 @@
 #include <jansson.h>
 
 #include "base/attr.h"
+#include "client/runtime_api.h"
 
 struct conversation;
 struct error;
 struct fcgi_context;
 struct principal;
 struct runtime;
-struct sandbox_endpoint;
 
 /* Whose sandbox: the conversation's, or with NULL the one that all of the caller's share. Borrows.
  */
@@ -39,6 +39,15 @@ int sandbox_start(const struct fcgi_context *context, const struct sandbox_owner
 /* Wakes a sandbox that is known by its id alone, and waits until it answers. */
 int sandbox_wake(const struct fcgi_context *context, const char *runtime_id,
                  struct error *err) NONNULL MUST_CHECK;
+/* Where a runtime with an address listens, by its row. */
+int sandbox_open(const struct fcgi_context *context, const struct runtime *runtime,
+                 struct sandbox_endpoint *endpoint_out, struct error *err) NONNULL MUST_CHECK;
+/* Asks for a new one; errors as runtime_api_create(). */
+int sandbox_create(const struct fcgi_context *context, const struct sandbox_start *start,
+                   char id_out[RUNTIME_ID_MAX_BYTES], struct error *err) NONNULL MUST_CHECK;
+/* Has that done to one that is known by its id; errors as runtime_api_order(). */
+int sandbox_order(const struct fcgi_context *context, enum runtime_order order,
+                  const char *runtime_id, struct error *err) NONNULL MUST_CHECK;
 /* Stops it, keeping the workspace. ERROR_NOT_FOUND when there is none. */
 int sandbox_stop(const struct fcgi_context *context, const struct sandbox_owner *owner,
                  struct error *err) NONNULL MUST_CHECK;

@@ -117,7 +117,7 @@ static int wish(struct service *service, const struct front_request *request, en
     return show_id(service, request, id, reply_out, err);
 }
 
-/* A tenant's stop ends all there is: its key, its files, its row. */
+/* Ends all there is: its key, its files, its row. */
 static int stop_for_good(struct service *service, const struct front_request *request,
                          json_t **reply_out, struct error *err)
 {
@@ -130,11 +130,11 @@ static int stop_for_good(struct service *service, const struct front_request *re
     return *reply_out != NULL ? 0 : -1;
 }
 
-/* POST /stop {"runtime_id"} -> 200 | 404; the workspace of one of ours stays */
+/* POST /stop {"runtime_id"} -> 200 | 404; the workspace of one of ours stays, unless {"forget"} */
 static int api_stop(struct service *service, const struct front_request *request,
                     json_t **reply_out, struct error *err)
 {
-    if (request->tenant != NULL)
+    if (request->tenant != NULL || json_is_true(json_object_get(request->body, "forget")))
         return stop_for_good(service, request, reply_out, err);
     return wish(service, request, VERB_STOP, reply_out, err);
 }

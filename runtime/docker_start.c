@@ -13,6 +13,7 @@
 #include "runtime/docker_parts.h"
 #include "runtime/failure.h"
 #include "runtime/frames.h"
+#include "store/runtime_store.h"
 
 #define REMOVAL_TIMEOUT_MS 30000
 #define TAIL_MAX_BYTES 120
@@ -105,6 +106,8 @@ static void explain_state(const json_t *state, const char *tail, struct error *w
 
     if (json_bool_or(state, "OOMKilled", 0))
         error_set(why_out, ERROR_UNAVAILABLE, "the sandbox ran out of memory and was ended");
+    else if (text_equal(json_text_or(state, "Status", ""), "removing"))
+        error_set(why_out, ERROR_UNAVAILABLE, "%s", RUNTIME_DETAIL_REMOVED);
     else if (words != NULL)
         error_set(why_out, ERROR_UNAVAILABLE, "%s: %s", words, said);
     else if (code == EXIT_CODE_KILLED)
@@ -125,7 +128,7 @@ void docker_explain(struct docker *docker, const char *name, const char *tail,
         return;
     }
     if (err.code == ERROR_NOT_FOUND)
-        error_set(why_out, ERROR_UNAVAILABLE, "the sandbox's container was removed");
+        error_set(why_out, ERROR_UNAVAILABLE, "%s", RUNTIME_DETAIL_REMOVED);
     else
         error_set(why_out, ERROR_UNAVAILABLE, "the sandbox ended");
 }

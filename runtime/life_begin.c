@@ -156,10 +156,12 @@ static int replace(struct service *service, struct start_spec *spec, struct runt
     return runtime_store_remove(service->db, old.id, err);
 }
 
-/* deft itself knows no image of a tenant's sandbox: it wakes it as what it is. */
-static bool is_for_same(const struct start_spec *spec, const struct runtime *runtime)
+/* deft itself knows no image of a tenant's sandbox: it wakes it as what it is, as it does one whose
+ * image a user chose. */
+static bool may_replace(const struct start_spec *spec, const struct runtime *runtime)
 {
-    return text_equal(spec->tenant.id.text, runtime->tenant_id.text);
+    return text_equal(spec->tenant.id.text, runtime->tenant_id.text) &&
+           !json_is_true(json_object_get(runtime->spec, "keeps_image"));
 }
 
 /* ERROR_CONFLICT when another request was faster: then there is one to be found. */
@@ -177,7 +179,7 @@ static int find_or_add(struct service *service, struct start_spec *spec,
             return -1;
         return add_new(service, spec, runtime_out, err);
     }
-    if (row_is_at_rest(runtime_out) && is_for_same(spec, runtime_out) &&
+    if (row_is_at_rest(runtime_out) && may_replace(spec, runtime_out) &&
         !text_equal(runtime_out->image, spec->image))
         return replace(service, spec, runtime_out, err);
     return 0;

@@ -166,6 +166,16 @@ static int take_news(struct service *service, const struct news *news, struct er
 
 /* --- rows against containers --- */
 
+/* Nobody told us how it ended; the engine may know. */
+static int take_lost(struct service *service, const struct runtime *row, struct error *err)
+{
+    const char *container_id = row->container_id != NULL ? row->container_id : "";
+    struct error why = ERROR_INIT;
+
+    service->backend->functions->explain_end(service->backend, container_id, &why);
+    return life_lose(service, row->id, container_id, why.message, err);
+}
+
 static int carry_out(struct service *service, const struct runtime *row, enum verdict verdict,
                      struct error *err)
 {
@@ -173,8 +183,7 @@ static int carry_out(struct service *service, const struct runtime *row, enum ve
     case VERDICT_START:
         return gate_queue_start(service->gate, row->id, err);
     case VERDICT_LOST:
-        return life_lose(service, row->id, row->container_id != NULL ? row->container_id : "",
-                         "the sandbox's container is gone", err);
+        return take_lost(service, row, err);
     case VERDICT_HOLD:
         return life_hold(service, row->id, err);
     case VERDICT_REMOVE_CONTAINER:

@@ -191,6 +191,7 @@ static int read_all(json_t *request, const struct spec_limits *limits, struct st
     spec->working_dir = mem_dup_text(json_text_or(request, "working_dir", "/workspace/project"));
     spec->conversation_id = mem_dup_text(json_text_or(request, "conversation_id", ""));
     spec->is_doubted = json_is_true(json_object_get(request, "is_doubted"));
+    spec->keeps_image = json_is_true(json_object_get(request, "keeps_image"));
     if (check_session_id(spec->session_id, err) < 0 ||
         start_spec_check_image(spec->image, err) < 0 || read_owner(request, spec, err) < 0 ||
         read_command(request, spec, err) < 0 || read_environment(request, spec, err) < 0 ||
@@ -236,10 +237,11 @@ json_t *start_spec_to_row(const struct start_spec *spec, const struct keyring *k
 
     if (json_object_size(spec->environment) > 0)
         seal_environment(spec->environment, keyring, runtime_id, &sealed);
-    return json_build(err, "{s:s, s:s, s:O?, s:s, s:I, s:I, s:s}", "working_dir", spec->working_dir,
-                      "conversation_id", spec->conversation_id, "command", spec->command,
-                      "environment", sealed.text, "memory_bytes", (json_int_t)spec->memory_bytes,
-                      "nano_cpus", (json_int_t)spec->nano_cpus, "home", spec->home);
+    return json_build(err, "{s:s, s:s, s:O?, s:s, s:I, s:I, s:b, s:s}", "working_dir",
+                      spec->working_dir, "conversation_id", spec->conversation_id, "command",
+                      spec->command, "environment", sealed.text, "memory_bytes",
+                      (json_int_t)spec->memory_bytes, "nano_cpus", (json_int_t)spec->nano_cpus,
+                      "keeps_image", (int)spec->keeps_image, "home", spec->home);
 }
 
 static int open_environment(const char *sealed, const struct keyring *keyring,

@@ -39,6 +39,7 @@ struct start_spec {
     int64_t nano_cpus;    /* 0: the default */
     int64_t wait_ms;
     bool is_doubted;               /* the caller found nobody there */
+    bool keeps_image;              /* another image's name does not replace it */
     char home[BACKEND_NAME_BYTES]; /* from the row only */
 };
 

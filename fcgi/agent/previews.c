@@ -7,7 +7,6 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "fcgi/agent/agent.h"
-#include "fcgi/context.h"
 #include "fcgi/preview/preview.h"
 #include "fcgi/reply.h"
 #include "fcgi/sandbox_ask.h"
@@ -16,25 +15,6 @@
 #include "store/runtime_store.h"
 
 enum { ASK_MS = 5000, NAME_BYTES = 16, PORTS_MAX = 1000 };
-
-static void push_url(json_t *list, const char *name, const char *url, int port)
-{
-    json_t *entry = json_object();
-
-    json_put_text(entry, "name", name);
-    json_put_text(entry, "url", url);
-    json_put(entry, "port", json_integer(port));
-    json_push(list, entry);
-}
-
-static void push_port(const struct request *request, json_t *list, const char *runtime_id,
-                      const struct preview_port *port)
-{
-    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
-
-    preview_append_origin(request, runtime_id, port->port, &url);
-    push_url(list, port->name, url.text, port->port);
-}
 
 static bool has_name(int port)
 {
@@ -45,6 +25,16 @@ static bool has_name(int port)
     return false;
 }
 
+static void push_port(const struct request *request, json_t *list, const char *runtime_id, int port)
+{
+    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
+    char name[NAME_BYTES] = "";
+
+    (void)snprintf(name, sizeof(name), "PORT_%d", port);
+    preview_append_origin(request, runtime_id, port, &url);
+    preview_push_url(list, name, url.text, port);
+}
+
 /* The ports with a name, and whatever else a program listens on. */
 static json_t *exposed_urls(const struct request *request, const char *runtime_id,
                             const json_t *listening)
@@ -53,16 +43,12 @@ static json_t *exposed_urls(const struct request *request, const char *runtime_i
     const json_t *item = NULL;
     size_t i = 0;
 
-    push_url(list, "AGENT_SERVER", request->context->settings->agent_url, PREVIEW_ACTION_PORT);
-    for (i = 0; i < PREVIEW_N_NAMED; i++)
-        push_port(request, list, runtime_id, &preview_ports[i]);
+    preview_push_named(request, runtime_id, list);
     json_array_foreach (listening, i, item) {
-        char name[NAME_BYTES] = "";
-        struct preview_port port = {name, "", (int)json_integer_value(item)};
+        int port = (int)json_integer_value(item);
 
-        (void)snprintf(name, sizeof(name), "PORT_%d", port.port);
-        if (!has_name(port.port) && preview_port_is_allowed(port.port))
-            push_port(request, list, runtime_id, &port);
+        if (!has_name(port) && preview_port_is_allowed(port))
+            push_port(request, list, runtime_id, port);
     }
     return list;
 }

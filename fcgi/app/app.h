@@ -6,6 +6,9 @@
 
 #include "fcgi/router.h"
 
+extern const struct route sandbox_routes[];
+extern const struct route sandbox_secret_routes[];
+extern const struct route sandbox_spec_routes[];
 extern const struct route sign_in_routes[];
 
 #endif

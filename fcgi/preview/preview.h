@@ -11,6 +11,8 @@
 
 #include <stdbool.h>
 
+#include <jansson.h>
+
 #include "base/attr.h"
 #include "base/crypto.h"
 #include "fcgi/router.h"
@@ -49,6 +51,12 @@ void preview_append_origin(const struct request *request, const char *runtime_id
                            struct strbuf *out) NONNULL;
 
 enum preview_cookie { PREVIEW_COOKIE_SESSION, PREVIEW_COOKIE_STATE, PREVIEW_N_COOKIES };
+
+/* Pushes {"name","url","port"}. */
+void preview_push_url(json_t *list, const char *name, const char *url, int port) NONNULL;
+/* Pushes that of the agent origin, and those of a sandbox's ports that have a name. */
+void preview_push_named(const struct request *request, const char *runtime_id,
+                        json_t *list) NONNULL;
 
 /* Hashes of all values that a browser sent of a cookie: a page beside this one may have set more of
  * them, for all origins below the same host; only ours is ever valid. */

@@ -91,6 +91,12 @@ struct keep_kind {
 int keep_save(const struct request *request, struct reply *reply, const struct keep_kind *kind,
               struct error *err) NONNULL MUST_CHECK;
 
+/* Handlers of the caller's secrets: their names; the value of {name}. */
+int keep_list_secrets(const struct request *request, struct reply *reply,
+                      struct error *err) NONNULL MUST_CHECK;
+int keep_get_secret(const struct request *request, struct reply *reply,
+                    struct error *err) NONNULL MUST_CHECK;
+
 /* {"name", "message"} with the words about that name. */
 int keep_reply_message(struct reply *reply, int status, const char *name,
                        const char *message) NONNULL;

@@ -56,7 +56,7 @@ static int read_filter(const struct request *request, json_t **refs_out, struct 
 }
 
 /* GET ?agent_profile_id= -> 200 {"secrets": [{"name", "description"}]} | 404 profile */
-static int secrets_list(const struct request *request, struct reply *reply, struct error *err)
+int keep_list_secrets(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(document_list_done) struct document_list list = DOCUMENT_LIST_INIT;
     const struct shelf shelf = keep_shelf(request);
@@ -141,7 +141,7 @@ static int not_found(struct error *err)
 }
 
 /* GET -> 200 the value as text | 404 */
-static int secret_get(const struct request *request, struct reply *reply, struct error *err)
+int keep_get_secret(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(document_done) struct document secret = DOCUMENT_INIT;
     const struct shelf shelf = keep_shelf(request);
@@ -169,9 +169,9 @@ static int secret_delete(const struct request *request, struct reply *reply, str
 #define SECRETS "/api/settings/secrets"
 
 const struct route secret_routes[] = {
-    {HTTP_GET, SECRETS, ORIGIN_BOTH, ACCESS_USER, 0, secrets_list},
+    {HTTP_GET, SECRETS, ORIGIN_BOTH, ACCESS_USER, 0, keep_list_secrets},
     {HTTP_PUT, SECRETS, ORIGIN_BOTH, ACCESS_USER, BODY_LARGE_BYTES, secret_put},
-    {HTTP_GET, SECRETS "/{name}", ORIGIN_BOTH, ACCESS_USER, 0, secret_get},
+    {HTTP_GET, SECRETS "/{name}", ORIGIN_BOTH, ACCESS_USER, 0, keep_get_secret},
     {HTTP_DELETE, SECRETS "/{name}", ORIGIN_BOTH, ACCESS_USER, 0, secret_delete},
     {.handle = NULL},
 };

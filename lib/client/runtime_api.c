@@ -14,6 +14,7 @@
 enum {
     REPLY_MAX_BYTES = 1 << 20,
     SLACK_MS = 30000, /* beyond what the service was told to wait */
+    RESUME_MS = 250,  /* what goes on at once is there by then */
 };
 
 static const int64_t NANO_PER_CPU = 1000000000;
@@ -88,6 +89,8 @@ static json_t *start_body(const struct sandbox_start *start)
     json_put(body, "wait_ms", json_integer((json_int_t)start->wait_ms));
     if (start->is_doubted)
         json_put(body, "is_doubted", json_true());
+    if (start->keeps_image)
+        json_put(body, "keeps_image", json_true());
     put_limits(body, start->container);
     return body;
 }
@@ -215,13 +218,41 @@ int runtime_api_resume(const struct runtime_api *api, const char *runtime_id, in
     return read_endpoint(reply, &endpoint, err);
 }
 
-int runtime_api_stop(const struct runtime_api *api, const char *runtime_id, struct error *err)
+int runtime_api_create(const struct runtime_api *api, const struct sandbox_start *start,
+                       char id_out[RUNTIME_ID_MAX_BYTES], struct error *err)
+{
+    json_auto_t *body = start_body(start);
+    json_auto_t *reply = NULL;
+    const char *id = "";
+
+    if (ask(api, "/start", body, start->wait_ms + SLACK_MS, &reply, err) < 0)
+        return -1;
+    id = json_text_or(reply, "runtime_id", "");
+    if (id[0] == '\0' || strlen(id) >= RUNTIME_ID_MAX_BYTES)
+        return error_set(err, ERROR_UNAVAILABLE, "the sandbox service gave no id");
+    memcpy(id_out, id, strlen(id) + 1);
+    return 0;
+}
+
+static const char *const order_paths[] = {
+    [RUNTIME_ORDER_PAUSE] = "/pause",
+    [RUNTIME_ORDER_RESUME] = "/resume",
+    [RUNTIME_ORDER_STOP] = "/stop",
+    [RUNTIME_ORDER_FORGET] = "/stop",
+};
+
+int runtime_api_order(const struct runtime_api *api, enum runtime_order order,
+                      const char *runtime_id, struct error *err)
 {
     json_auto_t *body = json_object();
     json_auto_t *reply = NULL;
 
     json_put_text(body, "runtime_id", runtime_id);
-    return ask(api, "/stop", body, SLACK_MS, &reply, err);
+    if (order == RUNTIME_ORDER_RESUME)
+        json_put(body, "wait_ms", json_integer(RESUME_MS));
+    if (order == RUNTIME_ORDER_FORGET)
+        json_put(body, "forget", json_true());
+    return ask(api, order_paths[order], body, SLACK_MS, &reply, err);
 }
 
 int runtime_api_refusals(const struct runtime_api *api, const char *runtime_id, json_t **reply_out,

@@ -38,10 +38,13 @@ struct sandbox_start {
     const json_t *container; /* {"memory": text, "cpus": number} of the creator, or NULL */
     bool is_doubted;         /* nobody answered there: one that does not answer the service either
                                 is ended, and started anew on the same files */
+    bool keeps_image;        /* whoever wakes it later by another image's name gets this one */
 };
 
+#define RUNTIME_ID_MAX_BYTES 17
+
 struct sandbox_endpoint {
-    char runtime_id[17];
+    char runtime_id[RUNTIME_ID_MAX_BYTES];
     char *url;
     struct secret key;
 };
@@ -78,13 +81,23 @@ int runtime_api_find(const struct runtime_api *api, const char *session_id, int6
 /* Wakes the runtime and waits until it answers, at most wait_ms. Errors as runtime_api_start(). */
 int runtime_api_resume(const struct runtime_api *api, const char *runtime_id, int64_t wait_ms,
                        struct error *err) NONNULL MUST_CHECK;
-/* Stops the runtime, keeping its workspace. ERROR_NOT_FOUND when there is none. */
-int runtime_api_stop(const struct runtime_api *api, const char *runtime_id,
-                     struct error *err) NONNULL MUST_CHECK;
 /* {"logged","detail","refusals"}: what the runtime was refused on the network. A new reference;
  * ERROR_NOT_FOUND. */
 int runtime_api_refusals(const struct runtime_api *api, const char *runtime_id, json_t **reply_out,
                          struct error *err) NONNULL MUST_CHECK;
+/* Asks for a sandbox as runtime_api_start() does, and waits for nothing but its id. */
+int runtime_api_create(const struct runtime_api *api, const struct sandbox_start *start,
+                       char id_out[RUNTIME_ID_MAX_BYTES], struct error *err) NONNULL MUST_CHECK;
+
+enum runtime_order {
+    RUNTIME_ORDER_PAUSE,
+    RUNTIME_ORDER_RESUME, /* is answered before it runs, unless it goes on at once */
+    RUNTIME_ORDER_STOP,   /* keeps its workspace */
+    RUNTIME_ORDER_FORGET, /* keeps nothing */
+};
+/* Has that done to the runtime. ERROR_NOT_FOUND when there is none, else as runtime_api_start(). */
+int runtime_api_order(const struct runtime_api *api, enum runtime_order order,
+                      const char *runtime_id, struct error *err) NONNULL MUST_CHECK;
 
 /*
  * Whether a sandbox answers at that address at all, without showing a key: an address may outlive

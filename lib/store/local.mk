@@ -32,6 +32,7 @@ libstore_a_SOURCES = \
 	lib/store/refusal_store.c lib/store/refusal_store.h \
 	lib/store/rest_store.c lib/store/rest_store.h \
 	lib/store/runtime_store.c lib/store/runtime_store.h \
+	lib/store/sandbox_store.c lib/store/sandbox_store.h \
 	lib/store/task_store.c lib/store/task_store.h \
 	lib/store/user_store.c lib/store/user_store.h \
 	lib/store/warm_config_store.c lib/store/warm_config_store.h \

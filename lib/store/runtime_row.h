@@ -1,16 +1,26 @@
 /*
- * Adding a runtime's row within a transaction; only lib/store includes this.
+ * A runtime's row: adding one within a transaction, reading some; only lib/store includes this.
  */
 #ifndef DEFT_STORE_RUNTIME_ROW_H
 #define DEFT_STORE_RUNTIME_ROW_H
 
 #include <stdint.h>
 
+#include <libpq-fe.h>
+
 #include "base/attr.h"
 
 struct db_tx;
 struct error;
 struct runtime;
+struct runtime_list;
+
+/* What runtime_row_list() reads, in its order. */
+#define RUNTIME_COLUMNS                                                                            \
+    "id, session_id, owner_id, desired, status, status_detail, image, spec::text, container_id,"   \
+    " network, url, session_key, session_key_hash, restart_count,"                                 \
+    " (extract(epoch FROM created_at) * 1000000)::bigint, tenant_id, tenant_session,"              \
+    " (extract(epoch FROM since) * 1000000)::bigint"
 
 /*
  * max_runtimes: that the row's tenant may have running; 0: it has none. ERROR_RATE_LIMITED when
@@ -18,5 +28,8 @@ struct runtime;
  */
 int runtime_row_add(struct db_tx *tx, const struct runtime *runtime, int64_t max_runtimes,
                     struct error *err) NONNULL MUST_CHECK;
+/* All rows of a result, in its order. */
+int runtime_row_list(const PGresult *rows, struct runtime_list *list_out,
+                     struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -12,10 +12,7 @@
 #include "store/db_query.h"
 #include "store/runtime_row.h"
 
-#define COLUMNS                                                                                    \
-    "id, session_id, owner_id, desired, status, status_detail, image, spec::text, container_id,"   \
-    " network, url, session_key, session_key_hash, restart_count,"                                 \
-    " (extract(epoch FROM created_at) * 1000000)::bigint, tenant_id, tenant_session"
+#define COLUMNS RUNTIME_COLUMNS
 
 static const char SQL_ADD[] =
     "INSERT INTO runtimes (id, session_id, owner_id, image, spec, session_key, session_key_hash,"
@@ -158,6 +155,7 @@ static int read_row(const PGresult *rows, int row, struct runtime *runtime, stru
     runtime->created_at_us = db_number(rows, row, 14);
     runtime->tenant_id = db_cell_uuid(rows, row, 15);
     runtime->tenant_session = db_dup(rows, row, 16);
+    runtime->since_us = db_number(rows, row, 17);
     return db_json(rows, row, 7, &runtime->spec, err);
 }
 
@@ -255,7 +253,7 @@ int runtime_store_find_key(struct db *db, const char *session_key_hash, struct r
     return read_only_row(rows, ERROR_UNAUTHENTICATED, "Unauthorized", runtime_out, err);
 }
 
-static int read_list(const PGresult *rows, struct runtime_list *list_out, struct error *err)
+int runtime_row_list(const PGresult *rows, struct runtime_list *list_out, struct error *err)
 {
     CLEANUP(runtime_list_done) struct runtime_list list = {0};
     int n = PQntuples(rows);
@@ -283,7 +281,7 @@ int runtime_store_get_sessions(struct db *db, const char *const *session_ids, si
     db_array_end(&array);
     if (db_read(db, SQL_GET_SESSIONS, DB_PARAMS(array.text), &rows, err) < 0)
         return error_wrap(err, "reading the runtimes of %zu sessions", n);
-    return read_list(rows, list_out, err);
+    return runtime_row_list(rows, list_out, err);
 }
 
 int runtime_store_list(struct db *db, struct runtime_list *list_out, struct error *err)
@@ -292,7 +290,7 @@ int runtime_store_list(struct db *db, struct runtime_list *list_out, struct erro
 
     if (db_read(db, SQL_LIST, DB_NO_PARAMS, &rows, err) < 0)
         return error_wrap(err, "listing runtimes");
-    return read_list(rows, list_out, err);
+    return runtime_row_list(rows, list_out, err);
 }
 
 int runtime_store_list_tenant(struct db *db, const struct uuid *tenant_id,
@@ -302,7 +300,7 @@ int runtime_store_list_tenant(struct db *db, const struct uuid *tenant_id,
 
     if (db_read(db, SQL_LIST_TENANT, DB_PARAMS(tenant_id->text), &rows, err) < 0)
         return error_wrap(err, "listing a tenant's runtimes");
-    return read_list(rows, list_out, err);
+    return runtime_row_list(rows, list_out, err);
 }
 
 int runtime_store_list_unsettled(struct db *db, struct runtime_list *list_out, struct error *err)
@@ -311,7 +309,7 @@ int runtime_store_list_unsettled(struct db *db, struct runtime_list *list_out, s
 
     if (db_read(db, SQL_LIST_UNSETTLED, DB_NO_PARAMS, &rows, err) < 0)
         return error_wrap(err, "listing runtimes");
-    return read_list(rows, list_out, err);
+    return runtime_row_list(rows, list_out, err);
 }
 
 int runtime_store_list_all(struct db *db, struct runtime_list *list_out, struct error *err)
@@ -320,7 +318,7 @@ int runtime_store_list_all(struct db *db, struct runtime_list *list_out, struct 
 
     if (db_read(db, SQL_LIST_ALL, DB_NO_PARAMS, &rows, err) < 0)
         return error_wrap(err, "listing runtimes");
-    return read_list(rows, list_out, err);
+    return runtime_row_list(rows, list_out, err);
 }
 
 int runtime_store_want(struct db *db, const char *id, enum runtime_desire desired,

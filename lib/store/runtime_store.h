@@ -58,7 +58,11 @@ struct runtime {
     char session_key_hash[65];
     int64_t restart_count;
     int64_t created_at_us;
+    int64_t since_us; /* since when it is up (starting, running), or at rest */
 };
+
+/* status_detail of one whose container somebody else has removed. */
+#define RUNTIME_DETAIL_REMOVED "the sandbox's container was removed"
 
 struct runtime_list {
     struct runtime *items;

@@ -61,6 +61,8 @@ int fixture_setup(void **state)
                                                .runtime_url = "http://127.0.0.1:1",
                                                .runtime_socket = "",
                                                .sandbox_image = "test:1",
+                                               .sandbox_most = 5,
+                                               .sandbox_grace_s = 15,
                                                .default_runtime = "local",
                                                .model = "",
                                                .model_base_url = "",
@@ -68,12 +70,14 @@ int fixture_setup(void **state)
                                                .mode = "local",
                                                .models_file = TEST_MODELS_FILE,
                                                .app_url = "http://localhost:3000",
+                                               .agent_url = "http://localhost:8000",
                                                .session_cookie = "deft_session",
                                                .cors_origins = ""};
     secret_set(&fixture->settings.secret_key,
                "0011223344556677889900112233445566778899001122334455667788990011");
     context->settings = &fixture->settings;
     context->started_ms = clock_monotonic_ms();
+    context->started_at_us = clock_utc_us();
     context->last_active_ms = &fixture->last_active_ms;
     context->n_waiting = &fixture->n_waiting;
     must(keyring_init(&context->keyring, &fixture->settings.secret_key, &err), &err);

@@ -1,0 +1,6 @@
+-- Revert deft:sandboxes from pg
+BEGIN;
+
+DROP INDEX runtimes_owner;
+
+COMMIT;

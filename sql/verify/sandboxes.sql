@@ -1,0 +1,6 @@
+-- Verify deft:sandboxes on pg
+BEGIN;
+
+SELECT 'runtimes_owner'::regclass;
+
+ROLLBACK;

@@ -129,6 +129,9 @@ static int serve(struct request *request, struct reply *reply, struct error *err
         return -1;
     if (refusal != NULL)
         return reply_detail(reply, 401, refusal);
+    /* Clients of the Runtime API know by it that they are to resume. */
+    if (request->principal.is_held)
+        return reply_exception(reply, 503, "the sandbox is paused");
     if (route->access != ACCESS_PUBLIC)
         atomic_store(request->context->last_active_ms, clock_monotonic_ms());
     if (route->body_max_bytes > 0 &&

@@ -52,6 +52,7 @@ static int from_sandbox_key(struct db *db, const char *hash, struct principal *p
     if (len >= sizeof(principal.runtime_session))
         return error_set(err, ERROR_UNAUTHENTICATED, "the sandbox's session has too long a name");
     principal.user_id = runtime.owner_id;
+    principal.is_held = runtime.is_held;
     memcpy(principal.runtime_id, runtime.id, sizeof(principal.runtime_id));
     memcpy(principal.runtime_session, runtime.session_id, len + 1);
     *principal_out = principal;

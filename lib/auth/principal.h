@@ -27,6 +27,7 @@ struct principal {
     struct uuid user_id;      /* of a sandbox: its owner */
     struct uuid key_id;       /* USER_KEY; the gateway's SESSION, too */
     char runtime_id[17];      /* SANDBOX_KEY */
+    bool is_held;             /* SANDBOX_KEY: its tenant paused it, calls do not wake it */
     char runtime_session[80]; /* SANDBOX_KEY: its session; others: the user's shared sandbox u-<hex>
                                */
 };

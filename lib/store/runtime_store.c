@@ -40,9 +40,10 @@ static const char SQL_LIST_UNSETTLED[] =
     " AND NOT (status = 'error' AND desired IN ('running', 'paused', 'stopped'))"
     " ORDER BY updated_at";
 static const char SQL_LIST_ALL[] = "SELECT " COLUMNS " FROM runtimes ORDER BY created_at";
-/* What is to be deleted is wanted in no other way any more. */
+/* What is to be deleted is wanted in no other way any more. What its tenant paused is held. */
 static const char SQL_WANT[] =
     "UPDATE runtimes SET desired = $2, updated_at = now(),"
+    " is_held = $2 = 'paused' AND tenant_id IS NOT NULL,"
     " last_used_at = CASE WHEN $2 = 'running' THEN now() ELSE last_used_at END"
     " WHERE id = $1 AND (desired <> 'deleted' OR $2 = 'deleted') RETURNING 1";
 #define UPDATE                                                                                     \
@@ -156,6 +157,7 @@ static int read_row(const PGresult *rows, int row, struct runtime *runtime, stru
     runtime->tenant_id = db_cell_uuid(rows, row, 15);
     runtime->tenant_session = db_dup(rows, row, 16);
     runtime->since_us = db_number(rows, row, 17);
+    runtime->is_held = db_bool(rows, row, 18);
     return db_json(rows, row, 7, &runtime->spec, err);
 }
 

@@ -58,6 +58,7 @@ struct runtime {
     char session_key_hash[65];
     int64_t restart_count;
     int64_t created_at_us;
+    bool is_held;     /* its tenant paused it, and alone wakes it */
     int64_t since_us; /* since when it is up (starting, running), or at rest */
 };
 

@@ -140,6 +140,30 @@ test('runtime 9: pause and resume keep the id, the address, the key and the file
   await one.must(200, 'POST', '/stop', { runtime_id: begun.runtime_id });
 });
 
+test('runtime 8: what its tenant paused says so, answers 503, and is woken by its tenant alone', async () => {
+  const session = randomUUID();
+  const { runtime_id: id, session_api_key: key } = await one.running(session);
+  await run(key, 'echo kept > /workspace/file');
+  await one.must(200, 'POST', '/pause', { runtime_id: id });
+  for (const [method, path, json] of [['GET', '/api/bash/bash_events/search'], ['GET', '/api/conversations/search'], ['POST', '/api/bash/execute_bash_command', { command: 'true' }],
+    ['POST', '/execute_action', { action: { action: 'run', args: { command: 'true' } } }]]) {
+    assert.equal((await call(method, path, { key, json })).status, 503, path);
+  }
+  assert.equal((await one.must(200, 'GET', `/sessions/${session}`)).status, 'paused', 'calls do not wake it');
+  await one.must(200, 'POST', '/resume', { runtime_id: id, wait_ms: 60000 });
+  assert.equal(await run(key, 'cat /workspace/file'), 'kept\n');
+  await one.must(200, 'POST', '/pause', { runtime_id: id });
+  assert.equal((await one.running(session)).runtime_id, id, 'a start is a resume');
+  assert.equal(await run(key, 'cat /workspace/file'), 'kept\n');
+  await one.must(200, 'POST', '/stop', { runtime_id: id });
+});
+
+/** As the service does it with one that nobody uses. */
+async function letRest(session, id) {
+  await execute("UPDATE runtimes SET desired = 'paused', updated_at = now() WHERE id = :'id'", { id });
+  await waitUntil(async () => (await one.must(200, 'GET', `/sessions/${session}`)).status === 'paused', 'the sandbox rests');
+}
+
 test('a sandbox of another image that rests wakes as what it was when it is called', async (t) => {
   const tag = randomUUID().slice(0, 8);
   const session = randomUUID();
@@ -148,7 +172,7 @@ test('a sandbox of another image that rests wakes as what it was when it is call
   t.after(() => engine('DELETE', `/images/${image}`));
   const begun = await one.running(session, { image });
   await run(begun.session_api_key, 'echo kept > /workspace/file');
-  await one.must(200, 'POST', '/pause', { runtime_id: begun.runtime_id });
+  await letRest(session, begun.runtime_id);
   assert.equal(await run(begun.session_api_key, 'cat /workspace/file'), 'kept\n');
   const seen = await one.must(200, 'GET', `/sessions/${session}`);
   assert.deepEqual([seen.runtime_id, seen.session_api_key, seen.status], [begun.runtime_id, begun.session_api_key, 'running']);

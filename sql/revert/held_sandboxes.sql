@@ -1,0 +1,6 @@
+-- Revert deft:held_sandboxes from pg
+BEGIN;
+
+ALTER TABLE runtimes DROP COLUMN is_held;
+
+COMMIT;

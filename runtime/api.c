@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "runtime/admin.h"
 #include "runtime/build_api.h"
 #include "runtime/choice.h"
 #include "runtime/doubt.h"
@@ -308,6 +309,9 @@ const struct front_route api_routes[] = {
     {"GET", "/registry_prefix", ACCESS_KEY, 0, image_handle_prefix},
     {"GET", "/image_exists", ACCESS_KEY, 0, image_handle_exists},
     {"GET", "/api/warm-runtime-configs", ACCESS_KEY, 0, warm_handle_list},
+    {"GET", "/api/admin/challenge", ACCESS_OPEN, 0, admin_handle_challenge},
+    {"POST", "/api/admin/login", ACCESS_OPEN, SMALL_BODY_MAX_BYTES, admin_handle_login},
+    {"GET", "/api/admin/api-keys", ACCESS_ADMIN, 0, admin_handle_keys},
     {"PUT", "/api/admin/warm-runtime-configs/{id}", ACCESS_ADMIN, SMALL_BODY_MAX_BYTES, warm_handle_put},
     {"DELETE", "/api/admin/warm-runtime-configs/{id}", ACCESS_ADMIN, 0, warm_handle_delete},
     {"GET", "/metrics", ACCESS_HOUSE, 0, api_metrics},

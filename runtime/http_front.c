@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "runtime/admin.h"
 #include "runtime/service.h"
 #include "runtime/tenant.h"
 #include "store/runtime_key_store.h"
@@ -27,7 +28,6 @@
 #define ID_MAX_BYTES 256
 /* What nginx says of who comes by the other door. */
 #define OUTSIDE "outside"
-#define BEARER "Bearer "
 
 static const int status_of_code[ERROR_N_CODES] = {
     [ERROR_NONE] = 500,        [ERROR_INVALID] = 400,   [ERROR_UNAUTHENTICATED] = 401,
@@ -184,20 +184,6 @@ static const char *param(FCGX_Request *fcgi, const char *name)
     return value != NULL ? value : "";
 }
 
-/* As a bearer's token. */
-static int check_admin(const struct service *service, FCGX_Request *fcgi, struct error *err)
-{
-    const char *given = FCGX_GetParam("HTTP_AUTHORIZATION", fcgi->envp);
-    const char *key = secret_reveal(&service->settings->admin_key);
-
-    if (key[0] == '\0')
-        return error_set(err, ERROR_FORBIDDEN, "Admin functionality is disabled");
-    if (given != NULL && strncasecmp(given, BEARER, sizeof(BEARER) - 1) == 0 &&
-        text_equal_secret(given + sizeof(BEARER) - 1, key))
-        return 0;
-    return error_set(err, ERROR_UNAUTHENTICATED, "invalid token");
-}
-
 /* tenant: set for who comes from outside. */
 static int check_caller(struct service *service, FCGX_Request *fcgi, const struct asked *asked,
                         struct tenant *tenant, struct error *err)
@@ -227,7 +213,7 @@ static int serve(struct service *service, FCGX_Request *fcgi, const char *path, 
     /* Who has no key learns not even which paths there are. */
     error_ignore(find_route(&asked, &route, id, &missing), "said below, to those who have a key");
     if (route != NULL && asked.is_outside && route->access == ACCESS_ADMIN) {
-        if (check_admin(service, fcgi, err) < 0)
+        if (admin_check(service, FCGX_GetParam("HTTP_AUTHORIZATION", fcgi->envp), err) < 0)
             return -1;
     } else if ((route == NULL || route->access != ACCESS_OPEN) &&
                check_caller(service, fcgi, &asked, &tenant, err) < 0) {

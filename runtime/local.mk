@@ -1,6 +1,7 @@
 # runtime
 bin_PROGRAMS += deft-runtime
 RUNTIME_SOURCES = \
+	runtime/admin.c runtime/admin.h \
 	runtime/api.c \
 	runtime/backend.c runtime/backend.h \
 	runtime/bridge.c runtime/bridge.h \

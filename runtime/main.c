@@ -46,6 +46,8 @@ static const struct setting runtime_settings_table[] = {
     {"DEFT_RUNTIME_API_KEY", SETTING_SECRET, NULL, FIELD(api_key), "what X-API-Key must be"},
     {"DEFT_RUNTIME_ADMIN_KEY", SETTING_SECRET, "", FIELD(admin_key),
      "bearer's token of /api/admin; empty: nobody"},
+    {"DEFT_RUNTIME_ADMIN_PASSWORD", SETTING_SECRET, "", FIELD(admin_password),
+     "who knows it gets such a token for a time; empty: nobody"},
     {"DEFT_RUNTIME_LISTEN", SETTING_TEXT, NULL, FIELD(listen), "FastCGI socket, a path"},
     {"DEFT_APP_URL", SETTING_TEXT, "http://localhost:3000", FIELD(app_url),
      "address of the web page; what sandboxes serve is shown below its host"},

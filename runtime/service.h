@@ -33,6 +33,7 @@ struct runtime_settings {
     struct secret root_key;
     struct secret api_key;
     struct secret admin_key;
+    struct secret admin_password;
     const char *listen;
     const char *app_url;
     const char *agent_url;

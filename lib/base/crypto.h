@@ -32,6 +32,9 @@ struct keyring {
 void crypto_random(void *buffer, size_t len) NONNULL;
 /* A random token in base64url. */
 void crypto_random_token(char token[CRYPTO_TOKEN_BYTES]) NONNULL;
+/* PBKDF2 with HMAC-SHA-256, 32 bytes as lower-case hex (RFC 8018, section 5.2). */
+void crypto_password_hex(const struct secret *password, const char *salt, int iterations,
+                         char hex[CRYPTO_HASH_HEX_BYTES]) NONNULL;
 /* SHA-256 of bytes as lower-case hex (FIPS 180-4). */
 void crypto_sha256_hex(const void *bytes, size_t len, char hex[CRYPTO_HASH_HEX_BYTES]) NONNULL;
 

@@ -7,6 +7,7 @@ libbase_a_SOURCES = \
 	lib/base/crc32.c lib/base/crc32.h \
 	lib/base/crypto.c lib/base/crypto.h \
 	lib/base/crypto_hash.c \
+	lib/base/crypto_password.c \
 	lib/base/crypto_random.c \
 	lib/base/encode.c lib/base/encode.h \
 	lib/base/error.c lib/base/error.h \

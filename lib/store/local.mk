@@ -1,6 +1,7 @@
 # lib/store: everything kept in PostgreSQL; the only C with SQL in it
 noinst_LIBRARIES += libstore.a
 libstore_a_SOURCES = \
+	lib/store/admin_store.c lib/store/admin_store.h \
 	lib/store/branch_store.c lib/store/branch_store.h \
 	lib/store/build_store.c lib/store/build_store.h \
 	lib/store/conversation_claim.c \

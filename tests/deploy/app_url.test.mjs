@@ -10,7 +10,7 @@ const DEFT = process.env.DEFT;
 const APP = process.env.DEFT_APP_URL;
 const SERVICES = process.env.DEFT_SERVICES;
 const HOST = 'deft.example.test';
-const FOR_THE_RUNTIME = { OH_SANDBOX_LIFECYCLE_IDLE_SECONDS: '7777', DEFT_RUNTIME_ADMIN_KEY: 'of-an-administrator' };
+const FOR_THE_RUNTIME = { OH_SANDBOX_LIFECYCLE_IDLE_SECONDS: '7777', DEFT_RUNTIME_ADMIN_KEY: 'of-an-administrator', DEFT_RUNTIME_ADMIN_PASSWORD: 'of-an-administrator' };
 
 const run = promisify(execFile);
 const deft = (settings, ...words) => run(DEFT, words, { env: { ...process.env, ...settings } });

@@ -113,19 +113,21 @@ function startDatabase(dir) {
 async function prepareDatabase(database) {
   await waitUntil(() => { try { database.psql('postgres', ['-c', 'SELECT 1']); return true; } catch { return false; } }, 60000, 'PostgreSQL');
   database.psql('postgres', ['-c', 'CREATE DATABASE deft']);
-  for (const part of ['users', 'runtimes', 'runtime_keys', 'warm_sandboxes', 'warm_configs', 'image_builds', 'conversations', 'runtime_rest', 'egress_refusals', 'held_sandboxes']) database.psql('deft', ['-f', `${ROOT}/sql/deploy/${part}.sql`]);
+  for (const part of ['users', 'runtimes', 'runtime_keys', 'warm_sandboxes', 'warm_configs', 'image_builds', 'conversations', 'runtime_rest', 'egress_refusals', 'held_sandboxes', 'admin_logins']) database.psql('deft', ['-f', `${ROOT}/sql/deploy/${part}.sql`]);
 }
 
 function startNginx(dir) {
   const config = path.join(dir, 'nginx.conf');
   const socket = path.join(dir, 'http.sock');
+  const params = `fastcgi_pass unix:${dir}/runtime.sock; fastcgi_param REQUEST_METHOD $request_method; fastcgi_param QUERY_STRING $query_string;
+    fastcgi_param CONTENT_TYPE $content_type; fastcgi_param CONTENT_LENGTH $content_length; fastcgi_read_timeout 300s;`;
   fs.writeFileSync(config, `
 daemon off; pid ${dir}/nginx.pid; error_log ${dir}/nginx.log; ${process.getuid() === 0 ? 'user root;' : ''}
 events { worker_connections 256; }
 http { access_log off; client_body_temp_path ${dir}/nb; proxy_temp_path ${dir}/np; fastcgi_temp_path ${dir}/nf; uwsgi_temp_path ${dir}/nu; scgi_temp_path ${dir}/ns;
-  server { listen unix:${socket}; location / { fastcgi_pass unix:${dir}/runtime.sock;
-    fastcgi_param REQUEST_URI $request_uri; fastcgi_param REQUEST_METHOD $request_method; fastcgi_param QUERY_STRING $query_string;
-    fastcgi_param CONTENT_TYPE $content_type; fastcgi_param CONTENT_LENGTH $content_length; fastcgi_read_timeout 300s; } } }
+  map $request_uri $outside { "~^/runtime-api(?<rest>/.*)$" $rest; }
+  server { listen unix:${socket}; location / { ${params} fastcgi_param REQUEST_URI $request_uri; }
+    location /runtime-api/ { ${params} fastcgi_param REQUEST_URI $outside; fastcgi_param DEFT_ORIGIN outside; } } }
 `);
   return { server: spawn('nginx', ['-c', config, '-e', `${dir}/nginx.log`], { stdio: 'ignore' }), socket };
 }
@@ -227,6 +229,11 @@ export class House {
 
   get(url, key = this.key) {
     return call({ socketPath: this.nginx.socket }, 'GET', url, { headers: key ? { 'X-API-Key': key } : {} });
+  }
+
+  /** A call by the door for who comes from outside. */
+  outside(method, url, { body, headers } = {}) {
+    return call({ socketPath: this.nginx.socket }, method, `/runtime-api${url}`, { body, headers });
   }
 
   sandbox(session, more = {}) {

@@ -33,6 +33,18 @@ static void sha256_is_the_standards(void **state)
     assert_string_equal(hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
 
+/* RFC 7914, section 11: its first half. */
+static void password_hash_is_pbkdf2(void **state)
+{
+    CLEANUP(secret_done) struct secret password = SECRET_INIT;
+    char hex[CRYPTO_HASH_HEX_BYTES];
+
+    (void)state;
+    secret_set(&password, "passwd");
+    crypto_password_hex(&password, "salt", 1, hex);
+    assert_string_equal(hex, "55ac046e56e3089fec1691c22544b605f94185216dde0465e68b9d57c20dacbc");
+}
+
 /* RFC 4231, cases 1 and 2: HMAC fills a short key up with zeros, so it fits into ours. */
 static void token_hash_is_hmac_sha256(void **state)
 {
@@ -185,6 +197,7 @@ int crypto_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sha256_is_the_standards),
+        cmocka_unit_test(password_hash_is_pbkdf2),
         cmocka_unit_test(token_hash_is_hmac_sha256),
         cmocka_unit_test(keys_are_derived_by_label),
         cmocka_unit_test(bad_root_is_refused),

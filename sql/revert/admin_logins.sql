@@ -1,0 +1,6 @@
+-- Revert deft:admin_logins from pg
+BEGIN;
+
+DROP TABLE admin_logins;
+
+COMMIT;

@@ -27,7 +27,7 @@ const json_t *client_tool_find(const struct conversation *conversation, const ch
     return NULL;
 }
 
-static char *action_kind(const char *name)
+char *client_tool_action_kind(const char *name)
 {
     CLEANUP(strbuf_done) struct strbuf kind = STRBUF_INIT;
 
@@ -39,7 +39,7 @@ static char *action_kind(const char *name)
 static json_t *definition(const json_t *tool)
 {
     const char *name = json_text_or(tool, "name", "");
-    CLEANUP(mem_freep) char *action = action_kind(name);
+    CLEANUP(mem_freep) char *action = client_tool_action_kind(name);
     json_t *annotations = json_object_get(tool, "annotations");
     json_t *json = json_object();
 
@@ -87,15 +87,4 @@ void client_tools_add_functions(const struct conversation *conversation, json_t 
         if (tools_find(conversation, json_text_or(tool, "name", "")) == NULL)
             json_push(list, function(tool));
     }
-}
-
-/* The model says nothing of the risk: what such a call does is known to the client alone. */
-void client_tool_check(const char *name, json_t *arguments, struct tool_call_check *check_out)
-{
-    CLEANUP(mem_freep) char *kind = action_kind(name);
-
-    check_out->tool = &client_tool;
-    check_out->summary = mem_dup_text(name);
-    check_out->action = json_deep_copy(arguments);
-    json_put_text(check_out->action, "kind", kind);
 }

@@ -11,7 +11,6 @@
 
 struct conversation;
 struct tool;
-struct tool_call_check;
 
 /* What the model reads as the result of each call. */
 #define CLIENT_TOOL_RESULT "Tool call dispatched to client."
@@ -25,8 +24,7 @@ const json_t *client_tool_find(const struct conversation *conversation,
 /* Append their ToolDefinitions, and what a chat model is offered. */
 void client_tools_add_definitions(const struct conversation *conversation, json_t *list) NONNULL;
 void client_tools_add_functions(const struct conversation *conversation, json_t *list) NONNULL;
-/* A call: an action of any members; the client knows what they mean. */
-void client_tool_check(const char *name, json_t *arguments,
-                       struct tool_call_check *check_out) NONNULL;
+/* The kind of the actions of a tool of that name. The caller frees it. */
+char *client_tool_action_kind(const char *name) NONNULL MUST_CHECK;
 
 #endif

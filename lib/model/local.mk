@@ -9,6 +9,7 @@ libmodel_a_SOURCES = \
 	lib/model/browser_tools.c lib/model/browser_tools.h \
 	lib/model/child.c lib/model/child.h \
 	lib/model/child_tools.c lib/model/child_tools.h \
+	lib/model/client_arguments.c lib/model/client_arguments.h \
 	lib/model/client_tools.c lib/model/client_tools.h \
 	lib/model/condenser_fields.h \
 	lib/model/content.c \

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "model/client_arguments.h"
 #include "model/client_tools.h"
 #include "model/conversation.h"
 #include "model/problem.h"
@@ -67,7 +68,8 @@ static char *unparseable_text(const char *name)
 }
 
 /* Says what is wrong member by member, never what the values were. */
-static char *invalid_text(const struct tool *tool, const json_t *problems, json_t *arguments)
+static char *invalid_text(const char *tool_name, const char *action_kind, const json_t *problems,
+                          json_t *arguments)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     size_t n = json_array_size(problems);
@@ -75,8 +77,8 @@ static char *invalid_text(const struct tool *tool, const json_t *problems, json_
     json_t *value = NULL;
     size_t i = 0;
 
-    strbuf_appendf(&text, "Error validating tool '%s': %zu validation error%s for %s", tool->name,
-                   n, n == 1 ? "" : "s", tool->action_kind);
+    strbuf_appendf(&text, "Error validating tool '%s': %zu validation error%s for %s", tool_name, n,
+                   n == 1 ? "" : "s", action_kind);
     json_array_foreach (problems, i, value) {
         strbuf_append_char(&text, '\n');
         problem_append_text(value, &text);
@@ -110,7 +112,7 @@ static void take_risk(const struct conversation *conversation, struct tool_call_
 }
 
 /* Takes summary out of the arguments, or makes one of them. */
-static char *take_summary(const struct tool *tool, json_t *arguments)
+static char *take_summary(const char *tool_name, json_t *arguments)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     json_auto_t *value = json_incref(json_object_get(arguments, "summary"));
@@ -118,7 +120,7 @@ static char *take_summary(const struct tool *tool, json_t *arguments)
     (void)json_object_del(arguments, "summary");
     if (json_is_string(value) && !text_is_blank(json_string_value(value)))
         return mem_dup_text(json_string_value(value));
-    strbuf_appendf(&text, "%s: ", tool->name);
+    strbuf_appendf(&text, "%s: ", tool_name);
     json_append_text(&text, arguments);
     strbuf_truncate(&text, utf8_offset(text.text, text.len, SUMMARY_MAX_CHARS));
     return strbuf_take(&text);
@@ -133,16 +135,48 @@ static void validate(const struct conversation *conversation, struct tool_call_c
     CLEANUP(mem_freep) char *summary = NULL;
 
     take_risk(conversation, check, arguments, problems);
-    summary = take_summary(check->tool, arguments);
+    summary = take_summary(check->tool->name, arguments);
     action = shape_read(check->tool->shape, arguments, &body, problems);
     if (json_array_size(problems) > 0) {
-        check->problem = invalid_text(check->tool, problems, arguments);
+        check->problem =
+            invalid_text(check->tool->name, check->tool->action_kind, problems, arguments);
         return;
     }
     json_drop_nulls(action);
     json_put_text(action, "kind", check->tool->action_kind);
     check->action = json_incref(action);
     check->summary = TAKE_PTR(summary);
+}
+
+/* What deft reads of a call, and the client's tool has no member for. */
+static void take_own_members(const struct conversation *conversation, struct tool_call_check *check,
+                             const char *name, const json_t *parameters, json_t *arguments,
+                             json_t *problems)
+{
+    if (!client_arguments_declare(parameters, "security_risk"))
+        take_risk(conversation, check, arguments, problems);
+    check->summary = client_arguments_declare(parameters, "summary")
+                         ? mem_dup_text(name)
+                         : take_summary(name, arguments);
+}
+
+static void validate_for_client(const struct conversation *conversation,
+                                struct tool_call_check *check, const char *name, json_t *arguments)
+{
+    const json_t *tool = client_tool_find(conversation, name);
+    const json_t *parameters = json_object_get(tool, "parameters");
+    CLEANUP(mem_freep) char *kind = client_tool_action_kind(name);
+    json_auto_t *problems = json_array();
+
+    take_own_members(conversation, check, name, parameters, arguments, problems);
+    client_arguments_check(parameters, arguments, problems);
+    if (json_array_size(problems) > 0) {
+        check->problem = invalid_text(name, kind, problems, arguments);
+        mem_free(TAKE_PTR(check->summary));
+        return;
+    }
+    check->action = json_deep_copy(arguments);
+    json_put_text(check->action, "kind", kind);
 }
 
 /* A tool of the agent's own wins. */
@@ -161,15 +195,16 @@ void tool_call_check(const struct conversation *conversation, const char *name,
     *check_out = (struct tool_call_check){0};
     set_risk(check_out, RISK_UNKNOWN);
     check_out->arguments = strbuf_take(&text);
-    if (parsed != NULL && is_for_client(conversation, name)) {
-        client_tool_check(name, usable, check_out);
-        return;
-    }
-    check_out->tool = tool_repair_name(conversation, name, usable);
+    check_out->tool = is_for_client(conversation, name)
+                          ? &client_tool
+                          : tool_repair_name(conversation, name, usable);
     if (check_out->tool == NULL) {
         check_out->problem = unknown_tool_text(conversation, name);
     } else if (parsed == NULL) {
-        check_out->problem = unparseable_text(check_out->tool->name);
+        check_out->problem =
+            unparseable_text(check_out->tool == &client_tool ? name : check_out->tool->name);
+    } else if (check_out->tool == &client_tool) {
+        validate_for_client(conversation, check_out, name, usable);
     } else {
         tool_repair_arguments(check_out->tool, usable);
         validate(conversation, check_out, usable);

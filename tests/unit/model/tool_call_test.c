@@ -105,6 +105,57 @@ static void grep_becomes_a_quoted_command(void **state)
                         "grep -rnE --include='*.c' -e 'it'\\''s; rm -rf /' -- 'a b'");
 }
 
+/* The official client refuses the whole conversation for one action that its model does not take.
+ */
+static void call_of_the_clients_tool_fits_its_schema(void **state)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    static const struct call_case cases[] = {
+        {"show", "{'title': 'T', 'n': 2, 'summary': 'x', 'security_risk': 'LOW'}",
+         "{'title': 'T', 'n': 2, 'kind': 'ClientAction_show'}"},
+        {"show", "{'title': 'T', 'n': 2.0}",
+         "{'title': 'T', 'n': 2.0, 'kind': 'ClientAction_show'}"},
+        {"show", "{'title': 'T', 'n': null, 'rows': [[1, 2], []], 'more': {'a': [1]}}",
+         "{'title': 'T', 'n': null, 'rows': [[1, 2], []], 'more': {'a': [1]}, 'kind': "
+         "'ClientAction_show'}"},
+        {"show", "{'title': 'T', 'any': [1, 'a'], 'ok': true, 'part': 1, 'maybe': 'm'}",
+         "{'title': 'T', 'any': [1, 'a'], 'ok': true, 'part': 1, 'maybe': 'm', 'kind': "
+         "'ClientAction_show'}"},
+        {"note", "{'summary': 'its own'}", "{'summary': 'its own', 'kind': 'ClientAction_note'}"},
+        {"show", "{}", NULL},
+        {"show", "{'title': null}", NULL},
+        {"show", "{'title': 5}", NULL},
+        {"show", "{'title': 'T', 'n': 2.5}", NULL},
+        {"show", "{'title': 'T', 'n': '2'}", NULL},
+        {"show", "{'title': 'T', 'rows': [[1, 'a']]}", NULL},
+        {"show", "{'title': 'T', 'rows': [1]}", NULL},
+        {"show", "{'title': 'T', 'more': []}", NULL},
+        {"show", "{'title': 'T', 'ok': 'yes'}", NULL},
+        {"show", "{'title': 'T', 'part': '1'}", NULL},
+        {"show", "{'title': 'T', 'maybe': 1}", NULL},
+        {"show", "{'title': 'T', 'other': 1}", NULL},
+        {"show", "{broken", NULL},
+        {"note", "{}", NULL},
+        {"bare", "{'a': 1}", NULL},
+        {"bare", "{}", "{'kind': 'ClientAction_bare'}"},
+    };
+
+    (void)state;
+    start_default(&conversation);
+    json_put(
+        conversation.spec, "client_tools",
+        json_of("[{'name': 'show', 'parameters': {'type': 'object', 'required': ['title'], "
+                "'properties': {'title': {'type': 'string'}, 'n': {'type': 'integer'}, 'rows': "
+                "{'type': 'array', 'items': {'type': 'array', 'items': {'type': 'number'}}}, "
+                "'more': {'type': 'object'}, 'any': {}, 'ok': {'type': 'boolean'}, 'part': "
+                "{'type': 'number'}, 'maybe': {'type': ['string', 'null']}}}}, {'name': 'note', "
+                "'parameters': {'type': 'object', 'required': ['summary'], 'properties': "
+                "{'summary': {'type': 'string'}}}}, {'name': 'bare', 'parameters': {'type': "
+                "'object'}}]"));
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        check_call(&conversation, &cases[i]);
+}
+
 static void problem_names_members_but_no_values(void **state)
 {
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
@@ -191,6 +242,7 @@ int tool_call_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_are_repaired_checked_and_completed),
         cmocka_unit_test(grep_becomes_a_quoted_command),
+        cmocka_unit_test(call_of_the_clients_tool_fits_its_schema),
         cmocka_unit_test(problem_names_members_but_no_values),
         cmocka_unit_test(unknown_tool_is_told_what_there_is),
         cmocka_unit_test(broken_arguments_are_replaced_by_a_mark),

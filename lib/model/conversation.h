@@ -45,6 +45,7 @@ struct conversation {
     json_t *agent_state; /* the tools' and the worker's own, see AGENT_STATE_… */
     struct uuid last_user_message_id;
     struct uuid leaf_event_id; /* newest event that is no state update; unset when none */
+    bool is_begun;             /* its agent's prompt stands on the path to that event */
     bool is_branched;          /* somebody navigated in it: not all events count any more */
     char *children;            /* ids of conversations that it started, "id,id"; NULL: none */
     int64_t snapshot_version;

@@ -39,7 +39,7 @@ static void plan_system_prompt(const struct conversation *conversation, struct e
     CLEANUP(strbuf_done) struct strbuf context = STRBUF_INIT;
     json_auto_t *tools = NULL;
 
-    if (uuid_is_set(&conversation->leaf_event_id))
+    if (conversation->is_begun)
         return;
     tools = tools_definitions(conversation);
     prompt_append(conversation, &prompt);

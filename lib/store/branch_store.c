@@ -286,6 +286,7 @@ static int read_end(struct db_tx *tx, struct conversation *copy, struct error *e
         return -1;
     copy->last_seq = db_number(rows, 0, 0);
     copy->leaf_event_id = db_cell_uuid(rows, 0, 1);
+    copy->is_begun = uuid_is_set(&copy->leaf_event_id);
     return 0;
 }
 

@@ -15,8 +15,11 @@ struct error;
  * The columns that conversation_row_read() expects, for a row of conversations named c. The newest
  * event comes by the primary key; the leaf skips state updates, few of which stand in a row. Where
  * the log was continued from an earlier event, the leaf is behind that, or that itself. xmin is
- * another after each write to the row.
+ * another after each write to the row. Who pauses or wants a condensation has not begun to talk.
  */
+#define CONVERSATION_TALK                                                                          \
+    "EXISTS (SELECT FROM events e WHERE e.conversation_id = c.id AND e.kind NOT IN"                \
+    " ('ConversationStateUpdateEvent', 'PauseEvent', 'InterruptEvent', 'CondensationRequest')"
 #define CONVERSATION_COLUMNS                                                                       \
     "c.id, c.user_id, c.parent_id, c.runtime_kind, c.runtime_session, c.title, c.spec, c.secrets," \
     " c.execution_status, c.stats, c.agent_state, c.last_user_message_id, c.snapshot_version,"     \
@@ -27,7 +30,9 @@ struct error;
     " branch.from_seq IS NOT NULL,"                                                                \
     " (SELECT string_agg(k.id::text, ',' ORDER BY k.created_at, k.id) FROM conversations k"        \
     "   WHERE k.parent_id = c.id),"                                                                \
-    " c.is_sub_agent, c.waits_for"
+    " c.is_sub_agent, c.waits_for,"                                                                \
+    " " CONVERSATION_TALK " AND e.seq >= coalesce(branch.from_seq, 0)) OR"                         \
+    " " CONVERSATION_TALK " AND e.seq <= branch.parent_seq)"
 #define CONVERSATION_LEAF                                                                          \
     "SELECT e.id FROM events e WHERE e.conversation_id = c.id"                                     \
     " AND e.kind <> 'ConversationStateUpdateEvent'"
@@ -40,7 +45,7 @@ struct error;
     "    AND e.seq >= coalesce(branch.from_seq, 0) ORDER BY e.seq DESC LIMIT 1), "                 \
     "(" CONVERSATION_LEAF                                                                          \
     "    AND e.seq <= branch.parent_seq ORDER BY e.seq DESC LIMIT 1)) AS id) leaf ON true"
-#define CONVERSATION_N_COLUMNS 25
+#define CONVERSATION_N_COLUMNS 26
 
 /* Fills conversation_out (as after CONVERSATION_INIT) from a row, its columns from `column` on. */
 int conversation_row_read(const PGresult *rows, int row, int column,

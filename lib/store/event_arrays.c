@@ -81,5 +81,7 @@ void conversation_move_log_end(struct conversation *conversation, const struct e
         conversation->last_timestamp_us = events->items[i].timestamp_us;
         if (!text_equal(events->items[i].kind, "ConversationStateUpdateEvent"))
             conversation->leaf_event_id = events->items[i].id;
+        if (text_equal(events->items[i].kind, "SystemPromptEvent"))
+            conversation->is_begun = true;
     }
 }

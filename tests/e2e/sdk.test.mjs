@@ -90,8 +90,9 @@ function assertWorked(seen, folder) {
 
 function assertGit(seen) {
   assert.equal(seen.made[0], 0, seen.made[2]);
-  assert.deepEqual(seen.changes, [['ADDED', 'b.txt'], ['UPDATED', 'a.txt']]);
+  assert.deepEqual(seen.changes, [['ADDED', 'b.txt'], ['DELETED', 'c.txt'], ['UPDATED', 'a.txt']]);
   assert.deepEqual(seen.diff, ['one', 'two']);
+  assert.deepEqual(seen.gone, ['was', '']);
 }
 
 for (const kind of ['sync', 'async']) {
@@ -139,6 +140,23 @@ test('an interrupt ends the command, and run goes on behind it', async () => {
   assert.equal(seen.interrupted, 'paused');
   assert.equal(seen.errors.length, 1);
   assert.equal(seen.end, 'finished');
+});
+
+test('who pauses before the first word has an agent with its prompt and its tools', async () => {
+  const from = fake.requests.length;
+  assert.deepEqual(await sdk.play('talk.rests_first'), {
+    kinds: ['PauseEvent', 'SystemPromptEvent', 'MessageEvent', 'MessageEvent'], end: 'finished',
+  });
+  const step = fake.requests.slice(from).find(({ body }) => body.tools !== undefined);
+  assert.equal(step?.body.messages[0].role, 'system');
+});
+
+test('calls of a tool of the client\'s own are as its schema says, and the others are refused', async () => {
+  const show = (args) => ({ calls: [{ name: 'show_card', arguments: args }] });
+  fake.setScenario('cards', [show({ title: 'T', n: 2, summary: 'shows it', security_risk: 'LOW' }), show({ n: 2 }), show({ title: 'T', n: 'many' }), { text: 'done' }]);
+  assert.deepEqual(await sdk.play('talk.lends_tools', { scenario: 'cards' }), {
+    actions: [{ title: 'T', n: 2 }, null, null], summaries: ['shows it', null, null], errors: ['show_card', 'show_card'], end: 'finished',
+  });
 });
 
 test('each step waits to be confirmed, and a rejected one is not taken', async () => {

@@ -4,9 +4,11 @@ import time
 
 from openhands.sdk import Conversation
 from openhands.sdk.conversation.exceptions import ConversationRunError
+from openhands.sdk.conversation.impl.remote_conversation import RemoteConversation
 from openhands.sdk.event import ActionEvent, AgentErrorEvent, MessageEvent, ObservationEvent, UserRejectObservation
 from openhands.sdk.security.confirmation_policy import AlwaysConfirm, ConfirmRisky, NeverConfirm
 from openhands.sdk.security.llm_analyzer import LLMSecurityAnalyzer
+from openhands.sdk.tool.client_tool import ClientToolSpec
 
 from stage import Background, Heard
 
@@ -78,6 +80,43 @@ def interrupts(stage):
     conversation.run()
     outcome = {"interrupted": interrupted, "errors": errors, "end": status(conversation)}
     conversation.close()
+    return outcome
+
+
+def rests_first(stage):
+    """Paused before a word is said: the agent knows who it is all the same."""
+    conversation = stage.conversation("text")
+    conversation.pause()
+    conversation.send_message("go")
+    conversation.run()
+    outcome = {
+        "kinds": [type(event).__name__ for event in conversation.state.events if event.source != "environment"],
+        "end": status(conversation),
+    }
+    conversation.close()
+    return outcome
+
+
+def lends_tools(stage, scenario):
+    """A tool of the client's own: what is called is in the events, as the client's model has it."""
+    tool = ClientToolSpec(
+        name="show_card", description="Shows a card.",
+        parameters={"type": "object", "properties": {"title": {"type": "string"}, "n": {"type": "integer"}}, "required": ["title"]},
+    )
+    conversation = stage.conversation(scenario, client_tools=[tool], delete_on_close=False)
+    conversation.send_message("go")
+    conversation.run()
+    conversation.close()
+    again = RemoteConversation.attach(stage.workspace(), conversation.id, visualizer=None)
+    calls = [event for event in of(again.state.events, ActionEvent) if event.tool_name == "show_card"]
+    outcome = {
+        "actions": [event.action and event.action.model_dump(exclude={"kind"}) for event in calls],
+        "summaries": [event.summary for event in calls],
+        "errors": [event.tool_name for event in of(again.state.events, AgentErrorEvent)],
+        "end": status(again),
+    }
+    again.delete_on_close = True
+    again.close()
     return outcome
 
 

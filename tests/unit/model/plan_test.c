@@ -27,8 +27,7 @@ static void check_message(const struct message_case *c)
     start_default(&conversation);
     conversation.status = c->status;
     conversation.last_seq = c->last_seq;
-    if (c->last_seq > 0)
-        conversation.leaf_event_id = uuid_random();
+    conversation.is_begun = c->last_seq > 0;
     assert_int_equal(
         conversation_plan_message(&conversation, content, c->run, &list, &change, &err), 0);
     order = event_order(&list);
@@ -96,8 +95,7 @@ static void run_is_planned_by_status(void **state)
         start_default(&conversation);
         conversation.status = cases[i].status;
         conversation.last_seq = cases[i].last_seq;
-        if (cases[i].last_seq > 0)
-            conversation.leaf_event_id = uuid_random();
+        conversation.is_begun = cases[i].last_seq > 0;
         conversation_plan_run(&conversation, &list, &change);
         order = event_order(&list);
         assert_string_equal(order, cases[i].events);
@@ -118,7 +116,7 @@ static void message_id_is_told_in_the_state(void **state)
     (void)state;
     start_default(&conversation);
     conversation.last_seq = 1;
-    conversation.leaf_event_id = uuid_random();
+    conversation.is_begun = true;
     assert_int_equal(
         conversation_plan_message(&conversation, content, NO_RUN, &list, &change, &err), 0);
     assert_string_equal(json_text_or(list.items[1].json, "value", ""), list.items[0].id.text);

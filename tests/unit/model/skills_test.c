@@ -84,7 +84,7 @@ static void message_carries_the_skills_texts_beside_it(void **state)
     json_push(content, text_content("read the pdf"));
     start_with_skills(&conversation);
     conversation.last_seq = 1;
-    conversation.leaf_event_id = uuid_random();
+    conversation.is_begun = true;
     assert_int_equal(conversation_plan_message(&conversation, content, 0, &list, &change, &err), 0);
     message = list.items[0].json;
     parts = json_object_get(message, "extended_content");

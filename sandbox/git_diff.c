@@ -46,26 +46,50 @@ static json_t *shown_text(const struct strbuf *text)
     return json_text(text->text, len);
 }
 
+static bool is_in_commit(const struct git *git, const char *commit, const char *path)
+{
+    CLEANUP(strbuf_done) struct strbuf object = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf kind = STRBUF_INIT;
+
+    strbuf_appendf(&object, "%s:%s", commit, path);
+    return git_ask(git, GIT_ARGS("cat-file", "-t", object.text), &kind) &&
+           text_equal(kind.text, "blob");
+}
+
 /* The file in a commit; "" when it is not in there. */
 static int read_version(const struct git *git, const char *commit, const char *path,
                         struct strbuf *text, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf object = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf kind = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf size = STRBUF_INIT;
 
-    strbuf_appendf(&object, "%s:%s", commit, path);
-    if (!git_ask(git, GIT_ARGS("cat-file", "-t", object.text), &kind) ||
-        !text_equal(kind.text, "blob"))
+    if (!is_in_commit(git, commit, path))
         return 0;
+    strbuf_appendf(&object, "%s:%s", commit, path);
     if (git_ask(git, GIT_ARGS("cat-file", "-s", object.text), &size) &&
         strtoll(size.text, NULL, 10) > MAX_TEXT_BYTES)
         return error_set(err, ERROR_INVALID, "The file is too large to be shown");
     return git_run(git, GIT_ARGS("cat-file", "blob", object.text), text, err);
 }
 
-static int read_now(const char *path, struct strbuf *text, struct error *err)
+static bool is_there(const char *path)
 {
+    struct stat info;
+
+    return stat(path, &info) == 0;
+}
+
+static int say_missing(const char *path, struct error *err)
+{
+    return error_set(err, ERROR_INVALID, "File does not exist: %s", path);
+}
+
+/* "" when it was deleted since the commit. */
+static int read_now(const struct git *git, const char *commit, const char *name, const char *path,
+                    struct strbuf *text, struct error *err)
+{
+    if (!is_there(path))
+        return is_in_commit(git, commit, name) ? 0 : say_missing(path, err);
     if (file_read(path, MAX_TEXT_BYTES, text, err) == 0)
         return 0;
     if (err->code == ERROR_TOO_LARGE)
@@ -91,10 +115,11 @@ static int read_versions(const struct request *request, const struct git *git, c
     CLEANUP(strbuf_done) struct strbuf base = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf commit = STRBUF_INIT;
     const char *wanted = request_query(request, "commit");
+    const char *path = request_query(request, "path");
 
     if (wanted == NULL) {
         if (git_find_base(git, request_query(request, "ref"), &base, err) < 0 ||
-            read_now(request_query(request, "path"), &versions->modified, err) < 0)
+            read_now(git, base.text, name, path, &versions->modified, err) < 0)
             return -1;
         return read_version(git, base.text, name, &versions->original, err);
     }
@@ -115,9 +140,7 @@ static int check_diff(const struct request *request, const char *path, struct er
             return error_set(err, ERROR_INVALID, "Only one of ref and commit can be given");
         return 0;
     }
-    if (stat(path, &info) < 0)
-        return error_set(err, ERROR_INVALID, "File does not exist: %s", path);
-    if (!S_ISREG(info.st_mode))
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
         return error_set(err, ERROR_INVALID, "Path is not a file");
     return 0;
 }
@@ -137,8 +160,11 @@ static int find_diff(const struct request *request, json_t *body, struct error *
     split_path(path, &folder, &rest);
     json_put(body, "modified", json_null());
     json_put(body, "original", json_null());
-    if (git_open(&git, folder.text, &no_git) < 0 || !git_has_repository(&git))
+    if (git_open(&git, folder.text, &no_git) < 0 || !git_has_repository(&git)) {
+        if (request_query(request, "commit") == NULL && !is_there(path))
+            return say_missing(path, err);
         return 0;
+    }
     if (!git_ask(&git, GIT_ARGS("rev-parse", "--show-prefix"), &name))
         strbuf_reset(&name);
     strbuf_append(&name, rest.text);

@@ -92,6 +92,9 @@ describe('git', () => {
     await shared.run(`git init -q -b main ${moved} && cd ${moved} && seq 50 > old.txt && touch gone.txt && ${own} add -A && ${own} commit -qm One && git mv old.txt 'new name.txt' && rm gone.txt && echo x > 'loose file.txt'`);
     assert.deepEqual((await changes(shared, { path: moved, ref: 'HEAD' })).sort(), ['ADDED loose file.txt', 'ADDED new name.txt', 'DELETED gone.txt', 'DELETED old.txt']);
     assert.equal((await shared.must(200, 'GET', '/git/diff', { query: { path: `${moved}/loose file.txt` } })).original, '');
+    const { modified, original } = await shared.must(200, 'GET', '/git/diff', { query: { path: `${moved}/old.txt` } });
+    assert.deepEqual([modified, original.split('\n').length], ['', 50], 'what a deleted file held');
+    assert.deepEqual(detail(await shared.call('GET', '/git/diff', { query: { path: '/tmp/none' } })), [400, 'File does not exist: /tmp/none']);
     assert.deepEqual(await changes(shared, { path: '/tmp' }), []);
   });
 

@@ -59,15 +59,17 @@ async def files(workspace, folder):
 
 async def git(workspace, folder):
     made = await came(workspace.execute_command(
-        f"mkdir -p {folder}/repo && cd {folder}/repo && git init -q . && echo one > a.txt && git add . && "
-        "git -c user.name=n -c user.email=e@x.test commit -qm first && echo two > a.txt && echo new > b.txt",
+        f"mkdir -p {folder}/repo && cd {folder}/repo && git init -q . && echo one > a.txt && echo was > c.txt && "
+        "git add . && git -c user.name=n -c user.email=e@x.test commit -qm first && echo two > a.txt && echo new > b.txt && rm c.txt",
     ))
     changes = await came(workspace.git_changes(f"{folder}/repo"))
     diff = await came(workspace.git_diff(f"{folder}/repo/a.txt"))
+    gone = await came(workspace.git_diff(f"{folder}/repo/c.txt"))
     return {
         "made": shown(made),
         "changes": sorted([change.status.value, str(change.path)] for change in changes),
         "diff": [diff.original, diff.modified],
+        "gone": [gone.original, gone.modified],
     }
 
 

@@ -62,6 +62,15 @@ test('agent-server 37: without an analyzer nobody has judged', async (t) => {
   for (const { security_risk: risk } of (await conversation.events()).filter(ofKind('ActionEvent'))) assert.equal(risk, 'UNKNOWN');
 });
 
+test('what an analyzer that this server cannot ask would say is unknown, whatever the model wrote', async (t) => {
+  const conversation = await fresh(t, { security_analyzer: { kind: 'PatternSecurityAnalyzer' }, confirmation_policy: RISKY });
+  await conversation.say('go', true);
+  assert.equal(await conversation.rest(['waiting_for_confirmation', 'finished', 'error']), 'waiting_for_confirmation');
+  const events = await conversation.events();
+  assert.deepEqual(Object.values(events.find(ofKind('SecurityAnalysisEvent')).risks), ['UNKNOWN', 'UNKNOWN']);
+  assert.deepEqual(events.filter(ofKind('ObservationEvent')), []);
+});
+
 test('agent-server 41: a policy that was set during a run holds for the next answer', async (t) => {
   fake.setScenario('patient', [{ park: true, calls: [terminal('echo one', 'LOW')] }, { text: 'done' }]);
   const conversation = await Conversation.create(startRequest(llmOf(fake, 'patient')));

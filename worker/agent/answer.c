@@ -102,6 +102,11 @@ static const char *risk_of(const struct agent *agent, const struct tool_call_che
     return check->security_risk;
 }
 
+static const json_t *analyzer_of(const struct agent *agent)
+{
+    return json_object_get(agent->conversation.spec, "security_analyzer");
+}
+
 static void plan_call(const struct agent *agent, const struct llm_reply *reply, size_t index,
                       struct plan *plan)
 {
@@ -141,7 +146,8 @@ static void plan_call(const struct agent *agent, const struct llm_reply *reply, 
         return;
     }
     plan->risks[plan->n_runnable] = (struct policy_call){
-        .tool_name = check.tool->name, .risk = policy_risk_from_string(parts.security_risk)};
+        .tool_name = check.tool->name,
+        .risk = policy_judge(analyzer_of(agent), policy_risk_from_string(parts.security_risk))};
     plan->runnable[plan->n_runnable++] = ref;
 }
 
@@ -158,12 +164,11 @@ static void plan_analysis(const struct agent *agent, struct plan *plan)
         json_put_text(risks, plan->runnable[i].action_id.text,
                       policy_risk_to_string(plan->risks[i].risk));
     event_add_security_analysis(
-        &plan->events,
-        &(struct analysis_parts){
-            .analyzer = json_text_or(json_object_get(spec, "security_analyzer"), "kind", ""),
-            .policy =
-                json_text_or(json_object_get(spec, "confirmation_policy"), "kind", "NeverConfirm"),
-            .risks = risks});
+        &plan->events, &(struct analysis_parts){
+                           .analyzer = json_text_or(analyzer_of(agent), "kind", ""),
+                           .policy = json_text_or(json_object_get(spec, "confirmation_policy"),
+                                                  "kind", "NeverConfirm"),
+                           .risks = risks});
 }
 
 static void plan_calls(const struct agent *agent, const struct llm_reply *reply,

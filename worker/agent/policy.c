@@ -24,6 +24,33 @@ enum policy_risk policy_risk_from_string(const char *name)
     return POLICY_RISK_UNKNOWN;
 }
 
+static bool passes_on(const json_t *analyzer)
+{
+    return text_equal(json_text_or(analyzer, "kind", ""), "LLMSecurityAnalyzer");
+}
+
+/* What one of them would have said is not known, so less than HIGH is not either. */
+static enum policy_risk judge_together(const json_t *analyzers, enum policy_risk own)
+{
+    size_t n_passing = 0;
+
+    for (size_t i = 0; i < json_array_size(analyzers); i++)
+        n_passing += passes_on(json_array_get(analyzers, i));
+    if (n_passing == 0)
+        return POLICY_RISK_UNKNOWN;
+    return n_passing == json_array_size(analyzers) || own == POLICY_RISK_HIGH ? own
+                                                                              : POLICY_RISK_UNKNOWN;
+}
+
+enum policy_risk policy_judge(const json_t *analyzer, enum policy_risk own)
+{
+    if (!json_is_object(analyzer))
+        return POLICY_RISK_UNKNOWN;
+    if (text_equal(json_text_or(analyzer, "kind", ""), "EnsembleSecurityAnalyzer"))
+        return judge_together(json_object_get(analyzer, "analyzers"), own);
+    return passes_on(analyzer) ? own : POLICY_RISK_UNKNOWN;
+}
+
 /* A sub-agent asks nobody, so what it may do is confirmed with the call that makes it. */
 static bool is_risky(const json_t *policy, const struct policy_call *call)
 {

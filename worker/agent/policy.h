@@ -25,6 +25,14 @@ struct policy_call {
 /* The risk by its name on the wire; every other word is POLICY_RISK_UNKNOWN. */
 enum policy_risk policy_risk_from_string(const char *name) NONNULL MUST_CHECK;
 
+/*
+ * What an analyzer says of a call, the model's own judgement given. LLMSecurityAnalyzer passes that
+ * on. The others judge by themselves, which this server cannot: POLICY_RISK_UNKNOWN; but an
+ * ensemble takes the worst that is known, so that a HIGH of a member that passes on stays one.
+ * NULL: nobody judges.
+ */
+enum policy_risk policy_judge(const json_t *analyzer, enum policy_risk own) MUST_CHECK;
+
 /* The wire's word. Lives for ever. */
 const char *policy_risk_to_string(enum policy_risk risk) MUST_CHECK;
 

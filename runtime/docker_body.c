@@ -26,6 +26,7 @@ static json_t *create_environment(const struct docker_names *names,
 
     push_variable(list, "RUNTIME_ID", order->runtime_id);
     push_variable(list, "DEFT_ACTION_INIT_KEY", names->init_key);
+    push_variable(list, OUTPUTS_SETTING, OUTPUTS_FOLDER);
     return list;
 }
 

@@ -11,5 +11,8 @@
 #define CA_NAME "ca.pem"
 #define JOURNAL_MOUNT "/.deft-j"
 #define WORKSPACE_MOUNT "/workspace"
+/* Whole outputs of commands that are too long for an observation; they live with the workspace. */
+#define OUTPUTS_SETTING "DEFT_ACTION_SAVE_DIR"
+#define OUTPUTS_FOLDER WORKSPACE_MOUNT "/.openhands/outputs"
 
 #endif

@@ -168,6 +168,7 @@ static void make_environment(const struct launch *launch, struct arguments *envi
     arguments_add(environment, "LANG=C.UTF-8");
     arguments_add(environment, "HOME=/home/deft");
     arguments_add(environment, "HOSTNAME=sandbox");
+    arguments_add(environment, OUTPUTS_SETTING "=" OUTPUTS_FOLDER);
     strbuf_appendf(&id, "RUNTIME_ID=%s", launch->order->runtime_id);
     arguments_add(environment, id.text);
     strbuf_appendf(&key, "DEFT_ACTION_INIT_KEY=%s", launch->init_key);

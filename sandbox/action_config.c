@@ -30,6 +30,8 @@ const struct setting action_settings[] = {
      offsetof(struct config, workspace), "where shells begin; made when possible"},
     {"DEFT_ACTION_JOURNAL", SETTING_TEXT, "/.deft-j", offsetof(struct config, journal_dir),
      "directory of the action journal; memory only when it cannot be written"},
+    {"DEFT_ACTION_SAVE_DIR", SETTING_TEXT, "", offsetof(struct config, save_dir),
+     "directory for whole outputs of the terminal tool that are too long; unset: none is kept"},
     {"DEFT_ACTION_NO_CHANGE_MS", SETTING_MS, "30000", offsetof(struct config, no_change_ms),
      "silence after which a running command is reported as still running"},
     {"DEFT_ACTION_BROWSER", SETTING_TEXT, "", offsetof(struct config, browser),

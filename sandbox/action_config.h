@@ -28,6 +28,7 @@ struct config {
     const char *bind;
     const char *workspace;
     const char *journal_dir;
+    const char *save_dir; /* of output that is too long; "": nowhere */
     const char *log_level;
     const char *idle_timeout; /* seconds, may be nonsense; then off */
     const char *run_silence;  /* the same, of the older action API */

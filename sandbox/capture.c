@@ -3,9 +3,11 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/text.h"
 #include "sandbox/credentials.h"
 #include "sandbox/limits.h"
+#include "sandbox/spill.h"
 
 enum {
     SEQUENCE_MAX_BYTES = 4096,
@@ -40,6 +42,7 @@ void capture_done(struct capture *capture)
     strbuf_done(&capture->under);
     strbuf_done(&capture->head);
     strbuf_done(&capture->tail);
+    spill_free(capture->spill);
 }
 
 void capture_set_marker(struct capture *capture, const char *payload)
@@ -65,6 +68,21 @@ static void trim_tail(struct capture *capture)
     capture->cut_chars += excess;
 }
 
+/* With all that came before, once there is too much. */
+static void save(struct capture *capture, const char *text, size_t len)
+{
+    if (capture->save_dir == NULL || capture->save_dir[0] == '\0' || capture->is_unsaved)
+        return;
+    if (capture->spill == NULL) {
+        capture->spill = spill_begin(capture->save_dir);
+        capture->is_unsaved = capture->spill == NULL;
+        if (capture->is_unsaved)
+            return;
+        spill_write(capture->spill, capture->head.text, capture->head.len);
+    }
+    spill_write(capture->spill, text, len);
+}
+
 /* Adds clean text behind the head, or behind the tail once the head is full. */
 static void keep(struct capture *capture, const char *text, size_t len)
 {
@@ -76,6 +94,7 @@ static void keep(struct capture *capture, const char *text, size_t len)
         capture->head_chars += utf8_length(text, head_len);
     }
     if (head_len < len) {
+        save(capture, text + head_len, len - head_len);
         strbuf_append_bytes(&capture->tail, text + head_len, len - head_len);
         capture->tail_chars += utf8_length(text + head_len, len - head_len);
         trim_tail(capture);
@@ -365,16 +384,49 @@ static void append_last_chars(struct strbuf *out, const struct strbuf *text, siz
     strbuf_append_bytes(out, text->text + start, text->len - start);
 }
 
-static void append_clipped(const struct capture *capture, struct strbuf *out)
+static size_t count_lines(const char *text, size_t len)
 {
-    const char *notice = capture->is_plain ? plain_notice : clipped_notice;
-    size_t room = MAX_OUTPUT_CHARS - strlen(notice);
-    size_t head_chars = (room + 1) / 2;
-    size_t tail_chars = room / 2;
+    size_t n = 0;
 
-    strbuf_append_bytes(out, capture->head.text,
-                        utf8_offset(capture->head.text, capture->head.len, head_chars));
-    strbuf_append(out, notice);
+    for (const char *at = memchr(text, '\n', len); at != NULL;
+         at = memchr(at + 1, '\n', len - (size_t)(at + 1 - text)))
+        n++;
+    return n;
+}
+
+/* What stands in the place of the middle; where all of it is saved it says so. */
+static void append_notice(const struct capture *capture, const char *path, size_t line,
+                          struct strbuf *out)
+{
+    if (!capture->was_saved)
+        strbuf_append(out, capture->is_plain ? plain_notice : clipped_notice);
+    else
+        strbuf_appendf(out,
+                       "<response clipped><NOTE>The middle of the output was left out because it "
+                       "is too long. All of it is in %s; what was left out begins in line %zu."
+                       "</NOTE>",
+                       path, line);
+}
+
+static void append_clipped(struct capture *capture, struct strbuf *out)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf notice = STRBUF_INIT;
+    size_t head_chars = 0;
+    size_t head_len = 0;
+    size_t tail_chars = 0;
+
+    if (capture->spill != NULL)
+        spill_end(TAKE_PTR(capture->spill), &path);
+    capture->was_saved = path.len > 0;
+    append_notice(capture, path.text, 0, &notice);
+    head_chars = (MAX_OUTPUT_CHARS - utf8_length(notice.text, notice.len) + 1) / 2;
+    head_len = utf8_offset(capture->head.text, capture->head.len, head_chars);
+    strbuf_reset(&notice);
+    append_notice(capture, path.text, count_lines(capture->head.text, head_len) + 1, &notice);
+    tail_chars = MAX_OUTPUT_CHARS - head_chars - utf8_length(notice.text, notice.len);
+    strbuf_append_bytes(out, capture->head.text, head_len);
+    strbuf_append(out, notice.text);
     if (capture->tail_chars < tail_chars)
         append_last_chars(out, &capture->head, capture->head_chars,
                           tail_chars - capture->tail_chars);
@@ -385,6 +437,7 @@ void capture_take(struct capture *capture, struct strbuf *out)
 {
     size_t start = out->len;
 
+    capture->was_saved = false;
     merge_overwritten(capture);
     flush_line(capture, capture->line.len);
     capture->tail_chars -= strip_trailing_space(&capture->tail, 0);
@@ -395,6 +448,9 @@ void capture_take(struct capture *capture, struct strbuf *out)
     (void)strip_trailing_space(out, start);
     strbuf_done(&capture->head);
     strbuf_done(&capture->tail);
+    spill_free(capture->spill);
+    capture->spill = NULL;
+    capture->is_unsaved = false;
     capture->head_chars = 0;
     capture->tail_chars = 0;
     capture->cut_chars = 0;

@@ -17,6 +17,7 @@
 #include "base/strbuf.h"
 
 struct credentials;
+struct spill;
 
 enum capture_state {
     CAPTURE_TEXT,
@@ -39,7 +40,11 @@ struct capture {
     size_t head_chars;
     struct strbuf tail; /* the last ones behind the head */
     size_t tail_chars;
-    size_t cut_chars; /* dropped between head and tail */
+    size_t cut_chars;     /* dropped between head and tail */
+    const char *save_dir; /* of whole output that is too long; NULL, "": it is saved nowhere */
+    struct spill *spill;  /* such output, or NULL */
+    bool is_unsaved;      /* it could not be saved */
+    bool was_saved;       /* what was taken last */
 };
 
 void capture_init(struct capture *capture) NONNULL;
@@ -54,7 +59,8 @@ size_t capture_feed(struct capture *capture, const char *bytes, size_t len,
                     bool *marker_out) NONNULL MUST_CHECK;
 /* True when nothing readable was captured. */
 bool capture_is_empty(const struct capture *capture) NONNULL MUST_CHECK;
-/* Appends the text, at most MAX_OUTPUT_CHARS, without trailing white space; forgets it. */
+/* Appends the text, at most MAX_OUTPUT_CHARS, without trailing white space; forgets it. Text in the
+ * place of what is left out names the file that has all of it. */
 void capture_take(struct capture *capture, struct strbuf *out) NONNULL;
 
 #endif

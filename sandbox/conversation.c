@@ -86,6 +86,7 @@ struct conversation *conversation_new(struct server *server, const struct uuid *
         .no_change_ms = server->config->no_change_ms,
         .foreground_cap_s = config_foreground_cap_s(server->config),
         .credentials = server->credentials,
+        .save_dir = server->config->save_dir,
     };
     const struct browser_spec browser = {
         .program = server->config->browser,

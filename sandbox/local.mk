@@ -88,6 +88,7 @@ SANDBOX_SOURCES = \
 	sandbox/shell_record.c sandbox/shell_record.h \
 	sandbox/shell_script.h \
 	sandbox/shown.c sandbox/shown.h \
+	sandbox/spill.c sandbox/spill.h \
 	sandbox/statements.c sandbox/statements.h \
 	sandbox/status.c sandbox/status.h \
 	sandbox/vscode.c sandbox/vscode.h \

@@ -54,6 +54,8 @@ json_t *observation_from_terminal(const struct terminal_result *result)
         json_put(observation, "exit_code", json_integer(code));
     json_put(observation, "timeout", json_false());
     json_put(observation, "metadata", metadata);
+    if (result->save_dir != NULL)
+        json_put_text(observation, "full_output_save_dir", result->save_dir);
     json_put_text(observation, "kind", "TerminalObservation");
     return observation;
 }

@@ -26,7 +26,8 @@ struct terminal_result {
     bool has_metadata; /* the fields below are known */
     int background_pid;
     const char *working_dir;
-    const char *path; /* where a python is looked for */
+    const char *path;     /* where a python is looked for */
+    const char *save_dir; /* where all of the output is; NULL: nowhere else */
 };
 
 /* TerminalObservation. The caller owns it. */

@@ -360,6 +360,7 @@ int shell_new(struct loop *loop, const struct shell_spec *spec, const struct she
     capture_init(&shell->capture);
     shell->capture.is_plain = spec->is_plain;
     shell->capture.credentials = spec->credentials;
+    shell->capture.save_dir = spec->save_dir;
     crypto_random_token(shell->nonce);
     if (start(shell, spec, err) < 0) {
         shell_free(shell);

@@ -46,6 +46,7 @@ struct shell_spec {
     bool skip_rc;                          /* do not read the user's start-up files */
     bool is_plain;                         /* what it prints is kept without colours */
     const struct credentials *credentials; /* hidden in what it prints */
+    const char *save_dir; /* of output that is too long; lives as long as the shell; NULL: none */
 };
 
 /* ERROR_NOT_FOUND when there is no shell in this image. It is ready at the first prompted(). */

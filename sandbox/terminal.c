@@ -155,6 +155,7 @@ static void start_shell(struct terminal *terminal)
         .skip_rc = terminal->skip_rc,
         .is_plain = terminal->spec.face == TERMINAL_RUN,
         .credentials = terminal->spec.credentials,
+        .save_dir = terminal->spec.save_dir,
     };
 
     if (shell_new(terminal->loop, &spec, &events, &terminal->shell, &err) < 0) {

@@ -38,6 +38,7 @@ struct terminal_spec {
     double foreground_cap_s; /* 0: none */
     enum terminal_face face;
     const struct credentials *credentials; /* hidden in what is printed */
+    const char *save_dir; /* where output is kept that is too long; NULL, "": nowhere */
 };
 
 /* The observation is the callee's to free. */

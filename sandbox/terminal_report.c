@@ -43,17 +43,23 @@ static void strip_echo(struct strbuf *content, const char *typed)
         strbuf_remove_head(content, len + (content->text[len] == '\n'));
 }
 
-static void take_content(struct terminal *terminal, struct strbuf *content)
+static void take_content(struct terminal *terminal, struct strbuf *content,
+                         struct terminal_result *result)
 {
     if (terminal->was_reset)
         strbuf_append(content, TERMINAL_TEXT_RESET "\n\n");
     if (terminal->shell != NULL) {
         CLEANUP(strbuf_done) struct strbuf output = STRBUF_INIT;
+        struct capture *capture = shell_capture(terminal->shell);
 
-        capture_take(shell_capture(terminal->shell), &output);
+        capture_take(capture, &output);
+        if (capture->was_saved)
+            result->save_dir = capture->save_dir;
         strip_echo(&output, terminal->typed);
         strbuf_append_bytes(content, output.text, output.len);
     }
+    result->content = content->text;
+    result->content_len = content->len;
 }
 
 json_t *report_observation(struct terminal *terminal, int exit_code, const char *suffix)
@@ -72,9 +78,7 @@ json_t *report_observation(struct terminal *terminal, int exit_code, const char 
         .path = record->path,
     };
 
-    take_content(terminal, &content);
-    result.content = content.text;
-    result.content_len = content.len;
+    take_content(terminal, &content, &result);
     terminal->reported = false;
     return observation_from_terminal(&result);
 }
@@ -91,9 +95,7 @@ void report_running(struct terminal *terminal, const char *suffix, bool is_error
         .suffix = suffix,
     };
 
-    take_content(terminal, &content);
-    result.content = content.text;
-    result.content_len = content.len;
+    take_content(terminal, &content, &result);
     terminal->reported = true;
     report_and_end(terminal, observation_from_terminal(&result));
 }

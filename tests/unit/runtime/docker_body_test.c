@@ -149,9 +149,10 @@ static void environment_is_only_ours(void **state)
     const json_t *list = json_object_get(body, "Env");
 
     (void)state;
-    assert_int_equal(json_array_size(list), 2);
+    assert_int_equal(json_array_size(list), 3);
     assert_true(has_entry(list, "RUNTIME_ID=abcdefghijklmnop"));
     assert_true(has_entry(list, "DEFT_ACTION_INIT_KEY=once"));
+    assert_true(has_entry(list, "DEFT_ACTION_SAVE_DIR=/workspace/.openhands/outputs"));
     assert_null(json_object_get(json_object_get(body, "Labels"), "deft.session_id"));
 }
 

@@ -22,30 +22,6 @@ static void append_line(struct strbuf *out, const char *label, const char *value
         strbuf_appendf(out, "\n[%s: %s]", label, value);
 }
 
-/* Where the shell is now, and how the command ended. */
-static void append_terminal(const json_t *observation, struct strbuf *out)
-{
-    const json_t *metadata = json_object_get(observation, "metadata");
-    json_int_t exit_code = json_int_or(metadata, "exit_code", -1);
-
-    strbuf_append(out, json_text_or(metadata, "prefix", ""));
-    append_content(observation, out);
-    strbuf_append(out, json_text_or(metadata, "suffix", ""));
-    append_line(out, "Current working directory", json_text_or(metadata, "working_dir", NULL));
-    append_line(out, "Python interpreter", json_text_or(metadata, "py_interpreter_path", NULL));
-    if (exit_code != -1)
-        strbuf_appendf(out, "\n[Command finished with exit code %lld]", (long long)exit_code);
-}
-
-/* By its name the model can give the sub-agent more to do. */
-static void append_task(const json_t *observation, struct strbuf *out)
-{
-    strbuf_appendf(
-        out, "[Task: %s, sub-agent: %s, status: %s]\n", json_text_or(observation, "task_id", ""),
-        json_text_or(observation, "subagent", ""), json_text_or(observation, "status", ""));
-    append_content(observation, out);
-}
-
 /* Keeps head and tail of what is longer than a model should read. */
 static void append_cut(struct strbuf *out, const struct strbuf *text)
 {
@@ -65,19 +41,50 @@ static void append_cut(struct strbuf *out, const struct strbuf *text)
     strbuf_append_bytes(out, text->text + tail, text->len - tail);
 }
 
+/* Where the shell is now, and how the command ended. */
+static void append_terminal(const json_t *observation, struct strbuf *out)
+{
+    const json_t *metadata = json_object_get(observation, "metadata");
+    json_int_t exit_code = json_int_or(metadata, "exit_code", -1);
+    CLEANUP(strbuf_done) struct strbuf content = STRBUF_INIT;
+
+    strbuf_append(out, json_text_or(metadata, "prefix", ""));
+    /* By itself: one that just fits has a note in its middle, which says where the rest is. */
+    append_content(observation, &content);
+    append_cut(out, &content);
+    strbuf_append(out, json_text_or(metadata, "suffix", ""));
+    append_line(out, "Current working directory", json_text_or(metadata, "working_dir", NULL));
+    append_line(out, "Python interpreter", json_text_or(metadata, "py_interpreter_path", NULL));
+    if (exit_code != -1)
+        strbuf_appendf(out, "\n[Command finished with exit code %lld]", (long long)exit_code);
+}
+
+/* By its name the model can give the sub-agent more to do. */
+static void append_task(const json_t *observation, struct strbuf *out)
+{
+    strbuf_appendf(
+        out, "[Task: %s, sub-agent: %s, status: %s]\n", json_text_or(observation, "task_id", ""),
+        json_text_or(observation, "subagent", ""), json_text_or(observation, "status", ""));
+    append_content(observation, out);
+}
+
 void observation_append_text(json_t *observation, struct strbuf *out)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    const char *kind = json_text_or(observation, "kind", "");
 
-    if (text_equal(json_text_or(observation, "kind", ""), "TerminalObservation"))
-        append_terminal(observation, &text);
-    else if (text_equal(json_text_or(observation, "kind", ""), "TaskObservation"))
+    if (text_equal(kind, "TerminalObservation")) {
+        append_terminal(observation, out);
+        return;
+    }
+    /* The browser's tools know where to cut: a state stays JSON, a page goes on by windows. */
+    if (text_equal(kind, "BrowserObservation")) {
+        append_content(observation, out);
+        return;
+    }
+    if (text_equal(kind, "TaskObservation"))
         append_task(observation, &text);
     else
         append_content(observation, &text);
-    /* The browser's tools know where to cut: a state stays JSON, a page goes on by windows. */
-    if (text_equal(json_text_or(observation, "kind", ""), "BrowserObservation"))
-        strbuf_append_bytes(out, text.text, text.len);
-    else
-        append_cut(out, &text);
+    append_cut(out, &text);
 }

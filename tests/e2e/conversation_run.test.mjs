@@ -49,6 +49,18 @@ test('a working directory that cannot be made is an error that the model is told
   assert.ok(JSON.stringify(fake.requests.at(-1).body.messages).includes('The working directory cannot be made'));
 });
 
+test('output that is too long is whole in a file of the sandbox, and the model is told where', async (t) => {
+  fake.setScenario('counter', [{ calls: [terminal('seq 20000')] }, { calls: [finish] }]);
+  const conversation = await fresh(t, 'counter');
+  assert.equal(await conversation.ask('hi'), 'finished');
+  const { observation } = (await conversation.events()).find(({ kind, tool_name: name }) => kind === 'ObservationEvent' && name === 'terminal');
+  assert.equal(observation.full_output_save_dir, '/workspace/.openhands/outputs');
+  const [file] = /\/workspace\/\.openhands\/outputs\/terminal_output_[0-9a-f]{8}\.txt/.exec(observation.content[0].text);
+  assert.ok(JSON.stringify(fake.requests.at(-1).body.messages).includes(file));
+  const kept = await call('GET', '/api/file/download', { query: { path: file } });
+  assert.deepEqual([kept.status, kept.text.length, kept.text.slice(-12)], [200, 108894, '19999\n20000\n']);
+});
+
 test('agent-server 31: a second run is refused during the first', async (t) => {
   const conversation = await fresh(t, 'napper');
   await conversation.say('go', true);

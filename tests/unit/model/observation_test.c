@@ -40,6 +40,28 @@ static void long_output_loses_its_middle(void **state)
     assert_true(text_ends_with(text.text, "end"));
 }
 
+/* The terminal has cut it itself, and says in its middle where all of it is. */
+static void output_that_just_fits_keeps_its_middle_beside_what_stands_around_it(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf long_text = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf expected = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    json_auto_t *observation =
+        json_of("{'kind': 'TerminalObservation', 'content': [{'type': 'text'}],"
+                " 'metadata': {'exit_code': 0, 'suffix': '[s]', 'working_dir': '/w'}}");
+
+    (void)state;
+    for (int i = 0; i < TOOL_TEXT_MAX_CHARS; i++)
+        strbuf_append(&long_text, "x");
+    json_put_text(json_array_get(json_object_get(observation, "content"), 0), "text",
+                  long_text.text);
+    strbuf_appendf(&expected,
+                   "%s[s]\n[Current working directory: /w]\n[Command finished with exit code 0]",
+                   long_text.text);
+    observation_append_text(observation, &text);
+    assert_string_equal(text.text, expected.text);
+}
+
 static void odd_observations_are_empty_texts(void **state)
 {
     static const char *const cases[] = {"{}", "{'kind': 5, 'content': {}}",
@@ -61,6 +83,7 @@ int observation_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(terminal_says_where_and_how_it_ended),
         cmocka_unit_test(long_output_loses_its_middle),
+        cmocka_unit_test(output_that_just_fits_keeps_its_middle_beside_what_stands_around_it),
         cmocka_unit_test(odd_observations_are_empty_texts),
     };
 

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "runtime/egress.h"
 
 #define NAME_TEXT_BYTES 32
 
@@ -140,6 +141,8 @@ static json_t *create_host(const struct docker_profile *profile, const struct do
     json_put(host, "SecurityOpt", create_security(profile));
     json_put(host, "Tmpfs", create_tmpfs(profile, err));
     json_put(host, "Mounts", create_mounts(names, err));
+    if (order->is_restricted)
+        json_put(host, "Dns", json_build(err, "[s]", EGRESS_NAME_SERVER));
     if (profile->oci_runtime[0] != '\0')
         json_put_text(host, "Runtime", profile->oci_runtime);
     return json_incref(host);

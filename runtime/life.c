@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "runtime/backend.h"
+#include "runtime/egress.h"
 #include "runtime/gate.h"
 #include "runtime/handover.h"
 #include "runtime/metrics.h"
@@ -66,9 +67,14 @@ static int start_sandbox(struct service *service, struct runtime *runtime,
         need_home(service, runtime, err) < 0)
         return -1;
     order = order_of(runtime);
+    if (egress_is_restricted(service, &runtime->tenant_id, &runtime->owner_id, &order.is_restricted,
+                             err) < 0)
+        return -1;
     if (service->backend->functions->start(service->backend, &order, place, err) < 0)
         return -1;
-    if (handover_do(service, runtime, place->url, place->init_key, err) < 0) {
+    /* Nobody's program runs in it before it has its key. */
+    if (egress_seat(service, runtime, place->network, err) < 0 ||
+        handover_do(service, runtime, place->url, place->init_key, err) < 0) {
         remove_sandbox(service, runtime, place->network);
         return -1;
     }
@@ -114,7 +120,8 @@ static int wake(struct service *service, struct runtime *runtime, bool *is_awake
     int64_t begun_ms = clock_monotonic_ms();
     struct error why = ERROR_INIT;
 
-    if (handover_claimed(service, runtime, &why) < 0) {
+    if (egress_seat(service, runtime, runtime->network, &why) < 0 ||
+        handover_claimed(service, runtime, &why) < 0) {
         log_warning("warm.lost", LOG_STR("runtime_id", runtime->id), LOG_ERROR(&why));
         remove_sandbox(service, runtime, runtime->network != NULL ? runtime->network : "");
         row_forget_place(runtime);

@@ -22,6 +22,10 @@ RUNTIME_SOURCES = \
 	runtime/docker_sweep.c \
 	runtime/docker_watch.c \
 	runtime/doubt.c runtime/doubt.h \
+	runtime/dns.c runtime/dns.h \
+	runtime/egress.c runtime/egress.h runtime/egress_parts.h runtime/egress_resolver.c \
+	runtime/egress_book.c runtime/egress_book.h runtime/egress_book_rules.c \
+	runtime/egress_policy.c runtime/egress_policy.h \
 	runtime/engine.c runtime/engine.h \
 	runtime/failure.c runtime/failure.h \
 	runtime/frames.c runtime/frames.h \
@@ -29,12 +33,14 @@ RUNTIME_SOURCES = \
 	runtime/http_front.c runtime/http_front.h \
 	runtime/image_api.c runtime/image_api.h \
 	runtime/image_name.c runtime/image_name.h \
+	runtime/iptables.c runtime/iptables.h \
 	runtime/life.c runtime/life.h \
 	runtime/life_begin.c runtime/life_begin.h \
 	runtime/demand.c runtime/demand.h \
 	runtime/handover.c runtime/handover.h \
 	runtime/layout.h \
 	runtime/metrics.c runtime/metrics.h \
+	runtime/name_tally.c runtime/name_tally.h \
 	runtime/nflog.c runtime/nflog.h runtime/nflog_parse.c \
 	runtime/pool.c runtime/pool.h \
 	runtime/process.c \
@@ -83,7 +89,10 @@ check_PROGRAMS += runtime_test
 runtime_test_SOURCES = \
 	tests/unit/runtime/build_form_test.c \
 	tests/unit/runtime/demand_test.c \
+	tests/unit/runtime/dns_test.c \
 	tests/unit/runtime/docker_body_test.c \
+	tests/unit/runtime/egress_book_test.c \
+	tests/unit/runtime/egress_policy_test.c \
 	tests/unit/runtime/failure_test.c \
 	tests/unit/runtime/frames_test.c \
 	tests/unit/runtime/gate_test.c \

@@ -18,9 +18,10 @@
 #include "base/text.h"
 #include "client/http.h"
 #include "runtime/backend.h"
-#include "runtime/bridge.h"
 #include "runtime/builder.h"
 #include "runtime/choice.h"
+#include "runtime/egress.h"
+#include "runtime/egress_parts.h"
 #include "runtime/gate.h"
 #include "runtime/http_front.h"
 #include "runtime/life.h"
@@ -28,7 +29,6 @@
 #include "runtime/pool.h"
 #include "runtime/reconcile.h"
 #include "runtime/refusals.h"
-#include "runtime/rules_log.h"
 #include "runtime/service.h"
 #include "store/db.h"
 #include "store/hints.h"
@@ -126,6 +126,10 @@ static const struct setting runtime_settings_table[] = {
      "the engine's runtime, such as runsc; empty: its default"},
     {"DEFT_SANDBOX_SECCOMP", SETTING_TEXT, "", FIELD(seccomp_path),
      "file with a seccomp profile; empty: the engine's default"},
+    {"OH_SANDBOX_EGRESS", SETTING_TEXT, "internet", FIELD(egress),
+     "where sandboxes may go: internet (nothing private), none, list"},
+    {"OH_SANDBOX_EGRESS_ALLOW", SETTING_TEXT, "", FIELD(egress_allow),
+     "the list: names, *.names, IPv4 ranges, each with :port or without"},
     {"DEFT_NETWORK_RULES", SETTING_BOOL, "1", FIELD(has_network_rules),
      "0: do not load packet filter rules; sandboxes then reach the host and its networks"},
     {"DEFT_ORPHAN_GRACE_MS", SETTING_MS, "120000", FIELD(orphan_grace_ms),
@@ -161,7 +165,7 @@ static const struct process process = {
 };
 
 struct threads {
-    pthread_t items[THREADS_MAX + 5];
+    pthread_t items[THREADS_MAX + 6 + EGRESS_RESOLVERS];
     size_t n;
 };
 
@@ -217,6 +221,18 @@ static void *run_refusals(void *context)
     return NULL;
 }
 
+static void *run_loader(void *context)
+{
+    egress_run_loader(context);
+    return NULL;
+}
+
+static void *run_resolver(void *context)
+{
+    egress_run_resolver(context);
+    return NULL;
+}
+
 static void on_up(void *context)
 {
     struct service *service = context;
@@ -267,12 +283,17 @@ static int start_threads(struct threads *threads, struct front_threads *front, s
 {
     const struct runtime_settings *settings = front->service->settings;
 
-    if (start_thread(threads, run_reconciler, front->service, err) < 0 ||
+    if (start_thread(threads, run_loader, front->service, err) < 0 ||
+        start_thread(threads, run_reconciler, front->service, err) < 0 ||
         start_thread(threads, run_pool, front->service, err) < 0 ||
         start_thread(threads, run_builder, front->service, err) < 0 ||
         start_thread(threads, run_refusals, front->service, err) < 0 ||
         start_thread(threads, run_follower, front->service, err) < 0)
         return -1;
+    for (int i = 0; i < EGRESS_RESOLVERS; i++) {
+        if (start_thread(threads, run_resolver, front->service, err) < 0)
+            return -1;
+    }
     for (int64_t i = 0; i < settings->n_starters; i++) {
         if (start_thread(threads, run_starter, front->service, err) < 0)
             return -1;
@@ -294,6 +315,7 @@ static void stop_threads(struct threads *threads, const struct front_threads *fr
     reconciler_stop(service->reconciler);
     pool_stop(service->pool);
     builder_stop(service);
+    egress_stop(service->egress);
     refusals_stop(service->refusals);
     for (size_t i = 0; i < threads->n; i++)
         pthread_join(threads->items[i], NULL);
@@ -366,6 +388,10 @@ static int serve(struct service *service, struct error *err)
         return -1;
     set_first_rules_state(service);
     service->refusals = refusals_new(service->settings);
+    if (egress_new(service->settings, &service->egress, err) < 0) {
+        hints_free(hints);
+        return -1;
+    }
     log_info("process.started", LOG_STR("listen", service->settings->listen));
     rc = start_threads(&threads, &front, err);
     if (rc == 0)
@@ -411,19 +437,17 @@ static void close_service(struct service *service)
     builder_free(service->builder);
     metrics_free(service->metrics);
     refusals_free(service->refusals);
+    egress_free(service->egress);
     gate_free(service->gate);
     lock_done(&service->lock);
 }
 
 static int reap(struct service *service, struct error *err)
 {
-    char tag[BRIDGE_TAG_BYTES] = "";
-
     if (service->backend->functions->reap(service->backend, err) < 0)
         return -1;
-    bridge_tag(service->settings->docker.instance, tag);
     if (service->settings->has_network_rules != 0)
-        rules_log_remove(tag);
+        egress_remove_rules(service->settings->docker.instance);
     return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "runtime/backend.h"
 #include "runtime/demand.h"
+#include "runtime/egress.h"
 #include "runtime/gate.h"
 #include "runtime/handover.h"
 #include "runtime/metrics.h"
@@ -87,6 +88,14 @@ void pool_ask(struct pool *pool)
     lock_release(&pool->lock);
 }
 
+/* What members were made with: the back end's, and whom they ask for names. */
+static void append_fittings(struct service *service, struct strbuf *fittings)
+{
+    strbuf_append(fittings, service->backend->functions->fittings(service->backend));
+    if (egress_is_usually_restricted(service->egress))
+        strbuf_append(fittings, " restricted");
+}
+
 /* --- claims --- */
 
 static bool note_start(struct pool *pool, const struct start_spec *spec)
@@ -108,13 +117,13 @@ static bool note_start(struct pool *pool, const struct start_spec *spec)
 int pool_claim(struct service *service, const struct start_spec *spec,
                const struct warm_taker *taker, struct runtime *runtime_out, struct error *err)
 {
-    const struct warm_class class = {.image = spec->image,
-                                     .memory_bytes = spec->memory_bytes,
-                                     .nano_cpus = spec->nano_cpus,
-                                     .fittings =
-                                         service->backend->functions->fittings(service->backend)};
+    CLEANUP(strbuf_done) struct strbuf fittings = STRBUF_INIT;
+    struct warm_class class = {
+        .image = spec->image, .memory_bytes = spec->memory_bytes, .nano_cpus = spec->nano_cpus};
     bool is_known = note_start(service->pool, spec);
 
+    append_fittings(service, &fittings);
+    class.fittings = fittings.text;
     if (warm_store_claim(service->db, &class, taker, runtime_out, err) < 0) {
         if (err->code == ERROR_NOT_FOUND)
             metrics_count_miss(service->metrics, is_known ? MISS_NONE_READY : MISS_CLASS);
@@ -224,15 +233,17 @@ static int begin_member(struct service *service, const struct demand_class *clas
                         struct warm_sandbox *member, struct error *err)
 {
     struct backend *backend = service->backend;
+    CLEANUP(strbuf_done) struct strbuf fittings = STRBUF_INIT;
     char home[BACKEND_NAME_BYTES] = "";
 
     if (backend->functions->take_home(backend, home, err) < 0)
         return -1;
+    append_fittings(service, &fittings);
     row_make_id(member->id);
     member->image = mem_dup_text(class->image);
     member->memory_bytes = class->memory_bytes;
     member->nano_cpus = class->nano_cpus;
-    member->fittings = mem_dup_text(backend->functions->fittings(backend));
+    member->fittings = mem_dup_text(fittings.text);
     member->home = mem_dup_text(home);
     if (warm_store_add(service->db, member, err) < 0) {
         backend->functions->give_home(backend, home);
@@ -251,7 +262,9 @@ static int start_member(struct service *service, struct warm_sandbox *member, st
                                         .image = member->image,
                                         .home = member->home,
                                         .memory_bytes = member->memory_bytes,
-                                        .nano_cpus = member->nano_cpus};
+                                        .nano_cpus = member->nano_cpus,
+                                        .is_restricted =
+                                            egress_is_usually_restricted(service->egress)};
     struct sandbox_place place = {.container_id = ""};
 
     if (service->backend->functions->start(service->backend, &order, &place, err) < 0)
@@ -336,12 +349,13 @@ static const char *find_fault(struct service *service, struct plan *plan,
                               const struct warm_sandbox *member)
 {
     struct demand_class class = class_of(member->image, member->memory_bytes, member->nano_cpus);
-    const char *fittings = service->backend->functions->fittings(service->backend);
+    CLEANUP(strbuf_done) struct strbuf fittings = STRBUF_INIT;
 
+    append_fittings(service, &fittings);
     if (!member->is_ready)
         return "its start was cut off";
-    if (!text_equal(member->fittings, fittings))
-        return "it runs another deft-action";
+    if (!text_equal(member->fittings, fittings.text))
+        return "it is fitted out otherwise";
     for (size_t i = 0; i < plan->demand.n; i++) {
         if (!demand_class_equal(&plan->demand.entries[i].class, &class))
             continue;

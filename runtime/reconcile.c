@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "runtime/egress.h"
 #include "runtime/gate.h"
 #include "runtime/life.h"
 #include "runtime/pool.h"
@@ -381,6 +382,8 @@ static void load_rules(struct service *service)
         log_error("network_rules.failed", LOG_ERROR(&state));
     else
         refusals_load_rules(service->refusals);
+    if (state.code == ERROR_NONE && egress_seat_all(service, &state) < 0)
+        log_error("egress.not_held", LOG_ERROR(&state));
     service_set_rules_state(service, &state);
 }
 

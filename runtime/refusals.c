@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "runtime/bridge.h"
+#include "runtime/name_tally.h"
 #include "runtime/nflog.h"
 #include "runtime/rules_log.h"
 #include "runtime/service.h"
@@ -38,13 +39,15 @@ struct refusals {
     const char *instance;
     char tag[BRIDGE_TAG_BYTES];
     uint16_t group;
-    int fd; /* -1: nothing is heard */
-    int stop_fd;
+    int fd;      /* -1: nothing is heard */
+    int wake_fd; /* to be stopped, or a name was noted */
     unsigned char *buffer;
     bool is_due; /* the thread's own: something waits to be stored */
     int64_t next_flush_ms;
     struct lock lock; /* guards all below */
+    bool is_stopping;
     struct tally tally;
+    struct name_tally names;
     struct error state; /* ERROR_NONE: refusals are heard */
 };
 
@@ -81,9 +84,10 @@ struct refusals *refusals_new(const struct runtime_settings *settings)
 
     refusals->instance = settings->docker.instance;
     refusals->fd = -1;
-    refusals->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    refusals->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     refusals->buffer = mem_alloc(NFLOG_READ_BYTES);
     refusals->tally = (struct tally)TALLY_INIT;
+    refusals->names = (struct name_tally)NAME_TALLY_INIT;
     lock_init(&refusals->lock);
     bridge_tag(refusals->instance, refusals->tag);
     open_log(refusals, settings);
@@ -95,20 +99,34 @@ void refusals_free(struct refusals *refusals)
     if (refusals == NULL)
         return;
     fd_close(&refusals->fd);
-    fd_close(&refusals->stop_fd);
+    fd_close(&refusals->wake_fd);
     tally_done(&refusals->tally);
+    name_tally_done(&refusals->names);
     lock_done(&refusals->lock);
     mem_free(refusals->buffer);
     mem_free(refusals);
 }
 
-void refusals_stop(struct refusals *refusals)
+static void wake(struct refusals *refusals)
 {
     struct error ignored = ERROR_INIT;
     const uint64_t one = 1;
 
-    error_ignore(fd_write_all(refusals->stop_fd, &one, sizeof(one), &ignored),
+    error_ignore(fd_write_all(refusals->wake_fd, &one, sizeof(one), &ignored),
                  "it was told already");
+}
+
+void refusals_stop(struct refusals *refusals)
+{
+    lock_take(&refusals->lock);
+    refusals->is_stopping = true;
+    lock_release(&refusals->lock);
+    wake(refusals);
+}
+
+int refusals_group(const struct refusals *refusals)
+{
+    return refusals->fd >= 0 ? refusals->group : -1;
 }
 
 void refusals_load_rules(struct refusals *refusals)
@@ -134,6 +152,39 @@ static void note(void *context, const struct refused_packet *packet)
     lock_release(&refusals->lock);
 }
 
+void refusals_note_name(struct refusals *refusals, unsigned bridge_index, const char *name)
+{
+    bool is_first = false;
+
+    lock_take(&refusals->lock);
+    is_first = refusals->names.n == 0;
+    name_tally_note(&refusals->names, bridge_index, name, clock_utc_us());
+    lock_release(&refusals->lock);
+    if (is_first)
+        wake(refusals);
+}
+
+static void set_due(struct refusals *refusals)
+{
+    if (!refusals->is_due)
+        refusals->next_flush_ms = clock_monotonic_ms() + FLUSH_MS;
+    refusals->is_due = true;
+}
+
+/* False when it is to stop; otherwise a name waits to be stored. */
+static bool answer_wake(struct refusals *refusals)
+{
+    uint64_t ignored = 0;
+    bool is_stopping = false;
+
+    if (read(refusals->wake_fd, &ignored, sizeof(ignored)) > 0)
+        set_due(refusals);
+    lock_take(&refusals->lock);
+    is_stopping = refusals->is_stopping;
+    lock_release(&refusals->lock);
+    return !is_stopping;
+}
+
 static void listen_once(struct refusals *refusals)
 {
     size_t len = nflog_read(refusals->fd, refusals->buffer, NFLOG_READ_BYTES);
@@ -141,9 +192,7 @@ static void listen_once(struct refusals *refusals)
     if (len == 0)
         return;
     nflog_parse(refusals->buffer, len, note, refusals);
-    if (!refusals->is_due)
-        refusals->next_flush_ms = clock_monotonic_ms() + FLUSH_MS;
-    refusals->is_due = true;
+    set_due(refusals);
 }
 
 /* --- storing --- */
@@ -190,15 +239,39 @@ static bool describe(const struct refusals *refusals, const struct tally_entry *
     return true;
 }
 
-static int store(struct service *service, const struct tally *tally, struct error *err)
+static bool describe_name(const struct refusals *refusals, const struct name_entry *entry,
+                          struct words *words, struct refusal *refusal_out)
 {
-    struct words *words = mem_alloc_array(tally->n, sizeof(*words));
-    struct refusal *list = mem_alloc_array(tally->n, sizeof(*list));
+    char bridge[IF_NAMESIZE] = "";
+
+    if (if_indextoname(entry->bridge_index, bridge) == NULL ||
+        !bridge_find_network(refusals->instance, bridge, words->network))
+        return false;
+    *refusal_out = (struct refusal){.network = words->network,
+                                    .host = entry->name,
+                                    .protocol = "dns",
+                                    .reason = refusal_reason_to_string(REFUSED_POLICY),
+                                    .count = entry->count,
+                                    .first_us = entry->first_us,
+                                    .last_us = entry->last_us};
+    return true;
+}
+
+static int store(struct service *service, const struct tally *tally, const struct name_tally *names,
+                 struct error *err)
+{
+    const struct refusals *refusals = service->refusals;
+    struct words *words = mem_alloc_array(tally->n + names->n, sizeof(*words));
+    struct refusal *list = mem_alloc_array(tally->n + names->n, sizeof(*list));
     size_t n = 0;
     int rc = 0;
 
     for (size_t i = 0; i < tally->n; i++) {
-        if (describe(service->refusals, &tally->items[i], &words[n], &list[n]))
+        if (describe(refusals, &tally->items[i], &words[n], &list[n]))
+            n++;
+    }
+    for (size_t i = 0; i < names->n; i++) {
+        if (describe_name(refusals, &names->items[i], &words[n], &list[n]))
             n++;
     }
     if (n > 0)
@@ -212,20 +285,24 @@ int refusals_flush(struct service *service, struct error *err)
 {
     struct refusals *refusals = service->refusals;
     CLEANUP(tally_done) struct tally tally = TALLY_INIT;
+    CLEANUP(name_tally_done) struct name_tally names = NAME_TALLY_INIT;
 
     lock_take(&refusals->lock);
     tally = refusals->tally;
     refusals->tally = (struct tally)TALLY_INIT;
+    names = refusals->names;
+    refusals->names = (struct name_tally)NAME_TALLY_INIT;
     lock_release(&refusals->lock);
-    if (tally.n == 0)
+    if (tally.n + names.n == 0)
         return 0;
     if (tally.n_lost > 0)
         log_info("refusals.lost", LOG_INT("count", tally.n_lost));
     tally.n_lost = 0;
-    if (store(service, &tally, err) == 0)
+    if (store(service, &tally, &names, err) == 0)
         return 0;
     lock_take(&refusals->lock);
     tally_merge(&refusals->tally, &tally);
+    name_tally_merge(&refusals->names, &names);
     lock_release(&refusals->lock);
     return -1;
 }
@@ -258,10 +335,10 @@ void refusals_run(struct service *service)
 {
     struct refusals *refusals = service->refusals;
     struct error err = ERROR_INIT;
-    struct pollfd polled[2] = {{.fd = refusals->stop_fd, .events = POLLIN},
+    struct pollfd polled[2] = {{.fd = refusals->wake_fd, .events = POLLIN},
                                {.fd = refusals->fd, .events = POLLIN}};
 
-    while (polled[0].revents == 0) {
+    while (answer_wake(refusals)) {
         if (poll(polled, ARRAY_SIZE(polled), wait_ms(refusals)) < 0 && errno != EINTR) {
             log_error("refusals.not_heard", LOG_STR("reason", "poll failed"));
             return;

@@ -24,6 +24,10 @@ void refusals_run(struct service *service) NONNULL;
 void refusals_stop(struct refusals *refusals) NONNULL;
 /* Has the kernel tell, again where it does already. What goes wrong is logged once. */
 void refusals_load_rules(struct refusals *refusals) NONNULL;
+/* The group of NFLOG that is heard; -1: none. */
+int refusals_group(const struct refusals *refusals) NONNULL MUST_CHECK;
+/* Counts a name that was not looked up for the sandbox behind a bridge. */
+void refusals_note_name(struct refusals *refusals, unsigned bridge_index, const char *name) NONNULL;
 /* Stores what was heard so far. */
 int refusals_flush(struct service *service, struct error *err) NONNULL MUST_CHECK;
 /* ERROR_UNAVAILABLE in words when nothing is heard of that runtime. */

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/attr.h"
+#include "runtime/tally.h"
 
 struct error;
 struct strbuf;
@@ -27,5 +28,8 @@ void rules_log_remove(const char *tag) NONNULL;
 /* What iptables-restore is given; resolv_conf: as rules_append_text(). */
 void rules_log_append_text(struct strbuf *out, const struct rules_log *log,
                            const char *resolv_conf) NONNULL;
+/* Ends a rule that shows what it matches, some of it, with the reason. */
+void rules_log_append_show(struct strbuf *out, const struct rules_log *log,
+                           enum refusal_reason reason) NONNULL;
 
 #endif

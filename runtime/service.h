@@ -21,6 +21,7 @@
 struct backend;
 struct builder;
 struct db;
+struct egress;
 struct gate;
 struct http;
 struct metrics;
@@ -45,6 +46,8 @@ struct runtime_settings {
     int64_t warm_least;
     int64_t warm_most;
     const char *image;
+    const char *egress;
+    const char *egress_allow;
     const char *seccomp_path;
     const char *log_level;
     int64_t n_threads;
@@ -76,6 +79,7 @@ struct service {
     struct pool *pool;
     struct metrics *metrics;
     struct refusals *refusals;
+    struct egress *egress;
     struct keyring keyring;
     struct spec_limits limits;
     bool is_disk_low;         /* as it was last looked at; the reconciler's */

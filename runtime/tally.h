@@ -21,7 +21,8 @@
     X(REFUSED_SANDBOX, "sandbox")       /* another sandbox */                                      \
     X(REFUSED_PRIVATE, "private")       /* a private network */                                    \
     X(REFUSED_LINK_LOCAL, "link_local") /* link-local, where clouds keep their credentials */      \
-    X(REFUSED_RESERVED, "reserved")     /* loopback, multicast, and what is nobody's */
+    X(REFUSED_RESERVED, "reserved")     /* loopback, multicast, and what is nobody's */            \
+    X(REFUSED_POLICY, "policy")         /* what is on no list of this sandbox */
 
 #define X(constant, text) constant,
 enum refusal_reason { REFUSAL_REASONS(X) REFUSED_N_REASONS };

@@ -22,8 +22,8 @@ command_down() {
     services_stop
     has_engine || down_end_processes
     [ -z "$_purge" ] || down_remove_sandboxes
-    network_remove_own
     engine_stop
+    network_remove_own
     [ -z "$_purge" ] || network_remove_shared
     [ -z "$_purge" ] || down_remove_state
     say "deft is down"

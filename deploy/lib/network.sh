@@ -1,5 +1,6 @@
 # What deft-runtime leaves in the packet filter. The rules that refuse are every instance's, and stay
-# while any of them is up; those that show what is refused bear four digits of their instance's.
+# while any of them is up. Those that show what is refused, and those of lists, bear four digits of
+# their instance's.
 # shellcheck shell=sh
 
 # As runtime/bridge.c makes them.
@@ -7,19 +8,30 @@ network_tag() {
     printf '%s' "$DEFT_INSTANCE" | sha256sum | cut -c1-4
 }
 
-# network_cut TOOL CHAIN BRIDGES FROM: takes a chain of ours away, and the jump to it.
+# network_cut TOOL TABLE CHAIN BRIDGES FROM: takes a chain of ours away, and the jump to it.
 network_cut() {
-    "$1" -w 5 -D "$4" -i "$3" -j "$2" 2>/dev/null || :
-    "$1" -w 5 -F "$2" 2>/dev/null || :
-    "$1" -w 5 -X "$2" 2>/dev/null || :
+    "$1" -w 5 -t "$2" -D "$5" -i "$4" -j "$3" 2>/dev/null || :
+    "$1" -w 5 -t "$2" -F "$3" 2>/dev/null || :
+    "$1" -w 5 -t "$2" -X "$3" 2>/dev/null || :
 }
 
-# Of this instance alone: nobody looks at what they show any more.
+# Of this instance alone: nobody looks at what they show any more. A sandbox that goes on is held to
+# its list all the same.
 network_remove_own() {
     command -v iptables >/dev/null || return 0
     _tag=$(network_tag)
-    network_cut iptables "DEFT-IN-$_tag" "dsb$_tag+" INPUT
-    network_cut iptables "DEFT-OUT-$_tag" "dsb$_tag+" DOCKER-USER
+    network_cut iptables filter "DEFT-IN-$_tag" "dsb$_tag+" INPUT
+    network_cut iptables filter "DEFT-OUT-$_tag" "dsb$_tag+" DOCKER-USER
+    for _port in "/sys/class/net/dsb$_tag"*/brif/*; do
+        [ ! -e "$_port" ] || return 0
+    done
+    network_cut iptables nat "DEFT-DNS-$_tag" "dsb$_tag+" PREROUTING
+    network_cut iptables filter "DEFT-ASK-$_tag" "dsb$_tag+" INPUT
+    network_cut iptables filter "DEFT-GO-$_tag" "dsb$_tag+" DOCKER-USER
+    for _chain in $(iptables -w 5 -S 2>/dev/null | sed -n "s/^-N \(DEFT-P[0-9]*-$_tag\)\$/\1/p"); do
+        iptables -w 5 -F "$_chain" || :
+        iptables -w 5 -X "$_chain" || :
+    done
 }
 
 # Of all instances: only where none is up, and no sandbox has a network.
@@ -29,10 +41,10 @@ network_remove_shared() {
     for _bridge in /sys/class/net/dsb*; do
         [ ! -e "$_bridge" ] || return 0
     done
-    network_cut iptables DEFT-IN dsb+ INPUT
-    network_cut iptables DEFT-OUT dsb+ DOCKER-USER
-    network_cut ip6tables DEFT-IN dsb+ INPUT
-    network_cut ip6tables DEFT-OUT dsb+ FORWARD
+    network_cut iptables filter DEFT-IN dsb+ INPUT
+    network_cut iptables filter DEFT-OUT dsb+ DOCKER-USER
+    network_cut ip6tables filter DEFT-IN dsb+ INPUT
+    network_cut ip6tables filter DEFT-OUT dsb+ FORWARD
 }
 
 # True as well where nothing is refused.

@@ -20,7 +20,7 @@ process_set_common() {
         # Keys go to those alone who need them.
         OH_DEFERRED_INIT) [ "$1" != runtime ] || continue ;;
         OH_SECRET_KEY | OH_SANDBOX_MAX_NUM_SANDBOXES | OH_SANDBOX_STARTUP_GRACE_SECONDS) [ "$1" = fcgi ] || continue ;;
-        DEFT_RUNTIME_ADMIN_KEY | DEFT_RUNTIME_ADMIN_PASSWORD | OH_SANDBOX_LIFECYCLE_*) [ "$1" = runtime ] || continue ;;
+        DEFT_RUNTIME_ADMIN_KEY | DEFT_RUNTIME_ADMIN_PASSWORD | OH_SANDBOX_LIFECYCLE_* | OH_SANDBOX_EGRESS*) [ "$1" = runtime ] || continue ;;
         OH_*) [ "$1" = worker ] || continue ;;
         DEFT_APP | DEFT_BIN | DEFT_BUILD* | DEFT_KEYS | DEFT_LOG | DEFT_SERVICES | DEFT_TRIAL | DEFT_KEEP) continue ;;
         esac

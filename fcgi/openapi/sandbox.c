@@ -106,7 +106,7 @@ static const struct field egress_refusal_fields[] = {
     {.name = "reason",
      .kind = FIELD_TEXT,
      .rules = FIELD_REQUIRED,
-     .words = "host|sandbox|private|link_local|reserved"},
+     .words = "host|sandbox|private|link_local|reserved|policy"},
     {.name = "count", .kind = FIELD_INT, .rules = FIELD_REQUIRED},
     {.name = "first_at", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
     {.name = "last_at", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},

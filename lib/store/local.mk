@@ -15,6 +15,7 @@ libstore_a_SOURCES = \
 	lib/store/db_query.h lib/store/db_value.c \
 	lib/store/db_ticket.c lib/store/db_ticket.h \
 	lib/store/document_store.c lib/store/document_store.h \
+	lib/store/egress_store.c lib/store/egress_store.h \
 	lib/store/event_arrays.c lib/store/event_arrays.h \
 	lib/store/event_store.c lib/store/event_store.h \
 	lib/store/hints.c lib/store/hints.h \
@@ -50,6 +51,7 @@ STORE_TESTS = \
 	tests/unit/store/conversation_store_test \
 	tests/unit/store/db_test \
 	tests/unit/store/document_store_test \
+	tests/unit/store/egress_store_test \
 	tests/unit/store/event_store_test \
 	tests/unit/store/hints_test \
 	tests/unit/store/mcp_sign_in_store_test \
@@ -76,6 +78,9 @@ tests_unit_store_db_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_document_store_test_SOURCES = tests/unit/store/document_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_document_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_document_store_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_egress_store_test_SOURCES = tests/unit/store/egress_store_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_egress_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_egress_store_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_event_store_test_SOURCES = tests/unit/store/event_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_event_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_event_store_test_LDADD = $(STORE_TEST_LIBS)

@@ -6,7 +6,10 @@
 
 int test_build_form(void);
 int test_demand(void);
+int test_dns(void);
 int test_docker_body(void);
+int test_egress_book(void);
+int test_egress_policy(void);
 int test_failure(void);
 int test_frames(void);
 int test_gate(void);

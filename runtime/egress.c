@@ -1,0 +1,319 @@
+#include "runtime/egress.h"
+
+#include <arpa/inet.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "runtime/egress_parts.h"
+#include "runtime/iptables.h"
+#include "runtime/refusals.h"
+#include "runtime/rules_log.h"
+#include "runtime/service.h"
+#include "store/egress_store.h"
+#include "store/runtime_store.h"
+
+static const struct iptables_chain chains[] = {
+    {"filter", "DOCKER-USER", "DEFT-GO-", NULL},
+    {"filter", "INPUT", "DEFT-ASK-", "DEFT-IN"},
+    {"nat", "PREROUTING", "DEFT-DNS-", NULL},
+};
+
+/* --- make and free --- */
+
+/* On all addresses, since bridges come and go; what does not come from one of ours is not answered.
+ */
+static int open_dns(struct egress *egress, struct error *err)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    socklen_t len = sizeof(address);
+    const int one = 1;
+
+    egress->dns_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (egress->dns_fd < 0 ||
+        setsockopt(egress->dns_fd, IPPROTO_IP, IP_PKTINFO, &one, sizeof(one)) < 0 ||
+        bind(egress->dns_fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
+        getsockname(egress->dns_fd, (struct sockaddr *)&address, &len) < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "a socket for names: %m");
+    egress->dns_port = ntohs(address.sin_port);
+    return 0;
+}
+
+static int read_usual(struct egress *egress, const struct runtime_settings *settings,
+                      struct error *err)
+{
+    size_t usual = 0;
+
+    if (egress_book_policy(&egress->book, settings->egress, settings->egress_allow, &usual, err) <
+        0)
+        return error_wrap(err, "OH_SANDBOX_EGRESS, OH_SANDBOX_EGRESS_ALLOW");
+    egress->is_usually_restricted = egress->book.policies[usual].policy.mode != EGRESS_INTERNET;
+    if (egress->is_usually_restricted && !egress->has_rules)
+        return error_set(err, ERROR_INVALID, "OH_SANDBOX_EGRESS: needs DEFT_NETWORK_RULES=1");
+    return 0;
+}
+
+int egress_new(const struct runtime_settings *settings, struct egress **egress_out,
+               struct error *err)
+{
+    struct egress *egress = NEW(struct egress);
+
+    egress->instance = settings->docker.instance;
+    egress->has_rules = settings->has_network_rules != 0;
+    egress->dns_fd = -1;
+    egress->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    egress->is_loaded = true;
+    lock_init(&egress->lock);
+    condition_init(&egress->changed);
+    bridge_tag(egress->instance, egress->tag);
+    if (read_usual(egress, settings, err) < 0 || open_dns(egress, err) < 0) {
+        egress_free(egress);
+        return -1;
+    }
+    *egress_out = egress;
+    return 0;
+}
+
+void egress_free(struct egress *egress)
+{
+    if (egress == NULL)
+        return;
+    fd_close(&egress->dns_fd);
+    fd_close(&egress->stop_fd);
+    egress_book_done(&egress->book);
+    condition_done(&egress->changed);
+    lock_done(&egress->lock);
+    mem_free(egress);
+}
+
+void egress_stop(struct egress *egress)
+{
+    const uint64_t one = 1;
+    struct error ignored = ERROR_INIT;
+
+    lock_take(&egress->lock);
+    egress->is_stopping = true;
+    condition_wake_all(&egress->changed);
+    lock_release(&egress->lock);
+    error_ignore(fd_write_all(egress->stop_fd, &one, sizeof(one), &ignored), "it was told already");
+}
+
+/* --- rules --- */
+
+static void remove_rules(const char *tag)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(chains); i++)
+        iptables_cut(&chains[i], tag);
+    iptables_sweep("filter", "DEFT-P", tag);
+}
+
+void egress_remove_rules(const char *instance)
+{
+    char tag[BRIDGE_TAG_BYTES] = "";
+
+    bridge_tag(instance, tag);
+    remove_rules(tag);
+    rules_log_remove(tag);
+}
+
+static int load_rules(struct egress *egress, const char *text, struct error *err)
+{
+    if (text[0] == '\0') {
+        if (egress->is_loaded)
+            remove_rules(egress->tag);
+        egress->is_loaded = false;
+        return 0;
+    }
+    egress->is_loaded = true;
+    if (iptables_load(text, err) < 0)
+        return error_wrap(err, "rules of where sandboxes may go");
+    for (size_t i = 0; i < ARRAY_SIZE(chains); i++) {
+        if (iptables_jump(&chains[i], egress->tag, err) < 0)
+            return error_wrap(err, "rules of where sandboxes may go");
+    }
+    return 0;
+}
+
+/* Waits until somebody wants a load; false when it is to stop. */
+static bool next_load(struct egress *egress, const struct egress_rules *rules, struct strbuf *text,
+                      uint64_t *turn_out)
+{
+    bool goes_on = false;
+
+    lock_take(&egress->lock);
+    while (egress->wanted == egress->done && !egress->is_stopping)
+        condition_wait(&egress->changed, &egress->lock);
+    goes_on = !egress->is_stopping;
+    *turn_out = egress->wanted;
+    if (egress_book_restricts(&egress->book))
+        egress_book_append_rules(&egress->book, rules, text);
+    lock_release(&egress->lock);
+    return goes_on;
+}
+
+static void end_load(struct egress *egress, uint64_t turn, const struct error *state)
+{
+    lock_take(&egress->lock);
+    egress->done = turn;
+    egress->state = *state;
+    condition_wake_all(&egress->changed);
+    lock_release(&egress->lock);
+}
+
+/* One load may serve many who asked for it. */
+void egress_run_loader(struct service *service)
+{
+    struct egress *egress = service->egress;
+    const struct egress_rules rules = {.tag = egress->tag,
+                                       .dns_port = egress->dns_port,
+                                       .group = refusals_group(service->refusals)};
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    uint64_t turn = 0;
+
+    while (next_load(egress, &rules, &text, &turn)) {
+        struct error state = ERROR_INIT;
+
+        if (egress->has_rules && load_rules(egress, text.text, &state) < 0)
+            log_error("egress.not_loaded", LOG_ERROR(&state));
+        end_load(egress, turn, &state);
+        strbuf_reset(&text);
+    }
+}
+
+int egress_load(struct egress *egress, struct error *err)
+{
+    struct error state = ERROR_INIT;
+    uint64_t turn = 0;
+
+    lock_take(&egress->lock);
+    turn = ++egress->wanted;
+    condition_wake_all(&egress->changed);
+    while (egress->done < turn && !egress->is_stopping)
+        condition_wait(&egress->changed, &egress->lock);
+    if (egress->done < turn)
+        error_set(&state, ERROR_UNAVAILABLE, "the service ends");
+    else
+        state = egress->state;
+    lock_release(&egress->lock);
+    if (state.code == ERROR_NONE)
+        return 0;
+    *err = state;
+    return -1;
+}
+
+/* --- seats --- */
+
+bool egress_is_usually_restricted(const struct egress *egress)
+{
+    return egress->is_usually_restricted;
+}
+
+static int find_policy(struct egress *egress, const struct egress_choice *choice,
+                       size_t *policy_out, bool *is_restricted_out, struct error *err)
+{
+    size_t policy = 0;
+    bool is_restricted = false;
+    int rc = 0;
+
+    lock_take(&egress->lock);
+    if (choice->mode != NULL)
+        rc = egress_book_policy(&egress->book, choice->mode, choice->list, &policy, err);
+    is_restricted = rc == 0 && egress->book.policies[policy].policy.mode != EGRESS_INTERNET;
+    lock_release(&egress->lock);
+    if (rc < 0)
+        return error_wrap(err, "where the sandbox may go, as set for its owner");
+    if (is_restricted && !egress->has_rules)
+        return error_set(err, ERROR_UNAVAILABLE,
+                         "where the sandbox may go is restricted: that needs DEFT_NETWORK_RULES=1");
+    *policy_out = policy;
+    *is_restricted_out = is_restricted;
+    return 0;
+}
+
+int egress_is_restricted(struct service *service, const struct uuid *tenant_id,
+                         const struct uuid *owner_id, bool *is_out, struct error *err)
+{
+    CLEANUP(egress_choice_done) struct egress_choice choice = EGRESS_CHOICE_INIT;
+    size_t policy = 0;
+
+    if (egress_store_find(service->db, tenant_id, owner_id, &choice, err) < 0)
+        return -1;
+    return find_policy(service->egress, &choice, &policy, is_out, err);
+}
+
+/* True when that changes anything; a bridge of an older deft cannot be held to anything. */
+static int take_seat(struct egress *egress, const char *network, const struct egress_choice *choice,
+                     bool *is_news_out, struct error *err)
+{
+    char bridge[BRIDGE_NAME_BYTES] = "";
+    const char *id = strrchr(network, '-');
+    bool is_restricted = false;
+    size_t policy = 0;
+
+    if (find_policy(egress, choice, &policy, &is_restricted, err) < 0)
+        return -1;
+    if (!bridge_is_seen(egress->instance, network) || id == NULL) {
+        if (is_restricted)
+            return error_set(err, ERROR_UNAVAILABLE,
+                             "the sandbox's network is an older deft's: it must start anew");
+        return 0;
+    }
+    bridge_name(id + 1, bridge);
+    lock_take(&egress->lock);
+    *is_news_out = egress_book_seat(&egress->book, bridge, policy) || *is_news_out;
+    lock_release(&egress->lock);
+    return 0;
+}
+
+int egress_seat(struct service *service, const struct runtime *runtime, const char *network,
+                struct error *err)
+{
+    CLEANUP(egress_choice_done) struct egress_choice choice = EGRESS_CHOICE_INIT;
+    bool is_news = false;
+
+    if (egress_store_find(service->db, &runtime->tenant_id, &runtime->owner_id, &choice, err) < 0 ||
+        take_seat(service->egress, network, &choice, &is_news, err) < 0)
+        return -1;
+    return is_news ? egress_load(service->egress, err) : 0;
+}
+
+static void leave_gone(struct egress *egress)
+{
+    lock_take(&egress->lock);
+    for (size_t i = egress->book.n_seats; i > 0; i--) {
+        if (if_nametoindex(egress->book.seats[i - 1].bridge) == 0)
+            egress_book_unseat(&egress->book, i - 1);
+    }
+    lock_release(&egress->lock);
+}
+
+int egress_seat_all(struct service *service, struct error *err)
+{
+    CLEANUP(egress_seats_done) struct egress_seats seats = EGRESS_SEATS_INIT;
+    static const char nowhere[] = "none";
+    bool is_news = false;
+
+    if (egress_store_list(service->db, &seats, err) < 0)
+        return -1;
+    leave_gone(service->egress);
+    for (size_t i = 0; i < seats.n; i++) {
+        struct error why = ERROR_INIT;
+        const struct egress_choice none = {(char *)(uintptr_t)nowhere, (char *)(uintptr_t)""};
+
+        if (take_seat(service->egress, seats.items[i].network, &seats.items[i].choice, &is_news,
+                      &why) == 0)
+            continue;
+        /* What cannot be read lets nobody through. */
+        log_error("egress.refused", LOG_STR("network", seats.items[i].network), LOG_ERROR(&why));
+        error_ignore(take_seat(service->egress, seats.items[i].network, &none, &is_news, &why),
+                     "it is said already");
+    }
+    return egress_load(service->egress, err);
+}

@@ -1,0 +1,48 @@
+/*
+ * Where each sandbox may go, made so: it takes a seat before anybody's program runs in it, the
+ * packet filter holds it to its policy, and names are looked up for it here, and nowhere else.
+ *
+ * Threading: egress_run_loader() and egress_run_resolver() are bodies of threads of their own, of
+ * the latter several; the others are for any thread.
+ */
+#ifndef DEFT_RUNTIME_EGRESS_H
+#define DEFT_RUNTIME_EGRESS_H
+
+#include <stdbool.h>
+
+#include "base/attr.h"
+
+struct egress;
+struct error;
+struct runtime;
+struct runtime_settings;
+struct service;
+struct uuid;
+
+/* Whom a sandbox asks for names that may not go everywhere: nobody has the address, and the packet
+ * filter leads to us what is sent there. */
+#define EGRESS_NAME_SERVER "192.0.2.53"
+
+/* ERROR_INVALID names the setting. */
+int egress_new(const struct runtime_settings *settings, struct egress **egress_out,
+               struct error *err) NONNULL MUST_CHECK;
+void egress_free(struct egress *egress);
+void egress_run_loader(struct service *service) NONNULL;
+void egress_run_resolver(struct service *service) NONNULL;
+void egress_stop(struct egress *egress) NONNULL;
+
+/* True when sandboxes of nobody in particular may not go everywhere. */
+bool egress_is_usually_restricted(const struct egress *egress) NONNULL MUST_CHECK;
+/* The same of a tenant's or user's. ERROR_INVALID when what was set for them cannot be read. */
+int egress_is_restricted(struct service *service, const struct uuid *tenant_id,
+                         const struct uuid *owner_id, bool *is_out,
+                         struct error *err) NONNULL MUST_CHECK;
+/* Holds the sandbox in that network to its policy; returns when it is held. */
+int egress_seat(struct service *service, const struct runtime *runtime, const char *network,
+                struct error *err) NONNULL MUST_CHECK;
+/* Holds all to what the rows say now. ERROR_UNAVAILABLE: no sandbox may start. */
+int egress_seat_all(struct service *service, struct error *err) NONNULL MUST_CHECK;
+/* Takes all rules of an instance away. */
+void egress_remove_rules(const char *instance) NONNULL;
+
+#endif

@@ -1,0 +1,152 @@
+/* The rules of a book. Chains bear the instance's tag; each policy has one of its own. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include "base/strbuf.h"
+#include "runtime/egress_book.h"
+#include "runtime/rules.h"
+#include "runtime/rules_log.h"
+#include "runtime/tally.h"
+
+/* Questions of each sandbox; beyond that they are not heard. */
+#define QUESTIONS_PER_SECOND 100
+#define QUESTIONS_AT_ONCE 200
+
+static bool is_restricted(const struct egress_book *book, size_t policy)
+{
+    return book->policies[policy].policy.mode != EGRESS_INTERNET;
+}
+
+/* Names are asked of us alone, whomever a sandbox means to ask. */
+static void append_names(const struct egress_book *book, const struct egress_rules *rules,
+                         struct strbuf *out)
+{
+    strbuf_appendf(out, "*nat\n:DEFT-DNS-%s - [0:0]\n", rules->tag);
+    for (size_t i = 0; i < book->n_seats; i++) {
+        strbuf_appendf(out, "-A DEFT-DNS-%s -i %s", rules->tag, book->seats[i].bridge);
+        if (is_restricted(book, book->seats[i].policy))
+            strbuf_appendf(out, " -p udp --dport 53 -j REDIRECT --to-ports %d\n", rules->dns_port);
+        else
+            strbuf_append(out, " -j RETURN\n");
+    }
+    if (is_restricted(book, 0))
+        strbuf_appendf(out, "-A DEFT-DNS-%s -p udp --dport 53 -j REDIRECT --to-ports %d\n",
+                       rules->tag, rules->dns_port);
+    strbuf_append(out, "COMMIT\n");
+}
+
+static void append_questions(const struct egress_rules *rules, struct strbuf *out)
+{
+    strbuf_appendf(out,
+                   "-A DEFT-ASK-%s -p udp --dport %d -m hashlimit --hashlimit-name deftq-%s"
+                   " --hashlimit-mode srcip --hashlimit-upto %d/second --hashlimit-burst %d"
+                   " -j ACCEPT\n-A DEFT-ASK-%s -p udp --dport %d -j DROP\n",
+                   rules->tag, rules->dns_port, rules->tag, QUESTIONS_PER_SECOND, QUESTIONS_AT_ONCE,
+                   rules->tag, rules->dns_port);
+}
+
+static void append_ways(const struct egress_book *book, const struct egress_rules *rules,
+                        struct strbuf *out)
+{
+    const char *tag = rules->tag;
+
+    strbuf_appendf(out,
+                   "-A DEFT-GO-%s -m conntrack --ctstate ESTABLISHED,RELATED -j RETURN\n"
+                   "-A DEFT-GO-%s -o " RULES_BRIDGES " -j RETURN\n",
+                   tag, tag);
+    /* The chains of all instances refuse these, and say why. */
+    for (size_t i = 0; i < rules_n_denied; i++)
+        strbuf_appendf(out, "-A DEFT-GO-%s -d %s -j RETURN\n", tag, rules_denied[i].range);
+    for (size_t i = 0; i < book->n_seats; i++) {
+        const struct egress_book_seat *seat = &book->seats[i];
+
+        strbuf_appendf(out, "-A DEFT-GO-%s -i %s", tag, seat->bridge);
+        if (is_restricted(book, seat->policy))
+            strbuf_appendf(out, " -g DEFT-P%d-%s\n", (int)seat->policy, tag);
+        else
+            strbuf_append(out, " -j RETURN\n");
+    }
+    if (is_restricted(book, 0))
+        strbuf_appendf(out, "-A DEFT-GO-%s -g DEFT-P0-%s\n", tag, tag);
+}
+
+/* To one address or range, by one port or by all. */
+static void append_place(struct strbuf *out, const char *chain, const char *target, uint16_t port)
+{
+    if (port == 0) {
+        strbuf_appendf(out, "-A %s -d %s -j RETURN\n", chain, target);
+        return;
+    }
+    strbuf_appendf(out, "-A %s -d %s -p tcp --dport %d -j RETURN\n", chain, target, port);
+    strbuf_appendf(out, "-A %s -d %s -p udp --dport %d -j RETURN\n", chain, target, port);
+}
+
+static void append_target(struct strbuf *target, uint32_t address, unsigned prefix)
+{
+    const struct in_addr in = {.s_addr = htonl(address)};
+    char text[INET_ADDRSTRLEN] = "";
+
+    strbuf_reset(target);
+    strbuf_appendf(target, "%s/%u", inet_ntop(AF_INET, &in, text, sizeof(text)), prefix);
+}
+
+static void append_known(const struct egress_book *book, const struct egress_place *place,
+                         const char *chain, struct strbuf *out)
+{
+    CLEANUP(strbuf_done) struct strbuf target = STRBUF_INIT;
+
+    for (size_t i = 0; i < book->n_known; i++) {
+        if (!egress_place_holds(place, book->known[i].name))
+            continue;
+        append_target(&target, book->known[i].address, 32);
+        append_place(out, chain, target.text, place->port);
+    }
+}
+
+static void append_refusal(const struct egress_rules *rules, const char *chain, struct strbuf *out)
+{
+    const struct rules_log log = {.tag = rules->tag, .group = (uint16_t)rules->group};
+
+    if (rules->group >= 0) {
+        strbuf_appendf(out, "-A %s", chain);
+        rules_log_append_show(out, &log, REFUSED_POLICY);
+    }
+    strbuf_appendf(out, "-A %s -j REJECT\n", chain);
+}
+
+static void append_policy(const struct egress_book *book, size_t index,
+                          const struct egress_rules *rules, struct strbuf *out)
+{
+    CLEANUP(strbuf_done) struct strbuf chain = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf target = STRBUF_INIT;
+    const struct egress_policy *policy = &book->policies[index].policy;
+
+    strbuf_appendf(&chain, "DEFT-P%d-%s", (int)index, rules->tag);
+    for (size_t i = 0; policy->mode == EGRESS_LIST && i < policy->n; i++) {
+        const struct egress_place *place = &policy->places[i];
+
+        append_known(book, place, chain.text, out);
+        if (place->kind != PLACE_RANGE)
+            continue;
+        append_target(&target, place->address, place->prefix);
+        append_place(out, chain.text, target.text, place->port);
+    }
+    append_refusal(rules, chain.text, out);
+}
+
+void egress_book_append_rules(const struct egress_book *book, const struct egress_rules *rules,
+                              struct strbuf *out)
+{
+    append_names(book, rules, out);
+    strbuf_appendf(out, "*filter\n:DEFT-ASK-%s - [0:0]\n:DEFT-GO-%s - [0:0]\n", rules->tag,
+                   rules->tag);
+    for (size_t i = 0; i < book->n_policies; i++)
+        strbuf_appendf(out, ":DEFT-P%d-%s - [0:0]\n", (int)i, rules->tag);
+    append_questions(rules, out);
+    append_ways(book, rules, out);
+    for (size_t i = 0; i < book->n_policies; i++) {
+        if (is_restricted(book, i))
+            append_policy(book, i, rules, out);
+    }
+    strbuf_append(out, "COMMIT\n");
+}

@@ -1,0 +1,145 @@
+#include "runtime/dns.h"
+
+#include <arpa/inet.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/crypto.h"
+#include "unit/runtime/runtime_test.h"
+
+/* www.Example.org, type A. */
+static const unsigned char query[] = "\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00"
+                                     "\x03www\x07"
+                                     "Example\x03org\x00\x00\x01\x00\x01";
+#define QUERY_BYTES (sizeof(query) - 1)
+
+static void question_is_read_in_one_form(void **state)
+{
+    struct dns_question question = {.id = 0};
+
+    (void)state;
+    assert_true(dns_read(query, QUERY_BYTES, &question));
+    assert_int_equal(question.id, 0x1234);
+    assert_int_equal(question.type, DNS_TYPE_A);
+    assert_true(question.wants_recursion);
+    assert_string_equal(question.name, "www.example.org");
+    assert_int_equal(question.end, QUERY_BYTES);
+}
+
+static void answer_holds_question_and_addresses(void **state)
+{
+    struct dns_question question = {.id = 0};
+    const uint32_t addresses[] = {inet_addr("140.82.112.3"), inet_addr("140.82.112.4")};
+    unsigned char answer[DNS_PACKET_BYTES];
+    size_t len = 0;
+
+    (void)state;
+    assert_true(dns_read(query, QUERY_BYTES, &question));
+    len = dns_answer(query, &question, DNS_OK, addresses, 2, answer);
+    assert_int_equal(len, QUERY_BYTES + 2 * 16);
+    assert_memory_equal(answer, "\x12\x34\x81\x80\x00\x01\x00\x02\x00\x00\x00\x00", 12);
+    assert_memory_equal(answer + 12, query + 12, QUERY_BYTES - 12);
+    assert_memory_equal(answer + QUERY_BYTES,
+                        "\xc0\x0c\x00\x01\x00\x01\x00\x00\x00\x3c\x00\x04\x8c\x52\x70\x03", 16);
+    len = dns_answer(query, &question, DNS_UNKNOWN, NULL, 0, answer);
+    assert_int_equal(len, QUERY_BYTES);
+    assert_memory_equal(answer, "\x12\x34\x81\x83\x00\x01\x00\x00\x00\x00\x00\x00", 12);
+}
+
+static void the_longest_answer_fits(void **state)
+{
+    unsigned char longest[DNS_PACKET_BYTES] = "\x12\x34\x01\x00\x00\x01";
+    static const unsigned char tail[] = {0, 0, 1, 0, 1};
+    uint32_t addresses[20] = {0};
+    unsigned char answer[DNS_PACKET_BYTES];
+    struct dns_question question = {.id = 0};
+    size_t at = 12;
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        size_t len = i < 3 ? 63 : 60;
+
+        longest[at] = (unsigned char)len;
+        memset(longest + at + 1, 'a', len);
+        at += len + 1;
+    }
+    memcpy(longest + at, tail, sizeof(tail));
+    assert_true(dns_read(longest, at + sizeof(tail), &question));
+    assert_int_equal(strlen(question.name), 252);
+    assert_true(dns_answer(longest, &question, DNS_OK, addresses, 20, answer) <= DNS_PACKET_BYTES);
+}
+
+/* Other spellings of a name that might mean two things have no name at all. */
+static void tricks_have_no_name(void **state)
+{
+    static const unsigned char dot[] = "\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00"
+                                       "\x0bwww.example\x03org\x00\x00\x01\x00\x01";
+    static const unsigned char nul[] = "\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00"
+                                       "\x03org\x04"
+                                       "a\0.b\x00\x00\x01\x00\x01";
+    struct dns_question question = {.id = 0};
+
+    (void)state;
+    assert_true(dns_read(dot, sizeof(dot) - 1, &question));
+    assert_string_equal(question.name, "");
+    assert_true(dns_read(nul, sizeof(nul) - 1, &question));
+    assert_string_equal(question.name, "");
+}
+
+static void what_is_no_question_is_left_alone(void **state)
+{
+    unsigned char packet[QUERY_BYTES];
+    struct dns_question question = {.id = 0};
+
+    (void)state;
+    for (size_t len = 0; len < QUERY_BYTES; len++)
+        assert_false(dns_read(query, len, &question));
+    memcpy(packet, query, QUERY_BYTES);
+    packet[2] |= 0x80; /* an answer */
+    assert_false(dns_read(packet, QUERY_BYTES, &question));
+    memcpy(packet, query, QUERY_BYTES);
+    packet[5] = 2; /* two of them */
+    assert_false(dns_read(packet, QUERY_BYTES, &question));
+    memcpy(packet, query, QUERY_BYTES);
+    packet[12] = 0xc0; /* a pointer */
+    assert_false(dns_read(packet, QUERY_BYTES, &question));
+}
+
+static void lies_are_survived(void **state)
+{
+    unsigned char answer[DNS_PACKET_BYTES];
+
+    (void)state;
+    for (int round = 0; round < 20000; round++) {
+        unsigned char *exact = test_malloc(QUERY_BYTES);
+        struct dns_question question = {.id = 0};
+        uint32_t random[3];
+
+        crypto_random(random, sizeof(random));
+        memcpy(exact, query, QUERY_BYTES);
+        exact[random[0] % QUERY_BYTES] = (unsigned char)random[1];
+        exact[random[1] % QUERY_BYTES] = (unsigned char)random[2];
+        if (dns_read(exact, QUERY_BYTES, &question))
+            assert_true(dns_answer(exact, &question, DNS_OK, NULL, 0, answer) <= QUERY_BYTES);
+        test_free(exact);
+    }
+}
+
+int test_dns(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(question_is_read_in_one_form),
+        cmocka_unit_test(answer_holds_question_and_addresses),
+        cmocka_unit_test(the_longest_answer_fits),
+        cmocka_unit_test(tricks_have_no_name),
+        cmocka_unit_test(what_is_no_question_is_left_alone),
+        cmocka_unit_test(lies_are_survived),
+    };
+
+    return cmocka_run_group_tests_name("runtime/dns", tests, NULL, NULL);
+}

@@ -1,0 +1,134 @@
+#include "runtime/egress_book.h"
+
+#include <arpa/inet.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "base/strbuf.h"
+#include "unit/runtime/runtime_test.h"
+
+static const struct egress_rules rules = {.tag = "12ab", .dns_port = 4053, .group = 4711};
+
+static size_t policy_of(struct egress_book *book, const char *mode, const char *list)
+{
+    struct error err = ERROR_INIT;
+    size_t policy = 99;
+
+    assert_int_equal(egress_book_policy(book, mode, list, &policy, &err), 0);
+    return policy;
+}
+
+static uint32_t address_of(const char *text)
+{
+    return ntohl(inet_addr(text));
+}
+
+static void nobody_is_restricted_until_somebody_is(void **state)
+{
+    CLEANUP(egress_book_done) struct egress_book book = {.policies = NULL};
+    size_t list = 0;
+
+    (void)state;
+    assert_int_equal(policy_of(&book, "internet", ""), 0);
+    assert_false(egress_book_restricts(&book));
+    list = policy_of(&book, "list", "a.org");
+    assert_int_equal(policy_of(&book, "list", "a.org"), list);
+    assert_false(egress_book_restricts(&book));
+    assert_false(egress_book_seat(&book, "dsb12ab00000001", 0));
+    assert_true(egress_book_seat(&book, "dsb12ab00000002", list));
+    assert_false(egress_book_seat(&book, "dsb12ab00000002", list));
+    assert_true(egress_book_restricts(&book));
+    assert_int_equal(egress_book_find(&book, "dsb12ab00000002")->mode, EGRESS_LIST);
+    assert_int_equal(egress_book_find(&book, "dsb12ab00000001")->mode, EGRESS_INTERNET);
+    assert_true(egress_book_seat(&book, "dsb12ab00000002", 0));
+    assert_false(egress_book_restricts(&book));
+}
+
+static void a_list_lets_its_places_through_and_nothing_else(void **state)
+{
+    CLEANUP(egress_book_done) struct egress_book book = {.policies = NULL};
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    const char *end = NULL;
+
+    (void)state;
+    (void)policy_of(&book, "internet", "");
+    (void)egress_book_seat(&book, "dsb12ab00000002",
+                           policy_of(&book, "list", "a.org:443 *.b.org 140.82.112.0/20:22"));
+    (void)egress_book_learn(&book, "a.org", address_of("45.1.1.1"), 1);
+    (void)egress_book_learn(&book, "x.b.org", address_of("45.1.1.2"), 1);
+    (void)egress_book_learn(&book, "c.org", address_of("45.1.1.3"), 1);
+    egress_book_append_rules(&book, &rules, &text);
+    assert_non_null(strstr(text.text, "-A DEFT-GO-12ab -i dsb12ab00000002 -g DEFT-P1-12ab\n"));
+    assert_non_null(
+        strstr(text.text, "-A DEFT-P1-12ab -d 45.1.1.1/32 -p tcp --dport 443 -j RETURN\n"));
+    assert_non_null(strstr(text.text, "-A DEFT-P1-12ab -d 45.1.1.2/32 -j RETURN\n"));
+    assert_non_null(
+        strstr(text.text, "-A DEFT-P1-12ab -d 140.82.112.0/20 -p udp --dport 22 -j RETURN\n"));
+    assert_null(strstr(text.text, "45.1.1.3"));
+    end = strstr(text.text, "-A DEFT-P1-12ab -j REJECT\n");
+    assert_non_null(end);
+    assert_null(strstr(end + 1, "-A DEFT-P1-12ab"));
+    assert_non_null(strstr(text.text, "--nflog-prefix policy\n"));
+    assert_non_null(strstr(
+        text.text,
+        "-A DEFT-DNS-12ab -i dsb12ab00000002 -p udp --dport 53 -j REDIRECT --to-ports 4053\n"));
+    assert_null(strstr(text.text, "-g DEFT-P0-12ab"));
+}
+
+static void restricted_by_setting_holds_for_whoever_has_no_seat(void **state)
+{
+    CLEANUP(egress_book_done) struct egress_book book = {.policies = NULL};
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    const char *free_one = NULL;
+    const char *all = NULL;
+
+    (void)state;
+    (void)policy_of(&book, "none", "");
+    (void)egress_book_seat(&book, "dsb12ab00000002", policy_of(&book, "internet", ""));
+    egress_book_append_rules(&book, &rules, &text);
+    free_one = strstr(text.text, "-A DEFT-GO-12ab -i dsb12ab00000002 -j RETURN\n");
+    all = strstr(text.text, "-A DEFT-GO-12ab -g DEFT-P0-12ab\n");
+    assert_non_null(free_one);
+    assert_non_null(all);
+    assert_true(free_one < all);
+    assert_true(strstr(text.text, "-A DEFT-DNS-12ab -i dsb12ab00000002 -j RETURN\n") <
+                strstr(text.text, "-A DEFT-DNS-12ab -p udp --dport 53 -j REDIRECT"));
+}
+
+static void addresses_are_known_for_a_while_and_bounded(void **state)
+{
+    CLEANUP(egress_book_done) struct egress_book book = {.policies = NULL};
+    uint32_t found[4] = {0};
+
+    (void)state;
+    assert_true(egress_book_learn(&book, "a.org", 7, 1000));
+    assert_false(egress_book_learn(&book, "a.org", 7, 2000));
+    assert_true(egress_book_learn(&book, "a.org", 8, 3000));
+    assert_int_equal(egress_book_addresses(&book, "a.org", 2500, found, 4), 1);
+    assert_int_equal(found[0], 8);
+    assert_int_equal(egress_book_addresses(&book, "b.org", 0, found, 4), 0);
+    assert_true(egress_book_learn(&book, "b.org", 9, 3001 + EGRESS_KNOWN_MS));
+    assert_int_equal(book.n_known, 1);
+    for (uint32_t i = 0; i < EGRESS_KNOWN_MAX + 10; i++)
+        (void)egress_book_learn(&book, "c.org", i, 4000 + EGRESS_KNOWN_MS);
+    assert_int_equal(book.n_known, EGRESS_KNOWN_MAX);
+}
+
+int test_egress_book(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nobody_is_restricted_until_somebody_is),
+        cmocka_unit_test(a_list_lets_its_places_through_and_nothing_else),
+        cmocka_unit_test(restricted_by_setting_holds_for_whoever_has_no_seat),
+        cmocka_unit_test(addresses_are_known_for_a_while_and_bounded),
+    };
+
+    return cmocka_run_group_tests_name("runtime/egress_book", tests, NULL, NULL);
+}

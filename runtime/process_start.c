@@ -175,6 +175,10 @@ static void make_environment(const struct launch *launch, struct arguments *envi
     arguments_add(environment, key.text);
     strbuf_appendf(&listener, "DEFT_ACTION_SOCKET=%d", COMMAND_LISTENER_FD);
     arguments_add(environment, listener.text);
+    /* In the host's network it would be one for all, and for the host. */
+    arguments_add(environment, text_equal(launch->host->settings.network, "host")
+                                   ? "DEFT_ACTION_BIND=none"
+                                   : "DEFT_ACTION_BIND=127.0.0.1");
 }
 
 static void add_limit(struct spawn_plan *plan, int what, int64_t value)

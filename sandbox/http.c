@@ -33,13 +33,20 @@ enum {
     NEVER_S = 1000000000,
 };
 
+/* A socket on which clients come. */
+struct door {
+    struct loop_source source;
+    struct http *http;
+};
+
 struct http {
     struct server *server;
     struct loop *loop;
     const struct config *config;
     struct lws_context *context;
     struct lws_vhost *vhost;
-    struct loop_source listener;
+    struct door outer;
+    struct door inner; /* for programs beside us, where the outer one is of another network */
     size_t n_connections;
 };
 
@@ -301,15 +308,15 @@ static void adopt(struct http *http, int fd)
 
 static void on_connect(void *owner, uint32_t events)
 {
-    struct http *http = owner;
+    const struct door *door = owner;
 
     (void)events;
     for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
-        int fd = accept4(http->listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int fd = accept4(door->source.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
         if (fd < 0)
             return;
-        adopt(http, fd);
+        adopt(door->http, fd);
     }
 }
 
@@ -352,6 +359,25 @@ static int make_context(struct http *http, struct error *err)
     return 0;
 }
 
+static int open_doors(struct http *http, struct error *err)
+{
+    const struct config *config = http->config;
+
+    http->outer = (struct door){{-1, on_connect, &http->outer}, http};
+    http->inner = (struct door){{-1, on_connect, &http->inner}, http};
+    if (config->socket == 0)
+        return listener_open(config, &http->outer.source.fd, err);
+    if (listener_take(config, &http->outer.source.fd, err) < 0)
+        return -1;
+    return text_equal(config->bind, "none") ? 0
+                                            : listener_open(config, &http->inner.source.fd, err);
+}
+
+static int watch_door(struct http *http, struct door *door, struct error *err)
+{
+    return door->source.fd < 0 ? 0 : loop_add(http->loop, &door->source, EPOLLIN, err);
+}
+
 int http_new(struct server *server, struct loop *loop, const struct config *config,
              struct http **http_out, struct error *err)
 {
@@ -360,9 +386,8 @@ int http_new(struct server *server, struct loop *loop, const struct config *conf
     http->server = server;
     http->loop = loop;
     http->config = config;
-    http->listener = (struct loop_source){-1, on_connect, http};
-    if (listener_open(config, &http->listener.fd, err) < 0 ||
-        loop_add(loop, &http->listener, EPOLLIN, err) < 0 || make_context(http, err) < 0) {
+    if (open_doors(http, err) < 0 || watch_door(http, &http->outer, err) < 0 ||
+        watch_door(http, &http->inner, err) < 0 || make_context(http, err) < 0) {
         http_free(http);
         return -1;
     }
@@ -376,14 +401,16 @@ void http_free(struct http *http)
         return;
     if (http->context != NULL)
         lws_context_destroy(http->context);
-    loop_remove(http->loop, &http->listener);
-    fd_close(&http->listener.fd);
+    loop_remove(http->loop, &http->outer.source);
+    loop_remove(http->loop, &http->inner.source);
+    fd_close(&http->outer.source.fd);
+    fd_close(&http->inner.source.fd);
     mem_free(http);
 }
 
 int http_port(const struct http *http)
 {
-    return listener_port(http->listener.fd);
+    return listener_port(http->outer.source.fd);
 }
 
 int http_run(struct http *http, struct error *err)

@@ -34,7 +34,7 @@ static int parse_address(const struct config *config, struct sockaddr_storage *a
 }
 
 /* Made by who started us, it may be of a network that we are not in. */
-static int take_socket(const struct config *config, int *fd_out, struct error *err)
+int listener_take(const struct config *config, int *fd_out, struct error *err)
 {
     int fd = (int)config->socket;
     int is_listening = 0;
@@ -57,8 +57,6 @@ int listener_open(const struct config *config, int *fd_out, struct error *err)
     socklen_t len = 0;
     int on = 1;
 
-    if (config->socket > 0)
-        return take_socket(config, fd_out, err);
     if (parse_address(config, &address, &len, err) < 0)
         return -1;
     fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

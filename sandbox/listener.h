@@ -12,6 +12,8 @@ struct error;
 /* Binds and listens; ERROR_INVALID for an address that is none, ERROR_UNAVAILABLE when it is taken.
  */
 int listener_open(const struct config *config, int *fd_out, struct error *err) NONNULL MUST_CHECK;
+/* The one that the settings name; ERROR_INVALID when it does not listen. */
+int listener_take(const struct config *config, int *fd_out, struct error *err) NONNULL MUST_CHECK;
 /* The port a listening socket has. */
 int listener_port(int fd) MUST_CHECK;
 

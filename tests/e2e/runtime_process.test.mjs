@@ -138,6 +138,8 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     const reach = (port) => act(sandbox, `(exec 3<>/dev/tcp/127.0.0.1/${port}) 2>&1 | grep -o refused | sort -u`);
     assert.equal(await reach(server.address().port), 'refused');
     assert.equal(await reach(at(sandbox).port), 'refused');
+    // Programs beside the server find it where they do in a container.
+    assert.equal(await bash(sandbox, 'curl -s -o /dev/null -w "%{http_code}" -H "X-Session-API-Key: $OH_SESSION_API_KEYS_0" http://localhost:8000/api/file/home'), '200');
     assert.equal(await bash(sandbox, 'cat /proc/net/route | wc -l'), '1\n');
   });
 
@@ -196,6 +198,23 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     assert.equal(isThere(pid), false);
     assert.deepEqual(boxes(), []);
     assert.equal(fs.readFileSync(`${where}/workspace/project/file`, 'utf8'), 'kept\n');
+    await house.start();
+  });
+
+  it('gives the network of the host only to those who ask for it, and listens nowhere else on it', async () => {
+    const server = net.createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    after(() => server.close());
+    house.settings.DEFT_PROCESS_NETWORK = 'host';
+    await house.stop();
+    await house.start();
+    const open = await start('s-host');
+    assert.equal(await act(open, `(exec 3<>/dev/tcp/127.0.0.1/${server.address().port}) && echo reached`), 'reached');
+    // Whatever else has that port, it is not this server.
+    assert.notEqual(await bash(open, 'curl -s -o /dev/null -w "%{http_code}" -H "X-Session-API-Key: $OH_SESSION_API_KEYS_0" http://localhost:8000/api/file/home || true'), '200');
+    await house.forget(open);
+    delete house.settings.DEFT_PROCESS_NETWORK;
+    await house.stop();
     await house.start();
   });
 

@@ -253,7 +253,7 @@ print('io_uring', call(425, 1, 0), 'unshare', call(272, 0x10000000), 'keyctl', c
     await assertNoLeaks(house);
   });
 
-  it('runs in an image with nothing in it, and in a foreign one with its own user and volumes', async () => {
+  it('runtime 40: runs in an image with nothing in it, and in a foreign one with its own user and volumes', async () => {
     const empty = `deft-test-${house.instance}:empty`;
     const odd = `deft-test-${house.instance}:odd`;
     const changes = ['USER nobody-here', 'WORKDIR /nowhere', 'VOLUME /workspace /data', 'ENTRYPOINT ["/missing"]', 'HEALTHCHECK CMD /missing']

@@ -151,14 +151,14 @@ describe('a sandbox in any image', () => {
     if (dir) fs.rmSync(dir, { recursive: true });
   });
 
-  it('Debian: bash, and the certificates of the image', async () => {
+  it('runtime 40: Debian: bash, and the certificates of the image', async () => {
     await assertShell(boxes.debian);
     await assertFiles(boxes.debian);
     assert.match((await boxes.debian.run('echo $BASH_VERSION')).text, /^\d/);
     assert.equal((await boxes.debian.run('echo [$SSL_CERT_FILE]')).text, '[]');
   });
 
-  it('Alpine: ash, and programs for musl', async () => {
+  it('runtime 40: Alpine: ash, and programs for musl', async () => {
     await assertShell(boxes.alpine);
     await assertFiles(boxes.alpine);
     const said = await boxes.alpine.run('hello musl');
@@ -166,7 +166,7 @@ describe('a sandbox in any image', () => {
     assert.equal((await boxes.alpine.run('cat /etc/alpine-release')).text, '3.20.0');
   });
 
-  it('BusyBox alone: no user list, no home, no /tmp of its own, no certificates', async () => {
+  it('runtime 40: BusyBox alone: no user list, no home, no /tmp of its own, no certificates', async () => {
     await assertShell(boxes.busybox);
     await assertFiles(boxes.busybox);
     const { metadata } = await boxes.busybox.run('echo x > /tmp/x && cat /tmp/x');
@@ -183,14 +183,14 @@ describe('a sandbox in any image', () => {
     assert.deepEqual([fetched.status, fetched.json], [400, { detail: 'The sandbox has no git' }]);
   });
 
-  it('a numeric user, a home and a folder that are not there, an entry point that is none', async () => {
+  it('runtime 40: a numeric user, a home and a folder that are not there, an entry point that is none', async () => {
     await assertShell(boxes.user);
     await assertFiles(boxes.user);
     assert.equal((await boxes.user.run('echo $HOME')).text, '/workspace/project');
     assert.equal((await boxes.user.run('echo x > /tmp/x && cat /tmp/x')).text, 'x', 'a /tmp that is only root\'s in the image');
   });
 
-  it('a root that cannot be written to', async () => {
+  it('runtime 40: a root that cannot be written to', async () => {
     const box = boxes['read-only'];
     await assertShell(box);
     await assertFiles(box);
@@ -202,7 +202,7 @@ describe('a sandbox in any image', () => {
   });
 
   for (const name of ['empty', 'program']) {
-    it(`no shell (${name}): commands say so, files work`, async () => {
+    it(`runtime 40: no shell (${name}): commands say so, files work`, async () => {
       const box = boxes[name];
       await assertFiles(box);
       const refused = await box.run('echo x');

@@ -1,7 +1,10 @@
 #include "runtime/backend.h"
 
+#include <stdint.h>
 #include <stdio.h>
+#include <sys/statvfs.h>
 
+#include "base/error.h"
 #include "base/mem.h"
 
 void seen_list_done(struct seen_list *list)
@@ -34,4 +37,16 @@ void kept_names_add_home(struct kept_names *kept, const char *name)
 {
     kept->homes = mem_resize(kept->homes, (kept->n_homes + 1) * sizeof(kept->homes[0]));
     (void)snprintf(kept->homes[kept->n_homes++], BACKEND_NAME_BYTES, "%s", name);
+}
+
+int backend_read_room(const char *path, struct backend_room *room_out, struct error *err)
+{
+    struct statvfs facts = {.f_bavail = 0};
+
+    if (statvfs(path, &facts) < 0)
+        return error_set(err, ERROR_NOT_FOUND, "the disk below %s cannot be seen: %m", path);
+    room_out->free_bytes = (int64_t)(facts.f_bavail * facts.f_frsize);
+    /* File systems that make room for files as they come count none. */
+    room_out->n_free_files = facts.f_files != 0 ? (int64_t)facts.f_favail : INT64_MAX;
+    return 0;
 }

@@ -110,11 +110,16 @@ struct news_sink {
     void (*news)(void *context, const struct news *news);
 };
 
+struct backend_room {
+    int64_t free_bytes;
+    int64_t n_free_files; /* INT64_MAX: as many as there are bytes for */
+};
+
 struct backend_functions {
     /* True while the back end answers and is prepared; otherwise err says why not. */
     int (*check)(struct backend *backend, struct error *err);
-    /* Free bytes on the disk that sandboxes fill; ERROR_NOT_FOUND when that cannot be seen. */
-    int (*room)(struct backend *backend, int64_t *free_bytes_out, struct error *err);
+    /* What is free on the disk that sandboxes fill; ERROR_NOT_FOUND when that cannot be seen. */
+    int (*room)(struct backend *backend, struct backend_room *room_out, struct error *err);
     /* A home that was made ahead, not yet in any row; false when there is none. Never waits. */
     bool (*take_spare_home)(struct backend *backend, char home_out[BACKEND_NAME_BYTES]);
     /* A home for a new sandbox, not yet in any row: one that was made ahead, or a new one. */
@@ -184,5 +189,9 @@ struct seen_sandbox *seen_list_add(struct seen_list *list) NONNULL MUST_CHECK;
 void kept_names_done(struct kept_names *kept) NONNULL;
 void kept_names_add_network(struct kept_names *kept, const char *name) NONNULL;
 void kept_names_add_home(struct kept_names *kept, const char *name) NONNULL;
+
+/* By the file system below a path. ERROR_NOT_FOUND when it cannot be asked. */
+int backend_read_room(const char *path, struct backend_room *room_out,
+                      struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -25,9 +25,9 @@ static int do_check(struct backend *backend, struct error *err)
     return is_up ? 0 : -1;
 }
 
-static int do_room(struct backend *backend, int64_t *free_bytes_out, struct error *err)
+static int do_room(struct backend *backend, struct backend_room *room_out, struct error *err)
 {
-    return docker_room(of(backend), free_bytes_out, err);
+    return docker_room(of(backend), room_out, err);
 }
 
 static bool do_take_spare_home(struct backend *backend, char home_out[BACKEND_NAME_BYTES])

@@ -1,25 +1,22 @@
 #include <stdint.h>
 #include <stdio.h>
-#include <sys/statvfs.h>
 
 #include "base/json.h"
 #include "base/log.h"
 #include "runtime/docker_body.h"
 #include "runtime/docker_parts.h"
 
-int docker_room(struct docker *docker, int64_t *free_bytes_out, struct error *err)
+int docker_room(struct docker *docker, struct backend_room *room_out, struct error *err)
 {
     char root[sizeof(docker->root)] = "";
-    struct statvfs facts = {.f_bavail = 0};
 
     lock_take(&docker->lock);
     (void)snprintf(root, sizeof(root), "%s", docker->root);
     lock_release(&docker->lock);
     /* An engine in a machine of its own has its disk there. */
-    if (root[0] == '\0' || statvfs(root, &facts) < 0)
+    if (root[0] == '\0')
         return error_set(err, ERROR_NOT_FOUND, "the engine's disk cannot be seen from here");
-    *free_bytes_out = (int64_t)(facts.f_bavail * facts.f_frsize);
-    return 0;
+    return backend_read_room(root, room_out, err);
 }
 
 json_t *docker_size_option(int64_t bytes, struct error *err)

@@ -48,8 +48,9 @@ struct docker {
 
 /* --- docker_disk.c --- */
 
-/* Free bytes where the engine keeps everything; ERROR_NOT_FOUND when that is on another machine. */
-int docker_room(struct docker *docker, int64_t *free_bytes_out,
+/* What is free where the engine keeps everything; ERROR_NOT_FOUND when that is on another machine.
+ */
+int docker_room(struct docker *docker, struct backend_room *room_out,
                 struct error *err) NONNULL MUST_CHECK;
 /* Finds out which limits of size this engine can hold to. */
 void docker_try_limits(struct docker *docker) NONNULL;

@@ -1,5 +1,6 @@
 #include "runtime/failure.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -26,7 +27,7 @@ static const struct failure failures[] = {
     {"permission denied: unknown", "NotExecutable", "the sandbox's server cannot be executed"},
     {"no space left on device", "DiskFull", "the host's disk is full"},
     {"disk quota exceeded", "DiskFull", "the host's disk is full"},
-    {"MB are to stay free", "DiskFull", NULL},
+    {"are to stay free (DEFT_SANDBOX_FREE_", "DiskFull", NULL},
     {"is not on this host", "ImageNotFound", NULL},
     {"no such image", "ImageNotFound", "the image is not on this host"},
     {"unknown runtime", "NoSuchRuntime",
@@ -64,4 +65,31 @@ const char *failure_reason(const char *detail)
     const struct failure *failure = find(detail);
 
     return failure != NULL ? failure->reason : NULL;
+}
+
+/* A reason's number is that of its first row. */
+static size_t first_of(const char *reason)
+{
+    size_t i = 0;
+
+    while (!text_equal(failures[i].reason, reason))
+        i++;
+    return i;
+}
+
+size_t failure_index(const char *detail)
+{
+    const struct failure *failure = find(detail);
+
+    static_assert(ARRAY_SIZE(failures) < FAILURE_REASONS_MAX, "a number for each, and one more");
+    return failure != NULL ? first_of(failure->reason) : FAILURE_REASONS_MAX - 1;
+}
+
+const char *failure_reason_at(size_t index)
+{
+    if (index == FAILURE_REASONS_MAX - 1)
+        return "Other";
+    if (index >= ARRAY_SIZE(failures) || first_of(failures[index].reason) != index)
+        return NULL;
+    return failures[index].reason;
 }

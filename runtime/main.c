@@ -118,6 +118,8 @@ static const struct setting runtime_settings_table[] = {
      "any"},
     {"DEFT_SANDBOX_FREE_BYTES", SETTING_BYTES, "1073741824", FIELD(free_bytes),
      "with less room on the engine's disk no sandbox is started; 0: until it is full"},
+    {"DEFT_SANDBOX_FREE_FILES", SETTING_COUNT, "20000", FIELD(n_free_files),
+     "the same, with fewer files that can still be made there; 0: until none can"},
     {"DEFT_SANDBOX_SHM_BYTES", SETTING_BYTES, "268435456", FIELD(docker.profile.shm_bytes),
      "size of /dev/shm"},
     {"DEFT_SANDBOX_READ_ONLY", SETTING_BOOL, "0", FIELD(docker.profile.is_root_read_only),

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -33,14 +32,9 @@ static int do_check(struct backend *backend, struct error *err)
     return is_up ? 0 : -1;
 }
 
-static int do_room(struct backend *backend, int64_t *free_bytes_out, struct error *err)
+static int do_room(struct backend *backend, struct backend_room *room_out, struct error *err)
 {
-    struct statvfs facts = {.f_bavail = 0};
-
-    if (statvfs(of(backend)->settings.folder, &facts) < 0)
-        return error_set(err, ERROR_NOT_FOUND, "%s: %m", of(backend)->settings.folder);
-    *free_bytes_out = (int64_t)(facts.f_bavail * facts.f_frsize);
-    return 0;
+    return backend_read_room(of(backend)->settings.folder, room_out, err);
 }
 
 /* --- homes: folders, made in no time, so that none are made ahead --- */

@@ -56,6 +56,7 @@ struct runtime_settings {
     int64_t reconcile_ms;
     int64_t renew_after_ms;
     int64_t free_bytes;
+    int64_t n_free_files;
     int64_t idle_s;
     int64_t dead_s;
     int64_t stop_after_ms;

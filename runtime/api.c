@@ -9,6 +9,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "runtime/admin.h"
+#include "runtime/backend.h"
 #include "runtime/build_api.h"
 #include "runtime/choice.h"
 #include "runtime/doubt.h"
@@ -24,6 +25,7 @@
 #include "runtime/tenant.h"
 #include "runtime/view.h"
 #include "runtime/warm_api.h"
+#include "store/runtime_count_store.h"
 #include "store/runtime_store.h"
 
 #define BATCH_MAX 100
@@ -286,10 +288,16 @@ static int api_metrics(struct service *service, const struct front_request *requ
                        json_t **reply_out, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    CLEANUP(tenant_count_list_done) struct tenant_count_list counts = {.items = NULL};
+    struct backend_room room = {.free_bytes = -1};
+    struct error unseen = ERROR_INIT;
 
     (void)request;
-    (void)err;
-    metrics_append(service->metrics, &text);
+    if (runtime_count_store_list(service->db, &counts, err) < 0)
+        return -1;
+    error_ignore(service->backend->functions->room(service->backend, &room, &unseen),
+                 "then nothing is said of it");
+    metrics_append(service->metrics, &counts, &room, &text);
     *reply_out = json_text(text.text, text.len);
     return 0;
 }

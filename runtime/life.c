@@ -150,6 +150,7 @@ static int launch(struct service *service, struct runtime *runtime, struct error
         struct error why = *err;
 
         row_set_text(&runtime->network, NULL);
+        metrics_count_failure(service->metrics, why.message);
         return row_change_status(service, runtime, RUNTIME_ERROR, why.message, err);
     }
     if (keep_place(service, runtime, &place, err) < 0)

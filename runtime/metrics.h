@@ -1,7 +1,8 @@
 /*
- * What the service counts about starts, as Prometheus reads it.
+ * Counters of this process for Prometheus; what stands in the database is added when they are read.
  *
  * Threading: any thread.
+ * Source:    https://prometheus.io/docs/instrumenting/exposition_formats/ (text format 0.0.4)
  */
 #ifndef DEFT_RUNTIME_METRICS_H
 #define DEFT_RUNTIME_METRICS_H
@@ -11,8 +12,11 @@
 
 #include "base/attr.h"
 
+struct backend_room;
+struct demand_class;
 struct metrics;
 struct strbuf;
+struct tenant_count_list;
 
 #define START_KINDS(X) X(START_WARM, "warm") X(START_COLD, "cold")
 /* Why a start found nothing in the warm pool: none was ready, or nobody had asked for its like. */
@@ -32,9 +36,20 @@ void metrics_count_miss(struct metrics *metrics, enum miss_reason reason) NONNUL
 /* A sandbox runs; duration_ms: since its start was begun. */
 void metrics_count_start(struct metrics *metrics, enum start_kind kind,
                          int64_t duration_ms) NONNULL;
-/* How many members of each class are ready, and should be. */
-void metrics_set_pool(struct metrics *metrics, const size_t *ready, const size_t *wanted,
-                      size_t n) NONNULL;
-void metrics_append(struct metrics *metrics, struct strbuf *text) NONNULL;
+/* None does; detail: why, in words. */
+void metrics_count_failure(struct metrics *metrics, const char *detail) NONNULL;
+
+/* How many members of a class are ready, and should be. */
+struct metrics_pool {
+    const struct demand_class *class;
+    size_t n_ready;
+    size_t n_wanted;
+};
+/* n: DEMAND_CLASSES_MAX at most. */
+void metrics_set_pool(struct metrics *metrics, const struct metrics_pool *pools, size_t n) NONNULL;
+
+/* room: free_bytes -1 where it cannot be seen. */
+void metrics_append(struct metrics *metrics, const struct tenant_count_list *counts,
+                    const struct backend_room *room, struct strbuf *text) NONNULL;
 
 #endif

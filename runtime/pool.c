@@ -376,6 +376,16 @@ static int fill_first_gap(struct service *service, const struct plan *plan, bool
     return 0;
 }
 
+static void tell_metrics(struct service *service, const struct plan *plan)
+{
+    struct metrics_pool pools[DEMAND_CLASSES_MAX] = {{.class = NULL}};
+
+    for (size_t i = 0; i < plan->demand.n; i++)
+        pools[i] =
+            (struct metrics_pool){&plan->demand.entries[i].class, plan->have[i], plan->wanted[i]};
+    metrics_set_pool(service->metrics, pools, plan->demand.n);
+}
+
 /* Removes what is not wanted, then makes one of what is; says whether there may be more to do. */
 static int step(struct service *service, bool *did_out, struct error *err)
 {
@@ -391,7 +401,7 @@ static int step(struct service *service, bool *did_out, struct error *err)
         if (fault != NULL)
             drop(service, &members.items[i], fault);
     }
-    metrics_set_pool(service->metrics, plan.have, plan.wanted, plan.demand.n);
+    tell_metrics(service, &plan);
     if (service_check_room(service, err) < 0)
         return -1;
     return fill_first_gap(service, &plan, did_out, err);

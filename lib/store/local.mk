@@ -30,6 +30,7 @@ libstore_a_SOURCES = \
 	lib/store/profile_store.c lib/store/profile_store.h \
 	lib/store/run_room.h \
 	lib/store/runtime_row.h \
+	lib/store/runtime_count_store.c lib/store/runtime_count_store.h \
 	lib/store/runtime_key_store.c lib/store/runtime_key_store.h \
 	lib/store/refusal_store.c lib/store/refusal_store.h \
 	lib/store/rest_store.c lib/store/rest_store.h \

@@ -54,6 +54,24 @@ describe('a disk with little room', () => {
     assert.equal((await house.ours('volumes')).some(({ Name }) => Name.endsWith('-probe')), false);
   });
 
+  it('counts files, too: a disk that takes few more starts no sandbox', async () => {
+    const { text } = await house.get('/metrics');
+    const room = /^deft_disk_free_files (\d+)$/m.exec(text)?.[1];
+    if (room === undefined) {
+      assert.match(text, /^deft_disk_free_bytes \d+$/m, 'the disk is seen, and makes room for files as they come');
+      return;
+    }
+    await restart({ DEFT_SANDBOX_FREE_FILES: String(Number(room) * 2) }, { ready: false });
+    const { detail } = await waitUntil(async () => {
+      const health = (await house.get('/health').catch(() => null))?.json;
+      return health?.sandboxes === 'unavailable' && /DEFT_SANDBOX_FREE_FILES/.test(health.detail) && health;
+    }, DEADLINE_MS, 'the disk is seen to be low');
+    assert.match(detail, /takes \d+ more files, and \d+ are to stay free/);
+    assert.equal((await house.sandbox('d-files')).status, 503);
+    await restart({ DEFT_SANDBOX_FREE_FILES: '1' });
+    await house.post('/stop', await start('d-files'));
+  });
+
   it('starts no sandbox, ends idle ones first, and lets work go on', async () => {
     const [busy, idle, paused] = [await start('d-busy'), await start('d-idle'), await start('d-paused')];
     await bash(paused, 'execute_bash_command', { command: 'echo kept > /workspace/project/file' });

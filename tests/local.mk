@@ -10,3 +10,4 @@ include tests/unit/worker/local.mk
 include tests/lint/local.mk
 include tests/fuzz/local.mk
 include tests/fuzz/fcgi.mk
+include tests/fuzz/runtime.mk

@@ -3,7 +3,8 @@
  * another kind of host is one more file.
  *
  * A sandbox is known by its runtime id. A home is where its files live; it is there before the
- * sandbox and outlives it. A network belongs to one running sandbox.
+ * sandbox and outlives it. A network belongs to one running sandbox; "" where a back end has none.
+ * No function is optional: one that a back end cannot do ends with an error that says so.
  *
  * Ownership: texts handed in are borrowed; lists handed out are released with seen_list_done().
  * Threading: all functions from any thread; calls for the same runtime never overlap (gate.h).

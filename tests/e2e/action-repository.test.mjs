@@ -198,9 +198,10 @@ describe('the hook', () => {
 
 /* Every file below a folder, as bytes. */
 function* contents(folder) {
-  for (const entry of fs.readdirSync(folder, { withFileTypes: true, recursive: true })) {
-    const file = path.join(entry.parentPath ?? entry.path, entry.name);
-    if (entry.isFile()) yield [file, fs.readFileSync(file)];
+  for (const entry of fs.readdirSync(folder, { withFileTypes: true })) {
+    const file = path.join(folder, entry.name);
+    if (entry.isDirectory()) yield* contents(file);
+    else if (entry.isFile()) yield [file, fs.readFileSync(file)];
   }
 }
 

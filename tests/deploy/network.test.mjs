@@ -1,0 +1,64 @@
+// What ./deft down leaves in the packet filter: nothing of its own, but the rules of sandboxes that go on.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { dirname } from 'node:path';
+import { after, before, test } from 'node:test';
+
+const skip = process.getuid() !== 0 && 'needs root';
+const HOME = dirname(process.env.DEFT);
+const INSTANCE = `test-${process.pid}`;
+const SPACE = `deftn${process.pid}`;
+const TAG = createHash('sha256').update(INSTANCE).digest('hex').slice(0, 4);
+const OTHER = TAG === '0000' ? '0001' : '0000';
+const BRIDGE = `dsb${TAG}00000001`;
+
+const here = (script) => execFileSync('ip', ['netns', 'exec', SPACE, 'sh', '-euc', script], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+const remove = (what) => here(`DEFT_INSTANCE=${INSTANCE}; . ${HOME}/deploy/lib/network.sh; ${what}`);
+const chains = () => here('{ iptables -S; iptables -t nat -S; } | sed -n "s/^-N //p"').trim().split('\n').filter((name) => name.startsWith('DEFT-'));
+const jumps = () => here('{ iptables -S; iptables -t nat -S; ip6tables -S; } | sed -n "s/^-A [A-Z-]* -i dsb.* -j //p"').trim();
+
+const OWN = { filter: [['INPUT', 'DEFT-IN'], ['DOCKER-USER', 'DEFT-OUT'], ['INPUT', 'DEFT-ASK'], ['DOCKER-USER', 'DEFT-GO']], nat: [['PREROUTING', 'DEFT-DNS']] };
+const makeOwn = (tag) => Object.entries(OWN).flatMap(([table, ways]) => ways.map(([from, name]) => `iptables -t ${table} -N ${name}-${tag}; iptables -t ${table} -I ${from} -i dsb${tag}+ -j ${name}-${tag}`)).join('\n');
+
+before(() => {
+  if (skip) return;
+  execFileSync('ip', ['netns', 'add', SPACE]);
+  here(`iptables -N DOCKER-USER
+    ${makeOwn(TAG)}
+    ${makeOwn(OTHER)}
+    iptables -N DEFT-P0-${TAG}; iptables -N DEFT-P12-${TAG}; iptables -A DEFT-GO-${TAG} -g DEFT-P12-${TAG}
+    iptables -N DEFT-P0-${OTHER}
+    iptables -N DEFT-IN; iptables -I INPUT -i dsb+ -j DEFT-IN; iptables -N DEFT-OUT; iptables -I DOCKER-USER -i dsb+ -j DEFT-OUT
+    ip link add ${BRIDGE} type bridge; ip link add v1 type veth peer name v2; ip link set v1 master ${BRIDGE}`);
+});
+
+after(() => {
+  if (!skip) execFileSync('ip', ['netns', 'del', SPACE]);
+});
+
+test('down keeps a sandbox that goes on to its list, and removes what only shows', { skip }, () => {
+  remove('network_remove_own');
+  const left = chains().filter((name) => name.endsWith(TAG)).sort();
+  assert.deepEqual(left, ['ASK', 'DNS', 'GO', 'P0', 'P12'].map((name) => `DEFT-${name}-${TAG}`));
+});
+
+test('down removes its own rules where no sandbox is left, and nobody else\'s', { skip }, () => {
+  here('ip link del v1');
+  remove('network_remove_own');
+  assert.deepEqual(chains().filter((name) => name.endsWith(TAG)), []);
+  assert.equal(jumps().includes(TAG), false);
+  assert.equal(chains().filter((name) => name.endsWith(OTHER)).length, 6);
+  remove('network_remove_own');
+});
+
+test('the rules of all go with the last instance and the last network', { skip }, () => {
+  const shared = () => chains().filter((name) => name === 'DEFT-IN' || name === 'DEFT-OUT').length;
+  remove('engine_has_users() { false; }; network_remove_shared');
+  assert.equal(shared(), 2, 'a network is left');
+  here(`ip link del ${BRIDGE}`);
+  remove('engine_has_users() { true; }; network_remove_shared');
+  assert.equal(shared(), 2, 'an instance is left');
+  remove('engine_has_users() { false; }; network_remove_shared');
+  assert.equal(shared(), 0);
+});

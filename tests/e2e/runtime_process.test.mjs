@@ -109,6 +109,7 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
       if (name.startsWith('read:')) assert.match(how, /^(EACCES|ENOENT|EPERM|ENXIO|EIO|ENOTDIR|empty)$/, name);
     }
     assert.equal(seen['limit:core'], '0:0');
+    assert.equal(results(await bash(sandbox, '/workspace/prober server $PPID')).descriptors, '', 'no descriptor but the three of each program');
     assert.equal(seen['limit:files'], '8192:8192');
     assert.equal(seen['limit:tmp'], String(1 << 30));
     assert.equal(results(await act(sandbox, '/workspace/prober-of-root server $PPID')).setuid, 'EINVAL');

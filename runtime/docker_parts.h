@@ -135,6 +135,8 @@ void docker_explain(struct docker *docker, const char *name, const char *tail,
 void docker_container_name(const struct docker *docker, const char *runtime_id,
                            char name[DOCKER_NAME_BYTES]) NONNULL;
 
+bool docker_is_podman(struct docker *docker) NONNULL MUST_CHECK;
+
 /* --- docker_pause.c --- */
 
 /* Freezes and thaws a container; one that is so already is success. */

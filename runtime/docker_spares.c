@@ -13,6 +13,8 @@
 
 /* A subnet may be taken by somebody else's network: another is tried. */
 #define SUBNET_TRIES 8
+/* The oldest whose networks have these words. */
+#define PODMAN_API "4.0.0"
 
 static void random_id(char id[HOME_ID_BYTES])
 {
@@ -64,21 +66,57 @@ static json_t *create_network_body(const struct docker *docker, const char *id, 
     return body;
 }
 
+/*
+ * Podman's own call, as only that one makes a network without a name server of its own: what is on
+ * the host sandboxes do not reach, and so ask the host's resolvers, as with Docker.
+ */
+static int post_podman_network(struct docker *docker, const char *id, const char *name,
+                               const char *subnet, struct error *err)
+{
+    json_auto_t *labels = docker_labels(docker->settings.instance, "network", err);
+    json_auto_t *body = NULL;
+    struct engine podman = docker->engine;
+    char bridge[BRIDGE_NAME_BYTES] = "";
+
+    if (labels == NULL)
+        return -1;
+    bridge_name(id, bridge);
+    podman.version = PODMAN_API;
+    body = json_build(err, "{s:s, s:s, s:s, s:b, s:b, s:O}", "name", name, "driver", "bridge",
+                      "network_interface", bridge, "ipv6_enabled", 0, "dns_enabled", 0, "labels",
+                      labels);
+    if (body == NULL)
+        return -1;
+    if (subnet[0] != '\0')
+        json_put(body, "subnets", json_build(err, "[{s:s}]", "subnet", subnet));
+    return engine_call(
+        &podman,
+        &(struct engine_request){.method = "POST", .path = "/libpod/networks/create", .body = body},
+        NULL, err);
+}
+
+static int post_network(struct docker *docker, const char *id, const char *name, const char *subnet,
+                        struct error *err)
+{
+    json_auto_t *body = NULL;
+
+    if (docker_is_podman(docker))
+        return post_podman_network(docker, id, name, subnet, err);
+    body = create_network_body(docker, id, name, subnet, err);
+    return body == NULL ? -1 : call(docker, "POST", "/networks/create", body, NULL, err);
+}
+
 static int try_network(struct docker *docker, const char *subnet, char name_out[SPARE_NAME_BYTES],
                        struct error *err)
 {
     char id[BRIDGE_ID_BYTES] = "";
     char name[SPARE_NAME_BYTES] = "";
-    json_auto_t *body = NULL;
 
     bridge_new_id(docker->settings.instance, id);
     bridge_network_name(docker->settings.instance, id, name);
-    body = create_network_body(docker, id, name, subnet, err);
-    if (body == NULL)
-        return -1;
     /* Known before it exists, so that a sweep meanwhile does not take it for a leftover. */
     spares_hold(docker->spares, SPARE_NETWORK, name);
-    if (call(docker, "POST", "/networks/create", body, NULL, err) < 0) {
+    if (post_network(docker, id, name, subnet, err) < 0) {
         spares_forget(docker->spares, SPARE_NETWORK, name);
         return -1;
     }

@@ -51,16 +51,6 @@ static int container_call(struct docker *docker, const char *method, const char 
                        err);
 }
 
-/* Podman 5 removes a container, and then fails over a name service that is not installed. */
-static bool has_gone(struct docker *docker, const char *name)
-{
-    json_auto_t *facts = NULL;
-    struct error err = ERROR_INIT;
-
-    return container_call(docker, "GET", name, "/json", &facts, &err) < 0 &&
-           err.code == ERROR_NOT_FOUND;
-}
-
 int docker_remove_container(struct docker *docker, const char *name, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
@@ -68,8 +58,6 @@ int docker_remove_container(struct docker *docker, const char *name, struct erro
     /* Its anonymous volumes (of the image's VOLUME lines) go with it. */
     if (container_call(docker, "DELETE", name, "?force=1&v=1", NULL, err) == 0 ||
         err->code == ERROR_NOT_FOUND)
-        return 0;
-    if (err->code == ERROR_INTERNAL && has_gone(docker, name))
         return 0;
     if (err->code != ERROR_CONFLICT)
         return error_wrap(err, "removing container %s", name);
@@ -152,7 +140,7 @@ static int64_t cap_cpus(struct docker *docker, int64_t nano_cpus)
     return most > 0 && nano_cpus > most ? most : nano_cpus;
 }
 
-static bool docker_is_podman(struct docker *docker)
+bool docker_is_podman(struct docker *docker)
 {
     bool is_podman = false;
 

@@ -68,6 +68,13 @@ describe('Podman as the engine', { skip: process.getuid() !== 0 && 'needs root' 
     assert.match(status, /^CapBnd:\s+0+$/m);
   });
 
+  it('gives a sandbox the name servers of the host, since it reaches none on the host', async () => {
+    const { hostname, port } = new URL(sandbox.url);
+    const { text } = await call({ host: hostname, port }, 'GET', '/api/file/download?path=/etc/resolv.conf', { headers: { 'X-Session-API-Key': sandbox.session_api_key } });
+    const servers = (of) => of.match(/^nameserver .*$/gm).filter((line) => !/ (127\.|::1)/.test(line));
+    assert.deepEqual(servers(text), servers(fs.readFileSync('/etc/resolv.conf', 'utf8')));
+  });
+
   it('pauses and resumes it', async () => {
     assert.equal((await house.post('/pause', { runtime_id: sandbox.runtime_id })).status, 200);
     await waitUntil(async () => (await inspect()).State.Paused, 60000, 'it is paused');

@@ -138,6 +138,13 @@ int process_tree_continue(pid_t top, struct error *err)
     return 0;
 }
 
+pid_t process_tree_parent(pid_t pid)
+{
+    struct process_entry entry = {.pid = 0};
+
+    return read_entry(pid, &entry) ? entry.parent : 0;
+}
+
 bool process_tree_is_stopped(pid_t top)
 {
     struct process_entry entry = {.pid = 0};

@@ -37,6 +37,8 @@ int process_tree_read(pid_t top, struct process_tree *tree_out,
  */
 int process_tree_stop(pid_t top, struct error *err) NONNULL MUST_CHECK;
 int process_tree_continue(pid_t top, struct error *err) NONNULL MUST_CHECK;
+/* 0 when there is no such process. */
+pid_t process_tree_parent(pid_t pid) MUST_CHECK;
 /* Whether the one that was asked for is held. */
 bool process_tree_is_stopped(pid_t top) MUST_CHECK;
 /* Whether only the server (the first one's first child) and shells that wait are there. */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,7 +13,9 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "runtime/process_parts.h"
+#include "runtime/process_tree.h"
 
+#define COMM_MAX_BYTES 64
 #define RETRY_FIRST_MS 100
 #define RETRY_MAX_MS 5000
 
@@ -45,6 +48,32 @@ static bool is_watched(struct process_host *host, const char *box)
     return is;
 }
 
+static bool is_bubblewrap(pid_t pid)
+{
+    CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
+    struct error gone = ERROR_INIT;
+    char path[32] = "";
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+    return file_read(path, COMM_MAX_BYTES, &name, &gone) == 0 && text_equal(name.text, "bwrap\n");
+}
+
+/*
+ * What to follow of one that we did not start: bubblewrap, which ends a moment after the sandbox's
+ * first process, when it has written why. Where somebody has ended bubblewrap itself, that process.
+ */
+static int open_guardian(pid_t pid, int pidfd)
+{
+    CLEANUP(fd_close) int own = pidfd;
+    pid_t parent = process_tree_parent(pid);
+    CLEANUP(fd_close) int guardian = parent > 0 ? pidfd_open(parent, 0) : -1;
+
+    /* Looked at again: by now the number may be another one's. */
+    if (guardian >= 0 && is_bubblewrap(parent) && process_tree_parent(pid) == parent)
+        return fd_take(&guardian);
+    return fd_take(&own);
+}
+
 /* Those of a life before ours. */
 static int find_all(struct process_host *host, struct error *err)
 {
@@ -59,7 +88,7 @@ static int find_all(struct process_host *host, struct error *err)
         pid_t pid = 0;
 
         if (!is_watched(host, box) && box_open(host, box, &pidfd, &pid, &ended) == 0)
-            process_watch(host, box, pidfd, false);
+            process_watch(host, box, open_guardian(pid, pidfd), false);
     }
     return 0;
 }

@@ -163,6 +163,7 @@ static struct event *add_result(struct event_list *list, const char *kind, const
     return event;
 }
 
+/* Without the empty extended_content of the original: clients before it was invented refuse it. */
 void event_add_observation(struct event_list *list, const struct call_ref *call,
                            json_t *observation)
 {
@@ -170,7 +171,6 @@ void event_add_observation(struct event_list *list, const struct call_ref *call,
 
     json_put(event->json, "observation", json_incref(observation));
     json_put_text(event->json, "action_id", call->action_id.text);
-    json_put(event->json, "extended_content", json_array());
 }
 
 void event_add_agent_error(struct event_list *list, const struct call_ref *call, const char *text)

@@ -252,6 +252,9 @@ static void every_kind_of_event_equals_the_original(void **state)
         ours = event_wire(&list.items[0]);
         adopt(ours, theirs, "id");
         adopt(ours, theirs, "timestamp");
+        /* Older clients refuse a result with it. */
+        if (text_equal(json_text_or(theirs, "kind", ""), "ObservationEvent"))
+            (void)json_object_del(theirs, "extended_content");
         assert_json_equal(ours, theirs);
     }
 }

@@ -120,7 +120,8 @@ static int wake(struct service *service, struct runtime *runtime, bool *is_awake
     int64_t begun_ms = clock_monotonic_ms();
     struct error why = ERROR_INIT;
 
-    if (egress_seat(service, runtime, runtime->network, &why) < 0 ||
+    /* A back end without networks has none in its rows. */
+    if (egress_seat(service, runtime, runtime->network != NULL ? runtime->network : "", &why) < 0 ||
         handover_claimed(service, runtime, &why) < 0) {
         log_warning("warm.lost", LOG_STR("runtime_id", runtime->id), LOG_ERROR(&why));
         remove_sandbox(service, runtime, runtime->network != NULL ? runtime->network : "");

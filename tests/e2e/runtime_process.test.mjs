@@ -219,6 +219,21 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     await house.start();
   });
 
+  it('hands over one that waits', async () => {
+    house.settings.DEFT_WARM_MOST = '1';
+    await house.stop();
+    await house.start();
+    const warm = /"sandbox.started".*"kind":"warm"/;
+    await waitUntil(() => fs.readdirSync(path.join(folder, 'boxes')).length > 0, DEADLINE_MS, 'one waits');
+    await waitUntil(async () => {
+      await house.forget(await start('s-warm'));
+      return warm.test(house.log());
+    }, DEADLINE_MS, 'the one that waited is handed over');
+    house.settings.DEFT_WARM_MOST = '0';
+    await house.stop();
+    await house.start();
+  });
+
   it('leaves nothing of one that is forgotten, and nothing at all when everything is removed', async () => {
     sandbox = await start('s-1');
     const where = home();

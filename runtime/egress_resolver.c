@@ -77,7 +77,7 @@ static void answer(const struct egress *egress, const struct asked *asked, enum 
                    const struct addresses *addresses)
 {
     unsigned char packet[DNS_PACKET_BYTES];
-    uint32_t in_network_order[DNS_ADDRESSES_MAX];
+    uint32_t in_network_order[DNS_ADDRESSES_MAX] = {0};
     size_t len = 0;
 
     for (size_t i = 0; i < addresses->n; i++)

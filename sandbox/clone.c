@@ -11,13 +11,13 @@
 #include <unistd.h>
 
 #include "base/crypto.h"
+#include "base/encode.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "sandbox/credential_helper.h"
 #include "sandbox/credentials.h"
-#include "sandbox/exports.h"
 #include "sandbox/folder.h"
 #include "sandbox/git.h"
 #include "sandbox/git_address.h"
@@ -198,7 +198,7 @@ static void append_helper(struct strbuf *out)
 
     own[len > 0 ? len : 0] = '\0';
     strbuf_append_char(out, '!');
-    exports_append_quoted(out, own);
+    shell_word_append(out, own);
     strbuf_append(out, " " CREDENTIAL_HELPER_WORD);
 }
 

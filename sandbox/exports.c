@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <stdbool.h>
 
+#include "base/encode.h"
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "sandbox/limits.h"
@@ -51,19 +52,6 @@ int exports_check(const json_t *env, struct error *err)
     return 0;
 }
 
-/* 'it'\''s' */
-void exports_append_quoted(struct strbuf *out, const char *text)
-{
-    strbuf_append_char(out, '\'');
-    for (; *text != '\0'; text++) {
-        if (*text == '\'')
-            strbuf_append(out, "'\\''");
-        else
-            strbuf_append_char(out, *text);
-    }
-    strbuf_append_char(out, '\'');
-}
-
 void exports_append(struct strbuf *out, const json_t *env)
 {
     if (!json_is_object(env))
@@ -74,7 +62,7 @@ void exports_append(struct strbuf *out, const json_t *env)
         if (!is_name(json_object_iter_key(at)) || value == NULL)
             continue;
         strbuf_appendf(out, "export %s=", json_object_iter_key(at));
-        exports_append_quoted(out, value);
+        shell_word_append(out, value);
         strbuf_append_char(out, '\n');
     }
 }

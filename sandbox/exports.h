@@ -16,7 +16,4 @@ int exports_check(const json_t *env, struct error *err) __attribute__((nonnull(2
 /* Appends "export NAME='…'" lines; what exports_check() refuses is left out. */
 void exports_append(struct strbuf *out, const json_t *env) __attribute__((nonnull(1)));
 
-/* Appends text as one word of a shell. */
-void exports_append_quoted(struct strbuf *out, const char *text) NONNULL;
-
 #endif

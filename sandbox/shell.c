@@ -15,13 +15,13 @@
 
 #include "base/clock.h"
 #include "base/crypto.h"
+#include "base/encode.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/capture.h"
-#include "sandbox/exports.h"
 #include "sandbox/loop.h"
 #include "sandbox/process.h"
 #include "sandbox/shell_record.h"
@@ -421,7 +421,7 @@ int shell_run(struct shell *shell, const char *exports, const char *command, str
         strbuf_append_bytes(&text, command, strlen(command) + 1);
     } else {
         strbuf_append(&text, "__deft_c=");
-        exports_append_quoted(&text, command);
+        shell_word_append(&text, command);
     }
     return submit(shell, &text, SHELL_COMMAND_LINE, err);
 }

@@ -166,3 +166,15 @@ void percent_decode(struct strbuf *out, const char *text, size_t len, char plus)
         }
     }
 }
+
+void shell_word_append(struct strbuf *out, const char *text)
+{
+    strbuf_append_char(out, '\'');
+    for (; *text != '\0'; text++) {
+        if (*text == '\'')
+            strbuf_append(out, "'\\''");
+        else
+            strbuf_append_char(out, *text);
+    }
+    strbuf_append_char(out, '\'');
+}

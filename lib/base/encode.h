@@ -1,6 +1,6 @@
 /*
  * Bytes as text and back: hex, base64url (RFC 4648, section 5, without padding), percent encoding
- * (RFC 3986, section 2.1).
+ * (RFC 3986, section 2.1), words of a shell.
  */
 #ifndef DEFT_BASE_ENCODE_H
 #define DEFT_BASE_ENCODE_H
@@ -33,5 +33,8 @@ void percent_append(struct strbuf *out, const char *text) NONNULL;
 /* Appends len bytes with %XX decoded; a lone % stays; `plus` is what '+' becomes (' ' in queries).
  */
 void percent_decode(struct strbuf *out, const char *text, size_t len, char plus) NONNULL;
+
+/* Appends text as one word of a POSIX shell, whatever it holds: 'it'\''s'. */
+void shell_word_append(struct strbuf *out, const char *text) NONNULL;
 
 #endif

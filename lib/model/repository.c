@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/crypto.h"
+#include "base/encode.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -200,26 +201,14 @@ void repository_append_id(const struct repository_wish *wish, const struct uuid 
     strbuf_appendf(out, "repository:%.*s:%s:%d", ID_HASH_CHARS, hash, names[step], attempt);
 }
 
-static void append_quoted(struct strbuf *out, const char *word)
-{
-    strbuf_append_char(out, '\'');
-    for (; *word != '\0'; word++) {
-        if (*word == '\'')
-            strbuf_append(out, "'\\''");
-        else
-            strbuf_append_char(out, *word);
-    }
-    strbuf_append_char(out, '\'');
-}
-
 /* In the repository, by the conversation's own shell, which is back in its folder afterwards. */
 static void append_setup(struct strbuf *out, const char *working_dir, const char *path)
 {
     strbuf_append(out, "cd ");
-    append_quoted(out, path);
+    shell_word_append(out, path);
     strbuf_append(out, " && chmod +x .openhands/setup.sh && . ./.openhands/setup.sh; "
                        "_setup_status=$?; cd ");
-    append_quoted(out, working_dir);
+    shell_word_append(out, working_dir);
     strbuf_append(out, "; (exit $_setup_status)");
 }
 

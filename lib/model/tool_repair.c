@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/encode.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
@@ -52,18 +53,6 @@ static const struct spelling editor_commands[] = {
     {"path", "view"},
 };
 
-static void append_shell_quoted(struct strbuf *out, const char *text)
-{
-    strbuf_append_char(out, '\'');
-    for (const char *p = text; *p != '\0'; p++) {
-        if (*p == '\'')
-            strbuf_append(out, "'\\''");
-        else
-            strbuf_append_char(out, *p);
-    }
-    strbuf_append_char(out, '\'');
-}
-
 /* grep{pattern, path, include} as a command line; false when there is no pattern. */
 static bool grep_to_command(json_t *arguments)
 {
@@ -76,12 +65,12 @@ static bool grep_to_command(json_t *arguments)
     strbuf_append(&command, "grep -rnE");
     if (include != NULL) {
         strbuf_append(&command, " --include=");
-        append_shell_quoted(&command, include);
+        shell_word_append(&command, include);
     }
     strbuf_append(&command, " -e ");
-    append_shell_quoted(&command, pattern);
+    shell_word_append(&command, pattern);
     strbuf_append(&command, " -- ");
-    append_shell_quoted(&command, json_text_or(arguments, "path", "."));
+    shell_word_append(&command, json_text_or(arguments, "path", "."));
     (void)json_object_del(arguments, "pattern");
     (void)json_object_del(arguments, "path");
     (void)json_object_del(arguments, "include");

@@ -1,5 +1,6 @@
 #include "model/worktree.h"
 
+#include "base/encode.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
@@ -27,24 +28,11 @@ static const char SCRIPT[] =
     "fi\n"
     "printf %s \"$dir${below:+/${below%/}}\"\n";
 
-/* As one word for the shell, whatever it holds. */
-static void append_quoted(struct strbuf *out, const char *word)
-{
-    strbuf_append_char(out, '\'');
-    for (; *word != '\0'; word++) {
-        if (*word == '\'')
-            strbuf_append(out, "'\\''");
-        else
-            strbuf_append_char(out, *word);
-    }
-    strbuf_append_char(out, '\'');
-}
-
 /* name='value' */
 static void append_variable(struct strbuf *out, const char *name, const char *value)
 {
     strbuf_appendf(out, "%s=", name);
-    append_quoted(out, value);
+    shell_word_append(out, value);
     strbuf_append_char(out, '\n');
 }
 

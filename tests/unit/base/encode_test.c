@@ -112,6 +112,17 @@ static void percent_signs_decode_or_stay(void **state)
     assert_string_equal(path.text, "a+b/c%zz%4%");
 }
 
+static void a_word_of_the_shell_holds_anything(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+
+    (void)state;
+    shell_word_append(&out, "");
+    strbuf_append_char(&out, ' ');
+    shell_word_append(&out, "it's $x `y`\n\"z\"\\");
+    assert_string_equal(out.text, "'' 'it'\\''s $x `y`\n\"z\"\\'");
+}
+
 int encode_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -121,6 +132,7 @@ int encode_tests(void)
         cmocka_unit_test(hex_reads_back_and_takes_no_other_length),
         cmocka_unit_test(only_unreserved_characters_stay_plain),
         cmocka_unit_test(percent_signs_decode_or_stay),
+        cmocka_unit_test(a_word_of_the_shell_holds_anything),
     };
 
     return cmocka_run_group_tests_name("base/encode", tests, NULL, NULL);

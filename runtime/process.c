@@ -111,30 +111,28 @@ static int do_remove_container(struct backend *backend, const char *box, struct 
     return box_end(of(backend), box, err);
 }
 
-static int do_pause(struct backend *backend, const char *box, struct error *err)
+/* By the group where it can be held, else every process by a signal. */
+static int hold(struct process_host *host, const char *box, bool is_held, struct error *err)
 {
-    struct process_host *host = of(backend);
     CLEANUP(fd_close) int pidfd = -1;
     pid_t pid = 0;
 
     if (box_open(host, box, &pidfd, &pid, err) < 0)
         return -1;
     if (group_has_freezer(&host->groups, box))
-        return group_freeze(&host->groups, box, err);
-    return process_tree_stop(pid, err);
+        return is_held ? group_freeze(&host->groups, box, err)
+                       : group_thaw(&host->groups, box, err);
+    return is_held ? process_tree_stop(pid, err) : process_tree_continue(pid, err);
+}
+
+static int do_pause(struct backend *backend, const char *box, struct error *err)
+{
+    return hold(of(backend), box, true, err);
 }
 
 static int do_resume(struct backend *backend, const char *box, struct error *err)
 {
-    struct process_host *host = of(backend);
-    CLEANUP(fd_close) int pidfd = -1;
-    pid_t pid = 0;
-
-    if (box_open(host, box, &pidfd, &pid, err) < 0)
-        return -1;
-    if (group_has_freezer(&host->groups, box))
-        return group_thaw(&host->groups, box, err);
-    return process_tree_continue(pid, err);
+    return hold(of(backend), box, false, err);
 }
 
 static int do_is_paused(struct backend *backend, const char *box, bool *is_paused_out,

@@ -49,6 +49,7 @@ STORE_LIBS = libstore.a $(PQ_LIBS)
 # Each has a PostgreSQL of its own.
 STORE_TESTS = \
 	tests/unit/store/conversation_delete_test \
+	tests/unit/store/conversation_lease_test \
 	tests/unit/store/conversation_store_test \
 	tests/unit/store/db_test \
 	tests/unit/store/document_store_test \
@@ -70,6 +71,9 @@ check_PROGRAMS += $(STORE_TESTS)
 tests_unit_store_conversation_delete_test_SOURCES = tests/unit/store/conversation_delete_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_conversation_delete_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_conversation_delete_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_conversation_lease_test_SOURCES = tests/unit/store/conversation_lease_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_conversation_lease_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_conversation_lease_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_conversation_store_test_SOURCES = tests/unit/store/conversation_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_conversation_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_conversation_store_test_LDADD = $(STORE_TEST_LIBS)

@@ -65,7 +65,7 @@ analyze:
 
 # The tests once more, in build trees of their own; those with threads only where races are looked for.
 THREADED_TESTS = base-test http_lane_test http_stream_test http_test sse_test chat_test retry_test worker_test worker_run_test \
-	tests/unit/store/hints_test tests/unit/store/conversation_store_test
+	tests/unit/store/hints_test tests/unit/store/conversation_lease_test tests/unit/store/conversation_store_test
 MAKE_THREADED = $(MAKE) check_PROGRAMS='$(THREADED_TESTS)' TESTS='$(THREADED_TESTS)'
 
 build-asan:

@@ -4,10 +4,6 @@
  */
 #include "store/egress_store.h"
 
-#include <string.h>
-
-#include "base/json.h"
-#include "base/mem.h"
 #include "base/text.h"
 #include "store/db.h"
 #include "store/db_query.h"
@@ -72,30 +68,10 @@ static void key_counts_before_its_user(void **state)
     found(fixture, &none, NULL, "");
 }
 
-static struct runtime add_runtime(const struct store_fixture *fixture)
-{
-    struct runtime runtime = RUNTIME_INIT;
-    struct uuid random = uuid_random();
-    struct error err = ERROR_INIT;
-
-    memcpy(runtime.id, random.text, sizeof(runtime.id) - 1);
-    runtime.session_id = mem_dup_text(random.text);
-    runtime.owner_id = fixture->user_id;
-    runtime.image = mem_dup_text("deft-sandbox:1");
-    runtime.spec = json_object();
-    runtime.session_key = mem_dup_text("sealed");
-    memcpy(runtime.session_key_hash, random.text, sizeof(random.text));
-    assert_done(runtime_store_add(fixture->db, &runtime, 0, &err), &err);
-    runtime.network = mem_dup_text(random.text);
-    runtime.status = RUNTIME_RUNNING;
-    assert_done(runtime_store_update(fixture->db, &runtime, RUNTIME_STARTING, &err), &err);
-    return runtime;
-}
-
 static void each_sandbox_in_a_network_is_listed_with_its_own(void **state)
 {
     const struct store_fixture *fixture = *state;
-    CLEANUP(runtime_done) struct runtime runtime = add_runtime(fixture);
+    CLEANUP(runtime_done) struct runtime runtime = store_add_runtime(fixture);
     CLEANUP(egress_seats_done) struct egress_seats seats = EGRESS_SEATS_INIT;
     struct error err = ERROR_INIT;
     bool is_there = false;

@@ -4,36 +4,11 @@
  */
 #include "store/refusal_store.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "base/json.h"
-#include "base/mem.h"
 #include "store/db.h"
 #include "store/runtime_store.h"
 #include "store/store_fixture.h"
 #include "support/pg.h"
-
-/* A runtime in a network of its own. */
-static struct runtime add_runtime(const struct store_fixture *fixture)
-{
-    struct runtime runtime = RUNTIME_INIT;
-    struct uuid random = uuid_random();
-    struct error err = ERROR_INIT;
-
-    memcpy(runtime.id, random.text, sizeof(runtime.id) - 1);
-    runtime.session_id = mem_dup_text(random.text);
-    runtime.owner_id = fixture->user_id;
-    runtime.image = mem_dup_text("deft-sandbox:1");
-    runtime.spec = json_object();
-    runtime.session_key = mem_dup_text("sealed");
-    memcpy(runtime.session_key_hash, random.text, sizeof(random.text));
-    assert_done(runtime_store_add(fixture->db, &runtime, 0, &err), &err);
-    runtime.network = mem_dup_text(random.text);
-    runtime.status = RUNTIME_RUNNING;
-    assert_done(runtime_store_update(fixture->db, &runtime, RUNTIME_STARTING, &err), &err);
-    return runtime;
-}
 
 static struct refusal refusal_of(const struct runtime *runtime)
 {
@@ -66,7 +41,7 @@ static json_t *list(const struct store_fixture *fixture, const struct runtime *r
 static void the_same_again_adds_up(void **state)
 {
     const struct store_fixture *fixture = *state;
-    CLEANUP(runtime_done) struct runtime runtime = add_runtime(fixture);
+    CLEANUP(runtime_done) struct runtime runtime = store_add_runtime(fixture);
     struct refusal refusals[2] = {refusal_of(&runtime), refusal_of(&runtime)};
     json_auto_t *found = NULL;
     const json_t *first = NULL;
@@ -94,8 +69,8 @@ static void the_same_again_adds_up(void **state)
 static void each_has_a_bounded_number_the_latest(void **state)
 {
     const struct store_fixture *fixture = *state;
-    CLEANUP(runtime_done) struct runtime runtime = add_runtime(fixture);
-    CLEANUP(runtime_done) struct runtime other = add_runtime(fixture);
+    CLEANUP(runtime_done) struct runtime runtime = store_add_runtime(fixture);
+    CLEANUP(runtime_done) struct runtime other = store_add_runtime(fixture);
     struct refusal refusals[REFUSALS_MAX + 21];
     json_auto_t *found = NULL;
     json_auto_t *others = NULL;
@@ -118,7 +93,7 @@ static void each_has_a_bounded_number_the_latest(void **state)
 static void nobodys_are_left_out(void **state)
 {
     const struct store_fixture *fixture = *state;
-    CLEANUP(runtime_done) struct runtime runtime = add_runtime(fixture);
+    CLEANUP(runtime_done) struct runtime runtime = store_add_runtime(fixture);
     struct refusal refusal = refusal_of(&runtime);
     json_auto_t *found = NULL;
 
@@ -131,7 +106,7 @@ static void nobodys_are_left_out(void **state)
 static void they_go_with_the_row(void **state)
 {
     const struct store_fixture *fixture = *state;
-    CLEANUP(runtime_done) struct runtime runtime = add_runtime(fixture);
+    CLEANUP(runtime_done) struct runtime runtime = store_add_runtime(fixture);
     struct refusal refusal = refusal_of(&runtime);
     json_auto_t *found = NULL;
     struct error err = ERROR_INIT;

@@ -1,14 +1,20 @@
 #include "store/store_fixture.h"
 
+#include <string.h>
+
 #include <jansson.h>
 
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/secret.h"
+#include "base/strbuf.h"
+#include "base/text.h"
 #include "model/conversation.h"
 #include "model/event.h"
 #include "store/db.h"
+#include "store/event_store.h"
 #include "support/pg.h"
+#include "support/sql.h"
 
 enum { CONNECTIONS = 8 };
 
@@ -89,4 +95,74 @@ void store_open_shelf(const struct store_fixture *fixture, struct test_shelf *sh
     secret_set(&root, ROOT);
     assert_done(keyring_init(&shelf_out->keyring, &root, &err), &err);
     shelf_out->shelf = (struct shelf){fixture->db, &shelf_out->keyring, test_user(fixture->db)};
+}
+
+struct runtime store_add_runtime(const struct store_fixture *fixture)
+{
+    struct runtime runtime = RUNTIME_INIT;
+    struct uuid random = uuid_random();
+    struct error err = ERROR_INIT;
+
+    memcpy(runtime.id, random.text, sizeof(runtime.id) - 1);
+    runtime.session_id = mem_dup_text(random.text);
+    runtime.owner_id = fixture->user_id;
+    runtime.image = mem_dup_text("deft-sandbox:1");
+    runtime.spec = json_object();
+    runtime.session_key = mem_dup_text("sealed");
+    memcpy(runtime.session_key_hash, random.text, sizeof(random.text));
+    assert_done(runtime_store_add(fixture->db, &runtime, 0, &err), &err);
+    runtime.network = mem_dup_text(random.text);
+    runtime.status = RUNTIME_RUNNING;
+    assert_done(runtime_store_update(fixture->db, &runtime, RUNTIME_STARTING, &err), &err);
+    return runtime;
+}
+
+struct claim store_claim(const struct store_fixture *fixture, const struct conversation *wanted)
+{
+    struct error err = ERROR_INIT;
+
+    for (int i = 0; i < 100; i++) {
+        struct claim claim = {.conversation = CONVERSATION_INIT};
+        struct uuid owner = uuid_random();
+        bool claimed = false;
+
+        if (conversation_store_claim(fixture->db, &owner, 1000, &claimed, &claim, &err) < 0)
+            fail_msg("%s", err.message);
+        assert_true(claimed);
+        if (text_equal(claim.lease.conversation_id.text, wanted->id.text))
+            return claim;
+        claim_done(&claim);
+    }
+    fail_msg("never claimed");
+    return (struct claim){.conversation = CONVERSATION_INIT};
+}
+
+void store_assert_gapless(const struct store_fixture *fixture, const struct uuid *id,
+                          int64_t n_expected)
+{
+    CLEANUP(history_done) struct history history = HISTORY_INIT;
+    struct error err = ERROR_INIT;
+    const char *last = "";
+
+    if (event_store_load_after(fixture->db, id, &history, &err) < 0)
+        fail_msg("%s", err.message);
+    assert_int_equal(history.n, n_expected);
+    for (size_t i = 0; i < history.n; i++) {
+        const char *stamp = json_text_or(history.items[i].json, "timestamp", "");
+
+        assert_int_equal(history.items[i].seq, i + 1);
+        assert_true(strcmp(last, stamp) <= 0);
+        last = stamp;
+    }
+}
+
+void store_expire_lease(const struct uuid *id)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql,
+                   "UPDATE conversations SET lease_expires_at = now() - interval '1 s'"
+                   " WHERE id = '%s'",
+                   id->text);
+    test_sql(sql.text);
 }

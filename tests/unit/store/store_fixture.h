@@ -18,6 +18,7 @@
 #include "base/uuid.h"
 #include "store/conversation_store.h"
 #include "store/document_store.h"
+#include "store/runtime_store.h"
 
 struct db;
 
@@ -46,6 +47,18 @@ struct conversation store_new_conversation(const struct store_fixture *fixture) 
 struct conversation store_create(const struct store_fixture *fixture) NONNULL MUST_CHECK;
 /* A stored one that waits for a worker. */
 struct conversation store_create_wanted(const struct store_fixture *fixture) NONNULL MUST_CHECK;
+
+/* Claims until it gets that conversation: other tests' are handed back. */
+struct claim store_claim(const struct store_fixture *fixture,
+                         const struct conversation *wanted) NONNULL MUST_CHECK;
+/* As if its worker had not been heard of for long. */
+void store_expire_lease(const struct uuid *id) NONNULL;
+/* The conversation has so many events, numbered from 1, none before another in time. */
+void store_assert_gapless(const struct store_fixture *fixture, const struct uuid *id,
+                          int64_t n_expected) NONNULL;
+
+/* A stored runtime that runs, in a network of its own. */
+struct runtime store_add_runtime(const struct store_fixture *fixture) NONNULL MUST_CHECK;
 
 /* The shelf points into the test_shelf. */
 void store_open_shelf(const struct store_fixture *fixture, struct test_shelf *shelf_out) NONNULL;

@@ -77,6 +77,10 @@ static int run(const struct engine *engine, struct http_request *request, const 
     request->unix_socket = engine->socket;
     request->allow_private = true;
     request->max_reply_bytes = REPLY_MAX_BYTES;
+    /* An engine that is ending takes no new connections, but answers on the old ones while its
+     * containers die. What it changes then it may keep half (Docker 20.10: a network without its
+     * addresses, at which every later start breaks off). */
+    request->own_connection = true;
     if (http_start(engine->http, request, &call, err) < 0 || http_wait(call, err) < 0)
         return error_wrap(err, "container engine");
     log_call(request, path, http_status(call), begun_us);

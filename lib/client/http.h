@@ -65,6 +65,7 @@ struct http_request {
     bool stream;              /* bytes are taken with http_call_read() while they come */
     int done_fd;              /* an eventfd that hears when the call is over, for who has
                                  other things to wait for; 0: none; not with a lane */
+    bool own_connection;      /* one that no call had before and none will have after */
     bool send_stream;         /* the body comes by http_call_write(); body is NULL, and
                                  body_len its length, or 0 when it is not known */
 };

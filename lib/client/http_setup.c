@@ -169,6 +169,10 @@ static CURLcode set_target(struct http_call *call, const struct http_request *re
         rc = curl_easy_setopt(call->easy, CURLOPT_UNIX_SOCKET_PATH, request->unix_socket);
     if (rc == CURLE_OK && call->http->ca_file != NULL)
         rc = curl_easy_setopt(call->easy, CURLOPT_CAINFO, call->http->ca_file);
+    if (rc == CURLE_OK && request->own_connection)
+        rc = curl_easy_setopt(call->easy, CURLOPT_FRESH_CONNECT, 1L);
+    if (rc == CURLE_OK && request->own_connection)
+        rc = curl_easy_setopt(call->easy, CURLOPT_FORBID_REUSE, 1L);
     /* Calls to one host share a connection where it can carry many. */
     if (rc == CURLE_OK && text_starts_with(request->url, "https:"))
         rc = curl_easy_setopt(call->easy, CURLOPT_PIPEWAIT, 1L);

@@ -6,12 +6,12 @@ import net from 'node:net';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 
-import { call, House, tar, waitUntil } from './runtime_house.mjs';
+import { call, engine, House, tar, waitUntil } from './runtime_house.mjs';
 
 const REAL = process.env.DEFT_DOCKER_SOCKET ?? '/var/run/docker.sock';
 
-// The engine's socket with a switch: 'open', 'cut' (no connection) or 'hung' (no answer). A request
-// whose first line is like `refused` ends its connection.
+// The engine's socket with a switch: 'open', 'cut' (no connection), 'hung' (no answer) or 'ending' (no
+// new connection). A request whose first line is like `refused` ends its connection.
 class Switch {
   constructor(file) {
     this.file = file;
@@ -23,7 +23,7 @@ class Switch {
     this.server = net.createServer((socket) => {
       this.sockets.add(socket);
       socket.on('error', () => {}).on('close', () => this.sockets.delete(socket));
-      if (this.state === 'cut') { socket.destroy(); return; }
+      if (this.state === 'cut' || this.state === 'ending') { socket.destroy(); return; }
       if (this.state === 'hung') return;
       const real = net.connect(REAL);
       real.on('error', () => socket.destroy()).on('close', () => socket.destroy());
@@ -32,16 +32,20 @@ class Switch {
       socket.on('data', (chunk) => {
         const text = chunk.toString('latin1');
         if (this.refused?.test(text)) socket.destroy();
-        else if (this.state === 'open') real.write(chunk);
+        else if (this.passesBytes()) real.write(chunk);
+        if (this.state === 'ending') this.late.push(text.split('\r\n')[0]);
         if (this.awaited?.pattern.test(text)) this.awaited.resolve();
       });
-      real.on('data', (chunk) => { if (this.state === 'open') socket.write(chunk); });
+      real.on('data', (chunk) => { if (this.passesBytes()) socket.write(chunk); });
     });
     return new Promise((resolve) => { this.server.listen(this.file, resolve); });
   }
 
+  passesBytes() { return this.state === 'open' || this.state === 'ending'; }
+
   set(state) {
     this.state = state;
+    this.late = []; // what came while it was ending
     if (state === 'cut') for (const socket of this.sockets) socket.destroy();
   }
 
@@ -88,6 +92,18 @@ describe('an engine that goes away', () => {
     await waitUntil(async () => (await house.get('/sessions/e-1')).json.status === 'paused', 60000, 'the wish is carried out');
     await assertRuns('e-2');
     assert.equal((await house.sandbox('e-1')).json.session_api_key, runtime.session_api_key);
+  });
+
+  it('that is ending is asked for nothing more: what it begins it might leave half', async () => {
+    const { json: runtime } = await house.sandbox('e-8');
+    assert.equal(runtime.status, 'running', runtime.status_detail);
+    way.set('ending');
+    await engine('POST', `/containers/${house.instance}-${runtime.runtime_id}/kill`);
+    await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'unavailable', 60000, 'the loss is noticed');
+    assert.deepEqual(way.late, []);
+    way.set('open');
+    await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'available', 60000, 'the engine is found');
+    await assertRuns('e-8');
   });
 
   it('that hangs is noticed too', async () => {
@@ -183,18 +199,18 @@ class Engine {
 }
 
 describe('an engine that is restarted', { skip: !hasEngine && 'needs root and dockerd' }, () => {
-  const engine = new Engine();
+  const own = new Engine();
   let house;
 
   before(async () => {
-    await engine.start();
-    await engine.call('POST', '/images/create?fromSrc=-&repo=nothing&tag=1', { body: tar([]), type: 'application/x-tar' });
-    house = await House.open({ DEFT_DOCKER_SOCKET: engine.socket, DEFT_SANDBOX_IMAGE: 'nothing:1' });
+    await own.start();
+    await own.call('POST', '/images/create?fromSrc=-&repo=nothing&tag=1', { body: tar([]), type: 'application/x-tar' });
+    house = await House.open({ DEFT_DOCKER_SOCKET: own.socket, DEFT_SANDBOX_IMAGE: 'nothing:1' });
   });
   after(async () => {
     await house?.close();
-    await engine.stop();
-    engine.remove();
+    await own.stop();
+    own.remove();
   });
 
   it('takes its containers with it; rows say so, and a start uses the same workspace', async () => {
@@ -204,10 +220,14 @@ describe('an engine that is restarted', { skip: !hasEngine && 'needs root and do
     assert.equal((await house.post('/pause', { runtime_id: paused.runtime_id })).json.status, 'paused');
     const homes = () => house.sql("SELECT spec->>'home' FROM runtimes ORDER BY session_id");
     const before = homes();
-    await engine.stop();
+    // What it keeps ready is made again: nothing is under way that an end would break off.
+    const count = async (kind) => (await house.ours(kind, (method, url) => own.call(method, `/v1.41${url}`))).length;
+    const counts = () => Promise.all(['networks', 'volumes', 'containers'].map(count));
+    await waitUntil(async () => (await counts()).join() === '3,7,2', 60000, 'a network and a home are ready');
+    await own.stop();
     await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'unavailable', 60000, 'the loss is noticed');
     assert.equal((await house.sandbox('r-1', { image: 'nothing:1' })).json.status ?? 'refused', 'refused');
-    await engine.start();
+    await own.start();
     await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'available', 60000, 'the engine is found');
     const dead = await waitUntil(async () => {
       const { json } = await house.get('/sessions/r-1');

@@ -251,9 +251,9 @@ export class House {
     await Promise.all(runtimes.map((runtime) => waitUntil(() => isGone(runtime), 60000, 'the runtime is forgotten')));
   }
 
-  async ours(kind) {
+  async ours(kind, ask = engine) {
     const filters = encodeURIComponent(JSON.stringify({ label: [`deft.instance=${this.instance}`] }));
-    const { json } = await engine('GET', kind === 'containers' ? `/containers/json?all=1&filters=${filters}` : `/${kind}?filters=${filters}`);
+    const { json } = await ask('GET', kind === 'containers' ? `/containers/json?all=1&filters=${filters}` : `/${kind}?filters=${filters}`);
     return kind === 'volumes' ? json.Volumes ?? [] : json;
   }
 

@@ -3,6 +3,8 @@
 
 #include "base/crypto.h"
 #include "base/encode.h"
+#include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -13,6 +15,8 @@
 
 /* A subnet may be taken by somebody else's network: another is tried. */
 #define SUBNET_TRIES 8
+#define SUBNETS_LOOKED_AT 64
+#define ROUTES_MAX_BYTES (8UL * 1024 * 1024)
 /* The oldest whose networks have these words. */
 #define PODMAN_API "4.0.0"
 
@@ -124,19 +128,41 @@ static int try_network(struct docker *docker, const char *subnet, char name_out[
     return 0;
 }
 
+/* One that no route of the host leads into, or "" where all that were looked at have one. */
+static int choose_subnet(const struct docker *docker, char subnet_out[SUBNET_TEXT_BYTES],
+                         struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf routes = STRBUF_INIT;
+    struct error ignored = ERROR_INIT;
+    uint32_t n = 0;
+
+    error_ignore(file_read("/proc/net/route", ROUTES_MAX_BYTES, &routes, &ignored),
+                 "then the engine has to know");
+    crypto_random(&n, sizeof(n));
+    for (uint32_t i = 0; i < SUBNETS_LOOKED_AT; i++) {
+        if (subnet_of_range(docker->settings.subnets, n + i, subnet_out, err) < 0)
+            return -1;
+        if (!subnet_is_routed(subnet_out, routes.text))
+            return 0;
+    }
+    log_warning("subnet.not_found", LOG_STR("range", docker->settings.subnets));
+    subnet_out[0] = '\0';
+    return 0;
+}
+
 int docker_make_network(struct docker *docker, char name_out[SPARE_NAME_BYTES], struct error *err)
 {
     for (int i = 0; i < SUBNET_TRIES; i++) {
         char subnet[SUBNET_TEXT_BYTES] = "";
 
-        if (subnet_random(docker->settings.subnets, subnet, err) < 0)
+        if (choose_subnet(docker, subnet, err) < 0)
             return -1;
         if (try_network(docker, subnet, name_out, err) == 0)
             return 0;
         if (error_is_transient(err))
             return -1;
     }
-    log_warning("subnet.not_found", LOG_STR("range", docker->settings.subnets), LOG_ERROR(err));
+    log_warning("subnet.refused", LOG_STR("range", docker->settings.subnets), LOG_ERROR(err));
     return try_network(docker, "", name_out, err);
 }
 

@@ -7,6 +7,9 @@
 #ifndef DEFT_RUNTIME_SUBNET_H
 #define DEFT_RUNTIME_SUBNET_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/attr.h"
 
 struct error;
@@ -15,8 +18,15 @@ struct error;
 #define SUBNET_PREFIX 29
 #define SUBNET_TEXT_BYTES 24
 
-/* A random /29 of `range` ("10.201.0.0/16"); ERROR_INVALID when that is no range of /29s. */
-int subnet_random(const char *range, char subnet_out[SUBNET_TEXT_BYTES],
-                  struct error *err) NONNULL MUST_CHECK;
+/* The n-th /29 of `range` ("10.201.0.0/16"), which begins anew behind its last; ERROR_INVALID when
+ * that is no range of /29s. */
+int subnet_of_range(const char *range, uint32_t n, char subnet_out[SUBNET_TEXT_BYTES],
+                    struct error *err) NONNULL MUST_CHECK;
+/*
+ * Whether the host has a route of its own into the subnet, as /proc/net/route lists them
+ * (`routes`): another engine's bridge, a bridge that was left over. Engines look at their own
+ * networks alone. Source: proc_pid_net(5)
+ */
+bool subnet_is_routed(const char *subnet, const char *routes) NONNULL MUST_CHECK;
 
 #endif

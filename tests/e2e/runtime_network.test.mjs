@@ -170,3 +170,32 @@ describe('without a packet filter', { skip: !isRoot && 'needs root' }, () => {
     }
   });
 });
+
+describe('where the host has networks of its own', { skip: !isRoot && 'needs root' }, () => {
+  // Of the four networks of the range, another bridge has three.
+  const range = `10.214.${process.pid % 256}`;
+  const bridge = `t${process.pid}`;
+  let house;
+
+  before(async () => {
+    ip('link', 'add', bridge, 'type', 'bridge');
+    for (const last of [1, 9, 25]) ip('addr', 'add', `${range}.${last}/29`, 'dev', bridge);
+    ip('link', 'set', bridge, 'up');
+    house = await House.open({ DEFT_SANDBOX_SUBNETS: `${range}.0/27` });
+  });
+  after(async () => {
+    await house?.close();
+    ip('link', 'del', bridge);
+  });
+
+  it('takes a network that nothing else leads to, and the engine\'s choice when there is none', async () => {
+    const { json } = await house.sandbox('s-1');
+    assert.equal(json.status, 'running', json.status_detail);
+    const subnets = await waitUntil(async () => {
+      const networks = await house.ours('networks');
+      return networks.length === 2 && networks.map((network) => network.IPAM.Config[0].Subnet).sort();
+    }, 60000, 'the sandbox has a network, and another is ready');
+    const inside = subnets.filter((subnet) => subnet.startsWith(`${range}.`));
+    assert.deepEqual(inside, [`${range}.16/29`]);
+  });
+});

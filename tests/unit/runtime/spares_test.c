@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "base/text.h"
 #include "runtime/subnet.h"
 #include "unit/runtime/runtime_test.h"
 
@@ -47,15 +46,45 @@ static void given_back_ones_are_ready_again(void **state)
 
 static void subnets_lie_in_their_range(void **state)
 {
+    static const struct {
+        uint32_t n;
+        const char *subnet;
+    } cases[] = {
+        {0, "10.201.0.0/29"},
+        {1, "10.201.0.8/29"},
+        {8191, "10.201.255.248/29"},
+        {8192, "10.201.0.0/29"},
+        {UINT32_MAX, "10.201.255.248/29"},
+    };
+
     (void)state;
-    for (int i = 0; i < 200; i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         char subnet[SUBNET_TEXT_BYTES] = "";
         struct error err = ERROR_INIT;
 
-        assert_int_equal(subnet_random("10.201.0.0/16", subnet, &err), 0);
-        assert_true(text_starts_with(subnet, "10.201."));
-        assert_true(text_ends_with(subnet, "/29"));
+        assert_int_equal(subnet_of_range("10.201.0.0/16", cases[i].n, subnet, &err), 0);
+        assert_string_equal(subnet, cases[i].subnet);
     }
+}
+
+static void a_subnet_with_a_route_is_taken(void **state)
+{
+    static const char routes[] =
+        "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n"
+        "eth0\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\t0\t0\t0   \n"
+        "dsb4520232458e3\tC8ACC90A\t00000000\t0001\t0\t0\t0\tF8FFFFFF\t0\t0\t0   \n"
+        "tun0\t0000C90A\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0   \n"
+        "tun1\t0080C90A\t00000000\t0001\t0\t0\t0\t0080FFFF\t0\t0\t0   \n"
+        "lan\t0507C90A\t00000000\t0005\t0\t0\t0\tFFFFFFFF\t0\t0\t0   \n";
+
+    (void)state;
+    assert_true(subnet_is_routed("10.201.172.200/29", routes));
+    assert_true(subnet_is_routed("10.201.128.0/29", routes));
+    assert_true(subnet_is_routed("10.201.7.0/29", routes));
+    /* The default route and the one to the whole range are in nobody's way. */
+    assert_false(subnet_is_routed("10.201.7.8/29", routes));
+    assert_false(subnet_is_routed("10.201.1.0/29", ""));
+    assert_false(subnet_is_routed("10.201.1.0/29", "what is this\nno route at all\n"));
 }
 
 static void nonsense_is_no_range(void **state)
@@ -68,7 +97,7 @@ static void nonsense_is_no_range(void **state)
         char subnet[SUBNET_TEXT_BYTES] = "";
         struct error err = ERROR_INIT;
 
-        assert_int_equal(subnet_random(texts[i], subnet, &err), -1);
+        assert_int_equal(subnet_of_range(texts[i], 0, subnet, &err), -1);
         assert_int_equal(err.code, ERROR_INVALID);
     }
 }
@@ -79,6 +108,7 @@ int test_spares(void)
         cmocka_unit_test(taken_ones_stay_known_until_forgotten),
         cmocka_unit_test(given_back_ones_are_ready_again),
         cmocka_unit_test(subnets_lie_in_their_range),
+        cmocka_unit_test(a_subnet_with_a_route_is_taken),
         cmocka_unit_test(nonsense_is_no_range),
     };
 

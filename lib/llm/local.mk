@@ -9,6 +9,7 @@ libllm_a_SOURCES = \
 	lib/llm/messages.c \
 	lib/llm/price.c lib/llm/price.h \
 	lib/llm/route.c lib/llm/route.h \
+	lib/llm/run.c \
 	lib/llm/scripted.c lib/llm/scripted.h \
 	lib/llm/trouble.c lib/llm/trouble.h
 libllm_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)

@@ -1,0 +1,212 @@
+#include <stddef.h>
+
+#include "base/clock.h"
+#include "base/crypto.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "llm/call.h"
+#include "llm/chat.h"
+#include "llm/draft.h"
+#include "llm/features.h"
+#include "llm/price.h"
+#include "llm/route.h"
+#include "llm/scripted.h"
+#include "llm/trouble.h"
+
+enum {
+    ATTEMPTS_DEFAULT = 5,
+    ATTEMPTS_MAX = 20,
+    TIMEOUT_DEFAULT_S = 300,
+    TIMEOUT_MAX_S = 24 * 3600,
+    RETRY_WAIT_MAX_S = 3600,
+    /* A server that asks for more than that does not serve this call any more. */
+    RETRY_AFTER_MAX_MS = 10 * 60 * 1000,
+    TIMEOUT_DEFAULT_MS = TIMEOUT_DEFAULT_S * 1000,
+};
+
+static const double MS_PER_S = 1e3;
+static const double US_PER_S = 1e6;
+
+/* When to try again. */
+struct retry_rule {
+    json_int_t n_attempts;
+    double multiplier_s;
+    double min_wait_s;
+    double max_wait_s;
+};
+
+/* --- what the specification says --- */
+
+static json_int_t clamped(json_int_t value, json_int_t low, json_int_t high)
+{
+    if (value < low)
+        return low;
+    return value > high ? high : value;
+}
+
+static double clamped_real(double value, double low, double high)
+{
+    if (value < low)
+        return low;
+    return value > high ? high : value;
+}
+
+/* Seconds as milliseconds: absent is the fallback, null is none (0). */
+static int64_t read_timeout_ms(const json_t *spec, const char *key, int64_t fallback_ms)
+{
+    const json_t *value = json_object_get(spec, key);
+
+    if (json_is_null(value))
+        return 0;
+    if (!json_is_number(value))
+        return fallback_ms;
+    return (int64_t)(clamped_real(json_number_value(value), 0.001, TIMEOUT_MAX_S) * MS_PER_S);
+}
+
+static struct llm_plan read_plan(const json_t *spec)
+{
+    struct llm_plan plan = {0};
+
+    plan.timeout_ms = read_timeout_ms(spec, "timeout", TIMEOUT_DEFAULT_MS);
+    plan.idle_timeout_ms = read_timeout_ms(spec, "stream_idle_timeout", plan.timeout_ms);
+    plan.is_stream = json_bool_or(spec, "stream", false) != 0;
+    return plan;
+}
+
+static struct retry_rule read_retry_rule(const json_t *spec)
+{
+    return (struct retry_rule){
+        .n_attempts = clamped(json_int_or(spec, "num_retries", ATTEMPTS_DEFAULT), 1, ATTEMPTS_MAX),
+        .multiplier_s =
+            clamped_real(json_number_or(spec, "retry_multiplier", 8), 0, RETRY_WAIT_MAX_S),
+        .min_wait_s = clamped_real(json_number_or(spec, "retry_min_wait", 8), 0, RETRY_WAIT_MAX_S),
+        .max_wait_s = clamped_real(json_number_or(spec, "retry_max_wait", 64), 0, RETRY_WAIT_MAX_S),
+    };
+}
+
+/* --- waiting --- */
+
+/*
+ * The contract's bound doubles from attempt to attempt; any moment up to it is as good as any
+ * other, so that calls which failed together do not come back together. Retry-After is a floor.
+ */
+static int64_t retry_wait_ms(const struct retry_rule *rule, json_int_t n_failed,
+                             int64_t retry_after_ms)
+{
+    double bound_s = rule->multiplier_s;
+    uint32_t random = 0;
+    int64_t wait_ms = 0;
+
+    if (retry_after_ms >= 0)
+        return retry_after_ms;
+    for (json_int_t i = 1; i < n_failed && bound_s < rule->max_wait_s; i++)
+        bound_s *= 2;
+    bound_s = bound_s < rule->min_wait_s ? rule->min_wait_s : bound_s;
+    bound_s = bound_s > rule->max_wait_s ? rule->max_wait_s : bound_s;
+    crypto_random(&random, sizeof(random));
+    wait_ms = (int64_t)(bound_s * MS_PER_S * ((double)random / (double)UINT32_MAX));
+    return wait_ms;
+}
+
+/* Sleeps before the next attempt; false when there is to be none. */
+static bool wait_for_retry(struct llm_call *call, const struct retry_rule *rule,
+                           json_int_t n_failed, struct llm_trouble *trouble)
+{
+    int64_t wait_ms = retry_wait_ms(rule, n_failed, trouble->retry_after_ms);
+
+    if (!trouble_may_retry(trouble) || n_failed >= rule->n_attempts ||
+        trouble->retry_after_ms > RETRY_AFTER_MAX_MS)
+        return false;
+    log_debug("llm.retried", LOG_STR("error", trouble->detail), LOG_INT("attempt", n_failed),
+              LOG_INT("wait_ms", wait_ms));
+    if (llm_call_sleep(call, wait_ms))
+        return true;
+    trouble_set(trouble, LLM_CAUSE_CANCELLED, "The model call was cancelled.");
+    return false;
+}
+
+/* --- attempts --- */
+
+static void complete_usage(const struct llm_request *request, int64_t began_us,
+                           struct llm_reply *reply)
+{
+    const char *model = json_text_or(request->spec, "model", "");
+    const struct features_price *price = features_price_of(model);
+    struct llm_usage *usage = &reply->usage;
+
+    reply->model = mem_dup_text(model);
+    usage->usage_id = request->usage_id;
+    usage->model = reply->model;
+    usage->latency_s = (double)(clock_monotonic_us() - began_us) / US_PER_S;
+    usage->at_s = (double)clock_utc_us() / US_PER_S;
+    usage->cost = price_of(request->spec, model, usage);
+    usage->context_window =
+        json_int_or(request->spec, "max_input_tokens", price != NULL ? price->context_tokens : 0);
+}
+
+static int attempt(struct llm_call *call, const struct llm_request *request,
+                   const struct route *route, const struct llm_plan *plan,
+                   struct llm_reply *reply_out, struct llm_trouble *trouble)
+{
+    CLEANUP(draft_done) struct draft draft = DRAFT_INIT;
+    int64_t began_us = clock_monotonic_us();
+    int rc = 0;
+
+    if (route->provider->format == ROUTE_SCRIPTED)
+        rc = scripted_attempt(call, request, route->model, &draft, trouble);
+    else
+        rc = chat_attempt(call, request, route, plan, &draft, trouble);
+    if (rc < 0 || draft_finish(&draft, reply_out, trouble) < 0)
+        return -1;
+    complete_usage(request, began_us, reply_out);
+    return 0;
+}
+
+/* A model that says nothing at temperature 0 would say nothing again. */
+static bool must_warm(const struct llm_request *request, const struct llm_trouble *trouble)
+{
+    const json_t *temperature = json_object_get(request->spec, "temperature");
+
+    return trouble->cause == LLM_CAUSE_NO_RESPONSE && json_is_number(temperature) &&
+           json_number_value(temperature) <= 0;
+}
+
+static int run_attempts(struct llm_call *call, const struct llm_request *request,
+                        const struct route *route, struct llm_reply *reply_out,
+                        struct llm_trouble *trouble)
+{
+    struct llm_plan plan = read_plan(request->spec);
+    struct retry_rule rule = read_retry_rule(request->spec);
+
+    for (json_int_t n = 1;; n++) {
+        if (attempt(call, request, route, &plan, reply_out, trouble) == 0)
+            return 0;
+        if (request->api_key != NULL)
+            trouble_hide_secret(trouble, request->api_key);
+        if (request->listener != NULL)
+            request->listener->failed(request->listener->owner, trouble->detail);
+        plan.is_warm = plan.is_warm || must_warm(request, trouble);
+        if (!wait_for_retry(call, &rule, n, trouble))
+            return -1;
+    }
+}
+
+int llm_call_run(struct llm_call *call, const struct llm_request *request,
+                 struct llm_reply *reply_out, struct llm_failure *failure_out, struct error *err)
+{
+    CLEANUP(route_done) struct route route = ROUTE_INIT;
+    struct llm_trouble trouble = LLM_TROUBLE_INIT;
+    const char *model = json_text_or(request->spec, "model", "");
+    const char *base_url = json_text_or(request->spec, "base_url", NULL);
+
+    if (text_equal(json_text_or(request->spec, "api_mode", "auto"), "responses"))
+        trouble_set(&trouble, LLM_CAUSE_UNSUPPORTED,
+                    "deft does not speak the Responses API yet: set api_mode to auto or chat.");
+    else if (llm_route_find(model, base_url, &route, &trouble) == 0 &&
+             run_attempts(call, request, &route, reply_out, &trouble) == 0)
+        return 0;
+    return trouble_report(&trouble, failure_out, err);
+}

@@ -5,7 +5,8 @@ libstore_a_SOURCES = \
 	lib/store/branch_store.c lib/store/branch_store.h \
 	lib/store/build_store.c lib/store/build_store.h \
 	lib/store/conversation_claim.c \
-	lib/store/conversation_create.c lib/store/conversation_insert.h \
+	lib/store/conversation_create.c \
+	lib/store/conversation_insert.c lib/store/conversation_insert.h \
 	lib/store/conversation_post.c lib/store/conversation_post.h \
 	lib/store/conversation_row.c lib/store/conversation_row.h \
 	lib/store/conversation_store.c lib/store/conversation_store.h \

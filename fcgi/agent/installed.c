@@ -9,22 +9,6 @@
 #include "fcgi/settings/keep.h"
 #include "model/shape.h"
 
-json_t *installed_summaries(const json_t *skills)
-{
-    json_t *list = json_array();
-    const json_t *skill = NULL;
-    size_t i = 0;
-
-    json_array_foreach (skills, i, skill) {
-        json_t *summary = json_object();
-
-        json_put_text(summary, "name", json_text_or(skill, "name", ""));
-        json_put(summary, "description", json_incref(json_object_get(skill, "description")));
-        json_push(list, summary);
-    }
-    return list;
-}
-
 /* --- what others need of it --- */
 
 static int add_skills(const struct request *request, enum collection collection, json_t *skills,

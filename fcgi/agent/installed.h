@@ -24,7 +24,5 @@ int installed_plugin_skills(const struct request *request, json_t **skills_out,
 /* The caller's plugins that are switched on, as POST /api/plugins lists them. A new reference. */
 int installed_plugins(const struct request *request, json_t **plugins_out,
                       struct error *err) NONNULL MUST_CHECK;
-/* {"name", "description"} of each of a list of skills. A new reference. */
-json_t *installed_summaries(const json_t *skills) __attribute__((warn_unused_result));
 
 #endif

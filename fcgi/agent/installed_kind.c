@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "fcgi/agent/installed.h"
 #include "fcgi/reply.h"
 #include "fcgi/router.h"
 #include "fcgi/settings/keep.h"
@@ -20,6 +19,22 @@ static const struct installed_kind kinds[] = {
 const struct installed_kind *installed_kind_of(const struct request *request)
 {
     return &kinds[text_starts_with(request->route->pattern, kinds[0].routes) ? 0 : 1];
+}
+
+json_t *installed_summaries(const json_t *skills)
+{
+    json_t *list = json_array();
+    const json_t *skill = NULL;
+    size_t i = 0;
+
+    json_array_foreach (skills, i, skill) {
+        json_t *summary = json_object();
+
+        json_put_text(summary, "name", json_text_or(skill, "name", ""));
+        json_put(summary, "description", json_incref(json_object_get(skill, "description")));
+        json_push(list, summary);
+    }
+    return list;
 }
 
 json_t *installed_to_json(const struct installed_kind *kind, const struct document *document)

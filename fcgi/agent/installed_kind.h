@@ -34,6 +34,8 @@ const struct installed_kind *installed_kind_of(const struct request *request) NO
 int installed_load(const struct request *request, struct document *document_out,
                    struct error *err) NONNULL MUST_CHECK;
 bool installed_is_on(const struct document *document) NONNULL MUST_CHECK;
+/* {"name", "description"} of each of a list of skills. A new reference. */
+json_t *installed_summaries(const json_t *skills) __attribute__((warn_unused_result));
 /* As the API shows it. A new reference. */
 json_t *installed_to_json(const struct installed_kind *kind,
                           const struct document *document) NONNULL MUST_CHECK;

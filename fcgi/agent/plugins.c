@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "fcgi/agent/agent.h"
 #include "fcgi/agent/installed.h"
+#include "fcgi/agent/installed_kind.h"
 #include "fcgi/agent/project_files.h"
 #include "fcgi/context.h"
 #include "fcgi/reply.h"

@@ -19,32 +19,6 @@ int docker_room(struct docker *docker, struct backend_room *room_out, struct err
     return backend_read_room(root, room_out, err);
 }
 
-json_t *docker_size_option(int64_t bytes, struct error *err)
-{
-    char text[24] = "";
-
-    (void)snprintf(text, sizeof(text), "%lld", (long long)bytes);
-    return json_build(err, "{s:s}", "size", text);
-}
-
-static int try_volume(struct docker *docker, const char *name, struct error *err)
-{
-    json_auto_t *labels = docker_labels(docker->settings.instance, "probe", err);
-    json_auto_t *options = docker_size_option(docker->settings.profile.disk_bytes, err);
-    json_auto_t *body = NULL;
-
-    if (labels == NULL || options == NULL)
-        return -1;
-    body =
-        json_build(err, "{s:s, s:O, s:O}", "Name", name, "Labels", labels, "DriverOpts", options);
-    if (body == NULL)
-        return -1;
-    return engine_call(
-        &docker->engine,
-        &(struct engine_request){.method = "POST", .path = "/volumes/create", .body = body}, NULL,
-        err);
-}
-
 static int try_layer(struct docker *docker, const char *volume, struct error *err)
 {
     json_auto_t *options = docker_size_option(docker->settings.profile.disk_bytes, err);
@@ -58,10 +32,7 @@ static int try_layer(struct docker *docker, const char *volume, struct error *er
     if (body == NULL)
         return -1;
     json_put(json_object_get(body, "HostConfig"), "StorageOpt", json_incref(options));
-    if (engine_call(
-            &docker->engine,
-            &(struct engine_request){.method = "POST", .path = "/containers/create", .body = body},
-            &reply, err) < 0)
+    if (docker_make_helper(docker, body, &reply, err) < 0)
         return -1;
     return docker_remove_container(docker, json_text_or(reply, "Id", ""), err);
 }
@@ -80,7 +51,8 @@ void docker_try_limits(struct docker *docker)
     if (docker->settings.profile.disk_bytes == 0)
         return;
     (void)snprintf(name, sizeof(name), "%s-probe", docker->settings.instance);
-    has_volume = try_volume(docker, name, &volume_err) == 0;
+    has_volume = docker_make_volume(docker, name, "probe", docker->settings.profile.disk_bytes,
+                                    &volume_err) == 0;
     has_layer = try_layer(docker, name, &layer_err) == 0;
     if (docker_remove_volume(docker, name, &removal) < 0)
         log_debug("volume.left", LOG_STR("volume", name), LOG_ERROR(&removal));

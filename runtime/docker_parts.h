@@ -46,6 +46,30 @@ struct docker {
     bool is_podman;      /* reads a seccomp profile from a file, where Docker takes its text */
 };
 
+/* --- docker_parts.c --- */
+
+void docker_container_name(const struct docker *docker, const char *runtime_id,
+                           char name[DOCKER_NAME_BYTES]) NONNULL;
+void docker_workspace_name(const struct docker *docker, const char *home,
+                           char name[DOCKER_NAME_BYTES]) NONNULL;
+void docker_journal_name(const struct docker *docker, const char *home,
+                         char name[DOCKER_NAME_BYTES]) NONNULL;
+bool docker_is_podman(struct docker *docker) NONNULL MUST_CHECK;
+/* Creates a container that never runs; its id stands in the reply, a new reference. */
+int docker_make_helper(struct docker *docker, const json_t *body, json_t **reply_out,
+                       struct error *err) NONNULL MUST_CHECK;
+/* `name`: a container's name or id; a missing one is success. */
+int docker_remove_container(struct docker *docker, const char *name,
+                            struct error *err) NONNULL MUST_CHECK;
+/* {"size": "…"}; a new reference, or NULL with err set. */
+json_t *docker_size_option(int64_t bytes, struct error *err) NONNULL MUST_CHECK;
+/* One that is there is left as it is. size_bytes: what it is held to; 0: nothing. */
+int docker_make_volume(struct docker *docker, const char *name, const char *role,
+                       int64_t size_bytes, struct error *err) NONNULL MUST_CHECK;
+/* A missing one is success. */
+int docker_remove_volume(struct docker *docker, const char *name,
+                         struct error *err) NONNULL MUST_CHECK;
+
 /* --- docker_disk.c --- */
 
 /* What is free where the engine keeps everything; ERROR_NOT_FOUND when that is on another machine.
@@ -57,8 +81,6 @@ void docker_try_limits(struct docker *docker) NONNULL;
 /* What a new workspace, and what is written elsewhere in a sandbox, is held to; 0: nothing. */
 int64_t docker_volume_limit(struct docker *docker) NONNULL MUST_CHECK;
 int64_t docker_layer_limit(struct docker *docker) NONNULL MUST_CHECK;
-/* {"size": "…"}; a new reference, or NULL with err set. */
-json_t *docker_size_option(int64_t bytes, struct error *err) NONNULL MUST_CHECK;
 
 /* --- docker_prepare.c --- */
 
@@ -81,14 +103,8 @@ int docker_remove_network(struct docker *docker, const char *name,
                           struct error *err) NONNULL MUST_CHECK;
 int docker_remove_home(struct docker *docker, const char *home,
                        struct error *err) NONNULL MUST_CHECK;
-int docker_remove_volume(struct docker *docker, const char *name,
-                         struct error *err) NONNULL MUST_CHECK;
 /* Makes one more spare of what is short of them. */
 int docker_refill(struct docker *docker, bool *is_full_out, struct error *err) NONNULL MUST_CHECK;
-void docker_workspace_name(const struct docker *docker, const char *home,
-                           char name[DOCKER_NAME_BYTES]) NONNULL;
-void docker_journal_name(const struct docker *docker, const char *home,
-                         char name[DOCKER_NAME_BYTES]) NONNULL;
 
 /* --- docker_sweep.c --- */
 
@@ -126,16 +142,9 @@ int docker_reap_images(struct docker *docker, struct error *err) NONNULL MUST_CH
 /* Creates and starts the order's container; returns when its server listens. */
 int docker_start(struct docker *docker, const struct sandbox_order *order,
                  struct sandbox_place *place_out, struct error *err) NONNULL MUST_CHECK;
-/* `name`: a container's name or id; a missing one is success. */
-int docker_remove_container(struct docker *docker, const char *name,
-                            struct error *err) NONNULL MUST_CHECK;
 /* Why it ended, from its state and what it printed last; `tail` may be "". */
 void docker_explain(struct docker *docker, const char *name, const char *tail,
                     struct error *why_out) NONNULL;
-void docker_container_name(const struct docker *docker, const char *runtime_id,
-                           char name[DOCKER_NAME_BYTES]) NONNULL;
-
-bool docker_is_podman(struct docker *docker) NONNULL MUST_CHECK;
 
 /* --- docker_pause.c --- */
 

@@ -123,15 +123,6 @@ static int make_empty_image(struct docker *docker, struct error *err)
                              &archive, err);
 }
 
-static int create_helper(struct docker *docker, const json_t *body, json_t **reply_out,
-                         struct error *err)
-{
-    return engine_call(
-        &docker->engine,
-        &(struct engine_request){.method = "POST", .path = "/containers/create", .body = body},
-        reply_out, err);
-}
-
 int docker_fill_volumes(struct docker *docker, const json_t *body, const struct strbuf *archive,
                         struct error *err)
 {
@@ -141,7 +132,7 @@ int docker_fill_volumes(struct docker *docker, const json_t *body, const struct 
     const char *id = NULL;
     int rc = 0;
 
-    if (create_helper(docker, body, &reply, err) < 0)
+    if (docker_make_helper(docker, body, &reply, err) < 0)
         return -1;
     id = json_text_or(reply, "Id", "");
     strbuf_appendf(&path, "/containers/%s/archive?path=/", id);
@@ -183,23 +174,6 @@ static int fill_action_volume(struct docker *docker, const char *helper, struct 
     return engine_put_archive(&docker->engine, path.text, &archive, err);
 }
 
-/* The volume is labelled by a create of its own; one that is there is left as it is. */
-static int create_action_volume(struct docker *docker, struct error *err)
-{
-    json_auto_t *labels = docker_labels(docker->settings.instance, "action", err);
-    json_auto_t *body = NULL;
-
-    if (labels == NULL)
-        return -1;
-    body = json_build(err, "{s:s, s:O}", "Name", docker->action_volume, "Labels", labels);
-    if (body == NULL)
-        return -1;
-    return engine_call(
-        &docker->engine,
-        &(struct engine_request){.method = "POST", .path = "/volumes/create", .body = body}, NULL,
-        err);
-}
-
 static int make_action_volume(struct docker *docker, struct error *err)
 {
     json_auto_t *body = NULL;
@@ -208,11 +182,12 @@ static int make_action_volume(struct docker *docker, struct error *err)
     const char *id = NULL;
     int rc = 0;
 
-    if (create_action_volume(docker, err) < 0)
+    /* Labelled by a create of its own; one that is there is left as it is. */
+    if (docker_make_volume(docker, docker->action_volume, "action", 0, err) < 0)
         return -1;
     body = docker_helper_body(docker->settings.instance, docker->empty_image, docker->action_volume,
                               ACTION_MOUNT, err);
-    if (body == NULL || create_helper(docker, body, &reply, err) < 0)
+    if (body == NULL || docker_make_helper(docker, body, &reply, err) < 0)
         return -1;
     id = json_text_or(reply, "Id", "");
     rc = fill_action_volume(docker, id, err);

@@ -36,18 +36,6 @@ static int call(struct docker *docker, const char *method, const char *path, con
                        reply_out, err);
 }
 
-void docker_workspace_name(const struct docker *docker, const char *home,
-                           char name[DOCKER_NAME_BYTES])
-{
-    (void)snprintf(name, DOCKER_NAME_BYTES, "%s-ws-%s", docker->settings.instance, home);
-}
-
-void docker_journal_name(const struct docker *docker, const char *home,
-                         char name[DOCKER_NAME_BYTES])
-{
-    (void)snprintf(name, DOCKER_NAME_BYTES, "%s-j-%s", docker->settings.instance, home);
-}
-
 /* --- networks --- */
 
 static json_t *create_network_body(const struct docker *docker, const char *id, const char *name,
@@ -180,22 +168,6 @@ int docker_remove_network(struct docker *docker, const char *name, struct error 
 
 /* --- homes --- */
 
-static int create_volume(struct docker *docker, const char *name, const char *role,
-                         struct error *err)
-{
-    json_auto_t *labels = docker_labels(docker->settings.instance, role, err);
-    json_auto_t *body = NULL;
-
-    if (labels == NULL)
-        return -1;
-    body = json_build(err, "{s:s, s:O}", "Name", name, "Labels", labels);
-    if (body == NULL)
-        return -1;
-    if (docker_volume_limit(docker) > 0)
-        json_put(body, "DriverOpts", docker_size_option(docker_volume_limit(docker), err));
-    return call(docker, "POST", "/volumes/create", body, NULL, err);
-}
-
 /* Whatever the image says, the folders belong to the sandbox's user. */
 static void append_home_archive(struct strbuf *archive)
 {
@@ -232,29 +204,19 @@ int docker_make_home(struct docker *docker, char home_out[SPARE_NAME_BYTES], str
     char home[HOME_ID_BYTES] = "";
     char workspace[DOCKER_NAME_BYTES] = "";
     char journal[DOCKER_NAME_BYTES] = "";
+    int64_t size_bytes = docker_volume_limit(docker);
 
     random_id(home);
     docker_workspace_name(docker, home, workspace);
     docker_journal_name(docker, home, journal);
     spares_hold(docker->spares, SPARE_HOME, home);
-    if (create_volume(docker, workspace, "workspace", err) < 0 ||
-        create_volume(docker, journal, "journal", err) < 0 ||
+    if (docker_make_volume(docker, workspace, "workspace", size_bytes, err) < 0 ||
+        docker_make_volume(docker, journal, "journal", size_bytes, err) < 0 ||
         fill_home(docker, workspace, journal, err) < 0) {
         spares_forget(docker->spares, SPARE_HOME, home);
         return error_wrap(err, "making a workspace");
     }
     (void)snprintf(home_out, SPARE_NAME_BYTES, "%s", home);
-    return 0;
-}
-
-int docker_remove_volume(struct docker *docker, const char *name, struct error *err)
-{
-    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-
-    strbuf_append(&path, "/volumes/");
-    percent_append(&path, name);
-    if (call(docker, "DELETE", path.text, NULL, NULL, err) < 0 && err->code != ERROR_NOT_FOUND)
-        return error_wrap(err, "removing volume %s", name);
     return 0;
 }
 

@@ -15,7 +15,6 @@
 #include "runtime/frames.h"
 #include "store/runtime_store.h"
 
-#define REMOVAL_TIMEOUT_MS 30000
 #define TAIL_MAX_BYTES 120
 #define EXIT_CODE_KILLED 137
 /* All sandboxes are one user to the host; each is held to its own number by its pids limit. */
@@ -34,12 +33,6 @@ struct launch {
     struct frames output;
 };
 
-void docker_container_name(const struct docker *docker, const char *runtime_id,
-                           char name[DOCKER_NAME_BYTES])
-{
-    (void)snprintf(name, DOCKER_NAME_BYTES, "%s-%s", docker->settings.instance, runtime_id);
-}
-
 static int container_call(struct docker *docker, const char *method, const char *name,
                           const char *rest, json_t **reply_out, struct error *err)
 {
@@ -49,27 +42,6 @@ static int container_call(struct docker *docker, const char *method, const char 
     return engine_call(&docker->engine,
                        &(struct engine_request){.method = method, .path = path.text}, reply_out,
                        err);
-}
-
-int docker_remove_container(struct docker *docker, const char *name, struct error *err)
-{
-    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-
-    /* Its anonymous volumes (of the image's VOLUME lines) go with it. */
-    if (container_call(docker, "DELETE", name, "?force=1&v=1", NULL, err) == 0 ||
-        err->code == ERROR_NOT_FOUND)
-        return 0;
-    if (err->code != ERROR_CONFLICT)
-        return error_wrap(err, "removing container %s", name);
-    /* Somebody is removing it already. */
-    strbuf_appendf(&path, "/containers/%s/wait?condition=removed", name);
-    if (engine_call(&docker->engine,
-                    &(struct engine_request){
-                        .method = "POST", .path = path.text, .timeout_ms = REMOVAL_TIMEOUT_MS},
-                    NULL, err) < 0 &&
-        err->code != ERROR_NOT_FOUND)
-        return error_wrap(err, "waiting for container %s to go", name);
-    return 0;
 }
 
 /* --- why it failed, in words --- */
@@ -138,16 +110,6 @@ static int64_t cap_cpus(struct docker *docker, int64_t nano_cpus)
     most = docker->n_cpus * 1000000000LL;
     lock_release(&docker->lock);
     return most > 0 && nano_cpus > most ? most : nano_cpus;
-}
-
-bool docker_is_podman(struct docker *docker)
-{
-    bool is_podman = false;
-
-    lock_take(&docker->lock);
-    is_podman = docker->is_podman;
-    lock_release(&docker->lock);
-    return is_podman;
 }
 
 /*

@@ -14,7 +14,7 @@ RUNTIME_SOURCES = \
 	runtime/docker_build.c \
 	runtime/docker_disk.c \
 	runtime/docker_image.c \
-	runtime/docker_parts.h \
+	runtime/docker_parts.c runtime/docker_parts.h \
 	runtime/docker_pause.c \
 	runtime/docker_prepare.c \
 	runtime/docker_rest.c runtime/docker_spares.c \

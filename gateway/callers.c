@@ -12,12 +12,21 @@
 
 static void ask(struct callers *callers);
 
-static void on_ended(struct ended_question *question, const struct uuid *id)
+/* What its sockets go with: a key, a session or a sandbox. "": nothing. */
+static const char *id_of(const struct subscriber *subscriber)
+{
+    const struct principal *principal = &subscriber->principal;
+
+    return principal->kind == PRINCIPAL_SANDBOX_KEY ? principal->runtime_id
+                                                    : principal->key_id.text;
+}
+
+static void on_ended(struct ended_question *question, const char *id)
 {
     const struct callers *callers = lws_container_of(question, struct callers, question);
 
     for (struct subscriber *at = callers->first; at != NULL; at = at->caller.next) {
-        if (text_equal(at->principal.key_id.text, id->text))
+        if (text_equal(id_of(at), id))
             subscriber_close(at, SUBSCRIBER_UNAUTHENTICATED);
     }
 }
@@ -25,7 +34,7 @@ static void on_ended(struct ended_question *question, const struct uuid *id)
 static void doubt(const struct callers *callers, const char *key_id)
 {
     for (struct subscriber *at = callers->first; at != NULL; at = at->caller.next) {
-        if (key_id == NULL || text_equal(at->principal.key_id.text, key_id))
+        if (key_id == NULL || text_equal(id_of(at), key_id))
             at->caller.is_doubted = true;
     }
 }
@@ -52,13 +61,13 @@ static void collect(struct callers *callers, size_t n_doubted)
     question->ids = callers->asked;
     question->n = 0;
     for (struct subscriber *at = callers->first; at != NULL; at = at->caller.next) {
-        const struct uuid *id = &at->principal.key_id;
+        const char *id = id_of(at);
 
         if (!at->caller.is_doubted)
             continue;
         at->caller.is_doubted = false;
-        if (question->n == 0 || !text_equal(callers->asked[question->n - 1].text, id->text))
-            callers->asked[question->n++] = *id;
+        if (question->n == 0 || !text_equal(callers->asked[question->n - 1], id))
+            callers->asked[question->n++] = id;
     }
 }
 
@@ -92,7 +101,7 @@ void callers_join(struct subscriber *subscriber, int64_t n_hints)
 {
     struct callers *callers = &subscriber->gateway->callers;
 
-    if (!uuid_is_set(&subscriber->principal.key_id))
+    if (id_of(subscriber)[0] == '\0')
         return;
     subscriber->caller = (struct caller_link){
         .next = callers->first, .is_listed = true, .is_doubted = n_hints != callers->n_hints};

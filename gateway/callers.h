@@ -1,6 +1,6 @@
 /*
- * Sockets of callers whose key or session may end while they are open: then they are closed with
- * 4001. A hint says which one has ended; that it has is asked of the database.
+ * Sockets of callers whose key, session or sandbox may end while they are open: then they are
+ * closed with 4001. A hint says which one has ended; that it has is asked of the database.
  *
  * A hint may come between the look-up of a key and the opening of its socket: who joins says which
  * hints had come when it was looked up, and is asked about again when there are more by now.
@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #include "base/attr.h"
-#include "base/uuid.h"
 #include "store/live_store.h"
 
 struct gateway;
@@ -24,7 +23,7 @@ struct callers {
     struct subscriber *first;
     int64_t n_hints; /* that have come */
     struct ended_question question;
-    struct uuid *asked; /* NULL: no answer is awaited */
+    const char **asked; /* NULL: no answer is awaited */
 };
 
 /* A subscriber's place among them. */
@@ -41,7 +40,7 @@ void callers_done(struct callers *callers) NONNULL;
 void callers_join(struct subscriber *subscriber, int64_t n_hints) NONNULL;
 /* Does nothing to one that has not joined. */
 void callers_leave(struct subscriber *subscriber) NONNULL;
-/* Asks about that key or session. */
+/* Asks about that key, session or sandbox. */
 void callers_doubt(struct callers *callers, const char *key_id) NONNULL;
 /* Asks about all: hints may have been missed. */
 void callers_doubt_all(struct callers *callers) NONNULL;

@@ -115,8 +115,9 @@ static const char SQL_DELETE[] =
     " released AS (UPDATE runtimes r SET desired = 'deleted', updated_at = now() FROM gone"
     "  WHERE r.session_id = gone.runtime_session AND r.session_id LIKE 'c-%'"
     "  AND NOT EXISTS (SELECT 1 FROM conversations o"
-    "   WHERE o.runtime_session = gone.runtime_session AND o.id <> gone.id))"
-    " SELECT count(*) FROM gone";
+    "   WHERE o.runtime_session = gone.runtime_session AND o.id <> gone.id) RETURNING r.id)"
+    " SELECT (SELECT count(*) FROM gone),"
+    "  (SELECT count(pg_notify('deft_callers', id)) FROM released)";
 
 int conversation_store_load(struct db *db, const struct conversation_scope *scope,
                             const struct uuid *id, struct conversation *conversation_out,

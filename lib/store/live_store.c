@@ -26,10 +26,12 @@ static const char SQL_SANDBOX_KEY[] =
     " UNION ALL SELECT user_id, id, NULL, NULL FROM api_keys"
     "  WHERE key_hash = $1 AND revoked_at IS NULL";
 
+/* A sandbox that is stopped lets nobody in, but may come back; one that is to go does not. */
 static const char SQL_ENDED[] =
-    "SELECT h.id FROM unnest($1::uuid[]) AS h (id) WHERE NOT EXISTS (SELECT 1 FROM api_keys k"
-    "  WHERE k.id = h.id AND k.revoked_at IS NULL)"
-    " AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = h.id AND s.expires_at > now())";
+    "SELECT h.id FROM unnest($1::text[]) AS h (id) WHERE NOT CASE WHEN h.id LIKE '%-%' THEN"
+    "  EXISTS (SELECT 1 FROM api_keys k WHERE k.id = h.id::uuid AND k.revoked_at IS NULL)"
+    "  OR EXISTS (SELECT 1 FROM sessions s WHERE s.id = h.id::uuid AND s.expires_at > now())"
+    " ELSE EXISTS (SELECT 1 FROM runtimes r WHERE r.id = h.id AND r.desired <> 'deleted') END";
 
 static const char SQL_PLACE[] =
     "SELECT c.snapshot_version, newest.seq,"
@@ -133,11 +135,8 @@ static void take_ended(void *owner, const PGresult *rows, const struct error *er
 {
     struct ended_question *question = owner;
 
-    for (int row = 0; err == NULL && row < PQntuples(rows); row++) {
-        struct uuid id = db_cell_uuid(rows, row, 0);
-
-        question->ended(question, &id);
-    }
+    for (int row = 0; err == NULL && row < PQntuples(rows); row++)
+        question->ended(question, PQgetvalue(rows, row, 0));
     question->done(question, err);
 }
 
@@ -152,7 +151,7 @@ void live_ask_ended(struct db_pipe *pipe, struct ended_question *question)
 
     db_array_begin(&ids);
     for (size_t i = 0; i < question->n; i++)
-        db_array_add(&ids, question->ids[i].text);
+        db_array_add(&ids, question->ids[i]);
     db_array_end(&ids);
     asked.params = DB_PARAMS(ids.text);
     db_pipe_ask(pipe, &asked);

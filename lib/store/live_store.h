@@ -46,11 +46,11 @@ struct caller_question {
 void live_ask_caller(struct db_pipe *pipe, struct caller_question *question) NONNULL;
 
 struct ended_question {
-    const struct uuid *ids; /* of keys and sessions; borrowed for the asking */
+    const char *const *ids; /* of keys, sessions and sandboxes; borrowed for the asking */
     size_t n;
     struct db_ticket *ticket;
     /* For each that is not valid any more, before done(). */
-    void (*ended)(struct ended_question *question, const struct uuid *id);
+    void (*ended)(struct ended_question *question, const char *id);
     void (*done)(struct ended_question *question, const struct error *err);
 };
 

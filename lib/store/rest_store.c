@@ -40,7 +40,8 @@ static const char SQL_PAUSE[] =
     " AND " IS_UNUSED("$2") " RETURNING 1";
 static const char SQL_DELETE[] =
     "UPDATE runtimes r SET desired = 'deleted', updated_at = now() WHERE r.id = $1 AND " IS_AT_REST
-    " AND " IS_LEFT " AND r.since < " AGO("$2") " AND NOT " HAS_RUN("0") " RETURNING 1";
+    " AND " IS_LEFT " AND r.since < " AGO("$2") " AND NOT " HAS_RUN(
+        "0") " RETURNING pg_notify('deft_callers', r.id)";
 
 static const char *const kind_names[REST_N_KINDS] = {
 #define X(constant, text) [constant] = (text),

@@ -40,12 +40,16 @@ static const char SQL_LIST_UNSETTLED[] =
     " AND NOT (status = 'error' AND desired IN ('running', 'paused', 'stopped'))"
     " ORDER BY updated_at";
 static const char SQL_LIST_ALL[] = "SELECT " COLUMNS " FROM runtimes ORDER BY created_at";
-/* What is to be deleted is wanted in no other way any more. What its tenant paused is held. */
+/*
+ * What is to be deleted is wanted in no other way any more, and whoever serves its key's sockets is
+ * told. What its tenant paused is held.
+ */
 static const char SQL_WANT[] =
     "UPDATE runtimes SET desired = $2, updated_at = now(),"
     " is_held = $2 = 'paused' AND tenant_id IS NOT NULL,"
     " last_used_at = CASE WHEN $2 = 'running' THEN now() ELSE last_used_at END"
-    " WHERE id = $1 AND (desired <> 'deleted' OR $2 = 'deleted') RETURNING 1";
+    " WHERE id = $1 AND (desired <> 'deleted' OR $2 = 'deleted')"
+    " RETURNING CASE WHEN $2 = 'deleted' THEN pg_notify('deft_callers', id)::text END";
 #define UPDATE                                                                                     \
     "UPDATE runtimes SET status = $3, status_detail = $4, container_id = $5, network = $6,"        \
     " url = $7, restart_count = $8::int, updated_at = now(), last_used_at = CASE"                  \

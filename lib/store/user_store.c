@@ -45,7 +45,7 @@ static const char SQL_LIST_KEYS[] =
     "   WHERE user_id = $1::uuid) k ORDER BY k.created_at, k.name";
 /*
  * A tenant's sandboxes go with its key: nobody could stop them any more. Whoever serves the key's
- * sockets is told.
+ * sockets, or those of such a sandbox, is told.
  */
 static const char SQL_REVOKE_KEYS[] =
     "WITH a AS (UPDATE api_keys SET revoked_at = now()"
@@ -53,8 +53,9 @@ static const char SQL_REVOKE_KEYS[] =
     " r AS (UPDATE runtime_keys SET revoked_at = now()"
     "  WHERE user_id = $1::uuid AND name = $2 AND revoked_at IS NULL RETURNING id),"
     " s AS (UPDATE runtimes SET desired = 'deleted', updated_at = now()"
-    "  FROM r WHERE tenant_id = r.id)"
-    " SELECT pg_notify('deft_callers', id::text)::text FROM a UNION ALL SELECT '' FROM r";
+    "  FROM r WHERE tenant_id = r.id RETURNING runtimes.id)"
+    " SELECT pg_notify('deft_callers', id::text)::text FROM a UNION ALL SELECT '' FROM r"
+    " UNION ALL SELECT pg_notify('deft_callers', id)::text FROM s";
 static const char SQL_FIND_KEY[] =
     "SELECT user_id, id FROM api_keys WHERE key_hash = $1 AND revoked_at IS NULL";
 

@@ -4,11 +4,13 @@ import { describe, it } from 'node:test';
 import { engine } from './runtime_house.mjs';
 import { call } from './support/api.mjs';
 import { Box } from './support/box.mjs';
+import { Conversation, startRequest } from './support/conversation.mjs';
 import { execute, query } from './support/database.mjs';
 import { APP_URL, INSTANCE } from './support/instance.mjs';
 import { signIn } from './support/session.mjs';
+import { Socket, isSnapshot } from './support/socket.mjs';
 import { newUser } from './support/users.mjs';
-import { waitUntil } from './support/wait.mjs';
+import { waitUntil, within } from './support/wait.mjs';
 
 const SANDBOXES = '/api/v1/sandboxes';
 const MEMBERS = ['id', 'created_by_user_id', 'sandbox_spec_id', 'status', 'session_api_key', 'exposed_urls', 'created_at', 'status_detail'];
@@ -147,6 +149,33 @@ describe('sandboxes of the app API', () => {
     }
     assert.equal(await client.look(info.id), null);
     assert.equal((await call('GET', '/api/conversations/search', { key: info.session_api_key })).status, 401);
+  });
+
+  it('the sockets that a sandbox\'s key opened end when it is deleted, and not when it is paused', async (t) => {
+    const client = await Client.open();
+    const info = await client.running(t);
+    const conversation = await Conversation.create(startRequest({ model: 'scripted/hello', usage_id: 'agent' }), { key: info.session_api_key });
+    t.after(() => call('DELETE', conversation.path, { key: client.key }));
+    const events = `/sockets/events/${conversation.id}`;
+    const open = async (path, key) => {
+      const socket = await Socket.open(path, { key });
+      t.after(() => socket.cut());
+      return socket;
+    };
+    const own = [await open(events, info.session_api_key), await open('/sockets/bash-events', info.session_api_key)];
+    const users = await open(events, client.key);
+    const served = async (socket, nth) => {
+      socket.send({ foo: 1 });
+      await socket.until((frames) => frames.filter(({ kind }) => kind === 'ServerErrorEvent').length === nth, 'an answer');
+    };
+    for (const socket of [own[0], users]) await socket.frame(isSnapshot, 'the first snapshot');
+    await client.must(200, 'POST', `${SANDBOXES}/${info.id}/pause`, { json: {} });
+    await served(own[0], 1);
+    await client.must(200, 'DELETE', `${SANDBOXES}/${info.id}`);
+    for (const socket of own) {
+      assert.deepEqual(await within(socket.closed, 'the server closes the socket'), { code: 4001, reason: 'Authentication failed' });
+    }
+    await served(users, 1);
   });
 
   it('runtime 35, 36: a batch has null for what is unknown or another user\'s, and is refused above a hundred', async (t) => {

@@ -168,6 +168,9 @@ struct conversation_change {
 
 void conversation_change_done(struct conversation_change *change);
 
+/* The SystemPromptEvent that a first message would bring. */
+void conversation_add_system_prompt(const struct conversation *conversation,
+                                    struct event_list *events) NONNULL;
 /* A message of the user; run: also start. Adds SystemPromptEvent first when there is none yet. */
 int conversation_plan_message(const struct conversation *conversation, json_t *content, bool run,
                               struct event_list *events, struct conversation_change *change_out,

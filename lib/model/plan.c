@@ -31,20 +31,25 @@ static void plan_stats(const struct conversation *conversation, struct conversat
     change->stats = strbuf_take(&text);
 }
 
+void conversation_add_system_prompt(const struct conversation *conversation,
+                                    struct event_list *events)
+{
+    CLEANUP(strbuf_done) struct strbuf prompt = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf context = STRBUF_INIT;
+    json_auto_t *tools = tools_definitions(conversation);
+
+    prompt_append(conversation, &prompt);
+    prompt_append_context(conversation, &context);
+    event_add_system_prompt(events, prompt.text, tools, context.text);
+}
+
 /* What the agent is told to be stands before all else, but for changes of state. */
 static void plan_system_prompt(const struct conversation *conversation, struct event_list *events,
                                struct conversation_change *change)
 {
-    CLEANUP(strbuf_done) struct strbuf prompt = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf context = STRBUF_INIT;
-    json_auto_t *tools = NULL;
-
     if (conversation->is_begun)
         return;
-    tools = tools_definitions(conversation);
-    prompt_append(conversation, &prompt);
-    prompt_append_context(conversation, &context);
-    event_add_system_prompt(events, prompt.text, tools, context.text);
+    conversation_add_system_prompt(conversation, events);
     plan_stats(conversation, change);
 }
 

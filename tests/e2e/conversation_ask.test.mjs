@@ -48,7 +48,13 @@ test('agent-server 43: ask_agent answers from the history, and says nothing in i
 
 test('agent-server 43: ask_agent before the first message, and beside a run', async (t) => {
   const conversation = await fresh(t, 'talk');
+  const from = fake.requests.length;
   assert.deepEqual(await conversation.must(200, 'POST', '/ask_agent', { json: { question: 'anybody there?' } }), { response: 'an answer in words' });
+  assert.deepEqual((await conversation.events()).map(({ key }) => key), ['stats'], 'nothing is begun by it');
+  assert.equal(await conversation.ask('first'), 'finished');
+  const [asked, run] = fake.requests.slice(from).map(({ body }) => body.messages);
+  assert.deepEqual(asked.map(({ role }) => role), ['system', 'user']);
+  assert.deepEqual(asked[0], run[0], 'the agent is the same as in its run');
   fake.setScenario('asleep', [{ park: true, text: 'late' }]);
   const busy = await fresh(t, 'asleep');
   await busy.say('work', true);

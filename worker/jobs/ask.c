@@ -6,8 +6,11 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "llm/llm.h"
+#include "model/conversation.h"
+#include "model/event.h"
 #include "model/tools.h"
 #include "store/job_store.h"
+#include "worker/agent/history.h"
 #include "worker/agent/mask.h"
 #include "worker/agent/messages.h"
 #include "worker/agent/model.h"
@@ -20,11 +23,26 @@
     "A question beside your task, which does not become part of this conversation. Answer it in "  \
     "words, from what you know by now; do not call a tool, and do not go on with the task.\n\n"
 
+/* Before the first message the agent is what it will be then; that stays out of the log. */
+static void ensure_system_prompt(struct agent *agent)
+{
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    struct history *history = &agent->history;
+
+    for (size_t i = 0; i < history->n; i++) {
+        if (stored_event_is(&history->items[i], "SystemPromptEvent"))
+            return;
+    }
+    conversation_add_system_prompt(&agent->conversation, &events);
+    history_add_written(history, &events, history->last_seq + 1);
+}
+
 static json_t *messages_for(struct side *side, const char *question)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     json_t *messages = json_array();
 
+    ensure_system_prompt(&side->agent);
     messages_append_as_said(messages, &side->agent.history);
     strbuf_append(&text, QUESTION_TEXT);
     strbuf_append(&text, question);

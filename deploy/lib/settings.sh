@@ -76,27 +76,27 @@ settings_derive() {
     DEFT_LOG=$DEFT_VAR/log
     DEFT_STAMPS=$DEFT_VAR/stamps
     DEFT_DATABASE_URL="host=$DEFT_RUN/pg user=deft dbname=deft"
-    settings_derive_app_url
-    DEFT_AGENT_URL=http://localhost:$DEFT_AGENT_PORT
+    settings_derive_url DEFT_APP_URL "$DEFT_APP_PORT"
+    settings_derive_url DEFT_AGENT_URL "$DEFT_AGENT_PORT"
 }
 
-# What browsers call the page: the operator's address, as behind a proxy that ends TLS, or our own. Its
-# host is one of our names. (An address of localhost is always our own: an environment may hold another
-# instance's.)
-settings_derive_app_url() {
-    DEFT_APP_URL=${DEFT_APP_URL-}
-    DEFT_APP_URL=${DEFT_APP_URL%/}
-    case $DEFT_APP_URL in
-    '' | http://localhost:*)
-        DEFT_APP_URL=http://localhost:$DEFT_APP_PORT
-        return
-        ;;
-    http://?* | https://?*) _host=${DEFT_APP_URL#*://} ;;
+# settings_derive_url NAME PORT: what others call an origin: the operator's address, as behind a proxy that
+# ends TLS, or our own. Its host is one of our names. (An address of localhost is always our own: an
+# environment may hold another instance's.)
+settings_derive_url() {
+    eval "_url=\${$1-}"
+    _url=${_url%/}
+    _host=''
+    case $_url in
+    '' | http://localhost:*) _url=http://localhost:$2 ;;
+    http://?* | https://?*) _host=${_url#*://} ;;
     *) _host=/ ;;
     esac
     case $_host in
-    *[!A-Za-z0-9.:-]*) die "DEFT_APP_URL=$DEFT_APP_URL is no address of a page" "write it as https://deft.example.org, without a path" ;;
+    *[!A-Za-z0-9.:-]*) die "$1=$_url is no address of an origin" "write it as https://deft.example.org, without a path" ;;
     esac
+    eval "$1=\$_url"
+    [ -n "$_host" ] || return 0
     _host=${_host%%:*}
     case " $DEFT_HOSTNAMES " in
     *" $_host "*) ;;

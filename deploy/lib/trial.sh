@@ -39,7 +39,7 @@ trial_begin() {
     DEFT_BUILD_KIND=$1
     [ -z "${DEFT_TRIAL-}" ] || die "a trial cannot run in a trial"
     # Settings of the caller and of deft.env are for the instance that is up, not for this one.
-    for _name in $(env | sed -n 's/^\(LLM_[A-Z0-9_]*\|OH_[A-Z0-9_]*\|DEFT_HOSTNAMES\|DEFT_APP_URL\|DEFT_CORS_ORIGINS\|DEFT_LISTEN\|DEFT_INSTANCE\)=.*/\1/p'); do
+    for _name in $(env | sed -n 's/^\(LLM_[A-Z0-9_]*\|OH_[A-Z0-9_]*\|DEFT_HOSTNAMES\|DEFT_APP_URL\|DEFT_AGENT_URL\|DEFT_CORS_ORIGINS\|DEFT_LISTEN\|DEFT_INSTANCE\)=.*/\1/p'); do
         unset "$_name"
     done
     # All tests are one user, who begins more at once than a person would.
@@ -131,7 +131,7 @@ trial_environment() {
     DEFT_APP_PORT=$TRIAL_APP_PORT
     DEFT_AGENT_PORT=$TRIAL_AGENT_PORT
     DEFT_INSTANCE=''
-    DEFT_APP_URL=''
+    DEFT_APP_URL='' DEFT_AGENT_URL=''
     settings_derive
     DEFT_BUILD=$TRIAL_BUILD
     users_load

@@ -1,4 +1,4 @@
-// The operator's own address of the page, as behind a proxy that ends TLS.
+// The operator's own addresses of the page and the agent API, as behind a proxy that ends TLS.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import fs from 'node:fs';
@@ -8,14 +8,16 @@ import { request } from './http.mjs';
 
 const DEFT = process.env.DEFT;
 const APP = process.env.DEFT_APP_URL;
+const AGENT = process.env.DEFT_AGENT_URL;
 const SERVICES = process.env.DEFT_SERVICES;
 const HOST = 'deft.example.test';
+const AGENT_HOST = 'agent.example.test';
 const FOR_THE_RUNTIME = { OH_SANDBOX_LIFECYCLE_IDLE_SECONDS: '7777', DEFT_RUNTIME_ADMIN_KEY: 'of-an-administrator', DEFT_RUNTIME_ADMIN_PASSWORD: 'of-an-administrator' };
 
 const run = promisify(execFile);
 const deft = (settings, ...words) => run(DEFT, words, { env: { ...process.env, ...settings } });
 
-before(() => deft({ DEFT_APP_URL: `https://${HOST}/`, DEFT_HOSTNAMES: 'other.example.test', ...FOR_THE_RUNTIME }, 'up'));
+before(() => deft({ DEFT_APP_URL: `https://${HOST}/`, DEFT_AGENT_URL: `https://${AGENT_HOST}/`, DEFT_HOSTNAMES: 'other.example.test', ...FOR_THE_RUNTIME }, 'up'));
 after(() => deft({}, 'up'));
 
 test('the page is served under the names that the operator gave, and under no others', async () => {
@@ -35,6 +37,15 @@ test('a sign-in link leads to the operator’s address, and its cookie is for TL
   assert.match(reply.headers.get('set-cookie'), /; HttpOnly; .*; Secure$/);
 });
 
+test('the agent API is served under the operator’s name, and told to clients by it', async () => {
+  for (const [host, status] of [[AGENT_HOST, 200], [HOST, 200], ['localhost', 200], ['evil.example.test', 421]]) {
+    assert.equal((await request(AGENT, 'GET', '/health', [`Host: ${host}`])).status, status, host);
+  }
+  for (const process_ of ['fcgi', 'runtime']) {
+    assert.equal(fs.readFileSync(`${SERVICES}/${process_}/env/DEFT_AGENT_URL`, 'utf8').trim(), `https://${AGENT_HOST}`, process_);
+  }
+});
+
 test('what only the runtime may know, it alone is told', () => {
   for (const [name, value] of Object.entries(FOR_THE_RUNTIME)) {
     const told = ['fcgi', 'gateway', 'worker', 'runtime'].filter((process_) => fs.existsSync(`${SERVICES}/${process_}/env/${name}`));
@@ -43,8 +54,8 @@ test('what only the runtime may know, it alone is told', () => {
   }
 });
 
-test('what is no address of a page is refused', async () => {
+test('what is no address of an origin is refused', async () => {
   for (const url of ['deft.example.test', 'ftp://deft.example.test', 'https://deft.example.test/page', 'https://', 'https://a b']) {
-    await assert.rejects(deft({ DEFT_APP_URL: url }, 'up'), /is no address of a page/, url);
+    for (const name of ['DEFT_APP_URL', 'DEFT_AGENT_URL']) await assert.rejects(deft({ [name]: url }, 'up'), /is no address of an origin/, `${name} ${url}`);
   }
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readFile, readlink, stat } from 'node:fs/promises';
+import { chown, readFile, readlink, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { dirname } from 'node:path';
 import { test } from 'node:test';
@@ -11,7 +11,7 @@ import { promisify } from 'node:util';
 import { request, waitUntil } from './http.mjs';
 
 const run = promisify(execFile);
-const { DEFT, DEFT_APP_URL, DEFT_KEYS, DEFT_SERVICES } = process.env;
+const { DEFT, DEFT_APP_URL, DEFT_KEYS, DEFT_RUN, DEFT_SERVICES } = process.env;
 const PROCESSES = ['nginx', 'gateway', 'fcgi', 'worker', 'runtime', 'postgres'];
 
 const pidOf = async (name) => Number(await readFile(`${DEFT_SERVICES}/${name}/supervise/pid`, 'utf8'));
@@ -60,6 +60,22 @@ for (const name of ['nginx', 'postgres']) {
     assert.equal((await request(DEFT_APP_URL, 'GET', '/')).status, 200);
   });
 }
+
+// As after the host went down: whoever was killed has left its number, which is another process's by now.
+test('postgres starts though the number of the last one is another process\'s of the same user', async (t) => {
+  const service = `${DEFT_SERVICES}/postgres`;
+  const files = [`${dirname(DEFT_SERVICES)}/pg/data/postmaster.pid`, `${DEFT_RUN}/pg/.s.PGSQL.5432.lock`];
+  const locks = await Promise.all(files.map(async (file) => ({ file, text: await readFile(file, 'utf8'), ...await stat(file) })));
+  await run('sv', ['-w', '30', 'down', service]);
+  t.after(() => run('sv', ['up', service]));
+  const stranger = await pidOf('postgres/log');
+  for (const { file, text, uid, gid } of locks) {
+    await writeFile(file, text.replace(/^\d+/, stranger), { mode: 0o600 });
+    await chown(file, uid, gid);
+  }
+  await run('sv', ['up', service]);
+  await waitUntil(() => run(DEFT, ['status']).then(() => true, () => false), 60_000);
+});
 
 test('secrets are for root alone, and on no command line', async () => {
   for (const file of ['secret_key', 'runtime_api_key']) {

@@ -27,7 +27,7 @@ engine_start() {
         echo systemd >"$ENGINE_STATE/pid"
     else
         # The engine picks the storage driver that the host can do; some file systems bear only vfs.
-        engine_run || engine_run --storage-driver=vfs
+        engine_run || { ! engine_has_images && engine_run --storage-driver=vfs; }
     fi
     engine_note_use
 }
@@ -48,9 +48,21 @@ engine_has_users() {
     return 1
 }
 
+# With another storage driver an engine would see nothing of what it has.
+engine_has_images() {
+    [ -n "$(find /var/lib/docker/image -path '*/imagedb/content/*/*' ! -path '*/image/vfs/*' -print -quit 2>/dev/null)" ]
+}
+
+# engine_forget FILE PROGRAM: takes away a note of a pid that is not the program's. Where /run outlives the
+# host, the pid may be another process's: dockerd would not start for it, or would end it as its containerd.
+engine_forget() {
+    [ ! -f "$1" ] || grep -qs "$2" "/proc/$(cat "$1")/cmdline" || rm -f "$1"
+}
+
 # engine_run OPTIONS...: dockerd in a session of its own.
 engine_run() {
-    [ ! -f "$ENGINE_STATE/docker.pid" ] || is_alive "$(cat "$ENGINE_STATE/docker.pid")" || rm -f "$ENGINE_STATE/docker.pid"
+    engine_forget "$ENGINE_STATE/docker.pid" dockerd
+    engine_forget /var/run/docker/containerd/containerd.pid containerd
     echo "starting dockerd $*"
     setsid env -i PATH="$PATH" HOME=/root LANG=C.UTF-8 ${HTTP_PROXY+HTTP_PROXY="$HTTP_PROXY"} \
         ${HTTPS_PROXY+HTTPS_PROXY="$HTTPS_PROXY"} ${NO_PROXY+NO_PROXY="$NO_PROXY"} \

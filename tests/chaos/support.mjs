@@ -2,14 +2,13 @@
 // wrote, and the rules that hold whatever died.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { Box } from '../e2e/support/box.mjs';
 import { Conversation, isAction, observed, ofKind } from '../e2e/support/conversation.mjs';
 import { assertSound, query } from '../e2e/support/database.mjs';
 import { waitUntil } from '../e2e/support/wait.mjs';
 
 /** How long a run may take to its end, with a crash in it, on a busy machine. */
 export const RUN_MS = 90_000;
-/** Promised: another worker has the conversation of one that was killed. */
-export const TAKE_OVER_MS = 6_000;
 
 export const terminal = (command) => ({ name: 'terminal', arguments: { command, security_risk: 'LOW', summary: 'a step' } });
 export const finish = (message) => ({ name: 'finish', arguments: { message, summary: 'the end' } });
@@ -49,12 +48,20 @@ export const heldLease = (conversation) => waitUntil(async () => {
   return lease.owner !== null && lease;
 }, 'a worker has the conversation');
 
-/** Resolves once another worker than the holder of this lease has the conversation; fails when that takes longer than promised. */
+/** Resolves once another worker than the holder of this lease has the conversation. */
 export const takenOver = (conversation, lease) => waitUntil(
   async () => (await leaseOf(conversation)).fence > lease.fence,
   'another worker has the conversation',
-  TAKE_OVER_MS,
 );
+
+/** What a command begins with that goes on only when letGo() was called. */
+export const HELD = 'until [ -e go ]; do sleep 0.1; done; ';
+
+/** Lets the commands go on that wait in the conversation's folder. */
+export async function letGo(conversation) {
+  const { status, text } = await new Box(conversation.path).upload(`${conversation.folder}/go`, 'go');
+  assert.equal(status, 200, text);
+}
 
 /** Resolves once the action is stored that this tool's call made. */
 export const called = (conversation, tool) => conversation.event(isAction(tool), `the call of ${tool} is stored`);

@@ -7,7 +7,7 @@ import { query } from '../e2e/support/database.mjs';
 import { Worker, pidOf, signal, start, stop } from '../e2e/support/processes.mjs';
 import { waitUntil, within } from '../e2e/support/wait.mjs';
 import {
-  RUN_MS, appeared, asked, assertAllRan, assertWhole, finish, heldLease, leaseOf, linesOf, startAlone, takenOver, terminal,
+  HELD, RUN_MS, appeared, asked, assertAllRan, assertWhole, finish, heldLease, leaseOf, letGo, linesOf, startAlone, takenOver, terminal,
 } from './support.mjs';
 
 const KILLED_STATUS = 137;
@@ -22,7 +22,7 @@ const CRASH_POINTS = {
   action_committed: {},
   aes_before_send: {},
   aes_sent: {},
-  aes_started: { command: 'sleep 2; ', settings: { DEFT_SANDBOX_CHECK_MS: '300' } },
+  aes_started: { command: HELD, settings: { DEFT_SANDBOX_CHECK_MS: '300' } },
   aes_result_read: {},
   obs_before_commit: {},
   obs_commit_sent: {},
@@ -59,14 +59,13 @@ async function assertEndsWell(conversation, nCommands) {
 }
 
 test('a worker that is killed while the model thinks is replaced', async (t) => {
-  fake.setScenario('thinks', [
-    { delay_ms: 2000, calls: [terminal('echo done >> f')] },
-    { calls: [finish('survived')] },
-  ]);
+  const steps = [{ calls: [terminal('echo done >> f')] }, { calls: [finish('survived')] }];
+  fake.setScenario('thinks', [{ ...steps[0], park: true }, steps[1]]);
   const conversation = await startAlone(t, fake, 'thinks');
   await conversation.say('Do it.', true);
   await asked(fake, 'thinks');
   const lease = await heldLease(conversation);
+  fake.setScenario('thinks', steps);
   signal('worker', 'SIGKILL');
   await takenOver(conversation, lease);
   await assertEndsWell(conversation, 1);
@@ -75,7 +74,7 @@ test('a worker that is killed while the model thinks is replaced', async (t) => 
 
 test('a command runs once, though the worker that sent it is killed', async (t) => {
   fake.setScenario('slow', [
-    { calls: [terminal('echo begun >> begun; sleep 5; echo done >> f')] },
+    { calls: [terminal(`echo begun >> begun; ${HELD}echo done >> f`)] },
     { calls: [finish('survived')] },
   ]);
   const conversation = await startAlone(t, fake, 'slow');
@@ -84,6 +83,7 @@ test('a command runs once, though the worker that sent it is killed', async (t) 
   const lease = await heldLease(conversation);
   signal('worker', 'SIGKILL');
   await takenOver(conversation, lease);
+  await letGo(conversation);
   await assertEndsWell(conversation, 1);
   assert.deepEqual(await linesOf(conversation, 'begun'), ['begun']);
   assert.deepEqual(await linesOf(conversation, 'f'), ['done']);
@@ -101,6 +101,7 @@ for (const [point, { llm = {}, step = {}, command = '', settings = {} }] of Obje
     await conversation.say('Do it.', true);
     const end = await within(doomed.ended, `the worker dies at ${point}`);
     assert.equal(end.code, KILLED_STATUS, doomed.log);
+    if (command !== '') await letGo(conversation);
     const lease = await leaseOf(conversation);
     const heir = await startWorker(t);
     await takenOver(conversation, lease);
@@ -134,7 +135,7 @@ test('a conversation that ends every worker is put aside in words, and can be ru
 
 test('a worker that slept while another took over writes nothing when it wakes up', async (t) => {
   fake.setScenario('long', [
-    { calls: [terminal('echo begun >> f; sleep 8; echo done >> f')] },
+    { calls: [terminal(`echo begun >> f; ${HELD}echo done >> f`)] },
     { delay_ms: 1000, calls: [terminal('echo more >> f')] },
     { calls: [finish('survived')] },
   ]);
@@ -148,6 +149,7 @@ test('a worker that slept while another took over writes nothing when it wakes u
   t.after(() => sleeper.signal('SIGCONT'));
   await startWorker(t);
   await takenOver(conversation, lease);
+  await letGo(conversation);
   await asked(fake, 'long', 2);
   sleeper.signal('SIGCONT');
   await waitUntil(() => sleeper.log.includes('"run.ended"'), 'the sleeper lets go');

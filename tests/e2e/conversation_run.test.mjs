@@ -15,8 +15,8 @@ const finish = { name: 'finish', arguments: { message: 'done' } };
 
 const fake = await strictModel();
 fake.setScenario('talk', [{ text: 'an answer' }]);
-fake.setScenario('sleeper', [{ calls: [terminal('sleep 60; echo slept')] }, { text: 'just text' }]);
-fake.setScenario('napper', [{ calls: [terminal('sleep 2; echo slept')] }, { text: 'just text' }]);
+fake.setScenario('sleeper', [{ calls: [terminal('sleep 600; echo slept')] }, { text: 'just text' }]);
+fake.setScenario('parked', [{ park: true, text: 'just text' }]);
 fake.setScenario('acting', [{ calls: [terminal('echo acted')] }, { calls: [finish] }]);
 
 async function fresh(t, scenario, more = {}) {
@@ -25,14 +25,21 @@ async function fresh(t, scenario, more = {}) {
   return conversation;
 }
 
+/** Resolves once the conversation has answered all that the model was asked for, however often it is asked. */
+const letAnswer = (conversation) => waitUntil(async () => {
+  fake.release();
+  return (await conversation.status()) === 'finished';
+}, 'the run ends');
+
 const kindsOf = (events) => events.filter(({ kind }) => !['ConversationStateUpdateEvent', 'SystemPromptEvent', 'MessageEvent'].includes(kind)).map(({ kind, tool_name: name }) => `${kind} ${name}`);
 
 test('agent-server 30: a run is running from its answer on, until it is finished', async (t) => {
-  const conversation = await fresh(t, 'napper');
+  const conversation = await fresh(t, 'parked');
   await conversation.say('go');
   await conversation.run();
-  const seen = new Set();
+  const seen = new Set([await conversation.status()]);
   await waitUntil(async () => {
+    fake.release();
     const status = await conversation.status();
     seen.add(status);
     return status === 'finished';
@@ -62,12 +69,12 @@ test('output that is too long is whole in a file of the sandbox, and the model i
 });
 
 test('agent-server 31: a second run is refused during the first', async (t) => {
-  const conversation = await fresh(t, 'napper');
+  const conversation = await fresh(t, 'parked');
   await conversation.say('go', true);
   const answer = await conversation.call('POST', '/run');
   assert.equal(answer.status, 409);
   assert.deepEqual(answer.json, { detail: 'Conversation already running. Wait for completion or pause first.' });
-  await conversation.rest(['finished']);
+  await letAnswer(conversation);
 });
 
 test('agent-server 32: a run on a finished conversation is told to be over', async (t) => {
@@ -82,6 +89,8 @@ test('agent-server 32: a run on a finished conversation is told to be over', asy
 });
 
 test('agent-server 33: a pause during a command, and the run after it', async (t) => {
+  // It would not end by itself before it is told to pause.
+  fake.setScenario('napper', Array.from({ length: 60 }, (_, i) => ({ calls: [terminal(`sleep 1; echo slept ${i}`)] })));
   const conversation = await fresh(t, 'napper');
   const socket = await conversation.socket();
   await conversation.say('go', true);
@@ -91,6 +100,7 @@ test('agent-server 33: a pause during a command, and the run after it', async (t
   await socket.frame(restingSnapshot(['paused']), 'the snapshot');
   assert.ok((await conversation.events()).some(ofKind('PauseEvent')));
   await socket.close();
+  fake.setScenario('napper', [{ text: 'just text' }]);
   await conversation.run();
   assert.equal(await conversation.rest(['finished', 'error']), 'finished');
   await assertSound(conversation);
@@ -133,11 +143,12 @@ test('agent-server 39: a model that never ends is stopped by the limit', async (
 });
 
 test('agent-server 40: a message during a run is answered', async (t) => {
-  const conversation = await fresh(t, 'napper');
+  const conversation = await fresh(t, 'parked');
+  const from = fake.requests.length;
   await conversation.say('go', true);
-  await conversation.event(isAction('terminal'), 'the command');
+  await waitUntil(() => fake.requests.length > from, 'the model is asked');
   await conversation.say('and this', true);
-  await conversation.rest(['finished']);
+  await letAnswer(conversation);
   assert.ok(fake.requests.some(({ body }) => JSON.stringify(body.messages).includes('and this')));
 });
 

@@ -25,8 +25,9 @@ let model;
 before(async () => {
   model = await startModel();
   model.setScenario('talk', [{ text: 'an answer' }, { text: 'another' }]);
-  model.setScenario('sleeper', [{ calls: [terminal('sleep 60; echo slept')] }, { text: 'just text' }]);
-  model.setScenario('napper', [{ calls: [terminal('sleep 3; echo slept')] }, { text: 'just text' }]);
+  model.setScenario('sleeper', [{ calls: [terminal('sleep 600; echo slept')] }, { text: 'just text' }]);
+  // A pause waits for the command that runs; the run would go on with the next one.
+  model.setScenario('napper', Array.from({ length: 60 }, (_, i) => ({ calls: [terminal(`sleep 1; echo slept ${i}`)] })));
   model.setScenario('large', [{ calls: [{ name: 'finish', arguments: { message: 'x'.repeat(300_000) } }] }]);
   model.setScenario('worker', [...Array.from({ length: 6 }, (_, i) => ({ calls: [{ name: 'think', arguments: { thought: `thought ${i}` } }] })), { calls: [finish] }]);
 });

@@ -49,7 +49,8 @@ describe('images from a posted context', () => {
     const mark = randomUUID();
     return { mark, archive: context([`FROM ${IMAGE}`, `RUN exec sleep 1000 # ${mark}`]) };
   };
-  const isRunning = async (mark) => (await engine('GET', '/containers/json')).json.some(({ Command }) => Command.includes(mark));
+  const stepOf = async (mark) => (await engine('GET', '/containers/json')).json.find(({ Command }) => Command.includes(mark));
+  const isRunning = async (mark) => (await stepOf(mark)) !== undefined;
   const begun = (mark) => waitUntil(() => isRunning(mark), DEADLINE_MS, 'the step runs');
   const gone = (mark) => waitUntil(async () => !await isRunning(mark) && (await house.ours('networks')).length === 1, DEADLINE_MS, 'nothing is left of the build');
 
@@ -114,12 +115,16 @@ describe('images from a posted context', () => {
 
   it('a name that is being built from one context is not built from another meanwhile', async () => {
     const name = `${prefix}/runtime:slow`;
-    const slow = context([`FROM ${IMAGE}`, 'RUN sleep 3']);
+    const mark = randomUUID();
+    const slow = context([`FROM ${IMAGE}`, `RUN until [ -e /tmp/${mark} ]; do sleep 0.1; done`]);
     const { json: first } = await post(slow, [name]);
+    await begun(mark);
     const refused = await post(context([`FROM ${IMAGE}`, 'ENV OTHER=one']), [name]);
     assert.equal(refused.status, 409, refused.text);
     assert.match(refused.json.detail, /is being built from another context/);
     assert.equal((await post(slow, [name])).json.build_id, first.build_id);
+    const go = tar([{ name: mark, data: '' }]);
+    assert.equal((await engine('PUT', `/containers/${(await stepOf(mark)).Id}/archive?path=/tmp`, { body: go, type: 'application/x-tar' })).status, 200);
     assert.equal((await built(slow, [name])).id, first.build_id);
   });
 

@@ -144,8 +144,8 @@ describe('two instances on one host', { skip }, () => {
   it('are not drowned by a flood', async () => {
     const SENT = 30000;
     await one.look(first.runtime_id, ['sh', '-c', UDP(PRIVATE, 10000, SENT)]);
-    const { refusals } = await told(one, first);
-    assert.ok(refusals.length > 1 && refusals.length <= 100, String(refusals.length));
+    const refusals = await waitUntil(async () => { const seen = await told(one, first); return seen.refusals.length > 1 && seen.refusals; }, DEADLINE_MS, 'some of it is heard');
+    assert.ok(refusals.length <= 100, String(refusals.length));
     const sum = refusals.reduce((total, { count }) => total + count, 0);
     assert.ok(sum < SENT / 5, String(sum));
     await two.look(second.runtime_id, ['sh', '-c', TCP([PRIVATE, 5432])]);

@@ -31,6 +31,7 @@ static struct process_settings fill(const struct runtime_settings *settings)
     filled.seccomp_profile = profile->seccomp_profile;
     filled.ready_ms = settings->docker.ready_ms;
     filled.memory_bytes = profile->memory_bytes;
+    filled.nano_cpus = profile->nano_cpus;
     filled.n_pids = profile->n_pids;
     filled.n_files = profile->n_files;
     filled.oom_score_adj = profile->oom_score_adj;

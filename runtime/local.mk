@@ -97,6 +97,7 @@ runtime_test_SOURCES = \
 	tests/unit/runtime/frames_test.c \
 	tests/unit/runtime/gate_test.c \
 	tests/unit/runtime/nflog_test.c \
+	tests/unit/runtime/process_group_test.c \
 	tests/unit/runtime/process_test.c \
 	tests/unit/runtime/rules_log_test.c \
 	tests/unit/runtime/rules_test.c \

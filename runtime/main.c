@@ -73,6 +73,8 @@ static const struct setting runtime_settings_table[] = {
      "process: tree of the image that all of them have; empty: the host's programs"},
     {"DEFT_PROCESS_NETWORK", SETTING_TEXT, "none", FIELD(process.network),
      "process: none, or host: sandboxes then reach all that this host reaches, and itself"},
+    {"DEFT_PROCESS_CGROUPS", SETTING_TEXT, "/sys/fs/cgroup", FIELD(process.cgroups),
+     "process: control groups of the host, which bound sandboxes and hold them; none: use none"},
     {"DEFT_INSTANCE", SETTING_TEXT, "deft", FIELD(docker.instance),
      "prefix of container, volume and network names"},
     {"DEFT_SANDBOX_IMAGE", SETTING_TEXT, "deft-sandbox:1", FIELD(image),

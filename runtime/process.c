@@ -111,7 +111,7 @@ static int do_remove_container(struct backend *backend, const char *box, struct 
     return box_end(of(backend), box, err);
 }
 
-/* By the group where it can be held, else every process by a signal. */
+/* By the group where there is one, else every process by a signal. */
 static int hold(struct process_host *host, const char *box, bool is_held, struct error *err)
 {
     CLEANUP(fd_close) int pidfd = -1;
@@ -119,7 +119,7 @@ static int hold(struct process_host *host, const char *box, bool is_held, struct
 
     if (box_open(host, box, &pidfd, &pid, err) < 0)
         return -1;
-    if (group_has_freezer(&host->groups, box))
+    if (group_has_life(&host->groups, box))
         return is_held ? group_freeze(&host->groups, box, err)
                        : group_thaw(&host->groups, box, err);
     return is_held ? process_tree_stop(pid, err) : process_tree_continue(pid, err);
@@ -301,6 +301,9 @@ static int check_settings(const struct process_settings *settings, struct error 
         return error_set(err, ERROR_INVALID, "DEFT_PROCESS_ROOT: an absolute path is needed");
     if (!text_equal(settings->network, "none") && !text_equal(settings->network, "host"))
         return error_set(err, ERROR_INVALID, "DEFT_PROCESS_NETWORK: none or host");
+    if (settings->cgroups[0] != '/' && !text_equal(settings->cgroups, "none"))
+        return error_set(err, ERROR_INVALID,
+                         "DEFT_PROCESS_CGROUPS: an absolute path is needed, or none");
     return 0;
 }
 
@@ -318,7 +321,8 @@ int process_new(const struct process_settings *settings, struct backend **backen
     host->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     lock_init(&host->lock);
     error_set(&host->state, ERROR_UNAVAILABLE, "bubblewrap was not tried yet");
-    groups_find(&host->groups, settings->instance);
+    if (!text_equal(settings->cgroups, "none"))
+        groups_find(&host->groups, settings->cgroups, settings->instance);
     if (process_name_fittings(host, err) < 0) {
         do_free(&host->backend);
         return -1;

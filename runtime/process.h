@@ -24,11 +24,13 @@ struct process_settings {
     const char *root;    /* tree of the default image; "": the host's programs, read-only */
     const char *image;   /* the one name that a start may give */
     const char *network; /* "none", or "host" */
+    const char *cgroups; /* where control groups are; "none": none are made */
     const char *action_binary;
     const char *ca_bundle;       /* "" or missing: none */
     const char *seccomp_profile; /* JSON text; "": none */
     int64_t ready_ms;
-    int64_t memory_bytes; /* where control groups can be made */
+    int64_t memory_bytes; /* this and processors: where control groups can be made */
+    int64_t nano_cpus;
     int64_t n_pids;
     int64_t n_files;
     int64_t oom_score_adj;

@@ -111,20 +111,26 @@ static json_t *read_status(const struct process_host *host, const char *box)
     return status;
 }
 
+static bool is_this_boot(const json_t *order)
+{
+    CLEANUP(strbuf_done) struct strbuf boot = STRBUF_INIT;
+    struct error ignored = ERROR_INIT;
+
+    return file_read(BOOT_ID, FILE_MAX_BYTES, &boot, &ignored) == 0 &&
+           text_equal(json_text_or(order, "boot_id", ""), boot.text);
+}
+
 /* Numbers of processes and of namespaces come again, also after a restart of the host: both, and
  * the host's own number, are those of the beginning. */
 static bool is_same(pid_t pid, const json_t *status, const json_t *order)
 {
-    CLEANUP(strbuf_done) struct strbuf boot = STRBUF_INIT;
-    struct error ignored = ERROR_INIT;
     struct stat facts = {.st_ino = 0};
     char path[40] = "";
 
     (void)snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
-    if (stat(path, &facts) < 0 || file_read(BOOT_ID, FILE_MAX_BYTES, &boot, &ignored) < 0)
-        return false;
-    return (json_int_t)facts.st_ino == json_int_or(status, "pid-namespace", -1) &&
-           text_equal(json_text_or(order, "boot_id", ""), boot.text);
+    return stat(path, &facts) == 0 &&
+           (json_int_t)facts.st_ino == json_int_or(status, "pid-namespace", -1) &&
+           is_this_boot(order);
 }
 
 int box_open(const struct process_host *host, const char *box, int *pidfd_out, pid_t *pid_out,
@@ -147,6 +153,51 @@ int box_open(const struct process_host *host, const char *box, int *pidfd_out, p
     return 0;
 }
 
+/* --- its guardian --- */
+
+int box_note_guardian(int status_fd, pid_t pid, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
+    struct process_entry entry = {.pid = 0};
+    json_auto_t *facts = NULL;
+
+    if (!process_entry_read(pid, &entry))
+        return error_set(err, ERROR_UNAVAILABLE, "the sandbox's process has ended");
+    facts = json_build(err, "{s:I, s:I}", "guardian", (json_int_t)pid, "guardian-started",
+                       (json_int_t)entry.started);
+    if (facts == NULL)
+        return -1;
+    json_append_text(&line, facts);
+    strbuf_append(&line, "\n");
+    return fd_write_all(status_fd, line.text, line.len, err);
+}
+
+static bool is_guardian(pid_t pid, const json_t *status, const json_t *order)
+{
+    struct process_entry entry = {.pid = 0};
+
+    return is_this_boot(order) && process_entry_read(pid, &entry) && entry.state != 'Z' &&
+           (json_int_t)entry.started == json_int_or(status, "guardian-started", -1);
+}
+
+int box_open_guardian(const struct process_host *host, const char *box, int *pidfd_out,
+                      pid_t *pid_out, struct error *err)
+{
+    CLEANUP(fd_close) int pidfd = -1;
+    json_auto_t *status = read_status(host, box);
+    json_auto_t *order = NULL;
+    pid_t pid = (pid_t)json_int_or(status, "guardian", 0);
+
+    if (read_order(host, box, &order, err) < 0)
+        return -1;
+    pidfd = pid > 0 ? pidfd_open(pid, 0) : -1;
+    if (pidfd < 0 || !is_guardian(pid, status, order))
+        return error_set(err, ERROR_NOT_FOUND, "the sandbox's guardian has ended");
+    *pidfd_out = fd_take(&pidfd);
+    *pid_out = pid;
+    return 0;
+}
+
 int box_exit_code(const struct process_host *host, const char *box)
 {
     json_auto_t *status = read_status(host, box);
@@ -156,14 +207,25 @@ int box_exit_code(const struct process_host *host, const char *box)
 
 bool box_is_paused(const struct process_host *host, const char *box, pid_t pid)
 {
-    if (group_has_freezer(&host->groups, box))
+    if (group_has_life(&host->groups, box))
         return group_is_frozen(&host->groups, box);
     return process_tree_is_stopped(pid);
 }
 
 /* --- listing --- */
 
-/* One without an order was made by a start that was cut off before anything ran. */
+/* Of one without an order, too: a start is about to write it, or was cut off before anything ran.
+ */
+static int64_t made_at_s(const struct process_host *host, const char *box, const json_t *order)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    struct stat facts = {.st_mtime = 0};
+
+    box_append_path(host, box, "", &path);
+    (void)!stat(path.text, &facts);
+    return json_int_or(order, "created_at_s", facts.st_mtime);
+}
+
 static void list_add(const struct process_host *host, struct seen_list *list, const char *box)
 {
     struct seen_sandbox *seen = seen_list_add(list);
@@ -173,12 +235,12 @@ static void list_add(const struct process_host *host, struct seen_list *list, co
     pid_t pid = 0;
 
     error_ignore(read_order(host, box, &order, &ended), "it is listed as ended");
-    (void)snprintf(seen->runtime_id, sizeof(seen->runtime_id), "%s",
-                   json_text_or(order, "runtime_id", ""));
+    (void)snprintf(seen->runtime_id, sizeof(seen->runtime_id), "%.*s", (int)strcspn(box, "-"), box);
     (void)snprintf(seen->container_id, sizeof(seen->container_id), "%.*s", BOX_ID_BYTES - 1, box);
-    seen->created_at_s = json_int_or(order, "created_at_s", 0);
+    seen->created_at_s = made_at_s(host, box, order);
     seen->is_outdated = !text_equal(json_text_or(order, "fittings", ""), host->fittings);
-    if (box_open(host, box, &pidfd, &pid, &ended) < 0)
+    /* Programs that outlive the server are no sandbox any more. */
+    if (box_exit_code(host, box) >= 0 || box_open(host, box, &pidfd, &pid, &ended) < 0)
         seen->state = SEEN_ENDED;
     else
         seen->state = box_is_paused(host, box, pid) ? SEEN_PAUSED : SEEN_RUNNING;

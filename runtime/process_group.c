@@ -2,11 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -15,23 +15,24 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 
-#define TOP "/sys/fs/cgroup"
 #define FILE_MAX_BYTES (64UL * 1024)
-/* Freezing takes as long as the slowest call into the kernel that is under way. */
+/* Both take as long as the slowest call into the kernel that is under way. */
 #define FREEZE_MS 5000
-#define EMPTY_MS 2000
-#define LOOK_AGAIN_NS 1000000L
+#define END_MS 5000
+#define PERIOD_US 100000
+#define NANO_CPUS_PER_QUOTA_US (1000000000 / PERIOD_US)
 
-/* A hierarchy's folder and files, in version 1 and in version 2. */
 struct group_names {
-    const char *controller;
+    const char *controller; /* "": none is needed, and version 1 has nothing like it */
+    const char *file;       /* of version 2 */
     const char *words;
 };
 
 static const struct group_names names_of[GROUP_N_KINDS] = {
-    [GROUP_MEMORY] = {"memory", "memory"},
-    [GROUP_PIDS] = {"pids", "processes"},
-    [GROUP_FREEZER] = {"freezer", "freezing"},
+    [GROUP_MEMORY] = {"memory", "memory.max", "memory"},
+    [GROUP_PIDS] = {"pids", "pids.max", "processes"},
+    [GROUP_CPU] = {"cpu", "cpu.max", "processors"},
+    [GROUP_LIFE] = {"", "cgroup.kill", "freezing"},
 };
 
 static void append_path(const struct groups *groups, enum group_kind kind, const char *name,
@@ -84,50 +85,78 @@ static bool make_folder(const char *path)
     return mkdir(path, 0755) == 0 || access(path, W_OK) == 0;
 }
 
-/* All in one tree: what the top does not pass on cannot be bounded below it. */
-static void find_unified(struct groups *groups, const char *name)
+/* To the groups below it. What is passed on already is no error. */
+static bool pass_on(const char *folder, const char *controller)
 {
-    static const char *const files[GROUP_N_KINDS] = {[GROUP_MEMORY] = "memory.max",
-                                                     [GROUP_PIDS] = "pids.max",
-                                                     [GROUP_FREEZER] = "cgroup.freeze"};
-    CLEANUP(strbuf_done) struct strbuf folder = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf control = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 
-    groups->is_unified = true;
-    strbuf_appendf(&folder, TOP "/deft-%s", name);
+    strbuf_appendf(&path, "%s/cgroup.subtree_control", folder);
+    strbuf_appendf(&text, "+%s", controller);
+    return write_text(path.text, text.text);
+}
+
+static void take(struct groups *groups, size_t kind, const char *folder, bool is_unified)
+{
+    (void)snprintf(groups->roots[kind], sizeof(groups->roots[kind]), "%s", folder);
+    groups->is_unified[kind] = is_unified;
+}
+
+/* What is not passed on to us, since version 1 has it or nobody may, cannot be bounded there. */
+static void find_unified(struct groups *groups, const char *top, const char *name)
+{
+    CLEANUP(strbuf_done) struct strbuf folder = STRBUF_INIT;
+
+    strbuf_appendf(&folder, "%s/deft-%s", top, name);
     if (!make_folder(folder.text))
         return;
-    (void)write_text(TOP "/cgroup.subtree_control", "+memory +pids");
-    strbuf_appendf(&control, "%s/cgroup.subtree_control", folder.text);
-    (void)write_text(control.text, "+memory");
-    (void)write_text(control.text, "+pids");
     for (size_t i = 0; i < GROUP_N_KINDS; i++) {
+        const struct group_names *names = &names_of[i];
         CLEANUP(strbuf_done) struct strbuf file = STRBUF_INIT;
 
-        strbuf_appendf(&file, "%s/%s", folder.text, files[i]);
+        strbuf_appendf(&file, "%s/%s", folder.text, names->file);
+        if (names->controller[0] != '\0' &&
+            (!pass_on(top, names->controller) || !pass_on(folder.text, names->controller)))
+            continue;
         if (access(file.text, W_OK) == 0)
-            (void)snprintf(groups->roots[i], sizeof(groups->roots[i]), "%s", folder.text);
+            take(groups, i, folder.text, true);
     }
 }
 
-static void find_separate(struct groups *groups, const char *name)
+static void find_separate(struct groups *groups, const char *top, const char *name)
 {
     for (size_t i = 0; i < GROUP_N_KINDS; i++) {
         CLEANUP(strbuf_done) struct strbuf folder = STRBUF_INIT;
 
-        strbuf_appendf(&folder, TOP "/%s/deft-%s", names_of[i].controller, name);
+        if (groups->roots[i][0] != '\0' || names_of[i].controller[0] == '\0')
+            continue;
+        strbuf_appendf(&folder, "%s/%s/deft-%s", top, names_of[i].controller, name);
         if (make_folder(folder.text))
-            (void)snprintf(groups->roots[i], sizeof(groups->roots[i]), "%s", folder.text);
+            take(groups, i, folder.text, false);
     }
 }
 
-void groups_find(struct groups *groups, const char *name)
+static bool is_unified(const char *top)
 {
-    *groups = (struct groups){.is_unified = false};
-    if (access(TOP "/cgroup.controllers", F_OK) == 0)
-        find_unified(groups, name);
-    else
-        find_separate(groups, name);
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+
+    strbuf_appendf(&path, "%s/cgroup.controllers", top);
+    return access(path.text, F_OK) == 0;
+}
+
+void groups_find(struct groups *groups, const char *top, const char *name)
+{
+    CLEANUP(strbuf_done) struct strbuf beside = STRBUF_INIT;
+
+    *groups = (struct groups){.is_unified = {false}};
+    strbuf_appendf(&beside, "%s/unified", top);
+    if (is_unified(top)) {
+        find_unified(groups, top, name);
+        return;
+    }
+    if (is_unified(beside.text))
+        find_unified(groups, beside.text, name);
+    find_separate(groups, top, name);
 }
 
 void groups_remove(const struct groups *groups)
@@ -151,21 +180,38 @@ void groups_describe(const struct groups *groups, char text[64])
 
 /* --- a sandbox's --- */
 
-static void bound(const struct groups *groups, const char *name, const struct group_limits *limits)
+static void write_number(const struct groups *groups, enum group_kind kind, const char *name,
+                         const char *file, int64_t number)
 {
-    char memory[24] = "";
-    char pids[24] = "";
+    char text[24] = "";
 
-    (void)snprintf(memory, sizeof(memory), "%lld", (long long)limits->memory_bytes);
-    (void)snprintf(pids, sizeof(pids), "%lld", (long long)limits->n_pids);
-    (void)write_file(groups, GROUP_PIDS, name, "pids.max", pids);
-    if (groups->is_unified) {
-        (void)write_file(groups, GROUP_MEMORY, name, "memory.max", memory);
-        (void)write_file(groups, GROUP_MEMORY, name, "memory.swap.max", "0");
+    (void)snprintf(text, sizeof(text), "%lld", (long long)number);
+    (void)write_file(groups, kind, name, file, text);
+}
+
+static void bound_memory(const struct groups *groups, const char *name, int64_t bytes)
+{
+    if (groups->is_unified[GROUP_MEMORY]) {
+        write_number(groups, GROUP_MEMORY, name, "memory.max", bytes);
+        write_number(groups, GROUP_MEMORY, name, "memory.swap.max", 0);
         return;
     }
-    (void)write_file(groups, GROUP_MEMORY, name, "memory.limit_in_bytes", memory);
-    (void)write_file(groups, GROUP_MEMORY, name, "memory.memsw.limit_in_bytes", memory);
+    write_number(groups, GROUP_MEMORY, name, "memory.limit_in_bytes", bytes);
+    write_number(groups, GROUP_MEMORY, name, "memory.memsw.limit_in_bytes", bytes);
+}
+
+static void bound_cpu(const struct groups *groups, const char *name, int64_t nano_cpus)
+{
+    int64_t quota_us = nano_cpus / NANO_CPUS_PER_QUOTA_US;
+    char both[48] = "";
+
+    if (groups->is_unified[GROUP_CPU]) {
+        (void)snprintf(both, sizeof(both), "%lld %d", (long long)quota_us, PERIOD_US);
+        (void)write_file(groups, GROUP_CPU, name, "cpu.max", both);
+        return;
+    }
+    write_number(groups, GROUP_CPU, name, "cpu.cfs_period_us", PERIOD_US);
+    write_number(groups, GROUP_CPU, name, "cpu.cfs_quota_us", quota_us);
 }
 
 void group_make(const struct groups *groups, const char *name, const struct group_limits *limits)
@@ -179,7 +225,10 @@ void group_make(const struct groups *groups, const char *name, const struct grou
         (void)mkdir(groups->roots[i], 0755);
         (void)mkdir(path.text, 0755);
     }
-    bound(groups, name, limits);
+    write_number(groups, GROUP_PIDS, name, "pids.max", limits->n_pids);
+    bound_memory(groups, name, limits->memory_bytes);
+    if (limits->nano_cpus > 0)
+        bound_cpu(groups, name, limits->nano_cpus);
 }
 
 void group_open(const struct groups *groups, const char *name, int fds[GROUP_N_KINDS])
@@ -195,17 +244,7 @@ void group_open(const struct groups *groups, const char *name, int fds[GROUP_N_K
     }
 }
 
-/* Bubblewrap itself is in it, too, and ends a moment after its sandbox. */
-static void remove_when_empty(const char *path)
-{
-    const struct timespec moment = {.tv_nsec = LOOK_AGAIN_NS};
-    int64_t deadline_ms = clock_monotonic_ms() + EMPTY_MS;
-
-    while (rmdir(path) < 0 && errno == EBUSY && clock_monotonic_ms() < deadline_ms)
-        (void)nanosleep(&moment, NULL);
-}
-
-void group_remove(const struct groups *groups, const char *name)
+int group_remove(const struct groups *groups, const char *name, struct error *err)
 {
     for (size_t i = 0; i < GROUP_N_KINDS; i++) {
         CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
@@ -213,57 +252,87 @@ void group_remove(const struct groups *groups, const char *name)
         if (groups->roots[i][0] == '\0')
             continue;
         append_path(groups, (enum group_kind)i, name, "", &path);
-        remove_when_empty(path.text);
+        if (rmdir(path.text) < 0 && errno != ENOENT)
+            return error_set(err, ERROR_UNAVAILABLE, "%s: %m", path.text);
     }
+    return 0;
 }
 
-/* --- holding it still --- */
+/* --- holding and ending all of it --- */
 
-bool group_has_freezer(const struct groups *groups, const char *name)
+bool group_has_life(const struct groups *groups, const char *name)
 {
-    return has_group(groups, GROUP_FREEZER, name);
+    return has_group(groups, GROUP_LIFE, name);
+}
+
+/* As the lines of cgroup.events say it: "populated 0", "frozen 1". */
+static bool says(int fd, const char *line)
+{
+    char text[256] = "";
+    ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+
+    /* A group that is gone has nobody in it. */
+    return n < 0 || strstr(text, line) != NULL;
+}
+
+/* The kernel wakes who polls the file when it has changed since it was read. */
+static int wait_until_it_says(int fd, const char *line, int64_t wait_ms, struct error *err)
+{
+    int64_t deadline_ms = clock_monotonic_ms() + wait_ms;
+    struct pollfd polled = {.fd = fd, .events = POLLPRI};
+
+    while (!says(fd, line)) {
+        int64_t left_ms = deadline_ms - clock_monotonic_ms();
+
+        if (left_ms <= 0)
+            return error_set(err, ERROR_TIMEOUT, "the sandbox's programs do not come to '%s'",
+                             line);
+        (void)poll(&polled, 1, (int)left_ms);
+    }
+    return 0;
+}
+
+static int bring_to(const struct groups *groups, const char *name, const char *wish,
+                    const char *line, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    CLEANUP(fd_close) int fd = -1;
+
+    append_path(groups, GROUP_LIFE, name, "cgroup.events", &path);
+    fd = open(path.text, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || !write_file(groups, GROUP_LIFE, name, "cgroup.freeze", wish))
+        return error_set(err, ERROR_NOT_FOUND, "the sandbox has ended");
+    return wait_until_it_says(fd, line, FREEZE_MS, err);
+}
+
+int group_freeze(const struct groups *groups, const char *name, struct error *err)
+{
+    return bring_to(groups, name, "1", "frozen 1", err);
+}
+
+int group_thaw(const struct groups *groups, const char *name, struct error *err)
+{
+    return bring_to(groups, name, "0", "frozen 0", err);
 }
 
 bool group_is_frozen(const struct groups *groups, const char *name)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 
-    if (groups->is_unified)
-        return read_file(groups, GROUP_FREEZER, name, "cgroup.events", &text) &&
-               strstr(text.text, "frozen 1") != NULL;
-    return read_file(groups, GROUP_FREEZER, name, "freezer.state", &text) &&
-           text_starts_with(text.text, "FROZEN");
+    return read_file(groups, GROUP_LIFE, name, "cgroup.events", &text) &&
+           strstr(text.text, "frozen 1") != NULL;
 }
 
-/* Version 1 tells nobody when it is done. */
-static int bring_to(const struct groups *groups, const char *name, bool is_frozen,
-                    struct error *err)
+int group_end(const struct groups *groups, const char *name, struct error *err)
 {
-    const struct timespec moment = {.tv_nsec = LOOK_AGAIN_NS};
-    int64_t deadline_ms = clock_monotonic_ms() + FREEZE_MS;
-    const char *file = groups->is_unified ? "cgroup.freeze" : "freezer.state";
-    const char *text = is_frozen ? "FROZEN" : "THAWED";
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    CLEANUP(fd_close) int fd = -1;
 
-    if (groups->is_unified)
-        text = is_frozen ? "1" : "0";
-    if (!write_file(groups, GROUP_FREEZER, name, file, text))
-        return error_set(err, ERROR_NOT_FOUND, "the sandbox has ended");
-    while (group_is_frozen(groups, name) != is_frozen) {
-        if (clock_monotonic_ms() > deadline_ms)
-            return error_set(err, ERROR_TIMEOUT, "the sandbox's programs do not stand still");
-        (void)nanosleep(&moment, NULL);
-    }
-    return 0;
-}
-
-int group_freeze(const struct groups *groups, const char *name, struct error *err)
-{
-    return bring_to(groups, name, true, err);
-}
-
-int group_thaw(const struct groups *groups, const char *name, struct error *err)
-{
-    return bring_to(groups, name, false, err);
+    append_path(groups, GROUP_LIFE, name, "cgroup.events", &path);
+    fd = open(path.text, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || !write_file(groups, GROUP_LIFE, name, "cgroup.kill", "1"))
+        return 0;
+    return wait_until_it_says(fd, "populated 0", END_MS, err);
 }
 
 bool group_ran_out_of_memory(const struct groups *groups, const char *name)
@@ -272,7 +341,8 @@ bool group_ran_out_of_memory(const struct groups *groups, const char *name)
     const char *count = NULL;
 
     if (!read_file(groups, GROUP_MEMORY, name,
-                   groups->is_unified ? "memory.events" : "memory.oom_control", &text))
+                   groups->is_unified[GROUP_MEMORY] ? "memory.events" : "memory.oom_control",
+                   &text))
         return false;
     count = strstr(text.text, "oom_kill ");
     return count != NULL && strtol(count + strlen("oom_kill "), NULL, 10) > 0;

@@ -2,8 +2,10 @@
  * The process back end's inside, shared by its files.
  *
  * A box is one sandbox as it was started once; its id is the runtime's, and a part of its own. Its
- * folder holds order.json (what it was started as), status (what bubblewrap says of it: its first
- * process, at last its exit code) and said (what it printed).
+ * folder holds order.json (what it was started as), status (bubblewrap's own process, its guardian,
+ * which is written before it begins; then what bubblewrap says: the sandbox's first process, at
+ * last its exit code) and said (what it printed). Its folder is there before anything of it runs,
+ * and goes when nothing of it is left.
  *
  * Threading: settings and names are read-only after the first preparation; the rest stands under
  * the lock.
@@ -59,6 +61,11 @@ int box_make(const struct process_host *host, const char *box, const struct sand
 /* Descriptor and number of its first process; ERROR_NOT_FOUND when it is not there (any more). */
 int box_open(const struct process_host *host, const char *box, int *pidfd_out, pid_t *pid_out,
              struct error *err) NONNULL MUST_CHECK;
+/* Notes in a line of its status that this process is its guardian. */
+int box_note_guardian(int status_fd, pid_t pid, struct error *err) MUST_CHECK;
+/* As box_open(). The guardian ends a moment after the first process, when it has written why. */
+int box_open_guardian(const struct process_host *host, const char *box, int *pidfd_out,
+                      pid_t *pid_out, struct error *err) NONNULL MUST_CHECK;
 /* -1 while it has not ended, or when nobody could say. */
 int box_exit_code(const struct process_host *host, const char *box) NONNULL MUST_CHECK;
 bool box_is_paused(const struct process_host *host, const char *box, pid_t pid) NONNULL MUST_CHECK;

@@ -37,6 +37,7 @@ static void give_up(const char *what)
 static void place_fds(const struct spawn_plan *plan)
 {
     int moved[SPAWN_FDS_MAX] = {0};
+    int gate = plan->has_gate ? fcntl(plan->gate_fd, F_DUPFD_CLOEXEC, FIRST_SAFE_FD) : -1;
 
     for (size_t i = 0; i < plan->n_fds; i++)
         moved[i] = plan->fds[i] < 0 ? -1 : fcntl(plan->fds[i], F_DUPFD_CLOEXEC, FIRST_SAFE_FD);
@@ -45,7 +46,18 @@ static void place_fds(const struct spawn_plan *plan)
         if (moved[i] < 0 || dup2(moved[i], (int)i) < 0)
             (void)close((int)i);
     }
-    (void)syscall(SYS_close_range, (unsigned)plan->n_fds, ~0U, 0U);
+    if (gate >= 0)
+        (void)dup3(gate, (int)plan->n_fds, O_CLOEXEC);
+    (void)syscall(SYS_close_range, (unsigned)plan->n_fds + (gate >= 0 ? 1U : 0U), ~0U, 0U);
+}
+
+/* Who ends before it has written down whose process this is has closed the other end. */
+static void wait_at_gate(const struct spawn_plan *plan)
+{
+    char go = 0;
+
+    if (plan->has_gate && read((int)plan->n_fds, &go, 1) != 1)
+        _exit(EXIT_NOT_STARTED);
 }
 
 static void enter_groups(const struct spawn_plan *plan)
@@ -93,6 +105,7 @@ static void run_child(const struct spawn_plan *plan)
     if (plan->oom_score_adj > 0)
         raise_oom_score(plan->oom_score_adj);
     place_fds(plan);
+    wait_at_gate(plan);
     for (size_t i = 0; i < plan->n_limits; i++) {
         if (setrlimit((__rlimit_resource_t)plan->limits[i].what, &plan->limits[i].limit) < 0)
             give_up("setting a limit");

@@ -4,6 +4,7 @@
 #ifndef DEFT_RUNTIME_PROCESS_SPAWN_H
 #define DEFT_RUNTIME_PROCESS_SPAWN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/resource.h>
@@ -32,6 +33,8 @@ struct spawn_plan {
     size_t n_group_fds;
     int fds[SPAWN_FDS_MAX]; /* become 0, 1, 2, …; -1: closed */
     size_t n_fds;
+    bool has_gate; /* the program begins when a byte can be read from gate_fd, or never */
+    int gate_fd;
 };
 
 /* ERROR_UNAVAILABLE. What goes wrong in the new process it says on its standard error, and ends

@@ -37,6 +37,7 @@ struct launch {
     pid_t pid; /* of bubblewrap itself; 0 before it was started */
     int fds[COMMAND_N_FDS];
     int ready_fd; /* what it prints */
+    int gate[2];  /* it begins when a byte lies in there */
     struct strbuf said;
 };
 
@@ -108,7 +109,7 @@ static int open_fds(struct launch *launch, struct error *err)
 {
     int ends[2] = {-1, -1};
 
-    if (pipe2(ends, O_CLOEXEC) < 0)
+    if (pipe2(ends, O_CLOEXEC) < 0 || pipe2(launch->gate, O_CLOEXEC) < 0)
         return error_set(err, ERROR_UNAVAILABLE, "pipe: %m");
     launch->ready_fd = ends[0];
     launch->fds[STDOUT_FILENO] = ends[1];
@@ -124,6 +125,8 @@ static void close_fds(struct launch *launch)
 {
     for (size_t i = 0; i < COMMAND_N_FDS; i++)
         fd_close(&launch->fds[i]);
+    fd_close(&launch->gate[0]);
+    fd_close(&launch->gate[1]);
 }
 
 /* --- the command --- */
@@ -203,18 +206,21 @@ static int spawn(struct launch *launch, const struct arguments *arguments,
                  const struct arguments *environment, struct error *err)
 {
     const struct process_settings *settings = &launch->host->settings;
-    const struct group_limits limits = {.memory_bytes = launch->order->memory_bytes > 0
-                                                            ? launch->order->memory_bytes
-                                                            : settings->memory_bytes,
-                                        .n_pids = settings->n_pids};
-    int group_fds[GROUP_N_KINDS] = {-1, -1, -1};
+    const struct group_limits limits = {
+        .memory_bytes =
+            launch->order->memory_bytes > 0 ? launch->order->memory_bytes : settings->memory_bytes,
+        .n_pids = settings->n_pids,
+        .nano_cpus = launch->order->nano_cpus > 0 ? launch->order->nano_cpus : settings->nano_cpus};
+    int group_fds[GROUP_N_KINDS] = {-1, -1, -1, -1};
     struct spawn_plan plan = {.argv = (const char *const *)arguments->items,
                               .environment = (const char *const *)environment->items,
                               .uid = home_uid(launch->order->home),
                               .oom_score_adj = settings->oom_score_adj,
                               .group_fds = group_fds,
                               .n_group_fds = GROUP_N_KINDS,
-                              .n_fds = COMMAND_N_FDS};
+                              .n_fds = COMMAND_N_FDS,
+                              .has_gate = true,
+                              .gate_fd = launch->gate[0]};
     int rc = 0;
 
     memcpy(plan.fds, launch->fds, sizeof(launch->fds));
@@ -227,6 +233,21 @@ static int spawn(struct launch *launch, const struct arguments *arguments,
     return rc;
 }
 
+/* Only what is written down begins: a service that is killed now would never find it again. */
+static int open_gate(const struct launch *launch, struct error *err)
+{
+    if (box_note_guardian(launch->fds[COMMAND_STATUS_FD], launch->pid, err) < 0)
+        return -1;
+    return fd_write_all(launch->gate[1], "g", 1, err);
+}
+
+static void end_child(struct launch *launch)
+{
+    (void)kill(launch->pid, SIGKILL);
+    (void)waitpid(launch->pid, NULL, 0);
+    launch->pid = 0;
+}
+
 static int run_command(struct launch *launch, struct error *err)
 {
     CLEANUP(arguments_done) struct arguments arguments = {.items = NULL};
@@ -235,7 +256,12 @@ static int run_command(struct launch *launch, struct error *err)
     if (make_arguments(launch, &arguments, err) < 0)
         return -1;
     make_environment(launch, &environment);
-    return spawn(launch, &arguments, &environment, err);
+    if (spawn(launch, &arguments, &environment, err) < 0)
+        return -1;
+    if (open_gate(launch, err) == 0)
+        return 0;
+    end_child(launch);
+    return -1;
 }
 
 /* --- until it listens --- */
@@ -311,10 +337,8 @@ static void undo(struct launch *launch)
     if (box_end(launch->host, launch->box, &err) < 0)
         log_warning("container.left", LOG_STR("runtime_id", launch->order->runtime_id),
                     LOG_ERROR(&err));
-    if (launch->pid == 0)
-        return;
-    (void)kill(launch->pid, SIGKILL);
-    (void)waitpid(launch->pid, NULL, 0);
+    if (launch->pid != 0)
+        end_child(launch);
 }
 
 static void name_box(struct launch *launch)
@@ -334,6 +358,7 @@ int process_start(struct process_host *host, const struct sandbox_order *order,
                             .order = order,
                             .fds = {-1, -1, -1, -1, -1, -1},
                             .ready_fd = -1,
+                            .gate = {-1, -1},
                             .said = STRBUF_INIT};
     int rc = 0;
 

@@ -2,11 +2,11 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -16,9 +16,15 @@
 #include "base/text.h"
 
 #define FILE_MAX_BYTES (1024UL * 1024)
-/* The kernel tells nobody when a process stands; one that is just being made has to be met, too. */
+/*
+ * Without a control group of version 2 the kernel tells nobody but its parent that a process stands
+ * still, and one that is just being made has to be met, too: here, and nowhere else, it is looked
+ * for again and again, at most for so long.
+ */
 #define STOP_MS 5000
-#define LOOK_AGAIN_NS 1000000L
+#define LOOK_AGAIN_MS 1
+/* In stat, after the name: the state is the third of all, the start the twenty-second. */
+#define N_BETWEEN_STATE_AND_START 19
 
 void process_tree_done(struct process_tree *tree)
 {
@@ -33,8 +39,18 @@ static void add(struct process_tree *tree, const struct process_entry *entry)
     tree->items[tree->n++] = *entry;
 }
 
+/* Of numbers parted by blanks. */
+static unsigned long long read_start(const char *state)
+{
+    const char *at = state;
+
+    for (int i = 0; i < N_BETWEEN_STATE_AND_START && at != NULL; i++)
+        at = strchr(at + 1, ' ');
+    return at != NULL ? strtoull(at, NULL, 10) : 0;
+}
+
 /* The name, in parentheses, may hold anything: what counts stands behind its end. */
-static bool read_entry(pid_t pid, struct process_entry *entry_out)
+bool process_entry_read(pid_t pid, struct process_entry *entry_out)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     struct error gone = ERROR_INIT;
@@ -47,8 +63,10 @@ static bool read_entry(pid_t pid, struct process_entry *entry_out)
     at = strrchr(text.text, ')');
     if (at == NULL || strlen(at) < 5)
         return false;
-    *entry_out = (struct process_entry){
-        .pid = pid, .state = at[2], .parent = (pid_t)strtol(at + 4, NULL, 10)};
+    *entry_out = (struct process_entry){.pid = pid,
+                                        .state = at[2],
+                                        .parent = (pid_t)strtol(at + 4, NULL, 10),
+                                        .started = read_start(at + 2)};
     return true;
 }
 
@@ -64,7 +82,7 @@ static void read_all(struct process_tree *all)
         struct process_entry entry = {.pid = 0};
 
         if (isdigit((unsigned char)item->d_name[0]) != 0 &&
-            read_entry((pid_t)strtol(item->d_name, NULL, 10), &entry))
+            process_entry_read((pid_t)strtol(item->d_name, NULL, 10), &entry))
             add(all, &entry);
     }
     (void)closedir(proc);
@@ -76,7 +94,7 @@ int process_tree_read(pid_t top, struct process_tree *tree_out, struct error *er
     CLEANUP(process_tree_done) struct process_tree tree = {.items = NULL};
     struct process_entry first = {.pid = 0};
 
-    if (!read_entry(top, &first))
+    if (!process_entry_read(top, &first))
         return error_set(err, ERROR_NOT_FOUND, "the sandbox has ended");
     read_all(&all);
     add(&tree, &first);
@@ -112,7 +130,6 @@ static size_t stop_all(const struct process_tree *tree)
 
 int process_tree_stop(pid_t top, struct error *err)
 {
-    const struct timespec moment = {.tv_nsec = LOOK_AGAIN_NS};
     int64_t deadline_ms = clock_monotonic_ms() + STOP_MS;
 
     while (clock_monotonic_ms() < deadline_ms) {
@@ -122,34 +139,39 @@ int process_tree_stop(pid_t top, struct error *err)
             return -1;
         if (stop_all(&tree) == 0)
             return 0;
-        (void)nanosleep(&moment, NULL);
+        (void)poll(NULL, 0, LOOK_AGAIN_MS);
     }
     return error_set(err, ERROR_TIMEOUT, "the sandbox's programs do not stand still");
 }
 
-int process_tree_continue(pid_t top, struct error *err)
+static int signal_all(pid_t top, int signal, struct error *err)
 {
     CLEANUP(process_tree_done) struct process_tree tree = {.items = NULL};
 
     if (process_tree_read(top, &tree, err) < 0)
         return -1;
     for (size_t i = tree.n; i > 0; i--)
-        (void)kill(tree.items[i - 1].pid, SIGCONT);
+        (void)kill(tree.items[i - 1].pid, signal);
     return 0;
 }
 
-pid_t process_tree_parent(pid_t pid)
+int process_tree_continue(pid_t top, struct error *err)
 {
-    struct process_entry entry = {.pid = 0};
+    return signal_all(top, SIGCONT, err);
+}
 
-    return read_entry(pid, &entry) ? entry.parent : 0;
+int process_tree_end(pid_t top, struct error *err)
+{
+    if (process_tree_stop(top, err) < 0)
+        return -1;
+    return signal_all(top, SIGKILL, err);
 }
 
 bool process_tree_is_stopped(pid_t top)
 {
     struct process_entry entry = {.pid = 0};
 
-    return read_entry(top, &entry) && (entry.state == 'T' || entry.state == 't');
+    return process_entry_read(top, &entry) && (entry.state == 'T' || entry.state == 't');
 }
 
 /* --- at rest --- */

@@ -18,6 +18,8 @@ struct process_entry {
     pid_t pid;
     pid_t parent;
     char state; /* as in proc(5): 'R', 'S', 'T', 'Z', … */
+    unsigned long long
+        started; /* ticks after the host's start: tells it from others of that number */
 };
 
 /* Parents before their children; the first is the one that was asked for. */
@@ -30,6 +32,8 @@ void process_tree_done(struct process_tree *tree) NONNULL;
 /* ERROR_NOT_FOUND when there is no such process. */
 int process_tree_read(pid_t top, struct process_tree *tree_out,
                       struct error *err) NONNULL MUST_CHECK;
+/* False when there is no such process. */
+bool process_entry_read(pid_t pid, struct process_entry *entry_out) NONNULL MUST_CHECK;
 /*
  * Holds all of them where they are; new ones that appear meanwhile, too. Parents first, and on
  * their way back last, so that no shell sees a child of its own held, and takes it for its user's
@@ -37,8 +41,8 @@ int process_tree_read(pid_t top, struct process_tree *tree_out,
  */
 int process_tree_stop(pid_t top, struct error *err) NONNULL MUST_CHECK;
 int process_tree_continue(pid_t top, struct error *err) NONNULL MUST_CHECK;
-/* 0 when there is no such process. */
-pid_t process_tree_parent(pid_t pid) MUST_CHECK;
+/* Ends all of them, held before, so that none makes another one meanwhile. */
+int process_tree_end(pid_t top, struct error *err) NONNULL MUST_CHECK;
 /* Whether the one that was asked for is held. */
 bool process_tree_is_stopped(pid_t top) MUST_CHECK;
 /* Whether only the server (the first one's first child) and shells that wait are there. */

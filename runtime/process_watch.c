@@ -13,9 +13,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "runtime/process_parts.h"
-#include "runtime/process_tree.h"
 
-#define COMM_MAX_BYTES 64
 #define RETRY_FIRST_MS 100
 #define RETRY_MAX_MS 5000
 
@@ -48,28 +46,16 @@ static bool is_watched(struct process_host *host, const char *box)
     return is;
 }
 
-static bool is_bubblewrap(pid_t pid)
-{
-    CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
-    struct error gone = ERROR_INIT;
-    char path[32] = "";
-
-    (void)snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-    return file_read(path, COMM_MAX_BYTES, &name, &gone) == 0 && text_equal(name.text, "bwrap\n");
-}
-
-/*
- * What to follow of one that we did not start: bubblewrap, which ends a moment after the sandbox's
- * first process, when it has written why. Where somebody has ended bubblewrap itself, that process.
- */
-static int open_guardian(pid_t pid, int pidfd)
+/* What to follow of one that we did not start: its guardian, which says why it ended. Where
+ * somebody has ended that, its first process. */
+static int open_followed(const struct process_host *host, const char *box, int pidfd)
 {
     CLEANUP(fd_close) int own = pidfd;
-    pid_t parent = process_tree_parent(pid);
-    CLEANUP(fd_close) int guardian = parent > 0 ? pidfd_open(parent, 0) : -1;
+    CLEANUP(fd_close) int guardian = -1;
+    struct error ended = ERROR_INIT;
+    pid_t pid = 0;
 
-    /* Looked at again: by now the number may be another one's. */
-    if (guardian >= 0 && is_bubblewrap(parent) && process_tree_parent(pid) == parent)
+    if (box_open_guardian(host, box, &guardian, &pid, &ended) == 0)
         return fd_take(&guardian);
     return fd_take(&own);
 }
@@ -87,8 +73,9 @@ static int find_all(struct process_host *host, struct error *err)
         int pidfd = -1;
         pid_t pid = 0;
 
-        if (!is_watched(host, box) && box_open(host, box, &pidfd, &pid, &ended) == 0)
-            process_watch(host, box, open_guardian(pid, pidfd), false);
+        if (list.items[i].state != SEEN_ENDED && !is_watched(host, box) &&
+            box_open(host, box, &pidfd, &pid, &ended) == 0)
+            process_watch(host, box, open_followed(host, box, pidfd), false);
     }
     return 0;
 }

@@ -1,6 +1,7 @@
 // Sandboxes as processes of this host, made by bubblewrap: no container engine is asked for anything.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
@@ -49,10 +50,14 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
   const home = () => path.join(folder, 'homes', house.sql(`SELECT spec->>'home' FROM runtimes WHERE id = '${sandbox.runtime_id}'`));
   const boxes = () => fs.readdirSync(path.join(folder, 'boxes')).filter((name) => name.startsWith(sandbox.runtime_id));
   // Its first process, as the host sees it.
-  const first = () => JSON.parse(fs.readFileSync(path.join(folder, 'boxes', boxes()[0], 'status'), 'utf8').split('\n')[0])['child-pid'];
+  const first = () => Object.assign({}, ...fs.readFileSync(path.join(folder, 'boxes', boxes()[0], 'status'), 'utf8').trim().split('\n').map((line) => JSON.parse(line)))['child-pid'];
   const inside = (pid) => fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name)).filter((name) => {
     try { return fs.readlinkSync(`/proc/${name}/ns/pid`) === fs.readlinkSync(`/proc/${pid}/ns/pid`); } catch { return false; }
   });
+  const stat = (pid) => {
+    const [state, parent] = fs.readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '').split(' ');
+    return { state, parent: Number(parent) };
+  };
   const isThere = (pid) => fs.existsSync(`/proc/${pid}`) && !/^State:\s+Z/m.test(fs.readFileSync(`/proc/${pid}/status`, 'utf8'));
 
   before(async () => {
@@ -180,6 +185,64 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     await waitUntil(async () => (await row()).status === 'error', DEADLINE_MS, 'the row says error');
     sandbox = await start('s-1');
   });
+
+  it('hears that a server ended while the service did, whatever its programs do', async () => {
+    await bash(sandbox, 'setsid sleep 300 >/dev/null 2>&1 &');
+    await house.stop('SIGKILL');
+    const server = inside(first()).find((pid) => stat(pid).parent === first());
+    process.kill(Number(server), 'SIGKILL');
+    await house.start();
+    await waitUntil(async () => (await row()).status === 'error', DEADLINE_MS, 'the row says error');
+    await waitUntil(() => boxes().length === 0, DEADLINE_MS, 'nothing is left of it');
+    sandbox = await start('s-1');
+  });
+
+  it('holds a sandbox by signals where there are no control groups, and ends it all the same', async () => {
+    house.settings.DEFT_PROCESS_CGROUPS = 'none';
+    await house.stop();
+    await house.start();
+    const other = sandbox;
+    sandbox = await start('s-signals');
+    await bash(sandbox, 'setsid sleep 300 >/dev/null 2>&1 & (while :; do sleep 0.01; done) >/dev/null 2>&1 &');
+    const top = first();
+    assert.equal((await house.post('/pause', { runtime_id: sandbox.runtime_id })).json.status, 'paused');
+    assert.deepEqual(inside(top).map((pid) => stat(pid).state).filter((state) => !/[TZ]/.test(state)), []);
+    assert.equal((await house.post('/resume', { runtime_id: sandbox.runtime_id, wait_ms: DEADLINE_MS })).json.status, 'running');
+    assert.equal(await bash(sandbox, 'pgrep -c sleep'), '2\n');
+    assert.equal((await house.post('/stop', { runtime_id: sandbox.runtime_id })).status, 200);
+    assert.equal(isThere(top), false);
+    await house.forget(sandbox);
+    sandbox = other;
+    delete house.settings.DEFT_PROCESS_CGROUPS;
+    await house.stop();
+    await house.start();
+  });
+
+  // bubblewrap as it is before it has said what it started: held at its beginning, by a program of that name.
+  for (const groups of ['/sys/fs/cgroup', 'none']) {
+    it(`leaves nothing of a start that it was killed in, with control groups in ${groups}`, async () => {
+      const bin = path.join(place, 'bin');
+      fs.mkdirSync(bin, { recursive: true });
+      execFileSync('mkfifo', ['-m', '666', `${bin}/began`]);
+      // The trial of each beginning of the service may pass.
+      fs.writeFileSync(`${bin}/bwrap`, `#!/bin/sh\ncase "$*" in *deft-action*) echo $$ > ${bin}/began; exec sleep 300 ;; esac\nexec /usr/bin/bwrap "$@"\n`, { mode: 0o755 });
+      Object.assign(house.settings, { DEFT_PROCESS_CGROUPS: groups, PATH: `${bin}:${process.env.PATH}` });
+      await house.stop();
+      await house.start();
+      const asked = house.sandbox('s-cut').catch(() => {});
+      const [guardian] = await once(fs.createReadStream(`${bin}/began`, 'utf8'), 'data', { signal: AbortSignal.timeout(DEADLINE_MS) });
+      await house.stop('SIGKILL');
+      await asked;
+      assert.equal(isThere(Number(guardian)), true, 'it outlives the service');
+      fs.rmSync(bin, { recursive: true });
+      await house.start();
+      await waitUntil(() => !isThere(Number(guardian)), DEADLINE_MS, 'the end of the guardian');
+      await house.forget(await start('s-cut'));
+      for (const setting of ['DEFT_PROCESS_CGROUPS', 'PATH']) delete house.settings[setting];
+      await house.stop();
+      await house.start();
+    });
+  }
 
   it('lets a sandbox end by itself when it is stopped, and leaves its files alone', async () => {
     const pid = first();

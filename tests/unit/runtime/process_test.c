@@ -203,11 +203,12 @@ static pid_t start_family(void)
     return pid;
 }
 
-static void whole_tree_is_held_and_goes_on(void **state)
+static void whole_tree_is_held_goes_on_and_ends(void **state)
 {
     CLEANUP(process_tree_done) struct process_tree tree = {.items = NULL};
     struct error err = ERROR_INIT;
     pid_t pid = start_family();
+    int status = 0;
 
     (void)state;
     assert_int_equal(process_tree_read(pid, &tree, &err), 0);
@@ -219,8 +220,10 @@ static void whole_tree_is_held_and_goes_on(void **state)
     assert_true(process_tree_is_stopped(tree.items[1].pid));
     assert_int_equal(process_tree_continue(pid, &err), 0);
     assert_false(process_tree_is_stopped(pid));
-    assert_int_equal(kill(pid, SIGKILL), 0);
-    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(process_tree_end(pid, &err), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(WTERMSIG(status), SIGKILL);
+    process_tree_done(&tree);
     assert_int_equal(process_tree_read(pid, &tree, &err), -1);
     assert_int_equal(err.code, ERROR_NOT_FOUND);
 }
@@ -234,7 +237,7 @@ int test_process(void)
         cmocka_unit_test(missing_tree_is_an_error),
         cmocka_unit_test(own_profile_forbids_what_it_says),
         cmocka_unit_test(what_is_not_understood_is_refused),
-        cmocka_unit_test(whole_tree_is_held_and_goes_on),
+        cmocka_unit_test(whole_tree_is_held_goes_on_and_ends),
     };
 
     return cmocka_run_group_tests_name("process", tests, NULL, NULL);

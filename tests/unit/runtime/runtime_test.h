@@ -15,6 +15,7 @@ int test_frames(void);
 int test_gate(void);
 int test_nflog(void);
 int test_process(void);
+int test_process_group(void);
 int test_rules(void);
 int test_rules_log(void);
 int test_spares(void);

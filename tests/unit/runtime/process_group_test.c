@@ -1,0 +1,205 @@
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "runtime/process_group.h"
+#include "unit/runtime/runtime_test.h"
+
+#define BOX "box"
+#define FILE_MAX_BYTES 4096
+
+/* The host's own, whichever versions it has, and version 2 alone where it lies beside version 1. */
+static const char *const tops[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
+
+static const struct group_limits limits = {
+    .memory_bytes = 64 << 20, .n_pids = 7, .nano_cpus = 1500000000};
+
+static void find(struct groups *groups, const char *top)
+{
+    char name[32] = "";
+
+    (void)snprintf(name, sizeof(name), "unit-%d", getpid());
+    groups_find(groups, top, name);
+}
+
+/* Echoes bytes, in the group that it is told. */
+static pid_t start_echo(const struct groups *groups, int in[2], int out[2])
+{
+    int fds[GROUP_N_KINDS] = {-1};
+    char byte = 0;
+    pid_t pid = -1;
+
+    assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+    group_open(groups, BOX, fds);
+    pid = fork();
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (size_t i = 0; i < GROUP_N_KINDS; i++)
+            (void)!write(fds[i], "0", 1);
+        while (read(in[0], &byte, 1) == 1)
+            (void)!write(out[1], &byte, 1);
+        _exit(0);
+    }
+    for (size_t i = 0; i < GROUP_N_KINDS; i++)
+        fd_close(&fds[i]);
+    return pid;
+}
+
+static void ask(int in[2], int out[2])
+{
+    char byte = 'x';
+
+    assert_int_equal(write(in[1], "y", 1), 1);
+    assert_int_equal(read(out[0], &byte, 1), 1);
+    assert_int_equal(byte, 'y');
+}
+
+static void hold_and_end(const struct groups *groups)
+{
+    struct error err = ERROR_INIT;
+    int status = 0;
+    int out[2] = {-1, -1};
+    int in[2] = {-1, -1};
+    pid_t pid = -1;
+
+    group_make(groups, BOX, &limits);
+    pid = start_echo(groups, in, out);
+    ask(in, out);
+    assert_int_equal(group_remove(groups, BOX, &err), -1);
+    assert_int_equal(err.code, ERROR_UNAVAILABLE);
+    assert_false(group_is_frozen(groups, BOX));
+    assert_int_equal(group_freeze(groups, BOX, &err), 0);
+    assert_true(group_is_frozen(groups, BOX));
+    assert_int_equal(group_freeze(groups, BOX, &err), 0);
+    assert_int_equal(group_thaw(groups, BOX, &err), 0);
+    assert_false(group_is_frozen(groups, BOX));
+    ask(in, out);
+    assert_int_equal(group_freeze(groups, BOX, &err), 0);
+    /* Also what is held. */
+    assert_int_equal(group_end(groups, BOX, &err), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(WTERMSIG(status), SIGKILL);
+    assert_int_equal(group_remove(groups, BOX, &err), 0);
+    assert_false(group_has_life(groups, BOX));
+    for (size_t i = 0; i < 2; i++) {
+        (void)close(in[i]);
+        (void)close(out[i]);
+    }
+}
+
+static void group_is_held_goes_on_and_ends(void **state)
+{
+    size_t n_tried = 0;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(tops); i++) {
+        struct groups groups = {.is_unified = {false}};
+
+        find(&groups, tops[i]);
+        if (groups.roots[GROUP_LIFE][0] != '\0') {
+            n_tried++;
+            hold_and_end(&groups);
+        }
+        groups_remove(&groups);
+    }
+    /* A host that shows its groups read-only, as a container does. */
+    if (n_tried == 0)
+        skip();
+}
+
+static void assert_says(const struct groups *groups, enum group_kind kind, const char *file,
+                        const char *text)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf said = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+
+    strbuf_appendf(&path, "%s/" BOX "/%s", groups->roots[kind], file);
+    assert_int_equal(file_read(path.text, FILE_MAX_BYTES, &said, &err), 0);
+    assert_string_equal(said.text, text);
+}
+
+static void assert_bounded(const struct groups *groups)
+{
+    static const char *const files[GROUP_N_KINDS][2] = {
+        [GROUP_MEMORY] = {"memory.limit_in_bytes", "memory.max"},
+        [GROUP_PIDS] = {"pids.max", "pids.max"},
+        [GROUP_CPU] = {"cpu.cfs_quota_us", "cpu.max"}};
+    static const char *const texts[GROUP_N_KINDS][2] = {
+        [GROUP_MEMORY] = {"67108864\n", "67108864\n"},
+        [GROUP_PIDS] = {"7\n", "7\n"},
+        [GROUP_CPU] = {"150000\n", "150000 100000\n"}};
+
+    for (size_t kind = 0; kind < GROUP_LIFE; kind++) {
+        if (groups->roots[kind][0] != '\0')
+            assert_says(groups, (enum group_kind)kind, files[kind][groups->is_unified[kind]],
+                        texts[kind][groups->is_unified[kind]]);
+    }
+}
+
+static void what_can_be_bounded_is(void **state)
+{
+    static const char *const words[GROUP_N_KINDS] = {"memory", "processes", "processors",
+                                                     "freezing"};
+    struct groups groups = {.is_unified = {false}};
+    struct error err = ERROR_INIT;
+    char said[64] = "";
+
+    (void)state;
+    find(&groups, tops[0]);
+    groups_describe(&groups, said);
+    for (size_t i = 0; i < GROUP_N_KINDS; i++)
+        assert_int_equal(strstr(said, words[i]) != NULL, groups.roots[i][0] != '\0');
+    group_make(&groups, BOX, &limits);
+    assert_bounded(&groups);
+    assert_int_equal(group_remove(&groups, BOX, &err), 0);
+    groups_remove(&groups);
+}
+
+static void without_groups_nothing_is_held(void **state)
+{
+    struct groups groups = {.is_unified = {false}};
+    int fds[GROUP_N_KINDS] = {0};
+    struct error err = ERROR_INIT;
+    char said[64] = "";
+
+    (void)state;
+    find(&groups, "/nowhere");
+    groups_describe(&groups, said);
+    assert_string_equal(said, "nothing");
+    group_make(&groups, BOX, &limits);
+    group_open(&groups, BOX, fds);
+    for (size_t i = 0; i < GROUP_N_KINDS; i++)
+        assert_int_equal(fds[i], -1);
+    assert_false(group_has_life(&groups, BOX));
+    assert_int_equal(group_freeze(&groups, BOX, &err), -1);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+    assert_int_equal(group_end(&groups, BOX, &err), 0);
+    assert_int_equal(group_remove(&groups, BOX, &err), 0);
+}
+
+int test_process_group(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(group_is_held_goes_on_and_ends),
+        cmocka_unit_test(what_can_be_bounded_is),
+        cmocka_unit_test(without_groups_nothing_is_held),
+    };
+
+    return cmocka_run_group_tests_name("process_group", tests, NULL, NULL);
+}

@@ -5,6 +5,7 @@ worker_agent_sources = \
 	worker/agent/answer.c worker/agent/answer.h \
 	worker/agent/ask.c worker/agent/ask.h \
 	worker/agent/call.c worker/agent/call.h \
+	worker/agent/condense.c worker/agent/condense.h \
 	worker/agent/control.c worker/agent/control.h \
 	worker/agent/ending.c worker/agent/ending.h \
 	worker/agent/fit.c worker/agent/fit.h \
@@ -16,6 +17,7 @@ worker_agent_sources = \
 	worker/agent/model.c worker/agent/model.h \
 	worker/agent/observation.c worker/agent/observation.h \
 	worker/agent/policy.c worker/agent/policy.h \
+	worker/agent/question.c worker/agent/question.h \
 	worker/agent/record.c worker/agent/record.h \
 	worker/agent/sandbox.c worker/agent/sandbox.h \
 	worker/agent/sandbox_call.c worker/agent/sandbox_call.h \
@@ -23,6 +25,7 @@ worker_agent_sources = \
 	worker/agent/sandbox_question.c worker/agent/sandbox_question.h \
 	worker/agent/start_child.c worker/agent/start_child.h \
 	worker/agent/stuck.c worker/agent/stuck.h \
+	worker/agent/summary.c worker/agent/summary.h \
 	worker/agent/takeover.c worker/agent/takeover.h \
 	worker/agent/task_call.c worker/agent/task_call.h \
 	worker/agent/task_result.c worker/agent/task_result.h \

@@ -51,6 +51,8 @@ struct agent {
     int64_t asked_seq;     /* the model's last request saw everything up to here */
     int64_t claimed_seq;   /* where the log ended at the claim: pending calls below are inherited */
     int64_t n_claims;      /* of this conversation without progress */
+    size_t unsummed_until; /* a view's length up to which its condenser had no summary */
+    bool must_condense;    /* the model said that the view is more than it reads */
     bool has_foreign_stats; /* somebody added a cost to the row's: ours are not the whole */
     bool is_row_stale;      /* a client changed what the conversation is: read it again */
     bool is_tidy;           /* the history's beginning holds only what counts */

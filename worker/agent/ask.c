@@ -15,6 +15,7 @@
 #include "model/tools.h"
 #include "worker/agent/agent.h"
 #include "worker/agent/answer.h"
+#include "worker/agent/condense.h"
 #include "worker/agent/control.h"
 #include "worker/agent/ending.h"
 #include "worker/agent/history.h"
@@ -126,6 +127,8 @@ static int settle_failure(struct agent *agent, const struct llm_failure *failure
         return -1;
     }
     log_info("model.failed", LOG_STR("code", llm_failure_code(failure)), LOG_ERROR(cause));
+    if (condense_may_help(agent, failure))
+        return condense_request(agent, err);
     if (failure->kind == LLM_FAILURE_CONTENT_POLICY && !has_rephrased(agent))
         return ask_to_rephrase(agent, err);
     if (failure->kind == LLM_FAILURE_AUTHENTICATION)

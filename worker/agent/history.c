@@ -126,7 +126,7 @@ int64_t history_count_iterations(const struct history *history)
 
         if (event_begins_run(event))
             break;
-        if (id[0] == '\0' || text_equal(id, last_id))
+        if (id[0] == '\0' || text_equal(id, last_id) || stored_event_is(event, "Condensation"))
             continue;
         last_id = id;
         n++;

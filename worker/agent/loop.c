@@ -13,6 +13,7 @@
 #include "worker/agent/agent.h"
 #include "worker/agent/ask.h"
 #include "worker/agent/call.h"
+#include "worker/agent/condense.h"
 #include "worker/agent/control.h"
 #include "worker/agent/ending.h"
 #include "worker/agent/history.h"
@@ -152,9 +153,9 @@ static int step(struct agent *agent, struct error *err)
         return end_out_of_steps(agent, limit, err);
     if (look_for_circles(agent, &is_settled, err) < 0)
         return -1;
-    if (is_settled)
-        return 0;
-    return ask_model(agent, err);
+    if (!is_settled && condense_if_due(agent, &is_settled, err) < 0)
+        return -1;
+    return is_settled ? 0 : ask_model(agent, err);
 }
 
 /* A run is `running` for all to see; who asked for it has said so already, as a rule. */

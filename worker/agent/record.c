@@ -202,6 +202,8 @@ static void after_write(struct agent *agent, const struct event_list *events)
     history_add_written(&agent->history, events,
                         agent->conversation.last_seq - (int64_t)events->n + 1);
     history_thin(&agent->history, n_before);
+    if (view_apply(&agent->history, n_before))
+        transcript_restart(&agent->transcript);
     hints_send(agent->context->hints, HINT_EVENTS, agent->lease.conversation_id.text);
 }
 

@@ -113,6 +113,15 @@ bool view_is_condensation_due(const struct history *history)
     return false;
 }
 
+size_t view_length(const struct history *history)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < history->n; i++)
+        n += (size_t)is_readable(&history->items[i]) + (history->items[i].summary != NULL ? 1 : 0);
+    return n;
+}
+
 /* --- choosing --- */
 
 void view_range_done(struct view_range *range)
@@ -224,15 +233,17 @@ void view_choose_range(const struct history *history, const struct view_rule *ru
 {
     CLEANUP(cuts_done) struct cuts cuts = {INDEX_LIST_INIT, INDEX_LIST_INIT};
     size_t keep_first = rule->keep_first > 0 ? rule->keep_first : 1;
+    size_t tail = 0;
     size_t begin = 0;
     size_t end = 0;
 
     find_cuts(history, &cuts);
+    tail = tail_length(rule->max_size > 0 ? rule->max_size : cuts.view.n, keep_first);
     begin = cut_at(&cuts, keep_first);
-    end = cut_at(&cuts, cuts.view.n - tail_length(cuts.view.n, keep_first));
+    end = cut_at(&cuts, cuts.view.n > tail ? cuts.view.n - tail : 0);
     if (end <= begin || (double)(end - begin) < rule->minimum_progress * (double)cuts.view.n) {
         begin = cut_at(&cuts, 1);
-        end = cuts.places.items[cuts.places.n - 1];
+        end = rule->max_size > 0 ? begin : cuts.places.items[cuts.places.n - 1];
     }
     if (end > begin && end - begin > rule->max_events)
         end = cut_before(&cuts, begin + rule->max_events);

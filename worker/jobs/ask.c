@@ -14,6 +14,7 @@
 #include "worker/agent/mask.h"
 #include "worker/agent/messages.h"
 #include "worker/agent/model.h"
+#include "worker/agent/question.h"
 #include "worker/context.h"
 #include "worker/jobs/job.h"
 #include "worker/jobs/side.h"
@@ -70,8 +71,8 @@ int job_ask(struct side *side, const struct job *job, json_t **result_out, struc
 
     model_choose(&agent->context->settings, agent->llm_spec, &agent->llm_key, &choice);
     append_tools(&agent->conversation, &tools);
-    if (side_ask(side, &(struct side_question){&choice, messages, tools.text, USAGE_ID}, &reply,
-                 &failure, err) < 0) {
+    if (question_ask(&side->agent, &(struct question){&choice, messages, tools.text, USAGE_ID},
+                     &reply, &failure, err) < 0) {
         if (err->code == ERROR_CANCELLED)
             return -1;
         log_info("ask.failed", LOG_STR("code", llm_failure_code(&failure)), LOG_ERROR(err));

@@ -2,184 +2,40 @@
  * A condensation that a client asked for: a model writes down what the middle of the history says,
  * and from then on the agent reads that instead.
  */
-#include <string.h>
-
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "base/mem.h"
-#include "base/secret.h"
 #include "base/strbuf.h"
-#include "base/text.h"
 #include "llm/llm.h"
 #include "model/event.h"
-#include "store/event_store.h"
 #include "store/job_store.h"
 #include "worker/agent/mask.h"
-#include "worker/agent/messages.h"
-#include "worker/agent/model.h"
+#include "worker/agent/record.h"
+#include "worker/agent/summary.h"
 #include "worker/agent/view.h"
-#include "worker/context.h"
 #include "worker/jobs/job.h"
 #include "worker/jobs/side.h"
 
-#define USAGE_ID "condenser"
-#define PREVIEW_CHARS 500
-#define KEEP_FIRST 2
-#define MINIMUM_PROGRESS 0.1
-/* Their ids fit into an event, and leave room for the summary: see EVENT_MAX_BYTES. */
-#define FORGOTTEN_MAX_EVENTS 20000
 #define NOTHING_TEXT "There is nothing in this conversation that could be condensed."
-#define SYSTEM_TEXT                                                                                \
-    "You keep the memory of a coding agent whose conversation has become long. You are shown the " \
-    "part of it that it is about to forget, and the summary of what it forgot before, if there "   \
-    "is "                                                                                          \
-    "one. Write one summary of both, for the agent to go on with. Use these headings, and leave "  \
-    "out those that have nothing to say:\n"                                                        \
-    "USER_CONTEXT: what the user wants, in their own words where those matter.\n"                  \
-    "TASK_TRACKING: tasks with their ids and states, exactly as they are.\n"                       \
-    "COMPLETED: what is done, with the results.\n"                                                 \
-    "PENDING: what is left.\n"                                                                     \
-    "CURRENT_STATE: variables, files, values that matter now.\n"                                   \
-    "For work on code also CODE_STATE, TESTS, CHANGES, DEPS, VERSION_CONTROL_STATUS.\n"            \
-    "Keep names, paths, numbers and error messages as they are. Write nothing else."
-
-/* The condenser with its secrets in their places. A new reference, or NULL. */
-static json_t *condenser_of(const struct agent *agent)
-{
-    json_auto_t *secrets = agent_open_secrets(agent);
-    json_auto_t *spec = conversation_spec_with_secrets(&agent->conversation, secrets);
-    json_t *condenser = json_object_get(json_object_get(spec, "agent"), "condenser");
-
-    return json_incref(conversation_find_condenser(condenser));
-}
-
-/* --- the request --- */
-
-static void append_preview(struct strbuf *out, const char *text)
-{
-    size_t len = strlen(text);
-    size_t end = utf8_offset(text, len, PREVIEW_CHARS);
-
-    strbuf_append_bytes(out, text, end);
-    if (end < len)
-        strbuf_append(out, " […]");
-}
-
-static void append_message(struct strbuf *out, const json_t *message)
-{
-    const json_t *content = json_object_get(message, "content");
-    const json_t *calls = json_object_get(message, "tool_calls");
-
-    strbuf_appendf(out, "<%s>\n", json_text_or(message, "role", ""));
-    for (size_t i = 0; i < json_array_size(content); i++) {
-        append_preview(out, json_text_or(json_array_get(content, i), "text", "[an image]"));
-        strbuf_append_char(out, '\n');
-    }
-    for (size_t i = 0; i < json_array_size(calls); i++) {
-        const json_t *function = json_object_get(json_array_get(calls, i), "function");
-
-        strbuf_appendf(out, "calls %s ", json_text_or(function, "name", ""));
-        append_preview(out, json_text_or(function, "arguments", ""));
-        strbuf_append_char(out, '\n');
-    }
-}
-
-static void append_summaries(const struct history *history, const struct view_range *range,
-                             struct strbuf *out)
-{
-    for (size_t i = 0; i < range->summaries.n; i++) {
-        const json_t *json = history->items[range->summaries.items[i]].json;
-
-        strbuf_appendf(out, "<summary of what was forgotten before>\n%s\n",
-                       json_text_or(json, "summary", ""));
-    }
-}
-
-/* The events of the range as the model would read them, one after the other. */
-static void append_events(const struct history *history, const struct view_range *range,
-                          struct strbuf *out)
-{
-    struct history part = HISTORY_INIT;
-    json_auto_t *messages = json_array();
-
-    part.items = mem_alloc_array(range->events.n, sizeof(*part.items));
-    for (size_t i = 0; i < range->events.n; i++) {
-        part.items[part.n] = history->items[range->events.items[i]];
-        part.items[part.n++].summary = NULL;
-    }
-    messages_append_as_said(messages, &part);
-    mem_free(part.items);
-    for (size_t i = 0; i < json_array_size(messages); i++)
-        append_message(out, json_array_get(messages, i));
-}
-
-static json_t *messages_for(const struct history *history, const struct view_range *range)
-{
-    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-    json_t *messages = json_array();
-
-    append_summaries(history, range, &text);
-    append_events(history, range, &text);
-    json_push(messages, messages_system(SYSTEM_TEXT));
-    messages_append_user(messages, text.text);
-    return messages;
-}
-
-/* --- the result --- */
-
-static json_t *forgotten_ids(const struct history *history, const struct view_range *range)
-{
-    json_t *ids = json_array();
-
-    for (size_t i = 0; i < range->events.n; i++)
-        json_push(ids, json_string(history->items[range->events.items[i]].id.text));
-    for (size_t i = 0; i < range->summaries.n; i++) {
-        CLEANUP(strbuf_done) struct strbuf id = STRBUF_INIT;
-
-        strbuf_appendf(&id, "%s-summary", history->items[range->summaries.items[i]].id.text);
-        json_push(ids, json_string(id.text));
-    }
-    return ids;
-}
 
 struct result {
-    json_t *forgotten;
-    struct strbuf summary;
-    size_t offset;
-    const char *llm_response_id;
+    struct agent *agent;
+    const struct view_range *range;
+    const struct llm_reply *reply;
 };
 
+/* A run may have condensed meanwhile, for its own reasons: two summaries would say the same. */
 static void plan_condensation(struct conversation *now, const void *what, struct event_list *events,
                               struct conversation_write *change)
 {
     const struct result *result = what;
+    struct error err = ERROR_INIT;
 
     (void)now;
     (void)change;
-    event_add_condensation(events, &(struct condensation_parts){
-                                       .forgotten = result->forgotten,
-                                       .summary = result->summary.text,
-                                       .offset = (int64_t)result->offset,
-                                       .llm_response_id = result->llm_response_id,
-                                   });
-}
-
-static int store(struct side *side, const struct view_range *range, const struct llm_reply *reply,
-                 struct error *err)
-{
-    json_auto_t *forgotten = forgotten_ids(&side->agent.history, range);
-    struct result result = {.forgotten = forgotten,
-                            .summary = STRBUF_INIT,
-                            .offset = range->offset,
-                            .llm_response_id = reply->response_id};
-    int rc = 0;
-
-    mask_append(&side->agent.secrets, reply->text, &result.summary);
-    rc = side_write(
-        side, &(struct side_note){.reply = reply, .plan = plan_condensation, .what = &result}, err);
-    strbuf_done(&result.summary);
-    return rc;
+    error_ignore(record_load(result->agent, &err), "the write fails as well, and is tried again");
+    if (view_is_condensation_due(&result->agent->history))
+        summary_add(result->agent, result->range, result->reply, events);
 }
 
 static int refuse_with(const struct agent *agent, const struct llm_failure *failure,
@@ -195,17 +51,11 @@ static int refuse_with(const struct agent *agent, const struct llm_failure *fail
 static int condense(struct side *side, const json_t *condenser, const struct view_range *range,
                     json_t **result_out, struct error *err)
 {
-    CLEANUP(model_choice_done) struct model_choice choice = MODEL_CHOICE_INIT;
     CLEANUP(llm_reply_done) struct llm_reply reply = LLM_REPLY_INIT;
-    CLEANUP(secret_done) struct secret key = SECRET_INIT;
-    json_auto_t *messages = messages_for(&side->agent.history, range);
-    json_t *llm = json_object_get(condenser, "llm");
     struct llm_failure failure = LLM_FAILURE_INIT;
+    struct result result = {&side->agent, range, &reply};
 
-    secret_set(&key, json_text_or(llm, "api_key", ""));
-    model_choose(&side->agent.context->settings, llm, &key, &choice);
-    if (side_ask(side, &(struct side_question){&choice, messages, "", USAGE_ID}, &reply, &failure,
-                 err) < 0) {
+    if (summary_ask(&side->agent, condenser, range, &reply, &failure, err) < 0) {
         if (err->code == ERROR_CANCELLED)
             return -1;
         log_info("condensation.failed", LOG_STR("code", llm_failure_code(&failure)),
@@ -213,20 +63,19 @@ static int condense(struct side *side, const json_t *condenser, const struct vie
         return refuse_with(&side->agent, &failure, result_out);
     }
     *result_out = json_object();
-    return store(side, range, &reply, err);
+    return side_write(
+        side, &(struct side_note){.reply = &reply, .plan = plan_condensation, .what = &result},
+        err);
 }
 
 int job_condense(struct side *side, const struct job *job, json_t **result_out, struct error *err)
 {
     CLEANUP(view_range_done) struct view_range range = VIEW_RANGE_INIT;
-    json_auto_t *condenser = condenser_of(&side->agent);
-    const struct view_rule rule = {
-        .keep_first = (size_t)json_int_or(condenser, "keep_first", KEEP_FIRST),
-        .minimum_progress = json_number_or(condenser, "minimum_progress", MINIMUM_PROGRESS),
-        .max_events = FORGOTTEN_MAX_EVENTS};
+    json_auto_t *condenser = summary_condenser(&side->agent);
+    struct view_rule rule = summary_rule(condenser);
 
     (void)job;
-    /* Another worker did it, and died before it could say so. */
+    /* Another worker did it, and died before it could say so; or a run. */
     if (!view_is_condensation_due(&side->agent.history)) {
         *result_out = json_object();
         return 0;

@@ -18,6 +18,7 @@
 #include "worker/agent/mask.h"
 #include "worker/agent/messages.h"
 #include "worker/agent/model.h"
+#include "worker/agent/question.h"
 #include "worker/context.h"
 #include "worker/jobs/job.h"
 #include "worker/jobs/side.h"
@@ -143,8 +144,8 @@ static int judge(struct side *side, struct error *err)
     struct llm_failure failure = LLM_FAILURE_INIT;
 
     model_choose(&agent->context->settings, agent->llm_spec, &agent->llm_key, &choice);
-    if (side_ask(side, &(struct side_question){&choice, messages, "", USAGE_ID}, &reply, &failure,
-                 err) < 0) {
+    if (question_ask(&side->agent, &(struct question){&choice, messages, "", USAGE_ID}, &reply,
+                     &failure, err) < 0) {
         if (err->code == ERROR_CANCELLED)
             return -1;
         log_info("goal.not_judged", LOG_STR("code", llm_failure_code(&failure)), LOG_ERROR(err));

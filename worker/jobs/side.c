@@ -9,8 +9,6 @@
 #include "store/conversation_store.h"
 #include "store/hints.h"
 #include "store/job_store.h"
-#include "worker/agent/control.h"
-#include "worker/agent/model.h"
 #include "worker/agent/record.h"
 #include "worker/context.h"
 
@@ -35,41 +33,6 @@ void side_done(struct side *side)
 {
     if (side->agent.context != NULL)
         agent_done(&side->agent);
-}
-
-static void cancel_call(void *call)
-{
-    llm_call_cancel(call);
-}
-
-static void append_messages(const json_t *spec, const json_t *messages, struct strbuf *out)
-{
-    for (size_t i = 0; i < json_array_size(messages); i++)
-        llm_append_message(spec, json_array_get(messages, i), out);
-}
-
-int side_ask(struct side *side, const struct side_question *question, struct llm_reply *reply_out,
-             struct llm_failure *failure_out, struct error *err)
-{
-    CLEANUP(llm_call_freep) struct llm_call *call = llm_call_new(side->agent.context->llm);
-    CLEANUP(strbuf_done) struct strbuf messages = STRBUF_INIT;
-    struct llm_request request = {
-        .spec = question->choice->spec,
-        .api_key = question->choice->key,
-        .tools = question->tools,
-        .usage_id = question->usage_id,
-        .conversation_id = side->agent.lease.conversation_id.text,
-    };
-    int rc = 0;
-
-    append_messages(question->choice->spec, question->messages, &messages);
-    request.messages = messages.text;
-    failure_out->kind = LLM_FAILURE_CANCELLED;
-    if (control_begin_wait(side->agent.control, WAIT_MODEL, cancel_call, call, err) < 0)
-        return -1;
-    rc = llm_call_run(call, &request, reply_out, failure_out, err);
-    control_end_wait(side->agent.control);
-    return rc;
 }
 
 static void count_cost(const struct conversation *now, const struct llm_reply *reply,

@@ -8,8 +8,6 @@
 #ifndef DEFT_WORKER_JOBS_SIDE_H
 #define DEFT_WORKER_JOBS_SIDE_H
 
-#include <jansson.h>
-
 #include "base/attr.h"
 #include "worker/agent/agent.h"
 
@@ -18,9 +16,7 @@ struct conversation_write;
 struct error;
 struct event_list;
 struct job;
-struct llm_failure;
 struct llm_reply;
-struct model_choice;
 struct worker_context;
 
 struct side {
@@ -32,17 +28,6 @@ struct side {
 int side_open(struct side *side, struct worker_context *context, struct control *control,
               const struct job *job, struct error *err) NONNULL MUST_CHECK;
 void side_done(struct side *side);
-
-struct side_question {
-    const struct model_choice *choice;
-    const json_t *messages; /* OpenAI Chat form */
-    const char *tools;      /* "" for none */
-    const char *usage_id;
-};
-
-/* Asks and waits where a stop request can reach it. As llm_call_run(). */
-int side_ask(struct side *side, const struct side_question *question, struct llm_reply *reply_out,
-             struct llm_failure *failure_out, struct error *err) NONNULL MUST_CHECK;
 
 /* What a job writes: it fills in events and change, each time for the row as it is then. */
 struct side_note {

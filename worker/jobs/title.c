@@ -24,6 +24,7 @@
 #include "worker/agent/mask.h"
 #include "worker/agent/messages.h"
 #include "worker/agent/model.h"
+#include "worker/agent/question.h"
 #include "worker/context.h"
 #include "worker/jobs/job.h"
 #include "worker/jobs/side.h"
@@ -129,9 +130,9 @@ static int ask(struct side *side, const struct model_choice *choice, const struc
                struct finding *finding, struct error *err)
 {
     json_auto_t *messages = messages_for(&side->agent.conversation, words);
-    const struct side_question question = {choice, messages, "", USAGE_ID};
+    const struct question question = {choice, messages, "", USAGE_ID};
 
-    if (side_ask(side, &question, &finding->reply, &finding->failure, err) == 0) {
+    if (question_ask(&side->agent, &question, &finding->reply, &finding->failure, err) == 0) {
         finding->has_reply = true;
         finding->title = title_from_answer(finding->reply.text);
         return 0;

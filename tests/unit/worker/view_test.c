@@ -62,6 +62,48 @@ static void nothing_is_forgotten_where_nothing_fits(void **state)
     assert_int_equal(range.events.n, 0);
 }
 
+static size_t count_forgotten(size_t max_size, double minimum_progress)
+{
+    CLEANUP(history_done) struct history history = HISTORY_INIT;
+    CLEANUP(view_range_done) struct view_range range = VIEW_RANGE_INIT;
+    const struct view_rule rule = {.max_size = max_size,
+                                   .keep_first = 1,
+                                   .minimum_progress = minimum_progress,
+                                   .max_events = 100};
+
+    history_add_text(&history, TALK);
+    view_choose_range(&history, &rule, &range);
+    return range.events.n;
+}
+
+static void view_that_became_too_long_is_cut_to_half_of_its_size(void **state)
+{
+    (void)state;
+    assert_int_equal(count_forgotten(8, 0.1), 7);
+    assert_int_equal(count_forgotten(6, 0.1), 8);
+}
+
+static void too_little_is_forgotten_only_when_it_must(void **state)
+{
+    (void)state;
+    assert_int_equal(count_forgotten(20, 0.5), 0);
+    assert_int_equal(count_forgotten(0, 0.9), 9);
+}
+
+static void summaries_count_as_events_of_the_view(void **state)
+{
+    CLEANUP(history_done) struct history history = HISTORY_INIT;
+
+    (void)state;
+    history_add_text(&history, TALK);
+    assert_int_equal(view_length(&history), 10);
+    history.items[1].is_forgotten = true;
+    history.items[2].is_forgotten = true;
+    history.items[3].summary = history.items[3].json;
+    assert_int_equal(view_length(&history), 9);
+    history.items[3].summary = NULL;
+}
+
 int view_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -69,6 +111,9 @@ int view_tests(void)
         cmocka_unit_test(one_summary_stands_for_a_bounded_number_of_events),
         cmocka_unit_test(a_bound_does_not_part_a_call_from_its_result),
         cmocka_unit_test(nothing_is_forgotten_where_nothing_fits),
+        cmocka_unit_test(view_that_became_too_long_is_cut_to_half_of_its_size),
+        cmocka_unit_test(too_little_is_forgotten_only_when_it_must),
+        cmocka_unit_test(summaries_count_as_events_of_the_view),
     };
 
     return cmocka_run_group_tests_name("view", tests, NULL, NULL);

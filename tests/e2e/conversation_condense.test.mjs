@@ -1,0 +1,99 @@
+// Condensations that nobody asks for: by the size of what the model reads, and when that is more than it can.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Conversation, llmOf, ofKind, startRequest } from './support/conversation.mjs';
+import { assertSound } from './support/database.mjs';
+import { strictModel } from './support/model.mjs';
+import { waitUntil } from './support/wait.mjs';
+
+const SIZE_MAX = 20;
+const KEEP_FIRST = 2;
+
+const fake = await strictModel();
+fake.setScenario('talk', [{ text: 'an answer in words' }]);
+const wordsOf = (message) => [message.content].flat().map((part) => part?.text ?? part).join('');
+const textOf = ({ body }) => body.messages.map(wordsOf).join('\n');
+
+/** A conversation whose model and condenser play these scenarios. */
+async function start(t, scenario, condenser, { pipeline = false } = {}) {
+  const request = startRequest(llmOf(fake, scenario));
+  const one = { kind: 'LLMSummarizingCondenser', llm: { ...llmOf(fake, condenser), usage_id: 'condenser' }, max_size: SIZE_MAX, keep_first: KEEP_FIRST };
+  request.agent.condenser = pipeline ? { kind: 'PipelineCondenser', condensers: [{ kind: 'NoOpCondenser' }, one] } : one;
+  const conversation = await Conversation.create(request);
+  t.after(() => conversation.delete());
+  return conversation;
+}
+
+/** Says word-first to word-last, each with an answer. */
+async function talk(conversation, first, last) {
+  for (let n = first; n <= last; n++) assert.equal(await conversation.ask(`word-${n}.`), 'finished');
+}
+
+const condensations = async (conversation) => (await conversation.events()).filter(ofKind('Condensation'));
+
+test('a history that became longer than its condenser allows is condensed before the next call', async (t) => {
+  fake.setScenario('memory', [{ text: 'USER_CONTEXT: they count' }]);
+  const conversation = await start(t, 'talk', 'memory');
+  await talk(conversation, 1, 9);
+  assert.deepEqual(await condensations(conversation), [], 'not before its time');
+  const before = await conversation.events();
+  const from = fake.requests.length;
+  await talk(conversation, 10, 10);
+  assert.deepEqual(fake.requests.slice(from).map(({ body }) => body.model), ['talk'], 'the longest view that is allowed');
+  await talk(conversation, 11, 11);
+  const [, asked, next] = fake.requests.slice(from);
+  assert.deepEqual([asked.body.model, next.body.model], ['memory', 'talk']);
+  assert.match(textOf(asked), /word-2\./);
+  assert.deepEqual([/word-1\./, /they count/, /word-2\./, /word-7\./, /word-8\./, /word-11\./].map((words) => words.test(textOf(next))), [true, true, false, false, true, true]);
+  const [condensation] = await condensations(conversation);
+  const read = before.filter(({ kind }) => kind === 'SystemPromptEvent' || kind === 'MessageEvent').map(({ id }) => id);
+  assert.deepEqual(condensation.forgotten_event_ids, read.slice(KEEP_FIRST, KEEP_FIRST + 13));
+  assert.equal(condensation.summary_offset, KEEP_FIRST);
+  assert.deepEqual(Object.keys((await conversation.info()).stats.usage_to_metrics).sort(), ['agent', 'condenser']);
+  await talk(conversation, 12, 12);
+  assert.equal((await condensations(conversation)).length, 1, 'and then not soon again');
+  await assertSound(conversation);
+});
+
+test('a condenser of a pipeline that fails leaves the history as it is', async (t) => {
+  fake.setScenario('mute', [{ status: 401, error: { message: 'bad key', type: 'invalid_request_error', code: 'invalid_api_key' } }]);
+  const conversation = await start(t, 'talk', 'mute', { pipeline: true });
+  await talk(conversation, 1, 11);
+  assert.ok(fake.requests.some(({ body }) => body.model === 'mute'), 'it was asked');
+  assert.deepEqual(await condensations(conversation), []);
+  assert.match(textOf(fake.requests.at(-1)), /word-2\./);
+  await assertSound(conversation);
+});
+
+const tooLong = { status: 400, error: { message: 'prompt is too long: 9 tokens > 8 maximum', type: 'invalid_request_error' } };
+
+test('a history that is more than the model reads is condensed, and the run goes on', async (t) => {
+  fake.setScenario('narrow', ({ messages }) => (messages.length > 6 ? tooLong : { text: 'an answer' }));
+  fake.setScenario('memory2', [{ text: 'they counted' }]);
+  const conversation = await start(t, 'narrow', 'memory2');
+  await talk(conversation, 1, 3);
+  const before = (await conversation.events()).length;
+  await talk(conversation, 4, 4);
+  const added = (await conversation.events()).slice(before).map(({ kind, key }) => key ?? kind);
+  assert.deepEqual(added.slice(added.indexOf('CondensationRequest')), ['CondensationRequest', 'stats', 'Condensation', 'stats', 'MessageEvent', 'execution_status']);
+  const last = textOf(fake.requests.at(-1));
+  assert.match(last, /they counted/);
+  assert.match(last, /word-4\./);
+  await assertSound(conversation);
+});
+
+test('a run whose model takes not even the summary ends with its error', async (t) => {
+  fake.setScenario('tiny', ({ messages }) => (messages.length > 2 ? tooLong : { text: 'an answer' }));
+  fake.setScenario('lost', [tooLong]);
+  const conversation = await start(t, 'tiny', 'lost');
+  await talk(conversation, 1, 1);
+  assert.equal(await conversation.ask('word-2.'), 'error');
+  const failure = await conversation.event(ofKind('ConversationErrorEvent'), 'the failure');
+  assert.equal(failure.code, 'LLMContextWindowExceedError');
+  fake.setScenario('none', [tooLong]);
+  fake.setScenario('memory3', [{ text: 'all of it' }]);
+  const another = await start(t, 'none', 'memory3');
+  assert.equal(await another.ask('word-1.'), 'error');
+  await waitUntil(async () => (await another.events()).some(({ code, detail }) => code === 'LLMContextWindowExceedError' && /summed up/.test(detail)), 'it says why');
+  await assertSound(another);
+});

@@ -27,7 +27,7 @@ engine_start() {
         echo systemd >"$ENGINE_STATE/pid"
     else
         # The engine picks the storage driver that the host can do; some file systems bear only vfs.
-        engine_run || { ! engine_has_images && engine_run --storage-driver=vfs; }
+        engine_run || { ! engine_has_images && engine_run --storage-driver=vfs; } || return 1
     fi
     engine_note_use
 }

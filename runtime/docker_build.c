@@ -203,24 +203,22 @@ static int run(struct build *build, struct error *err)
     return rc;
 }
 
-/* Steps of a build that failed have no name; without them the disk would fill up. */
-static void remove_last_step(struct build *build)
+void docker_remove_step(struct docker *docker, const char *image)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
     json_auto_t *facts = NULL;
     struct error err = ERROR_INIT;
 
-    if (build->last_step[0] == '\0')
+    if (image[0] == '\0')
         return;
-    strbuf_appendf(&path, "/images/%s/json", build->last_step);
-    if (engine_call(&build->docker->engine,
-                    &(struct engine_request){.method = "GET", .path = path.text}, &facts,
-                    &err) < 0 ||
+    strbuf_appendf(&path, "/images/%s/json", image);
+    if (engine_call(&docker->engine, &(struct engine_request){.method = "GET", .path = path.text},
+                    &facts, &err) < 0 ||
         json_array_size(json_object_get(facts, "RepoTags")) > 0 ||
         json_array_size(json_object_get(facts, "RepoDigests")) > 0)
         return;
-    if (docker_remove_image(build->docker, build->last_step, &err) < 0)
-        log_debug("build_step.left", LOG_STR("image", build->last_step), LOG_ERROR(&err));
+    if (docker_remove_image(docker, image, &err) < 0)
+        log_debug("build_step.left", LOG_STR("image", image), LOG_ERROR(&err));
 }
 
 /* What had the name before has none now. */
@@ -263,7 +261,7 @@ int docker_build(struct docker *docker, const struct image_order *order,
     strbuf_done(&build.line);
     release_network(&build);
     if (rc < 0) {
-        remove_last_step(&build);
+        docker_remove_step(docker, build.last_step);
         return -1;
     }
     remove_nameless(docker);

@@ -108,7 +108,8 @@ int docker_refill(struct docker *docker, bool *is_full_out, struct error *err) N
 
 /* --- docker_sweep.c --- */
 
-/* Removes networks and volumes that nobody answers for, and spares above the wanted number. */
+/* Removes networks, volumes and steps of builds that nobody answers for, and spares above the
+ * wanted number. */
 int docker_tidy(struct docker *docker, const struct kept_source *source,
                 struct error *err) NONNULL MUST_CHECK;
 /* Removes all of this instance. */
@@ -135,6 +136,9 @@ void docker_stop_building(struct docker *docker) NONNULL;
 /* Takes the name away, and the image with its last name; a missing one is success. */
 int docker_remove_image(struct docker *docker, const char *image,
                         struct error *err) NONNULL MUST_CHECK;
+/* Steps of a build that failed have no name; without this the disk would fill up. Images that have
+ * one stay. */
+void docker_remove_step(struct docker *docker, const char *image) NONNULL;
 int docker_reap_images(struct docker *docker, struct error *err) NONNULL MUST_CHECK;
 
 /* --- docker_start.c --- */

@@ -2,11 +2,13 @@
 
 #include <jansson.h>
 
+#include "base/encode.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "runtime/bridge.h"
 #include "runtime/docker_body.h"
 #include "runtime/docker_parts.h"
 
@@ -116,6 +118,53 @@ static void sweep_volumes(struct docker *docker, const json_t *names, const stru
     }
 }
 
+/* --- steps of builds --- */
+
+/*
+ * A step's container bears no label: its network tells whose it is. One of a build under way is
+ * handed out; sandboxes and helpers have their label.
+ */
+static bool is_lost_step(struct docker *docker, const json_t *container)
+{
+    const char *network = json_text_or(json_object_get(container, "HostConfig"), "NetworkMode", "");
+
+    return json_object_get(json_object_get(container, "Labels"), LABEL_INSTANCE) == NULL &&
+           bridge_is_seen(docker->settings.instance, network) && !is_known_network(docker, network);
+}
+
+static void remove_lost_step(struct docker *docker, const json_t *container)
+{
+    const char *id = json_text_or(container, "Id", "");
+    struct error err = ERROR_INIT;
+
+    if (docker_remove_container(docker, id, &err) < 0) {
+        log_warning("container.left", LOG_STR("container_id", id), LOG_ERROR(&err));
+        return;
+    }
+    log_info("build_step.swept", LOG_STR("container_id", id));
+    docker_remove_step(docker, json_text_or(container, "ImageID", ""));
+}
+
+/* An engine that was killed in the middle of a build forgets that it was to clean up behind it. */
+static int sweep_steps(struct docker *docker, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    json_auto_t *containers = NULL;
+    const json_t *container = NULL;
+    size_t i = 0;
+
+    strbuf_append(&path, "/containers/json?all=1&filters=");
+    percent_append(&path, "{\"status\":[\"created\",\"exited\"]}");
+    if (engine_call(&docker->engine, &(struct engine_request){.method = "GET", .path = path.text},
+                    &containers, err) < 0)
+        return -1;
+    json_array_foreach (containers, i, container) {
+        if (is_lost_step(docker, container))
+            remove_lost_step(docker, container);
+    }
+    return 0;
+}
+
 /* One too many: what cannot go now is nobody's any more, and the next sweep tries again. */
 static void drop_spare(struct docker *docker, enum spare_kind kind, const char *name)
 {
@@ -165,7 +214,7 @@ int docker_tidy(struct docker *docker, const struct kept_source *source, struct 
     sweep_networks(docker, unknown_networks, &kept);
     sweep_volumes(docker, unknown_volumes, &kept);
     trim(docker);
-    return 0;
+    return sweep_steps(docker, err);
 }
 
 static int keep_nothing(void *context, struct kept_names *kept_out, struct error *err)

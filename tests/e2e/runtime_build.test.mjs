@@ -181,6 +181,25 @@ describe('images from a posted context', () => {
     await gone(same.mark);
   });
 
+  // An engine that was killed in the middle of a build leaves the step as it was, and knows nothing of it.
+  it('a step that an engine left behind goes, with the image that it stood on; others\' stay', async () => {
+    const make = async (url, body) => (await engine('POST', url, { body })).json.Id;
+    const tag = (await house.ours('networks'))[0].Name.split('-').pop().slice(0, 4);
+    const step = (instance, Image) => make('/containers/create', { Image, Cmd: ['true'], HostConfig: { NetworkMode: `${instance}-net-${tag}00000000` } });
+    const first = await step(house.instance, IMAGE);
+    const image = await make(`/commit?container=${first}&changes=${encodeURIComponent(`ENV MARK=${randomUUID()}`)}`);
+    const second = await step(house.instance, image);
+    const strangers = await step(`${house.instance}x`, IMAGE);
+    try {
+      const isGone = async (kind, id) => (await engine('GET', `/${kind}/${id}/json`)).status === 404;
+      await waitUntil(async () => await isGone('containers', first) && await isGone('containers', second) && await isGone('images', image), DEADLINE_MS, 'the steps are swept');
+      assert.ok(!await isGone('containers', strangers));
+      assert.ok(!await isGone('images', IMAGE));
+    } finally {
+      await engine('DELETE', `/containers/${strangers}?force=1`);
+    }
+  });
+
   it('one that takes too long has failed; images of a revoked key go; none is built where none shall be', async () => {
     await house.stop();
     house.settings = { ...house.settings, DEFT_BUILD_MS: '2000' };

@@ -17,6 +17,8 @@
 
 #define TAIL_MAX_BYTES 120
 #define EXIT_CODE_KILLED 137
+/* What an engine says of containers that ended while it did not run. */
+#define EXIT_CODE_UNKNOWN 255
 /* All sandboxes are one user to the host; each is held to its own number by its pids limit. */
 #define PODMAN_USER_PROCESSES 30000
 
@@ -72,6 +74,8 @@ static void explain_state(const json_t *state, const char *tail, struct error *w
         error_set(why_out, ERROR_UNAVAILABLE, "%s: %s", words, said);
     else if (code == EXIT_CODE_KILLED)
         error_set(why_out, ERROR_UNAVAILABLE, "the sandbox was killed (exit code 137)");
+    else if (code == EXIT_CODE_UNKNOWN && said[0] == '\0')
+        error_set(why_out, ERROR_UNAVAILABLE, "the sandbox ended when the engine or the host did");
     else
         error_set(why_out, ERROR_UNAVAILABLE, "the sandbox ended with exit code %lld%s%s",
                   (long long)code, said[0] != '\0' ? ": " : "", said);

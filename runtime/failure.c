@@ -39,6 +39,7 @@ static const struct failure failures[] = {
     {"did not get ready", "StartTimeout", NULL},
     {"was killed", "Killed", NULL},
     {"container was removed", "ContainerRemoved", NULL},
+    {"ended when the engine or the host did", "HostRestarted", NULL},
     {"container engine", "EngineUnavailable", NULL},
     {"ended with exit code", "Error", NULL},
 };

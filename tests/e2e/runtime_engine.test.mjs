@@ -190,11 +190,23 @@ class Engine {
     await waitUntil(gone, 60000, 'the end of the engine');
   }
 
-  remove() {
-    for (const line of fs.readFileSync('/proc/mounts', 'utf8').split('\n').filter((l) => l.includes(this.dir)).reverse()) {
+  // As when the host goes down: with its containerd, the shims, and all that runs in its containers.
+  async kill() {
+    const read = (file) => { try { return fs.readFileSync(file, 'utf8'); } catch { return ''; } };
+    const withChildren = (pid) => [pid, ...read(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number).flatMap(withChildren)];
+    const ours = fs.readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && read(`/proc/${pid}/cmdline`).includes(this.dir)).map(Number);
+    const service = ours.filter((pid) => pid !== process.pid && !read(`/proc/${pid}/cmdline`).startsWith('node'));
+    for (const pid of new Set(service.flatMap(withChildren))) { try { process.kill(pid, 'SIGKILL'); } catch { /* it ended with another one */ } }
+    await waitUntil(() => this.daemon.signalCode !== null, 60000, 'the end of the engine');
+    await waitUntil(() => service.every((pid) => read(`/proc/${pid}/cmdline`) === ''), 60000, 'the end of its processes');
+    this.remove(`${this.dir}/exec`);
+  }
+
+  remove(dir = this.dir) {
+    for (const line of fs.readFileSync('/proc/mounts', 'utf8').split('\n').filter((l) => l.includes(dir)).reverse()) {
       execFileSync('umount', ['-l', line.split(' ')[1]]);
     }
-    fs.rmSync(this.dir, { recursive: true, force: true });
+    fs.rmSync(dir, { recursive: true, force: true });
   }
 }
 
@@ -243,5 +255,22 @@ describe('an engine that is restarted', { skip: !hasEngine && 'needs root and do
     assert.equal(resumed.status, 'running', resumed.status_detail);
     assert.equal(resumed.session_api_key, paused.session_api_key);
     assert.equal(homes(), before);
+  });
+
+  it('that was killed with all that ran in it says so of its sandboxes, which start again', async () => {
+    const { json: runtime } = await house.sandbox('r-3', { image: 'nothing:1' });
+    assert.equal(runtime.status, 'running', runtime.status_detail);
+    await own.kill();
+    await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'unavailable', 60000, 'the loss is noticed');
+    await own.start();
+    const dead = await waitUntil(async () => {
+      const { json } = await house.get('/sessions/r-3');
+      return json.status === 'error' && json;
+    }, 60000, 'the row says error');
+    assert.equal(dead.status_detail, 'the sandbox ended when the engine or the host did');
+    assert.deepEqual(dead.restart_reasons, ['HostRestarted']);
+    const { json: again } = await house.sandbox('r-3', { image: 'nothing:1' });
+    assert.equal(again.status, 'running', again.status_detail);
+    assert.equal(again.session_api_key, runtime.session_api_key);
   });
 });

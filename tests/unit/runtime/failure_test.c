@@ -41,6 +41,7 @@ static const struct said saids[] = {
     {"the sandbox did not get ready: timeout", "StartTimeout", NULL},
     {"the sandbox was killed (exit code 137)", "Killed", NULL},
     {"the sandbox's container was removed", "ContainerRemoved", NULL},
+    {"the sandbox ended when the engine or the host did", "HostRestarted", NULL},
     {"container engine: connection refused", "EngineUnavailable", NULL},
     {"the sandbox ended with exit code 3: words", "Error", NULL},
 };

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "runtime/choice.h"
 #include "runtime/egress_parts.h"
 #include "runtime/iptables.h"
 #include "runtime/refusals.h"
@@ -46,6 +47,23 @@ static int open_dns(struct egress *egress, struct error *err)
     return 0;
 }
 
+/*
+ * Whether sandboxes are held to a policy at all: by packet filter rules, or by having no network,
+ * which holds to nowhere and lets nobody to the places of a list.
+ */
+static int check_can_hold(const struct egress *egress, enum egress_mode mode, struct error *err)
+{
+    if (mode == EGRESS_INTERNET || egress->has_rules ||
+        (mode == EGRESS_NONE && egress->has_no_network))
+        return 0;
+    if (egress->has_processes)
+        return error_set(err, ERROR_INVALID,
+                         "sandboxes are processes of the host here (DEFT_RUNTIME=process): %s",
+                         mode == EGRESS_NONE ? "they have its network (DEFT_PROCESS_NETWORK=host)"
+                                             : "a list of places needs a container engine");
+    return error_set(err, ERROR_INVALID, "needs DEFT_NETWORK_RULES=1");
+}
+
 static int read_usual(struct egress *egress, const struct runtime_settings *settings,
                       struct error *err)
 {
@@ -54,9 +72,10 @@ static int read_usual(struct egress *egress, const struct runtime_settings *sett
     if (egress_book_policy(&egress->book, settings->egress, settings->egress_allow, &usual, err) <
         0)
         return error_wrap(err, "OH_SANDBOX_EGRESS, OH_SANDBOX_EGRESS_ALLOW");
-    egress->is_usually_restricted = egress->book.policies[usual].policy.mode != EGRESS_INTERNET;
-    if (egress->is_usually_restricted && !egress->has_rules)
-        return error_set(err, ERROR_INVALID, "OH_SANDBOX_EGRESS: needs DEFT_NETWORK_RULES=1");
+    if (check_can_hold(egress, egress->book.policies[usual].policy.mode, err) < 0)
+        return error_wrap(err, "OH_SANDBOX_EGRESS");
+    egress->is_usually_restricted =
+        egress->has_rules && egress->book.policies[usual].policy.mode != EGRESS_INTERNET;
     return 0;
 }
 
@@ -67,6 +86,8 @@ int egress_new(const struct runtime_settings *settings, struct egress **egress_o
 
     egress->instance = settings->docker.instance;
     egress->has_rules = settings->has_network_rules != 0;
+    egress->has_processes = choice_is_process(settings);
+    egress->has_no_network = egress->has_processes && text_equal(settings->process.network, "none");
     egress->dns_fd = -1;
     egress->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     egress->is_loaded = true;
@@ -219,21 +240,23 @@ static int find_policy(struct egress *egress, const struct egress_choice *choice
                        size_t *policy_out, bool *is_restricted_out, struct error *err)
 {
     size_t policy = 0;
-    bool is_restricted = false;
+    enum egress_mode mode = EGRESS_INTERNET;
     int rc = 0;
 
     lock_take(&egress->lock);
     if (choice->mode != NULL)
         rc = egress_book_policy(&egress->book, choice->mode, choice->list, &policy, err);
-    is_restricted = rc == 0 && egress->book.policies[policy].policy.mode != EGRESS_INTERNET;
+    if (rc == 0)
+        mode = egress->book.policies[policy].policy.mode;
     lock_release(&egress->lock);
     if (rc < 0)
         return error_wrap(err, "where the sandbox may go, as set for its owner");
-    if (is_restricted && !egress->has_rules)
-        return error_set(err, ERROR_UNAVAILABLE,
-                         "where the sandbox may go is restricted: that needs DEFT_NETWORK_RULES=1");
+    if (check_can_hold(egress, mode, err) < 0) {
+        err->code = ERROR_UNAVAILABLE;
+        return error_wrap(err, "where the sandbox may go is restricted");
+    }
     *policy_out = policy;
-    *is_restricted_out = is_restricted;
+    *is_restricted_out = egress->has_rules && mode != EGRESS_INTERNET;
     return 0;
 }
 

@@ -18,7 +18,9 @@
 
 struct egress {
     const char *instance;
-    bool has_rules; /* DEFT_NETWORK_RULES */
+    bool has_rules;      /* DEFT_NETWORK_RULES */
+    bool has_processes;  /* sandboxes are no containers */
+    bool has_no_network; /* nor have they any network */
     bool is_usually_restricted;
     char tag[BRIDGE_TAG_BYTES];
     int dns_fd;

@@ -282,6 +282,26 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     await house.start();
   });
 
+  it('is held to no place by having no network, and refuses in words what cannot be held to', async () => {
+    house.settings.OH_SANDBOX_EGRESS = 'none';
+    await house.stop();
+    await house.start();
+    const cut = await start('s-nowhere');
+    assert.equal(await bash(cut, 'cat /proc/net/route | wc -l'), '1\n');
+    await house.forget(cut);
+    delete house.settings.OH_SANDBOX_EGRESS;
+    await house.stop();
+    for (const [settings, why] of [
+      [{ OH_SANDBOX_EGRESS: 'none', DEFT_PROCESS_NETWORK: 'host' }, /OH_SANDBOX_EGRESS: sandboxes are processes.*DEFT_PROCESS_NETWORK=host/],
+      [{ OH_SANDBOX_EGRESS: 'list', OH_SANDBOX_EGRESS_ALLOW: '*.example.com' }, /OH_SANDBOX_EGRESS: sandboxes are processes.*needs a container engine/],
+    ]) {
+      const { status, stderr } = spawnSync(house.service.spawnargs.at(-1), [], { env: { ...house.environment(), ...settings }, encoding: 'utf8', timeout: DEADLINE_MS });
+      assert.notEqual(status, 0);
+      assert.match(stderr, why);
+    }
+    await house.start();
+  });
+
   it('hands over one that waits', async () => {
     house.settings.DEFT_WARM_MOST = '1';
     await house.stop();

@@ -195,6 +195,8 @@ int command_append(struct arguments *arguments, const struct command_places *pla
     add(arguments, "--bind", places->journal, JOURNAL_MOUNT);
     add(arguments, "--bind", places->workspace, WORKSPACE_MOUNT);
     add(arguments, "--bind", places->user, USER_HOME);
+    for (size_t i = 0; i < places->n_views; i++)
+        add(arguments, "--ro-bind", places->views[i].from, places->views[i].to);
     add(arguments, "--remount-ro", "/", "");
     add(arguments, "--chdir", WORKSPACE_MOUNT, "");
     return 0;

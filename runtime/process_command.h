@@ -27,6 +27,12 @@ struct arguments {
 void arguments_done(struct arguments *arguments) NONNULL;
 void arguments_add(struct arguments *arguments, const char *text) NONNULL;
 
+/* A folder of the host, and where it is shown, read-only. */
+struct command_view {
+    const char *from;
+    const char *to;
+};
+
 /* Paths of the host. */
 struct command_places {
     const char *root; /* "": the host's own */
@@ -34,6 +40,8 @@ struct command_places {
     const char *workspace;
     const char *journal;
     const char *user; /* what the user keeps in the home folder */
+    const struct command_view *views;
+    size_t n_views;
     int64_t tmp_bytes;
     int64_t shm_bytes;
     bool has_host_network;

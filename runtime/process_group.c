@@ -19,6 +19,9 @@
 /* Both take as long as the slowest call into the kernel that is under way. */
 #define FREEZE_MS 5000
 #define END_MS 5000
+/* Where programs look. */
+#define PLACE "/sys/fs/cgroup"
+#define FOLDER_MODE 0755
 #define PERIOD_US 100000
 #define NANO_CPUS_PER_QUOTA_US (1000000000 / PERIOD_US)
 
@@ -80,9 +83,12 @@ static bool read_file(const struct groups *groups, enum group_kind kind, const c
 
 /* --- what there is --- */
 
+/* What is shown of it may be read by all, whatever the umask says. */
 static bool make_folder(const char *path)
 {
-    return mkdir(path, 0755) == 0 || access(path, W_OK) == 0;
+    if (mkdir(path, FOLDER_MODE) < 0)
+        return access(path, W_OK) == 0;
+    return chmod(path, FOLDER_MODE) == 0;
 }
 
 /* To the groups below it. What is passed on already is no error. */
@@ -222,13 +228,30 @@ void group_make(const struct groups *groups, const char *name, const struct grou
         if (groups->roots[i][0] == '\0')
             continue;
         append_path(groups, (enum group_kind)i, name, "", &path);
-        (void)mkdir(groups->roots[i], 0755);
-        (void)mkdir(path.text, 0755);
+        (void)make_folder(groups->roots[i]);
+        (void)make_folder(path.text);
     }
     write_number(groups, GROUP_PIDS, name, "pids.max", limits->n_pids);
     bound_memory(groups, name, limits->memory_bytes);
     if (limits->nano_cpus > 0)
         bound_cpu(groups, name, limits->nano_cpus);
+}
+
+/* Programs take the place for version 2 as a whole, or else find a folder for each controller. */
+bool group_append_view(const struct groups *groups, enum group_kind kind, const char *name,
+                       struct strbuf *from, struct strbuf *to)
+{
+    bool is_whole = groups->is_unified[GROUP_MEMORY] && groups->is_unified[GROUP_PIDS] &&
+                    groups->is_unified[GROUP_CPU];
+
+    if (!has_group(groups, kind, name) || (is_whole && kind != GROUP_MEMORY) ||
+        (!is_whole && groups->is_unified[kind]))
+        return false;
+    append_path(groups, kind, name, "", from);
+    strbuf_append(to, PLACE);
+    if (!is_whole)
+        strbuf_appendf(to, "/%s", names_of[kind].controller);
+    return true;
 }
 
 void group_open(const struct groups *groups, const char *name, int fds[GROUP_N_KINDS])

@@ -18,6 +18,7 @@
 #include "base/attr.h"
 
 struct error;
+struct strbuf;
 
 enum group_kind { GROUP_MEMORY, GROUP_PIDS, GROUP_CPU, GROUP_LIFE, GROUP_N_KINDS };
 
@@ -42,6 +43,10 @@ void groups_describe(const struct groups *groups, char text[64]) NONNULL;
 /* Makes a sandbox's group. What cannot be bounded is not: groups_describe() has said so. */
 void group_make(const struct groups *groups, const char *name,
                 const struct group_limits *limits) NONNULL;
+/* Appends the folder of the files that say how it is bounded, and the one at which programs look
+ * for them; false when there is none of that kind, or it is shown with another one. */
+bool group_append_view(const struct groups *groups, enum group_kind kind, const char *name,
+                       struct strbuf *from, struct strbuf *to) NONNULL MUST_CHECK;
 /* Descriptors of the files through which a process enters ("0"); -1 where there is none. */
 void group_open(const struct groups *groups, const char *name, int fds[GROUP_N_KINDS]) NONNULL;
 /* A missing one is success; ERROR_UNAVAILABLE while something is in it. */

@@ -131,6 +131,34 @@ static void close_fds(struct launch *launch)
 
 /* --- the command --- */
 
+/* What bounds a sandbox is shown to it, as to a container: programs choose their own size by it. */
+struct bounds {
+    struct strbuf from[GROUP_N_KINDS];
+    struct strbuf to[GROUP_N_KINDS];
+    struct command_view views[GROUP_N_KINDS];
+    size_t n;
+};
+
+static void bounds_done(struct bounds *bounds)
+{
+    for (size_t i = 0; i < GROUP_N_KINDS; i++) {
+        strbuf_done(&bounds->from[i]);
+        strbuf_done(&bounds->to[i]);
+    }
+}
+
+static void bounds_find(const struct launch *launch, struct bounds *bounds)
+{
+    for (size_t i = 0; i < GROUP_N_KINDS; i++) {
+        bounds->from[i] = (struct strbuf)STRBUF_INIT;
+        bounds->to[i] = (struct strbuf)STRBUF_INIT;
+        if (group_append_view(&launch->host->groups, (enum group_kind)i, launch->box,
+                              &bounds->from[i], &bounds->to[i]))
+            bounds->views[bounds->n++] =
+                (struct command_view){bounds->from[i].text, bounds->to[i].text};
+    }
+}
+
 static int make_arguments(const struct launch *launch, struct arguments *arguments,
                           struct error *err)
 {
@@ -139,6 +167,7 @@ static int make_arguments(const struct launch *launch, struct arguments *argumen
     CLEANUP(strbuf_done) struct strbuf workspace = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf journal = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf user = STRBUF_INIT;
+    CLEANUP(bounds_done) struct bounds bounds = {.n = 0};
     struct command_places places = {.root = host->settings.root,
                                     .tmp_bytes = host->settings.tmp_bytes,
                                     .shm_bytes = host->settings.shm_bytes,
@@ -153,6 +182,9 @@ static int make_arguments(const struct launch *launch, struct arguments *argumen
     places.workspace = workspace.text;
     places.journal = journal.text;
     places.user = user.text;
+    bounds_find(launch, &bounds);
+    places.views = bounds.views;
+    places.n_views = bounds.n;
     if (command_append(arguments, &places, err) < 0)
         return -1;
     arguments_add(arguments, "--");
@@ -202,15 +234,22 @@ static void set_limits(const struct process_settings *settings, struct spawn_pla
         add_limit(plan, RLIMIT_NPROC, settings->n_pids);
 }
 
+static void make_group(const struct launch *launch)
+{
+    const struct process_settings *settings = &launch->host->settings;
+    const struct sandbox_order *order = launch->order;
+    const struct group_limits limits = {
+        .memory_bytes = order->memory_bytes > 0 ? order->memory_bytes : settings->memory_bytes,
+        .n_pids = settings->n_pids,
+        .nano_cpus = order->nano_cpus > 0 ? order->nano_cpus : settings->nano_cpus};
+
+    group_make(&launch->host->groups, launch->box, &limits);
+}
+
 static int spawn(struct launch *launch, const struct arguments *arguments,
                  const struct arguments *environment, struct error *err)
 {
     const struct process_settings *settings = &launch->host->settings;
-    const struct group_limits limits = {
-        .memory_bytes =
-            launch->order->memory_bytes > 0 ? launch->order->memory_bytes : settings->memory_bytes,
-        .n_pids = settings->n_pids,
-        .nano_cpus = launch->order->nano_cpus > 0 ? launch->order->nano_cpus : settings->nano_cpus};
     int group_fds[GROUP_N_KINDS] = {-1, -1, -1, -1};
     struct spawn_plan plan = {.argv = (const char *const *)arguments->items,
                               .environment = (const char *const *)environment->items,
@@ -225,7 +264,6 @@ static int spawn(struct launch *launch, const struct arguments *arguments,
 
     memcpy(plan.fds, launch->fds, sizeof(launch->fds));
     set_limits(settings, &plan);
-    group_make(&launch->host->groups, launch->box, &limits);
     group_open(&launch->host->groups, launch->box, group_fds);
     rc = spawn_start(&plan, &launch->pid, err);
     for (size_t i = 0; i < GROUP_N_KINDS; i++)
@@ -253,6 +291,7 @@ static int run_command(struct launch *launch, struct error *err)
     CLEANUP(arguments_done) struct arguments arguments = {.items = NULL};
     CLEANUP(arguments_done) struct arguments environment = {.items = NULL};
 
+    make_group(launch);
     if (make_arguments(launch, &arguments, err) < 0)
         return -1;
     make_environment(launch, &environment);

@@ -137,6 +137,20 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     }
   });
 
+  it('shows a sandbox its own bounds, and ends what needs more', async () => {
+    const said = JSON.parse(/^.*"isolation.is_less".*$/m.exec(house.log())[0]).control_groups;
+    const words = ['memory', 'processes', 'processors'].map((word) => said.split(', ').includes(word));
+    if (words.every((is) => !is)) return assert.equal(await bash(sandbox, 'ls /sys 2>/dev/null'), '');
+    const bounded = await start('s-bounds');
+    const look = (...files) => bash(bounded, `cd /sys/fs/cgroup; cat ${files.join(' ')} 2>/dev/null`);
+    if (words[0]) assert.equal(await look('memory.max', 'memory/memory.limit_in_bytes'), `${512 << 20}\n`);
+    if (words[1]) assert.equal(await look('pids.max', 'pids/pids.max'), '512\n');
+    if (words[2]) assert.match(await look('cpu.max', 'cpu/cpu.cfs_quota_us'), /^200000( 100000)?\n$/);
+    assert.equal(await bash(bounded, 'find /sys/fs/cgroup -writable -type f | wc -l'), '0\n');
+    if (words[0]) assert.match(await act(bounded, 'head -c 700M /dev/zero | tail >/dev/null; echo "ended with ${PIPESTATUS[1]}"'), /ended with 137/);
+    await house.forget(bounded);
+  });
+
   it('has no network, not even the listener by which its server is reached', async () => {
     const server = net.createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
@@ -203,12 +217,12 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     await house.start();
     const other = sandbox;
     sandbox = await start('s-signals');
-    await bash(sandbox, 'setsid sleep 300 >/dev/null 2>&1 & (while :; do sleep 0.01; done) >/dev/null 2>&1 &');
+    const pid = (await bash(sandbox, '(while :; do sleep 0.01; done) >/dev/null 2>&1 & setsid sleep 300 >/dev/null 2>&1 & echo $!')).trim();
     const top = first();
     assert.equal((await house.post('/pause', { runtime_id: sandbox.runtime_id })).json.status, 'paused');
     assert.deepEqual(inside(top).map((pid) => stat(pid).state).filter((state) => !/[TZ]/.test(state)), []);
     assert.equal((await house.post('/resume', { runtime_id: sandbox.runtime_id, wait_ms: DEADLINE_MS })).json.status, 'running');
-    assert.equal(await bash(sandbox, 'pgrep -c sleep'), '2\n');
+    assert.equal(await bash(sandbox, `kill -0 ${pid} && echo lives`), 'lives\n');
     assert.equal((await house.post('/stop', { runtime_id: sandbox.runtime_id })).status, 200);
     assert.equal(isThere(top), false);
     await house.forget(sandbox);

@@ -48,7 +48,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     t.after(() => rm(dir, { recursive: true, force: true }));
     await mkdir(join(dir, 'src'));
     await writeFile(join(dir, 'src', 'waits'), WAITS, { mode: 0o755 });
-    const trial = spawn('sh', ['-euc', TRIAL, 'sh', HOME, dir], { stdio: ['ignore', 'ignore', 'inherit'] });
+    const { DEFT_KEEP: _, ...env } = process.env; // who keeps this run does not mean those of its tests
+    const trial = spawn('sh', ['-euc', TRIAL, 'sh', HOME, dir], { env, stdio: ['ignore', 'ignore', 'inherit'] });
     t.after(() => trial.kill('SIGKILL'));
     const ended = once(trial, 'exit');
     await waitUntil(() => existsSync(join(dir, 'pids')), DEADLINE_MS);

@@ -23,18 +23,22 @@ export async function execute(sql, values = {}) {
   return (await child).stdout.trim();
 }
 
-/** How many rows each table has. */
-export async function rowCounts() {
-  const [row] = await query(`SELECT (SELECT count(*) FROM conversations) AS conversations, (SELECT count(*) FROM events) AS events,
-    (SELECT count(*) FROM jobs) AS jobs, (SELECT count(*) FROM runtimes) AS runtimes`);
+/** Rows that come and go by themselves: sandboxes that are made ahead, and those on their way out. */
+const NOBODYS_DOING = { warm_sandboxes: 'true', runtimes: "desired = 'deleted'" };
+
+async function countsOf(tables) {
+  const count = (name) => `(SELECT count(*) FROM "${name}" WHERE NOT (${NOBODYS_DOING[name] ?? 'false'})) AS "${name}"`;
+  const [row] = await query(`SELECT ${tables.map(count).join(', ')}`);
   return row;
 }
+
+/** How many rows each table has that most requests write to. */
+export const rowCounts = () => countsOf(['conversations', 'events', 'jobs', 'runtimes']);
 
 /** How many rows every table has, whichever there are. */
 export async function tableCounts() {
   const tables = await query("SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY 1");
-  const [row] = await query(`SELECT ${tables.map(({ relname }) => `(SELECT count(*) FROM "${relname}") AS "${relname}"`).join(', ')}`);
-  return row;
+  return countsOf(tables.map(({ relname }) => relname));
 }
 
 // Each finds rows that must not exist.

@@ -112,8 +112,9 @@ describe('a repository', () => {
     const refused = await prepare(conversation, { url: urlOf('late'), credentials: { provider: 'gitlab', token: 'wrong-0123456789' } });
     assert.deepEqual([refused.path, stepsOf(refused)], [null, ['PREPARING_REPOSITORY!']]);
     assert.match(refused.steps[0].text, /Authentication failed/);
-    const made = await prepare(conversation, { url: urlOf('late'), credentials: { ...credentials, expires_in_s: 1 }, branch: 'main' });
+    const made = await prepare(conversation, { url: urlOf('late'), credentials, branch: 'main' });
     assert.deepEqual([made.branch, stepsOf(made)], ['main', ['PREPARING_REPOSITORY', 'SETTING_UP_GIT_HOOKS']]);
+    await conversation.must(200, 'POST', '/git/credentials', { json: { url: urlOf('late'), credentials: { ...credentials, expires_in_s: 1 } } });
     const late = await waitUntil(async () => {
       const said = await box.run(`cd ${made.path} && git fetch 2>&1 || true`);
       return said.includes('expired') && said;

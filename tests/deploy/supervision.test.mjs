@@ -26,17 +26,17 @@ test('a second up changes nothing', async () => {
 test('status names every process, and fails when one is down', async () => {
   const { stdout } = await run(DEFT, ['status']);
   for (const name of PROCESSES) assert.match(stdout, new RegExp(`^${name} +running`, 'm'));
-  await run('sv', ['-w', '10', 'down', `${DEFT_SERVICES}/gateway`]);
+  await run('sv', ['-w', '60', 'down', `${DEFT_SERVICES}/gateway`]);
   try {
     await assert.rejects(run(DEFT, ['status']), (error) => error.code === 1 && /gateway +DOWN/.test(error.stdout));
   } finally {
-    await run('sv', ['-w', '10', 'up', `${DEFT_SERVICES}/gateway`]);
+    await run('sv', ['-w', '60', 'up', `${DEFT_SERVICES}/gateway`]);
   }
 });
 
 test('status is not taken in by another server at our port', async (t) => {
   const { port } = new URL(process.env.DEFT_AGENT_URL);
-  await run('sv', ['-w', '10', 'down', `${DEFT_SERVICES}/nginx`]);
+  await run('sv', ['-w', '60', 'down', `${DEFT_SERVICES}/nginx`]);
   const stranger = createServer((_, response) => response.end('{}')).listen(Number(port), '127.0.0.1');
   t.after(async () => {
     stranger.close();
@@ -56,7 +56,7 @@ for (const name of ['nginx', 'postgres']) {
     await waitUntil(async () => {
       const now = await pidOf(name);
       return now > 0 && now !== old && (await run(DEFT, ['status']).then(() => true, () => false));
-    }, 20_000);
+    }, 60_000);
     assert.equal((await request(DEFT_APP_URL, 'GET', '/')).status, 200);
   });
 }

@@ -61,11 +61,11 @@ export async function restartWith(name, settings) {
 }
 
 export function stop(name) {
-  execFileSync('sv', ['-w', '30', 'down', join(SERVICES, name)]);
+  execFileSync('sv', ['-w', '60', 'down', join(SERVICES, name)]);
 }
 
 export function start(name) {
-  execFileSync('sv', ['-w', '30', 'up', join(SERVICES, name)]);
+  execFileSync('sv', ['-w', '60', 'up', join(SERVICES, name)]);
 }
 
 /** Proportional memory of a process in bytes. */

@@ -116,9 +116,10 @@ trial_deft() {
         DEFT_APP_PORT="$TRIAL_APP_PORT" DEFT_AGENT_PORT="$TRIAL_AGENT_PORT" "$DEFT_HOME/deft" "$@" 3>&- 9>&-
 }
 
-# port_find_free FROM: a port where nothing listens; begins at a random place, so that two trials rarely meet.
+# port_find_free FROM: a port where nothing listens; begins at a random place, so that two trials rarely meet, and
+# stays below 32768, where the kernel takes those of connections that go out.
 port_find_free() {
-    _port=$(($1 + $(od -An -N2 -tu2 /dev/urandom) % 8000))
+    _port=$(($1 + $(od -An -N2 -tu2 /dev/urandom) % 6000))
     while port_is_taken "$_port"; do
         _port=$((_port + 1))
     done

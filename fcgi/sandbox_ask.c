@@ -73,20 +73,32 @@ static int attempt(const struct fcgi_context *context, const struct sandbox_ques
     return read_answer(call, answer_out, err);
 }
 
+/* Where it was a moment ago there may be nobody, though its row does not say so yet. */
+static int start_again(const struct fcgi_context *context, const struct sandbox_question *question,
+                       struct sandbox_endpoint *endpoint_out, struct error *err)
+{
+    if (err->code == ERROR_UNAVAILABLE)
+        return sandbox_start_doubted(context, &question->owner, endpoint_out, err);
+    if (err->code == ERROR_UNAUTHENTICATED)
+        return sandbox_start(context, &question->owner, endpoint_out, err);
+    return -1;
+}
+
 int sandbox_ask(const struct fcgi_context *context, const struct sandbox_question *question,
                 json_t **answer_out, struct error *err)
 {
     CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint known = SANDBOX_ENDPOINT_INIT;
     CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint fresh = SANDBOX_ENDPOINT_INIT;
 
-    if (sandbox_find(context, &question->owner, &known, err) == 0) {
+    if (sandbox_find(context, &question->owner, &known, err) < 0) {
+        if (sandbox_start(context, &question->owner, &fresh, err) < 0)
+            return -1;
+    } else {
         if (attempt(context, question, &known, answer_out, err) == 0)
             return 0;
-        if (err->code != ERROR_UNAVAILABLE && err->code != ERROR_UNAUTHENTICATED)
+        if (start_again(context, question, &fresh, err) < 0)
             return -1;
     }
-    if (sandbox_start(context, &question->owner, &fresh, err) < 0)
-        return -1;
     return attempt(context, question, &fresh, answer_out, err);
 }
 
@@ -102,7 +114,8 @@ int sandbox_ask_running(const struct fcgi_context *context, const struct sandbox
 
 int sandbox_ask_failed(struct reply *reply, const struct error *err)
 {
-    if (err->code == ERROR_INVALID || err->code == ERROR_CANCELLED)
+    if (err->code == ERROR_INVALID || err->code == ERROR_CANCELLED ||
+        err->code == ERROR_RATE_LIMITED)
         return -1;
     log_warning("sandbox.unreachable", LOG_ERROR(err));
     return reply_exception(reply, 502, err->message);

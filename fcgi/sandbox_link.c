@@ -72,10 +72,9 @@ static struct runtime_api runtime_api(const struct fcgi_context *context)
         .key = &settings->runtime_key};
 }
 
-int sandbox_start(const struct fcgi_context *context, const struct sandbox_owner *owner,
-                  struct sandbox_endpoint *endpoint_out, struct error *err)
+static struct sandbox_start start_of(const struct fcgi_context *context,
+                                     const struct sandbox_owner *owner)
 {
-    const struct runtime_api api = runtime_api(context);
     const struct conversation *conversation = owner->conversation;
     struct sandbox_start start = {.session_id = sandbox_session(owner),
                                   .owner_id = owner->principal->user_id.text,
@@ -86,6 +85,25 @@ int sandbox_start(const struct fcgi_context *context, const struct sandbox_owner
         start.conversation_id = conversation->id.text;
         start.container = json_object_get(conversation->spec, "container");
     }
+    return start;
+}
+
+int sandbox_start(const struct fcgi_context *context, const struct sandbox_owner *owner,
+                  struct sandbox_endpoint *endpoint_out, struct error *err)
+{
+    const struct runtime_api api = runtime_api(context);
+    const struct sandbox_start start = start_of(context, owner);
+
+    return runtime_api_start(&api, &start, endpoint_out, err);
+}
+
+int sandbox_start_doubted(const struct fcgi_context *context, const struct sandbox_owner *owner,
+                          struct sandbox_endpoint *endpoint_out, struct error *err)
+{
+    const struct runtime_api api = runtime_api(context);
+    struct sandbox_start start = start_of(context, owner);
+
+    start.is_doubted = true;
     return runtime_api_start(&api, &start, endpoint_out, err);
 }
 

@@ -36,6 +36,11 @@ int sandbox_find(const struct fcgi_context *context, const struct sandbox_owner 
 /* Starts or wakes it and waits until it answers. Errors: see runtime_api_start(). */
 int sandbox_start(const struct fcgi_context *context, const struct sandbox_owner *owner,
                   struct sandbox_endpoint *endpoint_out, struct error *err) NONNULL MUST_CHECK;
+/* The same of one where nobody answered just now: the service looks itself, and starts it anew
+ * where nobody does. */
+int sandbox_start_doubted(const struct fcgi_context *context, const struct sandbox_owner *owner,
+                          struct sandbox_endpoint *endpoint_out,
+                          struct error *err) NONNULL MUST_CHECK;
 /* Wakes a sandbox that is known by its id alone, and waits until it answers. */
 int sandbox_wake(const struct fcgi_context *context, const char *runtime_id,
                  struct error *err) NONNULL MUST_CHECK;

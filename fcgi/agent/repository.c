@@ -137,14 +137,17 @@ static int run(const struct preparation *preparation, enum repository_step step,
     return send(preparation, &question, answer_out, err);
 }
 
-/* What failed or was cut off may be tried again, but for what runs the user's own script. */
+/* What was cut off is done again, and what failed is tried again, but for the user's own script:
+ * that one ended as it ends. What stops a set-up has nothing left to stop after a restart. */
 static bool is_final(const json_t *answer, enum repository_step step)
 {
     const json_t *observation = json_object_get(answer, "observation");
 
-    if (step != REPOSITORY_CLONE && step != REPOSITORY_HOOKS)
+    if (step == REPOSITORY_STOP || step == REPOSITORY_RESET)
         return true;
-    return json_is_object(observation) && !json_bool_or(observation, "is_error", 0);
+    if (!json_is_object(observation))
+        return false;
+    return step == REPOSITORY_SETUP || !json_bool_or(observation, "is_error", 0);
 }
 
 /* A result that was kept from an earlier request counts, unless it is one to be tried again. */
@@ -237,7 +240,7 @@ static int run_setup(struct preparation *preparation, struct error *err)
     code = json_int_or(observation, "exit_code", -1);
     strbuf_append(&words, text_of(answer));
     if (observation == NULL) {
-        strbuf_append(&words, " The set-up is not run again.");
+        strbuf_append(&words, " The set-up was cut off. Ask again, and it is run again.");
     } else if (code == -1) {
         if (stop_setup(preparation, err) < 0)
             return -1;
@@ -309,7 +312,7 @@ static int repository_prepare(const struct request *request, struct reply *reply
         return -1;
     if (give_credentials(request, &conversation, &wish, err) < 0 ||
         prepare_in_turn(&preparation, err) < 0)
-        return err->code == ERROR_RATE_LIMITED ? -1 : sandbox_ask_failed(reply, err);
+        return sandbox_ask_failed(reply, err);
     return reply_json(reply, 200, result);
 }
 

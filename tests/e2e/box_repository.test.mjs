@@ -4,13 +4,16 @@ import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { engine } from './runtime_house.mjs';
 import { call } from './support/api.mjs';
 import { Box } from './support/box.mjs';
 import { Conversation, isResult, llmOf, observed, startRequest } from './support/conversation.mjs';
+import { query } from './support/database.mjs';
 import { GitServer } from './support/git_server.mjs';
 import { DATABASE_URL, SERVICES, WORKING_DIR } from './support/instance.mjs';
 import { strictModel } from './support/model.mjs';
 import { killAndAwait } from './support/processes.mjs';
+import { newUser } from './support/users.mjs';
 import { waitUntil } from './support/wait.mjs';
 
 const box = new Box();
@@ -89,6 +92,29 @@ describe('a repository', () => {
     const made = await found;
     assert.deepEqual(stepsOf(made), ALL);
     assert.equal(await box.run(`cat ${made.path}/ran`), 'ran\n');
+  });
+
+  test('a set-up that a restart of the sandbox cut off says so, and runs again when it is asked for again', async (t) => {
+    const user = await newUser();
+    const place = new Box('/api', { key: user.key });
+    const server = await GitServer.start(place);
+    const name = `cut-${tag}`;
+    await server.commit(name, { '.openhands/setup.sh': `touch /workspace/begun-${tag}; until [ -e /workspace/go-${tag} ]; do sleep 0.1; done; echo ran >> ran\n`, '.openhands/pre-commit.sh': 'true\n' });
+    const conversation = await Conversation.create(startRequest({ model: 'scripted/hello', usage_id: 'agent' }, { workspace: { working_dir: `${WORKING_DIR}/${randomUUID()}` } }), { key: user.key });
+    t.after(() => conversation.delete());
+    const wish = { url: `${server.url}/${name}.git` };
+    const cut = prepare(conversation, wish);
+    await waitUntil(() => place.run(`test -e /workspace/begun-${tag}`).then(() => true, () => false), 'the set-up runs');
+    const [{ container_id: container }] = await query("SELECT container_id FROM runtimes WHERE session_id = :'session' AND status = 'running'", { session: `u-${user.id.replaceAll('-', '')}` });
+    assert.equal((await engine('POST', `/containers/${container}/kill`)).status, 204);
+    const half = await cut;
+    assert.deepEqual(stepsOf(half), ['PREPARING_REPOSITORY', 'RUNNING_SETUP_SCRIPT!', 'SETTING_UP_GIT_HOOKS']);
+    assert.match(half.steps[1].text, /restarted while the action ran\. The set-up was cut off\. Ask again/);
+    await place.run(`touch /workspace/go-${tag}; test ! -e ${half.path}/ran`);
+    const whole = await prepare(conversation, wish);
+    assert.deepEqual([whole.path, stepsOf(whole)], [half.path, ALL]);
+    await prepare(conversation, wish);
+    assert.equal(await place.run(`cat ${half.path}/ran`), 'ran\n');
   });
 
   test('a set-up that fails, or never ends, is told in words, and the conversation goes on', async (t) => {

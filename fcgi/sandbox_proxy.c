@@ -282,7 +282,8 @@ int sandbox_proxy(const struct request *request, struct reply *reply,
     }
     if (rc == 0)
         return 0;
-    if (!reply->is_streaming && why.code != ERROR_CANCELLED)
+    /* As many run as may: not a failure, and 429 says so. */
+    if (!reply->is_streaming && why.code != ERROR_CANCELLED && why.code != ERROR_RATE_LIMITED)
         return answer_no_sandbox(reply, &why);
     *err = why;
     return -1;

@@ -205,14 +205,16 @@ static int find_or_add_in_race(struct service *service, struct start_spec *spec,
     return -1;
 }
 
-/* One that is not counted among its tenant's needs room. */
-static int write_wish(struct service *service, const struct runtime *runtime,
-                      const struct tenant *tenant, struct error *err)
+/* One that is not counted among its tenant's needs room, whoever wakes it. */
+static int write_wish(struct service *service, const struct runtime *runtime, struct error *err)
 {
     bool is_counted = runtime->desired == DESIRED_RUNNING && runtime->status != RUNTIME_ERROR;
+    int64_t most = 0;
 
-    if (tenant != NULL && !is_counted)
-        return runtime_store_want_within(service->db, runtime, tenant->max_runtimes, err);
+    if (!is_counted && tenant_load_most(service, runtime, &most, err) < 0)
+        return -1;
+    if (most > 0)
+        return runtime_store_want_within(service->db, runtime, most, err);
     if (runtime->desired != DESIRED_RUNNING)
         return runtime_store_want(service->db, runtime->id, DESIRED_RUNNING, err);
     return 0;
@@ -240,8 +242,7 @@ static bool needs_container(const struct runtime *runtime)
     return row_is_at_rest(runtime) && runtime->container_id == NULL;
 }
 
-static int want_running(struct service *service, struct runtime *runtime,
-                        const struct tenant *tenant, struct error *err)
+static int want_running(struct service *service, struct runtime *runtime, struct error *err)
 {
     bool is_awake = false;
 
@@ -251,7 +252,7 @@ static int want_running(struct service *service, struct runtime *runtime,
         return 0;
     if (needs_container(runtime) && service_check_room(service, err) < 0)
         return -1;
-    if (write_wish(service, runtime, tenant, err) < 0)
+    if (write_wish(service, runtime, err) < 0)
         return -1;
     /* To let one go on takes less than a place in the queue, and one that is being let rest at
      * this moment is known only behind its gate. */
@@ -267,13 +268,12 @@ int life_begin(struct service *service, struct start_spec *spec, struct runtime 
                struct error *err)
 {
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
-    const struct tenant *tenant = uuid_is_set(&spec->tenant.id) ? &spec->tenant : NULL;
 
     if (service_check(service, err) < 0)
         return -1;
     if (find_or_add_in_race(service, spec, &runtime, err) < 0)
         return -1;
-    if (want_running(service, &runtime, tenant, err) < 0)
+    if (want_running(service, &runtime, err) < 0)
         return -1;
     *runtime_out = runtime;
     runtime = (struct runtime)RUNTIME_INIT;
@@ -291,5 +291,5 @@ int life_resume(struct service *service, const char *id, const struct tenant *te
         return error_set(err, ERROR_NOT_FOUND, "no such runtime");
     if (tenant_check(tenant, &runtime, err) < 0)
         return -1;
-    return want_running(service, &runtime, tenant, err);
+    return want_running(service, &runtime, err);
 }

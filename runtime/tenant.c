@@ -34,6 +34,21 @@ int tenant_find(struct service *service, const char *key, struct tenant *tenant_
     return 0;
 }
 
+int tenant_load_most(struct service *service, const struct runtime *runtime, int64_t *most_out,
+                     struct error *err)
+{
+    int64_t most = 0;
+
+    if (!uuid_is_set(&runtime->tenant_id)) {
+        *most_out = 0;
+        return 0;
+    }
+    if (runtime_key_store_load_most(service->db, &runtime->tenant_id, &most, err) < 0)
+        return -1;
+    *most_out = most > 0 ? most : service->settings->tenant_runtimes;
+    return 0;
+}
+
 void tenant_name_session(const struct keyring *keyring, const struct tenant *tenant,
                          const char *session, char name_out[TENANT_SESSION_BYTES])
 {

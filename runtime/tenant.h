@@ -7,6 +7,8 @@
 #ifndef DEFT_RUNTIME_TENANT_H
 #define DEFT_RUNTIME_TENANT_H
 
+#include <stdint.h>
+
 #include "base/attr.h"
 
 struct error;
@@ -22,6 +24,9 @@ struct tenant;
 /* ERROR_UNAUTHENTICATED for a key that is none; NULL is none. */
 int tenant_find(struct service *service, const char *key, struct tenant *tenant_out,
                 struct error *err) __attribute__((nonnull(1, 3, 4))) MUST_CHECK;
+/* How many runtimes whoever owns this one may have running; 0: it is no tenant's. */
+int tenant_load_most(struct service *service, const struct runtime *runtime, int64_t *most_out,
+                     struct error *err) NONNULL MUST_CHECK;
 /* What the tenant's session is called among ours. */
 void tenant_name_session(const struct keyring *keyring, const struct tenant *tenant,
                          const char *session, char name_out[TENANT_SESSION_BYTES]) NONNULL;

@@ -19,9 +19,12 @@ static int answer_info(const struct request *request, struct reply *reply,
     return info == NULL ? -1 : reply_json(reply, 200, info);
 }
 
-/* Words for a person: why there is no sandbox. */
-static int answer_failed_start(struct reply *reply, const struct error *why)
+/* Words for a person: why there is no sandbox. 429 where as many run as may. */
+static int answer_failed_start(struct reply *reply, const struct error *why, struct error *err)
 {
+    *err = *why;
+    if (why->code == ERROR_RATE_LIMITED)
+        return -1;
     log_warning("sandbox.start_failed", LOG_ERROR(why));
     return reply_exception(reply, 502, why->message);
 }
@@ -36,7 +39,7 @@ static int runtime_get(const struct request *request, struct reply *reply, struc
     return answer_info(request, reply, &conversation, err);
 }
 
-/* POST -> 200 RuntimeInfo | 404 | 502 */
+/* POST -> 200 RuntimeInfo | 404 | 429 | 502 */
 static int runtime_reprovision(const struct request *request, struct reply *reply,
                                struct error *err)
 {
@@ -48,7 +51,7 @@ static int runtime_reprovision(const struct request *request, struct reply *repl
     if (agent_load_conversation(request, UNKNOWN_PLAIN, &conversation, err) < 0)
         return -1;
     if (sandbox_start(request->context, &owner, &endpoint, &why) < 0)
-        return answer_failed_start(reply, &why);
+        return answer_failed_start(reply, &why, err);
     return answer_info(request, reply, &conversation, err);
 }
 
@@ -68,7 +71,7 @@ static int runtime_credentials(const struct request *request, struct reply *repl
         return error_set(err, ERROR_NOT_FOUND, "%s", reply_phrase(404));
     if (sandbox_find(request->context, &owner, &endpoint, &why) < 0 &&
         sandbox_start(request->context, &owner, &endpoint, &why) < 0)
-        return answer_failed_start(reply, &why);
+        return answer_failed_start(reply, &why, err);
     json = json_object();
     json_put_text(json, "session_api_key", secret_reveal(&endpoint.key));
     return reply_json(reply, 200, json);
@@ -91,7 +94,7 @@ static int runtime_release(const struct request *request, struct reply *reply, s
         return reply_empty(reply, 204);
     if (why.code == ERROR_NOT_FOUND)
         return error_set(err, ERROR_NOT_FOUND, "%s", reply_phrase(404));
-    return answer_failed_start(reply, &why);
+    return answer_failed_start(reply, &why, err);
 }
 
 /* GET -> 200 {"logged", "detail", "refusals": [{"host","port","protocol","reason","count",

@@ -76,7 +76,7 @@ static int answer_url(const struct request *request, struct reply *reply,
     return reply_json(reply, 200, answer);
 }
 
-/* GET -> 200 {"url"} when the editor listens | 502 | 503 | 404 | 422 */
+/* GET -> 200 {"url"} when the editor listens | 502 | 503 | 404 | 422 | 429 */
 static int url(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
@@ -93,8 +93,10 @@ static int url(const struct request *request, struct reply *reply, struct error 
         return -1;
     rc = sandbox_ask(request->context, &question, &said, &why);
     context_end_wait(request->context);
-    if (rc < 0)
-        return reply_exception(reply, 502, why.message);
+    if (rc < 0) {
+        *err = why;
+        return why.code == ERROR_RATE_LIMITED ? -1 : reply_exception(reply, 502, why.message);
+    }
     if (!json_is_string(json_object_get(said, "program")))
         return reply_exception(reply, 503, no_editor);
     return answer_url(request, reply, &question.owner, said, err);

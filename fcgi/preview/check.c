@@ -167,7 +167,7 @@ static int answer_known(const struct request *request, struct reply *reply,
         return preview_refuse(reply, why_asleep(&sandbox));
     if (wake(request, &key, cookies, &sandbox, &why) < 0) {
         log_warning("preview.asleep", LOG_STR("runtime_id", key.runtime_id), LOG_ERROR(&why));
-        return preview_refuse(reply, "failed");
+        return preview_refuse(reply, why.code == ERROR_RATE_LIMITED ? "full" : "failed");
     }
     if (!is_awake(&sandbox))
         return preview_refuse(reply, "failed");

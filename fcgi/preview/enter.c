@@ -126,6 +126,9 @@ static const struct refusal refusals[] = {
                  "Go to the conversations"}},
     {"failed", {503, "The sandbox does not run",
                 "It could not be started. Its conversation says why.", "Go to the conversations"}},
+    {"full", {429, "The sandbox is paused",
+              "As many sandboxes of its key run as may. It goes on when one of them is paused or "
+              "stopped.", NULL}},
     {"address", {502, "The sandbox has no address",
                  "It is not where this address could reach it.", NULL}},
 };

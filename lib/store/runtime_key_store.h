@@ -26,6 +26,10 @@ struct tenant {
 /* max_runtimes 0: the service's setting. */
 int runtime_key_store_add(struct db *db, const struct tenant *tenant, const char *name,
                           const char *key_hash, struct error *err) NONNULL MUST_CHECK;
+/* max_runtimes of a key, also of one that was revoked; 0: the service's setting. ERROR_NOT_FOUND.
+ */
+int runtime_key_store_load_most(struct db *db, const struct uuid *id, int64_t *max_runtimes_out,
+                                struct error *err) NONNULL MUST_CHECK;
 /* ERROR_UNAUTHENTICATED when no live key has that hash. */
 int runtime_key_store_find(struct db *db, const char *key_hash, struct tenant *tenant_out,
                            struct error *err) NONNULL MUST_CHECK;

@@ -159,9 +159,9 @@ test('runtime 8: what its tenant paused says so, answers 503, and is woken by it
 });
 
 /** As the service does it with one that nobody uses. */
-async function letRest(session, id) {
+async function letRest(session, id, tenant = one) {
   await execute("UPDATE runtimes SET desired = 'paused', updated_at = now() WHERE id = :'id'", { id });
-  await waitUntil(async () => (await one.must(200, 'GET', `/sessions/${session}`)).status === 'paused', 'the sandbox rests');
+  await waitUntil(async () => (await tenant.must(200, 'GET', `/sessions/${session}`)).status === 'paused', 'the sandbox rests');
 }
 
 test('a sandbox of another image that rests wakes as what it was when it is called', async (t) => {
@@ -271,6 +271,19 @@ test('runtime 20: a tenant has so many sandboxes at a time, however it asks', as
   const third = await few.running(randomUUID());
   assert.equal((await few.call('POST', '/resume', { runtime_id: first.runtime_id })).status, 429);
   assert.equal((await few.call('POST', '/resume', { runtime_id: second.runtime_id })).status, 200, 'one that runs is counted already');
+  // One that rests because nobody used it is woken by a call, and counts then as any other.
+  await letRest(second.session_id, second.runtime_id, few);
+  assert.equal(await run(second.session_api_key, 'echo woken'), 'woken\n');
+  await letRest(second.session_id, second.runtime_id, few);
+  const fourth = await few.running(randomUUID());
+  for (const [method, path, options] of [['POST', '/api/bash/execute_bash_command', { json: { command: 'true' } }], ['GET', '/api/file/home'], ['GET', '/api/vscode/url']]) {
+    const asleep = await call(method, path, { key: second.session_api_key, ...options });
+    assert.equal(asleep.status, 429, `${path}: ${asleep.text}`);
+    assert.match(asleep.json.detail, /this key has 2 sandboxes running, as many as it may have/);
+  }
+  assert.equal((await few.must(200, 'GET', `/runtime/${second.runtime_id}`)).status, 'paused');
+  await few.must(200, 'POST', '/stop', { runtime_id: fourth.runtime_id });
+  assert.equal(await run(second.session_api_key, 'echo woken'), 'woken\n', 'there is room again');
   for (const { runtime_id } of [first, second, third]) await few.must(200, 'POST', '/stop', { runtime_id });
 });
 

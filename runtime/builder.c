@@ -242,7 +242,15 @@ static bool remove_names(struct service *service, const struct image_build *buil
     return true;
 }
 
-static void tidy(struct service *service)
+static void forget_old(struct service *service)
+{
+    struct error err = ERROR_INIT;
+
+    if (build_store_prune(service->db, &err) < 0)
+        log_warning("builds.not_pruned", LOG_ERROR(&err));
+}
+
+static void remove_doomed(struct service *service)
 {
     CLEANUP(build_list_done) struct build_list doomed = {.items = NULL};
     struct error err = ERROR_INIT;
@@ -318,7 +326,8 @@ void builder_run(struct service *service)
             job_done(&job);
         }
         if (has_job || clock_monotonic_ms() >= tidy_ms) {
-            tidy(service);
+            remove_doomed(service);
+            forget_old(service);
             tidy_ms = clock_monotonic_ms() + service->settings->reconcile_ms;
         }
     }

@@ -31,6 +31,12 @@ static const char SQL_LIST_DOOMED[] =
     "    AND n.status = 'SUCCESS') newest"
     "  WHERE b.status = 'SUCCESS') b"
     " WHERE age = 1 AND (revoked_at IS NOT NULL OR place > $1::bigint) ORDER BY created_at";
+/* The newest one of a name that succeeded stays as long as the image. */
+static const char SQL_PRUNE[] =
+    "DELETE FROM image_builds b WHERE updated_at < now() - interval '7 days'"
+    " AND (status IN ('FAILURE', 'INTERNAL_ERROR', 'TIMEOUT', 'EXPIRED') OR status = 'SUCCESS'"
+    "  AND EXISTS (SELECT 1 FROM image_builds n WHERE n.image = b.image AND n.status = 'SUCCESS'"
+    "   AND n.created_at > b.created_at))";
 
 static const char *const status_names[BUILD_N_STATUSES] = {
 #define X(constant, text) [constant] = (text),
@@ -165,5 +171,14 @@ int build_store_list_doomed(struct db *db, int64_t most, struct build_list *list
     }
     *list_out = list;
     list = (struct build_list){.items = NULL};
+    return 0;
+}
+
+int build_store_prune(struct db *db, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    if (db_query(db, SQL_PRUNE, DB_NO_PARAMS, &rows, err) < 0)
+        return error_wrap(err, "forgetting old builds");
     return 0;
 }

@@ -75,4 +75,7 @@ int build_store_end_all(struct db *db, const char *words, struct error *err) NON
 int build_store_list_doomed(struct db *db, int64_t most, struct build_list *list_out,
                             struct error *err) NONNULL MUST_CHECK;
 
+/* Forgets what failed or expired a week ago, and what then gave its name to a newer build. */
+int build_store_prune(struct db *db, struct error *err) NONNULL MUST_CHECK;
+
 #endif

@@ -1,5 +1,6 @@
 // Images from a context that a client posts: built by the real engine, confined, and told of in words.
 import assert from 'node:assert/strict';
+import http from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { randomUUID } from 'node:crypto';
@@ -149,6 +150,32 @@ describe('images from a posted context', () => {
     }
     assert.equal((await house.get('/build_status?build_id=nobodys')).status, 404);
     assert.equal((await house.get('/build_status')).status, 404);
+  });
+
+  it('what became of old builds is forgotten, but for images that are there', async () => {
+    const name = (tag) => `${prefix}/runtime:${tag}`;
+    const [older, newer] = [await built(context([`FROM ${IMAGE}`, 'LABEL n=1']), [name('kept')]), await built(context([`FROM ${IMAGE}`, 'LABEL n=2']), [name('kept')])];
+    const [old, recent] = [await built(context(['NONSENSE']), [name('old')]), await built(context(['NONSENSE']), [name('recent')])];
+    const left = () => house.sql(`SELECT string_agg(id, ',' ORDER BY id) FROM image_builds WHERE id IN ('${[older, newer, old, recent].map(({ id }) => id).join("','")}')`);
+    house.sql(`UPDATE image_builds SET updated_at = now() - interval '8 days' WHERE id IN ('${older.id}', '${newer.id}', '${old.id}')`);
+    await waitUntil(() => left() === [newer.id, recent.id].sort().join(), DEADLINE_MS, 'the old ones are forgotten');
+    assert.equal((await house.get(`/build_status?build_id=${old.id}`)).status, 404);
+    assert.equal((await status(newer.id)).status, 'SUCCESS');
+  });
+
+  it('a form that is still on its way takes no place from others', async () => {
+    const name = (tag) => `${prefix}/runtime:${tag}`;
+    const slow = await Promise.all(Array.from({ length: 4 }, (_, i) => new Promise((resolve, reject) => {
+      const { body, type } = form(context([`FROM ${IMAGE}`, `LABEL slow=${i}`]), [name(`slow-${i}`)]);
+      const request = http.request({ socketPath: house.nginx.socket, method: 'POST', path: '/build', headers: { 'X-API-Key': house.key, 'Content-Type': type, 'Content-Length': body.length } });
+      request.on('error', reject);
+      request.write(body.subarray(0, body.length - 9), () => resolve(request));
+    })));
+    assert.equal((await built(context([`FROM ${IMAGE}`, 'LABEL quick=1']), [name('quick')])).status, 'SUCCESS');
+    for (const request of slow) {
+      request.removeAllListeners('error').on('error', () => {});
+      request.destroy();
+    }
   });
 
   it('few wait at a time, the same name once; a killed service says what became of them', async () => {

@@ -117,6 +117,8 @@ struct backend_room {
 };
 
 struct backend_functions {
+    /* What rows call it, once it is prepared: docker, podman or process. */
+    const char *(*name)(struct backend *backend);
     /* True while the back end answers and is prepared; otherwise err says why not. */
     int (*check)(struct backend *backend, struct error *err);
     /* What is free on the disk that sandboxes fill; ERROR_NOT_FOUND when that cannot be seen. */

@@ -11,6 +11,11 @@ static struct docker *of(struct backend *backend)
     return (struct docker *)(void *)backend;
 }
 
+static const char *do_name(struct backend *backend)
+{
+    return docker_is_podman(of(backend)) ? "podman" : "docker";
+}
+
 static int do_check(struct backend *backend, struct error *err)
 {
     struct docker *docker = of(backend);
@@ -190,6 +195,7 @@ static void do_free(struct backend *backend)
 }
 
 static const struct backend_functions docker_functions = {
+    .name = do_name,
     .check = do_check,
     .room = do_room,
     .take_spare_home = do_take_spare_home,

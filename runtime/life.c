@@ -87,6 +87,7 @@ static int keep_place(struct service *service, struct runtime *runtime,
     row_set_text(&runtime->container_id, place->container_id);
     row_set_text(&runtime->network, place->network);
     row_set_text(&runtime->url, place->url);
+    runtime->backend = service->backend->functions->name(service->backend);
     if (row_change_status(service, runtime, RUNTIME_RUNNING, NULL, err) == 0) {
         service->backend->functions->network_is_kept(service->backend, place->network);
         return 0;

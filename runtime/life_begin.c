@@ -52,6 +52,7 @@ static int fill_row(struct service *service, const struct start_spec *spec, stru
     runtime->owner_id = spec->owner_id;
     runtime->tenant_id = spec->tenant.id;
     runtime->created_at_us = clock_utc_us();
+    runtime->backend = service->backend->functions->name(service->backend);
     row_set_text(&runtime->session_id, spec->session_id);
     row_set_text(&runtime->tenant_session, spec->tenant_session);
     row_set_text(&runtime->image, spec->image);

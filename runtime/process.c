@@ -18,6 +18,12 @@ static struct process_host *of(struct backend *backend)
     return (struct process_host *)(void *)backend;
 }
 
+static const char *do_name(struct backend *backend)
+{
+    (void)backend;
+    return "process";
+}
+
 static int do_check(struct backend *backend, struct error *err)
 {
     struct process_host *host = of(backend);
@@ -262,6 +268,7 @@ static void do_free(struct backend *backend)
 }
 
 static const struct backend_functions process_functions = {
+    .name = do_name,
     .check = do_check,
     .room = do_room,
     .take_spare_home = do_take_spare_home,

@@ -16,8 +16,9 @@
 
 static const char SQL_ADD[] =
     "INSERT INTO runtimes (id, session_id, owner_id, image, spec, session_key, session_key_hash,"
-    " network, tenant_id, tenant_session, container_id, url)"
-    " VALUES ($1, $2, $3::uuid, $4, $5::jsonb, $6, $7, $8, $9::uuid, $10, $11, $12)";
+    " network, tenant_id, tenant_session, container_id, url, backend)"
+    " VALUES ($1, $2, $3::uuid, $4, $5::jsonb, $6, $7, $8, $9::uuid, $10, $11, $12,"
+    "  coalesce($13, 'docker'))";
 /* One start of a tenant at a time is counted. */
 static const char SQL_LOCK_TENANT[] = "SELECT 1 FROM runtime_keys WHERE id = $1::uuid FOR UPDATE";
 static const char SQL_COUNT_OTHERS[] =
@@ -52,7 +53,8 @@ static const char SQL_WANT[] =
     " RETURNING CASE WHEN $2 = 'deleted' THEN pg_notify('deft_callers', id)::text END";
 #define UPDATE                                                                                     \
     "UPDATE runtimes SET status = $3, status_detail = $4, container_id = $5, network = $6,"        \
-    " url = $7, restart_count = $8::int, updated_at = now(), last_used_at = CASE"                  \
+    " url = $7, restart_count = $8::int, backend = coalesce($9, backend), updated_at = now(),"     \
+    " last_used_at = CASE"                                                                         \
     " WHEN status = 'starting' AND $3 = 'running' THEN now() ELSE last_used_at END, since = CASE"  \
     " WHEN (status IN ('starting', 'running')) = ($3 IN ('starting', 'running')) THEN since"       \
     " ELSE now() END"
@@ -175,7 +177,7 @@ static int insert(struct db_tx *tx, const struct runtime *runtime, struct error 
                                  runtime->image, spec, runtime->session_key,
                                  runtime->session_key_hash, runtime->network,
                                  db_uuid(&runtime->tenant_id), runtime->tenant_session,
-                                 runtime->container_id, runtime->url),
+                                 runtime->container_id, runtime->url, runtime->backend),
                        &rows, err);
 }
 
@@ -372,7 +374,8 @@ int runtime_store_update(struct db *db, const struct runtime *runtime, enum runt
     if (db_query(db, is_rest(from, runtime->status) ? SQL_UPDATE_SOON : SQL_UPDATE,
                  DB_PARAMS(runtime->id, runtime_status_to_string(from),
                            runtime_status_to_string(runtime->status), runtime->status_detail,
-                           runtime->container_id, runtime->network, runtime->url, restarts.text),
+                           runtime->container_id, runtime->network, runtime->url, restarts.text,
+                           runtime->backend),
                  &rows, err) < 0)
         return error_wrap(err, "runtime %.16s", runtime->id);
     if (PQntuples(rows) == 0)

@@ -50,7 +50,9 @@ struct runtime {
     enum runtime_status status;
     char *status_detail; /* words for a person; NULL when all is well */
     char *image;
-    json_t *spec;       /* the checked start request, without the environment's secrets */
+    json_t *spec; /* the checked start request, without the environment's secrets */
+    const char
+        *backend;       /* whose container it is, for as long as the program runs; NULL: not read */
     char *container_id; /* NULL before the engine made one */
     char *network;
     char *url;         /* NULL until known */
@@ -113,7 +115,8 @@ int runtime_store_want(struct db *db, const char *id, enum runtime_desire desire
 int runtime_store_want_within(struct db *db, const struct runtime *runtime, int64_t max_runtimes,
                               struct error *err) NONNULL MUST_CHECK;
 /* Writes what the runtime service found: status, status_detail, container_id, network, url,
- * restart_count, but only while the row's status is `from`. ERROR_CONFLICT otherwise. */
+ * restart_count, and backend unless it is NULL, but only while the row's status is `from`.
+ * ERROR_CONFLICT otherwise. */
 int runtime_store_update(struct db *db, const struct runtime *runtime, enum runtime_status from,
                          struct error *err) NONNULL MUST_CHECK;
 /* Deletes the row of a runtime whose container and volume are gone. */

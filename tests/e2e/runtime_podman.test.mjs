@@ -84,6 +84,7 @@ describe('Podman as the engine', { skip: process.getuid() !== 0 && 'needs root' 
 
   it('hears that one was killed, and starts it again with its workspace', async () => {
     const home = house.sql("SELECT spec->>'home' FROM runtimes WHERE session_id = 'p-1'");
+    assert.equal(house.sql("SELECT backend FROM runtimes WHERE session_id = 'p-1'"), 'podman');
     assert.equal((await podman.call('POST', `/v1.41/containers/${house.instance}-${sandbox.runtime_id}/kill`)).status, 204);
     await waitUntil(async () => (await house.get('/sessions/p-1')).json.status === 'error', 60000, 'the row says error');
     const { json: again } = await house.sandbox('p-1', { image: 'nothing:1' });

@@ -79,6 +79,7 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
   it('says that they isolate less', async () => {
     assert.equal((await house.get('/health', null)).json.isolation, 'process');
     assert.match(house.log(), /"isolation.is_less".*share its kernel/);
+    assert.equal(house.sql(`SELECT backend FROM runtimes WHERE id = '${sandbox.runtime_id}'`), 'process');
   });
 
   it('runs commands and keeps files', async () => {

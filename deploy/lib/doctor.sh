@@ -9,11 +9,12 @@ command_doctor() {
     users_load
     DOCTOR_BAD=0
     doctor_check "Debian 12 or 13" "deft is tried on these only" doctor_is_debian
-    doctor_check "at least $DISK_MIN_MB MB free for $DEFT_VAR" "free some space, or set DEFT_VAR to a larger disk" doctor_has_space
+    doctor_check "at least $DISK_MIN_MB MB free for $DEFT_VAR" "free some space, or set DEFT_VAR to a larger disk" doctor_has_space "$(doctor_var)"
     doctor_check "at least $MEMORY_MIN_MB MB of memory" "sandboxes need memory: stop something, or add some" doctor_has_memory
     doctor_check "all packages are there" "./deft up installs: $(doctor_missing | tr '\n' ' ')" doctor_has_packages
     if has_engine; then
         doctor_check "the container engine answers at $DEFT_DOCKER_SOCKET" "./deft up starts it; its log: $DEFT_LOG/engine.log" engine_answers
+        doctor_check_engine_disk
         doctor_check "the image $DEFT_SANDBOX_IMAGE is there" "./deft up makes it" image_exists
     else
         doctor_check "bubblewrap makes sandboxes" "user namespaces must be allowed: kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0" tree_works
@@ -54,10 +55,19 @@ doctor_is_debian() {
     grep -qE '^VERSION_CODENAME=(bookworm|trixie)$' /etc/os-release
 }
 
+doctor_var() {
+    if [ -d "$DEFT_VAR" ]; then echo "$DEFT_VAR"; else echo "$DEFT_HOME"; fi
+}
+
 doctor_has_space() {
-    _folder=$DEFT_VAR
-    [ -d "$_folder" ] || _folder=$DEFT_HOME
-    [ "$(df -Pm "$_folder" | awk 'NR == 2 { print $4 }')" -ge $DISK_MIN_MB ]
+    [ "$(df -Pm "$1" | awk 'NR == 2 { print $4 }')" -ge $DISK_MIN_MB ]
+}
+
+# Images and workspaces may lie on another disk than ours.
+doctor_check_engine_disk() {
+    _root=$(engine_call GET /info --max-time 5 2>/dev/null | grep -o '"DockerRootDir":"[^"]*"' | cut -d'"' -f4)
+    { [ -d "$_root" ] && [ "$(stat -c %d "$_root")" != "$(stat -c %d "$(doctor_var)")" ]; } || return 0
+    doctor_check "at least $DISK_MIN_MB MB free for the engine's files in $_root" "docker system df -v says what they take; or give the engine a larger disk" doctor_has_space "$_root"
 }
 
 doctor_has_memory() {

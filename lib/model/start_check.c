@@ -1,10 +1,9 @@
 #include "model/start_check.h"
 
-#include <stdbool.h>
-#include <string.h>
-
+#include "base/error.h"
 #include "base/json.h"
-#include "base/text.h"
+#include "base/pattern.h"
+#include "base/strbuf.h"
 #include "model/hooks.h"
 #include "model/problem.h"
 #include "model/shape.h"
@@ -53,42 +52,18 @@ static void check_items(json_t *list, const struct shape *shape, const struct pl
     }
 }
 
-/* Behind a set of characters "[…]": a ']' at its beginning is one of them. */
-static const char *behind_set(const char *at)
-{
-    at += at[1] == '^' ? 2 : 1;
-    at += *at == ']';
-    while (*at != '\0' && *at != ']')
-        at += at[0] == '\\' && at[1] != '\0' ? 2 : 1;
-    return *at == ']' ? at + 1 : NULL;
-}
-
-/* What no reader of regular expressions takes: something that is opened and not closed, or not
- * opened. */
-static bool is_pattern_whole(const char *at)
-{
-    size_t n_open = 0;
-
-    while (at != NULL && *at != '\0') {
-        if (at[0] == '\\' && at[1] == '\0')
-            return false;
-        if (*at == ')' && n_open == 0)
-            return false;
-        n_open += *at == '(';
-        n_open -= *at == ')';
-        at = *at == '[' ? behind_set(at) : at + (*at == '\\' ? 2 : 1);
-    }
-    return at != NULL && n_open == 0;
-}
-
 static void check_pattern(json_t *agent, const struct place *place, json_t *problems)
 {
     const struct place at = {place, "filter_tools_regex", 0};
-    const char *pattern = json_text_or(agent, "filter_tools_regex", NULL);
+    const char *text = json_text_or(agent, "filter_tools_regex", NULL);
+    CLEANUP(pattern_freep) struct pattern *pattern = NULL;
+    CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
+    struct error err = ERROR_INIT;
 
-    if (pattern != NULL && !is_pattern_whole(pattern))
-        problem_add_value(problems, &at, "Invalid regex pattern",
-                          json_object_get(agent, "filter_tools_regex"));
+    if (text == NULL || pattern_new(text, &pattern, &err) == 0)
+        return;
+    strbuf_appendf(&words, "Invalid regex pattern: %s", err.message);
+    problem_add_value(problems, &at, words.text, json_object_get(agent, "filter_tools_regex"));
 }
 
 void start_check_extras(json_t *values, const struct place *body, json_t *problems)

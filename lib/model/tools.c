@@ -2,8 +2,10 @@
 
 #include <string.h>
 
+#include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/pattern.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/client_tools.h"
@@ -85,15 +87,45 @@ static bool is_offered(const struct conversation *conversation, const struct too
     return tool->set_names == NULL || conversation_has_browser(conversation);
 }
 
+/* filter_tools_regex of the agent: whom it lets through. A pattern that is none lets nobody. */
+struct filter {
+    bool is_set;
+    struct pattern *pattern;
+};
+
+static void filter_done(struct filter *filter)
+{
+    pattern_free(filter->pattern);
+}
+
+static struct filter filter_of(const struct conversation *conversation)
+{
+    const json_t *agent = conversation_agent(conversation);
+    const char *text = json_text_or(agent, "filter_tools_regex", NULL);
+    struct filter filter = {.is_set = text != NULL && text[0] != '\0'};
+    struct error err = ERROR_INIT;
+
+    if (filter.is_set)
+        error_ignore(pattern_new(text, &filter.pattern, &err), "who made it was told, or had none");
+    return filter;
+}
+
+static bool lets_through(const struct filter *filter, const struct tool *tool)
+{
+    return !filter->is_set ||
+           (filter->pattern != NULL && pattern_matches(filter->pattern, tool->name));
+}
+
 /* Adds the tools of that name once; names that deft does not have are left out. */
-static void add_tools(const struct conversation *conversation, const struct tool **tools,
-                      const char *spec_name)
+static void add_tools(const struct conversation *conversation, const struct filter *filter,
+                      const char *spec_name, const struct tool **tools)
 {
     for (size_t i = 0; i < tool_table_n; i++) {
         const struct tool *tool = &tool_table[i];
         size_t n = 0;
 
-        if (!is_meant(tool, spec_name) || !is_offered(conversation, tool))
+        if (!is_meant(tool, spec_name) || !is_offered(conversation, tool) ||
+            !lets_through(filter, tool))
             continue;
         while (tools[n] != NULL && tools[n] != tool)
             n++;
@@ -104,20 +136,23 @@ static void add_tools(const struct conversation *conversation, const struct tool
 const struct tool **tools_of(const struct conversation *conversation)
 {
     const struct tool **tools = mem_alloc_array(tool_table_n + 1, sizeof(void *));
+    CLEANUP(filter_done) struct filter filter = filter_of(conversation);
+    const struct filter none = {.is_set = false};
     const json_t *agent = conversation_agent(conversation);
     json_t *item = NULL;
     size_t i = 0;
 
     json_array_foreach (json_object_get(agent, "tools"), i, item)
-        add_tools(conversation, tools, json_text_or(item, "name", ""));
+        add_tools(conversation, &filter, json_text_or(item, "name", ""), tools);
     json_array_foreach (json_object_get(agent, "include_default_tools"), i, item)
-        add_tools(conversation, tools, json_is_string(item) ? json_string_value(item) : "");
+        add_tools(conversation, &none, json_is_string(item) ? json_string_value(item) : "", tools);
     return tools;
 }
 
 const struct tool *tools_find(const struct conversation *conversation, const char *name)
 {
     const struct tool *tool = catalogue_find(name);
+    CLEANUP(filter_done) struct filter filter = filter_of(conversation);
     const json_t *agent = conversation_agent(conversation);
     json_t *item = NULL;
     size_t i = 0;
@@ -125,7 +160,7 @@ const struct tool *tools_find(const struct conversation *conversation, const cha
     if (tool == NULL || !is_offered(conversation, tool))
         return NULL;
     json_array_foreach (json_object_get(agent, "tools"), i, item) {
-        if (is_meant(tool, json_text_or(item, "name", "")))
+        if (is_meant(tool, json_text_or(item, "name", "")) && lets_through(&filter, tool))
             return tool;
     }
     json_array_foreach (json_object_get(agent, "include_default_tools"), i, item) {

@@ -39,6 +39,43 @@ static void old_names_mean_the_same_tools_once(void **state)
     assert_false(conversation_has_tool(&conversation, "think"));
 }
 
+static void a_filter_takes_tools_away_but_for_the_built_in_ones(void **state)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    json_auto_t *definitions = NULL;
+    const struct tool **tools = NULL;
+
+    (void)state;
+    start_with_tools(&conversation,
+                     "{'llm': {}, 'tools': [{'name': 'terminal'}, {'name': 'file_editor'},"
+                     " {'name': 'task_tracker'}], 'filter_tools_regex': '^(?!term)(file|task_t)'}");
+    tools = tools_of(&conversation);
+    assert_string_equal(tools[0]->name, "file_editor");
+    assert_string_equal(tools[1]->name, "task_tracker");
+    assert_string_equal(tools[2]->name, "finish");
+    assert_string_equal(tools[3]->name, "think");
+    assert_null(tools[4]);
+    mem_free(tools);
+    assert_null(tools_find(&conversation, "terminal"));
+    assert_non_null(tools_find(&conversation, "file_editor"));
+    assert_non_null(tools_find(&conversation, "finish"));
+    definitions = tools_definitions(&conversation);
+    assert_int_equal(json_array_size(definitions), 4);
+}
+
+/* One that was kept before anybody read it. */
+static void a_filter_that_is_none_lets_nobody_through(void **state)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+
+    (void)state;
+    start_with_tools(&conversation, "{'llm': {}, 'tools': [{'name': 'terminal'}]}");
+    assert_non_null(tools_find(&conversation, "terminal"));
+    json_put_text(json_object_get(conversation.spec, "agent"), "filter_tools_regex", "(a)\\1");
+    assert_null(tools_find(&conversation, "terminal"));
+    assert_non_null(tools_find(&conversation, "finish"));
+}
+
 /* The set is one name of a specification and many tools, where there is a browser. */
 static void the_browser_set_brings_its_tools(void **state)
 {
@@ -129,6 +166,8 @@ int tools_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(old_names_mean_the_same_tools_once),
+        cmocka_unit_test(a_filter_takes_tools_away_but_for_the_built_in_ones),
+        cmocka_unit_test(a_filter_that_is_none_lets_nobody_through),
         cmocka_unit_test(the_browser_set_brings_its_tools),
         cmocka_unit_test(the_set_is_told_by_one_name),
         cmocka_unit_test(editor_is_told_the_working_directory),

@@ -1,0 +1,146 @@
+#include "base/attr.h"
+#include "base/error.h"
+#include "base/pattern.h"
+#include "base/strbuf.h"
+#include "unit/base/base_test.h"
+
+struct row {
+    const char *pattern;
+    const char *text;
+    bool matches; /* what Python's re.match() says */
+};
+
+static const struct row rows[] = {
+    {"", "any", true},
+    {"terminal", "terminal", true},
+    {"term", "terminal", true},
+    {"erm", "terminal", false},
+    {"^(terminal|file_editor)$", "file_editor", true},
+    {"^(terminal|file_editor)$", "file_editor2", false},
+    {"^(?!repomix)(.*)|^repomix.*pack_codebase.*$", "terminal", true},
+    {"^(?!repomix)(.*)|^repomix.*pack_codebase.*$", "repomix_read", false},
+    {"^(?!repomix)(.*)|^repomix.*pack_codebase.*$", "repomix_pack_codebase_now", true},
+    {"(?=.*_list)(?!x)\\w+$", "a_list", true},
+    {"(?=.*_list)(?!x)\\w+$", "x_list", false},
+    {"(?!(?=ab)abc)ab", "abd", true},
+    {"(?!(?=ab)abc)ab", "abc", false},
+    {"a*(?=b)b", "aab", true},
+    {"(?!()+b)a", "a", true},
+    {"(?=(a*)*)a", "a", true},
+    {"(?:x|(?!b)c|(?=d))d", "d", true},
+    {"(?:a|b|cd)*e", "abcdabe", true},
+    {"(?:a|b|cd)*e", "abce", false},
+    {"a{2,3}b", "aaab", true},
+    {"a{2,3}b", "ab", false},
+    {"a{2,3}b", "aaaab", false},
+    {"a{2}$", "aa", true},
+    {"a{2,}$", "aaaaa", true},
+    {"a{,2}$", "aaa", false},
+    {"(ab|c){2}$", "abc", true},
+    {"(ab|c){0}$", "", true},
+    {"a{x}", "a{x}", true},
+    {"{", "{", true},
+    {"a+?b??c", "aac", true},
+    {"x*y?z+$", "zz", true},
+    {"(a*)*b", "aaab", true},
+    {"(a*)*b", "aaac", false},
+    {"(?:(?:a|b)|(?:c|d))+$", "dcba", true},
+    {"(|a)b", "b", true},
+    {"a||b", "", true},
+    {"[a-c_]+$", "a_b", true},
+    {"[^a-c]", "b", false},
+    {"[]x]+$", "]x", true},
+    {"[a\\-z]+$", "a-z", true},
+    {"[a-]+$", "-a", true},
+    {"[\\d.]+$", "1.2", true},
+    {"[^\\W\\d]+$", "ab_", true},
+    {"\\x41\\t", "A\t", true},
+    {"\\.\\*", ".*", true},
+    {"\\bfile\\b", "file editor", true},
+    {"\\bfile\\b", "files", false},
+    {"fi\\Ble", "file", true},
+    {"\\Aa\\Z", "a", true},
+    {"a$", "a\n", true},
+    {"a\\Z", "a\n", false},
+    {".", "\n", false},
+    {"(?i)TERM[a-i]NAL$", "tErminaL", true},
+    {"(?i)[^t]", "T", false},
+    {"(?P<name>file)_", "file_editor", true},
+};
+
+static void matches_what_python_matches(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        CLEANUP(pattern_freep) struct pattern *pattern = NULL;
+        struct error err = ERROR_INIT;
+
+        if (pattern_new(rows[i].pattern, &pattern, &err) < 0)
+            fail_msg("%s: %s", rows[i].pattern, err.message);
+        if (pattern_matches(pattern, rows[i].text) != rows[i].matches)
+            fail_msg("%s and %s", rows[i].pattern, rows[i].text);
+    }
+}
+
+static void assert_refused(const char *text, enum error_code code)
+{
+    CLEANUP(pattern_freep) struct pattern *pattern = NULL;
+    struct error err = ERROR_INIT;
+
+    if (pattern_new(text, &pattern, &err) == 0 || err.code != code)
+        fail_msg("%s", text);
+}
+
+static void refuses_what_is_no_pattern(void **state)
+{
+    static const char *const bad[] = {"(",   ")",  "a)",     "[]", "[a", "[b-a]", "*a",     "a**",
+                                      "(*)", "^*", "a{3,2}", "\\", "+",  "\\x1",  "[a-\\d]"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+        assert_refused(bad[i], ERROR_INVALID);
+}
+
+static void says_what_is_not_known(void **state)
+{
+    static const char *const unknown[] = {"(a)\\1", "(?<=a)b", "(?<!a)b",
+                                          "(?m)a",  "a{1001}", "\\q"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(unknown); i++)
+        assert_refused(unknown[i], ERROR_UNSUPPORTED);
+}
+
+/* Each of these keeps a simple matcher busy for ever, or fills the memory. */
+static void is_bounded_in_time_and_size(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf deep = STRBUF_INIT;
+    CLEANUP(pattern_freep) struct pattern *slow = NULL;
+    CLEANUP(pattern_freep) struct pattern *ahead = NULL;
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_refused("((((a{100}){100}){100}){100}){100}", ERROR_UNSUPPORTED);
+    for (int i = 0; i < 200; i++) {
+        strbuf_append_char(&text, 'a');
+        strbuf_append_char(&deep, '(');
+    }
+    assert_refused(deep.text, ERROR_UNSUPPORTED);
+    assert_int_equal(pattern_new("(a|a)*(a|a)*(a|a)*b", &slow, &err), 0);
+    assert_false(pattern_matches(slow, text.text));
+    assert_int_equal(pattern_new("(?=(a|a)*(a|a)*(a|a)*b)a", &ahead, &err), 0);
+    assert_false(pattern_matches(ahead, text.text));
+}
+
+int pattern_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(matches_what_python_matches),
+        cmocka_unit_test(refuses_what_is_no_pattern),
+        cmocka_unit_test(says_what_is_not_known),
+        cmocka_unit_test(is_bounded_in_time_and_size),
+    };
+
+    return cmocka_run_group_tests_name("pattern", tests, NULL, NULL);
+}

@@ -65,6 +65,41 @@ test('a condenser of a pipeline that fails leaves the history as it is', async (
   await assertSound(conversation);
 });
 
+test('an interrupt ends a condensation, and the next run begins it anew', async (t) => {
+  fake.setScenario('slow', [{ park: true, text: 'late' }]);
+  const conversation = await start(t, 'talk', 'slow');
+  await talk(conversation, 1, 10);
+  const from = fake.requests.length;
+  await conversation.say('word-11.', true);
+  await waitUntil(() => fake.requests.length > from, 'the condenser is asked');
+  await conversation.must(200, 'POST', '/interrupt');
+  await conversation.rest(['paused']);
+  assert.deepEqual(await condensations(conversation), []);
+  fake.setScenario('slow', [{ text: 'at last' }]);
+  await conversation.run();
+  await conversation.rest(['finished']);
+  assert.deepEqual((await condensations(conversation)).map(({ summary }) => summary), ['at last']);
+  await assertSound(conversation);
+});
+
+test('of a condensation that a client asks for and one of the run, the first stands', async (t) => {
+  fake.setScenario('both', [{ park: true, text: 'of the run' }]);
+  const conversation = await start(t, 'talk', 'both');
+  await talk(conversation, 1, 10);
+  const from = fake.requests.length;
+  await conversation.say('word-11.', true);
+  await waitUntil(() => fake.requests.length > from, 'the condenser is asked');
+  fake.setScenario('both', [{ text: 'of the client' }]);
+  await conversation.must(200, 'POST', '/condense');
+  fake.release();
+  await conversation.rest(['finished']);
+  assert.deepEqual((await condensations(conversation)).map(({ summary }) => summary), ['of the client']);
+  assert.equal((await conversation.info()).stats.usage_to_metrics.condenser.token_usages.length, 2, 'both are counted');
+  const read = textOf(fake.requests.at(-1));
+  assert.deepEqual([/of the client/, /of the run/].map((words) => words.test(read)), [true, false]);
+  await assertSound(conversation);
+});
+
 const tooLong = { status: 400, error: { message: 'prompt is too long: 9 tokens > 8 maximum', type: 'invalid_request_error' } };
 
 test('a history that is more than the model reads is condensed, and the run goes on', async (t) => {

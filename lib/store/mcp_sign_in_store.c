@@ -19,9 +19,11 @@
     " (extract(epoch FROM clock_timestamp() - changed_at) * 1000)::bigint"
 
 static const char SQL_ADD[] =
-    "WITH old AS (DELETE FROM mcp_sign_ins WHERE created_at < now() - interval '1 day'"
-    "  OR id IN (SELECT id FROM mcp_sign_ins WHERE user_id = $2::uuid"
-    "   ORDER BY created_at DESC OFFSET 19))"
+    "WITH old AS (DELETE FROM mcp_sign_ins WHERE id IN (SELECT id FROM (SELECT id"
+    "   FROM mcp_sign_ins WHERE created_at < now() - interval '1 day'"
+    "   ORDER BY created_at LIMIT 100 FOR UPDATE SKIP LOCKED) aged"
+    "  UNION ALL (SELECT id FROM mcp_sign_ins WHERE user_id = $2::uuid"
+    "   ORDER BY created_at DESC OFFSET 19)))"
     " INSERT INTO mcp_sign_ins (id, user_id, state_hash, status, body, sealed)"
     " VALUES ($1::uuid, $2::uuid, $3, $4, $5, $6)";
 static const char SQL_GET[] =

@@ -12,19 +12,22 @@ static const char SQL_ENSURE[] =
 static const char SQL_GET[] = "SELECT id, email, name FROM users WHERE id = $1::uuid";
 
 /*
- * What is over goes when something new comes: the tables hold no more than one period's rows. Rows
- * that another one removes at this moment are passed by.
+ * What is over goes when something new comes, the oldest first: the tables hold little more than
+ * one period's rows, and nobody's sign-in pays for all that came in it. Rows that another one
+ * removes at this moment are passed by.
  */
+#define OLDEST_OVER                                                                                \
+    " WHERE expires_at <= now() ORDER BY expires_at LIMIT 100 FOR UPDATE SKIP LOCKED"
 static const char SQL_ADD_LINK[] =
     "WITH old AS (DELETE FROM sign_in_links WHERE token_hash IN (SELECT token_hash"
-    "  FROM sign_in_links WHERE expires_at <= now() FOR UPDATE SKIP LOCKED))"
+    "  FROM sign_in_links" OLDEST_OVER "))"
     " INSERT INTO sign_in_links (token_hash, user_id, expires_at)"
     " VALUES ($1, $2::uuid, now() + $3::bigint * interval '1 second')";
 static const char SQL_USE_LINK[] =
     "WITH used AS (UPDATE sign_in_links SET used_at = now()"
     "  WHERE token_hash = $1 AND used_at IS NULL AND expires_at > now() RETURNING user_id),"
     " old AS (DELETE FROM sessions WHERE id IN (SELECT id"
-    "  FROM sessions WHERE expires_at <= now() FOR UPDATE SKIP LOCKED))"
+    "  FROM sessions" OLDEST_OVER "))"
     " INSERT INTO sessions (user_id, token_hash, expires_at)"
     " SELECT user_id, $2, now() + $3::bigint * interval '1 second' FROM used RETURNING 1";
 /* Whoever serves that session's sockets is told as the end becomes true. */

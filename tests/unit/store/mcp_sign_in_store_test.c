@@ -91,12 +91,25 @@ static void user_keeps_the_newest_few(void **state)
     assert_done(mcp_sign_in_store_get(&test.shelf, &newest, &seen, &err), &err);
 }
 
+static void what_is_a_day_old_goes_when_something_new_comes(void **state)
+{
+    struct test_shelf test;
+
+    store_open_shelf(*state, &test);
+    (void)add(&test, "state-old");
+    test_sql("UPDATE mcp_sign_ins SET created_at = now() - interval '25 hours'");
+    test.shelf.user_id = test_user(test.shelf.db);
+    (void)add(&test, "state-new");
+    assert_int_equal(test_sql_count("SELECT count(*) FROM mcp_sign_ins"), 1);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(state_is_taken_once),
         cmocka_unit_test(what_it_ended_with_is_its_users_alone),
         cmocka_unit_test(user_keeps_the_newest_few),
+        cmocka_unit_test(what_is_a_day_old_goes_when_something_new_comes),
     };
 
     (void)argc;

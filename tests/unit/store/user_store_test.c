@@ -204,6 +204,29 @@ static void what_is_over_goes_when_something_new_comes(void **state)
     assert_done(user_store_find_session(fixture->db, session.text, &found, &err), &err);
 }
 
+/* A sign-in after a year in which nobody signed in does not remove a year's rows. */
+static void what_is_over_goes_a_hundred_at_a_time(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    int64_t n_before = 0;
+
+    strbuf_appendf(&sql,
+                   "INSERT INTO sign_in_links (token_hash, user_id, expires_at)"
+                   " SELECT 'over ' || n, '%s', now() - n * interval '1 minute'"
+                   " FROM generate_series(1, 150) n",
+                   fixture->user_id.text);
+    test_sql(sql.text);
+    n_before = count_over("sign_in_links");
+    (void)add_link(fixture, DAY_S);
+    assert_int_equal(count_over("sign_in_links"), n_before - 100);
+    assert_int_equal(test_sql_count("SELECT count(*) FROM sign_in_links"
+                                    " WHERE token_hash IN ('over 150', 'over 1')"),
+                     1);
+    (void)add_link(fixture, DAY_S);
+    assert_int_equal(count_over("sign_in_links"), 0);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -214,6 +237,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(of_two_browsers_at_once_one_gets_in),
         cmocka_unit_test(session_ends_by_time_or_by_sign_out),
         cmocka_unit_test(what_is_over_goes_when_something_new_comes),
+        cmocka_unit_test(what_is_over_goes_a_hundred_at_a_time),
         cmocka_unit_test(key_finds_its_user_until_it_is_revoked),
     };
 

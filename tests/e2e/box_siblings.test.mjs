@@ -4,6 +4,7 @@ import { before, test } from 'node:test';
 import { call } from './support/api.mjs';
 import { Box } from './support/box.mjs';
 import { Conversation, startRequest } from './support/conversation.mjs';
+import { query } from './support/database.mjs';
 import { API_KEY } from './support/instance.mjs';
 import { Socket } from './support/socket.mjs';
 import { newUser } from './support/users.mjs';
@@ -17,28 +18,28 @@ before(async () => {
   stranger = await newUser();
 });
 
-/** A conversation in a sandbox of its own: {conversation, box, key of the sandbox, its address}. */
+/** A conversation in a sandbox of its own: {conversation, box, key of the sandbox, where the host finds its server}. */
 async function sandboxOf(t, key) {
   const conversation = await Conversation.create(startRequest(model, { conversation_runtime: 'docker' }), { key });
   t.after(() => conversation.delete());
   const box = new Box(conversation.path, { key });
   const { session_api_key: own } = await conversation.must(200, 'POST', '/runtime/credentials', { json: {} });
-  const address = (await box.run('hostname -I')).trim().split(' ')[0];
-  return { conversation, box, key: own, address };
+  const [{ url }] = await query("SELECT r.url FROM runtimes r JOIN conversations c ON c.runtime_session = r.session_id WHERE c.id = :'id' AND r.status = 'running'", { id: conversation.id });
+  return { conversation, box, key: own, url };
 }
 
 /** What curl in the box says of the other's server: its status, or 000 when none came in time. */
-const reach = (box, address, key, seconds = 4) =>
-  box.run(`curl -s -o /dev/null -m ${seconds} -w '%{http_code}' -H 'X-Session-API-Key: ${key}' http://${address}:8000/api/file/home || true`);
+const reach = (box, url, key, seconds = 4) =>
+  box.run(`curl -s -o /dev/null -m ${seconds} -w '%{http_code}' -H 'X-Session-API-Key: ${key}' ${url}/api/file/home || true`);
 
 for (const whose of ['the same user', 'another user']) {
   test(`a sandbox reaches none of ${whose}`, async (t) => {
     const one = await sandboxOf(t, API_KEY);
     const two = await sandboxOf(t, whose === 'the same user' ? API_KEY : stranger.key);
-    assert.equal((await fetch(`http://${two.address}:8000/alive`)).status, 200, 'it listens there, for the host');
-    assert.notEqual(one.address, two.address);
-    assert.equal(await reach(one.box, 'localhost', one.key, 30), '200', 'the question is right');
-    for (const [from, to] of [[one, two], [two, one]]) assert.equal(await reach(from.box, to.address, to.key), '000');
+    assert.equal((await fetch(`${two.url}/alive`)).status, 200, 'it listens there, for the host');
+    assert.notEqual(one.url, two.url);
+    assert.equal(await reach(one.box, 'http://localhost:8000', one.key, 30), '200', 'the question is right');
+    for (const [from, to] of [[one, two], [two, one]]) assert.equal(await reach(from.box, to.url, to.key), '000');
   });
 
   test(`the key of a sandbox opens none of ${whose}`, async (t) => {

@@ -17,7 +17,13 @@
 struct error;
 
 /* Descriptors that it inherits; the rest is closed. */
-enum { COMMAND_LISTENER_FD = 3, COMMAND_STATUS_FD = 4, COMMAND_SECCOMP_FD = 5, COMMAND_N_FDS = 6 };
+enum {
+    COMMAND_LISTENER_FD = 3,
+    COMMAND_STATUS_FD = 4,
+    COMMAND_SECCOMP_FD = 5,
+    COMMAND_PREVIEW_FD = 6,
+    COMMAND_N_FDS = 7
+};
 
 struct arguments {
     char **items; /* ends with NULL, once there is one */

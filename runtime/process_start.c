@@ -17,12 +17,14 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "model/preview.h"
 #include "runtime/layout.h"
 #include "runtime/process_command.h"
 #include "runtime/process_parts.h"
 #include "runtime/process_spawn.h"
 
 #define BACKLOG 128
+#define PORTS_TRIED 16
 #define PART_BYTES 4
 #define SAID_MAX_BYTES (64UL * 1024)
 #define HOST_FILES "host"
@@ -63,22 +65,55 @@ int process_check_image(const struct process_host *host, const char *image, stru
 
 /* --- what it inherits --- */
 
-/*
- * Made here, and so of this host's network whatever network the sandbox has: its server answers on
- * it, and nothing else in there can reach that network by it.
- */
-static int open_listener(struct launch *launch, struct error *err)
+/* On the host's loopback; ERROR_CONFLICT when somebody has that port there. port 0: a free one. */
+static int open_socket(uint32_t host, uint16_t port, int *fd_out, struct error *err)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t len = sizeof(address);
+    const struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(host)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    launch->fds[COMMAND_LISTENER_FD] = fd;
-    if (fd < 0 || bind(fd, (const struct sockaddr *)&address, len) < 0 || listen(fd, BACKLOG) < 0 ||
-        getsockname(fd, (struct sockaddr *)&address, &len) < 0)
+    *fd_out = fd;
+    if (fd >= 0 && bind(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 &&
+        listen(fd, BACKLOG) == 0)
+        return 0;
+    return error_set(err, errno == EADDRINUSE ? ERROR_CONFLICT : ERROR_UNAVAILABLE,
+                     "a socket for the sandbox: %m");
+}
+
+static int try_listeners(struct launch *launch, struct error *err)
+{
+    struct sockaddr_in address = {.sin_port = 0};
+    socklen_t len = sizeof(address);
+    int fd = -1;
+
+    if (open_socket(INADDR_LOOPBACK, 0, &launch->fds[COMMAND_LISTENER_FD], err) < 0)
+        return -1;
+    fd = launch->fds[COMMAND_LISTENER_FD];
+    if (getsockname(fd, (struct sockaddr *)&address, &len) < 0)
         return error_set(err, ERROR_UNAVAILABLE, "a socket for the sandbox: %m");
     launch->port = ntohs(address.sin_port);
-    return 0;
+    /* What is of the host's network listens there itself, beside all else that does. */
+    if (text_equal(launch->host->settings.network, "host"))
+        return 0;
+    return open_socket(PREVIEW_LOOPBACK, (uint16_t)launch->port, &launch->fds[COMMAND_PREVIEW_FD],
+                       err);
+}
+
+/*
+ * Made here, and so of this host's network whatever network the sandbox has: its server answers on
+ * them, and nothing else in there can reach that network by them. The second one, for previews, has
+ * the first one's port at another address of the loopback, so that one tells the other.
+ */
+static int open_listeners(struct launch *launch, struct error *err)
+{
+    int rc = try_listeners(launch, err);
+
+    for (int i = 0; rc < 0 && err->code == ERROR_CONFLICT && i < PORTS_TRIED; i++) {
+        fd_close(&launch->fds[COMMAND_LISTENER_FD]);
+        fd_close(&launch->fds[COMMAND_PREVIEW_FD]);
+        rc = try_listeners(launch, err);
+    }
+    return rc;
 }
 
 static int open_file(const struct launch *launch, const char *name, int *fd_out, struct error *err)
@@ -114,7 +149,7 @@ static int open_fds(struct launch *launch, struct error *err)
     launch->ready_fd = ends[0];
     launch->fds[STDOUT_FILENO] = ends[1];
     launch->fds[STDIN_FILENO] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (open_listener(launch, err) < 0 || open_filter(launch, err) < 0)
+    if (open_listeners(launch, err) < 0 || open_filter(launch, err) < 0)
         return -1;
     if (open_file(launch, "said", &launch->fds[STDERR_FILENO], err) < 0)
         return -1;
@@ -198,6 +233,7 @@ static void make_environment(const struct launch *launch, struct arguments *envi
     CLEANUP(strbuf_done) struct strbuf id = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf listener = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf preview = STRBUF_INIT;
 
     arguments_add(environment, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
     arguments_add(environment, "LANG=C.UTF-8");
@@ -210,6 +246,9 @@ static void make_environment(const struct launch *launch, struct arguments *envi
     arguments_add(environment, key.text);
     strbuf_appendf(&listener, "DEFT_ACTION_SOCKET=%d", COMMAND_LISTENER_FD);
     arguments_add(environment, listener.text);
+    strbuf_appendf(&preview, "DEFT_ACTION_PREVIEW_SOCKET=%d",
+                   launch->fds[COMMAND_PREVIEW_FD] >= 0 ? COMMAND_PREVIEW_FD : 0);
+    arguments_add(environment, preview.text);
     /* In the host's network it would be one for all, and for the host. */
     arguments_add(environment, text_equal(launch->host->settings.network, "host")
                                    ? "DEFT_ACTION_BIND=none"
@@ -395,7 +434,7 @@ int process_start(struct process_host *host, const struct sandbox_order *order,
 {
     struct launch launch = {.host = host,
                             .order = order,
-                            .fds = {-1, -1, -1, -1, -1, -1},
+                            .fds = {-1, -1, -1, -1, -1, -1, -1},
                             .ready_fd = -1,
                             .gate = {-1, -1},
                             .said = STRBUF_INIT};

@@ -26,6 +26,8 @@ const struct setting action_settings[] = {
      "IPv4 or IPv6 address to listen on; with DEFT_ACTION_SOCKET also none"},
     {"DEFT_ACTION_SOCKET", SETTING_COUNT, "0", offsetof(struct config, socket),
      "descriptor of a socket that listens already, beside address and port; 0: none"},
+    {"DEFT_ACTION_PREVIEW_SOCKET", SETTING_COUNT, "0", offsetof(struct config, preview_socket),
+     "the same, by which requests reach programs here; 0: none"},
     {"DEFT_ACTION_WORKSPACE", SETTING_TEXT, "/workspace/project",
      offsetof(struct config, workspace), "where shells begin; made when possible"},
     {"DEFT_ACTION_JOURNAL", SETTING_TEXT, "/.deft-j", offsetof(struct config, journal_dir),

@@ -24,7 +24,8 @@ struct config {
     char command_key[CRYPTO_TOKEN_BYTES];
     int64_t open;
     int64_t port;
-    int64_t socket; /* 0: none */
+    int64_t socket;         /* 0: none */
+    int64_t preview_socket; /* 0: none */
     const char *bind;
     const char *workspace;
     const char *journal_dir;

@@ -367,8 +367,8 @@ static int open_doors(struct http *http, struct error *err)
     http->inner = (struct door){{-1, on_connect, &http->inner}, http};
     if (config->socket == 0)
         return listener_open(config, &http->outer.source.fd, err);
-    if (listener_take(config, &http->outer.source.fd, err) < 0)
-        return -1;
+    if (listener_take(config->socket, &http->outer.source.fd, err) < 0)
+        return error_wrap(err, "DEFT_ACTION_SOCKET");
     return text_equal(config->bind, "none") ? 0
                                             : listener_open(config, &http->inner.source.fd, err);
 }

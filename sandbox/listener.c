@@ -34,18 +34,17 @@ static int parse_address(const struct config *config, struct sockaddr_storage *a
 }
 
 /* Made by who started us, it may be of a network that we are not in. */
-int listener_take(const struct config *config, int *fd_out, struct error *err)
+int listener_take(int64_t number, int *fd_out, struct error *err)
 {
-    int fd = (int)config->socket;
+    int fd = (int)number;
     int is_listening = 0;
     socklen_t len = sizeof(is_listening);
 
     if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &is_listening, &len) < 0 || is_listening == 0)
-        return error_set(err, ERROR_INVALID, "DEFT_ACTION_SOCKET: %lld is no socket that listens",
-                         (long long)config->socket);
+        return error_set(err, ERROR_INVALID, "descriptor %d is no socket that listens", fd);
     /* No command may have it. */
     if (fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
-        return error_set(err, ERROR_UNAVAILABLE, "DEFT_ACTION_SOCKET: %m");
+        return error_set(err, ERROR_UNAVAILABLE, "descriptor %d: %m", fd);
     *fd_out = fd;
     return 0;
 }

@@ -71,6 +71,8 @@ SANDBOX_SOURCES = \
 	sandbox/limits.h \
 	sandbox/line_diff.c sandbox/line_diff.h \
 	sandbox/listener.c sandbox/listener.h \
+	sandbox/preview_door.c sandbox/preview_door.h \
+	sandbox/tunnel.c sandbox/tunnel.h \
 	sandbox/loop.c sandbox/loop.h \
 	sandbox/memory_kills.c sandbox/memory_kills.h \
 	sandbox/multipart.c sandbox/multipart.h \
@@ -136,6 +138,7 @@ sandbox_test_SOURCES = \
 	tests/unit/sandbox/journal_test.c \
 	tests/unit/sandbox/keys_test.c \
 	tests/unit/sandbox/multipart_test.c \
+	tests/unit/sandbox/preview_door_test.c \
 	tests/unit/sandbox/repository_test.c \
 	tests/unit/sandbox/sandbox_test.c \
 	tests/unit/sandbox/sandbox_test.h \

@@ -33,7 +33,9 @@
 #include "sandbox/http.h"
 #include "sandbox/job.h"
 #include "sandbox/journal.h"
+#include "sandbox/listener.h"
 #include "sandbox/loop.h"
+#include "sandbox/preview_door.h"
 #include "sandbox/server.h"
 #include "sandbox/textfile.h"
 
@@ -93,6 +95,7 @@ static void hide_keys(const struct config *config)
     hide_variable("SESSION_API_KEY");
     hide_variable("DEFT_ACTION_INIT_KEY");
     hide_variable("DEFT_ACTION_SOCKET");
+    hide_variable("DEFT_ACTION_PREVIEW_SOCKET");
     /* Scripts expect one; the terminal does not get it. */
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
     (void)setenv("OH_SESSION_API_KEYS_0", config->command_key, 0);
@@ -129,6 +132,17 @@ static void open_credential_door(struct server *server)
         log_warning("credentials.no_door", LOG_ERROR(&err));
 }
 
+static int open_preview_door(struct server *server, struct error *err)
+{
+    int fd = -1;
+
+    if (server->config->preview_socket == 0)
+        return 0;
+    if (listener_take(server->config->preview_socket, &fd, err) < 0)
+        return error_wrap(err, "DEFT_ACTION_PREVIEW_SOCKET");
+    return preview_door_open(server->loop, fd, &server->preview_door, err);
+}
+
 static int serve(struct server *server, int64_t started_us, struct error *err)
 {
     CLEANUP(mem_freep) char *lost = action_interrupted_body(lost_reason);
@@ -137,7 +151,9 @@ static int serve(struct server *server, int64_t started_us, struct error *err)
 
     if (loop_new(&server->loop, err) < 0)
         return -1;
-    if (http_new(server, server->loop, server->config, &http, err) < 0) {
+    if (open_preview_door(server, err) < 0 ||
+        http_new(server, server->loop, server->config, &http, err) < 0) {
+        preview_door_close(server->preview_door);
         loop_free(server->loop);
         return -1;
     }
@@ -159,6 +175,7 @@ static int serve(struct server *server, int64_t started_us, struct error *err)
     jobs_free(server->jobs);
     journal_close(server->journal);
     credential_door_close(server->credential_door);
+    preview_door_close(server->preview_door);
     credentials_free(server->credentials);
     loop_free(server->loop);
     return rc;

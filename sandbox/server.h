@@ -16,6 +16,7 @@ struct executions;
 struct jobs;
 struct journal;
 struct loop;
+struct preview_door;
 
 struct server {
     struct config *config; /* changed by init.c alone */
@@ -28,6 +29,7 @@ struct server {
     struct jobs *jobs;
     struct credentials *credentials;
     struct credential_door *credential_door; /* NULL where there can be none */
+    struct preview_door *preview_door;       /* NULL where none is needed */
     int64_t started_ms;
     int64_t last_action_ms; /* when one last began or ended */
 };

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -51,9 +52,10 @@ static bool comes_from_stranger(const struct request *request, const struct prev
     return referer == NULL || !preview_is_own_origin(place, referer);
 }
 
-/* "http://10.1.2.3:8000" as "10.1.2.3"; false for anything that is no sandbox's address. */
-static bool read_address(const char *url, char address[INET_ADDRSTRLEN])
+/* "http://10.1.2.3:8000"; false for anything that is no sandbox's address. */
+static bool read_address(const char *url, struct in_addr *address_out, long *port_out)
 {
+    char address[INET_ADDRSTRLEN] = "";
     static const char scheme[] = "http://";
     struct in_addr parsed = {0};
     const char *host = url + strlen(scheme);
@@ -68,8 +70,37 @@ static bool read_address(const char *url, char address[INET_ADDRSTRLEN])
     address[len] = '\0';
     if (inet_pton(AF_INET, address, &parsed) != 1)
         return false;
-    return ntohl(parsed.s_addr) >> 24 != 0 && ntohl(parsed.s_addr) >> 24 != 127 &&
-           ntohl(parsed.s_addr) >> 16 != 0xa9fe;
+    *address_out = parsed;
+    *port_out = host[len] == ':' ? strtol(host + len + 1, NULL, 10) : 0;
+    return ntohl(parsed.s_addr) >> 24 != 0 && ntohl(parsed.s_addr) >> 16 != 0xa9fe;
+}
+
+/*
+ * What has an address is asked there. What is reached at the host's own loopback has a door for
+ * previews at another address of it, and nothing else of the host can be meant.
+ */
+static bool name_target(const char *url, int port, struct reply *reply)
+{
+    char target[INET_ADDRSTRLEN + 8] = "";
+    char text[INET_ADDRSTRLEN] = "";
+    char inner[8] = "";
+    struct in_addr address = {0};
+    const struct in_addr door = {.s_addr = htonl(PREVIEW_LOOPBACK)};
+    long own_port = 0;
+    bool has_door = false;
+
+    if (!read_address(url, &address, &own_port))
+        return false;
+    has_door = address.s_addr == htonl(INADDR_LOOPBACK) && own_port > 0 && own_port <= UINT16_MAX;
+    if (ntohl(address.s_addr) >> 24 == 127 && !has_door)
+        return false;
+    (void)inet_ntop(AF_INET, has_door ? &door : &address, text, sizeof(text));
+    (void)snprintf(target, sizeof(target), "%s:%d", text, has_door ? (int)own_port : port);
+    (void)snprintf(inner, sizeof(inner), "%d", port);
+    reply_header(reply, "X-Deft-Address", target);
+    if (has_door)
+        reply_header(reply, "X-Deft-Port", inner);
+    return true;
 }
 
 /*
@@ -102,14 +133,10 @@ static int answer_address(const struct request *request, struct reply *reply,
                           const struct preview_place *place, const char *url)
 {
     CLEANUP(strbuf_done) struct strbuf cookies = STRBUF_INIT;
-    char address[INET_ADDRSTRLEN] = "";
-    char target[INET_ADDRSTRLEN + 8] = "";
 
-    if (!read_address(url, address))
+    if (!name_target(url, place->port, reply))
         return preview_refuse(reply, "address");
-    (void)snprintf(target, sizeof(target), "%s:%d", address, place->port);
     preview_append_foreign_cookies(request, &cookies);
-    reply_header(reply, "X-Deft-Address", target);
     reply_header(reply, "X-Deft-Cookie", cookies.len > 0 ? cookies.text : "");
     say_names(request, reply, place);
     return reply_empty(reply, 204);

@@ -14,6 +14,12 @@ struct strbuf;
 
 enum { PREVIEW_ACTION_PORT = 8000, PREVIEW_EDITOR_PORT = 60001, PREVIEW_N_NAMED = 3 };
 
+/*
+ * 127.0.0.2, in host order: a sandbox whose server is reached at the host's 127.0.0.1 has a door
+ * for previews there, at the same port. What comes in says which port it is for.
+ */
+#define PREVIEW_LOOPBACK 0x7f000002U
+
 /* A port that programs are told of by a variable, and clients by a name. */
 struct preview_port {
     const char *name;  /* in exposed_urls, and of the variable in the sandbox */

@@ -7,6 +7,7 @@ import net from 'node:net';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 
+import WebSocket from 'ws';
 import { call, House, IMAGE, waitUntil } from './runtime_house.mjs';
 
 const DEADLINE_MS = 60_000;
@@ -162,6 +163,25 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     // Programs beside the server find it where they do in a container.
     assert.equal(await bash(sandbox, 'curl -s -o /dev/null -w "%{http_code}" -H "X-Session-API-Key: $OH_SESSION_API_KEYS_0" http://localhost:8000/api/file/home'), '200');
     assert.equal(await bash(sandbox, 'cat /proc/net/route | wc -l'), '1\n');
+  });
+
+  it('shows programs of a sandbox by a door of the host, as a preview asks for them', async () => {
+    fs.copyFileSync(new URL('support/site.py', import.meta.url), `${home()}/workspace/site.py`);
+    await bash(sandbox, 'python3 /workspace/site.py 5173');
+    const door = { host: '127.0.0.2', port: at(sandbox).port };
+    const ask = (method, url, port, more) => call(door, method, url, { headers: { Host: 'localhost:5173', Connection: 'close', 'X-Deft-Port': port }, ...more });
+    const { json: seen } = await ask('POST', '/hello?x=1', 5173, { body: { text: 'x'.repeat(3 << 20) } });
+    assert.deepEqual([seen.port, seen.method, seen.path, JSON.parse(seen.body).text.length], [5173, 'POST', '/hello?x=1', 3 << 20]);
+    assert.deepEqual(seen.headers.filter(([name]) => name.startsWith('x-deft')), [], 'what is for the door stays there');
+    // Nobody listens; no port; none at all: the connection ends, and nginx says so.
+    for (const port of [5174, 0, 70000]) await assert.rejects(ask('GET', '/', port), /socket hang up|ECONNRESET/, String(port));
+    await assert.rejects(call(door, 'GET', '/', { headers: { Connection: 'close' } }), /socket hang up|ECONNRESET/);
+    const socket = new WebSocket(`ws://${door.host}:${door.port}/socket`, { headers: { 'X-Deft-Port': '5173' } });
+    await once(socket, 'open');
+    socket.send('both ways');
+    assert.equal(String((await once(socket, 'message'))[0]), 'both ways');
+    socket.close();
+    await once(socket, 'close');
   });
 
   it('lets no key in but its own', async () => {

@@ -19,6 +19,7 @@ int main(void)
     n_failed += journal_tests();
     n_failed += keys_tests();
     n_failed += multipart_tests();
+    n_failed += preview_door_tests();
     n_failed += repository_tests();
     n_failed += shell_record_tests();
     n_failed += statements_tests();

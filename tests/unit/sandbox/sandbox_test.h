@@ -23,6 +23,7 @@ int exports_tests(void);
 int journal_tests(void);
 int keys_tests(void);
 int multipart_tests(void);
+int preview_door_tests(void);
 int repository_tests(void);
 int shell_record_tests(void);
 int statements_tests(void);

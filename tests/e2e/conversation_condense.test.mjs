@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { Conversation, llmOf, ofKind, startRequest } from './support/conversation.mjs';
 import { assertSound } from './support/database.mjs';
 import { strictModel } from './support/model.mjs';
+import { killAndAwait } from './support/processes.mjs';
 import { waitUntil } from './support/wait.mjs';
 
 const SIZE_MAX = 20;
@@ -131,4 +132,25 @@ test('a run whose model takes not even the summary ends with its error', async (
   assert.equal(await another.ask('word-1.'), 'error');
   await waitUntil(async () => (await another.events()).some(({ code, detail }) => code === 'LLMContextWindowExceedError' && /summed up/.test(detail)), 'it says why');
   await assertSound(another);
+});
+
+test('a condensation survives the death of its worker, whatever it is for', async (t) => {
+  const wide = [{ text: 'an answer' }];
+  fake.setScenario('limited', wide);
+  for (const name of ['mortal', 'mortal2']) fake.setScenario(name, [{ park: true, text: 'late' }]);
+  const long = await start(t, 'talk', 'mortal');
+  const large = await start(t, 'limited', 'mortal2');
+  await Promise.all([talk(long, 1, 10), talk(large, 1, 3)]);
+  fake.setScenario('limited', ({ messages }) => (messages.length > 6 ? tooLong : wide[0]));
+  const from = fake.requests.length;
+  for (const conversation of [long, large]) await conversation.say('word-last.', true);
+  const asked = (name) => fake.requests.slice(from).some(({ body }) => body.model === name);
+  await waitUntil(() => asked('mortal') && asked('mortal2'), 'both condensers are asked');
+  for (const name of ['mortal', 'mortal2']) fake.setScenario(name, [{ text: 'by the next worker' }]);
+  await killAndAwait('worker');
+  for (const conversation of [long, large]) {
+    assert.equal(await conversation.rest(['finished', 'error']), 'finished');
+    assert.deepEqual((await condensations(conversation)).map(({ summary }) => summary), ['by the next worker']);
+    await assertSound(conversation);
+  }
 });

@@ -15,7 +15,7 @@ const isRoot = process.getuid() === 0 && process.env.DEFT_NETWORK_RULES !== '0';
 const ip = (...args) => execFileSync('ip', args, { stdio: ['ignore', 'pipe', 'pipe'] }).toString();
 const iptables = (...args) => execFileSync('iptables', ['-w', '5', ...args], { stdio: ['ignore', 'pipe', 'pipe'] }).toString();
 const quietly = (act) => { try { act(); } catch { /* it was not there */ } };
-const DEADLINE_MS = 60000;
+const DEADLINE_MS = 120_000;
 const SPACE = `deftl${process.pid}`;
 const LINK = `l${process.pid}`;
 const GATEWAY = '45.11.188.1';

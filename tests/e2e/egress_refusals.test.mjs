@@ -17,7 +17,7 @@ const isRoot = process.getuid() === 0 && process.env.DEFT_NETWORK_RULES !== '0';
 const skip = !isRoot && 'needs root, and packet filter rules';
 const ip = (...args) => execFileSync('ip', args, { stdio: ['ignore', 'pipe', 'pipe'] }).toString();
 const iptables = (...args) => execFileSync('iptables', ['-w', '5', ...args], { stdio: ['ignore', 'pipe', 'pipe'] }).toString();
-const DEADLINE_MS = 60000;
+const DEADLINE_MS = 120_000;
 // Networks of nobody's, so that there is a way to them from this host.
 const LINK = `r${process.pid}`;
 const PRIVATE = '192.168.212.2';

@@ -8,7 +8,7 @@ import { call, engine, House, IMAGE, tar, waitUntil } from './runtime_house.mjs'
 
 const alive = async (runtime) => {
   const { hostname, port } = new URL(runtime.url);
-  return (await call({ host: hostname, port }, 'GET', '/alive', { timeoutMs: 5000 })).json?.status === 'ok';
+  return (await call({ host: hostname, port }, 'GET', '/alive')).json?.status === 'ok';
 };
 
 /** What a command prints that runs in the sandbox as its users' do. */
@@ -31,7 +31,7 @@ async function assertNoLeaks(house, homes = 0) {
       const left = containers.filter((c) => c.Labels['deft.role'] === 'sandbox');
       seen = { containers: left.map((c) => c.Names), networks: networks.map((n) => n.Name), volumes: volumes.map((v) => v.Name) };
       return left.length === spares.containers && networks.length === spares.networks && volumes.length === spares.volumes + 2 * homes;
-    }, 90000, 'nothing is left over'); // a helper of a service that was killed goes after 20 s
+    }, 120000, 'nothing is left over'); // a helper of a service that was killed goes after 20 s
   } catch (error) {
     throw new Error(`${error.message}: ${JSON.stringify(seen)}`);
   }
@@ -176,7 +176,7 @@ print('io_uring', call(425, 1, 0), 'unshare', call(272, 0x10000000), 'keyctl', c
     const { status, json: runtime } = await house.sandbox(id, { wait_ms: 0 });
     assert.equal(status, 200);
     assert.match(runtime.status, /^(starting|running)$/);
-    await waitUntil(async () => (await house.get(`/sessions/${id}`)).json.status === 'running', 60000, 'running');
+    await waitUntil(async () => (await house.get(`/sessions/${id}`)).json.status === 'running', 120000, 'running');
     await forget(runtime);
   });
 
@@ -282,7 +282,7 @@ print('io_uring', call(425, 1, 0), 'unshare', call(272, 0x10000000), 'keyctl', c
     const dead = await waitUntil(async () => {
       const { json } = await house.get(`/sessions/${id}`);
       return json.status === 'error' && json;
-    }, 60000, 'the row says error');
+    }, 120000, 'the row says error');
     assert.match(dead.status_detail, /killed \(exit code 137\)/);
     const { json: again } = await house.sandbox(id);
     assert.equal(again.status, 'running', again.status_detail);
@@ -292,7 +292,7 @@ print('io_uring', call(425, 1, 0), 'unshare', call(272, 0x10000000), 'keyctl', c
     const { json: twice } = await waitUntil(async () => {
       const answer = await house.get(`/sessions/${id}`);
       return answer.json.status === 'error' && answer;
-    }, 60000, 'the row says error');
+    }, 120000, 'the row says error');
     assert.deepEqual([twice.pod_status, twice.restart_count], ['crashloopbackoff', 1]);
     await forget(runtime);
     await assertNoLeaks(house);
@@ -305,7 +305,7 @@ print('io_uring', call(425, 1, 0), 'unshare', call(272, 0x10000000), 'keyctl', c
     const { json: seen } = await waitUntil(async () => {
       const answer = await house.get(`/sessions/${id}`);
       return answer.json.status_detail && answer;
-    }, 60000, 'words about memory');
+    }, 120000, 'words about memory');
     assert.match(seen.status_detail, /ran out of memory/);
     assert.deepEqual(seen.restart_reasons, ['OOMKilled']);
     await forget(runtime);
@@ -328,7 +328,7 @@ print('io_uring', call(425, 1, 0), 'unshare', call(272, 0x10000000), 'keyctl', c
     }
     await assertNoLeaks(house, 3);
     house.sql("UPDATE runtimes SET desired = 'deleted'");
-    await waitUntil(() => house.sql('SELECT count(*) FROM runtimes') === '0', 60000, 'no rows');
+    await waitUntil(() => house.sql('SELECT count(*) FROM runtimes') === '0', 120000, 'no rows');
     await assertNoLeaks(house);
   });
 
@@ -339,7 +339,7 @@ print('io_uring', call(425, 1, 0), 'unshare', call(272, 0x10000000), 'keyctl', c
     await house.start();
     // What nobody answers for is gone when rows and containers have been compared.
     await engine('POST', '/volumes/create', { body: { Name: `${house.instance}-ws-nobodys`, Labels: { 'deft.instance': house.instance } } });
-    await waitUntil(async () => !(await house.ours('volumes')).some(({ Name }) => Name.endsWith('-nobodys')), 60000, 'a comparison');
+    await waitUntil(async () => !(await house.ours('volumes')).some(({ Name }) => Name.endsWith('-nobodys')), 120000, 'a comparison');
     const { json: same } = await house.sandbox(id);
     assert.equal(same.url, runtime.url);
     assert.equal(await alive(same), true);
@@ -351,7 +351,7 @@ print('io_uring', call(425, 1, 0), 'unshare', call(272, 0x10000000), 'keyctl', c
     const { json } = await engine('POST', `/containers/create?name=${house.instance}-orphan`, {
       body: { Image: IMAGE, Labels: { 'deft.managed': '1', 'deft.instance': house.instance, 'deft.runtime_id': 'orphanorphanorph', 'deft.role': 'sandbox' } },
     });
-    await waitUntil(async () => (await engine('GET', `/containers/${json.Id}/json`)).status === 404, 60000, 'the orphan is gone');
+    await waitUntil(async () => (await engine('GET', `/containers/${json.Id}/json`)).status === 404, 120000, 'the orphan is gone');
   });
 
   it('prints its settings and its version', () => {

@@ -80,16 +80,16 @@ describe('an engine that goes away', () => {
     const { json: runtime } = await house.sandbox('e-1');
     assert.equal(runtime.status, 'running', runtime.status_detail);
     way.set('cut');
-    await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'unavailable', 60000, 'the loss is noticed');
+    await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'unavailable', 120000, 'the loss is noticed');
     const refused = await house.sandbox('e-2');
     assert.equal(refused.status, 503);
     assert.match(refused.json.detail, /container engine/);
     assert.equal((await house.get('/sessions/e-1')).json.status, 'running');
     assert.equal((await house.post('/pause', { runtime_id: runtime.runtime_id })).status, 503);
     way.set('open');
-    await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'available', 60000, 'the engine is found');
+    await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'available', 120000, 'the engine is found');
     // The pause was a wish that could not be carried out at once.
-    await waitUntil(async () => (await house.get('/sessions/e-1')).json.status === 'paused', 60000, 'the wish is carried out');
+    await waitUntil(async () => (await house.get('/sessions/e-1')).json.status === 'paused', 120000, 'the wish is carried out');
     await assertRuns('e-2');
     assert.equal((await house.sandbox('e-1')).json.session_api_key, runtime.session_api_key);
   });
@@ -99,19 +99,19 @@ describe('an engine that goes away', () => {
     assert.equal(runtime.status, 'running', runtime.status_detail);
     way.set('ending');
     await engine('POST', `/containers/${house.instance}-${runtime.runtime_id}/kill`);
-    await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'unavailable', 60000, 'the loss is noticed');
+    await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'unavailable', 120000, 'the loss is noticed');
     assert.deepEqual(way.late, []);
     way.set('open');
-    await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'available', 60000, 'the engine is found');
+    await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'available', 120000, 'the engine is found');
     await assertRuns('e-8');
   });
 
   it('that hangs is noticed too', async () => {
     way.set('hung');
-    await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'unavailable', 60000, 'the loss is noticed');
+    await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'unavailable', 120000, 'the loss is noticed');
     assert.equal((await house.sandbox('e-9')).status, 503);
     way.set('open');
-    await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'available', 60000, 'the engine is found');
+    await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'available', 120000, 'the engine is found');
   });
 
   it('that keeps the container of a failed start does not get another one into its network', async () => {
@@ -139,11 +139,11 @@ describe('an engine that goes away', () => {
     const failed = await waitUntil(async () => {
       const seen = await house.get('/sessions/e-7');
       return seen.json.status === 'error' && seen.json;
-    }, 60000, 'the start has failed');
+    }, 120000, 'the start has failed');
     assert.match(failed.status_detail, /engine/);
     assert.deepEqual(failed.restart_reasons, ['EngineUnavailable']);
     way.set('open');
-    await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'available', 60000, 'the engine is found');
+    await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'available', 120000, 'the engine is found');
     await assertRuns('e-7');
   });
 
@@ -155,12 +155,12 @@ describe('an engine that goes away', () => {
     const { json } = await start;
     assert.match(json.status_detail ?? json.detail, /engine/);
     way.set('open');
-    await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'available', 60000, 'the engine is found');
+    await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'available', 120000, 'the engine is found');
     await assertRuns('e-3');
     house.sql("UPDATE runtimes SET desired = 'deleted'");
-    await waitUntil(() => house.sql('SELECT count(*) FROM runtimes') === '0', 60000, 'no rows');
+    await waitUntil(() => house.sql('SELECT count(*) FROM runtimes') === '0', 120000, 'no rows');
     await waitUntil(async () => (await house.ours('containers')).filter((c) => c.Labels['deft.role'] === 'sandbox').length === 0
-      && (await house.ours('networks')).length === 1 && (await house.ours('volumes')).length === 3, 60000, 'nothing is left over');
+      && (await house.ours('networks')).length === 1 && (await house.ours('volumes')).length === 3, 120000, 'nothing is left over');
   });
 });
 
@@ -179,7 +179,7 @@ class Engine {
       '--pidfile', `${this.dir}/pid`, '--bridge', 'none', '--iptables=false', '--containerd-namespace', 'deft-test', '--containerd-plugins-namespace', 'deft-test-plugins'],
     { stdio: ['ignore', log, log], detached: true });
     fs.closeSync(log);
-    await waitUntil(() => this.call('GET', '/_ping').then(({ status }) => status === 200, () => false), 30000, 'the engine of the test');
+    await waitUntil(() => this.call('GET', '/_ping').then(({ status }) => status === 200, () => false), 120000, 'the engine of the test');
   }
 
   call(method, url, options) { return call({ socketPath: this.socket }, method, url, options); }
@@ -187,7 +187,7 @@ class Engine {
   async stop() {
     const gone = () => this.daemon.exitCode !== null || this.daemon.signalCode !== null;
     this.daemon.kill('SIGTERM');
-    await waitUntil(gone, 60000, 'the end of the engine');
+    await waitUntil(gone, 120000, 'the end of the engine');
   }
 
   // As when the host goes down: with its containerd, the shims, and all that runs in its containers.
@@ -235,22 +235,22 @@ describe('an engine that is restarted', { skip: !hasEngine && 'needs root and do
     // What it keeps ready is made again: nothing is under way that an end would break off.
     const count = async (kind) => (await house.ours(kind, (method, url) => own.call(method, `/v1.41${url}`))).length;
     const counts = () => Promise.all(['networks', 'volumes', 'containers'].map(count));
-    await waitUntil(async () => (await counts()).join() === '3,7,2', 60000, 'a network and a home are ready');
+    await waitUntil(async () => (await counts()).join() === '3,7,2', 120000, 'a network and a home are ready');
     await own.stop();
-    await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'unavailable', 60000, 'the loss is noticed');
+    await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'unavailable', 120000, 'the loss is noticed');
     assert.equal((await house.sandbox('r-1', { image: 'nothing:1' })).json.status ?? 'refused', 'refused');
     await own.start();
-    await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'available', 60000, 'the engine is found');
+    await waitUntil(async () => (await house.get('/health')).json.sandboxes === 'available', 120000, 'the engine is found');
     const dead = await waitUntil(async () => {
       const { json } = await house.get('/sessions/r-1');
       return json.status === 'error' && json;
-    }, 60000, 'the row says error');
+    }, 120000, 'the row says error');
     assert.match(dead.status_detail, /ended|killed|gone/);
     const { json: again } = await house.sandbox('r-1', { image: 'nothing:1' });
     assert.equal(again.status, 'running', again.status_detail);
     assert.equal(again.session_api_key, runtime.session_api_key);
     // The paused one lost its programs, as it would have later; nothing is wrong with it.
-    await waitUntil(() => house.sql("SELECT status, container_id IS NULL FROM runtimes WHERE session_id = 'r-2'") === 'paused|t', 60000, 'the row names no container');
+    await waitUntil(() => house.sql("SELECT status, container_id IS NULL FROM runtimes WHERE session_id = 'r-2'") === 'paused|t', 120000, 'the row names no container');
     const { json: resumed } = await house.post('/resume', { runtime_id: paused.runtime_id, wait_ms: 60000 });
     assert.equal(resumed.status, 'running', resumed.status_detail);
     assert.equal(resumed.session_api_key, paused.session_api_key);

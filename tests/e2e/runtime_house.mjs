@@ -111,7 +111,7 @@ function startDatabase(dir) {
 }
 
 async function prepareDatabase(database) {
-  await waitUntil(() => { try { database.psql('postgres', ['-c', 'SELECT 1']); return true; } catch { return false; } }, 60000, 'PostgreSQL');
+  await waitUntil(() => { try { database.psql('postgres', ['-c', 'SELECT 1']); return true; } catch { return false; } }, 120000, 'PostgreSQL');
   database.psql('postgres', ['-c', 'CREATE DATABASE deft']);
   for (const part of ['users', 'runtimes', 'runtime_keys', 'warm_sandboxes', 'warm_configs', 'image_builds', 'conversations', 'runtime_rest', 'egress_refusals', 'held_sandboxes', 'admin_logins', 'egress_policies']) database.psql('deft', ['-f', `${ROOT}/sql/deploy/${part}.sql`]);
 }
@@ -157,7 +157,7 @@ export class House {
       house.database = startDatabase(house.dir);
       await prepareDatabase(house.database);
       house.nginx = startNginx(house.dir);
-      await waitUntil(() => accepts(house.nginx.socket), 60000, 'nginx');
+      await waitUntil(() => accepts(house.nginx.socket), 120000, 'nginx');
       await house.start();
     } catch (error) {
       // Its processes would keep the test's from ending, and so the error from being told.
@@ -205,14 +205,14 @@ export class House {
       if (ended(this.service)) throw new Error(`deft-runtime ended:\n${this.log()}`);
       const health = await this.get('/health');
       return health.status === 200 && health.json.sandboxes === 'available';
-    }, 30000, 'sandboxes available');
+    }, 120000, 'sandboxes available');
   }
 
   async stop(signal = 'SIGTERM') {
     const service = this.service;
     if (!service || ended(service)) return;
     service.kill(signal);
-    await waitUntil(() => ended(service), 60000, 'the end of deft-runtime');
+    await waitUntil(() => ended(service), 120000, 'the end of deft-runtime');
   }
 
   // What happened to the service when it is not there any more.
@@ -248,7 +248,7 @@ export class House {
     if (ids.length === 0) return;
     this.sql(`UPDATE runtimes SET desired = 'deleted' WHERE id IN (${ids}); SELECT pg_notify('deft_runtime', '')`);
     const isGone = async ({ runtime_id: id }) => (await this.get(`/runtime/${id}`)).status === 404;
-    await Promise.all(runtimes.map((runtime) => waitUntil(() => isGone(runtime), 60000, 'the runtime is forgotten')));
+    await Promise.all(runtimes.map((runtime) => waitUntil(() => isGone(runtime), 120000, 'the runtime is forgotten')));
   }
 
   async ours(kind, ask = engine) {
@@ -268,7 +268,7 @@ export class House {
   // Removes all that is left of this instance in the engine.
   async reap(option = '--reap') {
     const reaper = spawn(findBinary('deft-runtime', 'DEFT_RUNTIME_BINARY'), [option], { env: this.environment(), stdio: 'ignore' });
-    await waitUntil(() => ended(reaper), 60000, 'the end of deft-runtime --reap');
+    await waitUntil(() => ended(reaper), 120000, 'the end of deft-runtime --reap');
     if (reaper.exitCode !== 0) throw new Error(`deft-runtime ${option}: ${reaper.exitCode ?? reaper.signalCode}`);
   }
 
@@ -280,7 +280,7 @@ export class House {
       this.nginx?.server.kill();
       this.database?.server.kill('SIGINT');
       const servers = [this.database, this.nginx].filter(Boolean).map(({ server }) => server);
-      await waitUntil(() => servers.every(ended), 60000, 'the end of the servers');
+      await waitUntil(() => servers.every(ended), 120000, 'the end of the servers');
       if (!process.env.DEFT_TEST_KEEP) fs.rmSync(this.dir, { recursive: true, force: true });
     }
   }

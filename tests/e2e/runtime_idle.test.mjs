@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 
 import { call, engine, House, waitUntil } from './runtime_house.mjs';
 
-const DEADLINE_MS = 60_000;
+const DEADLINE_MS = 120_000;
 const NEVER = { OH_SANDBOX_LIFECYCLE_IDLE_SECONDS: '0', DEFT_STOP_AFTER_MS: '0', OH_SANDBOX_LIFECYCLE_MAX_SESSION_SECONDS: '0', OH_SANDBOX_LIFECYCLE_DELETE_AFTER_SECONDS: '0' };
 
 describe('a sandbox that nobody uses', () => {
@@ -39,7 +39,7 @@ describe('a sandbox that nobody uses', () => {
 
   it('runtime 16, 28: is paused; one where something runs, or a conversation, is not, nor one that waits', async () => {
     const [idle, busy, inUse] = [await start(), await start(), await start()];
-    const { id } = await bash(busy, 'start_bash_command', { command: 'exec sleep 90' });
+    const { id } = await bash(busy, 'start_bash_command', { command: 'exec sleep 900', timeout: 900 });
     const [user, conversation] = [randomUUID(), randomUUID()];
     house.sql(`INSERT INTO users (id, email) VALUES ('${user}', '${user}@example.org')`);
     house.sql(`INSERT INTO conversations (id, user_id, runtime_kind, runtime_session, spec, wanted_at, updated_at)

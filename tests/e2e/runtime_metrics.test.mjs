@@ -35,7 +35,7 @@ describe('the metrics of the Runtime API', () => {
 
   it('tell what waits, of which image and size', async () => {
     const labels = { image: IMAGE, memory_bytes: String(512 << 20), cpus: '2' };
-    await waitUntil(async () => value(await read(), 'deft_warm_idle', labels) === 1, 60_000, 'one waits');
+    await waitUntil(async () => value(await read(), 'deft_warm_idle', labels) === 1, 120_000, 'one waits');
     const families = await read();
     assert.equal(value(families, 'deft_warm_target', labels), 1);
     assert.deepEqual(families.get('deft_warm_idle').samples.length, 1);

@@ -20,7 +20,7 @@ for target in sys.argv[1:]:
     host, port = target.rsplit(':', 1)
     kind = socket.AF_INET6 if ':' in host else socket.AF_INET
     s = socket.socket(kind, socket.SOCK_STREAM)
-    s.settimeout(1.5)
+    s.settimeout(20)
     try:
         s.connect((host, int(port)))
         print(target, 'reached')
@@ -55,7 +55,7 @@ const listen = (host, port = 0) => new Promise((resolve, reject) => {
 });
 
 const reachesFromHost = (host, port) => new Promise((resolve) => {
-  const socket = net.connect({ host, port, timeout: 1500 }, () => { socket.destroy(); resolve(true); });
+  const socket = net.connect({ host, port, timeout: 60000 }, () => { socket.destroy(); resolve(true); });
   socket.on('error', () => resolve(false));
   socket.on('timeout', () => { socket.destroy(); resolve(false); });
 });
@@ -81,7 +81,7 @@ describe('what a sandbox reaches', { skip: !isRoot && 'needs root, and packet fi
     ip('-n', SPACE, 'link', 'set', 'eth0', 'up');
     ip('-n', SPACE, 'route', 'add', 'default', 'via', PUBLIC.gateway);
     outside = spawn('ip', ['netns', 'exec', SPACE, 'python3', '-c', SERVER, PUBLIC.host, String(PUBLIC.port)], { stdio: 'ignore' });
-    await waitUntil(() => reachesFromHost(PUBLIC.host, PUBLIC.port), 60000, 'the outside');
+    await waitUntil(() => reachesFromHost(PUBLIC.host, PUBLIC.port), 120000, 'the outside');
     server = await listen('0.0.0.0');
     [one, two] = (await Promise.all([house.sandbox('n-1'), house.sandbox('n-2')])).map(({ json }) => json);
     assert.equal(one.status, 'running', one.status_detail);
@@ -130,11 +130,11 @@ print('ready')
 while True: print(s.recvfrom(100)[0].decode(), s.getsockname())`], { stdio: ['ignore', 'pipe', 'inherit'] });
       let caught = '';
       catcher.stdout.on('data', (chunk) => { caught += chunk; });
-      await waitUntil(() => caught.includes('ready'), 60000, 'the catcher');
+      await waitUntil(() => caught.includes('ready'), 120000, 'the catcher');
       await house.look(one.runtime_id, ['python3', '-c', UDP, '192.168.211.2:5353']);
       assert.equal(caught.includes('deft'), false);
       await house.look(one.runtime_id, ['python3', '-c', UDP, `${PUBLIC.host}:5353`]);
-      await waitUntil(() => caught.includes('deft'), 3000, 'what goes to a public address');
+      await waitUntil(() => caught.includes('deft'), 120000, 'what goes to a public address');
       catcher.kill();
     } finally {
       ip('route', 'del', '192.168.211.2/32');
@@ -149,7 +149,7 @@ while True: print(s.recvfrom(100)[0].decode(), s.getsockname())`], { stdio: ['ig
 
   it('loads the rules again where somebody removed them', async () => {
     execFileSync('iptables', ['-w', '5', '-D', 'INPUT', '-i', 'dsb+', '-j', 'DEFT-IN']);
-    await waitUntil(() => { try { execFileSync('iptables', ['-w', '5', '-C', 'INPUT', '-i', 'dsb+', '-j', 'DEFT-IN'], { stdio: 'ignore' }); return true; } catch { return false; } }, 60000, 'the rules are back');
+    await waitUntil(() => { try { execFileSync('iptables', ['-w', '5', '-C', 'INPUT', '-i', 'dsb+', '-j', 'DEFT-IN'], { stdio: 'ignore' }); return true; } catch { return false; } }, 120000, 'the rules are back');
   });
 });
 
@@ -160,7 +160,7 @@ describe('without a packet filter', { skip: !isRoot && 'needs root' }, () => {
       await house.stop();
       house.wrapper = ['setpriv', '--bounding-set', '-net_admin', '--no-new-privs'];
       await house.start({ ready: false });
-      await waitUntil(async () => (await house.get('/health')).json?.detail?.includes('network rules:'), 60000, 'words about the rules');
+      await waitUntil(async () => (await house.get('/health')).json?.detail?.includes('network rules:'), 120000, 'words about the rules');
       const { status, json } = await house.sandbox('f-1');
       assert.equal(status, 503);
       assert.match(json.detail, /cannot be confined/);
@@ -194,7 +194,7 @@ describe('where the host has networks of its own', { skip: !isRoot && 'needs roo
     const subnets = await waitUntil(async () => {
       const networks = await house.ours('networks');
       return networks.length === 2 && networks.map((network) => network.IPAM.Config[0].Subnet).sort();
-    }, 60000, 'the sandbox has a network, and another is ready');
+    }, 120000, 'the sandbox has a network, and another is ready');
     const inside = subnets.filter((subnet) => subnet.startsWith(`${range}.`));
     assert.deepEqual(inside, [`${range}.16/29`]);
   });

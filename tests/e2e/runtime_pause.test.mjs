@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 
 import { call, engine, House, waitUntil } from './runtime_house.mjs';
 
-const DEADLINE_MS = 60_000;
+const DEADLINE_MS = 120_000;
 
 describe('a paused sandbox', () => {
   let house;

@@ -22,14 +22,14 @@ class Podman {
       '--network-backend', 'netavark', '--runtime', 'runc', '--cgroup-manager', 'cgroupfs', 'system', 'service', '--time', '0', `unix://${this.socket}`],
     { stdio: ['ignore', log, log], env: { ...process.env, CONTAINERS_CONF: `${this.dir}/containers.conf` } });
     fs.closeSync(log);
-    await waitUntil(() => this.call('GET', '/_ping').then(({ status }) => status === 200, () => false), 60000, 'Podman');
+    await waitUntil(() => this.call('GET', '/_ping').then(({ status }) => status === 200, () => false), 120000, 'Podman');
   }
 
   call(method, url, options) { return call({ socketPath: this.socket }, method, url, options); }
 
   async stop() {
     this.daemon.kill('SIGTERM');
-    await waitUntil(() => this.daemon.exitCode !== null || this.daemon.signalCode !== null, 60000, 'the end of Podman');
+    await waitUntil(() => this.daemon.exitCode !== null || this.daemon.signalCode !== null, 120000, 'the end of Podman');
     for (const line of fs.readFileSync('/proc/mounts', 'utf8').split('\n').filter((one) => one.includes(this.dir)).reverse()) {
       execFileSync('umount', ['-l', line.split(' ')[1]]);
     }
@@ -77,16 +77,16 @@ describe('Podman as the engine', { skip: process.getuid() !== 0 && 'needs root' 
 
   it('pauses and resumes it', async () => {
     assert.equal((await house.post('/pause', { runtime_id: sandbox.runtime_id })).status, 200);
-    await waitUntil(async () => (await inspect()).State.Paused, 60000, 'it is paused');
+    await waitUntil(async () => (await inspect()).State.Paused, 120000, 'it is paused');
     assert.equal((await house.post('/resume', { runtime_id: sandbox.runtime_id })).status, 200);
-    await waitUntil(async () => !(await inspect()).State.Paused, 60000, 'it runs again');
+    await waitUntil(async () => !(await inspect()).State.Paused, 120000, 'it runs again');
   });
 
   it('hears that one was killed, and starts it again with its workspace', async () => {
     const home = house.sql("SELECT spec->>'home' FROM runtimes WHERE session_id = 'p-1'");
     assert.equal(house.sql("SELECT backend FROM runtimes WHERE session_id = 'p-1'"), 'podman');
     assert.equal((await podman.call('POST', `/v1.41/containers/${house.instance}-${sandbox.runtime_id}/kill`)).status, 204);
-    await waitUntil(async () => (await house.get('/sessions/p-1')).json.status === 'error', 60000, 'the row says error');
+    await waitUntil(async () => (await house.get('/sessions/p-1')).json.status === 'error', 120000, 'the row says error');
     const { json: again } = await house.sandbox('p-1', { image: 'nothing:1' });
     assert.equal(again.status, 'running', again.status_detail);
     assert.equal(house.sql("SELECT spec->>'home' FROM runtimes WHERE session_id = 'p-1'"), home);
@@ -96,6 +96,6 @@ describe('Podman as the engine', { skip: process.getuid() !== 0 && 'needs root' 
   it('leaves nothing of one that is stopped', async () => {
     const stopped = await house.post('/stop', { runtime_id: sandbox.runtime_id });
     assert.equal(stopped.status, 200, stopped.text);
-    await waitUntil(async () => (await inspect()).State === undefined, 60000, 'the container is gone');
+    await waitUntil(async () => (await inspect()).State === undefined, 120000, 'the container is gone');
   });
 });

@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 
 import { call, House, waitUntil } from './runtime_house.mjs';
 
-const WAIT_MS = 60_000;
+const WAIT_MS = 120_000;
 
 describe('an upgrade of deft-action', () => {
   let house;
@@ -54,7 +54,7 @@ describe('an upgrade of deft-action', () => {
   it('waits while something runs in a sandbox, and while it is in use', async () => {
     const { json: busy } = await house.sandbox('c-busy');
     const { json: other } = await house.sandbox('c-other');
-    const { id } = await bash(busy, 'start_bash_command', { command: 'exec sleep 90' });
+    const { id } = await bash(busy, 'start_bash_command', { command: 'exec sleep 900', timeout: 900 });
     const [before, otherBefore] = [await container(busy), await container(other)];
     await upgrade();
     // The idle one is renewed by a look at all; the busy one was looked at, too.

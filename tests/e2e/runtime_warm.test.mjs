@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 
 import { call, engine, House, IMAGE, tar, waitUntil } from './runtime_house.mjs';
 
-const DEADLINE_MS = 60000;
+const DEADLINE_MS = 120_000;
 // A fill that fails makes the pool rest for 30 seconds.
 const FILL_DEADLINE_MS = 150000;
 
@@ -49,7 +49,7 @@ class Pool {
       seen = { ids, containers, networks: networks.length, volumes: volumes.length };
       // One spare network, one spare home of two volumes, and deft-action's own.
       return String(containers.sort()) === String([...ids].sort()) && networks.length === 1 + ids.length && volumes.length === 3 + 2 * ids.length;
-    }, 90000, 'nothing is left over').catch((error) => { throw new Error(`${error.message}: ${JSON.stringify(seen)}`); });
+    }, 120000, 'nothing is left over').catch((error) => { throw new Error(`${error.message}: ${JSON.stringify(seen)}`); });
   }
 
   async metric(name) {

@@ -11,7 +11,7 @@ import { Worker, start as startService, stop as stopService } from './support/pr
 import { waitUntil } from './support/wait.mjs';
 
 // A delivery cut off by a kill is taken up when its lease is over.
-const TAKE_UP_MS = 90_000;
+const TAKE_UP_MS = 180_000;
 const KEY = 'the-first-session-key';
 const SECRET = 'a-header-that-nobody-else-may-see';
 

@@ -19,4 +19,4 @@ export const DEFT = need('DEFT');
 export const WORKING_DIR = '/workspace/project';
 
 /** How long anything may take on a busy machine before a test gives up. */
-export const DEADLINE_MS = 60_000;
+export const DEADLINE_MS = 120_000;

@@ -41,6 +41,7 @@ struct reconciler {
     int64_t next_tick_ms;
     int64_t next_rest_ms;
     bool wants_refill;
+    struct error rules_trouble; /* ERROR_NONE: the rules are as they should be */
     struct {
         char container_id[72];
         int64_t at_ms;
@@ -374,16 +375,21 @@ static int look_at_wishes(struct service *service, struct error *err)
 
 static void load_rules(struct service *service)
 {
+    struct error *trouble = &service->reconciler->rules_trouble;
     struct error state = ERROR_INIT;
+    const char *what = "network_rules.failed";
 
     if (service->settings->has_network_rules == 0)
         return;
-    if (rules_apply(&state) < 0)
-        log_error("network_rules.failed", LOG_ERROR(&state));
-    else
+    if (rules_apply(&state) == 0) {
         refusals_load_rules(service->refusals);
-    if (state.code == ERROR_NONE && egress_seat_all(service, &state) < 0)
-        log_error("egress.not_held", LOG_ERROR(&state));
+        what = "egress.not_held";
+        error_ignore(egress_seat_all(service, &state), "state says it");
+    }
+    /* They are tried again each second, and it is said once. */
+    if (state.code != ERROR_NONE && !text_equal(state.message, trouble->message))
+        log_error(what, LOG_ERROR(&state));
+    *trouble = state;
     service_set_rules_state(service, &state);
 }
 
@@ -466,6 +472,8 @@ static unsigned what_is_due(struct service *service)
 
     if (now_ms >= reconciler->next_tick_ms) {
         what |= RECONCILE_WISHES | (reconciler->wants_refill ? RECONCILE_REFILL : 0);
+        /* No sandbox starts meanwhile; what was wrong may have been the database alone. */
+        what |= reconciler->rules_trouble.code != ERROR_NONE ? RECONCILE_RULES : 0;
         reconciler->wants_refill = false;
         reconciler->next_tick_ms = now_ms + WISHES_MS;
     }

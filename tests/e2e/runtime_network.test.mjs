@@ -171,6 +171,26 @@ describe('without a packet filter', { skip: !isRoot && 'needs root' }, () => {
   });
 });
 
+describe('rules that could not be made once', { skip: !isRoot && 'needs root' }, () => {
+  it('are made as soon as they can be, not when all is looked at again', async () => {
+    const house = await House.open({ DEFT_RECONCILE_MS: '3600000' });
+    try {
+      await house.stop();
+      // As a database that was away at that moment.
+      house.sql('ALTER TABLE users RENAME TO away');
+      await house.start({ ready: false });
+      await waitUntil(async () => (await house.get('/health').catch(() => ({}))).json?.detail?.includes('cannot be confined'), 120000, 'words about the rules');
+      house.sql('ALTER TABLE away RENAME TO users');
+      await house.ready();
+      const { json } = await house.sandbox('a-1');
+      assert.equal(json.status, 'running', json.status_detail);
+      assert.equal(house.log().match(/"egress.not_held".*users/g).length, 1, 'it is said once');
+    } finally {
+      await house.close();
+    }
+  });
+});
+
 describe('where the host has networks of its own', { skip: !isRoot && 'needs root' }, () => {
   // Of the four networks of the range, another bridge has three.
   const range = `10.214.${process.pid % 256}`;

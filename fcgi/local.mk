@@ -76,7 +76,7 @@ FCGI_HANDLERS = \
 FCGI_PREVIEW = \
 	fcgi/preview/check.c fcgi/preview/check.h \
 	fcgi/preview/cookies.c \
-	fcgi/preview/enter.c \
+	fcgi/preview/editor.c fcgi/preview/enter.c \
 	fcgi/preview/page.c \
 	fcgi/preview/pass.c \
 	fcgi/preview/place.c fcgi/preview/preview.h \

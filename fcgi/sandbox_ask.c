@@ -38,7 +38,7 @@ static int read_answer(const struct http_call *call, json_t **answer_out, struct
     return 0;
 }
 
-static int attempt(const struct fcgi_context *context, const struct sandbox_question *question,
+int sandbox_ask_at(const struct fcgi_context *context, const struct sandbox_question *question,
                    const struct sandbox_endpoint *endpoint, json_t **answer_out, struct error *err)
 {
     CLEANUP(http_call_freep) struct http_call *call = NULL;
@@ -94,12 +94,12 @@ int sandbox_ask(const struct fcgi_context *context, const struct sandbox_questio
         if (sandbox_start(context, &question->owner, &fresh, err) < 0)
             return -1;
     } else {
-        if (attempt(context, question, &known, answer_out, err) == 0)
+        if (sandbox_ask_at(context, question, &known, answer_out, err) == 0)
             return 0;
         if (start_again(context, question, &fresh, err) < 0)
             return -1;
     }
-    return attempt(context, question, &fresh, answer_out, err);
+    return sandbox_ask_at(context, question, &fresh, answer_out, err);
 }
 
 int sandbox_ask_running(const struct fcgi_context *context, const struct sandbox_question *question,
@@ -109,7 +109,7 @@ int sandbox_ask_running(const struct fcgi_context *context, const struct sandbox
 
     if (sandbox_find(context, &question->owner, &endpoint, err) < 0)
         return -1;
-    return attempt(context, question, &endpoint, answer_out, err);
+    return sandbox_ask_at(context, question, &endpoint, answer_out, err);
 }
 
 int sandbox_ask_failed(struct reply *reply, const struct error *err)

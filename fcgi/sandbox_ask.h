@@ -38,6 +38,11 @@ int sandbox_ask(const struct fcgi_context *context, const struct sandbox_questio
 int sandbox_ask_running(const struct fcgi_context *context, const struct sandbox_question *question,
                         json_t **answer_out, struct error *err) NONNULL MUST_CHECK;
 
+/* The same where it is known to be; the question's owner is not looked at. */
+int sandbox_ask_at(const struct fcgi_context *context, const struct sandbox_question *question,
+                   const struct sandbox_endpoint *endpoint, json_t **answer_out,
+                   struct error *err) NONNULL MUST_CHECK;
+
 /*
  * What a handler does when the question failed: 502 in words where there is no sandbox to ask,
  * anything else stays an error. Returns what the handler returns.

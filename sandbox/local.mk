@@ -122,7 +122,7 @@ else
 deft_action_LDFLAGS = $(DEFT_STATIC_LDFLAGS) -Wl,--gc-sections
 SANDBOX_LWS_LIBS = -lwebsockets -lcap $(CRYPTO_STATIC_LIBS)
 endif
-deft_action_LDADD = libsandbox.a libbase.a $(JANSSON_LIBS) $(SANDBOX_LWS_LIBS) $(ZLIB_LIBS) -lm
+deft_action_LDADD = libsandbox.a libmodel.a libbase.a $(JANSSON_LIBS) $(SANDBOX_LWS_LIBS) $(ZLIB_LIBS) -lm
 
 check_PROGRAMS += sandbox-test
 sandbox_test_SOURCES = \
@@ -146,10 +146,10 @@ sandbox_test_SOURCES = \
 	tests/unit/sandbox/statements_test.c \
 	tests/unit/sandbox/terminal_text_test.c
 sandbox_test_CPPFLAGS = $(SANDBOX_CPPFLAGS) -I$(top_srcdir)/tests $(CMOCKA_CFLAGS)
-sandbox_test_LDADD = libsandbox.a libbase.a $(LWS_LIBS) $(JANSSON_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS) $(ZLIB_LIBS) -lm
+sandbox_test_LDADD = libsandbox.a libmodel.a libbase.a $(LWS_LIBS) $(JANSSON_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS) $(ZLIB_LIBS) -lm
 
 check_PROGRAMS += replay-sandbox_browser replay-sandbox_terminal replay-sandbox_upload
-SANDBOX_FUZZ_LIBS = libsandbox.a libbase.a $(JANSSON_LIBS) $(CRYPTO_LIBS) -lm
+SANDBOX_FUZZ_LIBS = libsandbox.a libmodel.a libbase.a $(JANSSON_LIBS) $(CRYPTO_LIBS) -lm
 replay_sandbox_browser_SOURCES = tests/fuzz/sandbox_browser.c tests/fuzz/replay.c
 replay_sandbox_browser_CPPFLAGS = $(SANDBOX_CPPFLAGS) \
 	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/sandbox_browser"'

@@ -10,7 +10,6 @@
 #include <jansson.h>
 
 #include "base/clock.h"
-#include "base/crypto.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -26,7 +25,7 @@
 #include "sandbox/process.h"
 #include "sandbox/server.h"
 
-enum { TOKEN_CHARS = 32, START_MS = 60000, LOOK_MS = 20, SAID_MAX_BYTES = 65536 };
+enum { START_MS = 60000, LOOK_MS = 20, SAID_MAX_BYTES = 65536 };
 
 #define PORT_TEXT_BYTES 8
 #define LOG_PATH "/tmp/.deft-editor.log"
@@ -73,16 +72,6 @@ static void find_editor(char *const *environment, struct found_editor *found)
         found->editor = NULL;
 }
 
-/* Of the session's key, which it does not tell: so it is the same as long as the sandbox is. */
-static void make_token(const struct config *config, char token[CRYPTO_HASH_HEX_BYTES])
-{
-    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-
-    strbuf_appendf(&text, "deft editor:%s", secret_reveal(&config->api_key));
-    crypto_sha256_hex(text.text, text.len, token);
-    token[TOKEN_CHARS] = '\0';
-}
-
 /* Its last words, when it ended at once. */
 static int say_why(int said_fd, struct error *err)
 {
@@ -118,7 +107,7 @@ static int start_editor(const struct config *config, const struct found_editor *
 {
     CLEANUP(fd_close) int said_fd = open(LOG_PATH, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     CLEANUP(fd_close) int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    char token[CRYPTO_HASH_HEX_BYTES] = "";
+    char token[PREVIEW_EDITOR_TOKEN_BYTES] = "";
     char port[PORT_TEXT_BYTES] = "";
     const char *const with_token[] = {found->path,          "--host", "0.0.0.0", "--port", port,
                                       "--connection-token", token,    NULL};
@@ -135,7 +124,7 @@ static int start_editor(const struct config *config, const struct found_editor *
 
     if (said_fd < 0 || null_fd < 0)
         return error_set(err, ERROR_UNAVAILABLE, LOG_PATH ": %m");
-    make_token(config, token);
+    preview_editor_token(secret_reveal(&config->api_key), token);
     (void)snprintf(port, sizeof(port), "%d", PREVIEW_EDITOR_PORT);
     (void)snprintf(place, sizeof(place), "0.0.0.0:%d", PREVIEW_EDITOR_PORT);
     /* exec wants them writable and does not write. */
@@ -159,7 +148,7 @@ static void work_start(const struct request *request, struct job_answer *answer)
     char **environment = process_environment_new(PROCESS_TERMINAL, config->workspace);
     struct found_editor found = {.path = NULL};
     struct error err = ERROR_INIT;
-    char token[CRYPTO_HASH_HEX_BYTES] = "";
+    char token[PREVIEW_EDITOR_TOKEN_BYTES] = "";
 
     find_editor(environment, &found);
     if (found.editor != NULL && !ports_has_listener(PREVIEW_EDITOR_PORT) &&
@@ -167,7 +156,7 @@ static void work_start(const struct request *request, struct job_answer *answer)
         job_answer_error(answer, &err);
     } else {
         answer->body = describe(&found);
-        make_token(config, token);
+        preview_editor_token(secret_reveal(&config->api_key), token);
         json_put_text(answer->body, "token",
                       found.editor != NULL && found.editor->has_token ? token : NULL);
     }

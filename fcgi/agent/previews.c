@@ -37,13 +37,13 @@ static void push_port(const struct request *request, json_t *list, const char *r
 
 /* The ports with a name, and whatever else a program listens on. */
 static json_t *exposed_urls(const struct request *request, const char *runtime_id,
-                            const json_t *listening)
+                            const struct preview_editor *editor, const json_t *listening)
 {
     json_t *list = json_array();
     const json_t *item = NULL;
     size_t i = 0;
 
-    preview_push_named(request, runtime_id, list);
+    preview_push_named(request, runtime_id, editor, list);
     json_array_foreach (listening, i, item) {
         int port = (int)json_integer_value(item);
 
@@ -71,9 +71,12 @@ static json_t *read_ports(const json_t *said)
 
 /* A sandbox with an older deft-action cannot say what listens; its named ports are there all the
  * same. */
-static void put_urls(const struct request *request, const struct conversation *conversation,
-                     const struct runtime *runtime, json_t *answer)
+static int put_urls(const struct request *request, const struct conversation *conversation,
+                    const struct runtime *runtime, json_t *answer, struct error *err)
 {
+    CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;
+    char token[PREVIEW_EDITOR_TOKEN_BYTES] = "";
+    const struct preview_editor editor = {token, conversation_working_dir(conversation)};
     json_auto_t *nothing = json_object();
     json_auto_t *said = NULL;
     struct error ignored = ERROR_INIT;
@@ -83,11 +86,15 @@ static void put_urls(const struct request *request, const struct conversation *c
                                               .timeout_ms = ASK_MS};
     json_auto_t *listening = NULL;
 
+    if (sandbox_open(request->context, runtime, &endpoint, err) < 0)
+        return -1;
+    preview_editor_token(secret_reveal(&endpoint.key), token);
     error_ignore(sandbox_ask_running(request->context, &question, &said, &ignored),
                  "then nothing is known to listen");
     listening = read_ports(json_object_get(said, "ports"));
-    json_put(answer, "exposed_urls", exposed_urls(request, runtime->id, listening));
+    json_put(answer, "exposed_urls", exposed_urls(request, runtime->id, &editor, listening));
     json_put(answer, "listening", json_incref(listening));
+    return 0;
 }
 
 /* GET -> 200 {"exposed_urls": [{"name","url","port"}] or null, "listening": [port]} | 404 */
@@ -104,8 +111,9 @@ static int previews(const struct request *request, struct reply *reply, struct e
     json_put(answer, "listening", json_array());
     if (sandbox_load_row(request->context, &owner, &runtime, err) < 0)
         return err->code == ERROR_NOT_FOUND ? reply_json(reply, 200, answer) : -1;
-    if (runtime.status == RUNTIME_RUNNING && runtime.desired == DESIRED_RUNNING)
-        put_urls(request, &conversation, &runtime, answer);
+    if (runtime.status == RUNTIME_RUNNING && runtime.desired == DESIRED_RUNNING &&
+        put_urls(request, &conversation, &runtime, answer, err) < 0)
+        return -1;
     return reply_json(reply, 200, answer);
 }
 

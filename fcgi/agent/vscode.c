@@ -2,7 +2,6 @@
  * The editor of a sandbox, where its image has one: started by whoever asks for its address, and
  * shown on a preview origin.
  */
-#include "base/encode.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
@@ -50,7 +49,7 @@ static const char *folder_of(const struct request *request, const struct sandbox
     if (folder != NULL && folder[0] == '/')
         return folder;
     return owner->conversation != NULL ? conversation_working_dir(owner->conversation)
-                                       : "/workspace/project";
+                                       : PREVIEW_EDITOR_FOLDER;
 }
 
 static int answer_url(const struct request *request, struct reply *reply,
@@ -59,19 +58,12 @@ static int answer_url(const struct request *request, struct reply *reply,
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
     CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
     json_auto_t *answer = json_object();
-    const char *token = json_text_or(said, "token", "");
+    const struct preview_editor editor = {.token = json_text_or(said, "token", ""),
+                                          .folder = folder_of(request, owner)};
 
     if (sandbox_load_row(request->context, owner, &runtime, err) < 0)
         return -1;
-    preview_append_origin(request, runtime.id, PREVIEW_EDITOR_PORT, &url);
-    strbuf_append(&url, "/?");
-    if (token[0] != '\0') {
-        strbuf_append(&url, "tkn=");
-        percent_append(&url, token);
-        strbuf_append(&url, "&");
-    }
-    strbuf_append(&url, "folder=");
-    percent_append(&url, folder_of(request, owner));
+    preview_append_editor(request, runtime.id, &editor, &url);
     json_put_text(answer, "url", url.text);
     return reply_json(reply, 200, answer);
 }

@@ -15,6 +15,7 @@
 #include "fcgi/preview/preview.h"
 #include "fcgi/request.h"
 #include "fcgi/sandbox_link.h"
+#include "model/preview.h"
 #include "store/runtime_store.h"
 
 #define US_PER_S 1000000
@@ -134,12 +135,15 @@ static int put_access(const struct request *request, const struct runtime *runti
                       struct error *err)
 {
     CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;
+    char token[PREVIEW_EDITOR_TOKEN_BYTES] = "";
     json_t *urls = NULL;
 
     if (sandbox_open(request->context, runtime, &endpoint, err) < 0)
         return -1;
     urls = json_array();
-    preview_push_named(request, runtime->id, urls);
+    preview_editor_token(secret_reveal(&endpoint.key), token);
+    preview_push_named(request, runtime->id, &(struct preview_editor){token, PREVIEW_EDITOR_FOLDER},
+                       urls);
     json_put_text(info, "session_api_key", secret_reveal(&endpoint.key));
     json_put(info, "exposed_urls", urls);
     return 0;

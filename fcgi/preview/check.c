@@ -136,6 +136,7 @@ static int answer_address(const struct request *request, struct reply *reply,
 
     if (!name_target(url, place->port, reply))
         return preview_refuse(reply, "address");
+    preview_start_editor(request, place);
     preview_append_foreign_cookies(request, &cookies);
     reply_header(reply, "X-Deft-Cookie", cookies.len > 0 ? cookies.text : "");
     say_names(request, reply, place);

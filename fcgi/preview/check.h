@@ -7,12 +7,16 @@
 #include "base/attr.h"
 
 struct error;
+struct preview_place;
 struct reply;
 struct request;
 
 /* GET -> 204 with X-Deft-Address, X-Deft-Host, X-Deft-Sent-Origin, X-Deft-Cookie | 401 | 403 */
 int preview_check(const struct request *request, struct reply *reply,
                   struct error *err) NONNULL MUST_CHECK;
+/* Starts the editor when its page is asked for; where it cannot be, that nothing listens is said
+ * as for any other port. The sandbox runs. */
+void preview_start_editor(const struct request *request, const struct preview_place *place) NONNULL;
 /* 403 with a word that stands for a page. */
 int preview_refuse(struct reply *reply, const char *why) NONNULL;
 

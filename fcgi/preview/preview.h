@@ -52,11 +52,20 @@ void preview_append_origin(const struct request *request, const char *runtime_id
 
 enum preview_cookie { PREVIEW_COOKIE_SESSION, PREVIEW_COOKIE_STATE, PREVIEW_N_COOKIES };
 
+/* What opens an editor; borrows. */
+struct preview_editor {
+    const char *token; /* "": it asks for none */
+    const char *folder;
+};
+
+/* Appends the address of a sandbox's editor: for those alone who may have the sandbox's key. */
+void preview_append_editor(const struct request *request, const char *runtime_id,
+                           const struct preview_editor *editor, struct strbuf *out) NONNULL;
 /* Pushes {"name","url","port"}. */
 void preview_push_url(json_t *list, const char *name, const char *url, int port) NONNULL;
 /* Pushes that of the agent origin, and those of a sandbox's ports that have a name. */
 void preview_push_named(const struct request *request, const char *runtime_id,
-                        json_t *list) NONNULL;
+                        const struct preview_editor *editor, json_t *list) NONNULL;
 
 /* Hashes of all values that a browser sent of a cookie: a page beside this one may have set more of
  * them, for all origins below the same host; only ours is ever valid. */

@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/crypto.h"
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "base/text.h"
@@ -42,4 +43,16 @@ void preview_append_url(struct strbuf *out, const char *app_url, const char *run
 
     strbuf_append_bytes(out, app_url, (size_t)(authority - app_url));
     strbuf_appendf(out, "%d-%s.sandbox.%s", port, runtime_id, authority);
+}
+
+void preview_editor_token(const char *session_key, char token_out[PREVIEW_EDITOR_TOKEN_BYTES])
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    char hash[CRYPTO_HASH_HEX_BYTES];
+
+    strbuf_appendf(&text, "deft editor:%s", session_key);
+    crypto_sha256_hex(text.text, text.len, hash);
+    memcpy(token_out, hash, PREVIEW_EDITOR_TOKEN_BYTES - 1);
+    token_out[PREVIEW_EDITOR_TOKEN_BYTES - 1] = '\0';
+    explicit_bzero(text.text, text.len);
 }

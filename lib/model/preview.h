@@ -13,6 +13,10 @@
 struct strbuf;
 
 enum { PREVIEW_ACTION_PORT = 8000, PREVIEW_EDITOR_PORT = 60001, PREVIEW_N_NAMED = 3 };
+enum { PREVIEW_EDITOR_TOKEN_BYTES = 33 };
+
+/* What an editor opens when nothing else is said: the working directory of sandbox specs. */
+#define PREVIEW_EDITOR_FOLDER "/workspace/project"
 
 /*
  * 127.0.0.2, in host order: a sandbox whose server is reached at the host's 127.0.0.1 has a door
@@ -36,5 +40,10 @@ bool preview_port_is_allowed(int port) MUST_CHECK;
 /* app_url: of the page, "http://localhost:3000". Appends the origin of that port of a sandbox. */
 void preview_append_url(struct strbuf *out, const char *app_url, const char *runtime_id,
                         int port) NONNULL;
+
+/* The token of a sandbox's editor: made of the sandbox's key, which it does not tell, so that it is
+ * the same as long as the sandbox is. */
+void preview_editor_token(const char *session_key,
+                          char token_out[PREVIEW_EDITOR_TOKEN_BYTES]) NONNULL;
 
 #endif

@@ -233,7 +233,7 @@ describe('previews', () => {
     const { exposed_urls: urls, listening } = await site.conversation.must(200, 'GET', '/previews');
     assert.deepEqual(urls.map(({ name, port }) => [name, port]), [['AGENT_SERVER', 8000], ['VSCODE', 60001], ['WORKER_1', WORKER_PORT], ['WORKER_2', 12001], [`PORT_${OTHER_PORT}`, OTHER_PORT], [`PORT_${PORT}`, PORT]]);
     assert.deepEqual(listening, [OTHER_PORT, PORT, WORKER_PORT]);
-    for (const { name, port, url } of urls.slice(1)) assert.equal(url, originOf(site.id, port), name);
+    for (const { name, port, url } of urls.slice(1)) assert.equal(name === 'VSCODE' ? new URL(url).origin : url, originOf(site.id, port), name);
     const told = await visitor.get(new URL(`/agent${site.conversation.path}/previews`, APP_URL).href);
     assert.deepEqual(told.json().exposed_urls, urls, 'the page is told the same');
     assert.equal(await site.box.run('echo $VSCODE $WORKER_1 $WORKER_2'), '60001 12000 12001\n');
@@ -249,6 +249,13 @@ describe('previews', () => {
     const put = await engine('PUT', `/containers/${INSTANCE}-${site.id}/archive?path=/usr/local/bin`, { body: tar([{ name: 'openvscode-server', data: program }]), type: 'application/x-tar' });
     assert.equal(put.status, 200, put.text);
     assert.deepEqual(await site.conversation.must(200, 'GET', '/vscode/status'), { running: false, enabled: true });
+    // The address that is always told opens it, too, whoever started it.
+    const { exposed_urls: urls } = await site.conversation.must(200, 'GET', '/previews');
+    const told = urls.find(({ name }) => name === 'VSCODE').url;
+    assert.equal((await (await stranger()).open(told)).status, 404, 'a stranger starts nothing');
+    assert.deepEqual(await site.conversation.must(200, 'GET', '/vscode/status'), { running: false, enabled: true });
+    assert.equal((await visitor.open(told)).json().arguments.at(-1), new URL(told).searchParams.get('tkn'));
+    assert.equal((await site.conversation.must(200, 'GET', '/vscode/url')).url, told);
     const { url } = await site.conversation.must(200, 'GET', '/vscode/url', { query: { workspace_dir: `${WORKING_DIR}/a b` } });
     const { origin, searchParams } = new URL(url);
     assert.equal(origin, originOf(site.id, 60001));

@@ -16,6 +16,7 @@
 #include "base/secret.h"
 #include "client/test_server.h"
 #include "fixture.h"
+#include "model/preview.h"
 #include "support/pg.h"
 #include "support/sql.h"
 
@@ -159,10 +160,14 @@ static void one_that_answers_has_its_key_and_addresses(void **state)
     json_auto_t *list = look(*state, &sandbox);
     json_t *info = json_array_get(list, 0);
     json_t *urls = json_object_get(info, "exposed_urls");
-    char editor[100] = "";
+    char editor[200] = "";
+    char token[PREVIEW_EDITOR_TOKEN_BYTES] = "";
 
     test_server_stop(server);
-    (void)snprintf(editor, sizeof(editor), "http://60001-%s.sandbox.localhost:3000", sandbox.id);
+    preview_editor_token(sandbox.key, token);
+    (void)snprintf(editor, sizeof(editor),
+                   "http://60001-%s.sandbox.localhost:3000/?tkn=%s&folder=%%2Fworkspace%%2Fproject",
+                   sandbox.id, token);
     assert_string_equal(json_text_or(info, "status", ""), "RUNNING");
     assert_string_equal(json_text_or(info, "session_api_key", ""), sandbox.key);
     assert_string_equal(json_text_or(info, "created_by_user_id", ""), fixture->alice.text);

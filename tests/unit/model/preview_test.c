@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/preview.h"
@@ -43,12 +45,27 @@ static void origins_stand_below_the_pages_host(void **state)
     assert_string_equal(url.text, "https://5173-abcdefghijklmnop.sandbox.deft.example.com:8443");
 }
 
+static void an_editors_token_is_of_its_sandbox_and_does_not_tell_its_key(void **state)
+{
+    char one[PREVIEW_EDITOR_TOKEN_BYTES] = "";
+    char other[PREVIEW_EDITOR_TOKEN_BYTES] = "";
+
+    (void)state;
+    preview_editor_token("a key", one);
+    preview_editor_token("another key", other);
+    assert_int_equal(strspn(one, "0123456789abcdef"), 32);
+    assert_string_not_equal(one, other);
+    preview_editor_token("a key", other);
+    assert_string_equal(one, other);
+}
+
 int preview_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(labels_are_numbers_or_names),
         cmocka_unit_test(the_port_of_the_server_is_not_shown),
         cmocka_unit_test(origins_stand_below_the_pages_host),
+        cmocka_unit_test(an_editors_token_is_of_its_sandbox_and_does_not_tell_its_key),
     };
 
     return cmocka_run_group_tests_name("model/preview", tests, NULL, NULL);

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -16,7 +15,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "sandbox/credential_helper.h"
+#include "sandbox/credential_config.h"
 #include "sandbox/credentials.h"
 #include "sandbox/folder.h"
 #include "sandbox/git.h"
@@ -177,29 +176,12 @@ static int look(const struct clone *clone, bool *is_there_out, struct error *err
 /* --- git --- */
 
 /* Nobody is there to be asked, and nothing that runs programs is spoken. */
-static void confine(struct git *git)
+static void confine(const struct clone *clone, struct git *git)
 {
+    git->hidden = clone->order->credentials;
     git_put_variable(git, "GIT_TERMINAL_PROMPT", "0");
     git_put_variable(git, "GIT_ALLOW_PROTOCOL", git_address_protocols);
     git_put_variable(git, "GIT_SSH_COMMAND", "ssh -oBatchMode=yes -oConnectTimeout=20");
-}
-
-/* "credential.https://host.helper" */
-static void append_helper_key(const struct clone *clone, struct strbuf *out)
-{
-    strbuf_appendf(out, "credential.%s.helper", clone->origin.text);
-}
-
-/* What git runs: this program, as a shell is told. */
-static void append_helper(struct strbuf *out)
-{
-    char own[PATH_MAX];
-    ssize_t len = readlink("/proc/self/exe", own, sizeof(own) - 1);
-
-    own[len > 0 ? len : 0] = '\0';
-    strbuf_append_char(out, '!');
-    shell_word_append(out, own);
-    strbuf_append(out, " " CREDENTIAL_HELPER_WORD);
 }
 
 static bool has_credential(const struct clone *clone)
@@ -209,45 +191,46 @@ static bool has_credential(const struct clone *clone)
                CREDENTIAL_UNKNOWN;
 }
 
-/*
- * The empty one first: no helper of the image's or the user's learns what this one tells, since
- * some of them write it to a file.
- */
 static int fetch(const struct clone *clone, struct git *git, struct error *err)
 {
-    CLEANUP(strbuf_done) struct strbuf none = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf helper = STRBUF_INIT;
+    CLEANUP(credential_settings_done) struct credential_settings settings =
+        CREDENTIAL_SETTINGS_INIT;
     CLEANUP(strbuf_done) struct strbuf said = STRBUF_INIT;
 
-    append_helper_key(clone, &helper);
-    strbuf_appendf(&none, "%s=", helper.text);
-    strbuf_append_char(&helper, '=');
-    append_helper(&helper);
     if (!has_credential(clone))
         return git_run(git,
                        GIT_ARGS("clone", "--quiet", "--origin=origin", "--", clone->order->url,
                                 clone->fresh.text),
                        &said, err);
+    credential_settings_fill(&settings, clone->origin.text);
     return git_run(git,
-                   GIT_ARGS("-c", none.text, "-c", helper.text, "clone", "--quiet",
-                            "--origin=origin", "--", clone->order->url, clone->fresh.text),
+                   GIT_ARGS("-c", settings.none.text, "-c", settings.helper.text, "clone",
+                            "--quiet", "--origin=origin", "--", clone->order->url,
+                            clone->fresh.text),
                    &said, err);
 }
 
-/* The repository asks for the credential by itself from now on: what it keeps is where to ask. */
-static int keep_helper(const struct clone *clone, const struct git *git, struct error *err)
+/*
+ * The repository asks for the credential by itself from now on, and so do those inside it: what it
+ * keeps is where to ask. folder: where it is now.
+ */
+static int keep_helper(const struct clone *clone, const struct git *git, const char *folder,
+                       struct error *err)
 {
-    CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf helper = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf said = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf git_dir = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf place = STRBUF_INIT;
+    struct error ignored = ERROR_INIT;
 
     if (!has_credential(clone))
         return 0;
-    append_helper_key(clone, &key);
-    append_helper(&helper);
-    if (git_run(git, GIT_ARGS("config", "--local", "--replace-all", key.text, ""), &said, err) < 0)
+    if (credential_config_keep(git, clone->origin.text, err) < 0)
         return -1;
-    return git_run(git, GIT_ARGS("config", "--local", "--add", key.text, helper.text), &said, err);
+    strbuf_appendf(&git_dir, "%s/.git", folder);
+    strbuf_appendf(&place, "%s/.git", clone->target.text);
+    error_ignore(
+        credential_config_keep_inside(git, git_dir.text, place.text, clone->origin.text, &ignored),
+        "a home that cannot be written, or a .git that is a file: those inside do not ask");
+    return 0;
 }
 
 static void append_new_branch(struct strbuf *out)
@@ -283,11 +266,11 @@ static int make(const struct clone *clone, struct strbuf *problem_out, struct er
     folder_remove(clone->fresh.text);
     if (git_open(&beside, clone->parent.len > 0 ? clone->parent.text : "/", err) < 0)
         return -1;
-    confine(&beside);
+    confine(clone, &beside);
     if (fetch(clone, &beside, err) < 0 || git_open(&inside, clone->fresh.text, err) < 0)
         return -1;
-    confine(&inside);
-    if (keep_helper(clone, &inside, err) < 0)
+    confine(clone, &inside);
+    if (keep_helper(clone, &inside, clone->fresh.text, err) < 0)
         return -1;
     if (check_out(clone, &inside, &no_branch) < 0)
         strbuf_append(problem_out, no_branch.message);
@@ -305,8 +288,8 @@ static int renew(const struct clone *clone, struct strbuf *problem_out, struct e
 
     if (git_open(&git, clone->target.text, err) < 0)
         return -1;
-    confine(&git);
-    if (keep_helper(clone, &git, err) < 0)
+    confine(clone, &git);
+    if (keep_helper(clone, &git, clone->target.text, err) < 0)
         return -1;
     if (clone->order->branch == NULL ||
         (git_ask(&git, GIT_ARGS("symbolic-ref", "--quiet", "--short", "HEAD"), &branch) &&

@@ -1,6 +1,8 @@
 #include "sandbox/credential_helper.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -15,11 +17,12 @@
 #include "sandbox/credential_door.h"
 #include "sandbox/process.h"
 
-enum { READ_BYTES = 4096 };
+enum { READ_BYTES = 4096, ANSWER_MAX_BYTES = 65536 };
 
 /* git reads this as: ask nobody else. */
 static const char quit[] = "quit=1\n";
 static const char no_server[] = "The server that keeps this sandbox's credentials is not there.";
+static const char no_answer[] = "There is no credential left for this fetch.";
 
 static void say(int fd, const char *text, size_t len)
 {
@@ -81,8 +84,26 @@ static void refuse(const char *words, size_t len)
     say(STDOUT_FILENO, quit, strlen(quit));
 }
 
+/* Each answer lies there as often as git may ask. */
+static int take(const char *number, struct strbuf *answer_out, struct error *err)
+{
+    int64_t fd = -1;
+    ssize_t n = 0;
+
+    if (text_parse_int(number, 0, INT_MAX, &fd, err) < 0)
+        return -1;
+    strbuf_reserve(answer_out, ANSWER_MAX_BYTES);
+    n = recv((int)fd, answer_out->text, ANSWER_MAX_BYTES, MSG_DONTWAIT);
+    if (n <= 0)
+        return error_set(err, ERROR_UNAVAILABLE, "%s", no_answer);
+    answer_out->len = (size_t)n;
+    answer_out->text[n] = '\0';
+    return 0;
+}
+
 int credential_helper_run(const char *operation)
 {
+    const char *number = process_variable(CREDENTIAL_DESCRIPTOR_VARIABLE);
     CLEANUP(strbuf_done) struct strbuf asked = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf question = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf answer = STRBUF_INIT;
@@ -93,7 +114,7 @@ int credential_helper_run(const char *operation)
         return EXIT_SUCCESS;
     read_all(STDIN_FILENO, &asked);
     append_question(asked.text, &question);
-    if (ask(&question, &answer, &err) < 0)
+    if ((number[0] != '\0' ? take(number, &answer, &err) : ask(&question, &answer, &err)) < 0)
         refuse(err.message, strlen(err.message));
     else if (text_starts_with(answer.text, "error="))
         refuse(answer.text + strlen("error="), strcspn(answer.text, "\n") - strlen("error="));

@@ -2,21 +2,25 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "sandbox/credential_config.h"
+#include "sandbox/credential_helper.h"
+#include "sandbox/credentials.h"
 #include "sandbox/folder.h"
 #include "sandbox/git.h"
 #include "sandbox/git_address.h"
@@ -25,6 +29,9 @@ enum {
     SWAP_TRIES = 3,
     LEFT_AFTER_S = 3600,
     FOLDER_MODE = 0755,
+    /* Git asks once; once more when it is refused. */
+    QUESTIONS_MAX = 4,
+    PASSWORD_MAX_BYTES = 8192,
 };
 
 #define MAX_PACK_BYTES ((rlim_t)256 * 1024 * 1024)
@@ -98,27 +105,58 @@ int fetch_copy_place(const struct fetch_copy *copy, const char *fresh, struct er
 
 /* --- git --- */
 
-/* "http.<origin>.extraHeader": sent there and nowhere else. */
-static void put_credentials(const struct fetch_copy *copy, struct git *git)
+static const char *username_of(const struct fetch_copy *copy)
 {
-    CLEANUP(strbuf_done) struct strbuf plain = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
-    const char *host = strstr(copy->source, "://");
+    return copy->username != NULL ? copy->username : "x-access-token";
+}
 
-    if (copy->password == NULL || host == NULL || !text_starts_with(copy->source, "http"))
-        return;
-    strbuf_appendf(&plain, "%s:%s", copy->username != NULL ? copy->username : "x-access-token",
-                   copy->password);
-    strbuf_append(&value, "Authorization: Basic ");
-    base64_append(&value, (const unsigned char *)plain.text, plain.len);
-    strbuf_append(&key, "http.");
-    strbuf_append_bytes(&key, copy->source,
-                        (size_t)(host + 3 - copy->source) + strcspn(host + 3, "/?#"));
-    strbuf_append(&key, "/.extraHeader");
-    git_put_variable(git, "GIT_CONFIG_COUNT", "1");
-    git_put_variable(git, "GIT_CONFIG_KEY_0", key.text);
-    git_put_variable(git, "GIT_CONFIG_VALUE_0", value.text);
+/*
+ * What git's helper reads, as often as git may ask: on a socket that no other program can open, and
+ * nowhere else. The agent's programs have our uid, and see our children's environment. The ends are
+ * this process's, which is a job's and ends with it.
+ */
+static int hand_credential(const struct fetch_copy *copy, struct git *git, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf answer = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf number = STRBUF_INIT;
+    int ends[2] = {-1, -1};
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0 ||
+        fcntl(ends[1], F_SETFD, 0) < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "A socket for the credential: %m");
+    strbuf_appendf(&answer, "username=%s\npassword=%s\n", username_of(copy), copy->password);
+    for (int i = 0; i < QUESTIONS_MAX; i++) {
+        if (send(ends[0], answer.text, answer.len, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+            return error_set(err, ERROR_UNAVAILABLE, "Handing the credential over: %m");
+    }
+    explicit_bzero(answer.text, answer.len);
+    strbuf_appendf(&number, "%d", ends[1]);
+    git_put_variable(git, CREDENTIAL_DESCRIPTOR_VARIABLE, number.text);
+    return 0;
+}
+
+/* Git is told to ask our helper, for the source's origin alone. hidden: gets it, too. */
+static int put_credentials(const struct fetch_copy *copy, struct git *git,
+                           struct credentials *hidden, struct credential_settings *settings,
+                           struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf origin = STRBUF_INIT;
+    struct error ignored = ERROR_INIT;
+
+    if (copy->password == NULL || !git_address_origin(copy->source, &origin))
+        return 0;
+    if (strlen(copy->password) > PASSWORD_MAX_BYTES || strpbrk(copy->password, "\r\n") != NULL ||
+        strpbrk(username_of(copy), "\r\n") != NULL)
+        return error_set(err, ERROR_INVALID, "git cannot carry such a credential");
+    error_ignore(credentials_keep(hidden,
+                                  &(struct credential_order){.origin = origin.text,
+                                                             .username = username_of(copy),
+                                                             .password = copy->password},
+                                  &ignored),
+                 "one of a few letters cannot be told from other words; it is tried all the same");
+    git->hidden = hidden;
+    credential_settings_fill(settings, origin.text);
+    return hand_credential(copy, git, err);
 }
 
 /* Nobody is there to be asked, and a file of more than MAX_PACK_BYTES cannot be written. */
@@ -136,18 +174,28 @@ static void bound(struct git *git)
     git_put_variable(git, "GIT_LFS_SKIP_SMUDGE", "1");
 }
 
-/* Links become files that hold where they point. */
-static int fill(const struct fetch_copy *copy, const struct git *git, struct strbuf *commit_out,
-                struct error *err)
+/* One that says nothing new, where there is no credential. */
+static const char *setting_or_none(const struct strbuf *setting)
 {
+    return setting->len > 0 ? setting->text : "core.hooksPath=/dev/null";
+}
+
+/* Links become files that hold where they point. */
+static int fill(const struct fetch_copy *copy, struct git *git, struct credentials *hidden,
+                struct strbuf *commit_out, struct error *err)
+{
+    CLEANUP(credential_settings_done) struct credential_settings settings =
+        CREDENTIAL_SETTINGS_INIT;
     CLEANUP(strbuf_done) struct strbuf said = STRBUF_INIT;
 
-    if (git_run(git, GIT_ARGS("init", "-q"), &said, err) < 0)
+    if (git_run(git, GIT_ARGS("init", "-q"), &said, err) < 0 ||
+        put_credentials(copy, git, hidden, &settings, err) < 0)
         return -1;
     if (git_run(git,
-                GIT_ARGS("-c", "core.hooksPath=/dev/null", "fetch", "-q", "--depth=1", "--no-tags",
-                         "--no-recurse-submodules", "--", copy->source,
-                         copy->ref != NULL ? copy->ref : "HEAD"),
+                GIT_ARGS("-c", setting_or_none(&settings.none), "-c",
+                         setting_or_none(&settings.helper), "-c", "core.hooksPath=/dev/null",
+                         "fetch", "-q", "--depth=1", "--no-tags", "--no-recurse-submodules", "--",
+                         copy->source, copy->ref != NULL ? copy->ref : "HEAD"),
                 &said, err) < 0 ||
         git_run(git,
                 GIT_ARGS("-c", "core.hooksPath=/dev/null", "-c", "core.symlinks=false", "-c",
@@ -163,6 +211,7 @@ int fetch_copy_make(const struct fetch_copy *copy, struct strbuf *fresh_out,
                     struct strbuf *commit_out, struct error *err)
 {
     CLEANUP(git_done) struct git git = GIT_INIT;
+    struct credentials *hidden = NULL;
     int rc = 0;
 
     if (check(copy, err) < 0)
@@ -172,12 +221,13 @@ int fetch_copy_make(const struct fetch_copy *copy, struct strbuf *fresh_out,
     strbuf_appendf(fresh_out, "%s" NEW_MARK "XXXXXX", copy->folder);
     if (mkdtemp(fresh_out->text) == NULL)
         return error_set(err, ERROR_UNAVAILABLE, "A folder for the copy: %m");
+    hidden = credentials_new();
     rc = git_open(&git, fresh_out->text, err);
     if (rc == 0) {
         bound(&git);
-        put_credentials(copy, &git);
-        rc = fill(copy, &git, commit_out, err);
+        rc = fill(copy, &git, hidden, commit_out, err);
     }
+    credentials_free(hidden);
     if (rc < 0)
         folder_remove(fresh_out->text);
     return rc;

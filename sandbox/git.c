@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "sandbox/credentials.h"
 #include "sandbox/process.h"
 #include "sandbox/program.h"
 
@@ -82,6 +83,20 @@ static int run(const struct git *git, const char *const *args, int out_fd,
                        result, err);
 }
 
+/* Hidden before it is cut to the length of a message: a part of one would not be known again. */
+static int tell_failure(const struct git *git, const char *command, const struct strbuf *complaint,
+                        struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
+
+    if (git->hidden != NULL)
+        credentials_mask_append(git->hidden, complaint->text, complaint->len, &words);
+    else
+        strbuf_append_bytes(&words, complaint->text, complaint->len);
+    return error_set(err, ERROR_INVALID, "git %s: %s", command,
+                     words.len > 0 ? words.text : "it failed");
+}
+
 static int run_well(const struct git *git, const char *const *args, int out_fd, struct strbuf *out,
                     struct error *err)
 {
@@ -92,8 +107,7 @@ static int run_well(const struct git *git, const char *const *args, int out_fd, 
     while (text_equal(args[0], "-c"))
         args += 2; /* the command stands behind its settings */
     if (result.exit_code != 0)
-        return error_set(err, ERROR_INVALID, "git %s: %s", args[0],
-                         result.complaint.len > 0 ? result.complaint.text : "it failed");
+        return tell_failure(git, args[0], &result.complaint, err);
     if (out != NULL)
         strbuf_append_bytes(out, result.out.text, result.out.len);
     return 0;

@@ -11,6 +11,7 @@
 
 #include "base/attr.h"
 
+struct credentials;
 struct error;
 struct strbuf;
 
@@ -18,10 +19,11 @@ struct git {
     char *program;
     char *folder;
     char **environment;
+    const struct credentials *hidden; /* that its words must not tell; NULL: none. Borrowed */
 };
 
 /* clang-format off */
-#define GIT_INIT {NULL, NULL, NULL}
+#define GIT_INIT {NULL, NULL, NULL, NULL}
 /* clang-format on */
 
 /* The words of a command. */

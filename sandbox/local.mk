@@ -31,6 +31,7 @@ SANDBOX_SOURCES = \
 	sandbox/chunked.c sandbox/chunked.h \
 	sandbox/clone.c sandbox/clone.h \
 	sandbox/collect.c sandbox/collect.h \
+	sandbox/credential_config.c sandbox/credential_config.h \
 	sandbox/credential_door.c sandbox/credential_door.h \
 	sandbox/credential_helper.c sandbox/credential_helper.h \
 	sandbox/credential_routes.c sandbox/credential_routes.h \

@@ -265,6 +265,60 @@ describe('a credential', () => {
     await place.stop();
   });
 
+  test('a fetched copy gets its own by a way that no other program sees, and nobody else has it afterwards', async () => {
+    const place = await Place.start('github');
+    const { forge, server } = place;
+    const commit = forge.commit('acme/skills', { 'SKILL.md': 'a skill\n' });
+    const basic = Buffer.from(`someone:${forge.token}`).toString('base64');
+    let during = [];
+    forge.hold = () => (during = [...during, ...holders(forge.token), ...holders(basic)]);
+    fs.writeFileSync(`${server.home}/.gitconfig`, `[credential]\n\thelper = store --file ${server.home}/stored\n`);
+    const fetch = async (password) => (await server.send('POST', '/repositories/fetch', { body: JSON.stringify({ source: forge.url('acme/skills'), folder: `${server.dir}/copies/one`, credentials: { username: 'someone', password } }) })).json;
+    const copied = await fetch(forge.token);
+    assert.deepEqual([copied.resolved_ref, copied.files.map(({ text: words }) => words)], [commit, ['a skill\n']], JSON.stringify(copied));
+    assert.ok(forge.requests.some(({ user, password }) => user === 'someone' && password === forge.token));
+    assert.deepEqual(during, []);
+    for (const [file, bytes] of contents(server.dir)) assert.ok(!bytes.includes(forge.token) && !bytes.includes(basic), file);
+    const refused = await fetch('wrong-token-0123456789');
+    assert.match(refused.unreachable, /Authentication failed/);
+    assert.ok(!refused.unreachable.includes('wrong-token'));
+    const asked = await place.talk.terminal(`printf 'protocol=http\\nhost=${new URL(forge.origin).host}\\n\\n' | GIT_TERMINAL_PROMPT=0 GIT_ASKPASS=true git credential fill; git -C ${server.dir}/copies/one config --list`);
+    assert.ok(!asked.text.includes(forge.token) && !asked.text.includes('secret-hidden'), asked.text);
+    await place.stop();
+  });
+
+  test('repositories inside others ask for it as well', async () => {
+    const place = await Place.start('github', { GIT_AUTHOR_NAME: 'a', GIT_AUTHOR_EMAIL: 'a@a.test', GIT_COMMITTER_NAME: 'a', GIT_COMMITTER_EMAIL: 'a@a.test' });
+    const { forge, server, talk } = place;
+    forge.commit('acme/deep', { deep: 'deep\n' });
+    forge.commit('acme/lib', { lib: 'lib\n' });
+    forge.commit('acme/app', files);
+    await place.give();
+    const folder = `${server.dir}/with [stars]*`;
+    const clone = async (repository, name) => {
+      const made = await talk.run('repository', { step: 'clone', url: forge.url(repository), name, branch: 'main' }, { working_dir: folder });
+      assert.equal(made.is_error, false, text(made));
+      return made.path;
+    };
+    const must = async (command) => {
+      const answer = await talk.terminal(command);
+      assert.equal(answer.exit_code, 0, `${command}: ${answer.text}`);
+      return answer.text;
+    };
+    const nest = async (path_, url) => must(`cd '${path_}' && git submodule add -q ${url} sub && git commit -qm sub && git push -q origin HEAD:main`);
+    await nest(await clone('acme/lib', 'lib'), '../deep.git');
+    await nest(await clone('acme/app', 'app'), forge.url('acme/lib'));
+    const again = await clone('acme/app', 'again');
+    assert.equal(await must(`cd '${again}' && git submodule --quiet update --init --recursive && cat sub/lib sub/sub/deep && git -C sub/sub fetch`), 'lib\ndeep');
+    forge.commit('acme/deep', { deep: 'deeper\n' });
+    await must(`cd '${again}/sub/sub' && git pull -q origin main && grep -q deeper deep`);
+    for (const [file, bytes] of contents(server.dir)) assert.ok(!bytes.includes(forge.token), file);
+    // What is no submodule of theirs asks as it did: not for this one.
+    const other = await talk.terminal(`cd ${server.dir} && GIT_TERMINAL_PROMPT=0 git clone -q ${forge.url('acme/lib')} plain`);
+    assert.notEqual(other.exit_code, 0);
+    await place.stop();
+  });
+
   test('each forge sees the user name that it wants', async () => {
     for (const [vendor, username] of [['github', 'x-access-token'], ['gitlab', 'oauth2'], ['bitbucket', 'x-token-auth']]) {
       const place = await Place.start(vendor);

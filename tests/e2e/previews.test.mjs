@@ -272,6 +272,20 @@ describe('previews', () => {
     assert.equal((await visitor.open(`${origin}/?tkn=wrong`)).status, 403);
   });
 
+  it('who looks uses the sandbox, which is noted once in ten seconds', async () => {
+    const used = async () => (await query("SELECT last_used_at::text AS at, last_used_at > now() - interval '5 minutes' AS is_recent FROM runtimes WHERE id = :'id'", { id: site.id }))[0];
+    const set = (age) => execute("UPDATE runtimes SET last_used_at = now() - :'age'::interval WHERE id = :'id'", { id: site.id, age });
+    await set('15 minutes');
+    assert.equal((await visitor.open(`${site.url}/hello`)).status, 200);
+    assert.equal((await used()).is_recent, true);
+    // In the future, so that a slow test is as good as a fast one.
+    await set('-5 minutes');
+    const { at } = await used();
+    for (let i = 0; i < 3; i++) assert.equal((await visitor.open(`${site.url}/hello`)).status, 200);
+    assert.equal((await used()).at, at, 'no row is written for each request');
+    await set('0');
+  });
+
   it('a port where nothing listens says so', async () => {
     const page = await visitor.open(originOf(site.id, SILENT_PORT));
     assert.equal(page.status, 502);

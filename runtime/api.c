@@ -63,6 +63,18 @@ static void await_start(struct service *service, const char *id, int64_t wait_ms
         return;
 }
 
+/* One that somebody stopped for good meanwhile was begun all the same. */
+static int show_begun(struct service *service, const struct front_request *request,
+                      struct runtime *begun, json_t **reply_out, struct error *err)
+{
+    if (show_id(service, request, begun->id, reply_out, err) == 0)
+        return 0;
+    if (err->code != ERROR_NOT_FOUND)
+        return -1;
+    begun->status = RUNTIME_STOPPED;
+    return show(service, request, begun, reply_out, err);
+}
+
 /* POST /start -> 200 runtime | 400 | 404 | 429 | 503 */
 static int api_start(struct service *service, const struct front_request *request,
                      json_t **reply_out, struct error *err)
@@ -82,7 +94,7 @@ static int api_start(struct service *service, const struct front_request *reques
     if (runtime.status == RUNTIME_RUNNING)
         return show(service, request, &runtime, reply_out, err);
     await_start(service, runtime.id, spec.wait_ms);
-    return show_id(service, request, runtime.id, reply_out, err);
+    return show_begun(service, request, &runtime, reply_out, err);
 }
 
 static int read_runtime_id(const struct front_request *request, const char **id_out,

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "runtime/bridge.h"
+#include "runtime/docker_body.h"
 #include "runtime/docker_parts.h"
 #include "runtime/subnet.h"
 #include "runtime/tar.h"
@@ -220,15 +221,56 @@ int docker_make_home(struct docker *docker, char home_out[SPARE_NAME_BYTES], str
     return 0;
 }
 
+static int list_helpers(struct docker *docker, const char *volume, json_t **list_out,
+                        struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf filter = STRBUF_INIT;
+
+    strbuf_appendf(&filter,
+                   "{\"volume\":[\"%s\"],\"label\":[\"" LABEL_ROLE "=helper\",\"" LABEL_INSTANCE
+                   "=%s\"]}",
+                   volume, docker->settings.instance);
+    strbuf_append(&path, "/containers/json?all=1&filters=");
+    percent_append(&path, filter.text);
+    return engine_call(&docker->engine,
+                       &(struct engine_request){.method = "GET", .path = path.text}, list_out, err);
+}
+
+/* One that filled a home, and that an engine which was ending did not remove, still holds it. */
+static int remove_helpers(struct docker *docker, const char *volume, struct error *err)
+{
+    json_auto_t *helpers = NULL;
+    const json_t *helper = NULL;
+    size_t i = 0;
+
+    if (list_helpers(docker, volume, &helpers, err) < 0)
+        return -1;
+    json_array_foreach (helpers, i, helper) {
+        if (docker_remove_container(docker, json_text_or(helper, "Id", ""), err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int remove_home_volume(struct docker *docker, const char *name, struct error *err)
+{
+    if (docker_remove_volume(docker, name, err) == 0)
+        return 0;
+    if (err->code != ERROR_CONFLICT || remove_helpers(docker, name, err) < 0)
+        return -1;
+    return docker_remove_volume(docker, name, err);
+}
+
 int docker_remove_home(struct docker *docker, const char *home, struct error *err)
 {
     char name[DOCKER_NAME_BYTES] = "";
 
     docker_workspace_name(docker, home, name);
-    if (docker_remove_volume(docker, name, err) < 0)
+    if (remove_home_volume(docker, name, err) < 0)
         return -1;
     docker_journal_name(docker, home, name);
-    if (docker_remove_volume(docker, name, err) < 0)
+    if (remove_home_volume(docker, name, err) < 0)
         return -1;
     spares_forget(docker->spares, SPARE_HOME, home);
     return 0;

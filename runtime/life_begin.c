@@ -183,7 +183,8 @@ static int find_or_add(struct service *service, struct start_spec *spec,
 
         memcpy(id, runtime_out->id, sizeof(id));
         runtime_done(runtime_out);
-        if (life_apply(service, VERB_DELETE, id, err) < 0)
+        /* Whoever wished it may have been faster. */
+        if (life_apply(service, VERB_DELETE, id, err) < 0 && err->code != ERROR_NOT_FOUND)
             return -1;
         return add_new(service, spec, runtime_out, err);
     }
@@ -265,17 +266,28 @@ static int want_running(struct service *service, struct runtime *runtime, struct
     return gate_queue_start(service->gate, runtime->id, err);
 }
 
+static int begin(struct service *service, struct start_spec *spec, struct runtime *runtime_out,
+                 struct error *err)
+{
+    runtime_done(runtime_out);
+    if (find_or_add_in_race(service, spec, runtime_out, err) < 0)
+        return -1;
+    return want_running(service, runtime_out, err);
+}
+
+/* One that somebody ends between our look and our wish makes way for a new one. */
 int life_begin(struct service *service, struct start_spec *spec, struct runtime *runtime_out,
                struct error *err)
 {
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+    int tries = 1;
 
     if (service_check(service, err) < 0)
         return -1;
-    if (find_or_add_in_race(service, spec, &runtime, err) < 0)
-        return -1;
-    if (want_running(service, &runtime, err) < 0)
-        return -1;
+    while (begin(service, spec, &runtime, err) < 0) {
+        if (err->code != ERROR_NOT_FOUND || tries++ == ADD_TRIES)
+            return -1;
+    }
     *runtime_out = runtime;
     runtime = (struct runtime)RUNTIME_INIT;
     return 0;

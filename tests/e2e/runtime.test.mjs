@@ -163,6 +163,32 @@ print('io_uring', call(425, 1, 0), 'unshare', call(272, 0x10000000), 'keyctl', c
     await assertNoLeaks(house);
   });
 
+  it('begins a new sandbox for all who start a session that is being ended', async () => {
+    const id = session();
+    const { json: old } = await house.sandbox(id);
+    house.sql(`UPDATE runtimes SET desired = 'deleted' WHERE id = '${old.runtime_id}'`);
+    const answers = await Promise.all(Array.from({ length: 8 }, () => house.sandbox(id)));
+    for (const { status, json } of answers) assert.deepEqual([status, json.status], [200, 'running'], json.detail ?? json.status_detail);
+    assert.equal(new Set(answers.map(({ json }) => json.runtime_id)).size, 1);
+    assert.notEqual(answers[0].json.runtime_id, old.runtime_id);
+    await forget(answers[0].json);
+    await assertNoLeaks(house);
+  });
+
+  // As an engine leaves it that ends while a workspace is made.
+  it('ends a sandbox whose workspace is held by what filled it', async () => {
+    const { json: runtime } = await house.sandbox(session());
+    const volume = `${house.instance}-ws-${house.sql(`SELECT spec->>'home' FROM runtimes WHERE id = '${runtime.runtime_id}'`)}`;
+    const { json: helper } = await engine('POST', '/containers/create', {
+      body: { Image: IMAGE, Labels: { 'deft.managed': '1', 'deft.instance': house.instance, 'deft.role': 'helper' }, HostConfig: { Binds: [`${volume}:/x`] } },
+    });
+    const { status, text } = await house.post('/stop', { runtime_id: runtime.runtime_id, forget: true });
+    assert.equal(status, 200, text);
+    assert.equal((await engine('GET', `/containers/${helper.Id}/json`)).status, 404);
+    assert.equal((await engine('GET', `/volumes/${volume}`)).status, 404);
+    await assertNoLeaks(house);
+  });
+
   it('starts many sessions at once', async () => {
     const answers = await Promise.all(Array.from({ length: 6 }, () => house.sandbox(session())));
     for (const { json } of answers) assert.equal(json.status, 'running', json.status_detail);

@@ -3,6 +3,7 @@
 # shellcheck shell=sh
 
 ENGINE_STATE=/run/deft-engine
+ENGINE_NETWORKS=/var/lib/docker/network/files
 
 # engine_call METHOD PATH [CURL OPTIONS...]
 engine_call() {
@@ -27,7 +28,9 @@ engine_start() {
         echo systemd >"$ENGINE_STATE/pid"
     else
         # The engine picks the storage driver that the host can do; some file systems bear only vfs.
-        engine_run || { ! engine_has_images && engine_run --storage-driver=vfs; } || return 1
+        _logged=$(wc -c <"$DEFT_LOG/engine.log" 2>/dev/null || echo 0)
+        engine_run || { engine_mend_networks "$_logged" && engine_run; } ||
+            { ! engine_has_images && engine_run --storage-driver=vfs; } || return 1
     fi
     engine_note_use
 }
@@ -46,6 +49,14 @@ engine_has_users() {
         rm -f "$_note"
     done
     return 1
+}
+
+# engine_mend_networks BYTES: Docker 20.10, ended in the middle of a change, stores half of a network, and panics
+# at each later start; BYTES of the log are from before this one. deft makes its networks again.
+engine_mend_networks() {
+    tail -c "+$(($1 + 1))" "$DEFT_LOG/engine.log" | grep -qF 'libnetwork.(*controller).reservePools(' || return 1
+    echo "the engine's list of networks is broken: it starts without it (it is kept as local-kv.db.broken)"
+    mv "$ENGINE_NETWORKS/local-kv.db" "$ENGINE_NETWORKS/local-kv.db.broken"
 }
 
 # With another storage driver an engine would see nothing of what it has.

@@ -1,7 +1,7 @@
 // How ./deft up starts the container engine: not taken in by what a host that went down has left.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
@@ -29,12 +29,33 @@ for (const [which, has, tries] of [['that has images is not', 'true', ['as ever'
   test(`an engine ${which} tried with another storage driver when it does not come up`, (t) => {
     const dir = mkdtempSync(join(tmpdir(), 'deft-engine-'));
     t.after(() => rmSync(dir, { recursive: true }));
-    const script = `. "$1/engine.sh"; ENGINE_STATE=$2 DEFT_DOCKER_SOCKET=$2/docker.sock
+    const script = `. "$1/engine.sh"; ENGINE_STATE=$2 DEFT_LOG=$2 DEFT_DOCKER_SOCKET=$2/docker.sock
       engine_has_images() { ${has}; }
       engine_run() { echo "\${*:-as ever}"; false; }
       engine_start`;
     const { status, stdout } = spawnSync('sh', ['-euc', script, 'sh', LIB, dir], { encoding: 'utf8' });
     assert.notEqual(status, 0);
     assert.deepEqual(stdout.trim().split('\n'), tries);
+  });
+}
+
+// Of the log only what this start wrote counts.
+for (const [which, words, files] of [
+  ['panics at half a network', 'github.com/docker/libnetwork.(*controller).reservePools(0x55)', ['local-kv.db.broken']],
+  ['ends otherwise', 'no such thing', ['local-kv.db']],
+]) {
+  test(`an engine that ${which} at its start: its networks`, (t) => {
+    const dir = mkdtempSync(join(tmpdir(), 'deft-engine-'));
+    t.after(() => rmSync(dir, { recursive: true }));
+    writeFileSync(join(dir, 'engine.log'), 'libnetwork.(*controller).reservePools(0x54)\n');
+    writeFileSync(join(dir, 'local-kv.db'), '');
+    const script = `. "$1/engine.sh"; ENGINE_STATE=$2 ENGINE_NETWORKS=$2 DEFT_LOG=$2 DEFT_DOCKER_SOCKET=$2/docker.sock
+      engine_has_images() { true; }
+      engine_note_use() { :; }
+      engine_run() { [ ! -e "$2/local-kv.db" ] || { echo "$3" >>"$DEFT_LOG/engine.log"; false; }; }
+      engine_start`.replaceAll('$2/local', `${dir}/local`).replace('"$3"', `'${words}'`);
+    const { status } = spawnSync('sh', ['-euc', script, 'sh', LIB, dir], { encoding: 'utf8' });
+    assert.equal(status === 0, files[0] !== 'local-kv.db');
+    assert.deepEqual(readdirSync(dir).filter((name) => name.startsWith('local')), files);
   });
 }

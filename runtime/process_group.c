@@ -237,15 +237,30 @@ void group_make(const struct groups *groups, const char *name, const struct grou
         bound_cpu(groups, name, limits->nano_cpus);
 }
 
+static bool is_bounded_by(const struct groups *groups, enum group_kind kind, bool is_unified)
+{
+    return kind != GROUP_LIFE && groups->roots[kind][0] != '\0' &&
+           groups->is_unified[kind] == is_unified;
+}
+
+/* The first that bounds something, in that version; GROUP_N_KINDS: none does. */
+static enum group_kind first_bounded_by(const struct groups *groups, bool is_unified)
+{
+    enum group_kind kind = GROUP_MEMORY;
+
+    while (kind < GROUP_N_KINDS && !is_bounded_by(groups, kind, is_unified))
+        kind++;
+    return kind;
+}
+
 /* Programs take the place for version 2 as a whole, or else find a folder for each controller. */
 bool group_append_view(const struct groups *groups, enum group_kind kind, const char *name,
                        struct strbuf *from, struct strbuf *to)
 {
-    bool is_whole = groups->is_unified[GROUP_MEMORY] && groups->is_unified[GROUP_PIDS] &&
-                    groups->is_unified[GROUP_CPU];
+    bool is_whole = first_bounded_by(groups, false) == GROUP_N_KINDS;
 
-    if (!has_group(groups, kind, name) || (is_whole && kind != GROUP_MEMORY) ||
-        (!is_whole && groups->is_unified[kind]))
+    if (!has_group(groups, kind, name) || !is_bounded_by(groups, kind, is_whole) ||
+        (is_whole && kind != first_bounded_by(groups, true)))
         return false;
     append_path(groups, kind, name, "", from);
     strbuf_append(to, PLACE);

@@ -171,6 +171,28 @@ static void what_can_be_bounded_is(void **state)
     groups_remove(&groups);
 }
 
+/* Any folder does: "/usr/bin" stands for a group, in both versions. */
+static void bounds_are_shown_where_programs_look(void **state)
+{
+    struct groups groups = {.roots = {[GROUP_PIDS] = "/usr", [GROUP_CPU] = "/usr"},
+                            .is_unified = {[GROUP_PIDS] = true, [GROUP_CPU] = true}};
+    CLEANUP(strbuf_done) struct strbuf from = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf to = STRBUF_INIT;
+
+    (void)state;
+    assert_false(group_append_view(&groups, GROUP_MEMORY, "bin", &from, &to));
+    assert_true(group_append_view(&groups, GROUP_PIDS, "bin", &from, &to));
+    assert_string_equal(from.text, "/usr/bin");
+    assert_string_equal(to.text, "/sys/fs/cgroup");
+    assert_false(group_append_view(&groups, GROUP_CPU, "bin", &from, &to));
+    strbuf_reset(&from);
+    strbuf_reset(&to);
+    groups.is_unified[GROUP_CPU] = false;
+    assert_false(group_append_view(&groups, GROUP_PIDS, "bin", &from, &to));
+    assert_true(group_append_view(&groups, GROUP_CPU, "bin", &from, &to));
+    assert_string_equal(to.text, "/sys/fs/cgroup/cpu");
+}
+
 static void without_groups_nothing_is_held(void **state)
 {
     struct groups groups = {.is_unified = {false}};
@@ -198,6 +220,7 @@ int test_process_group(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(group_is_held_goes_on_and_ends),
         cmocka_unit_test(what_can_be_bounded_is),
+        cmocka_unit_test(bounds_are_shown_where_programs_look),
         cmocka_unit_test(without_groups_nothing_is_held),
     };
 

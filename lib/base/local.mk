@@ -17,7 +17,6 @@ libbase_a_SOURCES = \
 	lib/base/lock.c lib/base/lock.h \
 	lib/base/log.c lib/base/log.h \
 	lib/base/mem.c lib/base/mem.h \
-	lib/base/pattern.c lib/base/pattern.h lib/base/pattern_make.c lib/base/pattern_op.h \
 	lib/base/process.c lib/base/process.h \
 	lib/base/secret.c lib/base/secret.h \
 	lib/base/settings.c lib/base/settings.h \
@@ -43,7 +42,6 @@ base_test_SOURCES = \
 	tests/unit/base/json_test.c \
 	tests/unit/base/lock_test.c \
 	tests/unit/base/log_test.c \
-	tests/unit/base/pattern_test.c \
 	tests/unit/base/process_test.c \
 	tests/unit/base/secret_test.c \
 	tests/unit/base/settings_test.c \

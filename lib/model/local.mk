@@ -28,6 +28,7 @@ libmodel_a_SOURCES = \
 	lib/model/openai_answer.c lib/model/openai_answer.h \
 	lib/model/openai_ask.c lib/model/openai_ask.h \
 	lib/model/package.c lib/model/package.h \
+	lib/model/pattern.c lib/model/pattern.h \
 	lib/model/plan.c \
 	lib/model/policy.c lib/model/policy.h \
 	lib/model/preview.c lib/model/preview.h \
@@ -65,9 +66,9 @@ libmodel_a_SOURCES = \
 	lib/model/vault.c lib/model/vault.h \
 	lib/model/webhook.c lib/model/webhook.h \
 	lib/model/worktree.c lib/model/worktree.h
-libmodel_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+libmodel_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(PCRE2_CFLAGS)
 
-MODEL_LIBS = libmodel.a $(BASE_LIBS) -lm
+MODEL_LIBS = libmodel.a $(BASE_LIBS) $(PCRE2_LIBS) -lm
 
 check_PROGRAMS += model-test
 model_test_SOURCES = \
@@ -80,6 +81,7 @@ model_test_SOURCES = \
 	tests/unit/model/golden_test.c \
 	tests/unit/model/observation_test.c \
 	tests/unit/model/package_test.c \
+	tests/unit/model/pattern_test.c \
 	tests/unit/model/plan_test.c \
 	tests/unit/model/preview_test.c \
 	tests/unit/model/prompt_test.c \

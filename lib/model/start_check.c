@@ -2,9 +2,9 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "base/pattern.h"
 #include "base/strbuf.h"
 #include "model/hooks.h"
+#include "model/pattern.h"
 #include "model/problem.h"
 #include "model/shape.h"
 

@@ -5,12 +5,7 @@
 EXTRA_DIST += tests/fuzz/corpus
 MODEL_FUZZ_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 
-check_PROGRAMS += replay-base_pattern replay-model_settings replay-model_source replay-model_start_request replay-model_tool_call
-
-replay_base_pattern_SOURCES = tests/fuzz/base_pattern.c tests/fuzz/replay.c
-replay_base_pattern_CPPFLAGS = $(MODEL_FUZZ_CPPFLAGS) \
-	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/base_pattern"'
-replay_base_pattern_LDADD = $(BASE_LIBS)
+check_PROGRAMS += replay-model_settings replay-model_source replay-model_start_request replay-model_tool_call
 
 replay_model_settings_SOURCES = tests/fuzz/model_settings.c tests/fuzz/replay.c
 replay_model_settings_CPPFLAGS = $(MODEL_FUZZ_CPPFLAGS) \
@@ -32,12 +27,7 @@ replay_model_tool_call_CPPFLAGS = $(MODEL_FUZZ_CPPFLAGS) \
 replay_model_tool_call_LDADD = $(MODEL_LIBS)
 
 if FUZZ
-EXTRA_PROGRAMS += fuzz-base_pattern fuzz-model_settings fuzz-model_source fuzz-model_start_request fuzz-model_tool_call
-
-fuzz_base_pattern_SOURCES = tests/fuzz/base_pattern.c
-fuzz_base_pattern_CPPFLAGS = $(MODEL_FUZZ_CPPFLAGS)
-fuzz_base_pattern_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
-fuzz_base_pattern_LDADD = $(BASE_LIBS)
+EXTRA_PROGRAMS += fuzz-model_settings fuzz-model_source fuzz-model_start_request fuzz-model_tool_call
 
 fuzz_model_settings_SOURCES = tests/fuzz/model_settings.c
 fuzz_model_settings_CPPFLAGS = $(MODEL_FUZZ_CPPFLAGS)

@@ -19,7 +19,6 @@ int main(void)
     n_failed += json_tests();
     n_failed += lock_tests();
     n_failed += log_tests();
-    n_failed += pattern_tests();
     n_failed += process_tests();
     n_failed += secret_tests();
     n_failed += settings_tests();

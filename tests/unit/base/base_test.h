@@ -21,7 +21,6 @@ int file_tests(void);
 int json_tests(void);
 int lock_tests(void);
 int log_tests(void);
-int pattern_tests(void);
 int process_tests(void);
 int secret_tests(void);
 int settings_tests(void);

@@ -198,6 +198,7 @@ int main(void)
     n_failed += golden_tests();
     n_failed += observation_tests();
     n_failed += package_tests();
+    n_failed += pattern_tests();
     n_failed += plan_tests();
     n_failed += preview_tests();
     n_failed += prompt_tests();

@@ -48,6 +48,7 @@ int event_tests(void);
 int golden_tests(void);
 int observation_tests(void);
 int package_tests(void);
+int pattern_tests(void);
 int plan_tests(void);
 int preview_tests(void);
 int prompt_tests(void);

@@ -163,17 +163,26 @@ static int pass_reply(const struct request *request, struct reply *reply,
     return 0;
 }
 
+/* Why an attempt came to nothing. */
+struct failure {
+    struct error why;
+    bool is_unreached; /* nothing of the call can have reached a server */
+};
+
 static int attempt(const struct request *request, struct reply *reply,
                    const struct sandbox_call *call, const struct sandbox_endpoint *endpoint,
-                   struct error *err)
+                   struct failure *failure)
 {
     CLEANUP(http_call_freep) struct http_call *http_call = NULL;
+    struct error *err = &failure->why;
 
     if (start_call(request, call, endpoint, &http_call, err) < 0)
         return -1;
-    if (streams_body(request, call) && send_body(request, endpoint, http_call, err) < 0)
-        return -1;
-    return pass_reply(request, reply, endpoint, http_call, err);
+    if ((!streams_body(request, call) || send_body(request, endpoint, http_call, err) == 0) &&
+        pass_reply(request, reply, endpoint, http_call, err) == 0)
+        return 0;
+    failure->is_unreached = http_is_unreached(http_call);
+    return -1;
 }
 
 /* Words for a person: why the sandbox is not there. */
@@ -183,14 +192,17 @@ static int answer_no_sandbox(struct reply *reply, const struct error *why)
     return reply_exception(reply, 502, why->message);
 }
 
-/* Twice only what cannot happen twice: a refused key did nothing, reading changes nothing. */
+/*
+ * Sends a call again only if it cannot take effect twice: a refused key and a server that was not
+ * reached did nothing, and reading changes nothing. A streamed body is read once.
+ */
 static bool may_retry(const struct request *request, const struct reply *reply,
-                      const struct sandbox_call *call, const struct error *err)
+                      const struct sandbox_call *call, const struct failure *failure)
 {
     if (reply->is_streaming || streams_body(request, call))
         return false;
-    return err->code == ERROR_UNAUTHENTICATED ||
-           (request->method == HTTP_GET && error_is_transient(err));
+    return failure->why.code == ERROR_UNAUTHENTICATED || failure->is_unreached ||
+           (request->method == HTTP_GET && error_is_transient(&failure->why));
 }
 
 /* A short call of our own. */
@@ -241,16 +253,29 @@ static int make_directory(const struct request *request, const struct sandbox_en
     return ask(request, endpoint, "POST", path.text, &status, err);
 }
 
+/*
+ * Starts the sandbox, or finds it where it is by now. Its row may still lead to a server that has
+ * ended a moment ago: where nobody answered, the service has to look for itself.
+ */
+static int start_again(const struct request *request, const struct sandbox_call *call,
+                       struct sandbox_endpoint *endpoint_out, struct error *err)
+{
+    if (error_is_transient(err))
+        return sandbox_start_doubted(request->context, &call->owner, endpoint_out, err);
+    return sandbox_start(request->context, &call->owner, endpoint_out, err);
+}
+
 static int start_and_attempt(const struct request *request, struct reply *reply,
-                             const struct sandbox_call *call, struct error *err)
+                             const struct sandbox_call *call, struct failure *failure)
 {
     CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;
+    struct error *err = &failure->why;
 
-    if (sandbox_start(request->context, &call->owner, &endpoint, err) < 0)
+    if (start_again(request, call, &endpoint, err) < 0)
         return -1;
     if (call->directory != NULL && make_directory(request, &endpoint, call->directory, err) < 0)
         return -1;
-    return attempt(request, reply, call, &endpoint, err);
+    return attempt(request, reply, call, &endpoint, failure);
 }
 
 /* What changes things is not sent twice: before it the sandbox must be known to answer. */
@@ -270,21 +295,22 @@ int sandbox_proxy(const struct request *request, struct reply *reply,
                   const struct sandbox_call *call, struct error *err)
 {
     CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;
-    struct error why = ERROR_INIT;
+    struct failure failure = {.why = ERROR_INIT};
     int rc = -1;
 
-    if (find_answering(request, call, &endpoint, &why) < 0) {
-        rc = start_and_attempt(request, reply, call, &why);
+    if (find_answering(request, call, &endpoint, &failure.why) < 0) {
+        rc = start_and_attempt(request, reply, call, &failure);
     } else {
-        rc = attempt(request, reply, call, &endpoint, &why);
-        if (rc < 0 && may_retry(request, reply, call, &why))
-            rc = start_and_attempt(request, reply, call, &why);
+        rc = attempt(request, reply, call, &endpoint, &failure);
+        if (rc < 0 && may_retry(request, reply, call, &failure))
+            rc = start_and_attempt(request, reply, call, &failure);
     }
     if (rc == 0)
         return 0;
     /* As many run as may: not a failure, and 429 says so. */
-    if (!reply->is_streaming && why.code != ERROR_CANCELLED && why.code != ERROR_RATE_LIMITED)
-        return answer_no_sandbox(reply, &why);
-    *err = why;
+    if (!reply->is_streaming && failure.why.code != ERROR_CANCELLED &&
+        failure.why.code != ERROR_RATE_LIMITED)
+        return answer_no_sandbox(reply, &failure.why);
+    *err = failure.why;
     return -1;
 }

@@ -55,7 +55,7 @@ static const char SQL_COPY[] =
 
 static const char SQL_COPY_END[] =
     "SELECT coalesce(max(e.seq), 0), (SELECT f.id FROM events f WHERE f.conversation_id = $1::uuid"
-    "  AND f.kind <> 'ConversationStateUpdateEvent' ORDER BY f.seq DESC LIMIT 1)"
+    "  AND f.kind <> 'ConversationStateUpdateEvent' ORDER BY f.seq DESC LIMIT 1), max(e.timestamp)"
     " FROM events e WHERE e.conversation_id = $1::uuid";
 
 /* Stretches of a log, the newest first. */
@@ -287,7 +287,9 @@ static int read_end(struct db_tx *tx, struct conversation *copy, struct error *e
     copy->last_seq = db_number(rows, 0, 0);
     copy->leaf_event_id = db_cell_uuid(rows, 0, 1);
     copy->is_begun = uuid_is_set(&copy->leaf_event_id);
-    return 0;
+    if (copy->last_seq == 0)
+        return 0;
+    return db_read_time(PQgetvalue(rows, 0, 2), &copy->last_timestamp_us, err);
 }
 
 int branch_store_fork(struct db *db, const struct fork *fork, struct conversation *copy,

@@ -42,9 +42,9 @@ struct fork {
 };
 
 /*
- * Stores a new conversation with a copy of the path to an event; moves its last_seq and
- * leaf_event_id to the copy's end. Errors: ERROR_NOT_FOUND when the source has no such event,
- * ERROR_CONFLICT when the new id is taken.
+ * Stores a new conversation with a copy of the path to an event; moves its last_seq,
+ * last_timestamp_us and leaf_event_id to the copy's end. Errors: ERROR_NOT_FOUND when the source
+ * has no such event, ERROR_CONFLICT when the new id is taken.
  */
 int branch_store_fork(struct db *db, const struct fork *fork, struct conversation *copy,
                       struct error *err) NONNULL MUST_CHECK;

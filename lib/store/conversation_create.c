@@ -34,7 +34,6 @@ int conversation_store_create(struct db *db, struct conversation *conversation,
     const struct conversation_birth birth = {conversation, events, write};
     bool is_new = false;
 
-    event_list_stamp(events, conversation);
     if (db_tx_begin(db, &tx, err) < 0 || conversation_insert_whole(&tx, &birth, &is_new, err) < 0)
         return error_wrap(err, "creating conversation %s", conversation->id.text);
     if (!is_new) {

@@ -64,14 +64,14 @@ int conversation_insert_row(struct db_tx *tx, struct conversation *conversation,
 }
 
 static int insert_first_events(struct db_tx *tx, const struct conversation *conversation,
-                               const struct event_list *events, struct error *err)
+                               struct event_list *events, struct error *err)
 {
     CLEANUP(event_arrays_done) struct event_arrays arrays = EVENT_ARRAYS_INIT;
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
     if (events->n == 0)
         return 0;
-    if (event_arrays_fill(&arrays, events, err) < 0)
+    if (event_arrays_fill(&arrays, conversation, events, err) < 0)
         return -1;
     return db_tx_query(tx, SQL_ADD_EVENTS,
                        DB_PARAMS(conversation->id.text, arrays.id.text, arrays.kind.text,

@@ -86,7 +86,7 @@ struct conversation_write {
 
 /*
  * Appends events at conversation->last_seq + 1 (n may be 0) and changes the row, atomically.
- * Stamps ids that are unset and times that never fall; on success moves the conversation's
+ * Stamps ids that are unset, and times that grow strictly; on success moves the conversation's
  * last_seq, last_timestamp_us, leaf_event_id, status and is_wanted forward. Errors: ERROR_CONFLICT:
  * somebody else wrote that number, or a result for that action exists: load and decide again.
  * ERROR_STALE: the guard failed (lease or job lost, conversation gone, or a worker has it), or

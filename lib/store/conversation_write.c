@@ -94,14 +94,16 @@ static const char SQL_LOCK_ROW[] =
     "SELECT 1 FROM conversations WHERE id = $1::uuid FOR NO KEY UPDATE";
 
 static int append_one(struct db *db, const struct lease *lease,
-                      const struct conversation *conversation, const struct event *event,
+                      const struct conversation *conversation, struct event_list *events,
                       PGresult **rows_out, struct error *err)
 {
+    const struct event *event = &events->items[0];
     CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
     struct db_int fence = db_int(lease->fence);
     struct db_int seq = db_int(conversation->last_seq + 1);
     char timestamp[CLOCK_TEXT_BYTES];
 
+    event_list_stamp(events, conversation);
     if (event_append_checked(event, &body, err) < 0)
         return -1;
     clock_format_naive(event->timestamp_us, timestamp);
@@ -113,14 +115,14 @@ static int append_one(struct db *db, const struct lease *lease,
 }
 
 static int append_many(struct db *db, const struct lease *lease,
-                       const struct conversation *conversation, const struct event_list *events,
+                       const struct conversation *conversation, struct event_list *events,
                        PGresult **rows_out, struct error *err)
 {
     CLEANUP(event_arrays_done) struct event_arrays arrays = EVENT_ARRAYS_INIT;
     struct db_int fence = db_int(lease->fence);
     struct db_int seq = db_int(conversation->last_seq + 1);
 
-    if (event_arrays_fill(&arrays, events, err) < 0)
+    if (event_arrays_fill(&arrays, conversation, events, err) < 0)
         return -1;
     return db_query(db, SQL_APPEND_MANY,
                     DB_PARAMS(lease->conversation_id.text, lease->owner.text, fence.text, seq.text,
@@ -138,8 +140,7 @@ int conversation_store_append(struct db *db, const struct lease *lease,
 
     if (events->n == 0)
         return 0;
-    event_list_stamp(events, conversation);
-    rc = events->n == 1 ? append_one(db, lease, conversation, &events->items[0], &rows, err)
+    rc = events->n == 1 ? append_one(db, lease, conversation, events, &rows, err)
                         : append_many(db, lease, conversation, events, &rows, err);
     if (rc < 0)
         return error_wrap(err, "appending to %s", conversation->id.text);
@@ -234,8 +235,7 @@ int conversation_write_in(struct db_tx *tx, struct conversation *conversation,
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
     assert(write->guard != GUARD_NO_LEASE);
-    event_list_stamp(events, conversation);
-    if (event_arrays_fill(&arrays, events, err) < 0)
+    if (event_arrays_fill(&arrays, conversation, events, err) < 0)
         return -1;
     fill_params(&params, conversation, &arrays, write);
     return db_tx_query(tx, SQL_WRITE, (struct db_params){params.values, ARRAY_SIZE(params.values)},
@@ -250,8 +250,7 @@ int conversation_write_ask(struct db_pipe *pipe, const struct conversation *conv
     CLEANUP(write_params_done) struct write_params params = {.agent_state = NULL};
 
     assert(write->guard == GUARD_NONE);
-    event_list_stamp(events, conversation);
-    if (event_arrays_fill(&arrays, events, err) < 0)
+    if (event_arrays_fill(&arrays, conversation, events, err) < 0)
         return -1;
     fill_params(&params, conversation, &arrays, write);
     question->sql = SQL_WRITE;
@@ -288,7 +287,6 @@ static int write_with_child(struct db *db, struct conversation *conversation,
     CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
     bool is_new = false;
 
-    event_list_stamp(write->child->events, write->child->conversation);
     if (db_tx_begin(db, &tx, err) < 0 ||
         send_write(&tx, db, conversation, arrays, write, err) < 0 ||
         conversation_insert_whole(&tx, write->child, &is_new, err) < 0)
@@ -326,8 +324,7 @@ int conversation_store_write(struct db *db, struct conversation *conversation,
     struct db_tx no_tx = DB_TX_INIT;
     int rc = 0;
 
-    event_list_stamp(events, conversation);
-    if (event_arrays_fill(&arrays, events, err) < 0)
+    if (event_arrays_fill(&arrays, conversation, events, err) < 0)
         return -1;
     if (write->guard == GUARD_NO_LEASE)
         rc = write_locked(db, conversation, &arrays, write, err);

@@ -20,14 +20,14 @@ void event_arrays_done(struct event_arrays *arrays)
 
 void event_list_stamp(struct event_list *events, const struct conversation *conversation)
 {
-    int64_t now_us = clock_utc_us();
+    int64_t stamp_us = clock_utc_us();
 
-    if (now_us < conversation->last_timestamp_us)
-        now_us = conversation->last_timestamp_us;
+    if (stamp_us <= conversation->last_timestamp_us)
+        stamp_us = conversation->last_timestamp_us + 1;
     for (size_t i = 0; i < events->n; i++) {
         if (!uuid_is_set(&events->items[i].id))
             events->items[i].id = uuid_random();
-        events->items[i].timestamp_us = now_us;
+        events->items[i].timestamp_us = stamp_us++;
     }
 }
 
@@ -57,12 +57,13 @@ static int add_event(struct event_arrays *arrays, const struct event *event, str
     return 0;
 }
 
-int event_arrays_fill(struct event_arrays *arrays, const struct event_list *events,
-                      struct error *err)
+int event_arrays_fill(struct event_arrays *arrays, const struct conversation *conversation,
+                      struct event_list *events, struct error *err)
 {
     struct strbuf *const all[] = {&arrays->id,        &arrays->kind,      &arrays->source,
                                   &arrays->timestamp, &arrays->result_of, &arrays->body};
 
+    event_list_stamp(events, conversation);
     for (size_t i = 0; i < ARRAY_SIZE(all); i++)
         db_array_begin(all[i]);
     for (size_t i = 0; i < events->n; i++) {

@@ -28,11 +28,19 @@ struct event_arrays {
 /* clang-format on */
 
 void event_arrays_done(struct event_arrays *arrays);
-/* ERROR_TOO_LARGE when an event is above EVENT_MAX_BYTES. */
-int event_arrays_fill(struct event_arrays *arrays, const struct event_list *events,
-                      struct error *err) NONNULL MUST_CHECK;
+/*
+ * Stamps the events as event_list_stamp() and fills the arrays with them: no writer can forget the
+ * one for the other. ERROR_TOO_LARGE when an event is above EVENT_MAX_BYTES.
+ */
+int event_arrays_fill(struct event_arrays *arrays, const struct conversation *conversation,
+                      struct event_list *events, struct error *err) NONNULL MUST_CHECK;
 
-/* Ids where there are none; one time for all, never before the conversation's last event's. */
+/*
+ * Sets ids where there are none, and times: now, but each at least a microsecond after the event
+ * before it, the conversation's last one included, whatever the clock says. Only the writer that
+ * has read that last event can write the next number, so times grow strictly with seq. Clients page
+ * by time: of two equal ones they would lose one.
+ */
 void event_list_stamp(struct event_list *events, const struct conversation *conversation) NONNULL;
 /* Appends one event's wire form. ERROR_TOO_LARGE when it is above EVENT_MAX_BYTES. */
 int event_append_checked(const struct event *event, struct strbuf *body,

@@ -71,7 +71,6 @@ static int insert_child(struct db_tx *tx, const struct task_work *work, struct e
     const struct conversation_birth birth = {work->child, work->events, work->write};
     bool is_new = false;
 
-    event_list_stamp(work->events, work->child);
     if (conversation_insert_whole(tx, &birth, &is_new, err) < 0)
         return -1;
     if (!is_new)

@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test';
 import { start as startModel } from '../fakes/openai.mjs';
 import { call, getWithBody } from './support/api.mjs';
 import { Conversation } from './support/conversation.mjs';
+import { execute } from './support/database.mjs';
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}$/;
 const MESSAGE_PATH = 'openhands.sdk.event.llm_convertible.message.MessageEvent';
@@ -87,7 +88,7 @@ test('agent-server 26: events have their members, and none is null', async () =>
     assert.deepEqual(found.filter((path) => value !== undefined || path !== '/value'), [], event.kind);
     for (const name of ['id', 'source', 'kind']) assert.equal(typeof event[name], 'string');
     assert.match(event.timestamp, TIME);
-    assert.ok(event.timestamp >= before, 'times never fall');
+    assert.ok(event.timestamp > before, 'times grow');
     before = event.timestamp;
   }
   assert.equal(new Set(stored.map(({ id }) => id)).size, stored.length);
@@ -118,4 +119,57 @@ test('agent-server 87: unknown events are a 404 alone, and null among others', a
   assert.deepEqual([alone.status, alone.json], [404, { detail: 'Not Found' }]);
   const batch = await getWithBody(`${conversation.path}/events`, JSON.stringify([stored[1].id, randomUUID()]));
   assert.deepEqual([batch.status, batch.json.map((event) => event && event.id)], [200, [stored[1].id, null]]);
+});
+
+/** Ids as a client gets them that knows no page ids: the newest ones, then what is before the oldest that it has. */
+async function scrollUp(one, limit) {
+  const ids = [];
+  let before = {};
+  for (;;) {
+    const { items } = await one.must(200, 'GET', '/events/search', { query: { limit, sort_order: 'TIMESTAMP_DESC', ...before } });
+    if (items.length === 0) return ids.reverse();
+    ids.push(...items.map(({ id }) => id));
+    before = { timestamp__lt: items.at(-1).timestamp };
+  }
+}
+
+/** The same from the beginning: what is at or after the newest that it has, less what it knows. */
+async function scrollDown(one, limit) {
+  const ids = new Set();
+  let since = {};
+  for (;;) {
+    const { items } = await one.must(200, 'GET', '/events/search', { query: { limit, ...since } });
+    if (items.every(({ id }) => ids.has(id))) return [...ids];
+    for (const { id } of items) ids.add(id);
+    since = { timestamp__gte: items.at(-1).timestamp };
+  }
+}
+
+async function assertPagedByTime(one) {
+  const events = await one.events();
+  const ids = events.map(({ id }) => id);
+  for (let i = 1; i < events.length; i++) assert.ok(events[i - 1].timestamp < events[i].timestamp, `${events[i - 1].timestamp} ${events[i].timestamp}`);
+  for (const limit of [1, 7, 50, 99]) assert.deepEqual(await scrollUp(one, limit), ids, `pages of ${limit}`);
+  for (const limit of [2, 50]) assert.deepEqual(await scrollDown(one, limit), ids, `pages of ${limit}`);
+  return ids;
+}
+
+test('a client that pages by time gets every event once, whatever came in one batch and whatever the clock did', async (t) => {
+  const thoughts = Array.from({ length: 20 }, (_, i) => ({ name: 'think', arguments: { thought: `thought ${i}`, security_risk: 'LOW', summary: 's' } }));
+  fake.setScenario('batches', [...Array(5).fill({ calls: thoughts }), { text: 'thought about' }]);
+  const one = await Conversation.start(fake, 'batches');
+  t.after(() => one.delete());
+  assert.equal(await one.ask('think'), 'finished');
+  const first = await assertPagedByTime(one);
+  assert.ok(first.length >= 188, `${first.length} events`);
+  // As if the clock had been an hour ahead when the newest event was written.
+  await execute(`UPDATE events SET timestamp = '2099-12-31T23:59:59.999999', body = replace(body, timestamp, '2099-12-31T23:59:59.999999')
+    WHERE conversation_id = :'id'::uuid AND seq = (SELECT max(seq) FROM events WHERE conversation_id = :'id'::uuid)`, { id: one.id });
+  assert.equal(await one.ask('and now?'), 'finished');
+  const second = await assertPagedByTime(one);
+  assert.deepEqual(second.slice(0, first.length), first);
+  const copy = new Conversation((await one.must(201, 'POST', '/fork')).id);
+  t.after(() => copy.delete());
+  assert.equal(await copy.ask('still there?'), 'finished');
+  assert.deepEqual((await assertPagedByTime(copy)).slice(0, second.length), second);
 });

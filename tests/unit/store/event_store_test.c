@@ -14,6 +14,7 @@
 #include "base/strbuf.h"
 #include "model/conversation.h"
 #include "model/event.h"
+#include "store/branch_store.h"
 #include "store/db.h"
 #include "store/store_fixture.h"
 #include "support/pg.h"
@@ -66,8 +67,9 @@ static struct uuid write_event(const struct store_fixture *fixture,
     struct conversation_write write = {.guard = GUARD_NONE};
     struct error err = ERROR_INIT;
 
-    /* Times never fall: one that is ahead of the clock is taken. */
-    conversation->last_timestamp_us = NEW_YEAR_2100_US + (conversation->last_seq + 1) * SECOND_US;
+    /* Times grow: behind one that is ahead of the clock comes the next microsecond. */
+    conversation->last_timestamp_us =
+        NEW_YEAR_2100_US + (conversation->last_seq + 1) * SECOND_US - 1;
     add(&events);
     assert_done(conversation_store_write(fixture->db, conversation, &events, &write, &err), &err);
     return events.items[0].id;
@@ -83,6 +85,90 @@ static struct written write_all(const struct store_fixture *fixture)
     for (size_t i = 0; i < N_EVENTS; i++)
         written.ids[i] = write_event(fixture, &written.conversation, adders[i]);
     return written;
+}
+
+/* `n` events in one write, by a client or under a lease. */
+static void write_batch(const struct store_fixture *fixture, struct conversation *conversation,
+                        const struct lease *lease, size_t n)
+{
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    const struct conversation_write write = {.guard = GUARD_NONE};
+    struct error err = ERROR_INIT;
+
+    for (size_t i = 0; i < n; i++)
+        event_add_environment_message(&events, "one of several");
+    assert_done(lease != NULL
+                    ? conversation_store_append(fixture->db, lease, conversation, &events, &err)
+                    : conversation_store_write(fixture->db, conversation, &events, &write, &err),
+                &err);
+}
+
+static void load(const struct store_fixture *fixture, struct conversation *conversation)
+{
+    const struct uuid id = conversation->id;
+    struct error err = ERROR_INIT;
+
+    conversation_done(conversation);
+    assert_done(conversation_store_load_any(fixture->db, &id, conversation, &err), &err);
+}
+
+/* A writer whose clock is ahead of all others': its time is the conversation's last one. */
+static void step_clock_ahead(struct conversation *conversation)
+{
+    conversation->last_timestamp_us += 3600 * SECOND_US;
+}
+
+static void times_grow_strictly_whatever_the_clocks_say(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation client = store_create_wanted(fixture);
+    CLEANUP(claim_done) struct claim claim = store_claim(fixture, &client);
+    struct conversation *worker = &claim.conversation;
+
+    write_batch(fixture, &client, NULL, 7);
+    load(fixture, worker);
+    step_clock_ahead(worker);
+    write_batch(fixture, worker, &claim.lease, 1);
+    write_batch(fixture, worker, &claim.lease, 5);
+    /* By this clock all of it is yet to come. */
+    load(fixture, &client);
+    write_batch(fixture, &client, NULL, 1);
+    write_batch(fixture, &client, NULL, 3);
+    load(fixture, worker);
+    write_batch(fixture, worker, &claim.lease, 1);
+    store_assert_gapless(fixture, &client.id, 18);
+}
+
+static void copy_goes_on_after_its_last_event(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation source = store_create(fixture);
+    CLEANUP(conversation_done) struct conversation copy = store_new_conversation(fixture);
+    const struct fork fork = {.source_id = source.id};
+    struct error err = ERROR_INIT;
+
+    step_clock_ahead(&source);
+    source.last_timestamp_us += NEW_YEAR_2100_US;
+    write_batch(fixture, &source, NULL, 3);
+    assert_done(branch_store_fork(fixture->db, &fork, &copy, &err), &err);
+    write_batch(fixture, &copy, NULL, 2);
+    store_assert_gapless(fixture, &copy.id, 5);
+}
+
+static void new_conversation_begins_with_times_that_differ(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_new_conversation(fixture);
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    const struct conversation_write write = {.guard = GUARD_NONE};
+    struct error err = ERROR_INIT;
+    bool was_there = false;
+
+    for (int i = 0; i < 4; i++)
+        event_add_environment_message(&events, "one of the first");
+    assert_done(conversation_store_create(fixture->db, &made, &events, &write, &was_there, &err),
+                &err);
+    store_assert_gapless(fixture, &made.id, 4);
 }
 
 static struct event_filter filter_of(const struct written *written)
@@ -452,6 +538,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(event_is_found_by_its_id),
         cmocka_unit_test(many_come_in_the_order_of_their_ids),
         cmocka_unit_test(history_goes_on_where_it_ended),
+        cmocka_unit_test(times_grow_strictly_whatever_the_clocks_say),
+        cmocka_unit_test(copy_goes_on_after_its_last_event),
+        cmocka_unit_test(new_conversation_begins_with_times_that_differ),
         cmocka_unit_test(batches_follow_the_log),
         cmocka_unit_test(batch_tells_the_snapshot_version),
         cmocka_unit_test(stored_text_that_cannot_be_read_is_our_own_fault),

@@ -53,7 +53,10 @@ struct claim store_claim(const struct store_fixture *fixture,
                          const struct conversation *wanted) NONNULL MUST_CHECK;
 /* As if its worker had not been heard of for long. */
 void store_expire_lease(const struct uuid *id) NONNULL;
-/* The conversation has so many events, numbered from 1, none before another in time. */
+/*
+ * The conversation has so many events, numbered from 1, each after the one before it in time, in
+ * its body as in its row.
+ */
 void store_assert_gapless(const struct store_fixture *fixture, const struct uuid *id,
                           int64_t n_expected) NONNULL;
 

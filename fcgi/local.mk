@@ -130,7 +130,7 @@ FCGI_HANDLER_LIBS = \
 	libfcgihandlers.a $(AUTH_LIBS) $(LLM_LIBS) $(STORE_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(BASE_LIBS)
 
 bin_PROGRAMS += deft-fcgi
-deft_fcgi_SOURCES = fcgi/main.c fcgi/server.c fcgi/server.h
+deft_fcgi_SOURCES = fcgi/main.c fcgi/key_command.c fcgi/key_command.h fcgi/server.c fcgi/server.h
 deft_fcgi_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(JANSSON_CFLAGS) \
 	-DDEFT_DATA_DIR='"$(pkgdatadir)"'
 deft_fcgi_LDADD = $(FCGI_HANDLER_LIBS) $(FCGI_LIBS)

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "auth/credential.h"
 #include "base/clock.h"
 #include "base/crash.h"
 #include "base/error.h"
@@ -20,15 +19,14 @@
 #include "base/mem.h"
 #include "base/process.h"
 #include "base/settings.h"
-#include "base/strbuf.h"
 #include "base/text.h"
 #include "client/http.h"
 #include "fcgi/context.h"
+#include "fcgi/key_command.h"
 #include "fcgi/server.h"
 #include "llm/llm.h"
 #include "store/db.h"
 #include "store/hints.h"
-#include "store/user_store.h"
 
 enum { SHUTDOWN_MS = 8000, THREADS_MAX = 512 };
 
@@ -107,18 +105,18 @@ static const struct setting settings_table[] = {
 
 static const struct process process = {
     .name = "deft-fcgi",
-    .help =
-        "Usage: deft-fcgi [--new-key NAME | --new-runtime-key NAME | --list-keys |\n"
-        "                  --revoke-key NAME | --new-link | --help | --help-config | --version]\n"
-        "Serves the REST APIs over FastCGI. It is set up by environment variables: see\n"
-        "--help-config.\n"
-        "\n"
-        "  --new-key NAME     make an API key of the owner, print it and end\n"
-        "  --new-runtime-key NAME\n"
-        "                     make a key of the Runtime API, print it and end\n"
-        "  --list-keys        print the owner's keys: made, state, kind, name; and end\n"
-        "  --revoke-key NAME  let no key of that name in any more, and end\n"
-        "  --new-link         make a one-time sign-in link, print it and end\n",
+    .help = "Usage: deft-fcgi [--new-key NAME | --new-runtime-key NAME | --list-keys |\n"
+            "                  --revoke-key ID | --new-link | --help | --help-config | --version]\n"
+            "Serves the REST APIs over FastCGI. It is set up by environment variables: see\n"
+            "--help-config.\n"
+            "\n"
+            "  --new-key NAME     make an API key of the owner, print it and end\n"
+            "  --new-runtime-key NAME\n"
+            "                     make a key of the Runtime API, print it and end\n"
+            "  --list-keys        print the owner's keys: id, made, state, kind, name; and end\n"
+            "  --revoke-key ID    let no client in with that key any more, and end; a name is\n"
+            "                     fine where one valid key has it\n"
+            "  --new-link         make a one-time sign-in link, print it and end\n",
     .settings = settings_table,
     .n_settings = ARRAY_SIZE(settings_table),
 };
@@ -158,56 +156,6 @@ static int open_database(const struct fcgi_settings *settings, struct db **db_ou
                                        .n_connections = (size_t)settings->n_threads + 1};
 
     return db_open(&options, db_out, err);
-}
-
-static int new_key(const struct fcgi_context *context, const char *name, struct error *err)
-{
-    CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
-
-    if (text_is_blank(name))
-        return error_set(err, ERROR_INVALID, "--new-key needs a name");
-    if (credential_new_key(context->db, &context->keyring, name, &key, err) < 0)
-        return -1;
-    return puts(key.text) < 0 ? error_set(err, ERROR_UNAVAILABLE, "cannot print") : 0;
-}
-
-static int new_runtime_key(const struct fcgi_context *context, const char *name, struct error *err)
-{
-    CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
-
-    if (text_is_blank(name))
-        return error_set(err, ERROR_INVALID, "--new-runtime-key needs a name");
-    if (credential_new_runtime_key(context->db, &context->keyring, name, &key, err) < 0)
-        return -1;
-    return puts(key.text) < 0 ? error_set(err, ERROR_UNAVAILABLE, "cannot print") : 0;
-}
-
-static int list_keys(const struct fcgi_context *context, struct error *err)
-{
-    CLEANUP(api_key_list_done) struct api_key_list list = API_KEY_LIST_INIT;
-
-    if (credential_list_keys(context->db, &list, err) < 0)
-        return -1;
-    for (size_t i = 0; i < list.n; i++) {
-        const struct api_key *key = &list.items[i];
-        const char *state = key->revoked_at[0] == '\0' ? "valid" : "revoked";
-
-        if (printf("%s  %-7s %-16s  %-7s  %s\n", key->made_at, state, key->revoked_at, key->serves,
-                   key->name) < 0)
-            return error_set(err, ERROR_UNAVAILABLE, "cannot print");
-    }
-    return 0;
-}
-
-static int new_link(const struct fcgi_context *context, struct error *err)
-{
-    CLEANUP(strbuf_done) struct strbuf token = STRBUF_INIT;
-
-    if (credential_new_link(context->db, &context->keyring, &token, err) < 0)
-        return -1;
-    if (printf("%s/sign-in#%s\n", context->settings->app_url, token.text) < 0)
-        return error_set(err, ERROR_UNAVAILABLE, "cannot print");
-    return 0;
 }
 
 static int open_http(struct fcgi_context *context, struct error *err)
@@ -307,19 +255,19 @@ static int run(enum command command, const char *argument, struct error *err)
         rc = serve(&context, err);
         break;
     case COMMAND_KEY:
-        rc = new_key(&context, argument, err);
+        rc = key_command_new(&context, argument, err);
         break;
     case COMMAND_RUNTIME_KEY:
-        rc = new_runtime_key(&context, argument, err);
+        rc = key_command_new_runtime(&context, argument, err);
         break;
     case COMMAND_LIST_KEYS:
-        rc = list_keys(&context, err);
+        rc = key_command_list(&context, err);
         break;
     case COMMAND_REVOKE_KEY:
-        rc = credential_revoke_keys(context.db, argument, err);
+        rc = key_command_revoke(&context, argument, err);
         break;
     case COMMAND_LINK:
-        rc = new_link(&context, err);
+        rc = key_command_link(&context, err);
         break;
     }
     /* After a failure threads may still be at work: the end of the process frees all. */

@@ -5,7 +5,7 @@ DISK_MIN_MB=4000
 MEMORY_MIN_MB=1500
 
 command_doctor() {
-    [ $# -eq 0 ] || die "doctor takes no arguments"
+    refuse_arguments doctor "$@"
     users_load
     DOCTOR_BAD=0
     doctor_check "Debian 12 or 13" "deft is tried on these only" doctor_is_debian

@@ -8,7 +8,7 @@ command_down() {
         case $_option in
         --purge) _purge=yes ;;
         --yes) _yes=yes ;;
-        *) die "down does not know '$_option'" "./deft down [--purge [--yes]]" ;;
+        *) die "down does not know '$_option'" "./deft down --help" ;;
         esac
     done
     [ -d "$DEFT_VAR" ] || {

@@ -6,16 +6,18 @@ command_key() {
     2:--runtime) set -- --new-runtime-key "$2" ;;
     1:--list) set -- --list-keys ;;
     2:--revoke) set -- --revoke-key "$2" ;;
-    *:-*) die "key does not know '$*'" "./deft key [NAME]; ./deft key --runtime NAME; ./deft key --list; ./deft key --revoke NAME" ;;
+    1:--runtime) die "key --runtime needs a name" "./deft key --help" ;;
+    1:--revoke) die "key --revoke needs an id, or a name" "./deft key --list shows both" ;;
+    *:-*) die "key does not know '$*'" "./deft key --help" ;;
     [01]:*) set -- --new-key "${1:-deft key}" ;;
-    *) die "key takes one name at most" ;;
+    *) die "key takes one name at most" "./deft key --help" ;;
     esac
     key_check_up
     key_run "$@"
 }
 
 command_link() {
-    [ $# -eq 0 ] || die "link takes no arguments"
+    refuse_arguments link "$@"
     key_check_up
     key_link
 }

@@ -2,6 +2,11 @@
 # shellcheck shell=sh
 
 command_logs() {
+    case $#:${1-} in
+    *:-*) die "logs does not know '$1'" "./deft logs --help" ;;
+    [01]:*) ;;
+    *) die "logs takes one process at most" "./deft logs --help" ;;
+    esac
     _names=${1:-$SERVICES_ALL}
     for _name in $_names; do
         case " $SERVICES_ALL " in

@@ -2,7 +2,7 @@
 # shellcheck shell=sh
 
 command_status() {
-    [ $# -eq 0 ] || die "status takes no arguments"
+    refuse_arguments status "$@"
     users_load
     [ -d "$DEFT_SERVICES" ] || die "deft is not up here" "./deft up"
     _bad=''

@@ -2,7 +2,7 @@
 # shellcheck shell=sh
 
 command_up() {
-    [ $# -eq 0 ] || die "up takes no arguments"
+    refuse_arguments up "$@"
     _started=$(now_ms)
     up_check_host
     users_make

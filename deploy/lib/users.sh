@@ -50,6 +50,9 @@ users_prepare_var() {
         die "the user $DEFT_USER cannot reach $DEFT_VAR" "set DEFT_VAR to a folder that others may enter"
     mkdir -p "$DEFT_BUILD" "$DEFT_APP" "$DEFT_LOG/up" "$DEFT_STAMPS" "$DEFT_SERVICES"
     chown "$BUILD_USER" "$DEFT_VAR" "$DEFT_BUILD"
+    # Logs are for root and for the group.
+    chown "root:$DEFT_GROUP" "$DEFT_LOG"
+    chmod 750 "$DEFT_LOG"
     mkdir -p -m 700 "$DEFT_KEYS"
     # DEFT_RUN may lie in /run, which is empty after a restart of the host.
     mkdir -p -m 700 "$DEFT_RUN" "$DEFT_RUN/pg" "$DEFT_RUN/private" "$DEFT_RUN/nginx"

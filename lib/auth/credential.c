@@ -1,7 +1,10 @@
 #include "auth/credential.h"
 
+#include <string.h>
+
 #include "base/crypto.h"
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "store/runtime_key_store.h"
 #include "store/user_store.h"
 
@@ -54,13 +57,42 @@ int credential_list_keys(struct db *db, struct api_key_list *list_out, struct er
     return user_store_list_keys(db, &owner.id, list_out, err);
 }
 
-int credential_revoke_keys(struct db *db, const char *name, struct error *err)
+size_t credential_pick_key(const struct api_key_list *list, const char *id_or_name,
+                           const struct api_key **key_out)
+{
+    const struct api_key *named = NULL;
+    size_t len = strlen(id_or_name);
+    size_t n_with_id = 0;
+    size_t n_named = 0;
+
+    *key_out = NULL;
+    for (size_t i = 0; i < list->n; i++) {
+        const struct api_key *key = &list->items[i];
+
+        if (key->revoked_at[0] != '\0')
+            continue;
+        if (len >= CREDENTIAL_KEY_ID_CHARS && strncmp(key->id.text, id_or_name, len) == 0) {
+            *key_out = key;
+            n_with_id++;
+        }
+        if (text_equal(key->name, id_or_name)) {
+            named = key;
+            n_named++;
+        }
+    }
+    if (n_with_id > 0)
+        return n_with_id;
+    *key_out = named;
+    return n_named;
+}
+
+int credential_revoke_key(struct db *db, const struct uuid *key_id, struct error *err)
 {
     CLEANUP(user_done) struct user owner = USER_INIT;
 
     if (user_store_ensure(db, CREDENTIAL_OWNER_EMAIL, &owner, err) < 0)
         return -1;
-    return user_store_revoke_keys(db, &owner.id, name, err);
+    return user_store_revoke_key(db, &owner.id, key_id, err);
 }
 
 int credential_new_link(struct db *db, const struct keyring *keyring, struct strbuf *token_out,

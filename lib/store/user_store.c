@@ -40,21 +40,21 @@ static const char SQL_FIND_SESSION[] =
 static const char SQL_ADD_KEY[] =
     "INSERT INTO api_keys (user_id, name, key_hash) VALUES ($1::uuid, $2, $3)";
 static const char SQL_LIST_KEYS[] =
-    "SELECT k.name, k.serves, to_char(k.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI'),"
+    "SELECT k.id, k.name, k.serves, to_char(k.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI'),"
     " coalesce(to_char(k.revoked_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI'), '')"
-    " FROM (SELECT name, 'agent' AS serves, created_at, revoked_at FROM api_keys"
+    " FROM (SELECT id, name, 'agent' AS serves, created_at, revoked_at FROM api_keys"
     "   WHERE user_id = $1::uuid"
-    "  UNION ALL SELECT name, 'runtime', created_at, revoked_at FROM runtime_keys"
-    "   WHERE user_id = $1::uuid) k ORDER BY k.created_at, k.name";
+    "  UNION ALL SELECT id, name, 'runtime', created_at, revoked_at FROM runtime_keys"
+    "   WHERE user_id = $1::uuid) k ORDER BY k.created_at, k.id";
 /*
  * A tenant's sandboxes go with its key: nobody could stop them any more. Whoever serves the key's
  * sockets, or those of such a sandbox, is told.
  */
-static const char SQL_REVOKE_KEYS[] =
+static const char SQL_REVOKE_KEY[] =
     "WITH a AS (UPDATE api_keys SET revoked_at = now()"
-    "  WHERE user_id = $1::uuid AND name = $2 AND revoked_at IS NULL RETURNING id),"
+    "  WHERE user_id = $1::uuid AND id = $2::uuid AND revoked_at IS NULL RETURNING id),"
     " r AS (UPDATE runtime_keys SET revoked_at = now()"
-    "  WHERE user_id = $1::uuid AND name = $2 AND revoked_at IS NULL RETURNING id),"
+    "  WHERE user_id = $1::uuid AND id = $2::uuid AND revoked_at IS NULL RETURNING id),"
     " s AS (UPDATE runtimes SET desired = 'deleted', updated_at = now()"
     "  FROM r WHERE tenant_id = r.id RETURNING runtimes.id)"
     " SELECT pg_notify('deft_callers', id::text)::text FROM a UNION ALL SELECT '' FROM r"
@@ -178,23 +178,24 @@ int user_store_list_keys(struct db *db, const struct uuid *user_id, struct api_k
     list.n = (size_t)PQntuples(rows);
     list.items = mem_alloc_array(list.n, sizeof(*list.items));
     for (size_t i = 0; i < list.n; i++)
-        list.items[i] = (struct api_key){.name = db_dup(rows, (int)i, 0),
-                                         .serves = db_dup(rows, (int)i, 1),
-                                         .made_at = db_dup(rows, (int)i, 2),
-                                         .revoked_at = db_dup(rows, (int)i, 3)};
+        list.items[i] = (struct api_key){.id = db_cell_uuid(rows, (int)i, 0),
+                                         .name = db_dup(rows, (int)i, 1),
+                                         .serves = db_dup(rows, (int)i, 2),
+                                         .made_at = db_dup(rows, (int)i, 3),
+                                         .revoked_at = db_dup(rows, (int)i, 4)};
     *list_out = list;
     return 0;
 }
 
-int user_store_revoke_keys(struct db *db, const struct uuid *user_id, const char *name,
-                           struct error *err)
+int user_store_revoke_key(struct db *db, const struct uuid *user_id, const struct uuid *key_id,
+                          struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
-    if (db_query(db, SQL_REVOKE_KEYS, DB_PARAMS(user_id->text, name), &rows, err) < 0)
+    if (db_query(db, SQL_REVOKE_KEY, DB_PARAMS(user_id->text, key_id->text), &rows, err) < 0)
         return error_wrap(err, "revoking a key");
     if (PQntuples(rows) == 0)
-        return error_set(err, ERROR_NOT_FOUND, "there is no valid key named '%s'", name);
+        return error_set(err, ERROR_NOT_FOUND, "the key %s is not valid", key_id->text);
     return 0;
 }
 

@@ -48,6 +48,7 @@ int user_store_add_key(struct db *db, const struct uuid *user_id, const char *na
                        const char *key_hash, struct error *err) NONNULL MUST_CHECK;
 /* One key as its owner is told of it. Times are UTC, to the minute. */
 struct api_key {
+    struct uuid id;
     char *name;
     char *serves; /* agent: a user's own; runtime: of the Runtime API */
     char *made_at;
@@ -65,10 +66,10 @@ void api_key_list_done(struct api_key_list *list);
 /* All keys of either kind that the user ever had, the oldest first. */
 int user_store_list_keys(struct db *db, const struct uuid *user_id, struct api_key_list *list_out,
                          struct error *err) NONNULL MUST_CHECK;
-/* From now on no valid key of that name lets anybody in; sandboxes that one asked for are to be
- * deleted. ERROR_NOT_FOUND when there is none. */
-int user_store_revoke_keys(struct db *db, const struct uuid *user_id, const char *name,
-                           struct error *err) NONNULL MUST_CHECK;
+/* From now on that key, of either kind, lets no client in; sandboxes that it asked for are to be
+ * deleted. ERROR_NOT_FOUND when it is not a valid key of that user. */
+int user_store_revoke_key(struct db *db, const struct uuid *user_id, const struct uuid *key_id,
+                          struct error *err) NONNULL MUST_CHECK;
 /* ERROR_UNAUTHENTICATED when no live key has that hash. */
 int user_store_find_key(struct db *db, const char *key_hash, struct uuid *user_id_out,
                         struct uuid *key_id_out, struct error *err) NONNULL MUST_CHECK;

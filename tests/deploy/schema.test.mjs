@@ -77,3 +77,9 @@ test('events that were written with one time are set apart by the upgrade, and n
     assert.deepEqual(rows.map(([, text]) => text), expected.map((stamp, i) => body(`00000000-0000-4000-8000-0000000${n}020${i}`, stored[i]).replace(stored[i], stamp)), 'the head alone');
   }
 });
+
+test('a list of keys says when there are none', async () => {
+  const env = { ...process.env, DEFT_DATABASE_URL: `host=${host} user=${user} dbname=${dbname}`, DEFT_SECRET_KEY: '00'.repeat(32), DEFT_FCGI_SOCKET: '/nonexistent' };
+  const { stdout } = await run(`${process.env.DEFT_BIN}/deft-fcgi`, ['--list-keys'], { env });
+  assert.equal(stdout, 'There are no keys yet: ./deft key NAME makes one.\n');
+});

@@ -87,6 +87,13 @@ test('secrets are for root alone, and on no command line', async () => {
   assert.ok(!stdout.includes(secret));
 });
 
+test('logs and keys are not for every user of the host', async () => {
+  for (const folder of ['log', 'keys', 'pg/data', 'services/fcgi/env']) {
+    const { mode } = await stat(`${dirname(DEFT_SERVICES)}/${folder}`);
+    assert.equal(mode & 0o007, 0, folder);
+  }
+});
+
 test('programs run as a user without rights, all but the runtime', async () => {
   for (const name of ['fcgi', 'gateway', 'worker', 'postgres']) {
     const status = await readFile(`/proc/${await pidOf(name)}/status`, 'utf8');
@@ -100,17 +107,47 @@ test('key and link print what they made', async () => {
   assert.match((await run(DEFT, ['link'])).stdout, /^http:\/\/localhost:\d+\/sign-in#[A-Za-z0-9_-]+\n$/);
 });
 
+const statusWith = async (key) => (await fetch(`${process.env.DEFT_AGENT_URL}/api/settings`, { headers: { 'x-session-api-key': key } })).status;
+const keyLines = async (name) => (await run(DEFT, ['key', '--list'])).stdout.split('\n').filter((one) => one.endsWith(`  ${name}`));
+
 test('keys are listed, and revoked by name', async () => {
   const name = `of a test ${randomUUID()}`;
   const key = (await run(DEFT, ['key', name])).stdout.trim();
-  const status = async () => (await fetch(`${process.env.DEFT_AGENT_URL}/api/settings`, { headers: { 'x-session-api-key': key } })).status;
-  const line = async () => (await run(DEFT, ['key', '--list'])).stdout.split('\n').find((one) => one.endsWith(`  ${name}`));
-  assert.equal(await status(), 200);
-  assert.match(await line(), /^\d{4}-\d\d-\d\d \d\d:\d\d  valid /);
+  assert.equal(await statusWith(key), 200);
+  assert.match((await keyLines(name))[0], /^[0-9a-f]{8}  \d{4}-\d\d-\d\d \d\d:\d\d  valid /);
   assert.equal((await run(DEFT, ['key', '--revoke', name])).stdout, '');
-  assert.equal(await status(), 401);
-  assert.match(await line(), /^\d{4}-\d\d-\d\d \d\d:\d\d  revoked \d{4}-\d\d-\d\d \d\d:\d\d  /);
-  await assert.rejects(run(DEFT, ['key', '--revoke', name]), ({ code, stderr }) => code === 1 && stderr.includes(`there is no valid key named '${name}'`));
+  assert.equal(await statusWith(key), 401);
+  assert.match((await keyLines(name))[0], /^[0-9a-f]{8}  \d{4}-\d\d-\d\d \d\d:\d\d  revoked \d{4}-\d\d-\d\d \d\d:\d\d  /);
+  await assert.rejects(run(DEFT, ['key', '--revoke', name]), ({ code, stderr }) => code === 1 && stderr.includes(`there is no valid key with the id or the name '${name}'`));
+});
+
+test('keys of one name are told apart by their ids, and revoked one by one', async () => {
+  const name = `of a test ${randomUUID()}`;
+  const keys = [];
+  for (let i = 0; i < 3; i++) keys.push((await run(DEFT, ['key', name])).stdout.trim());
+  const ids = (await keyLines(name)).map((line) => line.split('  ')[0]);
+  assert.equal(new Set(ids).size, 3);
+  await assert.rejects(run(DEFT, ['key', '--revoke', name]), ({ code, stderr }) =>
+    code === 1 && stderr.includes(`several keys are named '${name}'`) && ids.every((id) => stderr.includes(id)));
+  await run(DEFT, ['key', '--revoke', ids[1]]);
+  const lines = await keyLines(name);
+  assert.deepEqual(lines.map((line) => line.includes('  valid ')), [true, false, true]);
+  assert.deepEqual((await Promise.all(keys.map(statusWith))).sort(), [200, 200, 401]);
+  // The id of one that is revoked already is nobody's any more.
+  await assert.rejects(run(DEFT, ['key', '--revoke', ids[1]]), ({ stderr }) => stderr.includes('there is no valid key'));
+  await run(DEFT, ['key', '--revoke', ids[0]]);
+  await run(DEFT, ['key', '--revoke', name]); // one is left, so the name is enough
+  assert.deepEqual(await Promise.all(keys.map(statusWith)), [401, 401, 401]);
+});
+
+test('every command says what it does and which settings matter, without being up', async () => {
+  const elsewhere = { ...process.env, DEFT_VAR: '/nonexistent/var' };
+  for (const command of ['up', 'down', 'status', 'logs', 'key', 'link', 'test', 'bench', 'doctor']) {
+    const { stdout } = await run(DEFT, [command, '--help'], { env: elsewhere });
+    assert.match(stdout, new RegExp(`^Usage: ./deft ${command}\\b`), command);
+    assert.match(stdout, /^Settings/m, command);
+  }
+  assert.match((await run(DEFT, ['--version'], { env: elsewhere })).stdout, /^deft \d+\.\d+\.\d+( \([0-9a-f]+\))?\n$/);
 });
 
 test('an IPv6 address to listen on is understood with and without brackets', async () => {
@@ -126,7 +163,15 @@ const REFUSED_ARGUMENTS = {
   "there is no process 'nobody'": ['logs', 'nobody'],
   'status takes no arguments': ['status', 'now'],
   'doctor takes no arguments': ['doctor', 'now'],
-  "key does not know '-h'": ['key', '-h'],
+  "up does not know '--fast'": ['up', '--fast'],
+  'up takes no arguments': ['up', 'now'],
+  "down does not know '--hard'": ['down', '--hard'],
+  "logs does not know '--all'": ['logs', '--all'],
+  'logs takes one process at most': ['logs', 'fcgi', 'worker'],
+  "link does not know '--new'": ['link', '--new'],
+  "there is no option '--verbose'": ['--verbose'],
+  "key does not know '-x'": ['key', '-x'],
+  'key --revoke needs an id, or a name': ['key', '--revoke'],
   "bench does not know '--jsn'": ['bench', '--jsn'],
   "test does not know '--all'": ['test', '--all'],
 };

@@ -17,6 +17,7 @@
 #include "base/strbuf.h"
 #include "store/conversation_store.h"
 #include "store/db.h"
+#include "store/user_store.h"
 #include "support/pg.h"
 #include "support/sql.h"
 
@@ -69,6 +70,56 @@ static void new_key_is_its_users_until_revoked(void **state)
     assert_int_equal(principal_from_key(fixture->db, &fixture->keyring, key.text, &caller, &err),
                      -1);
     assert_int_equal(err.code, ERROR_UNAUTHENTICATED);
+}
+
+/* How many keys are meant; the first character of the last one's id in *first_out. */
+static size_t pick(const char *id_or_name, char *first_out)
+{
+    char names[][12] = {"laptop", "laptop", "phone", "old", "aaaaaaaa", "2026-01-01"};
+    struct api_key keys[] = {
+        {.id = {"aaaaaaaa-0000-4000-8000-000000000001"}, .name = names[0]},
+        {.id = {"abababab-0000-4000-8000-000000000002"}, .name = names[1]},
+        {.id = {"bbbbbbbb-0000-4000-8000-000000000003"}, .name = names[2]},
+        {.id = {"cccccccc-0000-4000-8000-000000000004"}, .name = names[3]},
+        {.id = {"dddddddd-0000-4000-8000-000000000005"}, .name = names[4]},
+    };
+    const struct api_key_list list = {.items = keys, .n = ARRAY_SIZE(keys)};
+    const struct api_key *key = NULL;
+    char valid[] = "";
+    size_t n = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+        keys[i].revoked_at = i == 3 ? names[5] : valid;
+    n = credential_pick_key(&list, id_or_name, &key);
+    *first_out = key != NULL ? key->id.text[0] : '-';
+    return n;
+}
+
+static void key_is_picked_by_its_id_or_by_a_name_that_it_alone_has(void **state)
+{
+    static const struct {
+        const char *given;
+        size_t n;
+        char first;
+    } cases[] = {
+        {"phone", 1, 'b'},
+        {"dddddddd", 1, 'd'},
+        {"dddddddd-0000-4000-8000-000000000005", 1, 'd'},
+        {"aaaaaaaa", 1, 'a'}, /* an id counts before a name */
+        {"laptop", 2, 'a'},
+        {"old", 0, '-'},
+        {"cccccccc", 0, '-'},
+        {"bbbbbbb", 0, '-'}, /* less than is shown of an id */
+        {"", 0, '-'},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char first = '?';
+
+        assert_int_equal(pick(cases[i].given, &first), cases[i].n);
+        assert_int_equal(first, cases[i].first);
+    }
 }
 
 static void key_is_not_kept_as_it_is(void **state)
@@ -198,6 +249,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(new_key_is_its_users_until_revoked),
+        cmocka_unit_test(key_is_picked_by_its_id_or_by_a_name_that_it_alone_has),
         cmocka_unit_test(key_is_not_kept_as_it_is),
         cmocka_unit_test(other_texts_are_no_keys),
         cmocka_unit_test(sandbox_key_sees_that_sandbox_alone),

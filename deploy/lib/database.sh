@@ -44,9 +44,9 @@ database_prepare() {
 
 # trust: whoever reaches the socket is the owner of the processes, or root.
 database_make_cluster() {
-    install -d -m 700 -o "$DEFT_USER" -g "$DEFT_GROUP" "$DEFT_VAR/pg"
+    install -d -m 700 -o deft-postgres -g deft-postgres "$DEFT_VAR/pg"
     rm -rf "$DEFT_VAR/pg/new"
-    (cd / && as_user "$DEFT_USER" "$POSTGRES_BIN/initdb" --pgdata="$DEFT_VAR/pg/new" --username=deft --auth=trust \
+    (cd / && as_user deft-postgres "$POSTGRES_BIN/initdb" --pgdata="$DEFT_VAR/pg/new" --username=deft --auth=trust \
         --encoding=UTF8 --locale=C.UTF-8 --data-checksums --no-instructions)
     echo "include '$DEFT_VAR/pg/deft.conf'" >>"$DEFT_VAR/pg/new/postgresql.conf"
     mv "$DEFT_VAR/pg/new" "$DEFT_VAR/pg/data"
@@ -93,7 +93,7 @@ database_sqitch() {
     (
         cd "$DEFT_BUILD/src/sql"
         PGHOST=$DEFT_RUN/pg PGUSER=deft SQITCH_FULLNAME=deft SQITCH_EMAIL=deft@localhost \
-            as_user "$DEFT_USER" sqitch "$@" "$_target"
+            as_user deft-postgres sqitch "$@" "$_target"
     )
 }
 

@@ -25,12 +25,16 @@ command_doctor() {
     for _process in $SERVICES_ALL; do
         doctor_check "$_process runs" "./deft logs $_process says why not; ./deft up starts it" service_is_up "$_process"
     done
+    for _process in $SERVICES_ALL; do
+        doctor_check "$_process runs as $(process_user "$_process")" "./deft up gives it its user" service_has_its_user "$_process"
+    done
     doctor_check "what sandboxes are refused on the network is logged" "the log of runtime says why it is not: ./deft logs runtime, refusals.not_logged" network_shows_refusals
     doctor_check "ports $DEFT_APP_PORT and $DEFT_AGENT_PORT are ours" "set DEFT_APP_PORT and DEFT_AGENT_PORT to free ones" doctor_has_ports
     doctor_check "the database answers" "./deft logs postgres" database_answers
     doctor_check "the page is served at $DEFT_APP_URL" "./deft logs nginx" web_answers_page
     doctor_check "the agent API answers at $DEFT_AGENT_URL" "./deft logs fcgi" web_answers /health
-    doctor_check "secrets are readable by root alone" "chmod 700 $DEFT_KEYS; chmod 600 $DEFT_KEYS/*" doctor_keys_closed
+    doctor_check "keys are readable by root alone" "chown -R root $DEFT_KEYS; chmod 700 $DEFT_KEYS; chmod 600 $DEFT_KEYS/*" doctor_keys_closed
+    doctor_check "logs and data are closed to others" "chmod 750 $DEFT_LOG; chmod 700 $DEFT_VAR/pg $DEFT_VAR/pg/data" doctor_data_closed
     [ "$DOCTOR_BAD" -eq 0 ] || {
         say "$DOCTOR_BAD of the checks failed; begin with the first one."
         return 1
@@ -88,5 +92,9 @@ doctor_has_ports() {
 }
 
 doctor_keys_closed() {
-    [ -d "$DEFT_KEYS" ] && [ -z "$(find "$DEFT_KEYS" -perm /077)" ]
+    [ -d "$DEFT_KEYS" ] && [ -z "$(find "$DEFT_KEYS" \( -perm /077 -o ! -user root \))" ]
+}
+
+doctor_data_closed() {
+    [ -z "$(find "$DEFT_LOG" "$DEFT_VAR/pg" "$DEFT_VAR/pg/data" -maxdepth 0 -perm /007)" ]
 }

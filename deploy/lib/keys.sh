@@ -34,6 +34,7 @@ key_link() {
 key_run() {
     (
         cd /
-        chpst -u "$DEFT_USER:$(id -gn "$DEFT_USER")" -e "$DEFT_SERVICES/fcgi/env" "$DEFT_APP/bin/deft-fcgi" "$@"
+        # shellcheck disable=SC2046 # words of a command line
+        chpst -e "$DEFT_SERVICES/fcgi/env" $(process_as fcgi) "$DEFT_APP/bin/deft-fcgi" "$@"
     )
 }

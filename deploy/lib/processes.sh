@@ -41,7 +41,7 @@ process_set_common() {
 process_set_own() {
     case $1 in
     fcgi)
-        service_set "$1" DEFT_FCGI_SOCKET "$DEFT_RUN/fcgi.sock"
+        service_set "$1" DEFT_FCGI_SOCKET "$DEFT_RUN/fcgi/fcgi.sock"
         service_set "$1" DEFT_CORS_ORIGINS "$DEFT_CORS_ORIGINS"
         # Another instance of this host has another port, but its cookies are the same browser's.
         service_set "$1" DEFT_SESSION_COOKIE "deft_session_$DEFT_APP_PORT"
@@ -50,7 +50,7 @@ process_set_own() {
         process_set_model "$1"
         ;;
     gateway)
-        service_set "$1" DEFT_GATEWAY_SOCKET "$DEFT_RUN/gateway.sock"
+        service_set "$1" DEFT_GATEWAY_SOCKET "$DEFT_RUN/gateway/gateway.sock"
         process_set_runtime_client "$1"
         ;;
     worker)
@@ -58,7 +58,7 @@ process_set_own() {
         process_set_model "$1"
         ;;
     runtime)
-        service_set "$1" DEFT_RUNTIME_LISTEN "$DEFT_RUN/private/runtime.sock"
+        service_set "$1" DEFT_RUNTIME_LISTEN "$DEFT_RUN/runtime/runtime.sock"
         service_set "$1" DEFT_RUNTIME_API_KEY "$(secret_read runtime_api_key)"
         service_set "$1" DEFT_DOCKER_SOCKET "$DEFT_DOCKER_SOCKET"
         service_set "$1" DEFT_RUNTIME "$DEFT_RUNTIME"

@@ -20,9 +20,9 @@ service_write() {
         : >"$DEFT_SERVICES/.new/down"
         mv "$DEFT_SERVICES/.new" "$_folder"
     fi
-    mkdir -p "$_folder/log" "$_folder/control" "$DEFT_LOG/$1"
+    mkdir -p "$_folder/log" "$_folder/control"
     mkdir -p -m 700 "$_folder/env"
-    chown "$DEFT_USER:$DEFT_GROUP" "$DEFT_LOG/$1"
+    users_prepare_folder "$DEFT_LOG/$1" deft-log:deft-log 750
     cp "$DEFT_HOME/deploy/services/log.config" "$DEFT_LOG/$1/config"
     _log=$DEFT_HOME/deploy/services/log
     [ ! -f "$_log-$1" ] || _log=$_log-$1
@@ -42,7 +42,7 @@ service_render() {
 # render TEMPLATE [NAME]: fills in the @WORDS@.
 render() {
     sed -e "s|@NAME@|${2-}|g" -e "s|@VAR@|$DEFT_VAR|g" -e "s|@RUN@|$DEFT_RUN|g" -e "s|@APP@|$DEFT_APP|g" \
-        -e "s|@LOG@|$DEFT_LOG|g" -e "s|@USER@|$DEFT_USER|g" -e "s|@GROUP@|$DEFT_GROUP|g" \
+        -e "s|@LOG@|$DEFT_LOG|g" -e "s|@AS@|$(process_as "${2-}")|g" -e "s|@AS_LOG@|$(process_as log)|g" \
         -e "s|@POSTGRES@|${POSTGRES_BIN-}|g" -e "s|@LISTEN@|$DEFT_LISTEN|g" \
         -e "s|@APP_PORT@|$DEFT_APP_PORT|g" -e "s|@AGENT_PORT@|$DEFT_AGENT_PORT|g" \
         -e "s|@HOSTNAMES@|$DEFT_HOSTNAMES|g" "$1"

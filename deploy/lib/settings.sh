@@ -44,10 +44,10 @@ settings_load() {
     settings_derive
 }
 
-# var beside the script, unless the user `deft` could not get there (a checkout in /root): then that
-# is a link to a folder in /var/lib/deft.
+# var beside the script, unless the users of the processes could not get there (a checkout in /root, or
+# in a home that is closed to others): then that is a link to a folder in /var/lib/deft.
 settings_default_var() {
-    if [ -e "$DEFT_HOME/var" ] || [ "$(stat -c %U -- "$DEFT_HOME")" != root ] || is_traversable "$DEFT_HOME"; then
+    if [ -e "$DEFT_HOME/var" ] || is_traversable "$DEFT_HOME"; then
         echo "$DEFT_HOME/var"
     else
         echo "/var/lib/deft/$(basename -- "$DEFT_HOME")-$(printf '%s' "$DEFT_HOME" | sha256sum | cut -c1-8)"

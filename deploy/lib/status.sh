@@ -6,7 +6,7 @@ command_status() {
     users_load
     [ -d "$DEFT_SERVICES" ] || die "deft is not up here" "./deft up"
     _bad=''
-    printf '%-10s %-8s %8s %10s %12s\n' process state pid up memory
+    printf '%-10s %-8s %8s %10s %12s  %s\n' process state pid up memory user
     status_processes || _bad=yes
     say ""
     status_line page "$DEFT_APP_URL" web_answers_page || _bad=yes
@@ -51,10 +51,29 @@ status_processes() {
         case " $PROCESSES " in
         *" $_process "*) _total=$((_total + _kb)) ;;
         esac
-        printf '%-10s %-8s %8s %10s %9s kB\n' "$_process" running "$_pid" "$(ps -o etime= -p "$_pid" | tr -d ' ')" "$_kb"
+        _user=$(user_of "$_pid")
+        service_has_its_user "$_process" || {
+            _user="$_user, and should be $(process_user "$_process"): ./deft up"
+            _down=yes
+        }
+        printf '%-10s %-8s %8s %10s %9s kB  %s\n' "$_process" running "$_pid" "$(ps -o etime= -p "$_pid" | tr -d ' ')" "$_kb" "$_user"
     done
     printf '%-10s %-8s %8s %10s %9s kB\n' "deft's own" '' '' '' "$_total"
     [ -z "$_down" ]
+}
+
+# user_of PID: its real user.
+user_of() {
+    id -nu "$(sed -n 's/^Uid:[[:space:]]*\([0-9]*\).*/\1/p' "/proc/$1/status")" 2>/dev/null || :
+}
+
+# service_has_its_user NAME: it runs, as the user that it should; of nginx the workers.
+service_has_its_user() {
+    _pids=$(cat "$DEFT_SERVICES/$1/supervise/pid" 2>/dev/null)
+    [ "$1" != nginx ] || _pids=$(ps -o pid= --ppid "${_pids:-0}")
+    for _one in $_pids; do
+        [ "$(user_of "$_one")" = "$(process_user "$1")" ] || return 1
+    done
 }
 
 # memory_of PID: proportional set size of a process and its descendants, in kB.

@@ -8,6 +8,8 @@ command_up() {
     users_make
     users_prepare_var
     up_lock
+    users_carry_over
+    users_prepare_run
     say "deft: $DEFT_HOME, state in $DEFT_VAR"
     # shellcheck disable=SC2046 # the names are words
     task packages packages_install $(packages_of_instance)

@@ -1,6 +1,38 @@
-# Who does what: root sets up and supervises; the owner of the checkout builds; the processes
-# run as that owner too, or as the user `deft` where the checkout belongs to root.
+# Who does what: root sets up and supervises; the owner of the checkout builds; each process runs as a
+# system user of its own, which `up` makes. The users are the host's: instances share them.
 # shellcheck shell=sh
+
+# process_user NAME: of nginx that of its workers. nginx's master is root's, for its ports and for the
+# socket of the Runtime API; deft-runtime is, since it makes containers and packet filter rules, or the
+# users of sandboxes.
+process_user() {
+    case $1 in
+    runtime) echo root ;;
+    *) echo "deft-$1" ;;
+    esac
+}
+
+# process_as NAME: the start of a command line that gives a process its user, its groups, and no way back.
+# Group deft may enter the folder of the database's socket, group deft-runtime that of the Runtime API's.
+# (chpst -u with several groups leaves root's among them.)
+process_as() {
+    case $1 in
+    fcgi | gateway | worker) _more=--groups=deft,deft-runtime ;;
+    postgres | log) _more=--clear-groups ;;
+    nginx)
+        echo "setpriv --no-new-privs --bounding-set=-all,+chown,+dac_override,+kill,+net_bind_service,+setgid,+setuid --"
+        return
+        ;;
+    *)
+        echo "setpriv --no-new-privs --"
+        return
+        ;;
+    esac
+    echo "setpriv --reuid=deft-$1 --regid=deft-$1 $_more --no-new-privs --bounding-set=-all --inh-caps=-all --"
+}
+
+USERS_OF_PROCESSES='deft-fcgi deft-gateway deft-worker deft-nginx deft-postgres deft-log'
+GROUPS_OF_PROCESSES='deft deft-runtime'
 
 # users_become_root ARGUMENTS...: runs the same command again with sudo where it has to.
 users_become_root() {
@@ -13,18 +45,18 @@ users_become_root() {
 
 users_load() {
     BUILD_USER=$(stat -c %U -- "$DEFT_HOME")
-    DEFT_USER=$BUILD_USER
-    [ "$BUILD_USER" != root ] || DEFT_USER=deft
 }
 
-# Makes the user `deft` where it is needed.
+# Makes the users and groups of the processes that are not there yet.
 users_make() {
     users_load
-    id -u "$DEFT_USER" >/dev/null 2>&1 || {
-        useradd --system --user-group --no-create-home --home-dir /nonexistent \
-            --shell /usr/sbin/nologin "$DEFT_USER"
-    }
-    DEFT_GROUP=$(id -gn "$DEFT_USER")
+    for _group in $GROUPS_OF_PROCESSES; do
+        getent group "$_group" >/dev/null || groupadd --system "$_group"
+    done
+    for _user in $USERS_OF_PROCESSES; do
+        getent passwd "$_user" >/dev/null ||
+            useradd --system --user-group --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin "$_user"
+    done
 }
 
 # as_user USER COMMAND...: without a login, with nothing inherited but the environment.
@@ -45,16 +77,46 @@ as_builder() {
 
 users_prepare_var() {
     mkdir -p "$DEFT_VAR" || die "cannot make the folder $DEFT_VAR" "set DEFT_VAR to a path that can be made"
+    is_traversable "$DEFT_VAR" ||
+        die "the users of the processes (deft-fcgi and others) cannot reach $DEFT_VAR" \
+            "chmod o+x the folders above it; or, when deft is down, move it and set DEFT_VAR, and DEFT_INSTANCE=$DEFT_INSTANCE"
     [ -e "$DEFT_HOME/var" ] || [ "${DEFT_VAR#/var/lib/deft/}" = "$DEFT_VAR" ] || ln -s "$DEFT_VAR" "$DEFT_HOME/var"
-    is_traversable "$DEFT_VAR" || [ "$DEFT_USER" = "$BUILD_USER" ] ||
-        die "the user $DEFT_USER cannot reach $DEFT_VAR" "set DEFT_VAR to a folder that others may enter"
     mkdir -p "$DEFT_BUILD" "$DEFT_APP" "$DEFT_LOG/up" "$DEFT_STAMPS" "$DEFT_SERVICES"
     chown "$BUILD_USER" "$DEFT_VAR" "$DEFT_BUILD"
-    # Logs are for root and for the group.
-    chown "root:$DEFT_GROUP" "$DEFT_LOG"
-    chmod 750 "$DEFT_LOG"
-    mkdir -p -m 700 "$DEFT_KEYS"
-    # DEFT_RUN may lie in /run, which is empty after a restart of the host.
-    mkdir -p -m 700 "$DEFT_RUN" "$DEFT_RUN/pg" "$DEFT_RUN/private" "$DEFT_RUN/nginx"
-    chown "$DEFT_USER:$DEFT_GROUP" "$DEFT_RUN" "$DEFT_RUN/pg" "$DEFT_RUN/private" "$DEFT_RUN/nginx"
+    mkdir -p "$DEFT_KEYS"
+    chmod 700 "$DEFT_KEYS"
+    users_prepare_folder "$DEFT_LOG" root:deft-log 750
+}
+
+# users_prepare_folder FOLDER OWNER MODE
+users_prepare_folder() {
+    mkdir -p "$1"
+    chown "$2" "$1"
+    chmod "$3" "$1"
+}
+
+# The folders of sockets. Who may enter one may connect; a socket has its folder's group (the 2).
+# DEFT_RUN may lie in /run, which is empty after a restart of the host.
+users_prepare_run() {
+    users_prepare_folder "$DEFT_RUN" root:root 711
+    users_prepare_folder "$DEFT_RUN/pg" deft-postgres:deft 750
+    users_prepare_folder "$DEFT_RUN/fcgi" deft-fcgi:deft-nginx 2750
+    users_prepare_folder "$DEFT_RUN/gateway" deft-gateway:deft-nginx 2750
+    users_prepare_folder "$DEFT_RUN/runtime" root:deft-nginx 2750
+    users_prepare_folder "$DEFT_RUN/private" root:deft-runtime 750
+    users_prepare_folder "$DEFT_RUN/nginx" deft-nginx:deft-nginx 700
+}
+
+# What an earlier version made belongs to one user for all. Its processes are stopped, and find
+# everything theirs when they start again.
+users_carry_over() {
+    [ -d "$DEFT_VAR/pg/data" ] || return 0
+    [ "$(stat -c %U "$DEFT_VAR/pg/data")" != deft-postgres ] || return 0
+    say "  ...  each process gets a user of its own: stopping those that run"
+    services_stop
+    chown -R deft-postgres:deft-postgres "$DEFT_VAR/pg"
+    for _name in $SERVICES_ALL; do
+        [ ! -d "$DEFT_LOG/$_name" ] || chown -R deft-log:deft-log "$DEFT_LOG/$_name"
+    done
+    rm -rf "$DEFT_RUN/nginx" "$DEFT_RUN"/*.sock "$DEFT_RUN"/private/*.sock "$DEFT_RUN"/pg/.s.*
 }

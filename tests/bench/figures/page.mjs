@@ -46,7 +46,7 @@ http {
   client_body_temp_path ${folder}/t1; fastcgi_temp_path ${folder}/t2; proxy_temp_path ${folder}/t3; scgi_temp_path ${folder}/t4; uwsgi_temp_path ${folder}/t5;
   server { listen 127.0.0.1:${port};
     ${handler('/bare', `${folder}/bare.sock`, '')}
-    ${handler(`/api/conversations/${id}/events/search`, `${env('DEFT_RUN')}/fcgi.sock`, `fastcgi_param HTTP_X_SESSION_API_KEY ${key()};`)}
+    ${handler(`/api/conversations/${id}/events/search`, `${env('DEFT_RUN')}/fcgi/fcgi.sock`, `fastcgi_param HTTP_X_SESSION_API_KEY ${key()};`)}
   }
 }`;
 }

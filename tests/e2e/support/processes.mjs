@@ -78,9 +78,9 @@ export function memoryOf(pid) {
 export class Worker {
   constructor(settings = {}) {
     this.log = '';
-    const user = process.getuid() === 0 ? ['-u', 'deft:deft'] : [];
+    const user = process.getuid() === 0 ? ['setpriv', '--reuid=deft-worker', '--regid=deft-worker', '--groups=deft,deft-runtime'] : [];
     const own = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
-    this.child = spawn('chpst', [...user, '-e', join(SERVICES, 'worker', 'env'), 'env', ...own, join(BIN, 'deft-worker')], {
+    this.child = spawn('chpst', ['-e', join(SERVICES, 'worker', 'env'), 'env', ...own, ...user, join(BIN, 'deft-worker')], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     for (const stream of [this.child.stdout, this.child.stderr]) {

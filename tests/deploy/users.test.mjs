@@ -1,0 +1,137 @@
+// Who may do what on the host: a user for each process, and sockets that only their clients reach.
+import assert from 'node:assert/strict';
+import { execFile, execFileSync } from 'node:child_process';
+import { chmod, chown, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { waitUntil } from './http.mjs';
+
+const run = promisify(execFile);
+const { DEFT, DEFT_RUN, DEFT_SERVICES } = process.env;
+const VAR = dirname(DEFT_SERVICES);
+const HOME = dirname(DEFT);
+
+const USERS = { fcgi: 'deft-fcgi', gateway: 'deft-gateway', worker: 'deft-worker', postgres: 'deft-postgres', runtime: 'root' };
+const uidOfUser = (name) => Number(execFileSync('id', ['-u', name], { encoding: 'utf8' }));
+const pidOf = async (name) => Number(await readFile(`${DEFT_SERVICES}/${name}/supervise/pid`, 'utf8'));
+const childrenOf = async (pid) => (await run('ps', ['-o', 'pid=', '--ppid', String(pid)])).stdout.trim().split(/\s+/).map(Number);
+const field = async (pid, name) => new RegExp(`^${name}:\\s*(.*)$`, 'm').exec(await readFile(`/proc/${pid}/status`, 'utf8'))[1];
+const uidsOf = async (pid) => new Set((await field(pid, 'Uid')).split(/\s+/).map(Number));
+
+/** Each process of the instance with the user that it should have: the supervised one, or the workers of nginx. */
+async function processes() {
+  const all = await Promise.all(Object.entries(USERS).map(async ([name, user]) => ({ name, user, pid: await pidOf(name) })));
+  let workers = [];
+  await waitUntil(async () => {
+    workers = await childrenOf(await pidOf('nginx'));
+    return workers.length >= 2;
+  }, 60_000);
+  return [...all, ...workers.map((pid) => ({ name: 'nginx', user: 'deft-nginx', pid }))];
+}
+
+test('each process runs as a user of its own', async () => {
+  const uids = new Map();
+  for (const { name, user, pid } of await processes()) {
+    assert.deepEqual(await uidsOf(pid), new Set([uidOfUser(user)]), name);
+    uids.set(name, uidOfUser(user));
+  }
+  assert.equal(new Set(uids.values()).size, uids.size);
+  for (const name of Object.keys(USERS)) {
+    const [logger] = await childrenOf(await pidOf(`${name}/log`));
+    assert.deepEqual(await uidsOf(logger), new Set([uidOfUser('deft-log')]), `the logger of ${name}`);
+  }
+});
+
+// A user with the groups that it has as a process; the first one is its own.
+const ACCOUNTS = {
+  fcgi: ['deft-fcgi', 'deft-fcgi', 'deft', 'deft-runtime'],
+  gateway: ['deft-gateway', 'deft-gateway', 'deft', 'deft-runtime'],
+  worker: ['deft-worker', 'deft-worker', 'deft', 'deft-runtime'],
+  nginx: ['deft-nginx', 'deft-nginx'],
+  log: ['deft-log', 'deft-log'],
+  stranger: ['nobody', 'nogroup'],
+};
+const as = ([user, group, ...more], ...command) =>
+  run('setpriv', ['--reuid', user, '--regid', group, '--groups', [group, ...more].join(), '--', ...command]);
+
+/** Whether a program of that account may connect; anything but a refusal for want of rights is a failure of the test. */
+async function canConnect(account, socket) {
+  const script = 'use Errno; use IO::Socket::UNIX; IO::Socket::UNIX->new(Peer => shift) or exit($!{EACCES} ? 3 : 4)';
+  const code = await as(account, 'perl', '-e', script, socket).then(() => 0, (error) => error.code);
+  assert.ok(code === 0 || code === 3, `${account[0]} at ${socket}: ${code}`);
+  return code === 0;
+}
+
+const gidOf = (group) => Number(execFileSync('getent', ['group', group], { encoding: 'utf8' }).split(':')[2]);
+
+test('the processes have the groups that this file says, and no capability', async () => {
+  for (const name of ['fcgi', 'gateway', 'worker']) {
+    const pid = await pidOf(name);
+    const gids = [(await field(pid, 'Gid')).split(/\s+/)[0], ...(await field(pid, 'Groups')).trim().split(/\s+/)].map(Number);
+    assert.deepEqual(new Set(gids), new Set(ACCOUNTS[name].slice(1).map(gidOf)), name);
+  }
+  for (const { name, pid } of (await processes()).filter((one) => one.name !== 'runtime')) {
+    assert.equal(await field(pid, 'NoNewPrivs'), '1', name);
+    assert.equal(BigInt(`0x${await field(pid, 'CapEff')}`), 0n, name);
+    if (name !== 'nginx') assert.equal(BigInt(`0x${await field(pid, 'CapBnd')}`), 0n, name);
+  }
+  assert.equal(await field(await pidOf('runtime'), 'NoNewPrivs'), '1');
+});
+
+const CLIENTS = {
+  'fcgi/fcgi.sock': ['fcgi', 'nginx'],
+  'gateway/gateway.sock': ['gateway', 'nginx'],
+  'runtime/runtime.sock': ['nginx'],
+  'private/runtime-http.sock': ['fcgi', 'gateway', 'worker'],
+  'pg/.s.PGSQL.5432': ['fcgi', 'gateway', 'worker'],
+};
+
+test('a socket is reached by its clients alone', async () => {
+  for (const [socket, clients] of Object.entries(CLIENTS)) {
+    for (const [name, account] of Object.entries(ACCOUNTS))
+      assert.equal(await canConnect(account, `${DEFT_RUN}/${socket}`), clients.includes(name), `${name} at ${socket}`);
+  }
+});
+
+test('keys, logs, data and settings of processes are not for other users', async () => {
+  for (const path of ['keys/secret_key', 'log/fcgi/current', 'pg/data/PG_VERSION', 'services/fcgi/env/DEFT_DATABASE_URL']) {
+    await stat(`${VAR}/${path}`);
+    for (const who of ['stranger', 'nginx', 'gateway']) await assert.rejects(as(ACCOUNTS[who], 'cat', `${VAR}/${path}`), /Permission denied/, `${who}: ${path}`);
+  }
+  const { stdout } = await as(['nobody', 'nogroup', 'deft-log'], 'head', '-c', '1', `${VAR}/log/fcgi/current`);
+  assert.equal(stdout, '{');
+});
+
+test('status and doctor say which process runs as another user than it should', async (t) => {
+  const script = `DEFT_HOME=$1; for part in say help settings users services status; do . "$1/deploy/lib/$part.sh"; done; DEFT_SERVICES=$2; users_load
+    service_has_its_user fcgi && echo right; user_of $$`;
+  const folder = await mkdtemp(join(tmpdir(), 'deft-users-'));
+  t.after(() => rm(folder, { recursive: true }));
+  await mkdir(join(folder, 'fcgi/supervise'), { recursive: true });
+  const says = async (pid) => {
+    await writeFile(join(folder, 'fcgi/supervise/pid'), `${pid}\n`);
+    return (await run('sh', ['-c', script, 'sh', HOME, folder])).stdout;
+  };
+  assert.equal(await says(await pidOf('fcgi')), 'right\nroot\n');
+  assert.equal(await says(await pidOf('worker')), 'root\n');
+  const { stdout } = await run(DEFT, ['status']);
+  for (const [name, user] of Object.entries(USERS)) assert.match(stdout, new RegExp(`^${name} +running .* ${user}$`, 'm'));
+});
+
+test('what one user had for all is carried over by up', { timeout: 240_000 }, async () => {
+  const before = (await run(DEFT, ['key', '--list'])).stdout;
+  for (const name of ['nginx', 'gateway', 'fcgi', 'worker', 'runtime', 'postgres']) await run('sv', ['-w', '60', 'down', `${DEFT_SERVICES}/${name}`]);
+  const gid = Number(execFileSync('id', ['-g', 'deft-worker'], { encoding: 'utf8' }));
+  const former = uidOfUser('deft-worker'); // stands for the one user that all had
+  execFileSync('chown', ['-R', `${former}:${gid}`, `${VAR}/pg`, `${VAR}/log/fcgi`, `${VAR}/log/postgres`]);
+  await chown(DEFT_RUN, former, gid);
+  await chmod(DEFT_RUN, 0o700);
+  await run(DEFT, ['up']);
+  assert.equal((await stat(`${VAR}/pg/data`)).uid, uidOfUser('deft-postgres'));
+  assert.equal((await stat(`${VAR}/pg/data/base`)).uid, uidOfUser('deft-postgres'));
+  assert.equal((await stat(`${VAR}/log/fcgi/current`)).uid, uidOfUser('deft-log'));
+  assert.equal((await run(DEFT, ['key', '--list'])).stdout, before);
+  await run(DEFT, ['status']);
+});

@@ -62,6 +62,7 @@ FCGI_HANDLERS = \
 	fcgi/agent/skills.c \
 	fcgi/agent/tools.c \
 	fcgi/agent/trajectory.c \
+	fcgi/agent/unmasked.c \
 	fcgi/agent/vscode.c \
 	fcgi/agent/workspace.c \
 	fcgi/agent/worktree.c fcgi/agent/worktree.h \

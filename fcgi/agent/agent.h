@@ -110,4 +110,11 @@ struct conversation_defaults agent_defaults(const struct request *request) NONNU
 void agent_hint_events(const struct request *request, const struct uuid *id) NONNULL;
 void agent_hint_work(const struct request *request, const struct uuid *id) NONNULL;
 
+/*
+ * Says, in a header and where body is given as its member `warning`, which of the secrets in
+ * update ({name: text | SecretSource}) were kept, but are too short to be hidden.
+ */
+void agent_warn_unmasked(struct reply *reply, const json_t *update, json_t *body)
+    __attribute__((nonnull(1)));
+
 #endif

@@ -143,10 +143,18 @@ static int plan_secrets(struct change *change, struct error *err)
     return 0;
 }
 
-/* POST {"secrets": {name: text | SecretSource}} -> 200 | 404 | 422 */
+/* POST {"secrets": {name: text | SecretSource}} -> 200 {"success", "warning"?} | 404 | 422 */
 static int update_secrets(const struct request *request, struct reply *reply, struct error *err)
 {
-    return change_and_reply(request, reply, plan_secrets, err);
+    json_auto_t *body = NULL;
+    json_auto_t *answer = json_object();
+
+    if (request_json_object(request, &body, err) < 0 ||
+        change_apply(request, body, plan_secrets, err) < 0)
+        return -1;
+    json_put(answer, "success", json_true());
+    agent_warn_unmasked(reply, json_object_get(body, "secrets"), answer);
+    return reply_json(reply, 200, answer);
 }
 
 const struct route conversation_change_routes[] = {

@@ -265,6 +265,15 @@ int conversation_begin(const struct request *request, json_t *body, struct reply
     return 0;
 }
 
+/* The answer is the contract's Info, which has no member for a warning. */
+static void warn_unmasked(struct reply *reply, const json_t *body)
+{
+    const json_t *context = json_object_get(json_object_get(body, "agent"), "agent_context");
+
+    agent_warn_unmasked(reply, json_object_get(body, "secrets"), NULL);
+    agent_warn_unmasked(reply, json_object_get(context, "secrets"), NULL);
+}
+
 /* POST StartConversationRequest -> 201 Info | 200 Info when it exists | 404 profile | 422 */
 static int conversation_create(const struct request *request, struct reply *reply,
                                struct error *err)
@@ -293,6 +302,7 @@ static int conversation_create(const struct request *request, struct reply *repl
     if (was_there)
         return answer_existing(request, reply, &creation.conversation.id, err);
     info = info_plain(&creation.conversation, skills);
+    warn_unmasked(reply, body);
     return reply_json(reply, 201, info);
 }
 

@@ -113,6 +113,7 @@ static int try_put(const struct request *request, struct reply *reply, struct er
     struct secret_input input = {NULL, NULL, NULL};
     json_auto_t *body = NULL;
     json_auto_t *item = NULL;
+    json_auto_t *update = json_object();
 
     if (request_json_object(request, &body, err) < 0 ||
         read_input(request, body, &input, err) < 0 ||
@@ -126,10 +127,13 @@ static int try_put(const struct request *request, struct reply *reply, struct er
     if (document_store_put(&shelf, &secret, SECRETS_MAX, err) < 0)
         return -1;
     item = item_of(&secret);
+    json_put_text(update, input.name, input.value);
+    agent_warn_unmasked(reply, update, item);
     return reply_json(reply, 200, item);
 }
 
-/* PUT {"name", "value", "description"} -> 200 {"name", "description"} | 409 limit | 422 */
+/* PUT {"name", "value", "description"} -> 200 {"name", "description", "warning"?} | 409 limit | 422
+ */
 static int secret_put(const struct request *request, struct reply *reply, struct error *err)
 {
     return keep_retry(request, reply, try_put, err);

@@ -31,7 +31,7 @@ char *client_tool_action_kind(const char *name)
 {
     CLEANUP(strbuf_done) struct strbuf kind = STRBUF_INIT;
 
-    strbuf_append(&kind, "ClientAction_");
+    strbuf_append(&kind, CLIENT_ACTION_PREFIX);
     strbuf_append(&kind, name);
     return strbuf_take(&kind);
 }

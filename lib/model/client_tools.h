@@ -15,6 +15,9 @@ struct tool;
 /* What the model reads as the result of each call. */
 #define CLIENT_TOOL_RESULT "Tool call dispatched to client."
 
+/* How the kinds of their actions begin; the tool's name follows. */
+#define CLIENT_ACTION_PREFIX "ClientAction_"
+
 /* Stands for all of them where a tool is asked for. */
 extern const struct tool client_tool;
 

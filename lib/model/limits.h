@@ -21,6 +21,7 @@ enum {
     HEARTBEAT_MS = 1000,
     CLAIMS_MAX = 3, /* claims without progress before a conversation is given up */
     ITERATIONS_DEFAULT = 500,
+    SECRET_MASKED_MIN_CHARS = 6, /* a shorter value is part of too many words */
 };
 
 /* A frame above 1 MiB makes the SDK close with 1009, for ever. */

@@ -19,6 +19,7 @@ libmodel_a_SOURCES = \
 	lib/model/conversation_info.c \
 	lib/model/event.c lib/model/event.h \
 	lib/model/event_nulls.c \
+	lib/model/event_text.c lib/model/event_text.h \
 	lib/model/event_kind.c \
 	lib/model/front_matter.c lib/model/front_matter.h \
 	lib/model/hooks.c lib/model/hooks.h \

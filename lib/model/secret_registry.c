@@ -1,9 +1,12 @@
 #include "model/secret_registry.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "base/json.h"
+#include "base/strbuf.h"
 #include "base/text.h"
+#include "model/limits.h"
 #include "model/problem.h"
 #include "model/secret_places.h"
 #include "model/shape.h"
@@ -78,6 +81,31 @@ void secret_registry_refuse_nulls(json_t *update, const struct place *place, jso
                                           "fields from",
                                           NULL},
                         input);
+    }
+}
+
+bool secret_is_masked(const char *value)
+{
+    size_t head = strspn(value, " \t\r\n");
+    size_t len = strlen(value);
+
+    while (len > head && strchr(" \t\r\n", value[len - 1]) != NULL)
+        len--;
+    return utf8_length(value + head, len - head) >= SECRET_MASKED_MIN_CHARS;
+}
+
+void secret_registry_append_unmasked(const json_t *update, struct strbuf *out)
+{
+    size_t begin = out->len;
+    const char *name = NULL;
+    json_t *source = NULL;
+
+    json_object_foreach ((json_t *)(uintptr_t)update, name, source) {
+        const char *value =
+            json_is_string(source) ? json_string_value(source) : json_text_or(source, "value", "");
+
+        if (!text_is_blank(value) && !secret_is_masked(value))
+            strbuf_appendf(out, "%s%s", out->len > begin ? ", " : "", name);
     }
 }
 

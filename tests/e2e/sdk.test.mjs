@@ -204,6 +204,24 @@ test('agent-server 86: secrets reach the shell and nobody else', async () => {
   assert.doesNotMatch(JSON.stringify(fake.requests), /value-of-the/);
 });
 
+test('a conversation loads again whatever words its secrets are', async () => {
+  const words = ['x', 'text', 'Terminal', 'agent', 'MessageEvent', 'TerminalObservation', 'environment', 'terminal', 'assistant', 'create', '/workspace/project'];
+  const file = `words-${randomUUID()}.txt`;
+  fake.setScenario('words', [
+    { text: 'to the Terminal', calls: [command('echo "Terminal x text agent"')] },
+    { calls: [{ name: 'file_editor', arguments: { command: 'create', path: `/workspace/project/${file}`, file_text: 'x', security_risk: 'LOW', summary: 'a create' } }] },
+    { text: 'a MessageEvent of text' },
+  ]);
+  const secrets = Object.fromEntries(words.map((word, i) => [`WORD_${i}`, word]));
+  const seen = await sdk.play('returning.with_words_as_secrets', { secrets }, { answers: { 'stored ids': storedIds } });
+  assert.equal(seen.end, 'finished');
+  assert.ok(seen.same, 'the SDK reads each event that is stored');
+  assert.deepEqual(seen.kinds.filter((kind) => kind !== 'ConversationStateUpdateEvent'),
+    ['SystemPromptEvent', 'MessageEvent', 'ActionEvent', 'ObservationEvent', 'ActionEvent', 'ObservationEvent', 'MessageEvent']);
+  assert.deepEqual(seen.said, ['a <secret-hidden> of text'], 'long ones are hidden in words, short ones are not');
+  assert.match(seen.shown[0], /<secret-hidden> x text agent/);
+});
+
 test('agent-server 49: sockets break in the middle of a run, and no event is missed', async () => {
   const answers = { 'break the sockets': () => killAndAwait('gateway'), 'stored ids': storedIds };
   const seen = await sdk.play('talk.reconnects', {}, { answers });

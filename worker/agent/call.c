@@ -53,18 +53,13 @@ static void outcome_done(struct outcome *outcome)
     strbuf_done(&outcome->problem);
 }
 
-static void outcome_add_event(const struct agent *agent, const struct call_ref *ref,
-                              struct outcome *outcome, struct event_list *events)
+static void outcome_add_event(const struct call_ref *ref, const struct outcome *outcome,
+                              struct event_list *events)
 {
-    CLEANUP(strbuf_done) struct strbuf masked = STRBUF_INIT;
-
-    if (outcome->observation != NULL) {
-        mask_json(&agent->secrets, outcome->observation);
+    if (outcome->observation != NULL)
         event_add_observation(events, ref, outcome->observation);
-        return;
-    }
-    mask_append(&agent->secrets, outcome->problem.text, &masked);
-    event_add_agent_error(events, ref, masked.text);
+    else
+        event_add_agent_error(events, ref, outcome->problem.text);
 }
 
 static int store_once(struct agent *agent, size_t action, struct outcome *outcome,
@@ -74,7 +69,7 @@ static int store_once(struct agent *agent, size_t action, struct outcome *outcom
     struct crash_points *crash = &agent->context->crash;
     struct call_ref ref = call_ref_of(&agent->history.items[action]);
 
-    outcome_add_event(agent, &ref, outcome, &events);
+    outcome_add_event(&ref, outcome, &events);
     crash_point(crash, CRASH_OBS_BEFORE_COMMIT);
     crash_expect_sent(crash, CRASH_OBS_COMMIT_SENT);
     if (record_behind(agent, &events, change, err) < 0)
@@ -164,7 +159,7 @@ static void plan_finish(const struct agent *agent, const struct index_list *pend
     struct call_ref ref = call_ref_of(action);
 
     outcome.observation = worker_tool_finish(json_object_get(action->json, "action"));
-    outcome_add_event(agent, &ref, &outcome, events);
+    outcome_add_event(&ref, &outcome, events);
     for (size_t i = at + 1; i < pending->n; i++) {
         struct call_ref behind = call_ref_of(&agent->history.items[pending->items[i]]);
 

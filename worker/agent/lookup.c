@@ -9,6 +9,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "client/http.h"
+#include "model/limits.h"
 #include "model/secret_registry.h"
 #include "store/document_store.h"
 #include "worker/agent/agent.h"
@@ -36,6 +37,15 @@ static struct shelf shelf_of(const struct agent *agent)
                           agent->conversation.user_id};
 }
 
+/* A value that is known only now cannot be refused any more. */
+static void keep(struct agent *agent, const char *name, const char *value)
+{
+    if (!text_is_blank(value) && !secret_is_masked(value))
+        log_warning("secret.not_masked", LOG_STR("name", name),
+                    LOG_INT("min_chars", SECRET_MASKED_MIN_CHARS));
+    secret_list_set(&agent->secrets, name, value);
+}
+
 static void read_stored(struct agent *agent, const char *name, const char *stored_name)
 {
     CLEANUP(document_done) struct document secret = DOCUMENT_INIT;
@@ -46,7 +56,7 @@ static void read_stored(struct agent *agent, const char *name, const char *store
         report(name, &err);
         return;
     }
-    secret_list_set(&agent->secrets, name, json_text_or(secret.secrets, "value", ""));
+    keep(agent, name, json_text_or(secret.secrets, "value", ""));
 }
 
 /* Of a map; ends with a NULL name. The caller frees the array; names and values are borrowed. */
@@ -122,7 +132,7 @@ static void read_remote(struct agent *agent, const char *name, json_t *source)
     if (fetch(agent, source, &value, &err) < 0)
         report(name, &err);
     else
-        secret_list_set(&agent->secrets, name, value.text);
+        keep(agent, name, value.text);
 }
 
 static bool is_remote(const json_t *source)
@@ -162,7 +172,7 @@ void lookup_all(struct agent *agent)
             stored_name != NULL ? document_list_find(&kept, stored_name) : NULL;
 
         if (secret != NULL)
-            secret_list_set(&agent->secrets, name, json_text_or(secret->secrets, "value", ""));
+            keep(agent, name, json_text_or(secret->secrets, "value", ""));
     }
 }
 

@@ -10,6 +10,9 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "model/event.h"
+#include "model/event_text.h"
+#include "model/secret_registry.h"
 
 #define HIDDEN "<secret-hidden>"
 
@@ -112,7 +115,8 @@ static size_t secret_length_at(const struct secret_list *list, const char *text)
     for (size_t i = 0; i < list->n; i++) {
         const struct secret *value = &list->items[i].value;
 
-        if (value->len > longest && text_starts_with(text, secret_reveal(value)))
+        if (secret_is_masked(secret_reveal(value)) && value->len > longest &&
+            text_starts_with(text, secret_reveal(value)))
             longest = value->len;
     }
     return longest;
@@ -145,7 +149,8 @@ static bool may_become_secret(const struct secret_list *list, const char *text)
     for (size_t i = 0; i < list->n; i++) {
         const struct secret *value = &list->items[i].value;
 
-        if (value->len > len && text_starts_with(secret_reveal(value), text))
+        if (secret_is_masked(secret_reveal(value)) && value->len > len &&
+            text_starts_with(secret_reveal(value), text))
             return true;
     }
     return false;
@@ -165,31 +170,24 @@ size_t mask_settled_length(const struct secret_list *list, const char *text)
     return at + strlen(text + at);
 }
 
-static void mask_string(const struct secret_list *list, json_t *string)
+static bool mask_string(void *context, json_t *string)
 {
     CLEANUP(strbuf_done) struct strbuf masked = STRBUF_INIT;
 
-    mask_append(list, json_string_value(string), &masked);
+    mask_append(context, json_string_value(string), &masked);
     if (text_equal(masked.text, json_string_value(string)))
-        return;
+        return false;
     error_ignore(json_string_setn(string, masked.text, masked.len),
                  "what was valid UTF-8 is still, and memory does not run out");
+    return true;
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): json_parse() caps the depth */
-void mask_json(const struct secret_list *list, json_t *json)
+void mask_events(const struct secret_list *list, struct event_list *events)
 {
+    const struct text_visitor visitor = {mask_string, (void *)(uintptr_t)list};
+
     if (list->n == 0)
         return;
-    if (json_is_string(json))
-        mask_string(list, json);
-    if (json_is_array(json)) {
-        for (size_t i = 0; i < json_array_size(json); i++)
-            mask_json(list, json_array_get(json, i));
-        return;
-    }
-    if (!json_is_object(json))
-        return;
-    for (void *at = json_object_iter(json); at != NULL; at = json_object_iter_next(json, at))
-        mask_json(list, json_object_iter_value(at));
+    for (size_t i = 0; i < events->n; i++)
+        event_texts_visit(events->items[i].json, &visitor);
 }

@@ -16,6 +16,7 @@
 #include "base/attr.h"
 #include "base/secret.h"
 
+struct event_list;
 struct strbuf;
 
 struct named_secret {
@@ -52,7 +53,7 @@ void mask_append(const struct secret_list *list, const char *text, struct strbuf
  * that is not all there.
  */
 size_t mask_settled_length(const struct secret_list *list, const char *text) NONNULL MUST_CHECK;
-/* As mask_append() for all strings inside json, which must not be shared; keys stay. */
-void mask_json(const struct secret_list *list, json_t *json) __attribute__((nonnull(1)));
+/* As mask_append() for the free text of events that are about to be stored (model/event_text.h). */
+void mask_events(const struct secret_list *list, struct event_list *events) NONNULL;
 
 #endif

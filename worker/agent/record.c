@@ -227,6 +227,7 @@ int record_once(struct agent *agent, struct event_list *events,
 {
     int64_t wait_ms = RECORD_WAIT_FIRST_MS;
 
+    mask_events(&agent->secrets, events);
     for (;;) {
         struct error failure = ERROR_INIT;
 

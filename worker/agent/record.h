@@ -34,9 +34,9 @@ int record_refresh(struct agent *agent, struct error *err) NONNULL MUST_CHECK;
 /* 0 when the lease is still ours, however late; ERROR_STALE when it is another's. */
 int record_check_lease(struct agent *agent, struct error *err) NONNULL MUST_CHECK;
 /*
- * Appends events under the lease; `change` is what becomes of the row with them (guard and lease
- * are filled in here), NULL for nothing. ERROR_CONFLICT when somebody else wrote meanwhile: nothing
- * was stored, and the history now holds what they wrote.
+ * Appends events under the lease, secrets hidden in their free text; `change` is what becomes of
+ * the row with them (guard and lease are filled in here), NULL for nothing. ERROR_CONFLICT when
+ * somebody else wrote meanwhile: nothing was stored, and the history now holds what they wrote.
  */
 int record_once(struct agent *agent, struct event_list *events,
                 const struct conversation_write *change, struct error *err)

@@ -166,7 +166,6 @@ static int store_result(struct agent *agent, size_t action, json_t *observation,
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
     struct call_ref ref = call_ref_of(&agent->history.items[action]);
 
-    mask_json(&agent->secrets, observation);
     event_add_observation(&events, &ref, observation);
     crash_point(&agent->context->crash, CRASH_CHILD_BEFORE_COMMIT);
     if (record_behind(agent, &events, change, err) < 0)

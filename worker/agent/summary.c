@@ -11,7 +11,6 @@
 #include "model/event.h"
 #include "store/event_store.h"
 #include "worker/agent/agent.h"
-#include "worker/agent/mask.h"
 #include "worker/agent/messages.h"
 #include "worker/agent/model.h"
 #include "worker/agent/question.h"
@@ -160,13 +159,11 @@ static json_t *forgotten_ids(const struct history *history, const struct view_ra
 void summary_add(const struct agent *agent, const struct view_range *range,
                  const struct llm_reply *reply, struct event_list *events)
 {
-    CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
     json_auto_t *forgotten = forgotten_ids(&agent->history, range);
 
-    mask_append(&agent->secrets, reply->text, &words);
     event_add_condensation(events, &(struct condensation_parts){
                                        .forgotten = forgotten,
-                                       .summary = words.text,
+                                       .summary = reply->text,
                                        .offset = (int64_t)range->offset,
                                        .llm_response_id = reply->response_id,
                                    });

@@ -54,7 +54,6 @@ static int store(struct agent *agent, size_t action, const struct result *result
     struct conversation_write change = {.made_progress = true};
     json_auto_t *observation = result_to_json(result);
 
-    mask_json(&agent->secrets, observation);
     event_add_observation(events, &ref, observation);
     stats_append_text(agent->stats, &stats);
     change.stats = stats.text;

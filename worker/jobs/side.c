@@ -9,6 +9,7 @@
 #include "store/conversation_store.h"
 #include "store/hints.h"
 #include "store/job_store.h"
+#include "worker/agent/mask.h"
 #include "worker/agent/record.h"
 #include "worker/context.h"
 
@@ -63,6 +64,7 @@ static int try_write(struct side *side, const struct side_note *note, struct err
     }
     if (note->plan != NULL)
         note->plan(&now, note->what, &events, &change);
+    mask_events(&side->agent.secrets, &events);
     return conversation_store_write(db, &now, &events, &change, err);
 }
 

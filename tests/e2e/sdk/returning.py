@@ -37,6 +37,26 @@ def again(stage):
     return outcome
 
 
+def with_words_as_secrets(stage, secrets):
+    """Values that are words of the contract: what is stored can be read again."""
+    first = stage.conversation("words", secrets=secrets, delete_on_close=False)
+    first.send_message("go")
+    first.run()
+    begun = stored_ids(stage, first)
+    first.close()
+    again = RemoteConversation.attach(stage.workspace(), first.id, visualizer=None)
+    outcome = {
+        "same": stored_ids(stage, again) == begun == stage.ask("stored ids", first.id),
+        "kinds": [type(event).__name__ for event in again.state.events if event.id in set(begun)],
+        "said": [event.llm_message.content[0].text for event in again.state.events if type(event).__name__ == "MessageEvent" and event.source == "agent"],
+        "shown": [event.observation.text for event in again.state.events if type(event).__name__ == "ObservationEvent"],
+        "end": again.state.execution_status.value,
+    }
+    again.delete_on_close = True
+    again.close()
+    return outcome
+
+
 def new_by_id(stage):
     """An id that the server does not know yet becomes a new conversation's."""
     wanted = uuid.uuid4()

@@ -310,8 +310,12 @@ static void secrets_are_sealed_and_never_shown(void **state)
     struct test_path path = test_conversation(*state);
     DISPATCH(set, ALICE, "POST", test_under(&path, "/secrets"),
              "{\"secrets\":{\"TOKEN\":\"s3cret-value\"}}");
+    DISPATCH(start, ALICE, "POST", "/api/conversations",
+             START_BODY("\"secrets\":{\"PIN\":\"1234\"},"));
     DISPATCH(info, ALICE, "GET", test_under(&path, ""), NULL);
     DISPATCH(bad, ALICE, "POST", test_under(&path, "/secrets"), "{\"secrets\":{\"T\":5}}");
+    DISPATCH(brief, ALICE, "POST", test_under(&path, "/secrets"),
+             "{\"secrets\":{\"PIN\":\"1234\",\"LONG\":\"123456\"}}");
     DISPATCH(missing, ALICE, "POST", test_under(&path, "/secrets"), "{}");
 
     assert_answer(&set, 200, "true");
@@ -319,6 +323,11 @@ static void secrets_are_sealed_and_never_shown(void **state)
     assert_null(strstr(info.body.text, "s3cret-value"));
     assert_answer(&bad, 422, "detail");
     assert_answer(&missing, 422, "missing");
+    assert_answer(&brief, 200, "fewer than 6 characters: PIN. Use longer values.");
+    assert_non_null(strstr(brief.headers.text, "Warning: 299 deft \"These secrets are kept"));
+    assert_null(strstr(set.headers.text, "Warning"));
+    assert_answer(&start, 201, "\"PIN\"");
+    assert_non_null(strstr(start.headers.text, "fewer than 6 characters: PIN."));
     assert_int_equal(test_sql_count("SELECT count(*) FROM conversations"
                                     " WHERE secrets LIKE '%s3cret%' OR spec LIKE '%s3cret%'"),
                      0);

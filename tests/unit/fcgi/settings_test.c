@@ -255,6 +255,16 @@ static void secret_is_kept_and_listed_without_its_value(void **state)
            "must not be empty or redacted");
 }
 
+static void value_that_is_too_short_to_be_hidden_is_kept_with_a_warning(void **state)
+{
+    expect(*state, "PUT", "/api/settings/secrets", "{\"name\":\"PIN\",\"value\":\" 12345\\n\"}",
+           200,
+           "not hidden in events and outputs, since their values have fewer than 6 characters: "
+           "PIN.");
+    expect(*state, "PUT", "/api/settings/secrets", "{\"name\":\"PIN\",\"value\":\"123456\"}", 200,
+           "{\"name\":\"PIN\",\"description\":null}");
+}
+
 static void mcp_server_is_added_changed_and_removed(void **state)
 {
     json_auto_t *plain = NULL;
@@ -553,6 +563,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(profile_names_and_limits_are_checked),
         cmocka_unit_test(connection_lends_its_key),
         cmocka_unit_test(secret_is_kept_and_listed_without_its_value),
+        cmocka_unit_test(value_that_is_too_short_to_be_hidden_is_kept_with_a_warning),
         cmocka_unit_test(mcp_server_is_added_changed_and_removed),
         cmocka_unit_test(default_agent_profile_is_always_there),
         cmocka_unit_test(default_agent_profile_is_made_of_the_settings),

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "model/event.h"
 #include "worker/agent/mask.h"
 #include "worker/events.h"
 
@@ -16,37 +17,82 @@ static void a_growing_text_settles_before_what_may_be_a_value(void **state)
         const char *text;
         size_t settled;
     } cases[] = {
-        {"", 0},      {"no value", 8}, {"x ab", 2},     {"x abc", 2},    {"abcd", 0},
-        {"abcde", 0}, {"abcdef", 6},   {"abcdefab", 6}, {"abc abc!", 8},
+        {"", 0},          {"no value", 8},    {"x abcde", 2},
+        {"x abcdef", 2},  {"abcdefg", 0},     {"abcdefgh", 0},
+        {"abcdefghi", 9}, {"abcdefghiab", 9}, {"abcdef abcdef!", 14},
     };
     CLEANUP(secret_list_done) struct secret_list list = SECRET_LIST_INIT;
     json_auto_t *secrets = json_object();
 
     (void)state;
-    json_put_text(secrets, "SHORT", "abc");
-    json_put_text(secrets, "LONG", "abcdef");
+    json_put_text(secrets, "SHORT", "abcdef");
+    json_put_text(secrets, "LONG", "abcdefghi");
     secret_list_read(&list, secrets);
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
         assert_int_equal(mask_settled_length(&list, cases[i].text), cases[i].settled);
 }
 
-static void values_are_hidden_wherever_they_stand(void **state)
+/* Values that are words of the contract itself. */
+static const char words_of_the_wire[] =
+    "{\"A\": \"x\", \"B\": \"text\", \"C\": \"Terminal\", \"D\": \"agent\", \"E\": "
+    "\"MessageEvent\","
+    " \"F\": \"ObservationEvent\", \"G\": \"/workspace/project\", \"H\": \"terminal\","
+    " \"I\": \"environment\", \"J\": \"call_1\", \"K\": \"create\"}";
+
+static void only_free_text_of_events_is_changed(void **state)
 {
     CLEANUP(secret_list_done) struct secret_list list = SECRET_LIST_INIT;
-    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
-    json_auto_t *secrets =
-        test_json("{\"A\": \"abc\", \"LONG\": {\"value\": \"abcdef\"}, \"NO\": {}}");
-    json_auto_t *json = test_json("{\"x\": [\"an abcdef here\", 1], \"y\": {\"z\": \"abc\"}}");
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    json_auto_t *secrets = test_json(words_of_the_wire);
+    json_auto_t *seen = test_json(
+        "{\"kind\": \"TerminalObservation\", \"is_error\": false, \"command\": \"create Terminal\","
+        " \"content\": [{\"type\": \"text\", \"text\": \"x text agent Terminal MessageEvent\"}],"
+        " \"metadata\": {\"working_dir\": \"/workspace/project\", \"suffix\": \"[create]\"}}");
+    json_auto_t *expected =
+        test_json("{\"kind\": \"TerminalObservation\", \"is_error\": false,"
+                  " \"command\": \"<secret-hidden> <secret-hidden>\","
+                  " \"content\": [{\"type\": \"text\","
+                  "   \"text\": \"x text agent <secret-hidden> <secret-hidden>\"}],"
+                  " \"metadata\": {\"working_dir\": \"/workspace/project\","
+                  "   \"suffix\": \"[<secret-hidden>]\"}}");
+    const struct call_ref ref = {.tool_name = "terminal", .tool_call_id = "call_1"};
+    const json_t *event = NULL;
 
     (void)state;
     secret_list_read(&list, secrets);
-    assert_int_equal(list.n, 2);
-    mask_append(&list, "abcdef, abc and ab", &out);
-    assert_string_equal(out.text, "<secret-hidden>, <secret-hidden> and ab");
-    mask_json(&list, json);
-    strbuf_reset(&out);
-    json_append_text(&out, json);
-    assert_null(strstr(out.text, "abc"));
+    event_add_observation(&events, &ref, seen);
+    (void)event_add_agent_message(&events, "I am a MessageEvent", "of Terminal",
+                                  "chatcmpl-Terminal");
+    mask_events(&list, &events);
+    event = events.items[0].json;
+    assert_string_equal(json_text_or(event, "kind", ""), "ObservationEvent");
+    assert_string_equal(json_text_or(event, "source", ""), "environment");
+    assert_string_equal(json_text_or(event, "tool_name", ""), "terminal");
+    assert_string_equal(json_text_or(event, "tool_call_id", ""), "call_1");
+    assert_true(json_equal(json_object_get(event, "observation"), expected));
+    event = events.items[1].json;
+    assert_string_equal(json_text_or(event, "kind", ""), "MessageEvent");
+    assert_string_equal(json_text_or(event, "llm_response_id", ""), "chatcmpl-Terminal");
+    event = json_object_get(event, "llm_message");
+    assert_string_equal(json_text_or(event, "role", ""), "assistant");
+    assert_string_equal(json_text_or(event, "reasoning_content", ""), "of <secret-hidden>");
+    event = json_array_get(json_object_get(event, "content"), 0);
+    assert_string_equal(json_text_or(event, "type", ""), "text");
+    assert_string_equal(json_text_or(event, "text", ""), "I am a <secret-hidden>");
+}
+
+static void values_are_hidden_in_text(void **state)
+{
+    CLEANUP(secret_list_done) struct secret_list list = SECRET_LIST_INIT;
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    json_auto_t *secrets = test_json("{\"A\": \"abcdef\", \"LONG\": {\"value\": \"abcdefghi\"}, "
+                                     "\"NO\": {}, \"PIN\": \"12345\"}");
+
+    (void)state;
+    secret_list_read(&list, secrets);
+    assert_int_equal(list.n, 3);
+    mask_append(&list, "abcdefghi, abcdef, 12345 and abcde", &out);
+    assert_string_equal(out.text, "<secret-hidden>, <secret-hidden>, 12345 and abcde");
 }
 
 static void commands_get_the_secrets_they_name(void **state)
@@ -67,7 +113,8 @@ int mask_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_growing_text_settles_before_what_may_be_a_value),
-        cmocka_unit_test(values_are_hidden_wherever_they_stand),
+        cmocka_unit_test(only_free_text_of_events_is_changed),
+        cmocka_unit_test(values_are_hidden_in_text),
         cmocka_unit_test(commands_get_the_secrets_they_name),
     };
 

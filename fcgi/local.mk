@@ -50,6 +50,7 @@ FCGI_HANDLERS = \
 	fcgi/agent/observability.c fcgi/agent/observability.h \
 	fcgi/agent/openai.c \
 	fcgi/agent/open_calls.c fcgi/agent/open_calls.h \
+	fcgi/agent/seen_calls.c fcgi/agent/seen_calls.h \
 	fcgi/agent/plugin_fetch.c \
 	fcgi/agent/plugins.c \
 	fcgi/agent/project_files.c fcgi/agent/project_files.h \

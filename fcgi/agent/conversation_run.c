@@ -5,9 +5,11 @@
 #include "auth/principal.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "fcgi/agent/agent.h"
 #include "fcgi/agent/open_calls.h"
 #include "fcgi/agent/sandbox_tell.h"
+#include "fcgi/agent/seen_calls.h"
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
 #include "model/event.h"
@@ -15,6 +17,7 @@
 #include "store/conversation_post.h"
 #include "store/conversation_store.h"
 #include "store/hints.h"
+#include "store/waiting_calls.h"
 
 enum { TRIES_MAX = 50 };
 
@@ -28,16 +31,24 @@ struct stop {
 static const struct stop stop_pause = {"pause", 30000, event_add_pause};
 static const struct stop stop_interrupt = {"interrupt", 10000, event_add_interrupt};
 
-/* POST -> 200 | 404 | 409 */
+/* POST {"action_ids"?: […]} -> 200 | 404 | 409 | 422 */
 static int conversation_run(const struct request *request, struct reply *reply, struct error *err)
 {
     const struct conversation_scope scope = principal_scope(&request->principal);
+    struct seen_calls seen = SEEN_CALLS_UNSAID;
+    enum post_result result = POST_WRITTEN;
+    json_auto_t *body = NULL;
     struct uuid id = UUID_INIT;
 
-    if (agent_conversation_id(request, &id, err) < 0 || agent_check_room(request, &id, err) < 0)
+    if (agent_conversation_id(request, &id, err) < 0 ||
+        request_json_object_or_empty(request, &body, err) < 0 ||
+        seen_calls_read(request, body, &seen, err) < 0 || agent_check_room(request, &id, err) < 0)
         return -1;
-    if (conversation_post_run(request->context->db, &scope, &id, err) < 0)
+    if (conversation_post_run(request->context->db, &scope, &id, &seen, &result, err) < 0)
         return agent_unknown(UNKNOWN_PLAIN, &id, err);
+    if (result == POST_UNDER_WAY)
+        return error_set(err, ERROR_CONFLICT,
+                         "Conversation already running. Wait for completion or pause first.");
     agent_hint_work(request, &id);
     agent_hint_events(request, &id);
     return reply_success(reply);

@@ -8,6 +8,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "fcgi/agent/agent.h"
+#include "fcgi/agent/seen_calls.h"
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
 #include "model/event.h"
@@ -15,6 +16,7 @@
 #include "store/conversation_post.h"
 #include "store/conversation_store.h"
 #include "store/event_store.h"
+#include "store/waiting_calls.h"
 
 static const char *const sort_orders[] = {"TIMESTAMP", "TIMESTAMP_DESC", NULL};
 static const char *const sources[] = {"agent", "user", "environment", "hook", NULL};
@@ -239,26 +241,42 @@ static int look_for_room(const struct request *request, const struct uuid *id, b
     return 0;
 }
 
-/* POST {"content":[…], "run": bool} -> 200 | 404 | 413 | 422 | 429, and the message is stored */
+static int read_message(const struct request *request, json_t *body, struct user_message *message,
+                        struct seen_calls *seen, struct error *err)
+{
+    if (check_role(request, body, err) < 0 ||
+        request_member_bool(request, body, "run", &message->run, err) < 0 ||
+        seen_calls_read(request, body, seen, err) < 0)
+        return -1;
+    message->seen = seen;
+    return 0;
+}
+
+/*
+ * POST {"content":[…], "run": bool, "action_ids"?: […]} -> 200 | 404 | 409, and nothing is stored
+ * | 413 | 422 | 429, and the message is stored
+ */
 static int event_send(const struct request *request, struct reply *reply, struct error *err)
 {
     const struct conversation_scope scope = principal_scope(&request->principal);
     json_auto_t *body = NULL;
     json_auto_t *content = NULL;
     struct uuid id = UUID_INIT;
-    bool run = false;
+    struct user_message message = {.run = false};
+    struct seen_calls seen = SEEN_CALLS_UNSAID;
     bool is_full = false;
 
     if (agent_conversation_id(request, &id, err) < 0 ||
-        request_json_object(request, &body, err) < 0 || check_role(request, body, err) < 0 ||
-        request_member_bool(request, body, "run", &run, err) < 0)
+        request_json_object(request, &body, err) < 0 ||
+        read_message(request, body, &message, &seen, err) < 0)
         return -1;
     content = read_content(request, body, err);
-    if (content == NULL || look_for_room(request, &id, &run, &is_full, err) < 0)
+    if (content == NULL || look_for_room(request, &id, &message.run, &is_full, err) < 0)
         return -1;
-    if (conversation_post_message(request->context->db, &scope, &id, content, run, err) < 0)
+    message.content = content;
+    if (conversation_post_message(request->context->db, &scope, &id, &message, err) < 0)
         return agent_unknown(UNKNOWN_NAMED, &id, err);
-    if (run)
+    if (message.run)
         agent_hint_work(request, &id);
     agent_hint_events(request, &id);
     return is_full ? refuse_run(err) : reply_success(reply);

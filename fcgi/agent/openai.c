@@ -149,6 +149,7 @@ static int go_on(const struct request *request, struct turn *turn, struct error 
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
     const struct conversation_scope scope = principal_scope(&request->principal);
     struct db *db = request->context->db;
+    struct user_message message = {.run = true};
     json_auto_t *content = NULL;
 
     if (conversation_store_load(db, &scope, &turn->id, &conversation, err) < 0)
@@ -157,7 +158,8 @@ static int go_on(const struct request *request, struct turn *turn, struct error 
     if (content_read(turn->ask.content, &content, err) < 0 ||
         agent_check_room(request, &turn->id, err) < 0)
         return -1;
-    if (conversation_post_message(db, &scope, &turn->id, content, true, err) < 0)
+    message.content = content;
+    if (conversation_post_message(db, &scope, &turn->id, &message, err) < 0)
         return agent_unknown(UNKNOWN_NAMED, &turn->id, err);
     agent_hint_work(request, &turn->id);
     agent_hint_events(request, &turn->id);

@@ -85,14 +85,22 @@ static const struct field send_message_fields[] = {
      .words = "user|system|assistant|tool"},
     {.name = "content", .kind = FIELD_LIST},
     {.name = "run", .kind = FIELD_BOOL, .fallback = "false"},
+    {.name = "action_ids", .kind = FIELD_TEXTS, .rules = FIELD_NULLABLE},
 };
 static const struct shape send_message_shape = SHAPE(send_message_fields);
 
 static const struct field confirmation_fields[] = {
     {.name = "accept", .kind = FIELD_BOOL, .rules = FIELD_REQUIRED},
     {.name = "reason", .kind = FIELD_TEXT, .fallback = "\"User rejected the action.\""},
+    {.name = "action_ids", .kind = FIELD_TEXTS, .rules = FIELD_NULLABLE},
+    {.name = "run", .kind = FIELD_BOOL, .fallback = "false"},
 };
 static const struct shape confirmation_shape = SHAPE(confirmation_fields);
+
+static const struct field run_fields[] = {
+    {.name = "action_ids", .kind = FIELD_TEXTS, .rules = FIELD_NULLABLE},
+};
+static const struct shape run_shape = SHAPE(run_fields);
 
 static const struct field conversation_info_fields[] = {
     {.name = "id", .kind = FIELD_UUID, .rules = FIELD_REQUIRED},
@@ -275,7 +283,7 @@ const struct operation conversations_operations[] = {
     OPERATION(HTTP_POST, "/api/conversations", "Start a conversation", .query = &with_skills_query, .body = {"StartConversationRequest", &start_shape}, .answer = {"ConversationInfo", &conversation_info_shape}, .status = 201),
     OPERATION(HTTP_POST, ONE "/pause", "Stop after the step in progress", .answer = {"Success", &success_shape}),
     OPERATION(HTTP_POST, ONE "/interrupt", "Stop at once", .answer = {"Success", &success_shape}),
-    OPERATION(HTTP_POST, ONE "/run", "Run until there is nothing to do", .answer = {"Success", &success_shape}),
+    OPERATION(HTTP_POST, ONE "/run", "Run until there is nothing to do", .body = {"RunConversationRequest", &run_shape}, .answer = {"Success", &success_shape}, .body_form = BODY_FORM_OPTIONAL),
     OPERATION(HTTP_POST, ONE "/goal", "Run until an objective is reached", .body = {"StartGoalRequest", &start_goal_shape}, .answer = {"Success", &success_shape}),
     OPERATION(HTTP_POST, ONE "/goal/stop", "Leave the objective", .answer = {"Success", &success_shape}),
     OPERATION(HTTP_POST, ONE "/goal/resume", "Go on with the objective", .answer = {"Success", &success_shape}),

@@ -16,23 +16,40 @@ struct conversation_scope;
 struct conversation_write;
 struct db;
 struct error;
+struct seen_calls;
 struct uuid;
 
-/*
- * Appends a user's message (content as content_read() gives it) and, with run, asks for a run; both
- * are committed when it returns. The caller sends HINT_EVENTS and, with run, HINT_WORK.
- * Errors: ERROR_NOT_FOUND, ERROR_TOO_LARGE, ERROR_UNAVAILABLE, ERROR_INVALID.
- */
-int conversation_post_message(struct db *db, const struct conversation_scope *scope,
-                              const struct uuid *id, json_t *content, bool run,
-                              struct error *err) NONNULL MUST_CHECK;
+struct user_message {
+    json_t *content; /* as content_read() gives it; borrowed */
+    bool run;
+    const struct seen_calls *seen; /* NULL: the client does not say */
+};
 
 /*
- * Asks for a run without a message. ERROR_CONFLICT when one is under way already. The caller sends
- * HINT_EVENTS and HINT_WORK.
+ * Appends a user's message and, with run, asks for a run; both are committed when it returns. The
+ * caller sends HINT_EVENTS and, with run, HINT_WORK.
+ * Errors: ERROR_NOT_FOUND, ERROR_TOO_LARGE, ERROR_UNAVAILABLE, ERROR_INVALID; ERROR_CONFLICT when
+ * the run would carry out calls that the client has not seen: then nothing is stored.
+ */
+int conversation_post_message(struct db *db, const struct conversation_scope *scope,
+                              const struct uuid *id, const struct user_message *message,
+                              struct error *err) NONNULL MUST_CHECK;
+
+/* What became of a request for a run. */
+enum post_result {
+    POST_WRITTEN,
+    POST_UNDER_WAY, /* a run has been asked for already; nothing was written */
+};
+
+/*
+ * Asks for a run without a message. seen: NULL when the client does not say which calls it saw;
+ * else ERROR_CONFLICT where others wait, or none any more. The caller sends HINT_EVENTS and
+ * HINT_WORK.
  */
 int conversation_post_run(struct db *db, const struct conversation_scope *scope,
-                          const struct uuid *id, struct error *err) NONNULL MUST_CHECK;
+                          const struct uuid *id, const struct seen_calls *seen,
+                          enum post_result *result_out, struct error *err)
+    __attribute__((nonnull(1, 2, 3, 5, 6))) MUST_CHECK;
 
 /* What a planned change does to the row, as a write; borrows the change's texts. */
 void conversation_write_change(const struct conversation_change *change,

@@ -39,6 +39,7 @@ libstore_a_SOURCES = \
 	lib/store/sandbox_store.c lib/store/sandbox_store.h \
 	lib/store/task_store.c lib/store/task_store.h \
 	lib/store/user_store.c lib/store/user_store.h \
+	lib/store/waiting_calls.c lib/store/waiting_calls.h \
 	lib/store/warm_config_store.c lib/store/warm_config_store.h \
 	lib/store/warm_store.c lib/store/warm_store.h \
 	lib/store/watch.c lib/store/watch.h \

@@ -151,7 +151,7 @@ export const text = {
         idle: "",
         running: "",
         paused: "The agent rests. Resume it, or send a message.",
-        waiting_for_confirmation: "The agent asks before it acts. Approve its last step, or tell it what to do instead.",
+        waiting_for_confirmation: "The agent asks before it acts. Approve, reject, or write what to do instead: text rejects.",
         finished: "",
         error: "The cause stands above. Try again, or send a message.",
         stuck: "The agent repeats itself. A message from you may get it going.",
@@ -165,7 +165,6 @@ export const text = {
         stop: "Stop",
         stopping: "Stopping…",
         resume: "Resume",
-        approve: "Approve and go on",
         retry: "Try again",
         starting: "Starting…",
         failed: (reason: string) => `That did not work. ${reason}`,
@@ -211,6 +210,16 @@ export const text = {
         working: "Deleting…",
     },
 
+    confirmation: {
+        label: "Actions that wait for your decision",
+        title: (n: number) => (n === 1 ? "The agent wants to do this" : `The agent wants to do these ${n} things`),
+        approve: "Approve",
+        reject: "Reject",
+        placeholder: "Why not, or what to do instead: your words reject this",
+        send: "Reject with this reason",
+        unseen: "A character that does not show, by its code point",
+    },
+
     outbox: {
         sending: "Sending…",
         sent: "Sent. It will show here once the connection is back.",
@@ -218,6 +227,7 @@ export const text = {
         unconfirmed: "The page was left before the server confirmed it.",
         discard: "Discard",
         resend: "Send again",
+        resendAsReason: "Reject with this",
     },
 
     cards: {

@@ -295,7 +295,7 @@ static void add_open_call(const struct test_path *path)
         " '2999-01-01T00:00:00.000000', '{\"kind\":\"ActionEvent\",\"source\":\"agent\","
         "\"id\":\"5d3f1c52-3f0b-4f0e-8a55-2b1f0e6f9a10\","
         "\"timestamp\":\"2999-01-01T00:00:00.000000\","
-        "\"tool_name\":\"terminal\",\"tool_call_id\":\"call_1\"}')",
+        "\"tool_name\":\"terminal\",\"tool_call_id\":\"call_1\",\"action\":{}}')",
         path->id.text);
     test_sql(sql);
 }
@@ -348,6 +348,77 @@ static void rejected_calls_end_and_nothing_runs(void **state)
     assert_kinds(state, &path,
                  "SystemPromptEvent MessageEvent last_user_message_id execution_status=running"
                  " ActionEvent execution_status=idle UserRejectObservation");
+}
+
+#define OPEN_CALL "5d3f1c52-3f0b-4f0e-8a55-2b1f0e6f9a10"
+#define RESPOND "/events/respond_to_confirmation"
+
+/* Requests that would run the open call, or reject it, and name another one or none. */
+static void unseen_calls_are_not_decided_about(void **state)
+{
+    static const char *const requests[][2] = {
+        {"/events", "{\"content\":[],\"run\":true,\"action_ids\":[]}"},
+        {"/run", "{\"action_ids\":[\"x\"]}"},
+        {RESPOND, "{\"accept\":true,\"action_ids\":[\"1d3f1c52-3f0b-4f0e-8a55-2b1f0e6f9a10\"]}"},
+        {RESPOND, "{\"accept\":false,\"action_ids\":[]}"},
+    };
+    struct test_path path = test_conversation(*state);
+    DISPATCH(sent, ALICE, "POST", test_under(&path, "/events"), MESSAGE_AND_RUN);
+    int64_t n_events = 0;
+
+    assert_answer(&sent, 200, "true");
+    add_open_call(&path);
+    set_row(&path, "execution_status = 'waiting_for_confirmation', wanted_at = NULL");
+    n_events = count_events(&path);
+    for (size_t i = 0; i < ARRAY_SIZE(requests); i++) {
+        DISPATCH(answer, ALICE, "POST", test_under(&path, requests[i][0]), requests[i][1]);
+        assert_answer(&answer, 409, "a call of terminal (action " OPEN_CALL ")");
+    }
+    assert_int_equal(count_events(&path), n_events);
+}
+
+static void a_decision_is_made_once(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    DISPATCH(sent, ALICE, "POST", test_under(&path, "/events"), MESSAGE_AND_RUN);
+
+    assert_answer(&sent, 200, "true");
+    add_open_call(&path);
+    set_row(&path, "execution_status = 'waiting_for_confirmation', wanted_at = NULL");
+    {
+        DISPATCH(accepted, ALICE, "POST", test_under(&path, RESPOND),
+                 "{\"accept\":true,\"action_ids\":[\"" OPEN_CALL "\"]}");
+        DISPATCH(rejected, ALICE, "POST", test_under(&path, RESPOND),
+                 "{\"accept\":false,\"action_ids\":[\"" OPEN_CALL "\"]}");
+        DISPATCH(again, ALICE, "POST", test_under(&path, RESPOND),
+                 "{\"accept\":true,\"action_ids\":[\"" OPEN_CALL "\"]}");
+
+        assert_answer(&accepted, 200, "true");
+        assert_answer(&rejected, 409, "no longer wait");
+        assert_answer(&again, 409, "no longer wait");
+    }
+}
+
+static void a_rejection_may_go_on_with_its_reason(void **state)
+{
+    struct test_path path = test_conversation(*state);
+    DISPATCH(sent, ALICE, "POST", test_under(&path, "/events"), MESSAGE_AND_RUN);
+
+    assert_answer(&sent, 200, "true");
+    add_open_call(&path);
+    set_row(&path, "execution_status = 'paused', wanted_at = NULL");
+    {
+        DISPATCH(rejected, ALICE, "POST", test_under(&path, RESPOND),
+                 "{\"accept\":false,\"run\":true,\"action_ids\":[\"" OPEN_CALL "\"]}");
+        DISPATCH(info, ALICE, "GET", test_under(&path, ""), NULL);
+
+        assert_answer(&rejected, 200, "true");
+        assert_answer(&info, 200, "\"execution_status\":\"running\"");
+    }
+    assert_kinds(state, &path,
+                 "SystemPromptEvent MessageEvent last_user_message_id execution_status=running"
+                 " ActionEvent execution_status=idle UserRejectObservation"
+                 " execution_status=running");
 }
 
 static void accepted_calls_start_a_run(void **state)
@@ -438,6 +509,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(pause_does_not_wait_when_too_many_wait_already),
         cmocka_unit_test(interrupt_ends_open_calls),
         cmocka_unit_test(rejected_calls_end_and_nothing_runs),
+        cmocka_unit_test(unseen_calls_are_not_decided_about),
+        cmocka_unit_test(a_decision_is_made_once),
+        cmocka_unit_test(a_rejection_may_go_on_with_its_reason),
         cmocka_unit_test(accepted_calls_start_a_run),
         cmocka_unit_test(stops_leave_other_states_alone),
         cmocka_unit_test(run_of_a_finished_conversation_stays_finished),

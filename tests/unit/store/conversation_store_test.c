@@ -250,10 +250,11 @@ static void *post_to_it(void *argument)
     struct pair *pair = argument;
     struct error err = ERROR_INIT;
     json_auto_t *content = json_array();
+    const struct user_message message = {.content = content};
 
     json_push(content, text_content("hello"));
-    if (conversation_post_message(pair->fixture->db, &pair->fixture->scope, &pair->id, content,
-                                  false, &err) < 0)
+    if (conversation_post_message(pair->fixture->db, &pair->fixture->scope, &pair->id, &message,
+                                  &err) < 0)
         assert_int_equal(err.code, ERROR_NOT_FOUND);
     atomic_store(&pair->is_posted, true);
     return NULL;

@@ -193,18 +193,21 @@ void run_say(struct run_fixture *fixture, const struct uuid *id, const char *tex
 {
     struct conversation_scope scope = {.user_id = fixture->user_id};
     json_auto_t *content = json_array();
+    const struct user_message message = {.content = content, .run = true};
     struct error err = ERROR_INIT;
 
     json_push(content, text_content(text));
-    check(conversation_post_message(fixture->context.db, &scope, id, content, true, &err), &err);
+    check(conversation_post_message(fixture->context.db, &scope, id, &message, &err), &err);
 }
 
 void run_again(struct run_fixture *fixture, const struct uuid *id)
 {
     struct conversation_scope scope = {.user_id = fixture->user_id};
+    enum post_result result = POST_UNDER_WAY;
     struct error err = ERROR_INIT;
 
-    check(conversation_post_run(fixture->context.db, &scope, id, &err), &err);
+    check(conversation_post_run(fixture->context.db, &scope, id, NULL, &result, &err), &err);
+    assert_int_equal(result, POST_WRITTEN);
 }
 
 static void claim_and_run(struct run_fixture *fixture, const struct uuid *id,

@@ -81,12 +81,33 @@ export async function fetchRefusals(id: string): Promise<Refusal[]> {
 
 export type Control = "run" | "pause" | "interrupt";
 
-export async function controlConversation(id: string, control: Control): Promise<void> {
-    await request("POST", `${BASE}/${encodeURIComponent(id)}/${control}`, {});
+/** What a request that makes the agent run has seen: the server refuses it (409) where other calls wait by now. */
+type SeenCalls = readonly string[];
+
+export async function controlConversation(id: string, control: Control, seen: SeenCalls): Promise<void> {
+    const body = control === "run" ? { action_ids: seen } : {};
+    await request("POST", `${BASE}/${encodeURIComponent(id)}/${control}`, body);
 }
 
-export async function sendMessage(id: string, message: string): Promise<void> {
-    await request("POST", `${BASE}/${encodeURIComponent(id)}/events`, userMessage(message));
+export async function sendMessage(id: string, message: string, seen: SeenCalls): Promise<void> {
+    await request("POST", `${BASE}/${encodeURIComponent(id)}/events`, { ...userMessage(message), action_ids: seen });
+}
+
+/** About exactly these calls: where one more waits, or none any more, the server refuses it (409). */
+export async function approveCalls(id: string, calls: SeenCalls): Promise<void> {
+    await request("POST", `${BASE}/${encodeURIComponent(id)}/events/respond_to_confirmation`, {
+        accept: true,
+        action_ids: calls,
+    });
+}
+
+/** With a reason the agent goes on at once and reads it; without one it rests until the user says more. */
+export async function rejectCalls(id: string, calls: SeenCalls, reason: string | null): Promise<void> {
+    await request("POST", `${BASE}/${encodeURIComponent(id)}/events/respond_to_confirmation`, {
+        accept: false,
+        action_ids: calls,
+        ...(reason === null ? {} : { reason, run: true }),
+    });
 }
 
 /** Newest first; `pageId` is the id of the first event wanted, null for the newest page. */

@@ -6,7 +6,7 @@ import { type OutgoingMessage, echoed, marked, queued, reconciled } from "./outb
 const NOON = Date.parse("2026-01-15T12:00:00Z");
 
 function outgoing(key: string, text: string): OutgoingMessage {
-    return { key, text, writtenAt: NOON, state: "sending", error: null };
+    return { key, text, writtenAt: NOON, state: "sending", error: null, seen: [], isRejection: false };
 }
 
 function stored(text: string, time: string, source = "user"): EventBase {
@@ -29,6 +29,12 @@ test("other events are no echo", () => {
 test("a failed message keeps its text and its reason", () => {
     const [message] = marked([outgoing("1", "go")], "1", "failed", "no answer");
     assert.deepEqual([message?.state, message?.error, message?.text], ["failed", "no answer", "go"]);
+});
+
+test("a reason of a rejection is no message, so no message takes it out", () => {
+    const outbox = [{ ...outgoing("1", "no"), isRejection: true }];
+    assert.equal(echoed(outbox, stored("no", "12:00:01.000000")), outbox);
+    assert.deepEqual(reconciled(outbox, [stored("no", "12:00:01.000000")]), outbox);
 });
 
 test("after a reload only messages that never arrived are left", () => {

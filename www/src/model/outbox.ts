@@ -13,6 +13,10 @@ export interface OutgoingMessage {
     /** "sent": the server has it, its event has not come yet. */
     readonly state: "sending" | "sent" | "failed";
     readonly error: string | null;
+    /** The calls that were open when it was written. */
+    readonly seen: readonly string[];
+    /** True when it rejects them, with its text as the reason; it then becomes no message of its own. */
+    readonly isRejection: boolean;
 }
 
 export type Outbox = readonly OutgoingMessage[];
@@ -40,7 +44,7 @@ function isUserMessage(event: EventBase): event is MessageEvent {
 export function echoed(outbox: Outbox, event: EventBase): Outbox {
     if (outbox.length === 0 || !isUserMessage(event)) return outbox;
     const text = contentText(event.llm_message.content);
-    const index = outbox.findIndex((message) => message.text === text);
+    const index = outbox.findIndex((message) => message.text === text && !message.isRejection);
     return index < 0 ? outbox : outbox.filter((_, i) => i !== index);
 }
 
@@ -50,6 +54,7 @@ export function reconciled(outbox: Outbox, events: readonly EventBase[]): Outbox
     return outbox.filter((message) => {
         const index = unused.findIndex(
             (event) =>
+                !message.isRejection &&
                 contentText(event.llm_message.content) === message.text &&
                 parseServerTime(event.timestamp) >= message.writtenAt - CLOCK_TOLERANCE_MS,
         );

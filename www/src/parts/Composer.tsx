@@ -15,6 +15,8 @@ interface ComposerProps {
     label: string;
     placeholder: string;
     isBusy?: boolean;
+    /** What the send button says where sending means something else. */
+    sendLabel?: string;
     /** What the send button says while busy. */
     busyLabel?: string;
     /** True when the message was taken; the box is emptied then. */
@@ -34,7 +36,7 @@ function wantsSend(event: KeyboardEvent): boolean {
 }
 
 export function Composer(props: ComposerProps) {
-    const { draftKey, label, placeholder, isBusy = false, busyLabel, onSend, footer, ref } = props;
+    const { draftKey, label, placeholder, isBusy = false, sendLabel, busyLabel, onSend, footer, ref } = props;
     const [draft, setDraft] = useState(() => loadDraft(draftKey));
     const box = useRef<HTMLTextAreaElement>(null);
 
@@ -97,7 +99,7 @@ export function Composer(props: ComposerProps) {
             <div className="composer-foot">
                 <div className="composer-extra">{footer}</div>
                 <button type="submit" className="button button-primary" disabled={isBusy || draft.trim() === ""}>
-                    {isBusy && busyLabel !== undefined ? busyLabel : text.actions.send}
+                    {isBusy && busyLabel !== undefined ? busyLabel : (sendLabel ?? text.actions.send)}
                     <Icon name="send" />
                 </button>
             </div>

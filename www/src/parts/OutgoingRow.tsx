@@ -5,12 +5,14 @@ import { text } from "../text";
 interface OutgoingRowProps {
     message: OutgoingMessage;
     link: Link;
+    /** True when sending it again would reject what waits. */
+    rejects: boolean;
     onResend: (key: string) => void;
     onDiscard: (key: string) => void;
 }
 
 /** A message of the user's that the log does not have yet. */
-export function OutgoingRow({ message, link, onResend, onDiscard }: OutgoingRowProps) {
+export function OutgoingRow({ message, link, rejects, onResend, onDiscard }: OutgoingRowProps) {
     return (
         <li className="row knot-user">
             <div className="row-body">
@@ -25,7 +27,7 @@ export function OutgoingRow({ message, link, onResend, onDiscard }: OutgoingRowP
                         <div className="outgoing-state" role="alert">
                             <span>{text.outbox.failed(message.error ?? "")}</span>
                             <button type="button" className="link-button" onClick={() => { onResend(message.key); }}>
-                                {text.outbox.resend}
+                                {rejects ? text.outbox.resendAsReason : text.outbox.resend}
                             </button>
                             <button type="button" className="link-button" onClick={() => { onDiscard(message.key); }}>
                                 {text.outbox.discard}

@@ -1,7 +1,10 @@
+import { useMemo } from "react";
 import type { Control } from "../api/conversations";
 import type { ExecutionStatus } from "../api/wire";
+import { waitingCalls } from "../model/open_calls";
 import { formatCost, formatTokens, totalsOf } from "../model/stats";
-import type { Session, SessionState } from "../state/session";
+import type { Session } from "../state/session";
+import type { SessionState } from "../state/session_state";
 import { text } from "../text";
 import { Icon, type IconName } from "./Icon";
 import { StatusDot } from "./StatusDot";
@@ -23,7 +26,8 @@ function runOffer(words: string): Offer {
 const OFFERS: Readonly<Record<ExecutionStatus, readonly Offer[]>> = {
     running: [PAUSE, STOP],
     paused: [runOffer(text.controls.resume)],
-    waiting_for_confirmation: [runOffer(text.controls.approve)],
+    /* Its decisions stand beside what they are about: see ConfirmationPanel. */
+    waiting_for_confirmation: [],
     error: [runOffer(text.controls.retry)],
     stuck: [runOffer(text.controls.retry)],
     idle: [],
@@ -43,8 +47,9 @@ function Usage({ state }: { state: SessionState }) {
 }
 
 function Buttons({ session, state }: { session: Session; state: SessionState }) {
-    const { asked } = state;
-    return OFFERS[state.status].map((offer) => {
+    const { asked, log, status, decided } = state;
+    const mustDecide = useMemo(() => waitingCalls(log.events, status, decided).length > 0, [log.events, status, decided]);
+    return OFFERS[status].filter(({ control }) => control !== "run" || !mustDecide).map((offer) => {
         /* A pause can take a while; stopping hard stays possible meanwhile. */
         const isBlocked = asked !== null && !(asked === "pause" && offer.control === "interrupt");
         return (

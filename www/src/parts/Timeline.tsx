@@ -1,8 +1,10 @@
 import { useCallback, useEffect, useMemo, useRef } from "react";
 import type { Item } from "../model/items";
+import { waitingCalls } from "../model/open_calls";
 import { clockTime } from "../model/time";
 import { buildTimeline } from "../model/timeline";
-import type { Session, SessionState } from "../state/session";
+import type { Session } from "../state/session";
+import type { SessionState } from "../state/session_state";
 import { text } from "../text";
 import { Icon } from "./Icon";
 import { OutgoingRow } from "./OutgoingRow";
@@ -66,6 +68,10 @@ export function Timeline({ session, state }: { session: Session; state: SessionS
         nBefore.current = nOutgoing;
     }, [nOutgoing, toEnd]);
 
+    const rejects = useMemo(
+        () => waitingCalls(log.events, status, state.decided).length > 0,
+        [log.events, status, state.decided],
+    );
     const isEmpty = items.length === 0 && outbox.length === 0 && streams.length === 0;
     return (
         <div className="timeline-frame">
@@ -93,6 +99,7 @@ export function Timeline({ session, state }: { session: Session; state: SessionS
                                 key={message.key}
                                 message={message}
                                 link={state.link}
+                                rejects={rejects}
                                 onResend={(key) => { session.resend(key); }}
                                 onDiscard={(key) => { session.discard(key); }}
                             />

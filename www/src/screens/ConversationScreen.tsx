@@ -1,9 +1,11 @@
-import { type RefObject, useEffect, useState } from "react";
+import { type RefObject, useEffect, useMemo, useState } from "react";
 import { messageOf } from "../api/http";
-import type { Me, MessageEvent } from "../api/wire";
+import type { ExecutionStatus, Me, MessageEvent } from "../api/wire";
 import { contentText } from "../model/content";
+import { waitingCalls } from "../model/open_calls";
 import { Banner } from "../parts/Banner";
 import { Composer, type ComposerHandle } from "../parts/Composer";
+import { ConfirmationPanel } from "../parts/ConfirmationPanel";
 import { DeleteDialog } from "../parts/DeleteDialog";
 import { Icon } from "../parts/Icon";
 import { PreviewLinks } from "../parts/PreviewLinks";
@@ -14,7 +16,8 @@ import { Timeline } from "../parts/Timeline";
 import { TitleEditor } from "../parts/TitleEditor";
 import { remove, rename } from "../state/conversation_list";
 import { go } from "../state/route";
-import { Session, type SessionState } from "../state/session";
+import { Session } from "../state/session";
+import type { SessionState } from "../state/session_state";
 import { useStore } from "../state/store";
 import { text } from "../text";
 import { EmptyPane } from "../parts/EmptyPane";
@@ -163,7 +166,14 @@ interface FootProps extends OpenConversationProps {
     state: SessionState;
 }
 
+function placeholderOf(status: ExecutionStatus, rejects: boolean): string {
+    if (rejects) return text.confirmation.placeholder;
+    return status === "running" ? text.conversation.placeholderRunning : text.conversation.placeholder;
+}
+
 function Foot({ session, state, me, composer }: FootProps) {
+    const { log, status, decided } = state;
+    const rejects = useMemo(() => waitingCalls(log.events, status, decided).length > 0, [log.events, status, decided]);
     return (
         <footer className="conversation-foot">
             <div className="conversation-foot-inner">
@@ -182,16 +192,14 @@ function Foot({ session, state, me, composer }: FootProps) {
                 {me.scripted && <ScriptedLine />}
                 <PreviewLinks id={session.id} moment={momentOf(state)} />
                 <RefusalList id={session.id} moment={momentOf(state)} />
+                <ConfirmationPanel session={session} state={state} />
                 <RunControls session={session} state={state} />
                 <Composer
                     ref={composer}
                     draftKey={session.id}
                     label={text.conversation.composer}
-                    placeholder={
-                        state.status === "running"
-                            ? text.conversation.placeholderRunning
-                            : text.conversation.placeholder
-                    }
+                    placeholder={placeholderOf(state.status, rejects)}
+                    {...(rejects ? { sendLabel: text.confirmation.send } : {})}
                     onSend={(message) => {
                         session.send(message);
                         return true;

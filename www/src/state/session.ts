@@ -10,35 +10,19 @@ import {
     controlConversation,
     fetchConversation,
     fetchEventsBackwards,
-    sendMessage,
 } from "../api/conversations";
 import { type Link, SessionSocket } from "../api/session_socket";
 import type { ConversationInfo, EventBase, ExecutionStatus, Frame, StateUpdateEvent, Stats } from "../api/wire";
-import { EMPTY_LOG, type EventLog, trimmed, withFirstPage, withLiveEvent, withOlderPage } from "../model/log";
-import { type Outbox, echoed, marked, queued, reconciled, removed } from "../model/outbox";
-import { type Stream, reduceStreams } from "../model/streams";
+import { trimmed, withFirstPage, withLiveEvent, withOlderPage } from "../model/log";
+import { openCalls } from "../model/open_calls";
+import { echoed, reconciled } from "../model/outbox";
+import { reduceStreams } from "../model/streams";
 import { text } from "../text";
 import { noteConversation } from "./conversation_list";
-import { newId } from "./ids";
-import { loadOutbox, saveOutbox } from "./storage";
+import { Sender } from "./sender";
+import { type Decision, INITIAL_STATE, type SessionState } from "./session_state";
+import { loadOutbox } from "./storage";
 import { Store } from "./store";
-
-export interface SessionState {
-    readonly load: "loading" | "ready" | "failed" | "gone";
-    readonly loadError: string | null;
-    readonly title: string | null;
-    readonly status: ExecutionStatus;
-    readonly stats: Stats | undefined;
-    readonly log: EventLog;
-    readonly streams: readonly Stream[];
-    readonly outbox: Outbox;
-    readonly link: Link;
-    readonly isLoadingOlder: boolean;
-    readonly olderError: string | null;
-    /** The control that was asked for and not yet answered. */
-    readonly asked: Control | null;
-    readonly controlError: string | null;
-}
 
 const PAGE_SIZE = 100;
 /** How many events are held while the end is watched: above the first number, down to the second. */
@@ -46,23 +30,6 @@ const HELD_MAX = 600;
 const HELD_KEEP = 400;
 /** Frames of a burst are drawn together. */
 const DRAW_EVERY_MS = 16;
-const STATUS_TOO_MANY_RUNS = 429;
-
-const INITIAL: SessionState = {
-    load: "loading",
-    loadError: null,
-    title: null,
-    status: "idle",
-    stats: undefined,
-    log: EMPTY_LOG,
-    streams: [],
-    outbox: [],
-    link: "connecting",
-    isLoadingOlder: false,
-    olderError: null,
-    asked: null,
-    controlError: null,
-};
 
 export class Session {
     readonly store: Store<SessionState>;
@@ -72,7 +39,7 @@ export class Session {
     private readonly socket: SessionSocket;
     private isFollowing = true;
     private isClosed = false;
-    private isSending = false;
+    private readonly sender: Sender;
 
     constructor(readonly id: string) {
         const outbox = loadOutbox(id).map((message) => ({
@@ -80,8 +47,9 @@ export class Session {
             state: "failed" as const,
             error: message.error ?? text.outbox.unconfirmed,
         }));
-        this.state = { ...INITIAL, outbox };
+        this.state = { ...INITIAL_STATE, outbox };
         this.store = new Store(this.state);
+        this.sender = new Sender(id, () => this.state, (part) => { this.change(part); });
         this.socket = new SessionSocket(id, {
             onFrame: (frame) => { this.takeFrame(frame); },
             onLink: (link) => { this.takeLink(link); },
@@ -131,24 +99,31 @@ export class Session {
     }
 
     send(message: string): void {
-        const entry = { key: newId(), text: message, writtenAt: Date.now(), state: "sending" as const, error: null };
-        this.changeOutbox(queued(this.state.outbox, entry));
-        void this.sendQueued();
+        this.sender.send(message);
     }
 
     resend(key: string): void {
-        this.changeOutbox(marked(this.state.outbox, key, "sending", null));
-        void this.sendQueued();
+        this.sender.resend(key);
     }
 
     discard(key: string): void {
-        this.changeOutbox(removed(this.state.outbox, key));
+        this.sender.discard(key);
+    }
+
+    decide(decision: Decision, ids: readonly string[]): Promise<void> {
+        return this.sender.decide(decision, ids);
+    }
+
+    /** When the last decision was made here; milliseconds since the epoch. */
+    get decidedAt(): number {
+        return this.sender.decidedAt;
     }
 
     async control(control: Control): Promise<void> {
+        const seen = openCalls(this.state.log.events).map((call) => call.id);
         this.change({ asked: control, controlError: null });
         try {
-            await controlConversation(this.id, control);
+            await controlConversation(this.id, control, seen);
         } catch (cause) {
             this.change({ controlError: messageOf(cause) });
         }
@@ -170,39 +145,6 @@ export class Session {
             this.drawTimer = undefined;
             this.store.set(this.state);
         }, DRAW_EVERY_MS);
-    }
-
-    private changeOutbox(outbox: Outbox): void {
-        if (outbox === this.state.outbox) return;
-        this.change({ outbox });
-        saveOutbox(this.id, outbox);
-    }
-
-    /** One at a time, so that messages arrive in the order in which they were written. */
-    private async sendQueued(): Promise<void> {
-        if (this.isSending) return;
-        this.isSending = true;
-        for (;;) {
-            const next = this.state.outbox.find((message) => message.state === "sending");
-            if (next === undefined) break;
-            await this.sendOne(next.key, next.text);
-        }
-        this.isSending = false;
-    }
-
-    private async sendOne(key: string, message: string): Promise<void> {
-        try {
-            await sendMessage(this.id, message);
-            this.changeOutbox(marked(this.state.outbox, key, "sent", null));
-        } catch (cause) {
-            if (cause instanceof ApiError && cause.status === STATUS_TOO_MANY_RUNS) {
-                /* The message is stored; only its run has to wait. */
-                this.changeOutbox(marked(this.state.outbox, key, "sent", null));
-                this.change({ controlError: messageOf(cause) });
-                return;
-            }
-            this.changeOutbox(marked(this.state.outbox, key, "failed", messageOf(cause)));
-        }
     }
 
     private async readInfo(): Promise<void> {
@@ -227,7 +169,7 @@ export class Session {
             const page = await fetchEventsBackwards(this.id, PAGE_SIZE, null);
             const log = withFirstPage(this.state.log, page);
             this.change({ log, load: "ready", loadError: null });
-            this.changeOutbox(reconciled(this.state.outbox, log.events));
+            this.sender.changeOutbox(reconciled(this.state.outbox, log.events));
         } catch (cause) {
             if (cause instanceof ApiError && cause.isNotFound) this.change({ load: "gone" });
             else this.change({ load: "failed", loadError: messageOf(cause) });
@@ -256,7 +198,7 @@ export class Session {
         const log = withLiveEvent(this.state.log, event);
         if (log === this.state.log) return;
         this.change({ log: this.isFollowing ? trimmed(log, HELD_MAX, HELD_KEEP) : log });
-        this.changeOutbox(echoed(this.state.outbox, event));
+        this.sender.changeOutbox(echoed(this.state.outbox, event));
         if (this.state.title === null && event.kind === "ActionEvent") void this.readInfo();
     }
 

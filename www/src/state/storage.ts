@@ -43,11 +43,16 @@ function isOutgoing(value: unknown): value is OutgoingMessage {
     );
 }
 
+/** Entries of an older page lack what they saw; how they are sent again is decided then anyway. */
+function withSeen(message: OutgoingMessage): OutgoingMessage {
+    return { ...message, seen: [], isRejection: (message as Partial<OutgoingMessage>).isRejection === true };
+}
+
 /** Messages that were not known to have arrived when the page was left. */
 export function loadOutbox(conversation: string): OutgoingMessage[] {
     try {
         const held: unknown = JSON.parse(read(`deft.outbox.${conversation}`) ?? "[]");
-        return Array.isArray(held) ? held.filter(isOutgoing) : [];
+        return Array.isArray(held) ? held.filter(isOutgoing).map(withSeen) : [];
     } catch {
         return [];
     }

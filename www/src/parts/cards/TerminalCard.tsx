@@ -5,6 +5,7 @@ import { cleanTerminalText } from "../../model/terminal_text";
 import { type ToolItem, textOf } from "../../model/items";
 import { text } from "../../text";
 import { FoldedText } from "../FoldedText";
+import { VisibleText } from "../VisibleText";
 import { type Badge, Card, OutcomeWords, badgeOf, hasWords } from "./Card";
 
 const SHOWN_LINES = 14;
@@ -42,7 +43,7 @@ function Command({ item, observation }: { item: ToolItem; observation: Tagged | 
             <span className="command-sign" aria-hidden="true">
                 {isInput ? "›" : "$"}
             </span>{" "}
-            {command === "" ? text.cards.shell : command}
+            {command === "" ? text.cards.shell : <VisibleText text={command} />}
         </code>
     );
 }

@@ -1,0 +1,111 @@
+// Decisions about calls that wait: who names what it saw decides about exactly that.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Conversation, llmOf, ofKind, startRequest, text } from './support/conversation.mjs';
+import { strictModel } from './support/model.mjs';
+
+const fake = await strictModel();
+const terminal = (command) => ({ name: 'terminal', arguments: { command, security_risk: 'HIGH', summary: 's' } });
+const RESPOND = '/events/respond_to_confirmation';
+fake.setScenario('one', [{ calls: [terminal('echo one')] }, { text: 'done' }]);
+fake.setScenario('two', [{ calls: [terminal('echo one')] }, { calls: [terminal('echo two'), terminal('echo three')] }, { text: 'done' }]);
+
+async function waiting(t, scenario) {
+  const conversation = await Conversation.create(startRequest(llmOf(fake, scenario), { confirmation_policy: { kind: 'AlwaysConfirm' } }));
+  t.after(() => conversation.delete());
+  await conversation.say('go', true);
+  await conversation.rest(['waiting_for_confirmation']);
+  return conversation;
+}
+
+const post = (conversation, path, json) => conversation.call('POST', path, { json });
+const idsOf = async (conversation) => (await conversation.events()).filter(ofKind('ActionEvent')).map(({ id }) => id);
+const ran = async (conversation) => (await conversation.events()).filter(ofKind('ObservationEvent')).length;
+const said = (events) => events.filter((event) => event.kind === 'MessageEvent' && event.source === 'user').length;
+
+test('a request that would run what it does not name is refused in words, and changes nothing', async (t) => {
+  const conversation = await waiting(t, 'one');
+  const before = await conversation.events();
+  const others = [[], ['0b8f2c1e-5a44-4a0b-9c55-1f2f6f0a0016']];
+  for (const ids of others) {
+    for (const [path, body] of [['/events', { ...text('No, do not'), run: true }], ['/run', {}], [RESPOND, { accept: true }], [RESPOND, { accept: false }]]) {
+      const answer = await post(conversation, path, { ...body, action_ids: ids });
+      assert.equal(answer.status, 409, `${path} ${JSON.stringify(ids)}`);
+      assert.match(answer.json.detail, /waits for a decision about a call of terminal/);
+    }
+  }
+  assert.deepEqual(await conversation.events(), before);
+  assert.equal(await conversation.status(), 'waiting_for_confirmation');
+});
+
+test('a message without a run approves nothing, whatever it names', async (t) => {
+  const conversation = await waiting(t, 'one');
+  assert.equal((await post(conversation, '/events', text('Well'))).status, 200);
+  assert.equal((await post(conversation, '/events', { ...text('Well'), run: false, action_ids: [] })).status, 200);
+  assert.equal(await conversation.status(), 'waiting_for_confirmation');
+  assert.equal(await ran(conversation), 0);
+  assert.equal(said(await conversation.events()), 3);
+});
+
+test('clients that name nothing keep their contract: a message with a run approves', async (t) => {
+  const conversation = await waiting(t, 'one');
+  assert.equal((await post(conversation, '/events', { ...text('yes'), run: true })).status, 200);
+  const [id] = await idsOf(conversation);
+  const result = await conversation.event(ofKind('ObservationEvent'), 'the call ran');
+  assert.equal(result.action_id, id);
+});
+
+test('an approval holds for the calls that it names, each of them', async (t) => {
+  const conversation = await waiting(t, 'two');
+  const [first] = await idsOf(conversation);
+  assert.equal((await post(conversation, RESPOND, { accept: true, action_ids: [first] })).status, 200);
+  await conversation.rest(['waiting_for_confirmation']);
+  const [, second, third] = await idsOf(conversation);
+  assert.equal((await post(conversation, '/run', { action_ids: [first] })).status, 409);
+  assert.equal((await post(conversation, RESPOND, { accept: true, action_ids: [first, second] })).status, 409);
+  assert.equal(await ran(conversation), 1);
+  assert.equal((await post(conversation, '/run', { action_ids: [second.replaceAll('-', ''), third] })).status, 200);
+  assert.equal(await conversation.rest(['finished', 'error']), 'finished');
+  assert.equal(await ran(conversation), 3);
+});
+
+test('of two decisions at once one holds, and the other one is told', async (t) => {
+  const conversation = await waiting(t, 'one');
+  const ids = await idsOf(conversation);
+  const answers = await Promise.all(
+    [true, false, true, false].map((accept) => post(conversation, RESPOND, { accept, action_ids: ids })),
+  );
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409, 409, 409]);
+  assert.match(answers.find(({ status }) => status === 409).json.detail, /no longer wait for a decision/);
+  const isAccepted = answers.findIndex(({ status }) => status === 200) % 2 === 0;
+  await conversation.rest([isAccepted ? 'finished' : 'idle']);
+  assert.equal(await ran(conversation), isAccepted ? 1 : 0);
+});
+
+test('a rejection that asks for a run lets the agent read the reason at once', async (t) => {
+  const conversation = await waiting(t, 'one');
+  const ids = await idsOf(conversation);
+  const body = { accept: false, reason: 'No, use the other folder', run: true, action_ids: ids };
+  assert.equal((await post(conversation, RESPOND, body)).status, 200);
+  assert.equal(await conversation.rest(['finished', 'error']), 'finished');
+  assert.equal(await ran(conversation), 0);
+  assert.match(JSON.stringify(fake.requests.at(-1).body.messages.at(-1)), /Action rejected: No, use the other folder/);
+});
+
+test('a call that was decided about waits no longer, for whoever names it', async (t) => {
+  const conversation = await waiting(t, 'one');
+  const ids = await idsOf(conversation);
+  await conversation.must(200, 'POST', RESPOND, { json: { accept: false } });
+  for (const accept of [true, false]) assert.equal((await post(conversation, RESPOND, { accept, action_ids: ids })).status, 409);
+  assert.equal((await post(conversation, RESPOND, { accept: false })).status, 200);
+  assert.equal(await conversation.status(), 'idle');
+});
+
+test('action_ids that are no list of texts are refused', async (t) => {
+  const conversation = await waiting(t, 'one');
+  for (const ids of ['all', {}, [1], [null], Array(1001).fill('x')]) {
+    for (const [path, body] of [['/events', { ...text('x'), run: true }], ['/run', {}], [RESPOND, { accept: true }]])
+      assert.equal((await post(conversation, path, { ...body, action_ids: ids })).status, 422, `${path} ${JSON.stringify(ids).slice(0, 40)}`);
+  }
+  assert.equal(await ran(conversation), 0);
+});

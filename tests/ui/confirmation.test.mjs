@@ -1,0 +1,155 @@
+// What a user does on the page while the agent waits for a decision, and what then runs.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { start } from '../fakes/openai.mjs';
+import { signIn } from '../e2e/support/session.mjs';
+import { waitUntil } from '../e2e/support/wait.mjs';
+import { APP, RUN_DEADLINE_MS, launchBrowser, openPage, waitForStatus } from './browser.mjs';
+
+const TIMEOUT = { timeout: 2 * RUN_DEADLINE_MS };
+const RESPOND = '/events/respond_to_confirmation';
+const terminal = (command) => ({ name: 'terminal', arguments: { command, security_risk: 'HIGH', summary: 'tidy up' } });
+
+let browser;
+let model;
+let session;
+let number = 0;
+
+before(async () => {
+  browser = await launchBrowser();
+  model = await start();
+  const [name, value] = (await signIn()).split('=');
+  session = { name, value, url: APP, httpOnly: true, sameSite: 'Lax' };
+});
+
+after(async () => {
+  await browser?.close();
+  await model?.close();
+});
+
+/** Calls the agent API with the page's session. */
+const ask = (page, method, path, body) => page.evaluate(async ([method, path, body]) => {
+  const reply = await fetch(`/agent/api/conversations${path}`, {
+    method,
+    headers: { 'Content-Type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: reply.status, json: await reply.json() };
+}, [method, path, body]);
+
+const eventsOf = async (page, id) => (await ask(page, 'GET', `/${id}/events/search?limit=100`)).json.items;
+
+/**
+ * A signed-in page on a conversation that waits for a decision about the scenario's first step. What the page sends
+ * for the conversation is kept in `sent`.
+ */
+async function waiting(t, steps) {
+  const scenario = `confirm-${process.pid}-${++number}`;
+  model.setScenario(scenario, steps);
+  const { context, page, faults } = await openPage(browser);
+  await context.addCookies([session]);
+  t.after(() => context.close());
+  await page.goto(APP);
+  await page.getByTestId('home-screen').waitFor();
+  const { json: { id } } = await ask(page, 'POST', '', {
+    conversation_runtime: 'docker',
+    confirmation_policy: { kind: 'AlwaysConfirm' },
+    agent: {
+      kind: 'Agent',
+      llm: { model: `openai/${scenario}`, api_key: 'sk-test', base_url: model.url, usage_id: 'agent' },
+      tools: [{ name: 'terminal' }, { name: 'file_editor' }],
+    },
+    workspace: { kind: 'LocalWorkspace', working_dir: '/workspace/project' },
+    autotitle: false,
+    initial_message: { role: 'user', content: [{ type: 'text', text: 'Tidy up' }], run: true },
+  });
+  const sent = [];
+  page.on('request', (request) => {
+    if (request.method() === 'POST' && request.url().includes(id)) sent.push({ url: request.url(), body: request.postDataJSON() });
+  });
+  await page.goto(`${APP}/conversations/${id}`);
+  await page.getByTestId('confirmation').waitFor({ timeout: RUN_DEADLINE_MS });
+  t.after(() => assert.deepEqual(faults, []));
+  return { page, id, sent, scenario };
+}
+
+const requestsOf = (scenario) => model.requests.filter(({ body }) => body.model === scenario);
+const ranOf = async (page, id) => (await eventsOf(page, id)).filter(({ kind }) => kind === 'ObservationEvent');
+const callsOf = async (page, id) => (await eventsOf(page, id)).filter(({ kind }) => kind === 'ActionEvent');
+
+test('typing "No" while a command waits rejects it with these words, and the model reads them', TIMEOUT, async (t) => {
+  const { page, id, sent, scenario } = await waiting(t, [{ calls: [terminal('rm -rf /workspace/project')] }, { text: 'I leave everything as it is.' }]);
+  const [call] = await callsOf(page, id);
+  await page.getByLabel('Message to the agent').fill('No, do not delete anything');
+  await page.keyboard.press('Enter');
+  await page.getByTestId('agent-message').filter({ hasText: 'I leave everything as it is.' }).waitFor({ timeout: RUN_DEADLINE_MS });
+  await page.locator('.card').filter({ hasText: 'Rejected: No, do not delete anything' }).waitFor();
+  assert.deepEqual(await ranOf(page, id), []);
+  assert.deepEqual(sent, [{
+    url: `${APP}/agent/api/conversations/${id}${RESPOND}`,
+    body: { accept: false, action_ids: [call.id], reason: 'No, do not delete anything', run: true },
+  }]);
+  assert.match(JSON.stringify(requestsOf(scenario).at(-1).body.messages), /Action rejected: No, do not delete anything/);
+  assert.equal(await page.getByLabel('Message to the agent').inputValue(), '');
+});
+
+test('approve runs exactly what was shown, once, also by a double click', TIMEOUT, async (t) => {
+  const { page, id, sent } = await waiting(t, [{ calls: [terminal('echo first')] }, { calls: [terminal('echo second')] }, { text: 'done' }]);
+  const [call] = await callsOf(page, id);
+  await page.getByTestId('approve-button').dblclick();
+  await page.locator('.card').filter({ hasText: 'echo first' }).filter({ hasText: 'exit 0' }).waitFor({ timeout: RUN_DEADLINE_MS });
+  await page.getByTestId('waiting-action').filter({ hasText: 'echo second' }).waitFor({ timeout: RUN_DEADLINE_MS });
+  assert.deepEqual(sent.map(({ body }) => body), [{ accept: true, action_ids: [call.id] }]);
+  assert.equal((await ranOf(page, id)).length, 1);
+  await page.getByTestId('reject-button').click();
+  await page.locator('.card').filter({ hasText: 'echo second' }).filter({ hasText: 'rejected' }).waitFor();
+  await waitForStatus(page, ['idle']);
+  assert.equal((await ranOf(page, id)).length, 1);
+});
+
+test('all that would run is shown: every action, to its last line, with nothing hidden in it', TIMEOUT, async (t) => {
+  const long = `${Array.from({ length: 300 }, (_, i) => `echo line ${i}`).join('\n')}\necho the last line`;
+  const bent = 'echo safe \u202e#\u2066 fr- mr\u200b';
+  const file = { name: 'file_editor', arguments: { command: 'create', path: '/etc/x', file_text: 'all of it', security_risk: 'HIGH', summary: 's' } };
+  const { page } = await waiting(t, [{ calls: [terminal(long), terminal(bent), file] }, { text: 'done' }]);
+  const shown = page.getByTestId('waiting-action');
+  await shown.nth(2).waitFor();
+  assert.equal(await shown.count(), 3);
+  assert.ok((await shown.nth(0).textContent()).includes(long));
+  assert.ok((await shown.nth(1).textContent()).includes('echo safe ⟨U+202E⟩#⟨U+2066⟩ fr- mr⟨U+200B⟩'));
+  assert.match(await shown.nth(2).textContent(), /\/etc\/x.*all of it/s);
+  await shown.nth(0).getByText('echo the last line').scrollIntoViewIfNeeded();
+  for (const button of ['approve-button', 'reject-button']) assert.ok(await page.getByTestId(button).isVisible());
+});
+
+test('a decision made elsewhere meanwhile leaves nothing to decide here', TIMEOUT, async (t) => {
+  const { page, id } = await waiting(t, [{ calls: [terminal('echo never')] }, { text: 'done' }]);
+  const [call] = await callsOf(page, id);
+  const answers = await page.evaluate(async ([path, ids]) => {
+    const send = async (body) => (await fetch(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })).status;
+    const first = await send({ accept: false, action_ids: ids });
+    document.querySelector('[data-testid="approve-button"]')?.click();
+    return [first, await send({ accept: true, action_ids: ids })];
+  }, [`/agent/api/conversations/${id}${RESPOND}`, [call.id]]);
+  assert.deepEqual(answers, [200, 409]);
+  await page.getByTestId('confirmation').waitFor({ state: 'detached' });
+  await waitUntil(async () => (await ask(page, 'GET', `/${id}`)).json.execution_status === 'idle', 'the conversation rests');
+  assert.deepEqual(await ranOf(page, id), []);
+});
+
+test('words that could not be sent neither run nor lose what waits, and are a reason again', TIMEOUT, async (t) => {
+  const { page, id, sent } = await waiting(t, [{ calls: [terminal('echo never')] }, { text: 'Then not.' }]);
+  const refuse = (route) => route.abort();
+  await page.route(`**${RESPOND}`, refuse);
+  await page.getByLabel('Message to the agent').fill('No');
+  await page.keyboard.press('Enter');
+  await page.getByText('Not sent.').waitFor();
+  await page.getByTestId('confirmation').waitFor();
+  await page.reload();
+  await page.getByTestId('confirmation').waitFor();
+  await page.unroute(`**${RESPOND}`, refuse);
+  await page.getByRole('button', { name: 'Reject with this', exact: true }).click();
+  await page.getByTestId('agent-message').filter({ hasText: 'Then not.' }).waitFor({ timeout: RUN_DEADLINE_MS });
+  assert.deepEqual(await ranOf(page, id), []);
+  assert.equal(sent.at(-1).body.reason, 'No');
+});

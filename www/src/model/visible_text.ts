@@ -1,0 +1,37 @@
+/*
+ * A text with nothing in it that cannot be seen: what is approved must be what is executed, so characters that hide,
+ * reorder or look like a space are told apart from those that can be read.
+ */
+
+export interface Piece {
+    readonly text: string;
+    /** True for the name of a character that would not show. */
+    readonly isName: boolean;
+}
+
+/*
+ * Controls but tab and line feed, format characters (bidirectional ones, zero-width ones, tags), private, unassigned
+ * and lone surrogate code points, line and paragraph separators, spaces other than the plain one, variation selectors,
+ * the combining joiner, and letters that are drawn as nothing (Hangul and Khmer fillers, the blank Braille pattern).
+ */
+const UNSEEN =
+    /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\p{Zs}\ufe00-\ufe0f\u{e0100}-\u{e01ef}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0]/gu;
+const PLAIN: ReadonlySet<string> = new Set(["\t", "\n", " "]);
+
+function nameOf(character: string): string {
+    return `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}⟩`;
+}
+
+export function visiblePieces(text: string): Piece[] {
+    const pieces: Piece[] = [];
+    let end = 0;
+    for (const match of text.matchAll(UNSEEN)) {
+        const [character] = match;
+        if (PLAIN.has(character)) continue;
+        if (match.index > end) pieces.push({ text: text.slice(end, match.index), isName: false });
+        pieces.push({ text: nameOf(character), isName: true });
+        end = match.index + character.length;
+    }
+    if (end < text.length) pieces.push({ text: text.slice(end), isName: false });
+    return pieces;
+}

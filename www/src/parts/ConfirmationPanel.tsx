@@ -1,0 +1,108 @@
+import { useEffect, useMemo, useState } from "react";
+import type { ActionEvent, Tagged } from "../api/wire";
+import { waitingCalls } from "../model/open_calls";
+import type { Session } from "../state/session";
+import type { SessionState } from "../state/session_state";
+import { text } from "../text";
+import { Icon } from "./Icon";
+import { VisibleText } from "./VisibleText";
+
+/** The second click of a double click must not land on the next question. */
+const DOUBLE_CLICK_MS = 600;
+
+function asText(value: unknown): string {
+    return typeof value === "string" ? value : JSON.stringify(value, null, 2);
+}
+
+/** Members that say nothing: the tag of the shape, and what was left out. */
+function isSaid([name, value]: [string, unknown]): boolean {
+    return name !== "kind" && value !== null && value !== undefined && value !== false && value !== "";
+}
+
+function Argument({ tool, name, value }: { tool: string; name: string; value: unknown }) {
+    return (
+        <>
+            {name !== "command" && <p className="card-label">{name}</p>}
+            <pre className="waiting-text" tabIndex={0} aria-label={`${tool}: ${name}`}>
+                <code>
+                    <VisibleText text={asText(value)} />
+                </code>
+            </pre>
+        </>
+    );
+}
+
+/** One call, with all that would be executed: nothing is folded away or cut off. */
+function WaitingCall({ call }: { call: ActionEvent }) {
+    const members = Object.entries((call.action ?? {}) as Tagged).filter(isSaid);
+    const risk = call.security_risk === undefined ? undefined : text.cards.risk[call.security_risk];
+    return (
+        <li className="waiting-call" data-testid="waiting-action" data-action-id={call.id}>
+            <p className="waiting-head">
+                <code><VisibleText text={call.tool_name} /></code>
+                {risk !== undefined && <span className="badge badge-bad">{risk}</span>}
+            </p>
+            {members.map(([name, value]) => (
+                <Argument key={name} tool={call.tool_name} name={name} value={value} />
+            ))}
+        </li>
+    );
+}
+
+/** False for a moment after a decision. */
+function useIsArmed(session: Session): boolean {
+    const [isArmed, setIsArmed] = useState(() => Date.now() - session.decidedAt > DOUBLE_CLICK_MS);
+    useEffect(() => {
+        const timer = window.setTimeout(() => { setIsArmed(true); }, DOUBLE_CLICK_MS);
+        return () => { window.clearTimeout(timer); };
+    }, []);
+    return isArmed;
+}
+
+function Panel({ session, state, calls }: { session: Session; state: SessionState; calls: readonly ActionEvent[] }) {
+    const isArmed = useIsArmed(session);
+    const ids = calls.map((call) => call.id);
+    const isBlocked = state.asked !== null || !isArmed;
+    return (
+        <section className="waiting" aria-label={text.confirmation.label} data-testid="confirmation">
+            <div className="waiting-title">
+                <h2 role="status">
+                    <Icon name="alert" /> {text.confirmation.title(calls.length)}
+                </h2>
+                <span className="run-buttons">
+                    <button
+                        type="button"
+                        className="button button-small"
+                        data-testid="reject-button"
+                        disabled={isBlocked}
+                        onClick={() => { void session.decide("reject", ids); }}
+                    >
+                        {text.confirmation.reject}
+                    </button>
+                    <button
+                        type="button"
+                        className="button button-small control-run"
+                        data-testid="approve-button"
+                        disabled={isBlocked}
+                        onClick={() => { void session.decide("approve", ids); }}
+                    >
+                        {text.confirmation.approve}
+                    </button>
+                </span>
+            </div>
+            <ol className="waiting-calls" tabIndex={0} aria-label={text.confirmation.label}>
+                {calls.map((call) => (
+                    <WaitingCall key={call.id} call={call} />
+                ))}
+            </ol>
+        </section>
+    );
+}
+
+/** The calls that the user has to decide about, each with all of it shown, and the two decisions beside them. */
+export function ConfirmationPanel({ session, state }: { session: Session; state: SessionState }) {
+    const { log, status, decided } = state;
+    const calls = useMemo(() => waitingCalls(log.events, status, decided), [log.events, status, decided]);
+    if (calls.length === 0) return null;
+    return <Panel key={calls.map((call) => call.id).join()} session={session} state={state} calls={calls} />;
+}

@@ -1,0 +1,45 @@
+/* What the page knows of an open conversation. */
+import type { Control } from "../api/conversations";
+import type { Link } from "../api/session_socket";
+import type { ExecutionStatus, Stats } from "../api/wire";
+import { EMPTY_LOG, type EventLog } from "../model/log";
+import type { Outbox } from "../model/outbox";
+import type { Stream } from "../model/streams";
+
+export type Decision = "approve" | "reject";
+
+export interface SessionState {
+    readonly load: "loading" | "ready" | "failed" | "gone";
+    readonly loadError: string | null;
+    readonly title: string | null;
+    readonly status: ExecutionStatus;
+    readonly stats: Stats | undefined;
+    readonly log: EventLog;
+    readonly streams: readonly Stream[];
+    readonly outbox: Outbox;
+    readonly link: Link;
+    readonly isLoadingOlder: boolean;
+    readonly olderError: string | null;
+    /** The calls that were decided on this page: they do not ask again while the answer is on its way. */
+    readonly decided: ReadonlySet<string>;
+    /** The control that was asked for and not yet answered. */
+    readonly asked: Control | Decision | null;
+    readonly controlError: string | null;
+}
+
+export const INITIAL_STATE: SessionState = {
+    load: "loading",
+    loadError: null,
+    title: null,
+    status: "idle",
+    stats: undefined,
+    log: EMPTY_LOG,
+    streams: [],
+    outbox: [],
+    link: "connecting",
+    isLoadingOlder: false,
+    olderError: null,
+    decided: new Set(),
+    asked: null,
+    controlError: null,
+};

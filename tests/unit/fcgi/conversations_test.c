@@ -324,10 +324,10 @@ static void secrets_are_sealed_and_never_shown(void **state)
     assert_answer(&bad, 422, "detail");
     assert_answer(&missing, 422, "missing");
     assert_answer(&brief, 200, "fewer than 6 characters: PIN. Use longer values.");
-    assert_non_null(strstr(brief.headers.text, "Warning: 299 deft \"These secrets are kept"));
-    assert_null(strstr(set.headers.text, "Warning"));
+    assert_non_null(strstr(brief.head.text, "Warning: 299 deft \"These secrets are kept"));
+    assert_null(strstr(set.head.text, "Warning"));
     assert_answer(&start, 201, "\"PIN\"");
-    assert_non_null(strstr(start.headers.text, "fewer than 6 characters: PIN."));
+    assert_non_null(strstr(start.head.text, "fewer than 6 characters: PIN."));
     assert_int_equal(test_sql_count("SELECT count(*) FROM conversations"
                                     " WHERE secrets LIKE '%s3cret%' OR spec LIKE '%s3cret%'"),
                      0);

@@ -33,20 +33,21 @@ database_prepare() {
         _made=yes
     fi
     render "$DEFT_HOME/deploy/postgresql.conf" >"$DEFT_VAR/pg/deft.conf"
+    cp "$DEFT_HOME/deploy/pg_hba.conf" "$DEFT_HOME/deploy/pg_ident.conf" "$DEFT_VAR/pg/"
     rm -f "$DEFT_SERVICES/postgres/env/"*
     services_write
     services_watch
     service_watched postgres
-    _hash=$(cat "$DEFT_VAR/pg/deft.conf" "$DEFT_SERVICES/postgres/run" | sha256sum | cut -d' ' -f1)
+    _hash=$(cat "$DEFT_VAR/pg/"*.conf "$DEFT_SERVICES/postgres/run" | sha256sum | cut -d' ' -f1)
     database_start
     database_deploy "${_made:+cluster made, }"
 }
 
-# trust: whoever reaches the socket is the owner of the processes, or root.
+# Its owner's role is deft; who may connect as which role is in ../pg_hba.conf and ../pg_ident.conf.
 database_make_cluster() {
     install -d -m 700 -o deft-postgres -g deft-postgres "$DEFT_VAR/pg"
     rm -rf "$DEFT_VAR/pg/new"
-    (cd / && as_user deft-postgres "$POSTGRES_BIN/initdb" --pgdata="$DEFT_VAR/pg/new" --username=deft --auth=trust \
+    (cd / && as_user deft-postgres "$POSTGRES_BIN/initdb" --pgdata="$DEFT_VAR/pg/new" --username=deft --auth=peer \
         --encoding=UTF8 --locale=C.UTF-8 --data-checksums --no-instructions)
     echo "include '$DEFT_VAR/pg/deft.conf'" >>"$DEFT_VAR/pg/new/postgresql.conf"
     mv "$DEFT_VAR/pg/new" "$DEFT_VAR/pg/data"

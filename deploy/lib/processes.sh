@@ -31,7 +31,7 @@ process_set_common() {
     service_set "$1" DEFT_RUN "$DEFT_RUN"
     service_set "$1" DEFT_INSTANCE "$DEFT_INSTANCE"
     service_set "$1" DEFT_MODE "$DEFT_MODE"
-    service_set "$1" DEFT_DATABASE_URL "$DEFT_DATABASE_URL"
+    service_set "$1" DEFT_DATABASE_URL "host=$DEFT_RUN/pg user=deft_$1 dbname=deft"
     service_set "$1" DEFT_SECRET_KEY "$(secret_read secret_key)"
     service_set "$1" DEFT_APP_URL "$DEFT_APP_URL"
     service_set "$1" DEFT_AGENT_URL "$DEFT_AGENT_URL"

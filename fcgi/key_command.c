@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "auth/credential.h"
+#include "base/crypto.h"
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "base/text.h"
@@ -115,4 +116,14 @@ int key_command_link(const struct fcgi_context *context, struct error *err)
         return -1;
     strbuf_appendf(&link, "%s/sign-in#%s", context->settings->app_url, token.text);
     return print_line(&link, err);
+}
+
+int key_command_hash_key(const struct fcgi_context *context, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
+    char hex[CRYPTO_HASH_HEX_BYTES];
+
+    keyring_hash_key(&context->keyring, hex);
+    strbuf_append(&line, hex);
+    return print_line(&line, err);
 }

@@ -28,5 +28,7 @@ int key_command_revoke(const struct fcgi_context *context, const char *id_or_nam
                        struct error *err) NONNULL MUST_CHECK;
 /* Prints a new sign-in link. */
 int key_command_link(const struct fcgi_context *context, struct error *err) NONNULL MUST_CHECK;
+/* Prints the key of the hashes of tokens, for a process that needs no other. */
+int key_command_hash_key(const struct fcgi_context *context, struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -106,7 +106,8 @@ static const struct setting settings_table[] = {
 static const struct process process = {
     .name = "deft-fcgi",
     .help = "Usage: deft-fcgi [--new-key NAME | --new-runtime-key NAME | --list-keys |\n"
-            "                  --revoke-key ID | --new-link | --help | --help-config | --version]\n"
+            "                  --revoke-key ID | --new-link | --hash-key |\n"
+            "                  --help | --help-config | --version]\n"
             "Serves the REST APIs over FastCGI. It is set up by environment variables: see\n"
             "--help-config.\n"
             "\n"
@@ -116,7 +117,9 @@ static const struct process process = {
             "  --list-keys        print the owner's keys: id, made, state, kind, name; and end\n"
             "  --revoke-key ID    let no client in with that key any more, and end; a name is\n"
             "                     fine where one valid key has it\n"
-            "  --new-link         make a one-time sign-in link, print it and end\n",
+            "  --new-link         make a one-time sign-in link, print it and end\n"
+            "  --hash-key         print the gateway's DEFT_HASH_KEY, which follows from\n"
+            "                     DEFT_SECRET_KEY, and end\n",
     .settings = settings_table,
     .n_settings = ARRAY_SIZE(settings_table),
 };
@@ -210,6 +213,7 @@ enum command {
     COMMAND_LIST_KEYS,
     COMMAND_REVOKE_KEY,
     COMMAND_LINK,
+    COMMAND_HASH_KEY,
 };
 
 static const struct option {
@@ -219,7 +223,7 @@ static const struct option {
 } options[] = {
     {"--new-key", COMMAND_KEY, 1},         {"--new-runtime-key", COMMAND_RUNTIME_KEY, 1},
     {"--list-keys", COMMAND_LIST_KEYS, 0}, {"--revoke-key", COMMAND_REVOKE_KEY, 1},
-    {"--new-link", COMMAND_LINK, 0},
+    {"--new-link", COMMAND_LINK, 0},       {"--hash-key", COMMAND_HASH_KEY, 0},
 };
 
 /* The option that the command line consists of, or NULL. */
@@ -268,6 +272,9 @@ static int run(enum command command, const char *argument, struct error *err)
         break;
     case COMMAND_LINK:
         rc = key_command_link(&context, err);
+        break;
+    case COMMAND_HASH_KEY:
+        rc = key_command_hash_key(&context, err);
         break;
     }
     /* After a failure threads may still be at work: the end of the process frees all. */

@@ -29,6 +29,7 @@ struct gateway_settings {
     const char *database_url;
     const char *socket_path;
     struct secret secret_key;
+    struct secret hash_key;
     int64_t max_subscribers;
     int64_t auth_timeout_ms;
     int64_t slow_ms;
@@ -46,8 +47,10 @@ static const struct setting settings_table[] = {
      "PostgreSQL: conninfo or URI"},
     {"DEFT_GATEWAY_SOCKET", SETTING_TEXT, NULL, offsetof(struct gateway_settings, socket_path),
      "Unix socket to listen on; nginx connects to it"},
-    {"DEFT_SECRET_KEY", SETTING_SECRET, NULL, offsetof(struct gateway_settings, secret_key),
-     "root key of the instance, 64 hex digits"},
+    {"DEFT_HASH_KEY", SETTING_SECRET, "", offsetof(struct gateway_settings, hash_key),
+     "key of the hashes of tokens, 64 hex digits, as deft-fcgi --hash-key prints it"},
+    {"DEFT_SECRET_KEY", SETTING_SECRET, "", offsetof(struct gateway_settings, secret_key),
+     "where there is no DEFT_HASH_KEY: root key of the instance, 64 hex digits"},
     {"DEFT_GATEWAY_SUBSCRIBERS", SETTING_COUNT, "48",
      offsetof(struct gateway_settings, max_subscribers), "most sockets of one conversation"},
     {"DEFT_GATEWAY_AUTH_MS", SETTING_MS, "10000",
@@ -147,6 +150,19 @@ static int open_pipes(struct gateway *gateway, const struct gateway_settings *se
     return 0;
 }
 
+/* Tokens are all that it has to know again: it needs no key that opens what is sealed. */
+static int open_keyring(struct gateway *gateway, const struct gateway_settings *settings,
+                        struct error *err)
+{
+    if (!secret_is_set(&settings->hash_key))
+        return keyring_init(&gateway->keyring, &settings->secret_key, err) < 0
+                   ? error_wrap(err, "neither DEFT_HASH_KEY nor DEFT_SECRET_KEY is right")
+                   : 0;
+    if (keyring_init_hash(&gateway->keyring, &settings->hash_key, err) < 0)
+        return error_wrap(err, "DEFT_HASH_KEY");
+    return 0;
+}
+
 static int open_parts(struct gateway *gateway, const struct gateway_settings *settings,
                       struct error *err)
 {
@@ -162,8 +178,8 @@ static int open_parts(struct gateway *gateway, const struct gateway_settings *se
         .image = settings->sandbox_image};
     news_init(&gateway->news, gateway);
     callers_init(&gateway->callers, gateway);
-    if (keyring_init(&gateway->keyring, &settings->secret_key, err) < 0)
-        return error_wrap(err, "DEFT_SECRET_KEY");
+    if (open_keyring(gateway, settings, err) < 0)
+        return -1;
     if (open_pipes(gateway, settings, err) < 0 || errands_open(&gateway->errands, err) < 0 ||
         server_open(gateway, err) < 0)
         return -1;

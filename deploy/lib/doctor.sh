@@ -34,6 +34,7 @@ command_doctor() {
     doctor_check "the page is served at $DEFT_APP_URL" "./deft logs nginx" web_answers_page
     doctor_check "the agent API answers at $DEFT_AGENT_URL" "./deft logs fcgi" web_answers /health
     doctor_check "keys are readable by root alone" "chown -R root $DEFT_KEYS; chmod 700 $DEFT_KEYS; chmod 600 $DEFT_KEYS/*" doctor_keys_closed
+    doctor_check "keys of processes are readable by each process alone" "./deft up" doctor_process_keys_closed
     doctor_check "logs and data are closed to others" "chmod 750 $DEFT_LOG; chmod 700 $DEFT_VAR/pg $DEFT_VAR/pg/data" doctor_data_closed
     [ "$DOCTOR_BAD" -eq 0 ] || {
         say "$DOCTOR_BAD of the checks failed; begin with the first one."
@@ -97,4 +98,11 @@ doctor_keys_closed() {
 
 doctor_data_closed() {
     [ -z "$(find "$DEFT_LOG" "$DEFT_VAR/pg" "$DEFT_VAR/pg/data" -maxdepth 0 -perm /007)" ]
+}
+
+# A process's copies of its keys: root's, for the group of its user.
+doctor_process_keys_closed() {
+    for _name in $SERVICES_ALL; do
+        [ -z "$(find "$DEFT_SERVICES/$_name/keys" \( -perm /027 -o ! -user root -o ! -group "$(process_group "$_name")" \))" ] || return 1
+    done
 }

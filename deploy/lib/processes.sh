@@ -12,12 +12,13 @@ processes_set() {
 
 # Settings of the caller and of deft.env come first, so that what deft itself decides wins.
 process_set_common() {
-    rm -f "$DEFT_SERVICES/$1/env/"*
+    rm -f "$DEFT_SERVICES/$1/env/"* "$DEFT_SERVICES/$1/keys/"*
     env | sed -n 's/^\(\(DEFT\|LOG\|OH\)_[A-Z0-9_]*\)=.*/\1/p' | while read -r _setting; do
         case $_setting in
         # What trial.sh tells the tests, and what is about the script itself.
         DEFT | DEFT_API_KEY | DEFT_SIGN_IN_LINK | DEFT_*_BINARY | DEFT_SANDBOX_IMAGE | DEFT_DOCKER_SOCKET) continue ;;
         # Keys go to those alone who need them.
+        DEFT_SECRET_KEY* | DEFT_HASH_KEY* | DEFT_RUNTIME_API_KEY*) continue ;;
         OH_DEFERRED_INIT) [ "$1" != runtime ] || continue ;;
         OH_SECRET_KEY | OH_SANDBOX_MAX_NUM_SANDBOXES | OH_SANDBOX_STARTUP_GRACE_SECONDS) [ "$1" = fcgi ] || continue ;;
         DEFT_RUNTIME_ADMIN_KEY | DEFT_RUNTIME_ADMIN_PASSWORD | OH_SANDBOX_LIFECYCLE_* | OH_SANDBOX_EGRESS*) [ "$1" = runtime ] || continue ;;
@@ -32,10 +33,20 @@ process_set_common() {
     service_set "$1" DEFT_INSTANCE "$DEFT_INSTANCE"
     service_set "$1" DEFT_MODE "$DEFT_MODE"
     service_set "$1" DEFT_DATABASE_URL "host=$DEFT_RUN/pg user=deft_$1 dbname=deft"
-    service_set "$1" DEFT_SECRET_KEY "$(secret_read secret_key)"
+    # The gateway only has to know tokens again: it opens nothing that is sealed.
+    if [ "$1" = gateway ]; then
+        service_set "$1" DEFT_HASH_KEY "$(process_hash_key)"
+    else
+        service_set "$1" DEFT_SECRET_KEY "$(secret_read secret_key)"
+    fi
     service_set "$1" DEFT_APP_URL "$DEFT_APP_URL"
     service_set "$1" DEFT_AGENT_URL "$DEFT_AGENT_URL"
     service_set "$1" LOG_LEVEL "$LOG_LEVEL"
+}
+
+# The key of the hashes of tokens, which follows from the root key.
+process_hash_key() {
+    DEFT_SECRET_KEY_FILE=$DEFT_KEYS/secret_key DEFT_DATABASE_URL=$DEFT_DATABASE_URL DEFT_FCGI_SOCKET=none "$DEFT_APP/bin/deft-fcgi" --hash-key
 }
 
 process_set_own() {

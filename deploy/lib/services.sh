@@ -21,7 +21,9 @@ service_write() {
         mv "$DEFT_SERVICES/.new" "$_folder"
     fi
     mkdir -p "$_folder/log" "$_folder/control"
-    mkdir -p -m 700 "$_folder/env"
+    mkdir -p "$_folder/env"
+    chmod 700 "$_folder/env"
+    users_prepare_folder "$_folder/keys" "root:$(process_group "$1")" 750
     users_prepare_folder "$DEFT_LOG/$1" deft-log:deft-log 750
     cp "$DEFT_HOME/deploy/services/log.config" "$DEFT_LOG/$1/config"
     _log=$DEFT_HOME/deploy/services/log
@@ -48,12 +50,31 @@ render() {
         -e "s|@HOSTNAMES@|$DEFT_HOSTNAMES|g" "$1"
 }
 
-# service_set NAME VARIABLE VALUE: one setting in the environment of a service.
+# service_set NAME VARIABLE VALUE: one setting in the environment of a service; a secret in a file that its
+# process alone may read, which the environment names.
 service_set() {
     (
         umask 077
-        printf '%s\n' "$3" >"$DEFT_SERVICES/$1/env/$2"
+        _value=$3
+        if is_secret "$2"; then
+            _value=$DEFT_SERVICES/$1/keys/$2
+            printf '%s\n' "$3" >"$_value.new"
+            chown "root:$(process_group "$1")" "$_value.new"
+            chmod 440 "$_value.new"
+            mv "$_value.new" "$_value"
+            set -- "$1" "$2_FILE"
+        fi
+        printf '%s\n' "$_value" >"$DEFT_SERVICES/$1/env/$2"
     )
+}
+
+# is_secret VARIABLE
+is_secret() {
+    case $1 in
+    DEFT_SECRET_KEY | DEFT_HASH_KEY | DEFT_RUNTIME_API_KEY | LLM_API_KEY | OH_SECRET_KEY) ;;
+    DEFT_RUNTIME_ADMIN_KEY | DEFT_RUNTIME_ADMIN_PASSWORD | OH_SESSION_API_KEYS_0 | OH_WEBHOOKS_[0-9]_HEADERS) ;;
+    *) return 1 ;;
+    esac
 }
 
 # What a service is started with: when this changes, it has to be started again.
@@ -61,7 +82,7 @@ service_hash() (
     cd "$DEFT_SERVICES/$1"
     {
         cat run
-        find env -type f -print0 | LC_ALL=C sort -z | xargs -0 -r sha256sum
+        find env keys -type f -print0 | LC_ALL=C sort -z | xargs -0 -r sha256sum
         [ ! -f "$DEFT_APP/bin/deft-$1" ] || sha256sum "$DEFT_APP/bin/deft-$1"
         # It gives this one to every sandbox, as it was when it started.
         [ "$1" != runtime ] || sha256sum "$DEFT_APP/bin/deft-action"

@@ -12,6 +12,11 @@ process_user() {
     esac
 }
 
+# process_group NAME: its user's own.
+process_group() {
+    process_user "$1"
+}
+
 # process_as NAME: the start of a command line that gives a process its user, its groups, and no way back.
 # Group deft may enter the folder of the database's socket, group deft-runtime that of the Runtime API's.
 # (chpst -u with several groups leaves root's among them.)

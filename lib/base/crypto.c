@@ -51,6 +51,21 @@ int keyring_init(struct keyring *keyring, const struct secret *root, struct erro
     return 0;
 }
 
+int keyring_init_hash(struct keyring *keyring, const struct secret *hash_key, struct error *err)
+{
+    /* What is sealed under a random key is of no use, and nothing opens. */
+    crypto_random(keyring->seal, sizeof(keyring->seal));
+    crypto_random(keyring->fernet, sizeof(keyring->fernet));
+    if (hex_decode(secret_reveal(hash_key), keyring->hash, sizeof(keyring->hash), err) < 0)
+        return error_wrap(err, "the hash key must be 64 hex digits");
+    return 0;
+}
+
+void keyring_hash_key(const struct keyring *keyring, char hex[CRYPTO_HASH_HEX_BYTES])
+{
+    hex_encode(keyring->hash, sizeof(keyring->hash), hex);
+}
+
 void keyring_hash_token(const struct keyring *keyring, const char *token,
                         char hex[CRYPTO_HASH_HEX_BYTES])
 {

@@ -41,6 +41,14 @@ void crypto_sha256_hex(const void *bytes, size_t len, char hex[CRYPTO_HASH_HEX_B
 /* root: 64 hex digits. ERROR_INVALID otherwise. */
 int keyring_init(struct keyring *keyring, const struct secret *root,
                  struct error *err) NONNULL MUST_CHECK;
+/*
+ * A keyring that hashes tokens and neither seals nor opens, for a process that only has to know
+ * tokens again. hash_key: 64 hex digits, as keyring_hash_key() tells them. ERROR_INVALID otherwise.
+ */
+int keyring_init_hash(struct keyring *keyring, const struct secret *hash_key,
+                      struct error *err) NONNULL MUST_CHECK;
+/* The hash key as hex. */
+void keyring_hash_key(const struct keyring *keyring, char hex[CRYPTO_HASH_HEX_BYTES]) NONNULL;
 /* HMAC-SHA256 of a token under the hash key, as hex: what a table keeps of it. */
 void keyring_hash_token(const struct keyring *keyring, const char *token,
                         char hex[CRYPTO_HASH_HEX_BYTES]) NONNULL;

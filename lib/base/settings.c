@@ -2,8 +2,10 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/secret.h"
 #include "base/strbuf.h"
@@ -61,18 +63,91 @@ static int read_value(const struct setting *setting, const char *text, void *fie
     return 0;
 }
 
+#define FILE_SUFFIX "_FILE"
+#define SECRET_MAX_BYTES 65536
+
+/* The value of a variable, or NULL; an empty one counts as unset. */
+static char *read_variable(const char *name)
+{
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): before the first thread */
+    char *text = getenv(name);
+
+    return text == NULL || text[0] == '\0' ? NULL : text;
+}
+
+/* What was in the environment stays readable there as long as the process lives, unless its bytes
+ * go. */
+static void wipe_variable(const char *name, char *text)
+{
+    explicit_bzero(text, strlen(text));
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): before the first thread */
+    (void)unsetenv(name);
+}
+
+static int read_secret_file(const char *path, struct secret *secret, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    int rc = 0;
+
+    /* All of it at once, so that no smaller copy is left in memory. */
+    strbuf_reserve(&text, SECRET_MAX_BYTES + 1);
+    rc = file_read(path, SECRET_MAX_BYTES, &text, err);
+    if (rc == 0) {
+        text.text[strcspn(text.text, "\r\n")] = '\0';
+        secret_set(secret, text.text);
+    }
+    explicit_bzero(text.text, text.len);
+    if (rc == 0 && !secret_is_set(secret))
+        return error_set(err, ERROR_INVALID, "%s is empty", path);
+    return rc;
+}
+
+/* NAME, which is wiped from the environment, or the file that NAME_FILE names, or the default. */
+static int read_secret(const struct setting *setting, struct secret *secret, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf file_variable = STRBUF_INIT;
+    char *text = read_variable(setting->name);
+    const char *path = NULL;
+
+    strbuf_appendf(&file_variable, "%s" FILE_SUFFIX, setting->name);
+    path = read_variable(file_variable.text);
+    if (text != NULL) {
+        secret_set(secret, text);
+        wipe_variable(setting->name, text);
+        return 0;
+    }
+    if (path != NULL && read_secret_file(path, secret, err) < 0)
+        return error_wrap(err, "%s", file_variable.text);
+    if (path != NULL)
+        return 0;
+    if (setting->fallback == NULL)
+        return error_set(err, ERROR_INVALID, "neither %s nor %s is set: %s", setting->name,
+                         file_variable.text, setting->help);
+    secret_set(secret, setting->fallback);
+    return 0;
+}
+
+static int read_setting(const struct setting *setting, void *field, struct error *err)
+{
+    const char *text = NULL;
+
+    if (setting->kind == SETTING_SECRET)
+        return read_secret(setting, field, err);
+    text = read_variable(setting->name);
+    if (text == NULL)
+        text = setting->fallback;
+    if (text == NULL)
+        return error_set(err, ERROR_INVALID, "%s is not set: %s", setting->name, setting->help);
+    if (read_value(setting, text, field, err) < 0)
+        return error_wrap(err, "%s", setting->name);
+    return 0;
+}
+
 int settings_read(const struct setting *table, size_t n, void *settings, struct error *err)
 {
     for (size_t i = 0; i < n; i++) {
-        /* NOLINTNEXTLINE(concurrency-mt-unsafe): before the first thread */
-        const char *text = getenv(table[i].name);
-
-        if (text == NULL || text[0] == '\0')
-            text = table[i].fallback;
-        if (text == NULL)
-            return error_set(err, ERROR_INVALID, "%s is not set: %s", table[i].name, table[i].help);
-        if (read_value(&table[i], text, (char *)settings + table[i].offset, err) < 0)
-            return error_wrap(err, "%s", table[i].name);
+        if (read_setting(&table[i], (char *)settings + table[i].offset, err) < 0)
+            return -1;
     }
     return 0;
 }
@@ -96,6 +171,8 @@ static void describe(const struct setting *setting, struct strbuf *out)
         strbuf_append(out, ", required");
     else if (setting->fallback[0] != '\0' && setting->kind != SETTING_SECRET)
         strbuf_appendf(out, ", default %s", setting->fallback);
+    if (setting->kind == SETTING_SECRET)
+        strbuf_appendf(out, "; or %s" FILE_SUFFIX ", a file that holds it", setting->name);
     strbuf_append(out, ")\n");
 }
 

@@ -1,6 +1,10 @@
 /*
  * Settings of a process: environment variables only, one table per process that names, types,
  * defaults and documents each. Read once, at start, into a const struct.
+ *
+ * A secret NAME may be in a file instead, which NAME_FILE names: the environment of a process can
+ * be read by root and by its own user as long as it lives, and goes to its children. One that is in
+ * the environment is wiped there when it is read.
  */
 #ifndef DEFT_BASE_SETTINGS_H
 #define DEFT_BASE_SETTINGS_H
@@ -30,7 +34,8 @@ struct setting {
 };
 
 /*
- * Fills `settings` (zeroed by the caller) from the environment. An empty variable counts as unset.
+ * Fills `settings` (zeroed by the caller) from the environment. An empty variable counts as unset;
+ * NAME counts before NAME_FILE, of which the first line is the value.
  * ERROR_INVALID names the variable, what it holds (never a secret) and what was expected.
  */
 int settings_read(const struct setting *table, size_t n, void *settings,

@@ -48,9 +48,10 @@ test('the agent API is served under the operator’s name, and told to clients b
 
 test('what only the runtime may know, it alone is told', () => {
   for (const [name, value] of Object.entries(FOR_THE_RUNTIME)) {
-    const told = ['fcgi', 'gateway', 'worker', 'runtime'].filter((process_) => fs.existsSync(`${SERVICES}/${process_}/env/${name}`));
-    assert.deepEqual(told, ['runtime'], name);
-    assert.equal(fs.readFileSync(`${SERVICES}/runtime/env/${name}`, 'utf8').trim(), value);
+    const places = ['fcgi', 'gateway', 'worker', 'runtime'].flatMap((process_) => [`${process_}/env/${name}`, `${process_}/keys/${name}`]);
+    const told = places.filter((place) => fs.existsSync(`${SERVICES}/${place}`));
+    assert.deepEqual(told, [`runtime/${name.startsWith('DEFT_RUNTIME_ADMIN') ? 'keys' : 'env'}/${name}`], name);
+    assert.equal(fs.readFileSync(`${SERVICES}/${told[0]}`, 'utf8').trim(), value);
   }
 });
 

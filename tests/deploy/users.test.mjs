@@ -1,7 +1,7 @@
 // Who may do what on the host: a user for each process, and sockets that only their clients reach.
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
-import { chmod, chown, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
@@ -102,6 +102,40 @@ test('keys, logs, data and settings of processes are not for other users', async
   }
   const { stdout } = await as(['nobody', 'nogroup', 'deft-log'], 'head', '-c', '1', `${VAR}/log/fcgi/current`);
   assert.equal(stdout, '{');
+});
+
+const KEYS = {
+  fcgi: ['DEFT_RUNTIME_API_KEY', 'DEFT_SECRET_KEY'],
+  gateway: ['DEFT_HASH_KEY', 'DEFT_RUNTIME_API_KEY'],
+  worker: ['DEFT_RUNTIME_API_KEY', 'DEFT_SECRET_KEY'],
+  runtime: ['DEFT_RUNTIME_API_KEY', 'DEFT_SECRET_KEY'],
+  nginx: [],
+  postgres: [],
+};
+
+test('a process has the keys that it needs, in files that no other process reads', async () => {
+  const accounts = { ...ACCOUNTS, postgres: ['deft-postgres', 'deft-postgres'] };
+  for (const [name, keys] of Object.entries(KEYS)) {
+    const folder = `${DEFT_SERVICES}/${name}/keys`;
+    assert.deepEqual((await readdir(folder)).filter((key) => !key.startsWith('LLM_')).sort(), keys, name);
+    for (const key of keys) {
+      for (const [other, account] of Object.entries(accounts))
+        assert.equal(await as(account, 'cat', `${folder}/${key}`).then(() => true, () => false), other === name, `${other} reads ${key} of ${name}`);
+    }
+  }
+});
+
+test('no key is in the environment of a process', async () => {
+  const secrets = [];
+  for (const name of Object.keys(KEYS)) for (const key of KEYS[name]) secrets.push((await readFile(`${DEFT_SERVICES}/${name}/keys/${key}`, 'utf8')).trim());
+  assert.equal(secrets.length, 8);
+  for (const { name, pid } of await processes()) {
+    const environment = await readFile(`/proc/${pid}/environ`, 'utf8');
+    for (const secret of secrets) assert.ok(!environment.includes(secret), name);
+  }
+  // A file with a wrong key stops the gateway with words.
+  await assert.rejects(run(`${process.env.DEFT_BIN}/deft-gateway`, [], { env: { DEFT_DATABASE_URL: 'host=/nonexistent', DEFT_GATEWAY_SOCKET: '/nonexistent/s', DEFT_HASH_KEY_FILE: '/nonexistent/key' } }),
+    ({ stderr }) => /DEFT_HASH_KEY_FILE: open \/nonexistent\/key: No such file/.test(stderr));
 });
 
 test('status and doctor say which process runs as another user than it should', async (t) => {

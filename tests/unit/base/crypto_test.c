@@ -74,6 +74,33 @@ static void keys_are_derived_by_label(void **state)
     assert_memory_not_equal(keyring.seal, keyring.hash, CRYPTO_KEY_BYTES);
 }
 
+static void hash_key_knows_tokens_again_and_opens_nothing(void **state)
+{
+    struct keyring whole;
+    struct keyring part;
+    CLEANUP(secret_done) struct secret hash_key = SECRET_INIT;
+    CLEANUP(secret_done) struct secret plain = SECRET_INIT;
+    CLEANUP(strbuf_done) struct strbuf sealed = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+    char hex[2][CRYPTO_HASH_HEX_BYTES];
+
+    (void)state;
+    keyring_of(ROOT, &whole);
+    keyring_hash_key(&whole, hex[0]);
+    secret_set(&hash_key, hex[0]);
+    assert_int_equal(keyring_init_hash(&part, &hash_key, &err), 0);
+    keyring_hash_token(&whole, "sk-deft-a", hex[0]);
+    keyring_hash_token(&part, "sk-deft-a", hex[1]);
+    assert_string_equal(hex[0], hex[1]);
+    secret_set(&plain, "words");
+    keyring_seal(&whole, "place", &plain, &sealed);
+    assert_int_equal(keyring_open(&part, "place", sealed.text, &plain, &err), -1);
+    assert_memory_not_equal(part.fernet, whole.fernet, sizeof(whole.fernet));
+    secret_set(&hash_key, "abc");
+    assert_int_equal(keyring_init_hash(&part, &hash_key, &err), -1);
+    assert_int_equal(err.code, ERROR_INVALID);
+}
+
 static void bad_root_is_refused(void **state)
 {
     static const char *const roots[] = {"", "abc", "zz"};
@@ -200,6 +227,7 @@ int crypto_tests(void)
         cmocka_unit_test(password_hash_is_pbkdf2),
         cmocka_unit_test(token_hash_is_hmac_sha256),
         cmocka_unit_test(keys_are_derived_by_label),
+        cmocka_unit_test(hash_key_knows_tokens_again_and_opens_nothing),
         cmocka_unit_test(bad_root_is_refused),
         cmocka_unit_test(old_seals_stay_readable),
         cmocka_unit_test(sealed_value_opens_at_its_place_alone),

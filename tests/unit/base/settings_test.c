@@ -1,5 +1,8 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/secret.h"
@@ -35,7 +38,7 @@ static int forget(void **state)
         if (unsetenv(table[i].name) != 0)
             return -1;
     }
-    return 0;
+    return unsetenv("DEFT_TEST_KEY_FILE");
 }
 
 static void set(const char *name, const char *value)
@@ -106,6 +109,73 @@ static void missing_requirement_is_named(void **state)
     assert_non_null(strstr(err.message, "DEFT_TEST_KEY"));
 }
 
+/* A file in memory; its path in *path_out. */
+static int make_file(const char *text, char path_out[64])
+{
+    int fd = memfd_create("key", MFD_CLOEXEC);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    (void)snprintf(path_out, 64, "/proc/self/fd/%d", fd);
+    return fd;
+}
+
+static void secret_may_be_in_a_file(void **state)
+{
+    static const char *const texts[] = {"of a file", "of a file\n", "of a file\r\nand more\n"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+        CLEANUP(test_settings_done) struct test_settings settings = {0};
+        struct error err = ERROR_INIT;
+        char path[64];
+        int fd = make_file(texts[i], path);
+
+        set("DEFT_TEST_KEY_FILE", path);
+        assert_int_equal(settings_read(table, ARRAY_SIZE(table), &settings, &err), 0);
+        assert_string_equal(secret_reveal(&settings.key), "of a file");
+        test_settings_done(&settings);
+        set("DEFT_TEST_KEY", "of the environment");
+        assert_int_equal(settings_read(table, ARRAY_SIZE(table), &settings, &err), 0);
+        assert_string_equal(secret_reveal(&settings.key), "of the environment");
+        close(fd);
+    }
+}
+
+static void file_without_a_secret_is_refused_by_name(void **state)
+{
+    char path[64];
+    int fd = make_file("\n", path);
+    const char *const paths[] = {"/nonexistent/key", "/proc", path};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+        CLEANUP(test_settings_done) struct test_settings settings = {0};
+        struct error err = ERROR_INIT;
+
+        set("DEFT_TEST_KEY_FILE", paths[i]);
+        assert_int_equal(settings_read(table, ARRAY_SIZE(table), &settings, &err), -1);
+        assert_non_null(strstr(err.message, "DEFT_TEST_KEY_FILE"));
+        assert_non_null(strstr(err.message, paths[i]));
+    }
+    close(fd);
+}
+
+static void secret_is_wiped_from_the_environment(void **state)
+{
+    CLEANUP(test_settings_done) struct test_settings settings = {0};
+    struct error err = ERROR_INIT;
+    char entry[] = "DEFT_TEST_KEY=of-the-environment";
+
+    (void)state;
+    assert_int_equal(putenv(entry), 0);
+    assert_int_equal(settings_read(table, ARRAY_SIZE(table), &settings, &err), 0);
+    assert_string_equal(secret_reveal(&settings.key), "of-the-environment");
+    assert_null(getenv("DEFT_TEST_KEY"));
+    for (size_t i = strlen("DEFT_TEST_KEY="); i < sizeof(entry); i++)
+        assert_int_equal(entry[i], '\0');
+}
+
 static void released_settings_are_empty(void **state)
 {
     struct test_settings settings = {0};
@@ -129,6 +199,7 @@ static void every_setting_is_described(void **state)
         assert_non_null(strstr(text.text, table[i].help));
     }
     assert_non_null(strstr(text.text, "required"));
+    assert_non_null(strstr(text.text, "DEFT_TEST_KEY_FILE"));
 }
 
 int settings_tests(void)
@@ -138,6 +209,9 @@ int settings_tests(void)
         cmocka_unit_test_setup(environment_is_read_by_kind, forget),
         cmocka_unit_test_setup(bad_values_are_refused_by_name, forget),
         cmocka_unit_test_setup(missing_requirement_is_named, forget),
+        cmocka_unit_test_setup(secret_may_be_in_a_file, forget),
+        cmocka_unit_test_setup(file_without_a_secret_is_refused_by_name, forget),
+        cmocka_unit_test_setup(secret_is_wiped_from_the_environment, forget),
         cmocka_unit_test_setup(released_settings_are_empty, forget),
         cmocka_unit_test_setup(every_setting_is_described, forget),
     };

@@ -8,6 +8,14 @@
 
 #define HEADERS_MAX_BYTES ((size_t)(64 * 1024))
 
+enum {
+    STATUS_LEAST = 100,
+    STATUS_SWITCHING = 101,
+    STATUS_LEAST_FINAL = 200,
+    STATUS_MOST = 599,
+    INTERIM_MAX = 16,
+};
+
 /* --- life --- */
 
 void http_call_destroy(struct http_call *call)
@@ -79,6 +87,18 @@ static bool is_status_line(const char *line, size_t len)
     return len > 5 && memcmp(line, "HTTP/", 5) == 0;
 }
 
+/*
+ * An answer has a status from 200 to 599, after a few interim ones. A 101 belongs to an upgrade,
+ * which no call asks for: what follows it is no HTTP. RFC 9110, section 15.
+ */
+static bool is_status_allowed(struct http_call *call, long status)
+{
+    if (status >= STATUS_LEAST_FINAL)
+        return status <= STATUS_MOST;
+    call->n_interim++;
+    return status >= STATUS_LEAST && status != STATUS_SWITCHING && call->n_interim <= INTERIM_MAX;
+}
+
 bool http_call_take_line(struct http_call *call, long status, const char *line, size_t len)
 {
     size_t n = len;
@@ -89,6 +109,10 @@ bool http_call_take_line(struct http_call *call, long status, const char *line, 
         return true;
     while (n > 0 && (line[n - 1] == '\r' || line[n - 1] == '\n'))
         n--;
+    if (is_status_line(line, len) && !is_status_allowed(call, status)) {
+        call->refused_status = status;
+        return false;
+    }
     lock_take(&call->lock);
     call->status = status;
     if (is_status_line(line, len))
@@ -199,6 +223,9 @@ static void explain(struct http_call *call, CURLcode result, struct error *why)
                   call->max_reply_bytes);
     else if (call->is_late)
         error_set(why, ERROR_TIMEOUT, "no answer in time");
+    else if (call->refused_status > 0)
+        error_set(why, ERROR_UNAVAILABLE, "the answer has status %ld, which cannot be passed on",
+                  call->refused_status);
     else
         error_set(why, code, "%s", call->why[0] != '\0' ? call->why : curl_easy_strerror(result));
 }

@@ -59,6 +59,8 @@ struct http_call {
     bool is_refused; /* the guard said no */
     bool is_too_large;
     bool is_late;
+    long refused_status; /* the one that no answer may have, or 0 */
+    size_t n_interim;    /* 1xx answers before the answer */
     int64_t deadline_ms; /* TRANSPORT_NEVER: none */
     int64_t active_ms;   /* when a byte last moved */
     curl_off_t n_moved;  /* bytes sent, as seen at the last look */
@@ -101,7 +103,8 @@ int64_t http_call_expiry_ms(const struct http_call *call) NONNULL MUST_CHECK;
 bool http_call_is_overdue(struct http_call *call, int64_t now_ms) NONNULL MUST_CHECK;
 /*
  * A line of an answer's head, with or without its end; those of the last answer are kept (1xx come
- * before it), and what follows the body is dropped. False when it is too much.
+ * before it), and what follows the body is dropped. False when it is too much, or the status is none
+ * that an answer may have.
  */
 bool http_call_take_line(struct http_call *call, long status, const char *line,
                          size_t len) NONNULL MUST_CHECK;

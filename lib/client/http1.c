@@ -12,6 +12,7 @@
 #define STATUS_NOT_MODIFIED 304
 #define STATUS_SWITCHING 101
 #define STATUS_LEAST_FINAL 200
+#define STATUS_MOST 599
 
 #define LENGTH_UNKNOWN (-1)
 
@@ -65,8 +66,12 @@ static int read_status(struct http1_reader *reader, struct error *err)
         line[8] != ' ')
         return error_set(err, ERROR_INVALID, "the answer is no HTTP/1");
     memcpy(digits, line + 9, 3);
-    if (text_parse_int(digits, 100, 599, &status, err) < 0 || status == STATUS_SWITCHING)
-        return error_set(err, ERROR_INVALID, "the answer has no status that was to be expected");
+    if (strchr(" \r\t", line[12]) == NULL || text_parse_int(digits, 100, 999, &status, err) < 0)
+        return error_set(err, ERROR_INVALID, "the answer is no HTTP/1");
+    if (status > STATUS_MOST || status == STATUS_SWITCHING)
+        return error_set(err, ERROR_INVALID,
+                         "the answer has status %lld, which cannot be passed on",
+                         (long long)status);
     reader->status = (long)status;
     reader->left = LENGTH_UNKNOWN;
     reader->is_chunked = false;

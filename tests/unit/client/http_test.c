@@ -277,6 +277,53 @@ static void long_answer_is_refused(void **state)
     test_server_stop(server);
 }
 
+static void statuses_that_no_answer_has_are_refused(void **state)
+{
+    static const char *const lines[] = {"101 Switching Protocols", "000 Zero", "099 Low",
+                                        "600 High", "999 Higher"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+        char bytes[160];
+        struct test_reply reply = {.bytes = bytes, .ending = TEST_CLOSE};
+        struct test_server *server = NULL;
+
+        (void)snprintf(bytes, sizeof(bytes),
+                       "HTTP/1.1 %s\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"
+                       "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi",
+                       lines[i]);
+        server = test_server_start(&reply, 1, NULL);
+        assert_int_equal(fixture_run_get(*state, test_server_url(server, "/")), ERROR_UNAVAILABLE);
+        test_server_stop(server);
+    }
+}
+
+static void interim_answers_are_skipped_until_there_are_too_many(void **state)
+{
+    static const char interim[] = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
+    static const char final[] = "HTTP/1.1 204 No Content\r\nX-One: 1\r\n\r\n";
+    CLEANUP(strbuf_done) struct strbuf few = STRBUF_INIT;
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    const struct test_reply endless = {.bytes = interim, .n_times = 1000, .ending = TEST_HOLD};
+    struct test_reply reply = {.bytes = NULL};
+    struct test_server *server = NULL;
+    struct http_request request;
+
+    for (int i = 0; i < 3; i++)
+        strbuf_append(&few, interim);
+    strbuf_append(&few, final);
+    reply.bytes = few.text;
+    server = test_server_start(&reply, 1, NULL);
+    request = fixture_get(test_server_url(server, "/"));
+    assert_int_equal(fixture_run(*state, &request, &call), ERROR_NONE);
+    assert_int_equal(http_status(call), 204);
+    assert_null(http_reply_header(call, "Link"));
+    assert_string_equal(http_reply_header(call, "X-One"), "1");
+    test_server_stop(server);
+    server = test_server_start(&endless, 1, NULL);
+    assert_int_equal(fixture_run_get(*state, test_server_url(server, "/")), ERROR_UNAVAILABLE);
+    test_server_stop(server);
+}
+
 static void endless_headers_are_refused(void **state)
 {
     static const struct test_reply replies[] = {
@@ -341,6 +388,8 @@ int main(void)
         cmocka_unit_test(silence_ends_a_call),
         cmocka_unit_test(what_reached_nobody_is_told_from_what_broke),
         cmocka_unit_test(long_answer_is_refused),
+        cmocka_unit_test(statuses_that_no_answer_has_are_refused),
+        cmocka_unit_test(interim_answers_are_skipped_until_there_are_too_many),
         cmocka_unit_test(endless_headers_are_refused),
         cmocka_unit_test(retry_after_is_understood),
     };

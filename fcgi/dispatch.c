@@ -8,6 +8,7 @@
 #include "auth/session.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "fcgi/context.h"
 #include "fcgi/cors.h"
@@ -115,6 +116,35 @@ static int admit(struct request *request, const char **refusal_out, struct error
     return authorise(request, err);
 }
 
+/*
+ * A page of another site can make a browser send text, forms or bytes without a type along with our
+ * cookie; JSON it cannot, without being allowed to. Older clients give no type: a key, which no
+ * browser adds by itself, says enough.
+ */
+static bool has_json_type(const struct request *request)
+{
+    const char *type = request_param(request, "CONTENT_TYPE");
+    enum principal_kind kind = request->principal.kind;
+
+    if (type != NULL)
+        return json_is_media_type(type);
+    return request->origin == ORIGIN_AGENT || kind == PRINCIPAL_USER_KEY ||
+           kind == PRINCIPAL_SANDBOX_KEY;
+}
+
+static int handle(struct request *request, struct reply *reply, struct error *err)
+{
+    const struct route *route = request->route;
+
+    if (route->body_max_bytes > 0 &&
+        request_read_body(request, (size_t)route->body_max_bytes, err) < 0)
+        return -1;
+    /* All bodies but those that a handler reads itself are JSON. */
+    if (request->body.len > 0 && !has_json_type(request))
+        return json_refuse_media_type(err);
+    return route->handle(request, reply, err);
+}
+
 static int serve(struct request *request, struct reply *reply, struct error *err)
 {
     const struct route *route = request->route;
@@ -134,10 +164,7 @@ static int serve(struct request *request, struct reply *reply, struct error *err
         return reply_exception(reply, 503, "the sandbox is paused");
     if (route->access != ACCESS_PUBLIC)
         atomic_store(request->context->last_active_ms, clock_monotonic_ms());
-    if (route->body_max_bytes > 0 &&
-        request_read_body(request, (size_t)route->body_max_bytes, err) < 0)
-        return -1;
-    return route->handle(request, reply, err);
+    return handle(request, reply, err);
 }
 
 static void answer_other_method(struct reply *reply, unsigned allowed)

@@ -1,5 +1,6 @@
 #include "fcgi/reply.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <string.h>
 
@@ -10,15 +11,18 @@
 #include "base/uuid.h"
 #include "fcgi/request.h"
 
+enum { STATUS_LEAST = 200, STATUS_MOST = 599 };
+
 static const char type_json[] = "application/json";
 
 /* The one table from an error to its status. Below 500 the message is for the client. */
 static const int error_status[] = {
-    [ERROR_NONE] = 500,        [ERROR_INVALID] = 422,   [ERROR_UNAUTHENTICATED] = 401,
-    [ERROR_FORBIDDEN] = 403,   [ERROR_NOT_FOUND] = 404, [ERROR_CONFLICT] = 409,
-    [ERROR_STALE] = 409,       [ERROR_TOO_LARGE] = 413, [ERROR_RATE_LIMITED] = 429,
-    [ERROR_TIMEOUT] = 504,     [ERROR_CANCELLED] = 503, [ERROR_UNAVAILABLE] = 503,
-    [ERROR_UNSUPPORTED] = 501, [ERROR_INTERNAL] = 500,
+    [ERROR_NONE] = 500,        [ERROR_INVALID] = 422,    [ERROR_UNAUTHENTICATED] = 401,
+    [ERROR_FORBIDDEN] = 403,   [ERROR_NOT_FOUND] = 404,  [ERROR_CONFLICT] = 409,
+    [ERROR_STALE] = 409,       [ERROR_TOO_LARGE] = 413,  [ERROR_RATE_LIMITED] = 429,
+    [ERROR_TIMEOUT] = 504,     [ERROR_CANCELLED] = 503,  [ERROR_UNAVAILABLE] = 503,
+    [ERROR_UNSUPPORTED] = 501, [ERROR_MEDIA_TYPE] = 415, [ERROR_SLOW_CLIENT] = 408,
+    [ERROR_INTERNAL] = 500,
 };
 
 struct status_phrase {
@@ -39,9 +43,11 @@ static const struct status_phrase phrases[] = {
     {403, "Forbidden"},
     {404, "Not Found"},
     {405, "Method Not Allowed"},
+    {408, "Request Timeout"},
     {409, "Conflict"},
     {410, "Gone"},
     {413, "Content Too Large"},
+    {415, "Unsupported Media Type"},
     {416, "Range Not Satisfiable"},
     {422, "Unprocessable Content"},
     {429, "Too Many Requests"},
@@ -63,7 +69,8 @@ static const struct status_phrase phrases[] = {
 static const char common_headers[] = "Cache-Control: no-store\r\n"
                                      "X-Content-Type-Options: nosniff\r\n"
                                      "Referrer-Policy: no-referrer\r\n";
-static const char strict_policy[] = "default-src 'none'; frame-ancestors 'none'";
+static const char strict_policy[] = "default-src 'none'; object-src 'none'; base-uri 'none'; "
+                                    "form-action 'none'; frame-ancestors 'none'";
 
 const char *reply_phrase(int status)
 {
@@ -236,8 +243,16 @@ static void send_head(struct reply *reply)
     error_ignore(write_out(reply, head.text, head.len), "is_broken says it");
 }
 
+/* What nginx takes for the status of an answer: it speaks another protocol after a 101. */
+static bool is_final_status(int status)
+{
+    return status >= STATUS_LEAST && status <= STATUS_MOST;
+}
+
 int reply_stream_begin(struct reply *reply, int status, const char *content_type, struct error *err)
 {
+    if (!is_final_status(status))
+        return error_set(err, ERROR_INTERNAL, "%d is no status of an answer", status);
     reply->status = status;
     reply->content_type = content_type;
     reply->is_streaming = true;
@@ -259,6 +274,7 @@ void reply_send(struct reply *reply)
 {
     if (reply->is_streaming)
         return;
+    assert(is_final_status(reply->status));
     send_head(reply);
     if (write_out(reply, reply->body.text, reply->body.len) == 0)
         reply->n_bytes = (int64_t)reply->body.len;

@@ -67,7 +67,7 @@ void reply_error(struct reply *reply, const struct request *request,
 
 /*
  * Sends status and headers; the body follows with reply_stream_write(). ERROR_CANCELLED when the
- * client is gone.
+ * client is gone; ERROR_INTERNAL for a status below 200 or above 599.
  */
 int reply_stream_begin(struct reply *reply, int status, const char *content_type,
                        struct error *err) NONNULL MUST_CHECK;

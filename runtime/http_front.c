@@ -30,11 +30,12 @@
 #define OUTSIDE "outside"
 
 static const int status_of_code[ERROR_N_CODES] = {
-    [ERROR_NONE] = 500,        [ERROR_INVALID] = 400,   [ERROR_UNAUTHENTICATED] = 401,
-    [ERROR_FORBIDDEN] = 403,   [ERROR_NOT_FOUND] = 404, [ERROR_CONFLICT] = 409,
-    [ERROR_STALE] = 409,       [ERROR_TOO_LARGE] = 413, [ERROR_RATE_LIMITED] = 429,
-    [ERROR_TIMEOUT] = 504,     [ERROR_CANCELLED] = 503, [ERROR_UNAVAILABLE] = 503,
-    [ERROR_UNSUPPORTED] = 501, [ERROR_INTERNAL] = 500,
+    [ERROR_NONE] = 500,        [ERROR_INVALID] = 400,    [ERROR_UNAUTHENTICATED] = 401,
+    [ERROR_FORBIDDEN] = 403,   [ERROR_NOT_FOUND] = 404,  [ERROR_CONFLICT] = 409,
+    [ERROR_STALE] = 409,       [ERROR_TOO_LARGE] = 413,  [ERROR_RATE_LIMITED] = 429,
+    [ERROR_TIMEOUT] = 504,     [ERROR_CANCELLED] = 503,  [ERROR_UNAVAILABLE] = 503,
+    [ERROR_UNSUPPORTED] = 501, [ERROR_MEDIA_TYPE] = 415, [ERROR_SLOW_CLIENT] = 408,
+    [ERROR_INTERNAL] = 500,
 };
 
 /* Clients crash on an error body that is no object. */
@@ -116,14 +117,24 @@ void front_query_member(const struct front_request *request, const char *name, s
     }
 }
 
+static const char *param(FCGX_Request *fcgi, const char *name)
+{
+    const char *value = FCGX_GetParam(name, fcgi->envp);
+
+    return value != NULL ? value : "";
+}
+
 static int read_json(FCGX_Request *fcgi, long max_bytes, json_t **body_out, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    const char *type = param(fcgi, "CONTENT_TYPE");
 
     if (read_body(fcgi, max_bytes, &text, err) < 0)
         return -1;
     if (text.len == 0)
         return 0;
+    if (type[0] != '\0' && !json_is_media_type(type))
+        return json_refuse_media_type(err);
     return json_parse(text.text, text.len, body_out, err);
 }
 
@@ -175,13 +186,6 @@ static int check_key(const struct service *service, FCGX_Request *fcgi, struct e
     if (key != NULL && text_equal_secret(key, secret_reveal(&service->settings->api_key)))
         return 0;
     return error_set(err, ERROR_UNAUTHENTICATED, "provide a valid API key");
-}
-
-static const char *param(FCGX_Request *fcgi, const char *name)
-{
-    const char *value = FCGX_GetParam(name, fcgi->envp);
-
-    return value != NULL ? value : "";
 }
 
 /* tenant: set for who comes from outside. */

@@ -42,7 +42,7 @@ static const int error_status[ERROR_N_CODES] = {
     [ERROR_INVALID] = 400,     [ERROR_UNAUTHENTICATED] = 401, [ERROR_FORBIDDEN] = 403,
     [ERROR_NOT_FOUND] = 404,   [ERROR_CONFLICT] = 409,        [ERROR_STALE] = 409,
     [ERROR_TOO_LARGE] = 413,   [ERROR_RATE_LIMITED] = 429,    [ERROR_UNAVAILABLE] = 503,
-    [ERROR_UNSUPPORTED] = 405, [ERROR_TIMEOUT] = 504,
+    [ERROR_UNSUPPORTED] = 405, [ERROR_TIMEOUT] = 504,         [ERROR_MEDIA_TYPE] = 415,
 };
 
 void request_end_arrival(struct request *request)

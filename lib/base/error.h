@@ -21,6 +21,8 @@
     X(ERROR_NOT_FOUND, "not_found")                                                                \
     X(ERROR_CONFLICT, "conflict")                                                                  \
     X(ERROR_STALE, "stale") /* the caller's lease or fence is no longer the current one */         \
+    X(ERROR_MEDIA_TYPE, "media_type")   /* a body of another Content-Type than is read */          \
+    X(ERROR_SLOW_CLIENT, "slow_client") /* it sends or takes less than the least rate */           \
     X(ERROR_TOO_LARGE, "too_large")                                                                \
     X(ERROR_RATE_LIMITED, "rate_limited")                                                          \
     X(ERROR_TIMEOUT, "timeout")                                                                    \

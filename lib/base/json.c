@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -72,6 +73,25 @@ static int parse(const char *text, size_t len, size_t flags, json_t **json_out, 
                          why.column);
     *json_out = json;
     return 0;
+}
+
+bool json_is_media_type(const char *content_type)
+{
+    static const char application[] = "application/";
+    size_t len = strcspn(content_type, "; \t");
+
+    if (strncasecmp(content_type, application, strlen(application)) != 0)
+        return false;
+    content_type += strlen(application);
+    len -= strlen(application);
+    return (len == strlen("json") && strncasecmp(content_type, "json", len) == 0) ||
+           (len > strlen("+json") && strncasecmp(content_type + len - 5, "+json", 5) == 0);
+}
+
+int json_refuse_media_type(struct error *err)
+{
+    return error_set(err, ERROR_MEDIA_TYPE,
+                     "The body must be JSON: send it with Content-Type: application/json");
 }
 
 int json_parse(const char *text, size_t len, json_t **json_out, struct error *err)

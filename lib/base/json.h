@@ -7,6 +7,7 @@
 #ifndef DEFT_BASE_JSON_H
 #define DEFT_BASE_JSON_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <jansson.h>
@@ -34,6 +35,11 @@ int json_parse(const char *text, size_t len, json_t **json_out,
 /* As json_parse(), for text of our own making: what is wrong with it is ERROR_INTERNAL. */
 int json_parse_own(const char *text, size_t len, json_t **json_out,
                    struct error *err) NONNULL MUST_CHECK;
+
+/* True for a Content-Type of JSON: application/json, or a type with the suffix +json. RFC 6839. */
+bool json_is_media_type(const char *content_type) NONNULL MUST_CHECK;
+/* Sets ERROR_MEDIA_TYPE, in words for the client; returns -1. */
+int json_refuse_media_type(struct error *err) NONNULL MUST_CHECK;
 
 /* json_pack() whose failure is an error; a new reference, or NULL with err set. */
 json_t *json_build(struct error *err, const char *format, ...)

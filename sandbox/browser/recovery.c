@@ -125,6 +125,8 @@ void recovery_settle(struct driver *driver, const struct error *failure, struct 
     case ERROR_TOO_LARGE:
     case ERROR_RATE_LIMITED:
     case ERROR_UNSUPPORTED:
+    case ERROR_MEDIA_TYPE:
+    case ERROR_SLOW_CLIENT:
     case ERROR_INTERNAL:
     case ERROR_N_CODES:
         break;

@@ -91,6 +91,8 @@ static int settle_failure(struct agent *agent, const struct sandbox_order *order
     case ERROR_CANCELLED:
     case ERROR_UNAVAILABLE:
     case ERROR_UNSUPPORTED:
+    case ERROR_MEDIA_TYPE:
+    case ERROR_SLOW_CLIENT:
     case ERROR_INTERNAL:
     case ERROR_N_CODES:
         break;

@@ -260,6 +260,43 @@ static void cookie_changes_things_only_from_its_own_page(void **state)
     }
 }
 
+static void bodies_are_json_and_say_so(void **state)
+{
+    static const struct {
+        const char *type;
+        int with_key;
+        int with_cookie;
+    } rows[] = {
+        {"CONTENT_TYPE=application/json", 422, 422},
+        {"CONTENT_TYPE=Application/JSON; charset=utf-8", 422, 422},
+        {"CONTENT_TYPE=application/merge-patch+json", 422, 422},
+        {"CONTENT_TYPE=", 422, 415},
+        {"CONTENT_TYPE=text/plain", 415, 415},
+        {"CONTENT_TYPE=text/plain; application/json", 415, 415},
+        {"CONTENT_TYPE=application/jsonx", 415, 415},
+        {"CONTENT_TYPE=application/+json", 415, 415},
+        {"CONTENT_TYPE=multipart/form-data; boundary=b", 415, 415},
+    };
+    struct fixture *fixture = *state;
+    char cookie[160];
+    char key[128];
+
+    sign_in(state, cookie);
+    (void)snprintf(key, sizeof(key), "HTTP_X_SESSION_API_KEY=%s", fixture->alice_key);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const char *params[] = {"DEFT_ORIGIN=app", key, rows[i].type, NULL};
+        const char *cookies[] = {"DEFT_ORIGIN=app", cookie, "HTTP_SEC_FETCH_SITE=same-origin",
+                                 rows[i].type, NULL};
+        DISPATCH_WITH(keyed, params, "POST", "/api/conversations", "{}");
+        DISPATCH_WITH(signed_in, cookies, "POST", "/api/conversations", "{}");
+
+        assert_answer(&keyed, rows[i].with_key, "detail");
+        assert_answer(&signed_in, rows[i].with_cookie, "detail");
+        if (rows[i].with_cookie == 415)
+            assert_answer(&signed_in, 415, "Content-Type: application/json");
+    }
+}
+
 static void bad_sign_ins_are_refused(void **state)
 {
     const char *params[] = {"DEFT_ORIGIN=app", NULL};
@@ -317,6 +354,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(link_signs_in_once_and_the_session_ends),
         cmocka_unit_test(cookie_is_nothing_on_the_agent_origin),
         cmocka_unit_test(cookie_changes_things_only_from_its_own_page),
+        cmocka_unit_test(bodies_are_json_and_say_so),
         cmocka_unit_test(bad_sign_ins_are_refused),
         cmocka_unit_test(server_info_has_what_clients_compare),
     };

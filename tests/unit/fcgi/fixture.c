@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "client/http.h"
 #include "fcgi/dispatch.h"
 #include "fcgi/reply.h"
@@ -164,6 +165,7 @@ struct test_answer test_dispatch_with(void *state, const char *const *params, co
     const struct reply_output output = {collect, &sent};
     char *all[PARAMS_MAX] = {NULL};
     const struct request_input input = {all, read_body, &reader};
+    bool has_type = false;
     char length[24];
     size_t n = 0;
 
@@ -171,8 +173,12 @@ struct test_answer test_dispatch_with(void *state, const char *const *params, co
     all[n++] = format_param("REQUEST_METHOD", method);
     all[n++] = format_param("REQUEST_URI", path);
     all[n++] = format_param("CONTENT_LENGTH", body != NULL ? length : "");
-    for (size_t i = 0; params[i] != NULL; i++)
+    for (size_t i = 0; params[i] != NULL; i++) {
+        has_type = has_type || text_starts_with(params[i], "CONTENT_TYPE=");
         all[n++] = mem_dup_text(params[i]);
+    }
+    if (body != NULL && !has_type)
+        all[n++] = format_param("CONTENT_TYPE", "application/json");
     reply.output = &output;
     dispatch(&fixture->context, &input, &reply);
     for (size_t i = 0; i < n; i++)

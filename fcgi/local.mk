@@ -7,6 +7,7 @@ FCGI_CORE = \
 	fcgi/reply.c fcgi/reply.h \
 	fcgi/request.c fcgi/request.h fcgi/request_json.c fcgi/request_query.c \
 	fcgi/router.c fcgi/router.h fcgi/routes.c \
+	fcgi/sandbox_answer.c fcgi/sandbox_answer.h \
 	fcgi/sandbox_ask.c fcgi/sandbox_ask.h \
 	fcgi/sandbox_caller.c fcgi/sandbox_caller.h \
 	fcgi/sandbox_link.c fcgi/sandbox_link.h \

@@ -14,25 +14,12 @@
 #include "fcgi/reply.h"
 #include "fcgi/request.h"
 #include "fcgi/router.h"
+#include "fcgi/sandbox_answer.h"
 #include "store/runtime_store.h"
 
 enum { CHUNK_BYTES = 65536, SILENCE_MS = 60000, PROBE_MS = 5000, STATUS_OK = 200, HEADERS_MAX = 8 };
 /* A sandbox in use is noted as that so often, far below any limit of idleness. */
 enum { USE_MS = 30000 };
-
-/* What the sandbox's server says of a file that the client must hear too. */
-static const char *const passed_headers[] = {"Content-Length",
-                                             "Content-Disposition",
-                                             "Content-Range",
-                                             "Accept-Ranges",
-                                             "ETag",
-                                             "Last-Modified",
-                                             "X-Archive-Repo-Root",
-                                             "X-Archive-Repo-Remote",
-                                             "X-Archive-Branch",
-                                             "X-Archive-Head-Commit",
-                                             "X-Archive-Base-Commit",
-                                             "X-Archive-Base-Ref"};
 
 struct header_list {
     struct http_header items[HEADERS_MAX];
@@ -126,20 +113,6 @@ static int send_body(const struct request *request, const struct sandbox_endpoin
     return http_call_write(http_call, NULL, 0, err);
 }
 
-static int begin_reply(struct reply *reply, const struct http_call *http_call, struct error *err)
-{
-    const char *type = http_reply_header(http_call, "Content-Type");
-
-    for (size_t i = 0; i < ARRAY_SIZE(passed_headers); i++) {
-        const char *value = http_reply_header(http_call, passed_headers[i]);
-
-        if (value != NULL)
-            reply_header(reply, passed_headers[i], value);
-    }
-    return reply_stream_begin(reply, (int)http_status(http_call),
-                              type != NULL ? type : "application/octet-stream", err);
-}
-
 static int pass_reply(const struct request *request, struct reply *reply,
                       const struct sandbox_endpoint *endpoint, struct http_call *http_call,
                       struct error *err)
@@ -152,7 +125,7 @@ static int pass_reply(const struct request *request, struct reply *reply,
         return -1;
     if (http_status(http_call) == 401)
         return error_set(err, ERROR_UNAUTHENTICATED, "the sandbox does not know our key");
-    if (begin_reply(reply, http_call, err) < 0)
+    if (sandbox_answer_begin(reply, http_call, err) < 0)
         return -1;
     while (len > 0) {
         if (reply_stream_write(reply, bytes, len, err) < 0 ||

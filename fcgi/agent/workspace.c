@@ -12,7 +12,8 @@
 #include "fcgi/sandbox_proxy.h"
 
 static const char content_policy[] =
-    "sandbox allow-scripts allow-forms allow-popups allow-downloads; frame-ancestors 'self'";
+    "sandbox allow-scripts allow-forms allow-popups allow-downloads; object-src 'none'; "
+    "base-uri 'self'; form-action 'none'; frame-ancestors 'self'";
 
 /* GET -> 200 bytes | 206 | 400 outside | 404 */
 static int workspace_file(const struct request *request, struct reply *reply, struct error *err)

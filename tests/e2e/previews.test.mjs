@@ -1,6 +1,5 @@
 // Previews: what programs in a sandbox serve, on web origins of their own, for the sandbox's owner alone.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import net from 'node:net';
 import { after, before, describe, it } from 'node:test';
@@ -10,7 +9,7 @@ import { engine, tar } from './runtime_house.mjs';
 import { Box } from './support/box.mjs';
 import { Conversation, llmOf, startRequest } from './support/conversation.mjs';
 import { execute, query } from './support/database.mjs';
-import { APP_URL, DEFT, INSTANCE, WORKING_DIR } from './support/instance.mjs';
+import { APP_URL, INSTANCE, WORKING_DIR } from './support/instance.mjs';
 import { signIn } from './support/session.mjs';
 import { newUser } from './support/users.mjs';
 import { originOf, Visitor } from './support/visitor.mjs';
@@ -43,13 +42,7 @@ async function signedIn(cookie) {
 /** Another user's browser. */
 async function stranger() {
   const { id } = await newUser();
-  const link = execFileSync(DEFT, ['link'], { encoding: 'utf8' }).trim().split(/\s+/).pop();
-  await execute("UPDATE sign_in_links SET user_id = :'id' WHERE used_at IS NULL AND created_at = (SELECT max(created_at) FROM sign_in_links)", { id });
-  const answer = await fetch(new URL('/api/v1/sign-in', APP_URL), {
-    method: 'POST', headers: { 'content-type': 'application/json', origin: APP_URL }, body: JSON.stringify({ token: new URL(link).hash.slice(1) }),
-  });
-  assert.equal(answer.status, 200);
-  return signedIn(answer.headers.get('set-cookie').split(';')[0]);
+  return signedIn(await signIn(id));
 }
 
 const header = (said, name) => said.headers.filter(([one]) => one === name).map(([, value]) => value);
@@ -195,6 +188,30 @@ describe('previews', () => {
     assert.match(answer.headers['set-cookie'][0], new RegExp(`Domain=${new URL(site.url).hostname}`), 'its cookies are for its own host');
     const redirect = await visitor.get(`${site.url}/redirect`);
     assert.equal(redirect.headers.location, `${site.url}/there?x=1`, 'addresses of its own are put right');
+  });
+
+  it('an answer with a status that is none, or of another protocol, ends the connection', async () => {
+    const { port } = new URL(APP_URL);
+    const { host } = new URL(site.url);
+    const second = 'HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nSet-Cookie: a=b; Domain=localhost\r\nContent-Length: 5\r\n\r\nowned';
+    const talk = (said, lines = []) => new Promise((resolve, reject) => {
+      const socket = net.connect(port, '127.0.0.1', () => {
+        const request = (path, more = []) => [`GET ${path} HTTP/1.1`, `Host: ${host}`, `Cookie: ${visitor.cookies(site.url)}`, ...more, '', ''].join('\r\n');
+        socket.write(request(`/raw?${encodeURIComponent(said)}`, lines) + request('/hello'));
+      });
+      let text = '';
+      socket.on('data', (data) => { text += data; }).on('close', () => resolve(text)).on('error', reject);
+    });
+    for (const first of ['HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n', 'HTTP/1.1 100 Continue\r\n\r\n', 'HTTP/1.1 999 High\r\n\r\n', 'HTTP/1.1 204 No Content\r\n\r\n', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}', 'HTTP/0.9 nothing\r\n\r\n']) {
+      assert.doesNotMatch(await talk(first + second), /"path": "\/hello"/, `${JSON.stringify(first)}: the connection served another request`);
+    }
+    for (const lines of [['Connection: upgrade', 'Upgrade: h2c'], ['Connection: upgrade', 'Upgrade: websocket'], ['Connection: upgrade', 'Upgrade: websocket, x', 'Sec-WebSocket-Key: a']]) {
+      const refused = await talk('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nraw', [...lines, 'Sec-WebSocket-Version: 13']);
+      assert.match(refused, /^HTTP\/1\.1 400 /, lines.join());
+      assert.doesNotMatch(refused, /raw/);
+    }
+    const cleared = await visitor.get(`${site.url}/raw?${encodeURIComponent('HTTP/1.1 200 OK\r\nClear-Site-Data: "*"\r\nContent-Length: 2\r\n\r\n{}')}`);
+    assert.deepEqual([cleared.status, cleared.headers['clear-site-data']], [200, undefined]);
   });
 
   it('headers that come twice are read once', async () => {

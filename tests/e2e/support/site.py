@@ -1,5 +1,5 @@
 # A site for previews: python3 site.py PORT. Says what it was asked, streams, and speaks WebSocket.
-import base64, hashlib, http.server, json, os, sys, threading
+import base64, hashlib, http.server, json, os, sys, threading, urllib.parse
 
 PORT = int(sys.argv[1])
 go = threading.Event()
@@ -53,6 +53,8 @@ class Site(http.server.BaseHTTPRequestHandler):
         elif self.path == '/go':
             go.set()
             self.reply(b'went')
+        elif self.path.startswith('/raw?'):
+            self.wfile.write(urllib.parse.unquote_to_bytes(self.path[5:]))
         elif self.path == '/redirect':
             self.reply(b'', ('Location', f'http://localhost:{PORT}/there?x=1'), status=302)
         elif self.path == '/accel':

@@ -260,6 +260,55 @@ static void download_streams_and_keeps_its_headers(void **state)
     test_server_stop(server);
 }
 
+static void what_a_sandbox_chooses_is_taken_from_tables(void **state)
+{
+    static const struct {
+        const char *head;
+        int status;
+        const char *has;
+        const char *lacks;
+    } rows[] = {
+        {"200 OK\r\nContent-Type: text/html", 200, "Content-Disposition: attachment\r\n", NULL},
+        {"200 OK\r\nContent-Type: text/html\r\nContent-Disposition: inline", 200,
+         "Content-Disposition: attachment\r\n", "inline"},
+        {"200 OK\r\nContent-Type: text/html\r\nContent-Disposition: attachments", 200,
+         "Content-Disposition: attachment\r\n", "attachments"},
+        {"200 OK\r\nContent-Type: application/json", 200,
+         "Content-Security-Policy: sandbox; default-src 'none'", "Content-Disposition"},
+        {"200 OK\r\nContent-Type: multipart/x-mixed-replace; boundary=b", 200,
+         "Content-Type: application/octet-stream\r\n", "multipart"},
+        {"200 OK\r\nContent-Type: text", 200, "Content-Type: application/octet-stream\r\n", NULL},
+        {"200 OK\r\nContent-Type: text/html\x01", 200, "Content-Type: application/octet-stream\r\n",
+         "\x01"},
+        {"200 OK\r\nSet-Cookie: a=b\r\nX-Other: 1", 200, "nosniff", "a=b"},
+        {"404 Not Found\r\nContent-Type: text/html", 404, "Content-Security-Policy: sandbox;",
+         NULL},
+        {"302 Found\r\nLocation: /x", 502, "application/json", "/x"},
+        {"101 Switching Protocols\r\nUpgrade: x", 502, "application/json", "Upgrade"},
+        {"600 High", 502, "application/json", NULL},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        char bytes[300];
+        struct test_reply reply = {.bytes = bytes, .ending = TEST_CLOSE};
+        struct test_server *server = NULL;
+
+        (void)snprintf(bytes, sizeof(bytes), "HTTP/1.1 %s\r\nContent-Length: 2\r\n\r\n{}",
+                       rows[i].head);
+        server = start_sandbox(*state, &reply, 1);
+        {
+            DISPATCH(answer, ALICE, "GET", "/api/file/download?path=/x", NULL);
+
+            assert_int_equal(answer.status, rows[i].status);
+            if (strstr(answer.head.text, rows[i].has) == NULL)
+                fail_msg("%s lacks %s: %s", rows[i].head, rows[i].has, answer.head.text);
+            if (rows[i].lacks != NULL && strstr(answer.head.text, rows[i].lacks) != NULL)
+                fail_msg("%s: %s passed: %s", rows[i].head, rows[i].lacks, answer.head.text);
+        }
+        test_server_stop(server);
+    }
+}
+
 static void sandbox_that_cannot_be_had_is_said_in_words(void **state)
 {
     remove_sandbox(*state);
@@ -427,6 +476,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(upload_goes_through_as_it_is),
         cmocka_unit_test(old_upload_has_the_path_in_the_address),
         cmocka_unit_test(download_streams_and_keeps_its_headers),
+        cmocka_unit_test(what_a_sandbox_chooses_is_taken_from_tables),
         cmocka_unit_test(sandbox_that_cannot_be_had_is_said_in_words),
         cmocka_unit_test(sandbox_is_started_when_there_is_none),
         cmocka_unit_test(failed_start_says_why),

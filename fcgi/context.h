@@ -28,6 +28,11 @@ struct fcgi_settings {
     struct run_limits run_limits;
     const char *socket_path;
     int64_t n_threads;
+    const char *sandbox_socket_path; /* of calls that go on to a sandbox; "": none apart */
+    int64_t n_sandbox_threads;
+    const char *stream_socket_path; /* of bodies and answers without buffers; "": none apart */
+    int64_t n_stream_threads;
+    const char *probe_socket_path; /* of calls that say whether the server is there; "": none */
     const char *database_url;
     struct secret secret_key;
     const char *runtime_url;

@@ -4,6 +4,7 @@ FCGI_CORE = \
 	fcgi/cors.c fcgi/cors.h \
 	fcgi/dispatch.c fcgi/dispatch.h \
 	fcgi/dormancy.c fcgi/dormancy.h \
+	fcgi/pace.c fcgi/pace.h \
 	fcgi/reply.c fcgi/reply.h \
 	fcgi/request.c fcgi/request.h fcgi/request_json.c fcgi/request_query.c \
 	fcgi/router.c fcgi/router.h fcgi/routes.c \

@@ -38,6 +38,16 @@ static const struct setting settings_table[] = {
      "path of the Unix socket that nginx speaks FastCGI to"},
     {"DEFT_FCGI_THREADS", SETTING_COUNT, "32", FIELD(n_threads),
      "requests served at a time; half of them may wait for commands, models and workers"},
+    {"DEFT_FCGI_SANDBOX_SOCKET", SETTING_TEXT, "", FIELD(sandbox_socket_path),
+     "path of another one, for calls that are passed on to a sandbox; empty: none"},
+    {"DEFT_FCGI_SANDBOX_THREADS", SETTING_COUNT, "32", FIELD(n_sandbox_threads),
+     "such calls served at a time"},
+    {"DEFT_FCGI_STREAM_SOCKET", SETTING_TEXT, "", FIELD(stream_socket_path),
+     "path of another one, for files on their way to a sandbox and back; empty: none"},
+    {"DEFT_FCGI_STREAM_THREADS", SETTING_COUNT, "16", FIELD(n_stream_threads),
+     "files moved at a time; more wait"},
+    {"DEFT_FCGI_PROBE_SOCKET", SETTING_TEXT, "", FIELD(probe_socket_path),
+     "path of another one, for calls that ask whether the server is there; empty: none"},
     {"DEFT_DATABASE_URL", SETTING_TEXT, NULL, FIELD(database_url),
      "PostgreSQL, as libpq takes it"},
     {"DEFT_SECRET_KEY", SETTING_SECRET, NULL, FIELD(secret_key),
@@ -124,11 +134,20 @@ static const struct process process = {
     .n_settings = ARRAY_SIZE(settings_table),
 };
 
+static int check_threads(const char *name, int64_t n, struct error *err)
+{
+    if (n < 1 || n > THREADS_MAX)
+        return error_set(err, ERROR_INVALID, "%s must be from 1 to %d", name, THREADS_MAX);
+    return 0;
+}
+
 static int check_settings(const struct fcgi_settings *settings, struct fcgi_context *context,
                           struct error *err)
 {
-    if (settings->n_threads < 1 || settings->n_threads > THREADS_MAX)
-        return error_set(err, ERROR_INVALID, "DEFT_FCGI_THREADS must be from 1 to %d", THREADS_MAX);
+    if (check_threads("DEFT_FCGI_THREADS", settings->n_threads, err) < 0 ||
+        check_threads("DEFT_FCGI_SANDBOX_THREADS", settings->n_sandbox_threads, err) < 0 ||
+        check_threads("DEFT_FCGI_STREAM_THREADS", settings->n_stream_threads, err) < 0)
+        return -1;
     if (settings->sandbox_most < 1)
         return error_set(err, ERROR_INVALID, "OH_SANDBOX_MAX_NUM_SANDBOXES must be at least 1");
     if (text_equal(settings->default_runtime, "docker"))

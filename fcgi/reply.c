@@ -1,17 +1,21 @@
 #include "fcgi/reply.h"
 
 #include <assert.h>
-#include <limits.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/uuid.h"
+#include "fcgi/pace.h"
 #include "fcgi/request.h"
 
 enum { STATUS_LEAST = 200, STATUS_MOST = 599 };
+
+/* Small, so that a client's rate is looked at often. */
+enum { PIECE_BYTES = 16384 };
 
 static const char type_json[] = "application/json";
 
@@ -217,9 +221,11 @@ void reply_error(struct reply *reply, const struct request *request, const struc
 static int write_out(struct reply *reply, const char *bytes, size_t len)
 {
     while (len > 0 && !reply->is_broken) {
-        int n = len > INT_MAX ? INT_MAX : (int)len;
+        int64_t begun_ms = clock_monotonic_ms();
+        int n = len > PIECE_BYTES ? PIECE_BYTES : (int)len;
 
-        reply->is_broken = reply->output->write(reply->output->stream, bytes, n) < 0;
+        reply->is_broken = reply->output->write(reply->output->stream, bytes, n) < 0 ||
+                           pace_is_too_slow(&reply->pace, begun_ms, (size_t)n);
         bytes += n;
         len -= (size_t)n;
     }
@@ -258,14 +264,14 @@ int reply_stream_begin(struct reply *reply, int status, const char *content_type
     reply->is_streaming = true;
     send_head(reply);
     if (reply->is_broken)
-        return error_set(err, ERROR_CANCELLED, "the client is gone");
+        return error_set(err, ERROR_CANCELLED, "the client is gone, or too slow");
     return 0;
 }
 
 int reply_stream_write(struct reply *reply, const char *bytes, size_t len, struct error *err)
 {
     if (write_out(reply, bytes, len) < 0)
-        return error_set(err, ERROR_CANCELLED, "the client is gone");
+        return error_set(err, ERROR_CANCELLED, "the client is gone, or too slow");
     reply->n_bytes += (int64_t)len;
     return 0;
 }

@@ -16,6 +16,7 @@
 
 #include "base/attr.h"
 #include "base/strbuf.h"
+#include "fcgi/pace.h"
 
 struct error;
 struct request;
@@ -35,12 +36,14 @@ struct reply {
     struct strbuf headers;      /* whole lines */
     struct strbuf body;
     bool is_streaming; /* the head is out */
-    bool is_broken;    /* the client is gone */
+    bool is_broken;    /* the client is gone, or slower than the least rate */
     int64_t n_bytes;   /* of body sent */
+    struct pace pace;  /* of the client, as it takes the answer */
 };
 
 /* clang-format off */
-#define REPLY_INIT {.status = 200, .headers = STRBUF_INIT, .body = STRBUF_INIT}
+#define REPLY_INIT {.status = 200, .headers = STRBUF_INIT, .body = STRBUF_INIT, \
+                    .pace = {.grace_ms = PACE_CLIENT_GRACE_MS}}
 /* clang-format on */
 
 void reply_done(struct reply *reply);

@@ -2,12 +2,14 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/crypto.h"
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "fcgi/pace.h"
 
 enum { READ_CHUNK_BYTES = 16384 };
 
@@ -271,22 +273,40 @@ bool request_cookie(const struct request *request, const char *name, char *value
     return n_found == 1 && value_out[0] != '\0';
 }
 
+int request_read(const struct request *request, struct pace *pace, char *buffer, size_t size,
+                 struct error *err)
+{
+    int64_t begun_ms = clock_monotonic_ms();
+    int n = request->input->read(request->input->stream, buffer, (int)size);
+
+    if (n == REQUEST_READ_SILENT)
+        return error_set(err, ERROR_SLOW_CLIENT, "The request body stopped coming");
+    if (n < 0)
+        return error_set(err, ERROR_INVALID, "The request body broke off");
+    if (pace_is_too_slow(pace, begun_ms, (size_t)n))
+        return error_set(err, ERROR_SLOW_CLIENT,
+                         "The request body comes too slowly: less than %d bytes a second",
+                         PACE_LEAST_BYTES_PER_S);
+    return n;
+}
+
 int request_read_body(struct request *request, size_t max_bytes, struct error *err)
 {
+    struct pace pace = {.grace_ms = PACE_CLIENT_GRACE_MS};
     char chunk[READ_CHUNK_BYTES];
     int n = 0;
 
     if (request->content_length > 0 && (uint64_t)request->content_length > max_bytes)
         return error_set(err, ERROR_TOO_LARGE, "Request body too large");
     do {
-        n = request->input->read(request->input->stream, chunk, (int)sizeof(chunk));
-        if (n > 0)
-            strbuf_append_bytes(&request->body, chunk, (size_t)n);
+        n = request_read(request, &pace, chunk, sizeof(chunk), err);
+        if (n < 0)
+            return -1;
+        strbuf_append_bytes(&request->body, chunk, (size_t)n);
         if (request->body.len > max_bytes)
             return error_set(err, ERROR_TOO_LARGE, "Request body too large");
     } while (n > 0);
-    if (n < 0 ||
-        (request->content_length > 0 && request->body.len != (uint64_t)request->content_length))
+    if (request->content_length > 0 && request->body.len != (uint64_t)request->content_length)
         return error_set(err, ERROR_INVALID, "The request body broke off");
     return 0;
 }

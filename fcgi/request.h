@@ -23,6 +23,7 @@
 
 struct error;
 struct fcgi_context;
+struct pace;
 struct route;
 struct shape;
 
@@ -48,10 +49,13 @@ enum {
     PATH_MAX_PARAMS = 4,
 };
 
+/* Why a body cannot be read further. */
+enum { REQUEST_READ_BROKEN = -1, REQUEST_READ_SILENT = -2 };
+
 /* Where a request comes from: FastCGI, or a test. */
 struct request_input {
     char *const *params; /* NAME=value; ends with NULL */
-    /* Reads up to len bytes of the body; 0 at its end. */
+    /* Reads up to len bytes of the body; 0 at its end, REQUEST_READ_… below 0. */
     int (*read)(void *stream, char *buffer, int len);
     void *stream;
 };
@@ -109,6 +113,12 @@ const char *request_param(const struct request *request, const char *name) NONNU
 bool request_cookie(const struct request *request, const char *name, char *value_out,
                     size_t size) NONNULL MUST_CHECK;
 
+/*
+ * Reads up to size bytes of the body: how many there were, 0 at its end. ERROR_INVALID when it
+ * broke off, ERROR_SLOW_CLIENT when it comes slower than the least rate.
+ */
+int request_read(const struct request *request, struct pace *pace, char *buffer, size_t size,
+                 struct error *err) NONNULL MUST_CHECK;
 /* Reads the body into request->body. ERROR_TOO_LARGE above max_bytes, ERROR_INVALID when cut off.
  */
 int request_read_body(struct request *request, size_t max_bytes,

@@ -99,7 +99,7 @@ int sandbox_answer_begin(struct reply *reply, const struct http_call *call, stru
     long status = http_status(call);
 
     if (!status_passes(status))
-        return error_set(err, ERROR_UNAVAILABLE,
+        return error_set(err, ERROR_INVALID,
                          "the sandbox answers with status %ld, which is not passed on", status);
     for (size_t i = 0; i < ARRAY_SIZE(passed_headers); i++) {
         const char *value = http_reply_header(call, passed_headers[i]);

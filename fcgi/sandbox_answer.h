@@ -15,7 +15,7 @@ struct reply;
 /*
  * Sends the head of the reply that the call's answer gives. reply->content_policy, where it is set,
  * begins with "sandbox" and says that the answer is to be shown, not kept as a file.
- * Errors: ERROR_UNAVAILABLE for a status that no sandbox gives; ERROR_CANCELLED when the client is
+ * Errors: ERROR_INVALID for a status that no sandbox gives; ERROR_CANCELLED when the client is
  * gone.
  */
 int sandbox_answer_begin(struct reply *reply, const struct http_call *call,

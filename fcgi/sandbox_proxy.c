@@ -11,6 +11,7 @@
 #include "client/http.h"
 #include "client/runtime_api.h"
 #include "fcgi/context.h"
+#include "fcgi/pace.h"
 #include "fcgi/reply.h"
 #include "fcgi/request.h"
 #include "fcgi/router.h"
@@ -92,18 +93,40 @@ static void note_use(const struct request *request, const struct sandbox_endpoin
     *next_ms = now_ms + USE_MS;
 }
 
+/* What the sandbox takes or gives counts for its own pace, not for the client's. */
+static int check_sandbox_pace(struct pace *pace, int64_t begun_ms, size_t n_bytes,
+                              struct error *err)
+{
+    if (!pace_is_too_slow(pace, begun_ms, n_bytes))
+        return 0;
+    return error_set(err, ERROR_TIMEOUT, "the sandbox is slower than %d bytes a second",
+                     PACE_LEAST_BYTES_PER_S);
+}
+
+static int send_piece(struct http_call *http_call, struct pace *pace, const char *bytes, size_t len,
+                      struct error *err)
+{
+    int64_t begun_ms = clock_monotonic_ms();
+
+    if (http_call_write(http_call, bytes, len, err) < 0)
+        return -1;
+    return check_sandbox_pace(pace, begun_ms, len, err);
+}
+
 /* The client's body as it comes; the sandbox's pace is ours. */
 static int send_body(const struct request *request, const struct sandbox_endpoint *endpoint,
                      struct http_call *http_call, struct error *err)
 {
+    struct pace client = {.grace_ms = PACE_CLIENT_GRACE_MS};
+    struct pace sandbox = {.grace_ms = PACE_SANDBOX_GRACE_MS};
     int64_t next_use_ms = 0;
     char chunk[CHUNK_BYTES];
     int64_t left = request->content_length > 0 ? request->content_length : INT64_MAX;
     int n = 0;
 
     do {
-        n = request->input->read(request->input->stream, chunk, (int)sizeof(chunk));
-        if (n > 0 && http_call_write(http_call, chunk, (size_t)n, err) < 0)
+        n = request_read(request, &client, chunk, sizeof(chunk), err);
+        if (n < 0 || (n > 0 && send_piece(http_call, &sandbox, chunk, (size_t)n, err) < 0))
             return -1;
         left -= n;
         note_use(request, endpoint, &next_use_ms);
@@ -113,10 +136,21 @@ static int send_body(const struct request *request, const struct sandbox_endpoin
     return http_call_write(http_call, NULL, 0, err);
 }
 
+static int read_piece(struct http_call *http_call, struct pace *pace, const char **bytes_out,
+                      size_t *len_out, struct error *err)
+{
+    int64_t begun_ms = clock_monotonic_ms();
+
+    if (http_call_read(http_call, bytes_out, len_out, err) < 0)
+        return -1;
+    return check_sandbox_pace(pace, begun_ms, *len_out, err);
+}
+
 static int pass_reply(const struct request *request, struct reply *reply,
                       const struct sandbox_endpoint *endpoint, struct http_call *http_call,
                       struct error *err)
 {
+    struct pace sandbox = {.grace_ms = PACE_SANDBOX_GRACE_MS};
     int64_t next_use_ms = 0;
     const char *bytes = NULL;
     size_t len = 0;
@@ -129,7 +163,7 @@ static int pass_reply(const struct request *request, struct reply *reply,
         return -1;
     while (len > 0) {
         if (reply_stream_write(reply, bytes, len, err) < 0 ||
-            http_call_read(http_call, &bytes, &len, err) < 0)
+            read_piece(http_call, &sandbox, &bytes, &len, err) < 0)
             return -1;
         note_use(request, endpoint, &next_use_ms);
     }
@@ -282,7 +316,7 @@ int sandbox_proxy(const struct request *request, struct reply *reply,
         return 0;
     /* As many run as may: not a failure, and 429 says so. */
     if (!reply->is_streaming && failure.why.code != ERROR_CANCELLED &&
-        failure.why.code != ERROR_RATE_LIMITED)
+        failure.why.code != ERROR_RATE_LIMITED && failure.why.code != ERROR_SLOW_CLIENT)
         return answer_no_sandbox(reply, &failure.why);
     *err = failure.why;
     return -1;

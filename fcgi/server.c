@@ -1,11 +1,15 @@
 #include "fcgi/server.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -27,16 +31,33 @@
 /* What is about to be answered when the process is told to stop has this long. */
 enum { LISTEN_BACKLOG = 1024, GRACE_MS = 2000 };
 
+/* Shorter than nginx waits for a client, so that the client reads why it ends. */
+enum { READ_SILENCE_S = 12, WRITE_SILENCE_S = 30 };
+
 /* A request that moves so much may have taken a hundred times that for a while. */
 #define LARGE_REQUEST_BYTES (1 << 20)
 
 /* nginx is in the group. */
 #define SOCKET_MODE (S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP)
 
+/*
+ * A socket and the threads that serve it. nginx says by the socket what kind of request it is, so
+ * that no kind can take all threads: those that a slow client or sandbox holds are not those of the
+ * others.
+ */
+struct listener {
+    struct server *server;
+    const char *path;
+    int64_t n_threads;
+    int fd;
+};
+
+enum { LISTENERS_MAX = 4, PROBE_THREADS = 4 };
+
 struct server {
     const struct fcgi_context *context;
-    const char *path;
-    int fd;
+    struct listener listeners[LISTENERS_MAX];
+    size_t n_listeners;
     struct lock lock; /* guards n_threads; never held over I/O */
     struct condition ended;
     size_t n_threads;
@@ -48,12 +69,27 @@ struct intake {
     int64_t n_bytes;
 };
 
+/* Waits for a byte, and takes what came with it: FCGX_GetStr() alone waits for all of len. */
+static int take_bytes(FCGX_Stream *stream, char *buffer, int len)
+{
+    int c = FCGX_GetChar(stream);
+    ptrdiff_t n_more = stream->stop - stream->rdNext;
+
+    if (c == EOF)
+        return 0;
+    buffer[0] = (char)c;
+    return 1 + FCGX_GetStr(buffer + 1, n_more < len - 1 ? (int)n_more : len - 1, stream);
+}
+
 static int read_fcgi(void *stream, char *buffer, int len)
 {
     struct intake *intake = stream;
-    int n = FCGX_GetStr(buffer, len, intake->stream);
+    int n = take_bytes(intake->stream, buffer, len);
 
-    intake->n_bytes += n > 0 ? n : 0;
+    /* What breaks off looks like an end, but for this. */
+    if (n == 0 && FCGX_GetError(intake->stream) != 0)
+        return FCGX_GetError(intake->stream) == EAGAIN ? REQUEST_READ_SILENT : REQUEST_READ_BROKEN;
+    intake->n_bytes += n;
     return n;
 }
 
@@ -93,18 +129,32 @@ static void thread_ended(struct server *server)
     lock_release(&server->lock);
 }
 
+/* A write to nginx, or a read from it, that moves nothing for so long has failed. */
+static void limit_silence(int fd)
+{
+    const struct timeval reading = {.tv_sec = READ_SILENCE_S};
+    const struct timeval writing = {.tv_sec = WRITE_SILENCE_S};
+
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &reading, sizeof(reading)) < 0 ||
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &writing, sizeof(writing)) < 0)
+        log_warning("server.unlimited", LOG_INT("errno", errno));
+}
+
 static void *accept_thread(void *argument)
 {
-    struct server *server = argument;
+    struct listener *listener = argument;
+    struct server *server = listener->server;
     FCGX_Request fcgi;
 
-    if (FCGX_InitRequest(&fcgi, server->fd, 0) != 0) {
+    if (FCGX_InitRequest(&fcgi, listener->fd, 0) != 0) {
         thread_ended(server);
         return NULL;
     }
     while (FCGX_Accept_r(&fcgi) >= 0) {
-        int64_t n_bytes = serve_request(server->context, &fcgi);
+        int64_t n_bytes = 0;
 
+        limit_silence(fcgi.ipcFd);
+        n_bytes = serve_request(server->context, &fcgi);
         FCGX_Finish_r(&fcgi);
         give_memory_back(n_bytes);
         crash_point(server->context->crash, CRASH_REPLY_SENT);
@@ -160,26 +210,64 @@ static int listen_on(const char *path, int *fd_out, struct error *err)
     return 0;
 }
 
-static int start_threads(struct server *server, struct error *err)
+static int start_thread(struct listener *listener, struct error *err)
 {
-    size_t n = (size_t)server->context->settings->n_threads;
+    struct server *server = listener->server;
+    pthread_t thread = 0;
+    int rc = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        pthread_t thread = 0;
-        int rc = 0;
+    lock_take(&server->lock);
+    server->n_threads++;
+    lock_release(&server->lock);
+    rc = pthread_create(&thread, NULL, accept_thread, listener);
+    if (rc == 0)
+        rc = pthread_detach(thread);
+    errno = rc;
+    return rc == 0 ? 0
+                   : error_set(err, ERROR_UNAVAILABLE, "start a thread of %s: %m", listener->path);
+}
 
-        lock_take(&server->lock);
-        server->n_threads++;
-        lock_release(&server->lock);
-        rc = pthread_create(&thread, NULL, accept_thread, server);
-        if (rc == 0)
-            rc = pthread_detach(thread);
-        if (rc != 0) {
-            errno = rc;
-            return error_set(err, ERROR_UNAVAILABLE, "start thread %zu of %zu: %m", i + 1, n);
-        }
+static int start_threads(struct listener *listener, struct error *err)
+{
+    for (int64_t i = 0; i < listener->n_threads; i++) {
+        if (start_thread(listener, err) < 0)
+            return -1;
     }
     return 0;
+}
+
+static void add_listener(struct server *server, const char *path, int64_t n_threads)
+{
+    if (path[0] == '\0')
+        return;
+    assert(server->n_listeners < LISTENERS_MAX);
+    server->listeners[server->n_listeners++] =
+        (struct listener){.server = server, .path = path, .n_threads = n_threads, .fd = -1};
+}
+
+static void add_listeners(struct server *server)
+{
+    const struct fcgi_settings *settings = server->context->settings;
+
+    add_listener(server, settings->socket_path, settings->n_threads);
+    add_listener(server, settings->sandbox_socket_path, settings->n_sandbox_threads);
+    add_listener(server, settings->stream_socket_path, settings->n_stream_threads);
+    add_listener(server, settings->probe_socket_path, PROBE_THREADS);
+}
+
+static int open_listeners(struct server *server, struct error *err)
+{
+    for (size_t i = 0; i < server->n_listeners; i++) {
+        if (listen_on(server->listeners[i].path, &server->listeners[i].fd, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void close_listeners(struct server *server)
+{
+    for (size_t i = 0; i < server->n_listeners; i++)
+        fd_close(&server->listeners[i].fd);
 }
 
 int server_start(const struct fcgi_context *context, struct server **server_out, struct error *err)
@@ -187,23 +275,34 @@ int server_start(const struct fcgi_context *context, struct server **server_out,
     struct server *server = NEW(struct server);
 
     server->context = context;
-    server->path = context->settings->socket_path;
-    server->fd = -1;
     lock_init(&server->lock);
     condition_init(&server->ended);
+    add_listeners(server);
     if (FCGX_Init() != 0) {
         mem_free(server);
         return error_set(err, ERROR_INTERNAL, "libfcgi does not start");
     }
-    if (listen_on(server->path, &server->fd, err) < 0) {
+    if (open_listeners(server, err) < 0) {
+        close_listeners(server);
         mem_free(server);
         return -1;
     }
     /* What has started runs on when a later one fails: the caller ends the process then. */
-    if (start_threads(server, err) < 0)
-        return -1;
+    for (size_t i = 0; i < server->n_listeners; i++) {
+        if (start_threads(&server->listeners[i], err) < 0)
+            return -1;
+    }
     *server_out = server;
     return 0;
+}
+
+/* Wakes the threads that wait in accept(). */
+static void stop_listening(const struct listener *listener)
+{
+    if (shutdown(listener->fd, SHUT_RDWR) < 0)
+        log_warning("server.shutdown_failed", LOG_STR("path", listener->path));
+    if (unlink(listener->path) < 0)
+        log_warning("server.unlink_failed", LOG_STR("path", listener->path));
 }
 
 static size_t wait_for_threads(struct server *server, int64_t deadline_ms)
@@ -224,11 +323,8 @@ int server_stop(struct server *server, int64_t deadline_ms, struct error *err)
     size_t n_left = 0;
 
     FCGX_ShutdownPending();
-    /* Wakes the threads that wait in accept(). */
-    if (shutdown(server->fd, SHUT_RDWR) < 0)
-        log_warning("server.shutdown_failed", LOG_STR("path", server->path));
-    if (unlink(server->path) < 0)
-        log_warning("server.unlink_failed", LOG_STR("path", server->path));
+    for (size_t i = 0; i < server->n_listeners; i++)
+        stop_listening(&server->listeners[i]);
     n_left = wait_for_threads(server, clock_monotonic_ms() + GRACE_MS);
     /* What still waits for somebody else, a model perhaps, is answered without. */
     if (n_left > 0) {
@@ -237,7 +333,7 @@ int server_stop(struct server *server, int64_t deadline_ms, struct error *err)
     }
     if (n_left > 0)
         return error_set(err, ERROR_TIMEOUT, "%zu requests were still at work", n_left);
-    fd_close(&server->fd);
+    close_listeners(server);
     condition_done(&server->ended);
     lock_done(&server->lock);
     mem_free(server);

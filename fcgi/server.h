@@ -1,5 +1,5 @@
 /*
- * The accepting side: a Unix socket and threads that each serve one FastCGI request at a time.
+ * The accepting side: Unix sockets, and threads of each that serve one FastCGI request at a time.
  *
  * Ownership: server_start() takes nothing over; the context must outlive server_stop().
  * Threading: server_start() and server_stop() by the main thread.
@@ -16,12 +16,12 @@ struct error;
 struct fcgi_context;
 struct server;
 
-/* Listens and starts the threads. ERROR_CONFLICT when another process listens on the socket. */
+/* Listens and starts the threads. ERROR_CONFLICT when another process listens on a socket. */
 int server_start(const struct fcgi_context *context, struct server **server_out,
                  struct error *err) NONNULL MUST_CHECK;
 /*
  * Accepts no more, waits for the requests in progress until deadline_ms (clock_monotonic_ms()), and
- * removes the socket. ERROR_TIMEOUT when some were still at work; then nothing is freed.
+ * removes the sockets. ERROR_TIMEOUT when some were still at work; then nothing is freed.
  */
 int server_stop(struct server *server, int64_t deadline_ms, struct error *err) NONNULL MUST_CHECK;
 

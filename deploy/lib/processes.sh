@@ -53,6 +53,9 @@ process_set_own() {
     case $1 in
     fcgi)
         service_set "$1" DEFT_FCGI_SOCKET "$DEFT_RUN/fcgi/fcgi.sock"
+        service_set "$1" DEFT_FCGI_SANDBOX_SOCKET "$DEFT_RUN/fcgi/sandbox.sock"
+        service_set "$1" DEFT_FCGI_STREAM_SOCKET "$DEFT_RUN/fcgi/stream.sock"
+        service_set "$1" DEFT_FCGI_PROBE_SOCKET "$DEFT_RUN/fcgi/probe.sock"
         service_set "$1" DEFT_CORS_ORIGINS "$DEFT_CORS_ORIGINS"
         # Another instance of this host has another port, but its cookies are the same browser's.
         service_set "$1" DEFT_SESSION_COOKIE "deft_session_$DEFT_APP_PORT"

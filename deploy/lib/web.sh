@@ -16,8 +16,17 @@ web_write() {
     web_write_origin app app /agent "\$agent_uri"
     web_write_origin agent agent '' "\$request_uri"
     # Beside the agent API the app origin has an API of its own, with nothing to strip.
-    render "$DEFT_HOME/nginx/fastcgi.conf.in" |
-        sed -e "s|@ORIGIN@|app|; s|@URI@|\$request_uri|" >"$DEFT_VAR/nginx/fastcgi-app.conf"
+    web_write_fastcgi app app "\$request_uri"
+}
+
+# web_write_fastcgi ORIGIN KIND URI: for each socket of deft-fcgi, a file to include.
+web_write_fastcgi() {
+    for _socket in fcgi sandbox stream probe; do
+        _name=$_socket-$2
+        [ "$_socket" != fcgi ] || _name=$2
+        render "$DEFT_HOME/nginx/fastcgi.conf.in" |
+            sed -e "s|@ORIGIN@|$1|g; s|@URI@|$3|g; s|@SOCKET@|$_socket|g" >"$DEFT_VAR/nginx/fastcgi-$_name.conf"
+    done
 }
 
 # The names below which previews have theirs, as alternatives of a regular expression; an address of
@@ -39,8 +48,7 @@ web_write_origin() {
     [ -z "$3" ] || _kind=$2-stripped
     render "$DEFT_HOME/nginx/agent-api.conf.in" |
         sed -e "s|@ORIGIN@|$1|g; s|@KIND@|$_kind|g; s|@PREFIX@|$3|g; s|@URI@|$4|g" >"$DEFT_VAR/nginx/agent-api-$1.conf"
-    render "$DEFT_HOME/nginx/fastcgi.conf.in" |
-        sed -e "s|@ORIGIN@|$1|g; s|@URI@|$4|g" >"$DEFT_VAR/nginx/fastcgi-$_kind.conf"
+    web_write_fastcgi "$1" "$_kind" "$4"
 }
 
 # `localhost` means ::1 too, where the host has it.

@@ -1,0 +1,112 @@
+// Clients and sandboxes that send and take as little as they can: they hold what is theirs, and nobody else.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import net from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { call, must } from './support/api.mjs';
+import { Hostile } from './support/hostile.mjs';
+import { AGENT_URL, API_KEY, APP_URL } from './support/instance.mjs';
+
+const N_SLOW = 40;
+
+/** A connection that says this, and what came back on it. */
+class Slow {
+  constructor(head, origin = AGENT_URL) {
+    const { hostname, port } = new URL(origin);
+    this.text = '';
+    this.socket = net.connect(port, hostname);
+    this.socket.on('error', () => {}).write(head);
+    this.closed = new Promise((resolve) => { this.socket.on('close', resolve); });
+  }
+
+  read() {
+    this.socket.on('data', (data) => { this.text += data.toString('latin1'); });
+    return this;
+  }
+}
+
+const headOf = (method, path, key, lines = []) => [`${method} ${path} HTTP/1.1`, `Host: ${new URL(AGENT_URL).host}`, `X-Session-API-Key: ${key}`, ...lines, '', ''].join('\r\n');
+
+/** Everybody else's calls, on both origins, all of which must be answered while the slow ones are there. */
+async function assertOthersServed() {
+  for (const path of ['/alive', '/health', '/ready', '/server_info']) await must(200, 'GET', path, { key: null });
+  for (const path of ['/alive', '/health', '/ready', '/agent/server_info']) await must(200, 'GET', path, { key: null, url: APP_URL });
+  await Promise.all(Array.from({ length: 40 }, () => must(200, 'GET', '/api/conversations/count')));
+  await must(200, 'GET', '/api/settings');
+}
+
+describe('slow clients', { concurrency: true }, () => {
+  let hostile;
+  const open = [];
+  const start = (...slow) => { open.push(...slow); return slow; };
+
+  before(async () => { hostile = await Hostile.start(); });
+  after(async () => {
+    for (const { socket } of open) socket.destroy();
+    await hostile?.close();
+  });
+
+  test('uploads that send nothing hold nobody up, and end with 408', async () => {
+    const head = headOf('POST', '/api/file/upload?path=/workspace/slow', API_KEY, ['Content-Type: multipart/form-data; boundary=b', 'Content-Length: 1000000']);
+    const uploads = start(...Array.from({ length: N_SLOW }, () => new Slow(head).read()));
+    await Promise.all(uploads.map(({ socket }) => (socket.connecting ? once(socket, 'connect') : undefined)));
+    await assertOthersServed();
+    assert.ok(uploads.every(({ socket }) => !socket.destroyed), 'they were all there meanwhile');
+    await Promise.all(uploads.map(({ closed }) => closed));
+    for (const { text } of uploads) assert.match(text, /^(HTTP\/1\.1 408 |$)/);
+    assert.match(uploads.find(({ text }) => text).text, /The request body stopped coming/);
+  });
+
+  test('uploads that send a byte now and then end, too', async () => {
+    const head = headOf('POST', '/api/file/upload?path=/workspace/slow', API_KEY, ['Content-Type: multipart/form-data; boundary=b', 'Content-Length: 1000000']);
+    const uploads = start(...Array.from({ length: 8 }, () => new Slow(head).read()));
+    const pulse = setInterval(() => uploads.forEach(({ socket }) => socket.writable && socket.write('-')), 1000);
+    await assertOthersServed();
+    await Promise.race(uploads.map(({ closed }) => closed));
+    clearInterval(pulse);
+    assert.match(uploads.find(({ text }) => text).text, /^HTTP\/1\.1 408 [^]*less than \d+ bytes a second/);
+    for (const { socket } of uploads) socket.destroy();
+  });
+
+  test('downloads that nobody takes hold nobody up, and are closed', async () => {
+    const ends = [];
+    // More than all buffers on the way hold.
+    hostile.answers.set('/api/file/download', (socket) => {
+      const piece = Buffer.alloc(1 << 16, 'x');
+      ends.push(new Promise((resolve) => { socket.on('close', resolve); }));
+      socket.write('HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: 10000000000\r\n\r\n');
+      const more = () => { while (!socket.destroyed && socket.write(piece)); };
+      socket.on('drain', more);
+      more();
+    });
+    const downloads = start(...Array.from({ length: N_SLOW }, () => new Slow(headOf('GET', '/api/file/download?path=/x', hostile.user.key))));
+    while (ends.length < 10) await once(hostile.server, 'connection');
+    await assertOthersServed();
+    await ends[0];
+    for (const { socket } of downloads) socket.destroy();
+  });
+
+  test('heads that never end are closed', async () => {
+    const heads = start(...Array.from({ length: N_SLOW }, () => new Slow('GET /api/conversations/count HTTP/1.1\r\nHost: x\r\n').read()));
+    await assertOthersServed();
+    await Promise.all(heads.map(({ closed }) => closed));
+  });
+
+  test('a sandbox that answers slowly keeps its own callers waiting alone', async () => {
+    const asked = [];
+    hostile.answers.set('/api/bash/bash_events/search', (socket) => { asked.push(socket); });
+    const calls = start(...Array.from({ length: N_SLOW }, () => new Slow(headOf('GET', '/api/bash/bash_events/search', hostile.user.key))));
+    while (asked.length < 30) await once(hostile.server, 'connection');
+    await assertOthersServed();
+    for (const { socket } of calls) socket.destroy();
+    for (const socket of asked) socket.destroy();
+  });
+});
+
+test('a slow client\'s place is free again for the next one', async () => {
+  const form = new FormData();
+  form.append('file', new Blob(['there']), 'any');
+  const answer = await call('POST', '/api/file/upload', { query: { path: '/workspace/after-slow' }, body: form });
+  assert.equal(answer.status, 200, answer.text);
+  assert.equal((await call('GET', '/api/file/download', { query: { path: '/workspace/after-slow' } })).text, 'there');
+});

@@ -24,6 +24,9 @@ libmodel_a_SOURCES = \
 	lib/model/front_matter.c lib/model/front_matter.h \
 	lib/model/hooks.c lib/model/hooks.h \
 	lib/model/limits.h \
+	lib/model/mask_forms.c lib/model/mask_forms.h \
+	lib/model/mask_views.c lib/model/mask_views.h \
+	lib/model/masker.c lib/model/masker.h \
 	lib/model/mcp.c lib/model/mcp.h \
 	lib/model/observation_text.c \
 	lib/model/openai_answer.c lib/model/openai_answer.h \
@@ -80,6 +83,7 @@ model_test_SOURCES = \
 	tests/unit/model/content_test.c \
 	tests/unit/model/event_test.c \
 	tests/unit/model/golden_test.c \
+	tests/unit/model/masker_test.c \
 	tests/unit/model/observation_test.c \
 	tests/unit/model/package_test.c \
 	tests/unit/model/pattern_test.c \

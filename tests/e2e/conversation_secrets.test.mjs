@@ -42,3 +42,39 @@ test('and for the next call of the same step', async (t) => {
   const events = await giveSecret(t, (wait) => [{ calls: [wait, measure] }]);
   assert.match(observed(events.filter(isResult('terminal'))[1]), new RegExp(`^${VALUE.length}\\b[^]*<secret-hidden>`));
 });
+
+/** Ways to write the value; `base64` of a text in which it is not at the beginning, too. */
+const FORMS = {
+  raw: VALUE,
+  base64: Buffer.from(VALUE).toString('base64'),
+  inside: Buffer.from(`user:${VALUE}@host`).toString('base64').slice(7, 25),
+  hex: Buffer.from(VALUE).toString('hex'),
+  upper: Buffer.from(VALUE).toString('hex').toUpperCase(),
+  percent: [...Buffer.from(VALUE)].map((byte) => `%${byte.toString(16)}`).join(''),
+  escaped: [...VALUE].map((c) => `\\u00${c.charCodeAt(0).toString(16)}`).join(''),
+};
+
+test('no form of a secret is stored or asked for, and a call that names it runs as it was written', async (t) => {
+  const scenario = `forms-${randomUUID()}`;
+  const file = `/tmp/${scenario}`;
+  const shown = Object.values(FORMS).map((form) => `'${form}'`).join(' ');
+  fake.setScenario(scenario, [
+    { text: `I know ${FORMS.base64}`, calls: [command(`printf '%s\\n' ${shown} | tee ${file} | wc -c; cat ${file}`)] },
+    { calls: [command(`printf %s "$LATE" | base64; printf %s "$LATE" | xxd -p || printf %s "$LATE" | od -An -tx1; grep -c '^${VALUE}$' ${file}`)] },
+    { text: `It was ${FORMS.hex}` },
+  ]);
+  const conversation = await Conversation.create(startRequest(llmOf(fake, scenario), { secrets: { LATE: { kind: 'StaticSecret', value: VALUE } } }));
+  t.after(() => conversation.delete());
+  assert.equal(await conversation.ask('go'), 'finished');
+  const events = await conversation.events();
+  const [first, second] = events.filter(isResult('terminal')).map(observed);
+  const length = Object.values(FORMS).reduce((sum, form) => sum + form.length + 1, 0);
+  assert.match(first, new RegExp(`^${length}\\b`), 'the command that ran had the values');
+  assert.match(second, /^1$/m);
+  for (const [name, form] of Object.entries(FORMS)) {
+    const asJson = JSON.stringify(form).slice(1, -1);
+    assert.ok(!JSON.stringify(events).includes(asJson), `${name} is stored`);
+    assert.ok(!JSON.stringify(fake.requests).includes(asJson), `${name} is sent to the model`);
+  }
+  await assertSound(conversation);
+});

@@ -111,6 +111,7 @@ void agent_done(struct agent *agent)
     transcript_done(&agent->transcript);
     strbuf_done(&agent->tools);
     secret_list_done(&agent->secrets);
+    json_decref(agent->withheld);
     secret_done(&agent->llm_key);
     json_decref(agent->llm_spec);
     conversation_done(&agent->conversation);

@@ -41,8 +41,9 @@ struct agent {
     struct transcript transcript;
     struct strbuf tools; /* what the model may call, for llm_request.tools; "" before it is asked */
     struct secret_list secrets;
-    json_t *llm_spec;       /* of the conversation's own model, secrets in their places */
-    struct secret llm_key;  /* unset when there is none */
+    json_t *withheld;      /* {id: action} of the last answer's calls whose stored form is masked */
+    json_t *llm_spec;      /* of the conversation's own model, secrets in their places */
+    struct secret llm_key; /* unset when there is none */
     struct http_lane *lane; /* of this thread's calls */
     struct sandbox *sandbox;
     int64_t n_iterations;  /* answers of the model in this run */

@@ -46,6 +46,7 @@ struct plan {
     struct call_ref *runnable; /* the calls that could be executed */
     struct policy_call *risks; /* the same, as the policy sees them */
     size_t n_runnable;
+    json_t *withheld; /* for agent->withheld */
 };
 
 /* clang-format off */
@@ -57,6 +58,7 @@ static void plan_done(struct plan *plan)
     event_list_done(&plan->events);
     mem_free(plan->runnable);
     mem_free(plan->risks);
+    json_decref(plan->withheld);
 }
 
 static void write_fresh_id(const char *prefix, char id_out[FRESH_ID_BYTES])
@@ -115,10 +117,12 @@ static void plan_call(const struct agent *agent, const struct llm_reply *reply, 
     CLEANUP(strbuf_done) struct strbuf reasoning = STRBUF_INIT;
     const struct llm_tool_call *call = &reply->calls[index];
     char fresh_id[FRESH_ID_BYTES] = "";
+    json_auto_t *withheld = NULL;
     struct action_parts parts = {.llm_response_id = plan->response_id};
     struct call_ref ref = {.tool_name = call->name};
 
     tool_call_check(&agent->conversation, call->name, call->arguments, &check);
+    withheld = mask_call(&agent->secrets, &agent->conversation, &check);
     call_fit(&check, index == 0 ? reply : NULL);
     parts.tool_call_id = choose_call_id(agent, call->id, fresh_id);
     /* All of the client's share one entry: its own name is the one that the model wrote. */
@@ -139,6 +143,8 @@ static void plan_call(const struct agent *agent, const struct llm_reply *reply, 
         ref.action_id = agent->answer_id;
         event_list_name_last(&plan->events, &agent->answer_id);
     }
+    if (withheld != NULL)
+        json_put(plan->withheld, ref.action_id.text, json_incref(withheld));
     ref.tool_name = parts.tool_name;
     ref.tool_call_id = parts.tool_call_id;
     if (check.action == NULL || check.tool == NULL) {
@@ -217,6 +223,7 @@ static int store_planned(struct agent *agent, const struct llm_reply *reply, enu
     json_auto_t *snapshot = stats_snapshot(agent->stats);
     int rc = 0;
 
+    plan.withheld = json_object();
     stats_append_text(agent->stats, &stats);
     event_add_state(&plan.events, "stats", snapshot);
     choose_response_id(agent, reply, &plan);
@@ -230,9 +237,12 @@ static int store_planned(struct agent *agent, const struct llm_reply *reply, enu
         rc = record_unless_spoken(agent, &plan.events, &plan.change, err);
     else
         rc = record_behind(agent, &plan.events, &plan.change, err);
-    if (rc == 0)
-        agent->is_over = plan.change.end_run;
-    return rc;
+    if (rc < 0)
+        return -1;
+    json_decref(agent->withheld);
+    agent->withheld = TAKE_PTR(plan.withheld);
+    agent->is_over = plan.change.end_run;
+    return 0;
 }
 
 /* Somebody wrote meanwhile: what the answer is planned on is brought up to date. */

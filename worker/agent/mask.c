@@ -12,9 +12,8 @@
 #include "base/text.h"
 #include "model/event.h"
 #include "model/event_text.h"
-#include "model/secret_registry.h"
-
-#define HIDDEN "<secret-hidden>"
+#include "model/masker.h"
+#include "model/tools.h"
 
 void secret_list_done(struct secret_list *list)
 {
@@ -25,6 +24,7 @@ void secret_list_done(struct secret_list *list)
         secret_done(&list->items[i].value);
     }
     mem_free(list->items);
+    masker_free(list->masker);
     *list = (struct secret_list)SECRET_LIST_INIT;
 }
 
@@ -36,6 +36,17 @@ static const char *source_value(const json_t *source)
     return json_text_or(source, "value", "");
 }
 
+static void add(struct secret_list *list, const char *name, const char *value)
+{
+    list->items = mem_resize(list->items, (list->n + 1) * sizeof(*list->items));
+    list->items[list->n] = (struct named_secret){mem_dup_text(name), SECRET_INIT};
+    secret_set(&list->items[list->n].value, value);
+    list->n++;
+    if (list->masker == NULL)
+        list->masker = masker_new();
+    masker_add(list->masker, value);
+}
+
 void secret_list_read(struct secret_list *list, const json_t *secrets)
 {
     const char *name = NULL;
@@ -43,16 +54,13 @@ void secret_list_read(struct secret_list *list, const json_t *secrets)
 
     if (!json_is_object(secrets) || json_object_size(secrets) == 0)
         return;
-    list->items = mem_alloc_array(json_object_size(secrets), sizeof(*list->items));
     for (void *at = json_object_iter((json_t *)(uintptr_t)secrets); at != NULL;
          at = json_object_iter_next((json_t *)(uintptr_t)secrets, at)) {
         name = json_object_iter_key(at);
         source = json_object_iter_value(at);
         if (source_value(source)[0] == '\0')
             continue;
-        list->items[list->n].name = mem_dup_text(name);
-        secret_set(&list->items[list->n].value, source_value(source));
-        list->n++;
+        add(list, name, source_value(source));
     }
 }
 
@@ -66,10 +74,7 @@ void secret_list_set(struct secret_list *list, const char *name, const char *val
         /* The old value has no name any more, but stays hidden. */
         list->items[i].name[0] = '\0';
     }
-    list->items = mem_resize(list->items, (list->n + 1) * sizeof(*list->items));
-    list->items[list->n] = (struct named_secret){mem_dup_text(name), SECRET_INIT};
-    secret_set(&list->items[list->n].value, value);
-    list->n++;
+    add(list, name, value);
 }
 
 /* A shell takes no other names. */
@@ -107,67 +112,12 @@ json_t *secret_list_env(const struct secret_list *list, const char *command)
     return env;
 }
 
-/* The longest secret that text begins with: one value may be the start of another. */
-static size_t secret_length_at(const struct secret_list *list, const char *text)
-{
-    size_t longest = 0;
-
-    for (size_t i = 0; i < list->n; i++) {
-        const struct secret *value = &list->items[i].value;
-
-        if (secret_is_masked(secret_reveal(value)) && value->len > longest &&
-            text_starts_with(text, secret_reveal(value)))
-            longest = value->len;
-    }
-    return longest;
-}
-
 void mask_append(const struct secret_list *list, const char *text, struct strbuf *out)
 {
-    const char *from = text;
-
-    for (const char *at = text; *at != '\0';) {
-        size_t len = secret_length_at(list, at);
-
-        if (len == 0) {
-            at++;
-            continue;
-        }
-        strbuf_append_bytes(out, from, (size_t)(at - from));
-        strbuf_append(out, HIDDEN);
-        at += len;
-        from = at;
-    }
-    strbuf_append(out, from);
-}
-
-/* Whether text is the beginning of a secret that goes on behind it. */
-static bool may_become_secret(const struct secret_list *list, const char *text)
-{
-    size_t len = strlen(text);
-
-    for (size_t i = 0; i < list->n; i++) {
-        const struct secret *value = &list->items[i].value;
-
-        if (secret_is_masked(secret_reveal(value)) && value->len > len &&
-            text_starts_with(secret_reveal(value), text))
-            return true;
-    }
-    return false;
-}
-
-size_t mask_settled_length(const struct secret_list *list, const char *text)
-{
-    size_t at = 0;
-
-    while (list->n > 0 && text[at] != '\0') {
-        size_t len = secret_length_at(list, text + at);
-
-        if (may_become_secret(list, text + at))
-            return at;
-        at += len > 0 ? len : 1;
-    }
-    return at + strlen(text + at);
+    if (list->masker != NULL)
+        masker_append(list->masker, text, strlen(text), out);
+    else
+        strbuf_append(out, text);
 }
 
 static bool mask_string(void *context, json_t *string)
@@ -190,4 +140,70 @@ void mask_events(const struct secret_list *list, struct event_list *events)
         return;
     for (size_t i = 0; i < events->n; i++)
         event_texts_visit(events->items[i].json, &visitor);
+}
+
+/* The text is taken apart, so that it stays JSON. */
+static void mask_arguments(const struct tool_call_check *check, char **arguments,
+                           const struct conversation *conversation,
+                           const struct text_visitor *visitor)
+{
+    json_auto_t *parsed = NULL;
+    struct error err = ERROR_INIT;
+
+    if (json_parse(*arguments, strlen(*arguments), &parsed, &err) < 0) {
+        mem_free(*arguments);
+        *arguments = mem_dup_text("{}");
+        return;
+    }
+    if (!arguments_texts_visit(parsed, check->action, conversation, visitor))
+        return;
+    mem_free(*arguments);
+    *arguments = json_to_text(parsed);
+}
+
+static void mask_text(const struct secret_list *list, char **text)
+{
+    CLEANUP(strbuf_done) struct strbuf masked = STRBUF_INIT;
+
+    if (*text == NULL)
+        return;
+    mask_append(list, *text, &masked);
+    mem_free(*text);
+    *text = strbuf_take(&masked);
+}
+
+json_t *mask_call(const struct secret_list *list, const struct conversation *conversation,
+                  struct tool_call_check *check)
+{
+    const struct text_visitor visitor = {mask_string, (void *)(uintptr_t)list};
+    json_auto_t *action = NULL;
+    json_t *original = check->action;
+
+    if (list->masker == NULL)
+        return NULL;
+    mask_arguments(check, &check->arguments, conversation, &visitor);
+    mask_text(list, &check->summary);
+    action = json_deep_copy(check->action);
+    if (action == NULL || !action_texts_visit(action, conversation, &visitor))
+        return NULL;
+    check->action = json_incref(action);
+    return original;
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): json_parse() caps the depth */
+bool mask_was_applied(const json_t *action)
+{
+    json_t *value = (json_t *)(uintptr_t)action;
+
+    if (json_is_string(value))
+        return strstr(json_string_value(value), MASKER_HIDDEN) != NULL;
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        if (mask_was_applied(json_array_get(value, i)))
+            return true;
+    }
+    for (void *at = json_object_iter(value); at != NULL; at = json_object_iter_next(value, at)) {
+        if (mask_was_applied(json_object_iter_value(at)))
+            return true;
+    }
+    return false;
 }

@@ -16,8 +16,11 @@
 #include "base/attr.h"
 #include "base/secret.h"
 
+struct conversation;
 struct event_list;
+struct masker;
 struct strbuf;
+struct tool_call_check;
 
 struct named_secret {
     char *name;
@@ -27,10 +30,11 @@ struct named_secret {
 struct secret_list {
     struct named_secret *items;
     size_t n;
+    struct masker *masker; /* of all values it ever had; NULL: none */
 };
 
 /* clang-format off */
-#define SECRET_LIST_INIT {NULL, 0}
+#define SECRET_LIST_INIT {NULL, 0, NULL}
 /* clang-format on */
 
 void secret_list_done(struct secret_list *list);
@@ -46,14 +50,19 @@ void secret_list_set(struct secret_list *list, const char *name, const char *val
 bool secret_is_named(const char *name, const char *command) NONNULL MUST_CHECK;
 /* {"NAME": value} of the secrets that the command names (any case), or NULL. A new reference. */
 json_t *secret_list_env(const struct secret_list *list, const char *command) NONNULL MUST_CHECK;
-/* Appends text with each known value replaced by <secret-hidden>. */
+/* Appends text with each known value, in any of its forms, replaced by <secret-hidden>
+ * (model/masker.h). */
 void mask_append(const struct secret_list *list, const char *text, struct strbuf *out) NONNULL;
-/*
- * How much of a text that is still growing can be masked already: up to where a value may begin
- * that is not all there.
- */
-size_t mask_settled_length(const struct secret_list *list, const char *text) NONNULL MUST_CHECK;
 /* As mask_append() for the free text of events that are about to be stored (model/event_text.h). */
 void mask_events(const struct secret_list *list, struct event_list *events) NONNULL;
+
+/*
+ * The same for what is to be kept of a call: its arguments, action and summary. Returns the action
+ * as it was where that differs, to be run, or NULL; a new reference.
+ */
+json_t *mask_call(const struct secret_list *list, const struct conversation *conversation,
+                  struct tool_call_check *check) NONNULL MUST_CHECK;
+/* Whether an action that was stored has lost a value to mask_call(). */
+bool mask_was_applied(const json_t *action) MUST_CHECK;
 
 #endif

@@ -16,6 +16,7 @@
 #include "worker/agent/agent.h"
 #include "worker/agent/control.h"
 #include "worker/agent/lookup.h"
+#include "worker/agent/mask.h"
 #include "worker/agent/record.h"
 #include "worker/agent/sandbox.h"
 #include "worker/agent/takeover.h"
@@ -28,6 +29,11 @@
 #define LOST_TEXT                                                                                  \
     "The sandbox was restarted while this call was in progress, perhaps because it ran out of "    \
     "memory. The call was cut off and did not complete; it was not tried again."
+
+#define WITHHELD_TEXT                                                                              \
+    "The call was not run: its arguments hold the value of a secret. Such values are not stored, " \
+    "and the call could not be run at once. Call again, and refer to the secret by its "           \
+    "environment variable, such as \"$NAME\"."
 
 /* Nothing is begun on a lease that may have run out: the next holder may begin the same. */
 static int wait_for_lease(struct agent *agent, struct error *err)
@@ -114,6 +120,26 @@ static void take_result(struct sandbox_result *result, json_t **observation_out,
         strbuf_append(problem_out, LOST_TEXT);
 }
 
+/* The action as the model wrote it, where this worker planned it; else as it was stored. */
+static json_t *action_to_run(const struct agent *agent, size_t action)
+{
+    const struct stored_event *event = &agent->history.items[action];
+    json_t *withheld = json_object_get(agent->withheld, event->id.text);
+
+    return withheld != NULL ? withheld : json_object_get(event->json, "action");
+}
+
+/* True for a call that another worker planned, or this one in another run, and that has lost a
+ * secret's value. */
+static bool is_incomplete(const struct agent *agent, size_t action)
+{
+    const struct stored_event *event = &agent->history.items[action];
+
+    return event->seq <= agent->claimed_seq &&
+           json_object_get(agent->withheld, event->id.text) == NULL &&
+           mask_was_applied(json_object_get(event->json, "action"));
+}
+
 /* True when an earlier sandbox may have begun this call, and this one knows nothing of it. */
 static int is_lost(struct agent *agent, size_t action, const struct sandbox_order *order,
                    bool *is_lost_out, struct error *err)
@@ -126,10 +152,12 @@ static int is_lost(struct agent *agent, size_t action, const struct sandbox_orde
     };
 
     *is_lost_out = false;
-    if (takeover_decide(&facts) == TAKEOVER_RUN)
+    if (takeover_decide(&facts) == TAKEOVER_RUN && !is_incomplete(agent, action))
         return 0;
     if (sandbox_ask(agent->sandbox, order, &known, err) < 0)
         return -1;
+    if (known.state == SANDBOX_UNKNOWN && is_incomplete(agent, action))
+        return error_set(err, ERROR_INVALID, WITHHELD_TEXT);
     *is_lost_out = known.state == SANDBOX_UNKNOWN;
     return 0;
 }
@@ -162,7 +190,7 @@ int sandbox_call_run(struct agent *agent, size_t action, const struct tool *tool
                      json_t **observation_out, struct strbuf *problem_out, struct error *err)
 {
     CLEANUP(sandbox_result_done) struct sandbox_result result = SANDBOX_RESULT_INIT;
-    json_auto_t *args = json_copy(json_object_get(agent->history.items[action].json, "action"));
+    json_auto_t *args = json_copy(action_to_run(agent, action));
     json_auto_t *env = NULL;
     struct sandbox_order order = {.action_id = agent->history.items[action].id,
                                   .tool = tool->name,

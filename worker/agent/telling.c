@@ -1,19 +1,36 @@
 #include "worker/agent/telling.h"
 
+#include "base/mem.h"
+#include "base/strbuf.h"
 #include "base/text.h"
+#include "model/masker.h"
 #include "model/progress.h"
 #include "store/hints.h"
 #include "worker/agent/agent.h"
 #include "worker/agent/mask.h"
 #include "worker/context.h"
 
+static void begin_masking(struct telling *telling)
+{
+    struct masker *masker = telling->agent->secrets.masker;
+
+    if (masker == NULL)
+        return;
+    telling->text = masking_new(masker);
+    telling->reasoning = masking_new(masker);
+}
+
+static void end_masking(struct telling *telling)
+{
+    masking_free(TAKE_PTR(telling->text));
+    masking_free(TAKE_PTR(telling->reasoning));
+}
+
 struct telling telling_begin(struct agent *agent)
 {
-    struct telling telling = {.agent = agent,
-                              .held_text = STRBUF_INIT,
-                              .held_reasoning = STRBUF_INIT,
-                              .chunk_id = STRBUF_INIT};
+    struct telling telling = {.agent = agent, .chunk_id = STRBUF_INIT};
 
+    begin_masking(&telling);
     telling.item.text = (struct strbuf)STRBUF_INIT;
     telling.item.reasoning = (struct strbuf)STRBUF_INIT;
     telling.item.progress = (struct progress){.conversation_id = agent->lease.conversation_id,
@@ -23,20 +40,34 @@ struct telling telling_begin(struct agent *agent)
     return telling;
 }
 
-/* Masks and sends the first len bytes of what is held, and keeps the rest. */
-static void send_held(struct telling *telling, enum progress_kind kind, struct strbuf *held,
-                      size_t len)
+static void send(struct telling *telling, enum progress_kind kind, const struct strbuf *text)
 {
-    struct agent *agent = telling->agent;
-    CLEANUP(strbuf_done) struct strbuf part = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf masked = STRBUF_INIT;
+    if (text->len > 0)
+        outbox_add(telling->agent->context->outbox, &telling->item, kind, text->text, text->len);
+}
 
-    if (len == 0)
+/* What may be the beginning of a secret is held back. */
+static void send_piece(struct telling *telling, const struct llm_piece *piece)
+{
+    enum progress_kind kind = piece->is_reasoning ? PROGRESS_REASONING : PROGRESS_TEXT;
+    struct masking *masking = piece->is_reasoning ? telling->reasoning : telling->text;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    if (masking != NULL)
+        masking_feed(masking, piece->text, piece->len, &text);
+    else
+        strbuf_append_bytes(&text, piece->text, piece->len);
+    send(telling, kind, &text);
+}
+
+static void send_held(struct telling *telling, enum progress_kind kind, struct masking *masking)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    if (masking == NULL)
         return;
-    strbuf_append_bytes(&part, held->text, len);
-    strbuf_remove_head(held, len);
-    mask_append(&agent->secrets, part.text, &masked);
-    outbox_add(agent->context->outbox, &telling->item, kind, masked.text, masked.len);
+    masking_finish(masking, &text);
+    send(telling, kind, &text);
 }
 
 static void begin_item(struct telling *telling, const struct llm_piece *piece)
@@ -52,21 +83,18 @@ static void begin_item(struct telling *telling, const struct llm_piece *piece)
 static void on_piece(void *owner, const struct llm_piece *piece)
 {
     struct telling *telling = owner;
-    enum progress_kind kind = piece->is_reasoning ? PROGRESS_REASONING : PROGRESS_TEXT;
-    struct strbuf *held = piece->is_reasoning ? &telling->held_reasoning : &telling->held_text;
 
     if (!telling->is_open)
         begin_item(telling, piece);
-    strbuf_append_bytes(held, piece->text, piece->len);
-    send_held(telling, kind, held, mask_settled_length(&telling->agent->secrets, held->text));
+    send_piece(telling, piece);
 }
 
 static void on_failed(void *owner, const char *reason)
 {
     struct telling *telling = owner;
 
-    strbuf_reset(&telling->held_text);
-    strbuf_reset(&telling->held_reasoning);
+    end_masking(telling);
+    begin_masking(telling);
     if (telling->is_open)
         outbox_end(telling->agent->context->outbox, &telling->item, PROGRESS_ABORTED, reason);
     telling->is_open = false;
@@ -80,14 +108,13 @@ struct llm_listener telling_listener(struct telling *telling)
 
 void telling_done(struct telling *telling)
 {
-    send_held(telling, PROGRESS_REASONING, &telling->held_reasoning, telling->held_reasoning.len);
-    send_held(telling, PROGRESS_TEXT, &telling->held_text, telling->held_text.len);
+    send_held(telling, PROGRESS_REASONING, telling->reasoning);
+    send_held(telling, PROGRESS_TEXT, telling->text);
     outbox_leave(telling->agent->context->outbox, &telling->item);
     telling->agent->told_attempt = telling->is_open ? telling->item.progress.attempt : 0;
     strbuf_done(&telling->item.text);
     strbuf_done(&telling->item.reasoning);
-    strbuf_done(&telling->held_text);
-    strbuf_done(&telling->held_reasoning);
+    end_masking(telling);
     strbuf_done(&telling->chunk_id);
 }
 

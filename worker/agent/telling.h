@@ -16,13 +16,14 @@
 #include "worker/outbox.h"
 
 struct agent;
+struct masking;
 
 struct telling {
     struct agent *agent;
     bool is_open; /* its item was begun, and not aborted */
     struct outbox_item item;
-    struct strbuf held_text; /* may be the beginning of a secret */
-    struct strbuf held_reasoning;
+    struct masking *text; /* hides secrets in pieces; NULL: there are none */
+    struct masking *reasoning;
     struct strbuf chunk_id;
 };
 

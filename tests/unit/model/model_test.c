@@ -196,6 +196,7 @@ int main(void)
     n_failed += content_tests();
     n_failed += event_tests();
     n_failed += golden_tests();
+    n_failed += masker_tests();
     n_failed += observation_tests();
     n_failed += package_tests();
     n_failed += pattern_tests();

@@ -46,6 +46,7 @@ int child_tests(void);
 int content_tests(void);
 int event_tests(void);
 int golden_tests(void);
+int masker_tests(void);
 int observation_tests(void);
 int package_tests(void);
 int pattern_tests(void);

@@ -7,30 +7,11 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "model/conversation.h"
 #include "model/event.h"
+#include "model/tools.h"
 #include "worker/agent/mask.h"
 #include "worker/events.h"
-
-static void a_growing_text_settles_before_what_may_be_a_value(void **state)
-{
-    static const struct {
-        const char *text;
-        size_t settled;
-    } cases[] = {
-        {"", 0},          {"no value", 8},    {"x abcde", 2},
-        {"x abcdef", 2},  {"abcdefg", 0},     {"abcdefgh", 0},
-        {"abcdefghi", 9}, {"abcdefghiab", 9}, {"abcdef abcdef!", 14},
-    };
-    CLEANUP(secret_list_done) struct secret_list list = SECRET_LIST_INIT;
-    json_auto_t *secrets = json_object();
-
-    (void)state;
-    json_put_text(secrets, "SHORT", "abcdef");
-    json_put_text(secrets, "LONG", "abcdefghi");
-    secret_list_read(&list, secrets);
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-        assert_int_equal(mask_settled_length(&list, cases[i].text), cases[i].settled);
-}
 
 /* Values that are words of the contract itself. */
 static const char words_of_the_wire[] =
@@ -95,6 +76,65 @@ static void values_are_hidden_in_text(void **state)
     assert_string_equal(out.text, "<secret-hidden>, <secret-hidden>, 12345 and abcde");
 }
 
+static void start(struct conversation *conversation)
+{
+    json_auto_t *spec = test_json(
+        "{\"agent\": {\"tools\": [{\"name\": \"terminal\"}, {\"name\": \"file_editor\"}]},"
+        " \"client_tools\": [{\"name\": \"paint\", \"description\": \"d\", \"parameters\": {"
+        "   \"type\": \"object\", \"properties\": {\"color\": {\"type\": \"string\","
+        "   \"enum\": [\"create\", \"red\"]}, \"words\": {\"type\": \"string\"}}}}]}");
+
+    conversation->spec = json_incref(spec);
+}
+
+static void a_call_keeps_its_form_and_is_run_as_it_was_written(void **state)
+{
+    CLEANUP(secret_list_done) struct secret_list list = SECRET_LIST_INIT;
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    json_auto_t *secrets = test_json("{\"A\": \"create\", \"B\": \"swordfish\"}");
+    static const struct {
+        const char *tool;
+        const char *arguments;
+        const char *kept;
+        const char *withheld; /* of the action that is run; NULL: the stored one is */
+    } cases[] = {
+        {"file_editor",
+         "{\"command\":\"create\",\"path\":\"/w/swordfish\",\"file_text\":\"c3dvcmRmaXNo\","
+         "\"summary\":\"create\"}",
+         "{\"command\":\"create\",\"path\":\"/w/swordfish\",\"file_text\":\"<secret-hidden>\","
+         "\"summary\":\"<secret-hidden>\"}",
+         "c3dvcmRmaXNo"},
+        {"terminal", "{\"command\":\"echo \\\"swordfish\\\"\"}",
+         "{\"command\":\"echo \\\"<secret-hidden>\\\"\"}", "echo \\\"swordfish\\\""},
+        /* One that is not valid is never run. */
+        {"terminal", "{\"command\":\"swordfish\",\"extra\":[\"create\"]}",
+         "{\"command\":\"<secret-hidden>\",\"extra\":[\"<secret-hidden>\"]}", NULL},
+        {"terminal", "{\"command\":\"ls $B\"}", "{\"command\":\"ls $B\"}", NULL},
+        {"paint", "{\"color\":\"create\",\"words\":\"create\"}",
+         "{\"color\":\"create\",\"words\":\"<secret-hidden>\"}", "\"words\":\"create\""},
+    };
+
+    (void)state;
+    secret_list_read(&list, secrets);
+    start(&conversation);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(tool_call_check_done) struct tool_call_check check = {.tool = NULL};
+        CLEANUP(strbuf_done) struct strbuf run = STRBUF_INIT;
+        json_auto_t *withheld = NULL;
+
+        tool_call_check(&conversation, cases[i].tool, cases[i].arguments, &check);
+        withheld = mask_call(&list, &conversation, &check);
+        assert_string_equal(check.arguments, cases[i].kept);
+        assert_int_equal(withheld != NULL, cases[i].withheld != NULL);
+        assert_int_equal(mask_was_applied(check.action), cases[i].withheld != NULL);
+        if (withheld == NULL)
+            continue;
+        json_append_text(&run, withheld);
+        assert_non_null(strstr(run.text, cases[i].withheld));
+        assert_false(mask_was_applied(withheld));
+    }
+}
+
 static void commands_get_the_secrets_they_name(void **state)
 {
     CLEANUP(secret_list_done) struct secret_list list = SECRET_LIST_INIT;
@@ -112,9 +152,9 @@ static void commands_get_the_secrets_they_name(void **state)
 int mask_tests(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_growing_text_settles_before_what_may_be_a_value),
         cmocka_unit_test(only_free_text_of_events_is_changed),
         cmocka_unit_test(values_are_hidden_in_text),
+        cmocka_unit_test(a_call_keeps_its_form_and_is_run_as_it_was_written),
         cmocka_unit_test(commands_get_the_secrets_they_name),
     };
 

@@ -1,15 +1,19 @@
 #include "runtime/docker_body.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "runtime/egress.h"
+#include "runtime/sandbox_users.h"
 
-#define NAME_TEXT_BYTES 32
+/*
+ * deft-action begins as root, gives the journal to its own user, becomes that user, and drops these
+ * for good, in the bounding set too, before it starts or reads anything of the sandbox.
+ */
+#define START_CAPABILITIES "CHOWN", "DAC_READ_SEARCH", "SETGID", "SETPCAP", "SETUID"
 
 static void push_variable(json_t *list, const char *name, const char *value)
 {
@@ -19,15 +23,27 @@ static void push_variable(json_t *list, const char *name, const char *value)
     json_push(list, json_text(text.text, text.len));
 }
 
+static void push_number(json_t *list, const char *name, unsigned value)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    strbuf_appendf(&text, "%u", value);
+    push_variable(list, name, text.text);
+}
+
 /* What a start says of the environment comes later, with the key. */
 static json_t *create_environment(const struct docker_names *names,
                                   const struct sandbox_order *order)
 {
+    const struct sandbox_users users = sandbox_users_of_home(order->home);
     json_t *list = json_array();
 
     push_variable(list, "RUNTIME_ID", order->runtime_id);
     push_variable(list, "DEFT_ACTION_INIT_KEY", names->init_key);
     push_variable(list, OUTPUTS_SETTING, OUTPUTS_FOLDER);
+    push_number(list, "DEFT_ACTION_SERVER_UID", users.server);
+    push_number(list, "DEFT_ACTION_COMMAND_UID", users.command);
+    push_number(list, "DEFT_ACTION_GID", users.group);
     return list;
 }
 
@@ -109,14 +125,16 @@ static void put_resources(json_t *host, const struct docker_profile *profile,
 }
 
 /* A tmpfs is noexec, and takes its owner from the image, and its mode whatever it is told. */
-static json_t *create_tmpfs(const struct docker_profile *profile, struct error *err)
+static json_t *create_tmpfs(const struct docker_profile *profile, const struct sandbox_order *order,
+                            struct error *err)
 {
+    const struct sandbox_users users = sandbox_users_of_home(order->home);
     CLEANUP(strbuf_done) struct strbuf options = STRBUF_INIT;
 
     strbuf_appendf(&options, "rw,exec,nosuid,nodev,mode=1777,size=%lld",
                    (long long)profile->tmp_bytes);
     if (!profile->is_for_podman)
-        strbuf_appendf(&options, ",uid=%d,gid=%d", SANDBOX_UID, SANDBOX_UID);
+        strbuf_appendf(&options, ",uid=%u,gid=%u", users.command, users.group);
     return json_build(err, "{s:s}", "/tmp", options.text);
 }
 
@@ -125,10 +143,11 @@ static json_t *create_host(const struct docker_profile *profile, const struct do
 {
     json_auto_t *host = json_build(
         err,
-        "{s:b, s:[s], s:[], s:b, s:b, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:{}, s:[], s:[], s:[],"
+        "{s:b, s:[s], s:[s,s,s,s,s], s:b, s:b, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:{}, s:[], "
+        "s:[], s:[],"
         " s:[], s:[], s:{s:s, s:I}, s:{s:s, s:{s:s, s:s}}}",
-        "Privileged", 0, "CapDrop", "ALL", "CapAdd", "ReadonlyRootfs",
-        profile->is_root_read_only != 0, "Init", 1, "IpcMode", "private", "PidMode", "", "UTSMode",
+        "Privileged", 0, "CapDrop", "ALL", "CapAdd", START_CAPABILITIES, "ReadonlyRootfs",
+        profile->is_root_read_only != 0, "Init", 0, "IpcMode", "private", "PidMode", "", "UTSMode",
         "", "UsernsMode", "", "CgroupnsMode", "private", "NetworkMode", names->network,
         "PublishAllPorts", 0, "PortBindings", "ExtraHosts", "Links", "Binds", "Devices",
         "DeviceCgroupRules", "RestartPolicy", "Name", "no", "MaximumRetryCount", (json_int_t)0,
@@ -139,7 +158,7 @@ static json_t *create_host(const struct docker_profile *profile, const struct do
         return NULL;
     put_resources(host, profile, order, err);
     json_put(host, "SecurityOpt", create_security(profile));
-    json_put(host, "Tmpfs", create_tmpfs(profile, err));
+    json_put(host, "Tmpfs", create_tmpfs(profile, order, err));
     json_put(host, "Mounts", create_mounts(names, err));
     if (order->is_restricted)
         json_put(host, "Dns", json_build(err, "[s]", EGRESS_NAME_SERVER));
@@ -175,17 +194,15 @@ json_t *docker_create_body(const struct docker_profile *profile, const struct do
     json_auto_t *environment = create_environment(names, order);
     json_auto_t *host = NULL;
     json_auto_t *labels = NULL;
-    char user[NAME_TEXT_BYTES] = "";
 
     host = create_host(profile, names, order, err);
     labels = create_sandbox_labels(names->instance, order, err);
     if (host == NULL || labels == NULL)
         return NULL;
-    (void)snprintf(user, sizeof(user), "%d:%d", SANDBOX_UID, SANDBOX_UID);
     /* The folder of the work may have been removed by a command; its parent always is there. */
     return json_build(
         err, "{s:s, s:[s], s:[], s:s, s:s, s:s, s:b, s:b, s:b, s:{s:[s]}, s:s, s:O, s:O, s:O}",
-        "Image", order->image, "Entrypoint", ACTION_MOUNT "/" ACTION_NAME, "Cmd", "User", user,
+        "Image", order->image, "Entrypoint", ACTION_MOUNT "/" ACTION_NAME, "Cmd", "User", "0:0",
         "WorkingDir", WORKSPACE_MOUNT, "Hostname", "sandbox", "Tty", 0, "OpenStdin", 0,
         "AttachStdin", 0, "Healthcheck", "Test", "NONE", "StopSignal", "SIGTERM", "Env",
         environment, "Labels", labels, "HostConfig", host);

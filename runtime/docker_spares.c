@@ -11,6 +11,7 @@
 #include "runtime/bridge.h"
 #include "runtime/docker_body.h"
 #include "runtime/docker_parts.h"
+#include "runtime/sandbox_users.h"
 #include "runtime/subnet.h"
 #include "runtime/tar.h"
 
@@ -169,13 +170,14 @@ int docker_remove_network(struct docker *docker, const char *name, struct error 
 
 /* --- homes --- */
 
-/* Whatever the image says, the folders belong to the sandbox's user. */
-static void append_home_archive(struct strbuf *archive)
+/* Whatever the image says, the folders belong to the sandbox's users. */
+static void append_home_archive(const char *home, struct strbuf *archive)
 {
+    const struct sandbox_users users = sandbox_users_of_home(home);
     const struct tar_entry folders[] = {
-        {.name = "workspace/", .mode = 0755, .owner = SANDBOX_UID},
-        {.name = "workspace/project/", .mode = 0755, .owner = SANDBOX_UID},
-        {.name = ".deft-j/", .mode = 0700, .owner = SANDBOX_UID},
+        {.name = "workspace/", .mode = 0755, .owner = users.command, .group = users.group},
+        {.name = "workspace/project/", .mode = 0755, .owner = users.command, .group = users.group},
+        {.name = ".deft-j/", .mode = 0700, .owner = users.server, .group = users.group},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
@@ -183,8 +185,8 @@ static void append_home_archive(struct strbuf *archive)
     tar_append_end(archive);
 }
 
-static int fill_home(struct docker *docker, const char *workspace, const char *journal,
-                     struct error *err)
+static int fill_home(struct docker *docker, const char *home, const char *workspace,
+                     const char *journal, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf archive = STRBUF_INIT;
     json_auto_t *body = docker_helper_body(docker->settings.instance, docker->empty_image,
@@ -196,7 +198,7 @@ static int fill_home(struct docker *docker, const char *workspace, const char *j
                           json_build(err, "{s:s, s:s, s:s, s:{s:b}}", "Type", "volume", "Source",
                                      journal, "Target", JOURNAL_MOUNT, "VolumeOptions", "NoCopy",
                                      1));
-    append_home_archive(&archive);
+    append_home_archive(home, &archive);
     return docker_fill_volumes(docker, body, &archive, err);
 }
 
@@ -213,7 +215,7 @@ int docker_make_home(struct docker *docker, char home_out[SPARE_NAME_BYTES], str
     spares_hold(docker->spares, SPARE_HOME, home);
     if (docker_make_volume(docker, workspace, "workspace", size_bytes, err) < 0 ||
         docker_make_volume(docker, journal, "journal", size_bytes, err) < 0 ||
-        fill_home(docker, workspace, journal, err) < 0) {
+        fill_home(docker, home, workspace, journal, err) < 0) {
         spares_forget(docker->spares, SPARE_HOME, home);
         return error_wrap(err, "making a workspace");
     }

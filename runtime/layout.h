@@ -5,6 +5,7 @@
 #define DEFT_RUNTIME_LAYOUT_H
 
 #define SANDBOX_UID 10001
+#define SANDBOX_GID 10001
 #define SANDBOX_PORT 8000
 #define ACTION_MOUNT "/.deft"
 #define ACTION_NAME "deft-action"

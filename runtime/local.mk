@@ -11,6 +11,7 @@ RUNTIME_SOURCES = \
 	runtime/choice.c runtime/choice.h \
 	runtime/docker.c runtime/docker.h \
 	runtime/docker_body.c runtime/docker_body.h \
+	runtime/sandbox_users.c runtime/sandbox_users.h \
 	runtime/docker_build.c \
 	runtime/docker_disk.c \
 	runtime/docker_image.c \

@@ -43,7 +43,7 @@ static void append_header(struct strbuf *out, const struct tar_entry *entry, cha
     memcpy(header.name, entry->name, strlen(entry->name));
     octal(header.mode, sizeof(header.mode), entry->mode);
     octal(header.uid, sizeof(header.uid), entry->owner);
-    octal(header.gid, sizeof(header.gid), entry->owner);
+    octal(header.gid, sizeof(header.gid), entry->group);
     octal(header.size, sizeof(header.size), len);
     octal(header.mtime, sizeof(header.mtime), 0);
     /* The sum is taken with its own field full of spaces. */

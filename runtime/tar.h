@@ -16,7 +16,8 @@ struct strbuf;
 struct tar_entry {
     const char *name; /* relative, at most 99 bytes */
     unsigned mode;    /* permission bits */
-    unsigned owner;   /* both uid and gid */
+    unsigned owner;   /* uid */
+    unsigned group;   /* gid */
 };
 
 void tar_append_directory(struct strbuf *out, const struct tar_entry *entry) NONNULL;

@@ -28,6 +28,12 @@ const struct setting action_settings[] = {
      "descriptor of a socket that listens already, beside address and port; 0: none"},
     {"DEFT_ACTION_PREVIEW_SOCKET", SETTING_COUNT, "0", offsetof(struct config, preview_socket),
      "the same, by which requests reach programs here; 0: none"},
+    {"DEFT_ACTION_SERVER_UID", SETTING_COUNT, "0", offsetof(struct config, server_uid),
+     "started as root: user that the server becomes, apart from its commands; 0: none"},
+    {"DEFT_ACTION_COMMAND_UID", SETTING_COUNT, "0", offsetof(struct config, command_uid),
+     "with DEFT_ACTION_SERVER_UID: user of all commands, and of all files"},
+    {"DEFT_ACTION_GID", SETTING_COUNT, "0", offsetof(struct config, gid),
+     "with DEFT_ACTION_SERVER_UID: group of both"},
     {"DEFT_ACTION_WORKSPACE", SETTING_TEXT, "/workspace/project",
      offsetof(struct config, workspace), "where shells begin; made when possible"},
     {"DEFT_ACTION_JOURNAL", SETTING_TEXT, "/.deft-j", offsetof(struct config, journal_dir),
@@ -52,6 +58,7 @@ const struct setting action_settings[] = {
 
 const size_t action_settings_n = ARRAY_SIZE(action_settings);
 
+enum { MAX_UID = 0x7ffffffe };
 enum { MAX_PORT = 65535, RUN_SILENCE_MS = 10000, MS_PER_S = 1000, MAX_SILENCE_S = 86400 };
 
 static bool has_text(const struct secret *secret)
@@ -59,8 +66,27 @@ static bool has_text(const struct secret *secret)
     return secret_reveal(secret)[0] != '\0';
 }
 
+static bool is_uid(int64_t number)
+{
+    return number > 0 && number <= MAX_UID;
+}
+
+static int check_users(const struct config *config, struct error *err)
+{
+    if (config->server_uid == 0 && config->command_uid == 0)
+        return 0;
+    if (!is_uid(config->server_uid) || !is_uid(config->command_uid) || !is_uid(config->gid) ||
+        config->server_uid == config->command_uid)
+        return error_set(err, ERROR_INVALID,
+                         "DEFT_ACTION_SERVER_UID, DEFT_ACTION_COMMAND_UID and DEFT_ACTION_GID: "
+                         "two different users and their group, none of them 0");
+    return 0;
+}
+
 int config_check(struct config *config, struct error *err)
 {
+    if (check_users(config, err) < 0)
+        return -1;
     if (config->port > MAX_PORT)
         return error_set(err, ERROR_INVALID, "DEFT_ACTION_PORT: not a port");
     if (!has_text(&config->api_key) && !has_text(&config->init_key) && !config->open)

@@ -26,6 +26,9 @@ struct config {
     int64_t port;
     int64_t socket;         /* 0: none */
     int64_t preview_socket; /* 0: none */
+    int64_t server_uid;     /* 0: the server keeps the user that it was started as */
+    int64_t command_uid;
+    int64_t gid;
     const char *bind;
     const char *workspace;
     const char *journal_dir;

@@ -18,6 +18,7 @@
 #include "sandbox/errand.h"
 #include "sandbox/exports.h"
 #include "sandbox/http.h"
+#include "sandbox/identity.h"
 #include "sandbox/journal.h"
 #include "sandbox/observation.h"
 #include "sandbox/prepare.h"
@@ -216,7 +217,7 @@ static int prepare_folder(const struct action *action, struct error *err)
     struct error no_repository = ERROR_INIT;
 
     if (conversation->prepared != NULL && text_equal(conversation->prepared, folder) &&
-        access(folder, F_OK) == 0)
+        identity_has_access(folder, F_OK))
         return 0;
     if (repository_make_folder(folder, err) < 0)
         return error_wrap(err, "The working directory cannot be made");

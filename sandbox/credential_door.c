@@ -150,7 +150,7 @@ static bool is_ours(int fd)
     struct ucred peer = {0};
     socklen_t len = sizeof(peer);
 
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && peer.uid == getuid() &&
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && peer.uid == geteuid() &&
            peer.pid > 0;
 }
 

@@ -12,6 +12,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/git.h"
+#include "sandbox/identity.h"
 
 enum { MAX_HOOK_BYTES = 1024 * 1024, HOOK_MODE = 0755 };
 
@@ -104,7 +105,7 @@ int git_hooks_install(const char *path, bool *installed_out, struct error *err)
     CLEANUP(strbuf_done) struct strbuf place = STRBUF_INIT;
 
     strbuf_appendf(&script, "%s/" SCRIPT, path);
-    *installed_out = access(script.text, R_OK) == 0;
+    *installed_out = identity_has_access(script.text, R_OK);
     if (!*installed_out)
         return 0;
     if (find_hooks(path, &place, err) < 0)

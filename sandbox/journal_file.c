@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "sandbox/identity.h"
 #include "sandbox/limits.h"
 
 enum { CRC_DIGITS = 8, FILE_MODE = 0600, MAX_FILE_BYTES = 256 * 1024 * 1024 };
@@ -97,8 +98,8 @@ static int open_file(struct journal_file *file, const char *name, int flags, str
     return 0;
 }
 
-int journal_file_open(struct journal_file *file, const char *dir,
-                      const struct journal_reader *reader, struct error *err)
+static int open_and_read(struct journal_file *file, const char *dir,
+                         const struct journal_reader *reader, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
@@ -118,6 +119,17 @@ int journal_file_open(struct journal_file *file, const char *dir,
     }
     sync_directory(dir);
     return 0;
+}
+
+int journal_file_open(struct journal_file *file, const char *dir,
+                      const struct journal_reader *reader, struct error *err)
+{
+    int rc = 0;
+
+    identity_open_as_server();
+    rc = open_and_read(file, dir, reader, err);
+    identity_open_as_commands();
+    return rc;
 }
 
 void journal_file_close(struct journal_file *file)
@@ -190,7 +202,7 @@ static int rename_new(struct journal_file *file, struct error *err)
     return 0;
 }
 
-int journal_file_replace(struct journal_file *file, const struct strbuf *text, struct error *err)
+static int replace(struct journal_file *file, const struct strbuf *text, struct error *err)
 {
     struct journal_file fresh = {.fd = -1, .dir = file->dir};
 
@@ -205,4 +217,14 @@ int journal_file_replace(struct journal_file *file, const struct strbuf *text, s
     file->fd = fresh.fd;
     file->size = (int64_t)text->len;
     return 0;
+}
+
+int journal_file_replace(struct journal_file *file, const struct strbuf *text, struct error *err)
+{
+    int rc = 0;
+
+    identity_open_as_server();
+    rc = replace(file, text, err);
+    identity_open_as_commands();
+    return rc;
 }

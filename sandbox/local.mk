@@ -63,6 +63,7 @@ SANDBOX_SOURCES = \
 	sandbox/http.c sandbox/http.h \
 	sandbox/http_connection.h \
 	sandbox/http_reply.c \
+	sandbox/identity.c sandbox/identity.h \
 	sandbox/init.c sandbox/init.h \
 	sandbox/inside.c sandbox/inside.h \
 	sandbox/job.c sandbox/job.h \

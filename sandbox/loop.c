@@ -73,6 +73,18 @@ static void reap_one(struct loop *loop, pid_t pid, int status)
     }
 }
 
+/*
+ * Commands may signal PID 1, where both have one user, but must not end it: its end is asked for
+ * from outside the PID namespace, by a sender without a number here. A command can forge that
+ * number with sigqueue(), but not together with SI_USER.
+ */
+static bool asks_for_end(const struct signalfd_siginfo *info)
+{
+    if (info->ssi_signo == SIGCHLD)
+        return false;
+    return getpid() != 1 || (info->ssi_code == SI_USER && info->ssi_pid == 0);
+}
+
 static void on_signal(void *owner, uint32_t events)
 {
     struct loop *loop = owner;
@@ -82,7 +94,7 @@ static void on_signal(void *owner, uint32_t events)
 
     (void)events;
     while (read(loop->signal_source.fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-        if (info.ssi_signo != SIGCHLD)
+        if (asks_for_end(&info))
             loop->stop = true;
     }
     pid = waitpid(-1, &status, WNOHANG);

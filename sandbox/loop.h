@@ -44,7 +44,7 @@ void loop_free(struct loop *loop);
 int loop_descriptor(const struct loop *loop) NONNULL MUST_CHECK;
 /* Handles what is due; never blocks. */
 void loop_dispatch(struct loop *loop) NONNULL;
-/* True after SIGTERM or SIGINT. */
+/* True after SIGTERM or SIGINT; as PID 1 only after one from outside its PID namespace. */
 bool loop_stop_requested(const struct loop *loop) NONNULL MUST_CHECK;
 
 /* events: EPOLLIN, EPOLLOUT. */

@@ -31,6 +31,7 @@
 #include "sandbox/credentials.h"
 #include "sandbox/execute.h"
 #include "sandbox/http.h"
+#include "sandbox/identity.h"
 #include "sandbox/job.h"
 #include "sandbox/journal.h"
 #include "sandbox/listener.h"
@@ -87,8 +88,8 @@ static void hide_variable(const char *name)
 }
 
 /*
- * The keys must not be readable for what runs here under the same uid: not in /proc/PID/environ,
- * not by ptrace, and children do not get it.
+ * The keys must not be readable for what runs here, under the same uid where there is one only: not
+ * in /proc/PID/environ, not by ptrace, and children do not get it.
  */
 static void hide_keys(const struct config *config)
 {
@@ -189,7 +190,7 @@ static int run(const struct process *process, struct error *err)
 
     server.last_action_ms = server.started_ms;
     if (process_configure(process, &config, &config.log_level, err) < 0 ||
-        config_check(&config, err) < 0)
+        config_check(&config, err) < 0 || identity_take(&config, err) < 0)
         return -1;
     hide_keys(&config);
     keep_from_oom();

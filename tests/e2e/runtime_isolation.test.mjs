@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 
-import { call, engine, House, IMAGE, tar } from './runtime_house.mjs';
+import { call, engine, House, IMAGE, tar, waitUntil } from './runtime_house.mjs';
 
 const MEMORY = 256 << 20;
 const REFUSED = /^(EPERM|ENOSYS)$/;
@@ -100,12 +100,11 @@ describe('the confinement of a sandbox', () => {
   it('from inside: devices, mounts and variables are these and no others', async () => {
     assert.deepEqual((await run('ls /dev')).split(/\s+/).filter((name) => name !== 'core').sort(), // a link to /proc/kcore
       ['fd', 'full', 'mqueue', 'null', 'ptmx', 'pts', 'random', 'shm', 'stderr', 'stdin', 'stdout', 'tty', 'urandom', 'zero']);
-    const mounts = (await run("awk '{print $5, $6}' /proc/self/mountinfo")).replaceAll('/usr/sbin/docker-init', '/sbin/docker-init')
-      .split('\n').map((line) => line.split(' '));
+    const mounts = (await run("awk '{print $5, $6}' /proc/self/mountinfo")).split('\n').map((line) => line.split(' '));
     const unusual = mounts.filter(([place]) => !/^\/(proc|sys|dev)(\/|$)/.test(place)).map(([place]) => place);
-    assert.deepEqual(unusual.sort(), ['/', '/.deft', '/.deft-j', '/etc/hostname', '/etc/hosts', '/etc/resolv.conf', '/sbin/docker-init', '/tmp', '/workspace'].sort());
+    assert.deepEqual(unusual.sort(), ['/', '/.deft', '/.deft-j', '/etc/hostname', '/etc/hosts', '/etc/resolv.conf', '/tmp', '/workspace'].sort());
     const options = (place) => mounts.findLast(([one]) => one === place)?.[1].split(',');
-    for (const place of ['/.deft', '/sys', '/proc/sys', '/sbin/docker-init']) assert.ok(options(place)?.includes('ro'), place);
+    for (const place of ['/.deft', '/sys', '/proc/sys']) assert.ok(options(place)?.includes('ro'), place);
     // Those that the kernel of this host has.
     for (const place of ['/proc/sysrq-trigger', '/proc/irq', '/proc/bus', '/proc/fs']) assert.ok(options(place)?.includes('ro') ?? !fs.existsSync(place), place);
     const names = (await run('env')).split('\n').map((line) => line.slice(0, line.indexOf('=')));
@@ -135,22 +134,42 @@ describe('the confinement of a sandbox', () => {
     assert.equal(seen.descriptors, '60,61,62,'); // its shell's: the command, the record of its end, the terminal
   });
 
+  it('from inside: no program ends, holds or replaces the server', async () => {
+    const port = new URL(runtime.url).port;
+    assert.equal((await send('POST', '/api/bash/execute_bash_command', { command: `(setsid prober impostor ${port} > /tmp/tried 2>&1 &)` })).exit_code, 0);
+    const tried = await waitUntil(async () => {
+      const answer = await call({ host: new URL(runtime.url).hostname, port }, 'POST', '/api/bash/execute_bash_command',
+        { body: { command: 'cat /tmp/tried' }, headers: { 'X-Session-API-Key': runtime.session_api_key } });
+      assert.equal(answer.status, 200, answer.text);
+      assert.equal(answer.text.includes('impostor"'), false, 'a program in the sandbox answers for the server');
+      const said = answer.json.stdout ?? '';
+      return said.includes('over done') && results(said.trim());
+    }, 60000, 'the impostor has tried everything');
+    for (const name of ['seize', 'mem', 'prlimit', 'forged-user']) assert.match(tried[name], REFUSED, name);
+    for (const name of Object.keys(tried).filter((one) => one.startsWith('kill:'))) assert.equal(tried[name], 'EPERM', name);
+    assert.equal(tried.journal, 'EACCES');
+    for (const name of ['replace', 'remove']) assert.match(tried[name], /^(EROFS|EACCES|EPERM)$/, name);
+    assert.equal(tried.bind, 'EADDRINUSE');
+    assert.equal(await run('echo goes on'), 'goes on');
+  });
+
   it('from outside: the engine was asked for exactly this', async () => {
     const { json: container, text } = await engine('GET', `/containers/${house.instance}-${runtime.runtime_id}/json`);
     const { HostConfig: host, Config: config } = container;
-    assert.equal(config.User, '10001:10001');
+    assert.equal(config.User, '0:0');
+    assert.deepEqual(host.CapAdd.map((name) => name.replace(/^CAP_/, '')).sort(), ['CHOWN', 'DAC_READ_SEARCH', 'SETGID', 'SETPCAP', 'SETUID'], 'gone when it serves');
     assert.deepEqual(config.Entrypoint, ['/.deft/deft-action']);
     assert.equal(text.includes(runtime.session_api_key), false);
     assert.equal(container.ExecIDs, null);
     const wanted = {
       Privileged: false, CapDrop: ['ALL'], PidsLimit: 512, Memory: MEMORY, MemorySwap: MEMORY, NanoCpus: 2e9, CpuShares: 512, OomScoreAdj: 500,
-      ReadonlyRootfs: false, ShmSize: 256 << 20, Init: true, IpcMode: 'private', PidMode: '', UTSMode: '', UsernsMode: '', CgroupnsMode: 'private',
+      ReadonlyRootfs: false, ShmSize: 256 << 20, Init: false, IpcMode: 'private', PidMode: '', UTSMode: '', UsernsMode: '', CgroupnsMode: 'private',
       PublishAllPorts: false, RestartPolicy: { Name: 'no', MaximumRetryCount: 0 },
       LogConfig: { Type: 'local', Config: { 'max-size': '1m', 'max-file': '2' } },
       Tmpfs: { '/tmp': `rw,exec,nosuid,nodev,mode=1777,size=${1 << 30},uid=10001,gid=10001` },
     };
     for (const [name, value] of Object.entries(wanted)) assert.deepEqual(host[name], value, name);
-    for (const name of ['CapAdd', 'Binds', 'Devices', 'DeviceRequests', 'DeviceCgroupRules', 'ExtraHosts', 'Links', 'VolumesFrom', 'GroupAdd', 'Sysctls']) {
+    for (const name of ['Binds', 'Devices', 'DeviceRequests', 'DeviceCgroupRules', 'ExtraHosts', 'Links', 'VolumesFrom', 'GroupAdd', 'Sysctls']) {
       assert.equal(Object.keys(host[name] ?? []).length, 0, name);
     }
     assert.equal(Object.keys(host.PortBindings ?? {}).length, 0);
@@ -169,12 +188,15 @@ describe('the confinement of a sandbox', () => {
 
   it('from outside: the kernel holds every process of it to that', async () => {
     const { json: { Titles: titles, Processes: processes } } = await engine('GET', `/containers/${house.instance}-${runtime.runtime_id}/top?ps_args=-eo%20pid,args`);
-    assert.ok(processes.length >= 3, 'init, deft-action and a shell');
+    assert.ok(processes.length >= 2, 'deft-action and a shell');
+    const users = new Set();
     for (const columns of processes) {
       const pid = columns[titles.indexOf('PID')];
       const status = fs.readFileSync(`/proc/${pid}/status`, 'utf8');
       for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb']) assert.equal(field(status, set), '0000000000000000', `${columns} ${set}`);
-      assert.equal(field(status, 'Uid'), '10001\t10001\t10001\t10001');
+      users.add(field(status, 'Uid'));
+      assert.equal(field(status, 'Gid'), '10001\t10001\t10001\t10001');
+      assert.equal(field(status, 'Groups').trim(), '10001');
       assert.equal(field(status, 'NoNewPrivs'), '1');
       assert.equal(field(status, 'Seccomp'), '2');
       for (const kind of ['mnt', 'pid', 'net', 'ipc', 'uts', 'cgroup']) {
@@ -182,5 +204,6 @@ describe('the confinement of a sandbox', () => {
       }
       assert.ok(Number(fs.readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8')) >= 500, 'it dies before the host');
     }
+    assert.deepEqual([...users].sort(), ['10001\t10001\t10001\t10001', '10002\t10001\t10002\t10001'], 'files of the server are those of its commands, who can neither signal nor trace it');
   });
 });

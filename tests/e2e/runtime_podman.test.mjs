@@ -58,7 +58,8 @@ describe('Podman as the engine', { skip: process.getuid() !== 0 && 'needs root' 
     ({ json: sandbox } = await house.sandbox('p-1', { image: 'nothing:1' }));
     assert.equal(sandbox.status, 'running', sandbox.status_detail);
     const facts = await inspect();
-    assert.equal(facts.Config.User, '10001:10001');
+    assert.equal(facts.Config.User, '0:0');
+
     assert.equal(facts.HostConfig.Privileged, false);
     assert.equal(facts.HostConfig.PidsLimit, 512);
     const status = fs.readFileSync(`/proc/${facts.State.Pid}/status`, 'utf8');
@@ -66,6 +67,8 @@ describe('Podman as the engine', { skip: process.getuid() !== 0 && 'needs root' 
     assert.match(status, /^Seccomp:\s+2$/m);
     assert.match(status, /^CapEff:\s+0+$/m);
     assert.match(status, /^CapBnd:\s+0+$/m);
+    assert.match(status, /^CapPrm:\s+0+$/m);
+    assert.doesNotMatch(status, /^Uid:.*\t0(\t|$)/m);
   });
 
   it('gives a sandbox the name servers of the host, since it reaches none on the host', async () => {

@@ -6,17 +6,24 @@
  *   prober server PID       all that is quick; PID: of deft-action
  *   prober processes        how many children there may be
  *   prober memory MEGABYTES how a child ends that takes so much
+ *   prober impostor PORT    holds PID 1, signals every deft-action, and answers in its place
+ *   prober watches          takes all inotify instances of its user, and keeps them for its life
+ *   prober watch            whether one more can be had
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <dirent.h>
 #include <linux/perf_event.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -48,6 +55,8 @@ static const struct error_name error_names[] = {
     {EFAULT, "EFAULT"},
     {EBADF, "EBADF"},
     {EAGAIN, "EAGAIN"},
+    {EADDRINUSE, "EADDRINUSE"},
+    {EMFILE, "EMFILE"},
     {ENOMEM, "ENOMEM"},
     {ESRCH, "ESRCH"},
     {ENOTDIR, "ENOTDIR"},
@@ -359,9 +368,144 @@ static int take_memory(size_t megabytes)
     return 0;
 }
 
+/* --- in the server's place --- */
+
+/* Sends a signal, telling how that ended. */
+static void try_kill(long pid, int number)
+{
+    char name[READ_BYTES];
+
+    (void)snprintf(name, sizeof(name), "kill:%ld:%d", pid, number);
+    tell(name, kill((pid_t)pid, number));
+}
+
+/* A signal that says to come from outside, which only the kernel may say. */
+static void try_forged(int number)
+{
+    siginfo_t info = {.si_signo = number, .si_code = SI_QUEUE};
+
+    TRY("forged-queue", SYS_rt_sigqueueinfo, 1, number, &info);
+    info.si_code = SI_USER;
+    TRY("forged-user", SYS_rt_sigqueueinfo, 1, number, &info);
+}
+
+static int is_server(const char *pid)
+{
+    char path[READ_BYTES * 5];
+    char name[READ_BYTES] = "";
+    FILE *file = NULL;
+
+    (void)snprintf(path, sizeof(path), "/proc/%s/comm", pid);
+    file = fopen(path, "re");
+    if (file == NULL)
+        return 0;
+    (void)!fgets(name, sizeof(name), file);
+    (void)fclose(file);
+    return strcmp(name, "deft-action\n") == 0;
+}
+
+static void try_hold(void)
+{
+    long held = ptrace(PTRACE_SEIZE, 1, NULL, NULL);
+    struct rlimit none = {0, 0};
+
+    tell("seize", held);
+    if (held >= 0)
+        tell("interrupt", ptrace(PTRACE_INTERRUPT, 1, NULL, NULL));
+    TRY("prlimit", SYS_prlimit64, 1, RLIMIT_NOFILE, &none, NULL);
+    tell("mem", open("/proc/1/mem", O_RDWR | O_CLOEXEC));
+    tell("replace", open("/.deft/deft-action", O_WRONLY | O_TRUNC | O_CLOEXEC));
+    tell("remove", unlink("/.deft/deft-action"));
+    tell("journal", open("/.deft-j/journal", O_RDWR | O_CLOEXEC));
+}
+
+static void try_signals(void)
+{
+    DIR *all = opendir("/proc");
+    const struct dirent *entry = NULL;
+
+    for (entry = readdir(all); entry != NULL; entry = readdir(all)) {
+        if (strtol(entry->d_name, NULL, 10) > 0 && is_server(entry->d_name))
+            try_kill(strtol(entry->d_name, NULL, 10), SIGKILL);
+    }
+    (void)closedir(all);
+    for (int number = 1; number <= SIGRTMAX; number++)
+        try_kill(1, number);
+    try_forged(SIGTERM);
+    try_forged(SIGINT);
+}
+
+static void answer(int door)
+{
+    static const char words[] = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+                                "Content-Length: 22\r\n\r\n{\"status\": \"impostor\"}";
+    char request[MANY];
+
+    for (;;) {
+        int visitor = accept(door, NULL, NULL);
+
+        if (visitor < 0)
+            continue;
+        (void)!read(visitor, request, sizeof(request));
+        (void)!write(visitor, words, sizeof(words) - 1);
+        (void)close(visitor);
+    }
+}
+
+static int take_place(long port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((unsigned short)port)};
+    int door = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int on = 1;
+    int bound = 0;
+
+    (void)setsockopt(door, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    (void)setsockopt(door, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
+    try_hold();
+    try_signals();
+    /* The kernel closes the sockets of a process that ended a moment later. */
+    for (int i = 0; i < MANY; i++) {
+        const struct timespec moment = {0, 1000000};
+
+        bound = bind(door, (const struct sockaddr *)&address, sizeof(address));
+        if (bound == 0 || i > MANY / 16)
+            break;
+        (void)nanosleep(&moment, NULL);
+    }
+    tell("bind", bound);
+    printf("over done\n");
+    (void)fflush(stdout);
+    if (bound == 0 && listen(door, MANY) == 0)
+        answer(door);
+    return 0;
+}
+
+/* --- what the kernel counts by user --- */
+
+static int take_watches(void)
+{
+    int n = 0;
+
+    while (n < MANY && inotify_init1(IN_CLOEXEC) >= 0)
+        n++;
+    printf("watches %d %s\n", n, n < MANY ? error_name(errno) : "done");
+    (void)fflush(stdout);
+    for (;;)
+        (void)pause();
+}
+
 int main(int argc, char **argv)
 {
     long server = 0;
+
+    if (argc > 2 && strcmp(argv[1], "impostor") == 0)
+        return take_place(strtol(argv[2], NULL, 10));
+    if (argc > 1 && strcmp(argv[1], "watches") == 0)
+        return take_watches();
+    if (argc > 1 && strcmp(argv[1], "watch") == 0) {
+        tell("watch", inotify_init1(IN_CLOEXEC));
+        return 0;
+    }
 
     if (argc > 1 && strcmp(argv[1], "processes") == 0)
         return take_processes();

@@ -36,11 +36,12 @@ static const struct docker_names names = {.instance = "deft",
 
 /* What never varies, whatever is asked for. */
 static const char constants[] =
-    "{\"User\": \"10001:10001\", \"WorkingDir\": \"/workspace\", \"Hostname\": \"sandbox\","
+    "{\"User\": \"0:0\", \"WorkingDir\": \"/workspace\", \"Hostname\": \"sandbox\","
     " \"Entrypoint\": [\"/.deft/deft-action\"], \"Cmd\": [], \"Tty\": false, \"OpenStdin\": false,"
     " \"AttachStdin\": false, \"Healthcheck\": {\"Test\": [\"NONE\"]}, \"StopSignal\": \"SIGTERM\","
-    " \"HostConfig\": {\"Privileged\": false, \"CapDrop\": [\"ALL\"], \"CapAdd\": [],"
-    "  \"ReadonlyRootfs\": false, \"Init\": true, \"IpcMode\": \"private\", \"PidMode\": \"\","
+    " \"HostConfig\": {\"Privileged\": false, \"CapDrop\": [\"ALL\"], \"CapAdd\": [\"CHOWN\", "
+    "\"DAC_READ_SEARCH\", \"SETGID\", \"SETPCAP\", \"SETUID\"],"
+    "  \"ReadonlyRootfs\": false, \"Init\": false, \"IpcMode\": \"private\", \"PidMode\": \"\","
     "  \"UTSMode\": \"\", \"UsernsMode\": \"\", \"CgroupnsMode\": \"private\","
     "  \"NetworkMode\": \"deft-net-0\", \"PublishAllPorts\": false, \"PortBindings\": {},"
     "  \"ExtraHosts\": [], \"Links\": [], \"Binds\": [], \"Devices\": [],"
@@ -149,9 +150,12 @@ static void environment_is_only_ours(void **state)
     const json_t *list = json_object_get(body, "Env");
 
     (void)state;
-    assert_int_equal(json_array_size(list), 3);
+    assert_int_equal(json_array_size(list), 6);
     assert_true(has_entry(list, "RUNTIME_ID=abcdefghijklmnop"));
     assert_true(has_entry(list, "DEFT_ACTION_INIT_KEY=once"));
+    assert_true(has_entry(list, "DEFT_ACTION_SERVER_UID=10002"));
+    assert_true(has_entry(list, "DEFT_ACTION_COMMAND_UID=10001"));
+    assert_true(has_entry(list, "DEFT_ACTION_GID=10001"));
     assert_true(has_entry(list, "DEFT_ACTION_SAVE_DIR=/workspace/.openhands/outputs"));
     assert_null(json_object_get(json_object_get(body, "Labels"), "deft.session_id"));
 }

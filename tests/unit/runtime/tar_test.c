@@ -16,7 +16,7 @@
 static void file_takes_header_and_whole_blocks(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
-    const struct tar_entry entry = {.name = "a", .mode = 0755, .owner = 10001};
+    const struct tar_entry entry = {.name = "a", .mode = 0755, .owner = 10001, .group = 10001};
 
     (void)state;
     tar_append_file(&out, &entry, "hello", 5);
@@ -31,7 +31,8 @@ static void file_takes_header_and_whole_blocks(void **state)
 static void checksum_counts_itself_as_spaces(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
-    const struct tar_entry entry = {.name = "workspace/", .mode = 0755, .owner = 10001};
+    const struct tar_entry entry = {
+        .name = "workspace/", .mode = 0755, .owner = 10001, .group = 10001};
     unsigned sum = 0;
     unsigned written = 0;
 

@@ -150,6 +150,8 @@ static void add_namespaces(struct arguments *arguments, const struct command_pla
 
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
         add(arguments, kinds[i], "", "");
+    /* The server is the first process: nothing inside can end or hold it, and all ends with it. */
+    add(arguments, "--as-pid-1", "", "");
     if (!places->has_host_network)
         add(arguments, "--unshare-net", "", "");
     (void)snprintf(uid, sizeof(uid), "%d", SANDBOX_UID);

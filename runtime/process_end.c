@@ -82,8 +82,10 @@ static void ask_to_end(pid_t pid)
     CLEANUP(process_tree_done) struct process_tree tree = {.items = NULL};
     struct error gone = ERROR_INIT;
 
-    if (process_tree_read(pid, &tree, &gone) == 0 && tree.n > 1)
-        (void)kill(tree.items[1].pid, SIGTERM);
+    pid_t server = process_tree_read(pid, &tree, &gone) == 0 ? process_tree_server(&tree) : 0;
+
+    if (server > 0)
+        (void)kill(server, SIGTERM);
 }
 
 /* The guardian ends with the server; programs that it left behind would keep the first process. */

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "runtime/layout.h"
 
 #define FILE_MAX_BYTES (1024UL * 1024)
 /*
@@ -199,9 +200,33 @@ static bool is_shell(pid_t pid)
     return memcmp(text.text + text.len - sizeof(ending), ending, sizeof(ending)) == 0;
 }
 
+/* By what it was executed as: the first of the words that are parted by a zero byte. */
+static bool is_server(pid_t pid)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    struct error gone = ERROR_INIT;
+    char path[32] = "";
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+    return file_read(path, FILE_MAX_BYTES, &text, &gone) == 0 &&
+           text_ends_with(text.text, "/" ACTION_NAME);
+}
+
+static size_t find_server(const struct process_tree *tree)
+{
+    return tree->n > 0 && is_server(tree->items[0].pid) ? 0 : 1;
+}
+
+pid_t process_tree_server(const struct process_tree *tree)
+{
+    size_t i = find_server(tree);
+
+    return i < tree->n ? tree->items[i].pid : 0;
+}
+
 bool process_tree_is_at_rest(const struct process_tree *tree)
 {
-    for (size_t i = 2; i < tree->n; i++) {
+    for (size_t i = find_server(tree) + 1; i < tree->n; i++) {
         const struct process_entry *entry = &tree->items[i];
 
         if (entry->state != 'Z' && !(is_shell(entry->pid) && !has_children(tree, entry->pid)))

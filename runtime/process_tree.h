@@ -45,7 +45,12 @@ int process_tree_continue(pid_t top, struct error *err) NONNULL MUST_CHECK;
 int process_tree_end(pid_t top, struct error *err) NONNULL MUST_CHECK;
 /* Whether the one that was asked for is held. */
 bool process_tree_is_stopped(pid_t top) MUST_CHECK;
-/* Whether only the server (the first one's first child) and shells that wait are there. */
+/*
+ * The server: the first process, or its first child in a sandbox of before, where bubblewrap's own
+ * program was the first. 0 where it has not begun.
+ */
+pid_t process_tree_server(const struct process_tree *tree) NONNULL MUST_CHECK;
+/* Whether only the server and shells that wait are there. */
 bool process_tree_is_at_rest(const struct process_tree *tree) NONNULL MUST_CHECK;
 
 #endif

@@ -125,6 +125,22 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     assert.ok(Number(n) < 512, n);
   });
 
+  it('lets no program end, hold or replace the server', async () => {
+    const prober = `${home()}/workspace/prober`;
+    execFileSync('cc', ['-static', '-O1', '-o', prober, new URL('isolation/prober.c', import.meta.url).pathname]);
+    const was = first();
+    await bash(sandbox, '(setsid /workspace/prober impostor 8000 > /tmp/tried 2>&1 &)');
+    const tried = await waitUntil(async () => {
+      const said = await bash(sandbox, 'cat /tmp/tried') ?? '';
+      return said.includes('over done') && results(said.trim());
+    }, DEADLINE_MS, 'the impostor has tried everything');
+    for (const name of ['seize', 'mem', 'forged-user']) assert.match(tried[name], /^(EPERM|EACCES)$/, name);
+    for (const name of ['replace', 'remove']) assert.match(tried[name], /^(EROFS|EACCES|EPERM)$/, name);
+    assert.equal(tried.bind, 'EADDRINUSE');
+    assert.equal(first(), was);
+    assert.equal(await bash(sandbox, 'echo goes on'), 'goes on\n');
+  });
+
   it('keeps a sandbox to what is promised, seen from outside', () => {
     for (const pid of inside(first())) {
       const status = fs.readFileSync(`/proc/${pid}/status`, 'utf8');
@@ -224,8 +240,7 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
   it('hears that a server ended while the service did, whatever its programs do', async () => {
     await bash(sandbox, 'setsid sleep 300 >/dev/null 2>&1 &');
     await house.stop('SIGKILL');
-    const server = inside(first()).find((pid) => stat(pid).parent === first());
-    process.kill(Number(server), 'SIGKILL');
+    process.kill(first(), 'SIGKILL');
     await house.start();
     await waitUntil(async () => (await row()).status === 'error', DEADLINE_MS, 'the row says error');
     await waitUntil(() => boxes().length === 0, DEADLINE_MS, 'nothing is left of it');

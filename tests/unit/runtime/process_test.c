@@ -56,7 +56,7 @@ static void sandbox_has_namespaces_of_its_own(void **state)
 {
     static const char *const wanted[] = {"--unshare-user", "--unshare-pid", "--unshare-ipc",
                                          "--unshare-uts",  "--unshare-net", "--seccomp",
-                                         "--new-session"};
+                                         "--new-session",  "--as-pid-1"};
     CLEANUP(arguments_done) struct arguments arguments = {.items = NULL};
     struct command_places places = places_of("");
     struct error err = ERROR_INIT;

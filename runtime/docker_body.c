@@ -44,6 +44,7 @@ static json_t *create_environment(const struct docker_names *names,
     push_number(list, "DEFT_ACTION_SERVER_UID", users.server);
     push_number(list, "DEFT_ACTION_COMMAND_UID", users.command);
     push_number(list, "DEFT_ACTION_GID", users.group);
+    push_number(list, "DEFT_ACTION_ACCOUNT_UID", SANDBOX_UID);
     return list;
 }
 

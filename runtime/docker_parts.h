@@ -17,9 +17,11 @@
 #include "runtime/backend.h"
 #include "runtime/docker.h"
 #include "runtime/engine.h"
+#include "runtime/sandbox_users.h"
 #include "runtime/spares.h"
 
-/* A home "x" is the volumes <instance>-ws-x and <instance>-j-x. */
+/* A home "x" is the volumes <instance>-ws-x and <instance>-j-x; sandbox_users.h says how it ends.
+ */
 #define HOME_ID_BYTES 11
 #define DOCKER_NAME_BYTES 160
 
@@ -43,7 +45,8 @@ struct docker {
     char root[256];      /* the folder in which the engine keeps everything; "" until it said so */
     bool limits_volumes; /* can hold a workspace to a size */
     bool limits_layers;  /* the same of what is written elsewhere */
-    bool is_podman;      /* reads a seccomp profile from a file, where Docker takes its text */
+    struct users_in_use users; /* of homes that this process made; the engine knows the others */
+    bool is_podman; /* reads a seccomp profile from a file, where Docker takes its text */
 };
 
 /* --- docker_parts.c --- */
@@ -103,6 +106,9 @@ int docker_remove_network(struct docker *docker, const char *name,
                           struct error *err) NONNULL MUST_CHECK;
 int docker_remove_home(struct docker *docker, const char *home,
                        struct error *err) NONNULL MUST_CHECK;
+/* Around the removal of a home's volumes, or of one: nobody else gets its users before the end. */
+void docker_hold_users(struct docker *docker, const char *home) NONNULL;
+void docker_release_users(struct docker *docker, const char *home) NONNULL;
 /* Makes one more spare of what is short of them. */
 int docker_refill(struct docker *docker, bool *is_full_out, struct error *err) NONNULL MUST_CHECK;
 

@@ -202,14 +202,78 @@ static int fill_home(struct docker *docker, const char *home, const char *worksp
     return docker_fill_volumes(docker, body, &archive, err);
 }
 
+/* The pairs of all homes on this engine, those of other services too. */
+static int list_users(struct docker *docker, struct users_in_use *users_out, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    json_auto_t *reply = NULL;
+    const json_t *volume = NULL;
+    size_t i = 0;
+
+    strbuf_append(&path, "/volumes?");
+    engine_append_label_filter(&path, LABEL_MANAGED, "1");
+    if (call(docker, "GET", path.text, NULL, &reply, err) < 0)
+        return -1;
+    json_array_foreach (json_object_get(reply, "Volumes"), i, volume)
+        users_in_use_add(users_out, json_text_or(volume, "Name", ""));
+    return 0;
+}
+
+static int take_users(struct docker *docker, unsigned *command_out, struct error *err)
+{
+    struct users_in_use others = {.bits = {0}};
+    uint32_t start = 0;
+    bool is_taken = false;
+
+    if (list_users(docker, &others, err) < 0)
+        return -1;
+    crypto_random(&start, sizeof(start));
+    lock_take(&docker->lock);
+    is_taken = users_in_use_take(&docker->users, &others, start, command_out);
+    lock_release(&docker->lock);
+    if (!is_taken)
+        return error_set(err, ERROR_UNAVAILABLE,
+                         "all %d pairs of users are in use by workspaces on this engine; delete "
+                         "sandboxes that are no longer needed",
+                         USERS_PAIRS);
+    return 0;
+}
+
+void docker_hold_users(struct docker *docker, const char *home)
+{
+    lock_take(&docker->lock);
+    users_in_use_add(&docker->users, home);
+    lock_release(&docker->lock);
+}
+
+void docker_release_users(struct docker *docker, const char *home)
+{
+    lock_take(&docker->lock);
+    users_in_use_remove(&docker->users, home);
+    lock_release(&docker->lock);
+}
+
+static int name_home(struct docker *docker, char home_out[SPARE_NAME_BYTES], struct error *err)
+{
+    char id[HOME_ID_BYTES] = "";
+    unsigned command = 0;
+
+    if (take_users(docker, &command, err) < 0)
+        return -1;
+    random_id(id);
+    (void)snprintf(home_out, SPARE_NAME_BYTES, "%s-%u", id, command);
+    return 0;
+}
+
 int docker_make_home(struct docker *docker, char home_out[SPARE_NAME_BYTES], struct error *err)
 {
-    char home[HOME_ID_BYTES] = "";
+    char home[SPARE_NAME_BYTES] = "";
     char workspace[DOCKER_NAME_BYTES] = "";
     char journal[DOCKER_NAME_BYTES] = "";
     int64_t size_bytes = docker_volume_limit(docker);
 
-    random_id(home);
+    if (name_home(docker, home, err) < 0)
+        return error_wrap(err, "making a workspace");
     docker_workspace_name(docker, home, workspace);
     docker_journal_name(docker, home, journal);
     spares_hold(docker->spares, SPARE_HOME, home);
@@ -217,6 +281,7 @@ int docker_make_home(struct docker *docker, char home_out[SPARE_NAME_BYTES], str
         docker_make_volume(docker, journal, "journal", size_bytes, err) < 0 ||
         fill_home(docker, home, workspace, journal, err) < 0) {
         spares_forget(docker->spares, SPARE_HOME, home);
+        docker_release_users(docker, home);
         return error_wrap(err, "making a workspace");
     }
     (void)snprintf(home_out, SPARE_NAME_BYTES, "%s", home);
@@ -268,6 +333,7 @@ int docker_remove_home(struct docker *docker, const char *home, struct error *er
 {
     char name[DOCKER_NAME_BYTES] = "";
 
+    docker_hold_users(docker, home);
     docker_workspace_name(docker, home, name);
     if (remove_home_volume(docker, name, err) < 0)
         return -1;
@@ -275,6 +341,7 @@ int docker_remove_home(struct docker *docker, const char *home, struct error *er
     if (remove_home_volume(docker, name, err) < 0)
         return -1;
     spares_forget(docker->spares, SPARE_HOME, home);
+    docker_release_users(docker, home);
     return 0;
 }
 

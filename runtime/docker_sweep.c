@@ -108,10 +108,12 @@ static void sweep_volumes(struct docker *docker, const json_t *names, const stru
 
         if (home != NULL && is_among(kept->homes, kept->n_homes, home))
             continue;
+        docker_hold_users(docker, name);
         /* An older deft-action goes when its last sandbox has gone. */
-        if (docker_remove_volume(docker, name, &err) == 0)
+        if (docker_remove_volume(docker, name, &err) == 0) {
+            docker_release_users(docker, name);
             log_info("volume.swept", LOG_STR("volume", name));
-        else if (err.code != ERROR_CONFLICT)
+        } else if (err.code != ERROR_CONFLICT)
             log_warning("volume.left", LOG_STR("volume", name), LOG_ERROR(&err));
         else
             log_debug("volume.in_use", LOG_STR("volume", name), LOG_ERROR(&err));

@@ -4,6 +4,8 @@
 #ifndef DEFT_RUNTIME_LAYOUT_H
 #define DEFT_RUNTIME_LAYOUT_H
 
+/* The account of images that are made for deft, and the commands' user in sandboxes with a home of
+ * before there was a range. */
 #define SANDBOX_UID 10001
 #define SANDBOX_GID 10001
 #define SANDBOX_PORT 8000

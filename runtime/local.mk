@@ -104,6 +104,7 @@ runtime_test_SOURCES = \
 	tests/unit/runtime/rules_test.c \
 	tests/unit/runtime/runtime_test.c \
 	tests/unit/runtime/runtime_test.h \
+	tests/unit/runtime/sandbox_users_test.c \
 	tests/unit/runtime/spares_test.c \
 	tests/unit/runtime/spec_test.c \
 	tests/unit/runtime/state_test.c \

@@ -34,6 +34,8 @@ const struct setting action_settings[] = {
      "with DEFT_ACTION_SERVER_UID: user of all commands, and of all files"},
     {"DEFT_ACTION_GID", SETTING_COUNT, "0", offsetof(struct config, gid),
      "with DEFT_ACTION_SERVER_UID: group of both"},
+    {"DEFT_ACTION_ACCOUNT_UID", SETTING_COUNT, "0", offsetof(struct config, account_uid),
+     "with DEFT_ACTION_SERVER_UID: user of the image whose account and home the commands get"},
     {"DEFT_ACTION_WORKSPACE", SETTING_TEXT, "/workspace/project",
      offsetof(struct config, workspace), "where shells begin; made when possible"},
     {"DEFT_ACTION_JOURNAL", SETTING_TEXT, "/.deft-j", offsetof(struct config, journal_dir),

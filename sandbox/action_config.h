@@ -29,6 +29,7 @@ struct config {
     int64_t server_uid;     /* 0: the server keeps the user that it was started as */
     int64_t command_uid;
     int64_t gid;
+    int64_t account_uid; /* of the image; 0: none */
     const char *bind;
     const char *workspace;
     const char *journal_dir;

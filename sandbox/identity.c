@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "sandbox/account.h"
 #include "sandbox/action_config.h"
 
 /* More than any kernel has. */
@@ -31,9 +32,10 @@ static int give_entries(int folder, uid_t uid, gid_t gid)
         fd_close(&folder);
         return -1;
     }
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is this function's */
     for (entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
         if (entry->d_name[0] != '.' &&
-            fchownat(dirfd(entries), entry->d_name, uid, gid, AT_SYMLINK_NOFOLLOW) < 0)
+            fchownat(folder, entry->d_name, uid, gid, AT_SYMLINK_NOFOLLOW) < 0)
             rc = -1;
     }
     (void)closedir(entries);
@@ -91,6 +93,8 @@ int identity_take(const struct config *config, struct error *err)
         return 0;
     }
     give_journal(config);
+    if (config->account_uid > 0)
+        account_give((uid_t)config->account_uid, (uid_t)config->command_uid);
     drop_bounding_set();
     if (become_both(config, err) < 0)
         return -1;

@@ -26,8 +26,8 @@ struct error;
 
 /*
  * At the start, before anything else runs here: takes both users from the settings, gives the
- * journal to the server, and drops every capability for good. ERROR_UNAVAILABLE where the host has
- * no such users.
+ * journal to the server and the image's account to the commands, and drops every capability for
+ * good. ERROR_UNAVAILABLE where the host has no such users.
  */
 int identity_take(const struct config *config, struct error *err) NONNULL MUST_CHECK;
 /* In a child, before it executes a program: it is the commands' user from now on. -1 with errno. */

@@ -3,6 +3,7 @@ bin_PROGRAMS += deft-action
 
 # All but main.c, shared with the unit tests.
 SANDBOX_SOURCES = \
+	sandbox/account.c sandbox/account.h \
 	sandbox/actions.c sandbox/actions.h \
 	sandbox/archive.c sandbox/archive.h \
 	sandbox/bash.c sandbox/bash.h \
@@ -128,6 +129,7 @@ deft_action_LDADD = libsandbox.a libmodel.a libbase.a $(JANSSON_LIBS) $(SANDBOX_
 
 check_PROGRAMS += sandbox-test
 sandbox_test_SOURCES = \
+	tests/unit/sandbox/account_test.c \
 	tests/unit/sandbox/browser_test.c \
 	tests/unit/sandbox/capture_test.c \
 	tests/unit/sandbox/chunked_test.c \

@@ -15,11 +15,10 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "sandbox/account.h"
 #include "sandbox/identity.h"
 
-/* Fields of /etc/passwd. */
-enum { PASSWD_NAME = 0, PASSWD_UID = 2, PASSWD_HOME = 5 };
-enum { PASSWD_MAX_BYTES = 1024 * 1024, PARKED_FD = 512, EXEC_FAILED = 127 };
+enum { PARKED_FD = 512, EXEC_FAILED = 127 };
 
 /* What a child does before it is the program. */
 enum child_step { STEP_DESCRIPTORS, STEP_USER, STEP_WORKING_DIR, STEP_PROGRAM };
@@ -92,61 +91,6 @@ static void add_variable(char **list, const char *name, const char *value)
     end[1] = NULL;
 }
 
-/* An account of the image. */
-struct account {
-    struct strbuf name;
-    struct strbuf home;
-};
-
-static void account_done(struct account *account)
-{
-    strbuf_done(&account->name);
-    strbuf_done(&account->home);
-}
-
-/* name:password:uid:gid:comment:home:shell; the field that begins at `at`. */
-static void read_field(const char *line, size_t number, struct strbuf *out)
-{
-    for (; number > 0; number--) {
-        line += strcspn(line, ":\n");
-        line += *line == ':';
-    }
-    strbuf_reset(out);
-    strbuf_append_bytes(out, line, strcspn(line, ":\n"));
-}
-
-/* libc's own look-up may load libraries that an image does not have. */
-static void find_account(const char *passwd, uid_t wanted, struct account *account)
-{
-    CLEANUP(strbuf_done) struct strbuf uid = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf number = STRBUF_INIT;
-
-    strbuf_appendf(&number, "%u", (unsigned)wanted);
-    for (const char *line = passwd; *line != '\0'; line += *line == '\n') {
-        read_field(line, PASSWD_UID, &uid);
-        read_field(line, PASSWD_NAME, &account->name);
-        if (account->name.len > 0 && text_equal(uid.text, number.text)) {
-            read_field(line, PASSWD_HOME, &account->home);
-            return;
-        }
-        line += strcspn(line, "\n");
-    }
-    strbuf_reset(&account->name);
-}
-
-/* Without an account the name is the number, and the home is empty. */
-static void read_account(struct account *account)
-{
-    CLEANUP(strbuf_done) struct strbuf passwd = STRBUF_INIT;
-    struct error ignored = ERROR_INIT;
-
-    error_ignore(file_read("/etc/passwd", PASSWD_MAX_BYTES, &passwd, &ignored),
-                 "then there is no account");
-    find_account(passwd.text, geteuid(), account);
-    if (account->name.len == 0)
-        strbuf_appendf(&account->name, "%u", (unsigned)geteuid());
-}
-
 static bool is_writable_dir(const char *path)
 {
     return identity_has_access(path, W_OK | X_OK);
@@ -171,10 +115,10 @@ static void remove_variable(char **list, const char *name)
  */
 static void add_home(char **list, const char *workspace)
 {
-    CLEANUP(account_done) struct account account = {STRBUF_INIT, STRBUF_INIT};
+    CLEANUP(account_done) struct account account = ACCOUNT_INIT;
     char **entry = list;
 
-    read_account(&account);
+    account_read(geteuid(), &account);
     while (*entry != NULL && !names_variable(*entry, "HOME"))
         entry++;
     if (*entry != NULL && !is_writable_dir(*entry + strlen("HOME=")))
@@ -345,9 +289,9 @@ int process_start(const struct process_spec *spec, pid_t *pid_out, struct error 
 
 char *process_user_name(void)
 {
-    CLEANUP(account_done) struct account account = {STRBUF_INIT, STRBUF_INIT};
+    CLEANUP(account_done) struct account account = ACCOUNT_INIT;
 
-    read_account(&account);
+    account_read(geteuid(), &account);
     return strbuf_take(&account.name);
 }
 

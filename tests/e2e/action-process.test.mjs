@@ -56,6 +56,42 @@ describe("process", () => {
     assert.equal(code, 78);
   });
 
+  test("users of which one is missing, root, or both at once are refused in words", async () => {
+    for (const [server, command, gid] of [[5, 0, 6], [0, 5, 6], [5, 5, 6], [5, 6, 0], [5, 2 ** 31, 6]]) {
+      const env = { SESSION_API_KEY: KEY, DEFT_ACTION_PORT: "0", DEFT_ACTION_SERVER_UID: `${server}`, DEFT_ACTION_COMMAND_UID: `${command}`, DEFT_ACTION_GID: `${gid}` };
+      const child = spawn(findBinary(), [], { env, stdio: ["ignore", "ignore", "pipe"] });
+      const [[text], [code]] = await Promise.all([once(child.stderr, "data"), once(child, "exit")]);
+      assert.match(text.toString(), /DEFT_ACTION_COMMAND_UID.*two different users/);
+      assert.equal(code, 78);
+    }
+  });
+
+  test("started as root it gives every right up, and its commands are another user", { skip: process.getuid() !== 0 && "needs root" }, async () => {
+    const server = new ActionServer({ DEFT_ACTION_SERVER_UID: "20003", DEFT_ACTION_COMMAND_UID: "20002", DEFT_ACTION_GID: "10001" });
+    fs.writeFileSync(path.join(server.journal, "journal"), "");
+    fs.chmodSync(server.dir, 0o755);
+    fs.chmodSync(server.journal, 0o700);
+    fs.mkdirSync(server.workspace);
+    for (const folder of [server.workspace, server.home]) fs.chownSync(folder, 20002, 10001);
+    await server.start();
+    const talk = new Conversation(server);
+    const status = fs.readFileSync(`/proc/${server.ready.pid}/status`, "utf8");
+    for (const set of ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"]) assert.match(status, new RegExp(`^${set}:\\s+0+$`, "m"));
+    assert.match(status, /^Uid:\t20003\t20002\t20003\t20002$/m);
+    assert.match(status, /^Groups:\t10001 ?$/m);
+    assert.equal((await talk.terminal("id -u; id -G; touch made; stat -c %u:%g made")).text, "20002\n10001\n20002:10001");
+    assert.match((await talk.terminal(`kill -0 ${server.ready.pid}`)).text, /not permitted/);
+    assert.match((await talk.terminal(`cat ${server.journal}/journal`)).text, /Permission denied/);
+    assert.ok(fs.statSync(path.join(server.journal, "journal")).size > 0, "the server itself writes its journal");
+    // Files that the server makes are the commands', and what is root's alone is closed to it.
+    assert.equal((await server.send("POST", "/api/bash/execute_bash_command", { body: JSON.stringify({ command: "id -u; exit 3" }) })).json.exit_code, 3);
+    assert.equal((await upload(server, `${server.workspace}/up`, Buffer.from("x"))).status, 200);
+    assert.deepEqual([fs.statSync(`${server.workspace}/up`).uid, fs.statSync(`${server.workspace}/up`).gid], [20002, 10001]);
+    assert.equal((await server.send("GET", `/api/file/download?path=${server.journal}/journal`)).status >= 400, true);
+    assert.deepEqual(await server.kill("SIGTERM"), { code: 0, by: null });
+    await server.stop();
+  });
+
   test("without its session key it is dormant until the key is brought, once", async () => {
     const server = await new ActionServer({ SESSION_API_KEY: "", DEFT_ACTION_INIT_KEY: "once" }).start();
     const init = (body, key = "once") => server.send("POST", "/api/init", { headers: { "X-Init-API-Key": key }, body });

@@ -257,8 +257,15 @@ export class House {
     return kind === 'volumes' ? json.Volumes ?? [] : json;
   }
 
+  // The user of a sandbox's commands, as the engine was told.
+  async userOf(runtimeId) {
+    const { json } = await engine('GET', `/containers/${this.instance}-${runtimeId}/json`);
+    return json.Config.Env.find((entry) => entry.startsWith('DEFT_ACTION_COMMAND_UID=')).split('=')[1];
+  }
+
   // Runs a program in a sandbox by the engine, for looking around; text of both outputs.
-  async look(runtimeId, command, user = '10001') {
+  async look(runtimeId, command, user) {
+    user ??= `${await this.userOf(runtimeId)}:10001`;
     const created = await engine('POST', `/containers/${this.instance}-${runtimeId}/exec`, { body: { AttachStdout: true, AttachStderr: true, Tty: true, User: user, Cmd: command } });
     const { text } = await engine('POST', `/exec/${created.json.Id}/start`, { body: { Detach: false, Tty: true } });
     const { json } = await engine('GET', `/exec/${created.json.Id}/json`);

@@ -11,11 +11,12 @@
  *   prober watch            whether one more can be had
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <dirent.h>
 #include <linux/perf_event.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -38,7 +39,14 @@
 #include <unistd.h>
 
 /* Newer than the headers of some distributions. */
-enum { CALL_MOUNT_SETATTR = 442, CALL_PIDFD_GETFD = 438, MANY = 4096, READ_BYTES = 64 };
+enum {
+    CALL_MOUNT_SETATTR = 442,
+    CALL_PIDFD_OPEN = 434,
+    CALL_PIDFD_GETFD = 438,
+    END_MS = 20000,
+    MANY = 4096,
+    READ_BYTES = 64
+};
 
 struct error_name {
     int number;
@@ -371,12 +379,23 @@ static int take_memory(size_t megabytes)
 /* --- in the server's place --- */
 
 /* Sends a signal, telling how that ended. */
-static void try_kill(long pid, int number)
+static long try_kill(long pid, int number)
 {
     char name[READ_BYTES];
+    long result = kill((pid_t)pid, number);
 
     (void)snprintf(name, sizeof(name), "kill:%ld:%d", pid, number);
-    tell(name, kill((pid_t)pid, number));
+    tell(name, result);
+    return result;
+}
+
+/* PID 1 takes no such signal, and so does not end. */
+static void try_end(long pid)
+{
+    struct pollfd end = {.fd = (int)syscall(CALL_PIDFD_OPEN, pid, 0), .events = POLLIN};
+
+    if (try_kill(pid, SIGKILL) == 0 && pid != 1 && end.fd >= 0)
+        (void)poll(&end, 1, END_MS);
 }
 
 /* A signal that says to come from outside, which only the kernel may say. */
@@ -426,11 +445,11 @@ static void try_signals(void)
 
     for (entry = readdir(all); entry != NULL; entry = readdir(all)) {
         if (strtol(entry->d_name, NULL, 10) > 0 && is_server(entry->d_name))
-            try_kill(strtol(entry->d_name, NULL, 10), SIGKILL);
+            try_end(strtol(entry->d_name, NULL, 10));
     }
     (void)closedir(all);
     for (int number = 1; number <= SIGRTMAX; number++)
-        try_kill(1, number);
+        (void)try_kill(1, number);
     try_forged(SIGTERM);
     try_forged(SIGINT);
 }
@@ -463,15 +482,7 @@ static int take_place(long port)
     (void)setsockopt(door, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
     try_hold();
     try_signals();
-    /* The kernel closes the sockets of a process that ended a moment later. */
-    for (int i = 0; i < MANY; i++) {
-        const struct timespec moment = {0, 1000000};
-
-        bound = bind(door, (const struct sockaddr *)&address, sizeof(address));
-        if (bound == 0 || i > MANY / 16)
-            break;
-        (void)nanosleep(&moment, NULL);
-    }
+    bound = bind(door, (const struct sockaddr *)&address, sizeof(address));
     tell("bind", bound);
     printf("over done\n");
     (void)fflush(stdout);
@@ -490,8 +501,8 @@ static int take_watches(void)
         n++;
     printf("watches %d %s\n", n, n < MANY ? error_name(errno) : "done");
     (void)fflush(stdout);
-    for (;;)
-        (void)pause();
+    (void)pause();
+    return 0;
 }
 
 int main(int argc, char **argv)

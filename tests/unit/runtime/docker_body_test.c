@@ -144,18 +144,22 @@ static bool has_entry(const json_t *list, const char *entry)
 
 static void environment_is_only_ours(void **state)
 {
-    const struct sandbox_order order = {
-        .runtime_id = "abcdefghijklmnop", .session_id = "", .conversation_id = "", .image = "i"};
+    const struct sandbox_order order = {.runtime_id = "abcdefghijklmnop",
+                                        .session_id = "",
+                                        .conversation_id = "",
+                                        .image = "i",
+                                        .home = "0123456789-20004"};
     json_auto_t *body = create(&order);
     const json_t *list = json_object_get(body, "Env");
 
     (void)state;
-    assert_int_equal(json_array_size(list), 6);
+    assert_int_equal(json_array_size(list), 7);
     assert_true(has_entry(list, "RUNTIME_ID=abcdefghijklmnop"));
     assert_true(has_entry(list, "DEFT_ACTION_INIT_KEY=once"));
-    assert_true(has_entry(list, "DEFT_ACTION_SERVER_UID=10002"));
-    assert_true(has_entry(list, "DEFT_ACTION_COMMAND_UID=10001"));
+    assert_true(has_entry(list, "DEFT_ACTION_SERVER_UID=20005"));
+    assert_true(has_entry(list, "DEFT_ACTION_COMMAND_UID=20004"));
     assert_true(has_entry(list, "DEFT_ACTION_GID=10001"));
+    assert_true(has_entry(list, "DEFT_ACTION_ACCOUNT_UID=10001"));
     assert_true(has_entry(list, "DEFT_ACTION_SAVE_DIR=/workspace/.openhands/outputs"));
     assert_null(json_object_get(json_object_get(body, "Labels"), "deft.session_id"));
 }
@@ -200,7 +204,8 @@ static void nothing_asked_for_changes_the_confinement(void **state)
         const struct sandbox_order order = {.runtime_id = "abcdefghijklmnop",
                                             .session_id = text[0],
                                             .conversation_id = text[1],
-                                            .image = "any"};
+                                            .image = "any",
+                                            .home = "0"};
         json_auto_t *body = NULL;
 
         for (size_t k = 0; k < ARRAY_SIZE(text); k++)
@@ -216,6 +221,7 @@ static void what_is_asked_for_in_size_counts(void **state)
                                         .session_id = "c-1",
                                         .conversation_id = "x",
                                         .image = "i",
+                                        .home = "0",
                                         .memory_bytes = 1 << 29,
                                         .nano_cpus = 500000000};
     json_auto_t *body = create(&order);
@@ -230,8 +236,11 @@ static void what_is_asked_for_in_size_counts(void **state)
 static void settings_of_the_host_are_taken(void **state)
 {
     struct docker_profile strict = profile;
-    const struct sandbox_order order = {
-        .runtime_id = "abcdefghijklmnop", .session_id = "c-1", .conversation_id = "", .image = "i"};
+    const struct sandbox_order order = {.runtime_id = "abcdefghijklmnop",
+                                        .session_id = "c-1",
+                                        .conversation_id = "",
+                                        .image = "i",
+                                        .home = "0123456789-20004"};
     struct error err = ERROR_INIT;
     json_auto_t *body = NULL;
     json_t *host = NULL;
@@ -249,6 +258,8 @@ static void settings_of_the_host_are_taken(void **state)
     assert_true(has_entry(json_object_get(host, "SecurityOpt"), "seccomp={}"));
     assert_int_equal(json_array_size(json_object_get(host, "Ulimits")), 1);
     assert_null(json_object_get(host, "OomScoreAdj"));
+    assert_non_null(
+        strstr(json_text_or(json_object_get(host, "Tmpfs"), "/tmp", ""), ",uid=20004,gid=10001"));
 }
 
 int test_docker_body(void)

@@ -18,6 +18,7 @@ int test_process(void);
 int test_process_group(void);
 int test_rules(void);
 int test_rules_log(void);
+int test_sandbox_users(void);
 int test_spares(void);
 int test_spec(void);
 int test_state(void);

@@ -7,6 +7,7 @@ int main(void)
     int n_failed = 0;
 
     json_setup();
+    n_failed += account_tests();
     n_failed += browser_tests();
     n_failed += capture_tests();
     n_failed += chunked_tests();

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+int account_tests(void);
 int browser_tests(void);
 int capture_tests(void);
 int chunked_tests(void);

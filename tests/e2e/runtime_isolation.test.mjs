@@ -173,6 +173,38 @@ describe('the confinement of a sandbox', () => {
     await house.forget(other);
   });
 
+  // A home as they were made before sandboxes had users of their own.
+  async function makeOldHome(home) {
+    const names = { workspace: `${house.instance}-ws-${home}`, '.deft-j': `${house.instance}-j-${home}` };
+    const mounts = [];
+    for (const [folder, name] of Object.entries(names)) {
+      await engine('POST', '/volumes/create', { body: { Name: name, Labels: { 'deft.managed': '1', 'deft.instance': house.instance } } });
+      mounts.push({ Type: 'volume', Source: name, Target: `/${folder}` });
+    }
+    const { json } = await engine('POST', '/containers/create', { body: { Image: IMAGE, Entrypoint: ['/none'], HostConfig: { NetworkMode: 'none', Mounts: mounts } } });
+    const files = tar([
+      { name: 'workspace/', type: '5', uid: 10001 }, { name: 'workspace/project/', type: '5', uid: 10001 }, { name: 'workspace/project/kept', uid: 10001, data: 'kept' },
+      { name: '.deft-j/', type: '5', uid: 10001, mode: 0o700 }, { name: '.deft-j/journal', uid: 10001, mode: 0o600 },
+    ]);
+    assert.equal((await engine('PUT', `/containers/${json.Id}/archive?path=/`, { body: files, type: 'application/x-tar' })).status, 200);
+    assert.equal((await engine('DELETE', `/containers/${json.Id}?force=1`)).status, 204);
+  }
+
+  it('from inside: a workspace of before there were users of each sandbox goes on, its journal closed', async () => {
+    const { json: begun } = await house.sandbox('isolation-old', { image });
+    assert.equal((await house.post('/stop', { runtime_id: begun.runtime_id })).status, 200);
+    await makeOldHome('0123456789');
+    house.sql(`UPDATE runtimes SET spec = jsonb_set(spec, '{home}', '"0123456789"') WHERE id = '${begun.runtime_id}'`);
+    const { json: old } = await house.sandbox('isolation-old', { image });
+    assert.equal(old.status, 'running', old.status_detail);
+    const { hostname, port } = new URL(old.url);
+    const command = 'id -u; whoami; cat kept; echo more >> kept && echo written; ls /.deft-j 2>&1; stat -c %u:%a /.deft-j; kill -9 1 2>&1';
+    const { json } = await call({ host: hostname, port }, 'POST', '/api/bash/execute_bash_command', { body: { command, cwd: '/workspace/project' }, headers: { 'X-Session-API-Key': old.session_api_key } });
+    assert.deepEqual(json.stdout.trim().split('\n').map((line) => line.replace(/^.*(Permission denied|not permitted)$/, '$1')),
+      ['10001', 'deft', 'keptwritten', 'Permission denied', '10002:700', 'not permitted']);
+    await house.forget(old);
+  });
+
   it('from outside: the engine was asked for exactly this', async () => {
     const { json: container, text } = await engine('GET', `/containers/${house.instance}-${runtime.runtime_id}/json`);
     const { HostConfig: host, Config: config } = container;
@@ -181,8 +213,9 @@ describe('the confinement of a sandbox', () => {
     assert.deepEqual(config.Entrypoint, ['/.deft/deft-action']);
     assert.equal(text.includes(runtime.session_api_key), false);
     assert.equal(container.ExecIDs, null);
+    const { json: { NCPU: n } } = await engine('GET', '/info');
     const wanted = {
-      Privileged: false, CapDrop: ['ALL'], PidsLimit: 512, Memory: MEMORY, MemorySwap: MEMORY, NanoCpus: 2e9, CpuShares: 512, OomScoreAdj: 500,
+      Privileged: false, CapDrop: ['ALL'], PidsLimit: 512, Memory: MEMORY, MemorySwap: MEMORY, NanoCpus: Math.min(2, n) * 1e9, CpuShares: 512, OomScoreAdj: 500,
       ReadonlyRootfs: false, ShmSize: 256 << 20, Init: false, IpcMode: 'private', PidMode: '', UTSMode: '', UsernsMode: '', CgroupnsMode: 'private',
       PublishAllPorts: false, RestartPolicy: { Name: 'no', MaximumRetryCount: 0 },
       LogConfig: { Type: 'local', Config: { 'max-size': '1m', 'max-file': '2' } },

@@ -137,4 +137,4 @@ bin_PROGRAMS += deft-fcgi
 deft_fcgi_SOURCES = fcgi/main.c fcgi/key_command.c fcgi/key_command.h fcgi/server.c fcgi/server.h
 deft_fcgi_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(JANSSON_CFLAGS) \
 	-DDEFT_DATA_DIR='"$(pkgdatadir)"'
-deft_fcgi_LDADD = $(FCGI_HANDLER_LIBS) $(FCGI_LIBS)
+deft_fcgi_LDADD = $(CONFINE_LIBS) $(FCGI_HANDLER_LIBS) $(FCGI_LIBS)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/confine.h"
 #include "base/crash.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -271,6 +272,7 @@ static int run(enum command command, const char *argument, struct error *err)
     int rc = -1;
 
     if (load_settings(&settings, &context, err) < 0 ||
+        confine(CONFINE_DAEMON, command == COMMAND_SERVE ? settings.socket_path : "", err) < 0 ||
         open_database(&settings, &context.db, err) < 0)
         return -1;
     switch (command) {

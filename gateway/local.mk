@@ -28,4 +28,4 @@ deft_gateway_SOURCES = \
 	gateway/streams.c gateway/streams.h \
 	gateway/subscriber.c gateway/subscriber.h
 deft_gateway_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(LWS_CFLAGS)
-deft_gateway_LDADD = $(AUTH_LIBS) $(STORE_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(LWS_LIBS)
+deft_gateway_LDADD = $(CONFINE_LIBS) $(AUTH_LIBS) $(STORE_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(LWS_LIBS)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/confine.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -207,7 +208,8 @@ static int serve(const struct gateway_settings *settings, struct error *err)
                               .errands = {.done_fd = -1}};
     int rc = 0;
 
-    if (process_open_stop(&stop_fd, err) < 0)
+    if (confine(CONFINE_DAEMON, settings->socket_path, err) < 0 ||
+        process_open_stop(&stop_fd, err) < 0)
         return -1;
     rc = open_parts(&gateway, settings, err);
     if (rc == 0) {

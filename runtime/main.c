@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/confine.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -507,6 +508,12 @@ static int read_settings(struct runtime_settings *settings, struct strbuf *secco
     return 0;
 }
 
+/* Sandboxes that are processes are made by this one, with namespaces and mounts. */
+static int give_up(const struct runtime_settings *settings, struct error *err)
+{
+    return confine(choice_is_process(settings) ? CONFINE_HOST : CONFINE_RUNTIME, "", err);
+}
+
 static void runtime_settings_done(struct runtime_settings *settings)
 {
     settings_done(runtime_settings_table, ARRAY_SIZE(runtime_settings_table), settings);
@@ -528,7 +535,8 @@ int main(int argc, char **argv)
         mode = text_equal(argv[1], "--end") ? MODE_END : MODE_REAP;
     process_tame_allocator();
     json_setup();
-    if (read_settings(&settings, &seccomp, &err) < 0 || run(&settings, mode, &err) < 0)
+    if (read_settings(&settings, &seccomp, &err) < 0 || give_up(&settings, &err) < 0 ||
+        run(&settings, mode, &err) < 0)
         return process_complain(&process, &err);
     return EXIT_SUCCESS;
 }

@@ -10,6 +10,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/confine.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -314,7 +315,7 @@ int main(int argc, char **argv)
                                                           : process_refuse(&process, argv[1]);
     process_tame_allocator();
     json_setup();
-    if (read_settings(&context, &err) < 0)
+    if (read_settings(&context, &err) < 0 || confine(CONFINE_DAEMON, "", &err) < 0)
         return process_complain(&process, &err);
     if (run(&context, &err) < 0) {
         log_error("worker.failed", LOG_ERROR(&err));

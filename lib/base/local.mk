@@ -26,6 +26,12 @@ libbase_a_SOURCES = \
 	lib/base/zip.c lib/base/zip.h
 libbase_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS)
 
+# Apart, for programs that stand on libseccomp; deft-action does not.
+noinst_LIBRARIES += libconfine.a
+libconfine_a_SOURCES = lib/base/confine.c lib/base/confine.h
+libconfine_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(SECCOMP_CFLAGS)
+
+CONFINE_LIBS = libconfine.a $(SECCOMP_LIBS)
 BASE_LIBS = libbase.a $(JANSSON_LIBS) $(CRYPTO_LIBS)
 
 check_PROGRAMS += base-test
@@ -33,6 +39,7 @@ base_test_SOURCES = \
 	tests/unit/base/base_test.c \
 	tests/unit/base/base_test.h \
 	tests/unit/base/clock_test.c \
+	tests/unit/base/confine_test.c \
 	tests/unit/base/crash_test.c \
 	tests/unit/base/crypto_test.c \
 	tests/unit/base/encode_test.c \
@@ -52,4 +59,4 @@ base_test_SOURCES = \
 base_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS) $(CMOCKA_CFLAGS) \
 	-DDEFT_TEST_DATA='"$(abs_top_srcdir)/tests/data"'
 EXTRA_DIST += tests/data/fernet/generate.json tests/data/fernet/invalid.json
-base_test_LDADD = $(BASE_LIBS) $(CMOCKA_LIBS) -lm -lpthread
+base_test_LDADD = $(CONFINE_LIBS) $(BASE_LIBS) $(CMOCKA_LIBS) -lm -lpthread

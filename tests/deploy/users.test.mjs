@@ -80,6 +80,18 @@ test('the processes have the groups that this file says, and no capability', asy
   assert.equal(await field(await pidOf('runtime'), 'NoNewPrivs'), '1');
 });
 
+test('the processes of deft filter their calls, and are neither traced nor dumped', async () => {
+  for (const name of ['fcgi', 'gateway', 'worker', 'runtime']) {
+    const pid = await pidOf(name);
+    assert.equal(await field(pid, 'Seccomp'), '2', name);
+    assert.match(await readFile(`/proc/${pid}/limits`, 'utf8'), /^Max core file size +0 +0 /m, name);
+    // What belongs to a process that may not be dumped is root's.
+    assert.equal((await stat(`/proc/${pid}/environ`)).uid, 0, name);
+    const logged = (await readFile(`${VAR}/log/${name}/current`, 'utf8')).split('\n').filter((line) => line.includes('"confinement.kernel_lacks"'));
+    for (const line of logged) assert.match(JSON.parse(line).meaning, /^it does not \w+/, line);
+  }
+});
+
 const CLIENTS = {
   'fcgi/fcgi.sock': ['fcgi', 'nginx'],
   'gateway/gateway.sock': ['gateway', 'nginx'],

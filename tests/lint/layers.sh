@@ -38,7 +38,7 @@ BEGIN {
     library[++n] = "^(fcgi.*)[.]h$"; owners[n] = "fcgi runtime"
     library[++n] = "^libwebsockets[.]h$"; owners[n] = "gateway sandbox"
     library[++n] = "^zlib[.]h$"; owners[n] = "runtime sandbox"
-    library[++n] = "^seccomp[.]h$"; owners[n] = "runtime"
+    library[++n] = "^seccomp[.]h$"; owners[n] = "base runtime"
 }
 
 function has(list, word) {

@@ -10,6 +10,7 @@ int main(void)
 
     json_setup();
     n_failed += clock_tests();
+    n_failed += confine_tests();
     n_failed += crash_tests();
     n_failed += crypto_tests();
     n_failed += encode_tests();

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 int clock_tests(void);
+int confine_tests(void);
 int crash_tests(void);
 int crypto_tests(void);
 int encode_tests(void);

@@ -1,0 +1,329 @@
+#include "base/confine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <linux/landlock.h>
+#include <seccomp.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+/* Of later kernels than these headers may know. */
+#define ACCESS_TRUNCATE (UINT64_C(1) << 14)
+#define ACCESS_IOCTL_DEVICE (UINT64_C(1) << 15)
+#define SCOPE_ABSTRACT_SOCKET (UINT64_C(1) << 0)
+#define SCOPE_SIGNAL (UINT64_C(1) << 1)
+
+/* The struct of the newest ABI; an older kernel takes it when what it does not know is zero. */
+struct ruleset {
+    uint64_t files;
+    uint64_t network;
+    uint64_t scopes;
+};
+
+/* --- seccomp --- */
+
+/* Nobody's: the kernel itself, its modules, its clock, what looks into other processes. */
+static const char *const calls_of_none[] = {
+    "acct",
+    "add_key",
+    "adjtimex",
+    "bpf",
+    "clock_adjtime",
+    "clock_settime",
+    "create_module",
+    "delete_module",
+    "fanotify_init",
+    "get_mempolicy",
+    "io_uring_enter",
+    "io_uring_register",
+    "ioperm",
+    "iopl",
+    "io_uring_setup",
+    "kcmp",
+    "kexec_load",
+    "kexec_file_load",
+    "keyctl",
+    "lookup_dcookie",
+    "mbind",
+    "migrate_pages",
+    "move_pages",
+    "nfsservctl",
+    "perf_event_open",
+    "quotactl",
+    "quotactl_fd",
+    "reboot",
+    "request_key",
+    "set_mempolicy",
+    "settimeofday",
+    "stime",
+    "swapoff",
+    "swapon",
+    "syslog",
+    "uselib",
+    "userfaultfd",
+    "ustat",
+    "vhangup",
+    "vm86",
+    "vm86old",
+};
+
+/* Those that make sandboxes, or that programs in one may make. */
+static const char *const calls_of_host[] = {
+    "chroot",
+    "fsconfig",
+    "fsmount",
+    "fsopen",
+    "fspick",
+    "modify_ldt",
+    "mount",
+    "mount_setattr",
+    "move_mount",
+    "open_by_handle_at",
+    "open_tree",
+    "pidfd_getfd",
+    "pivot_root",
+    "process_madvise",
+    "process_vm_readv",
+    "process_vm_writev",
+    "ptrace",
+    "setdomainname",
+    "sethostname",
+    "setns",
+    "umount",
+    "umount2",
+    "unshare",
+};
+
+/* Those of a process that starts others, or that is root. */
+static const char *const calls_of_root[] = {
+    "capset",    "execve",   "execveat",  "finit_module", "fork",      "init_module", "mknod",
+    "mknodat",   "setfsgid", "setfsuid",  "setgid",       "setgroups", "setregid",    "setresgid",
+    "setresuid", "setreuid", "setuid",    "vfork",        "fchown",    "fchownat",    "chown",
+    "lchown",    "mkdir",    "mkdirat",   "link",         "linkat",    "symlink",     "symlinkat",
+    "rename",    "renameat", "renameat2", "setxattr",     "fsetxattr", "lsetxattr",
+};
+
+static const struct {
+    const char *const *names;
+    size_t n;
+    enum confine_kind up_to; /* the last kind that they are refused to */
+} call_lists[] = {
+    {calls_of_none, ARRAY_SIZE(calls_of_none), CONFINE_HOST},
+    {calls_of_host, ARRAY_SIZE(calls_of_host), CONFINE_RUNTIME},
+    {calls_of_root, ARRAY_SIZE(calls_of_root), CONFINE_DAEMON},
+};
+
+static const unsigned namespaces[] = {CLONE_NEWNS,  CLONE_NEWUTS, CLONE_NEWIPC,   CLONE_NEWUSER,
+                                      CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWCGROUP};
+
+/* Of the families below netlink's; all above it are refused, too. */
+static const int families[] = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
+
+static int refuse(scmp_filter_ctx filter, const char *name, int error)
+{
+    int number = seccomp_syscall_resolve_name(name);
+    int rc = 0;
+
+    if (number == __NR_SCMP_ERROR)
+        return 0; /* libseccomp does not know it */
+    rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO((uint32_t)error), number, 0);
+    /* Other processors do not have it. */
+    return rc == -EDOM || rc == -EACCES ? 0 : rc;
+}
+
+static int refuse_lists(scmp_filter_ctx filter, enum confine_kind kind)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(call_lists); i++) {
+        for (size_t j = 0; kind <= call_lists[i].up_to && rc == 0 && j < call_lists[i].n; j++)
+            rc = refuse(filter, call_lists[i].names[j], EPERM);
+    }
+    return rc;
+}
+
+/* clone3() has its flags in memory, where a filter cannot look: libc then takes clone(). */
+static int refuse_namespaces(scmp_filter_ctx filter)
+{
+    int rc = refuse(filter, "clone3", ENOSYS);
+
+    for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(namespaces); i++)
+        rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
+                              SCMP_A0(SCMP_CMP_MASKED_EQ, namespaces[i], namespaces[i]));
+    return rc;
+}
+
+static bool has_family(int family)
+{
+    bool has = false;
+
+    for (size_t i = 0; i < ARRAY_SIZE(families); i++)
+        has = has || families[i] == family;
+    return has;
+}
+
+static int refuse_families(scmp_filter_ctx filter)
+{
+    int rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 1,
+                              SCMP_A0(SCMP_CMP_GT, AF_NETLINK));
+
+    for (int family = 0; rc == 0 && family < AF_NETLINK; family++) {
+        if (!has_family(family))
+            rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 1,
+                                  SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)family));
+    }
+    return rc;
+}
+
+static int fill_filter(scmp_filter_ctx filter, enum confine_kind kind)
+{
+    int rc = refuse_lists(filter, kind);
+
+    if (rc == 0 && kind < CONFINE_HOST)
+        rc = refuse_namespaces(filter);
+    if (rc == 0 && kind == CONFINE_DAEMON)
+        rc = refuse_families(filter);
+    return rc;
+}
+
+/* *missing_out: what to say of a kernel that has no filters, or NULL. */
+static int filter_calls(enum confine_kind kind, const char **missing_out, struct error *err)
+{
+    scmp_filter_ctx filter = NULL;
+    int rc = 0;
+
+    if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) < 0) {
+        *missing_out = "it does not filter system calls (CONFIG_SECCOMP_FILTER)";
+        return 0;
+    }
+    filter = seccomp_init(SCMP_ACT_ALLOW);
+    if (filter == NULL)
+        return error_set(err, ERROR_UNAVAILABLE, "seccomp_init failed");
+    rc = fill_filter(filter, kind);
+    if (rc == 0)
+        rc = seccomp_load(filter);
+    seccomp_release(filter);
+    errno = -rc;
+    return rc < 0 ? error_set(err, ERROR_UNAVAILABLE, "the filter of system calls: %m") : 0;
+}
+
+/* --- Landlock --- */
+
+static int landlock_abi(void)
+{
+    return (int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+}
+
+/* All that writes, or runs a file. */
+static struct ruleset ruleset_of(int abi)
+{
+    struct ruleset rules = {
+        .files = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE |
+                 LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |
+                 LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR |
+                 LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |
+                 LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
+                 LANDLOCK_ACCESS_FS_MAKE_SYM,
+    };
+
+    rules.files |= abi >= 2 ? LANDLOCK_ACCESS_FS_REFER : 0;
+    rules.files |= abi >= 3 ? ACCESS_TRUNCATE : 0;
+    rules.files |= abi >= 5 ? ACCESS_IOCTL_DEVICE : 0;
+    rules.scopes = abi >= 6 ? SCOPE_ABSTRACT_SOCKET | SCOPE_SIGNAL : 0;
+    return rules;
+}
+
+static int allow_below(int rules_fd, const char *path, uint64_t files, struct error *err)
+{
+    CLEANUP(fd_close) int fd = open(path, O_PATH | O_CLOEXEC);
+    struct landlock_path_beneath_attr rule = {.allowed_access = files, .parent_fd = fd};
+
+    if (fd < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "open %s: %m", path);
+    if (syscall(SYS_landlock_add_rule, rules_fd, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "landlock_add_rule %s: %m", path);
+    return 0;
+}
+
+static int allow_socket(int rules_fd, const char *socket_path, struct error *err)
+{
+    const char *end = strrchr(socket_path, '/');
+    CLEANUP(mem_freep) char *folder = NULL;
+
+    if (end == NULL)
+        return 0;
+    folder = mem_dup_bytes(socket_path, (size_t)(end - socket_path));
+    return allow_below(rules_fd, folder,
+                       LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_REMOVE_FILE, err);
+}
+
+static int bound_files(const char *socket_path, const char **missing_out, struct error *err)
+{
+    int abi = landlock_abi();
+    struct ruleset rules = ruleset_of(abi);
+    CLEANUP(fd_close) int fd = -1;
+
+    if (abi < 1) {
+        *missing_out = "it does not bound what files a process writes (CONFIG_SECURITY_LANDLOCK, "
+                       "lsm=landlock)";
+        return 0;
+    }
+    fd = (int)syscall(SYS_landlock_create_ruleset, &rules, sizeof(rules), 0);
+    if (fd < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "landlock_create_ruleset: %m");
+    if (allow_below(fd, "/dev/null", LANDLOCK_ACCESS_FS_WRITE_FILE, err) < 0 ||
+        allow_socket(fd, socket_path, err) < 0)
+        return -1;
+    if (syscall(SYS_landlock_restrict_self, fd, 0) < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "landlock_restrict_self: %m");
+    return 0;
+}
+
+/* --- all of it --- */
+
+static int give_up_privileges(struct error *err)
+{
+    const struct rlimit none = {0, 0};
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "PR_SET_NO_NEW_PRIVS: %m");
+    /* Keys are in memory: no core, and no other process of the same user looks. */
+    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || setrlimit(RLIMIT_CORE, &none) < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "PR_SET_DUMPABLE, RLIMIT_CORE: %m");
+    return 0;
+}
+
+static void tell_missing(const char *missing)
+{
+    if (missing != NULL)
+        log_warning("confinement.kernel_lacks", LOG_STR("meaning", missing));
+}
+
+int confine(enum confine_kind kind, const char *socket_path, struct error *err)
+{
+    const char *no_landlock = NULL;
+    const char *no_seccomp = NULL;
+
+    if (give_up_privileges(err) < 0)
+        return -1;
+    if (kind == CONFINE_DAEMON && bound_files(socket_path, &no_landlock, err) < 0)
+        return -1;
+    if (filter_calls(kind, &no_seccomp, err) < 0)
+        return -1;
+    tell_missing(no_landlock);
+    tell_missing(no_seccomp);
+    return 0;
+}

@@ -1,0 +1,31 @@
+/*
+ * What a process gives up at its start, for the case that it is taken over later: new privileges,
+ * being traced or dumped, system calls that it never makes (seccomp), and writing to files
+ * (Landlock).
+ *
+ * What the kernel cannot do is logged, in words, and is no failure.
+ *
+ * Threading: before the first thread, for threads have only what the one that starts them had.
+ * Source:    seccomp(2), landlock(7), prctl(2), libseccomp
+ */
+#ifndef DEFT_BASE_CONFINE_H
+#define DEFT_BASE_CONFINE_H
+
+#include "base/attr.h"
+
+struct error;
+
+/* How much a process needs. */
+enum confine_kind {
+    CONFINE_DAEMON,  /* talks to sockets: starts no program, writes no file */
+    CONFINE_RUNTIME, /* starts programs of the host, as root */
+    CONFINE_HOST,    /* as that; those may make sandboxes with what the kernel has for them */
+};
+
+/*
+ * Confines this process and all that it starts. socket_path: a CONFINE_DAEMON may make and remove
+ * sockets in that one's folder; "": none. ERROR_UNAVAILABLE when what the kernel can do failed.
+ */
+int confine(enum confine_kind kind, const char *socket_path, struct error *err) NONNULL MUST_CHECK;
+
+#endif

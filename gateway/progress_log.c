@@ -116,17 +116,21 @@ static bool is_of_item(const struct progress_log *log, const struct progress *pr
            log->attempt == progress->attempt;
 }
 
-void progress_log_abort(struct progress_log *log, const char *reason, int64_t last_seq)
+static void end_item(struct progress_log *log, const struct progress *end, int64_t last_seq)
 {
-    struct progress end = {
-        .item_id = log->item_id, .kind = PROGRESS_ABORTED, .attempt = log->attempt, .text = reason};
-
-    if (!log->is_open)
-        return;
     log->is_open = false;
-    push(log, &end, log->item, last_seq);
+    push(log, end, log->item, last_seq);
     frame_release(log->aborted);
     log->aborted = frame_hold(piece_at(log, log->count - 1)->forms[FORM_SESSION]);
+}
+
+void progress_log_abort(struct progress_log *log, const char *reason, int64_t last_seq)
+{
+    const struct progress end = {
+        .item_id = log->item_id, .kind = PROGRESS_ABORTED, .attempt = log->attempt, .text = reason};
+
+    if (log->is_open)
+        end_item(log, &end, last_seq);
 }
 
 /*
@@ -176,7 +180,7 @@ void progress_log_add(struct progress_log *log, const struct progress *progress,
         return;
     case PROGRESS_ABORTED:
         if (is_of_item(log, progress))
-            progress_log_abort(log, progress->text, last_seq);
+            end_item(log, progress, last_seq);
         return;
     case PROGRESS_N_KINDS:
         return;

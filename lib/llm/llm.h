@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <jansson.h>
 
@@ -61,11 +62,18 @@ struct llm_piece {
     const char *response_id; /* "" while the provider has not said one */
 };
 
+/* An attempt that failed. */
+struct llm_attempt {
+    const char *reason;
+    int64_t n_attempts;  /* how many there are at most; 0: no other one follows */
+    int64_t retry_in_ms; /* when the next one begins */
+};
+
 /* Hears a streamed answer while it comes, on the thread that runs the call. */
 struct llm_listener {
     void (*piece)(void *owner, const struct llm_piece *piece);
-    /* What was heard is void: the attempt failed, and another may follow. */
-    void (*failed)(void *owner, const char *reason);
+    /* What was heard is void. Called before the wait for the next attempt. */
+    void (*failed)(void *owner, const struct llm_attempt *attempt);
     void *owner;
 };
 

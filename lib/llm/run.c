@@ -111,14 +111,29 @@ static int64_t retry_wait_ms(const struct retry_rule *rule, json_int_t n_failed,
     return wait_ms;
 }
 
-/* Sleeps before the next attempt; false when there is to be none. */
-static bool wait_for_retry(struct llm_call *call, const struct retry_rule *rule,
-                           json_int_t n_failed, struct llm_trouble *trouble)
+static bool has_retry(const struct retry_rule *rule, json_int_t n_failed,
+                      const struct llm_trouble *trouble)
 {
-    int64_t wait_ms = retry_wait_ms(rule, n_failed, trouble->retry_after_ms);
+    return trouble_may_retry(trouble) && n_failed < rule->n_attempts &&
+           trouble->retry_after_ms <= RETRY_AFTER_MAX_MS;
+}
 
-    if (!trouble_may_retry(trouble) || n_failed >= rule->n_attempts ||
-        trouble->retry_after_ms > RETRY_AFTER_MAX_MS)
+/* Says so and sleeps before the next attempt; false when there is to be none. */
+static bool wait_for_retry(struct llm_call *call, const struct retry_rule *rule,
+                           json_int_t n_failed, const struct llm_listener *listener,
+                           struct llm_trouble *trouble)
+{
+    bool is_last = !has_retry(rule, n_failed, trouble);
+    int64_t wait_ms = is_last ? 0 : retry_wait_ms(rule, n_failed, trouble->retry_after_ms);
+    const struct llm_attempt failed = {
+        .reason = trouble->detail,
+        .n_attempts = is_last ? 0 : rule->n_attempts,
+        .retry_in_ms = wait_ms,
+    };
+
+    if (listener != NULL)
+        listener->failed(listener->owner, &failed);
+    if (is_last)
         return false;
     log_debug("llm.retried", LOG_STR("error", trouble->detail), LOG_INT("attempt", n_failed),
               LOG_INT("wait_ms", wait_ms));
@@ -186,11 +201,11 @@ static int run_attempts(struct llm_call *call, const struct llm_request *request
             return 0;
         if (request->api_key != NULL)
             trouble_hide_secret(trouble, request->api_key);
-        if (request->listener != NULL)
-            request->listener->failed(request->listener->owner, trouble->detail);
         plan.is_warm = plan.is_warm || must_warm(request, trouble);
-        if (!wait_for_retry(call, &rule, n, trouble))
+        if (!wait_for_retry(call, &rule, n, request->listener, trouble)) {
+            trouble_note_wait(trouble);
             return -1;
+        }
     }
 }
 

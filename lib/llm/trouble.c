@@ -13,6 +13,7 @@
 enum { RAW_BODY_SHOWN_BYTES = 300 };
 /* A shorter one is a placeholder for a server that asks for none, and part of common words. */
 enum { KEY_MIN_BYTES = 4 };
+enum { MS_PER_S = 1000 };
 
 static const struct {
     enum llm_failure_kind kind;
@@ -207,11 +208,13 @@ int trouble_from_answer(struct llm_trouble *trouble, long status, const char *bo
     json_auto_t *json = NULL;
     const json_t *error = NULL;
     const char *shown = "";
+    const char *code = "";
     struct error ignored = ERROR_INIT;
 
     if (json_parse(body, len, &json, &ignored) == 0) {
         error = json_object_get(json, "error");
         shown = read_error(error != NULL ? error : json, &words);
+        code = json_text_or(error, "code", "");
     }
     utf8_append_repaired(&raw, body, len < RAW_BODY_SHOWN_BYTES ? len : RAW_BODY_SHOWN_BYTES);
     if (words.len == 0)
@@ -219,7 +222,8 @@ int trouble_from_answer(struct llm_trouble *trouble, long status, const char *bo
     if (shown[0] == '\0')
         shown = raw.len > 0 ? raw.text : "no words";
     trouble_set(trouble, cause_of_status(status),
-                "The model's server refused the call: %s (error code: %ld)", shown, status);
+                "The model's server refused the call: %s (error code: %ld%s%s)", shown, status,
+                code[0] != '\0' ? ", " : "", code);
     judge(trouble, words.text);
     return -1;
 }
@@ -290,6 +294,18 @@ void trouble_hide_secret(struct llm_trouble *trouble, const struct secret *secre
     }
     strbuf_append(&clean, rest);
     set_detail(trouble, &clean);
+}
+
+void trouble_note_wait(struct llm_trouble *trouble)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    int64_t wait_s = (trouble->retry_after_ms + MS_PER_S - 1) / MS_PER_S;
+
+    if (trouble->retry_after_ms <= 0 || trouble->is_final)
+        return;
+    strbuf_append(&text, trouble->detail);
+    strbuf_appendf(&text, " The server asks to wait %lld seconds.", (long long)wait_s);
+    set_detail(trouble, &text);
 }
 
 bool trouble_may_retry(const struct llm_trouble *trouble)

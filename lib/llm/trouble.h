@@ -68,6 +68,8 @@ int trouble_from_error_member(struct llm_trouble *trouble, const json_t *error) 
 int trouble_from_transport(struct llm_trouble *trouble, const struct error *why) NONNULL;
 /* Replaces the key, should the server have repeated it; one of up to three letters is none. */
 void trouble_hide_secret(struct llm_trouble *trouble, const struct secret *secret) NONNULL;
+/* Adds how long the server asks to wait, where it says so: nobody waits for it any more. */
+void trouble_note_wait(struct llm_trouble *trouble) NONNULL;
 bool trouble_may_retry(const struct llm_trouble *trouble) NONNULL MUST_CHECK;
 /* What the caller of llm_call_run() gets. Returns -1. */
 int trouble_report(const struct llm_trouble *trouble, struct llm_failure *failure_out,

@@ -25,6 +25,10 @@ void progress_append_line(const struct progress *progress, struct strbuf *out)
     json_put(json, "anchor", json_integer(progress->anchor_seq));
     json_put_text(json, "text", progress->text);
     json_put_text(json, "chunk", progress->chunk_id);
+    if (progress->n_attempts > 0) {
+        json_put(json, "attempts", json_integer(progress->n_attempts));
+        json_put(json, "retry_in_ms", json_integer(progress->retry_in_ms));
+    }
     strbuf_append(out, progress->conversation_id.text);
     strbuf_append_char(out, ' ');
     json_append_text(out, json);
@@ -58,6 +62,8 @@ int progress_read(const char *text, size_t len, json_t **json_out, struct progre
     read.anchor_seq = json_int_or(json, "anchor", 0);
     read.text = json_text_or(json, "text", "");
     read.chunk_id = json_text_or(json, "chunk", NULL);
+    read.n_attempts = json_int_or(json, "attempts", 0);
+    read.retry_in_ms = json_int_or(json, "retry_in_ms", 0);
     *progress_out = read;
     *json_out = json_incref(json);
     return 0;
@@ -74,6 +80,15 @@ static void put_piece(json_t *frame, const struct progress *progress)
     json_put(frame, "choice_index", json_integer(0));
 }
 
+static void put_end(json_t *frame, const struct progress *progress)
+{
+    json_put_text(frame, "reason", progress->text);
+    if (progress->n_attempts == 0)
+        return;
+    json_put(frame, "attempts", json_integer(progress->n_attempts));
+    json_put(frame, "retry_in_ms", json_integer(progress->retry_in_ms));
+}
+
 void progress_append_frame(const struct progress *progress, struct strbuf *out)
 {
     json_auto_t *frame = json_object();
@@ -88,7 +103,7 @@ void progress_append_frame(const struct progress *progress, struct strbuf *out)
     if (progress->kind == PROGRESS_STARTED && progress->anchor_seq > 0)
         json_put(frame, "anchor_seq", json_integer(progress->anchor_seq - 1));
     if (progress->kind == PROGRESS_ABORTED)
-        json_put_text(frame, "reason", progress->text);
+        put_end(frame, progress);
     json_append_text(out, frame);
 }
 

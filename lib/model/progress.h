@@ -43,6 +43,9 @@ struct progress {
     int64_t anchor_seq; /* of STARTED: the newest event that the model has seen, as stored */
     const char *text;   /* the piece, or why it was aborted; "" for STARTED */
     const char *chunk_id;
+    /* Of ABORTED, where another attempt follows; else 0. Members that deft adds to the frame. */
+    int64_t n_attempts;  /* how many there are at most */
+    int64_t retry_in_ms; /* when the next one begins, counted from this line */
 };
 
 /* Appends the line, without a newline: the conversation's id, a space, the rest as JSON. */

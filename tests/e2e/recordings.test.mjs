@@ -157,6 +157,16 @@ const isUnexecuted = (event) => event.error?.startsWith('This call was not execu
 /** Refused there and done here: the rest of the recording would have another model. */
 const isOtherModel = ({ path, status }) => status === 501 && path.endsWith('/switch_llm');
 
+/** What the recorded client found in the end. */
+const lastEvents = (golden) => golden.exchanges.filter(({ path }) => path?.includes('/events/search')).at(-1).response.items;
+
+/** Errors from before the run: of a title that no model gave, which deft leaves to the run to tell. */
+function titleErrors(golden) {
+  const items = lastEvents(golden);
+  const begun = items.findIndex(({ key, value }) => key === 'execution_status' && value === 'running');
+  return new Set(items.slice(0, Math.max(begun, 0)).filter(({ kind }) => kind === 'ConversationErrorEvent').map(({ id }) => id));
+}
+
 // Before a release the recorded client let go of its sockets.
 const PLAYED = [
   'hello', 'hello-all-client-calls', 'hello-confirmation', 'llm-error', 'llm-error-500', 'slow-command-interrupt', 'slow-command-pause',
@@ -168,7 +178,8 @@ for (const name of PLAYED) {
     const golden = recording(name);
     letModelSay(golden);
     const from = fake.requests.length;
-    const replay = await replayOf(t, golden, { isOurs: isUnexecuted, isLeftOut: isOtherModel });
+    const theirs = titleErrors(golden);
+    const replay = await replayOf(t, golden, { isTheirs: ({ id }) => theirs.has(id), isOurs: isUnexecuted, isLeftOut: isOtherModel });
     await replay.play('release');
     await replay.end();
     await replay.play();
@@ -191,9 +202,6 @@ test('recording slow-llm-interrupt', async (t) => {
   compareRequests(golden, replay, from);
   assertAlike('slow-llm-interrupt', replay);
 });
-
-/** What the recorded client found in the end. */
-const lastEvents = (golden) => golden.exchanges.filter(({ path }) => path?.includes('/events/search')).at(-1).response.items;
 
 test('recording restart-mid-conversation: deft goes on where the original gave up', async (t) => {
   const golden = recording('restart-mid-conversation');

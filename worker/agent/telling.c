@@ -70,11 +70,11 @@ static void send_held(struct telling *telling, enum progress_kind kind, struct m
     send(telling, kind, &text);
 }
 
-static void begin_item(struct telling *telling, const struct llm_piece *piece)
+static void begin_item(struct telling *telling, const char *response_id)
 {
     telling->is_open = true;
     strbuf_reset(&telling->chunk_id);
-    strbuf_append(&telling->chunk_id, piece->response_id);
+    strbuf_append(&telling->chunk_id, response_id);
     telling->item.progress.order = 0;
     telling->item.progress.chunk_id = telling->chunk_id.len > 0 ? telling->chunk_id.text : NULL;
     outbox_end(telling->agent->context->outbox, &telling->item, PROGRESS_STARTED, "");
@@ -85,20 +85,33 @@ static void on_piece(void *owner, const struct llm_piece *piece)
     struct telling *telling = owner;
 
     if (!telling->is_open)
-        begin_item(telling, piece);
+        begin_item(telling, piece->response_id);
     send_piece(telling, piece);
 }
 
-static void on_failed(void *owner, const char *reason)
+/*
+ * An attempt that is followed by another one is told of also where nothing was heard of it: whoever
+ * watches learns why there is no answer yet, and when the next attempt begins.
+ */
+static void on_failed(void *owner, const struct llm_attempt *attempt)
 {
     struct telling *telling = owner;
+    struct progress *progress = &telling->item.progress;
+    CLEANUP(strbuf_done) struct strbuf reason = STRBUF_INIT;
 
     end_masking(telling);
     begin_masking(telling);
+    mask_append(&telling->agent->secrets, attempt->reason, &reason);
+    if (!telling->is_open && attempt->n_attempts > 0)
+        begin_item(telling, "");
+    progress->n_attempts = attempt->n_attempts;
+    progress->retry_in_ms = attempt->retry_in_ms;
     if (telling->is_open)
-        outbox_end(telling->agent->context->outbox, &telling->item, PROGRESS_ABORTED, reason);
+        outbox_end(telling->agent->context->outbox, &telling->item, PROGRESS_ABORTED, reason.text);
+    progress->n_attempts = 0;
+    progress->retry_in_ms = 0;
     telling->is_open = false;
-    telling->item.progress.attempt++;
+    progress->attempt++;
 }
 
 struct llm_listener telling_listener(struct telling *telling)

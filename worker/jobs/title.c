@@ -21,7 +21,6 @@
 #include "store/job_store.h"
 #include "store/profile_store.h"
 #include "worker/agent/history.h"
-#include "worker/agent/mask.h"
 #include "worker/agent/messages.h"
 #include "worker/agent/model.h"
 #include "worker/agent/question.h"
@@ -104,20 +103,16 @@ struct finding {
     char *title; /* NULL: none can be made */
     struct llm_reply reply;
     bool has_reply;
-    bool has_failed;
-    struct llm_failure failure;
-    struct strbuf detail;
 };
 
 /* clang-format off */
-#define FINDING_INIT {.reply = LLM_REPLY_INIT, .failure = LLM_FAILURE_INIT, .detail = STRBUF_INIT}
+#define FINDING_INIT {.reply = LLM_REPLY_INIT}
 /* clang-format on */
 
 static void finding_done(struct finding *finding)
 {
     mem_free(finding->title);
     llm_reply_done(&finding->reply);
-    strbuf_done(&finding->detail);
 }
 
 /* A model without a key is not asked for so little, and a scripted one knows one part only. */
@@ -126,22 +121,25 @@ static bool may_ask(const struct model_choice *choice)
     return choice->key != NULL && !llm_model_is_scripted(json_text_or(choice->spec, "model", ""));
 }
 
+/*
+ * A failure is the log's alone: the run asks the same model and says what is wrong with it, and a
+ * second event would show the same trouble twice.
+ */
 static int ask(struct side *side, const struct model_choice *choice, const struct strbuf *words,
                struct finding *finding, struct error *err)
 {
     json_auto_t *messages = messages_for(&side->agent.conversation, words);
     const struct question question = {choice, messages, "", USAGE_ID};
+    struct llm_failure failure = LLM_FAILURE_INIT;
 
-    if (question_ask(&side->agent, &question, &finding->reply, &finding->failure, err) == 0) {
+    if (question_ask(&side->agent, &question, &finding->reply, &failure, err) == 0) {
         finding->has_reply = true;
         finding->title = title_from_answer(finding->reply.text);
         return 0;
     }
     if (err->code == ERROR_CANCELLED)
         return -1;
-    log_info("title.failed", LOG_STR("code", llm_failure_code(&finding->failure)), LOG_ERROR(err));
-    finding->has_failed = true;
-    mask_append(&side->agent.secrets, finding->failure.detail, &finding->detail);
+    log_info("title.failed", LOG_STR("code", llm_failure_code(&failure)), LOG_ERROR(err));
     return 0;
 }
 
@@ -193,10 +191,8 @@ static void plan_title(struct conversation *now, const void *what, struct event_
     const struct finding *finding = what;
 
     (void)now;
+    (void)events;
     change->first_title = finding->title;
-    if (finding->has_failed)
-        event_add_conversation_error(events, llm_failure_code(&finding->failure),
-                                     finding->detail.text);
 }
 
 /* For the one who waits the title is told, not kept. */

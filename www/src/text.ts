@@ -1,5 +1,6 @@
 /* Every sentence the page says, in one place. */
 import type { ExecutionStatus } from "./api/wire";
+import type { TroubleKind } from "./model/trouble";
 
 function count(n: number, one: string, many: string): string {
     return `${n.toLocaleString()} ${n === 1 ? one : many}`;
@@ -20,42 +21,105 @@ const STATUS_WORDS: Readonly<Record<number, string>> = {
 export interface TroubleWords {
     title: string;
     advice: string;
+    /** Where the conversation chose its model itself, so that deft's settings are not what is wrong. */
+    adviceOwn?: string;
 }
 
-const LLM_SETTINGS = "Check LLM_MODEL and LLM_API_KEY in deft's settings, restart it, then try again.";
+const RESTART = "restart deft, then try again.";
+const OWN_MODEL = "This conversation brought its own model.";
 
-const TROUBLES: Readonly<Record<string, TroubleWords>> = {
-    LLMAuthenticationError: { title: "The model refused the API key", advice: LLM_SETTINGS },
-    LLMBadRequestError: { title: "The model did not accept the request", advice: LLM_SETTINGS },
-    LLMRateLimitError: {
-        title: "The model is asked too often",
-        advice: "The provider limits how much it answers. Wait a little, then try again.",
+const TROUBLES: Readonly<Record<TroubleKind, TroubleWords>> = {
+    keyRefused: {
+        title: "The model refused the API key",
+        advice: `Check LLM_API_KEY in deft's settings (and LLM_MODEL, which says whose key it is), ${RESTART}`,
+        adviceOwn: `${OWN_MODEL} Give it a key that is valid, or choose another model or profile for it.`,
     },
-    LLMContextWindowExceedError: {
+    accountEmpty: {
+        title: "The account at the model's provider has run out",
+        advice: "Waiting does not help. Add credit or raise the limit at the provider, then try again; or use another model.",
+    },
+    askedTooOften: {
+        title: "The model is asked too often",
+        advice: "The provider limits how much it answers in a time. Wait a little, or as long as it says below, then try again.",
+    },
+    addressRefused: {
+        title: "deft may not call the model's address",
+        advice: `Private addresses are for deft's own settings only. Check LLM_BASE_URL, ${RESTART}`,
+        adviceOwn: `${OWN_MODEL} Its base URL leads to an address that conversations may not reach: use a public one.`,
+    },
+    addressBad: {
+        title: "The model's address is no URL",
+        advice: `Check LLM_BASE_URL in deft's settings, ${RESTART}`,
+        adviceOwn: `${OWN_MODEL} Correct its base URL.`,
+    },
+    apiUnsupported: {
+        title: "deft does not speak this model's API",
+        advice: "It speaks the Chat Completions API, not the Responses API: set api_mode to auto or chat.",
+    },
+    requestRefused: {
+        title: "The model did not accept the request",
+        advice: "The provider says why below. Asking again without a change brings the same answer.",
+    },
+    modelUnknown: {
+        title: "The provider does not know this model",
+        advice: `Check the name in LLM_MODEL, and LLM_BASE_URL where it is set, ${RESTART}`,
+        adviceOwn: `${OWN_MODEL} Check its name, its base URL, and whether its key may use it.`,
+    },
+    scriptUnknown: {
+        title: "There is no such scripted model",
+        advice: "scripted/hello is one that there is.",
+    },
+    contextFull: {
         title: "The conversation has outgrown the model",
         advice: "It no longer fits into the model's context window. Start a new conversation and say where to go on.",
     },
-    LLMServiceUnavailableError: {
-        title: "The model cannot be reached",
-        advice: "The provider is down or the network is. Nothing is lost; try again.",
-    },
-    LLMTimeoutError: { title: "The model took too long", advice: "Nothing is lost; try again." },
-    LLMNoResponseError: { title: "The model answered with nothing", advice: "Nothing is lost; try again." },
-    LLMContentPolicyViolationError: {
+    contentRefused: {
         title: "The model's provider refused the content",
         advice: "Its rules do not allow what was asked or read. Say it in another way, or start a new conversation.",
     },
-    LLMMalformedConversationHistoryError: {
+    historyRefused: {
         title: "The model did not accept the history",
         advice: "Start a new conversation and say where to go on.",
     },
-    MaxIterationsReached: {
+    nameUnknown: {
+        title: "The model's host name is not known",
+        advice: `Check the spelling in LLM_BASE_URL and the name server of deft's machine, ${RESTART}`,
+        adviceOwn: `${OWN_MODEL} Check the spelling of its base URL, then the name server of deft's machine.`,
+    },
+    nothingListens: {
+        title: "Nothing answers at the model's address",
+        advice: "Start the model's server, or check host and port in LLM_BASE_URL; then try again.",
+        adviceOwn: `${OWN_MODEL} Start its server, or correct host and port of its base URL.`,
+    },
+    certificate: {
+        title: "The connection to the model is not secure",
+        advice: "Its certificate is not one that deft's machine trusts. The reason stands below.",
+    },
+    serverDown: {
+        title: "The model's server has a fault",
+        advice: "The provider is down or overloaded, or the network broke off. Nothing is lost; try again later.",
+    },
+    timeout: {
+        title: "The model took too long",
+        advice: "Nothing is lost; try again. A model that always needs longer needs a longer timeout.",
+    },
+    noAnswer: { title: "The model answered with nothing", advice: "Nothing is lost; try again." },
+    webPage: {
+        title: "The model's address answers with a web page",
+        advice: `It is probably not the API's. Check LLM_BASE_URL in deft's settings, ${RESTART}`,
+        adviceOwn: `${OWN_MODEL} Its base URL is probably not the API's: correct it.`,
+    },
+    iterations: {
         title: "The agent used up its steps",
         advice: "It was told to stop after a number of steps. Send a message to let it go on.",
     },
-    MaxBudgetReached: {
+    budget: {
         title: "The budget is used up",
         advice: "This conversation has cost as much as it may.",
+    },
+    other: {
+        title: "The run ended in an error",
+        advice: "What happened before is kept. Try again, or send a message.",
     },
 };
 
@@ -297,10 +361,12 @@ export const text = {
     },
 
     troubles: TROUBLES,
-    otherTrouble: {
-        title: "The run ended in an error",
-        advice: "What happened before is kept. Try again, or send a message.",
-    } satisfies TroubleWords,
+    modelWait: {
+        failed: "The model did not answer.",
+        tryingAt: (time: string, attempt: number, attempts: number) => `Next attempt at ${time} (${attempt} of ${attempts}).`,
+        tryingNow: (attempt: number, attempts: number) => `Trying again now (${attempt} of ${attempts}).`,
+        silent: (seconds: number) => `No word from the model for more than ${seconds} seconds. Still waiting; Stop ends the wait.`,
+    },
     troubleDetail: "What the server says",
 
     theme: {

@@ -166,6 +166,34 @@ static void an_event_that_is_read_late_is_an_end_all_the_same(void **state)
     progress_log_free(talk.log);
 }
 
+static void an_end_that_another_attempt_follows_says_when(void **state)
+{
+    struct talk talk = begin_talk();
+    struct progress_cursor session = {.n_seen = 7};
+    const struct progress end = {.item_id = talk.item,
+                                 .kind = PROGRESS_ABORTED,
+                                 .attempt = 1,
+                                 .text = "busy",
+                                 .n_attempts = 5,
+                                 .retry_in_ms = 8000};
+    CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
+    struct progress read = {.n_attempts = 0};
+    json_auto_t *json = NULL;
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    progress_append_line(&end, &line);
+    assert_int_equal(
+        progress_read(strchr(line.text, '{'), strlen(strchr(line.text, '{')), &json, &read, &err),
+        0);
+    progress_log_add(talk.log, &read, 5);
+    expect_frame(progress_log_next(talk.log, &session, 5, FORM_SESSION), "item_started");
+    expect_frame(progress_log_next(talk.log, &session, 5, FORM_SESSION), "hello");
+    expect_frame(progress_log_next(talk.log, &session, 5, FORM_SESSION),
+                 "\"reason\":\"busy\",\"attempts\":5,\"retry_in_ms\":8000");
+    progress_log_free(talk.log);
+}
+
 static void who_lost_the_end_is_told_it(void **state)
 {
     struct talk talk = begin_talk();
@@ -227,6 +255,7 @@ int main(void)
         cmocka_unit_test(an_item_that_became_an_event_is_not_aborted),
         cmocka_unit_test(another_item_ends_the_one_before),
         cmocka_unit_test(an_event_that_is_read_late_is_an_end_all_the_same),
+        cmocka_unit_test(an_end_that_another_attempt_follows_says_when),
         cmocka_unit_test(who_lost_the_end_is_told_it),
         cmocka_unit_test(lines_say_what_was_written),
     };

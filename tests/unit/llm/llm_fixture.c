@@ -84,8 +84,11 @@ int asked_run(struct asked *asked)
 {
     CLEANUP(strbuf_done) struct strbuf messages = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf tools = STRBUF_INIT;
-    struct llm_request request = {
-        .spec = asked->spec, .api_key = &asked->key, .usage_id = "agent", .conversation_id = "c-1"};
+    struct llm_request request = {.spec = asked->spec,
+                                  .api_key = &asked->key,
+                                  .usage_id = "agent",
+                                  .conversation_id = "c-1",
+                                  .listener = asked->listener};
 
     for (size_t i = 0; i < json_array_size(asked->messages); i++)
         llm_append_message(asked->spec, json_array_get(asked->messages, i), &messages);

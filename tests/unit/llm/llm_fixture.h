@@ -36,6 +36,7 @@ struct asked {
     json_t *messages;
     json_t *tools;
     struct secret key;
+    const struct llm_listener *listener; /* NULL: nobody listens */
     struct llm_call *call;
     struct llm_reply reply;
     struct llm_failure failure;

@@ -148,6 +148,50 @@ static void absurd_retry_after_is_not_waited_for(void **state)
 
     assert_int_equal(ask_server(&asked, *llm, server, "{}"), -1);
     assert_int_equal(test_server_n_requests(server), 1);
+    assert_non_null(strstr(asked.failure.detail, "The server asks to wait 86400 seconds."));
+    asked_done(&asked);
+    test_server_stop(server);
+}
+
+/* The status says that too much was asked; the code that waiting is no use. */
+static void an_empty_account_is_told_by_its_code(void **state)
+{
+    static const struct test_reply replies[] = {
+        {.bytes = "HTTP/1.1 429 No\r\nRetry-After: 60\r\nContent-Length: 53\r\n\r\n"
+                  "{\"error\":{\"message\":\"x\",\"code\":\"insufficient_quota\"}}"}};
+    struct llm *const *llm = *state;
+    struct test_server *server = test_server_start(replies, 1, NULL);
+    struct asked asked;
+
+    assert_int_equal(ask_server(&asked, *llm, server, "{}"), -1);
+    assert_int_equal(test_server_n_requests(server), 1);
+    assert_non_null(strstr(asked.failure.detail, "x (error code: 429, insufficient_quota)"));
+    assert_null(strstr(asked.failure.detail, "asks to wait"));
+    asked_done(&asked);
+    test_server_stop(server);
+}
+
+/* What a listener was told, one line for each attempt. */
+static void note_attempt(void *owner, const struct llm_attempt *attempt)
+{
+    strbuf_appendf(owner, "%d of %d: %s\n", attempt->retry_in_ms == 0, (int)attempt->n_attempts,
+                   attempt->reason);
+}
+
+static void a_failed_attempt_is_told_before_the_wait(void **state)
+{
+    struct llm *const *llm = *state;
+    CLEANUP(strbuf_done) struct strbuf told = STRBUF_INIT;
+    const struct llm_listener listener = {.failed = note_attempt, .owner = &told};
+    struct test_server *server = test_server_start(slow_then_good, 1, NULL);
+    struct asked asked;
+
+    asked_init(&asked, *llm, "openai/test", test_server_url(server, ""), "{\"num_retries\":2}");
+    asked.listener = &listener;
+    assert_int_equal(asked_run(&asked), -1);
+    assert_string_equal(
+        told.text, "0 of 2: The model's server refused the call: no words (error code: 429)\n"
+                   "1 of 0: The model's server refused the call: no words (error code: 429)\n");
     asked_done(&asked);
     test_server_stop(server);
 }
@@ -240,6 +284,8 @@ static void missing_server_is_unavailable(void **state)
     asked_init(&asked, *llm, "openai/test", "http://127.0.0.1:1/v1", "{}");
     assert_int_equal(asked_run(&asked), -1);
     assert_string_equal(llm_failure_code(&asked.failure), "LLMServiceUnavailableError");
+    /* The page tells a server that is not there from one with a fault by these words. */
+    assert_non_null(strcasestr(asked.failure.detail, "couldn't connect"));
     asked_done(&asked);
 }
 
@@ -251,6 +297,8 @@ int main(void)
         cmocka_unit_test(placeholder_of_a_key_leaves_the_words_alone),
         cmocka_unit_test(retry_after_is_kept),
         cmocka_unit_test(absurd_retry_after_is_not_waited_for),
+        cmocka_unit_test(an_empty_account_is_told_by_its_code),
+        cmocka_unit_test(a_failed_attempt_is_told_before_the_wait),
         cmocka_unit_test(cancel_ends_a_call),
         cmocka_unit_test(cancel_ends_a_stream),
         cmocka_unit_test(cancel_ends_a_wait_for_the_next_attempt),

@@ -45,6 +45,7 @@ export interface ConversationInfo {
     created_at: string;
     updated_at: string;
     stats?: Stats;
+    agent?: { llm?: { model?: string; api_key?: string | null } };
 }
 
 export interface ConversationPage {
@@ -143,7 +144,15 @@ export type Frame =
     | { type: "transient"; event: EventBase }
     | { type: "item_started"; item_id: string; attempt: number }
     | { type: "delta"; item_id: string; attempt: number; order: number; kind: string; content: string }
-    | { type: "item_aborted"; item_id: string; attempt: number }
+    | {
+          type: "item_aborted";
+          item_id: string;
+          attempt: number;
+          reason?: string;
+          /** Where another attempt follows: how many there are at most, and when the next one begins. */
+          attempts?: number;
+          retry_in_ms?: number;
+      }
     | { type: "error"; code: string; detail: string };
 
 function isRecord(value: unknown): value is Record<string, unknown> {

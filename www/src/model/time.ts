@@ -19,6 +19,11 @@ export function clockTime(timestamp: string): string {
     return date.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 }
 
+/** The same with its seconds, of a moment by this browser's clock. */
+export function clockTimeOf(ms: number): string {
+    return new Date(ms).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+}
+
 export function fullTime(timestamp: string): string {
     const date = new Date(parseServerTime(timestamp));
     return Number.isNaN(date.getTime()) ? "" : date.toLocaleString();

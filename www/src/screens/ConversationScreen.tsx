@@ -2,12 +2,15 @@ import { type RefObject, useEffect, useMemo, useState } from "react";
 import { messageOf } from "../api/http";
 import type { ExecutionStatus, Me, MessageEvent } from "../api/wire";
 import { contentText } from "../model/content";
+import { isServersModel } from "../model/trouble";
 import { waitingCalls } from "../model/open_calls";
 import { Banner } from "../parts/Banner";
 import { Composer, type ComposerHandle } from "../parts/Composer";
+import { OwnModel } from "../parts/cards/TroubleCard";
 import { ConfirmationPanel } from "../parts/ConfirmationPanel";
 import { DeleteDialog } from "../parts/DeleteDialog";
 import { Icon } from "../parts/Icon";
+import { ModelWait } from "../parts/ModelWait";
 import { PreviewLinks } from "../parts/PreviewLinks";
 import { RefusalList } from "../parts/RefusalList";
 import { RunControls } from "../parts/RunControls";
@@ -75,7 +78,9 @@ function OpenConversation({ session, me, composer }: OpenConversationProps) {
     return (
         <main className="conversation" id="content" tabIndex={-1}>
             <Head session={session} title={title} />
-            {state.load === "loading" ? <Loading /> : <Timeline session={session} state={state} />}
+            <OwnModel value={state.model !== undefined && !isServersModel(state.model, me.model)}>
+                {state.load === "loading" ? <Loading /> : <Timeline session={session} state={state} />}
+            </OwnModel>
             <Foot session={session} state={state} me={me} composer={composer} />
         </main>
     );
@@ -190,6 +195,7 @@ function Foot({ session, state, me, composer }: FootProps) {
                     </Banner>
                 )}
                 {me.scripted && <ScriptedLine />}
+                <ModelWait state={state} />
                 <PreviewLinks id={session.id} moment={momentOf(state)} />
                 <RefusalList id={session.id} moment={momentOf(state)} />
                 <ConfirmationPanel session={session} state={state} />

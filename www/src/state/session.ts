@@ -16,6 +16,7 @@ import type { ConversationInfo, EventBase, ExecutionStatus, Frame, StateUpdateEv
 import { trimmed, withFirstPage, withLiveEvent, withOlderPage } from "../model/log";
 import { openCalls } from "../model/open_calls";
 import { echoed, reconciled } from "../model/outbox";
+import { retryOf } from "../model/waiting_model";
 import { reduceStreams } from "../model/streams";
 import { text } from "../text";
 import { noteConversation } from "./conversation_list";
@@ -159,7 +160,11 @@ export class Session {
 
     private takeInfo(info: ConversationInfo): void {
         noteConversation({ id: info.id, title: info.title, execution_status: info.execution_status });
-        this.change({ title: info.title, stats: info.stats ?? this.state.stats });
+        this.change({
+            title: info.title,
+            stats: info.stats ?? this.state.stats,
+            model: info.agent?.llm ?? this.state.model,
+        });
         /* The socket knows the status sooner; the answer counts only until it speaks. */
         if (this.state.link !== "open") this.change({ status: info.execution_status });
     }
@@ -186,8 +191,17 @@ export class Session {
     private takeFrame(frame: Frame): void {
         const streams = reduceStreams(this.state.streams, frame);
         if (streams !== this.state.streams) this.change({ streams });
+        this.takeSign(frame);
         if (frame.type === "sync" && this.state.log.early !== null) void this.readFirstPage();
         if (frame.type === "transient" || frame.type === "durable") this.takeEvent(frame.event);
+    }
+
+    /** Any word of the answer, and any event, ends a silence and the wait for another attempt. */
+    private takeSign(frame: Frame): void {
+        const now = Date.now();
+        if (frame.type === "item_aborted") this.change({ retry: retryOf(frame, now), heardAt: now });
+        else if (frame.type === "delta" || frame.type === "durable") this.change({ retry: null, heardAt: now });
+        else if (frame.type === "sync") this.change({ retry: null, heardAt: now });
     }
 
     private takeEvent(event: EventBase): void {

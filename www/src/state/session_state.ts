@@ -5,6 +5,8 @@ import type { ExecutionStatus, Stats } from "../api/wire";
 import { EMPTY_LOG, type EventLog } from "../model/log";
 import type { Outbox } from "../model/outbox";
 import type { Stream } from "../model/streams";
+import type { ModelChoice } from "../model/trouble";
+import type { Retry } from "../model/waiting_model";
 
 export type Decision = "approve" | "reject";
 
@@ -17,6 +19,12 @@ export interface SessionState {
     readonly log: EventLog;
     readonly streams: readonly Stream[];
     readonly outbox: Outbox;
+    /** The failed attempt at the answer that is waited for; null when none failed. */
+    readonly retry: Retry | null;
+    /** When the server was last heard of; milliseconds since the epoch. */
+    readonly heardAt: number;
+    /** What its model is, as far as it is known. */
+    readonly model: ModelChoice | undefined;
     readonly link: Link;
     readonly isLoadingOlder: boolean;
     readonly olderError: string | null;
@@ -36,6 +44,9 @@ export const INITIAL_STATE: SessionState = {
     log: EMPTY_LOG,
     streams: [],
     outbox: [],
+    retry: null,
+    heardAt: 0,
+    model: undefined,
     link: "connecting",
     isLoadingOlder: false,
     olderError: null,

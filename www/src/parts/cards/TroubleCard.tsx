@@ -1,20 +1,26 @@
+import { createContext, useContext } from "react";
 import type { TroubleItem } from "../../model/items";
+import { troubleKind } from "../../model/trouble";
 import { text } from "../../text";
 import { Icon } from "../Icon";
 
+/** True where the conversation chose its model itself. */
+export const OwnModel = createContext(false);
+
 /** What ended the run, and what to do about it. */
 export function TroubleCard({ item }: { item: TroubleItem }) {
-    const known = text.troubles[item.code];
-    const words = known ?? text.otherTrouble;
+    const isOwn = useContext(OwnModel);
+    const kind = troubleKind(item.code, item.detail);
+    const words = text.troubles[kind];
     return (
         <section className="trouble">
             <h3>
                 <Icon name="alert" /> {words.title}
             </h3>
-            <p>{words.advice}</p>
-            {/* Where the page has no words of its own, the server's are the ones that help. */}
+            <p>{(isOwn ? words.adviceOwn : undefined) ?? words.advice}</p>
+            {/* Where the page's words do not say all of it, the server's are the ones that help. */}
             {item.detail !== "" && (
-                <details open={known === undefined}>
+                <details open={kind === "other" || kind === "requestRefused" || kind === "askedTooOften"}>
                     <summary>{text.troubleDetail}</summary>
                     <p className="trouble-detail">{item.detail}</p>
                     <p className="trouble-code">{item.code}</p>

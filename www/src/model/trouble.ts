@@ -1,0 +1,82 @@
+/*
+ * Why a run ended in an error, as far as it changes what the user can do about it. The wire's code is coarse: an account
+ * that has run out and one that asked too often have the same, and so have a wrong host name and a provider that is down.
+ */
+
+export type TroubleKind =
+    | "keyRefused"
+    | "accountEmpty"
+    | "askedTooOften"
+    | "addressRefused"
+    | "addressBad"
+    | "apiUnsupported"
+    | "requestRefused"
+    | "modelUnknown"
+    | "scriptUnknown"
+    | "contextFull"
+    | "contentRefused"
+    | "historyRefused"
+    | "nameUnknown"
+    | "nothingListens"
+    | "certificate"
+    | "serverDown"
+    | "timeout"
+    | "noAnswer"
+    | "webPage"
+    | "budget"
+    | "iterations"
+    | "other";
+
+interface Row {
+    readonly kind: TroubleKind;
+    readonly code: string;
+    /** What the detail must say; any detail where it is left out. */
+    readonly detail?: RegExp;
+}
+
+const EMPTY_ACCOUNT =
+    /insufficient_quota|usage_limit_reached|exceeded your current quota|insufficient balance|credit|billing|budget.?(has been )?exceeded|exceededbudget/i;
+
+/** The first row that fits counts. */
+const ROWS: readonly Row[] = [
+    { kind: "accountEmpty", code: "LLMRateLimitError", detail: EMPTY_ACCOUNT },
+    { kind: "accountEmpty", code: "LLMBadRequestError", detail: EMPTY_ACCOUNT },
+    { kind: "accountEmpty", code: "APIError", detail: /error code: 402/ },
+    { kind: "askedTooOften", code: "LLMRateLimitError" },
+    { kind: "keyRefused", code: "LLMAuthenticationError" },
+    { kind: "addressRefused", code: "LLMBadRequestError", detail: /base URL is refused/ },
+    { kind: "addressBad", code: "LLMBadRequestError", detail: /base URL is no good/ },
+    { kind: "apiUnsupported", code: "LLMBadRequestError", detail: /Responses API/ },
+    { kind: "modelUnknown", code: "LLMBadRequestError", detail: /model.*(not (found|exist)|unknown|invalid)|(unknown|invalid) model/i },
+    { kind: "requestRefused", code: "LLMBadRequestError" },
+    { kind: "scriptUnknown", code: "NotFoundError", detail: /no script/ },
+    { kind: "modelUnknown", code: "NotFoundError" },
+    { kind: "contextFull", code: "LLMContextWindowExceedError" },
+    { kind: "contentRefused", code: "LLMContentPolicyViolationError" },
+    { kind: "historyRefused", code: "LLMMalformedConversationHistoryError" },
+    { kind: "nameUnknown", code: "LLMServiceUnavailableError", detail: /resolve/i },
+    { kind: "certificate", code: "LLMServiceUnavailableError", detail: /certificate|SSL|TLS/ },
+    { kind: "nothingListens", code: "LLMServiceUnavailableError", detail: /connection refused|couldn't connect|failed to connect|could not connect/i },
+    { kind: "serverDown", code: "LLMServiceUnavailableError" },
+    { kind: "serverDown", code: "BadGatewayError" },
+    { kind: "timeout", code: "LLMTimeoutError" },
+    { kind: "noAnswer", code: "LLMNoResponseError" },
+    { kind: "webPage", code: "APIError", detail: /web page/ },
+    { kind: "budget", code: "MaxBudgetReached" },
+    { kind: "iterations", code: "MaxIterationsReached" },
+];
+
+export function troubleKind(code: string, detail: string): TroubleKind {
+    return ROWS.find((row) => row.code === code && (row.detail?.test(detail) ?? true))?.kind ?? "other";
+}
+
+/** A model as a conversation names it. */
+export interface ModelChoice {
+    readonly model?: string;
+    readonly api_key?: string | null;
+}
+
+/** True when the model is the server's own: named by its settings, and called with its key. */
+export function isServersModel(choice: ModelChoice | undefined, serversModel: string): boolean {
+    return choice?.model === serversModel && (choice.api_key ?? "") === "";
+}

@@ -33,6 +33,7 @@ libmodel_a_SOURCES = \
 	lib/model/openai_ask.c lib/model/openai_ask.h \
 	lib/model/package.c lib/model/package.h \
 	lib/model/pattern.c lib/model/pattern.h \
+	lib/model/plain_line.c lib/model/plain_line.h \
 	lib/model/plan.c \
 	lib/model/policy.c lib/model/policy.h \
 	lib/model/preview.c lib/model/preview.h \

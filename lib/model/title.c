@@ -1,9 +1,11 @@
 #include "model/title.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "model/plain_line.h"
 
 static const char BLANKS[] = " \t\r\f\v";
 static const char DOTS[] = "...";
@@ -29,24 +31,54 @@ static void append_squeezed(struct strbuf *out, const char *line, size_t len)
     }
 }
 
+/* Code points that change how the one before them is drawn, as the first bytes of their UTF-8. */
+static bool is_extender(const char *at)
+{
+    const unsigned char *bytes = (const unsigned char *)at;
+
+    return (bytes[0] == 0xCC && bytes[1] >= 0x80) || (bytes[0] == 0xCD && bytes[1] <= 0xAF) ||
+           strncmp(at, "\xE2\x80\x8D", 3) == 0 ||                     /* zero-width joiner */
+           strncmp(at, "\xEF\xB8\x8F", 3) == 0 ||                     /* emoji form */
+           (strncmp(at, "\xF0\x9F\x8F", 3) == 0 && bytes[3] >= 0xBB); /* tones of skin */
+}
+
+static bool is_joined(const char *text, size_t at)
+{
+    return is_extender(text + at) || (at >= 3 && strncmp(text + at - 3, "\xE2\x80\x8D", 3) == 0);
+}
+
+/* Before the last word that does not fit; a single word is cut between what is seen as letters. */
+static void cut(struct strbuf *title)
+{
+    size_t n_chars = TITLE_AUTO_MAX_CHARS - strlen(DOTS);
+    size_t end = utf8_offset(title->text, title->len, n_chars);
+    size_t space = end;
+
+    while (space > 0 && title->text[space] != ' ')
+        space--;
+    while (space == 0 && n_chars > 1 && is_joined(title->text, end))
+        end = utf8_offset(title->text, title->len, --n_chars);
+    strbuf_truncate(title, space > 0 ? space : end);
+    strbuf_append(title, DOTS);
+}
+
 char *title_from_text(const char *text)
 {
     CLEANUP(strbuf_done) struct strbuf title = STRBUF_INIT;
     const char *line = text;
 
     while (title.len == 0 && *line != '\0') {
+        CLEANUP(strbuf_done) struct strbuf plain = STRBUF_INIT;
         size_t len = strcspn(line, "\n");
 
-        append_squeezed(&title, line, len);
+        plain_line_append(&plain, line, len);
+        append_squeezed(&title, plain.text, plain.len);
         line += len + (line[len] == '\n' ? 1 : 0);
     }
     if (title.len == 0)
         return NULL;
-    if (utf8_length(title.text, title.len) > TITLE_AUTO_MAX_CHARS) {
-        strbuf_truncate(&title,
-                        utf8_offset(title.text, title.len, TITLE_AUTO_MAX_CHARS - strlen(DOTS)));
-        strbuf_append(&title, DOTS);
-    }
+    if (utf8_length(title.text, title.len) > TITLE_AUTO_MAX_CHARS)
+        cut(&title);
     return strbuf_take(&title);
 }
 
@@ -69,13 +101,14 @@ static void append_without_thoughts(struct strbuf *out, const char *text)
 
 char *title_from_answer(const char *text)
 {
-    static const char around[] = " \t\r\n\f\v\"'`*#";
+    static const char leading[] = " \t\r\n\f\v\"'`*#";
+    static const char trailing[] = " \t\r\n\f\v\"'`*"; /* C# is a name */
     CLEANUP(strbuf_done) struct strbuf plain = STRBUF_INIT;
     size_t n_before = 0;
 
     append_without_thoughts(&plain, text);
-    n_before = strspn(plain.text, around);
-    while (plain.len > n_before && strchr(around, plain.text[plain.len - 1]) != NULL)
+    n_before = strspn(plain.text, leading);
+    while (plain.len > n_before && strchr(trailing, plain.text[plain.len - 1]) != NULL)
         strbuf_truncate(&plain, plain.len - 1);
     return title_from_text(plain.text + n_before);
 }

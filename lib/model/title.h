@@ -10,8 +10,9 @@
 enum { TITLE_AUTO_MAX_CHARS = 50 };
 
 /*
- * The first line of text that is not blank, white space squeezed, at most TITLE_AUTO_MAX_CHARS
- * characters ("..." at the end of a longer one); NULL when text has none. mem_free() it.
+ * The first line of text that says something, without marks of Markdown, white space squeezed, at
+ * most TITLE_AUTO_MAX_CHARS characters: of a longer one the words that fit, and "...". NULL when
+ * text has none. mem_free() it.
  */
 char *title_from_text(const char *text) NONNULL MUST_CHECK;
 

@@ -8,7 +8,8 @@ import { ConversationScreen } from "./screens/ConversationScreen";
 import { HomeScreen } from "./screens/HomeScreen";
 import { SignInScreen } from "./screens/SignInScreen";
 import { account, loadAccount } from "./state/account";
-import { type Route, go, route } from "./state/route";
+import { type Route, go, pathOf, route } from "./state/route";
+import { saveReturn } from "./state/storage";
 import { useStore } from "./state/store";
 import { text } from "./text";
 
@@ -23,6 +24,10 @@ function SignedInOnly({ where }: { where: Exclude<Route, { screen: "sign-in" }> 
     useEffect(() => {
         if (account.get().state !== "signed-in") void loadAccount();
     }, []);
+    const place = who.state === "signed-out" && where.screen === "conversation" ? pathOf(where.id) : "";
+    useEffect(() => {
+        if (place !== "") saveReturn(place);
+    }, [place]);
     switch (who.state) {
         case "loading":
             return <div className="booting" role="status" aria-label={text.loading} />;

@@ -264,6 +264,9 @@ export const text = {
         refusals: "Refused on the network",
         refusal: (place: string, count: number) => (count === 1 ? place : `${place} (${count} times)`),
         cost: "Cost so far",
+        costAtLeast: (cost: string) => `at least ${cost}`,
+        costUnknown: "cost unknown",
+        costNone: "no cost",
         tokens: (n: string) => `${n} tokens`,
     },
 

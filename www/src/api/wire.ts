@@ -45,7 +45,14 @@ export interface ConversationInfo {
     created_at: string;
     updated_at: string;
     stats?: Stats;
-    agent?: { llm?: { model?: string; api_key?: string | null } };
+    agent?: {
+        llm?: {
+            model?: string;
+            api_key?: string | null;
+            input_cost_per_token?: number | null;
+            output_cost_per_token?: number | null;
+        };
+    };
 }
 
 export interface ConversationPage {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { backoffMs } from "./backoff";
 import { contentImages, contentText } from "./content";
+import { shortened } from "./shortened";
 import { safeLink } from "./safe_link";
 import { formatCost, formatTokens, totalsOf } from "./stats";
 import { cleanTerminalText } from "./terminal_text";
@@ -36,10 +37,29 @@ test("usage is the sum over all models", () => {
             condenser: { accumulated_cost: 0.25, accumulated_token_usage: null },
         },
     });
-    assert.deepEqual(totals, { costUsd: 0.75, tokens: 1000 });
-    assert.deepEqual(totalsOf(undefined), { costUsd: 0, tokens: 0 });
-    assert.deepEqual([formatCost(0.00314), formatCost(12.345)], ["$0.0031", "$12.35"]);
+    assert.deepEqual(totals, { costUsd: 0.75, tokens: 1000, hasUnknown: false });
+    assert.deepEqual(totalsOf(undefined), { costUsd: 0, tokens: 0, hasUnknown: false });
+    const cost = (costUsd: number, hasUnknown = false) => formatCost({ costUsd, hasUnknown });
+    assert.deepEqual([cost(0.00314), cost(12.345)], ["$0.0031", "$12.35"]);
+    assert.deepEqual([cost(0, true), cost(0.5, true), cost(0)], ["cost unknown", "at least $0.5000", "no cost"]);
     assert.deepEqual([999, 1500, 25_400, 2_500_000].map(formatTokens), ["999", "1.5k", "25k", "2.5M"]);
+});
+
+test("a price is unknown where tokens cost nothing, unless somebody said that they do", () => {
+    const used = (model_name: string, accumulated_cost = 0) => ({
+        usage_to_metrics: { agent: { model_name, accumulated_cost, accumulated_token_usage: { prompt_tokens: 9 } } },
+    });
+    assert.equal(totalsOf(used("openai/new")).hasUnknown, true);
+    assert.equal(totalsOf(used("openai/new", 0.1)).hasUnknown, false);
+    assert.equal(totalsOf(used("openai/local"), { input_cost_per_token: 0, output_cost_per_token: 0 }).hasUnknown, false);
+    assert.equal(totalsOf(used("openai/new"), { input_cost_per_token: null }).hasUnknown, true);
+    assert.equal(totalsOf(used("scripted/hello")).hasUnknown, false);
+});
+
+test("what a conversation begins with is cut between words", () => {
+    assert.equal(shortened("one two three", 9), "one two…");
+    assert.equal(shortened("one two", 9), "one two");
+    assert.equal(shortened("🙂🙂🙂🙂", 3), "🙂🙂🙂…");
 });
 
 test("terminal output loses colours and keeps the last state of a line", () => {

@@ -1,24 +1,48 @@
-import type { Stats } from "../api/wire";
+import type { Metrics, Stats } from "../api/wire";
+import { text } from "../text";
 
 export interface Totals {
+    /** What is known of the cost; tokens of models without a known price add nothing. */
     readonly costUsd: number;
     readonly tokens: number;
+    /** True where tokens were used whose price is not known: the cost is at least what is known. */
+    readonly hasUnknown: boolean;
+}
+
+/** What a conversation says itself of its model's prices. */
+export interface Prices {
+    readonly input_cost_per_token?: number | null;
+    readonly output_cost_per_token?: number | null;
+}
+
+function tokensOf({ accumulated_token_usage: usage }: Metrics): number {
+    return (usage?.prompt_tokens ?? 0) + (usage?.completion_tokens ?? 0);
+}
+
+/** The wire has no word for an unknown price: its cost is 0, as that of a model which is free by what was said of it. */
+function isUnpriced(metrics: Metrics, prices: Prices | undefined): boolean {
+    if (tokensOf(metrics) === 0 || (metrics.accumulated_cost ?? 0) > 0) return false;
+    if ((metrics.model_name ?? "").startsWith("scripted/")) return false;
+    return typeof prices?.input_cost_per_token !== "number" && typeof prices?.output_cost_per_token !== "number";
 }
 
 /** Everything the conversation's models have used, whatever they were used for. */
-export function totalsOf(stats: Stats | undefined): Totals {
-    let costUsd = 0;
-    let tokens = 0;
-    for (const metrics of Object.values(stats?.usage_to_metrics ?? {})) {
-        costUsd += metrics.accumulated_cost ?? 0;
-        tokens += metrics.accumulated_token_usage?.prompt_tokens ?? 0;
-        tokens += metrics.accumulated_token_usage?.completion_tokens ?? 0;
-    }
-    return { costUsd, tokens };
+export function totalsOf(stats: Stats | undefined, prices?: Prices): Totals {
+    const all = Object.values(stats?.usage_to_metrics ?? {});
+    return {
+        costUsd: all.reduce((sum, metrics) => sum + (metrics.accumulated_cost ?? 0), 0),
+        tokens: all.reduce((sum, metrics) => sum + tokensOf(metrics), 0),
+        hasUnknown: all.some((metrics) => isUnpriced(metrics, prices)),
+    };
 }
 
-export function formatCost(costUsd: number): string {
+function formatUsd(costUsd: number): string {
     return `$${costUsd.toFixed(costUsd < 1 ? 4 : 2)}`;
+}
+
+export function formatCost({ costUsd, hasUnknown }: Pick<Totals, "costUsd" | "hasUnknown">): string {
+    if (costUsd > 0) return hasUnknown ? text.conversation.costAtLeast(formatUsd(costUsd)) : formatUsd(costUsd);
+    return hasUnknown ? text.conversation.costUnknown : text.conversation.costNone;
 }
 
 export function formatTokens(tokens: number): string {

@@ -74,6 +74,12 @@ export function troubleKind(code: string, detail: string): TroubleKind {
 export interface ModelChoice {
     readonly model?: string;
     readonly api_key?: string | null;
+    readonly input_cost_per_token?: number | null;
+    readonly output_cost_per_token?: number | null;
+}
+
+export function isScripted(choice: ModelChoice | undefined): boolean {
+    return (choice?.model ?? "").startsWith("scripted/");
 }
 
 /** True when the model is the server's own: named by its settings, and called with its key. */

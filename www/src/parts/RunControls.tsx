@@ -36,11 +36,11 @@ const OFFERS: Readonly<Record<ExecutionStatus, readonly Offer[]>> = {
 };
 
 function Usage({ state }: { state: SessionState }) {
-    const totals = totalsOf(state.stats);
+    const totals = totalsOf(state.stats, state.model);
     if (totals.tokens === 0) return null;
     return (
         <span className="usage">
-            <span title={text.conversation.cost}>{formatCost(totals.costUsd)}</span>
+            <span title={text.conversation.cost}>{formatCost(totals)}</span>
             <span className="usage-tokens">{text.conversation.tokens(formatTokens(totals.tokens))}</span>
         </span>
     );

@@ -2,8 +2,10 @@ import { text } from "../text";
 import { Banner } from "./Banner";
 
 /** The same in one line, where there is less room. */
-export function ScriptedLine() {
+export function ScriptedLine({ isServers }: { isServers: boolean }) {
     const [model, key] = text.scripted.settings;
+    /* Where the server has a real model, this conversation asked for the scripted one itself. */
+    if (!isServers) return <p className="scripted-line">{text.scripted.title}</p>;
     return (
         <p className="scripted-line">
             {text.scripted.title} {text.scripted.short} <code>{model}</code> {text.scripted.and} <code>{key}</code>.

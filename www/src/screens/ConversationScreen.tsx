@@ -2,7 +2,8 @@ import { type RefObject, useEffect, useMemo, useState } from "react";
 import { messageOf } from "../api/http";
 import type { ExecutionStatus, Me, MessageEvent } from "../api/wire";
 import { contentText } from "../model/content";
-import { isServersModel } from "../model/trouble";
+import { shortened } from "../model/shortened";
+import { isScripted, isServersModel } from "../model/trouble";
 import { waitingCalls } from "../model/open_calls";
 import { Banner } from "../parts/Banner";
 import { Composer, type ComposerHandle } from "../parts/Composer";
@@ -92,9 +93,8 @@ const FIRST_WORDS_MAX_CHARS = 60;
 function firstWords({ log }: SessionState): string | null {
     const first = log.events[0];
     if (log.olderPageId !== null || first?.kind !== "MessageEvent") return null;
-    const words = contentText((first as MessageEvent).llm_message.content).replace(/\s+/g, " ").trim();
-    if (words === "") return null;
-    return words.length > FIRST_WORDS_MAX_CHARS ? `${words.slice(0, FIRST_WORDS_MAX_CHARS)}…` : words;
+    const words = shortened(contentText((first as MessageEvent).llm_message.content), FIRST_WORDS_MAX_CHARS);
+    return words === "" ? null : words;
 }
 
 function Loading() {
@@ -194,7 +194,7 @@ function Foot({ session, state, me, composer }: FootProps) {
                         {text.controls.failed(state.controlError)}
                     </Banner>
                 )}
-                {me.scripted && <ScriptedLine />}
+                {isScripted(state.model) && <ScriptedLine isServers={me.scripted} />}
                 <ModelWait state={state} />
                 <PreviewLinks id={session.id} moment={momentOf(state)} />
                 <RefusalList id={session.id} moment={momentOf(state)} />

@@ -2,7 +2,8 @@ import { useEffect, useState } from "react";
 import { fetchMe, signIn } from "../api/account";
 import { ApiError, messageOf } from "../api/http";
 import { loadAccount } from "../state/account";
-import { replaceWith } from "../state/route";
+import { replaceWith, returnPath } from "../state/route";
+import { takeReturn } from "../state/storage";
 import { Notice } from "../parts/Notice";
 import { text } from "../text";
 
@@ -41,7 +42,7 @@ export function SignInScreen({ token }: { token: string }) {
     useEffect(() => {
         tryOnce(token).then(
             () => {
-                replaceWith("/");
+                replaceWith(returnPath(takeReturn()));
                 void loadAccount();
             },
             (cause: unknown) => {

@@ -2,6 +2,7 @@
 import { fetchMe, signOut } from "../api/account";
 import { ApiError, messageOf, onSignedOut } from "../api/http";
 import type { Me } from "../api/wire";
+import { replaceWith } from "./route";
 import { Store } from "./store";
 
 export type Account =
@@ -27,5 +28,7 @@ export async function loadAccount(): Promise<void> {
 /** Throws when the server did not end the session. */
 export async function leave(): Promise<void> {
     await signOut();
+    /* Whoever signs in next begins at the beginning. */
+    replaceWith("/");
     account.set({ state: "signed-out" });
 }

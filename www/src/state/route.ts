@@ -16,6 +16,12 @@ export function routeOf(path: string, hash: string): Route {
     return id === undefined ? { screen: "unknown" } : { screen: "conversation", id };
 }
 
+/** Where to go after signing in: a conversation of this page, whatever was kept; else the beginning. */
+export function returnPath(kept: string | null): string {
+    const found = routeOf(kept ?? "", "");
+    return found.screen === "conversation" ? pathOf(found.id) : "/";
+}
+
 function here(): Route {
     return routeOf(window.location.pathname, window.location.hash);
 }

@@ -68,6 +68,26 @@ export function forgetConversation(conversation: string): void {
     write(`deft.outbox.${conversation}`, "");
 }
 
+const RETURN_KEY = "deft.return";
+const RETURN_MAX_AGE_MS = 3_600_000;
+
+/** Where somebody was when they turned out to be signed out; another tab may be the one that signs in. */
+export function saveReturn(path: string): void {
+    write(RETURN_KEY, path === "" ? "" : JSON.stringify({ path, at: Date.now() }));
+}
+
+/** The place, once, and not for long; what it is worth is for the caller to judge. */
+export function takeReturn(): string | null {
+    try {
+        const held = JSON.parse(read(RETURN_KEY) ?? "null") as { path?: unknown; at?: unknown } | null;
+        saveReturn("");
+        if (typeof held?.path !== "string" || typeof held.at !== "number") return null;
+        return Date.now() - held.at < RETURN_MAX_AGE_MS ? held.path : null;
+    } catch {
+        return null;
+    }
+}
+
 export type Theme = "system" | "light" | "dark";
 
 export function loadTheme(): Theme {

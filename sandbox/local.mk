@@ -98,6 +98,7 @@ SANDBOX_SOURCES = \
 	sandbox/status.c sandbox/status.h \
 	sandbox/vscode.c sandbox/vscode.h \
 	sandbox/terminal.c sandbox/terminal.h \
+	sandbox/background_wait.c sandbox/background_wait.h \
 	sandbox/terminal_report.c sandbox/terminal_report.h \
 	sandbox/terminal_text.c sandbox/terminal_text.h \
 	sandbox/textfile.c sandbox/textfile.h \

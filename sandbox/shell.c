@@ -170,7 +170,10 @@ static void on_terminal(void *owner, uint32_t events)
     /* Nobody holds the other side any more: the exit of the shell is on its way. */
     if (!read_terminal(shell) && (events & EPOLLHUP) != 0)
         loop_remove(shell->loop, &shell->terminal);
-    finish_if_complete(shell);
+    if (shell->busy)
+        finish_if_complete(shell);
+    else if ((events & EPOLLIN) != 0)
+        shell->events.printed(shell->events.owner);
 }
 
 /*

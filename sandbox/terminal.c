@@ -43,8 +43,10 @@ static void drop_shell(struct terminal *terminal)
 {
     end_command(terminal);
     loop_timer_clear(terminal->loop, &terminal->start_timer);
+    background_wait_clear(&terminal->background);
     shell_free(terminal->shell);
     terminal->shell = NULL;
+    terminal->background_pid = -1;
     terminal->state = TERMINAL_NO_SHELL;
     terminal->reported = false;
     terminal->control = '\0';
@@ -82,6 +84,21 @@ static void run_command(struct terminal *terminal)
     begin_wait(terminal);
 }
 
+/* True when the command left a job behind whose first words are waited for. */
+static bool begin_background_wait(struct terminal *terminal)
+{
+    int pid = shell_record(terminal->shell)->background_pid;
+    bool is_new = pid > 0 && pid != terminal->background_pid;
+
+    terminal->background_pid = pid;
+    if (terminal->spec.face != TERMINAL_TOOL || !is_new ||
+        !background_wait_begin(&terminal->background, pid))
+        return false;
+    loop_timer_clear(terminal->loop, &terminal->silence_timer);
+    loop_timer_clear(terminal->loop, &terminal->hard_timer);
+    return true;
+}
+
 static void on_prompted(void *owner)
 {
     struct terminal *terminal = owner;
@@ -97,7 +114,24 @@ static void on_prompted(void *owner)
     end_command(terminal);
     if (!terminal->in_call)
         return; /* an empty command may still ask for the rest */
+    if (begin_background_wait(terminal))
+        return;
     report_completed(terminal);
+}
+
+static void on_background_over(void *owner)
+{
+    struct terminal *terminal = owner;
+
+    if (terminal->in_call)
+        report_completed(terminal);
+}
+
+static void on_printed(void *owner)
+{
+    struct terminal *terminal = owner;
+
+    background_wait_hear(&terminal->background);
 }
 
 static void start_shell(struct terminal *terminal);
@@ -147,7 +181,7 @@ static void fail_start(struct terminal *terminal, const struct error *err)
 static void start_shell(struct terminal *terminal)
 {
     struct error err = ERROR_INIT;
-    const struct shell_events events = {terminal, on_prompted, on_exited};
+    const struct shell_events events = {terminal, on_prompted, on_printed, on_exited};
     const struct shell_spec spec = {
         .workspace = terminal->spec.workspace,
         .working_dir =
@@ -246,6 +280,8 @@ struct terminal *terminal_new(struct loop *loop, const struct terminal_spec *spe
     terminal->silence_timer = (struct loop_timer){.expired = on_silence, .owner = terminal};
     terminal->hard_timer = (struct loop_timer){.expired = on_timeout, .owner = terminal};
     terminal->escalation_timer = (struct loop_timer){.expired = on_escalation, .owner = terminal};
+    terminal->background_pid = -1;
+    background_wait_init(&terminal->background, loop, on_background_over, terminal);
     return terminal;
 }
 
@@ -291,6 +327,11 @@ void terminal_interrupt(struct terminal *terminal)
     if (terminal->state == TERMINAL_STARTING && terminal->in_call) {
         drop_shell(terminal);
         report_no_shell(terminal, INTERRUPTED_CODE, "");
+        return;
+    }
+    if (terminal->background.is_on) {
+        background_wait_clear(&terminal->background);
+        report_completed(terminal);
         return;
     }
     if (terminal->state != TERMINAL_RUNNING)
@@ -391,9 +432,14 @@ static void begin_new_command(struct terminal *terminal)
         run_command(terminal);
 }
 
-/* An empty command while nothing runs: the rest of one that ended while no call was waiting. */
+/*
+ * An empty command while nothing runs: the rest of one that ended while no call was waiting, or
+ * what a job in the background has printed since.
+ */
 static void read_rest(struct terminal *terminal)
 {
+    if (!terminal->reported && terminal->shell != NULL && terminal->background_pid > 0)
+        terminal->reported = !capture_is_empty(shell_capture(terminal->shell));
     if (!terminal->reported)
         report_refusal(terminal, TERMINAL_TEXT_NOTHING_TO_READ);
     else if (terminal->state == TERMINAL_ENDED)

@@ -13,6 +13,7 @@
 #include <jansson.h>
 
 #include "base/attr.h"
+#include "sandbox/background_wait.h"
 #include "sandbox/loop.h"
 #include "sandbox/terminal.h"
 
@@ -40,6 +41,9 @@ struct terminal {
     int escalation; /* how often the running command was told to end */
 
     int exit_code; /* of the shell that ended */
+
+    int background_pid; /* of the newest job in the background that is known; -1: none */
+    struct background_wait background;
 
     /* the running command */
     bool reported; /* an observation of it was given */

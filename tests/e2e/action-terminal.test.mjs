@@ -84,6 +84,33 @@ describe("terminal", () => {
     await talk.terminal("cd ..; umask 022");
   });
 
+  test("a job in the background that goes on shows its first words with the command that began it", async () => {
+    const begun = await talk.terminal("(sleep 0.2; echo ready; sleep 1000) &");
+    assert.match(begun.text, /ready$/m);
+    assert.equal(begun.exit_code, 0);
+    assert.equal(begun.is_error, false);
+    await talk.terminal("kill %%; wait");
+  });
+
+  test("what such a job prints later is what an empty command reads", async () => {
+    await talk.terminal("(sleep 1.5; echo late; sleep 1000) &");
+    let answer = await talk.terminal("");
+    for (let calls = 1; calls < 1000 && !/late/.test(answer.text); calls++) answer = await talk.terminal("");
+    assert.match(answer.text, /^late$/m);
+    assert.equal(answer.is_error, false);
+    await talk.terminal("kill %%; wait");
+  });
+
+  test("jobs that end, or write elsewhere, are not waited for", async () => {
+    const began = Date.now();
+    for (let i = 0; i < 10; i++) {
+      await talk.terminal("sleep 1000 >/dev/null 2>&1 &");
+      await talk.terminal("true &");
+    }
+    assert.ok(Date.now() - began < 20 * 900, `${Date.now() - began} ms`);
+    await talk.terminal("kill $(jobs -p); wait");
+  });
+
   test("runtime 51: one statement on many lines runs", async () => {
     for (const [command, text] of [
       ["for i in 1 2; do\n  echo $i\ndone", "1\n2"],

@@ -35,7 +35,9 @@ static bool is_word(char c)
 /* The character at an offset; a blank beyond the end. */
 static char peek(const struct reader *line, size_t offset)
 {
-    return offset < (size_t)(line->end - line->at) ? line->at[offset] : ' ';
+    if (offset >= (size_t)(line->end - line->at))
+        return ' ';
+    return line->at[offset];
 }
 
 static size_t run_length(const char *at, const char *end)
@@ -168,8 +170,10 @@ static bool closes(const struct reader *line, size_t n)
 /* "__init__.py" is a name, "_so_" is not. */
 static bool may_end(const char *run, const char *end, size_t n)
 {
-    char after = run + n < end ? run[n] : ' ';
+    char after = ' ';
 
+    if (run + n < end)
+        after = run[n];
     if (is_blank(run[-1]))
         return false;
     return *run == '*' || !(is_word(after) || after == '.' || after == '/');

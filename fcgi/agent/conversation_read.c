@@ -6,6 +6,7 @@
 #include "auth/principal.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/strbuf.h"
 #include "base/text.h"
 #include "fcgi/agent/agent.h"
 #include "fcgi/agent/info.h"
@@ -15,6 +16,7 @@
 #include "model/limits.h"
 #include "store/conversation_store.h"
 #include "store/hints.h"
+#include "store/info_store.h"
 
 static const char *const sort_orders[] = {"CREATED_AT", "UPDATED_AT", "CREATED_AT_DESC",
                                           "UPDATED_AT_DESC", NULL};
@@ -27,20 +29,41 @@ static const char *const statuses[] = {
         [STATUS_N] = "deleting",
     NULL};
 
-/* GET -> 200 Info | 404 */
-static int conversation_get(const struct request *request, struct reply *reply, struct error *err)
+/* With what the text of a list does not have: the skills, or a place in the queue of runs. */
+static int get_whole(const struct request *request, enum info_skills skills, struct reply *reply,
+                     struct error *err)
 {
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
-    enum info_skills skills = INFO_WITHOUT_SKILLS;
     json_auto_t *info = NULL;
 
-    if (agent_load_conversation(request, UNKNOWN_PLAIN, &conversation, err) < 0 ||
-        info_skills_read(request, &skills, err) < 0)
+    if (agent_load_conversation(request, UNKNOWN_PLAIN, &conversation, err) < 0)
         return -1;
     info = info_with_runtime(request, &conversation, skills, err);
     if (info == NULL)
         return -1;
     return reply_json(reply, 200, info);
+}
+
+/* GET -> 200 Info | 404 */
+static int conversation_get(const struct request *request, struct reply *reply, struct error *err)
+{
+    const struct conversation_scope scope = principal_scope(&request->principal);
+    CLEANUP(info_list_done) struct info_list list = INFO_LIST_INIT;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    enum info_skills skills = INFO_WITHOUT_SKILLS;
+    struct uuid id = UUID_INIT;
+
+    if (agent_conversation_id(request, &id, err) < 0 || info_skills_read(request, &skills, err) < 0)
+        return -1;
+    if (skills == INFO_WITH_SKILLS)
+        return get_whole(request, skills, reply, err);
+    if (info_store_load_many(request->context->db, &scope, &id, 1, &list, err) < 0)
+        return -1;
+    if (list.n == 0 || list.items[0].is_waiting)
+        return get_whole(request, skills, reply, err);
+    if (info_append_one(&list, &text, err) < 0)
+        return -1;
+    return reply_json_text(reply, 200, &text);
 }
 
 static int read_ids(const struct request *request, struct uuid *ids, size_t *n_out,
@@ -86,6 +109,24 @@ static json_t *pick(const struct conversation_page *page, json_t *infos, const s
     return json_null();
 }
 
+static int batch_with_skills(const struct request *request, const struct uuid *ids, size_t n,
+                             struct reply *reply, struct error *err)
+{
+    const struct conversation_scope scope = principal_scope(&request->principal);
+    CLEANUP(conversation_page_done) struct conversation_page page = {0};
+    json_auto_t *infos = NULL;
+    json_auto_t *list = json_array();
+
+    if (conversation_store_load_many(request->context->db, &scope, ids, n, &page, err) < 0)
+        return -1;
+    infos = info_array(request, page.items, page.n, INFO_WITH_SKILLS, err);
+    if (infos == NULL)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        json_push(list, pick(&page, infos, &ids[i]));
+    return reply_json(reply, 200, list);
+}
+
 /* GET ?ids=a&ids=b -> 200 [Info | null] | 422 */
 static int conversation_batch(const struct request *request, struct reply *reply, struct error *err)
 {
@@ -93,19 +134,17 @@ static int conversation_batch(const struct request *request, struct reply *reply
     size_t n = 0;
     enum info_skills skills = INFO_WITHOUT_SKILLS;
     const struct conversation_scope scope = principal_scope(&request->principal);
-    CLEANUP(conversation_page_done) struct conversation_page page = {0};
-    json_auto_t *infos = NULL;
-    json_auto_t *list = json_array();
+    CLEANUP(info_list_done) struct info_list list = INFO_LIST_INIT;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 
-    if (read_ids(request, ids, &n, err) < 0 || info_skills_read(request, &skills, err) < 0 ||
-        conversation_store_load_many(request->context->db, &scope, ids, n, &page, err) < 0)
+    if (read_ids(request, ids, &n, err) < 0 || info_skills_read(request, &skills, err) < 0)
         return -1;
-    infos = info_list(request, page.items, page.n, skills, err);
-    if (infos == NULL)
+    if (skills == INFO_WITH_SKILLS)
+        return batch_with_skills(request, ids, n, reply, err);
+    if (info_store_load_many(request->context->db, &scope, ids, n, &list, err) < 0 ||
+        info_append_array(&list, ids, n, &text, err) < 0)
         return -1;
-    for (size_t i = 0; i < n; i++)
-        json_push(list, pick(&page, infos, &ids[i]));
-    return reply_json(reply, 200, list);
+    return reply_json_text(reply, 200, &text);
 }
 
 static int read_filter(const struct request *request, struct conversation_filter *filter,
@@ -128,36 +167,58 @@ static int read_filter(const struct request *request, struct conversation_filter
     return 0;
 }
 
-static json_t *next_page_id(const struct conversation_page *page)
+static json_t *next_page_id(const struct uuid *next_id)
 {
     char hex[UUID_HEX_BYTES];
 
-    if (!uuid_is_set(&page->next_id))
+    if (!uuid_is_set(next_id))
         return json_null();
-    uuid_to_hex(&page->next_id, hex);
+    uuid_to_hex(next_id, hex);
     return json_string(hex);
+}
+
+static int search_with_skills(const struct request *request,
+                              const struct conversation_filter *filter, struct reply *reply,
+                              struct error *err)
+{
+    CLEANUP(conversation_page_done) struct conversation_page page = {0};
+    json_auto_t *json = json_object();
+    json_t *items = NULL;
+
+    if (conversation_store_search(request->context->db, filter, &page, err) < 0)
+        return -1;
+    items = info_array(request, page.items, page.n, INFO_WITH_SKILLS, err);
+    if (items == NULL)
+        return -1;
+    json_put(json, "items", items);
+    json_put(json, "next_page_id", next_page_id(&page.next_id));
+    return reply_json(reply, 200, json);
 }
 
 /* GET -> 200 {"items":[Info],"next_page_id"} | 422 */
 static int conversation_search(const struct request *request, struct reply *reply,
                                struct error *err)
 {
-    CLEANUP(conversation_page_done) struct conversation_page page = {0};
     struct conversation_filter filter = {.from_id = UUID_INIT};
     enum info_skills skills = INFO_WITHOUT_SKILLS;
-    json_auto_t *json = NULL;
-    json_t *items = NULL;
+    CLEANUP(info_list_done) struct info_list list = INFO_LIST_INIT;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    json_auto_t *next = NULL;
 
-    if (read_filter(request, &filter, err) < 0 || info_skills_read(request, &skills, err) < 0 ||
-        conversation_store_search(request->context->db, &filter, &page, err) < 0)
+    if (read_filter(request, &filter, err) < 0 || info_skills_read(request, &skills, err) < 0)
         return -1;
-    items = info_list(request, page.items, page.n, skills, err);
-    if (items == NULL)
+    if (skills == INFO_WITH_SKILLS)
+        return search_with_skills(request, &filter, reply, err);
+    if (info_store_search(request->context->db, &filter, &list, err) < 0)
         return -1;
-    json = json_object();
-    json_put(json, "items", items);
-    json_put(json, "next_page_id", next_page_id(&page));
-    return reply_json(reply, 200, json);
+    strbuf_append(&text, "{\"items\":");
+    if (info_append_array(&list, NULL, 0, &text, err) < 0)
+        return -1;
+    next = next_page_id(&list.next_id);
+    strbuf_append(&text, ",\"next_page_id\":");
+    json_append_text(&text, next);
+    strbuf_append_char(&text, '}');
+    return reply_json_text(reply, 200, &text);
 }
 
 /* GET -> 200 number */

@@ -5,12 +5,14 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/strbuf.h"
 #include "base/text.h"
 #include "fcgi/context.h"
 #include "fcgi/request.h"
 #include "fcgi/sandbox_link.h"
 #include "model/conversation.h"
 #include "model/limits.h"
+#include "store/info_store.h"
 #include "store/runtime_store.h"
 
 /* What clients are told of each state of a sandbox. Paused counts as there: any call wakes it. */
@@ -41,34 +43,59 @@ json_t *info_plain(const struct conversation *conversation, enum info_skills ski
                                       : conversation_info_brief(conversation);
 }
 
-static json_t *runtime_error(const struct runtime *runtime)
+static bool is_in_state(const struct info_sandbox *sandbox, enum runtime_status status)
+{
+    return sandbox->status != NULL && text_equal(sandbox->status, runtime_status_to_string(status));
+}
+
+static json_t *runtime_error(const struct info_sandbox *sandbox)
 {
     json_t *json = NULL;
 
-    if (runtime == NULL || runtime->status != RUNTIME_ERROR)
+    if (!is_in_state(sandbox, RUNTIME_ERROR))
         return json_null();
     json = json_object();
     json_put_text(json, "code", "start_failed");
-    json_put_text(json, "message",
-                  runtime->status_detail != NULL ? runtime->status_detail : "the start failed");
+    json_put_text(json, "message", sandbox->detail != NULL ? sandbox->detail : "the start failed");
     return json;
 }
 
-/* NULL: one that was never needed yet is as good as there, since the first call makes it. */
-static json_t *runtime_json(const struct runtime *runtime)
+/* One that was never needed yet is as good as there, since the first call makes it. */
+static struct runtime_words words_for(const struct info_sandbox *sandbox)
 {
-    struct runtime_words words = {"available", true};
+    static const struct runtime_words none = {"available", true};
+
+    if (is_in_state(sandbox, RUNTIME_RUNNING) &&
+        text_equal(sandbox->desired, runtime_desire_to_string(DESIRED_STOPPED)))
+        return words_of[RUNTIME_STOPPED];
+    for (size_t i = 0; i < ARRAY_SIZE(words_of); i++) {
+        if (is_in_state(sandbox, (enum runtime_status)i))
+            return words_of[i];
+    }
+    return none;
+}
+
+static json_t *sandbox_json(const struct info_sandbox *sandbox)
+{
+    const struct runtime_words words = words_for(sandbox);
     json_t *json = json_object();
 
-    if (runtime != NULL)
-        words = words_of[runtime->status];
-    if (runtime != NULL && runtime->status == RUNTIME_RUNNING &&
-        runtime->desired == DESIRED_STOPPED)
-        words = words_of[RUNTIME_STOPPED];
     json_put_text(json, "runtime_status", words.status);
     json_put(json, "can_resume", json_boolean(words.can_resume));
-    json_put(json, "runtime_error", runtime_error(runtime));
+    json_put(json, "runtime_error", runtime_error(sandbox));
     return json;
+}
+
+/* NULL: there is none. */
+static json_t *runtime_json(const struct runtime *runtime)
+{
+    struct info_sandbox sandbox = {NULL, NULL, NULL};
+
+    if (runtime != NULL)
+        sandbox = (struct info_sandbox){runtime_status_to_string(runtime->status),
+                                        runtime_desire_to_string(runtime->desired),
+                                        runtime->status_detail};
+    return sandbox_json(&sandbox);
 }
 
 json_t *runtime_info(const struct request *request, const struct conversation *conversation,
@@ -142,8 +169,8 @@ static int load_runtimes(const struct request *request, const struct conversatio
     return runtime_store_get_sessions(request->context->db, sessions, n, runtimes_out, err);
 }
 
-json_t *info_list(const struct request *request, const struct conversation *conversations, size_t n,
-                  enum info_skills skills, struct error *err)
+json_t *info_array(const struct request *request, const struct conversation *conversations,
+                   size_t n, enum info_skills skills, struct error *err)
 {
     CLEANUP(runtime_list_done) struct runtime_list runtimes = {0};
     json_t *list = NULL;
@@ -159,4 +186,52 @@ json_t *info_list(const struct request *request, const struct conversation *conv
         json_push(list, info);
     }
     return list;
+}
+
+static int append_item(const struct info_item *item, struct strbuf *out, struct error *err)
+{
+    json_auto_t *runtime = sandbox_json(&item->sandbox);
+
+    if (conversation_append_info(&item->texts, out, err) < 0)
+        return error_wrap(err, "conversation %s", item->texts.id.text);
+    strbuf_append(out, ",\"runtime_info\":");
+    json_append_text(out, runtime);
+    strbuf_append_char(out, '}');
+    return 0;
+}
+
+static size_t find_item(const struct info_list *list, const struct uuid *id)
+{
+    size_t i = 0;
+
+    while (i < list->n && !text_equal(list->items[i].texts.id.text, id->text))
+        i++;
+    return i;
+}
+
+int info_append_array(const struct info_list *list, const struct uuid *ids, size_t n,
+                      struct strbuf *out, struct error *err)
+{
+    size_t n_shown = ids != NULL ? n : list->n;
+
+    strbuf_reserve(out, list->n_bytes);
+    strbuf_append_char(out, '[');
+    for (size_t i = 0; i < n_shown; i++) {
+        size_t at = ids != NULL ? find_item(list, &ids[i]) : i;
+
+        if (i > 0)
+            strbuf_append_char(out, ',');
+        if (at >= list->n)
+            strbuf_append(out, "null");
+        else if (append_item(&list->items[at], out, err) < 0)
+            return -1;
+    }
+    strbuf_append_char(out, ']');
+    return 0;
+}
+
+int info_append_one(const struct info_list *list, struct strbuf *out, struct error *err)
+{
+    strbuf_reserve(out, list->n_bytes);
+    return append_item(&list->items[0], out, err);
 }

@@ -101,6 +101,33 @@ int conversation_from_request(json_t *request, const struct conversation_default
 json_t *conversation_info(const struct conversation *conversation) NONNULL MUST_CHECK;
 /* The same with the agent's skills left out, which may be large. A new reference. */
 json_t *conversation_info_brief(const struct conversation *conversation) NONNULL MUST_CHECK;
+/*
+ * A brief ConversationInfo in two parts, so that the larger one is kept as text and not made anew
+ * for each reply: what the specification says of it, an object; mem_free() it. Who changes what is
+ * in it sets the column spec_info to NULL by a change of the schema.
+ */
+char *conversation_spec_info(const json_t *spec) NONNULL MUST_CHECK;
+/* The other part, as the row has it. All is borrowed; NULL where there is none. */
+struct conversation_texts {
+    struct uuid id;
+    const char *parent_id;
+    const char *status;
+    const char *title;
+    const char *stats;
+    const char *agent_state;
+    const char *last_user_message_id;
+    const char *leaf_event_id;
+    const char *children; /* "id,id" */
+    const char *spec_info;
+    int64_t created_at_us;
+    int64_t updated_at_us;
+};
+/*
+ * Appends the brief ConversationInfo without runtime_info and without its closing brace. Errors:
+ * those of json_parse_own(), and part of it is appended.
+ */
+int conversation_append_info(const struct conversation_texts *texts, struct strbuf *out,
+                             struct error *err) NONNULL MUST_CHECK;
 /* The value of a full_state snapshot: nulls left out, secrets as **********. A new reference. */
 json_t *conversation_full_state(const struct conversation *conversation) NONNULL MUST_CHECK;
 /* A whole full_state event with a fresh id, as text for a socket; not for the store. */

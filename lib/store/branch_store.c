@@ -34,7 +34,8 @@ static const char SQL_NAVIGATE[] =
     " ON CONFLICT (conversation_id, from_seq) DO UPDATE SET parent_seq = EXCLUDED.parent_seq";
 
 static const char SQL_SHOW_AGAIN[] =
-    "UPDATE conversations SET snapshot_version = snapshot_version + 1, updated_at = now()"
+    "UPDATE conversations SET snapshot_version = snapshot_version + 1, updated_at = now(),"
+    " is_leaf_known = false"
     " WHERE id = $1::uuid";
 
 /*
@@ -298,6 +299,7 @@ int branch_store_fork(struct db *db, const struct fork *fork, struct conversatio
     CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
     CLEANUP(path_done) struct path path = PATH_INIT;
     const struct conversation_write write = {.guard = GUARD_NONE};
+    const struct conversation_birth birth = {copy, NULL, &write};
     int64_t n_copied = 0;
     bool is_new = false;
 
@@ -305,7 +307,7 @@ int branch_store_fork(struct db *db, const struct fork *fork, struct conversatio
         count_copied(&tx, fork, &path, &n_copied, err) < 0)
         return -1;
     conversation_note_origin(copy, &fork->source_id, fork->from_event_id, n_copied);
-    if (conversation_insert_row(&tx, copy, &write, &is_new, err) < 0)
+    if (conversation_insert_row(&tx, &birth, &is_new, err) < 0)
         return -1;
     if (!is_new)
         return error_set(err, ERROR_CONFLICT, "Conversation with id %s already exists",

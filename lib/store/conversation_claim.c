@@ -44,7 +44,7 @@ static const char SQL_NEXT[] =
 
 /* A statement of its own: it sees what was committed while the user's lock was waited for. */
 static const char SQL_CLAIM[] =
-    "WITH c AS (UPDATE conversations k SET lease_owner = $2::uuid,"
+    "WITH c AS (UPDATE conversations k SET lease_owner = $2::uuid, is_leaf_known = false,"
     "  lease_fence = k.lease_fence + 1,"
     "  lease_expires_at = now() + $3::bigint * interval '1 millisecond',"
     "  claim_count = k.claim_count + 1"

@@ -15,9 +15,10 @@
 
 static const char SQL_CREATE[] =
     "INSERT INTO conversations (id, user_id, parent_id, runtime_kind, runtime_session, title, spec,"
-    " secrets, execution_status, stats, agent_state, last_user_message_id, wanted_at, is_sub_agent)"
+    " secrets, execution_status, stats, agent_state, last_user_message_id, wanted_at, is_sub_agent,"
+    " spec_info, leaf_event_id, is_leaf_known)"
     " VALUES ($1::uuid, $2::uuid, $3::uuid, $4, $5, $6, $7, $8, $9, $10, $11, $12::uuid,"
-    "  CASE WHEN $13::boolean THEN now() END, $14::boolean)"
+    "  CASE WHEN $13::boolean THEN now() END, $14::boolean, $15, $16::uuid, $17::boolean)"
     " ON CONFLICT (id) DO NOTHING"
     " RETURNING (extract(epoch FROM created_at) * 1000000)::bigint";
 
@@ -29,12 +30,16 @@ static const char SQL_ADD_EVENTS[] =
 
 static const char SQL_ADD_JOB[] = JOB_INSERT_QUERY;
 
-int conversation_insert_row(struct db_tx *tx, struct conversation *conversation,
-                            const struct conversation_write *write, bool *is_new_out,
-                            struct error *err)
+int conversation_insert_row(struct db_tx *tx, const struct conversation_birth *birth,
+                            bool *is_new_out, struct error *err)
 {
+    struct conversation *conversation = birth->conversation;
+    const struct conversation_write *write = birth->write;
+    const struct event_list *events = birth->events;
+    const struct uuid *leaf = events != NULL ? event_list_leaf(events) : NULL;
     CLEANUP(db_rows_done) PGresult *rows = NULL;
     CLEANUP(mem_freep) char *spec = json_to_text(conversation->spec);
+    CLEANUP(mem_freep) char *spec_info = conversation_spec_info(conversation->spec);
     json_auto_t *no_stats = stats_new();
     CLEANUP(mem_freep) char *stats =
         json_to_text(conversation->stats != NULL ? conversation->stats : no_stats);
@@ -52,7 +57,8 @@ int conversation_insert_row(struct db_tx *tx, struct conversation *conversation,
                       conversation->secrets, status, write->stats != NULL ? write->stats : stats,
                       agent_state != NULL ? agent_state : "{}",
                       db_uuid(&write->last_user_message_id), db_flag(write->want_run),
-                      db_flag(conversation->is_sub_agent)),
+                      db_flag(conversation->is_sub_agent), spec_info,
+                      leaf != NULL ? leaf->text : NULL, db_flag(events != NULL)),
             &rows, err) < 0)
         return -1;
     *is_new_out = PQntuples(rows) == 1;
@@ -96,7 +102,8 @@ static int insert_job(struct db_tx *tx, const struct conversation *conversation,
 int conversation_insert_whole(struct db_tx *tx, const struct conversation_birth *birth,
                               bool *is_new_out, struct error *err)
 {
-    if (conversation_insert_row(tx, birth->conversation, birth->write, is_new_out, err) < 0)
+    event_list_stamp(birth->events, birth->conversation);
+    if (conversation_insert_row(tx, birth, is_new_out, err) < 0)
         return -1;
     if (!*is_new_out)
         return 0;

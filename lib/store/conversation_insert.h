@@ -14,13 +14,14 @@ struct conversation_write;
 struct db_tx;
 struct error;
 
-/* Inserts the row and reads its times; *is_new_out = false, and nothing is written, when the id is
- * taken. */
-int conversation_insert_row(struct db_tx *tx, struct conversation *conversation,
-                            const struct conversation_write *write, bool *is_new_out,
-                            struct error *err) NONNULL MUST_CHECK;
+/*
+ * Inserts the row and reads its times; *is_new_out = false, and nothing is written, when the id is
+ * taken. events: those that follow in the same transaction; NULL: the caller writes others.
+ */
+int conversation_insert_row(struct db_tx *tx, const struct conversation_birth *birth,
+                            bool *is_new_out, struct error *err) NONNULL MUST_CHECK;
 
-/* The same with its first events, stamped already, and its first job. */
+/* The same with its first events and its first job. */
 int conversation_insert_whole(struct db_tx *tx, const struct conversation_birth *birth,
                               bool *is_new_out, struct error *err) NONNULL MUST_CHECK;
 

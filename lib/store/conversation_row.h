@@ -38,7 +38,8 @@ struct error;
     " AND e.kind <> 'ConversationStateUpdateEvent'"
 #define CONVERSATION_LOG_END                                                                       \
     " LEFT JOIN LATERAL (SELECT e.seq, e.timestamp FROM events e WHERE e.conversation_id = c.id"   \
-    "   ORDER BY e.seq DESC LIMIT 1) newest ON true"                                               \
+    "   ORDER BY e.seq DESC LIMIT 1) newest ON true" CONVERSATION_LEAF_JOIN
+#define CONVERSATION_LEAF_JOIN                                                                     \
     " LEFT JOIN LATERAL (SELECT b.from_seq, b.parent_seq FROM branches b"                          \
     "   WHERE b.conversation_id = c.id ORDER BY b.from_seq DESC LIMIT 1) branch ON true"           \
     " LEFT JOIN LATERAL (SELECT coalesce((" CONVERSATION_LEAF                                      \

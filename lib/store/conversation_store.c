@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "model/limits.h"
+#include "store/conversation_page_sql.h"
 #include "store/conversation_row.h"
 #include "store/db_query.h"
 #include "store/webhook_sql.h"
@@ -41,38 +42,9 @@ static const char SQL_DEPTH[] =
     "   JOIN conversations p ON p.id = line.parent_id WHERE line.n < 100)"
     " SELECT max(n), (SELECT count(*) FROM conversations k WHERE k.parent_id = $1::uuid) FROM line";
 
-/* clang-format off */
-/* Four orders, four texts: a sort direction cannot be a parameter. */
-#define PAGE_START(column, fallback)                                                               \
-    "coalesce((SELECT f." column " FROM conversations f"                                           \
-    " WHERE f.id = $4::uuid AND f.user_id = $1::uuid), '" fallback "')"
-/*
- * Which ones, by an index alone; then their rows. The bound on the column alone is what the index
- * takes: a deep page costs what the first does.
- */
-#define PAGE(column, compare, direction, end, last_id)                                             \
-    "SELECT s.id, s." column " FROM conversations s"                                               \
-    " WHERE s.user_id = $1::uuid AND ($2::text IS NULL OR s.runtime_session = $2)"                 \
-    " AND ($3::text IS NULL OR s.execution_status = $3)"                                           \
-    " AND s." column " " compare " " PAGE_START(column, end)                                       \
-    " AND (s." column ", s.id) " compare                                                           \
-    " (" PAGE_START(column, end) ", " PAGE_START("id", last_id) ")"                                \
-    " ORDER BY s." column " " direction ", s.id " direction " LIMIT $5::bigint + 1"
-#define SEARCH(column, compare, direction, end, last_id)                                           \
-    "SELECT " CONVERSATION_COLUMNS " FROM (" PAGE(column, compare, direction, end, last_id) ") p"  \
-    " JOIN conversations c ON c.id = p.id" CONVERSATION_LOG_END                                    \
-    " ORDER BY p." column " " direction ", p.id " direction
-/* clang-format on */
 #define REVOKE_TRIES 3
-#define ID_FIRST "00000000-0000-0000-0000-000000000000"
-#define ID_LAST "ffffffff-ffff-ffff-ffff-ffffffffffff"
-
-static const char SQL_SEARCH_CREATED_DESC[] =
-    SEARCH("created_at", "<=", "DESC", "infinity", ID_LAST);
-static const char SQL_SEARCH_CREATED[] = SEARCH("created_at", ">=", "ASC", "-infinity", ID_FIRST);
-static const char SQL_SEARCH_UPDATED_DESC[] =
-    SEARCH("updated_at", "<=", "DESC", "infinity", ID_LAST);
-static const char SQL_SEARCH_UPDATED[] = SEARCH("updated_at", ">=", "ASC", "-infinity", ID_FIRST);
+static const char *const SQL_SEARCHES[2][2] =
+    CONVERSATION_SEARCHES(CONVERSATION_COLUMNS, CONVERSATION_LOG_END);
 
 static const char SQL_COUNT[] = "SELECT count(*) FROM conversations c WHERE c.user_id = $1::uuid"
                                 " AND ($2::text IS NULL OR c.runtime_session = $2)"
@@ -201,13 +173,6 @@ void conversation_page_done(struct conversation_page *page)
     *page = (struct conversation_page){0};
 }
 
-static const char *search_sql(const struct conversation_filter *filter)
-{
-    if (filter->by_updated)
-        return filter->ascending ? SQL_SEARCH_UPDATED : SQL_SEARCH_UPDATED_DESC;
-    return filter->ascending ? SQL_SEARCH_CREATED : SQL_SEARCH_CREATED_DESC;
-}
-
 /* The statement reads one more than a page: that one is the next page's first. */
 static int fill_page(const PGresult *rows, int64_t limit, struct conversation_page *page,
                      struct error *err)
@@ -257,7 +222,7 @@ int conversation_store_search(struct db *db, const struct conversation_filter *f
     CLEANUP(conversation_page_done) struct conversation_page page = {0};
     struct db_int limit = db_int(filter->limit);
 
-    if (db_read(db, search_sql(filter),
+    if (db_read(db, SQL_SEARCHES[filter->by_updated][filter->ascending],
                 DB_PARAMS(filter->scope.user_id.text, filter->scope.runtime_session, filter->status,
                           db_uuid(&filter->from_id), limit.text),
                 &rows, err) < 0 ||

@@ -48,6 +48,25 @@ static const char SQL_APPEND_MANY[] =
     " FOR KEY SHARE OF c RETURNING 1";
 
 /*
+ * The row knows the leaf as long as no worker has it: appends leave the row alone, and a claim
+ * makes the leaf unknown. $31 is the newest of these events that is one. At the end of a run
+ * without such an event it is looked for; where the log was continued from an earlier event, or
+ * nothing is written whose number would be refused after another's event, it stays unknown.
+ */
+#define IS_UNLEASED "c.lease_owner IS NULL"
+#define CAN_FIND_LEAF                                                                              \
+    "$13::boolean AND cardinality($5::uuid[]) > 0"                                                 \
+    " AND NOT EXISTS (SELECT FROM branches b WHERE b.conversation_id = $1::uuid)"
+#define LEAF_AFTER                                                                                 \
+    "CASE WHEN $31::uuid IS NOT NULL THEN $31::uuid"                                               \
+    " WHEN " IS_UNLEASED " THEN c.leaf_event_id"                                                   \
+    " WHEN " CAN_FIND_LEAF " THEN (SELECT e.id FROM events e WHERE e.conversation_id = $1::uuid"   \
+    "  AND e.kind <> 'ConversationStateUpdateEvent' ORDER BY e.seq DESC LIMIT 1) END"
+#define IS_LEAF_KNOWN_AFTER                                                                        \
+    "CASE WHEN $31::uuid IS NOT NULL THEN $13::boolean OR " IS_UNLEASED " WHEN " IS_UNLEASED       \
+    " THEN c.is_leaf_known ELSE " CAN_FIND_LEAF " END"
+
+/*
  * Events and row together. Whoever fails the guard updates no row, and the division by zero then
  * undoes the whole statement.
  */
@@ -74,6 +93,8 @@ static const char SQL_WRITE[] =
     "   title = coalesce($19, c.title, $23),"
     "   secrets = coalesce($20, c.secrets),"
     "   last_user_message_id = coalesce($21::uuid, c.last_user_message_id),"
+    "   spec_info = coalesce($30, c.spec_info),"
+    "   leaf_event_id = " LEAF_AFTER ", is_leaf_known = " IS_LEAF_KNOWN_AFTER ","
     "   updated_at = now()"
     "  WHERE c.id = $1::uuid"
     "   AND ($2::uuid IS NULL OR (c.lease_owner = $2::uuid AND c.lease_fence = $3::bigint"
@@ -163,21 +184,23 @@ static const char *replaced_version(const struct conversation *conversation,
     return replaces && conversation->version[0] != '\0' ? conversation->version : NULL;
 }
 
-/* The statement's 29 parameters, and the texts that some of them are. */
+/* The statement's 31 parameters, and the texts that some of them are. */
 struct write_params {
     char *agent_state;
     char *spec;
+    char *spec_info;
     char *payload;
     struct db_int fence;
     struct db_int seq;
     struct db_int job_id;
-    const char *values[29];
+    const char *values[31];
 };
 
 static void write_params_done(struct write_params *params)
 {
     mem_free(params->agent_state);
     mem_free(params->spec);
+    mem_free(params->spec_info);
     mem_free(params->payload);
 }
 
@@ -189,6 +212,7 @@ static void fill_params(struct write_params *params, const struct conversation *
 
     params->agent_state = db_json_text(write->agent_state);
     params->spec = db_json_text(write->spec);
+    params->spec_info = write->spec != NULL ? conversation_spec_info(write->spec) : NULL;
     params->payload = db_json_text(write->job.payload);
     params->fence = db_int(has_lease ? write->lease->fence : 0);
     params->seq = db_int(conversation->last_seq + 1);
@@ -204,7 +228,8 @@ static void fill_params(struct write_params *params, const struct conversation *
                      db_uuid(&write->last_user_message_id), db_flag(write->guard == GUARD_NO_LEASE),
                      write->first_title, replaced_version(conversation, write), write->job.kind,
                      params->payload, db_uuid(&write->job.key),
-                     has_job ? params->job_id.text : NULL, has_job ? write->hold.owner.text : NULL)
+                     has_job ? params->job_id.text : NULL, has_job ? write->hold.owner.text : NULL,
+                     params->spec_info, db_uuid(&arrays->leaf))
                .values,
            sizeof(params->values));
 }

@@ -31,6 +31,20 @@ void event_list_stamp(struct event_list *events, const struct conversation *conv
     }
 }
 
+static bool is_leaf(const struct event *event)
+{
+    return !text_equal(event->kind, "ConversationStateUpdateEvent");
+}
+
+const struct uuid *event_list_leaf(const struct event_list *events)
+{
+    for (size_t i = events->n; i > 0; i--) {
+        if (is_leaf(&events->items[i - 1]))
+            return &events->items[i - 1].id;
+    }
+    return NULL;
+}
+
 int event_append_checked(const struct event *event, struct strbuf *body, struct error *err)
 {
     event_append_body(event, body);
@@ -64,6 +78,8 @@ int event_arrays_fill(struct event_arrays *arrays, const struct conversation *co
                                   &arrays->timestamp, &arrays->result_of, &arrays->body};
 
     event_list_stamp(events, conversation);
+    if (event_list_leaf(events) != NULL)
+        arrays->leaf = *event_list_leaf(events);
     for (size_t i = 0; i < ARRAY_SIZE(all); i++)
         db_array_begin(all[i]);
     for (size_t i = 0; i < events->n; i++) {
@@ -80,7 +96,7 @@ void conversation_move_log_end(struct conversation *conversation, const struct e
     conversation->last_seq += (int64_t)events->n;
     for (size_t i = 0; i < events->n; i++) {
         conversation->last_timestamp_us = events->items[i].timestamp_us;
-        if (!text_equal(events->items[i].kind, "ConversationStateUpdateEvent"))
+        if (is_leaf(&events->items[i]))
             conversation->leaf_event_id = events->items[i].id;
         if (text_equal(events->items[i].kind, "SystemPromptEvent"))
             conversation->is_begun = true;

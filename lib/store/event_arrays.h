@@ -7,6 +7,7 @@
 
 #include "base/attr.h"
 #include "base/strbuf.h"
+#include "base/uuid.h"
 
 struct conversation;
 struct error;
@@ -21,10 +22,11 @@ struct event_arrays {
     struct strbuf timestamp;
     struct strbuf result_of;
     struct strbuf body;
+    struct uuid leaf; /* the newest event that is no state update; unset when none is */
 };
 
 /* clang-format off */
-#define EVENT_ARRAYS_INIT {STRBUF_INIT, STRBUF_INIT, STRBUF_INIT, STRBUF_INIT, STRBUF_INIT, STRBUF_INIT}
+#define EVENT_ARRAYS_INIT {STRBUF_INIT, STRBUF_INIT, STRBUF_INIT, STRBUF_INIT, STRBUF_INIT, STRBUF_INIT, UUID_INIT}
 /* clang-format on */
 
 void event_arrays_done(struct event_arrays *arrays);
@@ -42,6 +44,8 @@ int event_arrays_fill(struct event_arrays *arrays, const struct conversation *co
  * by time: of two equal ones they would lose one.
  */
 void event_list_stamp(struct event_list *events, const struct conversation *conversation) NONNULL;
+/* The newest event that is no state update; NULL when none is. */
+const struct uuid *event_list_leaf(const struct event_list *events) NONNULL MUST_CHECK;
 /* Appends one event's wire form. ERROR_TOO_LARGE when it is above EVENT_MAX_BYTES. */
 int event_append_checked(const struct event *event, struct strbuf *body,
                          struct error *err) NONNULL MUST_CHECK;

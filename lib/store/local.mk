@@ -8,6 +8,7 @@ libstore_a_SOURCES = \
 	lib/store/conversation_create.c \
 	lib/store/conversation_insert.c lib/store/conversation_insert.h \
 	lib/store/conversation_post.c lib/store/conversation_post.h \
+	lib/store/conversation_page_sql.h \
 	lib/store/conversation_row.c lib/store/conversation_row.h \
 	lib/store/conversation_store.c lib/store/conversation_store.h \
 	lib/store/conversation_write.c lib/store/conversation_write.h \
@@ -20,6 +21,7 @@ libstore_a_SOURCES = \
 	lib/store/event_arrays.c lib/store/event_arrays.h \
 	lib/store/event_store.c lib/store/event_store.h \
 	lib/store/hints.c lib/store/hints.h \
+	lib/store/info_store.c lib/store/info_store.h \
 	lib/store/init_store.c lib/store/init_store.h \
 	lib/store/job_insert.h \
 	lib/store/job_store.c lib/store/job_store.h \
@@ -58,6 +60,7 @@ STORE_TESTS = \
 	tests/unit/store/egress_store_test \
 	tests/unit/store/event_store_test \
 	tests/unit/store/hints_test \
+	tests/unit/store/info_store_test \
 	tests/unit/store/mcp_sign_in_store_test \
 	tests/unit/store/refusal_store_test \
 	tests/unit/store/runtime_store_test \
@@ -94,6 +97,9 @@ tests_unit_store_event_store_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_hints_test_SOURCES = tests/unit/store/hints_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_hints_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_hints_test_LDADD = $(STORE_TEST_LIBS)
+tests_unit_store_info_store_test_SOURCES = tests/unit/store/info_store_test.c $(STORE_TEST_FIXTURE)
+tests_unit_store_info_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
+tests_unit_store_info_store_test_LDADD = $(STORE_TEST_LIBS)
 tests_unit_store_mcp_sign_in_store_test_SOURCES = tests/unit/store/mcp_sign_in_store_test.c $(STORE_TEST_FIXTURE)
 tests_unit_store_mcp_sign_in_store_test_CPPFLAGS = $(STORE_TEST_CPPFLAGS)
 tests_unit_store_mcp_sign_in_store_test_LDADD = $(STORE_TEST_LIBS)

@@ -1,12 +1,15 @@
 /*
- * Figure "page", the baseline: a bare FastCGI handler that answers a page of 20 events with one
- * prepared statement, without router, authentication, log or checks.
+ * Figures "page" and "list", the baseline: a bare FastCGI handler that answers a page of 20 events,
+ * or of 20 conversations, with one prepared statement, without router, authentication, log or
+ * checks.
  *
- *   page_bare SOCKET DATABASE_URL CONVERSATION_ID
+ *   page_bare SOCKET DATABASE_URL events CONVERSATION_ID
+ *   page_bare SOCKET DATABASE_URL conversations USER_ID
  */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include <fcgiapp.h>
@@ -16,16 +19,20 @@ enum { N_THREADS = 16, BACKLOG = 128 };
 
 struct bare {
     const char *url;
-    const char *conversation_id;
+    const char *sql;
+    const char *id;
     int fd;
 };
 
-static const char SQL_PAGE[] =
+static const char SQL_EVENTS[] =
     "SELECT body, id FROM events WHERE conversation_id = $1::uuid ORDER BY seq LIMIT 21";
+static const char SQL_CONVERSATIONS[] =
+    "SELECT spec_info, id, stats, title, execution_status FROM conversations"
+    " WHERE user_id = $1::uuid ORDER BY created_at DESC, id DESC LIMIT 21";
 
-static void answer(FCGX_Request *request, PGconn *conn, const char *conversation_id)
+static void answer(FCGX_Request *request, PGconn *conn, const char *id)
 {
-    const char *values[] = {conversation_id};
+    const char *values[] = {id};
     PGresult *rows = PQexecPrepared(conn, "page", 1, values, NULL, NULL, 0);
 
     (void)FCGX_FPrintF(request->out, "Status: 200\r\nContent-Type: application/json\r\n\r\n");
@@ -43,10 +50,10 @@ static void *serve(void *context)
     PGconn *conn = PQconnectdb(bare->url);
     FCGX_Request request;
 
-    PQclear(PQprepare(conn, "page", SQL_PAGE, 0, NULL));
+    PQclear(PQprepare(conn, "page", bare->sql, 0, NULL));
     (void)FCGX_InitRequest(&request, bare->fd, 0);
     while (FCGX_Accept_r(&request) == 0) {
-        answer(&request, conn, bare->conversation_id);
+        answer(&request, conn, bare->id);
         FCGX_Finish_r(&request);
     }
     PQfinish(conn);
@@ -58,12 +65,13 @@ int main(int argc, char **argv)
     struct bare bare = {0};
     pthread_t threads[N_THREADS];
 
-    if (argc != 4) {
-        (void)fprintf(stderr, "usage: page_bare SOCKET DATABASE_URL CONVERSATION_ID\n");
+    if (argc != 5) {
+        (void)fprintf(stderr, "usage: page_bare SOCKET DATABASE_URL events|conversations ID\n");
         return EXIT_FAILURE;
     }
     bare.url = argv[2];
-    bare.conversation_id = argv[3];
+    bare.sql = strcmp(argv[3], "events") == 0 ? SQL_EVENTS : SQL_CONVERSATIONS;
+    bare.id = argv[4];
     (void)FCGX_Init();
     bare.fd = FCGX_OpenSocket(argv[1], BACKLOG);
     if (bare.fd < 0 || chmod(argv[1], 0666) < 0)

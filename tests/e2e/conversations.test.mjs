@@ -2,13 +2,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
+import http from 'node:http';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { start as startModel } from '../fakes/openai.mjs';
 import { call, must } from './support/api.mjs';
 import { Conversation, llmOf, startRequest, text } from './support/conversation.mjs';
-import { WORKING_DIR } from './support/instance.mjs';
+import { AGENT_URL, API_KEY, WORKING_DIR } from './support/instance.mjs';
 import { Socket } from './support/socket.mjs';
+import { waitUntil } from './support/wait.mjs';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const HEX = /^[0-9a-f]{32}$/;
@@ -218,4 +220,52 @@ test('agent-server 41: secrets are taken in all their forms, policies of known k
     assert.deepEqual(await conversation.must(200, 'POST', '/secrets', { json: { secrets: { NAME: secret } } }), { success: true });
   }
   assert.deepEqual(Object.keys((await conversation.info()).secret_registry.secret_sources), ['NAME']);
+});
+
+test('lists, batches and single conversations say the same, during a run and after it', async (t) => {
+  fake.setScenario('listed', [{ calls: [{ name: 'think', arguments: { thought: 'hm', security_risk: 'LOW', summary: 's' } }] }, { park: true, text: 'done' }]);
+  const tools = [{ name: 'look', description: 'A "tool"', parameters: { type: 'object', properties: {} } }];
+  const { conversation } = await made(t, { ...startRequest(llmOf(fake, 'listed')), client_tools: tools });
+  const compared = async () => {
+    const [inList] = (await must(200, 'GET', '/api/conversations/search', { query: { limit: 100 } })).items.filter(({ id }) => id === conversation.id);
+    const [inBatch] = await must(200, 'GET', '/api/conversations', { query: { ids: conversation.id } });
+    const whole = await conversation.must(200, 'GET', '', { query: { include_skills: true } });
+    const events = await conversation.events();
+    const alone = await conversation.info();
+    for (const info of [inList, inBatch, alone]) assert.deepEqual(Object.keys(info).sort(), Object.keys(whole).sort());
+    return [{ inList, inBatch, whole, alone }, events.filter(({ kind }) => kind !== 'ConversationStateUpdateEvent').at(-1)?.id ?? null];
+  };
+  const assertAlike = async () => {
+    const [{ inList, inBatch, whole, alone }, leaf] = await compared();
+    for (const info of [inList, inBatch, alone]) assert.deepEqual({ ...info, runtime_info: null }, { ...whole, runtime_info: null });
+    assert.equal(alone.leaf_event_id, leaf);
+    assert.deepEqual(alone.client_tools.map(({ name }) => name), ['look']);
+  };
+  await assertAlike();
+  await conversation.say('go', true);
+  await waitUntil(() => fake.nParked() > 0, 'the model is asked for the last time');
+  await assertAlike();
+  fake.release();
+  await waitUntil(async () => (await conversation.status()) === 'finished', 'the run ends');
+  await assertAlike();
+  await conversation.must(200, 'PATCH', '', { json: { title: 'A "new" title' } });
+  await conversation.must(200, 'POST', '/confirmation_policy', { json: { policy: { kind: 'AlwaysConfirm' } } });
+  await conversation.must(200, 'POST', '/secrets', { json: { secrets: { TOKEN: 'a-secret-value' } } });
+  await assertAlike();
+  const info = await conversation.info();
+  assert.deepEqual([info.title, info.confirmation_policy.kind, Object.keys(info.secret_registry.secret_sources)], ['A "new" title', 'AlwaysConfirm', ['TOKEN']]);
+});
+
+test('a client on this machine gets lists as they are, one behind a proxy gets them compressed', async (t) => {
+  await made(t);
+  const coding = (headers) =>
+    new Promise((resolve, reject) => {
+      const url = new URL('/api/conversations/search', AGENT_URL);
+      http.get(url, { headers: { 'X-Session-API-Key': API_KEY, 'Accept-Encoding': 'gzip', ...headers } }, (answer) => {
+        answer.resume();
+        answer.on('end', () => resolve([answer.statusCode, answer.headers['content-encoding']]));
+      }).on('error', reject);
+    });
+  assert.deepEqual(await coding({}), [200, undefined]);
+  for (const header of ['Via', 'X-Forwarded-For']) assert.deepEqual(await coding({ [header]: '192.0.2.7' }), [200, 'gzip']);
 });

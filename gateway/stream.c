@@ -20,8 +20,12 @@
 #include "store/live_store.h"
 
 enum {
-    /* A client arms its end-of-run detector only after the answer to POST /run has reached it. */
-    SNAPSHOT_REPEAT_MS = 300,
+    /*
+     * A client arms its end-of-run detector only after the answer to POST /run has reached it: so
+     * long after its beginning the end of a run is told at the soonest.
+     */
+    RUN_TOLD_MS = 300,
+    STATUS_MAX_BYTES = 400,
 };
 
 struct stream *stream_get(struct gateway *gateway, const struct uuid *conversation_id,
@@ -74,6 +78,15 @@ void stream_cool(struct stream *stream)
 
 /* --- news --- */
 
+/* As event_add_status() makes it: small, with its members in this order. */
+static bool begins_run(const struct fresh_event *event)
+{
+    static const char words[] = "\"key\":\"execution_status\",\"value\":\"running\"";
+
+    return event->body_len <= STATUS_MAX_BYTES &&
+           memmem(event->body, event->body_len, words, sizeof(words) - 1) != NULL;
+}
+
 void stream_take_event(struct stream *stream, const struct fresh_event *event)
 {
     if (event->seq <= stream->last_seq)
@@ -83,6 +96,8 @@ void stream_take_event(struct stream *stream, const struct fresh_event *event)
     recent_add(stream->recent, event->seq, &event->id, event->body, event->body_len);
     if (stream->progress != NULL)
         progress_log_see_event(stream->progress, &event->id);
+    if (begins_run(event))
+        stream->run_seen_ms = clock_monotonic_ms();
     stream->last_seq = event->seq;
     stream->has_news = true;
     stream_warm(stream);
@@ -97,18 +112,22 @@ void stream_begin_round(struct stream *stream)
 
 void stream_take_version(struct stream *stream, int64_t version)
 {
-    struct stream_list *repeats = &stream->gateway->streams.repeats;
+    int64_t now_ms = clock_monotonic_ms();
+    int64_t due_ms = stream->run_seen_ms + RUN_TOLD_MS;
 
     if (version <= stream->snapshot_version)
         return;
     stream->snapshot_version = version;
     if (stream->progress != NULL)
         progress_log_abort(stream->progress, "the run is over", stream->last_seq);
-    stream_begin_round(stream);
-    stream->repeat_at_ms = clock_monotonic_ms() + SNAPSHOT_REPEAT_MS;
-    stream_list_remove(repeats, stream, LINK_REPEATS);
-    stream_list_append(repeats, stream, LINK_REPEATS);
-    server_schedule(stream->gateway, SNAPSHOT_REPEAT_MS);
+    if (stream->run_seen_ms == 0 || due_ms <= now_ms) {
+        stream_list_remove(&stream->gateway->streams.due, stream, LINK_DUE);
+        stream_begin_round(stream);
+        return;
+    }
+    stream->snapshot_due_ms = due_ms;
+    stream_list_append(&stream->gateway->streams.due, stream, LINK_DUE);
+    server_schedule(stream->gateway, due_ms - now_ms);
 }
 
 void stream_take_progress(struct stream *stream, const char *text)

@@ -24,7 +24,7 @@ struct progress_log;
 struct snapshot;
 struct subscriber;
 
-enum stream_link { LINK_ALL, LINK_REPEATS, LINK_WARM, STREAM_N_LINKS };
+enum stream_link { LINK_ALL, LINK_DUE, LINK_WARM, STREAM_N_LINKS };
 
 struct stream_place {
     struct stream *next;
@@ -48,8 +48,9 @@ struct stream {
     struct progress_log *progress; /* NULL while it keeps none */
     int64_t n_progress;            /* pieces that logs before this one had */
     struct stream *next_dirty;
-    int64_t repeat_at_ms;
-    int64_t used_at_ms; /* while it keeps events */
+    int64_t run_seen_ms;     /* when the beginning of the newest run was read; 0: it was not */
+    int64_t snapshot_due_ms; /* when the run's end is told, while it is listed for that */
+    int64_t used_at_ms;      /* while it keeps events */
     int64_t looked_at_ms;
     size_t asked_at; /* index in the question under way, while is_asked */
     bool is_dirty;   /* in line to be asked for news */
@@ -69,7 +70,7 @@ void stream_take_event(struct stream *stream, const struct fresh_event *event) N
 void stream_take_version(struct stream *stream, int64_t version) NONNULL;
 /* The JSON of a line of progress. */
 void stream_take_progress(struct stream *stream, const char *json) NONNULL;
-/* A grown snapshot version, or the moment to send the last one again. */
+/* A snapshot is due to all subscribers. */
 void stream_begin_round(struct stream *stream) NONNULL;
 /* Asks for a turn of every subscriber. */
 void stream_wake_all(struct stream *stream) NONNULL;

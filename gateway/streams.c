@@ -126,7 +126,7 @@ void streams_remove(struct streams *streams, struct stream *stream)
     *at = stream->next_in_bucket;
     streams->n--;
     stream_list_remove(&streams->all, stream, LINK_ALL);
-    stream_list_remove(&streams->repeats, stream, LINK_REPEATS);
+    stream_list_remove(&streams->due, stream, LINK_DUE);
     stream_list_remove(&streams->warm, stream, LINK_WARM);
 }
 
@@ -168,18 +168,33 @@ static void cool(struct streams *streams, int64_t now_ms)
     (void)malloc_trim(0);
 }
 
+/* Few are listed: those whose run was over within a moment, and not for longer than that. */
+static int64_t tell_ends(struct streams *streams, int64_t now_ms)
+{
+    struct stream *stream = streams->due.first;
+    int64_t next_ms = -1;
+
+    while (stream != NULL) {
+        struct stream *next = stream->places[LINK_DUE].next;
+        int64_t left_ms = stream->snapshot_due_ms - now_ms;
+
+        if (left_ms <= 0) {
+            stream_list_remove(&streams->due, stream, LINK_DUE);
+            stream_begin_round(stream);
+            stream_wake_all(stream);
+        } else if (next_ms < 0 || left_ms < next_ms) {
+            next_ms = left_ms;
+        }
+        stream = next;
+    }
+    return next_ms;
+}
+
 int64_t streams_tick(struct gateway *gateway, int64_t now_ms)
 {
     struct streams *streams = &gateway->streams;
 
     look(gateway, now_ms);
     cool(streams, now_ms);
-    while (streams->repeats.first != NULL && streams->repeats.first->repeat_at_ms <= now_ms) {
-        struct stream *stream = streams->repeats.first;
-
-        stream_list_remove(&streams->repeats, stream, LINK_REPEATS);
-        stream_begin_round(stream);
-        stream_wake_all(stream);
-    }
-    return streams->repeats.first != NULL ? streams->repeats.first->repeat_at_ms - now_ms : -1;
+    return tell_ends(streams, now_ms);
 }

@@ -24,10 +24,10 @@ struct streams {
     struct stream **buckets;
     size_t n_buckets; /* a power of two, or 0 */
     size_t n;
-    struct stream_list all;     /* the one that was looked at longest ago is first */
-    struct stream_list repeats; /* with a snapshot to be sent once more, soonest first */
-    struct stream_list warm;    /* with events in memory, the longest unused first */
-    size_t n_cooled;            /* since memory was given back */
+    struct stream_list all;  /* the one that was looked at longest ago is first */
+    struct stream_list due;  /* with a snapshot that is held back for a moment */
+    struct stream_list warm; /* with events in memory, the longest unused first */
+    size_t n_cooled;         /* since memory was given back */
 };
 
 void streams_done(struct streams *streams) NONNULL;
@@ -37,7 +37,7 @@ struct stream *streams_find(const struct streams *streams,
 void streams_add(struct streams *streams, struct stream *stream) NONNULL;
 void streams_remove(struct streams *streams, struct stream *stream) NONNULL;
 
-/* Does what is due; when the next repetition is, in ms from now, or -1. */
+/* Does what is due; when the next snapshot is due, in ms from now, or -1. */
 int64_t streams_tick(struct gateway *gateway, int64_t now_ms) NONNULL MUST_CHECK;
 
 #endif

@@ -428,3 +428,22 @@ test('a session that ends by itself ends its sockets', async (t) => {
   const socket = await open(t, `/agent${eventsPath(resting)}`, { key: null, url: APP_URL, headers: { Cookie: cookie, Origin: APP_URL } });
   await assertThrownOut([socket]);
 });
+
+test('each end of a run is told by one snapshot, also of a run that is over at once, and after the answer to the call that began it', async (t) => {
+  const conversation = await quiet(t);
+  const events = await open(t, eventsPath(conversation));
+  const session = await open(t, sessionPath(conversation));
+  const snapshots = () => events.frames.filter(isSnapshot);
+  const resting = (n) => events.until((frames) => frames.filter(isSnapshot).filter(({ value }) => value.execution_status === 'finished').length >= n, `the end of run ${n}`);
+  await events.until((frames) => frames.some(isSnapshot), 'the first snapshot');
+  // Each later run takes as long as a second snapshot of the one before would: it would be seen.
+  for (let run = 1; run <= 4; run++) {
+    if (run < 3) await conversation.say(`round ${run}`, true);
+    else await conversation.run();
+    assert.equal(snapshots().length, run, `run ${run} is asked for, and its end is not told before its client can hear it`);
+    await resting(run);
+    assert.equal(snapshots().length, run + 1, `after run ${run}`);
+  }
+  await session.until((frames) => frames.filter((frame) => frame.type === 'transient' && isSnapshot(frame.event)).length >= 5, 'the session socket has them, too');
+  assert.equal(session.frames.filter((frame) => frame.type === 'transient' && isSnapshot(frame.event)).length, 5);
+});

@@ -52,7 +52,7 @@ struct fcgi_settings {
     const char *ca_file;      /* "": the system's authorities */
     const char *models_file;  /* names of models to choose from */
     int64_t answer_wait_ms;   /* for a conversation that answers like a model */
-    const char *mode;         /* local: models on private addresses are allowed */
+    const char *mode;         /* local: only the administrator of the host reaches this instance */
     int64_t llm_allow_private;
     const char *app_url; /* of the app origin, without a slash at the end */
     const char *agent_url;

@@ -92,9 +92,10 @@ static const struct setting settings_table[] = {
     {"DEFT_CA_FILE", SETTING_TEXT, "", FIELD(ca_file),
      "authorities to trust for model calls, instead of the system's"},
     {"DEFT_MODE", SETTING_TEXT, "", FIELD(mode),
-     "local: models on loopback and private addresses are allowed"},
+     "local: only the host's administrator reaches this instance, so that the addresses its users"
+     " name may be private"},
     {"DEFT_LLM_ALLOW_PRIVATE", SETTING_BOOL, "0", FIELD(llm_allow_private),
-     "1: models on loopback and private addresses are allowed"},
+     "1: models that users name may be on loopback and private addresses"},
     {"DEFT_APP_URL", SETTING_TEXT, "http://localhost:3000", FIELD(app_url),
      "address of the web page, for sign-in links"},
     {"DEFT_AGENT_URL", SETTING_TEXT, "http://localhost:8000", FIELD(agent_url),
@@ -185,7 +186,11 @@ static int open_http(struct fcgi_context *context, struct error *err)
 {
     const char *ca_file = context->settings->ca_file;
 
-    return http_open_trusting(ca_file[0] != '\0' ? ca_file : NULL, &context->http, err);
+    if (http_open_trusting(ca_file[0] != '\0' ? ca_file : NULL, &context->http, err) < 0)
+        return -1;
+    if (text_equal(context->settings->mode, "local"))
+        http_trust_users(context->http);
+    return 0;
 }
 
 static void open_llm(struct fcgi_context *context)
@@ -194,7 +199,6 @@ static void open_llm(struct fcgi_context *context)
     const struct llm_options options = {
         .http = context->http,
         .scripted_dir = settings->scripted_dir[0] != '\0' ? settings->scripted_dir : NULL,
-        .allow_private = settings->llm_allow_private != 0 || text_equal(settings->mode, "local"),
     };
 
     context->llm = llm_new(&options);

@@ -66,7 +66,7 @@ int sandbox_ask_at(const struct fcgi_context *context, const struct sandbox_ques
                                    .body_len = body.len,
                                    .timeout_ms = question->timeout_ms,
                                    .max_reply_bytes = MAX_ANSWER_BYTES,
-                                   .allow_private = true},
+                                   .address_of = ADDRESS_OF_DEFT},
             &call, err) < 0 ||
         http_wait(call, err) < 0)
         return -1;

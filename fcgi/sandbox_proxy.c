@@ -53,7 +53,7 @@ static int start_call(const struct request *request, const struct sandbox_call *
                                .idle_timeout_ms =
                                    call->silence_ms > 0 ? call->silence_ms : SILENCE_MS,
                                .max_reply_bytes = SIZE_MAX,
-                               .allow_private = true,
+                               .address_of = ADDRESS_OF_DEFT,
                                .stream = true};
 
     strbuf_appendf(&url, "%s%s", endpoint->url, call->path);
@@ -227,7 +227,7 @@ static int ask(const struct request *request, const struct sandbox_endpoint *end
                                           .url = url.text,
                                           .headers = headers,
                                           .timeout_ms = PROBE_MS,
-                                          .allow_private = true},
+                                          .address_of = ADDRESS_OF_DEFT},
                    &http_call, err) < 0)
         return -1;
     if (http_wait(http_call, err) < 0)

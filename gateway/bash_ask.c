@@ -37,7 +37,7 @@ static int ask(const struct bash_asker *asker, struct errand *errand,
                                    .body = question->body,
                                    .timeout_ms = question->timeout_ms,
                                    .max_reply_bytes = REPLY_MAX_BYTES,
-                                   .allow_private = true};
+                                   .address_of = ADDRESS_OF_DEFT};
 
     if (question->body != NULL)
         request.body_len = strlen(question->body);

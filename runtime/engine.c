@@ -75,7 +75,7 @@ static int run(const struct engine *engine, struct http_request *request, const 
     append_url(engine, path, &url);
     request->url = url.text;
     request->unix_socket = engine->socket;
-    request->allow_private = true;
+    request->address_of = ADDRESS_OF_DEFT;
     request->max_reply_bytes = REPLY_MAX_BYTES;
     /* An engine that is ending takes no new connections, but answers on the old ones while its
      * containers die. What it changes then it may keep half (Docker 20.10: a network without its
@@ -184,7 +184,7 @@ int engine_stream(const struct engine *engine, const char *path, int64_t timeout
     struct http_request http = {.method = "GET",
                                 .unix_socket = engine->socket,
                                 .timeout_ms = timeout_ms,
-                                .allow_private = true,
+                                .address_of = ADDRESS_OF_DEFT,
                                 .stream = true};
 
     append_url(engine, path, &url);
@@ -200,7 +200,7 @@ int engine_stream_archive(const struct engine *engine, const char *path, size_t 
                                 .unix_socket = engine->socket,
                                 .timeout_ms = timeout_ms,
                                 .content_type = "application/x-tar",
-                                .allow_private = true,
+                                .address_of = ADDRESS_OF_DEFT,
                                 .max_reply_bytes = STREAM_MAX_BYTES,
                                 .stream = true,
                                 .send_stream = true,

@@ -30,7 +30,7 @@ struct worker_settings {
     struct run_limits run_limits; /* of one user, over all workers */
     int64_t stack_bytes;
     int64_t n_connections;
-    const char *mode;
+    const char *mode; /* local: only the administrator of the host reaches this instance */
     const char *log_level;
     const char *runtime_url;
     const char *runtime_socket; /* "": over TCP */
@@ -57,7 +57,6 @@ struct worker_context {
     struct uuid owner; /* this process's name in leases, new at each start */
     struct keyring keyring;
     struct receivers receivers; /* who is told of conversations */
-    bool allows_private;        /* calls may go to loopback and private addresses */
     struct db *db;              /* the conversations' connections */
     struct db *lease_db;        /* one connection, so that a heartbeat never waits behind a step */
     struct http *http;

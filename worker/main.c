@@ -72,7 +72,8 @@ static const struct setting worker_settings[] = {
     {"DEFT_WORKER_CONNECTIONS", SETTING_COUNT, "8", FIELD(n_connections),
      "most database connections at a time, beside the one of the leases"},
     {"DEFT_MODE", SETTING_TEXT, "", FIELD(mode),
-     "local: models on loopback and private addresses are allowed"},
+     "local: only the host's administrator reaches this instance, so that the addresses its users"
+     " name may be private"},
     {"LOG_LEVEL", SETTING_TEXT, "info", FIELD(log_level), "debug, info, warning or error"},
     {"DEFT_RUNTIME_URL", SETTING_TEXT, "http://localhost", FIELD(runtime_url),
      "the Runtime API that makes sandboxes"},
@@ -92,7 +93,7 @@ static const struct setting worker_settings[] = {
     {"LLM_BASE_URL", SETTING_TEXT, "", FIELD(llm_base_url), "its address; empty: its provider's"},
     {"LLM_API_KEY", SETTING_SECRET, "", FIELD(llm_key), "its key"},
     {"DEFT_LLM_ALLOW_PRIVATE", SETTING_BOOL, "0", FIELD(llm_allow_private),
-     "1: models on loopback and private addresses are allowed"},
+     "1: models that users name may be on loopback and private addresses"},
     {"DEFT_CA_FILE", SETTING_TEXT, "", FIELD(ca_file),
      "PEM file of the authorities to trust instead of the system's, for a company's own proxy"},
     {"DEFT_SCRIPTED_DIR", SETTING_TEXT, "", FIELD(scripted_dir),
@@ -163,7 +164,11 @@ static int open_http(struct worker_context *context, struct error *err)
 {
     const char *ca_file = context->settings.ca_file;
 
-    return http_open_trusting(ca_file[0] != '\0' ? ca_file : NULL, &context->http, err);
+    if (http_open_trusting(ca_file[0] != '\0' ? ca_file : NULL, &context->http, err) < 0)
+        return -1;
+    if (text_equal(context->settings.mode, "local"))
+        http_trust_users(context->http);
+    return 0;
 }
 
 static int open_context(struct worker_context *context, struct error *err)
@@ -177,10 +182,7 @@ static int open_context(struct worker_context *context, struct error *err)
     context->owner = uuid_random();
     if (open_database(context, err) < 0 || open_http(context, err) < 0)
         return -1;
-    context->allows_private =
-        settings->llm_allow_private != 0 || text_equal(settings->mode, "local");
     options.http = context->http;
-    options.allow_private = context->allows_private;
     context->llm = llm_new(&options);
     return 0;
 }

@@ -23,7 +23,7 @@ settings_load() {
     1) : "${DEFT_SANDBOX_IMAGE:=$BROWSER_IMAGE}" ;;
     *) die "DEFT_SANDBOX_BROWSER=$DEFT_SANDBOX_BROWSER is neither 0 nor 1" "1 gives sandboxes a browser" ;;
     esac
-    : "${DEFT_CONVERSATION_RUNTIME:=local}" "${DEFT_MODE:=local}"
+    : "${DEFT_CONVERSATION_RUNTIME:=local}"
     : "${LOG_LEVEL:=info}"
     settings_check_port DEFT_APP_PORT "$DEFT_APP_PORT"
     settings_check_port DEFT_AGENT_PORT "$DEFT_AGENT_PORT"
@@ -42,6 +42,29 @@ settings_load() {
     esac
     settings_check_label DEFT_INSTANCE "${DEFT_INSTANCE-}"
     settings_derive
+    settings_derive_mode
+}
+
+# local: only this host's administrator reaches the instance, so that its users' addresses may be private.
+# Names beside localhost are a proxy's, or the network's.
+settings_derive_mode() {
+    if ! settings_is_loopback "$(settings_bare_address "$DEFT_LISTEN")"; then
+        [ "${DEFT_MODE:-shared}" != local ] || die "DEFT_MODE=local, and DEFT_LISTEN=$DEFT_LISTEN lets other hosts in" \
+            "with DEFT_MODE=local every user reaches this host's private addresses: unset one of the two; for a model on a private address set LLM_BASE_URL"
+        DEFT_MODE=shared
+    elif [ -n "$DEFT_HOSTNAMES" ]; then
+        : "${DEFT_MODE:=shared}"
+    fi
+    : "${DEFT_MODE:=local}"
+    case $DEFT_MODE in
+    local | shared) ;;
+    *) die "DEFT_MODE=$DEFT_MODE is neither local nor shared" "unset it: it follows from DEFT_LISTEN" ;;
+    esac
+}
+
+# settings_is_loopback ADDRESS: all that the address or name stands for is on this host's loopback.
+settings_is_loopback() {
+    ! getent ahosts "$1" | grep -qv '^\(127\.\|::1[[:space:]]\)'
 }
 
 # var beside the script, unless the users of the processes could not get there (a checkout in /root, or

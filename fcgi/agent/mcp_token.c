@@ -60,8 +60,7 @@ static int refresh(const struct mcp_trial *trial, const json_t *old, json_t **st
                    struct error *err)
 {
     const struct fcgi_context *context = trial->request->context;
-    const struct oauth oauth = {context->http, mcp_trial_may_be_private(context),
-                                clock_monotonic_ms() + REFRESH_MS};
+    const struct oauth oauth = {context->http, ADDRESS_OF_USER, clock_monotonic_ms() + REFRESH_MS};
     json_t *client = json_object_get(old, "client_info");
     json_auto_t *form = json_object();
     json_auto_t *provider = NULL;
@@ -148,8 +147,7 @@ int mcp_token_freshen(const struct mcp_trial *trial, json_t *server, json_t **st
         return 0;
     if (refresh(trial, old, &fresh, err) < 0)
         return -1;
-    if (trial->request->principal.kind != PRINCIPAL_SANDBOX_KEY)
-        keep(trial, old, fresh);
+    keep(trial, old, fresh);
     json_put(auth, "state", json_incref(fresh));
     *state_out = json_incref(fresh);
     return 0;

@@ -146,12 +146,6 @@ static int add_auth(struct header_set *set, const json_t *auth, struct error *er
     return 0;
 }
 
-bool mcp_trial_may_be_private(const struct fcgi_context *context)
-{
-    return context->settings->llm_allow_private != 0 ||
-           text_equal(context->settings->mode, "local");
-}
-
 static int ask(struct mcp *mcp, json_t *message, json_t **reply_out, const json_t **result_out,
                struct error *err)
 {
@@ -215,7 +209,7 @@ static int try_remote(struct mcp_trial *trial, struct error *err)
         .url = json_text_or(trial->server, "url", ""),
         .headers = headers.items,
         .uses_sse = text_equal(json_text_or(trial->server, "type", ""), "sse"),
-        .allow_private = mcp_trial_may_be_private(context),
+        .address_of = ADDRESS_OF_USER,
         .timeout_ms = trial->timeout_ms,
     };
 
@@ -311,8 +305,6 @@ static int read_timeout(const struct request *request, const json_t *body, int64
 /* Secrets that this server sealed for its user come back as they were read. */
 static int open_secrets(const struct request *request, json_t *server, struct error *err)
 {
-    if (request->principal.kind == PRINCIPAL_SANDBOX_KEY)
-        return 0;
     secrets_open(&mcp_server_secrets, server, request->context->keyring.fernet, request->problems);
     return json_array_size(request->problems) > 0 ? request_problems_noted(err) : 0;
 }

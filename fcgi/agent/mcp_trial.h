@@ -43,7 +43,5 @@ bool mcp_trial_is_program(const struct mcp_trial *trial) NONNULL MUST_CHECK;
 int mcp_trial_run(struct mcp_trial *trial, struct error *err) NONNULL MUST_CHECK;
 /* "timeout", "connection" or "unknown". Lives for ever. */
 const char *mcp_trial_error_kind(const struct error *err) NONNULL MUST_CHECK;
-/* True when servers on private addresses may be tried. */
-bool mcp_trial_may_be_private(const struct fcgi_context *context) NONNULL MUST_CHECK;
 
 #endif

@@ -32,7 +32,7 @@ static int tell(const struct request *request, const struct conversation *conver
                                           .url = url.text,
                                           .headers = headers,
                                           .timeout_ms = TELL_MS,
-                                          .allow_private = true},
+                                          .address_of = ADDRESS_OF_DEFT},
                    &call, err) < 0)
         return -1;
     return http_wait(call, err);

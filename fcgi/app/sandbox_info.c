@@ -87,7 +87,7 @@ static void begin_probe(const struct request *request, struct view *view)
                                           .url = url.text,
                                           .timeout_ms = PROBE_MS,
                                           .max_reply_bytes = PROBE_MAX_BYTES,
-                                          .allow_private = true},
+                                          .address_of = ADDRESS_OF_DEFT},
                    &view->probe, &why) < 0)
         log_warning("sandbox.not_probed", LOG_STR("runtime_id", view->runtime->id),
                     LOG_ERROR(&why));

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/secret.h"
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "fcgi/context.h"
 #include "fcgi/request.h"
 #include "fcgi/settings/keep.h"
@@ -53,6 +54,18 @@ static int ask(const struct request *request, const struct llm_request *asked,
     return llm_call_run(call, asked, &reply, failure, err);
 }
 
+/* The server's own address is the administrator's, whoever names it. */
+static enum address_owner owner_of(const struct request *request, const json_t *llm)
+{
+    const struct fcgi_settings *settings = request->context->settings;
+    const char *base_url = json_text_or(llm, "base_url", "");
+    bool is_servers =
+        settings->model_base_url[0] != '\0' && text_equal(base_url, settings->model_base_url);
+
+    return is_servers || settings->llm_allow_private != 0 ? ADDRESS_OF_ADMINISTRATOR
+                                                          : ADDRESS_OF_USER;
+}
+
 json_t *model_probe(const struct request *request, json_t *llm)
 {
     CLEANUP(strbuf_done) struct strbuf messages = STRBUF_INIT;
@@ -69,6 +82,7 @@ json_t *model_probe(const struct request *request, json_t *llm)
     /* A model that spends its few words on thinking has answered well enough. */
     if (ask(request,
             &(struct llm_request){.spec = spec,
+                                  .address_of = owner_of(request, llm),
                                   .api_key = &key,
                                   .messages = messages.text,
                                   .tools = "",

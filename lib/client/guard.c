@@ -33,9 +33,17 @@ static const struct block private_v4[] = {
 };
 
 /* Metadata services of clouds live here, and nothing that one would mean: never allowed. */
-static const struct block link_local_v4 = {{169, 254}, 16};
-static const struct block link_local_v6[] = {
-    {{0xfe, 0x80}, 10}, {{0xfd, 0x00, 0x0e, 0xc2}, 32}, /* a metadata service's own network */
+static const struct block metadata_v4[] = {
+    {{169, 254}, 16},           /* link-local: most clouds */
+    {{100, 100, 100, 200}, 32}, /* Alibaba */
+    {{168, 63, 129, 16}, 32},   /* Azure; else a public address */
+    {{192, 0, 0, 192}, 32},     /* Oracle */
+};
+static const struct block metadata_v6[] = {
+    {{0xfe, 0x80}, 10},                         /* link-local */
+    {{0xfd, 0x00, 0x0e, 0xc2}, 32},             /* Amazon's own network */
+    {{0xfd, 0x20, 0x00, 0xce}, 32},             /* Google's */
+    {{0x00, 0x64, 0xff, 0x9b, 0x00, 0x01}, 48}, /* NAT64 of a network's own: any IPv4 address */
 };
 
 /* Inside 2000::/3, the only range of IPv6 that is given out for the public internet. */
@@ -99,9 +107,9 @@ static bool v6_is_public(const unsigned char *address)
 
 static bool v4_is_allowed(const unsigned char *address, bool allow_private)
 {
-    if (allow_private)
-        return !is_in_block(address, &link_local_v4);
-    return v4_is_public(address);
+    if (is_in_any(address, metadata_v4, ARRAY_SIZE(metadata_v4)))
+        return false;
+    return allow_private || v4_is_public(address);
 }
 
 static bool v6_is_allowed(const unsigned char *address, bool allow_private)
@@ -110,9 +118,24 @@ static bool v6_is_allowed(const unsigned char *address, bool allow_private)
 
     if (embedded != NULL)
         return v4_is_allowed(embedded, allow_private);
-    if (allow_private)
-        return !is_in_any(address, link_local_v6, ARRAY_SIZE(link_local_v6));
-    return v6_is_public(address);
+    if (is_in_any(address, metadata_v6, ARRAY_SIZE(metadata_v6)))
+        return false;
+    return allow_private || v6_is_public(address);
+}
+
+bool guard_allows_private(enum address_owner owner, bool are_users_trusted)
+{
+    switch (owner) {
+    case ADDRESS_OF_DEFT:
+    case ADDRESS_OF_ADMINISTRATOR:
+        return true;
+    case ADDRESS_OF_USER:
+        return are_users_trusted;
+    case ADDRESS_OF_SANDBOX:
+    case ADDRESS_UNSTATED:
+        break;
+    }
+    return false;
 }
 
 bool guard_allows(const struct sockaddr *address, bool allow_private)

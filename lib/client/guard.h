@@ -1,6 +1,7 @@
 /*
- * Which addresses a call made on a stranger's word may reach: only those of the public internet,
- * or, where private ones are allowed, all but link-local ones, where clouds keep their metadata.
+ * Which addresses a call may reach, by whose word it goes there: those that a user or a sandbox
+ * named only on the public internet; the administrator's on private networks, too, but nowhere
+ * where clouds keep their metadata.
  *
  * The address itself is judged, after the name was resolved, so that no spelling of a host and no
  * name server can talk its way in.
@@ -14,6 +15,21 @@
 #include "base/attr.h"
 
 struct sockaddr;
+
+/* Whose word named the address of a call: every call says so. */
+enum address_owner {
+    ADDRESS_UNSTATED,         /* a mistake: the call is refused */
+    ADDRESS_OF_DEFT,          /* a service of deft's own, or a sandbox as the runtime placed it */
+    ADDRESS_OF_ADMINISTRATOR, /* a setting of the process */
+    ADDRESS_OF_USER,          /* a user's settings or request */
+    ADDRESS_OF_SANDBOX,       /* a request with a sandbox's key */
+};
+
+/*
+ * Whether such an address may be private. are_users_trusted: nobody but the host's administrator
+ * reaches this instance, so that a user's word is the administrator's.
+ */
+bool guard_allows_private(enum address_owner owner, bool are_users_trusted) MUST_CHECK;
 
 /* False for addresses of other families than IPv4 and IPv6, too. */
 bool guard_allows(const struct sockaddr *address, bool allow_private) NONNULL MUST_CHECK;

@@ -58,6 +58,16 @@ void http_cancel_all(struct http *http)
     transport_cancel_all(http);
 }
 
+void http_trust_users(struct http *http)
+{
+    http->are_users_trusted = true;
+}
+
+bool http_reaches_private(const struct http *http, enum address_owner owner)
+{
+    return guard_allows_private(owner, http->are_users_trusted);
+}
+
 static struct http_call *http_call_new(struct http *http, const struct http_request *request)
 {
     struct http_call *call = NEW(struct http_call);
@@ -66,7 +76,7 @@ static struct http_call *http_call_new(struct http *http, const struct http_requ
     call->idle_timeout_ms = request->idle_timeout_ms;
     call->max_reply_bytes =
         request->max_reply_bytes > 0 ? request->max_reply_bytes : REPLY_DEFAULT_BYTES;
-    call->allow_private = request->allow_private;
+    call->allow_private = http_reaches_private(http, request->address_of);
     call->is_stream = request->stream;
     call->is_unix = request->unix_socket != NULL;
     call->sends_stream = request->send_stream;
@@ -114,9 +124,12 @@ static int start_in_transport(struct http_call *call, const struct http_request 
 int http_start(struct http *http, const struct http_request *request, struct http_call **call_out,
                struct error *err)
 {
-    struct http_call *call = http_call_new(http, request);
+    struct http_call *call = NULL;
     struct lane_target target = {.host = NULL};
 
+    if (request->address_of == ADDRESS_UNSTATED)
+        return error_set(err, ERROR_INTERNAL, "the call does not say whose address it goes to");
+    call = http_call_new(http, request);
     if (request->lane != NULL && lane_takes(request, &target)) {
         start_in_lane(call, request, &target);
     } else if (start_in_transport(call, request, err) < 0) {

@@ -6,8 +6,8 @@
  *
  * Ownership: the caller owns an http_call until http_call_free(), which cancels it if it still
  * runs. Threading: one thread per call; the transport is shared. Safety: no redirects, no proxies,
- * only http and https; private addresses are refused unless `allow_private`; the answer is cut off
- * at max_reply_bytes.
+ * only http and https; what a call may reach follows from whose word named its address (guard.h);
+ * the answer is cut off at max_reply_bytes.
  */
 #ifndef DEFT_CLIENT_HTTP_H
 #define DEFT_CLIENT_HTTP_H
@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/attr.h"
+#include "client/guard.h"
 
 struct error;
 struct http;
@@ -29,6 +30,13 @@ int http_open(struct http **http_out, struct error *err) NONNULL MUST_CHECK;
  */
 int http_open_trusting(const char *ca_file, struct http **http_out, struct error *err)
     __attribute__((nonnull(2, 3))) MUST_CHECK;
+/*
+ * Before the first call, on an instance that nobody but the host's administrator reaches: users'
+ * addresses may be private like the administrator's.
+ */
+void http_trust_users(struct http *http) NONNULL;
+/* Whether calls to addresses of that owner may go to private ones. */
+bool http_reaches_private(const struct http *http, enum address_owner owner) NONNULL MUST_CHECK;
 /* Ends the calls that still run with ERROR_CANCELLED; all calls must have been freed before. */
 void http_free(struct http *http);
 
@@ -57,17 +65,17 @@ struct http_request {
     const struct http_header *headers; /* ends with a NULL name; NULL: none */
     const char *body;                  /* copied; NULL: none */
     size_t body_len;
-    const char *content_type; /* NULL: application/json when there is a body */
-    int64_t timeout_ms;       /* whole call; 0: none */
-    int64_t idle_timeout_ms;  /* longest silence; 0: none */
-    size_t max_reply_bytes;   /* 0: 8 MiB */
-    bool allow_private;       /* loopback and private addresses, not link-local ones */
-    bool stream;              /* bytes are taken with http_call_read() while they come */
-    int done_fd;              /* an eventfd that hears when the call is over, for who has
-                                 other things to wait for; 0: none; not with a lane */
-    bool own_connection;      /* one that no call had before and none will have after */
-    bool send_stream;         /* the body comes by http_call_write(); body is NULL, and
-                                 body_len its length, or 0 when it is not known */
+    const char *content_type;      /* NULL: application/json when there is a body */
+    int64_t timeout_ms;            /* whole call; 0: none */
+    int64_t idle_timeout_ms;       /* longest silence; 0: none */
+    size_t max_reply_bytes;        /* 0: 8 MiB */
+    enum address_owner address_of; /* whose word named the url */
+    bool stream;                   /* bytes are taken with http_call_read() while they come */
+    int done_fd;                   /* an eventfd that hears when the call is over, for who has
+                                      other things to wait for; 0: none; not with a lane */
+    bool own_connection;           /* one that no call had before and none will have after */
+    bool send_stream;              /* the body comes by http_call_write(); body is NULL, and
+                                      body_len its length, or 0 when it is not known */
 };
 
 /* Starts a call; returns at once. */

@@ -65,7 +65,7 @@ static int start_call(struct mcp *mcp, const char *method, const char *url, cons
                                              .body_len = body != NULL ? strlen(body) : 0,
                                              .timeout_ms = left_ms,
                                              .max_reply_bytes = MAX_REPLY_BYTES,
-                                             .allow_private = mcp->options.allow_private,
+                                             .address_of = mcp->options.address_of,
                                              .stream = true},
                       call_out, err);
 }

@@ -16,6 +16,7 @@
 #include <jansson.h>
 
 #include "base/attr.h"
+#include "client/guard.h"
 
 struct error;
 struct http;
@@ -27,8 +28,8 @@ struct mcp_options {
     const char *url;
     const struct http_header *headers; /* ends with a NULL name; at most MCP_MAX_HEADERS */
     bool uses_sse;
-    bool allow_private;
-    int64_t timeout_ms; /* of all calls together */
+    enum address_owner address_of; /* whose word named the url */
+    int64_t timeout_ms;            /* of all calls together */
 };
 
 enum { MCP_MAX_HEADERS = 24 };

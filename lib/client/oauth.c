@@ -22,7 +22,8 @@ int oauth_check_url(const struct oauth *oauth, const char *url, struct error *er
     const char *host = strstr(url, "://");
     size_t authority = host != NULL ? strcspn(host + 3, "/?#") : 0;
 
-    if (!is_https && !(oauth->allow_private && text_starts_with(url, "http://")))
+    if (!is_https &&
+        !(http_reaches_private(oauth->http, oauth->address_of) && text_starts_with(url, "http://")))
         return error_set(err, ERROR_INVALID, "Signing in needs addresses that begin with https://");
     if (authority == 0 || memchr(host + 3, '@', authority) != NULL || strchr(url, '#') != NULL ||
         strlen(url) > URL_MAX_BYTES)
@@ -54,7 +55,7 @@ int oauth_send(const struct oauth *oauth, const struct oauth_call *what,
                        .content_type = what->content_type,
                        .timeout_ms = left_ms,
                        .max_reply_bytes = MAX_REPLY_BYTES,
-                       .allow_private = oauth->allow_private,
+                       .address_of = oauth->address_of,
                    },
                    &call, err) < 0 ||
         http_wait(call, err) < 0)

@@ -18,6 +18,7 @@
 #include <jansson.h>
 
 #include "base/attr.h"
+#include "client/guard.h"
 
 struct error;
 struct http;
@@ -28,8 +29,8 @@ struct strbuf;
 /* Who asks. */
 struct oauth {
     struct http *http;
-    bool allow_private;
-    int64_t deadline_ms; /* clock_monotonic_ms() at which all of it must be over */
+    enum address_owner address_of; /* whose word named the server, and so what it points to */
+    int64_t deadline_ms;           /* clock_monotonic_ms() at which all of it must be over */
 };
 
 /*

@@ -114,7 +114,7 @@ static int begin(const struct runtime_api *api, const char *path, const json_t *
                                    .headers = headers,
                                    .timeout_ms = timeout_ms,
                                    .max_reply_bytes = REPLY_MAX_BYTES,
-                                   .allow_private = true,
+                                   .address_of = ADDRESS_OF_DEFT,
                                    .done_fd = api->done_fd};
 
     strbuf_appendf(&url, "%s%s", api->url, path);
@@ -291,7 +291,7 @@ int sandbox_check_alive(struct http *http, const char *url, int64_t timeout_ms, 
     CLEANUP(strbuf_done) struct strbuf alive = STRBUF_INIT;
     CLEANUP(http_call_freep) struct http_call *call = NULL;
     struct http_request request = {
-        .method = "GET", .timeout_ms = timeout_ms, .allow_private = true};
+        .method = "GET", .timeout_ms = timeout_ms, .address_of = ADDRESS_OF_DEFT};
 
     strbuf_appendf(&alive, "%s/alive", url);
     request.url = alive.text;
@@ -346,7 +346,7 @@ int sandbox_initialise(struct http *http, const struct sandbox_init *init, struc
                                    .headers = headers,
                                    .timeout_ms = init->timeout_ms,
                                    .max_reply_bytes = REPLY_MAX_BYTES,
-                                   .allow_private = true};
+                                   .address_of = ADDRESS_OF_DEFT};
 
     strbuf_appendf(&url, "%s/api/init", init->url);
     append_init_body(&text, init);

@@ -29,7 +29,8 @@ enum transport_command {
 };
 
 struct http {
-    char *ca_file; /* NULL: the system's */
+    char *ca_file;          /* NULL: the system's */
+    bool are_users_trusted; /* set before the first call */
     int epoll_fd;
     int wake_fd;
     pthread_t thread;

@@ -93,7 +93,7 @@ static int send_request(struct llm_call *call, const struct llm_request *request
         .timeout_ms = plan->timeout_ms,
         .idle_timeout_ms = plan->is_stream ? plan->idle_timeout_ms : 0,
         .max_reply_bytes = ANSWER_MAX_BYTES,
-        .allow_private = call->llm->options.allow_private,
+        .address_of = request->address_of,
         .stream = plan->is_stream,
     };
     int rc = 0;

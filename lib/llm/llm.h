@@ -21,6 +21,7 @@
 #include <jansson.h>
 
 #include "base/attr.h"
+#include "client/guard.h"
 #include "model/stats.h"
 
 struct crash_points;
@@ -35,7 +36,6 @@ struct strbuf;
 struct llm_options {
     struct http *http;          /* borrowed; outlives the llm */
     const char *scripted_dir;   /* DEFT_SCRIPTED_DIR; NULL: scripted/ models are refused */
-    bool allow_private;         /* base URLs on loopback and private addresses */
     struct crash_points *crash; /* borrowed; NULL: none */
 };
 
@@ -79,7 +79,8 @@ struct llm_listener {
 
 struct llm_request {
     json_t *spec;
-    const struct secret *api_key; /* NULL or unset: none */
+    enum address_owner address_of; /* whose word named base_url, or the provider's */
+    const struct secret *api_key;  /* NULL or unset: none */
     const char *messages;
     const char *tools;
     const char *usage_id;                /* "agent", "condenser"; goes into reply.usage */

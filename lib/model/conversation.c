@@ -45,8 +45,16 @@ char *conversation_own_session(const struct uuid *user_id, const struct uuid *id
 
     strbuf_appendf(&name, "%s/%s", user_id->text, id->text);
     crypto_sha256_hex(name.text, name.len, hash);
-    strbuf_appendf(&session, "c-%.*s", SESSION_HEX_DIGITS, hash);
+    strbuf_appendf(&session, CONVERSATION_SESSION_PREFIX "%.*s", SESSION_HEX_DIGITS, hash);
     return strbuf_take(&session);
+}
+
+bool conversation_is_sandbox_clients(const struct conversation *conversation)
+{
+    const char *session = conversation->runtime_session;
+
+    return session != NULL && !text_starts_with(session, CONVERSATION_SESSION_PREFIX) &&
+           !text_starts_with(session, SHARED_SESSION_PREFIX);
 }
 
 void conversation_note_origin(struct conversation *conversation, const struct uuid *source_id,

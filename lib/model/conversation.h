@@ -150,9 +150,19 @@ json_t *conversation_spec_with_secrets(const struct conversation *conversation,
 int conversation_update_secrets(struct conversation *conversation, json_t *secrets, json_t *update,
                                 json_t **problems_out, struct error *err) NONNULL MUST_CHECK;
 
+/* How the sessions of sandboxes begin that are one conversation's own, or a user's shared one. */
+#define CONVERSATION_SESSION_PREFIX "c-"
+#define SHARED_SESSION_PREFIX "u-"
+
 /* The session of a user's conversation's own sandbox: "c-" and a digest of both. mem_free() it. */
 char *conversation_own_session(const struct uuid *user_id,
                                const struct uuid *id) NONNULL MUST_CHECK;
+
+/*
+ * True when the holder of a sandbox's key began it, not its user: it runs in a sandbox that a
+ * tenant of the Runtime API or a user asked for, where all conversations are of that kind.
+ */
+bool conversation_is_sandbox_clients(const struct conversation *conversation) NONNULL MUST_CHECK;
 
 /* Says in the spec that its first n_events are another's, up to event_id (NULL: all there were). */
 void conversation_note_origin(struct conversation *conversation, const struct uuid *source_id,

@@ -37,7 +37,7 @@ test('a sandbox is started, a conversation runs in it, and nothing of it is left
   const seen = await play('sandboxes.works');
   assert.equal(seen.sum, '42\n');
   assert.equal(seen.status, 'finished');
-  assert.deepEqual(seen.calls, ['file_editor', 'terminal', 'task_tracker', 'think', 'finish']);
+  assert.deepEqual(seen.calls, ['terminal', 'file_editor', 'terminal', 'file_editor', 'terminal', 'finish']);
   assert.equal(seen.file, 0, 'the file is in that sandbox');
   assert.deepEqual([seen.meanwhile, seen.afterwards], [['running'], []]);
 });

@@ -73,6 +73,7 @@ static int ask_and_wait(struct agent *agent, const struct model_choice *choice,
     const struct llm_listener listener = telling_listener(&telling);
     struct llm_request request = {
         .spec = choice->spec,
+        .address_of = choice->address_of,
         .api_key = choice->key,
         .messages = agent->transcript.text.text,
         .tools = agent->tools.text,
@@ -150,7 +151,7 @@ int ask_model(struct agent *agent, struct error *err)
     agent->asked_seq = agent->history.last_seq;
     agent->answer_id = uuid_random();
     agent->n_iterations++;
-    model_choose(&agent->context->settings, agent->llm_spec, &agent->llm_key, &choice);
+    model_choose(agent->context, &agent->conversation, agent->llm_spec, &agent->llm_key, &choice);
     transcript_update(&agent->transcript, &agent->history, choice.spec);
     write_tools(agent);
     if (ask_and_wait(agent, &choice, &reply, &failure, &cause) < 0)

@@ -15,6 +15,7 @@
 #include "worker/agent/agent.h"
 #include "worker/agent/control.h"
 #include "worker/agent/mask.h"
+#include "worker/agent/model.h"
 #include "worker/context.h"
 
 enum { LOOKUP_TIMEOUT_MS = 30000, VALUE_MAX_BYTES = 65536 };
@@ -108,7 +109,7 @@ static int fetch(struct agent *agent, json_t *source, struct strbuf *value, stru
         .headers = headers,
         .timeout_ms = LOOKUP_TIMEOUT_MS,
         .max_reply_bytes = VALUE_MAX_BYTES,
-        .allow_private = agent->context->allows_private,
+        .address_of = model_address_owner(&agent->conversation),
     };
     const char *body = NULL;
     size_t len = 0;

@@ -25,6 +25,7 @@ int question_ask(struct agent *agent, const struct question *question, struct ll
     CLEANUP(strbuf_done) struct strbuf messages = STRBUF_INIT;
     struct llm_request request = {
         .spec = question->choice->spec,
+        .address_of = question->choice->address_of,
         .api_key = question->choice->key,
         .tools = question->tools,
         .usage_id = question->usage_id,

@@ -41,7 +41,7 @@ int sandbox_question_start(const struct agent *agent, const struct sandbox_endpo
         .headers = headers,
         .timeout_ms = question->timeout_ms,
         .max_reply_bytes = REPLY_MAX_BYTES,
-        .allow_private = true,
+        .address_of = ADDRESS_OF_DEFT,
     };
 
     strbuf_appendf(&url, "%s%s", endpoint->url, question->path);

@@ -134,7 +134,7 @@ int summary_ask(struct agent *agent, const json_t *condenser, const struct view_
     json_t *llm = json_object_get(condenser, "llm");
 
     secret_set(&key, json_text_or(llm, "api_key", ""));
-    model_choose(&agent->context->settings, llm, &key, &choice);
+    model_choose(agent->context, &agent->conversation, llm, &key, &choice);
     return question_ask(agent, &(struct question){&choice, messages, "", USAGE_ID}, reply_out,
                         failure_out, err);
 }

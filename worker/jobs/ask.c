@@ -69,7 +69,7 @@ int job_ask(struct side *side, const struct job *job, json_t **result_out, struc
     const struct agent *agent = &side->agent;
     struct llm_failure failure = LLM_FAILURE_INIT;
 
-    model_choose(&agent->context->settings, agent->llm_spec, &agent->llm_key, &choice);
+    model_choose(agent->context, &agent->conversation, agent->llm_spec, &agent->llm_key, &choice);
     append_tools(&agent->conversation, &tools);
     if (question_ask(&side->agent, &(struct question){&choice, messages, tools.text, USAGE_ID},
                      &reply, &failure, err) < 0) {

@@ -143,7 +143,7 @@ static int judge(struct side *side, struct error *err)
     json_auto_t *verdict = NULL;
     struct llm_failure failure = LLM_FAILURE_INIT;
 
-    model_choose(&agent->context->settings, agent->llm_spec, &agent->llm_key, &choice);
+    model_choose(agent->context, &agent->conversation, agent->llm_spec, &agent->llm_key, &choice);
     if (question_ask(&side->agent, &(struct question){&choice, messages, "", USAGE_ID}, &reply,
                      &failure, err) < 0) {
         if (err->code == ERROR_CANCELLED)

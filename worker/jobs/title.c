@@ -175,7 +175,7 @@ static int find_title(struct side *side, struct finding *finding, struct error *
     const struct agent *agent = &side->agent;
 
     append_first_words(&agent->history, &words);
-    model_choose(&agent->context->settings, profile != NULL ? profile : agent->llm_spec,
+    model_choose(agent->context, &agent->conversation, profile != NULL ? profile : agent->llm_spec,
                  profile != NULL ? &profile_key : &agent->llm_key, &choice);
     if (may_ask(&choice) && !text_is_blank(words.text) &&
         ask(side, &choice, &words, finding, err) < 0)

@@ -64,7 +64,7 @@ static int post(struct delivery *delivery, enum parcel parcel, const struct strb
         .body_len = body->len,
         .timeout_ms = CALL_TIMEOUT_MS,
         .max_reply_bytes = REPLY_MAX_BYTES,
-        .allow_private = delivery->means->allows_private,
+        .address_of = delivery->means->address_of,
         .done_fd = delivery->means->done_fd,
     };
 

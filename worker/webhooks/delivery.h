@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/attr.h"
+#include "client/guard.h"
 #include "store/webhook_store.h"
 
 struct db;
@@ -25,8 +26,8 @@ struct delivery_means {
     struct db *db;
     struct http *http;
     const struct secret *session_key; /* unset: no X-Session-API-Key */
-    bool allows_private;
-    int done_fd; /* hears when a call is over */
+    enum address_owner address_of;    /* of the receivers */
+    int done_fd;                      /* hears when a call is over */
 };
 
 enum parcel { PARCEL_INFO, PARCEL_EVENTS, PARCEL_FAREWELL };

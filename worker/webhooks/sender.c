@@ -281,7 +281,8 @@ static void set_means(struct sender *sender)
         .db = sender->db,
         .http = context->http,
         .session_key = &context->settings.session_key,
-        .allows_private = context->allows_private || context->settings.webhooks_allow_private != 0,
+        .address_of = context->settings.webhooks_allow_private != 0 ? ADDRESS_OF_ADMINISTRATOR
+                                                                    : ADDRESS_OF_USER,
         .done_fd = sender->wake_fd,
     };
     add_receivers(sender, &context->receivers);

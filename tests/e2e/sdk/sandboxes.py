@@ -16,14 +16,14 @@ def sandbox(url, key, image, **more):
 def works(stage, url, key, image):
     """A conversation in one, as its documentation shows."""
     with sandbox(url, key, image) as workspace:
-        conversation = Conversation(agent=stage.agent("hello"), workspace=workspace, visualizer=None)
+        conversation = Conversation(agent=stage.scripted_agent(), workspace=workspace, visualizer=None)
         conversation.send_message("Create hello.txt with a greeting")
         conversation.run()
         outcome = {
             "sum": workspace.execute_command("echo $((6 * 7))").stdout,
             "status": conversation.state.execution_status.value,
             "calls": [event.tool_name for event in conversation.state.events if isinstance(event, ActionEvent)],
-            "file": workspace.execute_command(f"cat {WORKING_DIR}/hello.txt").exit_code,
+            "file": workspace.execute_command(f"cat {WORKING_DIR}/greet.py").exit_code,
             "meanwhile": stage.ask("runtimes"),
         }
         conversation.close()

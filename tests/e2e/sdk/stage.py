@@ -81,6 +81,13 @@ class Stage:
 
         return get_default_agent(self.llm(scenario, **more), cli_mode=True)
 
+    def scripted_agent(self):
+        """An agent whose model is the server's own: a sandbox's key names no model on this host."""
+        from openhands.sdk import LLM
+        from openhands.tools.preset.default import get_default_agent
+
+        return get_default_agent(LLM(model="scripted/hello", api_key="unused", usage_id="agent"), cli_mode=True)
+
     def workspace(self, **more):
         from openhands.sdk import RemoteWorkspace
 

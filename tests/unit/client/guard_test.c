@@ -102,11 +102,72 @@ static void public_addresses_pass(void **state)
     }
 }
 
+/* First and last address of each block that IANA's special-purpose registries call not global. */
+static const struct {
+    const char *first;
+    const char *last;
+} special[] = {
+    {"0.0.0.0", "0.255.255.255"},
+    {"10.0.0.0", "10.255.255.255"},
+    {"100.64.0.0", "100.127.255.255"},
+    {"127.0.0.0", "127.255.255.255"},
+    {"169.254.0.0", "169.254.255.255"},
+    {"172.16.0.0", "172.31.255.255"},
+    {"192.0.0.0", "192.0.0.255"},
+    {"192.0.2.0", "192.0.2.255"},
+    {"192.88.99.0", "192.88.99.255"},
+    {"192.168.0.0", "192.168.255.255"},
+    {"198.18.0.0", "198.19.255.255"},
+    {"198.51.100.0", "198.51.100.255"},
+    {"203.0.113.0", "203.0.113.255"},
+    {"224.0.0.0", "239.255.255.255"},
+    {"240.0.0.0", "255.255.255.255"},
+    {"::", "::ffff:ffff"},
+    {"::ffff:0.0.0.0", "::ffff:0.255.255.255"},
+    {"::ffff:127.0.0.0", "::ffff:127.255.255.255"},
+    {"64:ff9b::10.0.0.0", "64:ff9b::10.255.255.255"},
+    {"64:ff9b:1::", "64:ff9b:1:ffff:ffff:ffff:ffff:ffff"},
+    {"100::", "100::ffff:ffff:ffff:ffff"},
+    {"100:0:0:1::", "100:0:0:1:ffff:ffff:ffff:ffff"},
+    {"2001::", "2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff"},
+    {"2001:db8::", "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff"},
+    {"2002:7f00::", "2002:7fff:ffff:ffff:ffff:ffff:ffff:ffff"},
+    {"3fff::", "3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff"},
+    {"5f00::", "5f00:ffff:ffff:ffff:ffff:ffff:ffff:ffff"},
+    {"fc00::", "fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"},
+    {"fe80::", "febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff"},
+    {"fec0::", "feff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"},
+    {"ff00::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"},
+};
+
+static void special_purpose_blocks_are_refused_to_their_ends(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(special); i++) {
+        if (guard_text_allows(special[i].first, false) || guard_text_allows(special[i].last, false))
+            fail_msg("%s to %s passed", special[i].first, special[i].last);
+    }
+}
+
+static void private_addresses_are_for_the_administrator_and_trusted_users(void **state)
+{
+    (void)state;
+    for (int trusted = 0; trusted < 2; trusted++) {
+        assert_true(guard_allows_private(ADDRESS_OF_DEFT, trusted));
+        assert_true(guard_allows_private(ADDRESS_OF_ADMINISTRATOR, trusted));
+        assert_int_equal(guard_allows_private(ADDRESS_OF_USER, trusted), trusted);
+        assert_false(guard_allows_private(ADDRESS_OF_SANDBOX, trusted));
+        assert_false(guard_allows_private(ADDRESS_UNSTATED, trusted));
+    }
+}
+
 static void link_local_addresses_are_refused_whatever_is_allowed(void **state)
 {
     static const char *const refused[] = {
-        "169.254.169.254",          "169.254.0.1", "::ffff:169.254.169.254",
-        "64:ff9b::169.254.169.254", "fe80::1",     "fd00:ec2::254"};
+        "169.254.169.254",          "169.254.0.1",  "::ffff:169.254.169.254",
+        "64:ff9b::169.254.169.254", "fe80::1",      "fd00:ec2::254",
+        "100.100.100.200",          "192.0.0.192",  "168.63.129.16",
+        "::ffff:168.63.129.16",     "fd20:ce::254", "64:ff9b:1::a9fe:a9fe"};
     static const char *const allowed[] = {"127.0.0.1", "10.1.2.3", "192.168.1.1",
                                           "::1",       "fd12::1",  "8.8.8.8"};
 
@@ -143,6 +204,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(private_addresses_are_refused),
         cmocka_unit_test(public_addresses_pass),
+        cmocka_unit_test(special_purpose_blocks_are_refused_to_their_ends),
+        cmocka_unit_test(private_addresses_are_for_the_administrator_and_trusted_users),
         cmocka_unit_test(link_local_addresses_are_refused_whatever_is_allowed),
         cmocka_unit_test(socket_addresses_are_judged_alike),
     };

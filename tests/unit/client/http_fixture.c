@@ -47,7 +47,7 @@ int fixture_start(const struct fixture *fixture, const struct http_request *requ
 struct http_request fixture_get(const char *url)
 {
     return (struct http_request){
-        .method = "GET", .url = url, .allow_private = true, .timeout_ms = 60000};
+        .method = "GET", .url = url, .address_of = ADDRESS_OF_ADMINISTRATOR, .timeout_ms = 60000};
 }
 
 enum error_code fixture_run(const struct fixture *fixture, const struct http_request *request,

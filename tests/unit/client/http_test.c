@@ -106,7 +106,8 @@ static void private_address_is_refused(void **state)
 
     for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
         CLEANUP(http_call_freep) struct http_call *call = NULL;
-        struct http_request request = {.method = "GET", .timeout_ms = 60000};
+        struct http_request request = {
+            .method = "GET", .timeout_ms = 60000, .address_of = ADDRESS_OF_USER};
         char url[128];
         enum error_code code = ERROR_NONE;
 
@@ -129,9 +130,51 @@ static void kept_private_connection_is_no_way_in(void **state)
     struct http_request request = fixture_get(test_server_url(server, "/"));
 
     assert_int_equal(fixture_run_get(*state, request.url), ERROR_NONE);
-    request.allow_private = false;
+    request.address_of = ADDRESS_OF_USER;
     assert_int_equal(fixture_run(*state, &request, &call), ERROR_FORBIDDEN);
     assert_int_equal(test_server_n_requests(server), 1);
+    test_server_stop(server);
+}
+
+static enum error_code run_as(void *state, const char *url, enum address_owner owner)
+{
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    struct http_request request = fixture_get(url);
+
+    request.address_of = owner;
+    return fixture_run(state, &request, &call);
+}
+
+static void trusted_users_reach_private_addresses_and_sandboxes_never_do(void **state)
+{
+    struct test_server *server = test_server_start(plain_reply, 1, NULL);
+    const char *url = test_server_url(server, "/");
+    struct error err = ERROR_INIT;
+    struct http *trusting = NULL;
+
+    assert_int_equal(http_open(&trusting, &err), 0);
+    http_trust_users(trusting);
+    assert_int_equal(run_as(*state, url, ADDRESS_OF_DEFT), ERROR_NONE);
+    assert_int_equal(run_as(*state, url, ADDRESS_OF_ADMINISTRATOR), ERROR_NONE);
+    assert_int_equal(run_as(*state, url, ADDRESS_OF_USER), ERROR_FORBIDDEN);
+    assert_int_equal(run_as(*state, url, ADDRESS_OF_SANDBOX), ERROR_FORBIDDEN);
+    assert_true(http_reaches_private(trusting, ADDRESS_OF_USER));
+    assert_false(http_reaches_private(trusting, ADDRESS_OF_SANDBOX));
+    http_free(trusting);
+    test_server_stop(server);
+}
+
+static void a_call_says_whose_address_it_goes_to(void **state)
+{
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    struct test_server *server = test_server_start(plain_reply, 1, NULL);
+    struct http_request request = fixture_get(test_server_url(server, "/"));
+    struct error err = ERROR_INIT;
+
+    request.address_of = ADDRESS_UNSTATED;
+    assert_int_equal(http_start(*state, &request, &call, &err), -1);
+    assert_int_equal(err.code, ERROR_INTERNAL);
+    assert_int_equal(test_server_n_connections(server), 0);
     test_server_stop(server);
 }
 
@@ -179,7 +222,7 @@ static void unix_socket_is_reached(void **state)
     assert_true(snprintf(path, sizeof(path), "/tmp/deft-http-test-%d.sock", (int)getpid()) > 0);
     server = test_server_start(plain_reply, 1, path);
     request.unix_socket = path;
-    request.allow_private = false;
+    request.address_of = ADDRESS_OF_USER;
     assert_int_equal(fixture_run(*state, &request, &call), ERROR_NONE);
     assert_non_null(strstr(test_server_request(server, 0), "GET /info "));
     test_server_stop(server);
@@ -379,6 +422,8 @@ int main(void)
         cmocka_unit_test(connection_is_used_again),
         cmocka_unit_test(private_address_is_refused),
         cmocka_unit_test(kept_private_connection_is_no_way_in),
+        cmocka_unit_test(trusted_users_reach_private_addresses_and_sandboxes_never_do),
+        cmocka_unit_test(a_call_says_whose_address_it_goes_to),
         cmocka_unit_test(odd_urls_are_refused),
         cmocka_unit_test(redirect_is_an_answer),
         cmocka_unit_test(unix_socket_is_reached),

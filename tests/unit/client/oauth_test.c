@@ -1,6 +1,7 @@
 /*
  * The parts of signing in that need no server; those that do are tested with one, in e2e.
  */
+#include "client/http.h"
 #include "client/oauth.h"
 
 #include <setjmp.h>
@@ -52,16 +53,21 @@ static void addresses_that_must_not_be_called_are_refused(void **state)
         "http://a.example/",
         "HTTPS//a.example",
     };
-    const struct oauth strict = {NULL, false, 0};
-    const struct oauth local = {NULL, true, 0};
     struct error err = ERROR_INIT;
+    struct http *http = NULL;
+    struct oauth strict = {NULL, ADDRESS_OF_USER, 0};
+    struct oauth local = {NULL, ADDRESS_OF_ADMINISTRATOR, 0};
 
     (void)state;
+    assert_int_equal(http_open(&http, &err), 0);
+    strict.http = http;
+    local.http = http;
     for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
         assert_int_equal(oauth_check_url(&strict, wrong[i], &err), -1);
     assert_int_equal(oauth_check_url(&strict, "https://a.example/x?y=@z", &err), 0);
     assert_int_equal(oauth_check_url(&local, "http://127.0.0.1:8/x", &err), 0);
     assert_int_equal(oauth_check_url(&local, "javascript://x/%0aalert(1)", &err), -1);
+    http_free(http);
 }
 
 static void client_shows_itself_as_the_provider_can_read(void **state)

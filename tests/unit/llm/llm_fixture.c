@@ -17,8 +17,7 @@ int llm_fixture_set_up(void **state)
 {
     struct fixture *fixture = NEW(struct fixture);
     struct error err = ERROR_INIT;
-    struct llm_options options = {.allow_private = true,
-                                  .scripted_dir = DEFT_TOP_SRCDIR "/tests/data/scripted"};
+    struct llm_options options = {.scripted_dir = DEFT_TOP_SRCDIR "/tests/data/scripted"};
 
     json_setup();
     if (http_open(&fixture->http, &err) < 0)
@@ -85,6 +84,7 @@ int asked_run(struct asked *asked)
     CLEANUP(strbuf_done) struct strbuf messages = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf tools = STRBUF_INIT;
     struct llm_request request = {.spec = asked->spec,
+                                  .address_of = ADDRESS_OF_ADMINISTRATOR,
                                   .api_key = &asked->key,
                                   .usage_id = "agent",
                                   .conversation_id = "c-1",

@@ -4,13 +4,64 @@
 
 #include "base/secret.h"
 #include "base/text.h"
+#include "model/conversation.h"
 #include "worker/agent/model.h"
 #include "worker/context.h"
 #include "worker/events.h"
 
+static char session_of_user[] = "u-1";
+static char session_of_client[] = "s-1";
+static char session_of_tenant[] = "5f";
+static char session_of_conversation[] = "c-1";
+
+static void an_address_is_the_servers_the_users_or_the_sandboxs(void **state)
+{
+    struct secret none = SECRET_INIT;
+    struct secret own = SECRET_INIT;
+    const struct {
+        char *session;
+        const char *spec;
+        const struct secret *key;
+        bool allows_private;
+        enum address_owner expected;
+    } cases[] = {
+        {session_of_user, "{\"base_url\": \"http://10.0.0.1\"}", &own, false, ADDRESS_OF_USER},
+        {session_of_conversation, "{\"base_url\": \"http://10.0.0.1\"}", &own, false,
+         ADDRESS_OF_USER},
+        {session_of_client, "{\"base_url\": \"http://10.0.0.1\"}", &own, false, ADDRESS_OF_SANDBOX},
+        {session_of_tenant, "{\"base_url\": \"http://10.0.0.1\"}", &own, false, ADDRESS_OF_SANDBOX},
+        {session_of_user, "{\"base_url\": \"http://10.0.0.1\"}", &own, true,
+         ADDRESS_OF_ADMINISTRATOR},
+        {session_of_client, "{\"base_url\": \"http://10.0.0.1\"}", &own, true, ADDRESS_OF_SANDBOX},
+        {session_of_client, "{\"base_url\": \"http://srv/v1\"}", &own, false,
+         ADDRESS_OF_ADMINISTRATOR},
+        {session_of_client, "{}", &none, false, ADDRESS_OF_ADMINISTRATOR},
+        {session_of_client, "{\"model\": \"ollama/x\"}", &own, false, ADDRESS_OF_SANDBOX},
+    };
+
+    (void)state;
+    secret_set(&own, "own-key");
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(model_choice_done) struct model_choice choice = MODEL_CHOICE_INIT;
+        struct worker_context context = {
+            .settings = {.llm_model = "openai/m",
+                         .llm_base_url = "http://srv/v1",
+                         .llm_allow_private = cases[i].allows_private}};
+        const struct conversation conversation = {.runtime_session = cases[i].session};
+        json_auto_t *spec = test_json(cases[i].spec);
+
+        model_choose(&context, &conversation, spec, cases[i].key, &choice);
+        assert_int_equal(choice.address_of, cases[i].expected);
+    }
+    secret_done(&own);
+}
+
 static void servers_key_serves_only_the_servers_model(void **state)
 {
-    struct worker_settings settings = {.llm_model = "openai/m", .llm_base_url = "http://srv/v1"};
+    struct worker_context context = {
+        .settings = {.llm_model = "openai/m", .llm_base_url = "http://srv/v1"}};
+    struct worker_settings *settings = &context.settings;
+    const struct conversation conversation = {.runtime_session = session_of_user};
     struct secret none = SECRET_INIT;
     struct secret own = SECRET_INIT;
     const struct {
@@ -18,24 +69,24 @@ static void servers_key_serves_only_the_servers_model(void **state)
         const struct secret *key;
         const struct secret *expected;
     } cases[] = {
-        {"{}", &none, &settings.llm_key},
-        {"{\"model\": \"openai/m\", \"base_url\": \"http://srv/v1\"}", &none, &settings.llm_key},
+        {"{}", &none, &settings->llm_key},
+        {"{\"model\": \"openai/m\", \"base_url\": \"http://srv/v1\"}", &none, &settings->llm_key},
         {"{\"model\": \"openai/m\", \"base_url\": \"http://thief/v1\"}", &none, NULL},
         {"{\"model\": \"openai/other\"}", &none, NULL},
         {"{\"model\": \"openai/m\"}", &own, &own},
     };
 
     (void)state;
-    secret_set(&settings.llm_key, "server-key");
+    secret_set(&settings->llm_key, "server-key");
     secret_set(&own, "own-key");
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         CLEANUP(model_choice_done) struct model_choice choice = MODEL_CHOICE_INIT;
         json_auto_t *spec = test_json(cases[i].spec);
 
-        model_choose(&settings, spec, cases[i].key, &choice);
+        model_choose(&context, &conversation, spec, cases[i].key, &choice);
         assert_ptr_equal(choice.key, cases[i].expected);
     }
-    secret_done(&settings.llm_key);
+    secret_done(&settings->llm_key);
     secret_done(&own);
 }
 
@@ -43,6 +94,7 @@ int model_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(servers_key_serves_only_the_servers_model),
+        cmocka_unit_test(an_address_is_the_servers_the_users_or_the_sandboxs),
     };
 
     return cmocka_run_group_tests_name("model", tests, NULL, NULL);

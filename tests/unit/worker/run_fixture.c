@@ -51,7 +51,7 @@ int run_fixture_set_up(void **state)
 {
     struct run_fixture *fixture = NEW(struct run_fixture);
     struct worker_context *context = &fixture->context;
-    struct llm_options options = {.scripted_dir = fixture->scripts, .allow_private = true};
+    struct llm_options options = {.scripted_dir = fixture->scripts};
     struct error err = ERROR_INIT;
 
     json_setup();
@@ -78,6 +78,7 @@ int run_fixture_set_up(void **state)
     check(hints_open(test_database_url(), "deft-test", 0, &context->hints, &err), &err);
     check(outbox_new(context->hints, &context->outbox, &err), &err);
     check(http_open(&context->http, &err), &err);
+    http_trust_users(context->http);
     options.http = context->http;
     context->llm = llm_new(&options);
     *state = fixture;

@@ -1,0 +1,88 @@
+// Which private addresses deft calls: the administrator's; those of users only where nobody else reaches the instance.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import fs from 'node:fs';
+import http from 'node:http';
+import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import { call, must } from '../e2e/support/api.mjs';
+import { Conversation, startRequest } from '../e2e/support/conversation.mjs';
+
+const DEFT = process.env.DEFT;
+const SERVICES = process.env.DEFT_SERVICES;
+const run = promisify(execFile);
+const deft = (settings, ...words) => run(DEFT, words, { env: { ...process.env, ...settings } });
+const modeOf = (process_) => fs.readFileSync(`${SERVICES}/${process_}/env/DEFT_MODE`, 'utf8').trim();
+
+const asked = [];
+let server;
+let url;
+
+/** Speaks no protocol: who comes is noted. */
+before(async () => {
+  server = http.createServer((request, response) => {
+    asked.push(request.url);
+    response.statusCode = 401;
+    response.end('{"error": {"message": "nobody is let in"}}');
+  });
+  await new Promise((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  url = `http://127.0.0.1:${server.address().port}`;
+});
+
+after(async () => {
+  server.close();
+  await deft({}, 'up');
+});
+
+const llm = (base_url) => ({ model: 'openai/x', api_key: 'k', base_url, usage_id: 'agent', num_retries: 0 });
+
+async function talk(request) {
+  const conversation = await Conversation.create(request);
+  await conversation.ask('hello');
+  const said = JSON.stringify(await conversation.events());
+  await conversation.delete();
+  return said;
+}
+
+/** What a user makes deft call; the paths at which somebody came. */
+async function calls(base) {
+  asked.length = 0;
+  const test = await call('POST', '/api/mcp/test', { json: { server: { type: 'http', url: `${base}/mcp` }, timeout: 10 } });
+  const said = await talk(startRequest(llm(`${base}/model`)));
+  return { paths: asked.map((path) => path.split('/')[1]).filter((name, i, all) => all.indexOf(name) === i).sort(), texts: [test.text, said] };
+}
+
+describe('private addresses', () => {
+  it('of users are called where only the administrator reaches the instance', async () => {
+    assert.deepEqual(['fcgi', 'worker'].map(modeOf), ['local', 'local']);
+    assert.deepEqual((await calls(url)).paths, ['mcp', 'model']);
+  });
+
+  it('of users are not called where others reach it; the administrator\'s are', async () => {
+    await deft({ DEFT_LISTEN: '0.0.0.0', LLM_BASE_URL: `${url}/administrator`, LLM_MODEL: 'openai/x', LLM_API_KEY: 'k' }, 'up');
+    assert.deepEqual(['fcgi', 'worker'].map(modeOf), ['shared', 'shared']);
+    for (const base of [url, url.replace('127.0.0.1', 'localhost'), url.replace('127.0.0.1', '[::ffff:127.0.0.1]'), url.replace('127.0.0.1', '0.0.0.0')]) {
+      const { paths, texts } = await calls(base);
+      assert.deepEqual(paths, [], base);
+      for (const words of texts) assert.match(words, /private or link-local, and not allowed/, base);
+    }
+    await must(200, 'GET', '/health');
+    asked.length = 0;
+    await talk(startRequest(llm(`${url}/administrator`)));
+    assert.ok(asked.length > 0 && asked.every((path) => path.startsWith('/administrator')), asked.join());
+  });
+
+  it('are for the administrator alone behind another name, too', async () => {
+    await deft({ DEFT_HOSTNAMES: 'deft.example.test' }, 'up');
+    assert.equal(modeOf('worker'), 'shared');
+    await deft({ DEFT_HOSTNAMES: 'deft.example.test', DEFT_MODE: 'local' }, 'up');
+    assert.equal(modeOf('worker'), 'local');
+  });
+
+  it('where settings contradict each other, the start stops in words', async () => {
+    for (const listen of ['0.0.0.0', '::']) {
+      await assert.rejects(deft({ DEFT_LISTEN: listen, DEFT_MODE: 'local' }, 'status'), ({ code, stderr }) => code === 1 && /DEFT_MODE=local, and DEFT_LISTEN=.* lets other hosts in/.test(stderr));
+    }
+    await assert.rejects(deft({ DEFT_MODE: 'team' }, 'status'), ({ code, stderr }) => code === 1 && stderr.includes('DEFT_MODE=team is neither local nor shared'));
+  });
+});

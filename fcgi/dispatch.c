@@ -53,6 +53,13 @@ static int identify(struct request *request, struct error *err)
     return error_set(err, ERROR_UNAUTHENTICATED, "no key");
 }
 
+static int check_sandbox(const struct request *request, struct error *err)
+{
+    if (principal_may(&request->principal, request->route->sandbox))
+        return 0;
+    return error_set(err, ERROR_FORBIDDEN, "A sandbox's key may not do this");
+}
+
 static int check_principal(const struct request *request, struct error *err)
 {
     enum principal_kind kind = request->principal.kind;
@@ -69,7 +76,7 @@ static int check_principal(const struct request *request, struct error *err)
     case ACCESS_BEARER:
         if (kind == PRINCIPAL_USER_KEY || kind == PRINCIPAL_SESSION)
             return 0;
-        return error_set(err, ERROR_FORBIDDEN, "A sandbox's key may not do this");
+        break;
     case ACCESS_SESSION:
         if (kind == PRINCIPAL_SESSION)
             return 0;
@@ -103,7 +110,7 @@ static int authorise(struct request *request, struct error *err)
 {
     if (request->route->access != ACCESS_PUBLIC && identify(request, err) < 0)
         return -1;
-    if (check_principal(request, err) < 0)
+    if (check_sandbox(request, err) < 0 || check_principal(request, err) < 0)
         return -1;
     return check_same_origin(request, err);
 }
@@ -111,8 +118,11 @@ static int authorise(struct request *request, struct error *err)
 /* *refusal_out: words for a 401 that clients tell apart by them; NULL when there are none. */
 static int admit(struct request *request, const char **refusal_out, struct error *err)
 {
-    if (request->route->access == ACCESS_SANDBOX)
-        return sandbox_caller_identify(request, refusal_out, err);
+    if (request->route->access == ACCESS_SANDBOX) {
+        if (sandbox_caller_identify(request, refusal_out, err) < 0)
+            return -1;
+        return *refusal_out != NULL ? 0 : check_sandbox(request, err);
+    }
     return authorise(request, err);
 }
 

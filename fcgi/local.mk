@@ -98,6 +98,7 @@ FCGI_SETTINGS = \
 	fcgi/settings/model_probe.c fcgi/settings/model_probe.h \
 	fcgi/settings/profile_resolve.c fcgi/settings/profile_resolve.h \
 	fcgi/settings/schemas.c \
+	fcgi/settings/sandbox_secret.c fcgi/settings/sandbox_secret.h \
 	fcgi/settings/secrets.c \
 	fcgi/settings/settings_patch.c \
 	fcgi/settings/user_settings.c fcgi/settings/user_settings.h \

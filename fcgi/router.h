@@ -36,7 +36,8 @@ struct route {
     const char *pattern; /* "/api/conversations/{conversation_id}"; {name*} takes the rest */
     unsigned origins;    /* ORIGIN_APP | ORIGIN_AGENT */
     enum access access;
-    int64_t body_max_bytes; /* 0: none is read */
+    enum sandbox_access sandbox; /* what the key of a sandbox may do here */
+    int64_t body_max_bytes;      /* 0: none is read */
     /* NULL ends a table */
     int (*handle)(const struct request *request, struct reply *reply, struct error *err);
 };

@@ -9,12 +9,8 @@
 #include "fcgi/request.h"
 #include "store/runtime_store.h"
 
-/* A tenant's sandboxes are its user's by name alone: what the user keeps is none of their business.
- */
 static const char *judge(const struct runtime *runtime)
 {
-    if (uuid_is_set(&runtime->tenant_id))
-        return "Sandbox has no associated user";
     if (runtime->status != RUNTIME_RUNNING || runtime->desired != DESIRED_RUNNING)
         return "Sandbox is not running";
     return NULL;

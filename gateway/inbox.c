@@ -146,6 +146,10 @@ static void take_message(struct subscriber *subscriber, const json_t *message)
     /* A client that came with its key in the URL may send it again: nothing to do. */
     if (is_auth_frame(message))
         return;
+    if (!principal_may(&subscriber->principal, SANDBOX_DRIVES)) {
+        complaint_send(subscriber, "Forbidden", "A sandbox's key may not do this");
+        return;
+    }
     if (read_message(message, &content, &err) < 0) {
         complaint_send(subscriber, "ValidationError", err.message);
         return;

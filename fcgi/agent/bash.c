@@ -151,23 +151,24 @@ static int bash_execute(const struct request *request, struct reply *reply, stru
 
 #define SHARED "/api/bash"
 #define SCOPED "/api/conversations/{runtime_conversation_id}/bash"
-#define ROUTE(method, pattern, body_max_bytes, handler)                                            \
-    {method, pattern, ORIGIN_BOTH, ACCESS_CALLER, body_max_bytes, handler}
+#define ROUTE(method, pattern, sandbox, body_max_bytes, handler)                                   \
+    {method, pattern, ORIGIN_BOTH, ACCESS_CALLER, sandbox, body_max_bytes, handler}
 
 const struct route bash_routes[] = {
-    ROUTE(HTTP_POST, SHARED "/start_bash_command", BODY_LARGE_BYTES, bash_start),
-    ROUTE(HTTP_POST, SHARED "/execute_bash_command", BODY_LARGE_BYTES, bash_execute),
-    ROUTE(HTTP_POST, SHARED "/bash_commands/{command_id}/stop", 0, bash_pass),
-    ROUTE(HTTP_GET, SHARED "/bash_events/search", 0, bash_search),
-    ROUTE(HTTP_GET, SHARED "/bash_events/", BODY_SMALL_BYTES, bash_pass),
-    ROUTE(HTTP_GET, SHARED "/bash_events/{event_id}", 0, bash_pass),
-    ROUTE(HTTP_DELETE, SHARED "/bash_events", 0, bash_pass),
-    ROUTE(HTTP_POST, SCOPED "/start_bash_command", BODY_LARGE_BYTES, bash_start),
-    ROUTE(HTTP_POST, SCOPED "/execute_bash_command", BODY_LARGE_BYTES, bash_execute),
-    ROUTE(HTTP_POST, SCOPED "/bash_commands/{command_id}/stop", 0, bash_pass),
-    ROUTE(HTTP_GET, SCOPED "/bash_events/search", 0, bash_search),
-    ROUTE(HTTP_GET, SCOPED "/bash_events/", BODY_SMALL_BYTES, bash_pass),
-    ROUTE(HTTP_GET, SCOPED "/bash_events/{event_id}", 0, bash_pass),
-    ROUTE(HTTP_DELETE, SCOPED "/bash_events", 0, bash_pass),
+    ROUTE(HTTP_POST, SHARED "/start_bash_command", SANDBOX_ITSELF, BODY_LARGE_BYTES, bash_start),
+    ROUTE(HTTP_POST, SHARED "/execute_bash_command", SANDBOX_ITSELF, BODY_LARGE_BYTES,
+          bash_execute),
+    ROUTE(HTTP_POST, SHARED "/bash_commands/{command_id}/stop", SANDBOX_ITSELF, 0, bash_pass),
+    ROUTE(HTTP_GET, SHARED "/bash_events/search", SANDBOX_ITSELF, 0, bash_search),
+    ROUTE(HTTP_GET, SHARED "/bash_events/", SANDBOX_ITSELF, BODY_SMALL_BYTES, bash_pass),
+    ROUTE(HTTP_GET, SHARED "/bash_events/{event_id}", SANDBOX_ITSELF, 0, bash_pass),
+    ROUTE(HTTP_DELETE, SHARED "/bash_events", SANDBOX_ITSELF, 0, bash_pass),
+    ROUTE(HTTP_POST, SCOPED "/start_bash_command", SANDBOX_READS, BODY_LARGE_BYTES, bash_start),
+    ROUTE(HTTP_POST, SCOPED "/execute_bash_command", SANDBOX_READS, BODY_LARGE_BYTES, bash_execute),
+    ROUTE(HTTP_POST, SCOPED "/bash_commands/{command_id}/stop", SANDBOX_READS, 0, bash_pass),
+    ROUTE(HTTP_GET, SCOPED "/bash_events/search", SANDBOX_READS, 0, bash_search),
+    ROUTE(HTTP_GET, SCOPED "/bash_events/", SANDBOX_READS, BODY_SMALL_BYTES, bash_pass),
+    ROUTE(HTTP_GET, SCOPED "/bash_events/{event_id}", SANDBOX_READS, 0, bash_pass),
+    ROUTE(HTTP_DELETE, SCOPED "/bash_events", SANDBOX_READS, 0, bash_pass),
     {.handle = NULL},
 };

@@ -166,6 +166,6 @@ static int respond(const struct request *request, struct reply *reply, struct er
 
 const struct route confirmation_routes[] = {
     {HTTP_POST, "/api/conversations/{conversation_id}/events/respond_to_confirmation", ORIGIN_BOTH,
-     ACCESS_CALLER, BODY_SMALL_BYTES, respond},
+     ACCESS_CALLER, SANDBOX_DRIVES, BODY_SMALL_BYTES, respond},
     {.handle = NULL},
 };

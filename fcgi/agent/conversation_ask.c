@@ -125,9 +125,11 @@ static int generate_title(const struct request *request, struct reply *reply, st
 #define CONVERSATION "/api/conversations/{conversation_id}"
 
 const struct route conversation_ask_routes[] = {
-    {HTTP_POST, CONVERSATION "/ask_agent", ORIGIN_BOTH, ACCESS_CALLER, BODY_LARGE_BYTES, ask_agent},
-    {HTTP_POST, CONVERSATION "/condense", ORIGIN_BOTH, ACCESS_CALLER, BODY_SMALL_BYTES, condense},
-    {HTTP_POST, CONVERSATION "/generate_title", ORIGIN_BOTH, ACCESS_CALLER, BODY_SMALL_BYTES,
-     generate_title},
+    {HTTP_POST, CONVERSATION "/ask_agent", ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_DRIVES,
+     BODY_LARGE_BYTES, ask_agent},
+    {HTTP_POST, CONVERSATION "/condense", ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_DRIVES,
+     BODY_SMALL_BYTES, condense},
+    {HTTP_POST, CONVERSATION "/generate_title", ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_DRIVES,
+     BODY_SMALL_BYTES, generate_title},
     {.handle = NULL},
 };

@@ -172,8 +172,8 @@ static int conversation_navigate(const struct request *request, struct reply *re
 
 const struct route conversation_branch_routes[] = {
     {HTTP_POST, "/api/conversations/{conversation_id}/fork", ORIGIN_BOTH, ACCESS_CALLER,
-     BODY_SMALL_BYTES, conversation_fork},
+     SANDBOX_DRIVES, BODY_SMALL_BYTES, conversation_fork},
     {HTTP_POST, "/api/conversations/{conversation_id}/navigate", ORIGIN_BOTH, ACCESS_CALLER,
-     BODY_SMALL_BYTES, conversation_navigate},
+     SANDBOX_DRIVES, BODY_SMALL_BYTES, conversation_navigate},
     {.handle = NULL},
 };

@@ -69,6 +69,20 @@ static int conversation_patch(const struct request *request, struct reply *reply
     return change_and_reply(request, reply, plan_patch, err);
 }
 
+/* The key of a sandbox may have more actions confirmed, not fewer. */
+static int check_stricter(const struct change *change, const json_t *policy, struct error *err)
+{
+    const json_t *old = json_object_get(change->conversation.spec, "confirmation_policy");
+
+    if (change->request->principal.kind != PRINCIPAL_SANDBOX_KEY ||
+        policy_strictness(policy) > policy_strictness(old))
+        return 0;
+    if (policy_strictness(policy) > 0 && json_equal(policy, old))
+        return 0;
+    return error_set(err, ERROR_FORBIDDEN,
+                     "A sandbox's key may make the confirmation policy stricter only");
+}
+
 static int plan_policy(struct change *change, struct error *err)
 {
     json_t *input = change_required_member(change, "policy", err);
@@ -77,7 +91,7 @@ static int plan_policy(struct change *change, struct error *err)
     if (input == NULL)
         return -1;
     policy = policy_read(input, REQUEST_PLACE("body", "policy"), change->request->problems);
-    if (change_check_noted(change->request, err) < 0)
+    if (change_check_noted(change->request, err) < 0 || check_stricter(change, policy, err) < 0)
         return -1;
     /* Setting what is set is no change, and has no event. */
     if (!json_equal(policy, json_object_get(change->conversation.spec, "confirmation_policy")))
@@ -102,6 +116,8 @@ static int plan_analyzer(struct change *change, struct error *err)
         analyzer_read(input, REQUEST_PLACE("body", "security_analyzer"), change->request->problems);
     if (change_check_noted(change->request, err) < 0)
         return -1;
+    if (json_is_null(analyzer) && change->request->principal.kind == PRINCIPAL_SANDBOX_KEY)
+        return error_set(err, ERROR_FORBIDDEN, "A sandbox's key may not remove the analyzer");
     if (!json_equal(analyzer, json_object_get(change->conversation.spec, "security_analyzer")))
         change_set_spec(change, "security_analyzer", json_incref(analyzer));
     return 0;
@@ -126,7 +142,7 @@ static int plan_secrets(struct change *change, struct error *err)
             change->request, REQUEST_PLACE("body", "secrets"),
             &(struct problem){"dict_type", "Input should be a valid dictionary", NULL}, update,
             err);
-    if (launch_check_lookups(change->request, update, err) < 0 ||
+    if (launch_take_lookups(change->request, update, err) < 0 ||
         change_open_secrets(change, &secrets, err) < 0)
         return -1;
     assert(secrets != NULL);
@@ -158,13 +174,13 @@ static int update_secrets(const struct request *request, struct reply *reply, st
 }
 
 const struct route conversation_change_routes[] = {
-    {HTTP_PATCH, "/api/conversations/{conversation_id}", ORIGIN_BOTH, ACCESS_CALLER,
+    {HTTP_PATCH, "/api/conversations/{conversation_id}", ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_DRIVES,
      BODY_SMALL_BYTES, conversation_patch},
     {HTTP_POST, "/api/conversations/{conversation_id}/confirmation_policy", ORIGIN_BOTH,
-     ACCESS_CALLER, BODY_SMALL_BYTES, set_policy},
+     ACCESS_CALLER, SANDBOX_DRIVES, BODY_SMALL_BYTES, set_policy},
     {HTTP_POST, "/api/conversations/{conversation_id}/security_analyzer", ORIGIN_BOTH,
-     ACCESS_CALLER, BODY_SMALL_BYTES, set_analyzer},
+     ACCESS_CALLER, SANDBOX_DRIVES, BODY_SMALL_BYTES, set_analyzer},
     {HTTP_POST, "/api/conversations/{conversation_id}/secrets", ORIGIN_BOTH, ACCESS_CALLER,
-     BODY_LARGE_BYTES, update_secrets},
+     SANDBOX_DRIVES, BODY_LARGE_BYTES, update_secrets},
     {.handle = NULL},
 };

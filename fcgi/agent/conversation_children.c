@@ -136,6 +136,6 @@ static int conversation_start_child(const struct request *request, struct reply 
 
 const struct route conversation_children_routes[] = {
     {HTTP_POST, "/api/conversations/{conversation_id}/children", ORIGIN_BOTH, ACCESS_CALLER,
-     BODY_LARGE_BYTES, conversation_start_child},
+     SANDBOX_DRIVES, BODY_LARGE_BYTES, conversation_start_child},
     {.handle = NULL},
 };

@@ -307,7 +307,7 @@ static int conversation_create(const struct request *request, struct reply *repl
 }
 
 const struct route conversation_create_routes[] = {
-    {HTTP_POST, "/api/conversations", ORIGIN_BOTH, ACCESS_CALLER, BODY_LARGE_BYTES,
+    {HTTP_POST, "/api/conversations", ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_DRIVES, BODY_LARGE_BYTES,
      conversation_create},
     {.handle = NULL},
 };

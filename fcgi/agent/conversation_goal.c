@@ -133,9 +133,11 @@ static int resume_goal(const struct request *request, struct reply *reply, struc
 #define CONVERSATION "/api/conversations/{conversation_id}"
 
 const struct route conversation_goal_routes[] = {
-    {HTTP_POST, CONVERSATION "/goal", ORIGIN_BOTH, ACCESS_CALLER, BODY_LARGE_BYTES, start_goal},
-    {HTTP_POST, CONVERSATION "/goal/stop", ORIGIN_BOTH, ACCESS_CALLER, BODY_SMALL_BYTES, stop_goal},
-    {HTTP_POST, CONVERSATION "/goal/resume", ORIGIN_BOTH, ACCESS_CALLER, BODY_SMALL_BYTES,
-     resume_goal},
+    {HTTP_POST, CONVERSATION "/goal", ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_DRIVES, BODY_LARGE_BYTES,
+     start_goal},
+    {HTTP_POST, CONVERSATION "/goal/stop", ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_DRIVES,
+     BODY_SMALL_BYTES, stop_goal},
+    {HTTP_POST, CONVERSATION "/goal/resume", ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_DRIVES,
+     BODY_SMALL_BYTES, resume_goal},
     {.handle = NULL},
 };

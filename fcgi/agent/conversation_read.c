@@ -273,12 +273,15 @@ static int conversation_delete(const struct request *request, struct reply *repl
 }
 
 const struct route conversation_read_routes[] = {
-    {HTTP_GET, "/api/conversations", ORIGIN_BOTH, ACCESS_CALLER, 0, conversation_batch},
-    {HTTP_GET, "/api/conversations/search", ORIGIN_BOTH, ACCESS_CALLER, 0, conversation_search},
-    {HTTP_GET, "/api/conversations/count", ORIGIN_BOTH, ACCESS_CALLER, 0, conversation_count},
-    {HTTP_GET, "/api/conversations/{conversation_id}", ORIGIN_BOTH, ACCESS_CALLER, 0,
+    {HTTP_GET, "/api/conversations", ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_READS, 0,
+     conversation_batch},
+    {HTTP_GET, "/api/conversations/search", ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_READS, 0,
+     conversation_search},
+    {HTTP_GET, "/api/conversations/count", ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_READS, 0,
+     conversation_count},
+    {HTTP_GET, "/api/conversations/{conversation_id}", ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_READS, 0,
      conversation_get},
-    {HTTP_DELETE, "/api/conversations/{conversation_id}", ORIGIN_BOTH, ACCESS_CALLER, 0,
-     conversation_delete},
+    {HTTP_DELETE, "/api/conversations/{conversation_id}", ORIGIN_BOTH, ACCESS_CALLER,
+     SANDBOX_DRIVES, 0, conversation_delete},
     {.handle = NULL},
 };

@@ -168,10 +168,10 @@ static int conversation_interrupt(const struct request *request, struct reply *r
 
 const struct route conversation_run_routes[] = {
     {HTTP_POST, "/api/conversations/{conversation_id}/run", ORIGIN_BOTH, ACCESS_CALLER,
-     BODY_SMALL_BYTES, conversation_run},
+     SANDBOX_DRIVES, BODY_SMALL_BYTES, conversation_run},
     {HTTP_POST, "/api/conversations/{conversation_id}/pause", ORIGIN_BOTH, ACCESS_CALLER,
-     BODY_SMALL_BYTES, conversation_pause},
+     SANDBOX_DRIVES, BODY_SMALL_BYTES, conversation_pause},
     {HTTP_POST, "/api/conversations/{conversation_id}/interrupt", ORIGIN_BOTH, ACCESS_CALLER,
-     BODY_SMALL_BYTES, conversation_interrupt},
+     SANDBOX_DRIVES, BODY_SMALL_BYTES, conversation_interrupt},
     {.handle = NULL},
 };

@@ -114,13 +114,13 @@ static int switch_acp_model(const struct request *request, struct reply *reply, 
 #define CONVERSATION "/api/conversations/{conversation_id}"
 
 const struct route conversation_switch_routes[] = {
-    {HTTP_POST, CONVERSATION "/switch_llm", ORIGIN_BOTH, ACCESS_CALLER, BODY_LARGE_BYTES,
-     switch_llm},
-    {HTTP_POST, CONVERSATION "/switch_profile", ORIGIN_BOTH, ACCESS_CALLER, BODY_SMALL_BYTES,
-     switch_profile},
-    {HTTP_POST, CONVERSATION "/load_plugin", ORIGIN_BOTH, ACCESS_CALLER, BODY_SMALL_BYTES,
-     load_plugin},
-    {HTTP_POST, CONVERSATION "/switch_acp_model", ORIGIN_BOTH, ACCESS_CALLER, BODY_SMALL_BYTES,
-     switch_acp_model},
+    {HTTP_POST, CONVERSATION "/switch_llm", ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_DRIVES,
+     BODY_LARGE_BYTES, switch_llm},
+    {HTTP_POST, CONVERSATION "/switch_profile", ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_REFUSED,
+     BODY_SMALL_BYTES, switch_profile},
+    {HTTP_POST, CONVERSATION "/load_plugin", ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_DRIVES,
+     BODY_SMALL_BYTES, load_plugin},
+    {HTTP_POST, CONVERSATION "/switch_acp_model", ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_DRIVES,
+     BODY_SMALL_BYTES, switch_acp_model},
     {.handle = NULL},
 };

@@ -17,6 +17,6 @@ static int openapi(const struct request *request, struct reply *reply, struct er
 }
 
 const struct route description_routes[] = {
-    {HTTP_GET, "/openapi.json", ORIGIN_BOTH, ACCESS_PUBLIC, 0, openapi},
+    {HTTP_GET, "/openapi.json", ORIGIN_BOTH, ACCESS_PUBLIC, SANDBOX_OPEN, 0, openapi},
     {.handle = NULL},
 };

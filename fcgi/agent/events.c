@@ -285,10 +285,10 @@ static int event_send(const struct request *request, struct reply *reply, struct
 #define EVENTS "/api/conversations/{conversation_id}/events"
 
 const struct route event_routes[] = {
-    {HTTP_GET, EVENTS "/search", ORIGIN_BOTH, ACCESS_CALLER, 0, events_search},
-    {HTTP_GET, EVENTS "/count", ORIGIN_BOTH, ACCESS_CALLER, 0, events_count},
-    {HTTP_GET, EVENTS "/{event_id}", ORIGIN_BOTH, ACCESS_CALLER, 0, event_get},
-    {HTTP_GET, EVENTS, ORIGIN_BOTH, ACCESS_CALLER, BODY_SMALL_BYTES, events_batch},
-    {HTTP_POST, EVENTS, ORIGIN_BOTH, ACCESS_CALLER, BODY_LARGE_BYTES, event_send},
+    {HTTP_GET, EVENTS "/search", ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_READS, 0, events_search},
+    {HTTP_GET, EVENTS "/count", ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_READS, 0, events_count},
+    {HTTP_GET, EVENTS "/{event_id}", ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_READS, 0, event_get},
+    {HTTP_GET, EVENTS, ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_READS, BODY_SMALL_BYTES, events_batch},
+    {HTTP_POST, EVENTS, ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_DRIVES, BODY_LARGE_BYTES, event_send},
     {.handle = NULL},
 };

@@ -54,7 +54,7 @@ static int execute_action(const struct request *request, struct reply *reply, st
 }
 
 #define ROUTE(method, pattern, body_max_bytes, handler)                                            \
-    {method, pattern, ORIGIN_AGENT, ACCESS_CALLER, body_max_bytes, handler}
+    {method, pattern, ORIGIN_AGENT, ACCESS_CALLER, SANDBOX_ITSELF, body_max_bytes, handler}
 
 const struct route execute_routes[] = {
     ROUTE(HTTP_POST, "/execute_action", BODY_LARGE_BYTES, execute_action),

@@ -75,7 +75,7 @@ static int automation_consent(const struct request *request, struct reply *reply
 }
 
 #define ROUTE(method, pattern, handler)                                                            \
-    {method, pattern, ORIGIN_BOTH, ACCESS_CALLER, BODY_SMALL_BYTES, handler}
+    {method, pattern, ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_REFUSED, BODY_SMALL_BYTES, handler}
 #define CANVAS "/api/canvas-extensions"
 #define ONE CANVAS "/installed/{extension_name}"
 

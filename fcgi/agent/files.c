@@ -72,21 +72,21 @@ static int archive(const struct request *request, struct reply *reply, struct er
 
 #define SHARED "/api/file"
 #define SCOPED "/api/conversations/{runtime_conversation_id}/file"
-#define ROUTE(method, pattern, body_max_bytes, handler)                                            \
-    {method, pattern, ORIGIN_BOTH, ACCESS_CALLER, body_max_bytes, handler}
+#define ROUTE(method, pattern, sandbox, body_max_bytes, handler)                                   \
+    {method, pattern, ORIGIN_BOTH, ACCESS_CALLER, sandbox, body_max_bytes, handler}
 
 const struct route file_routes[] = {
-    ROUTE(HTTP_POST, SHARED "/upload", BODY_STREAM, upload),
-    ROUTE(HTTP_POST, SHARED "/upload/{path*}", BODY_STREAM, upload),
-    ROUTE(HTTP_GET, SHARED "/download", 0, download),
-    ROUTE(HTTP_GET, SHARED "/download/{path*}", 0, download),
-    ROUTE(HTTP_POST, SHARED "/create_directory", 0, create_directory),
-    ROUTE(HTTP_GET, SHARED "/archive", 0, archive),
-    ROUTE(HTTP_GET, SCOPED "/archive", 0, archive),
-    ROUTE(HTTP_GET, SHARED "/home", 0, home),
-    ROUTE(HTTP_GET, SHARED "/search_subdirs", 0, search_subdirs),
-    ROUTE(HTTP_POST, SCOPED "/upload", BODY_STREAM, upload),
-    ROUTE(HTTP_GET, SCOPED "/download", 0, download),
-    ROUTE(HTTP_POST, SCOPED "/create_directory", 0, create_directory),
+    ROUTE(HTTP_POST, SHARED "/upload", SANDBOX_ITSELF, BODY_STREAM, upload),
+    ROUTE(HTTP_POST, SHARED "/upload/{path*}", SANDBOX_ITSELF, BODY_STREAM, upload),
+    ROUTE(HTTP_GET, SHARED "/download", SANDBOX_ITSELF, 0, download),
+    ROUTE(HTTP_GET, SHARED "/download/{path*}", SANDBOX_ITSELF, 0, download),
+    ROUTE(HTTP_POST, SHARED "/create_directory", SANDBOX_ITSELF, 0, create_directory),
+    ROUTE(HTTP_GET, SHARED "/archive", SANDBOX_ITSELF, 0, archive),
+    ROUTE(HTTP_GET, SCOPED "/archive", SANDBOX_READS, 0, archive),
+    ROUTE(HTTP_GET, SHARED "/home", SANDBOX_ITSELF, 0, home),
+    ROUTE(HTTP_GET, SHARED "/search_subdirs", SANDBOX_ITSELF, 0, search_subdirs),
+    ROUTE(HTTP_POST, SCOPED "/upload", SANDBOX_READS, BODY_STREAM, upload),
+    ROUTE(HTTP_GET, SCOPED "/download", SANDBOX_READS, 0, download),
+    ROUTE(HTTP_POST, SCOPED "/create_directory", SANDBOX_READS, 0, create_directory),
     {.handle = NULL},
 };

@@ -98,6 +98,6 @@ static int final_response(const struct request *request, struct reply *reply, st
 
 const struct route final_response_routes[] = {
     {HTTP_GET, "/api/conversations/{conversation_id}/agent_final_response", ORIGIN_BOTH,
-     ACCESS_CALLER, 0, final_response},
+     ACCESS_CALLER, SANDBOX_READS, 0, final_response},
     {.handle = NULL},
 };

@@ -107,19 +107,20 @@ static int search_repositories(const struct request *request, struct reply *repl
 
 #define SHARED "/api/git"
 #define SCOPED "/api/conversations/{runtime_conversation_id}/git"
-#define ROUTE(pattern, handler) {HTTP_GET, pattern, ORIGIN_BOTH, ACCESS_CALLER, 0, handler}
+#define ROUTE(pattern, sandbox, handler)                                                           \
+    {HTTP_GET, pattern, ORIGIN_BOTH, ACCESS_CALLER, sandbox, 0, handler}
 
 const struct route git_routes[] = {
-    ROUTE(SHARED "/changes", changes),
-    ROUTE(SHARED "/changes/{path*}", changes),
-    ROUTE(SHARED "/diff", diff),
-    ROUTE(SHARED "/diff/{path*}", diff),
-    ROUTE(SHARED "/commits", commits),
-    ROUTE(SHARED "/commits/{sha}/changes", commit_changes),
-    ROUTE(SHARED "/repositories/search", search_repositories),
-    ROUTE(SCOPED "/changes", changes),
-    ROUTE(SCOPED "/diff", diff),
-    ROUTE(SCOPED "/commits", commits),
-    ROUTE(SCOPED "/commits/{sha}/changes", commit_changes),
+    ROUTE(SHARED "/changes", SANDBOX_ITSELF, changes),
+    ROUTE(SHARED "/changes/{path*}", SANDBOX_ITSELF, changes),
+    ROUTE(SHARED "/diff", SANDBOX_ITSELF, diff),
+    ROUTE(SHARED "/diff/{path*}", SANDBOX_ITSELF, diff),
+    ROUTE(SHARED "/commits", SANDBOX_ITSELF, commits),
+    ROUTE(SHARED "/commits/{sha}/changes", SANDBOX_ITSELF, commit_changes),
+    ROUTE(SHARED "/repositories/search", SANDBOX_ITSELF, search_repositories),
+    ROUTE(SCOPED "/changes", SANDBOX_READS, changes),
+    ROUTE(SCOPED "/diff", SANDBOX_READS, diff),
+    ROUTE(SCOPED "/commits", SANDBOX_READS, commits),
+    ROUTE(SCOPED "/commits/{sha}/changes", SANDBOX_READS, commit_changes),
     {.handle = NULL},
 };

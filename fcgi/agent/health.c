@@ -115,10 +115,10 @@ static int server_info(const struct request *request, struct reply *reply, struc
 }
 
 const struct route health_routes[] = {
-    {HTTP_GET, "/health", ORIGIN_BOTH, ACCESS_PUBLIC, 0, health},
-    {HTTP_GET, "/alive", ORIGIN_BOTH, ACCESS_PUBLIC, 0, health},
-    {HTTP_GET, "/ready", ORIGIN_BOTH, ACCESS_PUBLIC, 0, ready},
-    {HTTP_GET, "/server_info", ORIGIN_BOTH, ACCESS_PUBLIC, 0, server_info},
-    {HTTP_GET, "/", ORIGIN_AGENT, ACCESS_PUBLIC, 0, server_info},
+    {HTTP_GET, "/health", ORIGIN_BOTH, ACCESS_PUBLIC, SANDBOX_OPEN, 0, health},
+    {HTTP_GET, "/alive", ORIGIN_BOTH, ACCESS_PUBLIC, SANDBOX_OPEN, 0, health},
+    {HTTP_GET, "/ready", ORIGIN_BOTH, ACCESS_PUBLIC, SANDBOX_OPEN, 0, ready},
+    {HTTP_GET, "/server_info", ORIGIN_BOTH, ACCESS_PUBLIC, SANDBOX_OPEN, 0, server_info},
+    {HTTP_GET, "/", ORIGIN_AGENT, ACCESS_PUBLIC, SANDBOX_OPEN, 0, server_info},
     {.handle = NULL},
 };

@@ -56,6 +56,6 @@ static int hooks(const struct request *request, struct reply *reply, struct erro
 }
 
 const struct route hook_routes[] = {
-    {HTTP_POST, "/api/hooks", ORIGIN_BOTH, ACCESS_CALLER, BODY_SMALL_BYTES, hooks},
+    {HTTP_POST, "/api/hooks", ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_DRIVES, BODY_SMALL_BYTES, hooks},
     {.handle = NULL},
 };

@@ -198,7 +198,8 @@ static int init_post(const struct request *request, struct reply *reply, struct 
 }
 
 const struct route init_routes[] = {
-    {HTTP_GET, "/api/init", ORIGIN_AGENT, ACCESS_PUBLIC, 0, init_get},
-    {HTTP_POST, "/api/init", ORIGIN_AGENT, ACCESS_PUBLIC, BODY_SMALL_BYTES, init_post},
+    {HTTP_GET, "/api/init", ORIGIN_AGENT, ACCESS_PUBLIC, SANDBOX_OPEN, 0, init_get},
+    {HTTP_POST, "/api/init", ORIGIN_AGENT, ACCESS_PUBLIC, SANDBOX_OPEN, BODY_SMALL_BYTES,
+     init_post},
     {.handle = NULL},
 };

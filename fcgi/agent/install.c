@@ -206,7 +206,7 @@ static int refresh(const struct request *request, struct reply *reply, struct er
 }
 
 #define ROUTE(pattern, handler)                                                                    \
-    {HTTP_POST, pattern, ORIGIN_BOTH, ACCESS_USER, BODY_SMALL_BYTES, handler}
+    {HTTP_POST, pattern, ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, BODY_SMALL_BYTES, handler}
 
 const struct route install_routes[] = {
     ROUTE("/api/skills/install", install),

@@ -157,7 +157,7 @@ static int uninstall(const struct request *request, struct reply *reply, struct 
 }
 
 #define ROUTE(method, pattern, body_max_bytes, handler)                                            \
-    {method, pattern, ORIGIN_BOTH, ACCESS_USER, body_max_bytes, handler}
+    {method, pattern, ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, body_max_bytes, handler}
 #define FAMILY(prefix, param)                                                                      \
     ROUTE(HTTP_GET, prefix "/installed", 0, list),                                                 \
         ROUTE(HTTP_GET, prefix "/installed/" param, 0, get),                                       \

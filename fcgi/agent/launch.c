@@ -14,6 +14,7 @@
 #include "fcgi/settings/agent_profiles.h"
 #include "fcgi/settings/keep.h"
 #include "fcgi/settings/profile_resolve.h"
+#include "fcgi/settings/sandbox_secret.h"
 #include "model/agent_profile.h"
 #include "model/limits.h"
 #include "model/secret_registry.h"
@@ -294,22 +295,67 @@ static int resolve_connections(const struct request *request, json_t *body, stru
     return 0;
 }
 
-int launch_check_lookups(const struct request *request, json_t *secrets, struct error *err)
+/*
+ * The cloud workspace names its user's secrets by the addresses at which its sandbox reads them:
+ * the value takes their place, and nothing is asked later.
+ */
+static int take_stored(const struct request *request, json_t *secrets, const char *name,
+                       const char *stored, struct error *err)
+{
+    CLEANUP(document_done) struct document secret = DOCUMENT_INIT;
+    json_t *source = NULL;
+
+    if (sandbox_secret_read(request, stored, &secret, err) < 0)
+        return err->code == ERROR_NOT_FOUND
+                   ? error_set(err, ERROR_INVALID, "There is no secret %s", stored)
+                   : -1;
+    source = json_object();
+    json_put_text(source, "kind", "StaticSecret");
+    json_put_text(source, "value", json_text_or(secret.secrets, "value", ""));
+    json_put(source, "description", json_incref(json_object_get(secret.body, "description")));
+    json_put(secrets, name, source);
+    return 0;
+}
+
+static bool is_lookup(const json_t *source)
+{
+    return is_given(source, "url") || text_equal(json_text_or(source, "kind", ""), "LookupSecret");
+}
+
+int launch_take_lookups(const struct request *request, json_t *secrets, struct error *err)
 {
     const char *name = NULL;
     json_t *source = NULL;
+    void *next = NULL;
 
-    json_object_foreach (secrets, name, source) {
-        if (secret_source_stored_name(source) != NULL && launch_check_user(request, err) < 0)
+    if (!is_sandbox(request))
+        return 0;
+    json_object_foreach_safe (secrets, next, name, source) {
+        const char *stored = sandbox_secret_name(request, json_text_or(source, "url", ""));
+
+        if (!is_lookup(source))
+            continue;
+        if (stored == NULL)
+            return error_set(err, ERROR_FORBIDDEN,
+                             "A sandbox's key may not have secrets looked up: give %s as a value",
+                             name);
+        if (take_stored(request, secrets, name, stored, err) < 0)
             return -1;
     }
     return 0;
 }
 
+/* Members that name what the user keeps. */
+static int check_stored(const struct request *request, const json_t *body, struct error *err)
+{
+    return is_given(body, "title_llm_profile") ? launch_check_user(request, err) : 0;
+}
+
 int launch_prepare(const struct request *request, json_t *body, struct reply *reply,
                    struct launch *launch, struct error *err)
 {
-    if (open_secrets(request, body, err) < 0 || check_additions(request, body, err) < 0 ||
+    if (check_stored(request, body, err) < 0 || open_secrets(request, body, err) < 0 ||
+        check_additions(request, body, err) < 0 ||
         launch_profile(request, body, reply, launch, err) < 0)
         return -1;
     if (launch->is_answered)
@@ -317,8 +363,8 @@ int launch_prepare(const struct request *request, json_t *body, struct reply *re
     apply_additions(body);
     if (add_plugin_skills(request, body, err) < 0)
         return -1;
-    if (launch_check_lookups(request, json_object_get(body, "secrets"), err) < 0 ||
-        launch_check_lookups(
+    if (launch_take_lookups(request, json_object_get(body, "secrets"), err) < 0 ||
+        launch_take_lookups(
             request, json_object_get(json_object_get(agent_of(body), "agent_context"), "secrets"),
             err) < 0)
         return -1;

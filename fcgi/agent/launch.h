@@ -44,8 +44,12 @@ int launch_check_user(const struct request *request, struct error *err) NONNULL 
 int launch_open_llm(const struct request *request, json_t *llm,
                     struct error *err) NONNULL MUST_CHECK;
 
-/* A sandbox's key must not bring the user's stored secrets into its reach: {NAME: source}. */
-int launch_check_lookups(const struct request *request, json_t *secrets, struct error *err)
+/*
+ * {NAME: source} of a sandbox's key: what its sandbox may read is read, and a value from here on.
+ * ERROR_FORBIDDEN for other look-ups: neither the user's stored secrets nor an address of the
+ * host's is brought into its reach. Those of users are left as they are.
+ */
+int launch_take_lookups(const struct request *request, json_t *secrets, struct error *err)
     __attribute__((nonnull(1, 3))) MUST_CHECK;
 
 #endif

@@ -139,11 +139,14 @@ static int oauth_redirect(const struct request *request, struct reply *reply, st
 }
 
 const struct route mcp_routes[] = {
-    {HTTP_POST, "/api/mcp/test", ORIGIN_BOTH, ACCESS_CALLER, BODY_SMALL_BYTES, mcp_test},
-    {HTTP_POST, "/api/mcp/oauth/start", ORIGIN_BOTH, ACCESS_USER, BODY_SMALL_BYTES, oauth_start},
-    {HTTP_GET, "/api/mcp/oauth/status/{job_id}", ORIGIN_BOTH, ACCESS_USER, 0, oauth_status},
-    {HTTP_POST, "/api/mcp/oauth/callback/{job_id}", ORIGIN_BOTH, ACCESS_USER, BODY_SMALL_BYTES,
-     oauth_callback},
-    {HTTP_GET, MCP_REDIRECT_PATH, ORIGIN_BOTH, ACCESS_PUBLIC, 0, oauth_redirect},
+    {HTTP_POST, "/api/mcp/test", ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_REFUSED, BODY_SMALL_BYTES,
+     mcp_test},
+    {HTTP_POST, "/api/mcp/oauth/start", ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, BODY_SMALL_BYTES,
+     oauth_start},
+    {HTTP_GET, "/api/mcp/oauth/status/{job_id}", ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, 0,
+     oauth_status},
+    {HTTP_POST, "/api/mcp/oauth/callback/{job_id}", ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED,
+     BODY_SMALL_BYTES, oauth_callback},
+    {HTTP_GET, MCP_REDIRECT_PATH, ORIGIN_BOTH, ACCESS_PUBLIC, SANDBOX_OPEN, 0, oauth_redirect},
     {.handle = NULL},
 };

@@ -287,8 +287,10 @@ static int response(const struct request *request, struct reply *reply, struct e
 }
 
 const struct route openai_routes[] = {
-    {HTTP_GET, "/v1/models", ORIGIN_BOTH, ACCESS_BEARER, 0, models},
-    {HTTP_POST, "/v1/chat/completions", ORIGIN_BOTH, ACCESS_BEARER, BODY_LARGE_BYTES, chat},
-    {HTTP_POST, "/v1/responses", ORIGIN_BOTH, ACCESS_BEARER, BODY_LARGE_BYTES, response},
+    {HTTP_GET, "/v1/models", ORIGIN_BOTH, ACCESS_BEARER, SANDBOX_REFUSED, 0, models},
+    {HTTP_POST, "/v1/chat/completions", ORIGIN_BOTH, ACCESS_BEARER, SANDBOX_REFUSED,
+     BODY_LARGE_BYTES, chat},
+    {HTTP_POST, "/v1/responses", ORIGIN_BOTH, ACCESS_BEARER, SANDBOX_REFUSED, BODY_LARGE_BYTES,
+     response},
     {.handle = NULL},
 };

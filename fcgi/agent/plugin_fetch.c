@@ -68,8 +68,6 @@ static int read_secret(const struct request *request, const char *name, const js
         json_put_text(texts, name, json_text_or(source, "value", NULL));
         return 0;
     }
-    if (request->principal.kind == PRINCIPAL_SANDBOX_KEY)
-        return error_set(err, ERROR_FORBIDDEN, "A sandbox's key may not use what its user keeps");
     if (document_store_get(&shelf, COLLECTION_SECRETS, stored, &document, err) < 0)
         return err->code == ERROR_NOT_FOUND
                    ? error_set(err, ERROR_INVALID, "There is no secret %s", stored)
@@ -86,9 +84,7 @@ static int read_secrets(const struct request *request, json_t *body, json_t **te
     const char *name = NULL;
     json_t *source = NULL;
 
-    if (request->principal.kind != PRINCIPAL_SANDBOX_KEY)
-        secrets_open(&start_request_secrets, body, request->context->keyring.fernet,
-                     request->problems);
+    secrets_open(&start_request_secrets, body, request->context->keyring.fernet, request->problems);
     if (json_array_size(request->problems) > 0)
         return request_problems_noted(err);
     json_object_foreach (json_object_get(body, "secrets"), name, source) {
@@ -165,6 +161,7 @@ static int plugin_fetch(const struct request *request, struct reply *reply, stru
 }
 
 const struct route plugin_fetch_routes[] = {
-    {HTTP_POST, "/api/plugins/fetch", ORIGIN_BOTH, ACCESS_CALLER, BODY_SMALL_BYTES, plugin_fetch},
+    {HTTP_POST, "/api/plugins/fetch", ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_REFUSED, BODY_SMALL_BYTES,
+     plugin_fetch},
     {.handle = NULL},
 };

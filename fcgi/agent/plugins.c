@@ -221,7 +221,7 @@ static int sub_agents(const struct request *request, struct reply *reply, struct
 }
 
 #define ROUTE(method, pattern, body_max_bytes, handler)                                            \
-    {method, pattern, ORIGIN_BOTH, ACCESS_CALLER, body_max_bytes, handler}
+    {method, pattern, ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_REFUSED, body_max_bytes, handler}
 
 const struct route plugin_routes[] = {
     ROUTE(HTTP_POST, "/api/plugins", BODY_SMALL_BYTES, list),

@@ -118,7 +118,7 @@ static int previews(const struct request *request, struct reply *reply, struct e
 }
 
 const struct route preview_list_routes[] = {
-    {HTTP_GET, "/api/conversations/{conversation_id}/previews", ORIGIN_BOTH, ACCESS_CALLER, 0,
-     previews},
+    {HTTP_GET, "/api/conversations/{conversation_id}/previews", ORIGIN_BOTH, ACCESS_CALLER,
+     SANDBOX_READS, 0, previews},
     {.handle = NULL},
 };

@@ -319,9 +319,9 @@ static int repository_prepare(const struct request *request, struct reply *reply
 #define SCOPED "/api/conversations/{runtime_conversation_id}/git"
 
 const struct route repository_routes[] = {
-    {HTTP_POST, SCOPED "/repository", ORIGIN_BOTH, ACCESS_USER, BODY_SMALL_BYTES,
+    {HTTP_POST, SCOPED "/repository", ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, BODY_SMALL_BYTES,
      repository_prepare},
-    {HTTP_POST, SCOPED "/credentials", ORIGIN_BOTH, ACCESS_USER, BODY_SMALL_BYTES,
+    {HTTP_POST, SCOPED "/credentials", ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, BODY_SMALL_BYTES,
      repository_renew},
     {.handle = NULL},
 };

@@ -119,13 +119,13 @@ static int egress_refusals(const struct request *request, struct reply *reply, s
 #define RUNTIME "/api/conversations/{conversation_id}/runtime"
 
 const struct route runtime_routes[] = {
-    {HTTP_GET, RUNTIME, ORIGIN_BOTH, ACCESS_CALLER, 0, runtime_get},
-    {HTTP_DELETE, RUNTIME, ORIGIN_BOTH, ACCESS_CALLER, 0, runtime_release},
-    {HTTP_POST, RUNTIME "/reprovision", ORIGIN_BOTH, ACCESS_CALLER, BODY_SMALL_BYTES,
-     runtime_reprovision},
-    {HTTP_POST, RUNTIME "/credentials", ORIGIN_BOTH, ACCESS_USER, BODY_SMALL_BYTES,
+    {HTTP_GET, RUNTIME, ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_READS, 0, runtime_get},
+    {HTTP_DELETE, RUNTIME, ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_REFUSED, 0, runtime_release},
+    {HTTP_POST, RUNTIME "/reprovision", ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_REFUSED,
+     BODY_SMALL_BYTES, runtime_reprovision},
+    {HTTP_POST, RUNTIME "/credentials", ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, BODY_SMALL_BYTES,
      runtime_credentials},
     {HTTP_GET, "/api/conversations/{conversation_id}/egress_refusals", ORIGIN_BOTH, ACCESS_CALLER,
-     0, egress_refusals},
+     SANDBOX_READS, 0, egress_refusals},
     {.handle = NULL},
 };

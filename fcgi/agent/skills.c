@@ -191,13 +191,13 @@ static int marketplace(const struct request *request, struct reply *reply, struc
     return reply_json(reply, 200, answer);
 }
 
-#define ROUTE(method, pattern, body_max_bytes, handler)                                            \
-    {method, pattern, ORIGIN_BOTH, ACCESS_CALLER, body_max_bytes, handler}
+#define ROUTE(method, pattern, sandbox, body_max_bytes, handler)                                   \
+    {method, pattern, ORIGIN_BOTH, ACCESS_CALLER, sandbox, body_max_bytes, handler}
 
 const struct route skill_routes[] = {
-    ROUTE(HTTP_POST, "/api/skills", BODY_LARGE_BYTES, list),
-    ROUTE(HTTP_GET, "/api/skills/catalog", 0, catalog),
-    ROUTE(HTTP_POST, "/api/skills/sync", BODY_SMALL_BYTES, sync),
-    ROUTE(HTTP_GET, "/api/skills/marketplace", 0, marketplace),
+    ROUTE(HTTP_POST, "/api/skills", SANDBOX_DRIVES, BODY_LARGE_BYTES, list),
+    ROUTE(HTTP_GET, "/api/skills/catalog", SANDBOX_REFUSED, 0, catalog),
+    ROUTE(HTTP_POST, "/api/skills/sync", SANDBOX_REFUSED, BODY_SMALL_BYTES, sync),
+    ROUTE(HTTP_GET, "/api/skills/marketplace", SANDBOX_REFUSED, 0, marketplace),
     {.handle = NULL},
 };

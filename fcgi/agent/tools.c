@@ -85,7 +85,7 @@ static int catalog(const struct request *request, struct reply *reply, struct er
 }
 
 const struct route tool_routes[] = {
-    {HTTP_GET, "/api/tools/", ORIGIN_BOTH, ACCESS_CALLER, 0, names},
-    {HTTP_GET, "/api/tools/catalog", ORIGIN_BOTH, ACCESS_CALLER, 0, catalog},
+    {HTTP_GET, "/api/tools/", ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_DRIVES, 0, names},
+    {HTTP_GET, "/api/tools/catalog", ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_DRIVES, 0, catalog},
     {.handle = NULL},
 };

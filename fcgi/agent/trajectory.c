@@ -113,9 +113,9 @@ static int trajectory_scoped(const struct request *request, struct reply *reply,
 #define SCOPED "/api/conversations/{runtime_conversation_id}/file"
 
 const struct route trajectory_routes[] = {
-    {HTTP_GET, "/api/file/download-trajectory/{conversation_id}", ORIGIN_BOTH, ACCESS_CALLER, 0,
-     trajectory},
-    {HTTP_GET, SCOPED "/download-trajectory/{conversation_id}", ORIGIN_BOTH, ACCESS_CALLER, 0,
-     trajectory_scoped},
+    {HTTP_GET, "/api/file/download-trajectory/{conversation_id}", ORIGIN_BOTH, ACCESS_CALLER,
+     SANDBOX_READS, 0, trajectory},
+    {HTTP_GET, SCOPED "/download-trajectory/{conversation_id}", ORIGIN_BOTH, ACCESS_CALLER,
+     SANDBOX_READS, 0, trajectory_scoped},
     {.handle = NULL},
 };

@@ -130,9 +130,9 @@ static int status(const struct request *request, struct reply *reply, struct err
 #define SCOPED "/api/conversations/{runtime_conversation_id}/vscode"
 
 const struct route vscode_routes[] = {
-    {HTTP_GET, "/api/vscode/url", ORIGIN_BOTH, ACCESS_CALLER, 0, url},
-    {HTTP_GET, "/api/vscode/status", ORIGIN_BOTH, ACCESS_CALLER, 0, status},
-    {HTTP_GET, SCOPED "/url", ORIGIN_BOTH, ACCESS_CALLER, 0, url},
-    {HTTP_GET, SCOPED "/status", ORIGIN_BOTH, ACCESS_CALLER, 0, status},
+    {HTTP_GET, "/api/vscode/url", ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_ITSELF, 0, url},
+    {HTTP_GET, "/api/vscode/status", ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_ITSELF, 0, status},
+    {HTTP_GET, SCOPED "/url", ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_READS, 0, url},
+    {HTTP_GET, SCOPED "/status", ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_READS, 0, status},
     {.handle = NULL},
 };

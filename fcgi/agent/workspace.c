@@ -40,7 +40,8 @@ static int workspace_file(const struct request *request, struct reply *reply, st
 #define WORKSPACE "/api/conversations/{conversation_id}/workspace"
 
 const struct route workspace_routes[] = {
-    {HTTP_GET, WORKSPACE, ORIGIN_BOTH, ACCESS_WORKSPACE, 0, workspace_file},
-    {HTTP_GET, WORKSPACE "/{file_path*}", ORIGIN_BOTH, ACCESS_WORKSPACE, 0, workspace_file},
+    {HTTP_GET, WORKSPACE, ORIGIN_BOTH, ACCESS_WORKSPACE, SANDBOX_READS, 0, workspace_file},
+    {HTTP_GET, WORKSPACE "/{file_path*}", ORIGIN_BOTH, ACCESS_WORKSPACE, SANDBOX_READS, 0,
+     workspace_file},
     {.handle = NULL},
 };

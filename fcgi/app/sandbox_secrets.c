@@ -1,11 +1,15 @@
 /*
- * What a sandbox may read of its user's secrets, with its own key.
+ * What a sandbox may read of its user's secrets, with its own key; and which its user sees it read.
  */
 #include "base/error.h"
 #include "base/text.h"
 #include "fcgi/app/app.h"
+#include "fcgi/context.h"
+#include "fcgi/reply.h"
 #include "fcgi/request.h"
 #include "fcgi/settings/keep.h"
+#include "fcgi/settings/sandbox_secret.h"
+#include "store/secret_read_store.h"
 
 static int check_sandbox(const struct request *request, struct error *err)
 {
@@ -20,16 +24,51 @@ static int list(const struct request *request, struct reply *reply, struct error
     return check_sandbox(request, err) < 0 ? -1 : keep_list_secrets(request, reply, err);
 }
 
-/* GET -> 200 the value as text | 401 | 403 | 404 */
+/* GET -> 200 the value as text | 401 | 403 | 404; on record */
 static int get(const struct request *request, struct reply *reply, struct error *err)
 {
-    return check_sandbox(request, err) < 0 ? -1 : keep_get_secret(request, reply, err);
+    CLEANUP(document_done) struct document secret = DOCUMENT_INIT;
+
+    if (check_sandbox(request, err) < 0)
+        return -1;
+    if (sandbox_secret_read(request, request_path_text(request, "name"), &secret, err) < 0)
+        return keep_secret_not_found(err);
+    return keep_reply_secret(reply, &secret);
 }
 
-#define SECRETS "/api/v1/sandboxes/{sandbox_id}/settings/secrets"
+/* The last id of the page before; 0 for none, or what is no id. */
+static int64_t read_cursor(const struct request *request)
+{
+    const char *text = request_query(request, "page_id");
+    int64_t id = 0;
+
+    struct error ignored = ERROR_INIT;
+
+    if (text == NULL || text_parse_int(text, 1, INT64_MAX, &id, &ignored) < 0)
+        return 0;
+    return id;
+}
+
+/* GET ?page_id=&limit= -> 200 {"items": [{"id", "name", "read_at"}], "next_page_id"} | 422 */
+static int reads(const struct request *request, struct reply *reply, struct error *err)
+{
+    struct secret_read_query query = {.runtime_id = request_path_text(request, "sandbox_id"),
+                                      .before_id = read_cursor(request)};
+    json_auto_t *page = NULL;
+
+    if (request_query_limit(request, &query.limit, err) < 0 ||
+        secret_read_store_list(request->context->db, &request->principal.user_id, &query, &page,
+                               err) < 0)
+        return -1;
+    return reply_json(reply, 200, page);
+}
+
+#define SECRETS SANDBOX_SECRETS_PATH
+#define READS "/api/v1/sandboxes/{sandbox_id}/secret-reads"
 
 const struct route sandbox_secret_routes[] = {
-    {HTTP_GET, SECRETS, ORIGIN_APP, ACCESS_SANDBOX, 0, list},
-    {HTTP_GET, SECRETS "/{name}", ORIGIN_APP, ACCESS_SANDBOX, 0, get},
+    {HTTP_GET, SECRETS, ORIGIN_APP, ACCESS_SANDBOX, SANDBOX_SECRETS, 0, list},
+    {HTTP_GET, SECRETS "/{name}", ORIGIN_APP, ACCESS_SANDBOX, SANDBOX_SECRETS, 0, get},
+    {HTTP_GET, READS, ORIGIN_APP, ACCESS_BEARER, SANDBOX_REFUSED, 0, reads},
     {.handle = NULL},
 };

@@ -107,7 +107,7 @@ static int batch(const struct request *request, struct reply *reply, struct erro
 #define SPECS "/api/v1/sandbox-specs"
 
 const struct route sandbox_spec_routes[] = {
-    {HTTP_GET, SPECS, ORIGIN_APP, ACCESS_BEARER, 0, batch},
-    {HTTP_GET, SPECS "/search", ORIGIN_APP, ACCESS_BEARER, 0, search},
+    {HTTP_GET, SPECS, ORIGIN_APP, ACCESS_BEARER, SANDBOX_REFUSED, 0, batch},
+    {HTTP_GET, SPECS "/search", ORIGIN_APP, ACCESS_BEARER, SANDBOX_REFUSED, 0, search},
     {.handle = NULL},
 };

@@ -261,12 +261,13 @@ static int delete(const struct request *request, struct reply *reply, struct err
 #define SANDBOXES "/api/v1/sandboxes"
 
 const struct route sandbox_routes[] = {
-    {HTTP_GET, SANDBOXES, ORIGIN_APP, ACCESS_BEARER, 0, batch},
-    {HTTP_POST, SANDBOXES, ORIGIN_APP, ACCESS_BEARER, BODY_MAX_BYTES, create},
-    {HTTP_GET, SANDBOXES "/search", ORIGIN_APP, ACCESS_BEARER, 0, search},
-    {HTTP_POST, SANDBOXES "/{sandbox_id}/pause", ORIGIN_APP, ACCESS_BEARER, BODY_MAX_BYTES, pause},
-    {HTTP_POST, SANDBOXES "/{sandbox_id}/resume", ORIGIN_APP, ACCESS_BEARER, BODY_MAX_BYTES,
-     resume},
-    {HTTP_DELETE, SANDBOXES "/{sandbox_id}", ORIGIN_APP, ACCESS_BEARER, 0, delete},
+    {HTTP_GET, SANDBOXES, ORIGIN_APP, ACCESS_BEARER, SANDBOX_REFUSED, 0, batch},
+    {HTTP_POST, SANDBOXES, ORIGIN_APP, ACCESS_BEARER, SANDBOX_REFUSED, BODY_MAX_BYTES, create},
+    {HTTP_GET, SANDBOXES "/search", ORIGIN_APP, ACCESS_BEARER, SANDBOX_REFUSED, 0, search},
+    {HTTP_POST, SANDBOXES "/{sandbox_id}/pause", ORIGIN_APP, ACCESS_BEARER, SANDBOX_REFUSED,
+     BODY_MAX_BYTES, pause},
+    {HTTP_POST, SANDBOXES "/{sandbox_id}/resume", ORIGIN_APP, ACCESS_BEARER, SANDBOX_REFUSED,
+     BODY_MAX_BYTES, resume},
+    {HTTP_DELETE, SANDBOXES "/{sandbox_id}", ORIGIN_APP, ACCESS_BEARER, SANDBOX_REFUSED, 0, delete},
     {.handle = NULL},
 };

@@ -86,8 +86,10 @@ static int me(const struct request *request, struct reply *reply, struct error *
 }
 
 const struct route sign_in_routes[] = {
-    {HTTP_POST, "/api/v1/sign-in", ORIGIN_APP, ACCESS_PUBLIC, BODY_MAX_BYTES, sign_in},
-    {HTTP_POST, "/api/v1/sign-out", ORIGIN_APP, ACCESS_SESSION, BODY_MAX_BYTES, sign_out},
-    {HTTP_GET, "/api/v1/me", ORIGIN_APP, ACCESS_USER, 0, me},
+    {HTTP_POST, "/api/v1/sign-in", ORIGIN_APP, ACCESS_PUBLIC, SANDBOX_OPEN, BODY_MAX_BYTES,
+     sign_in},
+    {HTTP_POST, "/api/v1/sign-out", ORIGIN_APP, ACCESS_SESSION, SANDBOX_REFUSED, BODY_MAX_BYTES,
+     sign_out},
+    {HTTP_GET, "/api/v1/me", ORIGIN_APP, ACCESS_USER, SANDBOX_REFUSED, 0, me},
     {.handle = NULL},
 };

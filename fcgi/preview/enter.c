@@ -170,10 +170,10 @@ static int silent(const struct request *request, struct reply *reply, struct err
 }
 
 const struct route preview_routes[] = {
-    {HTTP_GET, "/check", ORIGIN_PREVIEW, ACCESS_PUBLIC, 0, preview_check},
-    {HTTP_GET, "/leave", ORIGIN_PREVIEW, ACCESS_PUBLIC, 0, leave},
-    {HTTP_GET, "/enter", ORIGIN_PREVIEW, ACCESS_PUBLIC, 0, enter},
-    {HTTP_GET, "/refused", ORIGIN_PREVIEW, ACCESS_PUBLIC, 0, refused},
-    {HTTP_GET, "/silent", ORIGIN_PREVIEW, ACCESS_PUBLIC, 0, silent},
+    {HTTP_GET, "/check", ORIGIN_PREVIEW, ACCESS_PUBLIC, SANDBOX_OPEN, 0, preview_check},
+    {HTTP_GET, "/leave", ORIGIN_PREVIEW, ACCESS_PUBLIC, SANDBOX_OPEN, 0, leave},
+    {HTTP_GET, "/enter", ORIGIN_PREVIEW, ACCESS_PUBLIC, SANDBOX_OPEN, 0, enter},
+    {HTTP_GET, "/refused", ORIGIN_PREVIEW, ACCESS_PUBLIC, SANDBOX_OPEN, 0, refused},
+    {HTTP_GET, "/silent", ORIGIN_PREVIEW, ACCESS_PUBLIC, SANDBOX_OPEN, 0, silent},
     {.handle = NULL},
 };

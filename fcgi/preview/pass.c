@@ -101,6 +101,6 @@ static int give_pass(const struct request *request, struct reply *reply, struct 
 }
 
 const struct route preview_pass_routes[] = {
-    {HTTP_GET, "/api/v1/preview", ORIGIN_APP, ACCESS_PUBLIC, 0, give_pass},
+    {HTTP_GET, "/api/v1/preview", ORIGIN_APP, ACCESS_PUBLIC, SANDBOX_OPEN, 0, give_pass},
     {.handle = NULL},
 };

@@ -272,15 +272,16 @@ static int agent_profile_materialize(const struct request *request, struct reply
 #define PROFILE PROFILES "/{name}"
 
 const struct route agent_profile_routes[] = {
-    {HTTP_GET, PROFILES, ORIGIN_BOTH, ACCESS_USER, 0, agent_profiles_list},
-    {HTTP_GET, PROFILE, ORIGIN_BOTH, ACCESS_USER, 0, agent_profile_get},
-    {HTTP_POST, PROFILE, ORIGIN_BOTH, ACCESS_USER, BODY_SMALL_BYTES, agent_profile_save},
-    {HTTP_DELETE, PROFILE, ORIGIN_BOTH, ACCESS_USER, 0, agent_profile_delete},
-    {HTTP_POST, PROFILE "/rename", ORIGIN_BOTH, ACCESS_USER, BODY_SMALL_BYTES,
+    {HTTP_GET, PROFILES, ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, 0, agent_profiles_list},
+    {HTTP_GET, PROFILE, ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, 0, agent_profile_get},
+    {HTTP_POST, PROFILE, ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, BODY_SMALL_BYTES,
+     agent_profile_save},
+    {HTTP_DELETE, PROFILE, ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, 0, agent_profile_delete},
+    {HTTP_POST, PROFILE "/rename", ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, BODY_SMALL_BYTES,
      agent_profile_rename},
-    {HTTP_POST, PROFILES "/{profile_id}/activate", ORIGIN_BOTH, ACCESS_USER, 0,
+    {HTTP_POST, PROFILES "/{profile_id}/activate", ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, 0,
      agent_profile_activate},
-    {HTTP_POST, PROFILE "/materialize", ORIGIN_BOTH, ACCESS_USER, BODY_SMALL_BYTES,
+    {HTTP_POST, PROFILE "/materialize", ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, BODY_SMALL_BYTES,
      agent_profile_materialize},
     {.handle = NULL},
 };

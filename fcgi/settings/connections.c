@@ -209,10 +209,12 @@ static int connection_delete(const struct request *request, struct reply *reply,
 #define CONNECTIONS "/api/llm/provider-connections"
 
 const struct route connection_routes[] = {
-    {HTTP_GET, CONNECTIONS, ORIGIN_BOTH, ACCESS_USER, 0, connections_list},
-    {HTTP_POST, CONNECTIONS, ORIGIN_BOTH, ACCESS_USER, BODY_SMALL_BYTES, connection_add},
-    {HTTP_PATCH, CONNECTIONS "/{connection_id}", ORIGIN_BOTH, ACCESS_USER, BODY_SMALL_BYTES,
-     connection_change},
-    {HTTP_DELETE, CONNECTIONS "/{connection_id}", ORIGIN_BOTH, ACCESS_USER, 0, connection_delete},
+    {HTTP_GET, CONNECTIONS, ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, 0, connections_list},
+    {HTTP_POST, CONNECTIONS, ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, BODY_SMALL_BYTES,
+     connection_add},
+    {HTTP_PATCH, CONNECTIONS "/{connection_id}", ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED,
+     BODY_SMALL_BYTES, connection_change},
+    {HTTP_DELETE, CONNECTIONS "/{connection_id}", ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, 0,
+     connection_delete},
     {.handle = NULL},
 };

@@ -91,11 +91,13 @@ struct keep_kind {
 int keep_save(const struct request *request, struct reply *reply, const struct keep_kind *kind,
               struct error *err) NONNULL MUST_CHECK;
 
-/* Handlers of the caller's secrets: their names; the value of {name}. */
+/* GET: the names of the caller's secrets. */
 int keep_list_secrets(const struct request *request, struct reply *reply,
                       struct error *err) NONNULL MUST_CHECK;
-int keep_get_secret(const struct request *request, struct reply *reply,
-                    struct error *err) NONNULL MUST_CHECK;
+/* The value of one as text. */
+int keep_reply_secret(struct reply *reply, const struct document *secret) NONNULL MUST_CHECK;
+/* Says that there is none of that name, where the error is ERROR_NOT_FOUND; -1. */
+int keep_secret_not_found(struct error *err) NONNULL MUST_CHECK;
 
 /* {"name", "message"} with the words about that name. */
 int keep_reply_message(struct reply *reply, int status, const char *name,

@@ -320,12 +320,15 @@ static int profile_validate(const struct request *request, struct reply *reply, 
 #define PROFILE "/api/profiles/{name}"
 
 const struct route profile_routes[] = {
-    {HTTP_GET, "/api/profiles", ORIGIN_BOTH, ACCESS_USER, 0, profiles_list},
-    {HTTP_GET, PROFILE, ORIGIN_BOTH, ACCESS_USER, 0, profile_get},
-    {HTTP_POST, PROFILE, ORIGIN_BOTH, ACCESS_USER, BODY_SMALL_BYTES, profile_save},
-    {HTTP_DELETE, PROFILE, ORIGIN_BOTH, ACCESS_USER, 0, profile_delete},
-    {HTTP_POST, PROFILE "/validate", ORIGIN_BOTH, ACCESS_USER, BODY_SMALL_BYTES, profile_validate},
-    {HTTP_POST, PROFILE "/rename", ORIGIN_BOTH, ACCESS_USER, BODY_SMALL_BYTES, profile_rename},
-    {HTTP_POST, PROFILE "/activate", ORIGIN_BOTH, ACCESS_USER, 0, profile_activate},
+    {HTTP_GET, "/api/profiles", ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, 0, profiles_list},
+    {HTTP_GET, PROFILE, ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, 0, profile_get},
+    {HTTP_POST, PROFILE, ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, BODY_SMALL_BYTES, profile_save},
+    {HTTP_DELETE, PROFILE, ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, 0, profile_delete},
+    {HTTP_POST, PROFILE "/validate", ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, BODY_SMALL_BYTES,
+     profile_validate},
+    {HTTP_POST, PROFILE "/rename", ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, BODY_SMALL_BYTES,
+     profile_rename},
+    {HTTP_POST, PROFILE "/activate", ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, 0,
+     profile_activate},
     {.handle = NULL},
 };

@@ -135,8 +135,10 @@ static int mcp_server_edit(const struct request *request, struct reply *reply, s
 #define SERVER "/api/settings/mcp/{settings_key}"
 
 const struct route mcp_settings_routes[] = {
-    {HTTP_POST, SERVER, ORIGIN_BOTH, ACCESS_USER, BODY_SMALL_BYTES, mcp_server_edit},
-    {HTTP_PATCH, SERVER, ORIGIN_BOTH, ACCESS_USER, BODY_SMALL_BYTES, mcp_server_edit},
-    {HTTP_DELETE, SERVER, ORIGIN_BOTH, ACCESS_USER, 0, mcp_server_edit},
+    {HTTP_POST, SERVER, ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, BODY_SMALL_BYTES,
+     mcp_server_edit},
+    {HTTP_PATCH, SERVER, ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, BODY_SMALL_BYTES,
+     mcp_server_edit},
+    {HTTP_DELETE, SERVER, ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, 0, mcp_server_edit},
     {.handle = NULL},
 };

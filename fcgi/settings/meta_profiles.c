@@ -155,10 +155,13 @@ static int meta_profile_activate(const struct request *request, struct reply *re
 #define PROFILE "/api/meta-profiles/{name}"
 
 const struct route meta_profile_routes[] = {
-    {HTTP_GET, "/api/meta-profiles", ORIGIN_BOTH, ACCESS_USER, 0, meta_profiles_list},
-    {HTTP_GET, PROFILE, ORIGIN_BOTH, ACCESS_USER, 0, meta_profile_get},
-    {HTTP_POST, PROFILE, ORIGIN_BOTH, ACCESS_USER, BODY_SMALL_BYTES, meta_profile_save},
-    {HTTP_DELETE, PROFILE, ORIGIN_BOTH, ACCESS_USER, 0, meta_profile_delete},
-    {HTTP_POST, PROFILE "/activate", ORIGIN_BOTH, ACCESS_USER, 0, meta_profile_activate},
+    {HTTP_GET, "/api/meta-profiles", ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, 0,
+     meta_profiles_list},
+    {HTTP_GET, PROFILE, ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, 0, meta_profile_get},
+    {HTTP_POST, PROFILE, ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, BODY_SMALL_BYTES,
+     meta_profile_save},
+    {HTTP_DELETE, PROFILE, ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, 0, meta_profile_delete},
+    {HTTP_POST, PROFILE "/activate", ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, 0,
+     meta_profile_activate},
     {.handle = NULL},
 };

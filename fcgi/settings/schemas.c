@@ -28,8 +28,9 @@ static int conversation_schema(const struct request *request, struct reply *repl
 }
 
 const struct route settings_schema_routes[] = {
-    {HTTP_GET, "/api/settings/agent-schema", ORIGIN_BOTH, ACCESS_CALLER, 0, agent_schema},
-    {HTTP_GET, "/api/settings/conversation-schema", ORIGIN_BOTH, ACCESS_CALLER, 0,
+    {HTTP_GET, "/api/settings/agent-schema", ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_DRIVES, 0,
+     agent_schema},
+    {HTTP_GET, "/api/settings/conversation-schema", ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_DRIVES, 0,
      conversation_schema},
     {.handle = NULL},
 };

@@ -139,22 +139,27 @@ static int secret_put(const struct request *request, struct reply *reply, struct
     return keep_retry(request, reply, try_put, err);
 }
 
-static int not_found(struct error *err)
+int keep_secret_not_found(struct error *err)
 {
     return error_reword(err, ERROR_NOT_FOUND, "Secret not found");
 }
 
+int keep_reply_secret(struct reply *reply, const struct document *secret)
+{
+    reply_header(reply, "Cache-Control", "no-store");
+    return reply_text(reply, 200, json_text_or(secret->secrets, "value", ""));
+}
+
 /* GET -> 200 the value as text | 404 */
-int keep_get_secret(const struct request *request, struct reply *reply, struct error *err)
+static int get_secret(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(document_done) struct document secret = DOCUMENT_INIT;
     const struct shelf shelf = keep_shelf(request);
     const char *name = request_path_text(request, "name");
 
     if (document_store_get(&shelf, COLLECTION_SECRETS, name, &secret, err) < 0)
-        return not_found(err);
-    reply_header(reply, "Cache-Control", "no-store");
-    return reply_text(reply, 200, json_text_or(secret.secrets, "value", ""));
+        return keep_secret_not_found(err);
+    return keep_reply_secret(reply, &secret);
 }
 
 /* DELETE -> 200 {"deleted": true} | 404 */
@@ -165,7 +170,7 @@ static int secret_delete(const struct request *request, struct reply *reply, str
     json_auto_t *json = json_object();
 
     if (document_store_delete(&shelf, COLLECTION_SECRETS, name, err) < 0)
-        return not_found(err);
+        return keep_secret_not_found(err);
     json_put(json, "deleted", json_true());
     return reply_json(reply, 200, json);
 }
@@ -173,9 +178,9 @@ static int secret_delete(const struct request *request, struct reply *reply, str
 #define SECRETS "/api/settings/secrets"
 
 const struct route secret_routes[] = {
-    {HTTP_GET, SECRETS, ORIGIN_BOTH, ACCESS_USER, 0, keep_list_secrets},
-    {HTTP_PUT, SECRETS, ORIGIN_BOTH, ACCESS_USER, BODY_LARGE_BYTES, secret_put},
-    {HTTP_GET, SECRETS "/{name}", ORIGIN_BOTH, ACCESS_USER, 0, keep_get_secret},
-    {HTTP_DELETE, SECRETS "/{name}", ORIGIN_BOTH, ACCESS_USER, 0, secret_delete},
+    {HTTP_GET, SECRETS, ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, 0, keep_list_secrets},
+    {HTTP_PUT, SECRETS, ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, BODY_LARGE_BYTES, secret_put},
+    {HTTP_GET, SECRETS "/{name}", ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, 0, get_secret},
+    {HTTP_DELETE, SECRETS "/{name}", ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, 0, secret_delete},
     {.handle = NULL},
 };

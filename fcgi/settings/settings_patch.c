@@ -280,7 +280,8 @@ static int settings_patch(const struct request *request, struct reply *reply, st
 }
 
 const struct route settings_routes[] = {
-    {HTTP_GET, "/api/settings", ORIGIN_BOTH, ACCESS_USER, 0, settings_get},
-    {HTTP_PATCH, "/api/settings", ORIGIN_BOTH, ACCESS_USER, BODY_LARGE_BYTES, settings_patch},
+    {HTTP_GET, "/api/settings", ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, 0, settings_get},
+    {HTTP_PATCH, "/api/settings", ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, BODY_LARGE_BYTES,
+     settings_patch},
     {.handle = NULL},
 };

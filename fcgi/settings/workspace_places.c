@@ -191,10 +191,13 @@ static int places_remove(const struct request *request, struct reply *reply, str
 }
 
 const struct route workspace_place_routes[] = {
-    {HTTP_GET, "/api/workspaces", ORIGIN_BOTH, ACCESS_USER, 0, places_get},
-    {HTTP_POST, "/api/workspaces", ORIGIN_BOTH, ACCESS_USER, BODY_SMALL_BYTES, places_add},
-    {HTTP_DELETE, "/api/workspaces", ORIGIN_BOTH, ACCESS_USER, 0, places_remove},
-    {HTTP_POST, "/api/workspaces/parents", ORIGIN_BOTH, ACCESS_USER, BODY_SMALL_BYTES, places_add},
-    {HTTP_DELETE, "/api/workspaces/parents", ORIGIN_BOTH, ACCESS_USER, 0, places_remove},
+    {HTTP_GET, "/api/workspaces", ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, 0, places_get},
+    {HTTP_POST, "/api/workspaces", ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, BODY_SMALL_BYTES,
+     places_add},
+    {HTTP_DELETE, "/api/workspaces", ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, 0, places_remove},
+    {HTTP_POST, "/api/workspaces/parents", ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED,
+     BODY_SMALL_BYTES, places_add},
+    {HTTP_DELETE, "/api/workspaces/parents", ORIGIN_BOTH, ACCESS_USER, SANDBOX_REFUSED, 0,
+     places_remove},
     {.handle = NULL},
 };

@@ -60,7 +60,7 @@ static int session_close(const struct request *request, struct reply *reply, str
 #define SESSION "/api/auth/workspace-session"
 
 const struct route workspace_session_routes[] = {
-    {HTTP_POST, SESSION, ORIGIN_BOTH, ACCESS_CALLER, 0, session_open},
-    {HTTP_DELETE, SESSION, ORIGIN_BOTH, ACCESS_PUBLIC, 0, session_close},
+    {HTTP_POST, SESSION, ORIGIN_BOTH, ACCESS_CALLER, SANDBOX_READS, 0, session_open},
+    {HTTP_DELETE, SESSION, ORIGIN_BOTH, ACCESS_PUBLIC, SANDBOX_OPEN, 0, session_close},
     {.handle = NULL},
 };

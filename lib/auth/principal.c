@@ -6,13 +6,15 @@
 #include "base/crypto.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "model/conversation.h"
 #include "store/conversation_store.h"
 #include "store/live_store.h"
 #include "store/runtime_store.h"
+#include "store/sandbox_store.h"
 #include "store/user_store.h"
 
 /* Longer ones are not hashed: no key of ours is. */
-enum { KEY_MAX_BYTES = 512 };
+enum { KEY_MAX_BYTES = 512, PREFIX_BYTES = sizeof(SHARED_SESSION_PREFIX) - 1 };
 
 /* The sandbox that all conversations and calls of one user share, unless they ask for their own. */
 static void set_shared_session(struct principal *principal)
@@ -20,8 +22,23 @@ static void set_shared_session(struct principal *principal)
     char hex[UUID_HEX_BYTES];
 
     uuid_to_hex(&principal->user_id, hex);
-    memcpy(principal->runtime_session, "u-", 2);
-    memcpy(principal->runtime_session + 2, hex, sizeof(hex));
+    memcpy(principal->runtime_session, SHARED_SESSION_PREFIX, PREFIX_BYTES);
+    memcpy(principal->runtime_session + PREFIX_BYTES, hex, sizeof(hex));
+}
+
+/*
+ * Conversations in the sandboxes of tenants, and in those that users asked for, were begun with the
+ * sandbox's key, by the client that holds it. In the others they are their user's.
+ */
+static enum sandbox_kind kind_of(const char *session, bool has_tenant)
+{
+    if (has_tenant)
+        return SANDBOX_KIND_TENANT;
+    if (text_starts_with(session, SANDBOX_SESSION_PREFIX))
+        return SANDBOX_KIND_REQUESTED;
+    if (text_starts_with(session, CONVERSATION_SESSION_PREFIX))
+        return SANDBOX_KIND_CONVERSATION;
+    return SANDBOX_KIND_SHARED;
 }
 
 static int from_user_key(struct db *db, const char *hash, struct principal *principal_out,
@@ -53,6 +70,7 @@ static int from_sandbox_key(struct db *db, const char *hash, struct principal *p
         return error_set(err, ERROR_UNAUTHENTICATED, "the sandbox's session has too long a name");
     principal.user_id = runtime.owner_id;
     principal.is_held = runtime.is_held;
+    principal.sandbox_kind = kind_of(runtime.session_id, uuid_is_set(&runtime.tenant_id));
     memcpy(principal.runtime_id, runtime.id, sizeof(principal.runtime_id));
     memcpy(principal.runtime_session, runtime.session_id, len + 1);
     *principal_out = principal;
@@ -126,6 +144,7 @@ int principal_from_caller(const struct caller_question *answer, struct principal
         memcpy(principal.runtime_id, answer->runtime_id, sizeof(principal.runtime_id));
         memcpy(principal.runtime_session, answer->runtime_session,
                sizeof(principal.runtime_session));
+        principal.sandbox_kind = kind_of(answer->runtime_session, answer->has_tenant);
     } else {
         set_shared_session(&principal);
     }
@@ -133,11 +152,30 @@ int principal_from_caller(const struct caller_question *answer, struct principal
     return 0;
 }
 
+bool principal_may(const struct principal *principal, enum sandbox_access access)
+{
+    static const bool is_open[SANDBOX_N_ACCESS][SANDBOX_N_KINDS] = {
+        [SANDBOX_OPEN] = {true, true, true, true},
+        [SANDBOX_ITSELF] = {true, true, true, true},
+        [SANDBOX_READS] = {[SANDBOX_KIND_CONVERSATION] = true,
+                           [SANDBOX_KIND_TENANT] = true,
+                           [SANDBOX_KIND_REQUESTED] = true},
+        [SANDBOX_DRIVES] = {[SANDBOX_KIND_TENANT] = true, [SANDBOX_KIND_REQUESTED] = true},
+        [SANDBOX_SECRETS] = {[SANDBOX_KIND_REQUESTED] = true},
+    };
+
+    return principal->kind != PRINCIPAL_SANDBOX_KEY || is_open[access][principal->sandbox_kind];
+}
+
+/* The session of no conversation. */
+#define NO_SESSION ""
+
 struct conversation_scope principal_scope(const struct principal *principal)
 {
-    bool is_sandbox = principal->kind == PRINCIPAL_SANDBOX_KEY;
+    struct conversation_scope scope = {.user_id = principal->user_id, .runtime_session = NULL};
 
-    return (struct conversation_scope){.user_id = principal->user_id,
-                                       .runtime_session =
-                                           is_sandbox ? principal->runtime_session : NULL};
+    if (principal->kind == PRINCIPAL_SANDBOX_KEY)
+        scope.runtime_session =
+            principal_may(principal, SANDBOX_READS) ? principal->runtime_session : NO_SESSION;
+    return scope;
 }

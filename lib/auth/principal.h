@@ -22,12 +22,34 @@ enum principal_kind {
     PRINCIPAL_SANDBOX_KEY, /* the key of one sandbox */
 };
 
+/* Whose sandbox it is, and so what its key opens (docs/decisions/sandbox-keys.md). */
+enum sandbox_kind {
+    SANDBOX_KIND_SHARED,       /* all conversations of a user that ask for no other */
+    SANDBOX_KIND_CONVERSATION, /* one conversation's own */
+    SANDBOX_KIND_TENANT,       /* a tenant of the Runtime API asked for it */
+    SANDBOX_KIND_REQUESTED,    /* its user asked for it by the app API */
+    SANDBOX_N_KINDS,
+};
+
+/* What a row of the route table, or a socket, lets a sandbox's key do. */
+enum sandbox_access {
+    SANDBOX_UNSET,   /* a mistake in a table: refused */
+    SANDBOX_OPEN,    /* asks for no key, so a sandbox's is as good as none */
+    SANDBOX_REFUSED, /* 403 */
+    SANDBOX_ITSELF,  /* commands, files and git of that sandbox */
+    SANDBOX_READS,   /* reads a conversation that runs in it, and uses its workspace */
+    SANDBOX_DRIVES,  /* begins conversations in it, and drives those */
+    SANDBOX_SECRETS, /* reads stored secrets of its user */
+    SANDBOX_N_ACCESS,
+};
+
 struct principal {
     enum principal_kind kind;
-    struct uuid user_id;      /* of a sandbox: its owner */
-    struct uuid key_id;       /* USER_KEY; the gateway's SESSION, too */
-    char runtime_id[17];      /* SANDBOX_KEY */
-    bool is_held;             /* SANDBOX_KEY: its tenant paused it, calls do not wake it */
+    enum sandbox_kind sandbox_kind; /* SANDBOX_KEY */
+    struct uuid user_id;            /* of a sandbox: its owner */
+    struct uuid key_id;             /* USER_KEY; the gateway's SESSION, too */
+    char runtime_id[17];            /* SANDBOX_KEY */
+    bool is_held;                   /* SANDBOX_KEY: its tenant paused it, calls do not wake it */
     char runtime_session[80]; /* SANDBOX_KEY: its session; others: the user's shared sandbox u-<hex>
                                */
 };
@@ -51,7 +73,10 @@ void principal_question_of_session(const struct keyring *keyring, const char *to
 int principal_from_caller(const struct caller_question *answer, struct principal *principal_out,
                           struct error *err) NONNULL MUST_CHECK;
 
-/* What it may see. Borrows from principal. */
+/* False when the caller's key is a sandbox's, and not of a kind to which that is open. */
+bool principal_may(const struct principal *principal,
+                   enum sandbox_access access) NONNULL MUST_CHECK;
+/* What it may see; the key of a shared sandbox sees no conversation. Borrows from principal. */
 struct conversation_scope principal_scope(const struct principal *principal) NONNULL MUST_CHECK;
 
 #endif

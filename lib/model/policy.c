@@ -29,6 +29,15 @@ json_t *policy_read(json_t *input, const struct place *place, json_t *problems)
     return policy;
 }
 
+int policy_strictness(const json_t *policy)
+{
+    const char *kind = json_text_or(policy, "kind", "");
+
+    if (text_equal(kind, "AlwaysConfirm"))
+        return 2;
+    return text_equal(kind, "ConfirmRisky") ? 1 : 0;
+}
+
 static bool is_analyzer(const json_t *input)
 {
     const char *kind = json_text_or(input, "kind", "");

@@ -12,6 +12,8 @@ struct place;
 
 /* A ConfirmationPolicy with its defaults. A new reference; what is wrong goes to problems. */
 json_t *policy_read(json_t *input, const struct place *place, json_t *problems) NONNULL MUST_CHECK;
+/* How much of what an agent wants is confirmed: 0 nothing, 1 what is risky, 2 all. */
+int policy_strictness(const json_t *policy) MUST_CHECK;
 /* A security analyzer, or null. A new reference; what is wrong goes to problems. */
 json_t *analyzer_read(json_t *input, const struct place *place,
                       json_t *problems) NONNULL MUST_CHECK;

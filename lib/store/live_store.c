@@ -21,9 +21,10 @@ static const char SQL_SESSION[] =
     "SELECT user_id, id, (extract(epoch FROM expires_at - now()) * 1000)::bigint"
     " FROM sessions WHERE token_hash = $1 AND expires_at > now()";
 static const char SQL_SANDBOX_KEY[] =
-    "SELECT owner_id, NULL, id, session_id FROM runtimes WHERE session_key_hash = $1"
+    "SELECT owner_id, NULL, id, session_id, tenant_id IS NOT NULL FROM runtimes WHERE "
+    "session_key_hash = $1"
     " AND status <> 'stopped' AND desired <> 'deleted'"
-    " UNION ALL SELECT user_id, id, NULL, NULL FROM api_keys"
+    " UNION ALL SELECT user_id, id, NULL, NULL, NULL FROM api_keys"
     "  WHERE key_hash = $1 AND revoked_at IS NULL";
 
 /* A sandbox that is stopped lets nobody in, but may come back; one that is to go does not. */
@@ -89,6 +90,7 @@ static void take_runtime(struct caller_question *question, const PGresult *rows)
         memcpy(question->runtime_id, id, strlen(id) + 1);
     if (strlen(session) < sizeof(question->runtime_session))
         memcpy(question->runtime_session, session, strlen(session) + 1);
+    question->has_tenant = db_bool(rows, 0, 4);
 }
 
 static void take_caller(void *owner, const PGresult *rows, const struct error *err)

@@ -39,6 +39,7 @@ struct caller_question {
     int64_t valid_ms;    /* SESSION: until it ends by itself */
     char runtime_id[17];
     char runtime_session[80];
+    bool has_tenant; /* the sandbox is that of a tenant of the Runtime API */
     void (*done)(struct caller_question *question, const struct error *err);
 };
 

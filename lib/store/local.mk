@@ -39,6 +39,7 @@ libstore_a_SOURCES = \
 	lib/store/rest_store.c lib/store/rest_store.h \
 	lib/store/runtime_store.c lib/store/runtime_store.h \
 	lib/store/sandbox_store.c lib/store/sandbox_store.h \
+	lib/store/secret_read_store.c lib/store/secret_read_store.h \
 	lib/store/task_store.c lib/store/task_store.h \
 	lib/store/user_store.c lib/store/user_store.h \
 	lib/store/waiting_calls.c lib/store/waiting_calls.h \

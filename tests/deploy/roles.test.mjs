@@ -35,6 +35,7 @@ const RIGHTS = {
   preview_sessions:     ['sid',  '',    '',     ''],
   runtime_keys:         ['siu',  '',    '',     's'],
   runtimes:             ['su',   's',   '',     'siud'],
+  secret_reads:         ['si',   '',    '',     ''],
   server_init:          ['si',   's',   's',    ''],
   sessions:             ['siud', 's',   '',     ''],
   sign_in_links:        ['siud', '',    '',     ''],

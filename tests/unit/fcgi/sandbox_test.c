@@ -424,46 +424,6 @@ static void own_sandbox_gives_its_key_to_its_user(void **state)
     assert_answer(&key, 200, "{\"session_api_key\":\"sandbox-key\"}");
 }
 
-/* "sandbox-key" is the key of the newest sandbox from then on, as its hash is in the row. */
-static void let_key_in(void *state)
-{
-    struct fixture *fixture = state;
-    char hash[CRYPTO_HASH_HEX_BYTES];
-    char sql[300];
-
-    keyring_hash_token(&fixture->context.keyring, "sandbox-key", hash);
-    (void)snprintf(sql, sizeof(sql),
-                   "UPDATE runtimes SET session_key_hash = '%s' WHERE id ="
-                   " (SELECT id FROM runtimes ORDER BY created_at DESC LIMIT 1)",
-                   hash);
-    test_sql(sql);
-}
-
-static void copy_that_a_sandboxs_key_makes_stays_in_that_sandbox(void **state)
-{
-    static const char *const params[] = {"DEFT_ORIGIN=agent", "HTTP_X_SESSION_API_KEY=sandbox-key",
-                                         NULL};
-    struct test_path path = conversation_in_docker(*state);
-    struct test_path copy = {.text = ""};
-    json_auto_t *info = NULL;
-
-    let_key_in(*state);
-    {
-        CLEANUP(test_answer_done) struct test_answer made =
-            test_dispatch_with(*state, params, "POST", test_under(&path, "/fork"), "{}");
-
-        assert_answer(&made, 201, "\"forked_from_conversation_id\"");
-        info = answer_json(&made);
-    }
-    assert_true(uuid_parse(json_text_or(info, "id", ""), &copy.id));
-    {
-        CLEANUP(test_answer_done) struct test_answer seen =
-            test_dispatch_with(*state, params, "GET", test_under(&copy, ""), NULL);
-
-        assert_answer(&seen, 200, copy.id.text);
-    }
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -482,7 +442,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(failed_start_says_why),
         cmocka_unit_test(shared_sandbox_has_no_key_to_give_and_is_not_released),
         cmocka_unit_test(own_sandbox_gives_its_key_to_its_user),
-        cmocka_unit_test(copy_that_a_sandboxs_key_makes_stays_in_that_sandbox),
     };
 
     (void)argc;

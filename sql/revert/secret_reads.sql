@@ -1,0 +1,5 @@
+-- Revert deft:secret_reads from pg
+BEGIN;
+DROP TABLE secret_reads;
+DROP FUNCTION secret_reads_refuse_change();
+COMMIT;

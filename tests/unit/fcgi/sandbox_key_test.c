@@ -1,0 +1,389 @@
+/*
+ * What the key of a sandbox opens, for each kind of sandbox: every row of the route table is asked.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/crypto.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/secret.h"
+#include "fcgi/router.h"
+#include "fixture.h"
+#include "support/pg.h"
+#include "support/sql.h"
+
+#define NOT_ALLOWED "A sandbox's key may not do this"
+#define SOME_ID "00000000-0000-4000-8000-000000000001"
+
+struct sandbox {
+    char id[17];
+    char session[24];
+    char key[CRYPTO_TOKEN_BYTES];
+};
+
+/* A sandbox of Alice that runs, of that kind. */
+static struct sandbox add(struct fixture *fixture, enum sandbox_kind kind)
+{
+    static const char *const prefixes[SANDBOX_N_KINDS] = {"u-", "c-", "", "s-"};
+    struct sandbox sandbox = {.id = ""};
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    char hash[CRYPTO_HASH_HEX_BYTES] = "";
+
+    crypto_random(sandbox.id, 16);
+    for (int i = 0; i < 16; i++)
+        sandbox.id[i] = (char)('a' + (unsigned char)sandbox.id[i] % 26);
+    crypto_random_token(sandbox.key);
+    (void)snprintf(sandbox.session, sizeof(sandbox.session), "%s%s", prefixes[kind], sandbox.id);
+    keyring_hash_token(&fixture->context.keyring, sandbox.key, hash);
+    if (kind == SANDBOX_KIND_TENANT)
+        strbuf_appendf(&sql,
+                       "WITH tenant AS (INSERT INTO runtime_keys (user_id, name, key_hash)"
+                       " VALUES ('%s', '%s', '%s') RETURNING id) ",
+                       fixture->alice.text, sandbox.id, sandbox.id);
+    strbuf_appendf(&sql,
+                   "INSERT INTO runtimes (id, session_id, owner_id, tenant_id, status, desired,"
+                   " image, spec, url, session_key, session_key_hash) VALUES ('%s', '%s', '%s', %s,"
+                   " 'running', 'running', 'i:1', '{}', 'http://127.0.0.1:1', 'unused', '%s')",
+                   sandbox.id, sandbox.session, fixture->alice.text,
+                   kind == SANDBOX_KIND_TENANT ? "(SELECT id FROM tenant)" : "NULL", hash);
+    test_sql(sql.text);
+    return sandbox;
+}
+
+static struct test_answer ask(void *state, const struct sandbox *sandbox, const char *origin,
+                              const char *method, const char *path, const char *body)
+{
+    char header[128] = "";
+    const char *params[] = {origin, "HTTP_HOST=localhost:3000", header, NULL};
+
+    (void)snprintf(header, sizeof(header), "HTTP_X_SESSION_API_KEY=%s", sandbox->key);
+    return test_dispatch_with(state, params, method, path, body);
+}
+
+#define ANSWER(name, call) CLEANUP(test_answer_done) struct test_answer name = (call)
+
+/* A path of the pattern: each {parameter} is an id, the sandbox's own where it is one. */
+static void fill(const char *pattern, const struct sandbox *sandbox, struct strbuf *path)
+{
+    for (const char *at = pattern; *at != '\0'; at++) {
+        if (*at != '{') {
+            strbuf_append_char(path, *at);
+            continue;
+        }
+        strbuf_append(path, strncmp(at, "{sandbox_id}", strlen("{sandbox_id}")) == 0 ? sandbox->id
+                                                                                     : SOME_ID);
+        at = strchr(at, '}');
+        assert_non_null(at);
+    }
+}
+
+static void check_row(void *state, const struct route *route, const struct sandbox *sandbox,
+                      enum sandbox_kind kind)
+{
+    const struct principal caller = {.kind = PRINCIPAL_SANDBOX_KEY, .sandbox_kind = kind};
+    const char *origin =
+        (route->origins & ORIGIN_AGENT) != 0 ? "DEFT_ORIGIN=agent" : "DEFT_ORIGIN=app";
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    bool is_refused = false;
+
+    fill(route->pattern, sandbox, &path);
+    {
+        ANSWER(answer, ask(state, sandbox, origin, http_method_to_string(route->method), path.text,
+                           route->body_max_bytes != 0 ? "{}" : NULL));
+        is_refused = answer.status == 403 && strstr(answer.body.text, NOT_ALLOWED) != NULL;
+        if (is_refused == principal_may(&caller, route->sandbox))
+            fail_msg("kind %d, %s %s: %d %.200s", (int)kind, http_method_to_string(route->method),
+                     path.text, answer.status, answer.body.text);
+    }
+}
+
+static void every_row_is_as_open_as_its_column_says(void **state)
+{
+    for (int kind = 0; kind < SANDBOX_N_KINDS; kind++) {
+        struct sandbox sandbox = add(*state, (enum sandbox_kind)kind);
+
+        for (const struct route *const *table = route_tables; *table != NULL; table++) {
+            for (const struct route *route = *table; route->handle != NULL; route++) {
+                if ((route->origins & ORIGIN_PREVIEW) == 0)
+                    check_row(*state, route, &sandbox, (enum sandbox_kind)kind);
+            }
+        }
+    }
+}
+
+/* What stands in one column follows from the other, but for what any caller may. */
+static void check_columns(const struct route *route)
+{
+    static const enum sandbox_access expected[] = {
+        [ACCESS_PUBLIC] = SANDBOX_OPEN,     [ACCESS_USER] = SANDBOX_REFUSED,
+        [ACCESS_BEARER] = SANDBOX_REFUSED,  [ACCESS_SESSION] = SANDBOX_REFUSED,
+        [ACCESS_SANDBOX] = SANDBOX_SECRETS, [ACCESS_WORKSPACE] = SANDBOX_READS,
+    };
+    enum sandbox_access access = route->sandbox;
+
+    if (access == SANDBOX_UNSET)
+        fail_msg("%s does not say what a sandbox's key may do", route->pattern);
+    if (route->access != ACCESS_CALLER && access != expected[route->access])
+        fail_msg("%s: the columns contradict each other", route->pattern);
+    if (route->access == ACCESS_CALLER && (access == SANDBOX_OPEN || access == SANDBOX_SECRETS))
+        fail_msg("%s: any caller, and open", route->pattern);
+    if (access == SANDBOX_READS && route->method != HTTP_GET &&
+        strstr(route->pattern, "{runtime_conversation_id}") == NULL &&
+        strcmp(route->pattern, "/api/auth/workspace-session") != 0)
+        fail_msg("%s changes something, and is said to read", route->pattern);
+}
+
+static void every_row_says_what_a_sandboxs_key_may_do(void **state)
+{
+    (void)state;
+    for (const struct route *const *table = route_tables; *table != NULL; table++) {
+        for (const struct route *route = *table; route->handle != NULL; route++)
+            check_columns(route);
+    }
+}
+
+static void kinds_differ_in_what_they_open(void **state)
+{
+    static const bool expected[SANDBOX_N_ACCESS][SANDBOX_N_KINDS] = {
+        [SANDBOX_OPEN] = {1, 1, 1, 1},    [SANDBOX_ITSELF] = {1, 1, 1, 1},
+        [SANDBOX_READS] = {0, 1, 1, 1},   [SANDBOX_DRIVES] = {0, 0, 1, 1},
+        [SANDBOX_SECRETS] = {0, 0, 0, 1},
+    };
+    struct principal caller = {.kind = PRINCIPAL_SANDBOX_KEY};
+
+    (void)state;
+    for (int access = 0; access < SANDBOX_N_ACCESS; access++) {
+        for (int kind = 0; kind < SANDBOX_N_KINDS; kind++) {
+            caller.sandbox_kind = (enum sandbox_kind)kind;
+            assert_int_equal(principal_may(&caller, (enum sandbox_access)access),
+                             expected[access][kind]);
+        }
+    }
+    caller.kind = PRINCIPAL_USER_KEY;
+    assert_true(principal_may(&caller, SANDBOX_REFUSED));
+}
+
+/* Starts a conversation; the id of the one that was begun. */
+static struct uuid begin(void *state, const struct sandbox *sandbox, const char *members)
+{
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    json_auto_t *info = NULL;
+    struct uuid id = UUID_INIT;
+
+    strbuf_appendf(&body, "{%s%s", members, START_BODY("") + 1);
+    {
+        ANSWER(answer,
+               ask(state, sandbox, "DEFT_ORIGIN=agent", "POST", "/api/conversations", body.text));
+        assert_answer(&answer, 201, "execution_status");
+        info = answer_json(&answer);
+    }
+    assert_true(uuid_parse(json_text_or(info, "id", ""), &id));
+    return id;
+}
+
+static void assert_begins_with(void *state, const struct sandbox *sandbox, const char *members,
+                               int status, const char *text)
+{
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+
+    strbuf_appendf(&body, "{%s%s", members, START_BODY("") + 1);
+    {
+        ANSWER(answer,
+               ask(state, sandbox, "DEFT_ORIGIN=agent", "POST", "/api/conversations", body.text));
+        assert_answer(&answer, status, text);
+    }
+}
+
+static void clients_drive_what_they_began_and_nothing_else(void **state)
+{
+    static const enum sandbox_kind clients[] = {SANDBOX_KIND_TENANT, SANDBOX_KIND_REQUESTED};
+    struct test_path users = test_conversation(*state);
+
+    for (size_t i = 0; i < ARRAY_SIZE(clients); i++) {
+        struct sandbox sandbox = add(*state, clients[i]);
+        struct test_path own = {.id = begin(*state, &sandbox, "")};
+
+        {
+            ANSWER(answer,
+                   ask(*state, &sandbox, "DEFT_ORIGIN=agent", "POST", test_under(&own, "/events"),
+                       "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"hi\"}]}"));
+            assert_answer(&answer, 200, "success");
+        }
+        {
+            ANSWER(answer,
+                   ask(*state, &sandbox, "DEFT_ORIGIN=agent", "GET", test_under(&users, ""), NULL));
+            assert_answer(&answer, 404, "Not Found");
+        }
+        {
+            ANSWER(answer, ask(*state, &sandbox, "DEFT_ORIGIN=agent", "POST",
+                               test_under(&users, "/run"), NULL));
+            assert_answer(&answer, 404, "Not Found");
+        }
+    }
+}
+
+static void a_copy_that_a_client_makes_stays_in_its_sandbox(void **state)
+{
+    struct sandbox sandbox = add(*state, SANDBOX_KIND_REQUESTED);
+    struct test_path own = {.id = begin(*state, &sandbox, "")};
+    struct test_path copy = {.text = ""};
+    json_auto_t *info = NULL;
+
+    {
+        ANSWER(answer,
+               ask(*state, &sandbox, "DEFT_ORIGIN=agent", "POST", test_under(&own, "/fork"), "{}"));
+        assert_answer(&answer, 201, "\"forked_from_conversation_id\"");
+        info = answer_json(&answer);
+    }
+    assert_true(uuid_parse(json_text_or(info, "id", ""), &copy.id));
+    {
+        ANSWER(answer,
+               ask(*state, &sandbox, "DEFT_ORIGIN=agent", "GET", test_under(&copy, ""), NULL));
+        assert_answer(&answer, 200, copy.id.text);
+    }
+}
+
+static void a_start_brings_nothing_of_the_users_and_no_look_up(void **state)
+{
+    static const char *const refused[] = {
+        "\"secrets\":{\"X\":{\"kind\":\"LookupSecret\",\"url\":\"http://127.0.0.1:1/\"}},",
+        "\"secrets\":{\"X\":{\"kind\":\"LookupSecret\",\"url\":\"https://vault.example/x\"}},",
+        "\"secrets\":{\"X\":{\"url\":\"https://vault.example/x\"}},",
+        "\"secrets\":{\"X\":{\"kind\":\"LookupSecret\",\"url\":\"/api/settings/secrets/X\"}},",
+        "\"secrets\":{\"X\":{\"kind\":\"LookupSecret\",\"url\":"
+        "\"/api/v1/sandboxes/aaaaaaaaaaaaaaaa/settings/secrets/X\"}},",
+        "\"title_llm_profile\":\"mine\",",
+        "\"secrets_encrypted\":true,",
+    };
+    static const enum sandbox_kind clients[] = {SANDBOX_KIND_TENANT, SANDBOX_KIND_REQUESTED};
+
+    for (size_t i = 0; i < ARRAY_SIZE(clients); i++) {
+        struct sandbox sandbox = add(*state, clients[i]);
+
+        for (size_t j = 0; j < ARRAY_SIZE(refused); j++)
+            assert_begins_with(*state, &sandbox, refused[j], 403, "A sandbox's key may not");
+        assert_begins_with(*state, &sandbox, "\"secrets\":{\"X\":\"value\"},", 201, "");
+    }
+}
+
+static void policies_become_stricter_only(void **state)
+{
+    static const struct {
+        const char *policy;
+        int status;
+    } steps[] = {
+        {"{\"policy\":{\"kind\":\"NeverConfirm\"}}", 403},
+        {"{\"policy\":{\"kind\":\"ConfirmRisky\",\"threshold\":\"MEDIUM\"}}", 200},
+        {"{\"policy\":{\"kind\":\"ConfirmRisky\",\"threshold\":\"HIGH\"}}", 403},
+        {"{\"policy\":{\"kind\":\"AlwaysConfirm\"}}", 200},
+        {"{\"policy\":{\"kind\":\"AlwaysConfirm\"}}", 200},
+        {"{\"policy\":{\"kind\":\"ConfirmRisky\",\"threshold\":\"MEDIUM\"}}", 403},
+        {"{\"policy\":{\"kind\":\"NeverConfirm\"}}", 403},
+    };
+    struct sandbox sandbox = add(*state, SANDBOX_KIND_TENANT);
+    struct test_path own = {.id = begin(*state, &sandbox, "")};
+
+    for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+        ANSWER(answer, ask(*state, &sandbox, "DEFT_ORIGIN=agent", "POST",
+                           test_under(&own, "/confirmation_policy"), steps[i].policy));
+        assert_answer(&answer, steps[i].status, "");
+    }
+    {
+        ANSWER(answer, ask(*state, &sandbox, "DEFT_ORIGIN=agent", "POST",
+                           test_under(&own, "/security_analyzer"), "{\"security_analyzer\":null}"));
+        assert_answer(&answer, 403, "may not remove the analyzer");
+    }
+}
+
+static void keep_secret(void *state, const char *name, const char *value)
+{
+    char body[200] = "";
+
+    (void)snprintf(body, sizeof(body), "{\"name\":\"%s\",\"value\":\"%s\"}", name, value);
+    {
+        ANSWER(answer, test_dispatch(state, ALICE, "PUT", "/api/settings/secrets", body));
+        assert_answer(&answer, 200, "");
+    }
+}
+
+static void assert_reads(void *state, enum caller caller, const char *path, const char *text)
+{
+    struct fixture *fixture = state;
+    char header[128] = "";
+    const char *params[] = {"DEFT_ORIGIN=app", "HTTP_HOST=localhost:3000", header, NULL};
+
+    (void)snprintf(header, sizeof(header), "HTTP_X_SESSION_API_KEY=%s",
+                   caller == ALICE ? fixture->alice_key : fixture->bob_key);
+    {
+        ANSWER(answer, test_dispatch_with(state, params, "GET", path, NULL));
+        assert_answer(&answer, 200, text);
+    }
+}
+
+static void each_reading_of_a_secret_is_on_record_for_its_owner(void **state)
+{
+    struct sandbox sandbox = add(*state, SANDBOX_KIND_REQUESTED);
+    char path[128] = "";
+    char lookup[256] = "";
+
+    keep_secret(*state, "READ_ME", "the-value");
+    keep_secret(*state, "ME_TOO", "another-value");
+    (void)snprintf(path, sizeof(path), "/api/v1/sandboxes/%s/settings/secrets/READ_ME", sandbox.id);
+    {
+        ANSWER(answer, ask(*state, &sandbox, "DEFT_ORIGIN=app", "GET", path, NULL));
+        assert_answer(&answer, 200, "the-value");
+    }
+    (void)snprintf(lookup, sizeof(lookup),
+                   "\"secrets\":{\"X\":{\"kind\":\"LookupSecret\",\"url\":"
+                   "\"http://localhost:3000/api/v1/sandboxes/%s/settings/secrets/ME_TOO\"}},",
+                   sandbox.id);
+    (void)begin(*state, &sandbox, lookup);
+    (void)snprintf(path, sizeof(path), "/api/v1/sandboxes/%s/secret-reads", sandbox.id);
+    assert_reads(*state, ALICE, path, "\"name\":\"ME_TOO\"");
+    assert_reads(*state, ALICE, path, "\"name\":\"READ_ME\"");
+    assert_reads(*state, BOB, path, "\"items\":[]");
+    (void)snprintf(path, sizeof(path), "/api/v1/sandboxes/%s/secret-reads?limit=1", sandbox.id);
+    {
+        CLEANUP(mem_freep) char *next = NULL;
+        struct fixture *fixture = *state;
+        char header[128] = "";
+        const char *params[] = {"DEFT_ORIGIN=app", "HTTP_HOST=localhost:3000", header, NULL};
+        json_auto_t *page = NULL;
+
+        (void)snprintf(header, sizeof(header), "HTTP_X_SESSION_API_KEY=%s", fixture->alice_key);
+        ANSWER(answer, test_dispatch_with(*state, params, "GET", path, NULL));
+        page = answer_json(&answer);
+        assert_int_equal(json_array_size(json_object_get(page, "items")), 1);
+        next = mem_dup_text(json_text_or(page, "next_page_id", ""));
+        assert_string_not_equal(next, "");
+        (void)snprintf(path, sizeof(path), "/api/v1/sandboxes/%s/secret-reads?limit=1&page_id=%s",
+                       sandbox.id, next);
+    }
+    assert_reads(*state, ALICE, path, "READ_ME");
+    assert_reads(*state, ALICE, path, "\"next_page_id\":null");
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_row_says_what_a_sandboxs_key_may_do),
+        cmocka_unit_test(kinds_differ_in_what_they_open),
+        cmocka_unit_test(every_row_is_as_open_as_its_column_says),
+        cmocka_unit_test(clients_drive_what_they_began_and_nothing_else),
+        cmocka_unit_test(a_copy_that_a_client_makes_stays_in_its_sandbox),
+        cmocka_unit_test(a_start_brings_nothing_of_the_users_and_no_look_up),
+        cmocka_unit_test(policies_become_stricter_only),
+        cmocka_unit_test(each_reading_of_a_secret_is_on_record_for_its_owner),
+    };
+
+    (void)argc;
+    test_need_postgres(argv);
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}

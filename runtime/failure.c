@@ -35,7 +35,6 @@ static const struct failure failures[] = {
     {"range of CPUs", "TooManyProcessors", "more processors are asked for than the host has"},
     {"setting rlimits", "LimitsRefused",
      "the host does not allow the sandbox's limits (DEFT_SANDBOX_FILES)"},
-    {"docker-init", "NoInit", "the container engine lacks its init program (package tini)"},
     {"did not get ready", "StartTimeout", NULL},
     {"was killed", "Killed", NULL},
     {"container was removed", "ContainerRemoved", NULL},

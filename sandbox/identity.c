@@ -6,7 +6,6 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <stdlib.h>
-#include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -115,19 +114,24 @@ bool identity_has_access(const char *path, int mode)
 }
 
 /* Both users are the process's own: the kernel has no reason to refuse. */
-static void open_files_as(uid_t uid)
+static void swap(uid_t effective, uid_t saved)
 {
-    (void)setfsuid(uid);
-    if ((uid_t)setfsuid((uid_t)-1) != uid)
+    if (setresuid((uid_t)-1, effective, saved) < 0)
         abort();
 }
 
 void identity_open_as_server(void)
 {
-    open_files_as(getuid());
+    if (geteuid() != getuid())
+        swap(getuid(), geteuid());
 }
 
 void identity_open_as_commands(void)
 {
-    open_files_as(geteuid());
+    uid_t real = 0;
+    uid_t effective = 0;
+    uid_t saved = 0;
+
+    if (getresuid(&real, &effective, &saved) == 0 && saved != real)
+        swap(saved, real);
 }

@@ -10,7 +10,7 @@
  * Where the server was not started as root there is one user, and all of this changes nothing.
  *
  * Threading: one thread; the kernel keeps the state.
- * Source:    credentials(7); setfsuid(2); kill(2), "Permissions"; ptrace(2), "Ptrace access mode
+ * Source:    credentials(7); kill(2), "Permissions"; ptrace(2), "Ptrace access mode
  * checking"
  */
 #ifndef DEFT_SANDBOX_IDENTITY_H
@@ -34,8 +34,11 @@ int identity_take(const struct config *config, struct error *err) NONNULL MUST_C
 int identity_become_commands(void) MUST_CHECK;
 /* As access(2), for the user that files are opened as: the kernel asks there for the real one. */
 bool identity_has_access(const char *path, int mode) NONNULL MUST_CHECK;
-/* For files that commands must not reach: until identity_open_as_commands(), files are opened and
- * made as the server's own user. */
+/*
+ * For files that commands must not reach: until identity_open_as_commands(), files are opened and
+ * made as the server's own user. The commands' is the saved one meanwhile, so they may signal the
+ * server, which as PID 1 takes no signal of theirs. Not setfsuid(), which gVisor has not.
+ */
 void identity_open_as_server(void);
 void identity_open_as_commands(void);
 

@@ -193,13 +193,15 @@ describe('the confinement of a sandbox', () => {
   it('from inside: a workspace of before there were users of each sandbox goes on, its journal closed', async () => {
     const { json: begun } = await house.sandbox('isolation-old', { image });
     assert.equal((await house.post('/stop', { runtime_id: begun.runtime_id })).status, 200);
-    await makeOldHome('0123456789');
+    // The row first: a sweep removes homes that no row has.
     house.sql(`UPDATE runtimes SET spec = jsonb_set(spec, '{home}', '"0123456789"') WHERE id = '${begun.runtime_id}'`);
+    await makeOldHome('0123456789');
     const { json: old } = await house.sandbox('isolation-old', { image });
     assert.equal(old.status, 'running', old.status_detail);
     const { hostname, port } = new URL(old.url);
     const command = 'id -u; whoami; cat kept; echo more >> kept && echo written; ls /.deft-j 2>&1; stat -c %u:%a /.deft-j; kill -9 1 2>&1';
     const { json } = await call({ host: hostname, port }, 'POST', '/api/bash/execute_bash_command', { body: { command, cwd: '/workspace/project' }, headers: { 'X-Session-API-Key': old.session_api_key } });
+    assert.ok(json.stdout, JSON.stringify(json));
     assert.deepEqual(json.stdout.trim().split('\n').map((line) => line.replace(/^.*(Permission denied|not permitted)$/, '$1')),
       ['10001', 'deft', 'keptwritten', 'Permission denied', '10002:700', 'not permitted']);
     await house.forget(old);

@@ -260,6 +260,16 @@ static const struct option *find_option(int argc, char **argv)
     return NULL;
 }
 
+/* What is called for one answer listens nowhere. */
+static int confine_to_sockets(const struct fcgi_settings *settings, bool is_serving,
+                              struct error *err)
+{
+    const char *const sockets[] = {settings->socket_path, settings->sandbox_socket_path,
+                                   settings->stream_socket_path, settings->probe_socket_path, NULL};
+
+    return confine(CONFINE_DAEMON, is_serving ? sockets : sockets + ARRAY_SIZE(sockets) - 1, err);
+}
+
 static int run(enum command command, const char *argument, struct error *err)
 {
     struct fcgi_settings settings = {0};
@@ -276,7 +286,7 @@ static int run(enum command command, const char *argument, struct error *err)
     int rc = -1;
 
     if (load_settings(&settings, &context, err) < 0 ||
-        confine(CONFINE_DAEMON, command == COMMAND_SERVE ? settings.socket_path : "", err) < 0 ||
+        confine_to_sockets(&settings, command == COMMAND_SERVE, err) < 0 ||
         open_database(&settings, &context.db, err) < 0)
         return -1;
     switch (command) {

@@ -206,10 +206,10 @@ static int serve(const struct gateway_settings *settings, struct error *err)
     CLEANUP(fd_close) int stop_fd = -1;
     struct gateway gateway = {.door = {.listen_fd = -1, .epoll_fd = -1},
                               .errands = {.done_fd = -1}};
+    const char *const sockets[] = {settings->socket_path, NULL};
     int rc = 0;
 
-    if (confine(CONFINE_DAEMON, settings->socket_path, err) < 0 ||
-        process_open_stop(&stop_fd, err) < 0)
+    if (confine(CONFINE_DAEMON, sockets, err) < 0 || process_open_stop(&stop_fd, err) < 0)
         return -1;
     rc = open_parts(&gateway, settings, err);
     if (rc == 0) {

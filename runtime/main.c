@@ -511,7 +511,9 @@ static int read_settings(struct runtime_settings *settings, struct strbuf *secco
 /* Sandboxes that are processes are made by this one, with namespaces and mounts. */
 static int give_up(const struct runtime_settings *settings, struct error *err)
 {
-    return confine(choice_is_process(settings) ? CONFINE_HOST : CONFINE_RUNTIME, "", err);
+    const char *const no_sockets[] = {NULL};
+
+    return confine(choice_is_process(settings) ? CONFINE_HOST : CONFINE_RUNTIME, no_sockets, err);
 }
 
 static void runtime_settings_done(struct runtime_settings *settings)

@@ -309,6 +309,7 @@ static int run(struct worker_context *context, struct error *err)
 int main(int argc, char **argv)
 {
     struct worker_context context = {.db = NULL};
+    const char *const no_sockets[] = {NULL};
     struct error err = ERROR_INIT;
     int status = 0;
 
@@ -317,7 +318,7 @@ int main(int argc, char **argv)
                                                           : process_refuse(&process, argv[1]);
     process_tame_allocator();
     json_setup();
-    if (read_settings(&context, &err) < 0 || confine(CONFINE_DAEMON, "", &err) < 0)
+    if (read_settings(&context, &err) < 0 || confine(CONFINE_DAEMON, no_sockets, &err) < 0)
         return process_complain(&process, &err);
     if (run(&context, &err) < 0) {
         log_error("worker.failed", LOG_ERROR(&err));

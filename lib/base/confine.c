@@ -270,7 +270,16 @@ static int allow_socket(int rules_fd, const char *socket_path, struct error *err
                        LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_REMOVE_FILE, err);
 }
 
-static int bound_files(const char *socket_path, const char **missing_out, struct error *err)
+static int allow_sockets(int rules_fd, const char *const *sockets, struct error *err)
+{
+    int rc = 0;
+
+    for (; rc == 0 && *sockets != NULL; sockets++)
+        rc = allow_socket(rules_fd, *sockets, err);
+    return rc;
+}
+
+static int bound_files(const char *const *sockets, const char **missing_out, struct error *err)
 {
     int abi = landlock_abi();
     struct ruleset rules = ruleset_of(abi);
@@ -285,7 +294,7 @@ static int bound_files(const char *socket_path, const char **missing_out, struct
     if (fd < 0)
         return error_set(err, ERROR_UNAVAILABLE, "landlock_create_ruleset: %m");
     if (allow_below(fd, "/dev/null", LANDLOCK_ACCESS_FS_WRITE_FILE, err) < 0 ||
-        allow_socket(fd, socket_path, err) < 0)
+        allow_sockets(fd, sockets, err) < 0)
         return -1;
     if (syscall(SYS_landlock_restrict_self, fd, 0) < 0)
         return error_set(err, ERROR_UNAVAILABLE, "landlock_restrict_self: %m");
@@ -312,14 +321,14 @@ static void tell_missing(const char *missing)
         log_warning("confinement.kernel_lacks", LOG_STR("meaning", missing));
 }
 
-int confine(enum confine_kind kind, const char *socket_path, struct error *err)
+int confine(enum confine_kind kind, const char *const *sockets, struct error *err)
 {
     const char *no_landlock = NULL;
     const char *no_seccomp = NULL;
 
     if (give_up_privileges(err) < 0)
         return -1;
-    if (kind == CONFINE_DAEMON && bound_files(socket_path, &no_landlock, err) < 0)
+    if (kind == CONFINE_DAEMON && bound_files(sockets, &no_landlock, err) < 0)
         return -1;
     if (filter_calls(kind, &no_seccomp, err) < 0)
         return -1;

@@ -23,9 +23,11 @@ enum confine_kind {
 };
 
 /*
- * Confines this process and all that it starts. socket_path: a CONFINE_DAEMON may make and remove
- * sockets in that one's folder; "": none. ERROR_UNAVAILABLE when what the kernel can do failed.
+ * Confines this process and all that it starts. sockets: paths, up to a NULL, in whose folders a
+ * CONFINE_DAEMON may make and remove sockets; "" is none. ERROR_UNAVAILABLE when what the kernel
+ * can do failed.
  */
-int confine(enum confine_kind kind, const char *socket_path, struct error *err) NONNULL MUST_CHECK;
+int confine(enum confine_kind kind, const char *const *sockets,
+            struct error *err) NONNULL MUST_CHECK;
 
 #endif

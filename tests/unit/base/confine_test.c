@@ -215,9 +215,10 @@ static int answer_of(enum confine_kind kind, deed *act, const char *folder)
     if (child == 0) {
         struct error err = ERROR_INIT;
         char path[128];
+        const char *const sockets[] = {"", path, NULL};
 
         (void)snprintf(path, sizeof(path), "%s/socket", folder);
-        if (confine(kind, path, &err) < 0)
+        if (confine(kind, sockets, &err) < 0)
             _exit(255);
         _exit(act(folder));
     }
@@ -327,7 +328,8 @@ static void socket_folder_that_is_missing_is_named(void **state)
     assert_true(child >= 0);
     if (child == 0) {
         struct error err = ERROR_INIT;
-        int rc = confine(CONFINE_DAEMON, "/nonexistent/socket", &err);
+        const char *const sockets[] = {"/nonexistent/socket", NULL};
+        int rc = confine(CONFINE_DAEMON, sockets, &err);
 
         _exit(rc < 0 && strstr(err.message, "/nonexistent") != NULL ? 0 : 1);
     }

@@ -166,6 +166,39 @@ test('status and doctor say which process runs as another user than it should', 
   for (const [name, user] of Object.entries(USERS)) assert.match(stdout, new RegExp(`^${name} +running .* ${user}$`, 'm'));
 });
 
+test('doctor says which keys, logs and data are open to others', async (t) => {
+  const script = `DEFT_HOME=$1; for part in say help settings users services doctor; do . "$1/deploy/lib/$part.sh"; done; users_load; shift; "$@"`;
+  const holds = (check) => run('sh', ['-euc', script, 'sh', HOME, check]).then(() => true, () => false);
+  const cases = [
+    ['doctor_keys_closed', `${VAR}/keys/secret_key`, 0o644],
+    ['doctor_process_keys_closed', `${DEFT_SERVICES}/gateway/keys/DEFT_HASH_KEY`, 0o444],
+    ['doctor_process_keys_closed', `${DEFT_SERVICES}/fcgi/keys`, 0o755],
+    ['doctor_data_closed', `${VAR}/log`, 0o755],
+    ['doctor_data_closed', `${VAR}/pg`, 0o711],
+  ];
+  for (const [check, path, mode] of cases) {
+    const { mode: closed } = await stat(path);
+    t.after(() => chmod(path, closed & 0o7777));
+    assert.ok(await holds(check), `${check}: all is closed`);
+    await chmod(path, mode);
+    assert.ok(!(await holds(check)), `${check}: ${path} is open`);
+    await chmod(path, closed & 0o7777);
+  }
+});
+
+test('state is kept where the users of the processes can reach it', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'deft-home-'));
+  t.after(() => rm(folder, { recursive: true }));
+  await mkdir(join(folder, 'deft'));
+  const script = 'DEFT_HOME=$1; . "$2/deploy/lib/say.sh"; . "$2/deploy/lib/settings.sh"; settings_default_var';
+  const place = async () => (await run('sh', ['-euc', script, 'sh', join(folder, 'deft'), HOME])).stdout.trim();
+  await chown(join(folder, 'deft'), uidOfUser('nobody'), -1); // a person's checkout
+  await chmod(folder, 0o755);
+  assert.equal(await place(), join(folder, 'deft/var'));
+  await chmod(folder, 0o700);
+  assert.match(await place(), /^\/var\/lib\/deft\/deft-[0-9a-f]{8}$/);
+});
+
 test('what one user had for all is carried over by up', { timeout: 240_000 }, async () => {
   const before = (await run(DEFT, ['key', '--list'])).stdout;
   for (const name of ['nginx', 'gateway', 'fcgi', 'worker', 'runtime', 'postgres']) await run('sv', ['-w', '60', 'down', `${DEFT_SERVICES}/${name}`]);

@@ -7,6 +7,7 @@ include tests/unit/gateway/local.mk
 include tests/unit/client/local.mk
 include tests/unit/llm/local.mk
 include tests/unit/worker/local.mk
+include tests/unit/linear/local.mk
 include tests/lint/local.mk
 include tests/fuzz/local.mk
 include tests/fuzz/fcgi.mk

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
@@ -166,7 +167,7 @@ static const char *read_entry(json_t *head, const struct line *line)
     return next;
 }
 
-json_t *front_matter_read(const char *text, const char **body_out)
+static json_t *read_head(const char *text, const char **body_out)
 {
     json_t *head = json_object();
     struct line line = line_at(text);
@@ -183,4 +184,13 @@ json_t *front_matter_read(const char *text, const char **body_out)
     }
     *body_out = line.next;
     return head;
+}
+
+int front_matter_read(const char *text, json_t **head_out, const char **body_out, struct error *err)
+{
+    if (!utf8_is_valid(text, strlen(text)))
+        return error_set(err, ERROR_INVALID,
+                         "the file is not UTF-8 text; save it in that encoding");
+    *head_out = read_head(text, body_out);
+    return 0;
 }

@@ -12,10 +12,14 @@
 
 #include "base/attr.h"
 
+struct error;
+
 /*
  * The head as an object of texts, booleans and lists of texts; empty when there is none. *body_out
- * is where the rest of the text begins. A new reference.
+ * is where the rest of the text begins. A new reference in *head_out. ERROR_INVALID for a text that
+ * is not UTF-8: it has no names.
  */
-json_t *front_matter_read(const char *text, const char **body_out) NONNULL MUST_CHECK;
+int front_matter_read(const char *text, json_t **head_out, const char **body_out,
+                      struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -82,13 +82,14 @@ int package_read_skill(const struct package_folder *folder, json_t **package_out
     json_t *package = NULL;
     json_t *skills = NULL;
 
+    if (text != NULL && front_matter_read(text, &head, &body, err) < 0)
+        return error_wrap(err, "SKILL.md");
     if (text != NULL)
         skill = skill_of(folder, SKILL_FOLDER, "SKILL.md", text);
     if (skill == NULL)
         return error_set(err, ERROR_INVALID, "There is no SKILL.md that makes a skill");
     if (!package_is_name(json_text_or(skill, "name", "")))
         return refuse_name("skill", json_text_or(skill, "name", ""), err);
-    head = front_matter_read(text, &body);
     package = json_object();
     skills = json_array();
     json_push(skills, json_incref(skill));

@@ -24,7 +24,8 @@ static bool contains_nocase(const char *text, const char *word)
 {
     size_t len = strlen(word);
 
-    for (const char *p = text; strlen(p) >= len; p++) {
+    /* A text's end is no letter. */
+    for (const char *p = text; *p != '\0'; p++) {
         size_t i = 0;
 
         while (i < len && (p[i] | 0x20) == word[i])

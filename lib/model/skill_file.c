@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/attr.h"
+#include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
@@ -132,6 +133,7 @@ json_t *skill_from_file(enum skill_form form, const char *path, const char *text
 {
     CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
     json_auto_t *head = NULL;
+    struct error ignored = ERROR_INIT;
     const char *body = text;
 
     if (form == SKILL_MEMORY) {
@@ -140,7 +142,8 @@ json_t *skill_from_file(enum skill_form form, const char *path, const char *text
 
         return known != NULL ? make_skill(form, known, path, none, text) : NULL;
     }
-    head = front_matter_read(text, &body);
+    if (front_matter_read(text, &head, &body, &ignored) < 0)
+        return NULL;
     if (form == SKILL_FOLDER)
         append_folder(path, &name);
     else
@@ -157,9 +160,12 @@ json_t *sub_agent_from_file(const char *path, const char *text, const char *leve
 {
     CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
     const char *body = text;
-    json_auto_t *head = front_matter_read(text, &body);
+    json_auto_t *head = NULL;
+    struct error ignored = ERROR_INIT;
     json_t *agent = NULL;
 
+    if (front_matter_read(text, &head, &body, &ignored) < 0)
+        return NULL;
     append_stem(path, &name);
     if (!is_name(json_text_or(head, "name", name.text)) || text_equal_nocase(name.text, "README"))
         return NULL;

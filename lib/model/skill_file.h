@@ -19,8 +19,8 @@ enum skill_form {
 
 /*
  * The skill of a file as the API shows it ({"name","type","content","triggers","source",
- * "description","is_agentskills_format","disable_model_invocation"}); NULL when the file is none. A
- * new reference.
+ * "description","is_agentskills_format","disable_model_invocation"}); NULL when the file is none,
+ * or no UTF-8 text. A new reference.
  */
 json_t *skill_from_file(enum skill_form form, const char *path,
                         const char *text) NONNULL MUST_CHECK;

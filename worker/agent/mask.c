@@ -3,7 +3,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -89,13 +88,7 @@ static bool is_shell_name(const char *name)
 
 bool secret_is_named(const char *name, const char *command)
 {
-    size_t len = strlen(name);
-
-    for (const char *at = command; *at != '\0'; at++) {
-        if (strncasecmp(at, name, len) == 0)
-            return true;
-    }
-    return false;
+    return strcasestr(command, name) != NULL;
 }
 
 json_t *secret_list_env(const struct secret_list *list, const char *command)

@@ -1,0 +1,84 @@
+#include "unit/linear/linear.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "base/strbuf.h"
+
+enum { SHORT_BYTES = 100000, TIMES_LONGER = 10, RATIO_MAX = 12, ROUNDS_MAX = 8 };
+
+/* What is done with the longer input in this time is a few instructions for each byte. */
+#define PLAIN_NS 4000000
+
+/* Nothing that is linear takes so long for the shorter input; the longer one is not tried. */
+#define SLOW_NS 200000000
+
+static int64_t thread_ns(void)
+{
+    struct timespec now;
+
+    assert_int_equal(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now), 0);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void make_input(const char *pattern, size_t len, struct strbuf *out)
+{
+    const char *unit = strchr(pattern, '|');
+    const char *tail = NULL;
+
+    assert_non_null(unit);
+    tail = strchr(unit + 1, '|');
+    assert_non_null(tail);
+    assert_true(tail > unit + 1);
+    strbuf_append_bytes(out, pattern, (size_t)(unit - pattern));
+    while (out->len < len)
+        strbuf_append_bytes(out, unit + 1, (size_t)(tail - unit - 1));
+    strbuf_append(out, tail + 1);
+}
+
+static int64_t measure(const struct linear_function *function, const struct strbuf *input,
+                       int64_t best_ns)
+{
+    int64_t begin_ns = thread_ns();
+    int64_t took_ns = 0;
+
+    function->run(input->text, input->len);
+    took_ns = thread_ns() - begin_ns;
+    return took_ns < best_ns ? took_ns : best_ns;
+}
+
+static void check_input(const struct linear_function *function, const char *pattern, int *n_failed)
+{
+    CLEANUP(strbuf_done) struct strbuf one = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf ten = STRBUF_INIT;
+    int64_t one_ns = INT64_MAX;
+    int64_t ten_ns = INT64_MAX;
+
+    make_input(pattern, SHORT_BYTES, &one);
+    make_input(pattern, (size_t)SHORT_BYTES * TIMES_LONGER, &ten);
+    for (int round = 0; round < ROUNDS_MAX; round++) {
+        one_ns = measure(function, &one, one_ns);
+        if (one_ns > SLOW_NS)
+            break;
+        ten_ns = measure(function, &ten, ten_ns);
+        if (ten_ns < PLAIN_NS || (round > 0 && ten_ns <= RATIO_MAX * one_ns))
+            return;
+    }
+    print_error("%s: \"%.40s\" takes %lld us, ten times that %lld us\n", function->name, pattern,
+                (long long)(one_ns / 1000), ten_ns == INT64_MAX ? -1 : (long long)(ten_ns / 1000));
+    *n_failed += 1;
+}
+
+int linear_check(const struct linear_function *function)
+{
+    int n_failed = 0;
+
+    for (size_t i = 0; function->inputs[i] != NULL; i++)
+        check_input(function, function->inputs[i], &n_failed);
+    return n_failed;
+}

@@ -1,0 +1,306 @@
+/*
+ * Every function here walks text that comes from outside: requests, models, sandboxes, files.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <malloc.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "base/encode.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "client/sse.h"
+#include "llm/json_repair.h"
+#include "model/front_matter.h"
+#include "model/masker.h"
+#include "model/problem.h"
+#include "model/secret_registry.h"
+#include "model/skill_file.h"
+#include "model/title.h"
+#include "model/tool_repair.h"
+#include "sandbox/line_diff.h"
+#include "sandbox/statements.h"
+#include "sandbox/terminal_text.h"
+#include "unit/linear/linear.h"
+
+/* Runs of one byte, of lines, of words, of brackets and quotes that do not close, of separators, of
+ * what almost is a keyword, of escapes, of bytes that are no UTF-8. */
+static const char *const any_text[] = {
+    "|a|",      "|\n|",       "| |",     "|a b |",   "|[|",     "|{\"a\":|", "|\"|",   "|\\|",
+    "|'|",      "|,|",        "|;|",     "|\r\n|",   "|%|",     "|%41|",     "|\xff|", "|\xc3\xa9|",
+    "|tokenn|", "|passwor |", "|---\n|", "|a: b\n|", "|<<E\n|", "|$(|",      "|`|",    "|(|",
+    "|&|",      "|\\u0061|",  "|sk-|",   "|```\n|",  "|#|",     "|\t|",      "|**|",   NULL,
+};
+
+static void run_json(const char *text, size_t len)
+{
+    struct error err = ERROR_INIT;
+    json_auto_t *json = NULL;
+
+    if (json_parse(text, len, &json, &err) < 0)
+        assert_null(json);
+}
+
+static const char *const json_texts[] = {"|[|",           "[|1,|1]",    "\"|a|\"",
+                                         "\"|\\u0061|\"", "\"|\\\\|\"", "[|\"a\", |\"b\"]",
+                                         "| |",           "|a|",        "{\"a\":\"|\xc3\xa9|\"}",
+                                         "\"|\xff|\"",    NULL};
+
+static void run_lenient_json(const char *text, size_t len)
+{
+    struct error err = ERROR_INIT;
+    json_auto_t *json = NULL;
+
+    if (json_parse_lenient(text, len, &json, &err) < 0)
+        assert_null(json);
+}
+
+static const char *const lenient_texts[] = {
+    "\"|\\ud800|\"", "\"|\\u0000|\"", "\"|\xff|\"", "\"|\xed\xa0\x80|\"",
+    "|\\ud8|",       "[|1,|1]",       NULL};
+
+static void run_repair(const char *text, size_t len)
+{
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    json_auto_t *arguments = tool_repair_parse(text, &out);
+
+    (void)len;
+    (void)arguments;
+}
+
+static const char *const argument_texts[] = {"{\"a\":\"|\n|\"}",
+                                             "{\"a\":\"|\x01|\"}",
+                                             "{|\"|",
+                                             "{\"a\":\"|\\\"|\"}",
+                                             "{\"a\":|[|",
+                                             "|{|",
+                                             NULL};
+
+/* Names in which words of secrets are looked for, and values that are copied. */
+static void run_redact(const char *text, size_t len)
+{
+    json_auto_t *object = json_object();
+    json_auto_t *copy = NULL;
+    json_t *value = json_text(text, len);
+
+    json_put(object, json_string_value(value), json_incref(value));
+    json_put(object, "a", value);
+    copy = redact_copy(object);
+    assert_non_null(copy);
+}
+
+static void run_front_matter(const char *text, size_t len)
+{
+    struct error err = ERROR_INIT;
+    json_auto_t *head = NULL;
+    const char *body = NULL;
+
+    (void)len;
+    if (front_matter_read(text, &head, &body, &err) < 0)
+        assert_null(head);
+}
+
+static const char *const head_texts[] = {"---\n|a: b\n|---\n",
+                                         "---\na: [|\"b\", |]\n---\n",
+                                         "---\na: [|b, |\n---\n",
+                                         "---\na:\n|  - b\n|---\n",
+                                         "---\na: >\n|  b\n|---\n",
+                                         "---\na: |b #|\n---\n",
+                                         "---\na: \"|\\\"|\"\n---\n",
+                                         "---\n| |\n---\n",
+                                         "---\na: >\n|\n|---\n",
+                                         "---\n|#|\n---\n",
+                                         "---\n|:|\n---\n",
+                                         "---\na: [|'|\n---\n",
+                                         "|---\n|",
+                                         "---\n|\xff|\n---\n",
+                                         NULL};
+
+static void run_skill(const char *text, size_t len)
+{
+    json_auto_t *skill = skill_from_file(SKILL_FILE, "/a.md", text);
+    json_auto_t *agent = sub_agent_from_file("/a.md", text, "user");
+
+    (void)len;
+    (void)skill;
+    (void)agent;
+}
+
+static void run_title(const char *text, size_t len)
+{
+    CLEANUP(mem_freep) char *said = title_from_text(text);
+    CLEANUP(mem_freep) char *answered = title_from_answer(text);
+
+    (void)len;
+    (void)said;
+    (void)answered;
+}
+
+static void run_utf8(const char *text, size_t len)
+{
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+
+    utf8_append_repaired(&out, text, len);
+    assert_true(utf8_is_valid(out.text, out.len));
+    assert_true(utf8_offset(out.text, out.len, SIZE_MAX) == out.len);
+}
+
+static void run_decoders(const char *text, size_t len)
+{
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+
+    percent_decode(&out, text, len, ' ');
+    percent_append(&out, text);
+    shell_word_append(&out, text);
+    if (base64_decode(text, len, &out, &err) < 0 || base64url_decode(text, &out, &err) < 0)
+        assert_int_not_equal(err.code, ERROR_NONE);
+}
+
+static void run_masker(const char *text, size_t len)
+{
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    struct masker *masker = masker_new();
+    char run[400];
+
+    memset(run, 'a', sizeof(run) - 2);
+    run[sizeof(run) - 2] = 'b';
+    run[sizeof(run) - 1] = '\0';
+    masker_add(masker, run);
+    masker_add(masker, "abababababababababababababababac");
+    masker_add(masker, "swordfish 4711");
+    masker_append(masker, text, len, &out);
+    masker_free(masker);
+}
+
+static const char *const masked_texts[] = {
+    "|a|",       "|ab|",  "|swordfish |", "|swordfish 4711|", "|YWFh|", "|6161 |", "|%61|",
+    "|\\u0061|", "|a\n|", "|\"a'|",       "|\\\\|",           "|%2|",   "a|\n|",   "|\\ud83d|",
+    NULL};
+
+static void run_names(const char *text, size_t len)
+{
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    json_auto_t *update = json_object();
+
+    (void)len;
+    json_put_text(update, "A", text);
+    secret_registry_append_unmasked(update, &out);
+}
+
+static void run_sse(const char *text, size_t len)
+{
+    CLEANUP(sse_done) struct sse sse = SSE_INIT(len + 1);
+    struct sse_input input = {text, len};
+    struct sse_event event = {"", "", 0};
+    struct error err = ERROR_INIT;
+
+    while (event.data != NULL && sse_next(&sse, &input, &event, &err) == 0) {
+    }
+}
+
+static const char *const event_streams[] = {"|data: a\n\n|",
+                                            "data: |a|\n\n",
+                                            "|\n|",
+                                            "|\r|",
+                                            "|data: a\n|\n",
+                                            "|:\n|",
+                                            "|event: a\n|",
+                                            "|data: a\r\n\r\n|",
+                                            "|data|",
+                                            "|id: 1\n|",
+                                            NULL};
+
+static void run_statements(const char *text, size_t len)
+{
+    struct statement statements[STATEMENTS_MAX];
+    size_t n = statements_split(text, statements);
+
+    assert_true(n <= STATEMENTS_MAX + 1);
+    assert_true(len > 0 || !terminal_text_is_literal(text));
+}
+
+static const char *const scripts[] = {"|a\n|",
+                                      "|a;|",
+                                      "|(|",
+                                      "|((|",
+                                      "|{|",
+                                      "|$(|",
+                                      "|\"$(|",
+                                      "|'|",
+                                      "|<<E\n|",
+                                      "|<<E <<F|",
+                                      "|case a in|",
+                                      "|if |",
+                                      "|#\n|",
+                                      "|\\\n|",
+                                      "|a && |",
+                                      "|$'|",
+                                      "|`|",
+                                      "|${a|",
+                                      "cat <<E\n|a\n|E",
+                                      "cat <<EEEE\n|EEE\n|",
+                                      "|for |",
+                                      "|[[|",
+                                      NULL};
+
+static void run_line_diff(const char *text, size_t len)
+{
+    CLEANUP(strbuf_done) struct strbuf before = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+
+    strbuf_append_bytes(&before, text, len);
+    strbuf_append(&before, "\nx\n");
+    line_diff_append(&out, "a", before.text, text);
+}
+
+static void time_is_linear_in_the_text(void **state)
+{
+    static const struct linear_function functions[] = {
+        {"json_parse", run_json, json_texts},
+        {"json_parse_lenient", run_lenient_json, lenient_texts},
+        {"tool_repair_parse", run_repair, argument_texts},
+        {"redact_copy", run_redact, any_text},
+        {"front_matter_read", run_front_matter, head_texts},
+        {"skill_from_file", run_skill, head_texts},
+        {"title_from_text", run_title, any_text},
+        {"utf8_append_repaired", run_utf8, any_text},
+        {"percent_decode", run_decoders, any_text},
+        {"masker_append", run_masker, masked_texts},
+        {"masker_append", run_masker, any_text},
+        {"secret_registry_append_unmasked", run_names, any_text},
+        {"sse_next", run_sse, event_streams},
+        {"statements_split", run_statements, scripts},
+        {"statements_split", run_statements, any_text},
+        {"line_diff_append", run_line_diff, any_text},
+    };
+
+    int n_failed = 0;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
+        n_failed += linear_check(&functions[i]);
+    assert_int_equal(n_failed, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(time_is_linear_in_the_text),
+    };
+
+    json_setup();
+    /* Pages that the allocator gives back and takes again are the kernel's work, not ours. */
+    (void)mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    (void)mallopt(M_TRIM_THRESHOLD, 1 << 30);
+    return cmocka_run_group_tests_name("linear", tests, NULL, NULL);
+}

@@ -23,6 +23,7 @@ struct error;
 struct hints;
 struct http;
 struct llm;
+struct wrong_keys;
 
 struct fcgi_settings {
     struct run_limits run_limits;
@@ -72,6 +73,7 @@ struct fcgi_context {
     struct hints *hints;
     struct crash_points *crash;
     struct keyring keyring;
+    struct wrong_keys *wrong_keys; /* NULL: they are not counted */
     enum runtime_kind default_runtime;
     int64_t started_ms;               /* clock_monotonic_ms() */
     int64_t started_at_us;            /* clock_utc_us() */

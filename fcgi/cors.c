@@ -2,41 +2,25 @@
 
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/text.h"
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
 #include "fcgi/request.h"
+#include "model/web_origin.h"
 
 static const char allowed_methods[] = "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT, QUERY";
 
-/* What follows http:// or https://, or NULL. */
-static const char *origin_authority(const char *origin)
+static bool list_has(const char *list, const struct web_origin *origin)
 {
-    if (text_starts_with(origin, "http://"))
-        return origin + strlen("http://");
-    if (text_starts_with(origin, "https://"))
-        return origin + strlen("https://");
-    return NULL;
-}
-
-/* "" or a colon and digits. */
-static bool is_port(const char *text)
-{
-    if (text[0] == '\0')
-        return true;
-    return text[0] == ':' && text[1] != '\0' && strlen(text) <= 6 &&
-           strspn(text + 1, "0123456789") == strlen(text + 1);
-}
-
-static bool list_has(const char *list, const char *origin)
-{
-    size_t len = strlen(origin);
     const char *p = list + strspn(list, " ");
 
     while (*p != '\0') {
         size_t n = strcspn(p, " ");
+        CLEANUP(mem_freep) char *item = mem_dup_bytes(p, n);
+        struct web_origin allowed;
 
-        if (n == len && strncmp(p, origin, len) == 0)
+        if (web_origin_read(item, &allowed) && web_origin_equal(&allowed, origin))
             return true;
         p += n;
         p += strspn(p, " ");
@@ -44,18 +28,12 @@ static bool list_has(const char *list, const char *origin)
     return false;
 }
 
-bool cors_origin_is_allowed(const char *origin, const char *list)
+bool cors_origin_is_allowed(const char *text, const char *list)
 {
-    static const char *const hosts[] = {"localhost", "127.0.0.1", "[::1]"};
-    const char *authority = origin_authority(origin);
+    struct web_origin origin;
 
-    if (authority == NULL)
-        return false;
-    for (size_t i = 0; i < ARRAY_SIZE(hosts); i++) {
-        if (text_starts_with(authority, hosts[i]) && is_port(authority + strlen(hosts[i])))
-            return true;
-    }
-    return list_has(list, origin);
+    return web_origin_read(text, &origin) &&
+           (web_origin_is_loopback(&origin) || list_has(list, &origin));
 }
 
 static bool is_allowed(const struct request *request, const char *origin)
@@ -96,18 +74,28 @@ bool cors_answer_preflight(const struct request *request, struct reply *reply)
     return reply_text(reply, 200, "OK") == 0;
 }
 
+/* The Origin header names the origin that the request came to. */
+static bool is_own_origin(const struct request *request, const char *text)
+{
+    const char *scheme = request_param(request, "REQUEST_SCHEME");
+    const char *host = request_param(request, "HTTP_HOST");
+    struct web_origin origin;
+    struct web_origin own;
+
+    return host != NULL && web_origin_read(text, &origin) &&
+           web_origin_of_request(request->context->settings->app_url,
+                                 scheme != NULL && text_equal(scheme, "https"), host, &own) &&
+           web_origin_equal(&origin, &own);
+}
+
 enum same_origin request_same_origin(const struct request *request)
 {
     const char *site = request_param(request, "HTTP_SEC_FETCH_SITE");
     const char *origin = request_param(request, "HTTP_ORIGIN");
-    const char *host = request_param(request, "HTTP_HOST");
-    const char *authority = origin != NULL ? origin_authority(origin) : NULL;
 
     if (site != NULL && !text_equal(site, "same-origin"))
         return SAME_ORIGIN_NO;
     if (origin == NULL)
         return site != NULL ? SAME_ORIGIN_YES : SAME_ORIGIN_UNKNOWN;
-    if (authority == NULL || host == NULL || !text_equal_nocase(authority, host))
-        return SAME_ORIGIN_NO;
-    return SAME_ORIGIN_YES;
+    return is_own_origin(request, origin) ? SAME_ORIGIN_YES : SAME_ORIGIN_NO;
 }

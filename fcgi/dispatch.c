@@ -44,8 +44,11 @@ static int identify(struct request *request, struct error *err)
         key = cookie;
     if (key == NULL && request->route->access == ACCESS_BEARER)
         key = bearer_key(request);
+    if (key != NULL &&
+        principal_from_key(context->db, &context->keyring, key, &request->principal, err) < 0)
+        return request_refuse_key(request, err);
     if (key != NULL)
-        return principal_from_key(context->db, &context->keyring, key, &request->principal, err);
+        return 0;
     if (request->origin == ORIGIN_APP &&
         request_cookie(request, context->settings->session_cookie, token, sizeof(token)))
         return principal_from_session(context->db, &context->keyring, token, &request->principal,

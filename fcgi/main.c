@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "auth/wrong_keys.h"
 #include "base/clock.h"
 #include "base/confine.h"
 #include "base/crash.h"
@@ -212,6 +213,7 @@ static int serve(struct fcgi_context *context, struct error *err)
     if (process_open_stop(&stop_fd, err) < 0 || open_http(context, err) < 0)
         return -1;
     open_llm(context);
+    context->wrong_keys = wrong_keys_new();
     if (hints_open(context->settings->database_url, "deft-fcgi", 0, &context->hints, err) < 0)
         return -1;
     if (server_start(context, &server, err) < 0)
@@ -226,6 +228,7 @@ static int serve(struct fcgi_context *context, struct error *err)
     hints_free(context->hints);
     llm_free(context->llm);
     http_free(context->http);
+    wrong_keys_free(context->wrong_keys);
     log_info("process.ended");
     return 0;
 }

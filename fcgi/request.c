@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "auth/wrong_keys.h"
 #include "base/clock.h"
 #include "base/crypto.h"
 #include "base/encode.h"
@@ -9,6 +10,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "fcgi/context.h"
 #include "fcgi/pace.h"
 
 enum { READ_CHUNK_BYTES = 16384 };
@@ -62,6 +64,12 @@ const char *request_param(const struct request *request, const char *name)
             return value;
     }
     return NULL;
+}
+
+int request_refuse_key(const struct request *request, struct error *err)
+{
+    return wrong_keys_refuse(request->context->wrong_keys, request_param(request, "REMOTE_ADDR"),
+                             err);
 }
 
 static int check_single(const struct request *request, const char *name, struct error *err)

@@ -109,6 +109,11 @@ void request_done(struct request *request);
 
 /* A FastCGI parameter such as REQUEST_SCHEME, HTTP_ORIGIN; NULL when absent or empty. */
 const char *request_param(const struct request *request, const char *name) NONNULL;
+/*
+ * For a failed look-up of a key that the request brought: counts it as wrong. Returns -1 with
+ * ERROR_RATE_LIMITED in place of ERROR_UNAUTHENTICATED when its address sent too many.
+ */
+int request_refuse_key(const struct request *request, struct error *err) NONNULL MUST_CHECK;
 /* Copies the value of a cookie; false when it is absent, doubled or longer than the buffer. */
 bool request_cookie(const struct request *request, const char *name, char *value_out,
                     size_t size) NONNULL MUST_CHECK;

@@ -27,8 +27,12 @@ int sandbox_caller_identify(struct request *request, const char **why_out, struc
     if (key == NULL)
         return 0;
     *why_out = "Invalid session API key";
-    if (principal_from_key(context->db, &context->keyring, key, principal, err) < 0)
+    if (principal_from_key(context->db, &context->keyring, key, principal, err) < 0) {
+        if (err->code != ERROR_UNAUTHENTICATED)
+            return -1;
+        error_ignore(request_refuse_key(request, err), "what it is now is answered");
         return err->code == ERROR_UNAUTHENTICATED ? 0 : -1;
+    }
     if (principal->kind != PRINCIPAL_SANDBOX_KEY)
         return 0;
     if (runtime_store_get(context->db, principal->runtime_id, &runtime, err) < 0)

@@ -3,6 +3,7 @@
 #include <libwebsockets.h>
 
 #include "auth/principal.h"
+#include "auth/wrong_keys.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -133,6 +134,20 @@ void arrival_begin(struct subscriber *subscriber)
 
 /* --- authenticating --- */
 
+static void refuse_key(struct subscriber *subscriber, struct error *why)
+{
+    enum subscriber_end end = SUBSCRIBER_UNAUTHENTICATED;
+
+    error_ignore(
+        wrong_keys_refuse(subscriber->gateway->wrong_keys, subscriber->request.address, why),
+        "what it is now is answered");
+    if (why->code == ERROR_RATE_LIMITED)
+        end = SUBSCRIBER_TOO_MANY_KEYS;
+    else if (error_is_transient(why))
+        end = SUBSCRIBER_UNAVAILABLE;
+    subscriber_close(subscriber, end);
+}
+
 static void on_caller(struct caller_question *caller, const struct error *err)
 {
     struct arrival *arrival = lws_container_of(caller, struct arrival, caller);
@@ -140,15 +155,14 @@ static void on_caller(struct caller_question *caller, const struct error *err)
     struct error bad = ERROR_INIT;
 
     (void)lws_rx_flow_control(subscriber->wsi, 1);
-    if (err == NULL && principal_from_caller(caller, &subscriber->principal, &bad) < 0)
-        err = &bad;
-    if (err == NULL) {
+    if (err != NULL)
+        bad = *err;
+    if (err == NULL && principal_from_caller(caller, &subscriber->principal, &bad) == 0) {
         callers_join(subscriber, subscriber->n_hints);
         arrival_begin(subscriber);
         return;
     }
-    subscriber_close(subscriber,
-                     error_is_transient(err) ? SUBSCRIBER_UNAVAILABLE : SUBSCRIBER_UNAUTHENTICATED);
+    refuse_key(subscriber, &bad);
     arrival_free(TAKE_PTR(subscriber->arrival));
 }
 
@@ -160,7 +174,7 @@ void arrival_authenticate(struct subscriber *subscriber, const char *key)
     arrival->caller.done = on_caller;
     subscriber->n_hints = subscriber->gateway->callers.n_hints;
     if (principal_question_of_key(&subscriber->gateway->keyring, key, &arrival->caller, &err) < 0) {
-        subscriber_close(subscriber, SUBSCRIBER_UNAUTHENTICATED);
+        refuse_key(subscriber, &err);
         return;
     }
     /* What comes behind the key is read when it is known who says it. */

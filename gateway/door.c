@@ -11,6 +11,7 @@
 
 #include <libwebsockets.h>
 
+#include "auth/wrong_keys.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -18,6 +19,7 @@
 #include "base/mem.h"
 #include "gateway/gateway.h"
 #include "gateway/handshake.h"
+#include "gateway/masked_input.h"
 #include "store/db_pipe.h"
 #include "store/init_store.h"
 
@@ -25,6 +27,8 @@ enum { BACKLOG = 4096, HEAD_MAX_BYTES = 8192, HEAD_TIMEOUT_MS = 10000, EVENTS_MA
 
 static const char forbidden[] =
     "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+static const char too_many[] = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: " WRONG_KEYS_RETRY_S
+                               "\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 static const char unavailable[] =
     "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
@@ -37,6 +41,7 @@ struct visitor {
     int64_t n_hints; /* of callers, when it was looked up */
     struct handshake handshake;
     struct init_question init; /* while the server is not known to be awake */
+    size_t n_head_bytes;
 };
 
 /* --- listening --- */
@@ -105,8 +110,9 @@ void door_close(struct door *door)
  */
 static void refuse(struct visitor *visitor, const struct error *why)
 {
-    bool is_ours = error_is_transient(why);
-    const char *answer = is_ours ? unavailable : forbidden;
+    bool is_limited = why->code == ERROR_RATE_LIMITED;
+    bool is_ours = !is_limited && error_is_transient(why);
+    const char *answer = is_ours ? unavailable : is_limited ? too_many : forbidden;
     char head[HEAD_MAX_BYTES];
 
     if (is_ours)
@@ -118,10 +124,21 @@ static void refuse(struct visitor *visitor, const struct error *why)
     visitor_free(visitor);
 }
 
+/* A session's cookie comes by itself; a key that opens nothing is counted. */
+static void refuse_caller(struct visitor *visitor, struct error *why)
+{
+    if (visitor->handshake.caller.kind != CALLER_SESSION)
+        error_ignore(wrong_keys_refuse(visitor->gateway->wrong_keys,
+                                       visitor->handshake.request.address, why),
+                     "what it is now is answered");
+    refuse(visitor, why);
+}
+
 static void admit(struct visitor *visitor, const struct principal *principal)
 {
     struct gateway *gateway = visitor->gateway;
     struct admission *admission = NEW(struct admission);
+    size_t n_head_bytes = visitor->n_head_bytes;
     struct lws *wsi = NULL;
     int fd = visitor->fd;
 
@@ -132,11 +149,14 @@ static void admit(struct visitor *visitor, const struct principal *principal)
     (void)epoll_ctl(gateway->door.epoll_fd, EPOLL_CTL_DEL, fd, NULL);
     visitor->fd = -1;
     visitor_free(visitor);
+    masked_input_watch(fd, n_head_bytes);
     wsi = lws_adopt_socket(gateway->lws, fd);
-    if (wsi == NULL)
+    if (wsi == NULL) {
+        masked_input_forget(fd);
         mem_free(admission);
-    else
+    } else {
         lws_set_opaque_user_data(wsi, admission);
+    }
 }
 
 static void on_caller(struct caller_question *caller, const struct error *err)
@@ -146,12 +166,12 @@ static void on_caller(struct caller_question *caller, const struct error *err)
     struct principal principal = {.kind = PRINCIPAL_NOBODY};
     struct error bad = ERROR_INIT;
 
-    if (err == NULL && principal_from_caller(caller, &principal, &bad) < 0)
-        err = &bad;
-    if (err == NULL)
+    if (err != NULL)
+        bad = *err;
+    if (err == NULL && principal_from_caller(caller, &principal, &bad) == 0)
         admit(visitor, &principal);
     else
-        refuse(visitor, err);
+        refuse_caller(visitor, &bad);
 }
 
 static void ask_caller(struct visitor *visitor)
@@ -190,8 +210,8 @@ static void look_up(struct visitor *visitor, const char *head)
     struct gateway *gateway = visitor->gateway;
     struct error err = ERROR_INIT;
 
-    if (handshake_read(&gateway->keyring, head, &visitor->handshake, &err) < 0) {
-        refuse(visitor, &err);
+    if (handshake_read(gateway, head, &visitor->handshake, &err) < 0) {
+        refuse_caller(visitor, &err);
         return;
     }
     if (!gateway->is_dormant) {
@@ -206,6 +226,7 @@ static void look_up(struct visitor *visitor, const char *head)
 static void on_readable(struct visitor *visitor)
 {
     char head[HEAD_MAX_BYTES + 1];
+    const char *end = NULL;
     struct error too_long = ERROR_INIT;
     ssize_t len = recv(visitor->fd, head, HEAD_MAX_BYTES, MSG_PEEK);
 
@@ -218,7 +239,9 @@ static void on_readable(struct visitor *visitor)
         return;
     }
     head[len] = '\0';
-    if (strstr(head, "\r\n\r\n") != NULL) {
+    end = strstr(head, "\r\n\r\n");
+    if (end != NULL) {
+        visitor->n_head_bytes = (size_t)(end - head) + strlen("\r\n\r\n");
         look_up(visitor, head);
     } else if (len == HEAD_MAX_BYTES) {
         error_set(&too_long, ERROR_TOO_LARGE, "the request's head is too long");

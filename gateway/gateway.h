@@ -25,6 +25,7 @@
 struct bash_feed;
 struct db_pipe;
 struct subscriber;
+struct wrong_keys;
 
 /* How sandboxes are found and started; borrowed from the settings. */
 struct sandbox_service {
@@ -41,6 +42,8 @@ struct gateway {
     struct db_pipe *back;
     struct db_pipe *hints;
     struct keyring keyring;
+    struct wrong_keys *wrong_keys;
+    const char *app_url; /* of the page; borrowed from the settings */
     struct lws_context *lws;
     struct door door;
     struct streams streams;

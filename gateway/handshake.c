@@ -7,7 +7,9 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "gateway/gateway.h"
 #include "gateway/head.h"
+#include "model/web_origin.h"
 
 static const char session_cookie[] = "deft_session=";
 
@@ -118,22 +120,28 @@ static void read_cookie(const char *head, struct strbuf *value)
     strbuf_append_bytes(value, at, strcspn(at, "; "));
 }
 
-/* A page of another site must not use the browser's cookie: its Origin differs from our Host. */
-static int check_origin(const char *head, struct error *err)
+/* A page of another site must not use the browser's cookie: its Origin is not where it came to. */
+static int check_origin(const struct gateway *gateway, const char *head, struct error *err)
 {
-    CLEANUP(strbuf_done) struct strbuf origin = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf host = STRBUF_INIT;
-    const char *authority = NULL;
+    CLEANUP(strbuf_done) struct strbuf scheme = STRBUF_INIT;
+    struct web_origin origin;
+    struct web_origin own;
+    bool is_tls = false;
 
-    if (!head_header(head, "Origin", &origin) || !head_header(head, "Host", &host))
+    if (head_count(head, "Origin") != 1 || head_count(head, "Host") != 1 ||
+        !head_header(head, "Origin", &text) || !head_header(head, "Host", &host))
         return error_set(err, ERROR_FORBIDDEN, "a cookie needs an Origin");
-    authority = strstr(origin.text, "://");
-    if (authority == NULL || !text_equal_nocase(authority + 3, host.text))
+    is_tls = head_header(head, "X-Deft-Scheme", &scheme) && text_equal(scheme.text, "https");
+    if (!web_origin_read(text.text, &origin) ||
+        !web_origin_of_request(gateway->app_url, is_tls, host.text, &own) ||
+        !web_origin_equal(&origin, &own))
         return error_set(err, ERROR_FORBIDDEN, "foreign Origin");
     return 0;
 }
 
-static int read_session(const struct keyring *keyring, const char *head,
+static int read_session(const struct gateway *gateway, const char *head,
                         struct handshake *handshake, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf side = STRBUF_INIT;
@@ -143,15 +151,15 @@ static int read_session(const struct keyring *keyring, const char *head,
     if (!head_header(head, "X-Deft-Origin", &side) || !text_equal(side.text, "app") ||
         token.len == 0)
         return 0;
-    if (check_origin(head, err) < 0)
+    if (check_origin(gateway, head, err) < 0)
         return -1;
-    principal_question_of_session(keyring, token.text, &handshake->caller);
+    principal_question_of_session(&gateway->keyring, token.text, &handshake->caller);
     handshake->has_credential = true;
     return 0;
 }
 
 /* The query's key goes before the header's; without either the first frame must bring it. */
-static int read_credential(const struct keyring *keyring, const char *head,
+static int read_credential(const struct gateway *gateway, const char *head,
                            struct handshake *handshake, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
@@ -160,13 +168,22 @@ static int read_credential(const struct keyring *keyring, const char *head,
         handshake->has_credential = head_header(head, "X-Session-API-Key", &key);
     if (key.len == 0) {
         handshake->has_credential = false;
-        return read_session(keyring, head, handshake, err);
+        return read_session(gateway, head, handshake, err);
     }
     handshake->has_credential = true;
-    return principal_question_of_key(keyring, key.text, &handshake->caller, err);
+    return principal_question_of_key(&gateway->keyring, key.text, &handshake->caller, err);
 }
 
-int handshake_read(const struct keyring *keyring, const char *head, struct handshake *handshake_out,
+/* nginx says it; no client can. */
+static void read_address(const char *head, struct socket_request *request)
+{
+    CLEANUP(strbuf_done) struct strbuf address = STRBUF_INIT;
+
+    if (head_header(head, "X-Real-IP", &address) && address.len < sizeof(request->address))
+        memcpy(request->address, address.text, address.len + 1);
+}
+
+int handshake_read(const struct gateway *gateway, const char *head, struct handshake *handshake_out,
                    struct error *err)
 {
     struct socket_request *request = &handshake_out->request;
@@ -174,5 +191,6 @@ int handshake_read(const struct keyring *keyring, const char *head, struct hands
     if (check_upgrade(head, err) < 0 || read_path(head, request, err) < 0 ||
         read_resend(head, request, err) < 0 || read_after_seq(head, request, err) < 0)
         return -1;
-    return read_credential(keyring, head, handshake_out, err);
+    read_address(head, request);
+    return read_credential(gateway, head, handshake_out, err);
 }

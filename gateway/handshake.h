@@ -13,7 +13,7 @@
 #include "store/live_store.h"
 
 struct error;
-struct keyring;
+struct gateway;
 
 /* What a request says. */
 struct handshake {
@@ -26,7 +26,7 @@ struct handshake {
  * Reads the head of an HTTP request, from its first line to the empty one. Any error means: refuse
  * with 403 before the upgrade.
  */
-int handshake_read(const struct keyring *keyring, const char *head, struct handshake *handshake_out,
+int handshake_read(const struct gateway *gateway, const char *head, struct handshake *handshake_out,
                    struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -73,3 +73,13 @@ bool head_header(const char *head, const char *name, struct strbuf *out)
     }
     return false;
 }
+
+size_t head_count(const char *head, const char *name)
+{
+    size_t len = strlen(name);
+    size_t n = 0;
+
+    for (const char *line = strchr(head, '\n'); line != NULL; line = strchr(line + 1, '\n'))
+        n += strncasecmp(line + 1, name, len) == 0 && line[1 + len] == ':';
+    return n;
+}

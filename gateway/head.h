@@ -7,6 +7,7 @@
 #define DEFT_GATEWAY_HEAD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/attr.h"
 
@@ -18,5 +19,7 @@ bool head_path(const char *head, struct strbuf *out) NONNULL MUST_CHECK;
 bool head_query(const char *head, const char *name, struct strbuf *out) NONNULL MUST_CHECK;
 /* Appends a header's value; false when there is none. The first of several counts. */
 bool head_header(const char *head, const char *name, struct strbuf *out) NONNULL MUST_CHECK;
+/* How often a header is there. */
+size_t head_count(const char *head, const char *name) NONNULL MUST_CHECK;
 
 #endif

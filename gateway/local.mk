@@ -12,11 +12,13 @@ deft_gateway_SOURCES = \
 	gateway/door.c gateway/door.h \
 	gateway/errand.c gateway/errand.h \
 	gateway/frame.c gateway/frame.h \
+	gateway/frame_heads.c gateway/frame_heads.h \
 	gateway/gateway.h \
 	gateway/handshake.c gateway/handshake.h \
 	gateway/head.c gateway/head.h \
 	gateway/inbox.c gateway/inbox.h \
 	gateway/main.c \
+	gateway/masked_input.c gateway/masked_input.h \
 	gateway/news.c gateway/news.h \
 	gateway/progress_log.c gateway/progress_log.h \
 	gateway/recent.c gateway/recent.h \

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "auth/wrong_keys.h"
 #include "base/confine.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -17,6 +18,7 @@
 #include "gateway/bash_feed.h"
 #include "gateway/errand.h"
 #include "gateway/gateway.h"
+#include "gateway/masked_input.h"
 #include "gateway/server.h"
 #include "gateway/stream.h"
 #include "gateway/streams.h"
@@ -27,6 +29,7 @@
 enum { DB_TIMEOUT_MS = 5000 };
 
 struct gateway_settings {
+    const char *app_url;
     const char *database_url;
     const char *socket_path;
     struct secret secret_key;
@@ -44,6 +47,8 @@ struct gateway_settings {
 };
 
 static const struct setting settings_table[] = {
+    {"DEFT_APP_URL", SETTING_TEXT, "http://localhost:3000",
+     offsetof(struct gateway_settings, app_url), "address of the web page"},
     {"DEFT_DATABASE_URL", SETTING_TEXT, NULL, offsetof(struct gateway_settings, database_url),
      "PostgreSQL: conninfo or URI"},
     {"DEFT_GATEWAY_SOCKET", SETTING_TEXT, NULL, offsetof(struct gateway_settings, socket_path),
@@ -167,6 +172,10 @@ static int open_keyring(struct gateway *gateway, const struct gateway_settings *
 static int open_parts(struct gateway *gateway, const struct gateway_settings *settings,
                       struct error *err)
 {
+    if (masked_input_open(err) < 0)
+        return -1;
+    gateway->app_url = settings->app_url;
+    gateway->wrong_keys = wrong_keys_new();
     gateway->is_dormant = settings->deferred_init != 0;
     gateway->max_subscribers = settings->max_subscribers;
     gateway->auth_timeout_ms = settings->auth_timeout_ms;
@@ -199,6 +208,8 @@ static void close_parts(struct gateway *gateway)
     db_pipe_free(gateway->live);
     db_pipe_free(gateway->back);
     db_pipe_free(gateway->hints);
+    wrong_keys_free(gateway->wrong_keys);
+    masked_input_close();
 }
 
 static int serve(const struct gateway_settings *settings, struct error *err)

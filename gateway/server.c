@@ -19,6 +19,7 @@
 #include "gateway/frame.h"
 #include "gateway/gateway.h"
 #include "gateway/inbox.h"
+#include "gateway/masked_input.h"
 #include "gateway/streams.h"
 #include "gateway/subscriber.h"
 #include "store/db_pipe.h"
@@ -63,8 +64,14 @@ static void give_time(const struct subscriber *subscriber, int64_t ms)
     lws_set_timer_usecs(subscriber->wsi, (lws_usec_t)(ms * LWS_US_PER_MS));
 }
 
+static void on_unmasked(void *owner)
+{
+    subscriber_close(owner, SUBSCRIBER_UNMASKED);
+}
+
 static void on_open(struct subscriber *subscriber)
 {
+    masked_input_tell(lws_get_socket_fd(subscriber->wsi), on_unmasked, subscriber);
     if (subscriber->principal.kind == PRINCIPAL_NOBODY) {
         give_time(subscriber, subscriber->gateway->auth_timeout_ms);
         return;
@@ -151,6 +158,8 @@ static int on_socket(struct lws *wsi, enum lws_callback_reasons reason, void *us
         return on_writable(user);
     if (reason == LWS_CALLBACK_TIMER)
         on_time_out(user);
+    if (reason == LWS_CALLBACK_CLOSED || reason == LWS_CALLBACK_CLOSED_HTTP)
+        masked_input_forget(lws_get_socket_fd(wsi));
     if (reason == LWS_CALLBACK_CLOSED)
         subscriber_done(user);
     if (reason == LWS_CALLBACK_WSI_DESTROY)

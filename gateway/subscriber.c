@@ -25,9 +25,11 @@ struct close_row {
 static const struct close_row closes[SUBSCRIBER_N_ENDS] = {
     [SUBSCRIBER_OPEN] = {1000, ""},
     [SUBSCRIBER_UNAUTHENTICATED] = {4001, "Authentication failed"},
+    [SUBSCRIBER_TOO_MANY_KEYS] = {1013, "Too many wrong keys; try again in a minute"},
     [SUBSCRIBER_NOT_FOUND] = {4004, "Conversation not found"},
     [SUBSCRIBER_TOO_MANY] = {1013, "Too many connections for this conversation"},
     [SUBSCRIBER_TOO_MANY_BASH] = {1013, "Too many bash event connections"},
+    [SUBSCRIBER_UNMASKED] = {1002, "Frames of a client must be masked"},
     [SUBSCRIBER_TOO_LARGE] = {1009, "Message too large"},
     [SUBSCRIBER_TOO_NOISY] = {1008, "Too many bad messages"},
     [SUBSCRIBER_TOO_SLOW] = {1013, "slow_consumer"},

@@ -42,14 +42,17 @@ struct socket_request {
     enum resend resend;
     char since[32];    /* naive timestamp for RESEND_SINCE; "": none */
     int64_t after_seq; /* session: as on the wire; -2: not given */
+    char address[46];  /* of the client; "": not known */
 };
 
 enum subscriber_end {
     SUBSCRIBER_OPEN,
     SUBSCRIBER_UNAUTHENTICATED, /* 4001 */
+    SUBSCRIBER_TOO_MANY_KEYS,   /* 1013: its address sent too many wrong ones */
     SUBSCRIBER_NOT_FOUND,       /* 4004 */
     SUBSCRIBER_TOO_MANY,        /* 1013 */
     SUBSCRIBER_TOO_MANY_BASH,   /* 1013 */
+    SUBSCRIBER_UNMASKED,        /* 1002: it sent a frame that is not masked */
     SUBSCRIBER_TOO_LARGE,       /* 1009 */
     SUBSCRIBER_TOO_NOISY,       /* 1008 */
     SUBSCRIBER_TOO_SLOW,        /* 1013: it does not read */

@@ -10,6 +10,7 @@
 
 #include <fcgiapp.h>
 
+#include "auth/wrong_keys.h"
 #include "base/clock.h"
 #include "base/encode.h"
 #include "base/error.h"
@@ -54,6 +55,8 @@ static void write_reply(FCGX_Stream *out, int status, const json_t *body)
                  (int)text.len);
     if (status == 503)
         FCGX_FPrintF(out, "Retry-After: 1\r\n");
+    if (status == 429)
+        FCGX_FPrintF(out, "Retry-After: " WRONG_KEYS_RETRY_S "\r\n");
     FCGX_FPrintF(out, "\r\n");
     FCGX_PutStr(text.text, (int)text.len, out);
 }
@@ -188,13 +191,24 @@ static int check_key(const struct service *service, FCGX_Request *fcgi, struct e
     return error_set(err, ERROR_UNAUTHENTICATED, "provide a valid API key");
 }
 
+/* A key from outside that opens nothing is counted. */
+static int refuse_key(const struct service *service, FCGX_Request *fcgi, const char *key_param,
+                      struct error *err)
+{
+    if (param(fcgi, key_param)[0] == '\0')
+        return -1;
+    return wrong_keys_refuse(service->wrong_keys, FCGX_GetParam("REMOTE_ADDR", fcgi->envp), err);
+}
+
 /* tenant: set for who comes from outside. */
 static int check_caller(struct service *service, FCGX_Request *fcgi, const struct asked *asked,
                         struct tenant *tenant, struct error *err)
 {
-    if (asked->is_outside)
-        return tenant_find(service, FCGX_GetParam("HTTP_X_API_KEY", fcgi->envp), tenant, err);
-    return check_key(service, fcgi, err);
+    if (!asked->is_outside)
+        return check_key(service, fcgi, err);
+    if (tenant_find(service, FCGX_GetParam("HTTP_X_API_KEY", fcgi->envp), tenant, err) < 0)
+        return refuse_key(service, fcgi, "HTTP_X_API_KEY", err);
+    return 0;
 }
 
 static int serve(struct service *service, FCGX_Request *fcgi, const char *path, json_t **reply_out,
@@ -218,7 +232,7 @@ static int serve(struct service *service, FCGX_Request *fcgi, const char *path, 
     error_ignore(find_route(&asked, &route, id, &missing), "said below, to those who have a key");
     if (route != NULL && asked.is_outside && route->access == ACCESS_ADMIN) {
         if (admin_check(service, FCGX_GetParam("HTTP_AUTHORIZATION", fcgi->envp), err) < 0)
-            return -1;
+            return refuse_key(service, fcgi, "HTTP_AUTHORIZATION", err);
     } else if ((route == NULL || route->access != ACCESS_OPEN) &&
                check_caller(service, fcgi, &asked, &tenant, err) < 0) {
         return -1;

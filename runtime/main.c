@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "auth/wrong_keys.h"
 #include "base/clock.h"
 #include "base/confine.h"
 #include "base/error.h"
@@ -421,6 +422,7 @@ static int open_service(struct service *service, struct http *http, struct error
     service->pool = pool_new(settings);
     service->builder = builder_new();
     service->metrics = metrics_new();
+    service->wrong_keys = wrong_keys_new();
     service->limits = (struct spec_limits){.image = settings->image,
                                            .memory_bytes = settings->docker.profile.memory_bytes,
                                            .nano_cpus = settings->docker.profile.nano_cpus,
@@ -441,6 +443,7 @@ static void close_service(struct service *service)
     pool_free(service->pool);
     builder_free(service->builder);
     metrics_free(service->metrics);
+    wrong_keys_free(service->wrong_keys);
     refusals_free(service->refusals);
     egress_free(service->egress);
     gate_free(service->gate);

@@ -28,6 +28,7 @@ struct metrics;
 struct pool;
 struct reconciler;
 struct refusals;
+struct wrong_keys;
 
 struct runtime_settings {
     const char *database_url;
@@ -82,6 +83,7 @@ struct service {
     struct refusals *refusals;
     struct egress *egress;
     struct keyring keyring;
+    struct wrong_keys *wrong_keys;
     struct spec_limits limits;
     bool is_disk_low;         /* as it was last looked at; the reconciler's */
     struct lock lock;         /* guards all below */

@@ -73,7 +73,8 @@ static int check_init_key(const struct request *request, struct error *err)
 
     if (key != NULL && text_equal_secret(key, secret_reveal(&request->context->settings->init_key)))
         return 0;
-    return error_set(err, ERROR_UNAUTHENTICATED, "not the key of the deferred start");
+    error_set(err, ERROR_UNAUTHENTICATED, "not the key of the deferred start");
+    return key != NULL ? request_refuse_key(request, err) : -1;
 }
 
 static int refuse_member(const struct request *request, const char *name, const char *words,

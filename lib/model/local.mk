@@ -69,6 +69,7 @@ libmodel_a_SOURCES = \
 	lib/model/tool_text.c lib/model/tool_text.h \
 	lib/model/tools.c lib/model/tools.h \
 	lib/model/vault.c lib/model/vault.h \
+	lib/model/web_origin.c lib/model/web_origin.h \
 	lib/model/webhook.c lib/model/webhook.h \
 	lib/model/worktree.c lib/model/worktree.h
 libmodel_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(PCRE2_CFLAGS)
@@ -90,6 +91,7 @@ model_test_SOURCES = \
 	tests/unit/model/pattern_test.c \
 	tests/unit/model/plan_test.c \
 	tests/unit/model/preview_test.c \
+	tests/unit/model/web_origin_test.c \
 	tests/unit/model/prompt_test.c \
 	tests/unit/model/redact_test.c \
 	tests/unit/model/repository_test.c \

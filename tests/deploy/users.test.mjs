@@ -94,6 +94,9 @@ test('the processes of deft filter their calls, and are neither traced nor dumpe
 
 const CLIENTS = {
   'fcgi/fcgi.sock': ['fcgi', 'nginx'],
+  'fcgi/probe.sock': ['fcgi', 'nginx'],
+  'fcgi/sandbox.sock': ['fcgi', 'nginx'],
+  'fcgi/stream.sock': ['fcgi', 'nginx'],
   'gateway/gateway.sock': ['gateway', 'nginx'],
   'runtime/runtime.sock': ['nginx'],
   'private/runtime-http.sock': ['fcgi', 'gateway', 'worker'],

@@ -336,6 +336,30 @@ test('agent-server 49: a client that is cut off in a run finds the end when it c
   }, 'every event was seen');
 });
 
+for (const [what, say] of [
+  ['a message', ({ ws }) => ws.send('{"foo": 1}', { mask: false })],
+  ['an empty message', ({ ws }) => ws.send('', { mask: false })],
+  ['a ping', ({ ws }) => ws.ping('x', false)],
+  ['a piece of a message', ({ ws }) => { ws.send('{"foo"', { fin: false }); ws.send(': 1}', { mask: false }); }],
+  ['a message behind masked ones', ({ ws }) => { for (const size of [1, 125, 126, 65_535, 65_536]) ws.send(`{"foo": "${'x'.repeat(size)}"}`); ws.send('{}', { mask: false }); }],
+]) {
+  test(`${what} that is not masked closes the socket with 1002`, async (t) => {
+    const socket = await open(t, eventsPath(resting));
+    await socket.frame(isSnapshot, 'the first snapshot');
+    say(socket);
+    assert.equal((await closeOf(socket)).code, 1002);
+  });
+}
+
+// Who still sends when the server closes may lose the close frame on the way.
+test('a large message that is not masked closes the socket, and is not answered', async (t) => {
+  const socket = await open(t, eventsPath(resting));
+  await socket.frame(isSnapshot, 'the first snapshot');
+  socket.ws.send('x'.repeat(100_000), { mask: false });
+  assert.ok([1002, 1006].includes((await closeOf(socket)).code));
+  assert.deepEqual(socket.frames.filter(({ kind }) => kind === 'ServerErrorEvent'), []);
+});
+
 test('a browser is signed in beside its session of another instance on the same host', async (t) => {
   const cookie = await signIn();
   const port = new URL(APP_URL).port;
@@ -353,7 +377,7 @@ test('a browser opens the socket by its cookie, from its own origin only', async
   const browser = (origin) => ({ key: null, url: APP_URL, headers: { Cookie: cookie, ...(origin ? { Origin: origin } : {}) } });
   const socket = await open(t, path, browser(APP_URL));
   await socket.frame(isSnapshot, 'the first snapshot');
-  for (const origin of ['http://evil.test', AGENT_URL, `${APP_URL}.evil.test`, 'null', undefined]) await assertRefused(path, browser(origin));
+  for (const origin of ['http://evil.test', AGENT_URL, `${APP_URL}.evil.test`, APP_URL.replace('http:', 'https:'), `${APP_URL}/`, 'null', undefined]) await assertRefused(path, browser(origin));
   await assertRefused(path, { key: null, url: APP_URL, headers: { Cookie: `${cookie.split('=')[0]}=none`, Origin: APP_URL } });
   const withKey = await open(t, path, { url: APP_URL });
   await withKey.frame(isSnapshot, 'the first snapshot by a key');

@@ -10,6 +10,7 @@
 #include "auth/credential.h"
 #include "auth/principal.h"
 #include "auth/session.h"
+#include "auth/wrong_keys.h"
 #include "base/crypto.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -245,6 +246,51 @@ static void old_links_and_sessions_are_none(void **state)
     assert_int_equal(err.code, ERROR_UNAUTHENTICATED);
 }
 
+static void wrong_keys_are_limited_for_their_address_alone(void **state)
+{
+    struct wrong_keys *keys = wrong_keys_new();
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    for (int i = 0; i < WRONG_KEYS_PER_MINUTE; i++)
+        assert_true(wrong_keys_count(keys, "192.0.2.1"));
+    assert_false(wrong_keys_count(keys, "192.0.2.1"));
+    assert_false(wrong_keys_count(keys, "::ffff:192.0.2.1"));
+    assert_true(wrong_keys_count(keys, "192.0.2.2"));
+    for (int i = 0; i < WRONG_KEYS_PER_MINUTE; i++)
+        assert_true(wrong_keys_count(keys, i % 2 == 0 ? "2001:db8::1" : "2001:db8::2:1"));
+    assert_false(wrong_keys_count(keys, "2001:db8:0:0:ffff::9"));
+    assert_true(wrong_keys_count(keys, "2001:db8:0:1::1"));
+    for (int i = 0; i < WRONG_KEYS_PER_MINUTE; i++)
+        assert_true(wrong_keys_count(keys, NULL));
+    assert_false(wrong_keys_count(keys, "nonsense"));
+
+    error_set(&err, ERROR_UNAUTHENTICATED, "no such key");
+    assert_int_equal(wrong_keys_refuse(keys, "192.0.2.1", &err), -1);
+    assert_int_equal(err.code, ERROR_RATE_LIMITED);
+    error_set(&err, ERROR_UNAVAILABLE, "no database");
+    assert_int_equal(wrong_keys_refuse(keys, "192.0.2.1", &err), -1);
+    assert_int_equal(err.code, ERROR_UNAVAILABLE);
+    error_set(&err, ERROR_UNAUTHENTICATED, "no such key");
+    assert_int_equal(wrong_keys_refuse(NULL, "192.0.2.1", &err), -1);
+    assert_int_equal(err.code, ERROR_UNAUTHENTICATED);
+    wrong_keys_free(keys);
+}
+
+/* The table has a fixed size: addresses by the thousand push out the quiet ones, not each other. */
+static void many_addresses_take_no_more_memory(void **state)
+{
+    struct wrong_keys *keys = wrong_keys_new();
+    char address[32];
+
+    (void)state;
+    for (int i = 0; i < 200000; i++) {
+        (void)snprintf(address, sizeof(address), "10.%d.%d.%d", i >> 16, (i >> 8) & 255, i & 255);
+        assert_true(wrong_keys_count(keys, address));
+    }
+    wrong_keys_free(keys);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -256,6 +302,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(sandbox_without_an_owner_lets_nobody_in),
         cmocka_unit_test(link_opens_one_session_and_no_second),
         cmocka_unit_test(old_links_and_sessions_are_none),
+        cmocka_unit_test(wrong_keys_are_limited_for_their_address_alone),
+        cmocka_unit_test(many_addresses_take_no_more_memory),
     };
 
     (void)argc;

@@ -16,6 +16,7 @@
 #include "fcgi/router.h"
 #include "fixture.h"
 #include "support/pg.h"
+#include "support/sql.h"
 
 #define DISPATCH(name, ...)                                                                        \
     CLEANUP(test_answer_done) struct test_answer name = test_dispatch(*state, __VA_ARGS__)
@@ -243,6 +244,10 @@ static void cookie_changes_things_only_from_its_own_page(void **state)
         {"X=", "HTTP_ORIGIN=http://localhost:3001", 403},
         {"X=", "HTTP_ORIGIN=http://localhost:3000.evil.test", 403},
         {"X=", "HTTP_ORIGIN=null", 403},
+        {"X=", "HTTP_ORIGIN=https://localhost:3000", 403},
+        {"X=", "HTTP_ORIGIN=http://LOCALHOST:3000", 422},
+        {"X=", "HTTP_ORIGIN=http://user@localhost:3000", 403},
+        {"X=", "HTTP_ORIGIN=http://localhost:3000/", 403},
         {"HTTP_SEC_FETCH_SITE=same-origin", "Y=", 422},
         {"HTTP_SEC_FETCH_SITE=same-site", "Y=", 403},
         {"HTTP_SEC_FETCH_SITE=cross-site", "HTTP_ORIGIN=http://localhost:3000", 403},
@@ -333,7 +338,11 @@ static void origins_are_those_of_the_list_and_of_this_machine(void **state)
     assert_true(cors_origin_is_allowed("https://two.test:8443", list));
     assert_true(cors_origin_is_allowed("http://localhost:1", ""));
     assert_false(cors_origin_is_allowed("https://two.test", list));
-    assert_false(cors_origin_is_allowed("https://one.test:443", list));
+    assert_true(cors_origin_is_allowed("https://one.test:443", list));
+    assert_false(cors_origin_is_allowed("http://one.test", list));
+    assert_false(cors_origin_is_allowed("https://one.test/", list));
+    assert_false(cors_origin_is_allowed("https://one.test.evil", list));
+    assert_false(cors_origin_is_allowed("null", list));
     assert_false(cors_origin_is_allowed("", list));
 }
 

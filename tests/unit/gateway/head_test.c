@@ -5,11 +5,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "base/error.h"
 #include "base/strbuf.h"
+#include "gateway/frame_heads.h"
+#include "gateway/gateway.h"
 #include "gateway/handshake.h"
 #include "gateway/head.h"
 
@@ -53,11 +56,11 @@ static void only_a_get_of_a_path_has_one(void **state)
 
 static int read_request(const char *head, struct handshake *handshake)
 {
-    struct keyring keyring = {.hash = ""};
+    const struct gateway gateway = {.app_url = "http://deft.test"};
     struct error err = ERROR_INIT;
 
     *handshake = (struct handshake){.has_credential = false};
-    return handshake_read(&keyring, head, handshake, &err);
+    return handshake_read(&gateway, head, handshake, &err);
 }
 
 static void requests_say_what_is_wanted(void **state)
@@ -128,6 +131,77 @@ static void a_cookie_counts_on_the_app_origin_alone(void **state)
     assert_false(handshake.has_credential);
 }
 
+static void a_cookie_counts_with_the_origin_that_was_come_to(void **state)
+{
+    static const struct {
+        const char *lines;
+        bool is_own;
+    } rows[] = {
+        {"Origin: http://deft.test\r\n", true},
+        {"Origin: http://DEFT.test:80\r\n", true},
+        {"Origin: https://deft.test\r\nX-Deft-Scheme: https\r\n", true},
+        {"Origin: https://deft.test:443\r\nX-Deft-Scheme: https\r\n", true},
+        {"", false},
+        {"Origin: null\r\n", false},
+        {"Origin: https://deft.test\r\n", false},
+        {"Origin: http://deft.test\r\nX-Deft-Scheme: https\r\n", false},
+        {"Origin: http://deft.test:8080\r\n", false},
+        {"Origin: ftp://deft.test\r\n", false},
+        {"Origin: http://evil.test\r\n", false},
+        {"Origin: http://deft.test\r\nOrigin: http://evil.test\r\n", false},
+        {"Origin: http://evil.test\r\norigin: http://deft.test\r\n", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        CLEANUP(strbuf_done) struct strbuf head = STRBUF_INIT;
+        struct handshake handshake;
+
+        strbuf_appendf(&head,
+                       "GET /sockets/events/" ID " HTTP/1.1\r\n" UPGRADE
+                       "X-Deft-Origin: app\r\nCookie: deft_session=token\r\n%s\r\n",
+                       rows[i].lines);
+        if ((read_request(head.text, &handshake) == 0) != rows[i].is_own)
+            fail_msg("%s", rows[i].lines);
+    }
+}
+
+/* Three frames of lengths in all three forms, and a fourth one that is not masked. */
+static void frames_that_are_not_masked_are_seen_in_any_piece(void **state)
+{
+    unsigned char bytes[5 + 6 + 3 + 8 + 300 + 14 + 70000 + 6 + 2 + 5];
+    const size_t n_good = sizeof(bytes) - 7;
+    unsigned char *at = bytes;
+
+    (void)state;
+    memset(bytes, 0x81, sizeof(bytes));
+    memcpy(at, "HEAD\n", 5);
+    at += 5;
+    memcpy(at, "\x81\x83mask", 6);
+    at += 6 + 3;
+    memcpy(at, "\x02\xfe\x01\x2cmask", 8);
+    at += 8 + 300;
+    memcpy(at, "\x80\xff\0\0\0\0\0\1\x11\x70mask", 14);
+    at += 14 + 70000;
+    memcpy(at, "\x89\x80mask", 6);
+    at += 6;
+    memcpy(at, "\x81\x05hello", 7);
+    for (size_t piece = 1; piece < sizeof(bytes); piece = piece * 3 + 1) {
+        struct frame_heads heads = {.n_skipped = 5};
+        size_t n_read = 0;
+        size_t n = 0;
+
+        while (n_read < sizeof(bytes) && n_read % piece == 0) {
+            n = sizeof(bytes) - n_read < piece ? sizeof(bytes) - n_read : piece;
+            n_read += frame_heads_read(&heads, bytes + n_read, n);
+            if (n_read >= n_good)
+                break;
+        }
+        assert_in_range(n_read, n_good, n_good + 1);
+        assert_int_equal(frame_heads_read(&heads, bytes, 0), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -136,6 +210,8 @@ int main(void)
         cmocka_unit_test(requests_say_what_is_wanted),
         cmocka_unit_test(what_cannot_be_served_is_refused),
         cmocka_unit_test(a_cookie_counts_on_the_app_origin_alone),
+        cmocka_unit_test(a_cookie_counts_with_the_origin_that_was_come_to),
+        cmocka_unit_test(frames_that_are_not_masked_are_seen_in_any_piece),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,8 @@ GATEWAY_TEST_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir) $(LWS_CFLAGS)
 GATEWAY_TEST_LIBS = $(AUTH_LIBS) $(STORE_LIBS) $(MODEL_LIBS) $(LWS_LIBS) $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += gateway_bash_window_test gateway_head_test gateway_frames_test
-gateway_head_test_SOURCES = tests/unit/gateway/head_test.c gateway/handshake.c gateway/head.c
+gateway_head_test_SOURCES = tests/unit/gateway/head_test.c gateway/frame_heads.c \
+	gateway/handshake.c gateway/head.c
 gateway_head_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
 gateway_head_test_LDADD = $(GATEWAY_TEST_LIBS)
 gateway_frames_test_SOURCES = tests/unit/gateway/frames_test.c \

@@ -202,6 +202,7 @@ int main(void)
     n_failed += pattern_tests();
     n_failed += plan_tests();
     n_failed += preview_tests();
+    n_failed += web_origin_tests();
     n_failed += prompt_tests();
     n_failed += redact_tests();
     n_failed += repository_tests();

@@ -52,6 +52,8 @@ int package_tests(void);
 int pattern_tests(void);
 int plan_tests(void);
 int preview_tests(void);
+
+int web_origin_tests(void);
 int prompt_tests(void);
 int redact_tests(void);
 int repository_tests(void);

@@ -1,0 +1,121 @@
+#include "gateway/masked_input.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "gateway/frame_heads.h"
+
+/* Of more sockets than this a gateway of one thread is no use. */
+enum { SOCKETS_MAX = 65536 };
+
+struct watched {
+    ino_t socket; /* another one may have the descriptor by now */
+    struct frame_heads heads;
+    bool is_refused;
+    masked_input_refuse *refuse;
+    void *owner;
+};
+
+/* By descriptor; NULL: not watched. recv() has no other way to what is known of a socket. */
+/* NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): as above */
+static struct watched **sockets;
+static size_t n_sockets;
+/* NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables) */
+
+int masked_input_open(struct error *err)
+{
+    struct rlimit limit = {0};
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return error_set(err, ERROR_INTERNAL, "getrlimit: %m");
+    n_sockets = limit.rlim_cur < SOCKETS_MAX ? (size_t)limit.rlim_cur : SOCKETS_MAX;
+    sockets = mem_alloc_array(n_sockets, sizeof(struct watched *));
+    return 0;
+}
+
+void masked_input_close(void)
+{
+    for (size_t i = 0; i < n_sockets; i++)
+        mem_free(sockets[i]);
+    mem_free(sockets);
+    sockets = NULL;
+    n_sockets = 0;
+}
+
+static struct watched *find(int fd)
+{
+    return fd >= 0 && (size_t)fd < n_sockets ? sockets[fd] : NULL;
+}
+
+void masked_input_watch(int fd, size_t n_head_bytes)
+{
+    struct stat found = {0};
+
+    masked_input_forget(fd);
+    if (fd < 0 || (size_t)fd >= n_sockets || fstat(fd, &found) < 0)
+        return;
+    sockets[fd] = NEW(struct watched);
+    sockets[fd]->socket = found.st_ino;
+    sockets[fd]->heads.n_skipped = n_head_bytes;
+}
+
+void masked_input_tell(int fd, masked_input_refuse *refuse, void *owner)
+{
+    struct watched *watched = find(fd);
+
+    if (watched == NULL)
+        return;
+    watched->refuse = refuse;
+    watched->owner = owner;
+    if (watched->is_refused)
+        refuse(owner);
+}
+
+void masked_input_forget(int fd)
+{
+    if (find(fd) == NULL)
+        return;
+    mem_free(sockets[fd]);
+    sockets[fd] = NULL;
+}
+
+/* What of the bytes is handed over; 0 with EAGAIN when nothing is. */
+static ssize_t filter(struct watched *watched, const void *bytes, size_t len)
+{
+    size_t n = watched->is_refused ? 0 : frame_heads_read(&watched->heads, bytes, len);
+
+    if (n < len && !watched->is_refused) {
+        watched->is_refused = true;
+        log_info("socket.unmasked");
+        if (watched->refuse != NULL)
+            watched->refuse(watched->owner);
+    }
+    if (n > 0)
+        return (ssize_t)n;
+    errno = EAGAIN;
+    return -1;
+}
+
+static bool is_still_watched(int fd, const struct watched *watched)
+{
+    struct stat found = {0};
+
+    return watched != NULL && fstat(fd, &found) == 0 && found.st_ino == watched->socket;
+}
+
+/* POSIX.1-2017, recv(). */
+ssize_t recv(int fd, void *buffer, size_t size, int flags)
+{
+    ssize_t n = recvfrom(fd, buffer, size, flags, NULL, NULL);
+    struct watched *watched = find(fd);
+
+    if (n <= 0 || (flags & MSG_PEEK) != 0 || !is_still_watched(fd, watched))
+        return n;
+    return filter(watched, buffer, (size_t)n);
+}

@@ -1,0 +1,38 @@
+/*
+ * Web origins: scheme, host and port, compared as a browser compares them. RFC 6454, section 5.
+ */
+#ifndef DEFT_MODEL_WEB_ORIGIN_H
+#define DEFT_MODEL_WEB_ORIGIN_H
+
+#include <stdbool.h>
+
+#include "base/attr.h"
+
+#define WEB_ORIGIN_HOST_BYTES 256
+
+struct web_origin {
+    bool is_https;
+    char host[WEB_ORIGIN_HOST_BYTES]; /* small letters; of an IPv6 address with its brackets */
+    int port;                         /* the scheme's own where none is written */
+};
+
+/*
+ * Reads an Origin header such as "https://host:8443". False for anything else: "null", a path, a
+ * user, another scheme, a list.
+ */
+bool web_origin_read(const char *text, struct web_origin *origin_out) NONNULL MUST_CHECK;
+/* The origin that a request to a Host header is for. */
+bool web_origin_of_host(bool is_https, const char *host,
+                        struct web_origin *origin_out) NONNULL MUST_CHECK;
+bool web_origin_equal(const struct web_origin *a, const struct web_origin *b) NONNULL MUST_CHECK;
+/* True for localhost and the loopback addresses that people write. */
+bool web_origin_is_loopback(const struct web_origin *origin) NONNULL MUST_CHECK;
+
+/*
+ * The origin that a request with that Host header came to. TLS may end before us, and then the
+ * page's own address says so, but for a request on this machine, by a loopback name.
+ */
+bool web_origin_of_request(const char *app_url, bool is_tls, const char *host,
+                           struct web_origin *origin_out) NONNULL MUST_CHECK;
+
+#endif

@@ -1,0 +1,71 @@
+// Wrong keys are counted for the address that sends them; right ones are not held up by them.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import http from 'node:http';
+import { randomInt } from 'node:crypto';
+import { after, test } from 'node:test';
+import WebSocket from 'ws';
+import { AGENT_URL, API_KEY, APP_URL, DEADLINE_MS, DEFT } from './support/instance.mjs';
+
+const PER_MINUTE = 20;
+/** An address of this machine's that nothing else of the tests comes from. */
+const anAddress = () => `127.${randomInt(1, 255)}.${randomInt(255)}.${randomInt(2, 255)}`;
+
+/** A GET from an address; resolves with {status, retryAfter}. */
+const ask = (from, url, headers = {}) => new Promise((resolve, reject) => {
+  const request = http.get(url, { localAddress: from, agent: false, headers, timeout: DEADLINE_MS }, (response) => {
+    response.resume();
+    response.on('end', () => resolve({ status: response.statusCode, retryAfter: response.headers['retry-after'] }));
+  });
+  request.on('error', reject);
+});
+
+/** How a socket ends that is opened from an address: the status that refuses it, or the code that closes it. */
+const openSocket = (from, key, frame) => new Promise((resolve) => {
+  const url = new URL('/sockets/bash-events', AGENT_URL.replace('http', 'ws'));
+  if (key) url.searchParams.set('session_api_key', key);
+  const socket = new WebSocket(url, { localAddress: from });
+  socket.on('open', () => (frame ? socket.send(JSON.stringify(frame)) : socket.close(1000)));
+  socket.on('unexpected-response', (request, response) => { request.destroy(); resolve(response.statusCode); });
+  socket.on('close', (code) => resolve(code));
+  socket.on('error', () => {});
+});
+
+const names = [];
+after(() => { for (const name of names) execFileSync(DEFT, ['key', '--revoke', name]); });
+
+for (const [what, url, headersOf, right] of [
+  ['the agent API', new URL('/api/conversations/count', AGENT_URL), (key) => ({ 'x-session-api-key': key }), () => API_KEY],
+  ['the app API', new URL('/api/v1/sandboxes/search', APP_URL), (key) => ({ authorization: `Bearer ${key}` }), () => API_KEY],
+  ['the Runtime API', new URL('/runtime-api/list', APP_URL), (key) => ({ 'x-api-key': key }), () => {
+    names.push(`wrong keys ${process.pid}`);
+    return execFileSync(DEFT, ['key', '--runtime', names.at(-1)], { encoding: 'utf8' }).trim().split(/\s+/).pop();
+  }],
+]) {
+  test(`${what} takes twenty wrong keys of an address in a minute, and any number of right ones`, async () => {
+    const [from, other] = [anAddress(), anAddress()];
+    const key = right();
+    for (let i = 0; i < PER_MINUTE; i++) assert.equal((await ask(from, url, headersOf(`wrong-${i}`))).status, 401);
+    // One is forgotten in three seconds, which a slow machine may take for the others.
+    let refused;
+    for (let i = 0; i < PER_MINUTE && refused?.status !== 429; i++) refused = await ask(from, url, headersOf('wrong'));
+    assert.equal(refused.status, 429);
+    assert.match(refused.retryAfter, /^[1-9]\d*$/);
+    assert.equal((await ask(from, url, headersOf(key))).status, 200, 'a right key is not locked out');
+    assert.equal((await ask(from, url)).status, 401, 'no key is no wrong key');
+    assert.equal((await ask(other, url, headersOf('wrong'))).status, 401, 'another address has its own count');
+    assert.equal((await ask(other, url, { ...headersOf('wrong'), 'x-forwarded-for': from, 'x-real-ip': from })).status, 401, 'what a client says of its address is not believed');
+  });
+}
+
+test('sockets take twenty wrong keys of an address in a minute, however they are said', async () => {
+  const from = anAddress();
+  const ends = new Set();
+  for (let i = 0; i < 2 * PER_MINUTE && !(ends.has(429) && ends.has(1013)); i++) {
+    ends.add(await openSocket(from, 'wrong'));
+    ends.add(await openSocket(from, undefined, { type: 'auth', session_api_key: 'wrong' }));
+  }
+  assert.deepEqual([...ends].sort((a, b) => a - b), [403, 429, 1013, 4001]);
+  assert.equal(await openSocket(from, API_KEY), 1000, 'a right key is not locked out');
+  assert.equal(await openSocket(anAddress(), 'wrong'), 403);
+});

@@ -17,6 +17,7 @@
 #include "fcgi/request.h"
 #include "fcgi/router.h"
 #include "fcgi/sandbox_caller.h"
+#include "fcgi/session_cookie.h"
 
 enum { WORKSPACE_KEY_MAX_BYTES = 128 };
 
@@ -49,8 +50,7 @@ static int identify(struct request *request, struct error *err)
         return request_refuse_key(request, err);
     if (key != NULL)
         return 0;
-    if (request->origin == ORIGIN_APP &&
-        request_cookie(request, context->settings->session_cookie, token, sizeof(token)))
+    if (request->origin == ORIGIN_APP && session_cookie_read(request, token))
         return principal_from_session(context->db, &context->keyring, token, &request->principal,
                                       err);
     return error_set(err, ERROR_UNAUTHENTICATED, "no key");

@@ -12,7 +12,8 @@ FCGI_CORE = \
 	fcgi/sandbox_ask.c fcgi/sandbox_ask.h \
 	fcgi/sandbox_caller.c fcgi/sandbox_caller.h \
 	fcgi/sandbox_link.c fcgi/sandbox_link.h \
-	fcgi/sandbox_proxy.c fcgi/sandbox_proxy.h
+	fcgi/sandbox_proxy.c fcgi/sandbox_proxy.h \
+	fcgi/session_cookie.c fcgi/session_cookie.h
 
 FCGI_HANDLERS = \
 	fcgi/agent/agent.c fcgi/agent/agent.h \

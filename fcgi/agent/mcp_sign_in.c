@@ -14,6 +14,7 @@
 #include "fcgi/agent/mcp_token.h"
 #include "fcgi/agent/mcp_trial.h"
 #include "fcgi/context.h"
+#include "fcgi/session_cookie.h"
 
 /* Of the way back, for which a browser waits; one that takes longer was interrupted. */
 enum { EXCHANGE_MS = 20000, TRY_MS = 25000, INTERRUPTED_MS = 60000, PENDING_MS = 15 * 60 * 1000 };
@@ -239,8 +240,7 @@ static int check_browser(const struct request *request, const struct mcp_sign_in
     struct error ignored = ERROR_INIT;
     char token[SESSION_TOKEN_MAX_BYTES];
 
-    if (request->origin != ORIGIN_APP ||
-        !request_cookie(request, context->settings->session_cookie, token, sizeof(token)) ||
+    if (request->origin != ORIGIN_APP || !session_cookie_read(request, token) ||
         principal_from_session(context->db, &context->keyring, token, &principal, &ignored) < 0)
         return 0;
     if (!text_equal(principal.user_id.text, sign_in->user_id.text))

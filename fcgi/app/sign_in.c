@@ -5,53 +5,87 @@
 
 #include <stdbool.h>
 
+#include "auth/principal.h"
 #include "auth/session.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "base/strbuf.h"
 #include "base/text.h"
 #include "fcgi/app/app.h"
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
+#include "fcgi/session_cookie.h"
 #include "store/user_store.h"
 
 enum { TOKEN_MAX_CHARS = 200, BODY_MAX_BYTES = 16384 };
 
-/* TLS may end before us: then the page's own address says so. */
-static bool is_secure(const struct request *request)
+/* Whose session the browser brings; unset when it brings none that is valid. */
+static int find_present(const struct request *request, struct principal *present, struct error *err)
 {
-    const char *scheme = request_param(request, "REQUEST_SCHEME");
+    const struct fcgi_context *context = request->context;
+    char token[SESSION_TOKEN_MAX_BYTES];
 
-    return text_starts_with(request->context->settings->app_url, "https://") ||
-           (scheme != NULL && text_equal(scheme, "https"));
+    if (!session_cookie_read(request, token) ||
+        principal_from_session(context->db, &context->keyring, token, present, err) == 0)
+        return 0;
+    return err->code == ERROR_UNAUTHENTICATED ? 0 : -1;
 }
 
-/* RFC 6265, section 4.1. Secure only where there is TLS: a cookie so marked is not sent without. */
-static void set_cookie(const struct request *request, struct reply *reply, const char *token,
-                       int64_t max_age_s)
+/* A link of another user's is not used up before the person at the browser has agreed. */
+static int ask_first(struct reply *reply, const struct user *present, const struct user *owner)
 {
-    CLEANUP(strbuf_done) struct strbuf cookie = STRBUF_INIT;
+    json_auto_t *json = json_object();
 
-    strbuf_appendf(&cookie, "%s=%s; Path=/; HttpOnly; SameSite=Lax; Max-Age=%lld",
-                   request->context->settings->session_cookie, token, (long long)max_age_s);
-    if (is_secure(request))
-        strbuf_append(&cookie, "; Secure");
-    reply_header(reply, "Set-Cookie", cookie.text);
+    json_put_text(json, "detail",
+                  "Somebody else is signed in in this browser; send \"replace\": true to go on");
+    json_put_text(json, "signed_in_as", present->email);
+    json_put_text(json, "link_for", owner->email);
+    return reply_json(reply, 409, json);
 }
 
-/* POST {"token"} -> 200 and a cookie | 401 | 422 */
+/* *asked_out: somebody else is signed in, and the reply says so. */
+static int check_present(const struct request *request, struct reply *reply, const char *token,
+                         bool *asked_out, struct error *err)
+{
+    const struct fcgi_context *context = request->context;
+    CLEANUP(user_done) struct user owner = USER_INIT;
+    CLEANUP(user_done) struct user user = USER_INIT;
+    struct principal present = {.kind = PRINCIPAL_NOBODY};
+
+    if (find_present(request, &present, err) < 0)
+        return -1;
+    if (present.kind == PRINCIPAL_NOBODY)
+        return 0;
+    if (session_link_owner(context->db, &context->keyring, token, &owner, err) < 0)
+        return -1;
+    if (text_equal(owner.id.text, present.user_id.text))
+        return 0;
+    if (user_store_get(context->db, &present.user_id, &user, err) < 0)
+        return -1;
+    *asked_out = true;
+    return ask_first(reply, &user, &owner);
+}
+
+/* POST {"token","replace"?} -> 200 and a cookie | 401 | 409 another user is signed in | 422 */
 static int sign_in(const struct request *request, struct reply *reply, struct error *err)
 {
     const struct text_rule rule = {1, TOKEN_MAX_CHARS, true};
     char session[CRYPTO_TOKEN_BYTES];
     json_auto_t *body = NULL;
     const char *token = NULL;
+    bool may_replace = false;
+    bool is_asked = false;
 
     if (request_json_object(request, &body, err) < 0 ||
         request_member_text(request, body, "token", &rule, &token, err) < 0 ||
-        session_open(request->context->db, &request->context->keyring, token, session, err) < 0)
+        request_member_bool(request, body, "replace", &may_replace, err) < 0)
         return -1;
-    set_cookie(request, reply, session, SESSION_VALID_S);
+    if (!may_replace && check_present(request, reply, token, &is_asked, err) < 0)
+        return -1;
+    if (is_asked)
+        return 0;
+    if (session_open(request->context->db, &request->context->keyring, token, session, err) < 0)
+        return -1;
+    session_cookie_set(request, reply, session, SESSION_VALID_S);
     return reply_success(reply);
 }
 
@@ -60,11 +94,11 @@ static int sign_out(const struct request *request, struct reply *reply, struct e
 {
     char token[SESSION_TOKEN_MAX_BYTES];
 
-    if (!request_cookie(request, request->context->settings->session_cookie, token, sizeof(token)))
+    if (!session_cookie_read(request, token))
         return error_set(err, ERROR_UNAUTHENTICATED, "no cookie");
     if (session_close(request->context->db, &request->context->keyring, token, err) < 0)
         return -1;
-    set_cookie(request, reply, "", 0);
+    session_cookie_set(request, reply, "", 0);
     return reply_success(reply);
 }
 

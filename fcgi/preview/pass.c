@@ -11,6 +11,7 @@
 #include "fcgi/preview/preview.h"
 #include "fcgi/reply.h"
 #include "fcgi/request.h"
+#include "fcgi/session_cookie.h"
 #include "model/preview.h"
 #include "store/user_store.h"
 
@@ -87,7 +88,7 @@ static int give_pass(const struct request *request, struct reply *reply, struct 
     char token[SESSION_TOKEN_MAX_BYTES];
     char pass[CRYPTO_TOKEN_BYTES] = "";
 
-    if (!request_cookie(request, request->context->settings->session_cookie, token, sizeof(token)))
+    if (!session_cookie_read(request, token))
         return preview_page(reply, &not_signed_in, "/");
     if (check_session(request, token, err) < 0)
         return err->code == ERROR_UNAUTHENTICATED ? preview_page(reply, &not_signed_in, "/") : -1;

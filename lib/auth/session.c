@@ -20,6 +20,15 @@ int session_open(struct db *db, const struct keyring *keyring, const char *link_
     return 0;
 }
 
+int session_link_owner(struct db *db, const struct keyring *keyring, const char *link_token,
+                       struct user *owner_out, struct error *err)
+{
+    char hash[CRYPTO_HASH_HEX_BYTES];
+
+    keyring_hash_token(keyring, link_token, hash);
+    return user_store_find_link(db, hash, owner_out, err);
+}
+
 int session_close(struct db *db, const struct keyring *keyring, const char *token,
                   struct error *err)
 {

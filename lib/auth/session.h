@@ -13,6 +13,7 @@
 
 struct db;
 struct error;
+struct user;
 
 #define SESSION_VALID_S (INT64_C(30) * 24 * 3600)
 /* Of a cookie's value that is looked at. */
@@ -21,6 +22,9 @@ struct error;
 /* Uses the link up and opens a session. ERROR_UNAUTHENTICATED when it is unknown, used or old. */
 int session_open(struct db *db, const struct keyring *keyring, const char *link_token,
                  char token_out[CRYPTO_TOKEN_BYTES], struct error *err) NONNULL MUST_CHECK;
+/* Whose link it is, without using it up. ERROR_UNAUTHENTICATED as session_open(). */
+int session_link_owner(struct db *db, const struct keyring *keyring, const char *link_token,
+                       struct user *owner_out, struct error *err) NONNULL MUST_CHECK;
 int session_close(struct db *db, const struct keyring *keyring, const char *token,
                   struct error *err) NONNULL MUST_CHECK;
 

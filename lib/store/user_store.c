@@ -30,6 +30,9 @@ static const char SQL_USE_LINK[] =
     "  FROM sessions" OLDEST_OVER "))"
     " INSERT INTO sessions (user_id, token_hash, expires_at)"
     " SELECT user_id, $2, now() + $3::bigint * interval '1 second' FROM used RETURNING 1";
+static const char SQL_FIND_LINK[] =
+    "SELECT u.id, u.email, u.name FROM sign_in_links l JOIN users u ON u.id = l.user_id"
+    " WHERE l.token_hash = $1 AND l.used_at IS NULL AND l.expires_at > now()";
 /* Whoever serves that session's sockets is told as the end becomes true. */
 static const char SQL_END_SESSION[] =
     "WITH gone AS (DELETE FROM sessions WHERE token_hash = $1 RETURNING id)"
@@ -122,6 +125,20 @@ int user_store_use_link(struct db *db, const char *token_hash, const char *sessi
     if (PQntuples(rows) == 0)
         return error_set(err, ERROR_UNAUTHENTICATED,
                          "This sign-in link was used already or has expired");
+    return 0;
+}
+
+int user_store_find_link(struct db *db, const char *token_hash, struct user *owner_out,
+                         struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    if (db_read(db, SQL_FIND_LINK, DB_PARAMS(token_hash), &rows, err) < 0)
+        return error_wrap(err, "finding a sign-in link");
+    if (PQntuples(rows) == 0)
+        return error_set(err, ERROR_UNAUTHENTICATED,
+                         "This sign-in link was used already or has expired");
+    read_user(rows, owner_out);
     return 0;
 }
 

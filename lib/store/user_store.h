@@ -38,6 +38,9 @@ int user_store_add_link(struct db *db, const struct uuid *user_id, const char *t
  * expired. */
 int user_store_use_link(struct db *db, const char *token_hash, const char *session_hash,
                         int64_t session_s, struct error *err) NONNULL MUST_CHECK;
+/* Whose link it is, without using it up. ERROR_UNAUTHENTICATED as user_store_use_link(). */
+int user_store_find_link(struct db *db, const char *token_hash, struct user *owner_out,
+                         struct error *err) NONNULL MUST_CHECK;
 int user_store_end_session(struct db *db, const char *session_hash,
                            struct error *err) NONNULL MUST_CHECK;
 /* ERROR_UNAUTHENTICATED when there is no live session. */

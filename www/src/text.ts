@@ -153,6 +153,11 @@ export const text = {
         badTitle: "This link no longer works",
         badAdvice: "Sign-in links work once, and not for long. Make a new one on the machine deft runs on:",
         failedTitle: "Signing in failed",
+        otherTitle: "Another user is signed in",
+        otherAdvice: (present: string, owner: string) =>
+            `This browser is signed in as ${present}, and the link is for ${owner}. Open it only if you asked for it: whatever you do next is done as ${owner}.`,
+        replace: (owner: string) => `Sign in as ${owner}`,
+        stay: (present: string) => `Stay ${present}`,
         outTitle: "You are signed out",
         outAdvice: "deft signs you in by a link. Make one on the machine it runs on, then open it here:",
         command: "./deft link",

@@ -220,6 +220,131 @@ static void link_signs_in_once_and_the_session_ends(void **state)
     }
 }
 
+/* A link of Bob's; "{\"token\":\"…\"" without its end. */
+static void bobs_link(void **state, struct strbuf *body)
+{
+    struct fixture *fixture = *state;
+    CLEANUP(strbuf_done) struct strbuf token = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(
+        credential_new_link(fixture->context.db, &fixture->context.keyring, &token, &err), 0);
+    strbuf_appendf(&sql, "UPDATE sign_in_links SET user_id = '%s' WHERE used_at IS NULL",
+                   fixture->bob.text);
+    test_sql(sql.text);
+    strbuf_appendf(body, "{\"token\":\"%s\"", token.text);
+}
+
+static void link_of_another_user_asks_first(void **state)
+{
+    char cookie[160];
+    const char *params[] = {"DEFT_ORIGIN=app", cookie, "HTTP_SEC_FETCH_SITE=same-origin", NULL};
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf agreed = STRBUF_INIT;
+
+    sign_in(state, cookie);
+    bobs_link(state, &body);
+    strbuf_appendf(&agreed, "%s,\"replace\":true}", body.text);
+    strbuf_append(&body, "}");
+    {
+        DISPATCH_WITH(asked, params, "POST", "/api/v1/sign-in", body.text);
+        DISPATCH_WITH(me, params, "GET", "/api/v1/me", NULL);
+        DISPATCH_WITH(again, params, "POST", "/api/v1/sign-in", body.text);
+        DISPATCH_WITH(replaced, params, "POST", "/api/v1/sign-in", agreed.text);
+        DISPATCH_WITH(used, params, "POST", "/api/v1/sign-in", body.text);
+
+        assert_answer(&asked, 409, "\"signed_in_as\":\"owner@localhost\"");
+        assert_answer(&asked, 409, "\"link_for\":\"");
+        assert_null(strstr(asked.head.text, "Set-Cookie"));
+        assert_answer(&me, 200, "owner@localhost");
+        assert_answer(&again, 409, "link_for");
+        assert_answer(&replaced, 200, "true");
+        assert_non_null(strstr(replaced.head.text, "Set-Cookie: deft_session="));
+        assert_answer(&used, 401, "Unauthorized");
+    }
+}
+
+static void link_of_the_same_user_or_an_ended_session_asks_nothing(void **state)
+{
+    char cookie[160];
+    const char *params[] = {"DEFT_ORIGIN=app", cookie, "HTTP_SEC_FETCH_SITE=same-origin", NULL};
+    struct fixture *fixture = *state;
+    CLEANUP(strbuf_done) struct strbuf token = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf own = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf bobs = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+
+    sign_in(state, cookie);
+    assert_int_equal(
+        credential_new_link(fixture->context.db, &fixture->context.keyring, &token, &err), 0);
+    strbuf_appendf(&own, "{\"token\":\"%s\"}", token.text);
+    {
+        DISPATCH_WITH(same, params, "POST", "/api/v1/sign-in", own.text);
+        DISPATCH_WITH(out, params, "POST", "/api/v1/sign-out", NULL);
+
+        assert_answer(&same, 200, "true");
+        assert_answer(&out, 200, "true");
+    }
+    bobs_link(state, &bobs);
+    strbuf_append(&bobs, "}");
+    {
+        DISPATCH_WITH(ended, params, "POST", "/api/v1/sign-in", bobs.text);
+        assert_answer(&ended, 200, "true");
+    }
+}
+
+/* What the browser sends next: the value of the cookie of that name that the answer sets. */
+static void take_cookie(const struct test_answer *answer, const char *name, const char *sent_name,
+                        char cookie_out[160])
+{
+    char line[64];
+    const char *value = NULL;
+
+    (void)snprintf(line, sizeof(line), "Set-Cookie: %s=", name);
+    value = strstr(answer->head.text, line);
+    assert_non_null(value);
+    value += strlen(line);
+    (void)snprintf(cookie_out, 160, "HTTP_COOKIE=%s=%.*s", sent_name, (int)strcspn(value, ";"),
+                   value);
+}
+
+static void cookie_is_of_the_host_alone_where_tls_is(void **state)
+{
+    struct fixture *fixture = *state;
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    char cookie[160] = "X=";
+    char older[160];
+    const char *params[] = {"DEFT_ORIGIN=app", cookie, "HTTP_SEC_FETCH_SITE=same-origin", NULL};
+    const char *old_params[] = {"DEFT_ORIGIN=app", older, NULL};
+
+    bobs_link(state, &body);
+    strbuf_append(&body, "}");
+    fixture->settings.app_url = "https://deft.test";
+    {
+        DISPATCH_WITH(signed_in, params, "POST", "/api/v1/sign-in", body.text);
+
+        take_cookie(&signed_in, "__Host-deft_session", "__Host-deft_session", cookie);
+        take_cookie(&signed_in, "__Host-deft_session", "deft_session", older);
+        assert_non_null(strstr(signed_in.head.text, "; Path=/; HttpOnly; SameSite=Lax;"));
+        assert_non_null(strstr(signed_in.head.text, "; Secure\r\n"));
+        assert_null(strstr(signed_in.head.text, "Domain"));
+        assert_non_null(strstr(signed_in.head.text, "Set-Cookie: deft_session=; "));
+    }
+    {
+        DISPATCH_WITH(me, params, "GET", "/api/v1/me", NULL);
+        DISPATCH_WITH(before, old_params, "GET", "/api/v1/me", NULL);
+
+        assert_answer(&me, 200, "email");
+        assert_answer(&before, 200, "email");
+    }
+    fixture->settings.app_url = "http://localhost:3000";
+    {
+        DISPATCH_WITH(plain, params, "GET", "/api/v1/me", NULL);
+        assert_answer(&plain, 401, "Unauthorized");
+    }
+}
+
 static void cookie_is_nothing_on_the_agent_origin(void **state)
 {
     char cookie[160];
@@ -361,6 +486,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(origins_are_those_of_the_list_and_of_this_machine),
         cmocka_unit_test(preflights_are_answered),
         cmocka_unit_test(link_signs_in_once_and_the_session_ends),
+        cmocka_unit_test(link_of_another_user_asks_first),
+        cmocka_unit_test(link_of_the_same_user_or_an_ended_session_asks_nothing),
+        cmocka_unit_test(cookie_is_of_the_host_alone_where_tls_is),
         cmocka_unit_test(cookie_is_nothing_on_the_agent_origin),
         cmocka_unit_test(cookie_changes_things_only_from_its_own_page),
         cmocka_unit_test(bodies_are_json_and_say_so),

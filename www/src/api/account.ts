@@ -5,8 +5,9 @@ export async function fetchMe(): Promise<Me> {
     return (await request("GET", "/api/v1/me")) as Me;
 }
 
-export async function signIn(token: string): Promise<void> {
-    await request("POST", "/api/v1/sign-in", { token });
+/** replace: also where another user is signed in, which is a 409 else. */
+export async function signIn(token: string, replace = false): Promise<void> {
+    await request("POST", "/api/v1/sign-in", replace ? { token, replace } : { token });
 }
 
 export async function signOut(): Promise<void> {

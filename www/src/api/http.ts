@@ -11,6 +11,7 @@ export class ApiError extends Error {
     constructor(
         readonly status: number,
         message: string,
+        readonly body: unknown = null,
     ) {
         super(message);
         this.name = "ApiError";
@@ -69,7 +70,7 @@ export async function request(method: Method, path: string, body?: unknown): Pro
     const answer = await readJson(response);
     if (response.ok) return answer;
     if (response.status === 401) signedOutListeners.forEach((listener) => { listener(); });
-    throw new ApiError(response.status, errorText(response.status, answer));
+    throw new ApiError(response.status, errorText(response.status, answer), answer);
 }
 
 export function messageOf(cause: unknown): string {

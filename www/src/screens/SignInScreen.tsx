@@ -7,7 +7,12 @@ import { takeReturn } from "../state/storage";
 import { Notice } from "../parts/Notice";
 import { text } from "../text";
 
-type Failure = { kind: "used" } | { kind: "other"; reason: string };
+interface OtherUser {
+    signed_in_as: string;
+    link_for: string;
+}
+
+type Failure = { kind: "used" } | { kind: "other"; reason: string } | ({ kind: "somebody" } & OtherUser);
 
 /** Links work once, so one page load tries each token once, however often the screen is drawn. */
 const tried = new Map<string, Promise<void>>();
@@ -22,6 +27,23 @@ function isRefusal(cause: unknown): boolean {
     return cause instanceof ApiError && cause.status >= 400 && cause.status < 500;
 }
 
+/** What the server says of a link for another user than the one who is signed in. */
+function otherUser(cause: unknown): OtherUser | null {
+    return cause instanceof ApiError && cause.status === 409 ? (cause.body as OtherUser) : null;
+}
+
+function failureOf(cause: unknown): Failure {
+    const other = otherUser(cause);
+    if (other !== null) return { kind: "somebody", signed_in_as: other.signed_in_as, link_for: other.link_for };
+    return isRefusal(cause) ? { kind: "used" } : { kind: "other", reason: messageOf(cause) };
+}
+
+/** Where the person wanted to go before signing in. */
+function goOn(): void {
+    replaceWith(returnPath(takeReturn()));
+    void loadAccount();
+}
+
 /** A link that was used before, or half of one, does no harm to whoever is signed in already. */
 async function signInOrStay(token: string): Promise<void> {
     if (token === "") {
@@ -31,7 +53,7 @@ async function signInOrStay(token: string): Promise<void> {
     try {
         await signIn(token);
     } catch (cause) {
-        if (!isRefusal(cause)) throw cause;
+        if (!isRefusal(cause) || otherUser(cause) !== null) throw cause;
         await fetchMe();
     }
 }
@@ -40,19 +62,28 @@ export function SignInScreen({ token }: { token: string }) {
     const [failure, setFailure] = useState<Failure | null>(null);
 
     useEffect(() => {
-        tryOnce(token).then(
-            () => {
-                replaceWith(returnPath(takeReturn()));
-                void loadAccount();
-            },
-            (cause: unknown) => {
-                if (!isRefusal(cause)) tried.delete(token);
-                setFailure(isRefusal(cause) ? { kind: "used" } : { kind: "other", reason: messageOf(cause) });
-            },
-        );
+        tryOnce(token).then(goOn, (cause: unknown) => {
+            if (!isRefusal(cause)) tried.delete(token);
+            setFailure(failureOf(cause));
+        });
     }, [token]);
 
+    const replace = () => {
+        signIn(token, true).then(goOn, (cause: unknown) => { setFailure(failureOf(cause)); });
+    };
+
     if (failure === null) return <Notice title={text.signIn.working} advice="" />;
+    if (failure.kind === "somebody")
+        return (
+            <Notice title={text.signIn.otherTitle} advice={text.signIn.otherAdvice(failure.signed_in_as, failure.link_for)}>
+                <button type="button" className="button" onClick={replace}>
+                    {text.signIn.replace(failure.link_for)}
+                </button>
+                <button type="button" className="button" onClick={goOn}>
+                    {text.signIn.stay(failure.signed_in_as)}
+                </button>
+            </Notice>
+        );
     if (failure.kind === "used" && token === "")
         return <Notice title={text.signIn.outTitle} advice={text.signIn.outAdvice} command={text.signIn.command} />;
     if (failure.kind === "used")

@@ -1,0 +1,51 @@
+#include "fcgi/session_cookie.h"
+
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "fcgi/context.h"
+#include "fcgi/reply.h"
+#include "fcgi/request.h"
+
+#define HOST_PREFIX "__Host-"
+
+/* TLS may end before us: then the page's own address says so. */
+static bool is_secure(const struct request *request)
+{
+    const char *scheme = request_param(request, "REQUEST_SCHEME");
+
+    return text_starts_with(request->context->settings->app_url, "https://") ||
+           (scheme != NULL && text_equal(scheme, "https"));
+}
+
+bool session_cookie_read(const struct request *request, char token_out[SESSION_TOKEN_MAX_BYTES])
+{
+    const char *name = request->context->settings->session_cookie;
+    CLEANUP(strbuf_done) struct strbuf prefixed = STRBUF_INIT;
+
+    strbuf_appendf(&prefixed, HOST_PREFIX "%s", name);
+    if (is_secure(request) &&
+        request_cookie(request, prefixed.text, token_out, SESSION_TOKEN_MAX_BYTES))
+        return true;
+    return request_cookie(request, name, token_out, SESSION_TOKEN_MAX_BYTES);
+}
+
+/* RFC 6265, section 4.1. Secure only where there is TLS: a cookie so marked is not sent without. */
+static void set(const struct request *request, struct reply *reply, const char *prefix,
+                const char *token, int64_t max_age_s)
+{
+    CLEANUP(strbuf_done) struct strbuf cookie = STRBUF_INIT;
+
+    strbuf_appendf(&cookie, "%s%s=%s; Path=/; HttpOnly; SameSite=Lax; Max-Age=%lld%s", prefix,
+                   request->context->settings->session_cookie, token, (long long)max_age_s,
+                   is_secure(request) ? "; Secure" : "");
+    reply_header(reply, "Set-Cookie", cookie.text);
+}
+
+void session_cookie_set(const struct request *request, struct reply *reply, const char *token,
+                        int64_t max_age_s)
+{
+    set(request, reply, is_secure(request) ? HOST_PREFIX : "", token, max_age_s);
+    /* The one of before would be read when this one is gone. */
+    if (is_secure(request))
+        set(request, reply, "", "", 0);
+}

@@ -9,7 +9,10 @@
 #include "gateway/frame.h"
 #include "model/progress.h"
 
-enum { PIECES_MAX = 128 };
+enum {
+    PIECES_KEPT = 128, /* whoever has seen them */
+    PIECES_MAX = 4096, /* while somebody has not */
+};
 
 struct piece {
     enum progress_kind kind;
@@ -28,7 +31,9 @@ struct progress_log {
     struct uuid superseded_id; /* the item before, whose event may not be read yet … */
     int64_t superseded_by;     /* … and the number of the piece that ends it; -1: none */
     struct frame *aborted;     /* the newest item's end, for who has lost the piece; NULL: none */
-    struct piece pieces[PIECES_MAX];
+    int64_t n_seen_by_all;
+    int64_t n_places;
+    struct piece *pieces; /* a ring of n_places */
 };
 
 struct progress_log *progress_log_new(int64_t n_before)
@@ -40,12 +45,15 @@ struct progress_log *progress_log_new(int64_t n_before)
     /* Numbers of items are never used twice in a stream: there are no more items than pieces. */
     log->item = n_before;
     log->superseded_by = -1;
+    log->n_seen_by_all = INT64_MAX;
+    log->n_places = PIECES_KEPT;
+    log->pieces = mem_alloc_array(PIECES_KEPT, sizeof(*log->pieces));
     return log;
 }
 
 static struct piece *piece_at(struct progress_log *log, int64_t number)
 {
-    return &log->pieces[number % PIECES_MAX];
+    return &log->pieces[number % log->n_places];
 }
 
 static void drop_first(struct progress_log *log)
@@ -63,6 +71,7 @@ void progress_log_free(struct progress_log *log)
     while (log->first < log->count)
         drop_first(log);
     frame_release(log->aborted);
+    mem_free(log->pieces);
     mem_free(log);
 }
 
@@ -96,13 +105,41 @@ static struct frame *event_frame(const struct progress *progress)
     return frame_new(text.text, text.len);
 }
 
+static void grow(struct progress_log *log)
+{
+    int64_t n_places = 2 * log->n_places;
+    struct piece *pieces = mem_alloc_array((size_t)n_places, sizeof(*pieces));
+
+    for (int64_t number = log->first; number < log->count; number++)
+        pieces[number % n_places] = *piece_at(log, number);
+    mem_free(log->pieces);
+    log->pieces = pieces;
+    log->n_places = n_places;
+}
+
+static void make_room(struct progress_log *log)
+{
+    while (log->count - log->first >= PIECES_KEPT && log->first < log->n_seen_by_all)
+        drop_first(log);
+    if (log->count - log->first < log->n_places)
+        return;
+    if (log->n_places < PIECES_MAX)
+        grow(log);
+    else
+        drop_first(log);
+}
+
+void progress_log_keep(struct progress_log *log, int64_t n_seen_by_all)
+{
+    log->n_seen_by_all = n_seen_by_all;
+}
+
 static void push(struct progress_log *log, const struct progress *progress, int64_t item,
                  int64_t anchor)
 {
     struct piece *piece = NULL;
 
-    if (log->count - log->first == PIECES_MAX)
-        drop_first(log);
+    make_room(log);
     piece = piece_at(log, log->count++);
     *piece = (struct piece){.kind = progress->kind, .item = item, .anchor = anchor};
     piece->forms[FORM_EVENT] = event_frame(progress);
@@ -227,7 +264,7 @@ struct frame *progress_log_next(const struct progress_log *log, struct progress_
     if (cursor->n_seen < log->first)
         cursor->n_seen = log->first;
     while (cursor->n_seen < log->count) {
-        const struct piece *piece = &log->pieces[cursor->n_seen % PIECES_MAX];
+        const struct piece *piece = &log->pieces[cursor->n_seen % log->n_places];
 
         if (piece->anchor > last_sent)
             return NULL;

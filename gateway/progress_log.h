@@ -33,6 +33,11 @@ int64_t progress_log_count(const struct progress_log *log) NONNULL MUST_CHECK;
 /* True while an item is under way. */
 bool progress_log_is_open(const struct progress_log *log) NONNULL MUST_CHECK;
 
+/*
+ * All sockets have got that many pieces: the ones after them are kept for those that have not, also
+ * where a model says much at once.
+ */
+void progress_log_keep(struct progress_log *log, int64_t n_seen_by_all) NONNULL;
 /* last_seq: of the stream, now. */
 void progress_log_add(struct progress_log *log, const struct progress *progress,
                       int64_t last_seq) NONNULL;

@@ -130,10 +130,25 @@ void stream_take_version(struct stream *stream, int64_t version)
     server_schedule(stream->gateway, due_ms - now_ms);
 }
 
+/* How many pieces no socket has to be sent any more. */
+static int64_t n_seen_by_all(const struct stream *stream)
+{
+    int64_t n_seen = INT64_MAX;
+
+    for (const struct subscriber *subscriber = stream->subscribers; subscriber != NULL;
+         subscriber = subscriber->next) {
+        if (subscriber->progress.n_seen < n_seen)
+            n_seen = subscriber->progress.n_seen;
+    }
+    return n_seen;
+}
+
 void stream_take_progress(struct stream *stream, const char *text)
 {
     json_auto_t *json = NULL;
+    CLEANUP(progress_chunks_done) struct progress_chunks chunks = {.text = STRBUF_INIT};
     struct progress progress = {.conversation_id = stream->conversation_id};
+    struct progress chunk = progress;
     struct error err = ERROR_INIT;
 
     if (progress_read(text, strlen(text), &json, &progress, &err) < 0) {
@@ -145,7 +160,10 @@ void stream_take_progress(struct stream *stream, const char *text)
         return;
     if (stream->progress == NULL)
         stream->progress = progress_log_new(stream->n_progress);
-    progress_log_add(stream->progress, &progress, stream->last_seq);
+    progress_log_keep(stream->progress, n_seen_by_all(stream));
+    chunks = progress_chunks_of(json, &progress);
+    while (progress_next_chunk(&chunks, &progress, &chunk))
+        progress_log_add(stream->progress, &chunk, stream->last_seq);
     stream_warm(stream);
     stream_wake_all(stream);
 }

@@ -15,6 +15,7 @@ enum {
     GATHER_MS = 10,
     LINES_PER_MS = 10, /* the more there was to send, the longer is gathered */
     NS_PER_MS = 1000000,
+    CHUNKS_AT_FIRST = 8,
 };
 
 struct outbox {
@@ -56,6 +57,28 @@ int outbox_fd(const struct outbox *outbox)
     return outbox->timer_fd;
 }
 
+/* --- chunks --- */
+
+void chunks_done(struct chunks *chunks)
+{
+    if (chunks == NULL)
+        return;
+    strbuf_done(&chunks->text);
+    mem_free(chunks->lengths);
+}
+
+static void chunks_add(struct chunks *chunks, const char *text, size_t len)
+{
+    if (len == 0)
+        return;
+    if (chunks->n == chunks->size) {
+        chunks->size = chunks->size > 0 ? chunks->size * 2 : CHUNKS_AT_FIRST;
+        chunks->lengths = mem_resize(chunks->lengths, chunks->size * sizeof(*chunks->lengths));
+    }
+    chunks->lengths[chunks->n++] = len;
+    strbuf_append_bytes(&chunks->text, text, len);
+}
+
 /* --- lines --- */
 
 static void send_line(struct hints *hints, struct progress *progress, enum progress_kind kind,
@@ -82,11 +105,22 @@ static size_t cut_length(const char *text, size_t len)
     return cut;
 }
 
-static int64_t send_text(struct hints *hints, struct progress *progress, enum progress_kind kind,
-                         struct strbuf *text)
+/* Of the chunks from the i-th on as many as fit a line; at least one. */
+static size_t count_fitting(const struct chunks *chunks, size_t i)
 {
-    const char *at = text->text;
-    size_t left = text->len;
+    size_t n_bytes = chunks->lengths[i];
+    size_t n = 1;
+
+    while (n < PROGRESS_CHUNKS_MAX && i + n < chunks->n &&
+           n_bytes + chunks->lengths[i + n] <= PROGRESS_TEXT_MAX_BYTES)
+        n_bytes += chunks->lengths[i + n++];
+    return n;
+}
+
+/* One chunk, in as many lines as it takes. */
+static int64_t send_chunk(struct hints *hints, struct progress *progress, enum progress_kind kind,
+                          const char *at, size_t left)
+{
     int64_t n_lines = 0;
 
     while (left > 0) {
@@ -99,14 +133,48 @@ static int64_t send_text(struct hints *hints, struct progress *progress, enum pr
         at += len;
         left -= len;
     }
-    strbuf_reset(text);
+    return n_lines;
+}
+
+/* Several, in one line. */
+static int64_t send_group(struct hints *hints, struct progress *progress, enum progress_kind kind,
+                          const char *at, size_t len)
+{
+    CLEANUP(mem_freep) char *part = mem_dup_bytes(at, len);
+
+    send_line(hints, progress, kind, part);
+    progress->order += (int64_t)progress->n_lengths;
+    return 1;
+}
+
+static int64_t send_chunks(struct hints *hints, struct progress *progress, enum progress_kind kind,
+                           struct chunks *chunks)
+{
+    const char *at = chunks->text.text;
+    int64_t n_lines = 0;
+
+    for (size_t i = 0; i < chunks->n; i += progress->n_lengths) {
+        size_t len = 0;
+
+        progress->lengths = &chunks->lengths[i];
+        progress->n_lengths = count_fitting(chunks, i);
+        for (size_t k = 0; k < progress->n_lengths; k++)
+            len += progress->lengths[k];
+        n_lines += progress->n_lengths > 1 ? send_group(hints, progress, kind, at, len)
+                                           : send_chunk(hints, progress, kind, at, len);
+        at += len;
+    }
+    progress->lengths = NULL;
+    progress->n_lengths = 0;
+    strbuf_reset(&chunks->text);
+    chunks->n = 0;
     return n_lines;
 }
 
 static int64_t send_item(struct hints *hints, struct outbox_item *item)
 {
-    return send_text(hints, &item->progress, PROGRESS_REASONING, &item->reasoning) +
-           send_text(hints, &item->progress, PROGRESS_TEXT, &item->text);
+    return send_chunks(hints, &item->progress, PROGRESS_REASONING, &item->reasoning) +
+           send_chunks(hints, &item->progress, PROGRESS_TEXT, &item->text);
 }
 
 /* --- the list --- */
@@ -158,7 +226,7 @@ void outbox_add(struct outbox *outbox, struct outbox_item *item, enum progress_k
     bool must_time = false;
 
     lock_take(&outbox->lock);
-    strbuf_append_bytes(kind == PROGRESS_REASONING ? &item->reasoning : &item->text, text, len);
+    chunks_add(kind == PROGRESS_REASONING ? &item->reasoning : &item->text, text, len);
     must_time = list_locked(outbox, item);
     lock_release(&outbox->lock);
     if (must_time)

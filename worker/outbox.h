@@ -22,14 +22,28 @@ struct error;
 struct hints;
 struct outbox;
 
+/* What the model said, each chunk of it to be told as a piece of its own. */
+struct chunks {
+    struct strbuf text;
+    size_t *lengths; /* of the chunks in it, in bytes */
+    size_t n;
+    size_t size;
+};
+
+/* clang-format off */
+#define CHUNKS_INIT {STRBUF_INIT, NULL, 0, 0}
+/* clang-format on */
+
+void chunks_done(struct chunks *chunks);
+
 /* One item's pieces; guarded by the outbox while is_listed. */
 struct outbox_item {
     struct outbox_item *next;
     struct outbox_item *previous;
     bool is_listed;
     struct progress progress; /* the next line, but for its kind and text */
-    struct strbuf reasoning;  /* masked, not sent yet; goes before text */
-    struct strbuf text;
+    struct chunks reasoning;  /* masked, not sent yet; goes before text */
+    struct chunks text;
 };
 
 /* hints: borrowed, sends what is added; outlives the outbox. */

@@ -1,5 +1,7 @@
 #include "model/progress.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -14,6 +16,15 @@ static const char *const kind_texts[PROGRESS_N_KINDS] = {
 
 /* --- lines --- */
 
+static json_t *lengths_to_json(const struct progress *progress)
+{
+    json_t *lengths = json_array();
+
+    for (size_t i = 0; i < progress->n_lengths; i++)
+        json_push(lengths, json_integer((json_int_t)progress->lengths[i]));
+    return lengths;
+}
+
 void progress_append_line(const struct progress *progress, struct strbuf *out)
 {
     json_auto_t *json = json_object();
@@ -25,6 +36,8 @@ void progress_append_line(const struct progress *progress, struct strbuf *out)
     json_put(json, "anchor", json_integer(progress->anchor_seq));
     json_put_text(json, "text", progress->text);
     json_put_text(json, "chunk", progress->chunk_id);
+    if (progress->n_lengths > 1)
+        json_put(json, "lengths", lengths_to_json(progress));
     if (progress->n_attempts > 0) {
         json_put(json, "attempts", json_integer(progress->n_attempts));
         json_put(json, "retry_in_ms", json_integer(progress->retry_in_ms));
@@ -67,6 +80,40 @@ int progress_read(const char *text, size_t len, json_t **json_out, struct progre
     *progress_out = read;
     *json_out = json_incref(json);
     return 0;
+}
+
+struct progress_chunks progress_chunks_of(const json_t *json, const struct progress *line)
+{
+    return (struct progress_chunks){
+        .lengths = json_object_get(json, "lengths"), .at = line->text, .text = STRBUF_INIT};
+}
+
+void progress_chunks_done(struct progress_chunks *chunks)
+{
+    if (chunks != NULL)
+        strbuf_done(&chunks->text);
+}
+
+/* The last one is all that is left, whatever its length is said to be. */
+bool progress_next_chunk(struct progress_chunks *chunks, const struct progress *line,
+                         struct progress *chunk_out)
+{
+    size_t left = strlen(chunks->at);
+    json_int_t len = (json_int_t)left;
+
+    if (chunks->i > 0 && chunks->i >= json_array_size(chunks->lengths))
+        return false;
+    if (chunks->i + 1 < json_array_size(chunks->lengths))
+        len = json_integer_value(json_array_get(chunks->lengths, chunks->i));
+    if (len < 0 || (size_t)len > left)
+        len = (json_int_t)left;
+    strbuf_reset(&chunks->text);
+    strbuf_append_bytes(&chunks->text, chunks->at, (size_t)len);
+    *chunk_out = *line;
+    chunk_out->text = chunks->text.text;
+    chunk_out->order = line->order + (int64_t)chunks->i++;
+    chunks->at += len;
+    return true;
 }
 
 /* --- frames --- */

@@ -218,3 +218,23 @@ test('agent-server 95: no piece shows a secret, wherever the model cuts it', asy
   assert.ok(answer.event.llm_message.content[0].text.startsWith(joined(socket.frames, 'text')));
   for (const form of [SECRET, ...FORMS]) assert.ok(!JSON.stringify(socket.frames).includes(form), form);
 });
+
+test('agent-server 95: each chunk of the model is one piece, on both sockets, however fast it speaks', async (t) => {
+  const chunks = Array.from({ length: 2500 }, (_, i) => (i % 500 === 99 ? 'Größe '.repeat(400) : `${i} `));
+  // What is too long for a notification comes in parts.
+  fake.setScenario('many', [{ text: chunks.join(''), chunks, hold: true }]);
+  const conversation = await streaming(t, 'many');
+  const socket = await session(t, conversation);
+  const events = await open(t, conversation, 'events');
+  await events.frame(isSnapshot, 'the first snapshot');
+  await conversation.say('go', true);
+  await showAll(socket, (shown) => shown === chunks.join(''));
+  await events.frame(restingSnapshot(['finished']), 'the end of the run');
+  const short = (texts) => texts.filter((text) => !/Größe|^ *$/.test(text));
+  const ofSession = ofType(socket.frames, 'delta').map(({ content }) => content);
+  const ofEvents = events.frames.filter(({ kind }) => kind === 'StreamingDeltaEvent').map(({ content }) => content);
+  assert.deepEqual(short(ofSession), short(chunks));
+  assert.deepEqual(ofEvents, ofSession);
+  assert.equal(ofSession.join(''), chunks.join(''));
+  assertItems(socket.frames);
+});

@@ -117,7 +117,8 @@ async function sendStream(response, step, completion, withUsage, beforeEnd) {
   const chunk = (choices, more = {}) =>
     `data: ${JSON.stringify({ ...completion, object: 'chat.completion.chunk', usage: undefined, choices, ...more })}\n\n`;
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  for (const [i, delta] of deltasOf(message).entries()) {
+  const deltas = step.chunks?.map((content) => ({ content })) ?? deltasOf(message);
+  for (const [i, delta] of deltas.entries()) {
     if (i === step.break_after) {
       response.socket.destroy();
       return;

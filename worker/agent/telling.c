@@ -31,8 +31,8 @@ struct telling telling_begin(struct agent *agent)
     struct telling telling = {.agent = agent, .chunk_id = STRBUF_INIT};
 
     begin_masking(&telling);
-    telling.item.text = (struct strbuf)STRBUF_INIT;
-    telling.item.reasoning = (struct strbuf)STRBUF_INIT;
+    telling.item.text = (struct chunks)CHUNKS_INIT;
+    telling.item.reasoning = (struct chunks)CHUNKS_INIT;
     telling.item.progress = (struct progress){.conversation_id = agent->lease.conversation_id,
                                               .item_id = agent->answer_id,
                                               .attempt = 1,
@@ -125,8 +125,8 @@ void telling_done(struct telling *telling)
     send_held(telling, PROGRESS_TEXT, telling->text);
     outbox_leave(telling->agent->context->outbox, &telling->item);
     telling->agent->told_attempt = telling->is_open ? telling->item.progress.attempt : 0;
-    strbuf_done(&telling->item.text);
-    strbuf_done(&telling->item.reasoning);
+    chunks_done(&telling->item.text);
+    chunks_done(&telling->item.reasoning);
     end_masking(telling);
     strbuf_done(&telling->chunk_id);
 }

@@ -85,9 +85,19 @@ web_answers_page() {
 # web_is_ours PORT: our nginx listens there, and nobody else on any address. Another instance of deft would
 # answer just as well, and an nginx that cannot have one of its addresses holds the others for a while.
 web_is_ours() {
-    _pid=$(cat "$DEFT_SERVICES/nginx/supervise/pid" 2>/dev/null) || return 1
+    # It may be started again while the kernel is asked.
+    _pids=$(web_pid)
     _listeners=$(ss -ltnpH "sport = :$1")
-    [ -n "$_pid" ] && [ -n "$_listeners" ] && ! printf '%s\n' "$_listeners" | grep -qv "pid=$_pid,"
+    _pids="$_pids $(web_pid)"
+    [ -n "$_listeners" ] || return 1
+    for _pid in $_pids; do
+        _listeners=$(printf '%s\n' "$_listeners" | grep -v "pid=$_pid," || :)
+    done
+    [ -z "$_listeners" ]
+}
+
+web_pid() {
+    cat "$DEFT_SERVICES/nginx/supervise/pid" 2>/dev/null || :
 }
 
 web_address() {

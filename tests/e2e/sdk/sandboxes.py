@@ -23,7 +23,7 @@ def works(stage, url, key, image):
             "sum": workspace.execute_command("echo $((6 * 7))").stdout,
             "status": conversation.state.execution_status.value,
             "calls": [event.tool_name for event in conversation.state.events if isinstance(event, ActionEvent)],
-            "file": workspace.execute_command(f"cat {WORKING_DIR}/greet.py").exit_code,
+            "file": workspace.execute_command(f"cat {WORKING_DIR}/greeting-*/greet.py").exit_code,
             "meanwhile": stage.ask("runtimes"),
         }
         conversation.close()

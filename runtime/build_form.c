@@ -197,38 +197,60 @@ int build_form_read(const char *content_type, const struct strbuf *body,
 /* --- the archive --- */
 
 /* Unpacks to a place that is used again and again, member by member, and counts. */
-static int count_unpacked(z_stream *stream, unsigned char piece[PIECE_BYTES], int64_t max_bytes,
-                          struct error *err)
+static int unpack(z_stream *stream, int64_t max_bytes, const struct unpack_sink *sink,
+                  struct error *err)
 {
+    unsigned char piece[PIECE_BYTES] = {0};
     int64_t n_bytes = 0;
     int rc = Z_OK;
 
     while (rc == Z_OK || (rc == Z_STREAM_END && stream->avail_in > 0)) {
+        size_t n = 0;
+
         if (rc == Z_STREAM_END && inflateReset(stream) != Z_OK)
             break;
         stream->next_out = piece;
         stream->avail_out = PIECE_BYTES;
         rc = inflate(stream, Z_NO_FLUSH);
-        n_bytes += (int64_t)(PIECE_BYTES - stream->avail_out);
+        n = PIECE_BYTES - stream->avail_out;
+        n_bytes += (int64_t)n;
         if (n_bytes > max_bytes)
             return error_set(err, ERROR_TOO_LARGE, "context: unpacks to more than %lld bytes",
                              (long long)max_bytes);
+        if (sink->take(sink->owner, piece, n, err) < 0)
+            return -1;
     }
     if (rc != Z_STREAM_END)
         return error_set(err, ERROR_INVALID, "context: is no whole gzip archive");
     return 0;
 }
 
-int build_form_check_context(const struct strbuf *context, int64_t max_bytes, struct error *err)
+int build_form_unpack(const struct strbuf *context, int64_t max_bytes,
+                      const struct unpack_sink *sink, struct error *err)
 {
     z_stream stream = {.next_in = (unsigned char *)context->text,
                        .avail_in = (unsigned)context->len};
-    unsigned char piece[PIECE_BYTES] = {0};
     int rc = 0;
 
     if (context->len > UINT32_MAX || inflateInit2(&stream, GZIP_WINDOW_BITS) != Z_OK)
         return error_set(err, ERROR_INVALID, "context: cannot be unpacked");
-    rc = count_unpacked(&stream, piece, max_bytes, err);
+    rc = unpack(&stream, max_bytes, sink, err);
     (void)inflateEnd(&stream);
     return rc;
+}
+
+static int drop(void *owner, const unsigned char *bytes, size_t len, struct error *err)
+{
+    (void)owner;
+    (void)bytes;
+    (void)len;
+    (void)err;
+    return 0;
+}
+
+int build_form_check_context(const struct strbuf *context, int64_t max_bytes, struct error *err)
+{
+    const struct unpack_sink sink = {drop, NULL};
+
+    return build_form_unpack(context, max_bytes, &sink, err);
 }

@@ -8,6 +8,7 @@
 #ifndef DEFT_RUNTIME_BUILD_FORM_H
 #define DEFT_RUNTIME_BUILD_FORM_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <jansson.h>
@@ -32,7 +33,20 @@ void build_form_done(struct build_form *form);
 /* ERROR_INVALID for what is no such form. */
 int build_form_read(const char *content_type, const struct strbuf *body,
                     struct build_form *form_out, struct error *err) NONNULL MUST_CHECK;
-/* ERROR_TOO_LARGE for an archive that unpacks to more than that, ERROR_INVALID for none. */
+/* Hears what an archive unpacks to, piece by piece; -1 ends it. */
+struct unpack_sink {
+    int (*take)(void *owner, const unsigned char *bytes, size_t len, struct error *err);
+    void *owner;
+};
+
+/*
+ * ERROR_TOO_LARGE for an archive that unpacks to more than max_bytes, ERROR_INVALID for none, and
+ * what `take` fails with.
+ */
+int build_form_unpack(const struct strbuf *context, int64_t max_bytes,
+                      const struct unpack_sink *sink, struct error *err) NONNULL MUST_CHECK;
+
+/* The same, and nobody hears it. */
 int build_form_check_context(const struct strbuf *context, int64_t max_bytes,
                              struct error *err) NONNULL MUST_CHECK;
 

@@ -8,9 +8,13 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "runtime/backend.h"
+#include "runtime/build_context.h"
+#include "runtime/dockerfile.h"
+#include "runtime/image_name.h"
 #include "runtime/row.h"
 #include "runtime/service.h"
 #include "store/build_store.h"
+#include "store/runtime_key_store.h"
 
 /* Contexts are held in memory. */
 #define PLACES_MAX 4
@@ -204,6 +208,33 @@ static const enum build_status status_of_code[ERROR_N_CODES] = {
     [ERROR_INTERNAL] = BUILD_INTERNAL_ERROR,
 };
 
+static int check_sources(struct service *service, const struct tenant *tenant, const json_t *images,
+                         struct error *err)
+{
+    const json_t *image = NULL;
+    size_t i = 0;
+
+    json_array_foreach (images, i, image) {
+        if (image_name_check_source(service, tenant, json_string_value(image), err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* What the engine would fetch is on this host, or in a registry that may be asked. */
+static int check_context(struct service *service, const struct job *job, struct error *err)
+{
+    CLEANUP(dockerfile_images_done) struct dockerfile_images images = DOCKERFILE_IMAGES_INIT;
+    const struct tenant tenant = {.id = job->build.tenant_id};
+    const struct tenant *whose = uuid_is_set(&tenant.id) ? &tenant : NULL;
+
+    if (build_context_list_images(&job->context, service->settings->build_max_unpacked_bytes,
+                                  &images, err) < 0 ||
+        check_sources(service, whose, images.bases, err) < 0)
+        return -1;
+    return check_sources(service, whose, images.others, err);
+}
+
 static void run_job(struct service *service, struct job *job)
 {
     CLEANUP(strbuf_done) struct strbuf said = STRBUF_INIT;
@@ -214,7 +245,8 @@ static void run_job(struct service *service, struct job *job)
 
     job->build.status = BUILD_BUILDING;
     store(service, &job->build);
-    if (service->backend->functions->build(service->backend, &order, image_id, &said, &err) == 0)
+    if (check_context(service, job, &err) == 0 &&
+        service->backend->functions->build(service->backend, &order, image_id, &said, &err) == 0)
         err.code = ERROR_NONE;
     job->build.status = status_of_code[err.code];
     row_set_text(&job->build.image_id, image_id);

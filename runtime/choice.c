@@ -45,10 +45,12 @@ int choice_open(const struct runtime_settings *settings, struct http *http,
                 struct backend **backend_out, struct error *err)
 {
     const struct process_settings filled = fill(settings);
+    struct docker_settings docker = settings->docker;
 
     if (choice_is_process(settings))
         return process_new(&filled, backend_out, err);
-    return docker_new(&settings->docker, http, backend_out, err);
+    docker.own_image = settings->image;
+    return docker_new(&docker, http, backend_out, err);
 }
 
 int choice_end_all(struct backend *backend, struct error *err)

@@ -25,7 +25,9 @@ struct docker_settings {
     int64_t n_spares;    /* of each kind, kept ready */
     int64_t ready_ms;    /* a sandbox that is not ready by then has failed */
     int64_t may_pull;
-    int64_t build_ms; /* a build that takes longer has failed */
+    const char *registries; /* that are asked for images; separated by blanks */
+    const char *own_image;  /* the administrator's, from wherever it comes */
+    int64_t build_ms;       /* a build that takes longer has failed */
     struct docker_profile profile;
 };
 

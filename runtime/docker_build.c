@@ -7,8 +7,11 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "client/http.h"
+#include "runtime/build_context.h"
 #include "runtime/docker_body.h"
 #include "runtime/docker_parts.h"
+#include "runtime/dockerfile.h"
+#include "runtime/image_source.h"
 
 #define PIECE_BYTES (256UL * 1024)
 /* A line of the engine's answer; a longer one is passed over. */
@@ -54,7 +57,8 @@ static int append_query(const struct build *build, struct strbuf *path, struct e
     size_t i = 0;
 
     strbuf_appendf(path,
-                   "/build?rm=1&forcerm=1&memory=%lld&memswap=%lld&cpuperiod=%d&cpuquota=%lld"
+                   "/build?dockerfile=Dockerfile&rm=1&forcerm=1&memory=%lld&memswap=%lld&cpuperiod="
+                   "%d&cpuquota=%lld"
                    "&cpushares=512&shmsize=%lld&networkmode=%s",
                    (long long)profile->memory_bytes, (long long)profile->memory_bytes,
                    CPU_PERIOD_US, (long long)(profile->nano_cpus / NANO_CPUS_PER_US),
@@ -160,6 +164,75 @@ static int read_answer(struct build *build, struct http_call *call, struct error
     return 0;
 }
 
+/* --- what base images bring along --- */
+
+static bool may_fetch(struct docker *docker, const char *image)
+{
+    json_auto_t *facts = NULL;
+    struct error ignored = ERROR_INIT;
+
+    return image_source_is_listed(docker->settings.registries, image) ||
+           docker_inspect_image(docker, image, &facts, &ignored) == 0;
+}
+
+static int check_trigger(struct docker *docker, const char *base, const char *trigger,
+                         struct error *err)
+{
+    CLEANUP(dockerfile_images_done) struct dockerfile_images images = DOCKERFILE_IMAGES_INIT;
+    const json_t *image = NULL;
+    size_t i = 0;
+
+    if (dockerfile_list_images(trigger, strlen(trigger), &images, err) < 0)
+        return error_wrap(err, "ONBUILD of %.100s", base);
+    json_array_foreach (images.others, i, image) {
+        if (!may_fetch(docker, json_string_value(image)))
+            return error_set(err, ERROR_INVALID, "ONBUILD of %.100s fetches from elsewhere", base);
+    }
+    return 0;
+}
+
+/*
+ * The engine runs what a base image says in ONBUILD as if it were in the Dockerfile. Fetched here,
+ * it is the one that the engine uses. A name without a path is that of an earlier stage, of an
+ * image of this host, or of one that its registry's owners made.
+ */
+static int check_base(struct docker *docker, const char *base, struct error *err)
+{
+    json_auto_t *facts = NULL;
+    const json_t *trigger = NULL;
+    size_t i = 0;
+
+    if (strchr(base, '/') == NULL)
+        return 0;
+    if (docker_inspect_image(docker, base, &facts, err) < 0 &&
+        (err->code != ERROR_NOT_FOUND || docker_fetch_image(docker, base, err) < 0 ||
+         docker_inspect_image(docker, base, &facts, err) < 0))
+        return -1;
+    json_array_foreach (json_object_get(json_object_get(facts, "Config"), "OnBuild"), i, trigger) {
+        const char *text = json_string_value(trigger);
+
+        if (text != NULL && check_trigger(docker, base, text, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int check_bases(struct docker *docker, const struct image_order *order, struct error *err)
+{
+    CLEANUP(dockerfile_images_done) struct dockerfile_images images = DOCKERFILE_IMAGES_INIT;
+    const json_t *base = NULL;
+    size_t i = 0;
+
+    /* Its size was checked when it came. */
+    if (build_context_list_images(order->context, INT64_MAX, &images, err) < 0)
+        return -1;
+    json_array_foreach (images.bases, i, base) {
+        if (check_base(docker, json_string_value(base), err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* --- the build --- */
 
 /* False when the service is to stop. */
@@ -255,6 +328,8 @@ int docker_build(struct docker *docker, const struct image_order *order,
         .docker = docker, .order = order, .said = said, .line = STRBUF_INIT, .failure = ERROR_INIT};
     int rc = 0;
 
+    if (check_bases(docker, order, err) < 0)
+        return -1;
     if (docker_make_network(docker, build.network, err) < 0)
         return error_wrap(err, "making a network");
     rc = run(&build, err);

@@ -6,9 +6,11 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "runtime/docker_parts.h"
+#include "runtime/image_source.h"
 
 /* An image name goes into a path whole: its slashes and its colon stay. */
-static int inspect(struct docker *docker, const char *image, json_t **reply_out, struct error *err)
+int docker_inspect_image(struct docker *docker, const char *image, json_t **reply_out,
+                         struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 
@@ -18,15 +20,27 @@ static int inspect(struct docker *docker, const char *image, json_t **reply_out,
                        err);
 }
 
-int docker_pull_image(struct docker *docker, const char *image, struct error *err)
+/* No other is asked: what a registry says tells whether somebody listens there. */
+static int check_registry(const struct docker *docker, const char *image, struct error *err)
+{
+    if (text_equal(image, docker->settings.own_image) ||
+        image_source_is_listed(docker->settings.registries, image))
+        return 0;
+    return error_set(err, ERROR_NOT_FOUND,
+                     "the image %.100s is not on this host, and its registry is not on the list "
+                     "(DEFT_REGISTRIES)",
+                     image);
+}
+
+int docker_fetch_image(struct docker *docker, const char *image, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf nothing = STRBUF_INIT;
     const char *last = strrchr(image, '/');
     bool has_tag = strchr(last != NULL ? last : image, ':') != NULL || strchr(image, '@') != NULL;
 
-    if (docker->settings.may_pull == 0)
-        return error_set(err, ERROR_NOT_FOUND, "the image %s is not on this host", image);
+    if (check_registry(docker, image, err) < 0)
+        return -1;
     log_info("image.pulled", LOG_STR("image", image));
     strbuf_append(&path, "/images/create?fromImage=");
     percent_append(&path, image);
@@ -40,6 +54,13 @@ int docker_pull_image(struct docker *docker, const char *image, struct error *er
                          image, cause.message);
     }
     return 0;
+}
+
+int docker_pull_image(struct docker *docker, const char *image, struct error *err)
+{
+    if (docker->settings.may_pull == 0)
+        return error_set(err, ERROR_NOT_FOUND, "the image %s is not on this host", image);
+    return docker_fetch_image(docker, image, err);
 }
 
 static bool is_known(struct docker *docker, const char *image)
@@ -79,10 +100,11 @@ int docker_check_image(struct docker *docker, const char *image, struct error *e
 
     if (is_known(docker, image))
         return 0;
-    if (inspect(docker, image, &facts, err) < 0) {
+    if (docker_inspect_image(docker, image, &facts, err) < 0) {
         if (err->code != ERROR_NOT_FOUND)
             return -1;
-        if (docker_pull_image(docker, image, err) < 0 || inspect(docker, image, &facts, err) < 0)
+        if (docker_pull_image(docker, image, err) < 0 ||
+            docker_inspect_image(docker, image, &facts, err) < 0)
             return -1;
     }
     if (check_kind(docker, image, facts, err) < 0)
@@ -101,6 +123,8 @@ static int ask_registry(struct docker *docker, const char *image, struct error *
 
     if (docker->settings.may_pull == 0)
         return error_set(err, ERROR_NOT_FOUND, "the image %.100s is not on this host", image);
+    if (check_registry(docker, image, err) < 0)
+        return -1;
     strbuf_appendf(&path, "/distribution/%s/json", image);
     if (engine_call(&docker->engine, &(struct engine_request){.method = "GET", .path = path.text},
                     &reply, err) == 0)
@@ -117,7 +141,7 @@ int docker_find_image(struct docker *docker, const char *image, struct seen_imag
 {
     json_auto_t *facts = NULL;
 
-    if (inspect(docker, image, &facts, err) < 0)
+    if (docker_inspect_image(docker, image, &facts, err) < 0)
         return err->code == ERROR_NOT_FOUND ? ask_registry(docker, image, err) : -1;
     (void)snprintf(seen_out->id, sizeof(seen_out->id), "%s", json_text_or(facts, "Id", ""));
     (void)snprintf(seen_out->created_at, sizeof(seen_out->created_at), "%s",

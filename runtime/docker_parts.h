@@ -129,6 +129,13 @@ int docker_check_image(struct docker *docker, const char *image,
 /* Here, or in its registry when images may be pulled; ERROR_NOT_FOUND. */
 int docker_find_image(struct docker *docker, const char *image, struct seen_image *seen_out,
                       struct error *err) NONNULL MUST_CHECK;
+/* What the engine knows of an image that is on this host; a new reference. ERROR_NOT_FOUND. */
+int docker_inspect_image(struct docker *docker, const char *image, json_t **facts_out,
+                         struct error *err) NONNULL MUST_CHECK;
+/* Fetches it from its registry, if that is listed. ERROR_NOT_FOUND. */
+int docker_fetch_image(struct docker *docker, const char *image,
+                       struct error *err) NONNULL MUST_CHECK;
+/* The same where images may be pulled for sandboxes. */
 int docker_pull_image(struct docker *docker, const char *image,
                       struct error *err) NONNULL MUST_CHECK;
 

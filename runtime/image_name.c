@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "runtime/backend.h"
+#include "runtime/image_source.h"
 #include "runtime/service.h"
 #include "runtime/spec.h"
 #include "store/runtime_key_store.h"
@@ -58,4 +60,32 @@ int image_name_check_use(const struct service *service, const struct tenant *ten
     if (tenant == NULL || !text_starts_with(image, root.text) || text_starts_with(image, own.text))
         return 0;
     return error_set(err, ERROR_NOT_FOUND, "the image %.100s is not on this host", image);
+}
+
+/* Without asking anybody but the engine, and of that only what it has. */
+static bool is_on_host(struct service *service, const char *image)
+{
+    struct seen_image seen = {.id = ""};
+    struct error ignored = ERROR_INIT;
+
+    return start_spec_check_image(image, &ignored) == 0 &&
+           service->backend->functions->find_image(service->backend, image, &seen, &ignored) == 0;
+}
+
+int image_name_check_source(struct service *service, const struct tenant *tenant, const char *image,
+                            struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf registry = STRBUF_INIT;
+    struct error unknown = ERROR_INIT;
+
+    if (image_source_is_listed(service->settings->docker.registries, image))
+        return 0;
+    /* A registry that is not listed is not asked by find_image() either. */
+    if (image_name_check_use(service, tenant, image, &unknown) == 0 && is_on_host(service, image))
+        return 0;
+    image_source_append(image, &registry);
+    return error_set(err, ERROR_INVALID,
+                     "Dockerfile: no image is fetched from %.100s: it is not on the list of "
+                     "registries (DEFT_REGISTRIES)",
+                     registry.text);
 }

@@ -1,6 +1,6 @@
 /*
  * The names of images that are built here: below a prefix of their tenant's, so that nobody names
- * another one's. Pure.
+ * another one's; and where others come from.
  */
 #ifndef DEFT_RUNTIME_IMAGE_NAME_H
 #define DEFT_RUNTIME_IMAGE_NAME_H
@@ -25,5 +25,12 @@ int image_name_check_own(const struct service *service, const struct tenant *ten
 int image_name_check_use(const struct service *service, const struct tenant *tenant,
                          const char *image, struct error *err)
     __attribute__((nonnull(1, 3, 4))) MUST_CHECK;
+
+/*
+ * ERROR_INVALID for an image that a build would fetch from a registry that is not listed, and that
+ * is not on this host; also for one that another tenant built.
+ */
+int image_name_check_source(struct service *service, const struct tenant *tenant, const char *image,
+                            struct error *err) __attribute__((nonnull(1, 3, 4))) MUST_CHECK;
 
 #endif

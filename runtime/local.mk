@@ -6,6 +6,7 @@ RUNTIME_SOURCES = \
 	runtime/backend.c runtime/backend.h \
 	runtime/bridge.c runtime/bridge.h \
 	runtime/build_api.c runtime/build_api.h \
+	runtime/build_context.c runtime/build_context.h \
 	runtime/build_form.c runtime/build_form.h \
 	runtime/builder.c runtime/builder.h \
 	runtime/choice.c runtime/choice.h \
@@ -22,6 +23,7 @@ RUNTIME_SOURCES = \
 	runtime/docker_start.c \
 	runtime/docker_sweep.c \
 	runtime/docker_watch.c \
+	runtime/dockerfile.c runtime/dockerfile.h \
 	runtime/doubt.c runtime/doubt.h \
 	runtime/dns.c runtime/dns.h \
 	runtime/egress.c runtime/egress.h runtime/egress_parts.h runtime/egress_resolver.c \
@@ -34,6 +36,7 @@ RUNTIME_SOURCES = \
 	runtime/http_front.c runtime/http_front.h \
 	runtime/image_api.c runtime/image_api.h \
 	runtime/image_name.c runtime/image_name.h \
+	runtime/image_source.c runtime/image_source.h \
 	runtime/iptables.c runtime/iptables.h \
 	runtime/life.c runtime/life.h \
 	runtime/life_begin.c runtime/life_begin.h \
@@ -88,10 +91,12 @@ dist_pkgdata_DATA = runtime/seccomp.json
 
 check_PROGRAMS += runtime_test
 runtime_test_SOURCES = \
+	tests/unit/runtime/build_context_test.c \
 	tests/unit/runtime/build_form_test.c \
 	tests/unit/runtime/demand_test.c \
 	tests/unit/runtime/dns_test.c \
 	tests/unit/runtime/docker_body_test.c \
+	tests/unit/runtime/dockerfile_test.c \
 	tests/unit/runtime/egress_book_test.c \
 	tests/unit/runtime/egress_policy_test.c \
 	tests/unit/runtime/failure_test.c \

@@ -26,6 +26,7 @@
 #include "runtime/egress_parts.h"
 #include "runtime/gate.h"
 #include "runtime/http_front.h"
+#include "runtime/image_source.h"
 #include "runtime/life.h"
 #include "runtime/metrics.h"
 #include "runtime/pool.h"
@@ -91,6 +92,9 @@ static const struct setting runtime_settings_table[] = {
      "version of the engine's API to speak"},
     {"DEFT_SANDBOX_PULL", SETTING_BOOL, "1", FIELD(docker.may_pull),
      "fetch images that are not on the host"},
+    {"DEFT_REGISTRIES", SETTING_TEXT, IMAGE_SOURCE_DEFAULT, FIELD(docker.registries),
+     "registries that images are fetched from, separated by blanks; DEFT_SANDBOX_IMAGE comes from"
+     " wherever it says"},
     {"DEFT_SANDBOX_READY_MS", SETTING_MS, "30000", FIELD(docker.ready_ms),
      "a sandbox that is not ready by then has failed"},
     {"DEFT_SANDBOX_SPARES", SETTING_COUNT, "3", FIELD(docker.n_spares),

@@ -24,6 +24,16 @@ function form(archive, names, { encode = true } = {}) {
 
 const context = (dockerfile, files = []) => gzipSync(tar([{ name: 'Dockerfile', data: dockerfile.join('\n') }, ...files]));
 
+/** A listener on loopback that counts who comes. */
+async function listen(t) {
+  let n = 0;
+  const server = http.createServer((request, response) => response.end());
+  server.on('connection', () => { n += 1; });
+  await new Promise((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  t.after(() => server.close());
+  return { port: server.address().port, n: () => n };
+}
+
 describe('images from a posted context', () => {
   let house;
   let prefix;
@@ -150,6 +160,56 @@ describe('images from a posted context', () => {
     }
     assert.equal((await house.get('/build_status?build_id=nobodys')).status, 404);
     assert.equal((await house.get('/build_status')).status, 404);
+  });
+
+  it('the engine fetches nothing for a build but images of listed registries', async (t) => {
+    const { port, n } = await listen(t);
+    const image = `127.0.0.1:${port}/x`;
+    const base = `deft-test/base-${randomUUID().slice(0, 8)}:1`;
+    const { json: { Id: container } } = await engine('POST', '/containers/create', { body: { Image: IMAGE, Cmd: ['true'] } });
+    t.after(() => engine('DELETE', `/containers/${container}?force=1`));
+    const trigger = encodeURIComponent(`ONBUILD ADD http://127.0.0.1:${port}/x /x`);
+    assert.equal((await engine('POST', `/commit?container=${container}&repo=${base.split(':')[0]}&tag=1&changes=${trigger}`, { body: {} })).status, 201);
+    t.after(() => engine('DELETE', `/images/${base}?force=1`));
+    for (const [lines, words] of [
+      [[`FROM ${IMAGE}`, `ADD http://127.0.0.1:${port}/x /x`], /ADD fetches nothing here .* use RUN curl/],
+      [[`FROM ${IMAGE}`, 'ADD \\', '  # a comment', `  "http"://127.0.0.1:${port}/x /x`], /ADD fetches nothing here/],
+      [[`FROM ${IMAGE}`, `ONBUILD ADD http://127.0.0.1:${port}/x /x`], /ADD fetches nothing here/],
+      [[`FROM ${image}`], /not on the list of registries/],
+      [[`ARG HOST=127.0.0.1:${port}`, 'FROM ${HOST}/x'], /not on the list of registries/],
+      [['# escape=`', 'FROM `', image], /not on the list of registries/],
+      [[`FROM ${IMAGE}`, `COPY --from=${image} /a /b`], /not on the list of registries/],
+      [[`FROM localhost:${port}/x AS one`, `FROM ${IMAGE}`], /not on the list of registries/],
+      [[`FROM ${base}`], /ONBUILD of .*ADD fetches nothing here/],
+    ]) {
+      const { status: end, error } = await built(context(lines), [`${prefix}/runtime:fetches`]);
+      assert.equal(end, 'FAILURE', lines.join());
+      assert.match(error, words, lines.join());
+    }
+    const hidden = gzipSync(tar([{ name: 'Dockerfile', data: `FROM ${IMAGE}` }, { name: './a/../Dockerfile', data: `FROM ${image}` }]));
+    const { status: end, error } = await built(hidden, [`${prefix}/runtime:fetches`]);
+    assert.deepEqual([end, /two files Dockerfile/.test(error)], ['FAILURE', true], error);
+    assert.equal(n(), 0, 'nobody came');
+  });
+
+  it('what a name of an image answers does not tell whether somebody listens there', async (t) => {
+    const { port, n } = await listen(t);
+    const shut = await new Promise((resolve) => {
+      const probe = http.createServer().listen(0, '127.0.0.1', () => {
+        const { port: free } = probe.address();
+        probe.close(() => resolve(free));
+      });
+    });
+    const answers = [];
+    for (const host of [`127.0.0.1:${port}`, `127.0.0.1:${shut}`, `localhost:${port}`, '169.254.169.254']) {
+      const exists = await house.get(`/image_exists?image=${host}/x:1`);
+      const { status: code, json } = await house.post('/start', { image: `${host}/x:1`, session_id: randomUUID(), wait_ms: 30000 });
+      const words = (json.detail ?? json.status_detail ?? '').replaceAll(host, 'HOST');
+      answers.push(JSON.stringify([exists.json, code, words]));
+      assert.match(words, /its registry is not on the list/);
+    }
+    assert.equal(new Set(answers).size, 1, answers.join('\n'));
+    assert.equal(n(), 0, 'nobody came');
   });
 
   it('what became of old builds is forgotten, but for images that are there', async () => {

@@ -2,23 +2,32 @@
 RUNTIME_FUZZ_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) $(JANSSON_CFLAGS)
 DNS_FUZZ_SOURCES = tests/fuzz/runtime_dns.c runtime/dns.c runtime/egress_policy.c runtime/rules.c runtime/spawn.c
 NFLOG_FUZZ_SOURCES = tests/fuzz/runtime_nflog.c runtime/nflog_parse.c runtime/tally.c
+DOCKERFILE_FUZZ_SOURCES = tests/fuzz/runtime_dockerfile.c runtime/dockerfile.c runtime/image_source.c
 
-check_PROGRAMS += replay-runtime_dns replay-runtime_nflog
+check_PROGRAMS += replay-runtime_dns replay-runtime_dockerfile replay-runtime_nflog
 replay_runtime_dns_SOURCES = $(DNS_FUZZ_SOURCES) tests/fuzz/replay.c
 replay_runtime_dns_CPPFLAGS = $(RUNTIME_FUZZ_CPPFLAGS) \
 	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/runtime_dns"'
 replay_runtime_dns_LDADD = $(BASE_LIBS)
+replay_runtime_dockerfile_SOURCES = $(DOCKERFILE_FUZZ_SOURCES) tests/fuzz/replay.c
+replay_runtime_dockerfile_CPPFLAGS = $(RUNTIME_FUZZ_CPPFLAGS) \
+	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/runtime_dockerfile"'
+replay_runtime_dockerfile_LDADD = $(BASE_LIBS)
 replay_runtime_nflog_SOURCES = $(NFLOG_FUZZ_SOURCES) tests/fuzz/replay.c
 replay_runtime_nflog_CPPFLAGS = $(RUNTIME_FUZZ_CPPFLAGS) \
 	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/runtime_nflog"'
 replay_runtime_nflog_LDADD = $(BASE_LIBS)
 
 if FUZZ
-EXTRA_PROGRAMS += fuzz-runtime_dns fuzz-runtime_nflog
+EXTRA_PROGRAMS += fuzz-runtime_dns fuzz-runtime_dockerfile fuzz-runtime_nflog
 fuzz_runtime_dns_SOURCES = $(DNS_FUZZ_SOURCES)
 fuzz_runtime_dns_CPPFLAGS = $(RUNTIME_FUZZ_CPPFLAGS)
 fuzz_runtime_dns_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 fuzz_runtime_dns_LDADD = $(BASE_LIBS)
+fuzz_runtime_dockerfile_SOURCES = $(DOCKERFILE_FUZZ_SOURCES)
+fuzz_runtime_dockerfile_CPPFLAGS = $(RUNTIME_FUZZ_CPPFLAGS)
+fuzz_runtime_dockerfile_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+fuzz_runtime_dockerfile_LDADD = $(BASE_LIBS)
 fuzz_runtime_nflog_SOURCES = $(NFLOG_FUZZ_SOURCES)
 fuzz_runtime_nflog_CPPFLAGS = $(RUNTIME_FUZZ_CPPFLAGS)
 fuzz_runtime_nflog_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer

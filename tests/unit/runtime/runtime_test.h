@@ -4,10 +4,12 @@
 #ifndef DEFT_TESTS_UNIT_RUNTIME_RUNTIME_TEST_H
 #define DEFT_TESTS_UNIT_RUNTIME_RUNTIME_TEST_H
 
+int test_build_context(void);
 int test_build_form(void);
 int test_demand(void);
 int test_dns(void);
 int test_docker_body(void);
+int test_dockerfile(void);
 int test_egress_book(void);
 int test_egress_policy(void);
 int test_failure(void);

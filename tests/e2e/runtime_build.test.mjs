@@ -192,26 +192,6 @@ describe('images from a posted context', () => {
     assert.equal(n(), 0, 'nobody came');
   });
 
-  it('what a name of an image answers does not tell whether somebody listens there', async (t) => {
-    const { port, n } = await listen(t);
-    const shut = await new Promise((resolve) => {
-      const probe = http.createServer().listen(0, '127.0.0.1', () => {
-        const { port: free } = probe.address();
-        probe.close(() => resolve(free));
-      });
-    });
-    const answers = [];
-    for (const host of [`127.0.0.1:${port}`, `127.0.0.1:${shut}`, `localhost:${port}`, '169.254.169.254']) {
-      const exists = await house.get(`/image_exists?image=${host}/x:1`);
-      const { status: code, json } = await house.post('/start', { image: `${host}/x:1`, session_id: randomUUID(), wait_ms: 30000 });
-      const words = (json.detail ?? json.status_detail ?? '').replaceAll(host, 'HOST');
-      answers.push(JSON.stringify([exists.json, code, words]));
-      assert.match(words, /its registry is not on the list/);
-    }
-    assert.equal(new Set(answers).size, 1, answers.join('\n'));
-    assert.equal(n(), 0, 'nobody came');
-  });
-
   it('what became of old builds is forgotten, but for images that are there', async () => {
     const name = (tag) => `${prefix}/runtime:${tag}`;
     const [older, newer] = [await built(context([`FROM ${IMAGE}`, 'LABEL n=1']), [name('kept')]), await built(context([`FROM ${IMAGE}`, 'LABEL n=2']), [name('kept')])];
@@ -312,4 +292,26 @@ describe('images from a posted context', () => {
     assert.equal(refused.status, 501);
     assert.match(refused.json.detail, /no images are built here/);
   });
+});
+
+it('what a name of an image answers does not tell whether somebody listens there', async (t) => {
+  const puller = await House.open({ DEFT_SANDBOX_PULL: '1' });
+  t.after(() => puller.close());
+  const { port, n } = await listen(t);
+  const shut = await new Promise((resolve) => {
+    const probe = http.createServer().listen(0, '127.0.0.1', () => {
+      const { port: free } = probe.address();
+      probe.close(() => resolve(free));
+    });
+  });
+  const answers = [];
+  for (const host of [`127.0.0.1:${port}`, `127.0.0.1:${shut}`, `localhost:${port}`, '169.254.169.254']) {
+    const exists = await puller.get(`/image_exists?image=${host}/x:1`);
+    const { status: code, json } = await puller.post('/start', { image: `${host}/x:1`, session_id: randomUUID(), wait_ms: 30000 });
+    const words = (json.detail ?? json.status_detail ?? '').replaceAll(host, 'HOST');
+    answers.push(JSON.stringify([exists.json, code, words]));
+    assert.match(words, /its registry is not on the list/);
+  }
+  assert.equal(new Set(answers).size, 1, answers.join('\n'));
+  assert.equal(n(), 0, 'nobody came');
 });

@@ -257,8 +257,7 @@ static void a_start_brings_nothing_of_the_users_and_no_look_up(void **state)
         "\"secrets\":{\"X\":{\"kind\":\"LookupSecret\",\"url\":\"https://vault.example/x\"}},",
         "\"secrets\":{\"X\":{\"url\":\"https://vault.example/x\"}},",
         "\"secrets\":{\"X\":{\"kind\":\"LookupSecret\",\"url\":\"/api/settings/secrets/X\"}},",
-        "\"secrets\":{\"X\":{\"kind\":\"LookupSecret\",\"url\":"
-        "\"/api/v1/sandboxes/aaaaaaaaaaaaaaaa/settings/secrets/X\"}},",
+        "\"secrets\":{\"X\":{\"url\":\"/api/v1/sandboxes/aaaaaaaaaaaaaaaa/settings/secrets/X\"}},",
         "\"title_llm_profile\":\"mine\",",
         "\"secrets_encrypted\":true,",
     };

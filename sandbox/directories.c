@@ -209,14 +209,31 @@ void files_handle_create_directory(struct request *request)
     request_answer_json(request, 200, body);
 }
 
+/*
+ * The folder that clients add their own default to, `workspace/project`, for where a conversation
+ * works: with the workspace itself that would lie inside it once more.
+ */
+static void append_home(const char *workspace, struct strbuf *out)
+{
+    static const char below[] = "/workspace/project";
+
+    strbuf_append(out, workspace);
+    if (text_ends_with(workspace, below))
+        strbuf_truncate(out, out->len - strlen(below));
+    if (out->len == 0)
+        strbuf_append_char(out, '/');
+}
+
 void files_handle_home(struct request *request)
 {
+    CLEANUP(strbuf_done) struct strbuf home = STRBUF_INIT;
     json_auto_t *body = json_object();
     json_t *favorites = json_array();
     json_t *locations = json_array();
     const char *workspace = request->server->config->workspace;
 
-    json_put_text(body, "home", workspace);
+    append_home(workspace, &home);
+    json_put_text(body, "home", home.text);
     json_push(favorites, named_path("label", "Workspace", workspace));
     json_push(locations, named_path("label", "/", "/"));
     json_put(body, "favorites", favorites);

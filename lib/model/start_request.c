@@ -107,16 +107,59 @@ static void read_policies(struct start *start)
         tags_check(tags, &tags_place, start->problems);
 }
 
+/* True when a path leads up somewhere. */
+static bool has_dot_dot(const char *path)
+{
+    while (*path != '\0') {
+        size_t len = strcspn(path, "/");
+
+        if (len == 2 && strncmp(path, "..", len) == 0)
+            return true;
+        path += len + (path[len] == '/');
+    }
+    return false;
+}
+
+/* Several clients send `workspace/project`, which is meant from the root of the sandbox's files;
+ * what else is relative lies below /workspace. */
+static char *absolute_dir(const char *path)
+{
+    CLEANUP(strbuf_done) struct strbuf whole = STRBUF_INIT;
+
+    while (text_starts_with(path, "./"))
+        path += strspn(path + 1, "/") + 1;
+    if (text_equal(path, "."))
+        path = "workspace";
+    strbuf_append(&whole, text_equal(path, "workspace") || text_starts_with(path, "workspace/")
+                              ? "/"
+                              : "/workspace/");
+    strbuf_append(&whole, path);
+    while (whole.len > 1 && whole.text[whole.len - 1] == '/')
+        strbuf_truncate(&whole, whole.len - 1);
+    return strbuf_take(&whole);
+}
+
 static void read_workspace(struct start *start)
 {
     const struct place workspace = {&body, "workspace", 0};
     const struct place place = {&workspace, "working_dir", 0};
     json_t *value = json_object_get(start->values, "workspace");
     const char *working_dir = json_text_or(value, "working_dir", NULL);
+    CLEANUP(mem_freep) char *whole = NULL;
 
-    if (working_dir != NULL && working_dir[0] != '/')
-        problem_add_value(start->problems, &place, "the working directory is an absolute path",
+    if (working_dir == NULL)
+        return;
+    if (working_dir[0] == '\0' || has_dot_dot(working_dir)) {
+        problem_add_value(start->problems, &place,
+                          "the working directory is a path below /workspace, or an absolute one, "
+                          "and has no '..'",
                           json_object_get(value, "working_dir"));
+        return;
+    }
+    if (working_dir[0] == '/')
+        return;
+    whole = absolute_dir(working_dir);
+    json_put_text(value, "working_dir", whole);
 }
 
 /* "512m", "4g", "2GiB", "1.5 GB". */

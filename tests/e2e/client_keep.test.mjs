@@ -117,7 +117,7 @@ test('commands, files and git by their own clients', async () => {
   await files.uploadTextFile('one\n', `${FOLDER}/a.txt`);
   assert.equal(await files.downloadTextFile(`${FOLDER}/a.txt`), 'one\n');
   assert.ok((await files.searchSubdirectories('/workspace')).items.some(({ path }) => path === FOLDER));
-  assert.equal((await files.getHome()).home, WORKING_DIR);
+  assert.equal(`${(await files.getHome()).home.replace(/\/+$/, '')}/workspace/project`, WORKING_DIR, 'where clients put their default');
 
   const workspace = newWorkspace();
   assert.deepEqual(await workspace.gitChanges(FOLDER), [{ status: 'ADDED', path: 'a.txt' }]);

@@ -22,8 +22,12 @@ static void bad_requests_are_refused_with_the_place(void **state)
     static const struct refusal_case cases[] = {
         {"{'agent': {'llm': {}}}", "workspace", "missing"},
         {"{'workspace': {}, 'agent': {'llm': {}}}", "workspace.working_dir", "missing"},
-        {"{'workspace': {'working_dir': 'w'}, 'agent': {'llm': {}}}", "workspace.working_dir",
+        {"{'workspace': {'working_dir': ''}, 'agent': {'llm': {}}}", "workspace.working_dir",
          "value_error"},
+        {"{'workspace': {'working_dir': 'a/../../etc'}, 'agent': {'llm': {}}}",
+         "workspace.working_dir", "value_error"},
+        {"{'workspace': {'working_dir': '/workspace/..'}, 'agent': {'llm': {}}}",
+         "workspace.working_dir", "value_error"},
         {"{'workspace': {'working_dir': '/w', 'kind': 'RemoteWorkspace'}, 'agent': {'llm': {}}}",
          "workspace.kind", "literal_error"},
         {"{'workspace': {'working_dir': '/w'}, 'agent': {}}", "agent.llm", "missing"},
@@ -96,6 +100,35 @@ static void bad_requests_are_refused_with_the_place(void **state)
         json_auto_t *problems = refusal_of(cases[i].request);
 
         assert_string_equal(problem_at(problems, cases[i].path), cases[i].type);
+    }
+}
+
+static void relative_working_dir_is_below_the_workspace(void **state)
+{
+    static const struct {
+        const char *sent;
+        const char *kept;
+    } cases[] = {
+        {"workspace/project", "/workspace/project"},
+        {"workspace", "/workspace"},
+        {"./workspace/project/", "/workspace/project"},
+        {"project", "/workspace/project"},
+        {"workspaces/a", "/workspace/workspaces/a"},
+        {".//a/b..c", "/workspace/a/b..c"},
+        {".", "/workspace"},
+        {"./", "/workspace"},
+        {"/tmp/x/", "/tmp/x/"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+        json_auto_t *request = json_of("{'workspace': {}, 'agent': {'llm': {'model': 'm'}}}");
+        json_auto_t *secrets = NULL;
+
+        json_put_text(json_object_get(request, "workspace"), "working_dir", cases[i].sent);
+        start_conversation(request, &conversation, &secrets);
+        assert_string_equal(conversation_working_dir(&conversation), cases[i].kept);
     }
 }
 
@@ -283,6 +316,7 @@ int start_request_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_requests_are_refused_with_the_place),
+        cmocka_unit_test(relative_working_dir_is_below_the_workspace),
         cmocka_unit_test(what_is_kept_as_written_may_be_all_that_the_contract_says),
         cmocka_unit_test(request_without_an_agent_is_refused),
         cmocka_unit_test(request_that_is_no_object_is_refused),

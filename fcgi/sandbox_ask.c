@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "base/secret.h"
 #include "base/strbuf.h"
 #include "client/http.h"
 #include "client/runtime_api.h"
@@ -42,31 +41,25 @@ int sandbox_ask_at(const struct fcgi_context *context, const struct sandbox_ques
                    const struct sandbox_endpoint *endpoint, json_t **answer_out, struct error *err)
 {
     CLEANUP(http_call_freep) struct http_call *call = NULL;
-    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf fence = STRBUF_INIT;
-    struct http_header headers[] = {{"X-Session-API-Key", secret_reveal(&endpoint->key)},
-                                    {NULL, NULL},
-                                    {"X-Deft-Fence", NULL},
-                                    {NULL, NULL}};
+    struct http_header headers[] = {{NULL, NULL}, {"X-Deft-Fence", NULL}, {NULL, NULL}};
 
-    strbuf_appendf(&url, "%s%s", endpoint->url, question->path);
     strbuf_appendf(&fence, "%lld", (long long)question->fence);
-    headers[2].value = fence.text;
+    headers[1].value = fence.text;
     if (question->conversation != NULL)
-        headers[1] = (struct http_header){"X-Deft-Conversation", question->conversation};
+        headers[0] = (struct http_header){"X-Deft-Conversation", question->conversation};
     if (question->body != NULL)
         json_append_text(&body, question->body);
-    if (http_start(
-            context->http,
+    if (sandbox_call_start(
+            context->http, endpoint,
             &(struct http_request){.method = question->method != NULL ? question->method : "POST",
-                                   .url = url.text,
+                                   .url = question->path,
                                    .headers = headers,
                                    .body = question->body != NULL ? body.text : NULL,
                                    .body_len = body.len,
                                    .timeout_ms = question->timeout_ms,
-                                   .max_reply_bytes = MAX_ANSWER_BYTES,
-                                   .address_of = ADDRESS_OF_DEFT},
+                                   .max_reply_bytes = MAX_ANSWER_BYTES},
             &call, err) < 0 ||
         http_wait(call, err) < 0)
         return -1;

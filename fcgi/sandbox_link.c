@@ -30,14 +30,17 @@ int sandbox_open(const struct fcgi_context *context, const struct runtime *runti
                  struct sandbox_endpoint *endpoint_out, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf seal_context = STRBUF_INIT;
+    CLEANUP(secret_done) struct secret session_key = SECRET_INIT;
     struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;
 
     strbuf_appendf(&seal_context, "runtimes.session_key:%s", runtime->id);
-    if (keyring_open(&context->keyring, seal_context.text, runtime->session_key, &endpoint.key,
+    if (keyring_open(&context->keyring, seal_context.text, runtime->session_key, &session_key,
                      err) < 0)
         return error_wrap(err, "the key of sandbox %s", runtime->id);
+    sandbox_endpoint_set_keys(&endpoint, secret_reveal(&session_key),
+                              runtime->proves ? SANDBOX_KEYS_DERIVED : SANDBOX_KEYS_OLD);
     memcpy(endpoint.runtime_id, runtime->id, sizeof(endpoint.runtime_id));
-    endpoint.url = mem_dup_text(runtime->url);
+    endpoint.url = runtime->url != NULL ? mem_dup_text(runtime->url) : NULL;
     *endpoint_out = endpoint;
     return 0;
 }

@@ -18,7 +18,7 @@
 #include "fcgi/sandbox_answer.h"
 #include "store/runtime_store.h"
 
-enum { CHUNK_BYTES = 65536, SILENCE_MS = 60000, PROBE_MS = 5000, STATUS_OK = 200, HEADERS_MAX = 8 };
+enum { CHUNK_BYTES = 65536, SILENCE_MS = 60000, PROBE_MS = 5000, HEADERS_MAX = 8 };
 /* A sandbox in use is noted as that so often, far below any limit of idleness. */
 enum { USE_MS = 30000 };
 
@@ -53,14 +53,12 @@ static int start_call(const struct request *request, const struct sandbox_call *
                                .idle_timeout_ms =
                                    call->silence_ms > 0 ? call->silence_ms : SILENCE_MS,
                                .max_reply_bytes = SIZE_MAX,
-                               .address_of = ADDRESS_OF_DEFT,
                                .stream = true};
 
-    strbuf_appendf(&url, "%s%s", endpoint->url, call->path);
+    strbuf_append(&url, call->path);
     if (call->query != NULL && call->query[0] != '\0')
         strbuf_appendf(&url, "?%s", call->query);
     out.url = url.text;
-    add_header(&headers, "X-Session-API-Key", secret_reveal(&endpoint->key));
     add_header(&headers, "X-Deft-Scope", call->scope);
     if (call->inside != NULL) {
         percent_append(&inside, call->inside);
@@ -75,7 +73,7 @@ static int start_call(const struct request *request, const struct sandbox_call *
     } else if (out.body_len == 0) {
         out.body = NULL;
     }
-    return http_start(request->context->http, &out, http_call_out, err);
+    return sandbox_call_start(request->context->http, endpoint, &out, http_call_out, err);
 }
 
 /* What takes long is a use as long as bytes flow. */
@@ -212,52 +210,20 @@ static bool may_retry(const struct request *request, const struct reply *reply,
            (request->method == HTTP_GET && error_is_transient(&failure->why));
 }
 
-/* A short call of our own. */
-static int ask(const struct request *request, const struct sandbox_endpoint *endpoint,
-               const char *method, const char *path, long *status_out, struct error *err)
-{
-    CLEANUP(http_call_freep) struct http_call *http_call = NULL;
-    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
-    const struct http_header headers[] = {{"X-Session-API-Key", secret_reveal(&endpoint->key)},
-                                          {NULL, NULL}};
-
-    strbuf_appendf(&url, "%s%s", endpoint->url, path);
-    if (http_start(request->context->http,
-                   &(struct http_request){.method = method,
-                                          .url = url.text,
-                                          .headers = headers,
-                                          .timeout_ms = PROBE_MS,
-                                          .address_of = ADDRESS_OF_DEFT},
-                   &http_call, err) < 0)
-        return -1;
-    if (http_wait(http_call, err) < 0)
-        return -1;
-    *status_out = http_status(http_call);
-    return 0;
-}
-
-/* Whoever has the address now may be somebody else, who answers, but not this. */
-static int check_alive(const struct request *request, const struct sandbox_endpoint *endpoint,
-                       struct error *err)
-{
-    long status = 0;
-
-    if (ask(request, endpoint, "GET", "/alive", &status, err) < 0)
-        return -1;
-    if (status != STATUS_OK)
-        return error_set(err, ERROR_UNAVAILABLE, "the sandbox answers %ld", status);
-    return 0;
-}
-
 static int make_directory(const struct request *request, const struct sandbox_endpoint *endpoint,
                           const char *directory, struct error *err)
 {
+    CLEANUP(http_call_freep) struct http_call *http_call = NULL;
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-    long status = 0;
 
     strbuf_append(&path, "/api/file/create_directory?path=");
     percent_append(&path, directory);
-    return ask(request, endpoint, "POST", path.text, &status, err);
+    if (sandbox_call_start(
+            request->context->http, endpoint,
+            &(struct http_request){.method = "POST", .url = path.text, .timeout_ms = PROBE_MS},
+            &http_call, err) < 0)
+        return -1;
+    return http_wait(http_call, err);
 }
 
 /*
@@ -294,7 +260,7 @@ static int find_answering(const struct request *request, const struct sandbox_ca
     if (call->directory != NULL)
         return make_directory(request, endpoint, call->directory, err);
     if (http_method_is_unsafe(request->method))
-        return check_alive(request, endpoint, err);
+        return sandbox_check_alive(request->context->http, endpoint, PROBE_MS, err);
     return 0;
 }
 

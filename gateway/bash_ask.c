@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/secret.h"
 #include "base/strbuf.h"
 #include "client/http.h"
 #include "client/runtime_api.h"
@@ -29,21 +28,17 @@ struct question {
 static int ask(const struct bash_asker *asker, struct errand *errand,
                const struct question *question, struct error *err)
 {
-    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
-    const struct http_header headers[] = {
-        {"X-Session-API-Key", secret_reveal(&asker->endpoint->key)}, {NULL, NULL}};
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
     struct http_request request = {.method = question->body != NULL ? "POST" : "GET",
-                                   .headers = headers,
                                    .body = question->body,
                                    .timeout_ms = question->timeout_ms,
-                                   .max_reply_bytes = REPLY_MAX_BYTES,
-                                   .address_of = ADDRESS_OF_DEFT};
+                                   .max_reply_bytes = REPLY_MAX_BYTES};
 
     if (question->body != NULL)
         request.body_len = strlen(question->body);
-    strbuf_appendf(&url, "%s/api/bash/%s", asker->endpoint->url, question->path);
-    request.url = url.text;
-    return errand_begin(errand, asker->errands, &request, err);
+    strbuf_appendf(&path, "/api/bash/%s", question->path);
+    request.url = path.text;
+    return errand_begin(errand, asker->errands, asker->endpoint, &request, err);
 }
 
 int bash_ask_newest(const struct bash_asker *asker, struct errand *errand, struct error *err)

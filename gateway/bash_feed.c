@@ -146,6 +146,7 @@ static void lose_sandbox(struct bash_feed *feed, const struct error *err)
              LOG_ERROR(err));
     forget_endpoint(feed);
     feed->is_started = false;
+    feed->is_doubted = true;
     feed->look_at_ms = clock_monotonic_ms() + PACE_MS;
 }
 
@@ -245,7 +246,7 @@ static bool is_same(const struct sandbox_endpoint *one, const struct sandbox_end
 {
     return one->url != NULL && text_equal(one->url, other->url) &&
            text_equal(one->runtime_id, other->runtime_id) &&
-           text_equal(secret_reveal(&one->key), secret_reveal(&other->key));
+           text_equal(secret_reveal(&one->call_key), secret_reveal(&other->call_key));
 }
 
 static int read_link(struct bash_feed *feed, const struct http_call *call,
@@ -292,6 +293,7 @@ static void on_started(struct errand *errand, const struct http_call *call,
         fail_orders(feed, &err);
     else
         feed->is_started = true;
+    feed->is_doubted = false;
     bash_feed_work(feed);
 }
 
@@ -313,7 +315,8 @@ static int begin_start(struct bash_feed *feed, struct error *err)
     const struct sandbox_start start = {.session_id = feed->principal.runtime_session,
                                         .owner_id = feed->principal.user_id.text,
                                         .image = feed->gateway->sandboxes.image,
-                                        .wait_ms = START_WAIT_MS};
+                                        .wait_ms = START_WAIT_MS,
+                                        .is_doubted = feed->is_doubted};
     struct http_call *call = NULL;
 
     if (runtime_api_begin_start(&api, &start, &call, err) < 0)

@@ -38,6 +38,7 @@ struct bash_feed {
     struct errand post;               /* to the sandbox: a command */
     bool is_placed;                   /* last_us is the sandbox's own word */
     bool is_started;                  /* for the first order */
+    bool is_doubted;                  /* the sandbox did not answer: the next start looks */
     int64_t last_us;                  /* time of the newest event that was read; -1: not known */
     int64_t polled_at_ms;
     int64_t look_at_ms; /* not before: the next question whether there is news, or a sandbox */

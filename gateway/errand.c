@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "client/http.h"
+#include "client/sandbox_call.h"
 
 int errands_open(struct errands *errands, struct error *err)
 {
@@ -39,14 +40,15 @@ void errand_adopt(struct errand *errand, struct errands *errands, struct http_ca
     errands->first = errand;
 }
 
-int errand_begin(struct errand *errand, struct errands *errands, const struct http_request *request,
+int errand_begin(struct errand *errand, struct errands *errands,
+                 const struct sandbox_endpoint *endpoint, const struct http_request *request,
                  struct error *err)
 {
     struct http_request told = *request;
     struct http_call *call = NULL;
 
     told.done_fd = errands->done_fd;
-    if (http_start(errands->http, &told, &call, err) < 0)
+    if (sandbox_call_start(errands->http, endpoint, &told, &call, err) < 0)
         return -1;
     errand_adopt(errand, errands, call);
     return 0;

@@ -17,6 +17,7 @@ struct errand;
 struct http;
 struct http_call;
 struct http_request;
+struct sandbox_endpoint;
 
 struct errands {
     struct http *http;
@@ -39,8 +40,9 @@ void errands_close(struct errands *errands) NONNULL;
 /* Calls done() for what is over: when done_fd is readable. */
 void errands_pump(struct errands *errands) NONNULL;
 
-/* Sends the request; the errand was idle. */
-int errand_begin(struct errand *errand, struct errands *errands, const struct http_request *request,
+/* Sends the request to a sandbox, as sandbox_call_start() does; the errand was idle. */
+int errand_begin(struct errand *errand, struct errands *errands,
+                 const struct sandbox_endpoint *endpoint, const struct http_request *request,
                  struct error *err) NONNULL MUST_CHECK;
 /* The same for a call that was started with errands->done_fd. */
 void errand_adopt(struct errand *errand, struct errands *errands, struct http_call *call) NONNULL;

@@ -2,21 +2,28 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "client/runtime_api.h"
+#include "client/sandbox_call.h"
 #include "runtime/life.h"
+#include "runtime/row.h"
 #include "runtime/service.h"
 #include "store/runtime_store.h"
 
 #define ALIVE_TIMEOUT_MS 5000
 #define TRIES 2
-#define HUNG_TEXT "The sandbox did not answer any more, and was ended."
+#define HUNG_TEXT "The sandbox's server did not answer any more, and the sandbox was ended."
 
+/* Whether its own server answers; why not is logged. */
 static bool answers(struct service *service, const struct runtime *runtime)
 {
+    CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;
     struct error err = ERROR_INIT;
 
+    if (row_open_endpoint(runtime, &service->keyring, &endpoint, &err) < 0) {
+        log_warning("sandbox.not_asked", LOG_STR("runtime_id", runtime->id), LOG_ERROR(&err));
+        return true;
+    }
     for (int i = 0; i < TRIES; i++) {
-        if (sandbox_check_alive(service->http, runtime->url, ALIVE_TIMEOUT_MS, &err) == 0)
+        if (sandbox_check_alive(service->http, &endpoint, ALIVE_TIMEOUT_MS, &err) == 0)
             return true;
     }
     log_warning("sandbox.silent", LOG_STR("runtime_id", runtime->id), LOG_ERROR(&err));

@@ -78,6 +78,7 @@ static int start_sandbox(struct service *service, struct runtime *runtime,
         remove_sandbox(service, runtime, place->network);
         return -1;
     }
+    runtime->proves = true;
     return 0;
 }
 

@@ -49,6 +49,7 @@ static int fill_row(struct service *service, const struct start_spec *spec, stru
 {
     runtime->status = RUNTIME_STARTING;
     runtime->desired = DESIRED_RUNNING;
+    runtime->proves = true;
     runtime->owner_id = spec->owner_id;
     runtime->tenant_id = spec->tenant.id;
     runtime->created_at_us = clock_utc_us();

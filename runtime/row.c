@@ -1,11 +1,14 @@
 #include "runtime/row.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/crypto.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/secret.h"
+#include "client/sandbox_call.h"
 #include "runtime/service.h"
 
 void row_make_id(char id[ROW_ID_BYTES])
@@ -27,6 +30,25 @@ void row_set_text(char **field, const char *text)
 void row_key_context(const char *id, char context[ROW_KEY_CONTEXT_BYTES])
 {
     (void)snprintf(context, ROW_KEY_CONTEXT_BYTES, "runtimes.session_key:%.16s", id);
+}
+
+int row_open_endpoint(const struct runtime *runtime, const struct keyring *keyring,
+                      struct sandbox_endpoint *endpoint_out, struct error *err)
+{
+    CLEANUP(secret_done) struct secret key = SECRET_INIT;
+    struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;
+    char context[ROW_KEY_CONTEXT_BYTES] = "";
+
+    row_key_context(runtime->id, context);
+    if (keyring_open(keyring, context, runtime->session_key, &key, err) < 0)
+        return error_wrap(err, "session key of runtime %.16s", runtime->id);
+    sandbox_endpoint_set_keys(&endpoint, secret_reveal(&key),
+                              runtime->proves ? SANDBOX_KEYS_DERIVED : SANDBOX_KEYS_OLD);
+    memcpy(endpoint.runtime_id, runtime->id, sizeof(endpoint.runtime_id));
+    if (runtime->url != NULL)
+        endpoint.url = mem_dup_text(runtime->url);
+    *endpoint_out = endpoint;
+    return 0;
 }
 
 bool row_is_at_rest(const struct runtime *runtime)

@@ -13,6 +13,8 @@
 #include "store/runtime_store.h"
 
 struct error;
+struct keyring;
+struct sandbox_endpoint;
 struct service;
 
 #define ROW_KEY_CONTEXT_BYTES 64
@@ -24,6 +26,9 @@ void row_make_id(char id[ROW_ID_BYTES]) NONNULL;
 void row_set_text(char **field, const char *text) __attribute__((nonnull(1)));
 /* What the runtime's session key is sealed for. */
 void row_key_context(const char *id, char context[ROW_KEY_CONTEXT_BYTES]) NONNULL;
+/* Where its server listens, and its keys. ERROR_INTERNAL when these cannot be opened. */
+int row_open_endpoint(const struct runtime *runtime, const struct keyring *keyring,
+                      struct sandbox_endpoint *endpoint_out, struct error *err) NONNULL MUST_CHECK;
 /* True when it has no container, nor is about to have one. */
 bool row_is_at_rest(const struct runtime *runtime) NONNULL MUST_CHECK;
 /* It has no container, network and address any more. */

@@ -1,18 +1,15 @@
 #include "runtime/view.h"
 
-#include <stdio.h>
-
 #include "base/clock.h"
-#include "base/crypto.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/secret.h"
 #include "base/strbuf.h"
+#include "client/sandbox_call.h"
 #include "model/preview.h"
 #include "runtime/failure.h"
+#include "runtime/row.h"
 #include "store/runtime_store.h"
-
-#define CONTEXT_BYTES 64
 
 /* Older clients read only this, and want it never to be null. */
 static const char *const pod_statuses[RUNTIME_N_STATUSES] = {
@@ -65,8 +62,12 @@ static json_t *create_object(const struct runtime *runtime, const char *key, str
 json_t *runtime_to_tenant_json(const struct runtime *runtime, const struct keyring *keyring,
                                const char *url, struct error *err)
 {
-    json_t *object = runtime_to_json(runtime, keyring, err);
+    CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;
+    json_t *object = NULL;
 
+    if (row_open_endpoint(runtime, keyring, &endpoint, err) < 0)
+        return NULL;
+    object = create_object(runtime, secret_reveal(&endpoint.session_key), err);
     if (object == NULL)
         return NULL;
     json_put_text(object, "url", url);
@@ -75,18 +76,22 @@ json_t *runtime_to_tenant_json(const struct runtime *runtime, const struct keyri
     return object;
 }
 
+/* Our own processes call the sandbox's server itself. */
 json_t *runtime_to_json(const struct runtime *runtime, const struct keyring *keyring,
                         struct error *err)
 {
-    CLEANUP(secret_done) struct secret key = SECRET_INIT;
-    char context[CONTEXT_BYTES] = "";
+    CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;
+    json_t *object = NULL;
 
-    (void)snprintf(context, sizeof(context), "runtimes.session_key:%.16s", runtime->id);
-    if (keyring_open(keyring, context, runtime->session_key, &key, err) < 0) {
-        error_wrap(err, "session key of runtime %.16s", runtime->id);
+    if (row_open_endpoint(runtime, keyring, &endpoint, err) < 0)
         return NULL;
-    }
-    return create_object(runtime, secret_reveal(&key), err);
+    object = create_object(runtime, secret_reveal(&endpoint.session_key), err);
+    if (object == NULL)
+        return NULL;
+    json_put_text(object, "call_key", secret_reveal(&endpoint.call_key));
+    json_put_text(object, "proof_key",
+                  secret_is_set(&endpoint.proof_key) ? secret_reveal(&endpoint.proof_key) : NULL);
+    return object;
 }
 
 void runtime_put_hosts(json_t *object, const struct runtime *runtime, const char *app_url)

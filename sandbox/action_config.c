@@ -7,6 +7,7 @@
 #include "base/crypto.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sandbox_key.h"
 #include "base/settings.h"
 #include "base/text.h"
 
@@ -95,6 +96,10 @@ int config_check(struct config *config, struct error *err)
         return error_set(err, ERROR_INVALID,
                          "SESSION_API_KEY is not set; DEFT_ACTION_OPEN=1 serves without a key");
     crypto_random_token(config->command_key);
+    if (has_text(&config->api_key))
+        sandbox_key_derive(secret_reveal(&config->api_key), SANDBOX_KEY_PROOF, &config->proof_key);
+    else if (has_text(&config->init_key))
+        sandbox_key_derive(secret_reveal(&config->init_key), SANDBOX_KEY_PROOF, &config->proof_key);
     return 0;
 }
 
@@ -103,10 +108,14 @@ bool config_is_dormant(const struct config *config)
     return !config->open && !has_text(&config->api_key);
 }
 
-void config_take_key(struct config *config, const char *key)
+void config_take_keys(struct config *config, const char *key, const char *proof_key)
 {
     secret_set(&config->api_key, key);
     secret_done(&config->init_key);
+    if (proof_key != NULL)
+        secret_set(&config->proof_key, proof_key);
+    else
+        sandbox_key_derive(key, SANDBOX_KEY_PROOF, &config->proof_key);
 }
 
 static void take_setting(const char **setting, const char *value)
@@ -136,6 +145,7 @@ void config_done(struct config *config)
         return;
     secret_done(&config->api_key);
     secret_done(&config->init_key);
+    secret_done(&config->proof_key);
     for (size_t i = 0; i < ARRAY_SIZE(action_settings); i++) {
         const struct setting *setting = &action_settings[i];
 

@@ -20,6 +20,8 @@ struct strbuf;
 struct config {
     struct secret api_key;  /* unset with `open`, and while dormant */
     struct secret init_key; /* of POST /api/init; wiped by it */
+    /* By which this server proves itself; unset where it has no other key. */
+    struct secret proof_key;
     /* What commands of /api/bash may show to this server's own /api routes; worth nothing else. */
     char command_key[CRYPTO_TOKEN_BYTES];
     int64_t open;
@@ -54,8 +56,12 @@ extern const size_t action_settings_n;
 int config_check(struct config *config, struct error *err) NONNULL MUST_CHECK;
 /* True while the server waits for POST /api/init to bring its key: nothing else is served. */
 bool config_is_dormant(const struct config *config) NONNULL MUST_CHECK;
-/* Ends that: requests must show `key` from now on, and the init key opens nothing any more. */
-void config_take_key(struct config *config, const char *key) NONNULL;
+/*
+ * Ends that: requests must show `key` from now on, and the init key opens nothing any more.
+ * proof_key: as base/sandbox_key.h says; NULL: the one that comes from `key`.
+ */
+void config_take_keys(struct config *config, const char *key, const char *proof_key)
+    __attribute__((nonnull(1, 2)));
 /* Sets variables for all that is started from now on, as if the server had begun with them; NULL
  * sets none. */
 void config_take_environment(struct config *config, json_t *environment)

@@ -87,6 +87,8 @@ int http_port(const struct http *http) NONNULL MUST_CHECK;
 /* Serves until the loop is told to stop. */
 int http_run(struct http *http, struct error *err) NONNULL MUST_CHECK;
 
+/* Appends our end of the connection, "10.1.2.3:8000"; nothing when it is no IPv4. */
+void request_append_address(const struct request *request, struct strbuf *out) NONNULL;
 /* A request header by its lower-case name; NULL when absent. The caller frees. */
 char *request_header(const struct request *request, const char *name) NONNULL MUST_CHECK;
 /* A decoded query parameter, or NULL. Lives as long as the request. */

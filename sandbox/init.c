@@ -65,11 +65,15 @@ static bool is_environment(json_t *environment)
 static const char *find_fault(const json_t *body, const char **member_out)
 {
     json_t *environment = json_object_get(body, "env");
-    size_t n_known = environment == NULL ? 1 : 2;
+    const json_t *proof_key = json_object_get(body, "proof_key");
+    size_t n_known = 1 + (environment != NULL) + (proof_key != NULL);
 
     *member_out = "session_api_keys";
     if (read_key(body) == NULL)
         return "Input should be a list of one key";
+    *member_out = "proof_key";
+    if (proof_key != NULL && json_string_length(proof_key) == 0)
+        return "Input should be a key";
     *member_out = "env";
     if (!is_environment(environment))
         return "Input should be an object of texts";
@@ -94,7 +98,8 @@ static void take_body(struct request *request)
         return;
     }
     config_take_environment(request->server->config, json_object_get(body, "env"));
-    config_take_key(request->server->config, read_key(body));
+    config_take_keys(request->server->config, read_key(body),
+                     json_string_value(json_object_get(body, "proof_key")));
     answer_state(request);
 }
 

@@ -81,6 +81,7 @@ SANDBOX_SOURCES = \
 	sandbox/multipart.c sandbox/multipart.h \
 	sandbox/observation.c sandbox/observation.h \
 	sandbox/ports.c sandbox/ports.h \
+	sandbox/prove.c sandbox/prove.h \
 	sandbox/prepare.c sandbox/prepare.h \
 	sandbox/process.c sandbox/process.h \
 	sandbox/program.c sandbox/program.h \

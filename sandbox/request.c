@@ -1,5 +1,8 @@
+#include <arpa/inet.h>
 #include <assert.h>
+#include <netinet/in.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <libwebsockets.h>
 
@@ -114,6 +117,20 @@ char *request_header(const struct request *request, const char *name)
     if (lws_hdr_custom_copy(wsi, value, len + 1, key.text, (int)key.len) < 0)
         mem_freep(&value);
     return value;
+}
+
+void request_append_address(const struct request *request, struct strbuf *out)
+{
+    struct sockaddr_storage end = {0};
+    const struct sockaddr_in *four = (const struct sockaddr_in *)&end;
+    char text[INET_ADDRSTRLEN] = "";
+    socklen_t len = sizeof(end);
+
+    if (getsockname(lws_get_socket_fd(request->connection->wsi), (struct sockaddr *)&end, &len) <
+            0 ||
+        end.ss_family != AF_INET || inet_ntop(AF_INET, &four->sin_addr, text, sizeof(text)) == NULL)
+        return;
+    strbuf_appendf(out, "%s:%u", text, ntohs(four->sin_port));
 }
 
 const char *request_query(const struct request *request, const char *name)

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sandbox_key.h"
 #include "base/text.h"
 #include "sandbox/actions.h"
 #include "sandbox/archive.h"
@@ -22,6 +23,7 @@
 #include "sandbox/init.h"
 #include "sandbox/limits.h"
 #include "sandbox/ports.h"
+#include "sandbox/prove.h"
 #include "sandbox/shown.h"
 #include "sandbox/status.h"
 #include "sandbox/vscode.h"
@@ -33,6 +35,7 @@ static const struct route routes[] = {
     {HTTP_GET, "/server_info", ROUTE_OPEN, 0, status_handle_info, NULL},
     {HTTP_GET, "/api/init", ROUTE_OPEN, 0, init_handle_get, NULL},
     {HTTP_POST, "/api/init", ROUTE_OPEN, MAX_INIT_BODY_BYTES, init_handle_post, NULL},
+    {HTTP_GET, SANDBOX_PROOF_PATH, ROUTE_OPEN, 0, prove_handle, NULL},
     {HTTP_PUT, "/actions/{id}", ROUTE_KEYED, MAX_ACTION_BODY_BYTES, actions_handle_put, NULL},
     {HTTP_GET, "/actions/{id}", ROUTE_KEYED, 0, actions_handle_get, NULL},
     {HTTP_DELETE, "/actions/{id}", ROUTE_KEYED, 0, actions_handle_delete, NULL},

@@ -88,7 +88,7 @@ static int put_urls(const struct request *request, const struct conversation *co
 
     if (sandbox_open(request->context, runtime, &endpoint, err) < 0)
         return -1;
-    preview_editor_token(secret_reveal(&endpoint.key), token);
+    preview_editor_token(secret_reveal(&endpoint.call_key), token);
     error_ignore(sandbox_ask_running(request->context, &question, &said, &ignored),
                  "then nothing is known to listen");
     listening = read_ports(json_object_get(said, "ports"));

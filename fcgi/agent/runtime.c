@@ -73,7 +73,7 @@ static int runtime_credentials(const struct request *request, struct reply *repl
         sandbox_start(request->context, &owner, &endpoint, &why) < 0)
         return answer_failed_start(reply, &why, err);
     json = json_object();
-    json_put_text(json, "session_api_key", secret_reveal(&endpoint.key));
+    json_put_text(json, "session_api_key", secret_reveal(&endpoint.session_key));
     return reply_json(reply, 200, json);
 }
 

@@ -19,21 +19,16 @@ static int tell(const struct request *request, const struct conversation *conver
 {
     CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;
     CLEANUP(http_call_freep) struct http_call *call = NULL;
-    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
     const struct sandbox_owner owner = {&request->principal, conversation};
-    struct http_header headers[2] = {{NULL, NULL}, {NULL, NULL}};
 
     if (sandbox_find(request->context, &owner, &endpoint, err) < 0)
         return -1;
-    headers[0] = (struct http_header){"X-Session-API-Key", secret_reveal(&endpoint.key)};
-    strbuf_appendf(&url, "%s/conversations/%s%s", endpoint.url, conversation->id.text, rest);
-    if (http_start(request->context->http,
-                   &(struct http_request){.method = method,
-                                          .url = url.text,
-                                          .headers = headers,
-                                          .timeout_ms = TELL_MS,
-                                          .address_of = ADDRESS_OF_DEFT},
-                   &call, err) < 0)
+    strbuf_appendf(&path, "/conversations/%s%s", conversation->id.text, rest);
+    if (sandbox_call_start(
+            request->context->http, &endpoint,
+            &(struct http_request){.method = method, .url = path.text, .timeout_ms = TELL_MS},
+            &call, err) < 0)
         return -1;
     return http_wait(call, err);
 }

@@ -21,7 +21,7 @@
 #define US_PER_S 1000000
 
 /* One that is only slow, on a busy host, is not to be called failed. */
-enum { PROBE_MS = 5000, PROBE_MAX_BYTES = 4096 };
+enum { PROBE_MS = 5000 };
 
 #define SANDBOX_STATUSES(X)                                                                        \
     X(SANDBOX_STARTING, "STARTING")                                                                \
@@ -78,17 +78,11 @@ static enum sandbox_status read_status(const struct runtime *runtime)
 
 static void begin_probe(const struct request *request, struct view *view)
 {
-    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
+    CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;
     struct error why = ERROR_INIT;
 
-    strbuf_appendf(&url, "%s/alive", view->runtime->url);
-    if (http_start(request->context->http,
-                   &(struct http_request){.method = "GET",
-                                          .url = url.text,
-                                          .timeout_ms = PROBE_MS,
-                                          .max_reply_bytes = PROBE_MAX_BYTES,
-                                          .address_of = ADDRESS_OF_DEFT},
-                   &view->probe, &why) < 0)
+    if (sandbox_open(request->context, view->runtime, &endpoint, &why) < 0 ||
+        sandbox_probe_start(request->context->http, &endpoint, PROBE_MS, &view->probe, &why) < 0)
         log_warning("sandbox.not_probed", LOG_STR("runtime_id", view->runtime->id),
                     LOG_ERROR(&why));
 }
@@ -141,10 +135,10 @@ static int put_access(const struct request *request, const struct runtime *runti
     if (sandbox_open(request->context, runtime, &endpoint, err) < 0)
         return -1;
     urls = json_array();
-    preview_editor_token(secret_reveal(&endpoint.key), token);
+    preview_editor_token(secret_reveal(&endpoint.call_key), token);
     preview_push_named(request, runtime->id, &(struct preview_editor){token, PREVIEW_EDITOR_FOLDER},
                        urls);
-    json_put_text(info, "session_api_key", secret_reveal(&endpoint.key));
+    json_put_text(info, "session_api_key", secret_reveal(&endpoint.session_key));
     json_put(info, "exposed_urls", urls);
     return 0;
 }

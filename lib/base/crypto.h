@@ -38,6 +38,9 @@ void crypto_password_hex(const struct secret *password, const char *salt, int it
 /* SHA-256 of bytes as lower-case hex (FIPS 180-4). */
 void crypto_sha256_hex(const void *bytes, size_t len, char hex[CRYPTO_HASH_HEX_BYTES]) NONNULL;
 
+/* HMAC-SHA-256 of a text under a key, both without their NUL, as lower-case hex (RFC 2104). */
+void crypto_hmac_hex(const char *key, const char *text, char hex[CRYPTO_HASH_HEX_BYTES]) NONNULL;
+
 /* root: 64 hex digits. ERROR_INVALID otherwise. */
 int keyring_init(struct keyring *keyring, const struct secret *root,
                  struct error *err) NONNULL MUST_CHECK;

@@ -7,10 +7,45 @@
 #include "base/crypto.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include <openssl/sha.h>
 
 #include "base/encode.h"
+
+enum { INNER_PAD = 0x36, OUTER_PAD = 0x5c };
+
+/* Of the text after the key's block, which is padded by `pad`. */
+static void hash_padded(const unsigned char block[SHA256_CBLOCK], unsigned char pad,
+                        const void *bytes, size_t len, unsigned char digest[CRYPTO_HASH_BYTES])
+{
+    unsigned char padded[SHA256_CBLOCK];
+    SHA256_CTX state;
+
+    for (size_t i = 0; i < sizeof(padded); i++)
+        padded[i] = block[i] ^ pad;
+    if (SHA256_Init(&state) != 1 || SHA256_Update(&state, padded, sizeof(padded)) != 1 ||
+        SHA256_Update(&state, bytes, len) != 1 || SHA256_Final(digest, &state) != 1)
+        abort();
+    explicit_bzero(padded, sizeof(padded));
+    explicit_bzero(&state, sizeof(state));
+}
+
+void crypto_hmac_hex(const char *key, const char *text, char hex[CRYPTO_HASH_HEX_BYTES])
+{
+    unsigned char block[SHA256_CBLOCK] = {0};
+    unsigned char digest[CRYPTO_HASH_BYTES];
+    size_t key_len = strlen(key);
+
+    if (key_len > sizeof(block))
+        (void)SHA256((const unsigned char *)key, key_len, block);
+    else /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): a block of bytes, no text */
+        memcpy(block, key, key_len);
+    hash_padded(block, INNER_PAD, text, strlen(text), digest);
+    hash_padded(block, OUTER_PAD, digest, sizeof(digest), digest);
+    explicit_bzero(block, sizeof(block));
+    hex_encode(digest, sizeof(digest), hex);
+}
 
 void crypto_sha256_hex(const void *bytes, size_t len, char hex[CRYPTO_HASH_HEX_BYTES])
 {

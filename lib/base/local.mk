@@ -18,6 +18,7 @@ libbase_a_SOURCES = \
 	lib/base/log.c lib/base/log.h \
 	lib/base/mem.c lib/base/mem.h \
 	lib/base/process.c lib/base/process.h \
+	lib/base/sandbox_key.c lib/base/sandbox_key.h \
 	lib/base/secret.c lib/base/secret.h \
 	lib/base/settings.c lib/base/settings.h \
 	lib/base/strbuf.c lib/base/strbuf.h \
@@ -50,6 +51,7 @@ base_test_SOURCES = \
 	tests/unit/base/lock_test.c \
 	tests/unit/base/log_test.c \
 	tests/unit/base/process_test.c \
+	tests/unit/base/sandbox_key_test.c \
 	tests/unit/base/secret_test.c \
 	tests/unit/base/settings_test.c \
 	tests/unit/base/strbuf_test.c \

@@ -1,9 +1,11 @@
 #include "client/call.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/mem.h"
 
 #define HEADERS_MAX_BYTES ((size_t)(64 * 1024))
@@ -23,6 +25,9 @@ void http_call_destroy(struct http_call *call)
     if (call->easy != NULL)
         curl_easy_cleanup(call->easy);
     http_headers_free(call->headers);
+    secret_done(&call->proof_key);
+    proof_free(call->proof);
+    fd_close(&call->proof_fd);
     mem_free(call->request_body);
     explicit_bzero(call->head.text, call->head.len); /* it may hold a key */
     strbuf_done(&call->head);
@@ -78,6 +83,25 @@ bool http_header_is_clean(const char *name, const char *value)
 {
     return name[0] != '\0' && strchr(name, ':') == NULL && http_text_is_clean(name) &&
            http_text_is_clean(value);
+}
+
+/* --- the proof --- */
+
+enum proof_state http_call_prove(struct http_call *call, int fd)
+{
+    struct error why = ERROR_INIT;
+    enum proof_state state = proof_step(call->proof, fd, &why);
+
+    if (state == PROOF_HOLDS)
+        proof_free(TAKE_PTR(call->proof));
+    if (state == PROOF_LOST || state == PROOF_FAILS)
+        (void)snprintf(call->why, sizeof(call->why), "%s", why.message);
+    if (state == PROOF_FAILS) {
+        lock_take(&call->lock);
+        call->is_unproven = true;
+        lock_release(&call->lock);
+    }
+    return state;
 }
 
 /* --- the answer --- */
@@ -165,11 +189,13 @@ enum http_take http_call_take_bytes(struct http_call *call, const char *bytes, s
 
 int64_t http_call_expiry_ms(const struct http_call *call)
 {
-    int64_t idle_ms = HTTP_NEVER;
+    int64_t due_ms = call->deadline_ms;
 
-    if (call->idle_timeout_ms > 0)
-        idle_ms = call->active_ms + call->idle_timeout_ms;
-    return idle_ms < call->deadline_ms ? idle_ms : call->deadline_ms;
+    if (call->idle_timeout_ms > 0 && call->active_ms + call->idle_timeout_ms < due_ms)
+        due_ms = call->active_ms + call->idle_timeout_ms;
+    if (call->proof != NULL && proof_until_ms(call->proof) < due_ms)
+        due_ms = proof_until_ms(call->proof);
+    return due_ms;
 }
 
 /* Bytes on their way out are seen here only; a call whose reader is slow is not idle. */
@@ -221,6 +247,8 @@ static void explain(struct http_call *call, CURLcode result, struct error *why)
     else if (call->is_too_large)
         error_set(why, ERROR_TOO_LARGE, "the answer is longer than %zu bytes",
                   call->max_reply_bytes);
+    else if (call->is_late && call->proof != NULL)
+        error_set(why, ERROR_UNAVAILABLE, "the sandbox's server did not prove itself in time");
     else if (call->is_late)
         error_set(why, ERROR_TIMEOUT, "no answer in time");
     else if (call->refused_status > 0)
@@ -247,7 +275,7 @@ void http_call_publish(struct http_call *call, CURLcode result)
     lock_take(&call->lock);
     if (!call->is_over) {
         call->error = why;
-        call->is_unreached = result == CURLE_COULDNT_CONNECT;
+        call->is_unreached = result == CURLE_COULDNT_CONNECT || call->proof != NULL;
     }
     call->is_over = true;
     condition_wake_all(&call->changed);

@@ -13,11 +13,14 @@
 #include <stdint.h>
 
 #include <curl/curl.h>
+#include <netinet/in.h>
 
 #include "base/attr.h"
 #include "base/error.h"
 #include "base/lock.h"
+#include "base/secret.h"
 #include "base/strbuf.h"
+#include "client/proof.h"
 
 struct http;
 struct http_lane;
@@ -44,7 +47,8 @@ struct http_call {
     bool is_stream;
     bool is_unix;
     bool sends_stream;
-    int done_fd; /* 0: none */
+    int done_fd;             /* 0: none */
+    struct secret proof_key; /* unset: the server need not prove itself */
 
     /* guarded by http->lock; not used with a lane */
     unsigned commands; /* not 0 while in the inbox */
@@ -61,9 +65,12 @@ struct http_call {
     bool is_late;
     long refused_status; /* the one that no answer may have, or 0 */
     size_t n_interim;    /* 1xx answers before the answer */
-    int64_t deadline_ms; /* TRANSPORT_NEVER: none */
-    int64_t active_ms;   /* when a byte last moved */
-    curl_off_t n_moved;  /* bytes sent, as seen at the last look */
+    struct proof *proof; /* that the server still has to give; NULL: it has, or need not */
+    int proof_fd;        /* the connection on which it does; -1: none; not with a lane */
+    struct sockaddr_in proof_address; /* the same */
+    int64_t deadline_ms;              /* TRANSPORT_NEVER: none */
+    int64_t active_ms;                /* when a byte last moved */
+    curl_off_t n_moved;               /* bytes sent, as seen at the last look */
     size_t n_received;
     char why[CURL_ERROR_SIZE];
 
@@ -77,6 +84,7 @@ struct http_call {
     struct condition changed;
     bool is_over;
     bool is_unreached;
+    bool is_unproven;
     struct error error; /* code NONE: it went well */
     long status;
     struct strbuf reply_headers;
@@ -94,6 +102,9 @@ void http_call_destroy(struct http_call *call) NONNULL;
 /* Wipes and releases a header list: it may hold a key. */
 void http_headers_free(struct curl_slist *headers);
 
+/* Moves call->proof on; on PROOF_HOLDS it is over, on PROOF_LOST and PROOF_FAILS call->why says
+ * why. */
+enum proof_state http_call_prove(struct http_call *call, int fd) NONNULL MUST_CHECK;
 /* The driver's list of calls that run. */
 void http_call_link(struct http_call *call, struct http_call **list) NONNULL;
 void http_call_unlink(struct http_call *call, struct http_call **list) NONNULL;
@@ -103,8 +114,8 @@ int64_t http_call_expiry_ms(const struct http_call *call) NONNULL MUST_CHECK;
 bool http_call_is_overdue(struct http_call *call, int64_t now_ms) NONNULL MUST_CHECK;
 /*
  * A line of an answer's head, with or without its end; those of the last answer are kept (1xx come
- * before it), and what follows the body is dropped. False when it is too much, or the status is none
- * that an answer may have.
+ * before it), and what follows the body is dropped. False when it is too much, or the status is
+ * none that an answer may have.
  */
 bool http_call_take_line(struct http_call *call, long status, const char *line,
                          size_t len) NONNULL MUST_CHECK;

@@ -81,6 +81,9 @@ static struct http_call *http_call_new(struct http *http, const struct http_requ
     call->is_unix = request->unix_socket != NULL;
     call->sends_stream = request->send_stream;
     call->done_fd = request->done_fd;
+    call->proof_fd = -1;
+    if (request->proof_key != NULL && secret_is_set(request->proof_key))
+        secret_set(&call->proof_key, secret_reveal(request->proof_key));
     call->active_ms = clock_monotonic_ms();
     call->deadline_ms =
         request->timeout_ms > 0 ? call->active_ms + request->timeout_ms : HTTP_NEVER;
@@ -114,6 +117,8 @@ static int start_in_transport(struct http_call *call, const struct http_request 
     if (call->easy == NULL)
         return error_set(err, ERROR_INTERNAL, "libcurl cannot be set up");
     if (http_setup(call, request, err) < 0)
+        return -1;
+    if (secret_is_set(&call->proof_key) && transport_prepare_proof(call, request->url, err) < 0)
         return -1;
     /* Nobody else knows the call yet. */
     call->is_held = true;
@@ -337,6 +342,16 @@ bool http_is_unreached(struct http_call *call)
     is_unreached = call->is_unreached;
     lock_release(&call->lock);
     return is_unreached;
+}
+
+bool http_is_unproven(struct http_call *call)
+{
+    bool is_unproven = false;
+
+    lock_take(&call->lock);
+    is_unproven = call->is_unproven;
+    lock_release(&call->lock);
+    return is_unproven;
 }
 
 const char *http_body(const struct http_call *call, size_t *len_out)

@@ -23,6 +23,7 @@ struct error;
 struct http;
 struct http_call;
 struct http_lane;
+struct secret;
 
 /* Starts the transport, which trusts the system's authorities. */
 int http_open(struct http **http_out, struct error *err) NONNULL MUST_CHECK;
@@ -73,16 +74,21 @@ struct http_request {
     bool stream;                   /* bytes are taken with http_call_read() while they come */
     int done_fd;                   /* an eventfd that hears when the call is over, for who has
                                       other things to wait for; 0: none; not with a lane */
-    bool own_connection;           /* one that no call had before and none will have after */
-    bool send_stream;              /* the body comes by http_call_write(); body is NULL, and
-                                      body_len its length, or 0 when it is not known */
+    /* The server must prove that it has this key before anything of the request is sent to it (see
+     * base/sandbox_key.h): plain HTTP to an IPv4 address in numbers; NULL or unset: it need not.
+     * Copied. */
+    const struct secret *proof_key;
+    bool own_connection; /* one that no call had before and none will have after */
+    bool send_stream;    /* the body comes by http_call_write(); body is NULL, and
+                            body_len its length, or 0 when it is not known */
 };
 
 /* Starts a call; returns at once. */
 int http_start(struct http *http, const struct http_request *request, struct http_call **call_out,
                struct error *err) NONNULL MUST_CHECK;
 /*
- * Waits for the end. ERROR_TIMEOUT, ERROR_UNAVAILABLE (no connection, cut off), ERROR_CANCELLED,
+ * Waits for the end. ERROR_TIMEOUT, ERROR_UNAVAILABLE (no connection, cut off, or the server did
+ * not prove itself: see http_is_unproven()), ERROR_CANCELLED,
  * ERROR_TOO_LARGE, ERROR_FORBIDDEN (address refused). Any HTTP status is success here.
  */
 int http_wait(struct http_call *call, struct error *err) NONNULL MUST_CHECK;
@@ -112,9 +118,11 @@ void http_call_freep(struct http_call **call) NONNULL;
  */
 void http_call_drain(struct http_call *call) NONNULL;
 
-/* Whether the call has failed for want of a connection: nothing of it can have reached the server.
- */
+/* Whether the call has failed for want of a connection to a server that is the right one: nothing
+ * of it can have reached one. */
 bool http_is_unreached(struct http_call *call) NONNULL MUST_CHECK;
+/* Whether it has failed because another server answered in place of the one that has the key. */
+bool http_is_unproven(struct http_call *call) NONNULL MUST_CHECK;
 /* The status of the answer, or 0 before it; for `stream` known after the first http_call_read(). */
 long http_status(const struct http_call *call) NONNULL MUST_CHECK;
 /* The body so far; not for `stream`. Borrowed. */

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "client/call.h"
 #include "client/guard.h"
@@ -76,7 +77,19 @@ static curl_socket_t on_open_socket(void *context, curlsocktype purpose,
         call->is_refused = true;
         return CURL_SOCKET_BAD;
     }
+    /* The one on which the server has proven itself, and none besides. */
+    if (secret_is_set(&call->proof_key))
+        return fd_take(&call->proof_fd);
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+static int on_socket_open(void *context, curl_socket_t fd, curlsocktype purpose)
+{
+    const struct http_call *call = context;
+
+    (void)fd;
+    (void)purpose;
+    return secret_is_set(&call->proof_key) ? CURL_SOCKOPT_ALREADY_CONNECTED : CURL_SOCKOPT_OK;
 }
 
 /* A connection that a call with more rights opened may be used again: so look once more. */
@@ -151,6 +164,8 @@ static void set_callbacks(struct http_call *call)
     (void)curl_easy_setopt(easy, CURLOPT_WRITEDATA, call);
     (void)curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
     (void)curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, call);
+    (void)curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, on_socket_open);
+    (void)curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, call);
     (void)curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_connected);
     (void)curl_easy_setopt(easy, CURLOPT_PREREQDATA, call);
     if (call->sends_stream) {
@@ -164,14 +179,16 @@ static void set_callbacks(struct http_call *call)
 static CURLcode set_target(struct http_call *call, const struct http_request *request)
 {
     CURLcode rc = curl_easy_setopt(call->easy, CURLOPT_URL, request->url);
+    /* A kept connection may be one whose server has proven nothing. */
+    bool owns_connection = request->own_connection || secret_is_set(&call->proof_key);
 
     if (rc == CURLE_OK && request->unix_socket != NULL)
         rc = curl_easy_setopt(call->easy, CURLOPT_UNIX_SOCKET_PATH, request->unix_socket);
     if (rc == CURLE_OK && call->http->ca_file != NULL)
         rc = curl_easy_setopt(call->easy, CURLOPT_CAINFO, call->http->ca_file);
-    if (rc == CURLE_OK && request->own_connection)
+    if (rc == CURLE_OK && owns_connection)
         rc = curl_easy_setopt(call->easy, CURLOPT_FRESH_CONNECT, 1L);
-    if (rc == CURLE_OK && request->own_connection)
+    if (rc == CURLE_OK && owns_connection)
         rc = curl_easy_setopt(call->easy, CURLOPT_FORBID_REUSE, 1L);
     /* Calls to one host share a connection where it can carry many. */
     if (rc == CURLE_OK && text_starts_with(request->url, "https:"))

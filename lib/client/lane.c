@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -16,10 +15,14 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/secret.h"
+#include "base/text.h"
 #include "client/call.h"
 #include "client/guard.h"
 #include "client/http.h"
 #include "client/http1.h"
+#include "client/proof.h"
+#include "client/tcp.h"
 
 enum {
     RECEIVE_BYTES = 8192,
@@ -27,12 +30,12 @@ enum {
     CONNECT_MS = 15000,
     IDLE_MAX_MS = 60000,
     IDLE_CONNECTIONS_MAX = 4,
-    KEEPALIVE_S = 60,
 };
 
 struct lane_connection {
     struct lane_connection *next_idle;
     struct sockaddr_in address;
+    struct secret proof_key; /* that its server must have, or has proven to have; unset: none */
     int fd;
     bool is_used_again;
     int64_t idle_since_ms;
@@ -51,29 +54,22 @@ static void connection_free(struct lane_connection *connection)
     if (connection == NULL)
         return;
     fd_close(&connection->fd);
+    secret_done(&connection->proof_key);
     http1_done(&connection->reader);
     mem_free(connection);
 }
 
-static void set_option(int fd, int level, int option, int value)
-{
-    (void)setsockopt(fd, level, option, &value, sizeof(value));
-}
-
-static struct lane_connection *connection_open(const struct sockaddr_in *address)
+static struct lane_connection *connection_open(const struct sockaddr_in *address,
+                                               const struct secret *proof_key)
 {
     struct lane_connection *connection = NEW(struct lane_connection);
 
     connection->address = *address;
     connection->reader = (struct http1_reader)HTTP1_READER_INIT;
-    connection->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    set_option(connection->fd, IPPROTO_TCP, TCP_NODELAY, 1);
-    set_option(connection->fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-    set_option(connection->fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_S);
-    set_option(connection->fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_S);
-    if (connection->fd >= 0 &&
-        (connect(connection->fd, (const struct sockaddr *)address, sizeof(*address)) == 0 ||
-         errno == EINPROGRESS))
+    if (secret_is_set(proof_key))
+        secret_set(&connection->proof_key, secret_reveal(proof_key));
+    connection->fd = tcp_open(address);
+    if (connection->fd >= 0)
         return connection;
     connection_free(connection);
     return NULL;
@@ -106,14 +102,23 @@ static bool connection_settle(struct lane_connection *connection)
     return false;
 }
 
-/* Takes the newest idle connection to that address out of the list, and tries it. */
-static struct lane_connection *take_idle(struct http_lane *lane, const struct sockaddr_in *address)
+/* The server at the other end of one may have proven to be another than the one that is wanted. */
+static bool leads_to(const struct lane_connection *connection, const struct sockaddr_in *address,
+                     const struct secret *proof_key)
+{
+    return connection->address.sin_addr.s_addr == address->sin_addr.s_addr &&
+           connection->address.sin_port == address->sin_port &&
+           text_equal_secret(secret_reveal(&connection->proof_key), secret_reveal(proof_key));
+}
+
+/* Takes the newest idle connection to that server out of the list, and tries it. */
+static struct lane_connection *take_idle(struct http_lane *lane, const struct sockaddr_in *address,
+                                         const struct secret *proof_key)
 {
     struct lane_connection **at = &lane->idle;
     struct lane_connection *found = NULL;
 
-    while (*at != NULL && ((*at)->address.sin_addr.s_addr != address->sin_addr.s_addr ||
-                           (*at)->address.sin_port != address->sin_port))
+    while (*at != NULL && !leads_to(*at, address, proof_key))
         at = &(*at)->next_idle;
     found = *at;
     if (found == NULL)
@@ -169,9 +174,11 @@ static void start(struct http_call *call, const struct sockaddr_in *address)
 {
     call->n_written = 0;
     call->connect_until_ms = clock_monotonic_ms() + CONNECT_MS;
-    call->connection = connection_open(address);
+    call->connection = connection_open(address, &call->proof_key);
     if (call->connection == NULL)
         fail(call, CURLE_COULDNT_CONNECT, "connect");
+    else if (secret_is_set(&call->proof_key))
+        call->proof = proof_new(&call->proof_key, address);
 }
 
 /*
@@ -213,8 +220,22 @@ static ssize_t send_some(const struct http_call *call)
     return sendmsg(call->connection->fd, &message, MSG_NOSIGNAL);
 }
 
+/* True when the server need not prove itself, or has. */
+static bool is_proven(struct http_call *call)
+{
+    enum proof_state state = PROOF_HOLDS;
+
+    if (call->proof != NULL)
+        state = http_call_prove(call, call->connection->fd);
+    if (state == PROOF_LOST || state == PROOF_FAILS)
+        finish(call, CURLE_COULDNT_CONNECT);
+    return state == PROOF_HOLDS;
+}
+
 static void send_more(struct http_call *call)
 {
+    if (call->connection == NULL || !is_proven(call))
+        return;
     while (call->connection != NULL && call->n_written < request_len(call)) {
         ssize_t n = send_some(call);
 
@@ -313,10 +334,21 @@ static int wait_ms(int64_t until_ms)
 
 static void step(struct http_call *call, short events)
 {
+    if (call->proof != NULL) {
+        send_more(call);
+        return;
+    }
     if ((events & POLLOUT) != 0)
         send_more(call);
     if ((events & (POLLIN | POLLHUP | POLLERR)) != 0 && call->connection != NULL)
         receive_some(call);
+}
+
+static short events_wanted(const struct http_call *call)
+{
+    if (call->proof != NULL)
+        return proof_is_sending(call->proof) ? POLLOUT : POLLIN;
+    return call->n_written < request_len(call) ? POLLIN | POLLOUT : POLLIN;
 }
 
 static void clear_wake(const struct http_lane *lane)
@@ -335,7 +367,7 @@ void lane_turn(struct http_call *call, int64_t until_ms)
     if (call->connection == NULL)
         return;
     waits[1].fd = call->connection->fd;
-    waits[1].events = call->n_written < request_len(call) ? POLLIN | POLLOUT : POLLIN;
+    waits[1].events = events_wanted(call);
     (void)poll(waits, 2, wait_ms(first_ms));
     if (waits[0].revents != 0)
         clear_wake(call->lane);
@@ -365,7 +397,7 @@ void lane_begin(struct http_call *call, const struct sockaddr_in *address)
         finish(call, CURLE_COULDNT_CONNECT);
         return;
     }
-    call->connection = take_idle(lane, address);
+    call->connection = take_idle(lane, address, &call->proof_key);
     if (call->connection == NULL)
         start(call, address);
     send_more(call);

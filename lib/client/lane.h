@@ -28,6 +28,8 @@ struct lane_target {
     const char *path; /* and query; borrowed from the URL */
 };
 
+/* The address in a URL of plain HTTP; false when it holds a name, or is no such URL. */
+bool lane_read_address(const char *url, struct sockaddr_in *address_out) NONNULL MUST_CHECK;
 /* True when a lane can make this call (lane_request.c). */
 bool lane_takes(const struct http_request *request,
                 struct lane_target *target_out) NONNULL MUST_CHECK;

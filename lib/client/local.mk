@@ -10,8 +10,11 @@ libclient_a_SOURCES = \
 	lib/client/lane_request.c \
 	lib/client/mcp.c lib/client/mcp.h \
 	lib/client/oauth.c lib/client/oauth.h lib/client/oauth_discover.c \
+	lib/client/proof.c lib/client/proof.h \
 	lib/client/runtime_api.c lib/client/runtime_api.h \
+	lib/client/sandbox_call.c lib/client/sandbox_call.h \
 	lib/client/sse.c lib/client/sse.h \
+	lib/client/tcp.c lib/client/tcp.h \
 	lib/client/transport.c lib/client/transport.h
 libclient_a_CPPFLAGS = $(AM_CPPFLAGS) $(CURL_CFLAGS)
 

@@ -19,15 +19,6 @@ enum {
 
 static const int64_t NANO_PER_CPU = 1000000000;
 
-void sandbox_endpoint_done(struct sandbox_endpoint *endpoint)
-{
-    if (endpoint == NULL)
-        return;
-    mem_free(endpoint->url);
-    secret_done(&endpoint->key);
-    *endpoint = (struct sandbox_endpoint)SANDBOX_ENDPOINT_INIT;
-}
-
 /* 1024 to the power that the letter stands for; 0 for none of them. */
 static double unit_bytes(char letter)
 {
@@ -160,6 +151,7 @@ NONNULL static int read_endpoint(const json_t *reply, struct sandbox_endpoint *e
     const char *status = json_text_or(reply, "status", "");
     const char *url = json_text_or(reply, "url", "");
     const char *key = json_text_or(reply, "session_api_key", "");
+    const char *call_key = json_text_or(reply, "call_key", "");
     const char *id = json_text_or(reply, "runtime_id", "");
 
     if (text_equal(status, "starting"))
@@ -167,12 +159,16 @@ NONNULL static int read_endpoint(const json_t *reply, struct sandbox_endpoint *e
     if (!text_equal(status, "running"))
         return error_set(err, ERROR_UNAVAILABLE, "the sandbox did not start: %s",
                          json_text_or(reply, "status_detail", status));
-    if (url[0] == '\0' || key[0] == '\0' || strlen(id) >= sizeof(endpoint_out->runtime_id))
+    if (url[0] == '\0' || key[0] == '\0' || call_key[0] == '\0' ||
+        strlen(id) >= sizeof(endpoint_out->runtime_id))
         return error_set(err, ERROR_UNAVAILABLE, "the sandbox service gave no address");
     sandbox_endpoint_done(endpoint_out);
     memcpy(endpoint_out->runtime_id, id, strlen(id) + 1);
     endpoint_out->url = mem_dup_text(url);
-    secret_set(&endpoint_out->key, key);
+    secret_set(&endpoint_out->session_key, key);
+    secret_set(&endpoint_out->call_key, call_key);
+    if (json_is_string(json_object_get(reply, "proof_key")))
+        secret_set(&endpoint_out->proof_key, json_text_or(reply, "proof_key", ""));
     return 0;
 }
 
@@ -284,80 +280,4 @@ int runtime_api_find(const struct runtime_api *api, const char *session_id, int6
         http_wait(call, err) < 0)
         return error_wrap(err, "the sandbox service does not answer");
     return runtime_api_read_start(call, endpoint_out, err);
-}
-
-int sandbox_check_alive(struct http *http, const char *url, int64_t timeout_ms, struct error *err)
-{
-    CLEANUP(strbuf_done) struct strbuf alive = STRBUF_INIT;
-    CLEANUP(http_call_freep) struct http_call *call = NULL;
-    struct http_request request = {
-        .method = "GET", .timeout_ms = timeout_ms, .address_of = ADDRESS_OF_DEFT};
-
-    strbuf_appendf(&alive, "%s/alive", url);
-    request.url = alive.text;
-    if (http_start(http, &request, &call, err) < 0 || http_wait(call, err) < 0) {
-        err->code = ERROR_UNAVAILABLE;
-        return -1;
-    }
-    if (http_status(call) != 200)
-        return error_set(err, ERROR_UNAVAILABLE, "the sandbox is not alive");
-    return 0;
-}
-
-static void append_init_body(struct strbuf *text, const struct sandbox_init *init)
-{
-    json_auto_t *body = json_object();
-    json_t *keys = json_array();
-
-    json_push(keys, json_text(init->session_key, strlen(init->session_key)));
-    json_put(body, "session_api_keys", keys);
-    if (init->environment != NULL)
-        json_put(body, "env", json_incref(init->environment));
-    json_append_text(text, body);
-}
-
-/*
- * An address that nobody had a moment ago is out of reach while the kernel still asks for it in
- * vain; for a second connection it asks anew. (A first call that was connected is not made again.)
- */
-static int reach(struct http *http, const struct http_request *request, struct http_call **call_out,
-                 struct error *err)
-{
-    if (http_start(http, request, call_out, err) < 0)
-        return -1;
-    if (http_wait(*call_out, err) == 0)
-        return 0;
-    if (!http_is_unreached(*call_out))
-        return -1;
-    http_call_freep(call_out);
-    *err = (struct error)ERROR_INIT;
-    if (http_start(http, request, call_out, err) < 0)
-        return -1;
-    return http_wait(*call_out, err);
-}
-
-int sandbox_initialise(struct http *http, const struct sandbox_init *init, struct error *err)
-{
-    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-    CLEANUP(http_call_freep) struct http_call *call = NULL;
-    const struct http_header headers[] = {{"X-Init-API-Key", init->init_key}, {NULL, NULL}};
-    struct http_request request = {.method = "POST",
-                                   .headers = headers,
-                                   .timeout_ms = init->timeout_ms,
-                                   .max_reply_bytes = REPLY_MAX_BYTES,
-                                   .address_of = ADDRESS_OF_DEFT};
-
-    strbuf_appendf(&url, "%s/api/init", init->url);
-    append_init_body(&text, init);
-    request.url = url.text;
-    request.body = text.text;
-    request.body_len = text.len;
-    if (reach(http, &request, &call, err) < 0) {
-        err->code = ERROR_UNAVAILABLE;
-        return -1;
-    }
-    if (http_status(call) != 200)
-        return error_set(err, ERROR_UNAVAILABLE, "the sandbox answered %ld", http_status(call));
-    return 0;
 }

@@ -1,7 +1,6 @@
 /*
  * The Runtime API as its callers see it: ask for the sandbox of a session, get where it listens.
  *
- * Ownership: struct sandbox_endpoint owns its texts until sandbox_endpoint_done().
  * Threading: any thread.
  */
 #ifndef DEFT_CLIENT_RUNTIME_API_H
@@ -13,11 +12,12 @@
 #include <jansson.h>
 
 #include "base/attr.h"
-#include "base/secret.h"
+#include "client/sandbox_call.h"
 
 struct error;
 struct http;
 struct http_call;
+struct secret;
 
 /* Where the Runtime API is; borrows. */
 struct runtime_api {
@@ -40,20 +40,6 @@ struct sandbox_start {
                                 is ended, and started anew on the same files */
     bool keeps_image;        /* whoever wakes it later by another image's name gets this one */
 };
-
-#define RUNTIME_ID_MAX_BYTES 17
-
-struct sandbox_endpoint {
-    char runtime_id[RUNTIME_ID_MAX_BYTES];
-    char *url;
-    struct secret key;
-};
-
-/* clang-format off */
-#define SANDBOX_ENDPOINT_INIT {.url = NULL, .key = SECRET_INIT}
-/* clang-format on */
-
-void sandbox_endpoint_done(struct sandbox_endpoint *endpoint);
 
 /*
  * Starts, wakes or finds the session's sandbox and waits until it answers. Errors:
@@ -98,29 +84,6 @@ enum runtime_order {
 /* Has that done to the runtime. ERROR_NOT_FOUND when there is none, else as runtime_api_start(). */
 int runtime_api_order(const struct runtime_api *api, enum runtime_order order,
                       const char *runtime_id, struct error *err) NONNULL MUST_CHECK;
-
-/*
- * Whether a sandbox answers at that address at all, without showing a key: an address may outlive
- * its sandbox. ERROR_UNAVAILABLE when it does not.
- */
-int sandbox_check_alive(struct http *http, const char *url, int64_t timeout_ms,
-                        struct error *err) NONNULL MUST_CHECK;
-
-/* How a sandbox that was started without its key gets it, and its environment; borrows. */
-struct sandbox_init {
-    const char *url;
-    const char *init_key;
-    const char *session_key;
-    json_t *environment; /* object of texts; NULL: none */
-    int64_t timeout_ms;
-};
-
-/*
- * Hands the session key to a sandbox that waits for it. ERROR_UNAVAILABLE when it does not answer,
- * or takes another key than ours.
- */
-int sandbox_initialise(struct http *http, const struct sandbox_init *init,
-                       struct error *err) NONNULL MUST_CHECK;
 
 /* "512m", "4g", "2GiB" as bytes; 0 when it is none of that form. */
 int64_t runtime_memory_bytes(const char *text) NONNULL MUST_CHECK;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -11,11 +12,18 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "client/call.h"
+#include "client/guard.h"
+#include "client/lane.h"
+#include "client/proof.h"
+#include "client/tcp.h"
 
 enum {
     EVENTS_PER_TURN = 64,
     CONNECTIONS_KEPT_MAX = 256,
 };
+
+/* Marks an event of a connection on which a server proves itself; all others are libcurl's. */
+#define PROOF_MARK (1ULL << 32)
 
 /* --- the inbox --- */
 
@@ -110,6 +118,7 @@ static void finish(struct http *http, struct http_call *call, CURLcode result)
     call->easy = NULL;
     http_headers_free(call->headers);
     call->headers = NULL;
+    fd_close(&call->proof_fd);
     http_call_publish(call, result);
     release(http, call);
 }
@@ -120,12 +129,71 @@ static void note_expiry(struct http *http, const struct http_call *call)
         http->expiry_ms = http_call_expiry_ms(call);
 }
 
-static void begin(struct http *http, struct http_call *call)
+static int watch_proof(const struct http *http, const struct http_call *call, int operation)
 {
-    http_call_link(call, &http->running);
+    struct epoll_event event = {.events = proof_is_sending(call->proof) ? EPOLLOUT : EPOLLIN,
+                                .data.u64 = PROOF_MARK | (uint32_t)call->proof_fd};
+
+    return epoll_ctl(http->epoll_fd, operation, call->proof_fd, &event);
+}
+
+int transport_prepare_proof(struct http_call *call, const char *url, struct error *err)
+{
+    if (!lane_read_address(url, &call->proof_address))
+        return error_set(err, ERROR_UNAVAILABLE,
+                         "the sandbox's server has no address at which it could prove itself");
+    return 0;
+}
+
+static void begin_proof(struct http *http, struct http_call *call)
+{
+    call->proof = proof_new(&call->proof_key, &call->proof_address);
+    call->is_refused = !guard_allows((const struct sockaddr *)(const void *)&call->proof_address,
+                                     call->allow_private);
+    if (!call->is_refused)
+        call->proof_fd = tcp_open(&call->proof_address);
+    if (call->proof_fd < 0 || watch_proof(http, call, EPOLL_CTL_ADD) < 0) {
+        (void)snprintf(call->why, sizeof(call->why), "connect: %m");
+        finish(http, call, CURLE_COULDNT_CONNECT);
+        return;
+    }
+    note_expiry(http, call);
+}
+
+static void begin_transfer(struct http *http, struct http_call *call)
+{
     note_expiry(http, call);
     if (curl_multi_add_handle(http->multi, call->easy) != CURLM_OK)
         finish(http, call, CURLE_FAILED_INIT);
+}
+
+static void begin(struct http *http, struct http_call *call)
+{
+    http_call_link(call, &http->running);
+    if (secret_is_set(&call->proof_key))
+        begin_proof(http, call);
+    else
+        begin_transfer(http, call);
+}
+
+/* Something has happened on the connection on which the call's server proves itself. */
+static void serve_proof(struct http *http, struct http_call *call)
+{
+    switch (http_call_prove(call, call->proof_fd)) {
+    case PROOF_PENDING:
+        note_expiry(http, call);
+        if (watch_proof(http, call, EPOLL_CTL_MOD) < 0)
+            finish(http, call, CURLE_FAILED_INIT);
+        return;
+    case PROOF_HOLDS:
+        (void)epoll_ctl(http->epoll_fd, EPOLL_CTL_DEL, call->proof_fd, NULL);
+        begin_transfer(http, call);
+        return;
+    case PROOF_LOST:
+    case PROOF_FAILS:
+        finish(http, call, CURLE_COULDNT_CONNECT);
+        return;
+    }
 }
 
 static void obey(struct http *http, struct http_call *call, unsigned commands)
@@ -196,7 +264,7 @@ static int on_timer(CURLM *multi, long timeout_ms, void *context)
 static int on_socket(CURL *easy, curl_socket_t fd, int what, void *context, void *of_socket)
 {
     struct http *http = context;
-    struct epoll_event event = {.data.fd = fd};
+    struct epoll_event event = {.data.u64 = (uint32_t)fd};
 
     (void)easy;
     (void)of_socket;
@@ -225,19 +293,35 @@ static int action_of(uint32_t events)
     return action;
 }
 
+static struct http_call *find_proving(const struct http *http, int fd)
+{
+    struct http_call *call = http->running;
+
+    while (call != NULL && (call->proof == NULL || call->proof_fd != fd))
+        call = call->next;
+    return call;
+}
+
 static void serve_socket(struct http *http, const struct epoll_event *event)
 {
+    int fd = (int)(uint32_t)event->data.u64;
     uint64_t count = 0;
     int n_running = 0;
 
-    if (event->data.fd == http->wake_fd) {
+    if ((event->data.u64 & PROOF_MARK) != 0) {
+        struct http_call *call = find_proving(http, fd);
+
+        if (call != NULL)
+            serve_proof(http, call);
+        return;
+    }
+    if (fd == http->wake_fd) {
         ssize_t n = read(http->wake_fd, &count, sizeof(count));
 
         (void)n;
         return;
     }
-    (void)curl_multi_socket_action(http->multi, event->data.fd, action_of(event->events),
-                                   &n_running);
+    (void)curl_multi_socket_action(http->multi, fd, action_of(event->events), &n_running);
 }
 
 /* --- the loop --- */
@@ -356,7 +440,7 @@ static int open_parts(struct http *http, struct error *err)
     http->multi = curl_multi_init();
     if (http->epoll_fd < 0 || http->wake_fd < 0 || http->multi == NULL)
         return error_set(err, ERROR_UNAVAILABLE, "the transport cannot be set up: %m");
-    event.data.fd = http->wake_fd;
+    event.data.u64 = (uint32_t)http->wake_fd;
     if (epoll_ctl(http->epoll_fd, EPOLL_CTL_ADD, http->wake_fd, &event) < 0)
         return error_set(err, ERROR_UNAVAILABLE, "epoll: %m");
     (void)curl_multi_setopt(http->multi, CURLMOPT_SOCKETFUNCTION, on_socket);

@@ -52,6 +52,10 @@ int transport_start(struct http *http, struct error *err) NONNULL MUST_CHECK;
 void transport_cancel_all(struct http *http) NONNULL;
 /* Ends the thread and all its calls. */
 void transport_stop(struct http *http) NONNULL;
+/* Finds where the call's server is to prove itself, before TRANSPORT_BEGIN. ERROR_UNAVAILABLE when
+ * the URL holds no plain address. */
+int transport_prepare_proof(struct http_call *call, const char *url,
+                            struct error *err) NONNULL MUST_CHECK;
 /* Asks the thread to do something for a call; nothing when it does not hold the call any more. */
 void transport_command(struct http_call *call, unsigned commands) NONNULL;
 /*

@@ -20,7 +20,7 @@ struct runtime_list;
     "id, session_id, owner_id, desired, status, status_detail, image, spec::text, container_id,"   \
     " network, url, session_key, session_key_hash, restart_count,"                                 \
     " (extract(epoch FROM created_at) * 1000000)::bigint, tenant_id, tenant_session,"              \
-    " (extract(epoch FROM since) * 1000000)::bigint, is_held"
+    " (extract(epoch FROM since) * 1000000)::bigint, is_held, proves"
 
 /*
  * max_runtimes: that the row's tenant may have running; 0: it has none. ERROR_RATE_LIMITED when

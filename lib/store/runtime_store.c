@@ -53,7 +53,8 @@ static const char SQL_WANT[] =
     " RETURNING CASE WHEN $2 = 'deleted' THEN pg_notify('deft_callers', id)::text END";
 #define UPDATE                                                                                     \
     "UPDATE runtimes SET status = $3, status_detail = $4, container_id = $5, network = $6,"        \
-    " url = $7, restart_count = $8::int, backend = coalesce($9, backend), updated_at = now(),"     \
+    " url = $7, restart_count = $8::int, backend = coalesce($9, backend),"                         \
+    " proves = $10::boolean, updated_at = now(),"                                                  \
     " last_used_at = CASE"                                                                         \
     " WHEN status = 'starting' AND $3 = 'running' THEN now() ELSE last_used_at END, since = CASE"  \
     " WHEN (status IN ('starting', 'running')) = ($3 IN ('starting', 'running')) THEN since"       \
@@ -164,6 +165,7 @@ static int read_row(const PGresult *rows, int row, struct runtime *runtime, stru
     runtime->tenant_session = db_dup(rows, row, 16);
     runtime->since_us = db_number(rows, row, 17);
     runtime->is_held = db_bool(rows, row, 18);
+    runtime->proves = db_bool(rows, row, 19);
     return db_json(rows, row, 7, &runtime->spec, err);
 }
 
@@ -375,7 +377,7 @@ int runtime_store_update(struct db *db, const struct runtime *runtime, enum runt
                  DB_PARAMS(runtime->id, runtime_status_to_string(from),
                            runtime_status_to_string(runtime->status), runtime->status_detail,
                            runtime->container_id, runtime->network, runtime->url, restarts.text,
-                           runtime->backend),
+                           runtime->backend, runtime->proves ? "t" : "f"),
                  &rows, err) < 0)
         return error_wrap(err, "runtime %.16s", runtime->id);
     if (PQntuples(rows) == 0)

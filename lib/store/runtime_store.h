@@ -60,6 +60,7 @@ struct runtime {
     char session_key_hash[65];
     int64_t restart_count;
     int64_t created_at_us;
+    bool proves;      /* its server was told keys of its own, by which it proves itself */
     bool is_held;     /* its tenant paused it, and alone wakes it */
     int64_t since_us; /* since when it is up (starting, running), or at rest */
 };
@@ -115,7 +116,7 @@ int runtime_store_want(struct db *db, const char *id, enum runtime_desire desire
 int runtime_store_want_within(struct db *db, const struct runtime *runtime, int64_t max_runtimes,
                               struct error *err) NONNULL MUST_CHECK;
 /* Writes what the runtime service found: status, status_detail, container_id, network, url,
- * restart_count, and backend unless it is NULL, but only while the row's status is `from`.
+ * restart_count, proves, and backend unless it is NULL, but only while the row's status is `from`.
  * ERROR_CONFLICT otherwise. */
 int runtime_store_update(struct db *db, const struct runtime *runtime, enum runtime_status from,
                          struct error *err) NONNULL MUST_CHECK;

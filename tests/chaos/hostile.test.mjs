@@ -1,9 +1,10 @@
-// Something else answers where a sandbox's server should: the call ends in words, and the conversation goes on.
+// A server that has a sandbox's keys answers as none should: the call ends in words, and the conversation goes on.
 import assert from 'node:assert/strict';
 import http from 'node:http';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { execute, query } from '../e2e/support/database.mjs';
+import { proofKeyOf, proofOf } from '../e2e/support/sandbox_key.mjs';
 import { start as startModel } from '../fakes/openai.mjs';
 import { RUN_MS, assertWhole, finish, linesOf, startAlone, terminal } from './support.mjs';
 
@@ -34,12 +35,15 @@ const ANSWERS = {
 let fake;
 let hostile;
 let answer;
+let proofKey;
 
 before(async () => {
   fake = await startModel();
   hostile = http.createServer((request, response) => {
     request.resume();
-    if (request.url === '/alive') send('{"status": "ok"}')(response);
+    const { localAddress, localPort } = request.socket;
+    if (request.url === '/prove') send(JSON.stringify({ proof: proofOf(proofKey, request.headers['x-deft-nonce'], `${localAddress}:${localPort}`) }))(response);
+    else if (request.url === '/alive') send('{"status": "ok"}')(response);
     else answer(response);
   });
   hostile.listen(0, '127.0.0.1');
@@ -69,6 +73,7 @@ for (const [what, send] of Object.entries(ANSWERS)) {
     await conversation.say('Begin.', true);
     assert.equal(await conversation.rest(undefined, RUN_MS), 'finished');
     answer = send;
+    proofKey = proofKeyOf((await conversation.must(200, 'POST', '/runtime/credentials', { json: {} })).session_api_key);
     const { port } = hostile.address();
     const own = await redirect(conversation, `http://127.0.0.1:${port}`);
     await conversation.say('Go on.', true);

@@ -8,6 +8,7 @@ import os from "node:os";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
 import { ActionServer, Conversation, findBinary, KEY, multipart, upload } from "./support/action-server.mjs";
+import { proofKeyOf, proofOf } from "./support/sandbox_key.mjs";
 
 const LARGEST_BYTES = 6e6;
 
@@ -114,6 +115,26 @@ describe("process", () => {
     assert.equal((await init('{"session_api_keys":["other"]}')).status, 400);
     assert.equal((await home("other")).status, 401);
     await server.stop();
+  });
+
+  test("it proves itself by its init key, and later by what it was told, for its own address and any fresh nonce", async () => {
+    const server = await new ActionServer({ SESSION_API_KEY: "", DEFT_ACTION_INIT_KEY: "once" }).start();
+    const nonce = "0123456789abcdef".repeat(4);
+    const prove = (value) => server.send("GET", "/prove", { headers: value === undefined ? {} : { "X-Deft-Nonce": value } });
+    const address = `127.0.0.1:${server.port}`;
+    const tell = (body) => server.send("POST", "/api/init", { headers: { "X-Init-API-Key": "once" }, body: JSON.stringify(body) });
+    assert.deepEqual((await prove(nonce)).json, { proof: proofOf(proofKeyOf("once"), nonce, address) });
+    for (const bad of [undefined, "", "00", `${nonce}0`, nonce.toUpperCase(), "x".repeat(64)]) assert.equal((await prove(bad)).status, 400, bad);
+    for (const proof_key of ["", 1, null]) assert.equal((await tell({ session_api_keys: ["k"], proof_key })).status, 422);
+    assert.equal((await tell({ session_api_keys: ["k"], proof_key: "p" })).status, 200);
+    assert.deepEqual((await prove(nonce)).json, { proof: proofOf("p", nonce, address) });
+    await server.stop();
+    const open = await new ActionServer({ SESSION_API_KEY: "", DEFT_ACTION_OPEN: "1" }).start();
+    assert.equal((await open.send("GET", "/prove", { headers: { "X-Deft-Nonce": nonce } })).status, 404, "it has no key");
+    await open.stop();
+    const own = await new ActionServer({ SESSION_API_KEY: "k" }).start();
+    assert.deepEqual((await own.send("GET", "/prove", { headers: { "X-Deft-Nonce": nonce } })).json, { proof: proofOf(proofKeyOf("k"), nonce, `127.0.0.1:${own.port}`) });
+    await own.stop();
   });
 
   test("the environment that comes with the key is that of every shell and command", async () => {

@@ -7,6 +7,7 @@ import { Conversation, startRequest } from './support/conversation.mjs';
 import { query } from './support/database.mjs';
 import { API_KEY } from './support/instance.mjs';
 import { Socket } from './support/socket.mjs';
+import { callKeyOf } from './support/sandbox_key.mjs';
 import { newUser } from './support/users.mjs';
 import { within } from './support/wait.mjs';
 
@@ -18,14 +19,14 @@ before(async () => {
   stranger = await newUser();
 });
 
-/** A conversation in a sandbox of its own: {conversation, box, key of the sandbox, where the host finds its server}. */
+/** A conversation in a sandbox of its own: {conversation, box, key of the sandbox, what calls to its server show, where the host finds its server}. */
 async function sandboxOf(t, key) {
   const conversation = await Conversation.create(startRequest(model, { conversation_runtime: 'docker' }), { key });
   t.after(() => conversation.delete());
   const box = new Box(conversation.path, { key });
   const { session_api_key: own } = await conversation.must(200, 'POST', '/runtime/credentials', { json: {} });
   const [{ url }] = await query("SELECT r.url FROM runtimes r JOIN conversations c ON c.runtime_session = r.session_id WHERE c.id = :'id' AND r.status = 'running'", { id: conversation.id });
-  return { conversation, box, key: own, url };
+  return { conversation, box, key: own, callKey: callKeyOf(own), url };
 }
 
 /** What curl in the box says of the other's server: its status, or 000 when none came in time. */
@@ -38,8 +39,8 @@ for (const whose of ['the same user', 'another user']) {
     const two = await sandboxOf(t, whose === 'the same user' ? API_KEY : stranger.key);
     assert.equal((await fetch(`${two.url}/alive`)).status, 200, 'it listens there, for the host');
     assert.notEqual(one.url, two.url);
-    assert.equal(await reach(one.box, 'http://localhost:8000', one.key, 30), '200', 'the question is right');
-    for (const [from, to] of [[one, two], [two, one]]) assert.equal(await reach(from.box, to.url, to.key), '000');
+    assert.equal(await reach(one.box, 'http://localhost:8000', one.callKey, 30), '200', 'the question is right');
+    for (const [from, to] of [[one, two], [two, one]]) assert.equal(await reach(from.box, to.url, to.callKey), '000');
   });
 
   test(`the key of a sandbox opens none of ${whose}`, async (t) => {

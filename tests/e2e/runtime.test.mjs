@@ -15,7 +15,7 @@ const alive = async (runtime) => {
 async function run(runtime, command) {
   const { hostname, port } = new URL(runtime.url);
   const answer = await call({ host: hostname, port }, 'POST', '/api/bash/execute_bash_command', {
-    body: { command }, headers: { 'X-Session-API-Key': runtime.session_api_key },
+    body: { command }, headers: { 'X-Session-API-Key': runtime.call_key },
   });
   assert.equal(answer.status, 200, answer.text);
   return answer.json.stdout;

@@ -18,7 +18,7 @@ describe('a disk with little room', () => {
   };
   const bash = async (runtime, route, json) => {
     const { hostname, port } = new URL(runtime.url);
-    const answer = await call({ host: hostname, port }, 'POST', `/api/bash/${route}`, { body: { timeout: 100, ...json }, headers: { 'X-Session-API-Key': runtime.session_api_key } });
+    const answer = await call({ host: hostname, port }, 'POST', `/api/bash/${route}`, { body: { timeout: 100, ...json }, headers: { 'X-Session-API-Key': runtime.call_key } });
     assert.equal(answer.status, 200, answer.text);
     return answer.json;
   };
@@ -41,7 +41,7 @@ describe('a disk with little room', () => {
     const boundary = 'b0undary';
     const body = Buffer.concat([Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n`), Buffer.alloc(FILE_BYTES + 1), Buffer.from(`\r\n--${boundary}--\r\n`)]);
     const upload = await call({ host: hostname, port }, 'POST', '/api/file/upload?path=/workspace/project/upload', {
-      body, type: `multipart/form-data; boundary=${boundary}`, headers: { 'X-Session-API-Key': runtime.session_api_key },
+      body, type: `multipart/form-data; boundary=${boundary}`, headers: { 'X-Session-API-Key': runtime.call_key },
     });
     assert.ok(upload.status >= 400, upload.text);
     assert.match(upload.text, /no room for the file/);

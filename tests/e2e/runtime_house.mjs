@@ -113,7 +113,7 @@ function startDatabase(dir) {
 async function prepareDatabase(database) {
   await waitUntil(() => { try { database.psql('postgres', ['-c', 'SELECT 1']); return true; } catch { return false; } }, 120000, 'PostgreSQL');
   database.psql('postgres', ['-c', 'CREATE DATABASE deft']);
-  for (const part of ['users', 'runtimes', 'runtime_keys', 'warm_sandboxes', 'warm_configs', 'image_builds', 'conversations', 'runtime_rest', 'egress_refusals', 'held_sandboxes', 'admin_logins', 'egress_policies']) database.psql('deft', ['-f', `${ROOT}/sql/deploy/${part}.sql`]);
+  for (const part of ['users', 'runtimes', 'runtime_keys', 'warm_sandboxes', 'warm_configs', 'image_builds', 'conversations', 'runtime_rest', 'egress_refusals', 'held_sandboxes', 'admin_logins', 'egress_policies', 'sandbox_proofs']) database.psql('deft', ['-f', `${ROOT}/sql/deploy/${part}.sql`]);
 }
 
 function startNginx(dir) {

@@ -44,7 +44,7 @@ class Box {
   constructor(runtime) {
     const { hostname, port } = new URL(runtime.url);
     this.where = { host: hostname, port };
-    this.key = runtime.session_api_key;
+    this.key = runtime.call_key;
     this.conversation = randomUUID();
   }
 

@@ -23,7 +23,7 @@ describe('the confinement of a sandbox', () => {
 
   async function send(method, url, body) {
     const { hostname, port } = new URL(runtime.url);
-    const answer = await call({ host: hostname, port }, method, url, { body, headers: { 'X-Session-API-Key': runtime.session_api_key } });
+    const answer = await call({ host: hostname, port }, method, url, { body, headers: { 'X-Session-API-Key': runtime.call_key } });
     assert.equal(answer.status, 200, answer.text);
     return answer.json;
   }
@@ -141,7 +141,7 @@ describe('the confinement of a sandbox', () => {
     assert.equal((await send('POST', '/api/bash/execute_bash_command', { command: `(setsid prober impostor ${port} > /tmp/tried 2>&1 &)` })).exit_code, 0);
     const tried = await waitUntil(async () => {
       const answer = await call({ host: new URL(runtime.url).hostname, port }, 'POST', '/api/bash/execute_bash_command',
-        { body: { command: 'cat /tmp/tried' }, headers: { 'X-Session-API-Key': runtime.session_api_key } });
+        { body: { command: 'cat /tmp/tried' }, headers: { 'X-Session-API-Key': runtime.call_key } });
       assert.equal(answer.status, 200, answer.text);
       assert.equal(answer.text.includes('impostor"'), false, 'a program in the sandbox answers for the server');
       const said = answer.json.stdout ?? '';
@@ -164,7 +164,7 @@ describe('the confinement of a sandbox', () => {
     const { json: other } = await house.sandbox('isolation-other', { image });
     assert.notEqual(await house.userOf(other.runtime_id), String(user));
     const { hostname, port } = new URL(other.url);
-    const inOther = (command) => call({ host: hostname, port }, 'POST', '/api/bash/execute_bash_command', { body: { command }, headers: { 'X-Session-API-Key': other.session_api_key } });
+    const inOther = (command) => call({ host: hostname, port }, 'POST', '/api/bash/execute_bash_command', { body: { command }, headers: { 'X-Session-API-Key': other.call_key } });
     await inOther('(setsid prober watches > /tmp/taken 2>&1 &)');
     await waitUntil(async () => /^watches \d+ EMFILE/.test((await inOther('cat /tmp/taken')).json.stdout ?? ''), 60000, 'the other sandbox has all it may have');
     assert.equal((await inOther('prober watch')).json.stdout, 'watch EMFILE\n');
@@ -200,7 +200,7 @@ describe('the confinement of a sandbox', () => {
     assert.equal(old.status, 'running', old.status_detail);
     const { hostname, port } = new URL(old.url);
     const command = 'id -u; whoami; cat kept; echo more >> kept && echo written; ls /.deft-j 2>&1; stat -c %u:%a /.deft-j; kill -9 1 2>&1';
-    const { json } = await call({ host: hostname, port }, 'POST', '/api/bash/execute_bash_command', { body: { command, cwd: '/workspace/project' }, headers: { 'X-Session-API-Key': old.session_api_key } });
+    const { json } = await call({ host: hostname, port }, 'POST', '/api/bash/execute_bash_command', { body: { command, cwd: '/workspace/project' }, headers: { 'X-Session-API-Key': old.call_key } });
     assert.ok(json.stdout, JSON.stringify(json));
     assert.deepEqual(json.stdout.trim().split('\n').map((line) => line.replace(/^.*(Permission denied|not permitted)$/, '$1')),
       ['10001', 'deft', 'keptwritten', 'Permission denied', '10002:700', 'not permitted']);

@@ -22,7 +22,7 @@ describe('a paused sandbox', () => {
   };
   const bash = async (runtime, route, json) => {
     const { hostname, port } = new URL(runtime.url);
-    const answer = await call({ host: hostname, port }, 'POST', `/api/bash/${route}`, { body: { timeout: 100, ...json }, headers: { 'X-Session-API-Key': runtime.session_api_key } });
+    const answer = await call({ host: hostname, port }, 'POST', `/api/bash/${route}`, { body: { timeout: 100, ...json }, headers: { 'X-Session-API-Key': runtime.call_key } });
     assert.equal(answer.status, 200, answer.text);
     return answer.json;
   };

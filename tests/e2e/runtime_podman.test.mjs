@@ -73,7 +73,7 @@ describe('Podman as the engine', { skip: process.getuid() !== 0 && 'needs root' 
 
   it('gives a sandbox the name servers of the host, since it reaches none on the host', async () => {
     const { hostname, port } = new URL(sandbox.url);
-    const { text } = await call({ host: hostname, port }, 'GET', '/api/file/download?path=/etc/resolv.conf', { headers: { 'X-Session-API-Key': sandbox.session_api_key } });
+    const { text } = await call({ host: hostname, port }, 'GET', '/api/file/download?path=/etc/resolv.conf', { headers: { 'X-Session-API-Key': sandbox.call_key } });
     const servers = (of) => of.match(/^nameserver .*$/gm).filter((line) => !/ (127\.|::1)/.test(line));
     assert.deepEqual(servers(text), servers(fs.readFileSync('/etc/resolv.conf', 'utf8')));
   });

@@ -27,7 +27,7 @@ const results = (text) => Object.fromEntries(text.split('\n').map((line) => [lin
 const at = (runtime) => ({ host: new URL(runtime.url).hostname, port: new URL(runtime.url).port });
 
 async function send(runtime, method, url, options) {
-  const answer = await call(at(runtime), method, url, { headers: { 'X-Session-API-Key': runtime.session_api_key }, ...options });
+  const answer = await call(at(runtime), method, url, { headers: { 'X-Session-API-Key': runtime.call_key }, ...options });
   assert.equal(answer.status, 200, answer.text);
   return answer.json;
 }

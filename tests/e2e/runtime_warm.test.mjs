@@ -11,7 +11,7 @@ const FILL_DEADLINE_MS = 150000;
 async function run(runtime, command) {
   const { hostname, port } = new URL(runtime.url);
   const answer = await call({ host: hostname, port }, 'POST', '/api/bash/execute_bash_command', {
-    body: { command }, headers: { 'X-Session-API-Key': runtime.session_api_key },
+    body: { command }, headers: { 'X-Session-API-Key': runtime.call_key },
   });
   assert.equal(answer.status, 200, answer.text);
   return answer.json.stdout;

@@ -135,7 +135,7 @@ static int try_once(struct sandbox *sandbox, const struct sandbox_question *ques
     if (sandbox_ready(sandbox, err) < 0)
         return -1;
     if (sandbox->is_doubted &&
-        sandbox_check_alive(agent->context->http, endpoint->url, ALIVE_TIMEOUT_MS, err) < 0)
+        sandbox_check_alive(agent->context->http, endpoint, ALIVE_TIMEOUT_MS, err) < 0)
         return -1;
     sandbox->is_doubted = false;
     if (!text_equal(endpoint->runtime_id, order->runtime_id))

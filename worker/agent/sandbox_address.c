@@ -1,6 +1,7 @@
 #include "worker/agent/sandbox_address.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -33,8 +34,12 @@ bool sandbox_address_is_known(const struct sandbox_address *address)
 
 void sandbox_address_forget(struct sandbox_address *address)
 {
-    mem_free(TAKE_PTR(address->endpoint.url));
-    secret_done(&address->endpoint.key);
+    char runtime_id[RUNTIME_ID_MAX_BYTES] = "";
+
+    /* What comes next is told apart by it. */
+    memcpy(runtime_id, address->endpoint.runtime_id, sizeof(runtime_id));
+    sandbox_endpoint_done(&address->endpoint);
+    memcpy(address->endpoint.runtime_id, runtime_id, sizeof(runtime_id));
     address->is_doubted = true;
 }
 

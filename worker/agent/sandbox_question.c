@@ -7,7 +7,6 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/secret.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "client/http.h"
@@ -26,34 +25,30 @@ int sandbox_question_start(const struct agent *agent, const struct sandbox_endpo
                            const struct sandbox_question *question, struct http_call **call_out,
                            struct error *err)
 {
-    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf fence = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
     struct http_header headers[] = {
-        {"X-Session-API-Key", secret_reveal(&endpoint->key)},
         {"X-Deft-Fence", NULL},
         {"X-Deft-Conversation", agent->lease.conversation_id.text},
         {NULL, NULL},
     };
     struct http_request request = {
         .method = question->method,
+        .url = question->path,
         .lane = agent->lane,
         .headers = headers,
         .timeout_ms = question->timeout_ms,
         .max_reply_bytes = REPLY_MAX_BYTES,
-        .address_of = ADDRESS_OF_DEFT,
     };
 
-    strbuf_appendf(&url, "%s%s", endpoint->url, question->path);
     strbuf_appendf(&fence, "%lld", (long long)agent->lease.fence);
-    headers[1].value = fence.text;
-    request.url = url.text;
+    headers[0].value = fence.text;
     if (question->content != NULL) {
         json_append_text(&body, question->content);
         request.body = body.text;
         request.body_len = body.len;
     }
-    return http_start(agent->context->http, &request, call_out, err);
+    return sandbox_call_start(agent->context->http, endpoint, &request, call_out, err);
 }
 
 static void cancel_call(void *call)

@@ -12,7 +12,7 @@ const OUTPUT_MB = 50;
 const KEPT_CHARACTERS = 30000;
 
 /** One conversation's terminal in the sandbox; gives the observation and how long it took. */
-function terminal({ url, session_api_key }) {
+function terminal({ url, call_key }) {
   const agent = new http.Agent({ keepAlive: true });
   const conversation = randomUUID();
   const { hostname, port } = new URL(url);
@@ -22,7 +22,7 @@ function terminal({ url, session_api_key }) {
     return new Promise((resolve, reject) => {
       const request = http.request({
         agent, host: hostname, port, method: 'PUT', path: `/actions/${randomUUID()}`,
-        headers: { 'X-Session-API-Key': session_api_key, 'X-Deft-Conversation': conversation, 'X-Deft-Fence': '1', 'Content-Length': bytes.length },
+        headers: { 'X-Session-API-Key': call_key, 'X-Deft-Conversation': conversation, 'X-Deft-Fence': '1', 'Content-Length': bytes.length },
       }, (response) => {
         const chunks = [];
         response.on('data', (chunk) => chunks.push(chunk));

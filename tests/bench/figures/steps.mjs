@@ -3,6 +3,7 @@
 // else, with the same model server and the same deft-action.
 import http from 'node:http';
 import { once } from 'node:events';
+import { callKeyOf } from '../../e2e/support/sandbox_key.mjs';
 import { api, conversationBody, cpuMs, env, isStatus, message, pidOf, program, psql, run, waitForEvent } from '../support.mjs';
 
 const CONVERSATIONS = 50;
@@ -34,7 +35,7 @@ async function sandbox() {
   await api('POST', `/api/conversations/${id}/runtime/reprovision`);
   const { session_api_key } = await api('POST', `/api/conversations/${id}/runtime/credentials`);
   const url = await psql(`SELECT r.url FROM runtimes r JOIN conversations c ON c.runtime_session = r.session_id WHERE c.id = '${id}' AND r.status = 'running'`);
-  return { id, url, session_api_key };
+  return { id, url, call_key: callKeyOf(session_api_key) };
 }
 
 async function ours(model) {
@@ -52,8 +53,8 @@ async function ours(model) {
   return result;
 }
 
-async function bare(model, { url, session_api_key }) {
-  const { stdout } = await run(program('steps_bare'), [`${model.url}/chat/completions`, url, session_api_key, env('DEFT_DATABASE_URL'), String(CONVERSATIONS), String(STEPS)]);
+async function bare(model, { url, call_key }) {
+  const { stdout } = await run(program('steps_bare'), [`${model.url}/chat/completions`, url, call_key, env('DEFT_DATABASE_URL'), String(CONVERSATIONS), String(STEPS)]);
   return JSON.parse(stdout);
 }
 

@@ -21,6 +21,7 @@ int main(void)
     n_failed += lock_tests();
     n_failed += log_tests();
     n_failed += process_tests();
+    n_failed += sandbox_key_tests();
     n_failed += secret_tests();
     n_failed += settings_tests();
     n_failed += strbuf_tests();

@@ -23,6 +23,7 @@ int json_tests(void);
 int lock_tests(void);
 int log_tests(void);
 int process_tests(void);
+int sandbox_key_tests(void);
 int secret_tests(void);
 int settings_tests(void);
 int strbuf_tests(void);

@@ -15,6 +15,8 @@
 #include "base/clock.h"
 #include "base/lock.h"
 #include "base/mem.h"
+#include "base/sandbox_key.h"
+#include "base/secret.h"
 #include "base/strbuf.h"
 
 enum { CONNECTIONS_MAX = 512, REQUESTS_MAX = 4096, READ_BYTES = 65536, PATIENCE_MS = 60000 };
@@ -39,6 +41,9 @@ struct test_server {
     struct condition arrived;
     struct connection connections[CONNECTIONS_MAX];
     size_t n_connections;
+    struct secret proof_key;
+    struct strbuf proof_address;
+    size_t n_proofs;
     char *requests[REQUESTS_MAX];
     size_t n_requests;
 };
@@ -143,6 +148,33 @@ static bool send_reply(const struct connection *connection, const struct test_re
     return true;
 }
 
+/* Answers a question for the proof; false for any other request. */
+static bool prove(const struct connection *connection, const struct strbuf *request)
+{
+    static const char question[] = "GET " SANDBOX_PROOF_PATH " ";
+    static const char header[] = SANDBOX_NONCE_HEADER ": ";
+    CLEANUP(strbuf_done) struct strbuf reply = STRBUF_INIT;
+    struct test_server *server = connection->server;
+    const char *at = strstr(request->text, header);
+    char nonce[SANDBOX_NONCE_BYTES] = "";
+    char proof[CRYPTO_HASH_HEX_BYTES] = "";
+
+    if (strncmp(request->text, question, strlen(question)) != 0 || at == NULL)
+        return false;
+    lock_take(&server->lock);
+    if (!secret_is_set(&server->proof_key)) {
+        lock_release(&server->lock);
+        return false;
+    }
+    server->n_proofs++;
+    memcpy(nonce, at + strlen(header), SANDBOX_NONCE_CHARS);
+    sandbox_proof_make(&server->proof_key, nonce, server->proof_address.text, proof);
+    lock_release(&server->lock);
+    strbuf_appendf(&reply, "HTTP/1.1 200 OK\r\nContent-Length: 76\r\n\r\n{\"proof\":\"%s\"}",
+                   proof);
+    return send_all(connection, reply.text, reply.len);
+}
+
 static void reset(int fd)
 {
     struct linger none = {.l_onoff = 1, .l_linger = 0};
@@ -162,6 +194,8 @@ static void *serve(void *context)
 
         if (!read_request(connection, &request))
             break;
+        if (prove(connection, &request))
+            continue;
         reply = note_request(connection->server, &request);
         goes_on = send_reply(connection, reply) && reply->ending == TEST_KEEP;
         if (reply->ending == TEST_HOLD) {
@@ -232,6 +266,7 @@ struct test_server *test_server_start(const struct test_reply *replies, size_t n
     server->replies = replies;
     server->n_replies = n;
     server->url = (struct strbuf)STRBUF_INIT;
+    server->proof_address = (struct strbuf)STRBUF_INIT;
     lock_init(&server->lock);
     condition_init(&server->arrived);
     server->stop_fd = eventfd(0, EFD_CLOEXEC);
@@ -258,6 +293,8 @@ void test_server_stop(struct test_server *server)
     for (size_t i = 0; i < server->n_requests && i < REQUESTS_MAX; i++)
         mem_free(server->requests[i]);
     strbuf_done(&server->url);
+    strbuf_done(&server->proof_address);
+    secret_done(&server->proof_key);
     condition_done(&server->arrived);
     lock_done(&server->lock);
     mem_free(server);
@@ -268,6 +305,28 @@ const char *test_server_url(struct test_server *server, const char *path)
     strbuf_reset(&server->url);
     strbuf_appendf(&server->url, "http://127.0.0.1:%d%s", server->port, path);
     return server->url.text;
+}
+
+void test_server_prove(struct test_server *server, const char *proof_key, const char *address)
+{
+    lock_take(&server->lock);
+    secret_set(&server->proof_key, proof_key);
+    strbuf_reset(&server->proof_address);
+    if (address != NULL)
+        strbuf_append(&server->proof_address, address);
+    else
+        strbuf_appendf(&server->proof_address, "127.0.0.1:%d", server->port);
+    lock_release(&server->lock);
+}
+
+size_t test_server_n_proofs(struct test_server *server)
+{
+    size_t n = 0;
+
+    lock_take(&server->lock);
+    n = server->n_proofs;
+    lock_release(&server->lock);
+    return n;
 }
 
 size_t test_server_n_requests(struct test_server *server)

@@ -33,6 +33,12 @@ struct test_reply {
 /* Request i gets replies[i]; later ones get the last. unix_path: NULL for TCP on a free port. */
 struct test_server *test_server_start(const struct test_reply *replies, size_t n,
                                       const char *unix_path);
+/*
+ * From now on it proves that it has that proof key to whoever asks, at `address` (NULL: its own);
+ * such requests are counted apart.
+ */
+void test_server_prove(struct test_server *server, const char *proof_key, const char *address);
+size_t test_server_n_proofs(struct test_server *server);
 void test_server_stop(struct test_server *server);
 /* "http://127.0.0.1:port" + path; lives as long as the server, until the next call. */
 const char *test_server_url(struct test_server *server, const char *path);

@@ -56,8 +56,8 @@ static void add_running(void *state, const char *session, const char *url)
     strbuf_reset(&sql);
     strbuf_appendf(&sql,
                    "INSERT INTO runtimes (id, session_id, owner_id, status, image, spec, url,"
-                   " session_key, session_key_hash) VALUES ('%s', '%s', '%s', 'running', 'i', '{}',"
-                   " '%s', '%s', '%s')",
+                   " session_key, session_key_hash, proves) VALUES ('%s', '%s', '%s', 'running',"
+                   " 'i', '{}', '%s', '%s', '%s', false)",
                    id, session, fixture->alice.text, url, sealed.text, id);
     test_sql(sql.text);
 }
@@ -348,7 +348,7 @@ static void sandbox_is_started_when_there_is_none(void **state)
     remove_sandbox(*state);
     strbuf_appendf(&body,
                    "{\"runtime_id\":\"abcdefghijklmnop\",\"status\":\"running\",\"url\":\"%s\","
-                   "\"session_api_key\":\"fresh-key\"}",
+                   "\"session_api_key\":\"owners-key\",\"call_key\":\"fresh-key\"}",
                    test_server_url(sandbox, ""));
     strbuf_appendf(&started, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n%s", body.len,
                    body.text);

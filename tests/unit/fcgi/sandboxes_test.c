@@ -70,8 +70,9 @@ static struct sandbox add(void *state, struct row row)
     keyring_hash_token(&fixture->context.keyring, sandbox.key, hash);
     strbuf_appendf(&sql,
                    "INSERT INTO runtimes (id, session_id, owner_id, status, desired, image, spec,"
-                   " url, session_key, session_key_hash, status_detail, since) VALUES"
-                   " ('%s', 's-%s', '%s', '%s', '%s', 'i:1', '{}', '%s', '%s', '%s', %s, %s)",
+                   " url, session_key, session_key_hash, status_detail, since, proves)"
+                   " VALUES ('%s', 's-%s', '%s', '%s', '%s', 'i:1', '{}', '%s', '%s', '%s', %s, %s,"
+                   " false)",
                    sandbox.id, sandbox.id, or (row.owner, fixture->alice.text),
                    or (row.status, "running"), or (row.desired, "running"), or (row.url, NOWHERE),
                    sealed.text, hash, or (row.detail, "NULL"),

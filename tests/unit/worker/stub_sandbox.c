@@ -154,8 +154,8 @@ static json_t *show_locked(const struct stub *stub) REQUIRES(stub -> lock)
     if (stub->refusal != NULL)
         return stub_json("{s:s, s:s}", "status", "error", "status_detail", stub->refusal);
     id[15] = (char)('a' + stub->generation);
-    return stub_json("{s:s, s:s, s:s, s:s}", "status", "running", "url", stub->url,
-                     "session_api_key", "stub-key", "runtime_id", id);
+    return stub_json("{s:s, s:s, s:s, s:s, s:s}", "status", "running", "url", stub->url,
+                     "session_api_key", "owners-key", "call_key", "stub-key", "runtime_id", id);
 }
 
 /* A hung sandbox is started anew: what it was at is found begun, and never ends. */

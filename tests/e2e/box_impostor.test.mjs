@@ -1,0 +1,185 @@
+// A program took the place of a sandbox's server: whoever calls it tells it nothing, neither a key nor what is called, and
+// the service ends that sandbox and starts it anew.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import net from 'node:net';
+import { after, before, beforeEach, test } from 'node:test';
+import { finish, terminal } from '../chaos/support.mjs';
+import { start as startModel } from '../fakes/openai.mjs';
+import { call } from './support/api.mjs';
+import { Box } from './support/box.mjs';
+import { Conversation, llmOf, startRequest } from './support/conversation.mjs';
+import { execute, query } from './support/database.mjs';
+import { API_KEY, APP_URL, WORKING_DIR } from './support/instance.mjs';
+import { callKeyOf, proofKeyOf, proofOf } from './support/sandbox_key.mjs';
+import { Socket } from './support/socket.mjs';
+
+/** Words of requests that the impostor must not hear. */
+const MARK = 'words-for-the-genuine-one';
+const RUNTIME_LOG = `${process.env.DEFT_LOG}/runtime/current`;
+
+let fake;
+let impostor;
+let heard;
+let reply;
+let conversation;
+let own;
+let key;
+
+/** What an impostor may say to the question for its proof. */
+const json = (status, text) => `HTTP/1.1 ${status} X\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n${text}`;
+const REPLIES = {
+  'answers everything with 200': () => json(200, '{"status": "ok", "state": "finished"}'),
+  'makes a proof up': (nonce) => json(200, JSON.stringify({ proof: nonce })),
+  'proves with the session key': (nonce, address) => json(200, JSON.stringify({ proof: proofOf(key, nonce, address) })),
+  'proves with the call key': (nonce, address) => json(200, JSON.stringify({ proof: proofOf(callKeyOf(key), nonce, address) })),
+  'passes on the proof of the genuine one': (nonce, address, genuine) => json(200, JSON.stringify({ proof: proofOf(proofKeyOf(key), nonce, genuine) })),
+  'knows no such question': () => json(404, '{"detail": "Not Found"}'),
+  'hangs up': () => null,
+};
+
+const rowOf = async () => (await query(`SELECT r.id, r.container_id, r.url, r.proves FROM runtimes r JOIN conversations c ON c.runtime_session = r.session_id
+  WHERE c.id = :'id'::uuid`, { id: conversation.id }))[0];
+
+before(async () => {
+  fake = await startModel();
+  fake.setScenario('marked', [{ calls: [terminal(`echo ${MARK}`)] }, { calls: [finish('done')] }]);
+  impostor = net.createServer((socket) => {
+    let text = '';
+    socket.on('error', () => {});
+    socket.on('data', (bytes) => {
+      heard += bytes;
+      text += bytes;
+      if (!text.includes('\r\n\r\n')) return;
+      const nonce = /x-deft-nonce: (\w+)/i.exec(text)?.[1] ?? '';
+      text = '';
+      const answer = reply(nonce, `${socket.localAddress}:${socket.localPort}`);
+      if (answer === null) socket.destroy();
+      else socket.write(answer);
+    });
+  });
+  impostor.listen(0, '127.0.0.1');
+  await once(impostor, 'listening');
+  conversation = await Conversation.create(startRequest(llmOf(fake, 'marked'), { conversation_runtime: 'docker' }));
+  own = new Box(conversation.path);
+  await own.run('git init -q .');
+  ({ session_api_key: key } = await conversation.must(200, 'POST', '/runtime/credentials', { json: {} }));
+});
+
+beforeEach(() => {
+  heard = '';
+  reply = REPLIES['answers everything with 200'];
+});
+
+after(async () => {
+  impostor.close();
+  await conversation.delete();
+  await fake.close();
+});
+
+/** Leads all calls of the sandbox to the impostor; gives the row as it was. */
+async function takePlace() {
+  await own.run('true');
+  heard = '';
+  const row = await rowOf();
+  assert.equal(row.proves, true);
+  await execute("UPDATE runtimes SET url = :'url' WHERE id = :'id'", { id: row.id, url: `http://127.0.0.1:${impostor.address().port}` });
+  return row;
+}
+
+/** It was asked for its proof, and told nothing else. */
+function assertToldNothing(what = '') {
+  const lines = heard.split('\r\n').filter((line) => /^[A-Z]+ \S+ HTTP/.test(line));
+  assert.ok(lines.length > 0, `${what}: it was asked`);
+  for (const line of lines) assert.equal(line, 'GET /prove HTTP/1.1', what);
+  for (const secret of [key, callKeyOf(key), proofKeyOf(key), MARK]) assert.ok(!heard.includes(secret), `${what}: it heard ${heard}`);
+}
+
+async function assertReplaced(was) {
+  const now = await rowOf();
+  assert.notEqual(now.container_id, was.container_id, 'the sandbox was started anew');
+  assert.ok(!now.url.endsWith(`:${impostor.address().port}`));
+}
+
+for (const [what, answer] of Object.entries(REPLIES)) {
+  test(`an impostor that ${what} is told nothing, and replaced`, async () => {
+    const was = await takePlace();
+    reply = (nonce, address) => answer(nonce, address, new URL(was.url).host);
+    assert.equal(await own.run(`echo ${MARK}`), `${MARK}\n`);
+    assertToldNothing();
+    await assertReplaced(was);
+  });
+}
+
+const form = () => {
+  const body = new FormData();
+  body.append('file', new Blob([MARK]), 'x');
+  return body;
+};
+
+const CALLERS = {
+  'a list of commands': () => own.call('GET', '/bash/bash_events/search'),
+  'an upload': () => own.upload(`${WORKING_DIR}/x`, MARK),
+  'a download': async () => { const answer = await own.download(`${WORKING_DIR}/${MARK}`); return { ...answer, status: answer.status === 404 ? 200 : answer.status }; },
+  'what git says': () => own.call('GET', '/git/changes', { query: { path: WORKING_DIR } }),
+  'an action of the older API': () => call('POST', '/execute_action', { key, json: { action: { action: 'run', args: { command: `echo ${MARK}` }, source: 'agent', timeout: 60 } } }),
+  'an upload of the older API': () => call('POST', '/upload_file', { key, query: { destination: WORKING_DIR }, body: form() }),
+  'a question of deft itself (the image has no editor)': async () => { const answer = await conversation.call('GET', '/vscode/url'); return { ...answer, status: answer.status === 503 ? 200 : answer.status }; },
+};
+
+for (const [what, ask] of Object.entries(CALLERS)) {
+  test(`${what} is served by the sandbox that takes the impostor's place`, async () => {
+    const was = await takePlace();
+    const answer = await ask();
+    assert.equal(answer.status, 200, answer.text);
+    assertToldNothing();
+    await assertReplaced(was);
+  });
+}
+
+test('a run goes on in the sandbox that takes its place, and the service says why', async () => {
+  const from = fs.statSync(RUNTIME_LOG).size;
+  const was = await takePlace();
+  assert.equal(await conversation.ask('Do it.'), 'finished');
+  assertToldNothing();
+  await assertReplaced(was);
+  const log = fs.readFileSync(RUNTIME_LOG, 'utf8').slice(from);
+  const line = log.split('\n').filter((text) => text.includes('sandbox.silent')).map((text) => JSON.parse(text.slice(text.indexOf('{')))).find(({ runtime_id: id }) => id === was.id);
+  assert.match(JSON.stringify(line), /did not prove itself/);
+});
+
+test('a command on the socket fails in words or runs in the sandbox that takes its place, as the next one does', async (t) => {
+  const was = await takePlace();
+  const socket = await Socket.open('/sockets/bash-events', { key });
+  t.after(() => socket.cut());
+  const isOutput = ({ kind, stdout }) => kind === 'BashOutput' && stdout === `${MARK}\n`;
+  socket.send({ command: `echo ${MARK}` });
+  // Whether the feed has found out before the command came.
+  const first = await socket.frame((frame) => frame.kind === 'BashError' || isOutput(frame), 'an answer');
+  if (first.kind === 'BashError') assert.match(first.detail, /did not prove itself/);
+  const from = socket.frames.length;
+  socket.send({ command: `echo ${MARK}` });
+  await socket.frame(isOutput, 'the output', { from });
+  assertToldNothing();
+  await assertReplaced(was);
+});
+
+test('an impostor is not shown as a sandbox that runs', async () => {
+  const { id } = await takePlace();
+  await execute("UPDATE runtimes SET since = now() - interval '1 hour' WHERE id = :'id'", { id });
+  const items = (await call('GET', '/api/v1/sandboxes', { key: null, headers: { authorization: `Bearer ${API_KEY}` }, url: APP_URL, query: { id } })).json;
+  assert.equal(items[0].status, 'ERROR');
+  assertToldNothing();
+});
+
+test('a sandbox from before is called with the key that it knows', async () => {
+  const was = await takePlace();
+  await execute("UPDATE runtimes SET proves = false WHERE id = :'id'", { id: was.id });
+  reply = () => json(200, '{"items": [], "next_page_id": null}');
+  const { status } = await own.call('GET', '/bash/bash_events/search');
+  assert.equal(status, 200);
+  assert.ok(heard.includes(`X-Session-API-Key: ${key}`));
+  assert.ok(!heard.includes('/prove'));
+  await execute("UPDATE runtimes SET proves = true, url = :'url' WHERE id = :'id'", { id: was.id, url: was.url });
+});

@@ -34,7 +34,8 @@ struct builder {
     size_t n_places;
     struct job jobs[PLACES_MAX]; /* the oldest first */
     size_t n_jobs;
-    bool is_open; /* what an earlier life left was settled */
+    bool is_open;  /* what an earlier life left was settled */
+    bool is_asked; /* to look for images that shall go */
     bool is_stopping;
 };
 
@@ -74,6 +75,14 @@ void builder_stop(struct service *service)
     condition_wake_all(&builder->changed);
     lock_release(&builder->lock);
     service->backend->functions->stop_building(service->backend);
+}
+
+void builder_ask(struct builder *builder)
+{
+    lock_take(&builder->lock);
+    builder->is_asked = true;
+    condition_wake_all(&builder->changed);
+    lock_release(&builder->lock);
 }
 
 /* --- places --- */
@@ -306,7 +315,8 @@ static void remove_doomed(struct service *service)
     }
 }
 
-/* Waits for a job until the time; has_job false: there was none. False when it is to stop. */
+/* Waits for a job until the time, or until it is asked to look for images; has_job false: there was
+ * none. False when it is to stop. */
 static bool next_job(struct builder *builder, int64_t tidy_ms, struct job *job_out,
                      bool *has_job_out)
 {
@@ -314,8 +324,9 @@ static bool next_job(struct builder *builder, int64_t tidy_ms, struct job *job_o
     bool has_time = true;
 
     lock_take(&builder->lock);
-    while (builder->n_jobs == 0 && !builder->is_stopping && has_time)
+    while (builder->n_jobs == 0 && !builder->is_asked && !builder->is_stopping && has_time)
         has_time = condition_wait_until(&builder->changed, &builder->lock, tidy_ms);
+    builder->is_asked = false;
     is_stopping = builder->is_stopping;
     *has_job_out = builder->n_jobs > 0 && !is_stopping;
     if (*has_job_out) {
@@ -359,8 +370,8 @@ void builder_run(struct service *service)
             run_job(service, &job);
             job_done(&job);
         }
-        if (has_job || clock_monotonic_ms() >= tidy_ms) {
-            remove_doomed(service);
+        remove_doomed(service);
+        if (clock_monotonic_ms() >= tidy_ms) {
             forget_old(service);
             tidy_ms = clock_monotonic_ms() + service->settings->reconcile_ms;
         }

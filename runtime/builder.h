@@ -26,6 +26,10 @@ void builder_free(struct builder *builder);
 void builder_run(struct service *service) NONNULL;
 void builder_stop(struct service *service) NONNULL;
 
+/* Has images looked for that shall go: a key may have been revoked, or a container that used one
+ * has ended. */
+void builder_ask(struct builder *builder) NONNULL;
+
 /* A place in the queue, from before a context is read until its build is over. */
 struct build_place {
     struct builder *builder; /* NULL: none is held */

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "runtime/backend.h"
+#include "runtime/builder.h"
 #include "runtime/egress.h"
 #include "runtime/gate.h"
 #include "runtime/handover.h"
@@ -267,6 +268,8 @@ static int forget(struct service *service, struct runtime *runtime, struct error
         return -1;
     if (runtime_store_remove(service->db, runtime->id, err) < 0)
         return -1;
+    /* It may have been the last one that held an image of a revoked key. */
+    builder_ask(service->builder);
     log_info("runtime.forgotten", LOG_STR("runtime_id", runtime->id),
              LOG_STR("session_id", runtime->session_id));
     return 0;

@@ -356,8 +356,10 @@ static int wait_for_stop(struct service *service, struct hints *hints, int stop_
 
         ping_when_due(service, &next_ping_ms);
         hints_pump(hints);
-        while (hints_next(hints, &kind, id))
+        while (hints_next(hints, &kind, id)) {
             reconciler_ask(service->reconciler, RECONCILE_WISHES);
+            builder_ask(service->builder);
+        }
         hints_fds(hints, fds);
         polled[0] = (struct pollfd){.fd = stop_fd, .events = POLLIN};
         polled[1] = (struct pollfd){.fd = fds[0], .events = POLLIN};

@@ -50,8 +50,8 @@ static const char SQL_LIST_KEYS[] =
     "  UNION ALL SELECT id, name, 'runtime', created_at, revoked_at FROM runtime_keys"
     "   WHERE user_id = $1::uuid) k ORDER BY k.created_at, k.id";
 /*
- * A tenant's sandboxes go with its key: nobody could stop them any more. Whoever serves the key's
- * sockets, or those of such a sandbox, is told.
+ * A tenant's sandboxes and images go with its key: nobody could stop them any more. Whoever serves
+ * the key's sockets, or those of such a sandbox, is told, and so is the sandbox service.
  */
 static const char SQL_REVOKE_KEY[] =
     "WITH a AS (UPDATE api_keys SET revoked_at = now()"
@@ -60,7 +60,8 @@ static const char SQL_REVOKE_KEY[] =
     "  WHERE user_id = $1::uuid AND id = $2::uuid AND revoked_at IS NULL RETURNING id),"
     " s AS (UPDATE runtimes SET desired = 'deleted', updated_at = now()"
     "  FROM r WHERE tenant_id = r.id RETURNING runtimes.id)"
-    " SELECT pg_notify('deft_callers', id::text)::text FROM a UNION ALL SELECT '' FROM r"
+    " SELECT pg_notify('deft_callers', id::text)::text FROM a"
+    " UNION ALL SELECT pg_notify('deft_runtime', '')::text FROM r"
     " UNION ALL SELECT pg_notify('deft_callers', id)::text FROM s";
 static const char SQL_FIND_KEY[] =
     "SELECT user_id, id FROM api_keys WHERE key_hash = $1 AND revoked_at IS NULL";

@@ -267,6 +267,32 @@ describe('images from a posted context', () => {
     }
   });
 
+  it('images of a revoked key go at once, and those that its sandboxes use with these', async () => {
+    await house.stop();
+    house.settings = { ...house.settings, DEFT_RECONCILE_MS: '3600000' };
+    await house.start();
+    const names = ['free', 'used'].map((tag) => `${prefix}/runtime:${tag}`);
+    const ids = [];
+    for (const name of names) {
+      const { id, status: end } = await built(context([`FROM ${IMAGE}`, `LABEL whose=${name}`]), [name]);
+      assert.equal(end, 'SUCCESS');
+      ids.push(id);
+    }
+    const { json: runtime } = await house.sandbox('revoked', { image: names[1] });
+    assert.equal(runtime.status, 'running', runtime.status_detail);
+    house.sql(`WITH owner AS (INSERT INTO users (email) VALUES ('revoked@example.test') RETURNING id),
+      key AS (INSERT INTO runtime_keys (user_id, name, key_hash) SELECT id, 'revoked', 'y' FROM owner RETURNING id),
+      builds AS (UPDATE image_builds SET tenant_id = key.id FROM key WHERE image_builds.id IN ('${ids.join("', '")}'))
+      UPDATE runtimes SET tenant_id = key.id FROM key WHERE runtimes.id = '${runtime.runtime_id}'`);
+    // What ./deft key --revoke does, and the hint that goes with it.
+    house.sql(`WITH r AS (UPDATE runtime_keys SET revoked_at = now() WHERE name = 'revoked' RETURNING id),
+      s AS (UPDATE runtimes SET desired = 'deleted' FROM r WHERE tenant_id = r.id RETURNING runtimes.id)
+      SELECT pg_notify('deft_runtime', '') FROM r`);
+    for (const name of names) await waitUntil(async () => (await engine('GET', `/images/${name}/json`)).status === 404, DEADLINE_MS, `${name} is gone`);
+    for (const id of ids) await waitUntil(() => house.sql(`SELECT status FROM image_builds WHERE id = '${id}'`) === 'EXPIRED', DEADLINE_MS, 'its row says so');
+    house.settings = { ...house.settings, DEFT_RECONCILE_MS: '1000' };
+  });
+
   it('one that takes too long has failed; images of a revoked key go; none is built where none shall be', async () => {
     await house.stop();
     house.settings = { ...house.settings, DEFT_BUILD_MS: '2000' };

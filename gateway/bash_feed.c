@@ -164,6 +164,7 @@ static void on_place(struct errand *errand, const struct http_call *call,
     } else {
         set_place(feed, bash_window_slide(&newest, page, 0));
         feed->is_placed = true;
+        feed->is_doubted = false;
         feed->look_at_ms = 0;
         wake_all(feed);
     }
@@ -291,9 +292,10 @@ static void on_started(struct errand *errand, const struct http_call *call,
 
     if (read_link(feed, call, failure, &err) < 0)
         fail_orders(feed, &err);
+    else if (feed->is_doubted && !feed->is_looking)
+        forget_endpoint(feed); /* where it failed meanwhile: the next start looks */
     else
         feed->is_started = true;
-    feed->is_doubted = false;
     bash_feed_work(feed);
 }
 
@@ -321,6 +323,7 @@ static int begin_start(struct bash_feed *feed, struct error *err)
 
     if (runtime_api_begin_start(&api, &start, &call, err) < 0)
         return -1;
+    feed->is_looking = feed->is_doubted;
     feed->link.done = on_started;
     errand_adopt(&feed->link, &feed->gateway->errands, call);
     return 0;

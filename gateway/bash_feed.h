@@ -38,7 +38,8 @@ struct bash_feed {
     struct errand post;               /* to the sandbox: a command */
     bool is_placed;                   /* last_us is the sandbox's own word */
     bool is_started;                  /* for the first order */
-    bool is_doubted;                  /* the sandbox did not answer: the next start looks */
+    bool is_doubted;                  /* it did not answer: the next start looks for itself */
+    bool is_looking;                  /* the start that is under way does */
     int64_t last_us;                  /* time of the newest event that was read; -1: not known */
     int64_t polled_at_ms;
     int64_t look_at_ms; /* not before: the next question whether there is news, or a sandbox */

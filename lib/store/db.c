@@ -18,11 +18,18 @@
 
 enum { PREPARED_MAX = 128, TAKE_DEADLINE_MS = 10000, STATEMENT_TIMEOUT_MS = 15000 };
 
+/*
+ * libpq's buffers grow to the largest message that ever went through them, and stay: a connection
+ * that carried more than this is not kept.
+ */
+enum { MESSAGE_KEPT_BYTES = 256 * 1024 };
+
 struct db_conn {
     PGconn *pg;
     struct crash_points *crash;         /* its pool's */
     const char *prepared[PREPARED_MAX]; /* addresses of statement texts; the index is the name */
     size_t n_prepared;
+    bool has_grown; /* by a message above MESSAGE_KEPT_BYTES */
     struct db_conn *next_idle;
 };
 
@@ -195,7 +202,8 @@ static struct db_conn *take_idle_locked(struct db *db)
 static void give_slot(struct db *db, struct db_conn *conn)
 {
     bool is_broken = conn != NULL && PQstatus(conn->pg) != CONNECTION_OK;
-    bool is_good = conn != NULL && !is_broken && PQtransactionStatus(conn->pg) == PQTRANS_IDLE;
+    bool is_good = conn != NULL && !is_broken && !conn->has_grown &&
+                   PQtransactionStatus(conn->pg) == PQTRANS_IDLE;
     struct db_conn *stale = NULL;
 
     if (!is_good)
@@ -310,6 +318,38 @@ static PGresult *execute(struct db_conn *conn, const char *name, struct db_param
     return rows;
 }
 
+static size_t request_bytes(struct db_params params)
+{
+    size_t n_bytes = 0;
+
+    for (size_t i = 0; i < params.n; i++)
+        n_bytes += params.values[i] != NULL ? strlen(params.values[i]) : 0;
+    return n_bytes;
+}
+
+/* Rows are read one by one. */
+static size_t largest_row_bytes(const PGresult *rows)
+{
+    size_t most = 0;
+
+    for (int row = 0; row < PQntuples(rows); row++) {
+        size_t n_bytes = 0;
+
+        for (int column = 0; column < PQnfields(rows); column++)
+            n_bytes += (size_t)PQgetlength(rows, row, column);
+        most = n_bytes > most ? n_bytes : most;
+    }
+    return most;
+}
+
+static bool grows_buffers(struct db_params params, const PGresult *rows)
+{
+    if (request_bytes(params) > MESSAGE_KEPT_BYTES)
+        return true;
+    return PQresultMemorySize(rows) > MESSAGE_KEPT_BYTES &&
+           largest_row_bytes(rows) > MESSAGE_KEPT_BYTES;
+}
+
 static int run(struct db_conn *conn, const char *sql, struct db_params params, PGresult **rows_out,
                struct error *err)
 {
@@ -319,6 +359,7 @@ static int run(struct db_conn *conn, const char *sql, struct db_params params, P
     if (prepare(conn, sql, name, err) < 0)
         return -1;
     rows = execute(conn, name, params);
+    conn->has_grown = conn->has_grown || grows_buffers(params, rows);
     if (PQresultStatus(rows) != PGRES_TUPLES_OK && PQresultStatus(rows) != PGRES_COMMAND_OK)
         return db_set_failure(conn->pg, rows, err);
     PQclear(*rows_out);

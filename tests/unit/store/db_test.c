@@ -4,6 +4,7 @@
  */
 #include "store/db.h"
 
+#include "base/strbuf.h"
 #include "store/db_query.h"
 #include "store/store_fixture.h"
 #include "support/pg.h"
@@ -108,6 +109,37 @@ static void transaction_that_has_failed_is_not_committed(void **state)
     assert_done(db_ping(db, &err), &err);
 }
 
+static const char SQL_ECHO[] = "SELECT pg_backend_pid(), $1::text, repeat('x', $2::int)";
+
+/* Which server process answered; the pool has one connection. */
+static int64_t answered_by(struct db *db, size_t request_bytes, size_t answer_bytes)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    struct db_int n = db_int((int64_t)answer_bytes);
+    struct error err = ERROR_INIT;
+
+    while (text.len < request_bytes)
+        strbuf_append_char(&text, 'x');
+    assert_done(db_query(db, SQL_ECHO, DB_PARAMS(text.text, n.text), &rows, &err), &err);
+    return db_number(rows, 0, 0);
+}
+
+/* libpq's buffers stay as large as what went through them. */
+static void connection_that_carried_something_large_is_not_kept(void **state)
+{
+    CLEANUP(db_freep) struct db *db = test_db_open(1);
+    int64_t first = answered_by(db, 1, 1);
+    int64_t second = 0;
+
+    (void)state;
+    assert_int_equal(answered_by(db, 100000, 1), first);
+    assert_int_equal(answered_by(db, 600000, 1), first);
+    second = answered_by(db, 1, 600000);
+    assert_int_not_equal(second, first);
+    assert_int_not_equal(answered_by(db, 1, 1), second);
+}
+
 static void unreadable_address_is_invalid_and_a_dead_one_unavailable(void **state)
 {
     struct db_options unreadable = {
@@ -133,6 +165,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(one_write_at_most_fails_when_all_connections_break),
         cmocka_unit_test(what_is_not_committed_is_undone),
         cmocka_unit_test(transaction_that_has_failed_is_not_committed),
+        cmocka_unit_test(connection_that_carried_something_large_is_not_kept),
         cmocka_unit_test(unreadable_address_is_invalid_and_a_dead_one_unavailable),
     };
 

@@ -158,6 +158,12 @@ static void read_workspace(struct start *start)
     }
     if (working_dir[0] == '/')
         return;
+    /* As the contract has it: in the sandbox of its own there is nothing that it is relative to. */
+    if (text_equal(json_text_or(start->values, "conversation_runtime", ""), "docker")) {
+        problem_add_value(start->problems, &place, "the working directory is an absolute path",
+                          json_object_get(value, "working_dir"));
+        return;
+    }
     whole = absolute_dir(working_dir);
     json_put_text(value, "working_dir", whole);
 }

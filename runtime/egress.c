@@ -31,7 +31,7 @@ static const struct iptables_chain chains[] = {
 
 /* On all addresses, since bridges come and go; what does not come from one of ours is not answered.
  */
-static int open_dns(struct egress *egress, struct error *err)
+static int open_dns_locked(struct egress *egress, struct error *err)
 {
     struct sockaddr_in address = {.sin_family = AF_INET};
     socklen_t len = sizeof(address);
@@ -44,7 +44,21 @@ static int open_dns(struct egress *egress, struct error *err)
         getsockname(egress->dns_fd, (struct sockaddr *)&address, &len) < 0)
         return error_set(err, ERROR_UNAVAILABLE, "a socket for names: %m");
     egress->dns_port = ntohs(address.sin_port);
+    condition_wake_all(&egress->changed);
     return 0;
+}
+
+/* Only sandboxes that may not go everywhere ask us for names: until there is one, nothing listens.
+ */
+static int need_dns(struct egress *egress, struct error *err)
+{
+    int rc = 0;
+
+    lock_take(&egress->lock);
+    if (egress->dns_port == 0)
+        rc = open_dns_locked(egress, err);
+    lock_release(&egress->lock);
+    return rc;
 }
 
 /*
@@ -94,7 +108,7 @@ int egress_new(const struct runtime_settings *settings, struct egress **egress_o
     lock_init(&egress->lock);
     condition_init(&egress->changed);
     bridge_tag(egress->instance, egress->tag);
-    if (read_usual(egress, settings, err) < 0 || open_dns(egress, err) < 0) {
+    if (read_usual(egress, settings, err) < 0) {
         egress_free(egress);
         return -1;
     }
@@ -163,7 +177,7 @@ static int load_rules(struct egress *egress, const char *text, struct error *err
 }
 
 /* Waits until somebody wants a load; false when it is to stop. */
-static bool next_load(struct egress *egress, const struct egress_rules *rules, struct strbuf *text,
+static bool next_load(struct egress *egress, struct egress_rules *rules, struct strbuf *text,
                       uint64_t *turn_out)
 {
     bool goes_on = false;
@@ -173,6 +187,7 @@ static bool next_load(struct egress *egress, const struct egress_rules *rules, s
         condition_wait(&egress->changed, &egress->lock);
     goes_on = !egress->is_stopping;
     *turn_out = egress->wanted;
+    rules->dns_port = egress->dns_port;
     if (egress_book_restricts(&egress->book))
         egress_book_append_rules(&egress->book, rules, text);
     lock_release(&egress->lock);
@@ -192,9 +207,7 @@ static void end_load(struct egress *egress, uint64_t turn, const struct error *s
 void egress_run_loader(struct service *service)
 {
     struct egress *egress = service->egress;
-    const struct egress_rules rules = {.tag = egress->tag,
-                                       .dns_port = egress->dns_port,
-                                       .group = refusals_group(service->refusals)};
+    struct egress_rules rules = {.tag = egress->tag, .group = refusals_group(service->refusals)};
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     uint64_t turn = 0;
 
@@ -288,6 +301,8 @@ static int take_seat(struct egress *egress, const char *network, const struct eg
                              "the sandbox's network is an older deft's: it must start anew");
         return 0;
     }
+    if (is_restricted && need_dns(egress, err) < 0)
+        return -1;
     bridge_name(id + 1, bridge);
     lock_take(&egress->lock);
     *is_news_out = egress_book_seat(&egress->book, bridge, policy) || *is_news_out;

@@ -23,13 +23,13 @@ struct egress {
     bool has_no_network; /* nor have they any network */
     bool is_usually_restricted;
     char tag[BRIDGE_TAG_BYTES];
-    int dns_fd;
-    uint16_t dns_port;
     int stop_fd;
     bool is_loaded;   /* the loader's own: rules are there, or may be from an earlier life */
     struct lock lock; /* guards all below */
     struct condition changed;
     struct egress_book book;
+    int dns_fd;         /* does not change once it is open; -1: no sandbox was restricted yet */
+    uint16_t dns_port;  /* 0: not open */
     uint64_t wanted;    /* loads asked for */
     uint64_t done;      /* and over */
     struct error state; /* of the last */

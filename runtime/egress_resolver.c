@@ -236,12 +236,27 @@ static void serve(struct service *service, const struct asked *asked)
     answer(egress, asked, verdict, &addresses);
 }
 
+/* Waits until a sandbox may ask; -1 when the service ends before. */
+static int wait_for_socket(struct egress *egress)
+{
+    int fd = -1;
+
+    lock_take(&egress->lock);
+    while (egress->dns_port == 0 && !egress->is_stopping)
+        condition_wait(&egress->changed, &egress->lock);
+    fd = egress->is_stopping ? -1 : egress->dns_fd;
+    lock_release(&egress->lock);
+    return fd;
+}
+
 void egress_run_resolver(struct service *service)
 {
     struct egress *egress = service->egress;
     struct pollfd polled[2] = {{.fd = egress->stop_fd, .events = POLLIN},
-                               {.fd = egress->dns_fd, .events = POLLIN}};
+                               {.fd = wait_for_socket(egress), .events = POLLIN}};
 
+    if (polled[1].fd < 0)
+        return;
     while (polled[0].revents == 0) {
         struct asked asked = {.len = 0};
 

@@ -113,7 +113,9 @@ describe('where sandboxes may go', { skip: !isRoot && 'needs root, and packet fi
     fs.writeFileSync(`${house.dir}/resolv.conf`, `nameserver ${NAME_SERVER}\n${fs.readFileSync('/etc/resolv.conf', 'utf8')}`);
     house.wrapper = ['unshare', '-m', 'sh', '-c', 'mount --bind "$0" /etc/hosts && mount --bind "$1" /etc/resolv.conf && exec "$2"', `${house.dir}/hosts`, `${house.dir}/resolv.conf`];
     await house.start();
+    assert.deepEqual(house.udpSockets(), [], 'nothing listens for names before a sandbox may ask');
     one = (await house.sandbox('l-1')).json;
+    assert.equal(house.udpSockets().length, 1);
     assert.equal(one.status, 'running', one.status_detail);
   });
 

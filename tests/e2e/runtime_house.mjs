@@ -221,6 +221,16 @@ export class House {
     return ended(this.service) ? `deft-runtime ended: ${exitCode ?? signalCode}` : 'deft-runtime runs';
   }
 
+  // The local addresses of the service's UDP sockets, as the kernel writes them: hexadecimal, "address:port".
+  udpSockets() {
+    const folder = `/proc/${this.service.pid}`;
+    const inodes = new Set(fs.readdirSync(`${folder}/fd`).map((fd) => {
+      try { return fs.readlinkSync(`${folder}/fd/${fd}`).match(/^socket:\[(\d+)\]$/)?.[1]; } catch { return undefined; /* it was closed just now */ }
+    }));
+    return fs.readFileSync(`${folder}/net/udp`, 'utf8').trim().split('\n').slice(1).map((line) => line.trim().split(/\s+/))
+      .filter((fields) => inodes.has(fields[9])).map((fields) => fields[1]);
+  }
+
   log() { return fs.readFileSync(`${this.dir}/runtime.log`, 'utf8'); }
 
   post(url, body, key = this.key) {

@@ -141,6 +141,10 @@ while True: print(s.recvfrom(100)[0].decode(), s.getsockname())`], { stdio: ['ig
     }
   });
 
+  it('the service listens for no names where every sandbox may go everywhere', () => {
+    assert.deepEqual(house.udpSockets(), []);
+  });
+
   it('has no IPv6', async () => {
     const { text } = await house.look(one.runtime_id, ['cat', '/proc/net/if_inet6']);
     const outside = text.split('\n').filter((line) => line.trim() !== '' && !/\slo$/.test(line.trim()));

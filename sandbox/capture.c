@@ -51,6 +51,11 @@ void capture_set_marker(struct capture *capture, const char *payload)
     memcpy(capture->marker, payload, strlen(payload) + 1);
 }
 
+size_t capture_extent(const struct capture *capture)
+{
+    return capture->head_chars + capture->cut_chars + capture->tail_chars + capture->line.len;
+}
+
 bool capture_is_empty(const struct capture *capture)
 {
     return capture->head.len == 0 && text_is_blank(capture->line.text);

@@ -57,6 +57,11 @@ void capture_set_marker(struct capture *capture, const char *payload) NONNULL;
  */
 size_t capture_feed(struct capture *capture, const char *bytes, size_t len,
                     bool *marker_out) NONNULL MUST_CHECK;
+/*
+ * A number that another one follows whenever readable text was captured: control sequences, such as
+ * those that a line editor sends with its prompt, leave it as it is.
+ */
+size_t capture_extent(const struct capture *capture) NONNULL MUST_CHECK;
 /* True when nothing readable was captured. */
 bool capture_is_empty(const struct capture *capture) NONNULL MUST_CHECK;
 /* Appends the text, at most MAX_OUTPUT_CHARS, without trailing white space; forgets it. Text in the

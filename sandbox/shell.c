@@ -164,6 +164,7 @@ static bool read_terminal(struct shell *shell)
 static void on_terminal(void *owner, uint32_t events)
 {
     struct shell *shell = owner;
+    size_t extent = capture_extent(&shell->capture);
 
     if ((events & EPOLLOUT) != 0)
         write_typed(shell);
@@ -172,7 +173,7 @@ static void on_terminal(void *owner, uint32_t events)
         loop_remove(shell->loop, &shell->terminal);
     if (shell->busy)
         finish_if_complete(shell);
-    else if ((events & EPOLLIN) != 0)
+    else if (capture_extent(&shell->capture) != extent)
         shell->events.printed(shell->events.owner);
 }
 

@@ -36,7 +36,7 @@ struct shell_events {
     void *owner;
     /* The shell is at its prompt: after its start, and after each command. */
     void (*prompted)(void *owner);
-    /* Something was printed at the prompt: by a job in the background. */
+    /* Something readable was printed at the prompt: by a job in the background. */
     void (*printed)(void *owner);
     /* The process is over; its output is complete. code as a shell would say it. */
     void (*exited)(void *owner, int code);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { start as startModel } from '../fakes/openai.mjs';
-import { call, getWithBody, must } from './support/api.mjs';
+import { call, callFrom, getWithBody, must } from './support/api.mjs';
 import { Conversation, llmOf, startRequest, text } from './support/conversation.mjs';
 import { rowCounts } from './support/database.mjs';
 import { API_KEY, WORKING_DIR } from './support/instance.mjs';
@@ -69,9 +69,9 @@ const SHARED = [
 test('no route answers without a key that is known', async () => {
   const before = await rowCounts();
   const paths = [...SHARED, ...SCOPED.map(([method, path, json]) => [method, `/api/conversations/${conversation.id}${path}`, json])];
-  for (const [method, path, json] of paths) {
+  for (const [i, [method, path, json]] of paths.entries()) {
     for (const key of [null, '', `sk-deft-${'x'.repeat(43)}`, `${API_KEY}x`, API_KEY.slice(0, -1)]) {
-      const answer = await call(method, path, { key, json });
+      const answer = await callFrom(`127.0.75.${i + 1}`, method, path, { key, json });
       assert.equal(answer.status, 401, `${method} ${path} with ${key}`);
       assert.deepEqual(answer.json, { detail: 'Unauthorized' });
     }

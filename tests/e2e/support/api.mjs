@@ -43,11 +43,17 @@ export async function must(status, method, path, options = {}) {
 }
 
 /** A GET with a body, which fetch does not allow. */
-export function getWithBody(path, body, key = API_KEY) {
+export const getWithBody = (path, body, key = API_KEY) => exchange('GET', path, { body, key });
+
+/** A request from one of this host's addresses (127.x.y.z), which fetch cannot choose: wrong keys are counted for each. */
+export const callFrom = (address, method, path, { key, json }) => exchange(method, path, { address, key, body: json === undefined ? '' : JSON.stringify(json) });
+
+function exchange(method, path, { address, body, key }) {
   const target = new URL(path, AGENT_URL);
-  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), 'x-session-api-key': key };
+  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+  if (key !== null) headers['x-session-api-key'] = key;
   return new Promise((resolve, reject) => {
-    const request = http.request(target, { method: 'GET', headers, timeout: DEADLINE_MS }, (answer) => {
+    const request = http.request(target, { method, headers, localAddress: address, timeout: DEADLINE_MS }, (answer) => {
       const chunks = [];
       answer.on('data', (chunk) => chunks.push(chunk));
       answer.on('end', () => {

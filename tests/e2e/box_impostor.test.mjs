@@ -21,6 +21,7 @@ const RUNTIME_LOG = `${process.env.DEFT_LOG}/runtime/current`;
 
 let fake;
 let impostor;
+const connections = new Set();
 let heard;
 let reply;
 let conversation;
@@ -47,6 +48,8 @@ before(async () => {
   fake.setScenario('marked', [{ calls: [terminal(`echo ${MARK}`)] }, { calls: [finish('done')] }]);
   impostor = net.createServer((socket) => {
     let text = '';
+    connections.add(socket);
+    socket.on('close', () => connections.delete(socket));
     socket.on('error', () => {});
     socket.on('data', (bytes) => {
       heard += bytes;
@@ -74,6 +77,7 @@ beforeEach(() => {
 
 after(async () => {
   impostor.close();
+  for (const connection of connections) connection.destroy(); // callers keep theirs
   await conversation.delete();
   await fake.close();
 });

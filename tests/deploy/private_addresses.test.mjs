@@ -31,7 +31,8 @@ before(async () => {
 
 after(async () => {
   server.close();
-  await deft({}, 'up');
+  // `up` keeps a model that it was told; an empty value takes it away.
+  await deft({ LLM_BASE_URL: '', LLM_MODEL: '', LLM_API_KEY: '' }, 'up');
 });
 
 const llm = (base_url) => ({ model: 'openai/x', api_key: 'k', base_url, usage_id: 'agent', num_retries: 0 });

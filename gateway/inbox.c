@@ -15,6 +15,7 @@
 #include "gateway/gateway.h"
 #include "gateway/subscriber.h"
 #include "model/event.h"
+#include "model/limits.h"
 #include "store/conversation_store.h"
 #include "store/live_listen.h"
 #include "store/live_post.h"
@@ -46,7 +47,7 @@ struct inbox {
     struct principal principal;
     struct uuid conversation_id;
     struct live_post *posting; /* NULL: none */
-    json_t *waiting;           /* contents, oldest first */
+    json_t *waiting;           /* as live_post_new() wants them, oldest first */
 };
 
 static struct inbox *inbox_new(struct subscriber *subscriber)
@@ -127,20 +128,40 @@ static void post_next(struct inbox *inbox)
     live_post_start(inbox->posting);
 }
 
-static int read_message(const json_t *message, json_t **content_out, struct error *err)
+static int check_sender(const json_t *sender, struct error *err)
+{
+    if (sender == NULL || json_is_null(sender))
+        return 0;
+    if (!json_is_string(sender))
+        return error_set(err, ERROR_INVALID, "sender: Input should be a valid string");
+    if (utf8_length(json_string_value(sender), json_string_length(sender)) > SENDER_MAX_CHARS)
+        return error_set(err, ERROR_INVALID, "sender: String should have at most %d characters",
+                         SENDER_MAX_CHARS);
+    return 0;
+}
+
+/* What is kept of it. */
+static int read_message(const json_t *message, json_t **kept_out, struct error *err)
 {
     json_t *input = json_object_get(message, "content");
+    json_t *sender = json_object_get(message, "sender");
+    json_t *content = NULL;
 
     if (!json_is_object(message) || input == NULL)
         return error_set(err, ERROR_INVALID, "a message has role and content");
     if (!text_equal(json_text_or(message, "role", "user"), "user"))
         return error_set(err, ERROR_INVALID, "only the role user can send messages");
-    return content_read(input, content_out, err);
+    if (check_sender(sender, err) < 0 || content_read(input, &content, err) < 0)
+        return -1;
+    *kept_out = json_object();
+    json_put(*kept_out, "content", content);
+    json_put(*kept_out, "sender", sender != NULL ? json_incref(sender) : json_null());
+    return 0;
 }
 
 static void take_message(struct subscriber *subscriber, const json_t *message)
 {
-    json_t *content = NULL;
+    json_t *kept = NULL;
     struct error err = ERROR_INIT;
 
     /* A client that came with its key in the URL may send it again: nothing to do. */
@@ -150,18 +171,18 @@ static void take_message(struct subscriber *subscriber, const json_t *message)
         complaint_send(subscriber, "Forbidden", "A sandbox's key may not do this");
         return;
     }
-    if (read_message(message, &content, &err) < 0) {
+    if (read_message(message, &kept, &err) < 0) {
         complaint_send(subscriber, "ValidationError", err.message);
         return;
     }
     if (subscriber->inbox == NULL)
         subscriber->inbox = inbox_new(subscriber);
     if (json_array_size(subscriber->inbox->waiting) >= WAITING_MAX) {
-        json_decref(content);
+        json_decref(kept);
         subscriber_close(subscriber, SUBSCRIBER_TOO_NOISY);
         return;
     }
-    json_push(subscriber->inbox->waiting, content);
+    json_push(subscriber->inbox->waiting, kept);
     post_next(subscriber->inbox);
 }
 

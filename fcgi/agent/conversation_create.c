@@ -40,7 +40,8 @@ struct creation {
     struct conversation_change change;
     struct conversation_write write; /* of change */
     struct secret secrets;
-    json_t *content; /* of the initial message; NULL when there is none */
+    json_t *content;    /* of the initial message; NULL when there is none */
+    const char *sender; /* of that; lives as long as the request's body */
 };
 
 /* clang-format off */
@@ -66,6 +67,7 @@ static int read_request(const struct request *request, json_t *body, json_t *lau
 
     if (conversation_from_request(body, &defaults, &creation->conversation, &creation->secrets,
                                   &creation->content, &problems, err) == 0) {
+        creation->sender = json_text_or(json_object_get(body, "initial_message"), "sender", NULL);
         if (launched != NULL)
             json_put(creation->conversation.spec, "launched_agent_profile", json_incref(launched));
         return 0;
@@ -186,6 +188,7 @@ static int plan_first_message(const struct request *request, struct creation *cr
     if (conversation_plan_message(&creation->conversation, creation->content, true,
                                   &creation->events, &creation->change, err) < 0)
         return -1;
+    event_list_set_sender(&creation->events, creation->sender);
     conversation_write_change(&creation->change, &creation->write);
     return 0;
 }

@@ -244,7 +244,10 @@ static int look_for_room(const struct request *request, const struct uuid *id, b
 static int read_message(const struct request *request, json_t *body, struct user_message *message,
                         struct seen_calls *seen, struct error *err)
 {
+    static const struct text_rule sender = {.max_chars = SENDER_MAX_CHARS};
+
     if (check_role(request, body, err) < 0 ||
+        request_member_text(request, body, "sender", &sender, &message->sender, err) < 0 ||
         request_member_bool(request, body, "run", &message->run, err) < 0 ||
         seen_calls_read(request, body, seen, err) < 0)
         return -1;
@@ -253,8 +256,8 @@ static int read_message(const struct request *request, json_t *body, struct user
 }
 
 /*
- * POST {"content":[…], "run": bool, "action_ids"?: […]} -> 200 | 404 | 409, and nothing is stored
- * | 413 | 422 | 429, and the message is stored
+ * POST {"content":[…], "run": bool, "sender"?: text, "action_ids"?: […]} -> 200 | 404
+ * | 409, and nothing is stored | 413 | 422 | 429, and the message is stored
  */
 static int event_send(const struct request *request, struct reply *reply, struct error *err)
 {

@@ -4,6 +4,7 @@
 #include "base/attr.h"
 #include "fcgi/openapi/operation.h"
 #include "model/agent_spec.h"
+#include "model/limits.h"
 #include "model/shape.h"
 #include "model/start_fields.h"
 
@@ -85,6 +86,7 @@ static const struct field send_message_fields[] = {
      .words = "user|system|assistant|tool"},
     {.name = "content", .kind = FIELD_LIST},
     {.name = "run", .kind = FIELD_BOOL, .fallback = "false"},
+    {.name = "sender", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE, .max_chars = SENDER_MAX_CHARS},
     {.name = "action_ids", .kind = FIELD_TEXTS, .rules = FIELD_NULLABLE},
 };
 static const struct shape send_message_shape = SHAPE(send_message_fields);

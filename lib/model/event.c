@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/text.h"
 
 static const char SOURCE_AGENT[] = "agent";
 static const char SOURCE_USER[] = "user";
@@ -100,6 +101,16 @@ struct uuid event_add_user_message_with(struct event_list *list, json_t *content
     json_put(event->json, "activated_skills", json_incref(activated_skills));
     json_put(event->json, "extended_content", json_incref(extended_content));
     return event->id;
+}
+
+void event_list_set_sender(struct event_list *list, const char *sender)
+{
+    for (size_t i = 0; sender != NULL && i < list->n; i++) {
+        const struct event *event = &list->items[i];
+
+        if (text_equal(event->kind, "MessageEvent") && text_equal(event->source, SOURCE_USER))
+            json_put_text(event->json, "sender", sender);
+    }
 }
 
 struct uuid event_add_environment_message(struct event_list *list, const char *text)

@@ -74,6 +74,8 @@ struct uuid event_add_user_message(struct event_list *list, json_t *content) NON
  * add for the model; both are arrays. */
 struct uuid event_add_user_message_with(struct event_list *list, json_t *content,
                                         json_t *activated_skills, json_t *extended_content) NONNULL;
+/* Who the user's messages of the list are from; NULL: nobody in particular, and nothing changes. */
+void event_list_set_sender(struct event_list *list, const char *sender) __attribute__((nonnull(1)));
 /* Text of the framework to the model: source environment, role user. */
 struct uuid event_add_environment_message(struct event_list *list, const char *text) NONNULL;
 /* The agent's answer without a tool call; reasoning may be NULL. */

@@ -10,9 +10,10 @@ enum {
     PERSONA_MAX_CHARS = 65536,
     SUFFIX_MAX_CHARS = 32768,
     TITLE_PROMPT_MAX_CHARS = 2000,
-    PAGE_MAX_ITEMS = 100, /* limit= of every list */
-    BATCH_MAX_IDS = 99,   /* ids= of GET /api/conversations */
-    SUBSCRIBERS_MAX = 48, /* sockets of one conversation */
+    SENDER_MAX_CHARS = 256, /* of a message */
+    PAGE_MAX_ITEMS = 100,   /* limit= of every list */
+    BATCH_MAX_IDS = 99,     /* ids= of GET /api/conversations */
+    SUBSCRIBERS_MAX = 48,   /* sockets of one conversation */
     CHILD_DEPTH_MAX = 3,
     CHILDREN_MAX = 100, /* that one conversation starts */
     TOOL_TEXT_MAX_CHARS = 30000,

@@ -37,8 +37,17 @@ static const struct field message_fields[] = {
      .words = "user|system|assistant|tool"},
     {.name = "content", .kind = FIELD_ANY, .fallback = "[]"},
     {.name = "run", .kind = FIELD_BOOL, .fallback = "false"},
+    {.name = "sender", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE, .max_chars = SENDER_MAX_CHARS},
 };
 static const struct shape message_shape = SHAPE(message_fields);
+
+static const struct field stuck_fields[] = {
+    {.name = "action_observation", .kind = FIELD_INT, .rules = FIELD_FROM_1, .fallback = "4"},
+    {.name = "action_error", .kind = FIELD_INT, .rules = FIELD_FROM_1, .fallback = "3"},
+    {.name = "monologue", .kind = FIELD_INT, .rules = FIELD_FROM_1, .fallback = "3"},
+    {.name = "alternating_pattern", .kind = FIELD_INT, .rules = FIELD_FROM_1, .fallback = "6"},
+};
+static const struct shape stuck_shape = SHAPE(stuck_fields);
 
 static const struct field client_tool_fields[] = {
     {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
@@ -95,6 +104,10 @@ static const struct field start_fields[] = {
      .items = &message_shape},
     {.name = "max_iterations", .kind = FIELD_INT, .rules = FIELD_FROM_1, .fallback = "500"},
     {.name = "stuck_detection", .kind = FIELD_BOOL, .fallback = "true"},
+    {.name = "stuck_detection_thresholds",
+     .kind = FIELD_OBJECT,
+     .rules = FIELD_NULLABLE,
+     .items = &stuck_shape},
     {.name = "confirmation_policy", .kind = FIELD_MAP, .fallback = "{\"kind\":\"NeverConfirm\"}"},
     {.name = "security_analyzer", .kind = FIELD_MAP, .rules = FIELD_NULLABLE},
     {.name = "secrets", .kind = FIELD_MAP, .fallback = "{}"},

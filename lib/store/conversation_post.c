@@ -60,6 +60,7 @@ static int try_message(struct db *db, const struct conversation_scope *scope, co
     if (conversation_plan_message(&conversation, message->content, message->run, &events, &change,
                                   err) < 0)
         return -1;
+    event_list_set_sender(&events, message->sender);
     is_spec_new = conversation_note_skills(&conversation, &events) || is_spec_new;
     return write_change(db, &conversation, &events, &change, is_spec_new ? conversation.spec : NULL,
                         err);

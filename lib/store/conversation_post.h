@@ -22,6 +22,7 @@ struct uuid;
 struct user_message {
     json_t *content; /* as content_read() gives it; borrowed */
     bool run;
+    const char *sender;            /* borrowed; NULL: nobody in particular */
     const struct seen_calls *seen; /* NULL: the client does not say */
 };
 

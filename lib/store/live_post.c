@@ -6,6 +6,7 @@
 #include <libpq-fe.h>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "model/conversation.h"
 #include "model/event.h"
@@ -30,7 +31,7 @@ void live_post_free(struct live_post *post)
     db_ticket_forget(&post->state.ticket);
     db_ticket_forget(&post->writing);
     conversation_done(&post->state.conversation);
-    json_decref(post->content);
+    json_decref(post->message);
     mem_free(post);
 }
 
@@ -65,9 +66,10 @@ static int ask_write(struct live_post *post, struct error *err)
 
     bool is_spec_new = goal_give_way(conversation, &events);
 
-    if (conversation_plan_message(conversation, post->content, !post->is_full, &events, &change,
-                                  err) < 0)
+    if (conversation_plan_message(conversation, json_object_get(post->message, "content"),
+                                  !post->is_full, &events, &change, err) < 0)
         return -1;
+    event_list_set_sender(&events, json_text_or(post->message, "sender", NULL));
     conversation_write_change(&change, &write);
     if (conversation_note_skills(conversation, &events) || is_spec_new)
         write.spec = conversation->spec;
@@ -86,13 +88,13 @@ static void on_loaded(struct state_question *state, const struct error *err)
 }
 
 struct live_post *live_post_new(struct db_pipe *pipe, const struct conversation_scope *scope,
-                                const struct uuid *id, json_t *content,
+                                const struct uuid *id, json_t *message,
                                 const struct run_limits *limits)
 {
     struct live_post *post = NEW(struct live_post);
 
     post->pipe = pipe;
-    post->content = json_incref(content);
+    post->message = json_incref(message);
     post->limits = *limits;
     post->state.conversation_id = *id;
     post->state.user_id = scope->user_id;

@@ -24,20 +24,20 @@ struct live_post {
     struct db_ticket *asking;
     struct db_ticket *writing;
     bool is_full; /* no other run can be asked for */
-    json_t *content;
+    json_t *message;
     int n_tries;
     void *owner;
     void (*done)(struct live_post *post, const struct error *err);
 };
 
 /*
- * Appends a user's message (content as content_read() gives it) and asks for a run. *scope is
- * borrowed until done(). The caller then sends HINT_EVENTS and HINT_WORK. Errors in the answer:
- * ERROR_NOT_FOUND, ERROR_TOO_LARGE, ERROR_UNAVAILABLE, ERROR_INVALID; ERROR_RATE_LIMITED: the
- * message is stored, and no run was asked for.
+ * Appends a user's message, {"content": as content_read() gives it, "sender": text or null}, and
+ * asks for a run. *scope is borrowed until done(). The caller then sends HINT_EVENTS and HINT_WORK.
+ * Errors in the answer: ERROR_NOT_FOUND, ERROR_TOO_LARGE, ERROR_UNAVAILABLE, ERROR_INVALID;
+ * ERROR_RATE_LIMITED: the message is stored, and no run was asked for.
  */
 struct live_post *live_post_new(struct db_pipe *pipe, const struct conversation_scope *scope,
-                                const struct uuid *id, json_t *content,
+                                const struct uuid *id, json_t *message,
                                 const struct run_limits *limits) NONNULL MUST_CHECK;
 /* Sends it; done() comes later. */
 void live_post_start(struct live_post *post) NONNULL;

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { start as startModel } from '../fakes/openai.mjs';
 import { call, getWithBody } from './support/api.mjs';
-import { Conversation } from './support/conversation.mjs';
+import { Conversation, text } from './support/conversation.mjs';
 import { execute } from './support/database.mjs';
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}$/;
@@ -62,6 +62,26 @@ test('agent-server 24: messages of a wrong form are refused', async () => {
   const unknown = randomUUID();
   const answer = await call('POST', `/api/conversations/${unknown}/events`, { json: { content: [{ type: 'text', text: 'x' }] } });
   assert.deepEqual([answer.status, answer.json], [404, { detail: `Conversation not found: ${unknown}` }]);
+  assert.equal((await conversation.events()).length, stored.length, 'nothing was stored');
+});
+
+test('a message keeps the sender that its client names, wherever it is read', async (t) => {
+  const one = await Conversation.start(fake, 'text', { initial_message: { ...text('first'), sender: 'planner' } });
+  t.after(() => one.delete());
+  await one.rest(['finished']);
+  for (const sender of ['reviewer é', '', null]) await one.must(200, 'POST', '/events', { json: { ...text('more'), sender } });
+  await one.say('nobody in particular');
+  const said = (await one.events()).filter(({ kind, source }) => kind === 'MessageEvent' && source === 'user');
+  assert.deepEqual(said.map(({ sender }) => sender), ['planner', 'reviewer é', '', undefined, undefined]);
+  assert.equal((await one.must(200, 'GET', `/events/${said[1].id}`)).sender, 'reviewer é');
+  assert.equal((await one.must(200, 'GET', `/events/${said[4].id}`)).sender, null);
+});
+
+test('a sender that is no name is refused, and its message with it', async () => {
+  for (const [sender, type] of [[7, 'string_type'], [{}, 'string_type'], ['x'.repeat(257), 'string_too_long']]) {
+    const answer = await conversation.call('POST', '/events', { json: { ...text('hi'), sender } });
+    assert.deepEqual([answer.status, answer.json.detail?.[0]?.type, answer.json.detail?.[0]?.loc], [422, type, ['body', 'sender']]);
+  }
   assert.equal((await conversation.events()).length, stored.length, 'nothing was stored');
 });
 

@@ -218,6 +218,19 @@ test('agent-server 46: messages over the socket are stored and run', async (t) =
   await assertSound(conversation);
 });
 
+test('a message over the socket keeps its sender, and is refused where that is no name', async (t) => {
+  const conversation = await quiet(t);
+  const socket = await open(t, eventsPath(conversation));
+  await socket.frame(isSnapshot, 'the first snapshot');
+  for (const sender of [7, 'x'.repeat(257)]) socket.send({ ...text('refused'), sender });
+  await socket.until((frames) => frames.filter(({ kind }) => kind === 'ServerErrorEvent').length === 2, 'both complaints');
+  socket.send({ ...text('by name'), sender: 'planner' });
+  const told = await socket.frame(({ kind, source }) => kind === 'MessageEvent' && source === 'user', 'the message');
+  await socket.frame(restingSnapshot(['finished']), 'the end');
+  const said = (await conversation.events()).filter(({ kind, source }) => kind === 'MessageEvent' && source === 'user');
+  assert.deepEqual([told.sender, ...said.map(({ sender }) => sender)], ['planner', 'planner']);
+});
+
 test('agent-server 48: pings are answered', async (t) => {
   const socket = await open(t, eventsPath(resting));
   for (const n of [1, 2]) {

@@ -39,6 +39,23 @@ static void results_say_which_action_they_end(void **state)
     assert_null(json_object_get(list.items[1].json, "action_id"));
 }
 
+static void senders_are_of_the_users_messages_alone(void **state)
+{
+    CLEANUP(event_list_done) struct event_list list = EVENT_LIST_INIT;
+    json_auto_t *content = json_array();
+
+    (void)state;
+    event_add_environment_message(&list, "try otherwise");
+    event_add_user_message(&list, content);
+    event_add_pause(&list);
+    event_list_set_sender(&list, NULL);
+    assert_null(json_object_get(list.items[1].json, "sender"));
+    event_list_set_sender(&list, "planner");
+    assert_null(json_object_get(list.items[0].json, "sender"));
+    assert_string_equal(json_text_or(list.items[1].json, "sender", ""), "planner");
+    assert_null(json_object_get(list.items[2].json, "sender"));
+}
+
 static void broken_bytes_never_reach_the_wire(void **state)
 {
     CLEANUP(event_list_done) struct event_list list = EVENT_LIST_INIT;
@@ -110,6 +127,7 @@ int event_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_have_distinct_ids_and_naive_times),
         cmocka_unit_test(results_say_which_action_they_end),
+        cmocka_unit_test(senders_are_of_the_users_messages_alone),
         cmocka_unit_test(broken_bytes_never_reach_the_wire),
         cmocka_unit_test(empty_texts_make_no_parts),
         cmocka_unit_test(nulls_are_filled_in_where_the_shape_is_known),

@@ -77,9 +77,10 @@ struct conversation_defaults {
 
 /*
  * What a conversation's specification is: {agent, workspace, max_iterations, stuck_detection,
- * confirmation_policy, security_analyzer, secret_registry, hook_config, tags, client_tools,
- * tool_module_qualnames, autotitle, prompt, container, …} in the wire's own shapes, all defaults
- * filled in. Where a secret was given stands "**********"; the secrets themselves are
+ * stuck_detection_thresholds, confirmation_policy, security_analyzer, secret_registry, hook_config,
+ * tags, client_tools, tool_module_qualnames, autotitle, prompt, container, …} in the wire's own
+ * shapes, all defaults filled in. Where a secret was given stands "**********"; the secrets
+ * themselves are
  * {"llm_api_key": text, "secrets": {NAME: text}, "members": {"agent/llm/extra_headers/x": text, …}}
  * (conversation_spec_with_secrets() puts members back). llm_api_key is absent when none was given.
  */

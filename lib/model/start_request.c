@@ -360,6 +360,7 @@ static void keep_members(struct start *start)
         "workspace",
         "max_iterations",
         "stuck_detection",
+        "stuck_detection_thresholds",
         "hook_config",
         "tags",
         "client_tools",

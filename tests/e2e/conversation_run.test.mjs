@@ -142,6 +142,26 @@ test('agent-server 39: a model that never ends is stopped by the limit', async (
   assert.equal((await conversation.events()).find(ofKind('ConversationErrorEvent')).code, 'MaxIterationsReached');
 });
 
+test('the start request says after how many equal rounds the agent is stuck, and whether at all', async (t) => {
+  fake.setScenario('circling', [{ calls: [think] }]);
+  for (const [more, status, n] of [
+    [{}, 'stuck', 4],
+    [{ stuck_detection_thresholds: { action_observation: 2 } }, 'stuck', 2],
+    [{ stuck_detection_thresholds: { action_observation: 30, alternating_pattern: 30 } }, 'error', 12],
+    [{ stuck_detection: false, stuck_detection_thresholds: { action_observation: 2 } }, 'error', 12],
+  ]) {
+    const conversation = await fresh(t, 'circling', { max_iterations: 12, ...more });
+    await conversation.say('go', true);
+    await conversation.rest(['stuck', 'error', 'finished']);
+    assert.equal(await conversation.status(), status, JSON.stringify(more));
+    assert.equal((await conversation.events()).filter(ofKind('ActionEvent')).length, n, JSON.stringify(more));
+  }
+  for (const thresholds of [{ monologue: 0 }, { action_error: 'often' }, 3]) {
+    const answer = await call('POST', '/api/conversations', { json: startRequest(llmOf(fake, 'circling'), { stuck_detection_thresholds: thresholds }) });
+    assert.equal(answer.status, 422, JSON.stringify(thresholds));
+  }
+});
+
 test('agent-server 40: a message during a run is answered', async (t) => {
   const conversation = await fresh(t, 'parked');
   const from = fake.requests.length;

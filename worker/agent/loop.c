@@ -119,10 +119,11 @@ static int look_for_circles(struct agent *agent, bool *settled_out, struct error
 {
     CLEANUP(strbuf_done) struct strbuf nudge = STRBUF_INIT;
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    const struct stuck_thresholds thresholds = stuck_thresholds_of(agent->conversation.spec);
     enum stuck_verdict verdict = STUCK_NO;
 
     if (json_bool_or(agent->conversation.spec, "stuck_detection", 1) != 0)
-        verdict = stuck_look(&agent->history, &nudge);
+        verdict = stuck_look(&agent->history, &thresholds, &nudge);
     *settled_out = verdict == STUCK_YES;
     if (verdict == STUCK_NO)
         return 0;

@@ -6,23 +6,71 @@
 #include <jansson.h>
 
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "store/event_store.h"
 #include "worker/agent/history.h"
 
 #define EVENTS_LOOKED_AT 20
-#define EVENTS_AT_LEAST 3
-#define SAME_RESULT_TIMES 4
-#define SAME_ERROR_TIMES 3
-#define MONOLOGUE_TIMES 3
-#define ALTERNATING_TIMES 6
+#define THRESHOLD_MOST 1000000
 
 /* The newest events since the user's last message, newest first, without state updates. */
 struct recent {
-    const struct stored_event *events[EVENTS_LOOKED_AT];
+    const struct stored_event **events;
     size_t n;
+    size_t n_most;
 };
+
+static void recent_done(struct recent *recent)
+{
+    mem_free(recent->events);
+}
+
+static size_t threshold_of(const json_t *thresholds, const char *name, json_int_t fallback)
+{
+    json_int_t n = json_int_or(thresholds, name, fallback);
+
+    return (size_t)(n < 1 ? 1 : n > THRESHOLD_MOST ? THRESHOLD_MOST : n);
+}
+
+struct stuck_thresholds stuck_thresholds_of(const json_t *spec)
+{
+    const json_t *given = json_object_get(spec, "stuck_detection_thresholds");
+
+    return (struct stuck_thresholds){
+        .action_observation = threshold_of(given, "action_observation", 4),
+        .action_error = threshold_of(given, "action_error", 3),
+        .monologue = threshold_of(given, "monologue", 3),
+        .alternating_pattern = threshold_of(given, "alternating_pattern", 6),
+    };
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t most(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Fewer events than this are no circle. */
+static size_t events_at_least(const struct stuck_thresholds *thresholds)
+{
+    return least(thresholds->action_observation,
+                 least(thresholds->action_error, thresholds->monologue));
+}
+
+/* So many that a threshold can be passed: a round is two events, and a nudge stands between. */
+static size_t events_looked_at(const struct stuck_thresholds *thresholds)
+{
+    size_t n = most(most(thresholds->action_observation, thresholds->alternating_pattern),
+                    most(thresholds->action_error + 1, thresholds->monologue));
+
+    return most(EVENTS_LOOKED_AT, 2 * n + 1);
+}
 
 static bool is_looked_at(const struct stored_event *event)
 {
@@ -38,7 +86,7 @@ static bool is_looked_at(const struct stored_event *event)
 
 static void recent_collect(const struct history *history, struct recent *recent)
 {
-    for (size_t i = history->n; i > 0 && recent->n < EVENTS_LOOKED_AT; i--) {
+    for (size_t i = history->n; i > 0 && recent->n < recent->n_most; i--) {
         const struct stored_event *event = &history->items[i - 1];
 
         if (stored_event_is_message(event, "user"))
@@ -84,14 +132,22 @@ static bool is_result(const struct stored_event *event)
 
 /* The newest actions and the newest results, each newest first. */
 struct rounds {
-    const struct stored_event *actions[EVENTS_LOOKED_AT];
-    const struct stored_event *results[EVENTS_LOOKED_AT];
+    const struct stored_event **actions;
+    const struct stored_event **results;
     size_t n_actions;
     size_t n_results;
 };
 
+static void rounds_done(struct rounds *rounds)
+{
+    mem_free(rounds->actions);
+    mem_free(rounds->results);
+}
+
 static void rounds_collect(const struct recent *recent, struct rounds *rounds)
 {
+    rounds->actions = mem_alloc_array(recent->n, sizeof(rounds->actions[0]));
+    rounds->results = mem_alloc_array(recent->n, sizeof(rounds->actions[0]));
     for (size_t i = 0; i < recent->n; i++) {
         if (is_result(recent->events[i]))
             rounds->results[rounds->n_results++] = recent->events[i];
@@ -138,34 +194,42 @@ static size_t count_monologue(const struct recent *recent)
     return n;
 }
 
-static void nudge_append(const struct stored_event *failed, struct strbuf *out)
+static void nudge_append(const struct stored_event *failed, size_t n_failing, struct strbuf *out)
 {
     strbuf_appendf(out,
-                   "The same call of the tool '%s' has now failed %d times in a row. Its last "
+                   "The same call of the tool '%s' has now failed %zu times in a row. Its last "
                    "error was: %s\nDo not repeat it. Read the error, then try another way.",
-                   json_text_or(failed->json, "tool_name", ""), SAME_ERROR_TIMES,
+                   json_text_or(failed->json, "tool_name", ""), n_failing,
                    json_text_or(failed->json, "error", ""));
 }
 
-enum stuck_verdict stuck_look(const struct history *history, struct strbuf *nudge_out)
+static enum stuck_verdict judge(const struct recent *recent, const struct rounds *rounds,
+                                const struct stuck_thresholds *thresholds, struct strbuf *nudge_out)
 {
-    struct recent recent = {.n = 0};
-    struct rounds rounds = {.n_actions = 0};
-    size_t n_failing = 0;
+    size_t n_failing = rounds_failing_alike(rounds);
 
+    if (rounds_repeat(rounds, thresholds->action_observation, 1) ||
+        rounds_repeat(rounds, thresholds->alternating_pattern, 2) ||
+        count_monologue(recent) >= thresholds->monologue || n_failing > thresholds->action_error)
+        return STUCK_YES;
+    /* A message behind that failure is the nudge itself: it is given once. */
+    if (n_failing < thresholds->action_error || recent->events[0] != rounds->results[0])
+        return STUCK_NO;
+    nudge_append(rounds->results[0], n_failing, nudge_out);
+    return STUCK_NUDGE;
+}
+
+enum stuck_verdict stuck_look(const struct history *history,
+                              const struct stuck_thresholds *thresholds, struct strbuf *nudge_out)
+{
+    CLEANUP(recent_done) struct recent recent = {.n = 0};
+    CLEANUP(rounds_done) struct rounds rounds = {.n_actions = 0};
+
+    recent.n_most = least(events_looked_at(thresholds), history->n);
+    recent.events = mem_alloc_array(recent.n_most, sizeof(recent.events[0]));
     recent_collect(history, &recent);
-    if (recent.n < EVENTS_AT_LEAST)
+    if (recent.n < events_at_least(thresholds))
         return STUCK_NO;
     rounds_collect(&recent, &rounds);
-    if (rounds_repeat(&rounds, SAME_RESULT_TIMES, 1) ||
-        rounds_repeat(&rounds, ALTERNATING_TIMES, 2) || count_monologue(&recent) >= MONOLOGUE_TIMES)
-        return STUCK_YES;
-    n_failing = rounds_failing_alike(&rounds);
-    if (n_failing > SAME_ERROR_TIMES)
-        return STUCK_YES;
-    /* A message behind the third failure is the nudge itself: it is given once. */
-    if (n_failing < SAME_ERROR_TIMES || recent.events[0] != rounds.results[0])
-        return STUCK_NO;
-    nudge_append(rounds.results[0], nudge_out);
-    return STUCK_NUDGE;
+    return judge(&recent, &rounds, thresholds, nudge_out);
 }

@@ -55,7 +55,9 @@ struct conversation {
     bool is_leased;        /* a worker has it now */
     int64_t created_at_us;
     int64_t updated_at_us;
-    char version[16]; /* of the row as it was read; "" when it was not */
+    char version[16];   /* of the row as it was read; "" when it was not */
+    int64_t stats_hash; /* of the row's stats as they were read, where they were */
+    bool has_stats_hash;
     /* where its log ends, as read together with the row */
     int64_t last_seq;
     int64_t last_timestamp_us;

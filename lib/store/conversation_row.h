@@ -32,7 +32,7 @@ struct error;
     "   WHERE k.parent_id = c.id),"                                                                \
     " c.is_sub_agent, c.waits_for,"                                                                \
     " " CONVERSATION_TALK " AND e.seq >= coalesce(branch.from_seq, 0)) OR"                         \
-    " " CONVERSATION_TALK " AND e.seq <= branch.parent_seq)"
+    " " CONVERSATION_TALK " AND e.seq <= branch.parent_seq), hashtextextended(c.stats, 0)"
 #define CONVERSATION_LEAF                                                                          \
     "SELECT e.id FROM events e WHERE e.conversation_id = c.id"                                     \
     " AND e.kind <> 'ConversationStateUpdateEvent'"
@@ -46,7 +46,7 @@ struct error;
     "    AND e.seq >= coalesce(branch.from_seq, 0) ORDER BY e.seq DESC LIMIT 1), "                 \
     "(" CONVERSATION_LEAF                                                                          \
     "    AND e.seq <= branch.parent_seq ORDER BY e.seq DESC LIMIT 1)) AS id) leaf ON true"
-#define CONVERSATION_N_COLUMNS 26
+#define CONVERSATION_N_COLUMNS 27
 
 /* Fills conversation_out (as after CONVERSATION_INIT) from a row, its columns from `column` on. */
 int conversation_row_read(const PGresult *rows, int row, int column,

@@ -90,7 +90,8 @@ struct conversation_write {
  * last_seq, last_timestamp_us, leaf_event_id, status and is_wanted forward. Errors: ERROR_CONFLICT:
  * somebody else wrote that number, or a result for that action exists: load and decide again.
  * ERROR_STALE: the guard failed (lease or job lost, conversation gone, or a worker has it), or
- * write->spec or ->secrets would replace what somebody else put there since *conversation was read.
+ * write->spec, ->secrets or ->stats would replace what somebody else put there since *conversation
+ * was read.
  * ERROR_TOO_LARGE: an event above EVENT_MAX_BYTES. ERROR_INVALID: write->child's id is taken.
  */
 int conversation_store_write(struct db *db, struct conversation *conversation,

@@ -101,15 +101,17 @@ static const char SQL_WRITE[] =
     "    AND c.lease_expires_at > now()))"
     "   AND (NOT $22::boolean OR c.lease_expires_at IS NULL OR c.lease_expires_at <= now())"
     "   AND ($24::text IS NULL OR c.xmin::text = $24)"
+    "   AND ($32::bigint IS NULL OR hashtextextended(c.stats, 0) = $32)"
     "   AND ($28::bigint IS NULL OR EXISTS (SELECT 1 FROM jobs j"
     "    WHERE j.id = $28::bigint AND j.lease_owner = $29::uuid))"
     "   AND (SELECT count(*) FROM appended) >= 0"
-    "  RETURNING c.xmin"
+    "  RETURNING c.xmin,"
+    "   CASE WHEN $16::text IS NOT NULL THEN hashtextextended(c.stats, 0) END AS stats_hash"
     "), queued AS ("
     "  INSERT INTO jobs (kind, conversation_id, payload, key)"
     "  SELECT $25, $1::uuid, coalesce($26, '{}')::jsonb, coalesce($27::uuid, gen_random_uuid())"
     "  FROM updated WHERE $25::text IS NOT NULL"
-    ") SELECT 1 / count(*)::int, min(xmin::text) FROM updated";
+    ") SELECT 1 / count(*)::int, min(xmin::text), min(stats_hash) FROM updated";
 
 static const char SQL_LOCK_ROW[] =
     "SELECT 1 FROM conversations WHERE id = $1::uuid FOR NO KEY UPDATE";
@@ -184,7 +186,7 @@ static const char *replaced_version(const struct conversation *conversation,
     return replaces && conversation->version[0] != '\0' ? conversation->version : NULL;
 }
 
-/* The statement's 31 parameters, and the texts that some of them are. */
+/* The statement's 32 parameters, and the texts that some of them are. */
 struct write_params {
     char *agent_state;
     char *spec;
@@ -193,7 +195,8 @@ struct write_params {
     struct db_int fence;
     struct db_int seq;
     struct db_int job_id;
-    const char *values[31];
+    struct db_int stats_hash;
+    const char *values[32];
 };
 
 static void write_params_done(struct write_params *params)
@@ -209,6 +212,8 @@ static void fill_params(struct write_params *params, const struct conversation *
 {
     bool has_lease = write->guard == GUARD_LEASE;
     bool has_job = write->guard == GUARD_JOB;
+    /* Whoever adds to the stats puts them back whole: what others added must not be lost. */
+    bool replaces_stats = write->stats != NULL && conversation->has_stats_hash;
 
     params->agent_state = db_json_text(write->agent_state);
     params->spec = db_json_text(write->spec);
@@ -217,6 +222,7 @@ static void fill_params(struct write_params *params, const struct conversation *
     params->fence = db_int(has_lease ? write->lease->fence : 0);
     params->seq = db_int(conversation->last_seq + 1);
     params->job_id = db_int(write->hold.id);
+    params->stats_hash = db_int(conversation->stats_hash);
     memcpy(params->values,
            DB_PARAMS(conversation->id.text, has_lease ? write->lease->owner.text : NULL,
                      has_lease ? params->fence.text : NULL, params->seq.text, arrays->id.text,
@@ -229,7 +235,8 @@ static void fill_params(struct write_params *params, const struct conversation *
                      write->first_title, replaced_version(conversation, write), write->job.kind,
                      params->payload, db_uuid(&write->job.key),
                      has_job ? params->job_id.text : NULL, has_job ? write->hold.owner.text : NULL,
-                     params->spec_info, db_uuid(&arrays->leaf))
+                     params->spec_info, db_uuid(&arrays->leaf),
+                     replaces_stats ? params->stats_hash.text : NULL)
                .values,
            sizeof(params->values));
 }
@@ -246,9 +253,12 @@ static int send_write(struct db_tx *tx, struct db *db, struct conversation *conv
     fill_params(&params, conversation, arrays, write);
     rc = tx->conn != NULL ? db_tx_query(tx, SQL_WRITE, values, &rows, err)
                           : db_query(db, SQL_WRITE, values, &rows, err);
-    if (rc == 0)
-        conversation_row_set_version(conversation, db_text(rows, 0, 1));
-    return rc;
+    if (rc < 0)
+        return -1;
+    conversation_row_set_version(conversation, db_text(rows, 0, 1));
+    if (write->stats != NULL)
+        conversation->stats_hash = db_number(rows, 0, 2);
+    return 0;
 }
 
 int conversation_write_in(struct db_tx *tx, struct conversation *conversation,

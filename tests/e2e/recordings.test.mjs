@@ -38,7 +38,6 @@ const DEFTS_WAY = {
     ...SERVER_INFO,
     BOTH_RUNTIMES,
     ...FORKS,
-    { at: /expected 6 stats updates, seen 7$/, why: 'what a side question cost is told at once' },
     { at: /\/load_plugin\.detail: /, why: 'texts of deft are its own' },
     { at: /^model request 0\.tools\[\d\]\..*\.security_risk: expected nothing/, why: 'a side question lists the same tools as a step, so that the model has the beginning in its cache' },
     { at: /^GET \/api\/settings\.agent_settings\.llm\.model: /, why: 'the model of an instance is set by who runs it' },

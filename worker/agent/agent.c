@@ -84,6 +84,7 @@ void agent_take_row(struct agent *agent, struct conversation *now)
     own->spec = TAKE_PTR(now->spec);
     stats_free(agent->stats);
     agent->stats = stats_open(now->stats);
+    own->stats_hash = now->stats_hash;
     mem_free(own->secrets);
     own->secrets = TAKE_PTR(now->secrets);
     secret_list_done(&agent->secrets);

@@ -57,7 +57,7 @@ static bool is_of_run(const char *key)
     return false;
 }
 
-/* Each change of the row by others comes with an event. */
+/* Each change of the row by others comes with an event, but for what a job beside the run cost. */
 static void note_changes(struct agent *agent, size_t first)
 {
     for (size_t i = first; i < agent->history.n; i++) {
@@ -238,7 +238,11 @@ int record_once(struct agent *agent, struct event_list *events,
         if (failure.code == ERROR_STALE) {
             if (record_check_lease(agent, err) < 0)
                 return -1;
-            continue;
+            if (change == NULL || change->stats == NULL)
+                continue;
+            /* What a side question cost comes without an event. */
+            agent->has_foreign_stats = true;
+            return error_set(err, ERROR_CONFLICT, "the stats have changed meanwhile");
         }
         if (!is_worth_waiting(&failure)) {
             *err = failure;

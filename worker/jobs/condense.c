@@ -64,7 +64,9 @@ static int condense(struct side *side, const json_t *condenser, const struct vie
     }
     *result_out = json_object();
     return side_write(
-        side, &(struct side_note){.reply = &reply, .plan = plan_condensation, .what = &result},
+        side,
+        &(struct side_note){
+            .reply = &reply, .tells_cost = true, .plan = plan_condensation, .what = &result},
         err);
 }
 

@@ -125,7 +125,8 @@ static void plan_judgement(struct conversation *now, const void *what, struct ev
 static int write_judgement(struct side *side, const struct llm_reply *reply,
                            const struct judgement *judgement, struct error *err)
 {
-    const struct side_note note = {.reply = reply, .plan = plan_judgement, .what = judgement};
+    const struct side_note note = {
+        .reply = reply, .tells_cost = true, .plan = plan_judgement, .what = judgement};
 
     if (side_write(side, &note, err) < 0)
         return -1;

@@ -36,6 +36,7 @@ void side_done(struct side *side)
         agent_done(&side->agent);
 }
 
+/* events: NULL where none is to tell it. */
 static void count_cost(const struct conversation *now, const struct llm_reply *reply,
                        struct strbuf *text_out, struct event_list *events)
 {
@@ -44,6 +45,8 @@ static void count_cost(const struct conversation *now, const struct llm_reply *r
 
     stats_add(stats, &reply->usage);
     stats_append_text(stats, text_out);
+    if (events == NULL)
+        return;
     snapshot = stats_snapshot(stats);
     event_add_state(events, "stats", snapshot);
 }
@@ -59,7 +62,7 @@ static int try_write(struct side *side, const struct side_note *note, struct err
     if (conversation_store_load_any(db, &side->agent.lease.conversation_id, &now, err) < 0)
         return -1;
     if (note->reply != NULL) {
-        count_cost(&now, note->reply, &stats, &events);
+        count_cost(&now, note->reply, &stats, note->tells_cost ? &events : NULL);
         change.stats = stats.text;
     }
     if (note->plan != NULL)

@@ -8,6 +8,8 @@
 #ifndef DEFT_WORKER_JOBS_SIDE_H
 #define DEFT_WORKER_JOBS_SIDE_H
 
+#include <stdbool.h>
+
 #include "base/attr.h"
 #include "worker/agent/agent.h"
 
@@ -32,6 +34,7 @@ void side_done(struct side *side);
 /* What a job writes: it fills in events and change, each time for the row as it is then. */
 struct side_note {
     const struct llm_reply *reply; /* whose cost is added to the stats; NULL: none */
+    bool tells_cost;               /* by an event */
     void (*plan)(struct conversation *now, const void *what, struct event_list *events,
                  struct conversation_write *change); /* NULL: nothing but the cost */
     const void *what;

@@ -199,8 +199,9 @@ static void plan_title(struct conversation *now, const void *what, struct event_
 static int answer(struct side *side, const struct finding *finding, json_t **result_out,
                   struct error *err)
 {
-    if (finding->has_reply &&
-        side_write(side, &(struct side_note){.reply = &finding->reply}, err) < 0)
+    const struct side_note note = {.reply = &finding->reply, .tells_cost = true};
+
+    if (finding->has_reply && side_write(side, &note, err) < 0)
         return -1;
     *result_out = json_object();
     json_put_text(*result_out, "title", finding->title != NULL ? finding->title : "");
@@ -220,6 +221,7 @@ int job_title(struct side *side, const struct job *job, json_t **result_out, str
         return answer(side, &finding, result_out, err);
     return side_write(side,
                       &(struct side_note){.reply = finding.has_reply ? &finding.reply : NULL,
+                                          .tells_cost = true,
                                           .plan = plan_title,
                                           .what = &finding},
                       err);

@@ -227,6 +227,36 @@ static void sandbox_goes_with_the_last_that_works_in_it(void **state)
     assert_int_equal(count_deleted_sandboxes(session), 1);
 }
 
+static int write_stats(const struct store_fixture *fixture, struct conversation *conversation,
+                       const char *stats, struct error *err)
+{
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    const struct conversation_write write = {.guard = GUARD_NONE, .stats = stats};
+
+    return conversation_store_write(fixture->db, conversation, &events, &write, err);
+}
+
+static void stats_that_others_changed_are_not_replaced(void **state)
+{
+    struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create(fixture);
+    CLEANUP(conversation_done) struct conversation one = CONVERSATION_INIT;
+    CLEANUP(conversation_done) struct conversation other = CONVERSATION_INIT;
+    CLEANUP(conversation_done) struct conversation after = CONVERSATION_INIT;
+    struct error err = ERROR_INIT;
+
+    assert_done(conversation_store_load_any(fixture->db, &made.id, &one, &err), &err);
+    assert_done(conversation_store_load_any(fixture->db, &made.id, &other, &err), &err);
+    assert_done(write_stats(fixture, &one, "{\"usage_to_metrics\":{\"a\":{}}}", &err), &err);
+    assert_int_equal(write_stats(fixture, &other, "{\"usage_to_metrics\":{\"b\":{}}}", &err), -1);
+    assert_int_equal(err.code, ERROR_STALE);
+    assert_done(write_stats(fixture, &one, "{\"usage_to_metrics\":{\"a\":{},\"c\":{}}}", &err),
+                &err);
+    assert_done(conversation_store_load_any(fixture->db, &made.id, &after, &err), &err);
+    assert_int_equal(json_object_size(json_object_get(after.stats, "usage_to_metrics")), 2);
+    store_assert_gapless(fixture, &made.id, 0);
+}
+
 /* Two that act on one conversation at the same time. */
 struct pair {
     struct store_fixture *fixture;
@@ -335,6 +365,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(created_conversation_is_found_by_its_owner_alone),
         cmocka_unit_test(second_create_of_an_id_writes_nothing),
         cmocka_unit_test(end_of_run_is_one_step),
+        cmocka_unit_test(stats_that_others_changed_are_not_replaced),
         cmocka_unit_test(first_title_leaves_a_given_one_alone),
         cmocka_unit_test(message_before_the_end_makes_the_end_wait),
         cmocka_unit_test(pause_without_a_worker_is_refused_while_one_has_it),

@@ -1,6 +1,7 @@
 #include "base/strbuf.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,23 +19,41 @@ void strbuf_done(struct strbuf *buf)
     if (buf == NULL)
         return;
     if (buf->size > 0)
-        mem_free(buf->text);
+        mem_free(buf->text - buf->head);
     *buf = (struct strbuf)STRBUF_INIT;
+}
+
+/* Moves the content to the beginning of its memory. */
+static void use_head(struct strbuf *buf)
+{
+    if (buf->head == 0)
+        return;
+    memmove(buf->text - buf->head, buf->text, buf->len + 1);
+    buf->text -= buf->head;
+    buf->size += buf->head;
+    buf->head = 0;
 }
 
 void strbuf_reset(struct strbuf *buf)
 {
     strbuf_truncate(buf, 0);
+    use_head(buf);
 }
 
 void strbuf_reserve(struct strbuf *buf, size_t extra)
 {
     size_t needed = buf->len + extra + 1;
-    size_t size = buf->size > 0 ? buf->size : FIRST_SIZE_BYTES;
+    size_t size = 0;
+    /* A move that is shorter than what was removed since the last one costs nothing on average. */
+    bool is_worth_moving = buf->head > buf->len;
 
     assert(needed > extra);
     if (needed <= buf->size)
         return;
+    use_head(buf);
+    if (is_worth_moving && needed <= buf->size)
+        return;
+    size = buf->size > 0 ? 2 * buf->size : FIRST_SIZE_BYTES;
     while (size < needed)
         size *= 2;
     buf->text = mem_resize(buf->size > 0 ? buf->text : NULL, size);
@@ -102,8 +121,10 @@ void strbuf_remove_head(struct strbuf *buf, size_t n)
         strbuf_reset(buf);
         return;
     }
-    memmove(buf->text, buf->text + n, buf->len - n + 1);
+    buf->text += n;
     buf->len -= n;
+    buf->size -= n;
+    buf->head += n;
 }
 
 char *strbuf_take(struct strbuf *buf)
@@ -112,6 +133,7 @@ char *strbuf_take(struct strbuf *buf)
 
     if (buf->size == 0)
         return mem_dup_text("");
+    use_head(buf);
     text = buf->text;
     *buf = (struct strbuf)STRBUF_INIT;
     return text;

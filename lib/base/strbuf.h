@@ -16,13 +16,14 @@
 struct strbuf {
     char *text; /* "" in a fresh one; never NULL */
     size_t len;
-    size_t size; /* allocated bytes; 0 while text is the shared empty one */
+    size_t size; /* allocated bytes from text on; 0 while text is the shared empty one */
+    size_t head; /* allocated bytes before text: those that were removed */
 };
 
 /* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): nobody writes to it */
 extern char strbuf_empty[1];
 /* clang-format off */
-#define STRBUF_INIT {strbuf_empty, 0, 0}
+#define STRBUF_INIT {strbuf_empty, 0, 0, 0}
 /* clang-format on */
 
 /* Releases; NULL and a fresh one are fine. The struct can be used again. */
@@ -39,7 +40,7 @@ void strbuf_vappendf(struct strbuf *buf, const char *format, va_list args) NONNU
     PRINTF_LIKE(2, 0);
 /* Shortens to len bytes; longer than the content is a no-op. */
 void strbuf_truncate(struct strbuf *buf, size_t len) NONNULL;
-/* Removes the first n bytes. */
+/* Removes the first n bytes. Takes constant time on average, however long the rest is. */
 void strbuf_remove_head(struct strbuf *buf, size_t n) NONNULL;
 /* Gives the text away; the buffer is fresh again. The caller frees with mem_free(). */
 char *strbuf_take(struct strbuf *buf) NONNULL MUST_CHECK;

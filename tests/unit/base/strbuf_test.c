@@ -54,6 +54,41 @@ static void head_and_tail_can_go(void **state)
     assert_string_equal(buf.text, "");
 }
 
+/* Against a plain copy: what is removed, appended, taken and forgotten in any order. */
+static void removed_heads_leave_the_rest_as_it_was(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf buf = STRBUF_INIT;
+    CLEANUP(mem_freep) char *text = NULL;
+    char expected[4096] = "";
+    size_t begin = 0;
+    size_t end = 0;
+
+    (void)state;
+    for (size_t i = 0; i < 1000; i++) {
+        size_t n_removed = i % 7 < 3 ? i % 5 : 0;
+
+        n_removed = n_removed < end - begin ? n_removed : end - begin;
+        strbuf_append_char(&buf, (char)('a' + i % 26));
+        strbuf_append(&buf, "-x");
+        expected[end++] = (char)('a' + i % 26);
+        expected[end++] = '-';
+        expected[end++] = 'x';
+        strbuf_remove_head(&buf, n_removed);
+        begin += n_removed;
+        assert_int_equal(buf.len, end - begin);
+        assert_memory_equal(buf.text, expected + begin, end - begin + 1);
+    }
+    text = strbuf_take(&buf);
+    assert_string_equal(text, expected + begin);
+    assert_string_equal(buf.text, "");
+    strbuf_append(&buf, "abc");
+    strbuf_remove_head(&buf, 2);
+    strbuf_truncate(&buf, 0);
+    assert_string_equal(buf.text, "");
+    strbuf_append(&buf, "d");
+    assert_string_equal(buf.text, "d");
+}
+
 static void taken_text_leaves_a_fresh_buffer(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf buf = STRBUF_INIT;
@@ -89,6 +124,7 @@ int strbuf_tests(void)
         cmocka_unit_test(text_grows_and_ends_in_a_nul),
         cmocka_unit_test(bytes_may_hold_nuls),
         cmocka_unit_test(head_and_tail_can_go),
+        cmocka_unit_test(removed_heads_leave_the_rest_as_it_was),
         cmocka_unit_test(taken_text_leaves_a_fresh_buffer),
         cmocka_unit_test(reserved_room_is_not_moved),
     };

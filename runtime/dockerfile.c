@@ -20,6 +20,8 @@
 #define MEANINGS_MAX 32
 #define EXPANSION_MAX_BYTES 1024
 #define EXPANSION_MAX_DEPTH 8
+/* Of variables in all names: those in the values of variables count each time they are used. */
+#define EXPANSIONS_MAX 2000
 
 /* Blanks at which instructions are split, and ends of lines that builders drop. */
 #define BLANKS " \t\v\f\r"
@@ -34,7 +36,8 @@ struct reader {
     json_t *late;      /* of ARG after it: the same */
     bool has_from;     /* the first FROM was read */
     struct dockerfile_images *images;
-    size_t n_joined; /* bytes so far */
+    size_t n_joined;     /* bytes so far */
+    size_t n_expansions; /* of variables so far */
 };
 
 /* --- lines --- */
@@ -239,7 +242,7 @@ static bool is_settled(const struct reader *reader, const char *name)
     return true;
 }
 
-static int expand(const struct reader *reader, const char *text, int depth, json_t **meanings_io,
+static int expand(struct reader *reader, const char *text, int depth, json_t **meanings_io,
                   struct error *err);
 
 /*
@@ -247,7 +250,7 @@ static int expand(const struct reader *reader, const char *text, int depth, json
  * before the first FROM count there. One that gets another value later is refused, since builders
  * and this reader may differ in what the first FROM is. *at_io goes behind it.
  */
-static int expand_variable(const struct reader *reader, const char **at_io, int depth,
+static int expand_variable(struct reader *reader, const char **at_io, int depth,
                            json_t **meanings_io, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
@@ -263,7 +266,7 @@ static int expand_variable(const struct reader *reader, const char **at_io, int 
     at += has_brace;
     while (is_name_char(*at))
         strbuf_append_char(&name, *at++);
-    if (name.len == 0)
+    if (name.len == 0 || ++reader->n_expansions > EXPANSIONS_MAX)
         return refuse_variable(source, err);
     if (has_brace && *at != '}') {
         size_t len = 0;
@@ -294,7 +297,7 @@ static int expand_variable(const struct reader *reader, const char **at_io, int 
 }
 
 /* Appends the text to each of the meanings, its variables replaced and its quotes taken away. */
-static int expand(const struct reader *reader, const char *text, int depth, json_t **meanings_io,
+static int expand(struct reader *reader, const char *text, int depth, json_t **meanings_io,
                   struct error *err)
 {
     const char *at = text;
@@ -318,8 +321,7 @@ static int expand(const struct reader *reader, const char *text, int depth, json
 
 /* --- what is fetched --- */
 
-static int take_image(const struct reader *reader, json_t *images, const char *text,
-                      struct error *err)
+static int take_image(struct reader *reader, json_t *images, const char *text, struct error *err)
 {
     json_auto_t *meanings = list_of("");
     const json_t *one = NULL;

@@ -57,12 +57,13 @@ bool multipart_is_complete(const struct multipart *multipart)
 static bool names_field(const char *headers, const char *field)
 {
     const char *line = strcasestr(headers, "content-disposition:");
+    const char *line_end = line != NULL ? line + strcspn(line, "\r") : NULL;
     const char *name = line;
     size_t len = strlen(field);
 
     while (name != NULL) {
         name = strcasestr(name, "name=");
-        if (name == NULL || name > line + strcspn(line, "\r"))
+        if (name == NULL || name > line_end)
             return false;
         if (strchr("; \t", name[-1]) != NULL)
             break;
@@ -120,10 +121,13 @@ static int take_after_boundary(struct multipart *multipart, bool *more_out, stru
 static int take_headers(struct multipart *multipart, bool *more_out, struct error *err)
 {
     struct strbuf *pending = &multipart->pending;
-    char *end = memmem(pending->text, pending->len, end_of_headers, 4);
+    size_t from = multipart->n_searched;
+    char *end = memmem(pending->text + from, pending->len - from, end_of_headers, 4);
 
+    multipart->n_searched = 0;
     if (end == NULL) {
         *more_out = true;
+        multipart->n_searched = pending->len > 3 ? pending->len - 3 : 0;
         if (pending->len > MAX_PART_HEADERS_BYTES)
             return error_set(err, ERROR_INVALID, "a part's headers are too long");
         return 0;

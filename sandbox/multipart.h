@@ -30,6 +30,7 @@ struct multipart {
     size_t delimiter_len;
     const char *field;      /* the wanted one; borrowed */
     struct strbuf pending;  /* what may be part of a delimiter, or half a header */
+    size_t n_searched;      /* bytes of a part's headers that do not end them */
     struct strbuf filename; /* what the field says of itself */
     bool found;
 };

@@ -106,18 +106,24 @@ static void keep(struct capture *capture, const char *text, size_t len)
     }
 }
 
+/* The bytes of the overwritten text that the line covers. */
+static size_t covered_length(const struct capture *capture)
+{
+    return utf8_offset(capture->under.text, capture->under.len,
+                       utf8_length(capture->line.text, capture->line.len));
+}
+
 /* What was printed before a carriage return shows behind a shorter text that came after it. */
 static void merge_overwritten(struct capture *capture)
 {
     struct strbuf *line = &capture->line;
     const struct strbuf *under = &capture->under;
-    size_t covered = 0;
 
     if (under->len == 0)
         return;
-    if (memchr(line->text, ESC, line->len) == NULL &&
-        memchr(under->text, ESC, under->len) == NULL) {
-        covered = utf8_offset(under->text, under->len, utf8_length(line->text, line->len));
+    if (!capture->is_under_styled && memchr(line->text, ESC, line->len) == NULL) {
+        size_t covered = covered_length(capture);
+
         strbuf_append_bytes(line, under->text + covered, under->len - covered);
     }
     strbuf_reset(&capture->under);
@@ -208,13 +214,23 @@ static void end_line(struct capture *capture)
 
 static void begin_overwrite(struct capture *capture)
 {
-    struct strbuf old = STRBUF_INIT;
+    struct strbuf *line = &capture->line;
+    struct strbuf old = capture->under;
+    bool is_styled = memchr(line->text, ESC, line->len) != NULL;
 
+    /* A program may overwrite a long line with a few characters, again and again. */
+    if (old.len > 0 && !is_styled && !capture->is_under_styled &&
+        covered_length(capture) == line->len) {
+        memcpy(old.text, line->text, line->len);
+        strbuf_reset(line);
+        return;
+    }
     merge_overwritten(capture);
     old = capture->under;
-    capture->under = capture->line;
-    capture->line = old;
-    strbuf_reset(&capture->line);
+    capture->under = *line;
+    capture->is_under_styled = is_styled;
+    *line = old;
+    strbuf_reset(line);
 }
 
 static void rub_out(struct capture *capture)

@@ -35,6 +35,7 @@ struct capture {
     struct strbuf sequence; /* the control sequence being read */
     struct strbuf line;     /* the line being printed */
     struct strbuf under;    /* what a carriage return has begun to overwrite */
+    bool is_under_styled;   /* that has control sequences */
     bool returned;          /* the last character was a carriage return */
     struct strbuf head;     /* the first MAX_OUTPUT_CHARS */
     size_t head_chars;

@@ -14,12 +14,25 @@ struct linear_function {
     const char *name;
     void (*run)(const char *text, size_t len); /* text is NUL-terminated */
     const char *const *inputs;                 /* ends with NULL; see below */
+    size_t short_bytes; /* of the shorter input; 0: 100 KB. Less for functions that refuse more than
+                           a limit, or take long for each byte */
 };
 
+/* Enough for most functions: a quadratic walk over its tenfold takes a second or more. */
+#define LINEAR_FEW_BYTES 20000
+
 /*
- * The number of inputs whose tenfold takes more than twelve times as long; each is reported. An
- * input is "head|unit|tail": the unit is repeated up to the length.
+ * Runs of one byte, of lines, of words, of brackets and quotes that do not close, of separators, of
+ * what almost is a keyword, of escapes, of bytes that are no UTF-8.
  */
-int linear_check(const struct linear_function *function) NONNULL MUST_CHECK;
+extern const char *const linear_any_text[];
+
+/* For main(). */
+void linear_setup(void);
+/*
+ * Fails the test if an input's tenfold takes more than twelve times as long; reports each such
+ * input. An input is "head|unit|tail": the unit is repeated up to the length.
+ */
+void linear_check(const struct linear_function *functions, size_t n) NONNULL;
 
 #endif

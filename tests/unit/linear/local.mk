@@ -1,7 +1,17 @@
-# What walks text from outside takes time in proportion to it
-check_PROGRAMS += linear_test
-linear_test_SOURCES = \
-	tests/unit/linear/linear.c tests/unit/linear/linear.h \
-	tests/unit/linear/linear_test.c
-linear_test_CPPFLAGS = $(SANDBOX_CPPFLAGS) -I$(top_srcdir)/tests $(CMOCKA_CFLAGS)
+# What walks text from outside takes time in proportion to it: a program for each process' functions
+LINEAR_SOURCES = tests/unit/linear/linear.c tests/unit/linear/linear.h
+LINEAR_CPPFLAGS = -I$(top_srcdir)/tests $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS)
+
+check_PROGRAMS += linear_test linear_sandbox_test linear_runtime_test
+linear_test_SOURCES = $(LINEAR_SOURCES) tests/unit/linear/linear_test.c
+linear_test_CPPFLAGS = $(SANDBOX_CPPFLAGS) $(LINEAR_CPPFLAGS)
 linear_test_LDADD = libsandbox.a $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(LWS_LIBS) $(ZLIB_LIBS) $(CMOCKA_LIBS) -lm
+linear_sandbox_test_SOURCES = $(LINEAR_SOURCES) tests/unit/linear/linear_sandbox_test.c
+linear_sandbox_test_CPPFLAGS = $(SANDBOX_CPPFLAGS) $(LINEAR_CPPFLAGS)
+linear_sandbox_test_LDADD = libsandbox.a $(MODEL_LIBS) $(LWS_LIBS) $(ZLIB_LIBS) $(CMOCKA_LIBS) -lm
+linear_runtime_test_SOURCES = $(LINEAR_SOURCES) tests/unit/linear/linear_runtime_test.c \
+	runtime/build_context.c runtime/build_form.c runtime/dns.c runtime/dockerfile.c \
+	runtime/egress_policy.c runtime/frames.c runtime/image_source.c runtime/nflog_parse.c \
+	runtime/rules.c runtime/spawn.c runtime/tally.c runtime/tar.c
+linear_runtime_test_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) $(LINEAR_CPPFLAGS)
+linear_runtime_test_LDADD = $(BASE_LIBS) $(ZLIB_LIBS) $(CMOCKA_LIBS)

@@ -1,0 +1,240 @@
+/*
+ * What deft-action reads: uploads, what terminals print, paths, addresses, archives.
+ */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/strbuf.h"
+#include "sandbox/capture.h"
+#include "sandbox/chunked.h"
+#include "sandbox/git_address.h"
+#include "sandbox/inside.h"
+#include "sandbox/multipart.h"
+#include "sandbox/shell.h"
+#include "sandbox/shell_record.h"
+#include "sandbox/textfile.h"
+#include "sandbox/unzip.h"
+#include "unit/linear/linear.h"
+
+/* What a connection reads at once. */
+enum { PIECE_BYTES = 65536 };
+
+static int drop(void *state, const char *bytes, size_t len, struct error *err)
+{
+    (void)state;
+    (void)bytes;
+    (void)len;
+    (void)err;
+    return 0;
+}
+
+static void feed_multipart(const char *text, size_t len, size_t piece)
+{
+    CLEANUP(multipart_done) struct multipart multipart = {.pending = STRBUF_INIT};
+    const struct multipart_target target = {NULL, drop};
+    struct error err = ERROR_INIT;
+    int rc = multipart_init(&multipart, "multipart/form-data; boundary=b", "file", &err);
+
+    for (size_t at = 0; at < len && rc == 0; at += piece)
+        rc = multipart_feed(&multipart, text + at, len - at < piece ? len - at : piece, &target,
+                            &err);
+    (void)!multipart_is_complete(&multipart);
+}
+
+static void run_multipart(const char *text, size_t len)
+{
+    feed_multipart(text, len, len);
+    feed_multipart(text, len, PIECE_BYTES);
+}
+
+static void run_multipart_bytes(const char *text, size_t len)
+{
+    feed_multipart(text, len, 1);
+}
+
+static const char *const forms[] = {
+    "|--b\r\n\r\n\r\n|--b--",
+    "--b\r\n|a: b\r\n|\r\n\r\n\r\n--b--",
+    "|\r\n--|",
+    "|\r\n--a|",
+    "--b\r\n\r\n|a|\r\n--b--",
+    "|\r\n|",
+    "|--b|",
+    "--b\r\nContent-Disposition: form-data; |xname=|\r\n\r\na\r\n--b--",
+    "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=|'|\r\n\r\na\r\n--b--",
+    "--b\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\n|\r|\r\n--b--",
+    NULL};
+
+static void feed_capture(const char *text, size_t len, size_t piece)
+{
+    CLEANUP(capture_done) struct capture capture = {0};
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    bool marked = false;
+
+    capture_init(&capture);
+    capture_set_marker(&capture, "7770;n;1");
+    for (size_t at = 0; at < len;)
+        at += capture_feed(&capture, text + at, len - at < piece ? len - at : piece, &marked);
+    capture_take(&capture, &out);
+}
+
+static void run_capture(const char *text, size_t len)
+{
+    feed_capture(text, len, PIECE_BYTES);
+    feed_capture(text, len, 1);
+}
+
+static const char *const outputs[] = {"|a|",        "|\n|",
+                                      "|\ra|",      "|\r\n|",
+                                      "|\x1b[|",    "|\x1b[0m|",
+                                      "|\x1b]|",    "|\x1b]0;a\x07|",
+                                      "|a\x08|",    "|\xff|",
+                                      "|\xc3\xa9|", "|\xc3\xa9\r|",
+                                      "\x1b]|a|",   "|\x1b]7770;n;1\x07|",
+                                      "|abc\rd\r|", "|\x1b[1m\ra|",
+                                      NULL};
+
+/* A long line, and what a program writes over it again and again. */
+static void run_overwritten(const char *text, size_t len)
+{
+    CLEANUP(strbuf_done) struct strbuf shown = STRBUF_INIT;
+
+    for (int i = 0; i < 30000; i++)
+        strbuf_append_char(&shown, 'a');
+    strbuf_append_bytes(&shown, text, len);
+    feed_capture(shown.text, shown.len, PIECE_BYTES);
+}
+
+static const char *const overwriting[] = {"|\rb|", "|\r\xc3\xa9|", "|\rb\r\xc3\xa9|",
+                                          "|\r|",  "|\r\x1b[1mb|", NULL};
+
+static void run_chunked(const char *text, size_t len)
+{
+    struct chunked chunked = {.state = CHUNKED_SIZE};
+    struct chunked_input input = {text, len};
+    const char *data = NULL;
+    size_t n = 1;
+    struct error err = ERROR_INIT;
+
+    while (n > 0 && chunked_next(&chunked, &input, &data, &n, &err) == 0) {
+    }
+}
+
+static const char *const chunks[] = {
+    "|1\r\na\r\n|0\r\n\r\n", "1;|a|\r\n", "0\r\n|a: b\r\n|\r\n", "|0|1\r\n", "|\n|", NULL};
+
+static void run_path(const char *text, size_t len)
+{
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+
+    (void)len;
+    if (inside_resolve(text, &out, &err) < 0)
+        assert_int_equal(out.len, 0);
+}
+
+static const char *const paths[] = {"|/|", "|/.|", "|/..|", "/|a|", "|/a|", "|/a/..|", NULL};
+
+static void run_git_address(const char *text, size_t len)
+{
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+
+    (void)len;
+    if (!git_address_is_remote(text) && !git_address_is_ref(text) &&
+        !git_address_origin(text, &out) && git_address_name(text, &out, &err) < 0)
+        assert_int_equal(out.len, 0);
+}
+
+static const char *const addresses[] = {"https://|a|",  "https://|a/|", "https://a/|/|",
+                                        "https://|a@|", "git@a:|a|",    "|@|",
+                                        "|:|",          "https://a|?|", NULL};
+
+static void run_record(const char *text, size_t len)
+{
+    CLEANUP(strbuf_done) struct strbuf bytes = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf kept = STRBUF_INIT;
+    struct shell_record record = {0};
+
+    strbuf_append_bytes(&bytes, text, len);
+    while (shell_record_next(&bytes, "k", &kept, &record)) {
+    }
+}
+
+/* A file in memory with these bytes. */
+static int open_bytes(const char *text, size_t len)
+{
+    struct error err = ERROR_INIT;
+    int fd = memfd_create("linear", MFD_CLOEXEC);
+
+    assert_true(fd >= 0);
+    assert_int_equal(fd_write_all(fd, text, len, &err), 0);
+    return fd;
+}
+
+static void run_unzip(const char *text, size_t len)
+{
+    CLEANUP(fd_close) int fd = open_bytes(text, len);
+    struct error err = ERROR_INIT;
+
+    assert_int_equal(unzip_into(fd, "/nowhere", &err), -1);
+}
+
+static const char *const archives[] = {"|PK\x05\x06|", "|PK\x01\x02|", "|P|",
+                                       "|PK\x05|",     "|PK\x06\x07|", NULL};
+
+static void run_textfile(const char *text, size_t len)
+{
+    CLEANUP(textfile_done) struct textfile file = TEXTFILE_INIT;
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    CLEANUP(fd_close) int fd = open_bytes(text, len);
+    struct error err = ERROR_INIT;
+
+    strbuf_appendf(&path, "/proc/self/fd/%d", fd);
+    if (textfile_read(path.text, &file, &err) < 0)
+        assert_int_equal(err.code, ERROR_UNSUPPORTED);
+}
+
+static void time_is_linear_in_what_a_sandbox_reads(void **state)
+{
+    static const struct linear_function functions[] = {
+        {"multipart_feed", run_multipart, forms, 0},
+        {"multipart_feed, byte by byte", run_multipart_bytes, forms, LINEAR_FEW_BYTES},
+        {"multipart_feed", run_multipart, linear_any_text, LINEAR_FEW_BYTES},
+        {"capture_feed", run_capture, outputs, 0},
+        {"capture_feed", run_capture, linear_any_text, 0},
+        {"capture_feed over a long line", run_overwritten, overwriting, 0},
+        {"chunked_next", run_chunked, chunks, 0},
+        {"chunked_next", run_chunked, linear_any_text, LINEAR_FEW_BYTES},
+        {"inside_resolve", run_path, paths, LINEAR_FEW_BYTES},
+        {"git_address_is_remote", run_git_address, addresses, LINEAR_FEW_BYTES},
+        {"git_address_is_remote", run_git_address, linear_any_text, LINEAR_FEW_BYTES},
+        {"shell_record_next", run_record, linear_any_text, LINEAR_FEW_BYTES},
+        {"unzip_into", run_unzip, archives, LINEAR_FEW_BYTES},
+        {"unzip_into", run_unzip, linear_any_text, LINEAR_FEW_BYTES},
+        {"textfile_read", run_textfile, linear_any_text, LINEAR_FEW_BYTES},
+    };
+
+    (void)state;
+    linear_check(functions, ARRAY_SIZE(functions));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(time_is_linear_in_what_a_sandbox_reads),
+    };
+
+    linear_setup();
+    return cmocka_run_group_tests_name("linear_sandbox", tests, NULL, NULL);
+}

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/conversation.h"
@@ -19,16 +20,16 @@ void skill_texts_done(struct skill_texts *texts)
     *texts = (struct skill_texts)SKILL_TEXTS_INIT;
 }
 
-static bool list_has(const json_t *list, const char *name)
+/* Adds the texts of a list to a set of names, which look-ups in a list would be too slow for. */
+static void add_to_set(json_t *set, const json_t *list)
 {
     json_t *item = NULL;
     size_t i = 0;
 
     json_array_foreach (list, i, item) {
-        if (json_is_string(item) && text_equal(json_string_value(item), name))
-            return true;
+        if (json_is_string(item))
+            json_put(set, json_string_value(item), json_true());
     }
-    return false;
 }
 
 static bool is_word_character(char c)
@@ -36,17 +37,47 @@ static bool is_word_character(char c)
     return isalnum((unsigned char)c) != 0;
 }
 
-/* True when word stands in text by itself: "git" is in "use git!", not in "digital". */
+static int lower(char c)
+{
+    return tolower((unsigned char)c);
+}
+
+/*
+ * For each beginning of the word, how long the longest shorter one is that it ends with: where a
+ * search goes on when the next character differs (Knuth, Morris, Pratt). mem_free() it.
+ */
+static size_t *borders_of(const char *word, size_t len)
+{
+    size_t *borders = mem_alloc_array(len + 1, sizeof(*borders));
+    size_t n = 0;
+
+    for (size_t i = 1; i < len; i++) {
+        while (n > 0 && lower(word[i]) != lower(word[n]))
+            n = borders[n];
+        n += lower(word[i]) == lower(word[n]);
+        borders[i + 1] = n;
+    }
+    return borders;
+}
+
+/* True when word stands in text by itself: "git" is in "use git!", not in "digital". Takes time in
+ * proportion to both, however often the word almost occurs. */
 static bool text_has_word(const char *text, const char *word)
 {
     size_t len = strlen(word);
-    const char *p = len > 0 ? strcasestr(text, word) : NULL;
+    size_t *borders = len > 0 ? borders_of(word, len) : NULL;
+    bool has_word = false;
+    size_t n = 0;
 
-    for (; p != NULL; p = strcasestr(p + 1, word)) {
-        if ((p == text || !is_word_character(p[-1])) && !is_word_character(p[len]))
-            return true;
+    for (size_t i = 0; len > 0 && !has_word && text[i] != '\0'; i++) {
+        while (n > 0 && (n == len || lower(text[i]) != lower(word[n])))
+            n = borders[n];
+        n += lower(text[i]) == lower(word[n]);
+        has_word = n == len && (i + 1 == len || !is_word_character(text[i - len])) &&
+                   !is_word_character(text[i + 1]);
     }
-    return false;
+    mem_free(borders);
+    return has_word;
 }
 
 /* The word of a skill's trigger that text has; NULL when it has none. Borrowed. */
@@ -88,26 +119,31 @@ static void append_content_text(const json_t *content, struct strbuf *out)
     }
 }
 
-static void add_skill(const json_t *skill, const char *text, struct skill_texts *texts)
+/* passed: names of skills that are not added, this one among them afterwards. */
+static void add_skill(const json_t *skill, const char *text, json_t *passed,
+                      struct skill_texts *texts)
 {
     const char *name = json_text_or(skill, "name", "");
-    const char *word = matching_word(skill, text);
+    const char *word = json_object_get(passed, name) == NULL ? matching_word(skill, text) : NULL;
 
-    if (word == NULL || list_has(texts->names, name))
+    if (word == NULL)
         return;
+    json_put(passed, name, json_true());
     json_push(texts->names, json_string(name));
     json_push(texts->parts, skill_part(skill, word));
 }
 
-static bool add_names(json_t *known, const json_t *names)
+/* set: what known has. */
+static bool add_names(json_t *known, json_t *set, const json_t *names)
 {
     bool has_changed = false;
     json_t *name = NULL;
     size_t i = 0;
 
     json_array_foreach (names, i, name) {
-        if (!json_is_string(name) || list_has(known, json_string_value(name)))
+        if (!json_is_string(name) || json_object_get(set, json_string_value(name)) != NULL)
             continue;
+        json_put(set, json_string_value(name), json_true());
         json_push(known, json_incref(name));
         has_changed = true;
     }
@@ -117,6 +153,7 @@ static bool add_names(json_t *known, const json_t *names)
 bool conversation_note_skills(struct conversation *conversation, const struct event_list *events)
 {
     json_t *known = json_object_get(conversation->spec, "activated_knowledge_skills");
+    json_auto_t *set = json_object();
     bool has_changed = false;
 
     if (conversation->spec == NULL)
@@ -125,8 +162,9 @@ bool conversation_note_skills(struct conversation *conversation, const struct ev
         known = json_array();
         json_put(conversation->spec, "activated_knowledge_skills", known);
     }
+    add_to_set(set, known);
     for (size_t i = 0; i < events->n; i++) {
-        if (add_names(known, json_object_get(events->items[i].json, "activated_skills")))
+        if (add_names(known, set, json_object_get(events->items[i].json, "activated_skills")))
             has_changed = true;
     }
     return has_changed;
@@ -136,21 +174,18 @@ void skills_for_message(const struct conversation *conversation, json_t *content
                         struct skill_texts *texts_out)
 {
     const json_t *context = json_object_get(conversation_agent(conversation), "agent_context");
-    const json_t *known = json_object_get(conversation->spec, "activated_knowledge_skills");
-    const json_t *disabled = json_object_get(context, "disabled_skills");
+    json_auto_t *passed = json_object();
     const char *suffix = json_text_or(context, "user_message_suffix", "");
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     json_t *skill = NULL;
     size_t i = 0;
 
     *texts_out = (struct skill_texts){json_array(), json_array()};
+    add_to_set(passed, json_object_get(conversation->spec, "activated_knowledge_skills"));
+    add_to_set(passed, json_object_get(context, "disabled_skills"));
     append_content_text(content, &text);
-    json_array_foreach (json_object_get(context, "skills"), i, skill) {
-        const char *name = json_text_or(skill, "name", "");
-
-        if (!list_has(known, name) && !list_has(disabled, name))
-            add_skill(skill, text.text, texts_out);
-    }
+    json_array_foreach (json_object_get(context, "skills"), i, skill)
+        add_skill(skill, text.text, passed, texts_out);
     if (!text_is_blank(suffix))
         json_push(texts_out->parts, text_content(suffix));
 }

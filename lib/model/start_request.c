@@ -274,16 +274,16 @@ static void read_secrets(struct start *start)
     json_put(start->secrets, "secrets", values);
 }
 
-static bool has_named(json_t *list, const char *name)
+/* A set of the names in a list of objects. A new reference. */
+static json_t *names_in(const json_t *list)
 {
-    json_t *item = NULL;
+    json_t *names = json_object();
+    const json_t *item = NULL;
     size_t i = 0;
 
-    json_array_foreach (list, i, item) {
-        if (text_equal(json_text_or(item, "name", ""), name))
-            return true;
-    }
-    return false;
+    json_array_foreach (list, i, item)
+        json_put(names, json_text_or(item, "name", ""), json_true());
+    return names;
 }
 
 /* Names as the creator sent them, and the official modules of tools it left out. */
@@ -312,7 +312,7 @@ static void check_tools(struct start *start)
     const struct place agent_place = {&body, "agent", 0};
     const struct place tools_place = {&agent_place, "tools", 0};
     json_t *tools = json_object_get(json_object_get(start->spec, "agent"), "tools");
-    json_t *client_tools = json_object_get(start->values, "client_tools");
+    json_auto_t *client_tools = names_in(json_object_get(start->values, "client_tools"));
     json_t *tool = NULL;
     size_t i = 0;
 
@@ -320,7 +320,7 @@ static void check_tools(struct start *start)
         const struct place at = {&tools_place, NULL, (json_int_t)i};
         const char *name = json_text_or(tool, "name", "");
 
-        if (!tools_may_be_named(name) && !has_named(client_tools, name))
+        if (!tools_may_be_named(name) && json_object_get(client_tools, name) == NULL)
             problem_add_value(start->problems, &at, "this server has no tool of that name", tool);
     }
 }

@@ -15,8 +15,11 @@
 
 enum { SHORT_BYTES = 100000, TIMES_LONGER = 10, RATIO_MAX = 12, ROUNDS_MAX = 8 };
 
-/* What is done with the longer input in this time is a few instructions for each byte. */
-#define PLAIN_NS 4000000
+/*
+ * What is done in this time for each byte of the longer input is no quadratic walk, which takes a
+ * second or more; the ratio of so little says more of the caches than of the function.
+ */
+#define PLAIN_NS_PER_BYTE 40
 
 /* Nothing that is linear takes so long for the shorter input; the longer one is not tried. */
 #define SLOW_NS 200000000
@@ -68,8 +71,11 @@ static void check_input(const struct linear_function *function, const char *patt
     CLEANUP(strbuf_done) struct strbuf ten = STRBUF_INIT;
     int64_t one_ns = INT64_MAX;
     int64_t ten_ns = INT64_MAX;
+    int64_t plain_ns =
+        function->plain_ns_per_byte > 0 ? function->plain_ns_per_byte : PLAIN_NS_PER_BYTE;
     size_t short_bytes = function->short_bytes > 0 ? function->short_bytes : SHORT_BYTES;
 
+    plain_ns *= (int64_t)(short_bytes * TIMES_LONGER);
     make_input(pattern, short_bytes, &one);
     make_input(pattern, short_bytes * TIMES_LONGER, &ten);
     for (int round = 0; round < ROUNDS_MAX; round++) {
@@ -77,7 +83,7 @@ static void check_input(const struct linear_function *function, const char *patt
         if (one_ns > SLOW_NS)
             break;
         ten_ns = measure(function, &ten, ten_ns);
-        if (ten_ns < PLAIN_NS || (round > 0 && ten_ns <= RATIO_MAX * one_ns))
+        if (ten_ns < plain_ns || (round > 0 && ten_ns <= RATIO_MAX * one_ns))
             return;
     }
     print_error("%s: \"%.40s\" takes %lld us, ten times that %lld us\n", function->name, pattern,

@@ -7,6 +7,7 @@
 #define DEFT_TESTS_UNIT_LINEAR_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/attr.h"
 
@@ -16,10 +17,14 @@ struct linear_function {
     const char *const *inputs;                 /* ends with NULL; see below */
     size_t short_bytes; /* of the shorter input; 0: 100 KB. Less for functions that refuse more than
                            a limit, or take long for each byte */
+    int64_t plain_ns_per_byte; /* what the longer input may take whatever the ratio; 0: the usual */
 };
 
 /* Enough for most functions: a quadratic walk over its tenfold takes a second or more. */
 #define LINEAR_FEW_BYTES 20000
+/* For functions that make objects of what they read: the longer input's do not fit into the
+ * processor's caches, and each takes twice as long. */
+#define LINEAR_OBJECTS LINEAR_FEW_BYTES, 1000
 
 /*
  * Runs of one byte, of lines, of words, of brackets and quotes that do not close, of separators, of

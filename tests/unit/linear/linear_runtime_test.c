@@ -204,19 +204,19 @@ static void time_is_linear_in_what_the_runtime_reads(void **state)
 {
     /* Larger Dockerfiles are refused. */
     static const struct linear_function functions[] = {
-        {"dockerfile_list_images", run_dockerfile, dockerfiles, LINEAR_FEW_BYTES},
-        {"dockerfile_list_images", run_dockerfile, linear_any_text, LINEAR_FEW_BYTES},
-        {"dockerfile_list_images, arguments", run_arguments, one_text, LINEAR_FEW_BYTES},
-        {"build_context_list_images", run_context, dockerfiles, LINEAR_FEW_BYTES},
-        {"build_context_list_images", run_tar, linear_any_text, LINEAR_FEW_BYTES},
-        {"build_form_read", run_form, forms, 0},
-        {"build_form_read", run_form, linear_any_text, LINEAR_FEW_BYTES},
-        {"dns_read", run_dns, labels, LINEAR_FEW_BYTES},
-        {"nflog_parse", run_nflog, labels, LINEAR_FEW_BYTES},
-        {"nflog_parse", run_nflog, linear_any_text, LINEAR_FEW_BYTES},
-        {"image_source_append", run_image, images, LINEAR_FEW_BYTES},
-        {"image_source_append", run_image, linear_any_text, LINEAR_FEW_BYTES},
-        {"frames_feed", run_frames, linear_any_text, LINEAR_FEW_BYTES},
+        {"dockerfile_list_images", run_dockerfile, dockerfiles, LINEAR_FEW_BYTES, 0},
+        {"dockerfile_list_images", run_dockerfile, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"dockerfile_list_images, arguments", run_arguments, one_text, LINEAR_FEW_BYTES, 0},
+        {"build_context_list_images", run_context, dockerfiles, LINEAR_FEW_BYTES, 0},
+        {"build_context_list_images", run_tar, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"build_form_read", run_form, forms, 0, 0},
+        {"build_form_read", run_form, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"dns_read", run_dns, labels, LINEAR_FEW_BYTES, 0},
+        {"nflog_parse", run_nflog, labels, LINEAR_FEW_BYTES, 0},
+        {"nflog_parse", run_nflog, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"image_source_append", run_image, images, LINEAR_FEW_BYTES, 0},
+        {"image_source_append", run_image, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"frames_feed", run_frames, linear_any_text, LINEAR_FEW_BYTES, 0},
     };
 
     (void)state;

@@ -208,21 +208,21 @@ static void run_textfile(const char *text, size_t len)
 static void time_is_linear_in_what_a_sandbox_reads(void **state)
 {
     static const struct linear_function functions[] = {
-        {"multipart_feed", run_multipart, forms, 0},
-        {"multipart_feed, byte by byte", run_multipart_bytes, forms, LINEAR_FEW_BYTES},
-        {"multipart_feed", run_multipart, linear_any_text, LINEAR_FEW_BYTES},
-        {"capture_feed", run_capture, outputs, 0},
-        {"capture_feed", run_capture, linear_any_text, 0},
-        {"capture_feed over a long line", run_overwritten, overwriting, 0},
-        {"chunked_next", run_chunked, chunks, 0},
-        {"chunked_next", run_chunked, linear_any_text, LINEAR_FEW_BYTES},
-        {"inside_resolve", run_path, paths, LINEAR_FEW_BYTES},
-        {"git_address_is_remote", run_git_address, addresses, LINEAR_FEW_BYTES},
-        {"git_address_is_remote", run_git_address, linear_any_text, LINEAR_FEW_BYTES},
-        {"shell_record_next", run_record, linear_any_text, LINEAR_FEW_BYTES},
-        {"unzip_into", run_unzip, archives, LINEAR_FEW_BYTES},
-        {"unzip_into", run_unzip, linear_any_text, LINEAR_FEW_BYTES},
-        {"textfile_read", run_textfile, linear_any_text, LINEAR_FEW_BYTES},
+        {"multipart_feed", run_multipart, forms, 0, 0},
+        {"multipart_feed, byte by byte", run_multipart_bytes, forms, LINEAR_FEW_BYTES, 0},
+        {"multipart_feed", run_multipart, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"capture_feed", run_capture, outputs, 0, 0},
+        {"capture_feed", run_capture, linear_any_text, 0, 0},
+        {"capture_feed over a long line", run_overwritten, overwriting, 0, 0},
+        {"chunked_next", run_chunked, chunks, 0, 0},
+        {"chunked_next", run_chunked, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"inside_resolve", run_path, paths, LINEAR_FEW_BYTES, 0},
+        {"git_address_is_remote", run_git_address, addresses, LINEAR_FEW_BYTES, 0},
+        {"git_address_is_remote", run_git_address, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"shell_record_next", run_record, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"unzip_into", run_unzip, archives, LINEAR_FEW_BYTES, 0},
+        {"unzip_into", run_unzip, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"textfile_read", run_textfile, linear_any_text, LINEAR_FEW_BYTES, 0},
     };
 
     (void)state;

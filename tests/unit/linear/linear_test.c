@@ -255,22 +255,22 @@ static void run_line_diff(const char *text, size_t len)
 static void time_is_linear_in_the_text(void **state)
 {
     static const struct linear_function functions[] = {
-        {"json_parse", run_json, json_texts, 0},
-        {"json_parse_lenient", run_lenient_json, lenient_texts, 0},
-        {"tool_repair_parse", run_repair, argument_texts, 0},
-        {"redact_copy", run_redact, linear_any_text, 0},
-        {"front_matter_read", run_front_matter, head_texts, 0},
-        {"skill_from_file", run_skill, head_texts, 0},
-        {"title_from_text", run_title, linear_any_text, 0},
-        {"utf8_append_repaired", run_utf8, linear_any_text, 0},
-        {"percent_decode", run_decoders, linear_any_text, 0},
-        {"masker_append", run_masker, masked_texts, 0},
-        {"masker_append", run_masker, linear_any_text, 0},
-        {"secret_registry_append_unmasked", run_names, linear_any_text, 0},
-        {"sse_next", run_sse, event_streams, 0},
-        {"statements_split", run_statements, scripts, 0},
-        {"statements_split", run_statements, linear_any_text, 0},
-        {"line_diff_append", run_line_diff, linear_any_text, 0},
+        {"json_parse", run_json, json_texts, 0, 0},
+        {"json_parse_lenient", run_lenient_json, lenient_texts, 0, 0},
+        {"tool_repair_parse", run_repair, argument_texts, 0, 0},
+        {"redact_copy", run_redact, linear_any_text, 0, 0},
+        {"front_matter_read", run_front_matter, head_texts, 0, 0},
+        {"skill_from_file", run_skill, head_texts, 0, 0},
+        {"title_from_text", run_title, linear_any_text, 0, 0},
+        {"utf8_append_repaired", run_utf8, linear_any_text, 0, 0},
+        {"percent_decode", run_decoders, linear_any_text, 0, 0},
+        {"masker_append", run_masker, masked_texts, 0, 0},
+        {"masker_append", run_masker, linear_any_text, 0, 0},
+        {"secret_registry_append_unmasked", run_names, linear_any_text, 0, 0},
+        {"sse_next", run_sse, event_streams, 0, 0},
+        {"statements_split", run_statements, scripts, 0, 0},
+        {"statements_split", run_statements, linear_any_text, 0, 0},
+        {"line_diff_append", run_line_diff, linear_any_text, 0, 0},
     };
 
     (void)state;

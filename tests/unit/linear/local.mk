@@ -2,7 +2,7 @@
 LINEAR_SOURCES = tests/unit/linear/linear.c tests/unit/linear/linear.h
 LINEAR_CPPFLAGS = -I$(top_srcdir)/tests $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS)
 
-check_PROGRAMS += linear_test linear_sandbox_test linear_runtime_test
+check_PROGRAMS += linear_fcgi_test linear_lib_test linear_runtime_test linear_sandbox_test linear_test
 linear_test_SOURCES = $(LINEAR_SOURCES) tests/unit/linear/linear_test.c
 linear_test_CPPFLAGS = $(SANDBOX_CPPFLAGS) $(LINEAR_CPPFLAGS)
 linear_test_LDADD = libsandbox.a $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(LWS_LIBS) $(ZLIB_LIBS) $(CMOCKA_LIBS) -lm
@@ -15,3 +15,9 @@ linear_runtime_test_SOURCES = $(LINEAR_SOURCES) tests/unit/linear/linear_runtime
 	runtime/rules.c runtime/spawn.c runtime/tally.c runtime/tar.c
 linear_runtime_test_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) $(LINEAR_CPPFLAGS)
 linear_runtime_test_LDADD = $(BASE_LIBS) $(ZLIB_LIBS) $(CMOCKA_LIBS)
+linear_lib_test_SOURCES = $(LINEAR_SOURCES) tests/unit/linear/linear_lib_test.c
+linear_lib_test_CPPFLAGS = $(AM_CPPFLAGS) $(LINEAR_CPPFLAGS)
+linear_lib_test_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS)
+linear_fcgi_test_SOURCES = $(LINEAR_SOURCES) tests/unit/linear/linear_fcgi_test.c
+linear_fcgi_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(LINEAR_CPPFLAGS)
+linear_fcgi_test_LDADD = $(FCGI_HANDLER_LIBS) $(CMOCKA_LIBS)

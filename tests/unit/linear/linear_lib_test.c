@@ -1,0 +1,443 @@
+/*
+ * What the libraries read of servers, models and clients, as far as linear_test.c does not have it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "base/encode.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/secret.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "base/zip.h"
+#include "client/http1.h"
+#include "client/oauth.h"
+#include "llm/draft.h"
+#include "llm/json_repair.h"
+#include "llm/trouble.h"
+#include "model/conversation.h"
+#include "model/event.h"
+#include "model/pattern.h"
+#include "model/plain_line.h"
+#include "model/repository.h"
+#include "model/skills.h"
+#include "model/source.h"
+#include "model/sub_agents.h"
+#include "model/tools.h"
+#include "model/web_origin.h"
+#include "unit/linear/linear.h"
+
+/* --- base --- */
+
+static void run_strbuf(const char *text, size_t len)
+{
+    CLEANUP(strbuf_done) struct strbuf buf = STRBUF_INIT;
+
+    strbuf_append_bytes(&buf, text, len);
+    for (size_t i = 0; i < len; i++) {
+        strbuf_remove_head(&buf, 2);
+        strbuf_append_char(&buf, text[i]);
+    }
+    for (size_t i = 0; i < len; i++)
+        strbuf_truncate(&buf, len - i);
+}
+
+static int drop(void *state, const char *bytes, size_t len, struct error *err)
+{
+    (void)state;
+    (void)bytes;
+    (void)len;
+    (void)err;
+    return 0;
+}
+
+static void run_zip(const char *text, size_t len)
+{
+    CLEANUP(zip_done) struct zip zip = ZIP_INIT(NULL, drop);
+    struct error err = ERROR_INIT;
+
+    for (size_t i = 0; i < len; i += 50)
+        assert_int_equal(zip_add(&zip, "a", text + i, 50 < len - i ? 50 : len - i, &err), 0);
+    assert_int_equal(zip_add(&zip, text, text, len, &err), 0);
+    assert_int_equal(zip_finish(&zip, &err), 0);
+}
+
+static void run_encode(const char *text, size_t len)
+{
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    char *hex = mem_alloc_array(len + 1, 2);
+    unsigned char *bytes = mem_alloc_array(len + 1, 1);
+    struct error err = ERROR_INIT;
+
+    hex_encode((const unsigned char *)text, len, hex);
+    assert_int_equal(hex_decode(hex, bytes, len, &err), 0);
+    base64_append(&out, bytes, len);
+    base64url_append(&out, bytes, len);
+    mem_free(hex);
+    mem_free(bytes);
+}
+
+static void run_text(const char *text, size_t len)
+{
+    struct error err = ERROR_INIT;
+    int64_t value = 0;
+
+    if (text_parse_int(text, 0, 1, &value, &err) < 0)
+        assert_true(text_equal_secret(text, text));
+    (void)!text_is_blank(text);
+    (void)!text_ends_with(text, "a");
+    assert_true(utf8_length(text, len) <= len);
+}
+
+/* --- client --- */
+
+static void feed_http1(const char *text, size_t len, size_t cut)
+{
+    CLEANUP(http1_done) struct http1_reader reader = HTTP1_READER_INIT;
+    struct error err = ERROR_INIT;
+
+    for (size_t at = 0; at < len; at += cut) {
+        struct http1_input input = {text + at, len - at < cut ? len - at : cut};
+        struct http1_piece piece = {HTTP1_NONE, NULL, 0};
+
+        do {
+            if (http1_next(&reader, &input, &piece, &err) < 0)
+                return;
+        } while (piece.kind == HTTP1_LINE || piece.kind == HTTP1_BYTES);
+        if (piece.kind == HTTP1_END)
+            return;
+    }
+}
+
+static void run_http1(const char *text, size_t len)
+{
+    feed_http1(text, len, len);
+    feed_http1(text, len, 1);
+}
+
+#define OK "HTTP/1.1 200 OK\r\n"
+#define CHUNKED OK "Transfer-Encoding: chunked\r\n\r\n"
+
+static const char *const answers[] = {OK "|a: b\r\n|\r\n",
+                                      OK "a: |b|\r\n\r\n",
+                                      OK "a: | |\r\n\r\n",
+                                      OK "|Connection: close\r\n|\r\n",
+                                      OK "Connection: |clos|\r\n\r\n",
+                                      OK "|Content-Length: 1\r\n|\r\na",
+                                      OK "\r\n|a|",
+                                      "|HTTP/1.1 100 a\r\n\r\n|" OK,
+                                      "|HTTP/1.1 100 a\r\na: b\r\n\r\n|" OK,
+                                      CHUNKED "|1\r\na\r\n|0\r\n\r\n",
+                                      CHUNKED "1;|a|\r\na\r\n",
+                                      CHUNKED "0\r\n|a: b\r\n|\r\n",
+                                      CHUNKED "|0|1\r\na",
+                                      "|\n|",
+                                      NULL};
+
+static void run_oauth(const char *text, size_t len)
+{
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    json_auto_t *form = json_object();
+    json_auto_t *provider = json_object();
+    json_t *methods = json_array();
+
+    json_put(form, "a", json_text(text, len));
+    oauth_append_form(&out, form);
+    oauth_append_challenge(&out, text);
+    for (size_t i = 0; i < len / 10; i++)
+        json_push(methods, json_string("a"));
+    json_put(provider, "auth_methods", methods);
+    assert_non_null(oauth_pick_method(provider, true));
+}
+
+static const char *const urls[] = {"https://|a|", "https://a/|a/|", "https://|a@|",
+                                   "https://|:|", "https://a?|&|",  NULL};
+
+/* --- llm --- */
+
+static void run_draft(const char *text, size_t len)
+{
+    CLEANUP(draft_done) struct draft draft = DRAFT_INIT;
+    CLEANUP(llm_reply_done) struct llm_reply reply = LLM_REPLY_INIT;
+    struct llm_trouble trouble = LLM_TROUBLE_INIT;
+    struct error err = ERROR_INIT;
+    json_auto_t *whole = NULL;
+
+    if (json_parse_lenient(text, len, &whole, &err) == 0 &&
+        draft_take(&draft, whole, &trouble) == 0 && draft_finish(&draft, &reply, &trouble) == 0)
+        assert_non_null(reply.text);
+}
+
+#define CALL "{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"a\",\"arguments\":\"{\"}}"
+
+static const char *const drafts[] = {
+    "{\"choices\":[{\"message\":{\"content\":\"|a|\"}}]}",
+    "{\"choices\":[{\"message\":{\"content\":[|{\"text\":\"a\"},|1]}}]}",
+    "{\"choices\":[|{\"delta\":{\"content\":\"a\"}},|1]}",
+    "{\"choices\":[{\"delta\":{\"tool_calls\":[|" CALL ",|1]}}]}",
+    "{\"choices\":[{\"message\":{\"tool_calls\":[|" CALL ",|1]}}]}",
+    "{\"choices\":[{\"message\":{\"tool_calls\":[|{\"type\":\"b\"},|1]}}]}",
+    "{\"error\":\"|a|\"}",
+    NULL};
+
+/* A stream that comes in pieces of one character. */
+static void run_pieces(const char *text, size_t len)
+{
+    CLEANUP(draft_done) struct draft draft = DRAFT_INIT;
+    struct llm_trouble trouble = LLM_TROUBLE_INIT;
+    struct error err = ERROR_INIT;
+    static const char piece[] =
+        "{\"choices\":[{\"delta\":{\"content\":\"a\",\"tool_calls\":[" CALL "]}}]}";
+
+    for (size_t i = 0; i < len / 20; i++) {
+        json_auto_t *json = NULL;
+
+        (void)text;
+        assert_int_equal(json_parse_lenient(piece, strlen(piece), &json, &err), 0);
+        assert_int_equal(draft_take(&draft, json, &trouble), 0);
+    }
+}
+
+static void run_trouble(const char *text, size_t len)
+{
+    struct llm_trouble trouble = LLM_TROUBLE_INIT;
+    CLEANUP(secret_done) struct secret secret = SECRET_INIT;
+    json_auto_t *error = json_text(text, len);
+
+    trouble_from_answer(&trouble, 400, text, len);
+    secret_set(&secret, "aaaa");
+    trouble_hide_secret(&trouble, &secret);
+    trouble_from_error_member(&trouble, error);
+}
+
+static const char *const complaints[] = {"|litellm.|",
+                                         "|context_length_exceede|",
+                                         "{\"error\":{\"message\":\"|prompt is too |\"}}",
+                                         "{\"error\":{\"message\":\"|\xc3\xa9|\"}}",
+                                         "|aaab|",
+                                         "|insufficient_quot|",
+                                         NULL};
+
+/* --- model --- */
+
+static void run_pattern(const char *text, size_t len)
+{
+    struct error err = ERROR_INIT;
+    CLEANUP(pattern_freep) struct pattern *pattern = NULL;
+
+    (void)len;
+    if (pattern_new(text, &pattern, &err) == 0)
+        (void)!pattern_matches(pattern, "terminal");
+}
+
+static void run_names(const char *text, size_t len)
+{
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    CLEANUP(source_done) struct source source = SOURCE_INIT;
+    struct web_origin origin;
+    struct error err = ERROR_INIT;
+
+    plain_line_append(&out, text, len);
+    if (source_read(text, NULL, NULL, &source, &err) < 0)
+        assert_int_equal(err.code, ERROR_INVALID);
+    (void)!web_origin_read(text, &origin);
+    (void)!web_origin_of_request("https://a", false, text, &origin);
+    assert_true(event_kind_from_filter(text) == NULL || len < 1000);
+}
+
+static const char *const origins[] = {"https://|a|",
+                                      "https://[|1:|]",
+                                      "https://a:|1|",
+                                      "github:a/|b/|",
+                                      "https://github.com/a/b/tree/|a/|",
+                                      "https://|a@|b/",
+                                      "|[a](|",
+                                      "|*a|",
+                                      "|_a |",
+                                      "|`a``|",
+                                      NULL};
+
+/* A path within the repository is read whatever the source is. */
+static void run_repo_path(const char *text, size_t len)
+{
+    CLEANUP(source_done) struct source source = SOURCE_INIT;
+    struct error err = ERROR_INIT;
+
+    (void)len;
+    if (source_read("github:a/b", text, text, &source, &err) < 0)
+        assert_int_equal(err.code, ERROR_INVALID);
+}
+
+static void run_wish(const char *text, size_t len)
+{
+    CLEANUP(repository_wish_done) struct repository_wish wish = REPOSITORY_WISH_INIT;
+    json_auto_t *request = json_object();
+    struct error err = ERROR_INIT;
+
+    json_put(request, "url", json_text(text, len));
+    json_put(request, "branch", json_text(text, len));
+    if (repository_wish_read(request, &wish, &err) < 0)
+        assert_int_equal(err.code, ERROR_INVALID);
+}
+
+static void run_content(const char *text, size_t len)
+{
+    struct error err = ERROR_INIT;
+    json_auto_t *json = NULL;
+    json_auto_t *content = NULL;
+    json_auto_t *event = json_object();
+
+    if (json_parse(text, len, &json, &err) < 0)
+        return;
+    if (content_read(json, &content, &err) < 0)
+        assert_int_equal(err.code, ERROR_INVALID);
+    json_put_text(event, "kind", "MessageEvent");
+    json_put(event, "llm_message", json_incref(json));
+    event_fill_nulls(event);
+}
+
+static const char *const contents[] = {"[|{\"type\":\"text\",\"text\":\"a\"},|1]",
+                                       "[|{\"type\":\"image\",\"image_urls\":[\"a\"]},|1]",
+
+                                       "\"|a|\"", "[{\"image_urls\":[|\"a\",|\"b\"]}]", NULL};
+
+/* A message in which words of skills are looked for: one of them long, one at the end of each. */
+static void run_skills(const char *text, size_t len)
+{
+    struct conversation conversation = CONVERSATION_INIT;
+    struct skill_texts texts = SKILL_TEXTS_INIT;
+    struct error err = ERROR_INIT;
+    static const char spec[] =
+        "{\"agent\":{\"agent_context\":{\"skills\":[{\"name\":\"a\",\"content\":\"\","
+        "\"trigger\":{\"keywords\":[]}}]}}}";
+    json_auto_t *content = json_array();
+    json_t *skills = NULL;
+
+    assert_int_equal(json_parse(spec, strlen(spec), &conversation.spec, &err), 0);
+    skills = json_object_get(json_object_get(conversation_agent(&conversation), "agent_context"),
+                             "skills");
+    json_push(json_object_get(json_object_get(json_array_get(skills, 0), "trigger"), "keywords"),
+              json_text(text, len / 2));
+    json_push(content, text_content(text));
+    skills_for_message(&conversation, content, &texts);
+    skill_texts_done(&texts);
+    conversation_done(&conversation);
+}
+
+/* Many skills, all called for. */
+static void run_many_skills(const char *text, size_t len)
+{
+    struct conversation conversation = CONVERSATION_INIT;
+    struct skill_texts texts = SKILL_TEXTS_INIT;
+    CLEANUP(strbuf_done) struct strbuf spec = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+    json_auto_t *content = json_array();
+
+    (void)text;
+    strbuf_append(&spec, "{\"agent\":{\"agent_context\":{\"skills\":[1");
+    for (size_t i = 0; i < len / 10; i++)
+        strbuf_appendf(&spec, ",{\"name\":\"%zu\",\"trigger\":{\"keywords\":[\"a\"]}}", i);
+    strbuf_append(&spec, "]}}}");
+    assert_int_equal(json_parse(spec.text, spec.len, &conversation.spec, &err), 0);
+    json_push(content, text_content("a"));
+    skills_for_message(&conversation, content, &texts);
+    skill_texts_done(&texts);
+    conversation_done(&conversation);
+}
+
+static void run_definitions(const char *text, size_t len)
+{
+    struct conversation conversation = CONVERSATION_INIT;
+    CLEANUP(strbuf_done) struct strbuf spec = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+
+    (void)text;
+    strbuf_append(&spec, "{\"agent_definitions\":[1");
+    for (size_t i = 0; i < len / 10; i++)
+        strbuf_appendf(&spec, ",{\"name\":\"%zu\"}", i);
+    strbuf_append(&spec, "]}");
+    assert_int_equal(json_parse(spec.text, spec.len, &conversation.spec, &err), 0);
+    sub_agents_append_list(&conversation, &out);
+    conversation_done(&conversation);
+}
+
+/* An agent with many tools, all of which the client brings. */
+static void run_start(const char *text, size_t len)
+{
+    const struct conversation_defaults defaults = {RUNTIME_LOCAL, "scripted/hello", NULL, false};
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    CLEANUP(secret_done) struct secret secrets = SECRET_INIT;
+    CLEANUP(strbuf_done) struct strbuf request = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+    json_auto_t *json = NULL;
+    json_auto_t *content = NULL;
+    json_auto_t *problems = NULL;
+    size_t n = len / 20;
+
+    (void)text;
+    strbuf_append(&request,
+                  "{\"agent\":{\"llm\":{\"model\":\"a\"},\"tools\":[{\"name\":\"terminal\"}");
+    for (size_t i = 0; i < n; i++)
+        strbuf_appendf(&request, ",{\"name\":\"t%zu\"}", i);
+    strbuf_append(&request, "]},\"workspace\":{\"working_dir\":\"/workspace\"},\"client_tools\":["
+                            "{\"name\":\"a\",\"description\":\"\",\"parameters\":{}}");
+    for (size_t i = 0; i < n; i++)
+        strbuf_appendf(&request, ",{\"name\":\"t%zu\",\"description\":\"\",\"parameters\":{}}", i);
+    strbuf_append(&request, "]}");
+    assert_int_equal(json_parse(request.text, request.len, &json, &err), 0);
+    if (conversation_from_request(json, &defaults, &conversation, &secrets, &content, &problems,
+                                  &err) < 0)
+        assert_true(json_array_size(problems) > 0);
+}
+
+static const char *const one_text[] = {"|a|", NULL};
+
+static void time_is_linear_in_what_the_libraries_read(void **state)
+{
+    static const struct linear_function functions[] = {
+        {"strbuf_remove_head", run_strbuf, one_text, 0, 0},
+        {"zip_add", run_zip, one_text, LINEAR_FEW_BYTES, 0},
+        {"hex_encode", run_encode, one_text, LINEAR_FEW_BYTES, 0},
+        {"text_parse_int", run_text, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"http1_next", run_http1, answers, LINEAR_FEW_BYTES, 0},
+        {"http1_next", run_http1, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"oauth_append_form", run_oauth, urls, LINEAR_FEW_BYTES, 0},
+        {"oauth_append_form", run_oauth, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"draft_take", run_draft, drafts, LINEAR_OBJECTS},
+        {"draft_take, in pieces", run_pieces, one_text, LINEAR_OBJECTS},
+        {"trouble_from_answer", run_trouble, complaints, 0, 0},
+        {"trouble_from_answer", run_trouble, linear_any_text, 0, 0},
+        {"pattern_new", run_pattern, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"source_read", run_names, origins, LINEAR_FEW_BYTES, 0},
+        {"source_read", run_names, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"source_read, path", run_repo_path, origins, LINEAR_FEW_BYTES, 0},
+        {"repository_wish_read", run_wish, origins, LINEAR_FEW_BYTES, 0},
+        {"content_read", run_content, contents, LINEAR_OBJECTS},
+        {"skills_for_message", run_skills, linear_any_text, LINEAR_OBJECTS},
+        {"skills_for_message, many", run_many_skills, one_text, LINEAR_OBJECTS},
+        {"sub_agents_append_list", run_definitions, one_text, LINEAR_OBJECTS},
+        {"conversation_from_request", run_start, one_text, LINEAR_OBJECTS},
+    };
+
+    (void)state;
+    linear_check(functions, ARRAY_SIZE(functions));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(time_is_linear_in_what_the_libraries_read),
+    };
+
+    linear_setup();
+    return cmocka_run_group_tests_name("linear_lib", tests, NULL, NULL);
+}

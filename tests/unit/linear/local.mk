@@ -2,7 +2,8 @@
 LINEAR_SOURCES = tests/unit/linear/linear.c tests/unit/linear/linear.h
 LINEAR_CPPFLAGS = -I$(top_srcdir)/tests $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS)
 
-check_PROGRAMS += linear_fcgi_test linear_lib_test linear_runtime_test linear_sandbox_test linear_test
+LINEAR_TESTS = linear_fcgi_test linear_lib_test linear_runtime_test linear_sandbox_test linear_test
+check_PROGRAMS += $(LINEAR_TESTS)
 linear_test_SOURCES = $(LINEAR_SOURCES) tests/unit/linear/linear_test.c
 linear_test_CPPFLAGS = $(SANDBOX_CPPFLAGS) $(LINEAR_CPPFLAGS)
 linear_test_LDADD = libsandbox.a $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(LWS_LIBS) $(ZLIB_LIBS) $(CMOCKA_LIBS) -lm

@@ -19,7 +19,7 @@ enum { SHORT_BYTES = 100000, TIMES_LONGER = 10, RATIO_MAX = 12, ROUNDS_MAX = 8 }
  * What is done in this time for each byte of the longer input is no quadratic walk, which takes a
  * second or more; the ratio of so little says more of the caches than of the function.
  */
-#define PLAIN_NS_PER_BYTE 40
+#define PLAIN_NS_PER_BYTE 500
 
 /* Nothing that is linear takes so long for the shorter input; the longer one is not tried. */
 #define SLOW_NS 200000000

@@ -345,6 +345,7 @@ test('agent-server 63: a workspace is added, and a conversation begun in it', LO
   await open('/');
   await at('conversation-panel-new-thread-picker').click();
   await at('add-workspaces-button').click();
+  for (const folder of ['workspace', 'project']) await at(`folder-browser-entry-${folder}`).click();
   await at('folder-browser-use').click();
   await waitUntil(async () => (await must(200, 'GET', '/api/workspaces', { key })).workspaces.length === 1, 'it is kept');
   const [{ path }] = (await must(200, 'GET', '/api/workspaces', { key })).workspaces;

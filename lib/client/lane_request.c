@@ -51,10 +51,10 @@ static bool read_host(const char *text, struct sockaddr_in *address_out)
     return inet_pton(AF_INET, host, &address_out->sin_addr) == 1;
 }
 
+/* Whatever the path is: one with dots is for libcurl to send, to this address nevertheless. */
 bool lane_read_address(const char *url, struct sockaddr_in *address_out)
 {
-    return text_starts_with(url, SCHEME) && is_plain_url(url) &&
-           read_host(url + strlen(SCHEME), address_out);
+    return text_starts_with(url, SCHEME) && read_host(url + strlen(SCHEME), address_out);
 }
 
 static bool is_plain_header(const struct http_header *header)

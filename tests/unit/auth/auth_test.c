@@ -92,7 +92,9 @@ static size_t pick(const char *id_or_name, char *first_out)
     for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
         keys[i].revoked_at = i == 3 ? names[5] : valid;
     n = credential_pick_key(&list, id_or_name, &key);
-    *first_out = key != NULL ? key->id.text[0] : '-';
+    *first_out = '-';
+    if (key != NULL)
+        *first_out = key->id.text[0];
     return n;
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "base/secret.h"
 #include "base/settings.h"
 #include "base/strbuf.h"
@@ -165,15 +166,17 @@ static void secret_is_wiped_from_the_environment(void **state)
 {
     CLEANUP(test_settings_done) struct test_settings settings = {0};
     struct error err = ERROR_INIT;
-    char entry[] = "DEFT_TEST_KEY=of-the-environment";
+    static const char text[] = "DEFT_TEST_KEY=of-the-environment";
+    char *entry = mem_dup_text(text);
 
     (void)state;
     assert_int_equal(putenv(entry), 0);
     assert_int_equal(settings_read(table, ARRAY_SIZE(table), &settings, &err), 0);
     assert_string_equal(secret_reveal(&settings.key), "of-the-environment");
     assert_null(getenv("DEFT_TEST_KEY"));
-    for (size_t i = strlen("DEFT_TEST_KEY="); i < sizeof(entry); i++)
+    for (size_t i = strlen("DEFT_TEST_KEY="); i < sizeof(text); i++)
         assert_int_equal(entry[i], '\0');
+    mem_free(entry);
 }
 
 static void released_settings_are_empty(void **state)

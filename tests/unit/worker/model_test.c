@@ -1,5 +1,7 @@
 #include "worker/worker_test.h"
 
+#include <stdint.h>
+
 #include <jansson.h>
 
 #include "base/secret.h"
@@ -9,17 +11,17 @@
 #include "worker/context.h"
 #include "worker/events.h"
 
-static char session_of_user[] = "u-1";
-static char session_of_client[] = "s-1";
-static char session_of_tenant[] = "5f";
-static char session_of_conversation[] = "c-1";
+static const char session_of_user[] = "u-1";
+static const char session_of_client[] = "s-1";
+static const char session_of_tenant[] = "5f";
+static const char session_of_conversation[] = "c-1";
 
 static void an_address_is_the_servers_the_users_or_the_sandboxs(void **state)
 {
     struct secret none = SECRET_INIT;
     struct secret own = SECRET_INIT;
     const struct {
-        char *session;
+        const char *session;
         const char *spec;
         const struct secret *key;
         bool allows_private;
@@ -47,7 +49,8 @@ static void an_address_is_the_servers_the_users_or_the_sandboxs(void **state)
             .settings = {.llm_model = "openai/m",
                          .llm_base_url = "http://srv/v1",
                          .llm_allow_private = cases[i].allows_private}};
-        const struct conversation conversation = {.runtime_session = cases[i].session};
+        const struct conversation conversation = {.runtime_session =
+                                                      (char *)(uintptr_t)cases[i].session};
         json_auto_t *spec = test_json(cases[i].spec);
 
         model_choose(&context, &conversation, spec, cases[i].key, &choice);
@@ -61,7 +64,8 @@ static void servers_key_serves_only_the_servers_model(void **state)
     struct worker_context context = {
         .settings = {.llm_model = "openai/m", .llm_base_url = "http://srv/v1"}};
     struct worker_settings *settings = &context.settings;
-    const struct conversation conversation = {.runtime_session = session_of_user};
+    const struct conversation conversation = {.runtime_session =
+                                                  (char *)(uintptr_t)session_of_user};
     struct secret none = SECRET_INIT;
     struct secret own = SECRET_INIT;
     const struct {

@@ -49,11 +49,11 @@ static int64_t read_cursor(const struct request *request)
     return id;
 }
 
-/* GET ?page_id=&limit= -> 200 {"items": [{"id", "name", "read_at"}], "next_page_id"} | 422 */
-static int reads(const struct request *request, struct reply *reply, struct error *err)
+/* A page of what that sandbox read; all of them, where it is NULL. */
+static int reply_reads(const struct request *request, const char *runtime_id, struct reply *reply,
+                       struct error *err)
 {
-    struct secret_read_query query = {.runtime_id = request_path_text(request, "sandbox_id"),
-                                      .before_id = read_cursor(request)};
+    struct secret_read_query query = {.runtime_id = runtime_id, .before_id = read_cursor(request)};
     json_auto_t *page = NULL;
 
     if (request_query_limit(request, &query.limit, err) < 0 ||
@@ -63,12 +63,42 @@ static int reads(const struct request *request, struct reply *reply, struct erro
     return reply_json(reply, 200, page);
 }
 
+/* GET ?page_id=&limit= -> 200 {"items": [{"id", "name", "sandbox_id", "read_at"}],
+ * "next_page_id"} | 422 */
+static int reads_of_sandbox(const struct request *request, struct reply *reply, struct error *err)
+{
+    return reply_reads(request, request_path_text(request, "sandbox_id"), reply, err);
+}
+
+/* The same over all sandboxes of the caller, those that are deleted too. */
+static int search_reads(const struct request *request, struct reply *reply, struct error *err)
+{
+    return reply_reads(request, NULL, reply, err);
+}
+
+/* Secrets that were deleted and made under other names count, too. */
+enum { LATEST_MAX = 2 * SECRETS_MAX };
+
+/* GET -> 200 {"items": [{"name", "sandbox_id", "read_at"}]} */
+static int latest_reads(const struct request *request, struct reply *reply, struct error *err)
+{
+    json_auto_t *list = NULL;
+
+    if (secret_read_store_latest(request->context->db, &request->principal.user_id, LATEST_MAX,
+                                 &list, err) < 0)
+        return -1;
+    return reply_json(reply, 200, list);
+}
+
 #define SECRETS SANDBOX_SECRETS_PATH
-#define READS "/api/v1/sandboxes/{sandbox_id}/secret-reads"
+#define READS_OF_SANDBOX "/api/v1/sandboxes/{sandbox_id}/secret-reads"
+#define READS "/api/v1/secret-reads"
 
 const struct route sandbox_secret_routes[] = {
     {HTTP_GET, SECRETS, ORIGIN_APP, ACCESS_SANDBOX, SANDBOX_SECRETS, 0, list},
     {HTTP_GET, SECRETS "/{name}", ORIGIN_APP, ACCESS_SANDBOX, SANDBOX_SECRETS, 0, get},
-    {HTTP_GET, READS, ORIGIN_APP, ACCESS_BEARER, SANDBOX_REFUSED, 0, reads},
+    {HTTP_GET, READS_OF_SANDBOX, ORIGIN_APP, ACCESS_BEARER, SANDBOX_REFUSED, 0, reads_of_sandbox},
+    {HTTP_GET, READS "/search", ORIGIN_APP, ACCESS_BEARER, SANDBOX_REFUSED, 0, search_reads},
+    {HTTP_GET, READS "/latest", ORIGIN_APP, ACCESS_BEARER, SANDBOX_REFUSED, 0, latest_reads},
     {.handle = NULL},
 };

@@ -19,17 +19,23 @@ int secret_read_store_add(struct db *db, const struct uuid *user_id, const char 
                           const char *name, struct error *err) NONNULL MUST_CHECK;
 /* Which readings: the latest that are older than before_id (0: of all), limit at most. */
 struct secret_read_query {
-    const char *runtime_id;
+    const char *runtime_id; /* of that sandbox; NULL: of all, those that are gone too */
     int64_t before_id;
     int64_t limit;
 };
 
 /*
- * A page {"items": [{"id", "name", "read_at"}], "next_page_id"} of what a sandbox read of that
- * user's secrets, the latest first. A new reference.
+ * A page {"items": [{"id", "name", "sandbox_id", "read_at"}], "next_page_id"} of what sandboxes
+ * read of that user's secrets, the latest first. A new reference.
  */
 int secret_read_store_list(struct db *db, const struct uuid *user_id,
                            const struct secret_read_query *query, json_t **page_out,
                            struct error *err) NONNULL MUST_CHECK;
+/*
+ * {"items": [{"name", "sandbox_id", "read_at"}]}: the last reading of each secret that was read, by
+ * name, limit names at most; secrets that are deleted by now included. A new reference.
+ */
+int secret_read_store_latest(struct db *db, const struct uuid *user_id, int64_t limit,
+                             json_t **list_out, struct error *err) NONNULL MUST_CHECK;
 
 #endif

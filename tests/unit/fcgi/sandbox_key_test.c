@@ -20,6 +20,7 @@
 #include "support/sql.h"
 
 #define NOT_ALLOWED "A sandbox's key may not do this"
+#define READS "/api/v1/secret-reads"
 #define SOME_ID "00000000-0000-4000-8000-000000000001"
 
 struct sandbox {
@@ -348,6 +349,8 @@ static void each_reading_of_a_secret_is_on_record_for_its_owner(void **state)
     assert_reads(*state, ALICE, path, "\"name\":\"ME_TOO\"");
     assert_reads(*state, ALICE, path, "\"name\":\"READ_ME\"");
     assert_reads(*state, BOB, path, "\"items\":[]");
+    assert_reads(*state, ALICE, READS "/search", sandbox.id);
+    assert_reads(*state, BOB, READS "/search", "\"items\":[]");
     (void)snprintf(path, sizeof(path), "/api/v1/sandboxes/%s/secret-reads?limit=1", sandbox.id);
     {
         CLEANUP(mem_freep) char *next = NULL;
@@ -369,6 +372,41 @@ static void each_reading_of_a_secret_is_on_record_for_its_owner(void **state)
     assert_reads(*state, ALICE, path, "\"next_page_id\":null");
 }
 
+/* The last readings that Bob sees, as "name sandbox,". */
+static void assert_latest(void *state, const char *expected)
+{
+    struct fixture *fixture = state;
+    CLEANUP(strbuf_done) struct strbuf seen = STRBUF_INIT;
+    char header[128] = "";
+    const char *params[] = {"DEFT_ORIGIN=app", "HTTP_HOST=localhost:3000", header, NULL};
+    json_auto_t *list = NULL;
+    json_t *item = NULL;
+    size_t i = 0;
+
+    (void)snprintf(header, sizeof(header), "HTTP_X_SESSION_API_KEY=%s", fixture->bob_key);
+    ANSWER(answer, test_dispatch_with(state, params, "GET", READS "/latest", NULL));
+    list = answer_json(&answer);
+    json_array_foreach (json_object_get(list, "items"), i, item)
+        strbuf_appendf(&seen, "%s %s,", json_text_or(item, "name", ""),
+                       json_text_or(item, "sandbox_id", ""));
+    assert_string_equal(seen.text, expected);
+}
+
+static void the_last_reading_of_each_secret_is_told(void **state)
+{
+    struct fixture *fixture = *state;
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    assert_latest(*state, "");
+    strbuf_appendf(&sql,
+                   "INSERT INTO secret_reads (user_id, runtime_id, name) SELECT '%s', sandbox, name"
+                   " FROM (VALUES ('one', 'B'), ('one', 'A'), ('two', 'B'), ('three', 'C'))"
+                   " AS reading (sandbox, name)",
+                   fixture->bob.text);
+    test_sql(sql.text);
+    assert_latest(*state, "A one,B two,C three,");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -380,6 +418,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_start_brings_nothing_of_the_users_and_no_look_up),
         cmocka_unit_test(policies_become_stricter_only),
         cmocka_unit_test(each_reading_of_a_secret_is_on_record_for_its_owner),
+        cmocka_unit_test(the_last_reading_of_each_secret_is_told),
     };
 
     (void)argc;

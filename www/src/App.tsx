@@ -6,9 +6,10 @@ import { Notice } from "./parts/Notice";
 import { Shell } from "./parts/Shell";
 import { ConversationScreen } from "./screens/ConversationScreen";
 import { HomeScreen } from "./screens/HomeScreen";
+import { SecretsScreen } from "./screens/SecretsScreen";
 import { SignInScreen } from "./screens/SignInScreen";
 import { account, loadAccount } from "./state/account";
-import { type Route, go, pathOf, route } from "./state/route";
+import { type Route, go, placeOf, route } from "./state/route";
 import { saveReturn } from "./state/storage";
 import { useStore } from "./state/store";
 import { text } from "./text";
@@ -24,7 +25,7 @@ function SignedInOnly({ where }: { where: Exclude<Route, { screen: "sign-in" }> 
     useEffect(() => {
         if (account.get().state !== "signed-in") void loadAccount();
     }, []);
-    const place = who.state === "signed-out" && where.screen === "conversation" ? pathOf(where.id) : "";
+    const place = who.state === "signed-out" ? placeOf(where) : "";
     useEffect(() => {
         if (place !== "") saveReturn(place);
     }, [place]);
@@ -76,9 +77,10 @@ function Workplace({ where, me }: { where: Exclude<Route, { screen: "sign-in" }>
     useNewShortcut(startNew);
 
     return (
-        <Shell openId={openId} onNew={startNew}>
+        <Shell screen={where.screen} openId={openId} onNew={startNew}>
             {where.screen === "home" && <HomeScreen me={me} composer={composer} />}
             {where.screen === "conversation" && <ConversationScreen id={where.id} me={me} composer={composer} />}
+            {where.screen === "secrets" && <SecretsScreen />}
             {where.screen === "unknown" && (
                 <EmptyPane title={text.unknownPage.title} advice={text.unknownPage.advice}>
                     <button type="button" className="button" onClick={() => { go("/"); }}>

@@ -8,6 +8,7 @@ import "./styles/controls.css";
 import "./styles/timeline.css";
 import "./styles/cards.css";
 import "./styles/prose.css";
+import "./styles/settings.css";
 
 const root = document.getElementById("root");
 if (root !== null)

@@ -195,6 +195,20 @@ export const text = {
         command: "./deft up",
     },
 
+    secrets: {
+        title: "Secrets",
+        lead: "Values that are stored for you, by their names. Sandboxes that you asked for by the app API may read them with their own keys; each reading is on record here.",
+        none: "No secrets are stored. A client stores them: Agent Canvas under its settings, or PUT /api/settings/secrets of the agent API.",
+        neverRead: "No sandbox has read it.",
+        lastRead: "Last read by sandbox",
+        reads: "Read by sandboxes",
+        readsLead: "The latest first. The record stays when a secret or a sandbox is deleted.",
+        noReads: "No sandbox has read a secret.",
+        readBy: "by sandbox",
+        more: "Show earlier",
+        failed: (reason: string) => `The record could not be loaded. ${reason}`,
+    },
+
     list: {
         label: "Conversations",
         empty: "No conversations yet. The first one begins with a task.",

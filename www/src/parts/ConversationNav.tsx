@@ -2,9 +2,10 @@ import { useEffect } from "react";
 import type { ConversationInfo } from "../api/wire";
 import { type Age, ageOf, fullTime, listTime } from "../model/time";
 import { conversationList, loadMoreConversations, refreshConversations } from "../state/conversation_list";
-import { go, pathOf } from "../state/route";
+import { pathOf } from "../state/route";
 import { useStore } from "../state/store";
 import { text } from "../text";
+import { PageLink } from "./PageLink";
 import { StatusDot } from "./StatusDot";
 
 const REFRESH_EVERY_MS = 15_000;
@@ -27,26 +28,15 @@ function useFreshList(): void {
 }
 
 function Entry({ info, isOpen, nowMs }: { info: ConversationInfo; isOpen: boolean; nowMs: number }) {
-    const path = pathOf(info.id);
     return (
         <li>
-            <a
-                className="entry"
-                href={path}
-                aria-current={isOpen ? "page" : undefined}
-                data-testid="conversation-card"
-                onClick={(event) => {
-                    if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
-                    event.preventDefault();
-                    go(path);
-                }}
-            >
+            <PageLink path={pathOf(info.id)} className="entry" isOpen={isOpen} testId="conversation-card">
                 <StatusDot status={info.execution_status} />
                 <span className="entry-title">{info.title ?? text.list.untitled}</span>
                 <time className="entry-time" dateTime={info.updated_at} title={fullTime(info.updated_at)}>
                     {listTime(info.updated_at, nowMs)}
                 </time>
-            </a>
+            </PageLink>
         </li>
     );
 }

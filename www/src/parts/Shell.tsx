@@ -1,15 +1,18 @@
 import type { ReactNode } from "react";
 import { leave } from "../state/account";
 import { refreshConversations } from "../state/conversation_list";
+import { type Route, SECRETS_PATH } from "../state/route";
 import { text } from "../text";
 import { ConversationNav } from "./ConversationNav";
 import { Icon } from "./Icon";
+import { PageLink } from "./PageLink";
 import { ThemeToggle } from "./ThemeToggle";
 import { Wordmark } from "./Wordmark";
 
 const NEW_KEYS = /Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘K" : "Ctrl K";
 
 interface ShellProps {
+    screen: Route["screen"];
     openId: string | null;
     onNew: () => void;
     children: ReactNode;
@@ -21,9 +24,10 @@ function signOutOrStay(): void {
 }
 
 /** The list beside the open screen; on a phone below the start screen, and out of the way elsewhere. */
-export function Shell({ openId, onNew, children }: ShellProps) {
+export function Shell({ screen, openId, onNew, children }: ShellProps) {
+    const hasList = screen === "home" || screen === "unknown";
     return (
-        <div className={openId === null ? "shell shell-home" : "shell shell-conversation"}>
+        <div className={hasList ? "shell shell-home" : "shell shell-open"}>
             <a className="skip-link" href="#content">
                 {text.skipToContent}
             </a>
@@ -31,6 +35,14 @@ export function Shell({ openId, onNew, children }: ShellProps) {
                 <div className="side-head">
                     <Wordmark />
                     <span className="side-buttons">
+                        <PageLink
+                            path={SECRETS_PATH}
+                            className="icon-button"
+                            isOpen={screen === "secrets"}
+                            label={text.secrets.title}
+                        >
+                            <Icon name="key" />
+                        </PageLink>
                         <ThemeToggle />
                         <button
                             type="button"

@@ -1,25 +1,34 @@
-/* The address bar: three screens, and whatever else is a wrong address. */
+/* The address bar: four screens, and whatever else is a wrong address. */
 import { Store } from "./store";
 
 export type Route =
     | { screen: "home" }
     | { screen: "sign-in"; token: string }
     | { screen: "conversation"; id: string }
+    | { screen: "secrets" }
     | { screen: "unknown" };
 
 const CONVERSATION_PATH = /^\/conversations\/([0-9a-fA-F-]{32,36})\/?$/;
 
+export const SECRETS_PATH = "/secrets";
+
 export function routeOf(path: string, hash: string): Route {
     if (path === "/" || path === "") return { screen: "home" };
     if (path === "/sign-in" || path === "/sign-in/") return { screen: "sign-in", token: hash.replace(/^#/, "") };
+    if (path === SECRETS_PATH || path === `${SECRETS_PATH}/`) return { screen: "secrets" };
     const id = CONVERSATION_PATH.exec(path)?.[1];
     return id === undefined ? { screen: "unknown" } : { screen: "conversation", id };
 }
 
-/** Where to go after signing in: a conversation of this page, whatever was kept; else the beginning. */
+/** The address of a screen that somebody may want to come back to; "" for the others. */
+export function placeOf(where: Route): string {
+    if (where.screen === "conversation") return pathOf(where.id);
+    return where.screen === "secrets" ? SECRETS_PATH : "";
+}
+
+/** Where to go after signing in: a place of this page, whatever was kept; else the beginning. */
 export function returnPath(kept: string | null): string {
-    const found = routeOf(kept ?? "", "");
-    return found.screen === "conversation" ? pathOf(found.id) : "/";
+    return placeOf(routeOf(kept ?? "", "")) || "/";
 }
 
 function here(): Route {

@@ -5,9 +5,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include <libwebsockets.h>
 
@@ -19,11 +16,12 @@
 #include "base/mem.h"
 #include "gateway/gateway.h"
 #include "gateway/handshake.h"
+#include "gateway/listener.h"
 #include "gateway/masked_input.h"
 #include "store/db_pipe.h"
 #include "store/init_store.h"
 
-enum { BACKLOG = 4096, HEAD_MAX_BYTES = 8192, HEAD_TIMEOUT_MS = 10000, EVENTS_MAX = 64 };
+enum { HEAD_MAX_BYTES = 8192, HEAD_TIMEOUT_MS = 10000, EVENTS_MAX = 64 };
 
 static const char forbidden[] =
     "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
@@ -46,29 +44,14 @@ struct visitor {
 
 /* --- listening --- */
 
-static int bind_to(int fd, const char *socket_path, struct error *err)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-
-    if (strlen(socket_path) >= sizeof(address.sun_path))
-        return error_set(err, ERROR_INVALID, "%s: too long for a socket", socket_path);
-    memcpy(address.sun_path, socket_path, strlen(socket_path) + 1);
-    (void)unlink(socket_path);
-    if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
-        chmod(socket_path, 0660) < 0 || listen(fd, BACKLOG) < 0)
-        return error_set(err, ERROR_UNAVAILABLE, "listening on %s: %m", socket_path);
-    return 0;
-}
-
 int door_open(struct door *door, const char *socket_path, struct error *err)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
 
     *door = (struct door){.listen_fd = -1, .epoll_fd = epoll_create1(EPOLL_CLOEXEC)};
-    door->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (door->epoll_fd < 0 || door->listen_fd < 0)
-        return error_set(err, ERROR_UNAVAILABLE, "socket: %m");
-    if (bind_to(door->listen_fd, socket_path, err) < 0)
+    if (door->epoll_fd < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "epoll: %m");
+    if (listener_open(socket_path, &door->listen_fd, err) < 0)
         return -1;
     if (epoll_ctl(door->epoll_fd, EPOLL_CTL_ADD, door->listen_fd, &event) < 0)
         return error_set(err, ERROR_UNAVAILABLE, "epoll: %m");

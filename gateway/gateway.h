@@ -18,6 +18,7 @@
 #include "gateway/door.h"
 #include "gateway/errand.h"
 #include "gateway/news.h"
+#include "gateway/preview/relay.h"
 #include "gateway/streams.h"
 #include "store/conversation_store.h"
 #include "store/live_listen.h"
@@ -46,6 +47,7 @@ struct gateway {
     const char *app_url; /* of the page; borrowed from the settings */
     struct lws_context *lws;
     struct door door;
+    struct preview_relay previews;
     struct streams streams;
     struct news news;
     struct callers callers;

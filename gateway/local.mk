@@ -17,9 +17,13 @@ deft_gateway_SOURCES = \
 	gateway/handshake.c gateway/handshake.h \
 	gateway/head.c gateway/head.h \
 	gateway/inbox.c gateway/inbox.h \
+	gateway/listener.c gateway/listener.h \
 	gateway/main.c \
 	gateway/masked_input.c gateway/masked_input.h \
 	gateway/news.c gateway/news.h \
+	gateway/preview/refusal.c gateway/preview/refusal.h \
+	gateway/preview/relay.c gateway/preview/relay.h \
+	gateway/preview/request_head.c gateway/preview/request_head.h \
 	gateway/progress_log.c gateway/progress_log.h \
 	gateway/recent.c gateway/recent.h \
 	gateway/replay.c gateway/replay.h \

@@ -32,6 +32,7 @@ struct gateway_settings {
     const char *app_url;
     const char *database_url;
     const char *socket_path;
+    const char *preview_socket_path;
     struct secret secret_key;
     struct secret hash_key;
     int64_t max_subscribers;
@@ -53,6 +54,9 @@ static const struct setting settings_table[] = {
      "PostgreSQL: conninfo or URI"},
     {"DEFT_GATEWAY_SOCKET", SETTING_TEXT, NULL, offsetof(struct gateway_settings, socket_path),
      "Unix socket to listen on; nginx connects to it"},
+    {"DEFT_GATEWAY_PREVIEW_SOCKET", SETTING_TEXT, "",
+     offsetof(struct gateway_settings, preview_socket_path),
+     "Unix socket for requests of previews; empty: none"},
     {"DEFT_HASH_KEY", SETTING_SECRET, "", offsetof(struct gateway_settings, hash_key),
      "key of the hashes of tokens, 64 hex digits, as deft-fcgi --hash-key prints it"},
     {"DEFT_SECRET_KEY", SETTING_SECRET, "", offsetof(struct gateway_settings, secret_key),
@@ -193,12 +197,15 @@ static int open_parts(struct gateway *gateway, const struct gateway_settings *se
     if (open_pipes(gateway, settings, err) < 0 || errands_open(&gateway->errands, err) < 0 ||
         server_open(gateway, err) < 0)
         return -1;
+    if (preview_relay_open(&gateway->previews, settings->preview_socket_path, err) < 0)
+        return -1;
     return door_open(&gateway->door, settings->socket_path, err);
 }
 
 static void close_parts(struct gateway *gateway)
 {
     door_close(&gateway->door);
+    preview_relay_close(&gateway->previews);
     server_close(gateway);
     bash_feeds_done(gateway);
     errands_close(&gateway->errands);
@@ -216,8 +223,9 @@ static int serve(const struct gateway_settings *settings, struct error *err)
 {
     CLEANUP(fd_close) int stop_fd = -1;
     struct gateway gateway = {.door = {.listen_fd = -1, .epoll_fd = -1},
+                              .previews = PREVIEW_RELAY_INIT,
                               .errands = {.done_fd = -1}};
-    const char *const sockets[] = {settings->socket_path, NULL};
+    const char *const sockets[] = {settings->socket_path, settings->preview_socket_path, NULL};
     int rc = 0;
 
     if (confine(CONFINE_DAEMON, sockets, err) < 0 || process_open_stop(&stop_fd, err) < 0)

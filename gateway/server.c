@@ -244,7 +244,8 @@ static bool stop_is_asked(int stop_fd)
     return poll(&wait, 1, 0) > 0;
 }
 
-/* PostgreSQL or a sandbox answers or tells, somebody is at the door, or a signal came. */
+/* PostgreSQL or a sandbox answers or tells, a preview moves, somebody is at the door, or a signal
+ * came. */
 static int on_watched(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
                       size_t len)
 {
@@ -262,6 +263,7 @@ static int on_watched(struct lws *wsi, enum lws_callback_reasons reason, void *u
     db_pipe_pump(gateway->back);
     errands_pump(&gateway->errands);
     door_pump(gateway);
+    preview_relay_pump(&gateway->previews);
     return 0;
 }
 
@@ -269,12 +271,14 @@ static int watch(const struct gateway *gateway, struct error *err)
 {
     const int fds[] = {gateway->stop_fd,          db_pipe_fd(gateway->hints),
                        db_pipe_fd(gateway->live), db_pipe_fd(gateway->back),
-                       gateway->door.epoll_fd,    gateway->errands.done_fd};
+                       gateway->door.epoll_fd,    gateway->errands.done_fd,
+                       gateway->previews.epoll_fd};
 
     for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
         struct epoll_event event = {.events = EPOLLIN, .data.fd = fds[i]};
 
-        if (epoll_ctl(gateway->watch_fd, EPOLL_CTL_ADD, fds[i], &event) < 0)
+        /* Previews may be none of this gateway's. */
+        if (fds[i] >= 0 && epoll_ctl(gateway->watch_fd, EPOLL_CTL_ADD, fds[i], &event) < 0)
             return error_set(err, ERROR_INTERNAL, "epoll_ctl: %m");
     }
     return 0;

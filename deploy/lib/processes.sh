@@ -65,6 +65,7 @@ process_set_own() {
         ;;
     gateway)
         service_set "$1" DEFT_GATEWAY_SOCKET "$DEFT_RUN/gateway/gateway.sock"
+        service_set "$1" DEFT_GATEWAY_PREVIEW_SOCKET "$DEFT_RUN/gateway/preview.sock"
         process_set_runtime_client "$1"
         ;;
     worker)

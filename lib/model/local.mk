@@ -37,6 +37,7 @@ libmodel_a_SOURCES = \
 	lib/model/plan.c \
 	lib/model/policy.c lib/model/policy.h \
 	lib/model/preview.c lib/model/preview.h \
+	lib/model/preview_answer.c lib/model/preview_answer.h \
 	lib/model/problem.c lib/model/problem.h \
 	lib/model/progress.c lib/model/progress.h \
 	lib/model/prompt.c lib/model/prompt.h \
@@ -90,7 +91,7 @@ model_test_SOURCES = \
 	tests/unit/model/package_test.c \
 	tests/unit/model/pattern_test.c \
 	tests/unit/model/plan_test.c \
-	tests/unit/model/preview_test.c \
+	tests/unit/model/preview_answer_test.c tests/unit/model/preview_test.c \
 	tests/unit/model/web_origin_test.c \
 	tests/unit/model/prompt_test.c \
 	tests/unit/model/redact_test.c \

@@ -144,6 +144,7 @@ test('no key is in the environment of a process', async () => {
   const secrets = [];
   for (const name of Object.keys(KEYS)) for (const key of KEYS[name]) secrets.push((await readFile(`${DEFT_SERVICES}/${name}/keys/${key}`, 'utf8')).trim());
   assert.equal(secrets.length, 8);
+  'gateway/preview.sock': ['gateway', 'nginx'],
   for (const { name, pid } of await processes()) {
     const environment = await readFile(`/proc/${pid}/environ`, 'utf8');
     for (const secret of secrets) assert.ok(!environment.includes(secret), name);

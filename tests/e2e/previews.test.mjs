@@ -6,38 +6,15 @@ import { after, before, describe, it } from 'node:test';
 import WebSocket from 'ws';
 import { start as startModel } from '../fakes/openai.mjs';
 import { engine, tar } from './runtime_house.mjs';
-import { Box } from './support/box.mjs';
-import { Conversation, llmOf, startRequest } from './support/conversation.mjs';
 import { execute, query } from './support/database.mjs';
 import { APP_URL, INSTANCE, WORKING_DIR } from './support/instance.mjs';
 import { signIn } from './support/session.mjs';
+import { OTHER_PORT, PORT, WORKER_PORT, signedIn, startSite } from './support/site.mjs';
 import { newUser } from './support/users.mjs';
 import { originOf, Visitor } from './support/visitor.mjs';
 import { waitUntil } from './support/wait.mjs';
 
-const PORT = 5173;
-const OTHER_PORT = 3001;
-const WORKER_PORT = 12000;
 const SILENT_PORT = 4444;
-
-/** The sandbox of a conversation, with a site on three ports. */
-async function startSite(fake) {
-  const conversation = await Conversation.create(startRequest(llmOf(fake, 'hello'), { conversation_runtime: 'docker' }));
-  const box = new Box(conversation.path);
-  await box.run('true');
-  const [{ id }] = await query(`SELECT r.id FROM runtimes r JOIN conversations c ON c.runtime_session = r.session_id
-    WHERE c.id = :'id'::uuid AND r.status = 'running'`, { id: conversation.id });
-  const site = { conversation, box, id, url: originOf(id, PORT), serve: () => box.run(`for port in ${PORT} ${OTHER_PORT} ${WORKER_PORT}; do python3 site.py $port || exit; done`) };
-  await box.upload(`${WORKING_DIR}/site.py`, await readFile(new URL('support/site.py', import.meta.url)));
-  await site.serve();
-  return site;
-}
-
-async function signedIn(cookie) {
-  const visitor = new Visitor();
-  visitor.keep(APP_URL, cookie ?? await signIn());
-  return visitor;
-}
 
 /** Another user's browser. */
 async function stranger() {

@@ -5,7 +5,7 @@
 EXTRA_DIST += tests/fuzz/corpus
 MODEL_FUZZ_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 
-check_PROGRAMS += replay-model_front_matter replay-model_masker replay-model_settings replay-model_source replay-model_start_request replay-model_tool_call
+check_PROGRAMS += replay-model_front_matter replay-model_masker replay-model_preview_answer replay-model_settings replay-model_source replay-model_start_request replay-model_tool_call
 
 replay_model_front_matter_SOURCES = tests/fuzz/model_front_matter.c tests/fuzz/replay.c
 replay_model_front_matter_CPPFLAGS = $(MODEL_FUZZ_CPPFLAGS) \
@@ -16,6 +16,11 @@ replay_model_masker_SOURCES = tests/fuzz/model_masker.c tests/fuzz/replay.c
 replay_model_masker_CPPFLAGS = $(MODEL_FUZZ_CPPFLAGS) \
 	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/model_masker"'
 replay_model_masker_LDADD = $(MODEL_LIBS)
+
+replay_model_preview_answer_SOURCES = tests/fuzz/model_preview_answer.c tests/fuzz/replay.c
+replay_model_preview_answer_CPPFLAGS = $(MODEL_FUZZ_CPPFLAGS) \
+	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/model_preview_answer"'
+replay_model_preview_answer_LDADD = $(MODEL_LIBS)
 
 replay_model_settings_SOURCES = tests/fuzz/model_settings.c tests/fuzz/replay.c
 replay_model_settings_CPPFLAGS = $(MODEL_FUZZ_CPPFLAGS) \
@@ -37,7 +42,7 @@ replay_model_tool_call_CPPFLAGS = $(MODEL_FUZZ_CPPFLAGS) \
 replay_model_tool_call_LDADD = $(MODEL_LIBS)
 
 if FUZZ
-EXTRA_PROGRAMS += fuzz-model_front_matter fuzz-model_masker fuzz-model_settings fuzz-model_source fuzz-model_start_request fuzz-model_tool_call
+EXTRA_PROGRAMS += fuzz-model_front_matter fuzz-model_masker fuzz-model_preview_answer fuzz-model_settings fuzz-model_source fuzz-model_start_request fuzz-model_tool_call
 
 fuzz_model_front_matter_SOURCES = tests/fuzz/model_front_matter.c
 fuzz_model_front_matter_CPPFLAGS = $(MODEL_FUZZ_CPPFLAGS)
@@ -48,6 +53,11 @@ fuzz_model_masker_SOURCES = tests/fuzz/model_masker.c
 fuzz_model_masker_CPPFLAGS = $(MODEL_FUZZ_CPPFLAGS)
 fuzz_model_masker_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 fuzz_model_masker_LDADD = $(MODEL_LIBS)
+
+fuzz_model_preview_answer_SOURCES = tests/fuzz/model_preview_answer.c
+fuzz_model_preview_answer_CPPFLAGS = $(MODEL_FUZZ_CPPFLAGS)
+fuzz_model_preview_answer_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+fuzz_model_preview_answer_LDADD = $(MODEL_LIBS)
 
 fuzz_model_settings_SOURCES = tests/fuzz/model_settings.c
 fuzz_model_settings_CPPFLAGS = $(MODEL_FUZZ_CPPFLAGS)

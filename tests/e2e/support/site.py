@@ -1,8 +1,9 @@
 # A site for previews: python3 site.py PORT. Says what it was asked, streams, and speaks WebSocket.
-import base64, hashlib, http.server, json, os, sys, threading, urllib.parse
+import base64, hashlib, http.server, json, os, sys, threading, time, urllib.parse
 
 PORT = int(sys.argv[1])
 go = threading.Event()
+ended = threading.Event()
 
 class Site(http.server.BaseHTTPRequestHandler):
     protocol_version = 'HTTP/1.1'
@@ -44,17 +45,78 @@ class Site(http.server.BaseHTTPRequestHandler):
             text = bytes(b ^ head[2 + i % 4] for i, b in enumerate(self.rfile.read(head[1] & 127)))
             self.wfile.write(bytes([0x81, len(text)]) + text)
 
+    # A head that goes on until nobody listens.
+    def endless(self, begin, line):
+        try:
+            self.wfile.write(begin)
+            while True:
+                self.wfile.write(line * 1000)
+        except OSError:
+            ended.set()
+
+    def pieces(self, target):
+        for piece in target.split('~'):
+            self.wfile.write(urllib.parse.unquote_to_bytes(piece))
+            self.wfile.flush()
+            time.sleep(0.01)
+
+    def large(self, n):
+        self.send_response(200)
+        self.send_header('Content-Length', str(n << 20))
+        self.end_headers()
+        try:
+            for _ in range(n):
+                self.wfile.write(bytes(range(256)) * 4096)
+        except OSError:
+            ended.set()
+
+    # Reads nothing of what is sent until it is told to.
+    def sink(self):
+        go.wait(60)
+        left = int(self.headers['Content-Length'])
+        digest = hashlib.sha256()
+        while left > 0:
+            chunk = self.rfile.read(min(left, 65536))
+            if not chunk:
+                return
+            left -= len(chunk)
+            digest.update(chunk)
+        self.reply(digest.hexdigest().encode())
+
+    # Says no before it has read what is sent.
+    def early(self):
+        self.close_connection = True
+        self.reply(b'too much', ('Connection', 'close'), status=413)
+
+    def do_POST(self):
+        {'/sink': self.sink, '/early': self.early}.get(self.path, self.said)()
+
     def do_GET(self):
         self.close_connection = True
-        if self.headers.get('Upgrade') == 'websocket':
+        if self.path.startswith('/raw?'):
+            self.wfile.write(urllib.parse.unquote_to_bytes(self.path[5:]))
+        elif self.headers.get('Upgrade') == 'websocket':
             self.socket()
         elif self.path == '/stream':
             self.stream()
         elif self.path == '/go':
             go.set()
             self.reply(b'went')
-        elif self.path.startswith('/raw?'):
-            self.wfile.write(urllib.parse.unquote_to_bytes(self.path[5:]))
+        elif self.path.startswith('/pieces?'):
+            self.pieces(self.path[8:])
+        elif self.path == '/endless':
+            self.endless(b'HTTP/1.1 200 OK\r\n', b'X-A: b\r\n')
+        elif self.path == '/endless-line':
+            self.endless(b'HTTP/1.1 200 ', b'x' * 100)
+        elif self.path == '/endless-early':
+            self.endless(b'', b'HTTP/1.1 103 Early Hints\r\n\r\n')
+        elif self.path == '/endless-hint':
+            self.endless(b'HTTP/1.1 103 Early Hints\r\n', b'X-A: b\r\n')
+        elif self.path.startswith('/large?'):
+            self.large(int(self.path[7:]))
+        elif self.path == '/ended':
+            self.reply(b'yes' if ended.wait(60) else b'no')
+            ended.clear()
         elif self.path == '/redirect':
             self.reply(b'', ('Location', f'http://localhost:{PORT}/there?x=1'), status=302)
         elif self.path == '/accel':
@@ -69,7 +131,7 @@ class Site(http.server.BaseHTTPRequestHandler):
         else:
             self.said()
 
-    do_POST = do_PUT = do_DELETE = do_OPTIONS = said
+    do_PUT = do_DELETE = do_OPTIONS = said
 
     def log_message(self, *_):
         pass

@@ -27,6 +27,7 @@
 #include "model/event.h"
 #include "model/pattern.h"
 #include "model/plain_line.h"
+#include "model/preview_answer.h"
 #include "model/repository.h"
 #include "model/skills.h"
 #include "model/source.h"
@@ -253,6 +254,15 @@ static void run_names(const char *text, size_t len)
     assert_true(event_kind_from_filter(text) == NULL || len < 1000);
 }
 
+static void run_preview_answer(const char *text, size_t len)
+{
+    assert_true(preview_answer_read(text, len).n_head_bytes <= len);
+}
+
+static const char *const preview_answers[] = {"HTTP/1.1 103 |\n|",     "HTTP/1.1 103 |\r|",
+                                              "HTTP/1.1 103 X\n|a\n|", "HTTP/1.1 103 X\r\n|\r|",
+                                              "HTTP/1.1 103 |X|\n\n",  NULL};
+
 static const char *const origins[] = {"https://|a|",
                                       "https://[|1:|]",
                                       "https://a:|1|",
@@ -417,6 +427,8 @@ static void time_is_linear_in_what_the_libraries_read(void **state)
         {"trouble_from_answer", run_trouble, complaints, 0, 0},
         {"trouble_from_answer", run_trouble, linear_any_text, 0, 0},
         {"pattern_new", run_pattern, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"preview_answer_read", run_preview_answer, preview_answers, 0, 0},
+        {"preview_answer_read", run_preview_answer, linear_any_text, 0, 0},
         {"source_read", run_names, origins, LINEAR_FEW_BYTES, 0},
         {"source_read", run_names, linear_any_text, LINEAR_FEW_BYTES, 0},
         {"source_read, path", run_repo_path, origins, LINEAR_FEW_BYTES, 0},

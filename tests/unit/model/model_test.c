@@ -201,6 +201,7 @@ int main(void)
     n_failed += package_tests();
     n_failed += pattern_tests();
     n_failed += plan_tests();
+    n_failed += preview_answer_tests();
     n_failed += preview_tests();
     n_failed += web_origin_tests();
     n_failed += prompt_tests();

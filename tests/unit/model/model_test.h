@@ -51,6 +51,7 @@ int observation_tests(void);
 int package_tests(void);
 int pattern_tests(void);
 int plan_tests(void);
+int preview_answer_tests(void);
 int preview_tests(void);
 
 int web_origin_tests(void);

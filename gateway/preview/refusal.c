@@ -1,0 +1,33 @@
+#include "gateway/preview/refusal.h"
+
+#include "base/strbuf.h"
+
+static const char head[] =
+    "HTTP/1.1 502 Bad Gateway\r\n"
+    "Content-Type: text/html; charset=utf-8\r\n"
+    "Cache-Control: no-store\r\n"
+    "X-Content-Type-Options: nosniff\r\n"
+    "Referrer-Policy: no-referrer\r\n"
+    "Content-Security-Policy: default-src 'none'; object-src 'none'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'\r\n"
+    "Connection: close\r\n";
+
+static const char page[] = "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
+                           "<meta name=\"viewport\" content=\"width=device-width\">\n"
+                           "<meta name=\"color-scheme\" content=\"light dark\">\n"
+                           "<title>The answer cannot be shown</title>\n"
+                           "<h1>The answer cannot be shown</h1>\n";
+
+void preview_refusal_append(struct strbuf *out, int status)
+{
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+
+    strbuf_append(&body, page);
+    strbuf_append(&body, "<p>What the program in the sandbox answers is no answer of HTTP");
+    if (status != 0)
+        strbuf_appendf(&body, ", or not the one to this request: its status is %03d", status);
+    strbuf_append(&body, ". Look at the program, or at what listens on its port.</p>\n</html>\n");
+    strbuf_append(out, head);
+    strbuf_appendf(out, "Content-Length: %zu\r\n\r\n", body.len);
+    strbuf_append(out, body.text);
+}

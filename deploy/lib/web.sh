@@ -9,7 +9,7 @@ web_write() {
     *) DEFT_HOSTNAMES="$DEFT_HOSTNAMES $DEFT_LISTEN" ;;
     esac
     mkdir -p "$DEFT_VAR/nginx" "$DEFT_APP/share/deft/www"
-    for _part in nginx app agent runtime errors page-headers fastcgi-preview; do
+    for _part in nginx app agent runtime errors answer-headers page-headers fastcgi-preview; do
         render "$DEFT_HOME/nginx/$_part.conf.in" | web_ipv6 >"$DEFT_VAR/nginx/$_part.conf"
     done
     render "$DEFT_HOME/nginx/preview.conf.in" | sed "s,@PREVIEW_HOSTS@,$(web_preview_hosts),g" | web_ipv6 >"$DEFT_VAR/nginx/preview.conf"

@@ -31,7 +31,7 @@ function isWhole(text) {
   return length !== null && text.length >= text.indexOf('\r\n\r\n') + 4 + Number(length[1]);
 }
 
-/** An answer as {status, headers, body}. */
+/** An answer as {status, headers, names, body}; names: of all header lines. */
 export function parse(text) {
   const end = text.indexOf('\r\n\r\n');
   const [first, ...lines] = text.slice(0, end).split('\r\n');
@@ -40,7 +40,8 @@ export function parse(text) {
     const colon = line.indexOf(':');
     headers.set(line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim());
   }
-  return { status: Number(first.split(' ')[1]), headers, body: text.slice(end + 4) };
+  const names = lines.map((line) => line.slice(0, line.indexOf(':')).toLowerCase());
+  return { status: Number(first.split(' ')[1]), headers, names, body: text.slice(end + 4) };
 }
 
 /** Resolves when check() is true; fails after the deadline. */

@@ -52,8 +52,24 @@ for (const origin of [APP, AGENT]) {
   });
 }
 
+const ANSWER_HEADERS = {
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'content-security-policy': "default-src 'none'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+};
+
+/** Fails unless each of the headers that keep an answer from running is there, once. */
+function assertHarmless(reply, what) {
+  for (const [name, value] of Object.entries(ANSWER_HEADERS)) {
+    assert.equal(reply.headers.get(name), value, `${what}: ${name}`);
+    assert.equal(reply.names.filter((one) => one === name).length, 1, `${what}: ${name} comes more than once`);
+  }
+}
+
 /** Fails unless the answer is an error of that status in the form of the API. */
 function assertApiError(reply, status, what) {
+  assertHarmless(reply, what);
   assert.equal(reply.status, status, `${what}: ${reply.body}`);
   assert.equal(reply.headers.get('content-type'), 'application/json', what);
   const { detail, exception } = JSON.parse(reply.body);
@@ -90,6 +106,45 @@ for (const [name, origin] of Object.entries({ app: APP, agent: AGENT })) {
   }
 }
 
+const PREVIEW_HOST = `Host: 5173-${'a'.repeat(16)}.sandbox.localhost:${new URL(APP).port}`;
+const PREVIEW = [PREVIEW_HOST];
+/** For each location of the configuration a request to it: the file, the location, the path, the lines that choose it, and what a body is refused with that is too large. */
+const LOCATIONS = [
+  ['app', '/', '/'], ['app', '/assets/', '/assets/x.js'], ['app', '/api/', '/api/v1/me'], ['app', '= /api/v1/sign-in', '/api/v1/sign-in'],
+  ['app', '/runtime-api/', '/runtime-api/list'], ['app', '~ ^/(alive|health|ready)$', '/health'],
+  ...[['agent', ''], ['app', '/agent']].flatMap(([name, prefix]) => [
+    [name, '@PREFIX@/', `${prefix}/api/x`], [name, '@PREFIX@/api/conversations', `${prefix}/api/conversations`], [name, '~ ^@PREFIX@/(alive|health|ready|server_info)$', `${prefix}/alive`],
+    [name, '= @PREFIX@/execute_action', `${prefix}/execute_action`], [name, '~ ^@PREFIX@/(api/(conversations/[^/]+/)?file/upload|upload_file$)', `${prefix}/api/file/upload`],
+    [name, '~ ^@PREFIX@/(api/(conversations/[^/]+/)?file/download|download_files$)', `${prefix}/api/file/download`],
+    [name, '~ ^@PREFIX@/(api/(conversations/[^/]+/)?(bash|file|git)/|api/conversations/[^/]+/workspace(/|$)|list_files$|update_mcp_server$)', `${prefix}/api/bash/x`],
+    [name, '~ ^@PREFIX@/(docs|redoc)$', `${prefix}/docs`], [name, '@PREFIX@/docs/', `${prefix}/docs/x`], [name, '@PREFIX@/sockets/', `${prefix}/sockets/events/x`],
+  ]),
+  ['preview', '/', '/', PREVIEW], ['preview', '= /.deft/check', '/.deft/check', PREVIEW, 404], ['preview', '= /.deft/enter', '/.deft/enter', PREVIEW], ['preview', '/.deft/', '/.deft/x', PREVIEW],
+];
+
+test('every location of the configuration is in the table', async () => {
+  const known = new Set(LOCATIONS.map(([, location]) => location));
+  for (const file of ['app', 'agent', 'agent-api', 'preview']) {
+    const text = await readFile(new URL(`../../nginx/${file}.conf.in`, import.meta.url), 'utf8');
+    for (const [, location] of text.matchAll(/^ *location ([^@{][^{]*|@PREFIX@[^{]*) \{$/gm)) assert.ok(known.has(location), `${file}: ${location}`);
+  }
+});
+
+for (const [name, location, path, lines = [], tooLarge = 413] of LOCATIONS) {
+  const origin = name === 'agent' ? AGENT : APP;
+  test(`what nginx refuses of ${path} (${name}, ${location}) runs nowhere`, async () => {
+    assertApiError(await request(origin, 'POST', path, [...lines, `Content-Length: ${2 * 1024 ** 3}`]), tooLarge, path);
+    assertApiError(await request(origin, 'GET', `${path}?${'x'.repeat(70_000)}`, lines), 414, path);
+  });
+  test(`what is said of ${path} (${name}, ${location}) is not guessed at`, async () => {
+    const reply = await request(origin, 'GET', path, lines);
+    assert.deepEqual(reply.names.filter((one) => one === 'x-content-type-options'), ['x-content-type-options'], `${path}: ${reply.status}`);
+    assert.equal(reply.headers.get('x-content-type-options'), 'nosniff');
+    assert.equal(reply.names.filter((one) => one === 'content-security-policy').length, 1);
+    assert.match(reply.headers.get('content-security-policy'), /default-src 'none'[^,]*form-action 'none'/);
+  });
+}
+
 test('the answers to what is refused are no pages of their own', async () => {
   assertApiError(await request(AGENT, 'GET', '/.refused/version'), 404, 'from outside');
 });
@@ -101,6 +156,14 @@ test('a program that is down is told with 503 in the form of the API', async (t)
     const reply = await request(origin, 'GET', path);
     assertApiError(reply, 503, path);
     assert.equal(reply.headers.get('retry-after'), '1');
+  }
+});
+
+test('a gateway or a runtime that is down is told with 503 in the form of the API', async (t) => {
+  for (const [name, path] of [['gateway', '/sockets/events/x'], ['runtime', '/runtime-api/list']]) {
+    stop(name);
+    t.after(() => start(name));
+    assertApiError(await request(APP, 'GET', name === 'gateway' ? `/agent${path}` : path), 503, path);
   }
 });
 

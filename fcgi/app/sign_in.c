@@ -56,7 +56,7 @@ static int check_present(const struct request *request, struct reply *reply, con
     if (present.kind == PRINCIPAL_NOBODY)
         return 0;
     if (session_link_owner(context->db, &context->keyring, token, &owner, err) < 0)
-        return -1;
+        return request_refuse_key(request, err);
     if (text_equal(owner.id.text, present.user_id.text))
         return 0;
     if (user_store_get(context->db, &present.user_id, &user, err) < 0)
@@ -65,7 +65,10 @@ static int check_present(const struct request *request, struct reply *reply, con
     return ask_first(reply, &user, &owner);
 }
 
-/* POST {"token","replace"?} -> 200 and a cookie | 401 | 409 another user is signed in | 422 */
+/*
+ * POST {"token","replace"?} -> 200 and a cookie | 401 | 409 another user is signed in | 422 |
+ * 429 too many wrong links came from the address. A right one is taken whatever came before it.
+ */
 static int sign_in(const struct request *request, struct reply *reply, struct error *err)
 {
     const struct text_rule rule = {1, TOKEN_MAX_CHARS, true};
@@ -84,7 +87,7 @@ static int sign_in(const struct request *request, struct reply *reply, struct er
     if (is_asked)
         return 0;
     if (session_open(request->context->db, &request->context->keyring, token, session, err) < 0)
-        return -1;
+        return request_refuse_key(request, err);
     session_cookie_set(request, reply, session, SESSION_VALID_S);
     return reply_success(reply);
 }

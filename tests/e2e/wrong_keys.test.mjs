@@ -6,6 +6,7 @@ import { randomInt } from 'node:crypto';
 import { after, test } from 'node:test';
 import WebSocket from 'ws';
 import { AGENT_URL, API_KEY, APP_URL, DEADLINE_MS, DEFT } from './support/instance.mjs';
+import { newLink } from './support/session.mjs';
 
 const PER_MINUTE = 20;
 /** An address of this machine's that nothing else of the tests comes from. */
@@ -57,6 +58,39 @@ for (const [what, url, headersOf, right] of [
     assert.equal((await ask(other, url, { ...headersOf('wrong'), 'x-forwarded-for': from, 'x-real-ip': from })).status, 401, 'what a client says of its address is not believed');
   });
 }
+
+/** A POST to the page's sign-in from an address; resolves with {status, retryAfter, detail}. */
+const openLink = (from, token) => new Promise((resolve, reject) => {
+  const body = JSON.stringify({ token });
+  const request = http.request(new URL('/api/v1/sign-in', APP_URL), { method: 'POST', localAddress: from, agent: false, timeout: DEADLINE_MS,
+    headers: { 'content-type': 'application/json', 'content-length': body.length, origin: APP_URL } }, async (response) => {
+    let text = '';
+    for await (const chunk of response) text += chunk;
+    resolve({ status: response.statusCode, retryAfter: response.headers['retry-after'], detail: JSON.parse(text).detail });
+  });
+  request.on('error', reject);
+  request.end(body);
+});
+
+test('people of one address sign in at once, and wrong links of theirs are counted', async () => {
+  const from = anAddress();
+  const links = [];
+  for (let i = 0; i < 2 * PER_MINUTE + 1; i++) links.push(await newLink());
+  const last = links.pop();
+  for (const { status, detail } of await Promise.all(links.map((link) => openLink(from, link)))) assert.equal(status, 200, detail);
+  let refused;
+  for (let i = 0; i < 2 * PER_MINUTE && refused?.status !== 429; i++) {
+    refused = await openLink(from, `wrong-${i}`);
+    assert.ok(refused.status === 429 || refused.status === 401, String(refused.status));
+    assert.ok(i < PER_MINUTE ? refused.status === 401 : true, `wrong link ${i} is one too many`);
+  }
+  assert.equal(refused.status, 429);
+  assert.match(refused.retryAfter, /^[1-9]\d*$/);
+  assert.match(refused.detail, /try again in a minute/);
+  assert.equal((await openLink(from, links[0])).status, 429, 'a used link is a wrong one');
+  assert.equal((await openLink(from, last)).status, 200, 'a right one is never held up');
+  assert.equal((await openLink(anAddress(), 'wrong')).status, 401);
+});
 
 test('sockets take twenty wrong keys of an address in a minute, however they are said', async () => {
   const from = anAddress();

@@ -48,3 +48,23 @@ test('a link of the same user goes on at once', async () => {
   assert.equal(await whoIs(page), 'owner@localhost');
   await context.close();
 });
+
+test('too many wrong links are told as that, and a right one is taken', async () => {
+  const { context, page } = await openPage(browser);
+  await page.goto(APP);
+  const refused = page.getByRole('heading', { name: 'Too many wrong sign-in links' });
+  const send = (token) => page.evaluate((wrong) => fetch('/api/v1/sign-in', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ token: wrong }) }).then((answer) => answer.status), token);
+  // One is forgotten in three seconds, which a slow machine may take to open the page.
+  for (let tries = 0; tries < 20 && !(await refused.isVisible()); tries++) {
+    for (let i = 0; await send(`wrong-${i}`) === 401; i++) assert.ok(i < 100, 'any number of wrong links is looked up');
+    await page.goto('about:blank');
+    await page.goto(`${APP}/sign-in#wrong`);
+    await page.getByRole('heading', { name: /no longer works|Too many/ }).waitFor();
+  }
+  assert.match(await page.locator('main').innerText(), /Wait a minute and try again/);
+  await page.getByRole('button', { name: 'Try again' }).waitFor();
+  await page.goto('about:blank');
+  await page.goto(`${APP}/sign-in#${await newLink()}`);
+  await page.getByTestId('home-screen').waitFor();
+  await context.close();
+});

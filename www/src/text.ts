@@ -152,6 +152,10 @@ export const text = {
         working: "Signing you in…",
         badTitle: "This link no longer works",
         badAdvice: "Sign-in links work once, and not for long. Make a new one on the machine deft runs on:",
+        limitedTitle: "Too many wrong sign-in links",
+        limitedAdvice:
+            "Your network's address sent too many links that do not work, this one among them. Wait a minute and try " +
+            "again, or open a new link: one that works is always taken.",
         failedTitle: "Signing in failed",
         otherTitle: "Another user is signed in",
         otherAdvice: (present: string, owner: string) =>

@@ -12,7 +12,7 @@ interface OtherUser {
     link_for: string;
 }
 
-type Failure = { kind: "used" } | { kind: "other"; reason: string } | ({ kind: "somebody" } & OtherUser);
+type Failure = { kind: "used" } | { kind: "limited" } | { kind: "other"; reason: string } | ({ kind: "somebody" } & OtherUser);
 
 /** Links work once, so one page load tries each token once, however often the screen is drawn. */
 const tried = new Map<string, Promise<void>>();
@@ -27,6 +27,11 @@ function isRefusal(cause: unknown): boolean {
     return cause instanceof ApiError && cause.status >= 400 && cause.status < 500;
 }
 
+/** Too many links that are none came from this address, and this is another one: a good link is always taken. */
+function isLimited(cause: unknown): boolean {
+    return cause instanceof ApiError && cause.status === 429;
+}
+
 /** What the server says of a link for another user than the one who is signed in. */
 function otherUser(cause: unknown): OtherUser | null {
     return cause instanceof ApiError && cause.status === 409 ? (cause.body as OtherUser) : null;
@@ -35,6 +40,7 @@ function otherUser(cause: unknown): OtherUser | null {
 function failureOf(cause: unknown): Failure {
     const other = otherUser(cause);
     if (other !== null) return { kind: "somebody", signed_in_as: other.signed_in_as, link_for: other.link_for };
+    if (isLimited(cause)) return { kind: "limited" };
     return isRefusal(cause) ? { kind: "used" } : { kind: "other", reason: messageOf(cause) };
 }
 
@@ -54,7 +60,9 @@ async function signInOrStay(token: string): Promise<void> {
         await signIn(token);
     } catch (cause) {
         if (!isRefusal(cause) || otherUser(cause) !== null) throw cause;
-        await fetchMe();
+        await fetchMe().catch((reason: unknown) => {
+            throw isLimited(cause) ? cause : reason;
+        });
     }
 }
 
@@ -89,7 +97,10 @@ export function SignInScreen({ token }: { token: string }) {
     if (failure.kind === "used")
         return <Notice title={text.signIn.badTitle} advice={text.signIn.badAdvice} command={text.signIn.command} />;
     return (
-        <Notice title={text.signIn.failedTitle} advice={failure.reason}>
+        <Notice
+            title={failure.kind === "limited" ? text.signIn.limitedTitle : text.signIn.failedTitle}
+            advice={failure.kind === "limited" ? text.signIn.limitedAdvice : failure.reason}
+        >
             <button type="button" className="button" onClick={() => { window.location.reload(); }}>
                 {text.actions.retry}
             </button>

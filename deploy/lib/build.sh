@@ -53,7 +53,7 @@ sources_hash() (
 )
 
 # What the compiler sees.
-BUILD_SOURCES='^(configure\.ac|Makefile\.am|m4/|lib/|fcgi/|gateway/|worker/|runtime/|sandbox/|relay/|sql/|scripted/|tests/([^/]*$|unit/|fuzz/|lint/|bench/.*\.[ch]$))'
+BUILD_SOURCES='^(configure\.ac|Makefile\.am|m4/|lib/|fcgi/|gateway/|worker/|runtime/|sandbox/|relay/|launcher/|sql/|scripted/|tests/([^/]*$|unit/|fuzz/|lint/|bench/.*\.[ch]$))'
 
 # Compiles, and installs into DEFT_APP.
 build_programs() {
@@ -66,7 +66,9 @@ build_programs() {
     # Trials share the build with the instance that is up.
     exec 8>"$DEFT_BUILD/lock-programs"
     flock 8
-    build_compile
+    build_configure
+    build_install_launcher
+    as_builder make -s -C "$DEFT_BUILD/$DEFT_BUILD_KIND" -j"$(nproc)"
     make -s -C "$DEFT_BUILD/$DEFT_BUILD_KIND" install prefix="$DEFT_APP"
     mkdir -p "$DEFT_APP/share/deft"
     [ ! -d "$DEFT_BUILD/src/scripted" ] || cp -R "$DEFT_BUILD/src/scripted" "$DEFT_APP/share/deft/"
@@ -74,14 +76,20 @@ build_programs() {
     remark "compiled and installed"
 }
 
-build_compile() {
+build_configure() {
     _flags=''
     [ "$DEFT_BUILD_KIND" != checked ] || _flags=--enable-werror
     [ -x "$DEFT_BUILD/src/configure" ] || as_builder sh -c 'cd "$1" && autoreconf -i' sh "$DEFT_BUILD/src"
     as_builder mkdir -p "$DEFT_BUILD/$DEFT_BUILD_KIND"
     [ -f "$DEFT_BUILD/$DEFT_BUILD_KIND/Makefile" ] ||
         as_builder sh -c 'cd "$1" && ../src/configure --quiet $2' sh "$DEFT_BUILD/$DEFT_BUILD_KIND" "$_flags"
-    as_builder make -s -C "$DEFT_BUILD/$DEFT_BUILD_KIND" -j"$(nproc)"
+}
+
+# First, for PostgreSQL starts by it while the rest is compiled.
+build_install_launcher() {
+    as_builder make -s -C "$DEFT_BUILD/$DEFT_BUILD_KIND" -j"$(nproc)" deft-launch
+    mkdir -p "$DEFT_APP/bin"
+    install "$DEFT_BUILD/$DEFT_BUILD_KIND/deft-launch" "$DEFT_APP/bin/deft-launch"
 }
 
 # Builds the page, and puts it in the place of the last one at once.

@@ -53,7 +53,20 @@ database_make_cluster() {
     mv "$DEFT_VAR/pg/new" "$DEFT_VAR/pg/data"
 }
 
+# The server is started by deft-launch, which another step of `up` builds.
+database_await_launcher() {
+    wait_until 1800 launcher_is_there_or_never && [ -x "$DEFT_APP/bin/deft-launch" ] || {
+        echo "The server waits for deft-launch, which was not built."
+        return 1
+    }
+}
+
+launcher_is_there_or_never() {
+    [ -x "$DEFT_APP/bin/deft-launch" ] || [ -f "$DEFT_LOG/up/build.done" ]
+}
+
 database_start() {
+    database_await_launcher
     if ! service_is_up postgres; then
         sv -w 20 up "$DEFT_SERVICES/postgres"
     elif ! stamp_is database-settings "$_hash"; then

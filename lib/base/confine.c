@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -107,13 +109,17 @@ static const char *const calls_of_host[] = {
     "unshare",
 };
 
-/* Those of a process that starts others, or that is root. */
+/* Those that programs of the host may make, of which deft-runtime starts some. */
+static const char *const calls_of_tools[] = {
+    "finit_module", "init_module", "mknod", "mknodat", "personality", "setfsgid", "setfsuid",
+};
+
+/* Those of a process that starts others, keeps files, or is root. */
 static const char *const calls_of_root[] = {
-    "capset",    "execve",   "execveat",  "finit_module", "fork",      "init_module", "mknod",
-    "mknodat",   "setfsgid", "setfsuid",  "setgid",       "setgroups", "setregid",    "setresgid",
-    "setresuid", "setreuid", "setuid",    "vfork",        "fchown",    "fchownat",    "chown",
-    "lchown",    "mkdir",    "mkdirat",   "link",         "linkat",    "symlink",     "symlinkat",
-    "rename",    "renameat", "renameat2", "setxattr",     "fsetxattr", "lsetxattr",
+    "capset",    "execve",    "execveat", "fork",      "setgid",   "setgroups", "setregid",
+    "setresgid", "setresuid", "setreuid", "setuid",    "vfork",    "fchown",    "fchownat",
+    "chown",     "lchown",    "mkdir",    "mkdirat",   "link",     "linkat",    "symlink",
+    "symlinkat", "rename",    "renameat", "renameat2", "setxattr", "fsetxattr", "lsetxattr",
 };
 
 static const struct {
@@ -123,6 +129,7 @@ static const struct {
 } call_lists[] = {
     {calls_of_none, ARRAY_SIZE(calls_of_none), CONFINE_HOST},
     {calls_of_host, ARRAY_SIZE(calls_of_host), CONFINE_RUNTIME},
+    {calls_of_tools, ARRAY_SIZE(calls_of_tools), CONFINE_PROGRAM},
     {calls_of_root, ARRAY_SIZE(calls_of_root), CONFINE_DAEMON},
 };
 
@@ -194,7 +201,7 @@ static int fill_filter(scmp_filter_ctx filter, enum confine_kind kind)
 
     if (rc == 0 && kind < CONFINE_HOST)
         rc = refuse_namespaces(filter);
-    if (rc == 0 && kind == CONFINE_DAEMON)
+    if (rc == 0 && kind <= CONFINE_PROGRAM)
         rc = refuse_families(filter);
     return rc;
 }
@@ -279,26 +286,86 @@ static int allow_sockets(int rules_fd, const char *const *sockets, struct error 
     return rc;
 }
 
-static int bound_files(const char *const *sockets, const char **missing_out, struct error *err)
+/* All that is refused by rules, to which what may be is added. -1 in *fd_out: the kernel has none.
+ */
+static int open_rules(const struct ruleset *rules, int *fd_out, const char **missing_out,
+                      struct error *err)
 {
-    int abi = landlock_abi();
-    struct ruleset rules = ruleset_of(abi);
-    CLEANUP(fd_close) int fd = -1;
-
-    if (abi < 1) {
+    if (landlock_abi() < 1) {
         *missing_out = "it does not bound what files a process writes (CONFIG_SECURITY_LANDLOCK, "
                        "lsm=landlock)";
         return 0;
     }
-    fd = (int)syscall(SYS_landlock_create_ruleset, &rules, sizeof(rules), 0);
-    if (fd < 0)
+    *fd_out = (int)syscall(SYS_landlock_create_ruleset, rules, sizeof(*rules), 0);
+    if (*fd_out < 0)
         return error_set(err, ERROR_UNAVAILABLE, "landlock_create_ruleset: %m");
-    if (allow_below(fd, "/dev/null", LANDLOCK_ACCESS_FS_WRITE_FILE, err) < 0 ||
-        allow_sockets(fd, sockets, err) < 0)
-        return -1;
-    if (syscall(SYS_landlock_restrict_self, fd, 0) < 0)
+    return allow_below(*fd_out, "/dev/null", LANDLOCK_ACCESS_FS_WRITE_FILE, err);
+}
+
+static int close_rules(int rules_fd, struct error *err)
+{
+    if (syscall(SYS_landlock_restrict_self, rules_fd, 0) < 0)
         return error_set(err, ERROR_UNAVAILABLE, "landlock_restrict_self: %m");
     return 0;
+}
+
+static int bound_files(const char *const *sockets, const char **missing_out, struct error *err)
+{
+    struct ruleset rules = ruleset_of(landlock_abi());
+    CLEANUP(fd_close) int fd = -1;
+
+    if (open_rules(&rules, &fd, missing_out, err) < 0)
+        return -1;
+    if (fd < 0)
+        return 0;
+    return allow_sockets(fd, sockets, err) < 0 ? -1 : close_rules(fd, err);
+}
+
+/* What the kernel starts for a program of this C library: this process was started so, too. */
+static const char *loader_path(void)
+{
+    const ElfW(Phdr) *headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+    size_t n = getauxval(AT_PHNUM);
+    const char *base = NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        if (headers[i].p_type == PT_PHDR)
+            base = (const char *)headers - headers[i].p_vaddr;
+        if (headers[i].p_type == PT_INTERP && base != NULL)
+            return base + headers[i].p_vaddr;
+    }
+    return NULL;
+}
+
+/* Devices are not made, and what is written is not run. */
+static int allow_folders(int rules_fd, const struct ruleset *rules, const char *const *folders,
+                         struct error *err)
+{
+    const uint64_t never = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_MAKE_CHAR |
+                           LANDLOCK_ACCESS_FS_MAKE_BLOCK | ACCESS_IOCTL_DEVICE;
+    int rc = 0;
+
+    for (; rc == 0 && *folders != NULL; folders++)
+        rc = allow_below(rules_fd, *folders, rules->files & ~never, err);
+    return rc;
+}
+
+static int bound_program(const char *program, const char *const *folders, const char **missing_out,
+                         struct error *err)
+{
+    struct ruleset rules = ruleset_of(landlock_abi());
+    const char *loader = loader_path();
+    CLEANUP(fd_close) int fd = -1;
+
+    if (open_rules(&rules, &fd, missing_out, err) < 0)
+        return -1;
+    if (fd < 0)
+        return 0;
+    if (allow_below(fd, program, LANDLOCK_ACCESS_FS_EXECUTE, err) < 0 ||
+        (loader != NULL && allow_below(fd, loader, LANDLOCK_ACCESS_FS_EXECUTE, err) < 0) ||
+        allow_folders(fd, &rules, folders, err) < 0)
+        return -1;
+    return close_rules(fd, err);
 }
 
 /* --- all of it --- */
@@ -331,6 +398,19 @@ int confine(enum confine_kind kind, const char *const *sockets, struct error *er
     if (kind == CONFINE_DAEMON && bound_files(sockets, &no_landlock, err) < 0)
         return -1;
     if (filter_calls(kind, &no_seccomp, err) < 0)
+        return -1;
+    tell_missing(no_landlock);
+    tell_missing(no_seccomp);
+    return 0;
+}
+
+int confine_program(const char *program, const char *const *folders, struct error *err)
+{
+    const char *no_landlock = NULL;
+    const char *no_seccomp = NULL;
+
+    if (give_up_privileges(err) < 0 || bound_program(program, folders, &no_landlock, err) < 0 ||
+        filter_calls(CONFINE_PROGRAM, &no_seccomp, err) < 0)
         return -1;
     tell_missing(no_landlock);
     tell_missing(no_seccomp);

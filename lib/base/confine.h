@@ -18,6 +18,7 @@ struct error;
 /* How much a process needs. */
 enum confine_kind {
     CONFINE_DAEMON,  /* talks to sockets: starts no program, writes no file */
+    CONFINE_PROGRAM, /* nginx or PostgreSQL, which is started after this: see confine_program() */
     CONFINE_RUNTIME, /* starts programs of the host, as root */
     CONFINE_HOST,    /* as that; those may make sandboxes with what the kernel has for them */
 };
@@ -29,5 +30,13 @@ enum confine_kind {
  */
 int confine(enum confine_kind kind, const char *const *sockets,
             struct error *err) NONNULL MUST_CHECK;
+
+/*
+ * Confines this process for a program that it is about to become, and all that this starts: as
+ * CONFINE_PROGRAM, and no file runs but the program itself (a path). folders: paths, up to a NULL,
+ * below which it may write. ERROR_UNAVAILABLE as confine().
+ */
+int confine_program(const char *program, const char *const *folders,
+                    struct error *err) NONNULL MUST_CHECK;
 
 #endif

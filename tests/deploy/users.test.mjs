@@ -16,7 +16,7 @@ const HOME = dirname(DEFT);
 const USERS = { fcgi: 'deft-fcgi', gateway: 'deft-gateway', worker: 'deft-worker', postgres: 'deft-postgres', runtime: 'root' };
 const uidOfUser = (name) => Number(execFileSync('id', ['-u', name], { encoding: 'utf8' }));
 const pidOf = async (name) => Number(await readFile(`${DEFT_SERVICES}/${name}/supervise/pid`, 'utf8'));
-const childrenOf = async (pid) => (await run('ps', ['-o', 'pid=', '--ppid', String(pid)])).stdout.trim().split(/\s+/).map(Number);
+const childrenOf = async (pid) => (await run('ps', ['-o', 'pid=', '--ppid', String(pid)]).catch((error) => error)).stdout.trim().split(/\s+/).filter(Boolean).map(Number);
 const field = async (pid, name) => new RegExp(`^${name}:\\s*(.*)$`, 'm').exec(await readFile(`/proc/${pid}/status`, 'utf8'))[1];
 const uidsOf = async (pid) => new Set((await field(pid, 'Uid')).split(/\s+/).map(Number));
 
@@ -92,12 +92,59 @@ test('the processes of deft filter their calls, and are neither traced nor dumpe
   }
 });
 
+/** All processes of the instance but loggers and supervisors, with the service that each belongs to. */
+async function everyProcess() {
+  const all = [];
+  const add = async (name, pid) => {
+    all.push({ name, pid });
+    for (const child of await childrenOf(pid)) await add(name, child);
+  };
+  for (const name of [...Object.keys(USERS), 'nginx']) await add(name, await pidOf(name));
+  return all;
+}
+
+const capabilities = (...numbers) => numbers.reduce((mask, number) => mask | 1n << BigInt(number), 0n);
+const CAPABILITIES = { // chown, dac_override, kill, setgid, setuid, net_bind_service: of nginx's master
+  'nginx master': capabilities(0, 1, 5, 6, 7, 10),
+};
+
+test('every process filters its calls, gains nothing, and has the capabilities that it needs', async () => {
+  await processes();
+  const seen = new Set();
+  for (const { name, pid } of await everyProcess()) {
+    const title = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).replaceAll('\0', ' ').trim();
+    if (!title) continue; // it ended, as a server process of PostgreSQL may
+    const what = `${name}: ${title}`;
+    seen.add(title.replace(/[:/].*/, ''));
+    assert.equal(await field(pid, 'Seccomp'), '2', what);
+    assert.equal(await field(pid, 'NoNewPrivs'), '1', what);
+    assert.match(await readFile(`/proc/${pid}/limits`, 'utf8'), /^Max core file size +0 +0 /m, what);
+    if (name === 'runtime') continue;
+    const may = title.startsWith('nginx: master') ? CAPABILITIES['nginx master'] : 0n;
+    assert.equal(BigInt(`0x${await field(pid, 'CapEff')}`), may, what);
+  }
+  assert.ok(seen.has('nginx') && seen.has('postgres'), [...seen].join());
+});
+
+test('PostgreSQL starts no program, and writes nowhere but where its data are', async (t) => {
+  const { DEFT_DATABASE_URL: url } = process.env;
+  if (!/landlock/.test(await readFile('/sys/kernel/security/lsm', 'utf8').catch(() => 'landlock'))) t.skip('the kernel has no Landlock');
+  const sql = (statement) => run('psql', ['-X', '-q', '-A', '-t', '-d', url, '-c', statement]);
+  await assert.rejects(sql("COPY (SELECT 1) TO PROGRAM 'cat > /dev/null'"), /program "cat > \/dev\/null" failed|could not execute command/);
+  await assert.rejects(sql("COPY (SELECT 1) TO '/tmp/deft-users-test'"), /Permission denied/);
+  assert.equal((await sql("SELECT count(*) FROM generate_series(1, 200000) AS n, pg_sleep(0)")).stdout.trim(), '200000');
+  await sql('CREATE TEMPORARY TABLE t AS SELECT n FROM generate_series(1, 300000) AS n; SET max_parallel_workers_per_gather = 4; SET parallel_setup_cost = 0; SET min_parallel_table_scan_size = 0; SELECT sum(n) FROM t');
+  await sql('VACUUM');
+  await sql("SET debug_parallel_query = on; SELECT 1").catch(() => sql("SET force_parallel_mode = on; SELECT 1"));
+});
+
 const CLIENTS = {
   'fcgi/fcgi.sock': ['fcgi', 'nginx'],
   'fcgi/probe.sock': ['fcgi', 'nginx'],
   'fcgi/sandbox.sock': ['fcgi', 'nginx'],
   'fcgi/stream.sock': ['fcgi', 'nginx'],
   'gateway/gateway.sock': ['gateway', 'nginx'],
+  'gateway/preview.sock': ['gateway', 'nginx'],
   'runtime/runtime.sock': ['nginx'],
   'private/runtime-http.sock': ['fcgi', 'gateway', 'worker'],
   'pg/.s.PGSQL.5432': ['fcgi', 'gateway', 'worker'],
@@ -144,7 +191,6 @@ test('no key is in the environment of a process', async () => {
   const secrets = [];
   for (const name of Object.keys(KEYS)) for (const key of KEYS[name]) secrets.push((await readFile(`${DEFT_SERVICES}/${name}/keys/${key}`, 'utf8')).trim());
   assert.equal(secrets.length, 8);
-  'gateway/preview.sock': ['gateway', 'nginx'],
   for (const { name, pid } of await processes()) {
     const environment = await readFile(`/proc/${pid}/environ`, 'utf8');
     for (const secret of secrets) assert.ok(!environment.includes(secret), name);

@@ -5,7 +5,7 @@ set -eu
 
 cd "$(dirname "$0")/../.."
 folders=''
-for folder in lib fcgi gateway worker runtime sandbox relay; do
+for folder in lib fcgi gateway worker runtime sandbox relay launcher; do
     if [ -d "$folder" ]; then
         folders="$folders $folder"
     fi
@@ -28,6 +28,7 @@ BEGIN {
     may["runtime"] = all " runtime"
     may["sandbox"] = "base model sandbox"
     may["relay"] = "base"
+    may["launcher"] = "base"
 
     # pattern of a library header, and the layers that may see it
     n = 0

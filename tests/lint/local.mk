@@ -11,7 +11,7 @@ SHELLCHECK = shellcheck
 CLANG_TIDY = clang-tidy-19
 LINT_JOBS = 2
 
-LINT_FOLDERS = lib fcgi gateway worker runtime sandbox relay tests/unit tests/bench tests/fuzz
+LINT_FOLDERS = lib fcgi gateway worker runtime sandbox relay launcher tests/unit tests/bench tests/fuzz
 LINT_CPPFLAGS = $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) -I$(top_srcdir)/tests \
 	-I$(top_srcdir)/tests/unit -I$(top_srcdir)/tests/unit/fcgi \
 	$(JANSSON_CFLAGS) $(CRYPTO_CFLAGS) $(CURL_CFLAGS) $(PQ_CFLAGS) $(LWS_CFLAGS) $(CMOCKA_CFLAGS) \
@@ -41,7 +41,7 @@ lint-cppcheck:
 	$(CPPCHECK) -q -j $(LINT_JOBS) --error-exitcode=1 --inline-suppr --std=c11 --suppress=normalCheckLevelMaxBranches \
 		--force -DPACKAGE_VERSION='"0"' -DDEFT_DATA_DIR='"/"' \
 		--enable=warning,performance,portability -I$(top_srcdir)/tests/lint/cppcheck \
-		-I$(top_srcdir)/lib -I$(top_srcdir) $(addprefix $(top_srcdir)/, lib fcgi gateway worker runtime sandbox relay)
+		-I$(top_srcdir)/lib -I$(top_srcdir) $(addprefix $(top_srcdir)/, lib fcgi gateway worker runtime sandbox relay launcher)
 
 lint-tidy:
 	($(LINT_FIND) '*.c'; done) | sed 's|^|$(top_srcdir)/|' | xargs -P $(LINT_JOBS) -I '{}' \

@@ -4,7 +4,7 @@ set -eu
 
 cd "$(dirname "$0")/../.."
 folders=''
-for folder in lib fcgi gateway worker runtime sandbox relay tests; do
+for folder in lib fcgi gateway worker runtime sandbox relay launcher tests; do
     if [ -d "$folder" ]; then
         folders="$folders $folder"
     fi

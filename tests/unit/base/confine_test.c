@@ -227,6 +227,77 @@ static int answer_of(enum confine_kind kind, deed *act, const char *folder)
     return WEXITSTATUS(status);
 }
 
+static int run_itself(const char *folder)
+{
+    (void)folder;
+    (void)execl("/bin/true", "true", NULL);
+    return errno;
+}
+
+static int run_another(const char *folder)
+{
+    (void)folder;
+    (void)execl("/bin/sh", "sh", "-c", "exit 0", NULL);
+    return errno;
+}
+
+static int run_what_it_wrote(const char *folder)
+{
+    char path[128];
+    int fd = -1;
+
+    (void)snprintf(path, sizeof(path), "%s/file", folder);
+    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
+    if (fd < 0 || write(fd, "#!/bin/true\n", 12) != 12 || close(fd) < 0)
+        return ERANGE;
+    (void)execl(path, path, NULL);
+    return errno;
+}
+
+static int make_device(const char *folder)
+{
+    char path[128];
+
+    (void)snprintf(path, sizeof(path), "%s/file", folder);
+    return result(mknod(path, S_IFIFO | 0600, 0));
+}
+
+static int rename_it(const char *folder)
+{
+    char path[128];
+    char other[128];
+
+    (void)snprintf(path, sizeof(path), "%s/old", folder);
+    (void)snprintf(other, sizeof(other), "%s/file", folder);
+    return result(rename(path, other) < 0 ? -1 : rename(other, path));
+}
+
+static int become_another_user(const char *folder)
+{
+    (void)folder;
+    return result(setresgid((gid_t)-1, getegid(), (gid_t)-1));
+}
+
+/* The answer of a new process that was confined for /bin/true, and writes below the folder. */
+static int answer_of_program(deed *act, const char *folder)
+{
+    pid_t child = fork();
+    int status = 0;
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct error err = ERROR_INIT;
+        const char *const folders[] = {folder, NULL};
+
+        if (confine_program("/bin/true", folders, &err) < 0)
+            _exit(255);
+        _exit(act(folder));
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
 static bool has_landlock(void)
 {
     return syscall(444 /* landlock_create_ruleset */, NULL, 0, 1) >= 1;
@@ -258,6 +329,34 @@ static const struct {
     {serve_elsewhere, EACCES, 0, true},
     {start_thread, 0, 0, false},
     {look_at_itself, 0, 0, false},
+};
+
+/* What nginx and PostgreSQL do, and what they never do. */
+static const struct {
+    deed *act;
+    int answer;
+    bool by_landlock;
+} deeds_of_programs[] = {
+    {trace, EPERM, false},
+    {read_memory, EPERM, false},
+    {make_namespace, EPERM, false},
+    {clone_namespace, EPERM, false},
+    {mount_it, EPERM, false},
+    {make_uring, EPERM, false},
+    {watch_events, EPERM, false},
+    {make_device, EPERM, false},
+    {open_packets, EAFNOSUPPORT, false},
+    {run_itself, 0, false},
+    {run_another, EACCES, true},
+    {run_what_it_wrote, EACCES, true},
+    {write_file, 0, false},
+    {rename_it, 0, false},
+    {serve_in_folder, 0, false},
+    {serve_elsewhere, EACCES, true},
+    {become_another_user, 0, false},
+    {open_internet, 0, false},
+    {start_thread, 0, false},
+    {look_at_itself, 0, false},
 };
 
 static void remove_in(const char *folder, const char *name)
@@ -319,6 +418,17 @@ static void host_of_sandboxes_keeps_what_they_need(void **state)
     assert_int_equal(answer_of(CONFINE_HOST, look_at_itself, *state), 0);
 }
 
+static void program_starts_nothing_but_itself(void **state)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(deeds_of_programs); i++) {
+        if (deeds_of_programs[i].by_landlock && !has_landlock())
+            continue;
+        if (answer_of_program(deeds_of_programs[i].act, *state) != deeds_of_programs[i].answer)
+            fail_msg("deed %zu is not answered with %d", i, deeds_of_programs[i].answer);
+        remove_in(*state, "file");
+    }
+}
+
 static void socket_folder_that_is_missing_is_named(void **state)
 {
     pid_t child = fork();
@@ -345,6 +455,8 @@ int confine_tests(void)
         cmocka_unit_test_setup_teardown(runtime_starts_programs_and_writes, make_folder,
                                         remove_folder),
         cmocka_unit_test_setup_teardown(host_of_sandboxes_keeps_what_they_need, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(program_starts_nothing_but_itself, make_folder,
                                         remove_folder),
         cmocka_unit_test(socket_folder_that_is_missing_is_named),
     };

@@ -1,4 +1,5 @@
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -44,7 +45,8 @@ static bool read_host(const char *text, struct sockaddr_in *address_out)
     colon = strchr(host, ':');
     if (colon != NULL) {
         *colon = '\0';
-        if (text_parse_int(colon + 1, 1, PORT_MAX, &port, &ignored) < 0)
+        if (!isdigit((unsigned char)colon[1]) ||
+            text_parse_int(colon + 1, 1, PORT_MAX, &port, &ignored) < 0)
             return false;
     }
     *address_out = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};

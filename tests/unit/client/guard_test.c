@@ -167,9 +167,10 @@ static void link_local_addresses_are_refused_whatever_is_allowed(void **state)
         "169.254.169.254",          "169.254.0.1",  "::ffff:169.254.169.254",
         "64:ff9b::169.254.169.254", "fe80::1",      "fd00:ec2::254",
         "100.100.100.200",          "192.0.0.192",  "168.63.129.16",
-        "::ffff:168.63.129.16",     "fd20:ce::254", "64:ff9b:1::a9fe:a9fe"};
-    static const char *const allowed[] = {"127.0.0.1", "10.1.2.3", "192.168.1.1",
-                                          "::1",       "fd12::1",  "8.8.8.8"};
+        "::ffff:168.63.129.16",     "fd20:ce::254", "64:ff9b:1::a9fe:a9fe",
+        "169.254.255.255",          "febf:ffff::1", "2002:a9fe:a9fe::"};
+    static const char *const allowed[] = {"127.0.0.1", "10.1.2.3", "192.168.1.1", "169.253.255.255",
+                                          "::1",       "fd12::1",  "8.8.8.8",     "fec0::1"};
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
@@ -192,6 +193,10 @@ static void socket_addresses_are_judged_alike(void **state)
     assert_int_equal(inet_pton(AF_INET, "8.8.4.4", &v4.sin_addr), 1);
     memcpy(&storage, &v4, sizeof(v4));
     assert_true(guard_allows((struct sockaddr *)&storage, false));
+    assert_int_equal(inet_pton(AF_INET, "10.1.1.1", &v4.sin_addr), 1);
+    memcpy(&storage, &v4, sizeof(v4));
+    assert_false(guard_allows((struct sockaddr *)&storage, false));
+    assert_true(guard_allows((struct sockaddr *)&storage, true));
     assert_int_equal(inet_pton(AF_INET6, "::ffff:10.1.1.1", &v6.sin6_addr), 1);
     memcpy(&storage, &v6, sizeof(v6));
     assert_false(guard_allows((struct sockaddr *)&storage, false));

@@ -145,6 +145,22 @@ static void url_without_an_address_is_refused(void **state)
     }
 }
 
+/* Whose address it is counts before anything is connected. */
+static void private_address_of_another_is_not_asked_for_a_proof(void **state)
+{
+    CLEANUP(secret_done) struct secret key = SECRET_INIT;
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    struct test_server *server = test_server_start(plain_reply, 1, NULL);
+    struct http_request request = question(test_server_url(server, "/x"), &key);
+
+    secret_set(&key, PROOF_KEY);
+    test_server_prove(server, PROOF_KEY, NULL);
+    request.address_of = ADDRESS_OF_USER;
+    assert_int_equal(fixture_run(*state, &request, &call), ERROR_FORBIDDEN);
+    assert_int_equal(test_server_n_connections(server), 0);
+    test_server_stop(server);
+}
+
 /* A connection without a proof is kept for calls that need none. */
 static void kept_connection_without_a_proof_is_not_used(void **state)
 {
@@ -160,6 +176,7 @@ static void kept_connection_without_a_proof_is_not_used(void **state)
     secret_set(&key, PROOF_KEY);
     assert_int_equal(fixture_run(*state, &request, &first), ERROR_NONE);
     assert_int_equal(test_server_n_proofs(server), 1);
+    assert_int_equal(test_server_n_after_proof(server), 1);
     secret_set(&other, "another key");
     request.proof_key = &other;
     assert_int_equal(fixture_run(*state, &request, &second), ERROR_UNAVAILABLE);
@@ -238,6 +255,7 @@ int main(void)
         cmocka_unit_test(server_with_another_key_or_place_hears_nothing),
         cmocka_unit_test(server_that_is_silent_or_away_is_not_called_another),
         cmocka_unit_test(url_without_an_address_is_refused),
+        cmocka_unit_test(private_address_of_another_is_not_asked_for_a_proof),
         cmocka_unit_test(kept_connection_without_a_proof_is_not_used),
         cmocka_unit_test(call_ends_while_its_server_proves_itself),
         cmocka_unit_test(streamed_body_waits_for_the_proof),

@@ -2,6 +2,7 @@
  * Calls: what is sent, whom they reach, what is an answer, and when one is given up.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -415,6 +416,8 @@ static void retry_after_is_understood(void **state)
 
 int main(void)
 {
+    /* A proxy of the environment is not used: it would be looked at in place of the address. */
+    static const char *const proxies[] = {"http_proxy", "https_proxy", "all_proxy", "ALL_PROXY"};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answer_is_read_whole),
         cmocka_unit_test(body_and_headers_are_sent),
@@ -438,9 +441,14 @@ int main(void)
         cmocka_unit_test(endless_headers_are_refused),
         cmocka_unit_test(retry_after_is_understood),
     };
-    int n_failed =
-        cmocka_run_group_tests_name("transport", tests, fixture_set_up, fixture_tear_down);
+    int n_failed = 0;
 
+    for (size_t i = 0; i < ARRAY_SIZE(proxies); i++) {
+        /* NOLINTNEXTLINE(concurrency-mt-unsafe): there are no other threads yet */
+        if (setenv(proxies[i], "http://127.0.0.1:1", 1) < 0)
+            return 1;
+    }
+    n_failed = cmocka_run_group_tests_name("transport", tests, fixture_set_up, fixture_tear_down);
     n_failed += cmocka_run_group_tests_name("lane", tests, fixture_set_up_lane, fixture_tear_down);
     return n_failed;
 }

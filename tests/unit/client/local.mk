@@ -7,7 +7,8 @@ CLIENT_TEST_LIBS = libtestserver.a $(CLIENT_LIBS) $(BASE_LIBS) $(CMOCKA_LIBS)
 
 HTTP_FIXTURE = tests/unit/client/http_fixture.c tests/unit/client/http_fixture.h
 
-check_PROGRAMS += guard_test http_lane_test http_proof_test http_stream_test http_test oauth_test sandbox_call_test sse_test
+check_PROGRAMS += guard_test http_lane_test http_proof_test http_stream_test http_test lane_request_test oauth_test proof_test \
+	sandbox_call_test sse_test
 guard_test_SOURCES = tests/unit/client/guard_test.c
 guard_test_CPPFLAGS = $(TEST_CPPFLAGS)
 guard_test_LDADD = $(CLIENT_TEST_LIBS)
@@ -23,9 +24,15 @@ http_stream_test_LDADD = $(CLIENT_TEST_LIBS)
 http_test_SOURCES = tests/unit/client/http_test.c $(HTTP_FIXTURE)
 http_test_CPPFLAGS = $(TEST_CPPFLAGS)
 http_test_LDADD = $(CLIENT_TEST_LIBS)
+lane_request_test_SOURCES = tests/unit/client/lane_request_test.c
+lane_request_test_CPPFLAGS = $(TEST_CPPFLAGS)
+lane_request_test_LDADD = $(CLIENT_TEST_LIBS)
 oauth_test_SOURCES = tests/unit/client/oauth_test.c
 oauth_test_CPPFLAGS = $(TEST_CPPFLAGS)
 oauth_test_LDADD = libtestserver.a $(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS)
+proof_test_SOURCES = tests/unit/client/proof_test.c
+proof_test_CPPFLAGS = $(TEST_CPPFLAGS)
+proof_test_LDADD = $(CLIENT_TEST_LIBS)
 sandbox_call_test_SOURCES = tests/unit/client/sandbox_call_test.c $(HTTP_FIXTURE)
 sandbox_call_test_CPPFLAGS = $(TEST_CPPFLAGS)
 sandbox_call_test_LDADD = $(CLIENT_TEST_LIBS)

@@ -128,6 +128,55 @@ static void server_without_the_init_key_is_told_nothing(void **state)
     test_server_stop(server);
 }
 
+/* It may have taken effect. */
+static void keys_that_were_sent_are_not_sent_again(void **state)
+{
+    static const struct test_reply hangs_up[] = {{.bytes = "", .ending = TEST_RESET}};
+    CLEANUP(secret_done) struct secret init_proof = SECRET_INIT;
+    struct test_server *server = test_server_start(hangs_up, 1, NULL);
+
+    sandbox_key_derive(INIT_KEY, SANDBOX_KEY_PROOF, &init_proof);
+    test_server_prove(server, secret_reveal(&init_proof), NULL);
+    assert_int_equal(initialise(*state, server), -1);
+    assert_int_equal(test_server_n_requests(server), 1);
+    test_server_stop(server);
+}
+
+static void endpoint_of_before_keeps_no_key_of_another(void **state)
+{
+    CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;
+
+    (void)state;
+    sandbox_endpoint_set_keys(&endpoint, SESSION_KEY, SANDBOX_KEYS_DERIVED);
+    assert_true(secret_is_set(&endpoint.proof_key));
+    sandbox_endpoint_set_keys(&endpoint, "another", SANDBOX_KEYS_OLD);
+    assert_false(secret_is_set(&endpoint.proof_key));
+    assert_string_equal(secret_reveal(&endpoint.call_key), "another");
+}
+
+static void more_headers_than_there_is_room_for_are_refused(void **state)
+{
+    struct http_header headers[SANDBOX_HEADERS_MAX + 2] = {{NULL, NULL}};
+    const struct http_request request = {
+        .method = "GET", .url = "/", .headers = headers, .timeout_ms = 60000};
+    struct fixture *fixture = *state;
+    CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;
+    CLEANUP(http_call_freep) struct http_call *most = NULL;
+    CLEANUP(http_call_freep) struct http_call *more = NULL;
+    struct test_server *server = test_server_start(plain_reply, 1, NULL);
+    struct error err = ERROR_INIT;
+
+    set_endpoint(&endpoint, server, SANDBOX_KEYS_OLD);
+    for (size_t i = 0; i < SANDBOX_HEADERS_MAX; i++)
+        headers[i] = (struct http_header){"X-Some", "1"};
+    assert_int_equal(sandbox_call_start(fixture->http, &endpoint, &request, &most, &err), 0);
+    assert_int_equal(http_wait(most, &err), 0);
+    headers[SANDBOX_HEADERS_MAX] = (struct http_header){"X-Some", "1"};
+    assert_int_equal(sandbox_call_start(fixture->http, &endpoint, &request, &more, &err), -1);
+    assert_int_equal(err.code, ERROR_INTERNAL);
+    test_server_stop(server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -136,6 +185,9 @@ int main(void)
         cmocka_unit_test(check_shows_no_key_and_wants_a_proof),
         cmocka_unit_test(server_that_waits_is_told_derived_keys),
         cmocka_unit_test(server_without_the_init_key_is_told_nothing),
+        cmocka_unit_test(keys_that_were_sent_are_not_sent_again),
+        cmocka_unit_test(endpoint_of_before_keeps_no_key_of_another),
+        cmocka_unit_test(more_headers_than_there_is_room_for_are_refused),
     };
 
     return cmocka_run_group_tests_name("sandbox_call", tests, fixture_set_up, fixture_tear_down);

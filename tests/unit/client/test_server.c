@@ -27,6 +27,7 @@ struct connection {
     struct test_server *server;
     pthread_t thread;
     int fd;
+    bool has_proven;
 };
 
 struct test_server {
@@ -44,6 +45,7 @@ struct test_server {
     struct secret proof_key;
     struct strbuf proof_address;
     size_t n_proofs;
+    size_t n_after_proof;
     char *requests[REQUESTS_MAX];
     size_t n_requests;
 };
@@ -98,12 +100,15 @@ static bool read_request(const struct connection *connection, struct strbuf *req
     return true;
 }
 
-static const struct test_reply *note_request(struct test_server *server, struct strbuf *request)
+static const struct test_reply *note_request(const struct connection *connection,
+                                             struct strbuf *request)
 {
+    struct test_server *server = connection->server;
     size_t i = 0;
 
     lock_take(&server->lock);
     i = server->n_requests++;
+    server->n_after_proof += connection->has_proven;
     if (i < REQUESTS_MAX)
         server->requests[i] = strbuf_take(request);
     condition_wake_all(&server->arrived);
@@ -194,9 +199,11 @@ static void *serve(void *context)
 
         if (!read_request(connection, &request))
             break;
-        if (prove(connection, &request))
+        if (prove(connection, &request)) {
+            connection->has_proven = true;
             continue;
-        reply = note_request(connection->server, &request);
+        }
+        reply = note_request(connection, &request);
         goes_on = send_reply(connection, reply) && reply->ending == TEST_KEEP;
         if (reply->ending == TEST_HOLD) {
             while (wait_for(connection->server, connection->fd, POLLIN, -1) &&
@@ -325,6 +332,16 @@ size_t test_server_n_proofs(struct test_server *server)
 
     lock_take(&server->lock);
     n = server->n_proofs;
+    lock_release(&server->lock);
+    return n;
+}
+
+size_t test_server_n_after_proof(struct test_server *server)
+{
+    size_t n = 0;
+
+    lock_take(&server->lock);
+    n = server->n_after_proof;
     lock_release(&server->lock);
     return n;
 }

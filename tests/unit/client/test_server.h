@@ -39,6 +39,8 @@ struct test_server *test_server_start(const struct test_reply *replies, size_t n
  */
 void test_server_prove(struct test_server *server, const char *proof_key, const char *address);
 size_t test_server_n_proofs(struct test_server *server);
+/* How many requests came on connections on which it had proven itself. */
+size_t test_server_n_after_proof(struct test_server *server);
 void test_server_stop(struct test_server *server);
 /* "http://127.0.0.1:port" + path; lives as long as the server, until the next call. */
 const char *test_server_url(struct test_server *server, const char *path);

@@ -16,8 +16,11 @@
 #include "base/mem.h"
 #include "base/secret.h"
 #include "base/strbuf.h"
+#include "model/conversation.h"
 #include "store/conversation_store.h"
 #include "store/db.h"
+#include "store/live_store.h"
+#include "store/sandbox_store.h"
 #include "store/user_store.h"
 #include "support/pg.h"
 #include "support/sql.h"
@@ -195,6 +198,61 @@ static void sandbox_key_sees_that_sandbox_alone(void **state)
         principal_from_key(fixture->db, &fixture->keyring, "sandbox-key-1", &caller, &err), -1);
 }
 
+static void key_of_a_shared_sandbox_sees_no_conversation(void **state)
+{
+    struct fixture *fixture = *state;
+    struct principal caller = {.kind = PRINCIPAL_NOBODY};
+    struct uuid user = test_user(fixture->db);
+    struct error err = ERROR_INIT;
+    char owner[64];
+
+    (void)snprintf(owner, sizeof(owner), "'%s'", user.text);
+    add_sandbox(fixture, "u-shared", "sandbox-key-shared", owner);
+    assert_int_equal(
+        principal_from_key(fixture->db, &fixture->keyring, "sandbox-key-shared", &caller, &err), 0);
+    assert_int_equal(caller.sandbox_kind, SANDBOX_KIND_SHARED);
+    /* NULL would mean all of the user's. */
+    assert_non_null(principal_scope(&caller).runtime_session);
+    assert_string_equal(principal_scope(&caller).runtime_session, "");
+}
+
+/* By a process that asks without waiting: what a key opens is the same. */
+static void caller_that_was_asked_for_is_of_its_sandboxs_kind(void **state)
+{
+    static const struct {
+        const char *session;
+        bool has_tenant;
+        enum sandbox_kind kind;
+    } cases[] = {
+        {"u-00112233445566778899aabbccddeeff", false, SANDBOX_KIND_SHARED},
+        {CONVERSATION_SESSION_PREFIX "1", false, SANDBOX_KIND_CONVERSATION},
+        {SANDBOX_SESSION_PREFIX "1", false, SANDBOX_KIND_REQUESTED},
+        {SANDBOX_SESSION_PREFIX "1", true, SANDBOX_KIND_TENANT},
+        {"anything", true, SANDBOX_KIND_TENANT},
+        {"anything", false, SANDBOX_KIND_SHARED},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct caller_question answer = {.kind = CALLER_SANDBOX_KEY,
+                                         .user_id = uuid_random(),
+                                         .has_tenant = cases[i].has_tenant};
+        struct principal caller = {.kind = PRINCIPAL_NOBODY};
+        struct error err = ERROR_INIT;
+
+        memcpy(answer.runtime_session, cases[i].session, strlen(cases[i].session) + 1);
+        assert_int_equal(principal_from_caller(&answer, &caller, &err), 0);
+        assert_int_equal(caller.kind, PRINCIPAL_SANDBOX_KEY);
+        assert_int_equal(caller.sandbox_kind, cases[i].kind);
+        assert_string_equal(caller.runtime_session, cases[i].session);
+        caller.kind = PRINCIPAL_NOBODY;
+        answer.user_id = (struct uuid)UUID_INIT;
+        assert_int_equal(principal_from_caller(&answer, &caller, &err), -1);
+        assert_int_equal(err.code, ERROR_UNAUTHENTICATED);
+        assert_int_equal(caller.kind, PRINCIPAL_NOBODY);
+    }
+}
+
 static void sandbox_without_an_owner_lets_nobody_in(void **state)
 {
     struct fixture *fixture = *state;
@@ -301,6 +359,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(key_is_not_kept_as_it_is),
         cmocka_unit_test(other_texts_are_no_keys),
         cmocka_unit_test(sandbox_key_sees_that_sandbox_alone),
+        cmocka_unit_test(key_of_a_shared_sandbox_sees_no_conversation),
+        cmocka_unit_test(caller_that_was_asked_for_is_of_its_sandboxs_kind),
         cmocka_unit_test(sandbox_without_an_owner_lets_nobody_in),
         cmocka_unit_test(link_opens_one_session_and_no_second),
         cmocka_unit_test(old_links_and_sessions_are_none),

@@ -80,6 +80,24 @@ static void nonce_is_fresh_and_of_its_form(void **state)
     assert_false(sandbox_nonce_is_valid(two));
 }
 
+static void every_byte_of_a_nonce_is_random(void **state)
+{
+    char first[SANDBOX_NONCE_BYTES];
+    bool is_other[SANDBOX_NONCE_CHARS] = {false};
+
+    (void)state;
+    sandbox_nonce_make(first);
+    for (int i = 0; i < 64; i++) {
+        char nonce[SANDBOX_NONCE_BYTES];
+
+        sandbox_nonce_make(nonce);
+        for (size_t at = 0; at < SANDBOX_NONCE_CHARS; at++)
+            is_other[at] = is_other[at] || nonce[at] != first[at];
+    }
+    for (size_t at = 0; at < SANDBOX_NONCE_CHARS; at++)
+        assert_true(is_other[at]);
+}
+
 int sandbox_key_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -87,6 +105,7 @@ int sandbox_key_tests(void)
         cmocka_unit_test(keys_and_proof_have_these_values),
         cmocka_unit_test(proof_is_of_its_key_nonce_and_address),
         cmocka_unit_test(nonce_is_fresh_and_of_its_form),
+        cmocka_unit_test(every_byte_of_a_nonce_is_random),
     };
 
     return cmocka_run_group_tests_name("base/sandbox_key", tests, NULL, NULL);

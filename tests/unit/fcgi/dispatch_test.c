@@ -9,6 +9,7 @@
 
 #include "auth/credential.h"
 #include "auth/session.h"
+#include "auth/wrong_keys.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -173,6 +174,39 @@ static void preflights_are_answered(void **state)
     assert_answer(&ok, 200, "OK");
     assert_non_null(strstr(ok.head.text, "Access-Control-Allow-Headers: x-session-api-key\r\n"));
     assert_answer(&no, 400, "Disallowed CORS origin");
+}
+
+static void wrong_keys_are_limited_for_the_address_of_the_connection(void **state)
+{
+    struct fixture *fixture = *state;
+    const char *wrong[] = {"DEFT_ORIGIN=agent", "REMOTE_ADDR=192.0.2.1",
+                           "HTTP_X_SESSION_API_KEY=wrong", NULL, NULL};
+    const char *other[] = {"DEFT_ORIGIN=agent", "REMOTE_ADDR=192.0.2.2",
+                           "HTTP_X_SESSION_API_KEY=wrong", NULL};
+    char forwarded[64] = "";
+    char key[128] = "";
+    const char *right[] = {"DEFT_ORIGIN=agent", "REMOTE_ADDR=192.0.2.1", key, NULL};
+
+    (void)snprintf(key, sizeof(key), "HTTP_X_SESSION_API_KEY=%s", fixture->alice_key);
+    fixture->context.wrong_keys = wrong_keys_new();
+    for (int i = 0; i <= WRONG_KEYS_PER_MINUTE; i++) {
+        /* Each from elsewhere, by its own word. */
+        (void)snprintf(forwarded, sizeof(forwarded), "HTTP_X_FORWARDED_FOR=198.51.100.%d", i);
+        wrong[3] = forwarded;
+        {
+            DISPATCH_WITH(refused, wrong, "GET", "/api/conversations/count", NULL);
+            assert_int_equal(refused.status, i < WRONG_KEYS_PER_MINUTE ? 401 : 429);
+        }
+    }
+    {
+        DISPATCH_WITH(elsewhere, other, "GET", "/api/conversations/count", NULL);
+        DISPATCH_WITH(served, right, "GET", "/api/conversations/count", NULL);
+
+        assert_int_equal(elsewhere.status, 401);
+        assert_int_equal(served.status, 200);
+    }
+    wrong_keys_free(fixture->context.wrong_keys);
+    fixture->context.wrong_keys = NULL;
 }
 
 /* Signs in and gives "HTTP_COOKIE=deft_session=…". */
@@ -485,6 +519,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(pages_of_this_machine_may_read_answers),
         cmocka_unit_test(origins_are_those_of_the_list_and_of_this_machine),
         cmocka_unit_test(preflights_are_answered),
+        cmocka_unit_test(wrong_keys_are_limited_for_the_address_of_the_connection),
         cmocka_unit_test(link_signs_in_once_and_the_session_ends),
         cmocka_unit_test(link_of_another_user_asks_first),
         cmocka_unit_test(link_of_the_same_user_or_an_ended_session_asks_nothing),

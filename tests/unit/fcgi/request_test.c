@@ -6,7 +6,9 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/error.h"
+#include "fcgi/pace.h"
 #include "fcgi/request.h"
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): the type is that of a reader */
@@ -167,6 +169,59 @@ static void path_rest_is_raw(void **state)
     assert_string_equal(rest.text, "/bash_events/a%20b");
 }
 
+/* A side that was waited for from `ago_ms` before now, and moved n bytes. */
+static bool is_too_slow(struct pace *pace, int64_t ago_ms, size_t n)
+{
+    return pace_is_too_slow(pace, clock_monotonic_ms() - ago_ms, n);
+}
+
+static void rate_counts_after_the_grace(void **state)
+{
+    struct pace silent = {.grace_ms = 20000};
+    struct pace slow = {.grace_ms = 20000};
+    struct pace fair = {.grace_ms = 20000};
+
+    (void)state;
+    assert_false(is_too_slow(&silent, 15000, 0));
+    assert_true(is_too_slow(&silent, 15000, 0));
+    /* A byte a second, and half the least rate. */
+    for (int i = 0; i < 15; i++)
+        assert_false(is_too_slow(&slow, 1000, 1));
+    assert_true(is_too_slow(&slow, 10000, 1));
+    slow = (struct pace){.grace_ms = 20000};
+    assert_true(is_too_slow(&slow, 60000, 60UL * PACE_LEAST_BYTES_PER_S / 2));
+    for (int i = 0; i < 600; i++)
+        assert_false(is_too_slow(&fair, 1000, 2UL * PACE_LEAST_BYTES_PER_S));
+}
+
+/* NOLINTNEXTLINE(readability-non-const-parameter): the type is that of a reader */
+static int read_silence(void *stream, char *buffer, int len)
+{
+    (void)stream;
+    (void)buffer;
+    (void)len;
+    return REQUEST_READ_SILENT;
+}
+
+static void slow_body_is_told_from_one_that_broke_off(void **state)
+{
+    const struct request_input silent = {NULL, read_silence, NULL};
+    const struct request_input ended = {NULL, read_nothing, NULL};
+    struct request request = {.input = &silent};
+    struct pace pace = {.grace_ms = PACE_CLIENT_GRACE_MS};
+    struct error err = ERROR_INIT;
+    char buffer[16];
+
+    (void)state;
+    assert_int_equal(request_read(&request, &pace, buffer, sizeof(buffer), &err), -1);
+    assert_int_equal(err.code, ERROR_SLOW_CLIENT);
+    request.input = &ended;
+    assert_int_equal(request_read(&request, &pace, buffer, sizeof(buffer), &err), 0);
+    pace.spent_ms = PACE_CLIENT_GRACE_MS + 1;
+    assert_int_equal(request_read(&request, &pace, buffer, sizeof(buffer), &err), -1);
+    assert_int_equal(err.code, ERROR_SLOW_CLIENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +234,8 @@ int main(void)
         cmocka_unit_test(cookie_twice_is_none),
         cmocka_unit_test(limit_says_what_is_wrong),
         cmocka_unit_test(path_rest_is_raw),
+        cmocka_unit_test(rate_counts_after_the_grace),
+        cmocka_unit_test(slow_body_is_told_from_one_that_broke_off),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,6 +150,125 @@ static void every_row_says_what_a_sandboxs_key_may_do(void **state)
     }
 }
 
+#define CONVERSATION "/api/conversations/{conversation_id}"
+#define RUNTIME_CONVERSATION "/api/conversations/{runtime_conversation_id}"
+
+/* What any caller may ask for and a sandbox's key, too; files, commands and git are told below. */
+static const struct {
+    enum sandbox_access access;
+    const char *row;
+} opened[] = {
+    {SANDBOX_ITSELF, "GET /api/vscode/status"},
+    {SANDBOX_ITSELF, "GET /api/vscode/url"},
+    {SANDBOX_ITSELF, "GET /download_files"},
+    {SANDBOX_ITSELF, "POST /execute_action"},
+    {SANDBOX_ITSELF, "POST /list_files"},
+    {SANDBOX_ITSELF, "POST /update_mcp_server"},
+    {SANDBOX_ITSELF, "POST /upload_file"},
+    {SANDBOX_ITSELF, "GET /vscode/connection_token"},
+    {SANDBOX_READS, "POST /api/auth/workspace-session"},
+    {SANDBOX_READS, "GET /api/conversations"},
+    {SANDBOX_READS, "GET /api/conversations/count"},
+    {SANDBOX_READS, "GET /api/conversations/search"},
+    {SANDBOX_READS, "GET " CONVERSATION},
+    {SANDBOX_READS, "GET " CONVERSATION "/agent_final_response"},
+    {SANDBOX_READS, "GET " CONVERSATION "/egress_refusals"},
+    {SANDBOX_READS, "GET " CONVERSATION "/events"},
+    {SANDBOX_READS, "GET " CONVERSATION "/events/count"},
+    {SANDBOX_READS, "GET " CONVERSATION "/events/search"},
+    {SANDBOX_READS, "GET " CONVERSATION "/events/{event_id}"},
+    {SANDBOX_READS, "GET " CONVERSATION "/previews"},
+    {SANDBOX_READS, "GET " CONVERSATION "/runtime"},
+    {SANDBOX_READS, "GET " RUNTIME_CONVERSATION "/file/download-trajectory/{conversation_id}"},
+    {SANDBOX_READS, "GET " RUNTIME_CONVERSATION "/vscode/status"},
+    {SANDBOX_READS, "GET " RUNTIME_CONVERSATION "/vscode/url"},
+    {SANDBOX_READS, "GET /api/file/download-trajectory/{conversation_id}"},
+    {SANDBOX_DRIVES, "POST /api/conversations"},
+    {SANDBOX_DRIVES, "DELETE " CONVERSATION},
+    {SANDBOX_DRIVES, "PATCH " CONVERSATION},
+    {SANDBOX_DRIVES, "POST " CONVERSATION "/ask_agent"},
+    {SANDBOX_DRIVES, "POST " CONVERSATION "/children"},
+    {SANDBOX_DRIVES, "POST " CONVERSATION "/condense"},
+    {SANDBOX_DRIVES, "POST " CONVERSATION "/confirmation_policy"},
+    {SANDBOX_DRIVES, "POST " CONVERSATION "/events"},
+    {SANDBOX_DRIVES, "POST " CONVERSATION "/events/respond_to_confirmation"},
+    {SANDBOX_DRIVES, "POST " CONVERSATION "/fork"},
+    {SANDBOX_DRIVES, "POST " CONVERSATION "/generate_title"},
+    {SANDBOX_DRIVES, "POST " CONVERSATION "/goal"},
+    {SANDBOX_DRIVES, "POST " CONVERSATION "/goal/resume"},
+    {SANDBOX_DRIVES, "POST " CONVERSATION "/goal/stop"},
+    {SANDBOX_DRIVES, "POST " CONVERSATION "/interrupt"},
+    {SANDBOX_DRIVES, "POST " CONVERSATION "/load_plugin"},
+    {SANDBOX_DRIVES, "POST " CONVERSATION "/navigate"},
+    {SANDBOX_DRIVES, "POST " CONVERSATION "/pause"},
+    {SANDBOX_DRIVES, "POST " CONVERSATION "/run"},
+    {SANDBOX_DRIVES, "POST " CONVERSATION "/secrets"},
+    {SANDBOX_DRIVES, "POST " CONVERSATION "/security_analyzer"},
+    {SANDBOX_DRIVES, "POST " CONVERSATION "/switch_acp_model"},
+    {SANDBOX_DRIVES, "POST " CONVERSATION "/switch_llm"},
+    {SANDBOX_DRIVES, "POST /api/hooks"},
+    {SANDBOX_DRIVES, "POST /api/skills"},
+    {SANDBOX_DRIVES, "GET /api/llm/models"},
+    {SANDBOX_DRIVES, "GET /api/llm/models/verified"},
+    {SANDBOX_DRIVES, "GET /api/llm/providers"},
+    {SANDBOX_DRIVES, "GET /api/llm/subscription/openai/models"},
+    {SANDBOX_DRIVES, "GET /api/settings/agent-schema"},
+    {SANDBOX_DRIVES, "GET /api/settings/conversation-schema"},
+    {SANDBOX_DRIVES, "GET /api/tools/"},
+    {SANDBOX_DRIVES, "GET /api/tools/catalog"},
+};
+
+/* Whether it is a path of files, commands or git below the prefix; never what holds credentials. */
+static bool is_workspace(const char *pattern, const char *prefix)
+{
+    static const char *const areas[] = {"/bash/", "/file/", "/git/"};
+    size_t len = strlen(prefix);
+
+    if (strncmp(pattern, prefix, len) != 0 || strstr(pattern, "download-trajectory") != NULL ||
+        strstr(pattern, "/git/repository") != NULL || strstr(pattern, "/credentials") != NULL)
+        return false;
+    for (size_t i = 0; i < ARRAY_SIZE(areas); i++) {
+        if (strncmp(pattern + len, areas[i], strlen(areas[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
+static enum sandbox_access expected_access(const struct route *route, size_t *n_listed)
+{
+    char row[200] = "";
+
+    if (is_workspace(route->pattern, RUNTIME_CONVERSATION))
+        return SANDBOX_READS;
+    if (is_workspace(route->pattern, "/api"))
+        return SANDBOX_ITSELF;
+    (void)snprintf(row, sizeof(row), "%s %s", http_method_to_string(route->method), route->pattern);
+    for (size_t i = 0; i < ARRAY_SIZE(opened); i++) {
+        if (strcmp(opened[i].row, row) == 0) {
+            (*n_listed)++;
+            return opened[i].access;
+        }
+    }
+    return SANDBOX_REFUSED;
+}
+
+/* A row that any caller may ask for is refused to sandboxes' keys unless it is listed here. */
+static void rows_for_any_caller_are_open_as_they_are_listed(void **state)
+{
+    size_t n_listed = 0;
+
+    (void)state;
+    for (const struct route *const *table = route_tables; *table != NULL; table++) {
+        for (const struct route *route = *table; route->handle != NULL; route++) {
+            if (route->access == ACCESS_CALLER &&
+                route->sandbox != expected_access(route, &n_listed))
+                fail_msg("%s %s: access %d", http_method_to_string(route->method), route->pattern,
+                         (int)route->sandbox);
+        }
+    }
+    assert_int_equal(n_listed, ARRAY_SIZE(opened));
+}
+
 static void kinds_differ_in_what_they_open(void **state)
 {
     static const bool expected[SANDBOX_N_ACCESS][SANDBOX_N_KINDS] = {
@@ -411,6 +530,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_row_says_what_a_sandboxs_key_may_do),
+        cmocka_unit_test(rows_for_any_caller_are_open_as_they_are_listed),
         cmocka_unit_test(kinds_differ_in_what_they_open),
         cmocka_unit_test(every_row_is_as_open_as_its_column_says),
         cmocka_unit_test(clients_drive_what_they_began_and_nothing_else),

@@ -129,6 +129,32 @@ static void a_cookie_counts_on_the_app_origin_alone(void **state)
                                   &handshake),
                      0);
     assert_false(handshake.has_credential);
+    /* The name of another cookie only ends like ours. */
+    assert_int_equal(read_request("GET /sockets/events/" ID " HTTP/1.1\r\n" UPGRADE
+                                  "X-Deft-Origin: app\r\nCookie: xdeft_session=token\r\n"
+                                  "Origin: http://deft.test\r\n\r\n",
+                                  &handshake),
+                     0);
+    assert_false(handshake.has_credential);
+}
+
+/* Wrong keys are counted by it: only what nginx says counts, which replaces what a client sends. */
+static void address_is_what_nginx_says(void **state)
+{
+    struct handshake handshake;
+
+    (void)state;
+    assert_int_equal(read_request("GET /sockets/events/" ID " HTTP/1.1\r\n" UPGRADE
+                                  "X-Forwarded-For: 192.0.2.1\r\nForwarded: for=192.0.2.1\r\n"
+                                  "X-Real-IP: 192.0.2.7\r\n\r\n",
+                                  &handshake),
+                     0);
+    assert_string_equal(handshake.request.address, "192.0.2.7");
+    assert_int_equal(read_request("GET /sockets/events/" ID " HTTP/1.1\r\n" UPGRADE
+                                  "X-Forwarded-For: 192.0.2.1\r\n\r\n",
+                                  &handshake),
+                     0);
+    assert_string_equal(handshake.request.address, "");
 }
 
 static void a_cookie_counts_with_the_origin_that_was_come_to(void **state)
@@ -150,6 +176,7 @@ static void a_cookie_counts_with_the_origin_that_was_come_to(void **state)
         {"Origin: http://evil.test\r\n", false},
         {"Origin: http://deft.test\r\nOrigin: http://evil.test\r\n", false},
         {"Origin: http://evil.test\r\norigin: http://deft.test\r\n", false},
+        {"Origin: http://deft.test\r\nHost: evil.test\r\n", false},
     };
 
     (void)state;
@@ -210,6 +237,7 @@ int main(void)
         cmocka_unit_test(requests_say_what_is_wanted),
         cmocka_unit_test(what_cannot_be_served_is_refused),
         cmocka_unit_test(a_cookie_counts_on_the_app_origin_alone),
+        cmocka_unit_test(address_is_what_nginx_says),
         cmocka_unit_test(a_cookie_counts_with_the_origin_that_was_come_to),
         cmocka_unit_test(frames_that_are_not_masked_are_seen_in_any_piece),
     };

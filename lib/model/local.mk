@@ -85,6 +85,7 @@ model_test_SOURCES = \
 	tests/unit/model/child_test.c \
 	tests/unit/model/content_test.c \
 	tests/unit/model/event_test.c \
+	tests/unit/model/event_text_test.c \
 	tests/unit/model/golden_test.c \
 	tests/unit/model/masker_test.c \
 	tests/unit/model/observation_test.c \

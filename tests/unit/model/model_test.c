@@ -195,6 +195,7 @@ int main(void)
     n_failed += child_tests();
     n_failed += content_tests();
     n_failed += event_tests();
+    n_failed += event_text_tests();
     n_failed += golden_tests();
     n_failed += masker_tests();
     n_failed += observation_tests();

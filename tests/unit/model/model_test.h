@@ -45,6 +45,7 @@ int agent_spec_tests(void);
 int child_tests(void);
 int content_tests(void);
 int event_tests(void);
+int event_text_tests(void);
 int golden_tests(void);
 int masker_tests(void);
 int observation_tests(void);

@@ -66,6 +66,8 @@ static void what_makes_the_engine_fetch_is_refused(void **state)
         "# escape = `\nFROM `  \n" EVIL,
         "#escape=`\nFROM a\\\nFROM " EVIL,
         "FROM a\nRUN echo \\\n  # not here\nFROM " EVIL,
+        "\xe2\x80\x80\xe2\x80\x8a"
+        "FROM " EVIL,
         "FROM LOCALHOST/x",
         "FROM localhost/x",
         "FROM localhost:1/x",
@@ -73,6 +75,9 @@ static void what_makes_the_engine_fetch_is_refused(void **state)
         "FROM 2130706433:80/x",
         "FROM [::1]:5000/x",
         "FROM 169.254.169.254/x",
+        "FROM evil@example/x",
+        "FROM evil%2eexample/x",
+        "FROM [evil]/x",
         "FROM evil.example/x",
         "FROM evil.example/x@sha256:00",
         "ARG R=127.0.0.1:5000\nFROM $R/x",
@@ -86,12 +91,14 @@ static void what_makes_the_engine_fetch_is_refused(void **state)
         "FROM ${R#x}/x",
         "FROM ${R:-127.0.0.1:5000}/x\nARG R=docker.io",
         "FROM ${R}127.0.0.1:5000/x\nARG R=docker.io/",
+        "ARG R=\nFROM ${R:-127.0.0.1:5000}/x",
         "ARG R=docker.io\nARG R=127.0.0.1:5000\nFROM $R/x",
         "ARG R=127.0.0.1:5000\nARG R=docker.io\nFROM $R/x",
         "ARG X=\\\nFROM a\nARG R=127.0.0.1:5000\nFROM $R/x",
         "FROM ${R}/x\nARG R=ghcr.io",
         "ARG X=\\\nARG R=docker.io\nARG R=127.0.0.1:5000\nFROM $R/x",
         "FROM a\nCOPY --from=" EVIL " / /",
+        "FROM a\nCOPY --FROM=" EVIL " / /",
         "FROM a\nCOPY --fr\\om=" EVIL " / /",
         "FROM a\nCOPY --chown=\"a b\" --from=" EVIL " / /",
         "FROM a\nCOPY --from=\"" EVIL "\" / /",
@@ -100,6 +107,7 @@ static void what_makes_the_engine_fetch_is_refused(void **state)
         "FROM a\nRUN --network=none --mount=from=" EVIL " true",
         "# syntax=" EVIL "\nFROM a",
         "#syntax = " EVIL "\nFROM a",
+        "// syntax=" EVIL "\nFROM a",
         "# SYNTAX=" EVIL "\nFROM a",
         "FROM a\nADD http://127.0.0.1/x /x",
         "FROM a\nADD https://example.org/x /x",
@@ -121,9 +129,13 @@ static void what_makes_the_engine_fetch_is_refused(void **state)
         "FROM a\nADD ssh://git@127.0.0.1/a /x",
         "FROM a\nADD github.com/a/b /x",
         "FROM a\nADD 127.0.0.1/a.git#main /x",
+        "FROM a\nADD 127.0.0.1/a.git?ref=main /x",
+        "FROM a\nADD http://127.0.0.1/x",
+        "FROM a\nADD a.txt http://127.0.0.1/x",
         "FROM a\nONBUILD ADD http://127.0.0.1/x /x",
         "FROM a\nonbuild  add http://127.0.0.1/x /x",
         "FROM a\nONBUILD COPY --from=" EVIL " / /",
+        "FROM a\nONBUILD ONBUILD ADD http://127.0.0.1/x /x",
         "FROM a\nONBUILD \\\nADD http://127.0.0.1/x /x",
         "FROM a\nRUN true\nADD http://127.0.0.1/x /x",
         "FROM a\nRUN echo '\\'\nADD http://127.0.0.1/x /x",
@@ -138,6 +150,18 @@ static void what_makes_the_engine_fetch_is_refused(void **state)
         if (!is_refused(files[i]))
             fail_msg("passed: %s", files[i]);
     }
+}
+
+/* What follows it is read by builders, and not by what takes texts. */
+static void text_with_a_nul_is_refused(void **state)
+{
+    static const char text[] = "FROM a\0\nFROM " EVIL;
+    CLEANUP(dockerfile_images_done) struct dockerfile_images images = DOCKERFILE_IMAGES_INIT;
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(dockerfile_list_images(text, sizeof(text) - 1, &images, &err), -1);
+    assert_int_equal(err.code, ERROR_INVALID);
 }
 
 static void what_runs_in_the_builds_own_network_passes(void **state)
@@ -273,6 +297,7 @@ int test_dockerfile(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_makes_the_engine_fetch_is_refused),
+        cmocka_unit_test(text_with_a_nul_is_refused),
         cmocka_unit_test(what_runs_in_the_builds_own_network_passes),
         cmocka_unit_test(each_image_is_listed_once),
         cmocka_unit_test(words_say_what_to_do_instead),

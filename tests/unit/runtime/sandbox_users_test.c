@@ -28,6 +28,7 @@ static void other_homes_share_the_users_of_before(void **state)
                                         "0123456789-",
                                         "0123456789-2000",
                                         "0123456789-200040",
+                                        "0123456789-20004x",
                                         "0123456789-20005",
                                         "0123456789-19998",
                                         "0123456789-65534",
@@ -67,6 +68,8 @@ static void no_two_homes_get_a_pair_until_all_are_taken(void **state)
     users_in_use_remove(&used, "deft-j-0123456789-30000");
     assert_true(users_in_use_take(&used, &others, 7, &command));
     assert_int_equal(command, 30000);
+    /* Its neighbours were not given back with it. */
+    assert_false(users_in_use_take(&used, &others, 7, &command));
 }
 
 static void search_begins_where_the_caller_says(void **state)

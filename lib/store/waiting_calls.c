@@ -24,23 +24,28 @@ static bool has_result(const struct history *history, size_t call)
     return false;
 }
 
-static bool is_waiting(const struct history *history, size_t i, int64_t n_copied)
+static bool is_executable(const struct stored_event *event)
+{
+    return json_is_object(json_object_get(event->json, "action"));
+}
+
+static bool is_open(const struct history *history, size_t i, int64_t n_copied)
 {
     const struct stored_event *event = &history->items[i];
 
     return event->seq > n_copied && text_equal(event->kind, "ActionEvent") &&
-           json_is_object(json_object_get(event->json, "action")) && !has_result(history, i);
+           !has_result(history, i);
 }
 
 /* Events after the one that is looked at are untouched, so that their results are still found. */
-static void keep_waiting(struct history *history, int64_t n_copied)
+static void keep_open(struct history *history, int64_t n_copied)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < history->n; i++) {
         struct stored_event event = history->items[i];
 
-        if (is_waiting(history, i, n_copied))
+        if (is_open(history, i, n_copied))
             history->items[n++] = event;
         else
             json_decref(event.json);
@@ -48,14 +53,36 @@ static void keep_waiting(struct history *history, int64_t n_copied)
     history->n = n;
 }
 
+static void keep_executable(struct history *history)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < history->n; i++) {
+        if (is_executable(&history->items[i]))
+            history->items[n++] = history->items[i];
+        else
+            json_decref(history->items[i].json);
+    }
+    history->n = n;
+}
+
+int open_calls_load(struct db *db, const struct conversation *conversation, struct history *open,
+                    struct error *err)
+{
+    if (event_store_load_after(db, &conversation->id, open, err) < 0)
+        return -1;
+    if (conversation->is_branched && branch_store_prune(db, &conversation->id, open, err) < 0)
+        return -1;
+    keep_open(open, conversation_n_copied(conversation));
+    return 0;
+}
+
 int waiting_calls_load(struct db *db, const struct conversation *conversation,
                        struct history *waiting, struct error *err)
 {
-    if (event_store_load_after(db, &conversation->id, waiting, err) < 0)
+    if (open_calls_load(db, conversation, waiting, err) < 0)
         return -1;
-    if (conversation->is_branched && branch_store_prune(db, &conversation->id, waiting, err) < 0)
-        return -1;
-    keep_waiting(waiting, conversation_n_copied(conversation));
+    keep_executable(waiting);
     return 0;
 }
 

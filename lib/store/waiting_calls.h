@@ -28,9 +28,12 @@ struct seen_calls {
 /* clang-format on */
 
 /*
- * Fills an empty history with the calls that can be executed, have no result and are on the path to
- * the conversation's end, oldest first. Calls of a fork's source are the source's.
+ * Fills an empty history with the calls that have no result and are on the path to the
+ * conversation's end, oldest first. Calls of a fork's source are the source's.
  */
+int open_calls_load(struct db *db, const struct conversation *conversation, struct history *open,
+                    struct error *err) NONNULL MUST_CHECK;
+/* The same of those that can be executed. */
 int waiting_calls_load(struct db *db, const struct conversation *conversation,
                        struct history *waiting, struct error *err) NONNULL MUST_CHECK;
 

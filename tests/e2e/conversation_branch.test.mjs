@@ -172,6 +172,44 @@ test('navigate away from a call undoes it for the model, and it is not made agai
   assert.equal(results.length, 1);
 });
 
+const rejected = (events) => events.filter(ofKind('UserRejectObservation')).map((event) => event.action_id);
+const REJECT = ['POST', '/events/respond_to_confirmation', { json: { accept: false, reason: 'no' } }];
+
+test('a rejection ends the calls of the path alone: one that was navigated away from stays as it was', async (t) => {
+  fake.setScenario('ask twice', [{ calls: [{ name: 'terminal', arguments: { command: 'echo one' } }] }, { calls: [{ name: 'terminal', arguments: { command: 'echo two' } }] }]);
+  const conversation = await Conversation.start(fake, 'ask twice', { confirmation_policy: { kind: 'AlwaysConfirm' } });
+  t.after(() => conversation.delete());
+  await conversation.say('first', true);
+  await conversation.rest(['waiting_for_confirmation']);
+  const events = await conversation.events();
+  const message = events.find((event) => event.source === 'user');
+  await conversation.must(200, 'POST', '/navigate', { json: { event_id: message.id } });
+  await conversation.must(200, ...REJECT);
+  assert.deepEqual(rejected(await conversation.events()), [], 'nothing waits on this path');
+  await conversation.say('second', true);
+  await conversation.rest(['waiting_for_confirmation']);
+  await conversation.must(200, ...REJECT);
+  const calls = (await conversation.events()).filter(isAction('terminal'));
+  assert.equal(calls.length, 2);
+  assert.deepEqual(rejected(await conversation.events()), [calls[1].id]);
+});
+
+test('a rejection in a fork leaves the calls of its source alone', async (t) => {
+  fake.setScenario('ask on', [{ calls: [{ name: 'terminal', arguments: { command: 'echo one' } }] }]);
+  const conversation = await Conversation.start(fake, 'ask on', { confirmation_policy: { kind: 'AlwaysConfirm' } });
+  t.after(() => conversation.delete());
+  await conversation.say('first', true);
+  await conversation.rest(['waiting_for_confirmation']);
+  const [call] = (await conversation.events()).filter(isAction('terminal'));
+  const { copy } = await fork(t, { from_event_id: call.id }, conversation);
+  await copy.say('second', true);
+  await copy.rest(['waiting_for_confirmation']);
+  await copy.must(200, ...REJECT);
+  const own = (await copy.events()).filter(isAction('terminal')).at(-1);
+  assert.notEqual(own.id, call.id);
+  assert.deepEqual(rejected(await copy.events()), [own.id]);
+});
+
 test('navigate: unknown conversation, unknown event, bad body, a run under way', async (t) => {
   assert.equal((await new Conversation(randomUUID()).call('POST', '/navigate', { json: { event_id: null } })).status, 404);
   assert.equal((await source.call('POST', '/navigate', { json: { event_id: randomUUID() } })).status, 404);

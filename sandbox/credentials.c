@@ -4,22 +4,23 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/encode.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/secret.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "model/limits.h"
+#include "model/masker.h"
+#include "model/secret_registry.h"
 
 enum {
     MAX_ORIGINS = 32,
-    MAX_HIDDEN = 96, /* three forms of each */
-    MIN_PASSWORD_BYTES = 6,
+    MAX_HIDDEN = 64, /* each with and without its user name */
     MAX_TEXT_BYTES = 4096,
+    /* A byte of a value as the longest form of it that is common: \u0041, or wrapped hexadecimal. */
+    FORM_BYTES = 8,
 };
-
-#define HIDDEN "<secret-hidden>"
 
 struct credential {
     char *origin;
@@ -34,6 +35,7 @@ struct credentials {
     struct secret hidden[MAX_HIDDEN]; /* a ring: the oldest goes first */
     size_t n_hidden;
     size_t next_hidden;
+    struct masker *masker; /* of those; NULL: none */
 };
 
 struct credentials *credentials_new(void)
@@ -56,6 +58,7 @@ void credentials_free(struct credentials *credentials)
         credential_done(&credentials->items[i]);
     for (size_t i = 0; i < credentials->n_hidden; i++)
         secret_done(&credentials->hidden[i]);
+    masker_free(credentials->masker);
     mem_free(credentials);
 }
 
@@ -67,15 +70,23 @@ static bool has_line_end(const char *text)
 
 static int check(const struct credential_order *order, struct error *err)
 {
-    size_t len = strlen(order->password);
-
-    if (len < MIN_PASSWORD_BYTES || len > MAX_TEXT_BYTES || has_line_end(order->password))
+    if (!secret_is_masked(order->password) || strlen(order->password) > MAX_TEXT_BYTES ||
+        has_line_end(order->password))
         return error_set(err, ERROR_INVALID, "A password must have %d to %d characters of one line",
-                         MIN_PASSWORD_BYTES, MAX_TEXT_BYTES);
+                         SECRET_MASKED_MIN_CHARS, MAX_TEXT_BYTES);
     if (strlen(order->username) > MAX_TEXT_BYTES || has_line_end(order->username) ||
         strchr(order->username, ':') != NULL)
         return error_set(err, ERROR_INVALID, "A user name must be short, without a colon");
     return 0;
+}
+
+/* Those that are kept still, where the oldest has made room. */
+static void rebuild_masker(struct credentials *credentials)
+{
+    masker_free(credentials->masker);
+    credentials->masker = masker_new();
+    for (size_t i = 0; i < credentials->n_hidden; i++)
+        masker_add(credentials->masker, secret_reveal(&credentials->hidden[i]));
 }
 
 static void hide(struct credentials *credentials, const char *text)
@@ -86,25 +97,24 @@ static void hide(struct credentials *credentials, const char *text)
     }
     secret_set(&credentials->hidden[credentials->next_hidden], text);
     credentials->next_hidden = (credentials->next_hidden + 1) % MAX_HIDDEN;
-    if (credentials->n_hidden < MAX_HIDDEN)
+    if (credentials->n_hidden < MAX_HIDDEN) {
         credentials->n_hidden++;
+        if (credentials->masker == NULL)
+            credentials->masker = masker_new();
+        masker_add(credentials->masker, text);
+        return;
+    }
+    rebuild_masker(credentials);
 }
 
-/* As it is, as it stands in an address, and as git's Authorization header carries it. */
-static void hide_forms(struct credentials *credentials, const struct credential_order *order)
+/* Also as one with its user name: git's Authorization header is base64 of both. */
+static void hide_both(struct credentials *credentials, const struct credential_order *order)
 {
     CLEANUP(strbuf_done) struct strbuf pair = STRBUF_INIT;
-    CLEANUP(strbuf_done) struct strbuf form = STRBUF_INIT;
 
     hide(credentials, order->password);
-    percent_append(&form, order->password);
-    hide(credentials, form.text);
-    explicit_bzero(form.text, form.len);
-    strbuf_reset(&form);
     strbuf_appendf(&pair, "%s:%s", order->username, order->password);
-    base64_append(&form, (const unsigned char *)pair.text, pair.len);
-    hide(credentials, form.text);
-    explicit_bzero(form.text, form.len);
+    hide(credentials, pair.text);
     explicit_bzero(pair.text, pair.len);
 }
 
@@ -139,7 +149,7 @@ int credentials_keep(struct credentials *credentials, const struct credential_or
     secret_set(&credential->username, order->username);
     secret_set(&credential->password, order->password);
     credential->due_ms = clock_monotonic_ms() + order->lifetime_ms;
-    hide_forms(credentials, order);
+    hide_both(credentials, order);
     return 0;
 }
 
@@ -163,43 +173,16 @@ size_t credentials_longest(const struct credentials *credentials)
         if (credentials->hidden[i].len > longest)
             longest = credentials->hidden[i].len;
     }
-    return longest;
-}
-
-/* The longest hidden text that the bytes begin with. */
-static size_t hidden_length_at(const struct credentials *credentials, const char *text, size_t len)
-{
-    size_t longest = 0;
-
-    for (size_t i = 0; i < credentials->n_hidden; i++) {
-        const struct secret *hidden = &credentials->hidden[i];
-
-        if (hidden->len > longest && hidden->len <= len &&
-            memcmp(text, secret_reveal(hidden), hidden->len) == 0)
-            longest = hidden->len;
-    }
-    return longest;
+    return longest * FORM_BYTES;
 }
 
 void credentials_mask_append(const struct credentials *credentials, const char *text, size_t len,
                              struct strbuf *out)
 {
-    size_t from = 0;
-    size_t at = 0;
-
-    while (at < len && credentials->n_hidden > 0) {
-        size_t hidden = hidden_length_at(credentials, text + at, len - at);
-
-        if (hidden == 0) {
-            at++;
-            continue;
-        }
-        strbuf_append_bytes(out, text + from, at - from);
-        strbuf_append(out, HIDDEN);
-        at += hidden;
-        from = at;
-    }
-    strbuf_append_bytes(out, text + from, len - from);
+    if (credentials->masker != NULL)
+        masker_append(credentials->masker, text, len, out);
+    else
+        strbuf_append_bytes(out, text, len);
 }
 
 static void mask_string(const struct credentials *credentials, json_t *string)

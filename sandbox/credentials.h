@@ -47,9 +47,12 @@ int credentials_keep(struct credentials *credentials, const struct credential_or
 struct credential_view credentials_find(const struct credentials *credentials,
                                         const char *origin) NONNULL MUST_CHECK;
 
-/* The length of the longest text that is hidden; 0: there is none. */
+/* How long a form of a password may be that is hidden; 0: there is none. */
 size_t credentials_longest(const struct credentials *credentials) NONNULL MUST_CHECK;
-/* Appends text with each password that was ever kept, and the header made of it, hidden. */
+/*
+ * Appends text with each password that was ever kept hidden in all its forms (model/masker.h), and
+ * the header made of it.
+ */
 void credentials_mask_append(const struct credentials *credentials, const char *text, size_t len,
                              struct strbuf *out) NONNULL;
 /* The same for all strings inside json, which must not be shared; keys stay. */

@@ -33,6 +33,14 @@ static struct log_options setup = {"deft", LOG_LEVEL_INFO};
 /* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): per thread */
 static _Thread_local struct context_field context[CONTEXT_FIELDS];
 
+struct field_mask {
+    log_mask *append; /* NULL: texts are written as they are */
+    const void *owner;
+};
+
+/* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): per thread */
+static _Thread_local struct field_mask field_mask;
+
 enum { WAITING_MAX_BYTES = 16384 };
 
 enum urgency { WRITE_NOW, WRITE_LATER };
@@ -89,6 +97,11 @@ void log_context_set(const char *name, const char *value)
     memcpy(field->value, value, strnlen(value, CONTEXT_VALUE_BYTES - 1));
 }
 
+void log_mask_set(log_mask *mask, const void *owner)
+{
+    field_mask = (struct field_mask){mask, owner};
+}
+
 static void append_quoted(struct strbuf *line, const char *text)
 {
     CLEANUP(strbuf_done) struct strbuf clean = STRBUF_INIT;
@@ -117,11 +130,23 @@ static void append_text_field(struct strbuf *line, const char *name, const char 
         append_quoted(line, value);
 }
 
+static void append_masked_field(struct strbuf *line, const struct log_field *field)
+{
+    CLEANUP(strbuf_done) struct strbuf masked = STRBUF_INIT;
+
+    if (field_mask.append == NULL || field->text == NULL) {
+        append_text_field(line, field->name, field->text);
+        return;
+    }
+    field_mask.append(field_mask.owner, field->text, &masked);
+    append_text_field(line, field->name, masked.text);
+}
+
 static void append_field(struct strbuf *line, const struct log_field *field)
 {
     switch (field->kind) {
     case LOG_FIELD_TEXT:
-        append_text_field(line, field->name, field->text);
+        append_masked_field(line, field);
         break;
     case LOG_FIELD_INT:
         strbuf_appendf(line, ",\"%s\":%lld", field->name, (long long)field->number);

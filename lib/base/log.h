@@ -16,6 +16,7 @@
 #include "base/attr.h"
 
 struct error;
+struct strbuf;
 
 enum log_level { LOG_LEVEL_DEBUG, LOG_LEVEL_INFO, LOG_LEVEL_WARNING, LOG_LEVEL_ERROR };
 
@@ -60,6 +61,13 @@ int log_level_parse(const char *text, enum log_level *level_out,
                     struct error *err) NONNULL MUST_CHECK;
 /* Sets (or, with NULL, removes) this thread's context field: "request_id", "conversation_id". */
 void log_context_set(const char *name, const char *value) __attribute__((nonnull(1)));
+/* Appends text with what is secret in it hidden. */
+typedef void log_mask(const void *owner, const char *text, struct strbuf *out);
+/*
+ * From now on the text of each field that this thread logs goes through the mask; NULL: as it is.
+ * The owner is borrowed until the next call. The mask logs nothing itself.
+ */
+void log_mask_set(log_mask *mask, const void *owner);
 /* Writes one line; `fields` ends with an entry without a name. Use the macros. */
 void log_write(enum log_level level, const char *name, const struct log_field *fields) NONNULL;
 

@@ -199,8 +199,6 @@ static int run_attempts(struct llm_call *call, const struct llm_request *request
     for (json_int_t n = 1;; n++) {
         if (attempt(call, request, route, &plan, reply_out, trouble) == 0)
             return 0;
-        if (request->api_key != NULL)
-            trouble_hide_secret(trouble, request->api_key);
         plan.is_warm = plan.is_warm || must_warm(request, trouble);
         if (!wait_for_retry(call, &rule, n, request->listener, trouble)) {
             trouble_note_wait(trouble);
@@ -217,6 +215,7 @@ int llm_call_run(struct llm_call *call, const struct llm_request *request,
     const char *model = json_text_or(request->spec, "model", "");
     const char *base_url = json_text_or(request->spec, "base_url", NULL);
 
+    trouble.key = request->api_key;
     if (text_equal(json_text_or(request->spec, "api_mode", "auto"), "responses"))
         trouble_set(&trouble, LLM_CAUSE_UNSUPPORTED,
                     "deft does not speak the Responses API yet: set api_mode to auto or chat.");

@@ -8,11 +8,10 @@
 #include "base/secret.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "model/masker.h"
 
 /* Of a body that is no JSON, so much is shown. */
 enum { RAW_BODY_SHOWN_BYTES = 300 };
-/* A shorter one is a placeholder for a server that asks for none, and part of common words. */
-enum { KEY_MIN_BYTES = 4 };
 enum { MS_PER_S = 1000 };
 
 static const struct {
@@ -142,12 +141,34 @@ static void judge(struct llm_trouble *trouble, const char *text)
         trouble->is_final = trouble->is_final || strstr(lower.text, final_phrases[i]) != NULL;
 }
 
-/* The detail becomes a JSON text: valid, and cut at a character. */
+/* A short one is a placeholder for a server that asks for none: masker_add() leaves it out. */
+static struct masker *masker_of_key(const struct llm_trouble *trouble)
+{
+    struct masker *masker = masker_new();
+
+    if (trouble->key != NULL)
+        masker_add(masker, secret_reveal(trouble->key));
+    return masker;
+}
+
+/* A server may repeat the key. */
+static void append_hidden(const struct llm_trouble *trouble, const struct strbuf *text,
+                          struct strbuf *out)
+{
+    struct masker *masker = masker_of_key(trouble);
+
+    masker_append(masker, text->text, text->len, out);
+    masker_free(masker);
+}
+
+/* The detail becomes a JSON text: valid, and cut at a character, after the key was hidden. */
 static void set_detail(struct llm_trouble *trouble, const struct strbuf *text)
 {
+    CLEANUP(strbuf_done) struct strbuf hidden = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf clean = STRBUF_INIT;
 
-    utf8_append_repaired(&clean, text->text, text->len);
+    append_hidden(trouble, text, &hidden);
+    utf8_append_repaired(&clean, hidden.text, hidden.len);
     strbuf_truncate(&clean, LLM_DETAIL_BYTES - 1);
     while (!utf8_is_valid(clean.text, clean.len))
         strbuf_truncate(&clean, clean.len - 1);
@@ -157,6 +178,7 @@ static void set_detail(struct llm_trouble *trouble, const struct strbuf *text)
 int trouble_set(struct llm_trouble *trouble, enum llm_cause cause, const char *format, ...)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    const struct secret *key = trouble->key;
     va_list args;
 
     va_start(args, format);
@@ -164,8 +186,26 @@ int trouble_set(struct llm_trouble *trouble, enum llm_cause cause, const char *f
     va_end(args);
     *trouble = (struct llm_trouble)LLM_TROUBLE_INIT;
     trouble->cause = cause;
+    trouble->key = key;
     set_detail(trouble, &text);
     return -1;
+}
+
+/* The beginning of a body that is no JSON, without what may be the beginning of the key at its end.
+ */
+static void append_raw(const struct llm_trouble *trouble, const char *body, size_t len,
+                       struct strbuf *out)
+{
+    struct masker *masker = masker_of_key(trouble);
+    struct masking *masking = masking_new(masker);
+    CLEANUP(strbuf_done) struct strbuf hidden = STRBUF_INIT;
+
+    masking_feed(masking, body, len < RAW_BODY_SHOWN_BYTES ? len : RAW_BODY_SHOWN_BYTES, &hidden);
+    if (len <= RAW_BODY_SHOWN_BYTES)
+        masking_finish(masking, &hidden);
+    utf8_append_repaired(out, hidden.text, hidden.len);
+    masking_free(masking);
+    masker_free(masker);
 }
 
 /* A code may be a text or a number. */
@@ -216,7 +256,7 @@ int trouble_from_answer(struct llm_trouble *trouble, long status, const char *bo
         shown = read_error(error != NULL ? error : json, &words);
         code = json_text_or(error, "code", "");
     }
-    utf8_append_repaired(&raw, body, len < RAW_BODY_SHOWN_BYTES ? len : RAW_BODY_SHOWN_BYTES);
+    append_raw(trouble, body, len, &raw);
     if (words.len == 0)
         strbuf_append(&words, raw.text);
     if (shown[0] == '\0')
@@ -275,25 +315,6 @@ int trouble_from_transport(struct llm_trouble *trouble, const struct error *why)
     return trouble_set(trouble, LLM_CAUSE_CONNECTION,
                        "Connection error: the model's server cannot be reached or broke off: %s",
                        why->message);
-}
-
-void trouble_hide_secret(struct llm_trouble *trouble, const struct secret *secret)
-{
-    CLEANUP(strbuf_done) struct strbuf clean = STRBUF_INIT;
-    const char *key = secret_reveal(secret);
-    const char *rest = trouble->detail;
-    const char *found = strlen(key) >= KEY_MIN_BYTES ? strstr(rest, key) : NULL;
-
-    if (found == NULL)
-        return;
-    while (found != NULL) {
-        strbuf_append_bytes(&clean, rest, (size_t)(found - rest));
-        strbuf_append(&clean, "**********");
-        rest = found + strlen(key);
-        found = strstr(rest, key);
-    }
-    strbuf_append(&clean, rest);
-    set_detail(trouble, &clean);
 }
 
 void trouble_note_wait(struct llm_trouble *trouble)

@@ -2,7 +2,7 @@
  * Inside of lib/llm: why one attempt failed, what the wire contract calls that, and whether another
  * attempt makes sense.
  *
- * Ownership: a plain value.
+ * Ownership: a plain value; it borrows the key for the call.
  * Source: the contract's error taxonomy and retry rules.
  */
 #ifndef DEFT_LLM_TROUBLE_H
@@ -46,17 +46,19 @@ struct secret;
 enum llm_cause { LLM_CAUSES(X) LLM_N_CAUSES };
 #undef X
 
-#define LLM_TROUBLE_INIT {LLM_CAUSE_API, false, -1, ""}
+#define LLM_TROUBLE_INIT {LLM_CAUSE_API, false, -1, NULL, ""}
 /* clang-format on */
 
 struct llm_trouble {
     enum llm_cause cause;
     bool is_final;          /* another attempt is no use, whatever the cause */
     int64_t retry_after_ms; /* as the server asks; -1: it does not */
+    /* What is hidden in details that are set from now on, in all its forms; borrowed, or NULL. */
+    const struct secret *key;
     char detail[LLM_DETAIL_BYTES];
 };
 
-/* Says what failed; returns -1. */
+/* Says what failed, and keeps the key alone of what was there; returns -1. */
 int trouble_set(struct llm_trouble *trouble, enum llm_cause cause, const char *format, ...) NONNULL
     PRINTF_LIKE(3, 4);
 /* From an answer with an HTTP status other than 2xx, and its body. Returns -1. */
@@ -66,8 +68,6 @@ int trouble_from_answer(struct llm_trouble *trouble, long status, const char *bo
 int trouble_from_error_member(struct llm_trouble *trouble, const json_t *error) NONNULL;
 /* From a failure of the transport. Returns -1. */
 int trouble_from_transport(struct llm_trouble *trouble, const struct error *why) NONNULL;
-/* Replaces the key, should the server have repeated it; one of up to three letters is none. */
-void trouble_hide_secret(struct llm_trouble *trouble, const struct secret *secret) NONNULL;
 /* Adds how long the server asks to wait, where it says so: nobody waits for it any more. */
 void trouble_note_wait(struct llm_trouble *trouble) NONNULL;
 bool trouble_may_retry(const struct llm_trouble *trouble) NONNULL MUST_CHECK;

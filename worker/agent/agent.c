@@ -11,6 +11,7 @@
 #include "model/vault.h"
 #include "worker/agent/control.h"
 #include "worker/agent/lookup.h"
+#include "worker/agent/mask.h"
 #include "worker/agent/sandbox.h"
 #include "worker/context.h"
 
@@ -72,6 +73,7 @@ void agent_init(struct agent *agent, struct worker_context *context, struct cont
     agent->stats = stats_open(agent->conversation.stats);
     json_decref(TAKE_PTR(agent->conversation.stats));
     take_secrets(agent);
+    mask_log_begin(&agent->secrets);
     lookup_all(agent);
     agent->sandbox = sandbox_new(agent);
 }
@@ -111,6 +113,7 @@ void agent_done(struct agent *agent)
     history_done(&agent->history);
     transcript_done(&agent->transcript);
     strbuf_done(&agent->tools);
+    mask_log_end();
     secret_list_done(&agent->secrets);
     json_decref(agent->withheld);
     secret_done(&agent->llm_key);

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
@@ -111,6 +112,21 @@ void mask_append(const struct secret_list *list, const char *text, struct strbuf
         masker_append(list->masker, text, strlen(text), out);
     else
         strbuf_append(out, text);
+}
+
+static void mask_logged(const void *context, const char *text, struct strbuf *out)
+{
+    mask_append(context, text, out);
+}
+
+void mask_log_begin(const struct secret_list *list)
+{
+    log_mask_set(mask_logged, list);
+}
+
+void mask_log_end(void)
+{
+    log_mask_set(NULL, NULL);
 }
 
 static bool mask_string(void *context, json_t *string)

@@ -53,6 +53,9 @@ json_t *secret_list_env(const struct secret_list *list, const char *command) NON
 /* Appends text with each known value, in any of its forms, replaced by <secret-hidden>
  * (model/masker.h). */
 void mask_append(const struct secret_list *list, const char *text, struct strbuf *out) NONNULL;
+/* The same for all that this thread logs, until mask_log_end(); borrows the list. */
+void mask_log_begin(const struct secret_list *list) NONNULL;
+void mask_log_end(void);
 /* As mask_append() for the free text of events that are about to be stored (model/event_text.h). */
 void mask_events(const struct secret_list *list, struct event_list *events) NONNULL;
 

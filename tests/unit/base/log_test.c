@@ -87,6 +87,33 @@ static void context_is_on_every_line_until_removed(void **state)
     assert_null(json_object_get(without, "request_id"));
 }
 
+static void hide_digits(const void *context, const char *text, struct strbuf *out)
+{
+    for (; *text != '\0'; text++)
+        strbuf_append_char(out, *text >= '0' && *text <= '9' ? *(const char *)context : *text);
+}
+
+static void texts_go_through_the_mask_of_the_thread(void **state)
+{
+    struct capture capture;
+    json_auto_t *masked = NULL;
+    json_auto_t *plain = NULL;
+
+    (void)state;
+    log_mask_set(hide_digits, "#");
+    capture_start(&capture);
+    log_warning("a.happened", LOG_STR("text", "a1b2"), LOG_STR("none", NULL), LOG_INT("n", 12));
+    masked = capture_end(&capture);
+    log_mask_set(NULL, NULL);
+    capture_start(&capture);
+    log_warning("a.happened", LOG_STR("text", "a1b2"));
+    plain = capture_end(&capture);
+    assert_string_equal(json_text_or(masked, "text", ""), "a#b#");
+    assert_true(json_is_null(json_object_get(masked, "none")));
+    assert_int_equal(json_int_or(masked, "n", 0), 12);
+    assert_string_equal(json_text_or(plain, "text", ""), "a1b2");
+}
+
 static void lower_levels_are_silent(void **state)
 {
     struct capture capture;
@@ -134,6 +161,7 @@ int log_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(event_is_one_line_of_json),
         cmocka_unit_test(context_is_on_every_line_until_removed),
+        cmocka_unit_test(texts_go_through_the_mask_of_the_thread),
         cmocka_unit_test(lower_levels_are_silent),
         cmocka_unit_test(errors_are_logged_with_code_and_place),
         cmocka_unit_test(level_reads_in_any_case),

@@ -213,9 +213,9 @@ static void run_trouble(const char *text, size_t len)
     CLEANUP(secret_done) struct secret secret = SECRET_INIT;
     json_auto_t *error = json_text(text, len);
 
+    secret_set(&secret, "aaaaaa");
+    trouble.key = &secret;
     trouble_from_answer(&trouble, 400, text, len);
-    secret_set(&secret, "aaaa");
-    trouble_hide_secret(&trouble, &secret);
     trouble_from_error_member(&trouble, error);
 }
 

@@ -3,7 +3,7 @@ check_LIBRARIES += libllmfixture.a
 libllmfixture_a_SOURCES = tests/unit/llm/llm_fixture.c tests/unit/llm/llm_fixture.h
 libllmfixture_a_CPPFLAGS = $(TEST_CPPFLAGS)
 
-LLM_TEST_LIBS = libllmfixture.a $(LLM_LIBS) $(CLIENT_TEST_LIBS)
+LLM_TEST_LIBS = libllmfixture.a $(LLM_LIBS) $(CLIENT_TEST_LIBS) $(MODEL_LIBS)
 
 check_PROGRAMS += chat_test retry_test route_test scripted_test
 chat_test_SOURCES = tests/unit/llm/chat_test.c
@@ -30,5 +30,5 @@ fuzz_client_sse_LDADD = $(CLIENT_LIBS) $(BASE_LIBS)
 fuzz_llm_answer_SOURCES = tests/fuzz/llm_answer.c
 fuzz_llm_answer_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 fuzz_llm_answer_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
-fuzz_llm_answer_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(BASE_LIBS)
+fuzz_llm_answer_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
 endif

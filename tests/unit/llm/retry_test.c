@@ -98,24 +98,63 @@ static void key_is_not_repeated(void **state)
     assert_int_equal(ask_server(&asked, *llm, server, "{}"), -1);
     assert_null(strstr(asked.failure.detail, "sk-unit-test"));
     assert_null(strstr(asked.err.message, "sk-unit-test"));
-    assert_non_null(strstr(asked.failure.detail, "**********: ********** is no"));
+    assert_non_null(strstr(asked.failure.detail, "<secret-hidden>: <secret-hidden> is no"));
     asked_done(&asked);
     test_server_stop(server);
 }
 
-static void placeholder_of_a_key_leaves_the_words_alone(void **state)
+/* What a server says of a key that it was sent. */
+static void expect_detail(const char *key, const char *words, const char *expected)
 {
-    CLEANUP(secret_done) struct secret key = SECRET_INIT;
+    CLEANUP(secret_done) struct secret secret = SECRET_INIT;
     struct llm_trouble trouble = LLM_TROUBLE_INIT;
 
+    secret_set(&secret, key);
+    trouble.key = &secret;
+    (void)trouble_set(&trouble, LLM_CAUSE_UNAVAILABLE, "%s", words);
+    assert_string_equal(trouble.detail, expected);
+}
+
+static void key_is_hidden_in_all_its_forms(void **state)
+{
     (void)state;
-    secret_set(&key, "k");
-    (void)trouble_set(&trouble, LLM_CAUSE_UNAVAILABLE, "The server broke off.");
-    trouble_hide_secret(&trouble, &key);
-    assert_string_equal(trouble.detail, "The server broke off.");
-    secret_set(&key, "server");
-    trouble_hide_secret(&trouble, &key);
-    assert_string_equal(trouble.detail, "The ********** broke off.");
+    expect_detail("sk-unit-te&t", "Bearer sk-unit-te&t", "Bearer <secret-hidden>");
+    expect_detail("sk-unit-te&t", "Basic OnNrLXVuaXQtdGUmdA==", "Basic On<secret-hidden>");
+    expect_detail("sk-unit-te&t", "key=sk-unit-te%26t", "key=<secret-hidden>");
+    expect_detail("sk-unit-te&t", "{\"key\":\"sk-unit-te\\u0026t\"}",
+                  "{\"key\":\"<secret-hidden>\"}");
+    expect_detail("sk-unit-te&t", "0x736b2d756e69742d74652674", "0x<secret-hidden>");
+}
+
+static void placeholder_of_a_key_leaves_the_words_alone(void **state)
+{
+    (void)state;
+    expect_detail("k", "The broker broke off.", "The broker broke off.");
+    expect_detail("broke", "The broker broke off.", "The broker broke off.");
+    expect_detail("server", "The server broke off.", "The <secret-hidden> broke off.");
+}
+
+/* Where the words are cut: in the middle of the key, which is not known again by its half. */
+static void half_a_key_is_not_shown(void **state)
+{
+    static const char key[] = "sk-unit-test-0123456789";
+    CLEANUP(secret_done) struct secret secret = SECRET_INIT;
+
+    (void)state;
+    secret_set(&secret, key);
+    for (size_t before = 250; before < LLM_DETAIL_BYTES; before++) {
+        CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+        struct llm_trouble trouble = LLM_TROUBLE_INIT;
+
+        trouble.key = &secret;
+        for (size_t i = 0; i < before; i++)
+            strbuf_append_char(&body, '.');
+        strbuf_appendf(&body, "%s is no key", key);
+        trouble_from_answer(&trouble, 401, body.text, body.len);
+        assert_null(strstr(trouble.detail, "sk-uni"));
+        trouble_set(&trouble, LLM_CAUSE_API, "%s", body.text);
+        assert_null(strstr(trouble.detail, "sk-uni"));
+    }
 }
 
 static const struct test_reply slow_then_good[] = {
@@ -295,6 +334,8 @@ int main(void)
         cmocka_unit_test(refusals_have_the_contracts_names),
         cmocka_unit_test(key_is_not_repeated),
         cmocka_unit_test(placeholder_of_a_key_leaves_the_words_alone),
+        cmocka_unit_test(key_is_hidden_in_all_its_forms),
+        cmocka_unit_test(half_a_key_is_not_shown),
         cmocka_unit_test(retry_after_is_kept),
         cmocka_unit_test(absurd_retry_after_is_not_waited_for),
         cmocka_unit_test(an_empty_account_is_told_by_its_code),

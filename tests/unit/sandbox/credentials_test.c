@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/attr.h"
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "unit/sandbox/sandbox_test.h"
@@ -51,6 +52,69 @@ static void each_form_of_a_password_is_hidden_also_when_it_was_replaced(void **s
     credentials_free(credentials);
 }
 
+/* As `base64`, `xxd`, a URL, JSON and a shell write it, alone and inside of other text. */
+static void other_forms_of_a_password_are_hidden(void **state)
+{
+    static const char *const forms[] = {
+        "Z2hwX3RvayZuL3g3",                    /* base64 */
+        "d0doZ2hwX3RvayZuL3g3ISE=",            /* behind three bytes */
+        "eGdocF90b2smbi94Nw==",                /* behind one */
+        "eHhnaHBfdG9rJm4veDc=",                /* behind two */
+        "6768705f746f6b266e2f7837",            /* hexadecimal */
+        "6768 705f 746f 6b26 6e2f 7837",       /* as xxd prints it */
+        "67:68:70:5F:74:6F:6B:26:6E:2F:78:37", /* as openssl prints it */
+        "ghp_tok%26n%2Fx7",                    /* in a URL */
+        "ghp_tok\\u0026n\\/x7",                /* in JSON */
+        "ghp_tok\\&n/x7",                      /* in a shell */
+    };
+    struct credentials *credentials = with_password("ghp_tok&n/x7", 1000);
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+        CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+        CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+        strbuf_appendf(&text, "a %s z", forms[i]);
+        credentials_mask_append(credentials, text.text, text.len, &out);
+        if (strstr(out.text, "<secret-hidden>") == NULL || out.len > strlen("a <secret-hidden> z") + 9)
+            fail_msg("%s: %s", forms[i], out.text);
+        assert_true(credentials_longest(credentials) >= strlen(forms[i]));
+    }
+    credentials_free(credentials);
+}
+
+/* Tokens are renewed for as long as a sandbox lives. */
+static void the_newest_of_many_passwords_stay_hidden(void **state)
+{
+    struct credentials *credentials = with_password("password-0", 1000);
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    for (int i = 1; i < 200; i++) {
+        CLEANUP(strbuf_done) struct strbuf password = STRBUF_INIT;
+        struct credential_order order = {"https://a", "u", NULL, 1000};
+
+        strbuf_appendf(&password, "password-%d.", i);
+        order.password = password.text;
+        assert_int_equal(credentials_keep(credentials, &order, &err), 0);
+    }
+    assert_masked(credentials, "password-199. and password-180.",
+                  "<secret-hidden> and <secret-hidden>");
+    credentials_free(credentials);
+}
+
+static void what_cannot_be_hidden_is_refused(void **state)
+{
+    struct credentials *credentials = credentials_new();
+    struct credential_order order = {"https://a", "u", "\xc3\xa4\xc3\xa4\xc3\xa4", 1000};
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(credentials_keep(credentials, &order, &err), -1);
+    assert_string_equal(err.message, "A password must have 6 to 4096 characters of one line");
+    credentials_free(credentials);
+}
+
 static void it_is_shown_to_its_origin_until_it_expires(void **state)
 {
     struct credentials *credentials = with_password("secret", 60000);
@@ -74,6 +138,9 @@ int credentials_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_form_of_a_password_is_hidden_also_when_it_was_replaced),
+        cmocka_unit_test(other_forms_of_a_password_are_hidden),
+        cmocka_unit_test(the_newest_of_many_passwords_stay_hidden),
+        cmocka_unit_test(what_cannot_be_hidden_is_refused),
         cmocka_unit_test(it_is_shown_to_its_origin_until_it_expires),
     };
 

@@ -1,10 +1,15 @@
 #include "worker/worker_test.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <jansson.h>
 
+#include "base/file.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/conversation.h"
@@ -74,6 +79,39 @@ static void values_are_hidden_in_text(void **state)
     assert_int_equal(list.n, 3);
     mask_append(&list, "abcdefghi, abcdef, 12345 and abcde", &out);
     assert_string_equal(out.text, "<secret-hidden>, <secret-hidden>, 12345 and abcde");
+}
+
+enum { LINES_MAX_BYTES = 4096 };
+
+/* What is written to standard error by two lines: one under the mask, one after it. */
+static void log_two_lines(const struct secret_list *list, struct strbuf *out)
+{
+    CLEANUP(fd_close) int file = memfd_create("log", MFD_CLOEXEC);
+    CLEANUP(fd_close) int saved = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+    char lines[LINES_MAX_BYTES];
+    ssize_t n = 0;
+
+    assert_int_equal(dup2(file, STDERR_FILENO), STDERR_FILENO);
+    mask_log_begin(list);
+    log_info("model.failed", LOG_STR("error", "it said YWJjZGVmZ2hp, abcdefghi"));
+    mask_log_end();
+    log_info("model.failed", LOG_STR("error", "abcdefghi"));
+    assert_int_equal(dup2(saved, STDERR_FILENO), STDERR_FILENO);
+    n = pread(file, lines, sizeof(lines), 0);
+    assert_true(n > 0);
+    strbuf_append_bytes(out, lines, (size_t)n);
+}
+
+static void values_are_hidden_in_log_lines_of_the_thread(void **state)
+{
+    CLEANUP(secret_list_done) struct secret_list list = SECRET_LIST_INIT;
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+
+    (void)state;
+    secret_list_set(&list, "LONG", "abcdefghi");
+    log_two_lines(&list, &out);
+    assert_non_null(strstr(out.text, "\"error\":\"it said <secret-hidden>, <secret-hidden>\""));
+    assert_non_null(strstr(out.text, "\"error\":\"abcdefghi\""));
 }
 
 static void start(struct conversation *conversation)
@@ -154,6 +192,7 @@ int mask_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_free_text_of_events_is_changed),
         cmocka_unit_test(values_are_hidden_in_text),
+        cmocka_unit_test(values_are_hidden_in_log_lines_of_the_thread),
         cmocka_unit_test(a_call_keeps_its_form_and_is_run_as_it_was_written),
         cmocka_unit_test(commands_get_the_secrets_they_name),
     };

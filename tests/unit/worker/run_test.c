@@ -430,6 +430,102 @@ static void secrets_reach_the_command_and_nothing_else(void **state)
     assert_non_null(strstr(event.text, "it is <secret-hidden>, I saw"));
 }
 
+#define SECRET_VALUE "s3cr3t-value"
+#define TOKEN_SECRET                                                                               \
+    "\"secrets\": {\"TOKEN\": {\"kind\": \"StaticSecret\", \"value\": \"" SECRET_VALUE "\"}}"
+
+/* In clear; the row holds it sealed. */
+static void assert_not_stored(const struct uuid *id)
+{
+    CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+    strbuf_appendf(&sql,
+                   "SELECT (SELECT count(*) FROM events e WHERE e.conversation_id = '%s'"
+                   " AND e.body LIKE '%%" SECRET_VALUE "%%') + (SELECT count(*) FROM conversations c"
+                   " WHERE c.id = '%s' AND c::text LIKE '%%" SECRET_VALUE "%%')",
+                   id->text, id->text);
+    assert_int_equal(test_sql_count(sql.text), 0);
+}
+
+static void assert_withheld(struct run_fixture *fixture, const struct uuid *id)
+{
+    CLEANUP(strbuf_done) struct strbuf event = STRBUF_INIT;
+
+    run_last_event(fixture, id, "AgentErrorEvent", &event);
+    assert_non_null(strstr(event.text, "The call was not run: its arguments hold the value of a"));
+    assert_non_null(strstr(event.text, "environment variable, such as \\\"$NAME\\\""));
+    run_last_event(fixture, id, "ActionEvent", &event);
+    assert_non_null(strstr(event.text, "echo <secret-hidden>"));
+    assert_not_stored(id);
+}
+
+/* The worker that planned both calls lives on, without its lease; the next one knows the stored
+ * form alone. */
+static void call_that_held_a_secret_is_not_run_by_the_next_worker(void **state)
+{
+    struct run_fixture *fixture = *state;
+    size_t n_runs = stub_n_runs(fixture->stub) + 1;
+    struct uuid id =
+        run_new_conversation(fixture,
+                             TURN(CALLS(COMMAND("sleep:700") ", " COMMAND("echo " SECRET_VALUE))
+                                  ", " SAYS("well")),
+                             "{" TOKEN_SECRET "}");
+    struct background_run first;
+
+    background_run_start(&first, fixture, &id);
+    assert_true(stub_wait_for_runs(fixture->stub, n_runs));
+    expire_lease(&id);
+    run_to_end(fixture, &id);
+    background_run_join(&first);
+    assert_int_equal(stub_n_runs(fixture->stub), n_runs);
+    assert_log(fixture, &id,
+               BEGINNING "S(stats) Action(terminal) Action(terminal) Observation(terminal)"
+                         " AgentError(terminal) S(stats) Message(agent) S(finished)");
+    assert_withheld(fixture, &id);
+}
+
+static void begun_call_that_held_a_secret_is_waited_for_by_the_next_worker(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf event = STRBUF_INIT;
+    struct run_fixture *fixture = *state;
+    size_t n_runs = stub_n_runs(fixture->stub) + 1;
+    struct uuid id = run_new_conversation(
+        fixture, TURN(CALLS(COMMAND("sleep:700 " SECRET_VALUE)) ", " SAYS("well")),
+        "{" TOKEN_SECRET "}");
+    struct background_run first;
+
+    background_run_start(&first, fixture, &id);
+    assert_true(stub_wait_for_runs(fixture->stub, n_runs));
+    lose(&first);
+    run_to_end(fixture, &id);
+    assert_int_equal(stub_n_runs(fixture->stub), n_runs);
+    assert_log(fixture, &id,
+               BEGINNING "S(stats) Action(terminal) Observation(terminal) S(stats) Message(agent)"
+                         " S(finished)");
+    run_last_event(fixture, &id, "ObservationEvent", &event);
+    assert_non_null(strstr(event.text, "\"text\":\"sleep:700 <secret-hidden>\""));
+    assert_not_stored(&id);
+}
+
+static void confirmed_call_that_held_a_secret_is_not_run(void **state)
+{
+    struct run_fixture *fixture = *state;
+    size_t n_runs = stub_n_runs(fixture->stub);
+    struct uuid id = run_new_conversation(
+        fixture, TURN(CALLS(COMMAND("echo " SECRET_VALUE)) ", " SAYS("well")),
+        "{\"confirmation_policy\": {\"kind\": \"AlwaysConfirm\"}, " TOKEN_SECRET "}");
+
+    run_to_end(fixture, &id);
+    assert_row(fixture, &id, "waiting_for_confirmation/-/-");
+    run_again(fixture, &id);
+    run_to_end(fixture, &id);
+    assert_int_equal(stub_n_runs(fixture->stub), n_runs);
+    assert_log(fixture, &id,
+               BEGINNING "S(stats) Action(terminal) S(waiting_for_confirmation) S(running)"
+                         " AgentError(terminal) S(stats) Message(agent) S(finished)");
+    assert_withheld(fixture, &id);
+}
+
 static void policy_holds_calls_back_until_the_next_run(void **state)
 {
     struct uuid id =
@@ -556,6 +652,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(pause_does_not_wait_for_ever_for_a_sandbox),
         cmocka_unit_test(missing_sandbox_is_told_in_words),
         cmocka_unit_test(secrets_reach_the_command_and_nothing_else),
+        cmocka_unit_test(call_that_held_a_secret_is_not_run_by_the_next_worker),
+        cmocka_unit_test(begun_call_that_held_a_secret_is_waited_for_by_the_next_worker),
+        cmocka_unit_test(confirmed_call_that_held_a_secret_is_not_run),
         cmocka_unit_test(policy_holds_calls_back_until_the_next_run),
         cmocka_unit_test(run_on_finished_does_nothing),
         cmocka_unit_test(limit_of_iterations_ends_the_run),

@@ -4,14 +4,18 @@
 
 #include "auth/principal.h"
 #include "auth/wrong_keys.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "gateway/bash_socket.h"
 #include "gateway/frame.h"
 #include "gateway/gateway.h"
+#include "gateway/model_waits.h"
 #include "gateway/stream.h"
 #include "gateway/subscriber.h"
+#include "model/progress.h"
 #include "store/conversation_store.h"
 #include "store/db_pipe.h"
 #include "store/live_store.h"
@@ -54,6 +58,39 @@ static void join_stream(struct subscriber *subscriber, struct stream *stream)
         stream->progress != NULL ? progress_log_count(stream->progress) : stream->n_progress;
 }
 
+static struct frame *progress_frame(const struct progress *progress)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    progress_append_frame(progress, &text);
+    return frame_new(text.text, text.len);
+}
+
+/* The attempt that failed last, told as if it had begun and ended now. */
+static void tell_wait(struct subscriber *subscriber, const struct place_question *place)
+{
+    struct progress ended = {.conversation_id = place->conversation_id};
+    struct progress started = ended;
+
+    if (!model_waits_find(subscriber->gateway->model_waits, place->conversation_id.text,
+                          place->last_seq, clock_monotonic_ms(), &ended))
+        return;
+    started = ended;
+    started.kind = PROGRESS_STARTED;
+    subscriber->wait[0] = progress_frame(&started);
+    subscriber->wait[1] = progress_frame(&ended);
+}
+
+/* Pieces of an answer are heard, too; they are no events. */
+static int64_t silence(const struct subscriber *subscriber, const struct place_question *place)
+{
+    int64_t heard_ms =
+        model_waits_heard_ms(subscriber->gateway->model_waits, place->conversation_id.text);
+    int64_t unheard_ms = clock_monotonic_ms() - heard_ms;
+
+    return heard_ms >= 0 && unheard_ms < place->silent_ms ? unheard_ms : place->silent_ms;
+}
+
 /* Where the replay begins: the cursor stands before the first event that is to be sent. */
 static void place_cursor(struct subscriber *subscriber, const struct place_question *place)
 {
@@ -64,7 +101,10 @@ static void place_cursor(struct subscriber *subscriber, const struct place_quest
     if (request->kind == SOCKET_SESSION) {
         if (request->after_seq >= -1 && request->after_seq + 1 < place->last_seq)
             subscriber->cursor = request->after_seq + 1;
-        subscriber->sync = frame_sync(request->after_seq, place->last_seq - 1);
+        subscriber->sync = frame_sync(&(struct sync){.from_seq = request->after_seq,
+                                                     .through_seq = place->last_seq - 1,
+                                                     .silent_ms = silence(subscriber, place)});
+        tell_wait(subscriber, place);
         return;
     }
     if (request->resend == RESEND_ALL)

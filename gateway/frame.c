@@ -62,16 +62,19 @@ struct frame *frame_transient(const char *event)
     return wrap("{\"type\":\"transient\",\"event\":", event);
 }
 
-struct frame *frame_sync(int64_t from_seq, int64_t through_seq)
+/* silent_ms is a member of deft's: clients pass over those that they do not know. */
+struct frame *frame_sync(const struct sync *sync)
 {
     json_auto_t *json = json_object();
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 
     json_put_text(json, "type", "sync");
-    if (from_seq >= -1)
-        json_put(json, "from_seq", json_integer(from_seq));
-    if (through_seq >= 0)
-        json_put(json, "through_seq", json_integer(through_seq));
+    if (sync->from_seq >= -1)
+        json_put(json, "from_seq", json_integer(sync->from_seq));
+    if (sync->through_seq >= 0)
+        json_put(json, "through_seq", json_integer(sync->through_seq));
+    if (sync->silent_ms >= SYNC_SILENT_MS)
+        json_put(json, "silent_ms", json_integer(sync->silent_ms));
     json_append_text(&text, json);
     return frame_new(text.text, text.len);
 }

@@ -28,8 +28,13 @@ unsigned char *frame_text(struct frame *frame) NONNULL MUST_CHECK;
 /* The envelopes of /sockets/session: what each adds around an event's text. */
 struct frame *frame_durable(const char *event, int64_t seq) NONNULL MUST_CHECK;
 struct frame *frame_transient(const char *event) NONNULL MUST_CHECK;
-/* from_seq and through_seq as on the wire (0-based); below -1 from_seq is left out, below 0
- * through_seq is. */
-struct frame *frame_sync(int64_t from_seq, int64_t through_seq) MUST_CHECK;
+/* What the first frame of a socket says. */
+struct sync {
+    int64_t from_seq;    /* as on the wire (0-based); below -1: left out */
+    int64_t through_seq; /* the same; below 0: left out */
+    int64_t silent_ms;   /* how long a run has said nothing; below SYNC_SILENT_MS: left out */
+};
+enum { SYNC_SILENT_MS = 20000 };
+struct frame *frame_sync(const struct sync *sync) NONNULL MUST_CHECK;
 
 #endif

@@ -25,6 +25,7 @@
 
 struct bash_feed;
 struct db_pipe;
+struct model_waits;
 struct subscriber;
 struct wrong_keys;
 
@@ -51,6 +52,7 @@ struct gateway {
     struct streams streams;
     struct news news;
     struct callers callers;
+    struct model_waits *model_waits;
     struct live_listener listener;
     struct sandbox_service sandboxes;
     struct errands errands;

@@ -20,6 +20,7 @@ deft_gateway_SOURCES = \
 	gateway/listener.c gateway/listener.h \
 	gateway/main.c \
 	gateway/masked_input.c gateway/masked_input.h \
+	gateway/model_waits.c gateway/model_waits.h \
 	gateway/news.c gateway/news.h \
 	gateway/preview/refusal.c gateway/preview/refusal.h \
 	gateway/preview/relay.c gateway/preview/relay.h \

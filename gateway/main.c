@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "auth/wrong_keys.h"
+#include "base/clock.h"
 #include "base/confine.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -19,6 +20,7 @@
 #include "gateway/errand.h"
 #include "gateway/gateway.h"
 #include "gateway/masked_input.h"
+#include "gateway/model_waits.h"
 #include "gateway/server.h"
 #include "gateway/stream.h"
 #include "gateway/streams.h"
@@ -126,6 +128,7 @@ static void on_progressed(void *owner, const char *lines)
         if (json == NULL)
             continue;
         *json++ = '\0';
+        model_waits_hear(gateway->model_waits, line, json, clock_monotonic_ms());
         stream = streams_find(&gateway->streams, line);
         if (stream != NULL)
             stream_take_progress(stream, json);
@@ -190,6 +193,7 @@ static int open_parts(struct gateway *gateway, const struct gateway_settings *se
         .socket = settings->runtime_socket[0] != '\0' ? settings->runtime_socket : NULL,
         .key = &settings->runtime_key,
         .image = settings->sandbox_image};
+    gateway->model_waits = model_waits_new();
     news_init(&gateway->news, gateway);
     callers_init(&gateway->callers, gateway);
     if (open_keyring(gateway, settings, err) < 0)
@@ -215,6 +219,7 @@ static void close_parts(struct gateway *gateway)
     db_pipe_free(gateway->live);
     db_pipe_free(gateway->back);
     db_pipe_free(gateway->hints);
+    model_waits_free(gateway->model_waits);
     wrong_keys_free(gateway->wrong_keys);
     masked_input_close();
 }

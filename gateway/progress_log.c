@@ -27,6 +27,7 @@ struct progress_log {
     int64_t item;  /* number of the newest item; 0 before the first */
     bool is_open;
     struct uuid item_id;
+    int64_t item_anchor;
     int64_t attempt;
     struct uuid superseded_id; /* the item before, whose event may not be read yet … */
     int64_t superseded_by;     /* … and the number of the piece that ends it; -1: none */
@@ -201,8 +202,27 @@ static void begin(struct progress_log *log, const struct progress *progress, int
     log->item++;
     log->is_open = true;
     log->item_id = progress->item_id;
+    log->item_anchor = progress->anchor_seq;
     log->attempt = progress->attempt;
     push(log, progress, log->item, progress->anchor_seq);
+}
+
+/*
+ * An attempt of which nothing was heard until it failed. A job's beside the answer of a run is not
+ * told; what was asked when that answer was stored already is what the run does now.
+ */
+static bool is_told_at_its_end(const struct progress_log *log, const struct progress *end)
+{
+    return end->n_attempts > 0 && !is_of_item(log, end) &&
+           (!log->is_open || end->anchor_seq > log->item_anchor);
+}
+
+static void begin_silent(struct progress_log *log, const struct progress *end, int64_t last_seq)
+{
+    struct progress started = *end;
+
+    started.kind = PROGRESS_STARTED;
+    begin(log, &started, last_seq);
 }
 
 void progress_log_add(struct progress_log *log, const struct progress *progress, int64_t last_seq)
@@ -216,6 +236,8 @@ void progress_log_add(struct progress_log *log, const struct progress *progress,
         push(log, progress, is_of_item(log, progress) ? log->item : 0, progress->anchor_seq);
         return;
     case PROGRESS_ABORTED:
+        if (is_told_at_its_end(log, progress))
+            begin_silent(log, progress, last_seq);
         if (is_of_item(log, progress))
             end_item(log, progress, last_seq);
         return;

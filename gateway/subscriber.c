@@ -76,6 +76,8 @@ void subscriber_done(struct subscriber *subscriber)
     inbox_leave(TAKE_PTR(subscriber->inbox));
     strbuf_done(&subscriber->incoming);
     frame_release(TAKE_PTR(subscriber->sync));
+    frame_release(TAKE_PTR(subscriber->wait[0]));
+    frame_release(TAKE_PTR(subscriber->wait[1]));
     while (subscriber->n_replies > 0)
         frame_release(subscriber->replies[--subscriber->n_replies]);
 }
@@ -243,6 +245,16 @@ static struct frame *due_snapshot(struct subscriber *subscriber)
     return seq == subscriber->cursor ? send_snapshot(subscriber) : NULL;
 }
 
+/* Behind the first snapshot, before all that came after it. */
+static struct frame *take_wait(struct subscriber *subscriber)
+{
+    if (!has_first_snapshot(subscriber))
+        return NULL;
+    if (subscriber->wait[0] != NULL)
+        return TAKE_PTR(subscriber->wait[0]);
+    return TAKE_PTR(subscriber->wait[1]);
+}
+
 static struct frame *next_of_stream(struct subscriber *subscriber)
 {
     struct stream *stream = subscriber->stream;
@@ -250,7 +262,8 @@ static struct frame *next_of_stream(struct subscriber *subscriber)
 
     if (first_snapshot_is_due(subscriber))
         return first_snapshot(subscriber);
-    if (stream->progress != NULL)
+    frame = take_wait(subscriber);
+    if (frame == NULL && stream->progress != NULL)
         frame = progress_log_next(stream->progress, &subscriber->progress, subscriber->cursor,
                                   form_of(subscriber));
     if (frame == NULL && has_first_snapshot(subscriber) && snapshot_is_due(subscriber))
@@ -288,7 +301,8 @@ bool subscriber_has_more(const struct subscriber *subscriber)
         return bash_socket_has_more(subscriber->bash);
     if (stream == NULL)
         return false;
-    return snapshot_is_due(subscriber) || subscriber->cursor < stream->last_seq ||
+    return subscriber->wait[1] != NULL || snapshot_is_due(subscriber) ||
+           subscriber->cursor < stream->last_seq ||
            (stream->progress != NULL &&
             subscriber->progress.n_seen < progress_log_count(stream->progress));
 }

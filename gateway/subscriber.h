@@ -79,6 +79,7 @@ struct subscriber {
     bool is_waiting;
     struct strbuf incoming;                    /* a message under way */
     struct frame *sync;                        /* session: the first frame */
+    struct frame *wait[2];                     /* session: the attempt that failed before it came */
     struct frame *replies[SUBSCRIBER_REPLIES]; /* to the client's bad frames, oldest first */
     size_t n_replies;
     struct arrival *arrival; /* what is asked before it is attached; NULL else */

@@ -18,7 +18,8 @@ enum {
     MAX_ORIGINS = 32,
     MAX_HIDDEN = 64, /* each with and without its user name */
     MAX_TEXT_BYTES = 4096,
-    /* A byte of a value as the longest form of it that is common: \u0041, or wrapped hexadecimal. */
+    /* A byte of a value as the longest form of it that is common: \u0041, or wrapped hexadecimal.
+     */
     FORM_BYTES = 8,
 };
 

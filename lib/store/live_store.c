@@ -35,11 +35,14 @@ static const char SQL_ENDED[] =
     " ELSE EXISTS (SELECT 1 FROM runtimes r WHERE r.id = h.id AND r.desired <> 'deleted') END";
 
 static const char SQL_PLACE[] =
-    "SELECT c.snapshot_version, newest.seq,"
-    " CASE WHEN $4::text IS NULL THEN newest.seq ELSE coalesce((SELECT min(e.seq) - 1 FROM events e"
-    "  WHERE e.conversation_id = c.id AND e.timestamp >= $4), newest.seq) END"
-    " FROM conversations c LEFT JOIN LATERAL (SELECT coalesce(max(e.seq), 0) AS seq FROM events e"
-    "  WHERE e.conversation_id = c.id) newest ON true"
+    "SELECT c.snapshot_version, coalesce(newest.seq, 0),"
+    " CASE WHEN $4::text IS NULL THEN coalesce(newest.seq, 0) ELSE coalesce((SELECT min(e.seq) - 1 "
+    "FROM events e"
+    "  WHERE e.conversation_id = c.id AND e.timestamp >= $4), newest.seq, 0) END,"
+    " CASE WHEN c.execution_status = 'running' THEN (extract(epoch FROM"
+    "  (now() AT TIME ZONE 'UTC') - newest.timestamp::timestamp) * 1000)::bigint ELSE 0 END"
+    " FROM conversations c LEFT JOIN LATERAL (SELECT e.seq, e.timestamp FROM events e"
+    "  WHERE e.conversation_id = c.id ORDER BY e.seq DESC LIMIT 1) newest ON true"
     " WHERE c.id = $1::uuid AND c.user_id = $2::uuid"
     " AND ($3::text IS NULL OR c.runtime_session = $3)";
 
@@ -179,6 +182,7 @@ static void take_place(void *owner, const PGresult *rows, const struct error *er
         question->snapshot_version = db_number(rows, 0, 0);
         question->last_seq = db_number(rows, 0, 1);
         question->since_seq = db_number(rows, 0, 2);
+        question->silent_ms = PQgetisnull(rows, 0, 3) ? 0 : db_number(rows, 0, 3);
     }
     question->done(question, err);
 }

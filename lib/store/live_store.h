@@ -68,6 +68,7 @@ struct place_question {
     int64_t last_seq;
     int64_t since_seq; /* the last before the first event with timestamp >= since */
     int64_t snapshot_version;
+    int64_t silent_ms; /* of a run: since its newest event; 0: nothing runs */
     void (*done)(struct place_question *question, const struct error *err);
 };
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Conversation, llmOf, ofKind, startRequest, text } from './support/conversation.mjs';
+import { execute } from './support/database.mjs';
 import { strictModel } from './support/model.mjs';
 import { Socket } from './support/socket.mjs';
 import { waitUntil } from './support/wait.mjs';
@@ -55,12 +56,100 @@ test('an attempt that failed is told live, with its reason and when the next one
   assert.deepEqual([...kinds], [], 'the events of the contract, and no others');
 });
 
+/** The item_started and item_aborted of an attempt that another one follows, as a session socket is sent them. */
+async function toldRetry(session) {
+  const end = await session.frame((frame) => frame.type === 'item_aborted', 'the attempt is told of');
+  const begin = session.frames.find((frame) => frame.type === 'item_started');
+  assert.deepEqual([begin.item_id, begin.attempt], [end.item_id, end.attempt]);
+  return end;
+}
+
+test('who comes between two attempts is told at once why there is no answer, and when the next one begins', async (t) => {
+  fake.setScenario('between', [{ text: 'good', once: refusal(429, { message: 'slow down' }, { 'retry-after': '60' }) }]);
+  const conversation = await begin(t, 'between', {}, { num_retries: 4 });
+  const first = await Socket.open(`/sockets/session/${conversation.id}`);
+  t.after(() => first.close());
+  await conversation.say('go', true);
+  await toldRetry(first);
+  const count = (await conversation.events()).length;
+  for (const query of ['', '?after_seq=-1', `?after_seq=${count - 2}`]) {
+    const late = await Socket.open(`/sockets/session/${conversation.id}${query}`);
+    const end = await toldRetry(late);
+    assert.match(end.reason, /slow down/);
+    assert.deepEqual([end.attempt, end.attempts], [1, 4]);
+    assert.ok(end.retry_in_ms > 0 && end.retry_in_ms <= 60_000, String(end.retry_in_ms));
+    const types = late.frames.map(({ type }) => type);
+    assert.ok(types.indexOf('transient') < types.indexOf('item_started'), types.join(' '));
+    assert.ok(types.lastIndexOf('durable') < types.indexOf('item_started'), types.join(' '));
+    await late.close();
+  }
+  await conversation.must(200, 'POST', '/pause');
+  await conversation.rest(['paused']);
+  const rested = await Socket.open(`/sockets/session/${conversation.id}`);
+  t.after(() => rested.close());
+  await rested.frame((frame) => frame.type === 'transient', 'the first snapshot');
+  await conversation.say('well');
+  await rested.frame((frame) => frame.type === 'durable', 'what came after it');
+  assert.ok(!rested.frames.some((frame) => frame.type.startsWith('item_')), 'nothing is waited for');
+});
+
+test('attempts at a condensation that fail are told like those at an answer', async (t) => {
+  fake.setScenario('talk', [{ text: 'an answer in words' }]);
+  fake.setScenario('memory', [{ text: 'they count', once: refusal(429, { message: 'slow down' }, { 'retry-after': '3' }) }]);
+  const request = startRequest(llmOf(fake, 'talk'));
+  request.agent.condenser = { kind: 'LLMSummarizingCondenser', llm: { ...llmOf(fake, 'memory', { num_retries: 4 }), usage_id: 'condenser' }, max_size: 20, keep_first: 2 };
+  const conversation = await Conversation.create(request);
+  t.after(() => conversation.delete());
+  for (let n = 1; n <= 10; n++) assert.equal(await conversation.ask(`word-${n}.`), 'finished');
+  const session = await Socket.open(`/sockets/session/${conversation.id}`);
+  const events = await conversation.socket();
+  t.after(() => Promise.all([session.close(), events.close()]));
+  await conversation.say('word-11.', true);
+  await waitUntil(() => fake.requests.some(({ body }) => body.model === 'memory'), 'the condenser is asked');
+  const refusedAt = Date.now();
+  const end = await toldRetry(session);
+  assert.ok(Date.now() - refusedAt < SOON_MS, `${Date.now() - refusedAt} ms`);
+  assert.match(end.reason, /slow down/);
+  assert.deepEqual([end.attempt, end.attempts, end.retry_in_ms], [1, 4, 3000]);
+  const late = await Socket.open(`/sockets/session/${conversation.id}`);
+  t.after(() => late.close());
+  assert.equal((await toldRetry(late)).item_id, end.item_id);
+  await session.frame((frame) => frame.event?.kind === 'Condensation', 'it is condensed');
+  assert.equal(await conversation.rest(['finished', 'error']), 'finished');
+  assert.ok(!session.frames.some((frame) => frame.type === 'delta'), 'a summary is no answer');
+  const ends = session.frames.filter((frame) => frame.type === 'item_aborted').length;
+  assert.equal(ends, session.frames.filter((frame) => frame.type === 'item_started').length);
+  assert.ok(!events.frames.some((event) => event.kind === 'StreamingDeltaEvent'));
+});
+
+test('who comes when a run has been silent for long is told for how long', async (t) => {
+  fake.setScenario('mute', [{ park: true, text: 'at last' }]);
+  const conversation = await begin(t, 'mute');
+  await conversation.say('go', true);
+  await waitUntil(() => fake.nParked() === 1, 'the model is asked');
+  const early = await Socket.open(`/sockets/session/${conversation.id}`);
+  t.after(() => early.close());
+  const first = await early.frame((frame) => frame.type === 'sync', 'the first frame');
+  assert.equal(first.silent_ms, undefined, 'not yet long');
+  await execute("UPDATE events SET timestamp = to_char(timestamp::timestamp - interval '30 seconds', 'YYYY-MM-DD\"T\"HH24:MI:SS.US') WHERE conversation_id = :'id'", { id: conversation.id });
+  const late = await Socket.open(`/sockets/session/${conversation.id}`);
+  t.after(() => late.close());
+  const { silent_ms: silentMs } = await late.frame((frame) => frame.type === 'sync', 'the first frame');
+  assert.ok(silentMs >= 30_000 && silentMs < 300_000, String(silentMs));
+  fake.release();
+  assert.equal(await conversation.rest(['finished']), 'finished');
+  const rested = await Socket.open(`/sockets/session/${conversation.id}`);
+  t.after(() => rested.close());
+  assert.equal((await rested.frame((frame) => frame.type === 'sync', 'the first frame')).silent_ms, undefined, 'nothing runs');
+});
+
 test('the last attempt is not told as one that another follows', async (t) => {
   fake.setScenario('never', [refusal(503, {})]);
   const conversation = await begin(t, 'never', {}, { num_retries: 2, retry_multiplier: 0 });
   const session = await Socket.open(`/sockets/session/${conversation.id}`);
   t.after(() => session.close());
   await conversation.must(200, 'POST', '/events', { json: { ...text('go'), run: true } });
+  await toldRetry(session);
   await session.frame((frame) => frame.event?.kind === 'ConversationErrorEvent', 'the error');
   const ends = session.frames.filter((frame) => frame.type === 'item_aborted');
   assert.deepEqual(ends.map(({ attempt, attempts }) => [attempt, attempts]), [[1, 2]]);

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Conversation, llmOf, startRequest } from '../e2e/support/conversation.mjs';
+import { execute } from '../e2e/support/database.mjs';
 import { signIn } from '../e2e/support/session.mjs';
 import { waitUntil } from '../e2e/support/wait.mjs';
 import { start } from '../fakes/openai.mjs';
@@ -70,6 +71,26 @@ test('a failed attempt is shown with its reason and the time of the next one', T
   assert.match(await note.innerText(), /Next attempt at \d\d:\d\d:\d\d \(2 of 3\)[^]*too busy/);
   await page.getByTestId('agent-message').filter({ hasText: 'Good morning' }).waitFor({ timeout: RUN_DEADLINE_MS });
   await note.waitFor({ state: 'detached' });
+});
+
+test('a page that is opened between two attempts, or in a silence, says so at once', TIMEOUT, async (t) => {
+  model.setScenario('later', [{ text: 'Good evening', once: refusal(503, { message: 'too busy' }, { 'retry-after': '60' }) }]);
+  const { page, conversation } = await opened(t, 'later', { num_retries: 3 });
+  await conversation.say('go', true);
+  const note = page.getByTestId('model-retry');
+  await note.waitFor();
+  await page.reload();
+  await note.waitFor();
+  assert.match(await note.innerText(), /Next attempt at \d\d:\d\d:\d\d \(2 of 3\)[^]*too busy/);
+  model.setScenario('quiet', [{ park: true, text: 'At last' }]);
+  const second = await opened(t, 'quiet');
+  await second.conversation.say('go', true);
+  await waitUntil(() => model.nParked() === 1, 'the model is asked');
+  await execute("UPDATE events SET timestamp = to_char(timestamp::timestamp - interval '30 seconds', 'YYYY-MM-DD\"T\"HH24:MI:SS.US') WHERE conversation_id = :'id'", { id: second.conversation.id });
+  await second.page.reload();
+  await second.page.getByTestId('model-silent').waitFor();
+  model.release();
+  await second.page.getByTestId('agent-message').filter({ hasText: 'At last' }).waitFor({ timeout: RUN_DEADLINE_MS });
 });
 
 test('a model that says nothing for twenty seconds is said to be silent, until it speaks', TIMEOUT, async (t) => {

@@ -30,6 +30,7 @@ int question_ask(struct agent *agent, const struct question *question, struct ll
         .tools = question->tools,
         .usage_id = question->usage_id,
         .conversation_id = agent->lease.conversation_id.text,
+        .listener = question->listener,
     };
     int rc = 0;
 

@@ -13,6 +13,7 @@
 struct agent;
 struct error;
 struct llm_failure;
+struct llm_listener;
 struct llm_reply;
 struct model_choice;
 
@@ -21,6 +22,7 @@ struct question {
     const json_t *messages; /* OpenAI Chat form */
     const char *tools;      /* "" for none */
     const char *usage_id;
+    const struct llm_listener *listener; /* NULL: nobody listens */
 };
 
 /* Asks and waits where a stop request can reach it. As llm_call_run(). */

@@ -14,6 +14,7 @@
 #include "worker/agent/messages.h"
 #include "worker/agent/model.h"
 #include "worker/agent/question.h"
+#include "worker/agent/telling.h"
 #include "worker/context.h"
 
 #define USAGE_ID "condenser"
@@ -132,11 +133,13 @@ int summary_ask(struct agent *agent, const json_t *condenser, const struct view_
     CLEANUP(secret_done) struct secret key = SECRET_INIT;
     json_auto_t *messages = messages_for(&agent->history, range);
     json_t *llm = json_object_get(condenser, "llm");
+    struct retry_telling telling = retry_telling_begin(agent);
+    const struct llm_listener listener = retry_telling_listener(&telling);
+    const struct question question = {&choice, messages, "", USAGE_ID, &listener};
 
     secret_set(&key, json_text_or(llm, "api_key", ""));
     model_choose(agent->context, &agent->conversation, llm, &key, &choice);
-    return question_ask(agent, &(struct question){&choice, messages, "", USAGE_ID}, reply_out,
-                        failure_out, err);
+    return question_ask(agent, &question, reply_out, failure_out, err);
 }
 
 /* --- the result --- */

@@ -90,8 +90,8 @@ static void on_piece(void *owner, const struct llm_piece *piece)
 }
 
 /*
- * An attempt that is followed by another one is told of also where nothing was heard of it: whoever
- * watches learns why there is no answer yet, and when the next attempt begins.
+ * An attempt that is followed by another one is told of also where nothing was heard of it, in one
+ * line: whoever watches learns why there is no answer yet, and when the next attempt begins.
  */
 static void on_failed(void *owner, const struct llm_attempt *attempt)
 {
@@ -102,11 +102,9 @@ static void on_failed(void *owner, const struct llm_attempt *attempt)
     end_masking(telling);
     begin_masking(telling);
     mask_append(&telling->agent->secrets, attempt->reason, &reason);
-    if (!telling->is_open && attempt->n_attempts > 0)
-        begin_item(telling, "");
     progress->n_attempts = attempt->n_attempts;
     progress->retry_in_ms = attempt->retry_in_ms;
-    if (telling->is_open)
+    if (telling->is_open || attempt->n_attempts > 0)
         outbox_end(telling->agent->context->outbox, &telling->item, PROGRESS_ABORTED, reason.text);
     progress->n_attempts = 0;
     progress->retry_in_ms = 0;
@@ -129,6 +127,45 @@ void telling_done(struct telling *telling)
     chunks_done(&telling->item.reasoning);
     end_masking(telling);
     strbuf_done(&telling->chunk_id);
+}
+
+struct retry_telling retry_telling_begin(struct agent *agent)
+{
+    return (struct retry_telling){.agent = agent, .item_id = uuid_random(), .attempt = 1};
+}
+
+static void pass_piece(void *owner, const struct llm_piece *piece)
+{
+    (void)owner;
+    (void)piece;
+}
+
+/* The gateway tells it as an item of its own, unless the model is giving an answer beside it. */
+static void tell_retry(void *owner, const struct llm_attempt *attempt)
+{
+    struct retry_telling *telling = owner;
+    struct agent *agent = telling->agent;
+    CLEANUP(strbuf_done) struct strbuf reason = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
+    struct progress progress = {.conversation_id = agent->lease.conversation_id,
+                                .item_id = telling->item_id,
+                                .kind = PROGRESS_ABORTED,
+                                .attempt = telling->attempt++,
+                                .anchor_seq = agent->history.last_seq,
+                                .n_attempts = attempt->n_attempts,
+                                .retry_in_ms = attempt->retry_in_ms};
+
+    if (attempt->n_attempts == 0)
+        return;
+    mask_append(&agent->secrets, attempt->reason, &reason);
+    progress.text = reason.text;
+    progress_append_line(&progress, &line);
+    hints_send_line(agent->context->hints, line.text);
+}
+
+struct llm_listener retry_telling_listener(struct retry_telling *telling)
+{
+    return (struct llm_listener){.piece = pass_piece, .failed = tell_retry, .owner = telling};
 }
 
 void telling_retract(struct agent *agent, const char *reason)

@@ -9,9 +9,11 @@
 #define DEFT_WORKER_AGENT_TELLING_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/attr.h"
 #include "base/strbuf.h"
+#include "base/uuid.h"
 #include "llm/llm.h"
 #include "worker/outbox.h"
 
@@ -33,6 +35,16 @@ struct telling telling_begin(struct agent *agent) NONNULL MUST_CHECK;
 struct llm_listener telling_listener(struct telling *telling) NONNULL MUST_CHECK;
 /* The whole answer is there: what is held back goes out. */
 void telling_done(struct telling *telling) NONNULL;
+/* Tells the attempts that failed, of a call whose answer itself is not told. */
+struct retry_telling {
+    struct agent *agent;
+    struct uuid item_id;
+    int64_t attempt;
+};
+struct retry_telling retry_telling_begin(struct agent *agent) NONNULL MUST_CHECK;
+/* What the call of the model is to be given; borrows the telling. */
+struct llm_listener retry_telling_listener(struct retry_telling *telling) NONNULL MUST_CHECK;
+
 /* An answer that was told becomes no event. */
 void telling_retract(struct agent *agent, const char *reason) NONNULL;
 

@@ -71,8 +71,9 @@ int job_ask(struct side *side, const struct job *job, json_t **result_out, struc
 
     model_choose(agent->context, &agent->conversation, agent->llm_spec, &agent->llm_key, &choice);
     append_tools(&agent->conversation, &tools);
-    if (question_ask(&side->agent, &(struct question){&choice, messages, tools.text, USAGE_ID},
-                     &reply, &failure, err) < 0) {
+    if (question_ask(&side->agent,
+                     &(struct question){&choice, messages, tools.text, USAGE_ID, NULL}, &reply,
+                     &failure, err) < 0) {
         if (err->code == ERROR_CANCELLED)
             return -1;
         log_info("ask.failed", LOG_STR("code", llm_failure_code(&failure)), LOG_ERROR(err));

@@ -145,8 +145,8 @@ static int judge(struct side *side, struct error *err)
     struct llm_failure failure = LLM_FAILURE_INIT;
 
     model_choose(agent->context, &agent->conversation, agent->llm_spec, &agent->llm_key, &choice);
-    if (question_ask(&side->agent, &(struct question){&choice, messages, "", USAGE_ID}, &reply,
-                     &failure, err) < 0) {
+    if (question_ask(&side->agent, &(struct question){&choice, messages, "", USAGE_ID, NULL},
+                     &reply, &failure, err) < 0) {
         if (err->code == ERROR_CANCELLED)
             return -1;
         log_info("goal.not_judged", LOG_STR("code", llm_failure_code(&failure)), LOG_ERROR(err));

@@ -129,7 +129,7 @@ static int ask(struct side *side, const struct model_choice *choice, const struc
                struct finding *finding, struct error *err)
 {
     json_auto_t *messages = messages_for(&side->agent.conversation, words);
-    const struct question question = {choice, messages, "", USAGE_ID};
+    const struct question question = {choice, messages, "", USAGE_ID, NULL};
     struct llm_failure failure = LLM_FAILURE_INIT;
 
     if (question_ask(&side->agent, &question, &finding->reply, &failure, err) == 0) {

@@ -87,10 +87,14 @@ static void context_is_on_every_line_until_removed(void **state)
     assert_null(json_object_get(without, "request_id"));
 }
 
-static void hide_digits(const void *context, const char *text, struct strbuf *out)
+static void hide_digits(const void *owner, const char *text, struct strbuf *out)
 {
-    for (; *text != '\0'; text++)
-        strbuf_append_char(out, *text >= '0' && *text <= '9' ? *(const char *)context : *text);
+    for (; *text != '\0'; text++) {
+        if (*text >= '0' && *text <= '9')
+            strbuf_append(out, owner);
+        else
+            strbuf_append_char(out, *text);
+    }
 }
 
 static void texts_go_through_the_mask_of_the_thread(void **state)

@@ -16,6 +16,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "gateway/frame.h"
+#include "gateway/model_waits.h"
 #include "gateway/progress_log.h"
 #include "gateway/recent.h"
 #include "model/progress.h"
@@ -214,6 +215,145 @@ static void who_lost_the_end_is_told_it(void **state)
     progress_log_free(talk.log);
 }
 
+static struct progress failed_attempt(int64_t attempt)
+{
+    return (struct progress){.item_id = uuid_random(),
+                             .kind = PROGRESS_ABORTED,
+                             .attempt = attempt,
+                             .anchor_seq = 5,
+                             .text = "busy",
+                             .n_attempts = 5,
+                             .retry_in_ms = 8000};
+}
+
+static void an_attempt_that_was_not_begun_is_told_as_a_whole_item(void **state)
+{
+    struct progress_log *log = progress_log_new(7);
+    struct progress_cursor session = {.n_seen = 7};
+    struct progress_cursor events = {.n_seen = 7};
+    const struct progress failed = failed_attempt(2);
+
+    (void)state;
+    progress_log_add(log, &failed, 5);
+    assert_false(progress_log_is_open(log));
+    expect_frame(progress_log_next(log, &session, 5, FORM_SESSION), "item_started");
+    expect_frame(progress_log_next(log, &session, 5, FORM_SESSION),
+                 "\"attempt\":2,\"reason\":\"busy\",\"attempts\":5,\"retry_in_ms\":8000");
+    assert_null(progress_log_next(log, &session, 5, FORM_SESSION));
+    assert_null(progress_log_next(log, &events, 5, FORM_EVENT));
+    progress_log_free(log);
+}
+
+/* A job may ask a model while a run's answer is told. */
+static void an_attempt_beside_an_answer_is_not_told(void **state)
+{
+    struct talk talk = begin_talk();
+    struct progress_cursor session = {.n_seen = 7};
+    const struct progress failed = failed_attempt(1);
+
+    (void)state;
+    progress_log_add(talk.log, &failed, 5);
+    add(&talk, PROGRESS_TEXT, 1, "more");
+    expect_frame(progress_log_next(talk.log, &session, 5, FORM_SESSION), "item_started");
+    expect_frame(progress_log_next(talk.log, &session, 5, FORM_SESSION), "hello");
+    expect_frame(progress_log_next(talk.log, &session, 5, FORM_SESSION), "more");
+    assert_null(progress_log_next(talk.log, &session, 5, FORM_SESSION));
+    progress_log_free(talk.log);
+}
+
+/* Its event is stored, and not read yet. */
+static void an_attempt_behind_an_answer_is_told(void **state)
+{
+    struct talk talk = begin_talk();
+    struct progress_cursor session = {.n_seen = progress_log_count(talk.log)};
+    struct progress failed = failed_attempt(1);
+
+    (void)state;
+    failed.anchor_seq = 7;
+    progress_log_add(talk.log, &failed, 5);
+    progress_log_see_event(talk.log, &talk.item);
+    expect_frame(progress_log_next(talk.log, &session, 7, FORM_SESSION), failed.item_id.text);
+    expect_frame(progress_log_next(talk.log, &session, 7, FORM_SESSION), "\"attempts\":5");
+    assert_null(progress_log_next(talk.log, &session, 7, FORM_SESSION));
+    progress_log_free(talk.log);
+}
+
+/* --- what was told before a socket came --- */
+
+static void hear(struct model_waits *waits, const struct progress *progress, int64_t now_ms)
+{
+    CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
+
+    progress_append_line(progress, &line);
+    model_waits_hear(waits, progress->conversation_id.text, strchr(line.text, '{'), now_ms);
+}
+
+static void a_wait_is_known_until_its_answer_comes(void **state)
+{
+    struct model_waits *waits = model_waits_new();
+    struct progress failed = failed_attempt(2);
+    struct progress ended = {.attempt = 0};
+    struct uuid other = uuid_random();
+    const char *id = failed.conversation_id.text;
+
+    (void)state;
+    failed.conversation_id = uuid_random();
+    assert_false(model_waits_find(waits, id, 5, 1000, &ended));
+    assert_int_equal(model_waits_heard_ms(waits, id), -1);
+    hear(waits, &failed, 1000);
+    assert_true(model_waits_find(waits, id, 5, 4000, &ended));
+    assert_string_equal(ended.text, "busy");
+    assert_int_equal(ended.attempt, 2);
+    assert_int_equal(ended.n_attempts, 5);
+    assert_int_equal(ended.retry_in_ms, 5000);
+    assert_int_equal(model_waits_heard_ms(waits, id), 1000);
+    assert_true(model_waits_find(waits, id, 5, 20000, &ended));
+    assert_int_equal(ended.retry_in_ms, 0);
+    assert_false(model_waits_find(waits, id, 6, 4000, &ended));
+    assert_false(model_waits_find(waits, other.text, 5, 4000, &ended));
+    failed.kind = PROGRESS_TEXT;
+    failed.n_attempts = 0;
+    failed.text = "\"attempts\": words";
+    hear(waits, &failed, 9000);
+    assert_false(model_waits_find(waits, id, 5, 9000, &ended));
+    assert_int_equal(model_waits_heard_ms(waits, id), 9000);
+    model_waits_free(waits);
+}
+
+static void the_conversations_heard_of_last_are_known(void **state)
+{
+    struct model_waits *waits = model_waits_new();
+    struct progress failed = failed_attempt(1);
+    struct uuid first = uuid_random();
+    struct uuid second = uuid_random();
+    struct progress ended = {.attempt = 0};
+
+    (void)state;
+    failed.conversation_id = first;
+    hear(waits, &failed, 1);
+    failed.conversation_id = second;
+    hear(waits, &failed, 2);
+    failed.conversation_id = first;
+    hear(waits, &failed, 3);
+    for (int i = 0; i < MODEL_WAITS_MAX - 1; i++) {
+        failed.conversation_id = uuid_random();
+        hear(waits, &failed, 4);
+    }
+    assert_true(model_waits_find(waits, first.text, 5, 4, &ended));
+    assert_false(model_waits_find(waits, second.text, 5, 4, &ended));
+    assert_true(model_waits_find(waits, failed.conversation_id.text, 5, 4, &ended));
+    model_waits_free(waits);
+}
+
+static void the_first_frame_tells_a_long_silence_alone(void **state)
+{
+    (void)state;
+    expect_frame(frame_sync(&(struct sync){-1, 4, SYNC_SILENT_MS}),
+                 "{\"type\":\"sync\",\"from_seq\":-1,\"through_seq\":4,\"silent_ms\":20000}");
+    expect_frame(frame_sync(&(struct sync){-2, 4, SYNC_SILENT_MS - 1}),
+                 "{\"type\":\"sync\",\"through_seq\":4}");
+}
+
 static void lines_say_what_was_written(void **state)
 {
     struct progress written = {.conversation_id = uuid_random(),
@@ -257,6 +397,12 @@ int main(void)
         cmocka_unit_test(an_event_that_is_read_late_is_an_end_all_the_same),
         cmocka_unit_test(an_end_that_another_attempt_follows_says_when),
         cmocka_unit_test(who_lost_the_end_is_told_it),
+        cmocka_unit_test(an_attempt_that_was_not_begun_is_told_as_a_whole_item),
+        cmocka_unit_test(an_attempt_beside_an_answer_is_not_told),
+        cmocka_unit_test(an_attempt_behind_an_answer_is_told),
+        cmocka_unit_test(a_wait_is_known_until_its_answer_comes),
+        cmocka_unit_test(the_conversations_heard_of_last_are_known),
+        cmocka_unit_test(the_first_frame_tells_a_long_silence_alone),
         cmocka_unit_test(lines_say_what_was_written),
     };
 

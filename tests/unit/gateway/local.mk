@@ -8,7 +8,7 @@ gateway_head_test_SOURCES = tests/unit/gateway/head_test.c gateway/frame_heads.c
 gateway_head_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
 gateway_head_test_LDADD = $(GATEWAY_TEST_LIBS)
 gateway_frames_test_SOURCES = tests/unit/gateway/frames_test.c \
-	gateway/frame.c gateway/progress_log.c gateway/recent.c
+	gateway/frame.c gateway/model_waits.c gateway/progress_log.c gateway/recent.c
 gateway_frames_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS)
 gateway_frames_test_LDADD = $(GATEWAY_TEST_LIBS)
 gateway_bash_window_test_SOURCES = tests/unit/gateway/bash_window_test.c \

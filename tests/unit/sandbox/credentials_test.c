@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "base/error.h"
 #include "base/attr.h"
+#include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "unit/sandbox/sandbox_test.h"
@@ -76,7 +76,8 @@ static void other_forms_of_a_password_are_hidden(void **state)
 
         strbuf_appendf(&text, "a %s z", forms[i]);
         credentials_mask_append(credentials, text.text, text.len, &out);
-        if (strstr(out.text, "<secret-hidden>") == NULL || out.len > strlen("a <secret-hidden> z") + 9)
+        if (strstr(out.text, "<secret-hidden>") == NULL ||
+            out.len > strlen("a <secret-hidden> z") + 9)
             fail_msg("%s: %s", forms[i], out.text);
         assert_true(credentials_longest(credentials) >= strlen(forms[i]));
     }

@@ -441,7 +441,8 @@ static void assert_not_stored(const struct uuid *id)
 
     strbuf_appendf(&sql,
                    "SELECT (SELECT count(*) FROM events e WHERE e.conversation_id = '%s'"
-                   " AND e.body LIKE '%%" SECRET_VALUE "%%') + (SELECT count(*) FROM conversations c"
+                   " AND e.body LIKE '%%" SECRET_VALUE
+                   "%%') + (SELECT count(*) FROM conversations c"
                    " WHERE c.id = '%s' AND c::text LIKE '%%" SECRET_VALUE "%%')",
                    id->text, id->text);
     assert_int_equal(test_sql_count(sql.text), 0);
@@ -465,11 +466,10 @@ static void call_that_held_a_secret_is_not_run_by_the_next_worker(void **state)
 {
     struct run_fixture *fixture = *state;
     size_t n_runs = stub_n_runs(fixture->stub) + 1;
-    struct uuid id =
-        run_new_conversation(fixture,
-                             TURN(CALLS(COMMAND("sleep:700") ", " COMMAND("echo " SECRET_VALUE))
-                                  ", " SAYS("well")),
-                             "{" TOKEN_SECRET "}");
+    struct uuid id = run_new_conversation(
+        fixture,
+        TURN(CALLS(COMMAND("sleep:700") ", " COMMAND("echo " SECRET_VALUE)) ", " SAYS("well")),
+        "{" TOKEN_SECRET "}");
     struct background_run first;
 
     background_run_start(&first, fixture, &id);

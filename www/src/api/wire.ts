@@ -146,7 +146,8 @@ export interface EventPage {
 
 /** Frames of the session socket. */
 export type Frame =
-    | { type: "sync"; from_seq?: number; through_seq?: number }
+    /** silent_ms: how long the run has said nothing, where that is long. */
+    | { type: "sync"; from_seq?: number; through_seq?: number; silent_ms?: number }
     | { type: "durable"; seq: number; event: EventBase }
     | { type: "transient"; event: EventBase }
     | { type: "item_started"; item_id: string; attempt: number }

@@ -201,7 +201,7 @@ export class Session {
         const now = Date.now();
         if (frame.type === "item_aborted") this.change({ retry: retryOf(frame, now), heardAt: now });
         else if (frame.type === "delta" || frame.type === "durable") this.change({ retry: null, heardAt: now });
-        else if (frame.type === "sync") this.change({ retry: null, heardAt: now });
+        else if (frame.type === "sync") this.change({ retry: null, heardAt: now - (frame.silent_ms ?? 0) });
     }
 
     private takeEvent(event: EventBase): void {

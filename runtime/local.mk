@@ -67,6 +67,7 @@ RUNTIME_SOURCES = \
 	runtime/reconcile.c runtime/reconcile.h \
 	runtime/refusals.c runtime/refusals.h \
 	runtime/refusals_api.c runtime/refusals_api.h \
+	runtime/resolver.c runtime/resolver.h \
 	runtime/rest.c runtime/rest.h \
 	runtime/row.c runtime/row.h \
 	runtime/rules.c runtime/rules.h \
@@ -87,6 +88,13 @@ deft_runtime_SOURCES = runtime/main.c $(RUNTIME_SOURCES)
 deft_runtime_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS) $(SECCOMP_CFLAGS)
 deft_runtime_LDADD = $(CONFINE_LIBS) $(AUTH_LIBS) $(STORE_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(BASE_LIBS) $(FCGI_LIBS) $(ZLIB_LIBS) $(SECCOMP_LIBS) -lpthread
 
+# resolver: becomes dnsmasq, for sandboxes
+bin_PROGRAMS += deft-resolver
+deft_resolver_SOURCES = runtime/resolver_main.c runtime/resolver.c runtime/resolver.h \
+	runtime/bridge.c runtime/egress_policy.c runtime/rules.c runtime/spawn.c
+deft_resolver_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS)
+deft_resolver_LDADD = $(CONFINE_LIBS) $(BASE_LIBS)
+
 dist_pkgdata_DATA = runtime/seccomp.json
 
 check_PROGRAMS += runtime_test
@@ -105,6 +113,7 @@ runtime_test_SOURCES = \
 	tests/unit/runtime/nflog_test.c \
 	tests/unit/runtime/process_group_test.c \
 	tests/unit/runtime/process_test.c \
+	tests/unit/runtime/resolver_test.c \
 	tests/unit/runtime/rules_log_test.c \
 	tests/unit/runtime/rules_test.c \
 	tests/unit/runtime/runtime_test.c \

@@ -18,6 +18,7 @@ int test_gate(void);
 int test_nflog(void);
 int test_process(void);
 int test_process_group(void);
+int test_resolver(void);
 int test_rules(void);
 int test_rules_log(void);
 int test_sandbox_users(void);

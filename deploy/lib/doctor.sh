@@ -29,6 +29,7 @@ command_doctor() {
         doctor_check "$_process runs as $(process_user "$_process")" "./deft up gives it its user" service_has_its_user "$_process"
     done
     doctor_check "what sandboxes are refused on the network is logged" "the log of runtime says why it is not: ./deft logs runtime, refusals.not_logged" network_shows_refusals
+    doctor_check "names that sandboxes ask for are led to the resolver" "./deft logs runtime says why not: egress.not_loaded" network_leads_names
     doctor_check "ports $DEFT_APP_PORT and $DEFT_AGENT_PORT are ours" "set DEFT_APP_PORT and DEFT_AGENT_PORT to free ones" doctor_has_ports
     doctor_check "the database answers" "./deft logs postgres" database_answers
     doctor_check "the page is served at $DEFT_APP_URL" "./deft logs nginx" web_answers_page

@@ -26,6 +26,7 @@ network_remove_own() {
         [ ! -e "$_port" ] || return 0
     done
     network_cut iptables nat "DEFT-DNS-$_tag" "dsb$_tag+" PREROUTING
+    network_cut iptables nat "DEFT-NAMES-$_tag" "dsb$_tag+" PREROUTING
     network_cut iptables filter "DEFT-ASK-$_tag" "dsb$_tag+" INPUT
     network_cut iptables filter "DEFT-GO-$_tag" "dsb$_tag+" DOCKER-USER
     for _chain in $(iptables -w 5 -S 2>/dev/null | sed -n "s/^-N \(DEFT-P[0-9]*-$_tag\)\$/\1/p"); do
@@ -45,6 +46,12 @@ network_remove_shared() {
     network_cut iptables filter DEFT-OUT dsb+ DOCKER-USER
     network_cut ip6tables filter DEFT-IN dsb+ INPUT
     network_cut ip6tables filter DEFT-OUT dsb+ FORWARD
+}
+
+# Questions of sandboxes for names go to the resolver; true as well where there are no rules.
+network_leads_names() {
+    [ "${DEFT_NETWORK_RULES:-1}" != 0 ] && [ "$DEFT_RUNTIME" = docker ] || return 0
+    iptables -w 5 -t nat -S "DEFT-NAMES-$(network_tag)" 2>/dev/null | grep -q -- '-j REDIRECT'
 }
 
 # True as well where nothing is refused.

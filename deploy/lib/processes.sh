@@ -1,7 +1,7 @@
 # deft's own processes: the environment that each of them gets.
 # shellcheck shell=sh
 
-PROCESSES='fcgi gateway worker runtime'
+PROCESSES='fcgi gateway worker runtime resolver'
 
 processes_set() {
     for _name in $PROCESSES; do
@@ -14,6 +14,11 @@ processes_set() {
 process_set_common() {
     rm -f "$DEFT_SERVICES/$1/env/"* "$DEFT_SERVICES/$1/keys/"*
     env | sed -n 's/^\(\(DEFT\|LOG\|OH\)_[A-Z0-9_]*\)=.*/\1/p' | while read -r _setting; do
+        case $1:$_setting in
+        # It needs no more than where to listen, whom to ask, and whom it answers.
+        resolver:DEFT_RESOLVER_*) ;;
+        resolver:*) continue ;;
+        esac
         case $_setting in
         # What trial.sh tells the tests, and what is about the script itself.
         DEFT | DEFT_API_KEY | DEFT_SIGN_IN_LINK | DEFT_*_BINARY | DEFT_SANDBOX_IMAGE | DEFT_DOCKER_SOCKET) continue ;;
@@ -21,6 +26,8 @@ process_set_common() {
         DEFT_SECRET_KEY* | DEFT_HASH_KEY* | DEFT_RUNTIME_API_KEY*) continue ;;
         OH_DEFERRED_INIT) [ "$1" != runtime ] || continue ;;
         OH_SECRET_KEY | OH_SANDBOX_MAX_NUM_SANDBOXES | OH_SANDBOX_STARTUP_GRACE_SECONDS) [ "$1" = fcgi ] || continue ;;
+        DEFT_RESOLVER_PORT) ;;
+        DEFT_RESOLVER_*) [ "$1" = resolver ] || continue ;;
         DEFT_RUNTIME_ADMIN_KEY | DEFT_RUNTIME_ADMIN_PASSWORD | OH_SANDBOX_LIFECYCLE_* | OH_SANDBOX_EGRESS*) [ "$1" = runtime ] || continue ;;
         OH_*) [ "$1" = worker ] || continue ;;
         DEFT_APP | DEFT_BIN | DEFT_BUILD* | DEFT_KEYS | DEFT_LOG | DEFT_SERVICES | DEFT_TRIAL | DEFT_KEEP) continue ;;
@@ -28,9 +35,11 @@ process_set_common() {
         eval "_value=\$$_setting"
         service_set "$1" "$_setting" "$_value"
     done
+    service_set "$1" DEFT_INSTANCE "$DEFT_INSTANCE"
+    service_set "$1" LOG_LEVEL "$LOG_LEVEL"
+    [ "$1" != resolver ] || return 0
     service_set "$1" DEFT_VAR "$DEFT_VAR"
     service_set "$1" DEFT_RUN "$DEFT_RUN"
-    service_set "$1" DEFT_INSTANCE "$DEFT_INSTANCE"
     service_set "$1" DEFT_MODE "$DEFT_MODE"
     service_set "$1" DEFT_DATABASE_URL "host=$DEFT_RUN/pg user=deft_$1 dbname=deft"
     # The gateway only has to know tokens again: it opens nothing that is sealed.
@@ -41,7 +50,6 @@ process_set_common() {
     fi
     service_set "$1" DEFT_APP_URL "$DEFT_APP_URL"
     service_set "$1" DEFT_AGENT_URL "$DEFT_AGENT_URL"
-    service_set "$1" LOG_LEVEL "$LOG_LEVEL"
 }
 
 # The key of the hashes of tokens, which follows from the root key.

@@ -3,7 +3,7 @@
 # shellcheck shell=sh
 
 # Stopped in this order, so that nobody loses what it stands on.
-SERVICES_ALL='nginx gateway fcgi worker runtime postgres'
+SERVICES_ALL='nginx gateway fcgi worker runtime resolver postgres'
 
 # All folders are there before the supervisor is: it looks for new ones every five seconds only.
 services_write() {

@@ -23,7 +23,7 @@ process_group() {
 process_as() {
     case $1 in
     fcgi | gateway | worker) _more=--groups=deft,deft-runtime ;;
-    postgres | log) _more=--clear-groups ;;
+    postgres | log | resolver) _more=--clear-groups ;;
     nginx)
         echo "setpriv --no-new-privs --bounding-set=-all,+chown,+dac_override,+kill,+net_bind_service,+setgid,+setuid --"
         return
@@ -36,7 +36,7 @@ process_as() {
     echo "setpriv --reuid=deft-$1 --regid=deft-$1 $_more --no-new-privs --bounding-set=-all --inh-caps=-all --"
 }
 
-USERS_OF_PROCESSES='deft-fcgi deft-gateway deft-worker deft-nginx deft-postgres deft-log'
+USERS_OF_PROCESSES='deft-fcgi deft-gateway deft-worker deft-resolver deft-nginx deft-postgres deft-log'
 GROUPS_OF_PROCESSES='deft deft-runtime'
 
 # users_become_root ARGUMENTS...: runs the same command again with sudo where it has to.

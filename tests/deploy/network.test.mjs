@@ -29,6 +29,7 @@ before(() => {
     ${makeOwn(OTHER)}
     iptables -N DEFT-P0-${TAG}; iptables -N DEFT-P12-${TAG}; iptables -A DEFT-GO-${TAG} -g DEFT-P12-${TAG}
     iptables -N DEFT-P0-${OTHER}
+    for tag in ${TAG} ${OTHER}; do iptables -t nat -N DEFT-NAMES-$tag; iptables -t nat -A DEFT-DNS-$tag -g DEFT-NAMES-$tag; done
     iptables -N DEFT-IN; iptables -I INPUT -i dsb+ -j DEFT-IN; iptables -N DEFT-OUT; iptables -I DOCKER-USER -i dsb+ -j DEFT-OUT
     ip link add ${BRIDGE} type bridge; ip link add v1 type veth peer name v2; ip link set v1 master ${BRIDGE}`);
 });
@@ -37,10 +38,17 @@ after(() => {
   if (!skip) execFileSync('ip', ['netns', 'del', SPACE]);
 });
 
+test('it is known whether questions of sandboxes for names are led to the resolver', { skip }, () => {
+  const leads = () => here(`DEFT_INSTANCE=${INSTANCE} DEFT_RUNTIME=docker; . ${HOME}/deploy/lib/network.sh; if network_leads_names; then echo yes; else echo no; fi`).trim();
+  assert.equal(leads(), 'no');
+  here(`iptables -t nat -A DEFT-NAMES-${TAG} -d 192.0.2.0/24 -p udp --dport 53 -j REDIRECT --to-ports 1053`);
+  assert.equal(leads(), 'yes');
+});
+
 test('down keeps a sandbox that goes on to its list, and removes what only shows', { skip }, () => {
   remove('network_remove_own');
   const left = chains().filter((name) => name.endsWith(TAG)).sort();
-  assert.deepEqual(left, ['ASK', 'DNS', 'GO', 'P0', 'P12'].map((name) => `DEFT-${name}-${TAG}`));
+  assert.deepEqual(left, ['ASK', 'DNS', 'GO', 'NAMES', 'P0', 'P12'].map((name) => `DEFT-${name}-${TAG}`));
 });
 
 test('down removes its own rules where no sandbox is left, and nobody else\'s', { skip }, () => {
@@ -48,7 +56,7 @@ test('down removes its own rules where no sandbox is left, and nobody else\'s', 
   remove('network_remove_own');
   assert.deepEqual(chains().filter((name) => name.endsWith(TAG)), []);
   assert.equal(jumps().includes(TAG), false);
-  assert.equal(chains().filter((name) => name.endsWith(OTHER)).length, 6);
+  assert.equal(chains().filter((name) => name.endsWith(OTHER)).length, 7);
   remove('network_remove_own');
 });
 

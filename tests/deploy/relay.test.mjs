@@ -63,7 +63,7 @@ test('a relay whose logger is gone ends, so that both are started again', async 
 });
 
 test('every process logs through it', async () => {
-  for (const name of ['nginx', 'gateway', 'fcgi', 'worker', 'runtime', 'postgres']) {
+  for (const name of ['nginx', 'gateway', 'fcgi', 'worker', 'runtime', 'resolver', 'postgres']) {
     assert.match(await readFile(`${DEFT_SERVICES}/${name}/log/run`, 'utf8'), /deft-relay svlogd/, name);
   }
 });

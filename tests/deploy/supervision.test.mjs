@@ -12,7 +12,7 @@ import { request, waitUntil } from './http.mjs';
 
 const run = promisify(execFile);
 const { DEFT, DEFT_APP_URL, DEFT_KEYS, DEFT_RUN, DEFT_SERVICES } = process.env;
-const PROCESSES = ['nginx', 'gateway', 'fcgi', 'worker', 'runtime', 'postgres'];
+const PROCESSES = ['nginx', 'gateway', 'fcgi', 'worker', 'runtime', 'resolver', 'postgres'];
 
 const pidOf = async (name) => Number(await readFile(`${DEFT_SERVICES}/${name}/supervise/pid`, 'utf8'));
 const pids = async () => Object.fromEntries(await Promise.all(PROCESSES.map(async (name) => [name, await pidOf(name)])));
@@ -49,7 +49,7 @@ test('status is not taken in by another server at our port', async (t) => {
   await assert.rejects(run(DEFT, ['up']), (error) => error.code === 1 && error.stderr.includes(`port ${port} is taken by another program`));
 });
 
-for (const name of ['nginx', 'postgres']) {
+for (const name of ['nginx', 'postgres', 'resolver']) {
   test(`${name} comes back after kill -9`, async () => {
     const old = await pidOf(name);
     process.kill(old, 'SIGKILL');
@@ -95,7 +95,7 @@ test('logs and keys are not for every user of the host', async () => {
 });
 
 test('programs run as a user without rights, all but the runtime', async () => {
-  for (const name of ['fcgi', 'gateway', 'worker', 'postgres']) {
+  for (const name of ['fcgi', 'gateway', 'worker', 'resolver', 'postgres']) {
     const status = await readFile(`/proc/${await pidOf(name)}/status`, 'utf8');
     assert.doesNotMatch(status, /^Uid:\t0\t/m, name);
   }

@@ -12,8 +12,9 @@ const KEYS = {
   gateway: ['DEFT_HASH_KEY', 'DEFT_RUNTIME_API_KEY'],
   worker: ['DEFT_SECRET_KEY', 'DEFT_RUNTIME_API_KEY'],
   runtime: ['DEFT_SECRET_KEY', 'DEFT_RUNTIME_API_KEY'],
+  resolver: [],
 };
-const USERS = { fcgi: 'deft-fcgi', gateway: 'deft-gateway', worker: 'deft-worker', runtime: 'root' };
+const USERS = { fcgi: 'deft-fcgi', gateway: 'deft-gateway', worker: 'deft-worker', resolver: 'deft-resolver', runtime: 'root' };
 
 /** The directives of a unit: name to values, in their order. */
 async function unit(name) {
@@ -34,12 +35,13 @@ for (const [name, user] of Object.entries(USERS)) {
     assert.equal(one('ProtectSystem'), 'strict');
     assert.equal(one('LimitCORE'), '0');
     assert.ok(directives.get('SystemCallFilter').length > 0);
-    const keys = directives.get('Environment').map((line) => /^(\w+)_FILE=%d\/(\w+)$/.exec(line)).filter(Boolean);
+    const environment = directives.get('Environment') ?? [];
+    const keys = environment.map((line) => /^(\w+)_FILE=%d\/(\w+)$/.exec(line)).filter(Boolean);
     assert.deepEqual(keys.map(([, key]) => key), KEYS[name]);
-    assert.deepEqual(directives.get('LoadCredential'), keys.map(([, , file]) => `${file}:/etc/deft/keys/${file}`));
+    assert.deepEqual(directives.get('LoadCredential') ?? [], keys.map(([, , file]) => `${file}:/etc/deft/keys/${file}`));
     // No key stands in the environment itself, and each setting is one of the program's.
     const { stdout: known } = await run(`${process.env.DEFT_BIN}/deft-${name}`, ['--help-config']);
-    for (const line of directives.get('Environment')) {
+    for (const line of environment) {
       const setting = line.split('=')[0];
       assert.match(known, new RegExp(`\\b${setting}\\b`), setting);
       assert.ok(!KEYS[name].includes(setting), setting);

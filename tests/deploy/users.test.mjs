@@ -1,7 +1,7 @@
 // Who may do what on the host: a user for each process, and sockets that only their clients reach.
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
-import { chmod, chown, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, readFile, readdir, readlink, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
@@ -13,11 +13,11 @@ const { DEFT, DEFT_RUN, DEFT_SERVICES } = process.env;
 const VAR = dirname(DEFT_SERVICES);
 const HOME = dirname(DEFT);
 
-const USERS = { fcgi: 'deft-fcgi', gateway: 'deft-gateway', worker: 'deft-worker', postgres: 'deft-postgres', runtime: 'root' };
+const USERS = { fcgi: 'deft-fcgi', gateway: 'deft-gateway', worker: 'deft-worker', resolver: 'deft-resolver', postgres: 'deft-postgres', runtime: 'root' };
 const uidOfUser = (name) => Number(execFileSync('id', ['-u', name], { encoding: 'utf8' }));
 const pidOf = async (name) => Number(await readFile(`${DEFT_SERVICES}/${name}/supervise/pid`, 'utf8'));
 const childrenOf = async (pid) => (await run('ps', ['-o', 'pid=', '--ppid', String(pid)]).catch((error) => error)).stdout.trim().split(/\s+/).filter(Boolean).map(Number);
-const field = async (pid, name) => new RegExp(`^${name}:\\s*(.*)$`, 'm').exec(await readFile(`/proc/${pid}/status`, 'utf8'))[1];
+const field = async (pid, name) => new RegExp(`^${name}:[ \\t]*(.*)$`, 'm').exec(await readFile(`/proc/${pid}/status`, 'utf8'))[1];
 const uidsOf = async (pid) => new Set((await field(pid, 'Uid')).split(/\s+/).map(Number));
 
 /** Each process of the instance with the user that it should have: the supervised one, or the workers of nginx. */
@@ -50,6 +50,7 @@ const ACCOUNTS = {
   gateway: ['deft-gateway', 'deft-gateway', 'deft', 'deft-runtime'],
   worker: ['deft-worker', 'deft-worker', 'deft', 'deft-runtime'],
   nginx: ['deft-nginx', 'deft-nginx'],
+  resolver: ['deft-resolver', 'deft-resolver'],
   log: ['deft-log', 'deft-log'],
   stranger: ['nobody', 'nogroup'],
 };
@@ -67,9 +68,9 @@ async function canConnect(account, socket) {
 const gidOf = (group) => Number(execFileSync('getent', ['group', group], { encoding: 'utf8' }).split(':')[2]);
 
 test('the processes have the groups that this file says, and no capability', async () => {
-  for (const name of ['fcgi', 'gateway', 'worker']) {
+  for (const name of ['fcgi', 'gateway', 'worker', 'resolver']) {
     const pid = await pidOf(name);
-    const gids = [(await field(pid, 'Gid')).split(/\s+/)[0], ...(await field(pid, 'Groups')).trim().split(/\s+/)].map(Number);
+    const gids = [(await field(pid, 'Gid')).split(/\s+/)[0], ...(await field(pid, 'Groups')).trim().split(/\s+/).filter(Boolean)].map(Number);
     assert.deepEqual(new Set(gids), new Set(ACCOUNTS[name].slice(1).map(gidOf)), name);
   }
   for (const { name, pid } of (await processes()).filter((one) => one.name !== 'runtime')) {
@@ -138,6 +139,14 @@ test('PostgreSQL starts no program, and writes nowhere but where its data are', 
   await sql("SET debug_parallel_query = on; SELECT 1").catch(() => sql("SET force_parallel_mode = on; SELECT 1"));
 });
 
+test('what the resolver became has its filter, and no setting but its own', async () => {
+  const pid = await pidOf('resolver');
+  assert.match(await readlink(`/proc/${pid}/exe`), /\/dnsmasq$/);
+  assert.equal(await field(pid, 'Seccomp'), '2');
+  assert.match(await readFile(`/proc/${pid}/limits`, 'utf8'), /^Max core file size +0 +0 /m);
+  for (const setting of await readdir(`${DEFT_SERVICES}/resolver/env`)) assert.match(setting, /^(DEFT_INSTANCE|DEFT_RESOLVER_\w+|LOG_LEVEL)$/);
+});
+
 const CLIENTS = {
   'fcgi/fcgi.sock': ['fcgi', 'nginx'],
   'fcgi/probe.sock': ['fcgi', 'nginx'],
@@ -171,6 +180,7 @@ const KEYS = {
   gateway: ['DEFT_HASH_KEY', 'DEFT_RUNTIME_API_KEY'],
   worker: ['DEFT_RUNTIME_API_KEY', 'DEFT_SECRET_KEY'],
   runtime: ['DEFT_RUNTIME_API_KEY', 'DEFT_SECRET_KEY'],
+  resolver: [],
   nginx: [],
   postgres: [],
 };
@@ -251,7 +261,7 @@ test('state is kept where the users of the processes can reach it', async (t) =>
 
 test('what one user had for all is carried over by up', { timeout: 240_000 }, async () => {
   const before = (await run(DEFT, ['key', '--list'])).stdout;
-  for (const name of ['nginx', 'gateway', 'fcgi', 'worker', 'runtime', 'postgres']) await run('sv', ['-w', '60', 'down', `${DEFT_SERVICES}/${name}`]);
+  for (const name of ['nginx', 'gateway', 'fcgi', 'worker', 'runtime', 'resolver', 'postgres']) await run('sv', ['-w', '60', 'down', `${DEFT_SERVICES}/${name}`]);
   const gid = Number(execFileSync('id', ['-g', 'deft-worker'], { encoding: 'utf8' }));
   const former = uidOfUser('deft-worker'); // stands for the one user that all had
   execFileSync('chown', ['-R', `${former}:${gid}`, `${VAR}/pg`, `${VAR}/log/fcgi`, `${VAR}/log/postgres`]);

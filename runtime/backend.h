@@ -39,7 +39,6 @@ struct sandbox_order {
     const char *home;
     int64_t memory_bytes; /* 0: the default */
     int64_t nano_cpus;    /* 0: the default */
-    bool is_restricted;   /* may not go everywhere: asks us, and nobody else, for names */
 };
 
 /* What became of it. */

@@ -139,6 +139,17 @@ static json_t *create_tmpfs(const struct docker_profile *profile, const struct s
     return json_build(err, "{s:s}", "/tmp", options.text);
 }
 
+/*
+ * Without the host's search domains, and for programs an end within seconds where no name server
+ * answers: the engine's own passes no silence on.
+ */
+static void put_resolver(json_t *host, struct error *err)
+{
+    json_put(host, "Dns", json_build(err, "[s]", EGRESS_NAME_SERVER));
+    json_put(host, "DnsSearch", json_build(err, "[s]", "."));
+    json_put(host, "DnsOptions", json_build(err, "[s,s]", "timeout:2", "attempts:3"));
+}
+
 static json_t *create_host(const struct docker_profile *profile, const struct docker_names *names,
                            const struct sandbox_order *order, struct error *err)
 {
@@ -161,8 +172,8 @@ static json_t *create_host(const struct docker_profile *profile, const struct do
     json_put(host, "SecurityOpt", create_security(profile));
     json_put(host, "Tmpfs", create_tmpfs(profile, order, err));
     json_put(host, "Mounts", create_mounts(names, err));
-    if (order->is_restricted)
-        json_put(host, "Dns", json_build(err, "[s]", EGRESS_NAME_SERVER));
+    if (profile->has_resolver)
+        put_resolver(host, err);
     if (profile->oci_runtime[0] != '\0')
         json_put_text(host, "Runtime", profile->oci_runtime);
     return json_incref(host);

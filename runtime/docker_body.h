@@ -36,6 +36,7 @@ struct docker_profile {
     int64_t n_of_user;     /* processes of a user on the host; 0: the engine's own limit */
     int64_t oom_score_adj; /* 0: left to the engine */
     int64_t tmp_bytes;
+    bool has_resolver;   /* the packet filter leads questions for names to deft's own */
     bool is_for_podman;  /* which gives a tmpfs no owner, and has other names for logs */
     int64_t disk_bytes;  /* of its workspace, and of what it writes elsewhere; 0: no limit */
     int64_t layer_bytes; /* what the engine can hold it to, outside the workspace; 0: nothing */

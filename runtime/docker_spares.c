@@ -61,8 +61,8 @@ static json_t *create_network_body(const struct docker *docker, const char *id, 
 }
 
 /*
- * Podman's own call, as only that one makes a network without a name server of its own: what is on
- * the host sandboxes do not reach, and so ask the host's resolvers, as with Docker.
+ * Podman's own call, as only that one makes a network without a name server of its own: sandboxes
+ * do not reach that one, and ask deft's, as with Docker.
  */
 static int post_podman_network(struct docker *docker, const char *id, const char *name,
                                const char *subnet, struct error *err)

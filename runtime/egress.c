@@ -1,11 +1,9 @@
 #include "runtime/egress.h"
 
-#include <arpa/inet.h>
 #include <net/if.h>
-#include <netinet/in.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/socket.h>
 
 #include "base/file.h"
 #include "base/log.h"
@@ -24,42 +22,10 @@
 static const struct iptables_chain chains[] = {
     {"filter", "DOCKER-USER", "DEFT-GO-", NULL},
     {"filter", "INPUT", "DEFT-ASK-", "DEFT-IN"},
-    {"nat", "PREROUTING", "DEFT-DNS-", NULL},
+    {"nat", "PREROUTING", EGRESS_DNS_CHAIN, NULL},
 };
 
 /* --- make and free --- */
-
-/* On all addresses, since bridges come and go; what does not come from one of ours is not answered.
- */
-static int open_dns_locked(struct egress *egress, struct error *err)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET};
-    socklen_t len = sizeof(address);
-    const int one = 1;
-
-    egress->dns_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (egress->dns_fd < 0 ||
-        setsockopt(egress->dns_fd, IPPROTO_IP, IP_PKTINFO, &one, sizeof(one)) < 0 ||
-        bind(egress->dns_fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
-        getsockname(egress->dns_fd, (struct sockaddr *)&address, &len) < 0)
-        return error_set(err, ERROR_UNAVAILABLE, "a socket for names: %m");
-    egress->dns_port = ntohs(address.sin_port);
-    condition_wake_all(&egress->changed);
-    return 0;
-}
-
-/* Only sandboxes that may not go everywhere ask us for names: until there is one, nothing listens.
- */
-static int need_dns(struct egress *egress, struct error *err)
-{
-    int rc = 0;
-
-    lock_take(&egress->lock);
-    if (egress->dns_port == 0)
-        rc = open_dns_locked(egress, err);
-    lock_release(&egress->lock);
-    return rc;
-}
 
 /*
  * Whether sandboxes are held to a policy at all: by packet filter rules, or by having no network,
@@ -88,8 +54,15 @@ static int read_usual(struct egress *egress, const struct runtime_settings *sett
         return error_wrap(err, "OH_SANDBOX_EGRESS, OH_SANDBOX_EGRESS_ALLOW");
     if (check_can_hold(egress, egress->book.policies[usual].policy.mode, err) < 0)
         return error_wrap(err, "OH_SANDBOX_EGRESS");
-    egress->is_usually_restricted =
-        egress->has_rules && egress->book.policies[usual].policy.mode != EGRESS_INTERNET;
+    return 0;
+}
+
+static int watch_stop(struct egress *egress, struct error *err)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data = {.u32 = 0}};
+
+    if (epoll_ctl(egress->ears_fd, EPOLL_CTL_ADD, egress->stop_fd, &event) < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "epoll: %m");
     return 0;
 }
 
@@ -102,13 +75,13 @@ int egress_new(const struct runtime_settings *settings, struct egress **egress_o
     egress->has_rules = settings->has_network_rules != 0;
     egress->has_processes = choice_is_process(settings);
     egress->has_no_network = egress->has_processes && text_equal(settings->process.network, "none");
-    egress->dns_fd = -1;
+    egress->resolver_port = (uint16_t)settings->resolver_port;
     egress->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    egress->is_loaded = true;
+    egress->ears_fd = epoll_create1(EPOLL_CLOEXEC);
     lock_init(&egress->lock);
     condition_init(&egress->changed);
     bridge_tag(egress->instance, egress->tag);
-    if (read_usual(egress, settings, err) < 0) {
+    if (watch_stop(egress, err) < 0 || read_usual(egress, settings, err) < 0) {
         egress_free(egress);
         return -1;
     }
@@ -120,7 +93,10 @@ void egress_free(struct egress *egress)
 {
     if (egress == NULL)
         return;
-    fd_close(&egress->dns_fd);
+    for (size_t i = 0; i < egress->n_ears; i++)
+        fd_close(&egress->ears[i].fd);
+    mem_free(egress->ears);
+    fd_close(&egress->ears_fd);
     fd_close(&egress->stop_fd);
     egress_book_done(&egress->book);
     condition_done(&egress->changed);
@@ -147,6 +123,7 @@ static void remove_rules(const char *tag)
     for (size_t i = 0; i < ARRAY_SIZE(chains); i++)
         iptables_cut(&chains[i], tag);
     iptables_sweep("filter", "DEFT-P", tag);
+    iptables_sweep("nat", EGRESS_NAMES_CHAIN, tag);
 }
 
 void egress_remove_rules(const char *instance)
@@ -160,13 +137,6 @@ void egress_remove_rules(const char *instance)
 
 static int load_rules(struct egress *egress, const char *text, struct error *err)
 {
-    if (text[0] == '\0') {
-        if (egress->is_loaded)
-            remove_rules(egress->tag);
-        egress->is_loaded = false;
-        return 0;
-    }
-    egress->is_loaded = true;
     if (iptables_load(text, err) < 0)
         return error_wrap(err, "rules of where sandboxes may go");
     for (size_t i = 0; i < ARRAY_SIZE(chains); i++) {
@@ -177,7 +147,7 @@ static int load_rules(struct egress *egress, const char *text, struct error *err
 }
 
 /* Waits until somebody wants a load; false when it is to stop. */
-static bool next_load(struct egress *egress, struct egress_rules *rules, struct strbuf *text,
+static bool next_load(struct egress *egress, const struct egress_rules *rules, struct strbuf *text,
                       uint64_t *turn_out)
 {
     bool goes_on = false;
@@ -187,9 +157,7 @@ static bool next_load(struct egress *egress, struct egress_rules *rules, struct 
         condition_wait(&egress->changed, &egress->lock);
     goes_on = !egress->is_stopping;
     *turn_out = egress->wanted;
-    rules->dns_port = egress->dns_port;
-    if (egress_book_restricts(&egress->book))
-        egress_book_append_rules(&egress->book, rules, text);
+    egress_book_append_rules(&egress->book, rules, text);
     lock_release(&egress->lock);
     return goes_on;
 }
@@ -207,7 +175,10 @@ static void end_load(struct egress *egress, uint64_t turn, const struct error *s
 void egress_run_loader(struct service *service)
 {
     struct egress *egress = service->egress;
-    struct egress_rules rules = {.tag = egress->tag, .group = refusals_group(service->refusals)};
+    struct egress_rules rules = {.tag = egress->tag,
+                                 .resolver_port = egress->resolver_port,
+                                 .dns_port = EGRESS_DNS_PORT(egress->resolver_port),
+                                 .group = refusals_group(service->refusals)};
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     uint64_t turn = 0;
 
@@ -244,11 +215,6 @@ int egress_load(struct egress *egress, struct error *err)
 
 /* --- seats --- */
 
-bool egress_is_usually_restricted(const struct egress *egress)
-{
-    return egress->is_usually_restricted;
-}
-
 static int find_policy(struct egress *egress, const struct egress_choice *choice,
                        size_t *policy_out, bool *is_restricted_out, struct error *err)
 {
@@ -273,15 +239,16 @@ static int find_policy(struct egress *egress, const struct egress_choice *choice
     return 0;
 }
 
-int egress_is_restricted(struct service *service, const struct uuid *tenant_id,
-                         const struct uuid *owner_id, bool *is_out, struct error *err)
+int egress_check(struct service *service, const struct uuid *tenant_id, const struct uuid *owner_id,
+                 struct error *err)
 {
     CLEANUP(egress_choice_done) struct egress_choice choice = EGRESS_CHOICE_INIT;
+    bool is_restricted = false;
     size_t policy = 0;
 
     if (egress_store_find(service->db, tenant_id, owner_id, &choice, err) < 0)
         return -1;
-    return find_policy(service->egress, &choice, &policy, is_out, err);
+    return find_policy(service->egress, &choice, &policy, &is_restricted, err);
 }
 
 /* True when that changes anything; a bridge of an older deft cannot be held to anything. */
@@ -301,9 +268,9 @@ static int take_seat(struct egress *egress, const char *network, const struct eg
                              "the sandbox's network is an older deft's: it must start anew");
         return 0;
     }
-    if (is_restricted && need_dns(egress, err) < 0)
-        return -1;
     bridge_name(id + 1, bridge);
+    if (is_restricted && egress_listen(egress, bridge, err) < 0)
+        return -1;
     lock_take(&egress->lock);
     *is_news_out = egress_book_seat(&egress->book, bridge, policy) || *is_news_out;
     lock_release(&egress->lock);
@@ -341,6 +308,7 @@ int egress_seat_all(struct service *service, struct error *err)
     if (egress_store_list(service->db, &seats, err) < 0)
         return -1;
     leave_gone(service->egress);
+    egress_unlisten_gone(service->egress);
     for (size_t i = 0; i < seats.n; i++) {
         struct error why = ERROR_INIT;
         const struct egress_choice none = {(char *)(uintptr_t)nowhere, (char *)(uintptr_t)""};

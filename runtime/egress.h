@@ -1,14 +1,13 @@
 /*
  * Where each sandbox may go, made so: it takes a seat before anybody's program runs in it, the
- * packet filter holds it to its policy, and names are looked up for it here, and nowhere else.
+ * packet filter holds it to its policy, and its questions for names go to the instance's resolver
+ * (resolver.h), or, of a sandbox that may not go everywhere, here.
  *
  * Threading: egress_run_loader() and egress_run_resolver() are bodies of threads of their own, of
  * the latter several; the others are for any thread.
  */
 #ifndef DEFT_RUNTIME_EGRESS_H
 #define DEFT_RUNTIME_EGRESS_H
-
-#include <stdbool.h>
 
 #include "base/attr.h"
 
@@ -19,8 +18,8 @@ struct runtime_settings;
 struct service;
 struct uuid;
 
-/* Whom a sandbox asks for names that may not go everywhere: nobody has the address, and the packet
- * filter leads to us what is sent there. */
+/* The name server of all sandboxes: no host has the address, and the packet filter leads what is
+ * sent there to deft's own. */
 #define EGRESS_NAME_SERVER "192.0.2.53"
 
 /* ERROR_INVALID names the setting. */
@@ -31,12 +30,9 @@ void egress_run_loader(struct service *service) NONNULL;
 void egress_run_resolver(struct service *service) NONNULL;
 void egress_stop(struct egress *egress) NONNULL;
 
-/* True when sandboxes of nobody in particular may not go everywhere. */
-bool egress_is_usually_restricted(const struct egress *egress) NONNULL MUST_CHECK;
-/* The same of a tenant's or user's. ERROR_INVALID when what was set for them cannot be read. */
-int egress_is_restricted(struct service *service, const struct uuid *tenant_id,
-                         const struct uuid *owner_id, bool *is_out,
-                         struct error *err) NONNULL MUST_CHECK;
+/* ERROR_INVALID when what was set for a tenant or user cannot be read, or cannot be held to. */
+int egress_check(struct service *service, const struct uuid *tenant_id, const struct uuid *owner_id,
+                 struct error *err) NONNULL MUST_CHECK;
 /* Holds the sandbox in that network to its policy; returns when it is held. */
 int egress_seat(struct service *service, const struct runtime *runtime, const char *network,
                 struct error *err) NONNULL MUST_CHECK;

@@ -146,14 +146,3 @@ size_t egress_book_addresses(const struct egress_book *book, const char *name, i
     }
     return n;
 }
-
-bool egress_book_restricts(const struct egress_book *book)
-{
-    if (book->policies[0].policy.mode != EGRESS_INTERNET)
-        return true;
-    for (size_t i = 0; i < book->n_seats; i++) {
-        if (book->policies[book->seats[i].policy].policy.mode != EGRESS_INTERNET)
-            return true;
-    }
-    return false;
-}

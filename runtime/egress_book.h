@@ -51,11 +51,16 @@ struct egress_book {
     size_t n_known;
 };
 
+/* In nat, with the tag: where questions for names go; those to private addresses. */
+#define EGRESS_DNS_CHAIN "DEFT-DNS-"
+#define EGRESS_NAMES_CHAIN "DEFT-NAMES-"
+
 /* What the rules are made for. */
 struct egress_rules {
     const char *tag;
-    uint16_t dns_port;
-    int group; /* of NFLOG; -1: what is refused is not shown */
+    uint16_t resolver_port; /* of the resolver of those that may go everywhere */
+    uint16_t dns_port;      /* of the others' */
+    int group;              /* of NFLOG; -1: what is refused is not shown */
 };
 
 void egress_book_done(struct egress_book *book);
@@ -76,8 +81,6 @@ bool egress_book_learn(struct egress_book *book, const char *name, uint32_t addr
 /* Addresses that the name had since `since_ms`, at most `max`. */
 size_t egress_book_addresses(const struct egress_book *book, const char *name, int64_t since_ms,
                              uint32_t *addresses, size_t max) NONNULL MUST_CHECK;
-/* True when somebody may not go everywhere. */
-bool egress_book_restricts(const struct egress_book *book) NONNULL MUST_CHECK;
 /* What iptables-restore is given. */
 void egress_book_append_rules(const struct egress_book *book, const struct egress_rules *rules,
                               struct strbuf *out) NONNULL;

@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "runtime/egress_book.h"
 #include "runtime/rules.h"
 #include "runtime/rules_log.h"
@@ -11,38 +12,88 @@
 /* Questions of each sandbox; beyond that they are not heard. */
 #define QUESTIONS_PER_SECOND 100
 #define QUESTIONS_AT_ONCE 200
+/* And by TCP, of which dnsmasq serves twenty at a time; a connection may carry many questions. */
+#define CONNECTIONS_AT_ONCE 3
+#define CONNECTIONS_PER_SECOND 20
+#define CONNECTIONS_BURST 40
 
 static bool is_restricted(const struct egress_book *book, size_t policy)
 {
     return book->policies[policy].policy.mode != EGRESS_INTERNET;
 }
 
-/* Names are asked of us alone, whomever a sandbox means to ask. */
+/*
+ * Who may go everywhere asks the resolver where it asks a private address, the name server that it
+ * was given among them; other servers of the internet it may ask itself.
+ */
+static void append_private_servers(const struct egress_rules *rules, struct strbuf *out)
+{
+    static const char *const protocols[] = {"udp", "tcp"};
+
+    for (size_t i = 0; i < rules_n_denied; i++) {
+        for (size_t k = 0; k < ARRAY_SIZE(protocols); k++)
+            strbuf_appendf(out,
+                           "-A " EGRESS_NAMES_CHAIN
+                           "%s -d %s -p %s --dport 53 -j REDIRECT --to-ports %d\n",
+                           rules->tag, rules_denied[i].range, protocols[k], rules->resolver_port);
+    }
+}
+
+/* Who may not, asks deft-runtime alone, whomever it means to ask. */
 static void append_names(const struct egress_book *book, const struct egress_rules *rules,
                          struct strbuf *out)
 {
-    strbuf_appendf(out, "*nat\n:DEFT-DNS-%s - [0:0]\n", rules->tag);
+    const char *tag = rules->tag;
+
+    strbuf_appendf(out,
+                   "*nat\n:" EGRESS_DNS_CHAIN "%s - [0:0]\n:" EGRESS_NAMES_CHAIN "%s - [0:0]\n",
+                   tag, tag);
+    append_private_servers(rules, out);
     for (size_t i = 0; i < book->n_seats; i++) {
-        strbuf_appendf(out, "-A DEFT-DNS-%s -i %s", rules->tag, book->seats[i].bridge);
+        strbuf_appendf(out, "-A " EGRESS_DNS_CHAIN "%s -i %s", tag, book->seats[i].bridge);
         if (is_restricted(book, book->seats[i].policy))
             strbuf_appendf(out, " -p udp --dport 53 -j REDIRECT --to-ports %d\n", rules->dns_port);
         else
-            strbuf_append(out, " -j RETURN\n");
+            strbuf_appendf(out, " -g " EGRESS_NAMES_CHAIN "%s\n", tag);
     }
     if (is_restricted(book, 0))
-        strbuf_appendf(out, "-A DEFT-DNS-%s -p udp --dport 53 -j REDIRECT --to-ports %d\n",
-                       rules->tag, rules->dns_port);
+        strbuf_appendf(out,
+                       "-A " EGRESS_DNS_CHAIN "%s -p udp --dport 53 -j REDIRECT --to-ports %d\n",
+                       tag, rules->dns_port);
+    else
+        strbuf_appendf(out, "-A " EGRESS_DNS_CHAIN "%s -g " EGRESS_NAMES_CHAIN "%s\n", tag, tag);
     strbuf_append(out, "COMMIT\n");
+}
+
+/*
+ * What the rules above have redirected, so to the sandbox's own gateway, and of each sandbox so
+ * much. What is sent to these ports otherwise is refused like any other packet to the host.
+ */
+static void append_port(const struct egress_rules *rules, const char *name, int port,
+                        struct strbuf *out)
+{
+    strbuf_appendf(out,
+                   "-A DEFT-ASK-%s -p udp --dport %d -m conntrack --ctstate DNAT"
+                   " -m hashlimit --hashlimit-name %s-%s --hashlimit-mode srcip"
+                   " --hashlimit-upto %d/second --hashlimit-burst %d -j ACCEPT\n"
+                   "-A DEFT-ASK-%s -p udp --dport %d -m conntrack --ctstate DNAT -j DROP\n",
+                   rules->tag, port, name, rules->tag, QUESTIONS_PER_SECOND, QUESTIONS_AT_ONCE,
+                   rules->tag, port);
 }
 
 static void append_questions(const struct egress_rules *rules, struct strbuf *out)
 {
+    append_port(rules, "deftq", rules->dns_port, out);
+    append_port(rules, "deftr", rules->resolver_port, out);
     strbuf_appendf(out,
-                   "-A DEFT-ASK-%s -p udp --dport %d -m hashlimit --hashlimit-name deftq-%s"
+                   "-A DEFT-ASK-%s -p tcp --syn --dport %d -m conntrack --ctstate DNAT"
+                   " -m connlimit --connlimit-upto %d -m hashlimit --hashlimit-name deftt-%s"
                    " --hashlimit-mode srcip --hashlimit-upto %d/second --hashlimit-burst %d"
-                   " -j ACCEPT\n-A DEFT-ASK-%s -p udp --dport %d -j DROP\n",
-                   rules->tag, rules->dns_port, rules->tag, QUESTIONS_PER_SECOND, QUESTIONS_AT_ONCE,
-                   rules->tag, rules->dns_port);
+                   " -j ACCEPT\n"
+                   "-A DEFT-ASK-%s -p tcp --syn --dport %d -m conntrack --ctstate DNAT"
+                   " -j REJECT --reject-with tcp-reset\n",
+                   rules->tag, rules->resolver_port, CONNECTIONS_AT_ONCE, rules->tag,
+                   CONNECTIONS_PER_SECOND, CONNECTIONS_BURST, rules->tag, rules->resolver_port);
 }
 
 static void append_ways(const struct egress_book *book, const struct egress_rules *rules,

@@ -13,23 +13,31 @@
 #include "runtime/bridge.h"
 #include "runtime/egress_book.h"
 
+/* Where names of lists are asked for: the port after the other resolver's. */
+#define EGRESS_DNS_PORT(resolver_port) ((uint16_t)((resolver_port) + 1))
 /* Names that are looked up at a time. */
 #define EGRESS_RESOLVERS 8
 
+/* A socket at the gateway of a sandbox that may not go everywhere. */
+struct egress_ear {
+    unsigned bridge_index;
+    int fd;
+};
+
 struct egress {
     const char *instance;
-    bool has_rules;      /* DEFT_NETWORK_RULES */
-    bool has_processes;  /* sandboxes are no containers */
-    bool has_no_network; /* nor have they any network */
-    bool is_usually_restricted;
+    bool has_rules;         /* DEFT_NETWORK_RULES */
+    bool has_processes;     /* sandboxes are no containers */
+    bool has_no_network;    /* nor have they any network */
+    uint16_t resolver_port; /* DEFT_RESOLVER_PORT */
     char tag[BRIDGE_TAG_BYTES];
     int stop_fd;
-    bool is_loaded;   /* the loader's own: rules are there, or may be from an earlier life */
+    int ears_fd;      /* epoll: stop_fd as 0, and each ear as its bridge */
     struct lock lock; /* guards all below */
     struct condition changed;
     struct egress_book book;
-    int dns_fd;         /* does not change once it is open; -1: no sandbox was restricted yet */
-    uint16_t dns_port;  /* 0: not open */
+    struct egress_ear *ears;
+    size_t n_ears;
     uint64_t wanted;    /* loads asked for */
     uint64_t done;      /* and over */
     struct error state; /* of the last */
@@ -39,5 +47,9 @@ struct egress {
 
 /* Has the rules loaded as the book is now, and waits for that. */
 int egress_load(struct egress *egress, struct error *err) NONNULL MUST_CHECK;
+/* Listens at the gateway of a bridge, where it does not yet; a bridge that is gone asks nothing. */
+int egress_listen(struct egress *egress, const char *bridge, struct error *err) NONNULL MUST_CHECK;
+/* Closes what listens at bridges that are gone. */
+void egress_unlisten_gone(struct egress *egress) NONNULL;
 
 #endif

@@ -2,15 +2,20 @@
  * What a sandbox is told and what its rules let through are the same addresses. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "runtime/dns.h"
 #include "runtime/egress.h"
@@ -27,6 +32,7 @@ struct asked {
     unsigned char packet[DNS_PACKET_BYTES + 1];
     size_t len;
     struct sockaddr_in from;
+    int fd; /* the socket that it came by, our own copy */
     unsigned bridge_index;
     char bridge[IF_NAMESIZE];
     struct dns_question question;
@@ -50,7 +56,7 @@ static unsigned arrival_of(struct msghdr *message)
     return (unsigned)info.ipi_ifindex;
 }
 
-/* False when there is nothing, or nothing of a sandbox of ours. */
+/* False when there is nothing, or nothing of the sandbox whose gateway this is. */
 static bool receive(const struct egress *egress, struct asked *asked)
 {
     char control[CMSG_SPACE(sizeof(struct in_pktinfo))] = "";
@@ -62,18 +68,17 @@ static bool receive(const struct egress *egress, struct asked *asked)
                              .msg_iovlen = 1,
                              .msg_control = control,
                              .msg_controllen = sizeof(control)};
-    ssize_t n = recvmsg(egress->dns_fd, &message, MSG_DONTWAIT);
+    ssize_t n = recvmsg(asked->fd, &message, MSG_DONTWAIT);
 
-    if (n <= 0)
+    if (n <= 0 || arrival_of(&message) != asked->bridge_index)
         return false;
     asked->len = (size_t)n;
-    asked->bridge_index = arrival_of(&message);
     return if_indextoname(asked->bridge_index, asked->bridge) != NULL &&
            bridge_find_network(egress->instance, asked->bridge, network) &&
            dns_read(asked->packet, asked->len, &asked->question);
 }
 
-static void answer(const struct egress *egress, const struct asked *asked, enum dns_verdict verdict,
+static void answer(const struct asked *asked, enum dns_verdict verdict,
                    const struct addresses *addresses)
 {
     unsigned char packet[DNS_PACKET_BYTES];
@@ -85,7 +90,7 @@ static void answer(const struct egress *egress, const struct asked *asked, enum 
     len = dns_answer(asked->packet, &asked->question, verdict, in_network_order, addresses->n,
                      packet);
     /* Who is not there any more asks no more. */
-    if (sendto(egress->dns_fd, packet, len, MSG_DONTWAIT, (const struct sockaddr *)&asked->from,
+    if (sendto(asked->fd, packet, len, MSG_DONTWAIT, (const struct sockaddr *)&asked->from,
                sizeof(asked->from)) < 0)
         log_debug("egress.not_answered", LOG_STR("bridge", asked->bridge));
 }
@@ -224,7 +229,7 @@ static void serve(struct service *service, const struct asked *asked)
     if (!may_ask(egress, asked)) {
         refusals_note_name(service->refusals, asked->bridge_index,
                            asked->question.name[0] != '\0' ? asked->question.name : "?");
-        answer(egress, asked, DNS_UNKNOWN, &addresses);
+        answer(asked, DNS_UNKNOWN, &addresses);
         return;
     }
     if (asked->question.type == DNS_TYPE_A)
@@ -233,38 +238,139 @@ static void serve(struct service *service, const struct asked *asked)
         refusals_note_name(service->refusals, asked->bridge_index, asked->question.name);
     if (verdict != DNS_OK)
         addresses.n = 0;
-    answer(egress, asked, verdict, &addresses);
+    answer(asked, verdict, &addresses);
 }
 
-/* Waits until a sandbox may ask; -1 when the service ends before. */
-static int wait_for_socket(struct egress *egress)
+/* --- sockets --- */
+
+static const struct egress_ear *find_ear_locked(const struct egress *egress, unsigned bridge_index)
 {
+    for (size_t i = 0; i < egress->n_ears; i++) {
+        if (egress->ears[i].bridge_index == bridge_index)
+            return &egress->ears[i];
+    }
+    return NULL;
+}
+
+/* The first address of an interface, which is where REDIRECT leads. */
+static int find_gateway(int fd, const char *bridge, struct in_addr *address_out, struct error *err)
+{
+    struct ifreq request = {.ifr_name = ""};
+    struct sockaddr_in address = {.sin_family = AF_INET};
+
+    memcpy(request.ifr_name, bridge, strnlen(bridge, sizeof(request.ifr_name) - 1));
+    if (ioctl(fd, SIOCGIFADDR, &request) < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "the address of %s: %m", bridge);
+    memcpy(&address, &request.ifr_addr, sizeof(address));
+    *address_out = address.sin_addr;
+    return 0;
+}
+
+/* At that one address: nothing but its own sandbox's packets is led there. */
+static int open_ear(const char *bridge, uint16_t port, int *fd_out, struct error *err)
+{
+    CLEANUP(fd_close) int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
+    const int one = 1;
+
+    if (fd < 0 || find_gateway(fd, bridge, &address.sin_addr, err) < 0)
+        return fd < 0 ? error_set(err, ERROR_UNAVAILABLE, "a socket for names: %m") : -1;
+    if (setsockopt(fd, IPPROTO_IP, IP_PKTINFO, &one, sizeof(one)) < 0 ||
+        bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "a socket for names at %s, port %d: %m", bridge,
+                         port);
+    *fd_out = fd;
+    fd = -1;
+    return 0;
+}
+
+static int add_ear_locked(struct egress *egress, const char *bridge, unsigned bridge_index,
+                          struct error *err)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data = {.u32 = bridge_index}};
+    CLEANUP(fd_close) int fd = -1;
+
+    if (open_ear(bridge, EGRESS_DNS_PORT(egress->resolver_port), &fd, err) < 0)
+        return -1;
+    if (epoll_ctl(egress->ears_fd, EPOLL_CTL_ADD, fd, &event) < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "epoll: %m");
+    egress->ears = mem_resize(egress->ears, (egress->n_ears + 1) * sizeof(egress->ears[0]));
+    egress->ears[egress->n_ears++] = (struct egress_ear){.bridge_index = bridge_index, .fd = fd};
+    fd = -1;
+    return 0;
+}
+
+int egress_listen(struct egress *egress, const char *bridge, struct error *err)
+{
+    unsigned bridge_index = if_nametoindex(bridge);
+    int rc = 0;
+
+    if (bridge_index == 0)
+        return 0;
+    lock_take(&egress->lock);
+    if (find_ear_locked(egress, bridge_index) == NULL)
+        rc = add_ear_locked(egress, bridge, bridge_index, err);
+    lock_release(&egress->lock);
+    return rc;
+}
+
+void egress_unlisten_gone(struct egress *egress)
+{
+    char name[IF_NAMESIZE] = "";
+
+    lock_take(&egress->lock);
+    for (size_t i = egress->n_ears; i > 0; i--) {
+        struct egress_ear *ear = &egress->ears[i - 1];
+
+        if (if_indextoname(ear->bridge_index, name) != NULL)
+            continue;
+        /* A thread may have a copy, so closing it would not be enough. */
+        (void)epoll_ctl(egress->ears_fd, EPOLL_CTL_DEL, ear->fd, NULL);
+        fd_close(&ear->fd);
+        *ear = egress->ears[--egress->n_ears];
+    }
+    lock_release(&egress->lock);
+}
+
+/* A copy, since the bridge may go, and its socket with it, before there is an answer. */
+static int copy_socket(struct egress *egress, unsigned bridge_index)
+{
+    const struct egress_ear *ear = NULL;
     int fd = -1;
 
     lock_take(&egress->lock);
-    while (egress->dns_port == 0 && !egress->is_stopping)
-        condition_wait(&egress->changed, &egress->lock);
-    fd = egress->is_stopping ? -1 : egress->dns_fd;
+    ear = find_ear_locked(egress, bridge_index);
+    if (ear != NULL)
+        fd = fcntl(ear->fd, F_DUPFD_CLOEXEC, 0);
     lock_release(&egress->lock);
     return fd;
+}
+
+static void hear(struct service *service, unsigned bridge_index)
+{
+    struct asked asked = {.fd = copy_socket(service->egress, bridge_index),
+                          .bridge_index = bridge_index};
+
+    if (asked.fd >= 0 && receive(service->egress, &asked))
+        serve(service, &asked);
+    fd_close(&asked.fd);
 }
 
 void egress_run_resolver(struct service *service)
 {
     struct egress *egress = service->egress;
-    struct pollfd polled[2] = {{.fd = egress->stop_fd, .events = POLLIN},
-                               {.fd = wait_for_socket(egress), .events = POLLIN}};
 
-    if (polled[1].fd < 0)
-        return;
-    while (polled[0].revents == 0) {
-        struct asked asked = {.len = 0};
+    for (;;) {
+        struct epoll_event event = {.events = 0};
+        int n = epoll_wait(egress->ears_fd, &event, 1, -1);
 
-        if (poll(polled, ARRAY_SIZE(polled), -1) < 0 && errno != EINTR) {
-            log_error("egress.not_heard", LOG_STR("reason", "poll failed"));
+        if (n < 0 && errno != EINTR) {
+            log_error("egress.not_heard", LOG_STR("reason", "epoll_wait failed"));
             return;
         }
-        if (receive(egress, &asked))
-            serve(service, &asked);
+        if (n > 0 && event.data.u32 == 0)
+            return;
+        if (n > 0)
+            hear(service, event.data.u32);
     }
 }

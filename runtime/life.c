@@ -68,8 +68,7 @@ static int start_sandbox(struct service *service, struct runtime *runtime,
         need_home(service, runtime, err) < 0)
         return -1;
     order = order_of(runtime);
-    if (egress_is_restricted(service, &runtime->tenant_id, &runtime->owner_id, &order.is_restricted,
-                             err) < 0)
+    if (egress_check(service, &runtime->tenant_id, &runtime->owner_id, err) < 0)
         return -1;
     if (service->backend->functions->start(service->backend, &order, place, err) < 0)
         return -1;

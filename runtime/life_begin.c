@@ -107,15 +107,11 @@ static int claim(struct service *service, struct start_spec *spec, struct runtim
                  struct error *err)
 {
     struct taking taking = {.service = service, .spec = spec};
-    bool is_restricted = false;
     const struct warm_taker taker = {
         .context = &taking, .fill = take_member, .max_runtimes = most_runtimes(spec)};
 
-    if (egress_is_restricted(service, &spec->tenant.id, &spec->owner_id, &is_restricted, err) < 0)
+    if (egress_check(service, &spec->tenant.id, &spec->owner_id, err) < 0)
         return -1;
-    /* One that waits was made to ask for names as those of nobody in particular do. */
-    if (is_restricted != egress_is_usually_restricted(service->egress))
-        return error_set(err, ERROR_NOT_FOUND, "none of those that wait may go where this one may");
     return pool_claim(service, spec, &taker, runtime_out, err);
 }
 

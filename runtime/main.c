@@ -32,6 +32,7 @@
 #include "runtime/pool.h"
 #include "runtime/reconcile.h"
 #include "runtime/refusals.h"
+#include "runtime/resolver.h"
 #include "runtime/service.h"
 #include "store/db.h"
 #include "store/hints.h"
@@ -142,6 +143,8 @@ static const struct setting runtime_settings_table[] = {
      "the list: names, *.names, IPv4 ranges, each with :port or without"},
     {"DEFT_NETWORK_RULES", SETTING_BOOL, "1", FIELD(has_network_rules),
      "0: do not load packet filter rules; sandboxes then reach the host and its networks"},
+    {"DEFT_RESOLVER_PORT", SETTING_COUNT, RESOLVER_PORT, FIELD(resolver_port),
+     "where deft-resolver listens at the gateways of sandboxes; the next one answers for lists"},
     {"DEFT_ORPHAN_GRACE_MS", SETTING_MS, "120000", FIELD(orphan_grace_ms),
      "age at which a container that no row answers for is removed"},
     {"DEFT_RECONCILE_MS", SETTING_MS, "60000", FIELD(reconcile_ms),
@@ -491,6 +494,10 @@ static int check_settings(const struct runtime_settings *settings, struct error 
 {
     if (choice_check(settings, err) < 0)
         return -1;
+    if (settings->resolver_port < RESOLVER_PORT_LEAST ||
+        settings->resolver_port > RESOLVER_PORT_MOST)
+        return error_set(err, ERROR_INVALID, "DEFT_RESOLVER_PORT: a port from %d to %d",
+                         RESOLVER_PORT_LEAST, RESOLVER_PORT_MOST);
     if (settings->n_threads < 1 || settings->n_starters < 1 ||
         settings->n_threads + settings->n_starters > THREADS_MAX)
         return error_set(err, ERROR_INVALID,
@@ -514,6 +521,7 @@ static int read_settings(struct runtime_settings *settings, struct strbuf *secco
     /* There are no bridges that rules could be about. */
     if (choice_is_process(settings))
         settings->has_network_rules = 0;
+    settings->docker.profile.has_resolver = settings->has_network_rules != 0;
     return 0;
 }
 

@@ -88,12 +88,12 @@ void pool_ask(struct pool *pool)
     lock_release(&pool->lock);
 }
 
-/* What members were made with: the back end's, and whom they ask for names. */
+/* What members were made with: the back end's, and the name server that they were told. */
 static void append_fittings(struct service *service, struct strbuf *fittings)
 {
     strbuf_append(fittings, service->backend->functions->fittings(service->backend));
-    if (egress_is_usually_restricted(service->egress))
-        strbuf_append(fittings, " restricted");
+    if (service->settings->has_network_rules != 0)
+        strbuf_append(fittings, " " EGRESS_NAME_SERVER);
 }
 
 /* --- claims --- */
@@ -262,9 +262,7 @@ static int start_member(struct service *service, struct warm_sandbox *member, st
                                         .image = member->image,
                                         .home = member->home,
                                         .memory_bytes = member->memory_bytes,
-                                        .nano_cpus = member->nano_cpus,
-                                        .is_restricted =
-                                            egress_is_usually_restricted(service->egress)};
+                                        .nano_cpus = member->nano_cpus};
     struct sandbox_place place = {.container_id = ""};
 
     if (service->backend->functions->start(service->backend, &order, &place, err) < 0)

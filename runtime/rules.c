@@ -1,17 +1,12 @@
 #include "runtime/rules.h"
 
-#include <arpa/inet.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/strbuf.h"
-#include "base/text.h"
 #include "runtime/spawn.h"
 
 #define BRIDGES RULES_BRIDGES
-#define RESOLV_MAX_BYTES (64UL * 1024)
 
 /* Where a sandbox may not go: RFC 6890, and what is not unicast. */
 const struct denied_range rules_denied[] = {
@@ -26,44 +21,7 @@ const struct denied_range rules_denied[] = {
 };
 const size_t rules_n_denied = ARRAY_SIZE(rules_denied);
 
-/* What is said of the engine's name servers: both files, since the first may point to loopback. */
-static const char *const resolver_files[] = {"/etc/resolv.conf",
-                                             "/run/systemd/resolve/resolv.conf"};
-
-static void append_resolver(struct strbuf *out, const char *chain, const char *address)
-{
-    struct in_addr parsed = {0};
-
-    if (inet_pton(AF_INET, address, &parsed) != 1)
-        return;
-    strbuf_appendf(out, "-A %s -d %s -p udp --dport 53 -j RETURN\n", chain, address);
-    strbuf_appendf(out, "-A %s -d %s -p tcp --dport 53 -j RETURN\n", chain, address);
-}
-
-/* "nameserver 192.0.2.1", a line each; resolv.conf(5). */
-void rules_append_resolvers(struct strbuf *out, const char *chain, const char *resolv_conf)
-{
-    static const char word[] = "nameserver";
-    const char *line = resolv_conf;
-
-    while (line != NULL && *line != '\0') {
-        const char *next = strchr(line, '\n');
-        char address[INET_ADDRSTRLEN] = "";
-        size_t len = 0;
-
-        if (strncmp(line, word, sizeof(word) - 1) == 0) {
-            line += sizeof(word) - 1;
-            line += strspn(line, " \t");
-            len = strcspn(line, " \t\r\n#;");
-            if (len < sizeof(address))
-                memcpy(address, line, len);
-            append_resolver(out, chain, address);
-        }
-        line = next != NULL ? next + 1 : NULL;
-    }
-}
-
-void rules_append_text(struct strbuf *out, const char *resolv_conf)
+void rules_append_text(struct strbuf *out)
 {
     strbuf_append(out, "*filter\n:DEFT-IN - [0:0]\n:DEFT-OUT - [0:0]\n");
     /* To the host: only answers to what the host itself asked. */
@@ -71,7 +29,6 @@ void rules_append_text(struct strbuf *out, const char *resolv_conf)
                        "-A DEFT-IN -j REJECT\n");
     strbuf_append(out, "-A DEFT-OUT -m conntrack --ctstate ESTABLISHED,RELATED -j RETURN\n"
                        "-A DEFT-OUT -o " BRIDGES " -j REJECT\n");
-    rules_append_resolvers(out, "DEFT-OUT", resolv_conf);
     for (size_t i = 0; i < rules_n_denied; i++)
         strbuf_appendf(out, "-A DEFT-OUT -d %s -j REJECT\n", rules_denied[i].range);
     strbuf_append(out, "-A DEFT-OUT -j RETURN\nCOMMIT\n");
@@ -146,24 +103,11 @@ static int apply_ipv6(struct error *err)
     return make_jump("ip6tables", "FORWARD", "DEFT-OUT", err);
 }
 
-void rules_read_resolvers(struct strbuf *resolv_conf)
-{
-    struct error ignored = ERROR_INIT;
-
-    for (size_t i = 0; i < ARRAY_SIZE(resolver_files); i++) {
-        error_ignore(file_read(resolver_files[i], RESOLV_MAX_BYTES, resolv_conf, &ignored),
-                     "a host may have either file, or none");
-        strbuf_append(resolv_conf, "\n");
-    }
-}
-
 int rules_apply(struct error *err)
 {
-    CLEANUP(strbuf_done) struct strbuf resolvers = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 
-    rules_read_resolvers(&resolvers);
-    rules_append_text(&text, resolvers.text);
+    rules_append_text(&text);
     if (apply_ipv4(text.text, err) < 0 || apply_ipv6(err) < 0)
         return error_wrap(err, "network rules");
     return 0;

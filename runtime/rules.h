@@ -31,11 +31,7 @@ extern const size_t rules_n_denied;
  * ERROR_UNAVAILABLE with the tool's words when that fails: then no sandbox may start.
  */
 int rules_apply(struct error *err) NONNULL MUST_CHECK;
-/* What iptables-restore is given; resolvers: name servers that may be asked, from resolv.conf. */
-void rules_append_text(struct strbuf *out, const char *resolv_conf) NONNULL;
-/* What this host's resolv.conf says. */
-void rules_read_resolvers(struct strbuf *resolv_conf) NONNULL;
-/* Lets the name servers of resolv_conf pass in a chain. */
-void rules_append_resolvers(struct strbuf *out, const char *chain, const char *resolv_conf) NONNULL;
+/* What iptables-restore is given. */
+void rules_append_text(struct strbuf *out) NONNULL;
 
 #endif

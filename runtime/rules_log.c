@@ -32,7 +32,7 @@ static void append_begin(struct strbuf *out, const char *chain, const char *tag)
                    tag);
 }
 
-void rules_log_append_text(struct strbuf *out, const struct rules_log *log, const char *resolv_conf)
+void rules_log_append_text(struct strbuf *out, const struct rules_log *log)
 {
     CLEANUP(strbuf_done) struct strbuf chain = STRBUF_INIT;
 
@@ -45,7 +45,6 @@ void rules_log_append_text(struct strbuf *out, const struct rules_log *log, cons
     strbuf_appendf(out, "-A %s -o " RULES_BRIDGES, chain.text);
     rules_log_append_show(out, log, REFUSED_SANDBOX);
     strbuf_appendf(out, "-A %s -o " RULES_BRIDGES " -j RETURN\n", chain.text);
-    rules_append_resolvers(out, chain.text, resolv_conf);
     for (size_t i = 0; i < rules_n_denied; i++) {
         strbuf_appendf(out, "-A %s -d %s", chain.text, rules_denied[i].range);
         rules_log_append_show(out, log, rules_denied[i].reason);
@@ -55,11 +54,9 @@ void rules_log_append_text(struct strbuf *out, const struct rules_log *log, cons
 
 int rules_log_apply(const struct rules_log *log, struct error *err)
 {
-    CLEANUP(strbuf_done) struct strbuf resolvers = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 
-    rules_read_resolvers(&resolvers);
-    rules_log_append_text(&text, log, resolvers.text);
+    rules_log_append_text(&text, log);
     if (iptables_load(text.text, err) < 0)
         return -1;
     for (size_t i = 0; i < ARRAY_SIZE(chains); i++) {

@@ -25,9 +25,8 @@ struct rules_log {
 int rules_log_apply(const struct rules_log *log, struct error *err) NONNULL MUST_CHECK;
 /* Takes them away; what is not there is no matter. */
 void rules_log_remove(const char *tag) NONNULL;
-/* What iptables-restore is given; resolv_conf: as rules_append_text(). */
-void rules_log_append_text(struct strbuf *out, const struct rules_log *log,
-                           const char *resolv_conf) NONNULL;
+/* What iptables-restore is given. */
+void rules_log_append_text(struct strbuf *out, const struct rules_log *log) NONNULL;
 /* Ends a rule that shows what it matches, some of it, with the reason. */
 void rules_log_append_show(struct strbuf *out, const struct rules_log *log,
                            enum refusal_reason reason) NONNULL;

@@ -63,6 +63,7 @@ struct runtime_settings {
     int64_t stop_after_ms;
     int64_t max_session_s;
     int64_t has_network_rules;
+    int64_t resolver_port;
     int64_t max_memory_bytes;
     int64_t max_nano_cpus;
     const char *backend;

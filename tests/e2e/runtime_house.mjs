@@ -200,6 +200,24 @@ export class House {
     if (ready) await this.ready();
   }
 
+  // The resolver of this instance's sandboxes, without any right, as its service has it.
+  startResolver(settings = {}) {
+    const log = fs.openSync(`${this.dir}/resolver.log`, 'a');
+    const user = process.getuid() === 0 ? ['setpriv', '--reuid=nobody', '--regid=nogroup', '--clear-groups', '--no-new-privs', '--bounding-set=-all', '--inh-caps=-all', '--'] : [];
+    const [program, ...args] = [...user, findBinary('deft-resolver', 'DEFT_RESOLVER_BINARY')];
+    this.resolver = spawn(program, args, { env: { PATH: process.env.PATH, DEFT_INSTANCE: this.instance, ...settings }, stdio: ['ignore', log, log] });
+    fs.closeSync(log);
+  }
+
+  async stopResolver(signal = 'SIGTERM') {
+    const resolver = this.resolver;
+    if (!resolver || ended(resolver)) return;
+    resolver.kill(signal);
+    await waitUntil(() => ended(resolver), 120000, 'the end of deft-resolver');
+  }
+
+  resolverLog() { return fs.readFileSync(`${this.dir}/resolver.log`, 'utf8'); }
+
   ready() {
     return waitUntil(async () => {
       if (ended(this.service)) throw new Error(`deft-runtime ended:\n${this.log()}`);
@@ -291,6 +309,7 @@ export class House {
 
   async close() {
     await this.stop('SIGKILL');
+    await this.stopResolver('SIGKILL');
     try {
       await this.reap();
     } finally {

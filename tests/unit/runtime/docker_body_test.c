@@ -25,6 +25,7 @@ static const struct docker_profile profile = {.memory_bytes = 1LL << 32,
                                               .oom_score_adj = 500,
                                               .tmp_bytes = 1LL << 30,
                                               .shm_bytes = 1LL << 28,
+                                              .has_resolver = true,
                                               .oci_runtime = "",
                                               .seccomp_profile = ""};
 static const struct docker_names names = {.instance = "deft",
@@ -45,6 +46,8 @@ static const char constants[] =
     "  \"UTSMode\": \"\", \"UsernsMode\": \"\", \"CgroupnsMode\": \"private\","
     "  \"NetworkMode\": \"deft-net-0\", \"PublishAllPorts\": false, \"PortBindings\": {},"
     "  \"ExtraHosts\": [], \"Links\": [], \"Binds\": [], \"Devices\": [],"
+    "  \"Dns\": [\"192.0.2.53\"], \"DnsSearch\": [\".\"],"
+    "  \"DnsOptions\": [\"timeout:2\", \"attempts:3\"],"
     "  \"DeviceCgroupRules\": [], \"RestartPolicy\": {\"Name\": \"no\", \"MaximumRetryCount\": 0},"
     "  \"LogConfig\": {\"Type\": \"local\", \"Config\": {\"max-size\": \"1m\", \"max-file\": "
     "\"2\"}},"

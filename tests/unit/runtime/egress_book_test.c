@@ -14,7 +14,8 @@
 #include "base/strbuf.h"
 #include "unit/runtime/runtime_test.h"
 
-static const struct egress_rules rules = {.tag = "12ab", .dns_port = 4053, .group = 4711};
+static const struct egress_rules rules = {
+    .tag = "12ab", .resolver_port = 4052, .dns_port = 4053, .group = 4711};
 
 static size_t policy_of(struct egress_book *book, const char *mode, const char *list)
 {
@@ -30,25 +31,21 @@ static uint32_t address_of(const char *text)
     return ntohl(inet_addr(text));
 }
 
-static void nobody_is_restricted_until_somebody_is(void **state)
+static void a_seat_says_which_policy_counts(void **state)
 {
     CLEANUP(egress_book_done) struct egress_book book = {.policies = NULL};
     size_t list = 0;
 
     (void)state;
     assert_int_equal(policy_of(&book, "internet", ""), 0);
-    assert_false(egress_book_restricts(&book));
     list = policy_of(&book, "list", "a.org");
     assert_int_equal(policy_of(&book, "list", "a.org"), list);
-    assert_false(egress_book_restricts(&book));
     assert_false(egress_book_seat(&book, "dsb12ab00000001", 0));
     assert_true(egress_book_seat(&book, "dsb12ab00000002", list));
     assert_false(egress_book_seat(&book, "dsb12ab00000002", list));
-    assert_true(egress_book_restricts(&book));
     assert_int_equal(egress_book_find(&book, "dsb12ab00000002")->mode, EGRESS_LIST);
     assert_int_equal(egress_book_find(&book, "dsb12ab00000001")->mode, EGRESS_INTERNET);
     assert_true(egress_book_seat(&book, "dsb12ab00000002", 0));
-    assert_false(egress_book_restricts(&book));
 }
 
 static void a_list_lets_its_places_through_and_nothing_else(void **state)
@@ -98,8 +95,53 @@ static void restricted_by_setting_holds_for_whoever_has_no_seat(void **state)
     assert_non_null(free_one);
     assert_non_null(all);
     assert_true(free_one < all);
-    assert_true(strstr(text.text, "-A DEFT-DNS-12ab -i dsb12ab00000002 -j RETURN\n") <
+    assert_true(strstr(text.text, "-A DEFT-DNS-12ab -i dsb12ab00000002 -g DEFT-NAMES-12ab\n") <
                 strstr(text.text, "-A DEFT-DNS-12ab -p udp --dport 53 -j REDIRECT"));
+}
+
+static void who_may_go_everywhere_asks_the_resolver_instead_of_private_servers(void **state)
+{
+    CLEANUP(egress_book_done) struct egress_book book = {.policies = NULL};
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    static const char *const lines[] = {
+        "-A DEFT-NAMES-12ab -d 192.0.2.0/24 -p udp --dport 53 -j REDIRECT --to-ports 4052\n",
+        "-A DEFT-NAMES-12ab -d 192.0.2.0/24 -p tcp --dport 53 -j REDIRECT --to-ports 4052\n",
+        "-A DEFT-NAMES-12ab -d 10.0.0.0/8 -p tcp --dport 53 -j REDIRECT --to-ports 4052\n",
+        "-A DEFT-NAMES-12ab -d 169.254.0.0/16 -p udp --dport 53 -j REDIRECT --to-ports 4052\n",
+        "-A DEFT-DNS-12ab -g DEFT-NAMES-12ab\n"};
+
+    (void)state;
+    (void)policy_of(&book, "internet", "");
+    egress_book_append_rules(&book, &rules, &text);
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+        assert_non_null(strstr(text.text, lines[i]));
+    assert_null(strstr(text.text, "REDIRECT --to-ports 4053"));
+}
+
+/* The sandbox's own gateway, by the redirection alone, and of each sandbox so much. */
+static void the_ports_of_resolvers_take_what_was_redirected_and_a_bounded_share(void **state)
+{
+    CLEANUP(egress_book_done) struct egress_book book = {.policies = NULL};
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    const char *line = NULL;
+    size_t n = 0;
+
+    (void)state;
+    (void)policy_of(&book, "internet", "");
+    egress_book_append_rules(&book, &rules, &text);
+    for (line = strstr(text.text, "-A DEFT-ASK-12ab"); line != NULL;
+         line = strstr(line + 1, "-A DEFT-ASK-12ab")) {
+        CLEANUP(strbuf_done) struct strbuf one = STRBUF_INIT;
+
+        strbuf_append_bytes(&one, line, strcspn(line, "\n"));
+        assert_non_null(strstr(one.text, " -m conntrack --ctstate DNAT "));
+        if (strstr(one.text, "-j ACCEPT") != NULL)
+            assert_non_null(strstr(one.text, "--hashlimit-mode srcip --hashlimit-upto "));
+        n++;
+    }
+    assert_int_equal(n, 6);
+    assert_non_null(strstr(text.text, "-p tcp --syn --dport 4052 -m conntrack --ctstate DNAT"
+                                      " -m connlimit --connlimit-upto "));
 }
 
 static void addresses_are_known_for_a_while_and_bounded(void **state)
@@ -124,9 +166,11 @@ static void addresses_are_known_for_a_while_and_bounded(void **state)
 int test_egress_book(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nobody_is_restricted_until_somebody_is),
+        cmocka_unit_test(a_seat_says_which_policy_counts),
         cmocka_unit_test(a_list_lets_its_places_through_and_nothing_else),
         cmocka_unit_test(restricted_by_setting_holds_for_whoever_has_no_seat),
+        cmocka_unit_test(who_may_go_everywhere_asks_the_resolver_instead_of_private_servers),
+        cmocka_unit_test(the_ports_of_resolvers_take_what_was_redirected_and_a_bounded_share),
         cmocka_unit_test(addresses_are_known_for_a_while_and_bounded),
     };
 

@@ -31,35 +31,27 @@ static void private_networks_are_refused_before_the_end_lets_pass(void **state)
                                           "-o dsb+ -j REJECT"};
 
     (void)state;
-    rules_append_text(&text, "");
+    rules_append_text(&text);
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
         assert_true(place_of(&text, refused[i]) < place_of(&text, "-A DEFT-OUT -j RETURN"));
     assert_true(place_of(&text, "-A DEFT-IN -j REJECT") < place_of(&text, "COMMIT"));
 }
 
-static void resolvers_may_be_asked_on_port_53_only(void **state)
+/* Their names are looked up by a resolver of deft's, which the packet filter leads to. */
+static void no_name_server_of_a_private_network_may_be_asked(void **state)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 
     (void)state;
-    rules_append_text(&text, "# nameserver 192.168.9.9\nsearch x\nnameserver 10.1.2.3\n"
-                             "nameserver\t169.254.169.253 # cloud\nnameserver fe80::1\n"
-                             "nameserver 1.1.1.1;-j ACCEPT\nnameserver 999.1.1.1\nnameserver ");
-    assert_true(place_of(&text, "-A DEFT-OUT -d 10.1.2.3 -p udp --dport 53 -j RETURN") <
-                place_of(&text, "-d 10.0.0.0/8 -j REJECT"));
-    place_of(&text, "-A DEFT-OUT -d 169.254.169.253 -p tcp --dport 53 -j RETURN");
-    place_of(&text, "-A DEFT-OUT -d 1.1.1.1 -p tcp --dport 53 -j RETURN");
-    assert_null(strstr(text.text, "192.168.9.9"));
-    assert_null(strstr(text.text, "fe80"));
-    assert_null(strstr(text.text, "999"));
-    assert_null(strstr(text.text, ";"));
+    rules_append_text(&text);
+    assert_null(strstr(text.text, "--dport 53"));
 }
 
 int test_rules(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(private_networks_are_refused_before_the_end_lets_pass),
-        cmocka_unit_test(resolvers_may_be_asked_on_port_53_only),
+        cmocka_unit_test(no_name_server_of_a_private_network_may_be_asked),
     };
 
     return cmocka_run_group_tests_name("runtime/rules", tests, NULL, NULL);

@@ -1,5 +1,7 @@
 #include "gateway/inbox.h"
 
+#include <stdint.h>
+
 #include <jansson.h>
 
 #include "auth/principal.h"
@@ -83,13 +85,15 @@ static const char *code_of(const struct error *err)
 {
     if (err->code == ERROR_INVALID)
         return "ValidationError";
+    if (err->code == ERROR_CONFLICT)
+        return "ConflictError";
     return err->code == ERROR_RATE_LIMITED ? "RunLimitError" : "ServerError";
 }
 
 static void say_failed(const struct inbox *inbox, const struct error *err)
 {
     if (err->code != ERROR_INVALID && err->code != ERROR_TOO_LARGE &&
-        err->code != ERROR_RATE_LIMITED)
+        err->code != ERROR_RATE_LIMITED && err->code != ERROR_CONFLICT)
         log_warning("message.failed", LOG_STR("conversation_id", inbox->conversation_id.text),
                     LOG_ERROR(err));
     if (inbox->subscriber != NULL)
@@ -140,22 +144,45 @@ static int check_sender(const json_t *sender, struct error *err)
     return 0;
 }
 
+/* As the REST routes take them (fcgi/agent/seen_calls.h); absent and null say nothing. */
+static int check_action_ids(const json_t *ids, struct error *err)
+{
+    const json_t *id = NULL;
+    size_t i = 0;
+
+    if (ids == NULL || json_is_null(ids))
+        return 0;
+    if (!json_is_array(ids) || json_array_size(ids) > ACTION_IDS_MAX)
+        return error_set(err, ERROR_INVALID,
+                         "action_ids: Input should be a list of at most %d action ids",
+                         ACTION_IDS_MAX);
+    json_array_foreach ((json_t *)(uintptr_t)ids, i, id) {
+        if (!json_is_string(id))
+            return error_set(err, ERROR_INVALID, "action_ids: Input should be a valid string");
+    }
+    return 0;
+}
+
 /* What is kept of it. */
 static int read_message(const json_t *message, json_t **kept_out, struct error *err)
 {
     json_t *input = json_object_get(message, "content");
     json_t *sender = json_object_get(message, "sender");
+    json_t *ids = json_object_get(message, "action_ids");
     json_t *content = NULL;
 
     if (!json_is_object(message) || input == NULL)
         return error_set(err, ERROR_INVALID, "a message has role and content");
     if (!text_equal(json_text_or(message, "role", "user"), "user"))
         return error_set(err, ERROR_INVALID, "only the role user can send messages");
-    if (check_sender(sender, err) < 0 || content_read(input, &content, err) < 0)
+    if (check_sender(sender, err) < 0 || check_action_ids(ids, err) < 0 ||
+        content_read(input, &content, err) < 0)
         return -1;
     *kept_out = json_object();
     json_put(*kept_out, "content", content);
     json_put(*kept_out, "sender", sender != NULL ? json_incref(sender) : json_null());
+    if (json_is_array(ids))
+        json_put(*kept_out, "action_ids", json_incref(ids));
     return 0;
 }
 

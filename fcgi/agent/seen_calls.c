@@ -4,10 +4,8 @@
 
 #include "base/error.h"
 #include "fcgi/request.h"
+#include "model/limits.h"
 #include "store/waiting_calls.h"
-
-/* More than any batch of calls has. */
-enum { IDS_MAX = 1000 };
 
 int seen_calls_read(const struct request *request, json_t *body, struct seen_calls *seen,
                     struct error *err)
@@ -21,7 +19,7 @@ int seen_calls_read(const struct request *request, json_t *body, struct seen_cal
 
     if (ids == NULL || json_is_null(ids))
         return 0;
-    if (!json_is_array(ids) || json_array_size(ids) > IDS_MAX)
+    if (!json_is_array(ids) || json_array_size(ids) > ACTION_IDS_MAX)
         return request_problem(request, REQUEST_PLACE("body", "action_ids"), &no_list, ids, err);
     json_array_foreach (ids, i, id) {
         const struct place place = {REQUEST_PLACE("body", "action_ids"), NULL, (json_int_t)i};

@@ -22,6 +22,7 @@ enum {
     HEARTBEAT_MS = 1000,
     CLAIMS_MAX = 3, /* claims without progress before a conversation is given up */
     ITERATIONS_DEFAULT = 500,
+    ACTION_IDS_MAX = 1000,       /* that a request says it saw: more than any batch of calls has */
     SECRET_MASKED_MIN_CHARS = 6, /* a shorter value is part of too many words */
 };
 

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "store/conversation_store.h"
 #include "store/db_query.h"
+#include "store/event_row.h"
 
 enum { LOAD_CHUNK = 500 };
 
@@ -188,7 +189,7 @@ static struct stored_event *history_add(struct history *history)
     return &history->items[history->n++];
 }
 
-static int read_event(const PGresult *rows, int row, struct history *history, struct error *err)
+int event_row_read(const PGresult *rows, int row, struct history *history, struct error *err)
 {
     json_auto_t *json = NULL;
     struct stored_event *event = NULL;
@@ -220,7 +221,7 @@ int event_store_load_after(struct db *db, const struct uuid *conversation_id,
             return error_wrap(err, "loading the history of %s", conversation_id->text);
         n = PQntuples(rows);
         for (int row = 0; row < n; row++) {
-            if (read_event(rows, row, history, err) < 0)
+            if (event_row_read(rows, row, history, err) < 0)
                 return error_wrap(err, "loading the history of %s", conversation_id->text);
         }
     } while (n == LOAD_CHUNK);

@@ -16,18 +16,23 @@
 #include "store/conversation_write.h"
 #include "store/db_pipe_query.h"
 #include "store/db_query.h"
+#include "store/event_store.h"
+#include "store/open_calls_query.h"
 #include "store/run_room.h"
+#include "store/waiting_calls.h"
 
 /* Each lost race means that somebody else's event went in: a busy worker adds a few per second. */
 enum { TRIES_MAX = 100 };
 
 static const char SQL_ROOM[] = RUN_ROOM_QUERY;
+static const char SQL_OPEN_CALLS[] = OPEN_CALLS_QUERY;
 
 void live_post_free(struct live_post *post)
 {
     if (post == NULL)
         return;
     db_ticket_forget(&post->asking);
+    db_ticket_forget(&post->finding);
     db_ticket_forget(&post->state.ticket);
     db_ticket_forget(&post->writing);
     conversation_done(&post->state.conversation);
@@ -76,12 +81,58 @@ static int ask_write(struct live_post *post, struct error *err)
     return conversation_write_ask(post->pipe, conversation, &events, &write, &question, err);
 }
 
+static struct seen_calls seen_of(const struct live_post *post)
+{
+    return (struct seen_calls){.ids = json_object_get(post->message, "action_ids")};
+}
+
+/* What waits was read after the row: an event in between refuses the write. */
+static void on_open_calls(void *owner, const PGresult *rows, const struct error *err)
+{
+    struct live_post *post = owner;
+    const struct seen_calls seen = seen_of(post);
+    CLEANUP(history_done) struct history waiting = HISTORY_INIT;
+    struct error bad = ERROR_INIT;
+
+    if (err != NULL) {
+        post->done(post, err);
+        return;
+    }
+    if (open_calls_read(rows, &waiting, &bad) < 0) {
+        post->done(post, &bad);
+        return;
+    }
+    open_calls_keep_executable(&waiting);
+    if (waiting_calls_refuse(&waiting, &seen, &bad) || ask_write(post, &bad) < 0)
+        post->done(post, &bad);
+}
+
+static void ask_open_calls(struct live_post *post)
+{
+    struct db_int n_copied = db_int(conversation_n_copied(&post->state.conversation));
+    struct db_question question = {.sql = SQL_OPEN_CALLS,
+                                   .params =
+                                       DB_PARAMS(post->state.conversation_id.text, n_copied.text),
+                                   .effect = DB_PIPE_READS,
+                                   .done = on_open_calls,
+                                   .owner = post,
+                                   .ticket = &post->finding};
+
+    db_pipe_ask(post->pipe, &question);
+}
+
+/* Without room no run is asked for, and nothing is carried out. */
 static void on_loaded(struct state_question *state, const struct error *err)
 {
     struct live_post *post =
         (struct live_post *)((char *)state - offsetof(struct live_post, state));
+    const struct seen_calls seen = seen_of(post);
     struct error bad = ERROR_INIT;
 
+    if (err == NULL && !post->is_full && waiting_calls_matter(&state->conversation, &seen)) {
+        ask_open_calls(post);
+        return;
+    }
     if (err == NULL && ask_write(post, &bad) == 0)
         return;
     post->done(post, err != NULL ? err : &bad);

@@ -22,6 +22,7 @@ struct live_post {
     struct run_limits limits;
     struct state_question state;
     struct db_ticket *asking;
+    struct db_ticket *finding; /* the calls that wait */
     struct db_ticket *writing;
     bool is_full; /* no other run can be asked for */
     json_t *message;
@@ -31,10 +32,12 @@ struct live_post {
 };
 
 /*
- * Appends a user's message, {"content": as content_read() gives it, "sender": text or null}, and
- * asks for a run. *scope is borrowed until done(). The caller then sends HINT_EVENTS and HINT_WORK.
+ * Appends a user's message, {"content": as content_read() gives it, "sender": text or null,
+ * "action_ids": the calls that the client has seen, or absent}, and asks for a run. *scope is
+ * borrowed until done(). The caller then sends HINT_EVENTS and HINT_WORK.
  * Errors in the answer: ERROR_NOT_FOUND, ERROR_TOO_LARGE, ERROR_UNAVAILABLE, ERROR_INVALID;
- * ERROR_RATE_LIMITED: the message is stored, and no run was asked for.
+ * ERROR_CONFLICT: the run would carry out calls that the client has not seen, and nothing is
+ * stored; ERROR_RATE_LIMITED: the message is stored, and no run was asked for.
  */
 struct live_post *live_post_new(struct db_pipe *pipe, const struct conversation_scope *scope,
                                 const struct uuid *id, json_t *message,

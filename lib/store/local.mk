@@ -19,6 +19,7 @@ libstore_a_SOURCES = \
 	lib/store/document_store.c lib/store/document_store.h \
 	lib/store/egress_store.c lib/store/egress_store.h \
 	lib/store/event_arrays.c lib/store/event_arrays.h \
+	lib/store/event_row.h lib/store/open_calls_query.h \
 	lib/store/event_store.c lib/store/event_store.h \
 	lib/store/hints.c lib/store/hints.h \
 	lib/store/info_store.c lib/store/info_store.h \

@@ -9,19 +9,20 @@
 #include "base/uuid.h"
 #include "model/conversation.h"
 #include "model/status.h"
-#include "store/branch_store.h"
+#include "store/db_query.h"
+#include "store/event_row.h"
 #include "store/event_store.h"
+#include "store/open_calls_query.h"
 
-/* A result stands near its call, as a rule: the search ends soon. */
-static bool has_result(const struct history *history, size_t call)
+static const char SQL_OPEN_CALLS[] = OPEN_CALLS_QUERY;
+
+int open_calls_read(const PGresult *rows, struct history *open, struct error *err)
 {
-    const struct uuid *id = &history->items[call].id;
-
-    for (size_t i = call + 1; i < history->n; i++) {
-        if (text_equal(history->items[i].result_of.text, id->text))
-            return true;
+    for (int row = 0; row < PQntuples(rows); row++) {
+        if (event_row_read(rows, row, open, err) < 0)
+            return -1;
     }
-    return false;
+    return 0;
 }
 
 static bool is_executable(const struct stored_event *event)
@@ -29,52 +30,29 @@ static bool is_executable(const struct stored_event *event)
     return json_is_object(json_object_get(event->json, "action"));
 }
 
-static bool is_open(const struct history *history, size_t i, int64_t n_copied)
-{
-    const struct stored_event *event = &history->items[i];
-
-    return event->seq > n_copied && text_equal(event->kind, "ActionEvent") &&
-           !has_result(history, i);
-}
-
-/* Events after the one that is looked at are untouched, so that their results are still found. */
-static void keep_open(struct history *history, int64_t n_copied)
+void open_calls_keep_executable(struct history *open)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < history->n; i++) {
-        struct stored_event event = history->items[i];
-
-        if (is_open(history, i, n_copied))
-            history->items[n++] = event;
+    for (size_t i = 0; i < open->n; i++) {
+        if (is_executable(&open->items[i]))
+            open->items[n++] = open->items[i];
         else
-            json_decref(event.json);
+            json_decref(open->items[i].json);
     }
-    history->n = n;
-}
-
-static void keep_executable(struct history *history)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < history->n; i++) {
-        if (is_executable(&history->items[i]))
-            history->items[n++] = history->items[i];
-        else
-            json_decref(history->items[i].json);
-    }
-    history->n = n;
+    open->n = n;
 }
 
 int open_calls_load(struct db *db, const struct conversation *conversation, struct history *open,
                     struct error *err)
 {
-    if (event_store_load_after(db, &conversation->id, open, err) < 0)
-        return -1;
-    if (conversation->is_branched && branch_store_prune(db, &conversation->id, open, err) < 0)
-        return -1;
-    keep_open(open, conversation_n_copied(conversation));
-    return 0;
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    struct db_int n_copied = db_int(conversation_n_copied(conversation));
+
+    if (db_read(db, SQL_OPEN_CALLS, DB_PARAMS(conversation->id.text, n_copied.text), &rows, err) <
+        0)
+        return error_wrap(err, "finding the open calls of %s", conversation->id.text);
+    return open_calls_read(rows, open, err);
 }
 
 int waiting_calls_load(struct db *db, const struct conversation *conversation,
@@ -82,7 +60,7 @@ int waiting_calls_load(struct db *db, const struct conversation *conversation,
 {
     if (open_calls_load(db, conversation, waiting, err) < 0)
         return -1;
-    keep_executable(waiting);
+    open_calls_keep_executable(waiting);
     return 0;
 }
 
@@ -135,13 +113,18 @@ static bool is_settled(enum execution_status status)
     return status == STATUS_RUNNING || status == STATUS_FINISHED;
 }
 
+bool waiting_calls_matter(const struct conversation *conversation, const struct seen_calls *seen)
+{
+    return seen->ids != NULL && (!is_settled(conversation->status) || seen->is_decision);
+}
+
 int waiting_calls_check(struct db *db, const struct conversation *conversation,
                         const struct seen_calls *seen, bool *is_refused_out, struct error *err)
 {
     CLEANUP(history_done) struct history waiting = HISTORY_INIT;
 
     *is_refused_out = false;
-    if (seen->ids == NULL || (is_settled(conversation->status) && !seen->is_decision))
+    if (!waiting_calls_matter(conversation, seen))
         return 0;
     if (!is_settled(conversation->status) &&
         waiting_calls_load(db, conversation, &waiting, err) < 0)

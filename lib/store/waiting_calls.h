@@ -45,9 +45,14 @@ bool waiting_calls_refuse(const struct history *waiting, const struct seen_calls
                           struct error *err) NONNULL MUST_CHECK;
 
 /*
- * The two in one: *is_refused_out with *err set as above. Nothing is read where the client does not
- * say what it saw, or where a message changes nothing about what is executed: during a run, and
- * after its end.
+ * False where the client does not say what it saw, or where a message changes nothing about what is
+ * executed: during a run, and after its end.
+ */
+bool waiting_calls_matter(const struct conversation *conversation,
+                          const struct seen_calls *seen) NONNULL MUST_CHECK;
+
+/*
+ * All in one: *is_refused_out with *err set as above. Nothing is read where it does not matter.
  */
 int waiting_calls_check(struct db *db, const struct conversation *conversation,
                         const struct seen_calls *seen, bool *is_refused_out,

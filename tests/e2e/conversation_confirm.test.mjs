@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Conversation, llmOf, ofKind, startRequest, text } from './support/conversation.mjs';
 import { strictModel } from './support/model.mjs';
+import { Socket } from './support/socket.mjs';
+import { waitUntil } from './support/wait.mjs';
 
 const fake = await strictModel();
 const terminal = (command) => ({ name: 'terminal', arguments: { command, security_risk: 'HIGH', summary: 's' } });
@@ -36,6 +38,53 @@ test('a request that would run what it does not name is refused in words, and ch
   }
   assert.deepEqual(await conversation.events(), before);
   assert.equal(await conversation.status(), 'waiting_for_confirmation');
+});
+
+for (const [socket, refusalOf] of [['events', (frame) => frame.kind === 'ServerErrorEvent'], ['session', (frame) => frame.type === 'error']]) {
+  test(`a message on the ${socket} socket that would run what it does not name is refused in words, and changes nothing`, async (t) => {
+    const conversation = await waiting(t, 'one');
+    const before = await conversation.events();
+    const [id] = await idsOf(conversation);
+    const live = await Socket.open(`/sockets/${socket}/${conversation.id}`);
+    t.after(() => live.close());
+    let n = 0;
+    const refused = async (message, code, words) => {
+      const from = live.frames.length;
+      live.send(message);
+      const refusal = await live.frame(refusalOf, 'it is refused', { from });
+      assert.equal(refusal.code, code);
+      assert.match(refusal.detail, words);
+      n++;
+    };
+    for (const ids of [[], ['0b8f2c1e-5a44-4a0b-9c55-1f2f6f0a0016']]) await refused({ ...text('No, do not'), action_ids: ids }, 'ConflictError', /waits for a decision about a call of terminal/);
+    for (const ids of [{}, 'x', [1], Array(1001).fill('x')]) await refused({ ...text('No, do not'), action_ids: ids }, 'ValidationError', /^action_ids: Input should be/);
+    assert.deepEqual(await conversation.events(), before);
+    assert.equal(await conversation.status(), 'waiting_for_confirmation');
+    live.send({ ...text('yes'), action_ids: [id.replaceAll('-', '')] });
+    const result = await conversation.event(ofKind('ObservationEvent'), 'the call ran');
+    assert.equal(result.action_id, id);
+    assert.equal(live.frames.filter(refusalOf).length, n);
+  });
+}
+
+test('on a socket who names nothing keeps the contract: the message approves', async (t) => {
+  const conversation = await waiting(t, 'one');
+  const live = await conversation.socket();
+  t.after(() => live.close());
+  live.send({ ...text('yes'), action_ids: null });
+  const [id] = await idsOf(conversation);
+  assert.equal((await conversation.event(ofKind('ObservationEvent'), 'the call ran')).action_id, id);
+});
+
+test('a message on a socket names what waits on its path: a call that was navigated away from is no part of it', async (t) => {
+  const conversation = await waiting(t, 'one');
+  const message = (await conversation.events()).find(({ source }) => source === 'user');
+  await conversation.must(200, 'POST', '/navigate', { json: { event_id: message.id } });
+  const live = await conversation.socket();
+  t.after(() => live.close());
+  live.send({ ...text('something else'), action_ids: [] });
+  await waitUntil(async () => said(await conversation.events()) === 2, 'the message is stored');
+  assert.equal(await ran(conversation), 0);
 });
 
 test('a message without a run approves nothing, whatever it names', async (t) => {

@@ -23,6 +23,8 @@ struct error;
 struct hints;
 struct http;
 struct llm;
+struct uuid;
+struct waits;
 struct wrong_keys;
 
 struct fcgi_settings {
@@ -79,19 +81,12 @@ struct fcgi_context {
     int64_t started_at_us;            /* clock_utc_us() */
     _Atomic(int64_t) *last_active_ms; /* newest call that was more than a probe */
     _Atomic(bool) *has_begun;         /* a deferred start is known to be over */
-    _Atomic(int64_t) *n_waiting;      /* requests that wait for a worker's result */
+    struct waits *waits;              /* of the pool of threads that serves the request */
 };
 
 /* The model of a conversation that names none: LLM_MODEL, or a scripted one. Lives for ever. */
 const char *context_model(const struct fcgi_context *context) NONNULL MUST_CHECK;
 /* True when no real model is set. */
 bool context_is_scripted(const struct fcgi_context *context) NONNULL MUST_CHECK;
-
-/*
- * A request is about to wait for a command, a model or a worker, which may take minutes: half of
- * the threads may, so that the others stay for all else. ERROR_UNAVAILABLE when they all do.
- */
-int context_begin_wait(const struct fcgi_context *context, struct error *err) NONNULL MUST_CHECK;
-void context_end_wait(const struct fcgi_context *context) NONNULL;
 
 #endif

@@ -13,7 +13,8 @@ FCGI_CORE = \
 	fcgi/sandbox_caller.c fcgi/sandbox_caller.h \
 	fcgi/sandbox_link.c fcgi/sandbox_link.h \
 	fcgi/sandbox_proxy.c fcgi/sandbox_proxy.h \
-	fcgi/session_cookie.c fcgi/session_cookie.h
+	fcgi/session_cookie.c fcgi/session_cookie.h \
+	fcgi/waits.c fcgi/waits.h
 
 FCGI_HANDLERS = \
 	fcgi/agent/agent.c fcgi/agent/agent.h \

@@ -39,15 +39,15 @@ static const struct setting settings_table[] = {
     {"DEFT_FCGI_SOCKET", SETTING_TEXT, NULL, FIELD(socket_path),
      "path of the Unix socket that nginx speaks FastCGI to"},
     {"DEFT_FCGI_THREADS", SETTING_COUNT, "32", FIELD(n_threads),
-     "requests served at a time; half of them may wait for commands, models and workers"},
+     "requests served at a time; half of them may wait for sandboxes, models and workers"},
     {"DEFT_FCGI_SANDBOX_SOCKET", SETTING_TEXT, "", FIELD(sandbox_socket_path),
      "path of another one, for calls that are passed on to a sandbox; empty: none"},
-    {"DEFT_FCGI_SANDBOX_THREADS", SETTING_COUNT, "32", FIELD(n_sandbox_threads),
-     "such calls served at a time"},
+    {"DEFT_FCGI_SANDBOX_THREADS", SETTING_COUNT, "64", FIELD(n_sandbox_threads),
+     "such calls served at a time, of one user three quarters"},
     {"DEFT_FCGI_STREAM_SOCKET", SETTING_TEXT, "", FIELD(stream_socket_path),
      "path of another one, for files on their way to a sandbox and back; empty: none"},
-    {"DEFT_FCGI_STREAM_THREADS", SETTING_COUNT, "16", FIELD(n_stream_threads),
-     "files moved at a time; more wait"},
+    {"DEFT_FCGI_STREAM_THREADS", SETTING_COUNT, "64", FIELD(n_stream_threads),
+     "files moved at a time, of one user three quarters"},
     {"DEFT_FCGI_PROBE_SOCKET", SETTING_TEXT, "", FIELD(probe_socket_path),
      "path of another one, for calls that ask whether the server is there; empty: none"},
     {"DEFT_DATABASE_URL", SETTING_TEXT, NULL, FIELD(database_url),
@@ -278,13 +278,11 @@ static int run(enum command command, const char *argument, struct error *err)
     struct fcgi_settings settings = {0};
     _Atomic(int64_t) last_active_ms = clock_monotonic_ms();
     _Atomic(bool) has_begun = false;
-    _Atomic(int64_t) n_waiting = 0;
     struct crash_points crash;
     struct fcgi_context context = {.started_ms = clock_monotonic_ms(),
                                    .started_at_us = clock_utc_us(),
                                    .last_active_ms = &last_active_ms,
                                    .has_begun = &has_begun,
-                                   .n_waiting = &n_waiting,
                                    .crash = &crash};
     int rc = -1;
 

@@ -1,5 +1,6 @@
 #include "fcgi/sandbox_ask.h"
 
+#include "auth/principal.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -8,6 +9,7 @@
 #include "client/runtime_api.h"
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
+#include "fcgi/waits.h"
 
 enum { MAX_ANSWER_BYTES = 16 * 1024 * 1024 };
 
@@ -77,8 +79,8 @@ static int start_again(const struct fcgi_context *context, const struct sandbox_
     return -1;
 }
 
-int sandbox_ask(const struct fcgi_context *context, const struct sandbox_question *question,
-                json_t **answer_out, struct error *err)
+static int find_and_ask(const struct fcgi_context *context, const struct sandbox_question *question,
+                        json_t **answer_out, struct error *err)
 {
     CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint known = SANDBOX_ENDPOINT_INIT;
     CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint fresh = SANDBOX_ENDPOINT_INIT;
@@ -95,14 +97,40 @@ int sandbox_ask(const struct fcgi_context *context, const struct sandbox_questio
     return sandbox_ask_at(context, question, &fresh, answer_out, err);
 }
 
-int sandbox_ask_running(const struct fcgi_context *context, const struct sandbox_question *question,
-                        json_t **answer_out, struct error *err)
+static int ask_running(const struct fcgi_context *context, const struct sandbox_question *question,
+                       json_t **answer_out, struct error *err)
 {
     CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;
 
     if (sandbox_find(context, &question->owner, &endpoint, err) < 0)
         return -1;
     return sandbox_ask_at(context, question, &endpoint, answer_out, err);
+}
+
+int sandbox_ask(const struct fcgi_context *context, const struct sandbox_question *question,
+                json_t **answer_out, struct error *err)
+{
+    const struct uuid *user = &question->owner.principal->user_id;
+    int rc = waits_begin(context->waits, user, err);
+
+    if (rc < 0)
+        return -1;
+    rc = find_and_ask(context, question, answer_out, err);
+    waits_end(context->waits, user);
+    return rc;
+}
+
+int sandbox_ask_running(const struct fcgi_context *context, const struct sandbox_question *question,
+                        json_t **answer_out, struct error *err)
+{
+    const struct uuid *user = &question->owner.principal->user_id;
+    int rc = waits_begin(context->waits, user, err);
+
+    if (rc < 0)
+        return -1;
+    rc = ask_running(context, question, answer_out, err);
+    waits_end(context->waits, user);
+    return rc;
 }
 
 int sandbox_ask_failed(struct reply *reply, const struct error *err)

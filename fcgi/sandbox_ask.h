@@ -29,7 +29,8 @@ struct sandbox_question {
 /*
  * Asks, starting the sandbox when it is down. ERROR_UNAVAILABLE in words when there is none, when
  * its server does not know the question (it is older), or answers nonsense; ERROR_INVALID with the
- * sandbox's words for a 4xx, ERROR_CONFLICT for a 409.
+ * sandbox's words for a 4xx, ERROR_CONFLICT for a 409. Waits in a place of the owner's user: errors
+ * of waits_begin(), too.
  */
 int sandbox_ask(const struct fcgi_context *context, const struct sandbox_question *question,
                 json_t **answer_out, struct error *err) NONNULL MUST_CHECK;

@@ -2,6 +2,7 @@
 
 #include <stdint.h>
 
+#include "auth/principal.h"
 #include "base/clock.h"
 #include "base/encode.h"
 #include "base/error.h"
@@ -16,6 +17,7 @@
 #include "fcgi/request.h"
 #include "fcgi/router.h"
 #include "fcgi/sandbox_answer.h"
+#include "fcgi/waits.h"
 #include "store/runtime_store.h"
 
 enum { CHUNK_BYTES = 65536, SILENCE_MS = 60000, PROBE_MS = 5000, HEADERS_MAX = 8 };
@@ -264,8 +266,8 @@ static int find_answering(const struct request *request, const struct sandbox_ca
     return 0;
 }
 
-int sandbox_proxy(const struct request *request, struct reply *reply,
-                  const struct sandbox_call *call, struct error *err)
+static int pass(const struct request *request, struct reply *reply, const struct sandbox_call *call,
+                struct error *err)
 {
     CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;
     struct failure failure = {.why = ERROR_INIT};
@@ -286,4 +288,18 @@ int sandbox_proxy(const struct request *request, struct reply *reply,
         return answer_no_sandbox(reply, &failure.why);
     *err = failure.why;
     return -1;
+}
+
+int sandbox_proxy(const struct request *request, struct reply *reply,
+                  const struct sandbox_call *call, struct error *err)
+{
+    struct waits *waits = request->context->waits;
+    const struct uuid *user = &call->owner.principal->user_id;
+    int rc = waits_begin(waits, user, err);
+
+    if (rc < 0)
+        return -1;
+    rc = pass(request, reply, call, err);
+    waits_end(waits, user);
+    return rc;
 }

@@ -31,7 +31,8 @@ struct sandbox_call {
 
 /*
  * Answers the request with what the sandbox answers. A sandbox that cannot be had is an answer too
- * (502 with words). Errors: ERROR_CANCELLED when one side went away in the middle.
+ * (502 with words). Errors: ERROR_CANCELLED when one side went away in the middle; those of
+ * waits_begin(), since it waits in a place of the owner's user.
  */
 int sandbox_proxy(const struct request *request, struct reply *reply,
                   const struct sandbox_call *call, struct error *err) NONNULL MUST_CHECK;

@@ -27,6 +27,7 @@
 #include "fcgi/dispatch.h"
 #include "fcgi/reply.h"
 #include "fcgi/request.h"
+#include "fcgi/waits.h"
 
 /* What is about to be answered when the process is told to stop has this long. */
 enum { LISTEN_BACKLOG = 1024, GRACE_MS = 2000 };
@@ -47,6 +48,7 @@ enum { READ_SILENCE_S = 12, WRITE_SILENCE_S = 30 };
  */
 struct listener {
     struct server *server;
+    struct fcgi_context context; /* the process's, with the waits of these threads */
     const char *path;
     int64_t n_threads;
     int fd;
@@ -154,7 +156,7 @@ static void *accept_thread(void *argument)
         int64_t n_bytes = 0;
 
         limit_silence(fcgi.ipcFd);
-        n_bytes = serve_request(server->context, &fcgi);
+        n_bytes = serve_request(&listener->context, &fcgi);
         FCGX_Finish_r(&fcgi);
         give_memory_back(n_bytes);
         crash_point(server->context->crash, CRASH_REPLY_SENT);
@@ -236,23 +238,33 @@ static int start_threads(struct listener *listener, struct error *err)
     return 0;
 }
 
-static void add_listener(struct server *server, const char *path, int64_t n_threads)
+static void add_listener(struct server *server, const char *path, int64_t n_threads,
+                         int64_t n_waits)
 {
+    struct listener *listener = NULL;
+
     if (path[0] == '\0')
         return;
     assert(server->n_listeners < LISTENERS_MAX);
-    server->listeners[server->n_listeners++] =
-        (struct listener){.server = server, .path = path, .n_threads = n_threads, .fd = -1};
+    listener = &server->listeners[server->n_listeners++];
+    *listener = (struct listener){.server = server,
+                                  .context = *server->context,
+                                  .path = path,
+                                  .n_threads = n_threads,
+                                  .fd = -1};
+    listener->context.waits = waits_new((size_t)n_waits);
 }
 
 static void add_listeners(struct server *server)
 {
     const struct fcgi_settings *settings = server->context->settings;
 
-    add_listener(server, settings->socket_path, settings->n_threads);
-    add_listener(server, settings->sandbox_socket_path, settings->n_sandbox_threads);
-    add_listener(server, settings->stream_socket_path, settings->n_stream_threads);
-    add_listener(server, settings->probe_socket_path, PROBE_THREADS);
+    add_listener(server, settings->socket_path, settings->n_threads, (settings->n_threads + 1) / 2);
+    add_listener(server, settings->sandbox_socket_path, settings->n_sandbox_threads,
+                 settings->n_sandbox_threads);
+    add_listener(server, settings->stream_socket_path, settings->n_stream_threads,
+                 settings->n_stream_threads);
+    add_listener(server, settings->probe_socket_path, PROBE_THREADS, PROBE_THREADS);
 }
 
 static int open_listeners(struct server *server, struct error *err)
@@ -266,8 +278,10 @@ static int open_listeners(struct server *server, struct error *err)
 
 static void close_listeners(struct server *server)
 {
-    for (size_t i = 0; i < server->n_listeners; i++)
+    for (size_t i = 0; i < server->n_listeners; i++) {
         fd_close(&server->listeners[i].fd);
+        waits_free(server->listeners[i].context.waits);
+    }
 }
 
 int server_start(const struct fcgi_context *context, struct server **server_out, struct error *err)

@@ -124,7 +124,10 @@ static int pass_command(const struct request *request, struct reply *reply,
     return pass(request, reply, conversation, &call, err);
 }
 
-/* POST {"command","cwd"?,"timeout"?} -> 200 BashCommand | 422 */
+/*
+ * POST {"command","cwd"?,"timeout"?} -> 200 BashCommand; for …/execute_bash_command BashOutput,
+ * when the command has ended | 422 | 429, 503 too many wait
+ */
 static int bash_start(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
@@ -137,18 +140,6 @@ static int bash_start(const struct request *request, struct reply *reply, struct
     return pass_command(request, reply, is_scoped(request) ? &conversation : NULL, body, err);
 }
 
-/* POST as bash_start() -> 200 BashOutput, when the command has ended | 422 | 503 too many wait */
-static int bash_execute(const struct request *request, struct reply *reply, struct error *err)
-{
-    int rc = context_begin_wait(request->context, err);
-
-    if (rc < 0)
-        return -1;
-    rc = bash_start(request, reply, err);
-    context_end_wait(request->context);
-    return rc;
-}
-
 #define SHARED "/api/bash"
 #define SCOPED "/api/conversations/{runtime_conversation_id}/bash"
 #define ROUTE(method, pattern, sandbox, body_max_bytes, handler)                                   \
@@ -156,15 +147,14 @@ static int bash_execute(const struct request *request, struct reply *reply, stru
 
 const struct route bash_routes[] = {
     ROUTE(HTTP_POST, SHARED "/start_bash_command", SANDBOX_ITSELF, BODY_LARGE_BYTES, bash_start),
-    ROUTE(HTTP_POST, SHARED "/execute_bash_command", SANDBOX_ITSELF, BODY_LARGE_BYTES,
-          bash_execute),
+    ROUTE(HTTP_POST, SHARED "/execute_bash_command", SANDBOX_ITSELF, BODY_LARGE_BYTES, bash_start),
     ROUTE(HTTP_POST, SHARED "/bash_commands/{command_id}/stop", SANDBOX_ITSELF, 0, bash_pass),
     ROUTE(HTTP_GET, SHARED "/bash_events/search", SANDBOX_ITSELF, 0, bash_search),
     ROUTE(HTTP_GET, SHARED "/bash_events/", SANDBOX_ITSELF, BODY_SMALL_BYTES, bash_pass),
     ROUTE(HTTP_GET, SHARED "/bash_events/{event_id}", SANDBOX_ITSELF, 0, bash_pass),
     ROUTE(HTTP_DELETE, SHARED "/bash_events", SANDBOX_ITSELF, 0, bash_pass),
     ROUTE(HTTP_POST, SCOPED "/start_bash_command", SANDBOX_READS, BODY_LARGE_BYTES, bash_start),
-    ROUTE(HTTP_POST, SCOPED "/execute_bash_command", SANDBOX_READS, BODY_LARGE_BYTES, bash_execute),
+    ROUTE(HTTP_POST, SCOPED "/execute_bash_command", SANDBOX_READS, BODY_LARGE_BYTES, bash_start),
     ROUTE(HTTP_POST, SCOPED "/bash_commands/{command_id}/stop", SANDBOX_READS, 0, bash_pass),
     ROUTE(HTTP_GET, SCOPED "/bash_events/search", SANDBOX_READS, 0, bash_search),
     ROUTE(HTTP_GET, SCOPED "/bash_events/", SANDBOX_READS, BODY_SMALL_BYTES, bash_pass),

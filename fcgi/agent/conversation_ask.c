@@ -11,6 +11,7 @@
 #include "fcgi/agent/change.h"
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
+#include "fcgi/waits.h"
 #include "store/job_store.h"
 
 enum { QUESTION_MAX_CHARS = 100000 };
@@ -30,10 +31,10 @@ static int wait_for(const struct request *request, const struct uuid *key, json_
 {
     int rc = 0;
 
-    if (context_begin_wait(request->context, err) < 0)
+    if (waits_begin(request->context->waits, &request->principal.user_id, err) < 0)
         return -1;
     rc = job_store_wait(request->context->db, key, clock_monotonic_ms() + WAIT_MS, result_out, err);
-    context_end_wait(request->context);
+    waits_end(request->context->waits, &request->principal.user_id);
     return rc;
 }
 

@@ -12,6 +12,7 @@
 #include "fcgi/agent/seen_calls.h"
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
+#include "fcgi/waits.h"
 #include "model/event.h"
 #include "model/goal.h"
 #include "store/conversation_post.h"
@@ -113,11 +114,11 @@ static int stop_by_worker(const struct request *request, const struct stop *stop
         hints_send(request->context->hints, HINT_CONTROL, line->ids[i].text);
         agent_hint_work(request, &line->ids[i]);
     }
-    if (context_begin_wait(request->context, &busy) < 0)
+    if (waits_begin(request->context->waits, &request->principal.user_id, &busy) < 0)
         return 0;
     rc = conversation_store_wait_stopped(request->context->db, id,
                                          clock_monotonic_ms() + stop->wait_ms, err);
-    context_end_wait(request->context);
+    waits_end(request->context->waits, &request->principal.user_id);
     return rc < 0 && err->code != ERROR_TIMEOUT ? -1 : 0;
 }
 

@@ -41,16 +41,10 @@ static int64_t wait_ms(const struct request *request)
     return (int64_t)(timeout_s * MS_PER_S) + SLACK_MS;
 }
 
-/* POST {"action"} -> 200 observation | 422 | 500 | 503 too many wait */
+/* POST {"action"} -> 200 observation | 422 | 429, 503 too many wait | 500 */
 static int execute_action(const struct request *request, struct reply *reply, struct error *err)
 {
-    int rc = context_begin_wait(request->context, err);
-
-    if (rc < 0)
-        return -1;
-    rc = pass(request, reply, wait_ms(request), err);
-    context_end_wait(request->context);
-    return rc;
+    return pass(request, reply, wait_ms(request), err);
 }
 
 #define ROUTE(method, pattern, body_max_bytes, handler)                                            \

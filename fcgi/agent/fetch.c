@@ -124,19 +124,6 @@ static json_t *order_of(const struct source *source, int64_t timeout_s)
     return order;
 }
 
-/* Others wait for threads, too: only so many may fetch at once. */
-static int ask(const struct request *request, const struct sandbox_question *question,
-               json_t **answer_out, struct error *err)
-{
-    int rc = context_begin_wait(request->context, err);
-
-    if (rc < 0)
-        return -1;
-    rc = sandbox_ask(request->context, question, answer_out, err);
-    context_end_wait(request->context);
-    return rc;
-}
-
 int fetch_run(const struct request *request, const struct fetch_wish *wish,
               struct fetched *fetched_out, struct error *err)
 {
@@ -147,12 +134,12 @@ int fetch_run(const struct request *request, const struct fetch_wish *wish,
     if (read_source(wish, &fetched.source, err) < 0)
         return -1;
     order = order_of(&fetched.source, wish->timeout_s);
-    if (ask(request,
-            &(struct sandbox_question){.owner = {&request->principal, NULL},
-                                       .path = "/repositories/fetch",
-                                       .body = order,
-                                       .timeout_ms = wish->timeout_s * MS_PER_S + SLACK_MS},
-            &fetched.answer, err) < 0)
+    if (sandbox_ask(request->context,
+                    &(struct sandbox_question){.owner = {&request->principal, NULL},
+                                               .path = "/repositories/fetch",
+                                               .body = order,
+                                               .timeout_ms = wish->timeout_s * MS_PER_S + SLACK_MS},
+                    &fetched.answer, err) < 0)
         return -1;
     unreachable = json_text_or(fetched.answer, "unreachable", NULL);
     if (unreachable != NULL)

@@ -15,6 +15,7 @@
 #include "fcgi/agent/mcp_trial.h"
 #include "fcgi/context.h"
 #include "fcgi/session_cookie.h"
+#include "fcgi/waits.h"
 
 /* Of the way back, for which a browser waits; one that takes longer was interrupted. */
 enum { EXCHANGE_MS = 20000, TRY_MS = 25000, INTERRUPTED_MS = 60000, PENDING_MS = 15 * 60 * 1000 };
@@ -182,6 +183,19 @@ static int prepare(const struct mcp_trial *trial, json_t *secrets, struct error 
     return 0;
 }
 
+static int prepare_in_turn(const struct mcp_trial *trial, json_t *secrets, struct error *err)
+{
+    struct waits *waits = trial->request->context->waits;
+    const struct uuid *user = &trial->request->principal.user_id;
+    int rc = waits_begin(waits, user, err);
+
+    if (rc < 0)
+        return -1;
+    rc = prepare(trial, secrets, err);
+    waits_end(waits, user);
+    return rc;
+}
+
 int mcp_sign_in_begin(const struct mcp_trial *trial, json_t **answer_out, struct error *err)
 {
     CLEANUP(mcp_sign_in_done) struct mcp_sign_in sign_in = {
@@ -195,7 +209,7 @@ int mcp_sign_in_begin(const struct mcp_trial *trial, json_t **answer_out, struct
 
     if (mcp_trial_is_program(trial))
         return error_set(err, ERROR_INVALID, "Only a server at an address asks to sign in");
-    if (prepare(trial, sign_in.secrets, err) < 0)
+    if (prepare_in_turn(trial, sign_in.secrets, err) < 0)
         return -1;
     if (mcp_sign_in_store_add(&shelf, &sign_in, json_text_or(sign_in.secrets, "state", ""), err) <
         0)
@@ -257,6 +271,8 @@ static int ask_tokens(const struct request *request, struct mcp_sign_in *sign_in
     json_t *client = json_object_get(secrets, "client");
     json_auto_t *form = json_object();
     json_auto_t *tokens = NULL;
+    struct waits *waits = request->context->waits;
+    int rc = 0;
 
     if (check_browser(request, sign_in, err) < 0 || check_issuer(provider, back, err) < 0)
         return -1;
@@ -268,7 +284,11 @@ static int ask_tokens(const struct request *request, struct mcp_sign_in *sign_in
     json_put_text(form, "redirect_uri", json_text_or(secrets, "redirect_uri", ""));
     json_put_text(form, "code_verifier", json_text_or(secrets, "verifier", ""));
     json_put_text(form, "resource", json_text_or(provider, "resource", NULL));
-    if (oauth_ask_tokens(&oauth, provider, client, form, &tokens, err) < 0)
+    if (waits_begin(waits, &sign_in->user_id, err) < 0)
+        return -1;
+    rc = oauth_ask_tokens(&oauth, provider, client, form, &tokens, err);
+    waits_end(waits, &sign_in->user_id);
+    if (rc < 0)
         return -1;
     json_put(secrets, "oauth_state", mcp_token_state(tokens, client));
     return 0;

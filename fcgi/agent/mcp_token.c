@@ -11,6 +11,7 @@
 #include "fcgi/request.h"
 #include "fcgi/settings/keep.h"
 #include "fcgi/settings/user_settings.h"
+#include "fcgi/waits.h"
 #include "model/secret_walk.h"
 
 /* A token that ends this soon counts as over. */
@@ -83,6 +84,20 @@ static int refresh(const struct mcp_trial *trial, const json_t *old, json_t **st
     return 0;
 }
 
+static int refresh_in_turn(const struct mcp_trial *trial, const json_t *old, json_t **state_out,
+                           struct error *err)
+{
+    struct waits *waits = trial->request->context->waits;
+    const struct uuid *user = &trial->request->principal.user_id;
+    int rc = waits_begin(waits, user, err);
+
+    if (rc < 0)
+        return -1;
+    rc = refresh(trial, old, state_out, err);
+    waits_end(waits, user);
+    return rc;
+}
+
 /* The state of a server in the settings, where it is the one that was used. Borrowed. */
 static json_t *stored_auth(json_t *stored, const char *url, const json_t *old)
 {
@@ -145,7 +160,7 @@ int mcp_token_freshen(const struct mcp_trial *trial, json_t *server, json_t **st
 
     if (!text_equal(json_text_or(auth, "strategy", ""), "oauth2") || !is_over(old))
         return 0;
-    if (refresh(trial, old, &fresh, err) < 0)
+    if (refresh_in_turn(trial, old, &fresh, err) < 0)
         return -1;
     keep(trial, old, fresh);
     json_put(auth, "state", json_incref(fresh));

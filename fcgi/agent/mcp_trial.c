@@ -14,6 +14,7 @@
 #include "fcgi/context.h"
 #include "fcgi/request.h"
 #include "fcgi/sandbox_ask.h"
+#include "fcgi/waits.h"
 #include "model/mcp.h"
 #include "model/secret_walk.h"
 #include "model/shape.h"
@@ -199,7 +200,7 @@ static int talk(struct mcp_trial *trial, struct mcp *mcp, struct error *err)
     return 0;
 }
 
-static int try_remote(struct mcp_trial *trial, struct error *err)
+static int talk_to_remote(struct mcp_trial *trial, struct error *err)
 {
     CLEANUP(mcp_freep) struct mcp *mcp = NULL;
     CLEANUP(header_set_done) struct header_set headers = {.n = 0};
@@ -218,6 +219,19 @@ static int try_remote(struct mcp_trial *trial, struct error *err)
         mcp_open(&options, &mcp, err) < 0)
         return -1;
     return talk(trial, mcp, err);
+}
+
+static int try_remote(struct mcp_trial *trial, struct error *err)
+{
+    struct waits *waits = trial->request->context->waits;
+    const struct uuid *user = &trial->request->principal.user_id;
+    int rc = waits_begin(waits, user, err);
+
+    if (rc < 0)
+        return -1;
+    rc = talk_to_remote(trial, err);
+    waits_end(waits, user);
+    return rc;
 }
 
 /* --- as a program of the caller's sandbox --- */

@@ -14,6 +14,7 @@
 #include "fcgi/reply.h"
 #include "fcgi/settings/keep.h"
 #include "fcgi/settings/user_settings.h"
+#include "fcgi/waits.h"
 #include "model/event.h"
 #include "model/openai_answer.h"
 #include "model/openai_ask.h"
@@ -220,10 +221,10 @@ static int ask(const struct request *request, struct reply *reply, struct turn *
         return -1;
     if (turn->is_answered)
         return 0;
-    if (context_begin_wait(request->context, err) < 0)
+    if (waits_begin(request->context->waits, &request->principal.user_id, err) < 0)
         return -1;
     rc = take_turn(request, reply, turn, err);
-    context_end_wait(request->context);
+    waits_end(request->context->waits, &request->principal.user_id);
     return rc;
 }
 

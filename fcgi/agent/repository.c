@@ -284,18 +284,6 @@ static int prepare(struct preparation *preparation, struct error *err)
     return take_step(preparation, REPOSITORY_HOOKS, &hooked, err);
 }
 
-/* Others wait for threads, too: only so many may prepare at once. */
-static int prepare_in_turn(struct preparation *preparation, struct error *err)
-{
-    int rc = context_begin_wait(preparation->request->context, err);
-
-    if (rc < 0)
-        return -1;
-    rc = prepare(preparation, err);
-    context_end_wait(preparation->request->context);
-    return rc;
-}
-
 /*
  * POST {"url","name","branch","setup_timeout_s","credentials"}
  * -> 200 {"path","branch","commit","was_there","steps"} | 400 | 404 | 422 | 429 | 502
@@ -310,8 +298,7 @@ static int repository_prepare(const struct request *request, struct reply *reply
     if (read_wish(request, &repository_request_shape, &wish, err) < 0 ||
         agent_load_runtime_conversation(request, &conversation, err) < 0)
         return -1;
-    if (give_credentials(request, &conversation, &wish, err) < 0 ||
-        prepare_in_turn(&preparation, err) < 0)
+    if (give_credentials(request, &conversation, &wish, err) < 0 || prepare(&preparation, err) < 0)
         return sandbox_ask_failed(reply, err);
     return reply_json(reply, 200, result);
 }

@@ -10,6 +10,7 @@
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
 #include "fcgi/sandbox_link.h"
+#include "fcgi/waits.h"
 
 static int answer_info(const struct request *request, struct reply *reply,
                        const struct conversation *conversation, struct error *err)
@@ -39,6 +40,19 @@ static int runtime_get(const struct request *request, struct reply *reply, struc
     return answer_info(request, reply, &conversation, err);
 }
 
+static int start(const struct request *request, const struct sandbox_owner *owner,
+                 struct sandbox_endpoint *endpoint_out, struct error *err)
+{
+    struct waits *waits = request->context->waits;
+    int rc = waits_begin(waits, &request->principal.user_id, err);
+
+    if (rc < 0)
+        return -1;
+    rc = sandbox_start(request->context, owner, endpoint_out, err);
+    waits_end(waits, &request->principal.user_id);
+    return rc;
+}
+
 /* POST -> 200 RuntimeInfo | 404 | 429 | 502 */
 static int runtime_reprovision(const struct request *request, struct reply *reply,
                                struct error *err)
@@ -50,7 +64,7 @@ static int runtime_reprovision(const struct request *request, struct reply *repl
 
     if (agent_load_conversation(request, UNKNOWN_PLAIN, &conversation, err) < 0)
         return -1;
-    if (sandbox_start(request->context, &owner, &endpoint, &why) < 0)
+    if (start(request, &owner, &endpoint, &why) < 0)
         return answer_failed_start(reply, &why, err);
     return answer_info(request, reply, &conversation, err);
 }
@@ -70,7 +84,7 @@ static int runtime_credentials(const struct request *request, struct reply *repl
     if (conversation.runtime_kind != RUNTIME_DOCKER)
         return error_set(err, ERROR_NOT_FOUND, "%s", reply_phrase(404));
     if (sandbox_find(request->context, &owner, &endpoint, &why) < 0 &&
-        sandbox_start(request->context, &owner, &endpoint, &why) < 0)
+        start(request, &owner, &endpoint, &why) < 0)
         return answer_failed_start(reply, &why, err);
     json = json_object();
     json_put_text(json, "session_api_key", secret_reveal(&endpoint.session_key));

@@ -77,15 +77,10 @@ static int url(const struct request *request, struct reply *reply, struct error 
     struct error why = ERROR_INIT;
     struct sandbox_question question = {
         .path = "/editor/start", .body = nothing, .timeout_ms = START_MS};
-    int rc = 0;
 
     if (load_scope(request, &conversation, &question.owner, err) < 0)
         return -1;
-    if (context_begin_wait(request->context, err) < 0)
-        return -1;
-    rc = sandbox_ask(request->context, &question, &said, &why);
-    context_end_wait(request->context);
-    if (rc < 0) {
+    if (sandbox_ask(request->context, &question, &said, &why) < 0) {
         *err = why;
         return why.code == ERROR_RATE_LIMITED ? -1 : reply_exception(reply, 502, why.message);
     }

@@ -15,6 +15,7 @@
 #include "fcgi/preview/preview.h"
 #include "fcgi/request.h"
 #include "fcgi/sandbox_link.h"
+#include "fcgi/waits.h"
 #include "model/preview.h"
 #include "store/runtime_store.h"
 
@@ -111,7 +112,7 @@ static void probe(const struct request *request, struct view *views, size_t n)
 {
     struct error busy = ERROR_INIT;
 
-    if (context_begin_wait(request->context, &busy) < 0)
+    if (waits_begin(request->context->waits, &request->principal.user_id, &busy) < 0)
         return;
     for (size_t i = 0; i < n; i++) {
         if (views[i].status == SANDBOX_RUNNING)
@@ -121,7 +122,7 @@ static void probe(const struct request *request, struct view *views, size_t n)
         if (views[i].probe != NULL)
             end_probe(request, &views[i]);
     }
-    context_end_wait(request->context);
+    waits_end(request->context->waits, &request->principal.user_id);
 }
 
 /* What only a sandbox that runs has: its key, and what it serves. */

@@ -19,6 +19,7 @@
 #include "fcgi/reply.h"
 #include "fcgi/request.h"
 #include "fcgi/sandbox_link.h"
+#include "fcgi/waits.h"
 #include "model/preview.h"
 
 /* Who may have sent this: a page of the same sandbox, or the user, by a link or the address bar. */
@@ -170,10 +171,10 @@ static int wake(const struct request *request, const struct preview_key *key,
 {
     int rc = 0;
 
-    if (context_begin_wait(request->context, err) < 0)
+    if (waits_begin(request->context->waits, &request->principal.user_id, err) < 0)
         return -1;
     rc = sandbox_wake(request->context, key->runtime_id, err);
-    context_end_wait(request->context);
+    waits_end(request->context->waits, &request->principal.user_id);
     if (rc < 0)
         return -1;
     return preview_store_find(request->context->db, key, cookies, sandbox, err);

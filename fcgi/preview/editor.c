@@ -12,6 +12,7 @@
 #include "fcgi/request.h"
 #include "fcgi/sandbox_ask.h"
 #include "fcgi/sandbox_link.h"
+#include "fcgi/waits.h"
 #include "model/preview.h"
 #include "store/runtime_store.h"
 
@@ -40,10 +41,10 @@ static int start(const struct request *request, const char *runtime_id, struct e
 
     if (runtime_store_get(request->context->db, runtime_id, &runtime, err) < 0 ||
         sandbox_open(request->context, &runtime, &endpoint, err) < 0 ||
-        context_begin_wait(request->context, err) < 0)
+        waits_begin(request->context->waits, &request->principal.user_id, err) < 0)
         return -1;
     rc = sandbox_ask_at(request->context, &question, &endpoint, &said, err);
-    context_end_wait(request->context);
+    waits_end(request->context->waits, &request->principal.user_id);
     return rc;
 }
 

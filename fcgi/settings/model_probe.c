@@ -8,6 +8,7 @@
 #include "fcgi/context.h"
 #include "fcgi/request.h"
 #include "fcgi/settings/keep.h"
+#include "fcgi/waits.h"
 #include "llm/llm.h"
 
 /* A client waits for the verdict, and some models think before their first word. */
@@ -50,8 +51,14 @@ static int ask(const struct request *request, const struct llm_request *asked,
 {
     CLEANUP(llm_call_freep) struct llm_call *call = llm_call_new(request->context->llm);
     CLEANUP(llm_reply_done) struct llm_reply reply = LLM_REPLY_INIT;
+    struct waits *waits = request->context->waits;
+    int rc = waits_begin(waits, &request->principal.user_id, err);
 
-    return llm_call_run(call, asked, &reply, failure, err);
+    if (rc < 0)
+        return -1;
+    rc = llm_call_run(call, asked, &reply, failure, err);
+    waits_end(waits, &request->principal.user_id);
+    return rc;
 }
 
 /* The server's own address is the administrator's, whoever names it. */
@@ -89,6 +96,7 @@ json_t *model_probe(const struct request *request, json_t *llm)
                                   .usage_id = "probe"},
             &failure, &err) < 0 &&
         failure.kind != LLM_FAILURE_NO_RESPONSE)
-        return model_verdict(llm_failure_code(&failure), failure.detail);
+        return model_verdict(llm_failure_code(&failure),
+                             failure.detail[0] != '\0' ? failure.detail : err.message);
     return model_verdict(NULL, NULL);
 }

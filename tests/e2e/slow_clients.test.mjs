@@ -4,10 +4,13 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { call, must } from './support/api.mjs';
+import { Box } from './support/box.mjs';
 import { Hostile } from './support/hostile.mjs';
 import { AGENT_URL, API_KEY, APP_URL } from './support/instance.mjs';
+import { waitUntil } from './support/wait.mjs';
 
 const N_SLOW = 40;
+const N_SILENT = 9000;
 
 /** A connection that says this, and what came back on it. */
 class Slow {
@@ -101,6 +104,49 @@ describe('slow clients', { concurrency: true }, () => {
     for (const { socket } of calls) socket.destroy();
     for (const socket of asked) socket.destroy();
   });
+});
+
+test('thousands of connections that never say what they want leave room for others', async () => {
+  const { hostname, port } = new URL(AGENT_URL);
+  const sockets = [];
+  try {
+    for (let i = 0; i < N_SILENT; i += 1) {
+      const socket = net.connect(port, hostname).on('error', () => {});
+      sockets.push(socket);
+      if (i % 100 === 99) await once(socket, 'connect');
+      socket.write('GET /alive HTTP/1.1\r\nHost: x\r\n');
+    }
+    await assertOthersServed();
+  } finally {
+    for (const socket of sockets) socket.destroy();
+  }
+});
+
+// Calls that are passed on have threads of their own; what deft itself asks a sandbox is asked by those of the API.
+describe('a sandbox that does not answer', () => {
+  const asks = {
+    'a call that is passed on': ['/api/bash/execute_bash_command', '/api/bash/execute_bash_command', { command: 'true' }],
+    'a question of deft\'s own': ['/api/skills', '/files/collect', { load_project: true, project_dir: '/workspace/project' }],
+  };
+  for (const [what, [path, asked, body]] of Object.entries(asks)) {
+    test(`holds up nobody but its own user: ${what}`, async () => {
+      const hostile = await Hostile.start();
+      const held = [];
+      hostile.answers.set(asked, (socket) => { held.push(socket); });
+      const text = JSON.stringify(body);
+      const head = headOf('POST', path, hostile.user.key, ['Content-Type: application/json', `Content-Length: ${text.length}`]);
+      const calls = Array.from({ length: 2 * N_SLOW }, () => new Slow(head + text).read());
+      try {
+        await waitUntil(() => held.length >= 12 && calls.some(({ text: said }) => said.includes('Too many of your requests wait')), 'as many wait as may, and one is told to come again');
+        await assertOthersServed();
+        assert.equal(await new Box().run('echo served'), 'served\n');
+      } finally {
+        for (const { socket } of calls) socket.destroy();
+        for (const socket of held) socket.destroy();
+        await hostile.close();
+      }
+    });
+  }
 });
 
 test('a slow client\'s place is free again for the next one', async () => {

@@ -265,16 +265,17 @@ static void pause_does_not_wait_when_too_many_wait_already(void **state)
     struct fixture *fixture = *state;
     struct test_path path = test_conversation(*state);
     int64_t start_ms = clock_monotonic_ms();
+    size_t n = 0;
     char sql[160];
 
-    atomic_store(&fixture->n_waiting, fixture->settings.n_threads);
+    n = test_take_waits(fixture);
     set_row(&path, "wanted_at = now(), execution_status = 'running',"
                    " lease_owner = gen_random_uuid(), lease_expires_at = now() + interval '1 day'");
     {
         DISPATCH(paused, ALICE, "POST", test_under(&path, "/pause"), NULL);
         assert_answer(&paused, 200, "true");
     }
-    atomic_store(&fixture->n_waiting, 0);
+    test_give_waits(fixture, n);
     assert_true(clock_monotonic_ms() - start_ms < DEADLINE_OF_A_PAUSE_MS);
     (void)snprintf(
         sql, sizeof(sql),

@@ -21,6 +21,7 @@
 #include "fcgi/dispatch.h"
 #include "fcgi/reply.h"
 #include "fcgi/request.h"
+#include "fcgi/waits.h"
 #include "llm/llm.h"
 #include "store/db.h"
 #include "store/hints.h"
@@ -80,7 +81,7 @@ int fixture_setup(void **state)
     context->started_ms = clock_monotonic_ms();
     context->started_at_us = clock_utc_us();
     context->last_active_ms = &fixture->last_active_ms;
-    context->n_waiting = &fixture->n_waiting;
+    context->waits = waits_new((size_t)(fixture->settings.n_threads + 1) / 2);
     must(keyring_init(&context->keyring, &fixture->settings.secret_key, &err), &err);
     context->db = test_db_open(4);
     must(http_open(&context->http, &err), &err);
@@ -93,6 +94,35 @@ int fixture_setup(void **state)
     return 0;
 }
 
+/* As many users as it takes, of whom each has one. */
+static struct uuid waiter(size_t n)
+{
+    struct uuid user = {""};
+
+    (void)snprintf(user.text, sizeof(user.text), "%zu", n);
+    return user;
+}
+
+size_t test_take_waits(struct fixture *fixture)
+{
+    struct error ignored = ERROR_INIT;
+    struct uuid user = waiter(0);
+    size_t n = 0;
+
+    while (waits_begin(fixture->context.waits, &user, &ignored) == 0)
+        user = waiter(++n);
+    return n;
+}
+
+void test_give_waits(struct fixture *fixture, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct uuid user = waiter(i);
+
+        waits_end(fixture->context.waits, &user);
+    }
+}
+
 int fixture_teardown(void **state)
 {
     struct fixture *fixture = *state;
@@ -101,6 +131,7 @@ int fixture_teardown(void **state)
     llm_free(fixture->context.llm);
     http_free(fixture->context.http);
     db_free(fixture->context.db);
+    waits_free(fixture->context.waits);
     secret_done(&fixture->settings.secret_key);
     mem_free(fixture);
     return 0;

@@ -19,7 +19,6 @@ struct fixture {
     struct fcgi_settings settings;
     struct fcgi_context context;
     _Atomic(int64_t) last_active_ms;
-    _Atomic(int64_t) n_waiting;
     struct uuid alice;
     struct uuid bob;
     char alice_key[64];
@@ -33,6 +32,10 @@ struct test_answer {
     struct strbuf head;
     struct strbuf body;
 };
+
+/* Takes every place of requests that wait, for nobody. Returns how many were free. */
+size_t test_take_waits(struct fixture *fixture);
+void test_give_waits(struct fixture *fixture, size_t n);
 
 /* For cmocka_run_group_tests(): *state is a struct fixture. */
 int fixture_setup(void **state);

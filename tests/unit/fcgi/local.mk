@@ -10,7 +10,7 @@ FCGI_TEST_LIBS = \
 
 check_PROGRAMS += \
 	fcgi_conversations_test fcgi_dispatch_test fcgi_events_test fcgi_request_test \
-	fcgi_openai_test fcgi_openapi_test fcgi_router_test fcgi_sandbox_test fcgi_sandbox_key_test fcgi_sandboxes_test fcgi_settings_test fcgi_workspace_path_test
+	fcgi_openai_test fcgi_openapi_test fcgi_router_test fcgi_sandbox_test fcgi_sandbox_key_test fcgi_sandboxes_test fcgi_settings_test fcgi_waits_test fcgi_workspace_path_test
 fcgi_conversations_test_SOURCES = tests/unit/fcgi/conversations_test.c
 fcgi_conversations_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_conversations_test_LDADD = $(FCGI_TEST_LIBS)
@@ -49,3 +49,6 @@ fcgi_sandboxes_test_LDADD = $(FCGI_TEST_LIBS)
 fcgi_sandbox_key_test_SOURCES = tests/unit/fcgi/sandbox_key_test.c
 fcgi_sandbox_key_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
 fcgi_sandbox_key_test_LDADD = $(FCGI_TEST_LIBS)
+fcgi_waits_test_SOURCES = tests/unit/fcgi/waits_test.c
+fcgi_waits_test_CPPFLAGS = $(FCGI_TEST_CPPFLAGS)
+fcgi_waits_test_LDADD = $(FCGI_TEST_LIBS)

@@ -58,15 +58,17 @@ static void deadline_is_a_504_that_names_the_conversation(void **state)
         assert_answer(&answer, 504, "504: Gateway Timeout");
         assert_non_null(strstr(answer.head.text, "X-OpenHands-ServerConversation-ID: "));
     }
-    assert_int_equal(atomic_load(&fixture->n_waiting), 0);
+    assert_int_equal(test_take_waits(fixture), 2);
+    test_give_waits(fixture, 2);
 }
 
 static void only_half_of_the_threads_wait(void **state)
 {
     struct fixture *fixture = *state;
+    size_t n = 0;
 
     prepare(*state);
-    atomic_store(&fixture->n_waiting, 2);
+    n = test_take_waits(fixture);
     {
         CLEANUP(test_answer_done) struct test_answer answer =
             test_dispatch(*state, ALICE, "POST", "/v1/responses", ASK);
@@ -74,7 +76,7 @@ static void only_half_of_the_threads_wait(void **state)
         assert_answer(&answer, 503, "503: Service Unavailable");
         assert_null(strstr(answer.head.text, "X-OpenHands-ServerConversation-ID: "));
     }
-    atomic_store(&fixture->n_waiting, 0);
+    test_give_waits(fixture, n);
 }
 
 int main(int argc, char **argv)

@@ -150,22 +150,31 @@ static void bad_commands_never_reach_a_sandbox(void **state)
     }
 }
 
-static void commands_leave_threads_to_other_requests(void **state)
+static void sandboxes_leave_threads_to_other_requests(void **state)
 {
     struct fixture *fixture = *state;
     const struct test_reply replies[] = {{.bytes = alive}, {.bytes = page}};
     struct test_server *server = start_sandbox(*state, replies, 2);
+    size_t n = test_take_waits(fixture);
 
-    atomic_store(&fixture->n_waiting, fixture->settings.n_threads / 2);
     {
         DISPATCH(waits, ALICE, "POST", "/api/bash/execute_bash_command", "{\"command\":\"true\"}");
-        DISPATCH(starts, ALICE, "POST", "/api/bash/start_bash_command", "{\"command\":\"true\"}");
+        DISPATCH(asks, ALICE, "POST", "/api/hooks", "{\"project_dir\":\"/workspace\"}");
+        DISPATCH(others, ALICE, "GET", "/api/conversations/count", NULL);
 
         assert_answer(&waits, 503, "Service Unavailable");
         assert_non_null(strstr(waits.head.text, "Retry-After: 1\r\n"));
-        assert_answer(&starts, 200, "");
+        assert_answer(&asks, 502, "too many requests wait already");
+        assert_answer(&others, 200, "");
     }
-    atomic_store(&fixture->n_waiting, 0);
+    test_give_waits(fixture, n);
+    {
+        DISPATCH(waits, ALICE, "POST", "/api/bash/execute_bash_command", "{\"command\":\"true\"}");
+
+        assert_answer(&waits, 200, "");
+    }
+    assert_int_equal(test_take_waits(fixture), n);
+    test_give_waits(fixture, n);
     test_server_stop(server);
 }
 
@@ -430,7 +439,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(reads_are_passed_on_with_the_sandboxs_key),
         cmocka_unit_test(scoped_command_runs_in_the_workspace),
         cmocka_unit_test(bad_commands_never_reach_a_sandbox),
-        cmocka_unit_test(commands_leave_threads_to_other_requests),
+        cmocka_unit_test(sandboxes_leave_threads_to_other_requests),
         cmocka_unit_test(paths_outside_the_workspace_are_refused),
         cmocka_unit_test(scoped_routes_name_what_they_do_not_know),
         cmocka_unit_test(upload_goes_through_as_it_is),

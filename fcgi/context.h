@@ -36,7 +36,7 @@ struct fcgi_settings {
     const char *stream_socket_path; /* of bodies and answers without buffers; "": none apart */
     int64_t n_stream_threads;
     const char *probe_socket_path; /* of calls that say whether the server is there; "": none */
-    const char *database_url;
+    struct secret database_url;
     struct secret secret_key;
     const char *runtime_url;
     const char *runtime_socket; /* "": over TCP */

@@ -50,7 +50,7 @@ static const struct setting settings_table[] = {
      "files moved at a time, of one user three quarters"},
     {"DEFT_FCGI_PROBE_SOCKET", SETTING_TEXT, "", FIELD(probe_socket_path),
      "path of another one, for calls that ask whether the server is there; empty: none"},
-    {"DEFT_DATABASE_URL", SETTING_TEXT, NULL, FIELD(database_url),
+    {"DEFT_DATABASE_URL", SETTING_SECRET, NULL, FIELD(database_url),
      "PostgreSQL, as libpq takes it"},
     {"DEFT_SECRET_KEY", SETTING_SECRET, NULL, FIELD(secret_key),
      "64 hex digits: the root of sealing and of key hashes"},
@@ -176,7 +176,7 @@ static int load_settings(struct fcgi_settings *settings, struct fcgi_context *co
 static int open_database(const struct fcgi_settings *settings, struct db **db_out,
                          struct error *err)
 {
-    const struct db_options options = {.url = settings->database_url,
+    const struct db_options options = {.url = secret_reveal(&settings->database_url),
                                        .application = "deft-fcgi",
                                        .n_connections = (size_t)settings->n_threads + 1};
 
@@ -214,7 +214,8 @@ static int serve(struct fcgi_context *context, struct error *err)
         return -1;
     open_llm(context);
     context->wrong_keys = wrong_keys_new();
-    if (hints_open(context->settings->database_url, "deft-fcgi", 0, &context->hints, err) < 0)
+    if (hints_open(secret_reveal(&context->settings->database_url), "deft-fcgi", 0, &context->hints,
+                   err) < 0)
         return -1;
     if (server_start(context, &server, err) < 0)
         return -1;

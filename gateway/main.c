@@ -32,7 +32,7 @@ enum { DB_TIMEOUT_MS = 5000 };
 
 struct gateway_settings {
     const char *app_url;
-    const char *database_url;
+    struct secret database_url;
     const char *socket_path;
     const char *preview_socket_path;
     struct secret secret_key;
@@ -52,7 +52,7 @@ struct gateway_settings {
 static const struct setting settings_table[] = {
     {"DEFT_APP_URL", SETTING_TEXT, "http://localhost:3000",
      offsetof(struct gateway_settings, app_url), "address of the web page"},
-    {"DEFT_DATABASE_URL", SETTING_TEXT, NULL, offsetof(struct gateway_settings, database_url),
+    {"DEFT_DATABASE_URL", SETTING_SECRET, NULL, offsetof(struct gateway_settings, database_url),
      "PostgreSQL: conninfo or URI"},
     {"DEFT_GATEWAY_SOCKET", SETTING_TEXT, NULL, offsetof(struct gateway_settings, socket_path),
      "Unix socket to listen on; nginx connects to it"},
@@ -146,7 +146,7 @@ static void on_reset(void *owner)
 static int open_pipes(struct gateway *gateway, const struct gateway_settings *settings,
                       struct error *err)
 {
-    struct db_options options = {.url = settings->database_url,
+    struct db_options options = {.url = secret_reveal(&settings->database_url),
                                  .application = "deft-gateway",
                                  .statement_timeout_ms = DB_TIMEOUT_MS};
 

@@ -45,7 +45,7 @@
 #define SECCOMP_MAX_BYTES (1024UL * 1024)
 
 static const struct setting runtime_settings_table[] = {
-    {"DEFT_DATABASE_URL", SETTING_TEXT, NULL, FIELD(database_url), "PostgreSQL, conninfo or URI"},
+    {"DEFT_DATABASE_URL", SETTING_SECRET, NULL, FIELD(database_url), "PostgreSQL, conninfo or URI"},
     {"DEFT_SECRET_KEY", SETTING_SECRET, NULL, FIELD(root_key), "root key, 64 hex digits"},
     {"DEFT_RUNTIME_API_KEY", SETTING_SECRET, NULL, FIELD(api_key), "what X-API-Key must be"},
     {"DEFT_RUNTIME_ADMIN_KEY", SETTING_SECRET, "", FIELD(admin_key),
@@ -398,8 +398,8 @@ static int serve(struct service *service, struct error *err)
     if (process_open_stop(&stop_fd, err) < 0 ||
         front_listen(service->settings->listen, &front.fd, err) < 0)
         return -1;
-    if (hints_open(service->settings->database_url, "deft-runtime", 1U << HINT_RUNTIME, &hints,
-                   err) < 0)
+    if (hints_open(secret_reveal(&service->settings->database_url), "deft-runtime",
+                   1U << HINT_RUNTIME, &hints, err) < 0)
         return -1;
     set_first_rules_state(service);
     service->refusals = refusals_new(service->settings);
@@ -421,8 +421,9 @@ static int serve(struct service *service, struct error *err)
 static int open_service(struct service *service, struct http *http, struct error *err)
 {
     const struct runtime_settings *settings = service->settings;
-    const struct db_options options = {
-        .url = settings->database_url, .application = "deft-runtime", .n_connections = 16};
+    const struct db_options options = {.url = secret_reveal(&settings->database_url),
+                                       .application = "deft-runtime",
+                                       .n_connections = 16};
 
     lock_init(&service->lock);
     service->http = http;
@@ -541,7 +542,7 @@ static void runtime_settings_done(struct runtime_settings *settings)
 int main(int argc, char **argv)
 {
     CLEANUP(strbuf_done) struct strbuf seccomp = STRBUF_INIT;
-    CLEANUP(runtime_settings_done) struct runtime_settings settings = {.database_url = NULL};
+    CLEANUP(runtime_settings_done) struct runtime_settings settings = {.log_level = NULL};
     struct error err = ERROR_INIT;
     enum mode mode = MODE_SERVE;
     int status = EXIT_SUCCESS;

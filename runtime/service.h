@@ -31,7 +31,7 @@ struct refusals;
 struct wrong_keys;
 
 struct runtime_settings {
-    const char *database_url;
+    struct secret database_url;
     struct secret root_key;
     struct secret api_key;
     struct secret admin_key;

@@ -24,7 +24,7 @@ struct outbox;
 struct sender;
 
 struct worker_settings {
-    const char *database_url;
+    struct secret database_url;
     struct secret secret_key;
     int64_t n_conversations;
     struct run_limits run_limits; /* of one user, over all workers */

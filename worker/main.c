@@ -57,7 +57,7 @@
 /* clang-format on */
 
 static const struct setting worker_settings[] = {
-    {"DEFT_DATABASE_URL", SETTING_TEXT, NULL, FIELD(database_url),
+    {"DEFT_DATABASE_URL", SETTING_SECRET, NULL, FIELD(database_url),
      "PostgreSQL, as a libpq connection string or URI"},
     {"DEFT_SECRET_KEY", SETTING_SECRET, NULL, FIELD(secret_key),
      "64 hex digits: the root of all keys of this instance"},
@@ -141,7 +141,7 @@ static int read_settings(struct worker_context *context, struct error *err)
 static int open_database(struct worker_context *context, struct error *err)
 {
     struct db_options options = {
-        .url = context->settings.database_url,
+        .url = secret_reveal(&context->settings.database_url),
         .application = PROCESS_NAME,
         .n_connections = (size_t)context->settings.n_connections,
         .crash = &context->crash,

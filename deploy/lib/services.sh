@@ -62,6 +62,8 @@ service_set() {
             chown "root:$(process_group "$1")" "$_value.new"
             chmod 440 "$_value.new"
             mv "$_value.new" "$_value"
+            # An empty file takes the variable away: one of the caller's would count before the file.
+            : >"$DEFT_SERVICES/$1/env/$2"
             set -- "$1" "$2_FILE"
         fi
         printf '%s\n' "$_value" >"$DEFT_SERVICES/$1/env/$2"
@@ -71,6 +73,7 @@ service_set() {
 # is_secret VARIABLE
 is_secret() {
     case $1 in
+    DEFT_DATABASE_URL) ;; # it may hold a password
     DEFT_SECRET_KEY | DEFT_HASH_KEY | DEFT_RUNTIME_API_KEY | LLM_API_KEY | OH_SECRET_KEY) ;;
     DEFT_RUNTIME_ADMIN_KEY | DEFT_RUNTIME_ADMIN_PASSWORD | OH_SESSION_API_KEYS_0 | OH_WEBHOOKS_[0-9]_HEADERS) ;;
     *) return 1 ;;

@@ -8,10 +8,10 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const FOLDER = new URL('../../deploy/systemd/', import.meta.url);
 const KEYS = {
-  fcgi: ['DEFT_SECRET_KEY', 'DEFT_RUNTIME_API_KEY'],
-  gateway: ['DEFT_HASH_KEY', 'DEFT_RUNTIME_API_KEY'],
-  worker: ['DEFT_SECRET_KEY', 'DEFT_RUNTIME_API_KEY'],
-  runtime: ['DEFT_SECRET_KEY', 'DEFT_RUNTIME_API_KEY'],
+  fcgi: ['DEFT_DATABASE_URL', 'DEFT_SECRET_KEY', 'DEFT_RUNTIME_API_KEY'],
+  gateway: ['DEFT_DATABASE_URL', 'DEFT_HASH_KEY', 'DEFT_RUNTIME_API_KEY'],
+  worker: ['DEFT_DATABASE_URL', 'DEFT_SECRET_KEY', 'DEFT_RUNTIME_API_KEY'],
+  runtime: ['DEFT_DATABASE_URL', 'DEFT_SECRET_KEY', 'DEFT_RUNTIME_API_KEY'],
   resolver: [],
 };
 const USERS = { fcgi: 'deft-fcgi', gateway: 'deft-gateway', worker: 'deft-worker', resolver: 'deft-resolver', runtime: 'root' };

@@ -1,6 +1,7 @@
 // Who may do what on the host: a user for each process, and sockets that only their clients reach.
 import assert from 'node:assert/strict';
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmod, chown, mkdir, mkdtemp, readFile, readdir, readlink, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -167,7 +168,7 @@ test('a socket is reached by its clients alone', async () => {
 });
 
 test('keys, logs, data and settings of processes are not for other users', async () => {
-  for (const path of ['keys/secret_key', 'log/fcgi/current', 'pg/data/PG_VERSION', 'services/fcgi/env/DEFT_DATABASE_URL']) {
+  for (const path of ['keys/secret_key', 'log/fcgi/current', 'pg/data/PG_VERSION', 'services/fcgi/env/DEFT_DATABASE_URL_FILE']) {
     await stat(`${VAR}/${path}`);
     for (const who of ['stranger', 'nginx', 'gateway']) await assert.rejects(as(ACCOUNTS[who], 'cat', `${VAR}/${path}`), /Permission denied/, `${who}: ${path}`);
   }
@@ -176,10 +177,10 @@ test('keys, logs, data and settings of processes are not for other users', async
 });
 
 const KEYS = {
-  fcgi: ['DEFT_RUNTIME_API_KEY', 'DEFT_SECRET_KEY'],
-  gateway: ['DEFT_HASH_KEY', 'DEFT_RUNTIME_API_KEY'],
-  worker: ['DEFT_RUNTIME_API_KEY', 'DEFT_SECRET_KEY'],
-  runtime: ['DEFT_RUNTIME_API_KEY', 'DEFT_SECRET_KEY'],
+  fcgi: ['DEFT_DATABASE_URL', 'DEFT_RUNTIME_API_KEY', 'DEFT_SECRET_KEY'],
+  gateway: ['DEFT_DATABASE_URL', 'DEFT_HASH_KEY', 'DEFT_RUNTIME_API_KEY'],
+  worker: ['DEFT_DATABASE_URL', 'DEFT_RUNTIME_API_KEY', 'DEFT_SECRET_KEY'],
+  runtime: ['DEFT_DATABASE_URL', 'DEFT_RUNTIME_API_KEY', 'DEFT_SECRET_KEY'],
   resolver: [],
   nginx: [],
   postgres: [],
@@ -200,7 +201,7 @@ test('a process has the keys that it needs, in files that no other process reads
 test('no key is in the environment of a process', async () => {
   const secrets = [];
   for (const name of Object.keys(KEYS)) for (const key of KEYS[name]) secrets.push((await readFile(`${DEFT_SERVICES}/${name}/keys/${key}`, 'utf8')).trim());
-  assert.equal(secrets.length, 8);
+  assert.equal(secrets.length, 12);
   for (const { name, pid } of await processes()) {
     const environment = await readFile(`/proc/${pid}/environ`, 'utf8');
     for (const secret of secrets) assert.ok(!environment.includes(secret), name);
@@ -212,6 +213,28 @@ test('no key is in the environment of a process', async () => {
 
 test('status and doctor say which process runs as another user than it should', async (t) => {
   const script = `DEFT_HOME=$1; for part in say help settings users services status; do . "$1/deploy/lib/$part.sh"; done; DEFT_SERVICES=$2; users_load
+test('the password of a database does not stay in the environment', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'deft-users-'));
+  await chmod(folder, 0o755);
+  const own = { DEFT_GATEWAY_SOCKET: join(folder, 'gateway.sock'), DEFT_HASH_KEY: '00'.repeat(32), DEFT_DATABASE_URL: `host=${folder} user=deft password=tell-nobody dbname=deft` };
+  const gateway = spawn(`${process.env.DEFT_BIN}/deft-gateway`, [], { env: own, stdio: ['ignore', 'ignore', 'pipe'] });
+  const ended = once(gateway, 'exit');
+  t.after(async () => {
+    gateway.kill('SIGTERM');
+    await ended;
+    await rm(folder, { recursive: true });
+  });
+  let said = '';
+  for await (const chunk of gateway.stderr.iterator({ destroyOnReturn: false })) {
+    said += chunk;
+    if (said.includes('gateway.started')) break;
+  }
+  const environment = await readFile(`/proc/${gateway.pid}/environ`, 'utf8');
+  assert.match(environment, /DEFT_GATEWAY_SOCKET/);
+  assert.doesNotMatch(environment, /tell-nobody/);
+  assert.doesNotMatch(said, /tell-nobody/);
+});
+
     service_has_its_user fcgi && echo right; user_of $$`;
   const folder = await mkdtemp(join(tmpdir(), 'deft-users-'));
   t.after(() => rm(folder, { recursive: true }));

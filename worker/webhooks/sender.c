@@ -291,7 +291,7 @@ static void set_means(struct sender *sender)
 static int set_up(struct sender *sender, struct error *err)
 {
     const struct db_options options = {
-        .url = sender->context->settings.database_url,
+        .url = secret_reveal(&sender->context->settings.database_url),
         .application = "deft-worker webhooks",
         .n_connections = 1,
         .statement_timeout_ms = STATEMENT_MS,

@@ -59,7 +59,6 @@ int fixture_setup(void **state)
     log_setup("deft-fcgi-test", LOG_LEVEL_ERROR);
     fixture->settings = (struct fcgi_settings){.n_threads = 4,
                                                .run_limits = {10, 100},
-                                               .database_url = test_database_url(),
                                                .runtime_url = "http://127.0.0.1:1",
                                                .runtime_socket = "",
                                                .sandbox_image = "test:1",
@@ -75,6 +74,7 @@ int fixture_setup(void **state)
                                                .agent_url = "http://localhost:8000",
                                                .session_cookie = "deft_session",
                                                .cors_origins = ""};
+    secret_set(&fixture->settings.database_url, test_database_url());
     secret_set(&fixture->settings.secret_key,
                "0011223344556677889900112233445566778899001122334455667788990011");
     context->settings = &fixture->settings;

@@ -1,7 +1,9 @@
 // The units for systemd say what ./deft does: the same users, the same keys, no more rights.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 
@@ -17,9 +19,11 @@ const KEYS = {
 const USERS = { fcgi: 'deft-fcgi', gateway: 'deft-gateway', worker: 'deft-worker', resolver: 'deft-resolver', runtime: 'root' };
 
 /** The directives of a unit: name to values, in their order. */
-async function unit(name) {
+const unit = (name) => directivesOf(`deft-${name}.service`);
+
+async function directivesOf(file) {
   const directives = new Map();
-  for (const line of (await readFile(new URL(`deft-${name}.service`, FOLDER), 'utf8')).split('\n')) {
+  for (const line of (await readFile(new URL(file, FOLDER), 'utf8')).split('\n')) {
     const [, key, value] = /^([A-Za-z]+)=(.*)$/.exec(line) ?? [];
     if (key) directives.set(key, [...(directives.get(key) ?? []), value]);
   }
@@ -49,6 +53,35 @@ for (const [name, user] of Object.entries(USERS)) {
     if (user !== 'root') assert.equal(one('CapabilityBoundingSet'), '');
   });
 }
+
+const DROP_INS = ['nginx.service', 'postgresql@.service'];
+
+for (const name of DROP_INS) {
+  test(`a host's own ${name} gains nothing, and makes no call that it has no need for`, async () => {
+    const directives = await directivesOf(`${name}.d/deft.conf`);
+    const worker = await unit('worker');
+    for (const key of ['NoNewPrivileges', 'ProtectSystem', 'LimitCORE', 'RestrictNamespaces', 'RestrictAddressFamilies', 'LockPersonality', 'ProtectHome'])
+      assert.deepEqual(directives.get(key), worker.get(key), key);
+    const refused = (all) => all.get('SystemCallFilter').join(' ').replace('~', '').split(' ').filter((one) => one !== '@privileged');
+    for (const call of refused(worker)) assert.ok(refused(directives).includes(call), call);
+    assert.doesNotMatch(directives.get('CapabilityBoundingSet').join(' '), /SYS_ADMIN|SYS_PTRACE|SYS_MODULE|NET_ADMIN|RAW|~/);
+  });
+}
+
+test('systemd reads the drop-ins', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'deft-units-'));
+  t.after(() => rm(folder, { recursive: true }));
+  for (const name of DROP_INS) {
+    await mkdir(join(folder, `${name}.d`));
+    await writeFile(join(folder, name), '[Service]\nExecStart=/bin/true\n');
+    await copyFile(new URL(`${name}.d/deft.conf`, FOLDER), join(folder, `${name}.d/deft.conf`));
+  }
+  const { stderr } = await run('systemd-analyze', ['verify', '--man=no', join(folder, 'nginx.service'), join(folder, 'postgresql@.service')]).catch((error) => {
+    if (error.code === 'ENOENT') t.skip('there is no systemd-analyze');
+    return error;
+  });
+  assert.deepEqual((stderr ?? '').split('\n').filter((line) => line.includes('deft.conf')), []);
+});
 
 test('systemd reads the units', async (t) => {
   const files = Object.keys(USERS).map((name) => new URL(`deft-${name}.service`, FOLDER).pathname);

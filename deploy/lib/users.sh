@@ -28,6 +28,13 @@ process_as() {
         echo "setpriv --no-new-privs --bounding-set=-all,+chown,+dac_override,+kill,+net_bind_service,+setgid,+setuid --"
         return
         ;;
+    runtime)
+        # Packet filter rules; or the files, users and ends of processes that are sandboxes.
+        _capabilities=+net_admin,+net_raw,+dac_override
+        has_engine || _capabilities=+chown,+dac_override,+fowner,+kill,+setgid,+setuid,+sys_ptrace,+sys_resource
+        echo "setpriv --no-new-privs --bounding-set=-all,$_capabilities --"
+        return
+        ;;
     *)
         echo "setpriv --no-new-privs --"
         return

@@ -108,6 +108,8 @@ async function everyProcess() {
 const capabilities = (...numbers) => numbers.reduce((mask, number) => mask | 1n << BigInt(number), 0n);
 const CAPABILITIES = { // chown, dac_override, kill, setgid, setuid, net_bind_service: of nginx's master
   'nginx master': capabilities(0, 1, 5, 6, 7, 10),
+  // net_admin, net_raw, dac_override: packet filter rules
+  runtime: capabilities(12, 13, 1),
 };
 
 test('every process filters its calls, gains nothing, and has the capabilities that it needs', async () => {
@@ -121,9 +123,9 @@ test('every process filters its calls, gains nothing, and has the capabilities t
     assert.equal(await field(pid, 'Seccomp'), '2', what);
     assert.equal(await field(pid, 'NoNewPrivs'), '1', what);
     assert.match(await readFile(`/proc/${pid}/limits`, 'utf8'), /^Max core file size +0 +0 /m, what);
-    if (name === 'runtime') continue;
-    const may = title.startsWith('nginx: master') ? CAPABILITIES['nginx master'] : 0n;
+    const may = CAPABILITIES[title.startsWith('nginx: master') ? 'nginx master' : name] ?? 0n;
     assert.equal(BigInt(`0x${await field(pid, 'CapEff')}`), may, what);
+    if (!title.startsWith('nginx: worker')) assert.equal(BigInt(`0x${await field(pid, 'CapBnd')}`), may, what);
   }
   assert.ok(seen.has('nginx') && seen.has('postgres'), [...seen].join());
 });
@@ -211,8 +213,6 @@ test('no key is in the environment of a process', async () => {
     ({ stderr }) => /DEFT_HASH_KEY_FILE: open \/nonexistent\/key: No such file/.test(stderr));
 });
 
-test('status and doctor say which process runs as another user than it should', async (t) => {
-  const script = `DEFT_HOME=$1; for part in say help settings users services status; do . "$1/deploy/lib/$part.sh"; done; DEFT_SERVICES=$2; users_load
 test('the password of a database does not stay in the environment', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'deft-users-'));
   await chmod(folder, 0o755);
@@ -235,6 +235,8 @@ test('the password of a database does not stay in the environment', async (t) =>
   assert.doesNotMatch(said, /tell-nobody/);
 });
 
+test('status and doctor say which process runs as another user than it should', async (t) => {
+  const script = `DEFT_HOME=$1; for part in say help settings users services status; do . "$1/deploy/lib/$part.sh"; done; DEFT_SERVICES=$2; users_load
     service_has_its_user fcgi && echo right; user_of $$`;
   const folder = await mkdtemp(join(tmpdir(), 'deft-users-'));
   t.after(() => rm(folder, { recursive: true }));

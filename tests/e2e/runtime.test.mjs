@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 
-import { call, engine, House, IMAGE, tar, waitUntil } from './runtime_house.mjs';
+import { call, engine, findBinary, House, IMAGE, tar, waitUntil } from './runtime_house.mjs';
 
 const alive = async (runtime) => {
   const { hostname, port } = new URL(runtime.url);
@@ -381,9 +381,9 @@ print('io_uring', call(425, 1, 0), 'unshare', call(272, 0x10000000), 'keyctl', c
   });
 
   it('prints its settings and its version', () => {
-    const settings = execFileSync(house.service.spawnfile, ['--help-config']).toString();
+    const settings = execFileSync(findBinary('deft-runtime', 'DEFT_RUNTIME_BINARY'), ['--help-config']).toString();
     assert.match(settings, /DEFT_SANDBOX_MEMORY_BYTES/);
-    assert.match(execFileSync(house.service.spawnfile, ['--version']).toString(), /^deft-runtime \d/);
-    assert.throws(() => execFileSync(house.service.spawnfile, [], { env: {}, stdio: 'pipe' }), /DEFT_DATABASE_URL/);
+    assert.match(execFileSync(findBinary('deft-runtime', 'DEFT_RUNTIME_BINARY'), ['--version']).toString(), /^deft-runtime \d/);
+    assert.throws(() => execFileSync(findBinary('deft-runtime', 'DEFT_RUNTIME_BINARY'), [], { env: {}, stdio: 'pipe' }), /DEFT_DATABASE_URL/);
   });
 });

@@ -23,7 +23,7 @@ function isStatic(file) {
   return !head.includes('/ld-linux');
 }
 
-function findBinary(name, setting) {
+export function findBinary(name, setting) {
   if (process.env[setting]) return process.env[setting];
   if (process.env.DEFT_BIN) return path.join(process.env.DEFT_BIN, name);
   const built = fs.readdirSync(ROOT).filter((entry) => entry.startsWith('build'))
@@ -142,6 +142,10 @@ function accepts(socket) {
 
 const ended = (child) => child.exitCode !== null || child.signalCode !== null;
 
+// What ./deft starts deft-runtime with: the capabilities that its kind of sandboxes needs.
+export const asRuntime = (kind = 'docker') => execFileSync('sh', ['-euc', 'has_engine() { [ "$KIND" = docker ]; }; . "$1"; process_as runtime', 'sh', new URL('../../deploy/lib/users.sh', import.meta.url).pathname],
+  { env: { ...process.env, KIND: kind }, encoding: 'utf8' }).trim().split(' ');
+
 export class House {
   constructor(settings = {}) {
     this.dir = fs.mkdtempSync('/tmp/deft-rt-');
@@ -194,7 +198,7 @@ export class House {
   // Starts the service and waits until sandboxes can be had.
   async start({ ready = true } = {}) {
     const log = fs.openSync(`${this.dir}/runtime.log`, 'a');
-    const [program, ...args] = [...(this.wrapper ?? []), findBinary('deft-runtime', 'DEFT_RUNTIME_BINARY')];
+    const [program, ...args] = [...(this.wrapper ?? asRuntime(this.environment().DEFT_RUNTIME)), findBinary('deft-runtime', 'DEFT_RUNTIME_BINARY')];
     this.service = spawn(program, args, { env: this.environment(), stdio: ['ignore', log, log] });
     fs.closeSync(log);
     if (ready) await this.ready();

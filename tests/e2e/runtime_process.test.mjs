@@ -8,7 +8,7 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 
 import WebSocket from 'ws';
-import { call, House, IMAGE, waitUntil } from './runtime_house.mjs';
+import { asRuntime, call, House, IMAGE, waitUntil } from './runtime_house.mjs';
 
 const DEADLINE_MS = 120_000;
 // EINVAL: an id that its users' namespace does not have.
@@ -67,7 +67,7 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     folder = path.join(place, 'sandboxes');
     house = await House.open({ DEFT_RUNTIME: 'process', DEFT_DOCKER_SOCKET: '/none', DEFT_PROCESS_DIR: folder });
     // As ./deft starts it, whose sockets are for a group alone.
-    house.wrapper = ['sh', '-c', 'umask 0117; exec "$@"', 'sh'];
+    house.wrapper = ['sh', '-c', 'umask 0117; exec "$@"', 'sh', ...asRuntime('process')];
     await house.stop();
     await house.start();
     sandbox = await start('s-1');

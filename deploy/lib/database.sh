@@ -55,7 +55,8 @@ database_make_cluster() {
 
 # The server is started by deft-launch, which another step of `up` builds.
 database_await_launcher() {
-    wait_until 1800 launcher_is_there_or_never && [ -x "$DEFT_APP/bin/deft-launch" ] || {
+    wait_until 1800 launcher_is_there_or_never || :
+    [ -x "$DEFT_APP/bin/deft-launch" ] || {
         echo "The server waits for deft-launch, which was not built."
         return 1
     }

@@ -183,7 +183,7 @@ static void add_place(struct resolver_command *command, const struct resolver_se
 /* Nothing of the host's is read but its name servers. */
 static void add_manners(struct resolver_command *command)
 {
-    add(command, "dnsmasq");
+    add(command, RESOLVER_PROGRAM);
     add(command, "--keep-in-foreground");
     add(command, "--conf-file=/dev/null");
     add(command, "--pid-file=");

@@ -15,6 +15,8 @@
 
 struct error;
 
+/* Where Debian's package has it; no other program may be started. */
+#define RESOLVER_PROGRAM "/usr/sbin/dnsmasq"
 /* The port that both processes are told: the resolver listens there, the rules lead there. */
 #define RESOLVER_PORT "1053"
 /* Ports that need no right; of the last one, the next is deft-runtime's. */

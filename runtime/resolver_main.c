@@ -36,14 +36,14 @@ static const struct process process = {
 
 static int run(const struct resolver_settings *settings, struct error *err)
 {
-    const char *const no_sockets[] = {NULL};
+    const char *const no_folders[] = {NULL};
     CLEANUP(resolver_command_done) struct resolver_command command = RESOLVER_COMMAND_INIT;
 
     if (resolver_command_make(settings, &command, err) < 0 ||
-        confine(CONFINE_RUNTIME, no_sockets, err) < 0)
+        confine_program(RESOLVER_PROGRAM, no_folders, err) < 0)
         return -1;
-    execvp(command.items[0], command.items);
-    return error_set(err, ERROR_UNAVAILABLE, "dnsmasq (Debian: dnsmasq-base): %m");
+    execv(RESOLVER_PROGRAM, command.items);
+    return error_set(err, ERROR_UNAVAILABLE, RESOLVER_PROGRAM " (Debian: dnsmasq-base): %m");
 }
 
 static void resolver_settings_done(struct resolver_settings *settings)

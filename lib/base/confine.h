@@ -18,7 +18,7 @@ struct error;
 /* How much a process needs. */
 enum confine_kind {
     CONFINE_DAEMON,  /* talks to sockets: starts no program, writes no file */
-    CONFINE_PROGRAM, /* nginx or PostgreSQL, which is started after this: see confine_program() */
+    CONFINE_PROGRAM, /* nginx, PostgreSQL or dnsmasq, started after this: confine_program() */
     CONFINE_RUNTIME, /* starts programs of the host, as root */
     CONFINE_HOST,    /* as that; those may make sandboxes with what the kernel has for them */
 };

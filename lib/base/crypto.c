@@ -70,11 +70,8 @@ void keyring_hash_token(const struct keyring *keyring, const char *token,
                         char hex[CRYPTO_HASH_HEX_BYTES])
 {
     unsigned char digest[CRYPTO_HASH_BYTES];
-    unsigned int len = 0;
 
-    if (HMAC(EVP_sha256(), keyring->hash, sizeof(keyring->hash), (const unsigned char *)token,
-             strlen(token), digest, &len) == NULL)
-        abort();
+    crypto_hmac(keyring->hash, sizeof(keyring->hash), token, digest);
     hex_encode(digest, sizeof(digest), hex);
 }
 

@@ -38,7 +38,10 @@ void crypto_password_hex(const struct secret *password, const char *salt, int it
 /* SHA-256 of bytes as lower-case hex (FIPS 180-4). */
 void crypto_sha256_hex(const void *bytes, size_t len, char hex[CRYPTO_HASH_HEX_BYTES]) NONNULL;
 
-/* HMAC-SHA-256 of a text under a key, both without their NUL, as lower-case hex (RFC 2104). */
+/* HMAC-SHA-256 of a text without its NUL under a key (RFC 2104). */
+void crypto_hmac(const void *key, size_t key_len, const char *text,
+                 unsigned char digest[CRYPTO_HASH_BYTES]) NONNULL;
+/* The same under a key that is a text, as lower-case hex. */
 void crypto_hmac_hex(const char *key, const char *text, char hex[CRYPTO_HASH_HEX_BYTES]) NONNULL;
 
 /* root: 64 hex digits. ERROR_INVALID otherwise. */

@@ -31,19 +31,25 @@ static void hash_padded(const unsigned char block[SHA256_CBLOCK], unsigned char 
     explicit_bzero(&state, sizeof(state));
 }
 
-void crypto_hmac_hex(const char *key, const char *text, char hex[CRYPTO_HASH_HEX_BYTES])
+void crypto_hmac(const void *key, size_t key_len, const char *text,
+                 unsigned char digest[CRYPTO_HASH_BYTES])
 {
     unsigned char block[SHA256_CBLOCK] = {0};
-    unsigned char digest[CRYPTO_HASH_BYTES];
-    size_t key_len = strlen(key);
 
     if (key_len > sizeof(block))
-        (void)SHA256((const unsigned char *)key, key_len, block);
-    else /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): a block of bytes, no text */
+        (void)SHA256(key, key_len, block);
+    else
         memcpy(block, key, key_len);
     hash_padded(block, INNER_PAD, text, strlen(text), digest);
-    hash_padded(block, OUTER_PAD, digest, sizeof(digest), digest);
+    hash_padded(block, OUTER_PAD, digest, CRYPTO_HASH_BYTES, digest);
     explicit_bzero(block, sizeof(block));
+}
+
+void crypto_hmac_hex(const char *key, const char *text, char hex[CRYPTO_HASH_HEX_BYTES])
+{
+    unsigned char digest[CRYPTO_HASH_BYTES];
+
+    crypto_hmac(key, strlen(key), text, digest);
     hex_encode(digest, sizeof(digest), hex);
 }
 

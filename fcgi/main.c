@@ -30,7 +30,8 @@
 #include "store/db.h"
 #include "store/hints.h"
 
-enum { SHUTDOWN_MS = 8000, THREADS_MAX = 512 };
+/* A page of conversations takes less than LARGE_ALLOCATION_BYTES. */
+enum { SHUTDOWN_MS = 8000, THREADS_MAX = 512, LARGE_ALLOCATION_BYTES = 512 * 1024 };
 
 #define FIELD(member) offsetof(struct fcgi_settings, member)
 
@@ -332,6 +333,7 @@ int main(int argc, char **argv)
         return status;
     if (argc != 1 && option == NULL)
         return process_refuse(&process, argv[1]);
+    process_bound_heaps(LARGE_ALLOCATION_BYTES);
     json_setup();
     if (run(option != NULL ? option->command : COMMAND_SERVE, argc == 3 ? argv[2] : "", &err) < 0)
         return process_complain(&process, &err);

@@ -28,7 +28,7 @@
 #include "store/db_pipe.h"
 #include "store/live_listen.h"
 
-enum { DB_TIMEOUT_MS = 5000 };
+enum { DB_TIMEOUT_MS = 5000, LARGE_ALLOCATION_BYTES = 64 * 1024 };
 
 struct gateway_settings {
     const char *app_url;
@@ -252,6 +252,7 @@ int main(int argc, char **argv)
 
     if (argc > 1)
         return process_answer(&process, argv[1], &rc) ? rc : process_refuse(&process, argv[1]);
+    process_bound_heaps(LARGE_ALLOCATION_BYTES);
     json_setup();
     if (process_configure(&process, &settings, &settings.log_level, &err) < 0)
         return process_complain(&process, &err);

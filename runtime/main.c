@@ -40,6 +40,7 @@
 #define FIELD(field) offsetof(struct runtime_settings, field)
 #define STACK_BYTES (256UL * 1024)
 #define THREADS_MAX 256
+#define LARGE_ALLOCATION_BYTES (64 * 1024)
 #define HINTS_WAIT_MS 1000
 #define PING_MS 5000
 #define SECCOMP_MAX_BYTES (1024UL * 1024)
@@ -553,7 +554,7 @@ int main(int argc, char **argv)
         return process_refuse(&process, argv[1]);
     if (argc > 1)
         mode = text_equal(argv[1], "--end") ? MODE_END : MODE_REAP;
-    process_tame_allocator();
+    process_bound_heaps(LARGE_ALLOCATION_BYTES);
     json_setup();
     if (read_settings(&settings, &seccomp, &err) < 0 || give_up(&settings, &err) < 0 ||
         run(&settings, mode, &err) < 0)

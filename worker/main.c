@@ -31,6 +31,7 @@
 
 #define PROCESS_NAME "deft-worker"
 #define NS_PER_MS 1000000L
+#define LARGE_ALLOCATION_BYTES (64 * 1024)
 
 #define FIELD(name) offsetof(struct worker_settings, name)
 
@@ -316,7 +317,7 @@ int main(int argc, char **argv)
     if (argc > 1)
         return process_answer(&process, argv[1], &status) ? status
                                                           : process_refuse(&process, argv[1]);
-    process_tame_allocator();
+    process_bound_heaps(LARGE_ALLOCATION_BYTES);
     json_setup();
     if (read_settings(&context, &err) < 0 || confine(CONFINE_DAEMON, no_sockets, &err) < 0)
         return process_complain(&process, &err);

@@ -137,7 +137,7 @@ Usage: ./deft bench [FIGURE] [--json]
 
 Brings up an instance of its own and measures the figures of SPECIFICATION.md, or one of them.
   --json  print the figures as JSON
-Settings: DEFT_KEEP (1: leave the instance up).
+Settings: DEFT_KEEP (1: leave the instance up), DEFT_BENCH_LOAD_MINUTES (8: of the figure `load`).
 HELP
 }
 

@@ -17,9 +17,8 @@
 #include "base/text.h"
 #include "config.h"
 
-/* Threads take turns on few heaps: each heap of its own would keep its peak for ever. */
+/* Each heap keeps its peak, and the allocator would make eight of them for each processor. */
 #define HEAPS_MAX 2
-#define MMAP_THRESHOLD_BYTES (64 * 1024)
 
 static void append_help(const struct process *process, struct strbuf *out)
 {
@@ -114,10 +113,12 @@ int process_open_stop(int *fd_out, struct error *err)
     return *fd_out < 0 ? error_set(err, ERROR_UNAVAILABLE, "signalfd: %m") : 0;
 }
 
-void process_tame_allocator(void)
+void process_bound_heaps(int large_bytes)
 {
+    /* Without thresholds of ours both grow with the largest allocation that was freed so far. */
     /* NOLINTBEGIN(concurrency-mt-unsafe): before the first thread */
     (void)mallopt(M_ARENA_MAX, HEAPS_MAX);
-    (void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
+    (void)mallopt(M_MMAP_THRESHOLD, large_bytes);
+    (void)mallopt(M_TRIM_THRESHOLD, 2 * large_bytes);
     /* NOLINTEND(concurrency-mt-unsafe) */
 }

@@ -43,9 +43,10 @@ int process_complain(const struct process *process, const struct error *err) NON
 /* SIGTERM and SIGINT as a descriptor that becomes readable; SIGPIPE is ignored. */
 int process_open_stop(int *fd_out, struct error *err) NONNULL MUST_CHECK;
 /*
- * For processes of many threads that each allocate little: they share few heaps, and what is large
- * goes back to the system when it is freed.
+ * Bounds the memory that a process keeps after load: its threads share few heaps, and allocations
+ * of large_bytes or more go back to the system when they are freed, which costs a page fault for
+ * each 4 KB: it is more than what most requests need. Call it before the first thread.
  */
-void process_tame_allocator(void);
+void process_bound_heaps(int large_bytes);
 
 #endif

@@ -7,6 +7,7 @@ import { firstEvent } from './figures/first_event.mjs';
 import { firstShell } from './figures/first_shell.mjs';
 import { idle } from './figures/idle.mjs';
 import { list } from './figures/list.mjs';
+import { load } from './figures/load.mjs';
 import { page } from './figures/page.mjs';
 import { parked } from './figures/parked.mjs';
 import { pause } from './figures/pause.mjs';
@@ -15,7 +16,7 @@ import { steps } from './figures/steps.mjs';
 import { warmClaim } from './figures/warm_claim.mjs';
 
 // Each gives lines {figure, value, unit, baseline, goal, ok}. `idle` comes first: nothing has run yet.
-const FIGURES = { idle, first_event: firstEvent, first_shell: firstShell, warm_claim: warmClaim, cold_start: coldStart, pause, action, burst, append, page, list, sockets, parked, steps };
+const FIGURES = { idle, first_event: firstEvent, first_shell: firstShell, warm_claim: warmClaim, cold_start: coldStart, pause, action, burst, append, page, list, sockets, parked, steps, load };
 
 const wanted = process.argv.slice(2).find((argument) => !argument.startsWith('--')) ?? '';
 const asJson = process.argv.includes('--json');

@@ -102,6 +102,12 @@ export const pidOf = (name) => Number(readFileSync(`${env('DEFT_SERVICES')}/${na
 // Proportional set size in KB, of shared pages its share alone.
 export const pssKb = (pid) => Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))[1]);
 
+// Memory in KB that no other process has.
+export function privateKb(pid) {
+  const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+  return [...rollup.matchAll(/^Private_\w+:\s+(\d+)/gm)].reduce((sum, [, kb]) => sum + Number(kb), 0);
+}
+
 // Processor time that a process has used, in ms.
 export function cpuMs(pid) {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');

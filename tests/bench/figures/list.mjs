@@ -64,7 +64,7 @@ async function lineOfOne() {
 
 export async function list() {
   await makeFew();
-  const few = [await rate('list_of_20_one_client', 1, 0.35), await rate('list_of_20_eight_clients', 8, 0.25), await lineOfOne()];
+  const few = [await rate('list_of_20_one_client', 1, 0.6), await rate('list_of_20_eight_clients', 8, 0.55), await lineOfOne()];
   await makeMany();
   const deep = await psql(`SELECT id FROM conversations ORDER BY created_at DESC OFFSET ${CONVERSATIONS / 2} LIMIT 1`);
   const search = '/api/conversations/search?limit=20&sort_order=';

@@ -12,7 +12,7 @@ import { waitUntil } from './support/wait.mjs';
 
 const CONNECTIONS = 4;
 // ./deft bench load holds them to 32 MB after all suites together.
-const KEPT_MAX_MB = 24;
+const KEPT_MAX_MB = 20;
 const LARGE_EVENT_BYTES = 900_000;
 const LARGE_EVENTS = 16;
 const LARGE_OUTPUT_BYTES = 15 << 20;

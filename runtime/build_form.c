@@ -93,7 +93,7 @@ static bool has_name(const json_t *names, const char *name)
 
 static int add_name(struct build_form *form, bool is_target, struct span value, struct error *err)
 {
-    json_t *name = value.len <= NAME_MAX_BYTES ? json_stringn(value.begin, value.len) : NULL;
+    json_t *name = value.len <= NAME_MAX_BYTES ? json_text(value.begin, value.len) : NULL;
 
     if (name == NULL)
         return error_set(err, ERROR_INVALID, "target_image and tags: names of images");

@@ -91,7 +91,7 @@ static json_t *create_security(const struct docker_profile *profile)
 {
     json_t *options = json_array();
 
-    json_push(options, json_string("no-new-privileges:true"));
+    json_push(options, json_text_of("no-new-privileges:true"));
     if (profile->seccomp_profile[0] != '\0') {
         CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 

@@ -71,7 +71,7 @@ static json_t *find_unknown(struct docker *docker, const json_t *things,
         const char *name = json_text_or(thing, "Name", "");
 
         if (!is_known(docker, name))
-            json_push(unknown, json_string(name));
+            json_push(unknown, json_text_of(name));
     }
     return unknown;
 }

@@ -160,7 +160,7 @@ static bool has_text(const json_t *list, const char *text)
 static void add_text(json_t *list, const char *text)
 {
     if (!has_text(list, text))
-        json_push(list, json_string(text));
+        json_push(list, json_text_of(text));
 }
 
 /* A new reference. */
@@ -168,7 +168,7 @@ static json_t *list_of(const char *text)
 {
     json_t *list = json_array();
 
-    json_push(list, json_string(text));
+    json_push(list, json_text_of(text));
     return list;
 }
 

@@ -35,9 +35,9 @@ static json_t *create_reasons(const struct runtime *runtime)
         runtime->status_detail != NULL ? failure_reason(runtime->status_detail) : NULL;
 
     if (reason != NULL)
-        json_push(reasons, json_string(reason));
+        json_push(reasons, json_text_of(reason));
     else if (runtime->restart_count > 0)
-        json_push(reasons, json_string("the sandbox had ended"));
+        json_push(reasons, json_text_of("the sandbox had ended"));
     return reasons;
 }
 

@@ -202,7 +202,7 @@ json_t *bash_events_search(const struct bash_events *events, const struct bash_q
         json_push(items, json_incref(event->json));
     }
     json_put(body, "items", items);
-    json_put(body, "next_page_id", page.len > 0 ? json_string(page.text) : json_null());
+    json_put(body, "next_page_id", page.len > 0 ? json_text_of(page.text) : json_null());
     return body;
 }
 

@@ -302,7 +302,7 @@ static int submit(struct cells *cells, const struct cell_call *call, struct erro
     bool is_there = cells->working_dir != NULL && text_equal(cells->working_dir, call->working_dir);
 
     json_put_text(order, "code", call->code);
-    json_put(order, "cwd", is_there ? json_null() : json_string(call->working_dir));
+    json_put(order, "cwd", is_there ? json_null() : json_text_of(call->working_dir));
     json_append_text(&text, order);
     if (ftruncate(cells->code_fd, 0) < 0 || lseek(cells->code_fd, 0, SEEK_SET) < 0)
         return error_set(err, ERROR_UNAVAILABLE, "memory file: %m");

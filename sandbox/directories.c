@@ -133,7 +133,7 @@ static void answer_page(struct request *request, const char *path, const struct 
         json_push(items, named_path("name", names->items[i], child.text));
     }
     json_put(body, "items", items);
-    json_put(body, "next_page_id", end < names->n ? json_string(names->items[end]) : json_null());
+    json_put(body, "next_page_id", end < names->n ? json_text_of(names->items[end]) : json_null());
     request_answer_json(request, 200, body);
 }
 

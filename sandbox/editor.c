@@ -438,7 +438,7 @@ static json_t *to_content(const struct editor_result *result)
         return content;
     image = json_object();
     urls = json_array();
-    json_push(urls, json_string(result->image_url));
+    json_push(urls, json_text_of(result->image_url));
     json_put_text(image, "type", "image");
     json_put(image, "image_urls", urls);
     json_put(image, "cache_prompt", json_false());

@@ -11,9 +11,9 @@ void validation_answer(struct request *request, const char *type, const char *pl
     json_t *problem = json_object();
     json_t *where = json_array();
 
-    json_push(where, json_string(place));
+    json_push(where, json_text_of(place));
     if (name != NULL)
-        json_push(where, json_string(name));
+        json_push(where, json_text_of(name));
     json_put_text(problem, "type", type);
     json_put(problem, "loc", where);
     json_put_text(problem, "msg", message);

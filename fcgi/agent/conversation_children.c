@@ -101,7 +101,7 @@ static json_t *child_to_json(const struct conversation *child, const char *isola
     json_put_text(json, "conversation_id", child->id.text);
     json_put_text(json, "parent_conversation_id", child->parent_id.text);
     json_put_text(json, "status", "idle");
-    json_put(json, "title", child->title != NULL ? json_string(child->title) : json_null());
+    json_put(json, "title", json_text_of(child->title));
     json_put(json, "url", json_null());
     json_put_text(json, "workspace", conversation_working_dir(child));
     json_put_text(json, "isolation", isolation);

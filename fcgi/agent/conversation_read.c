@@ -76,7 +76,7 @@ static int read_ids(const struct request *request, struct uuid *ids, size_t *n_o
     for (size_t i = 0; i < request->n_query; i++) {
         const char *text = request->query[i].value;
         const struct place at = {&place, NULL, (json_int_t)n};
-        json_auto_t *input = json_string(text);
+        json_auto_t *input = json_text_of(text);
 
         if (!text_equal(request->query[i].name, "ids"))
             continue;
@@ -174,7 +174,7 @@ static json_t *next_page_id(const struct uuid *next_id)
     if (!uuid_is_set(next_id))
         return json_null();
     uuid_to_hex(next_id, hex);
-    return json_string(hex);
+    return json_text_of(hex);
 }
 
 static int search_with_skills(const struct request *request,

@@ -44,7 +44,7 @@ static int read_time(const struct request *request, const char *name,
     if (text == NULL)
         return 0;
     if (clock_parse(text, &utc_us, &why) < 0) {
-        input = json_string(text);
+        input = json_text_of(text);
         return request_problem(request, REQUEST_PLACE("query", name), &problem, input, err);
     }
     clock_format_naive(utc_us, text_out);

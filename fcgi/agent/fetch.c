@@ -162,7 +162,7 @@ json_t *fetched_ref(const struct fetched *fetched)
 {
     const char *ref = json_text_or(fetched->answer, "resolved_ref", NULL);
 
-    return ref != NULL ? json_string(ref) : json_null();
+    return json_text_of(ref);
 }
 
 const char *fetched_source(const struct fetched *fetched, const struct fetch_wish *wish)

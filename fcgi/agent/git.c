@@ -43,7 +43,7 @@ static int check_sha(const struct request *request, const char *part, const char
 
     if (is_sha(sha))
         return 0;
-    input = json_string(sha);
+    input = json_text_of(sha);
     return request_problem(request, REQUEST_PLACE(part, name), &problem, input, err);
 }
 

@@ -58,7 +58,7 @@ static json_t *text_list(const char *const *texts, size_t n)
     json_t *list = json_array();
 
     for (size_t i = 0; i < n; i++)
-        json_push(list, json_string(texts[i]));
+        json_push(list, json_text_of(texts[i]));
     return list;
 }
 

@@ -63,9 +63,8 @@ static void note_origin(const struct fetched *fetched, const struct fetch_wish *
 
     clock_format_z(clock_utc_us(), now);
     json_put_text(package, "source", fetched_source(fetched, wish));
-    json_put(package, "ref", source->ref != NULL ? json_string(source->ref) : json_null());
-    json_put(package, "repo_path",
-             source->repo_path != NULL ? json_string(source->repo_path) : json_null());
+    json_put(package, "ref", json_text_of(source->ref));
+    json_put(package, "repo_path", json_text_of(source->repo_path));
     json_put(package, "resolved_ref", fetched_ref(fetched));
     json_put_text(package, "install_path", json_text_or(fetched->answer, "path", ""));
     json_put_text(package, "installed_at", now);

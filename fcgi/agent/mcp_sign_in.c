@@ -50,10 +50,10 @@ static json_t *registration(const json_t *authentication, const json_t *provider
     json_t *grants = json_array();
     json_t *responses = json_array();
 
-    json_push(redirects, json_string(redirect_uri));
-    json_push(grants, json_string("authorization_code"));
-    json_push(grants, json_string("refresh_token"));
-    json_push(responses, json_string("code"));
+    json_push(redirects, json_text_of(redirect_uri));
+    json_push(grants, json_text_of("authorization_code"));
+    json_push(grants, json_text_of("refresh_token"));
+    json_push(responses, json_text_of("code"));
     json_put_text(metadata, "client_name", json_text_or(authentication, "client_name", "deft"));
     json_put(metadata, "redirect_uris", redirects);
     json_put(metadata, "grant_types", grants);
@@ -387,7 +387,7 @@ json_t *mcp_sign_in_to_json(const struct request *request, const struct mcp_sign
     json_put_text(answer, "status",
                   sign_in_state_to_string(lost != NULL ? SIGN_IN_FAILED : sign_in->status));
     json_put_text(answer, "job_id", sign_in->id.text);
-    json_put(answer, "authorization_url", page != NULL ? json_string(page) : json_null());
+    json_put(answer, "authorization_url", json_text_of(page));
     json_put(answer, "callback_ready",
              json_boolean(!has_failed && sign_in->status == SIGN_IN_PENDING));
     put_member(answer, sign_in, "tools");

@@ -55,7 +55,7 @@ static int read_id(const struct request *request, struct uuid *id_out, struct er
 
     if (text == NULL || uuid_parse(text, id_out))
         return 0;
-    input = json_string(text);
+    input = json_text_of(text);
     return request_problem(request, REQUEST_PLACE("header", CORS_CONVERSATION_HEADER),
                            &(struct problem){"uuid_parsing", "Input should be a valid UUID", NULL},
                            input, err);

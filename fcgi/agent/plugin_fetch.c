@@ -132,7 +132,7 @@ static int answer_plugin(const struct fetch_wish *wish, const struct fetched *fe
     json_put_text(answer, "path", folder.path);
     json_put(answer, "resolved_ref", fetched_ref(fetched));
     json_put_text(answer, "source", fetched_source(fetched, wish));
-    json_put(answer, "repo_path", part != NULL ? json_string(part) : json_null());
+    json_put(answer, "repo_path", json_text_of(part));
     json_put(answer, "manifest", json_incref(json_object_get(package, "manifest")));
     json_put(answer, "skills", names_of(json_object_get(package, "skills")));
     json_put(answer, "commands", json_incref(json_object_get(package, "commands")));

@@ -13,7 +13,7 @@ static void add_place(json_t *places, const char *folder, const struct file_plac
     json_t *names = json_array();
 
     for (const char *const *name = place->names; *name != NULL; name++)
-        json_push(names, json_string(*name));
+        json_push(names, json_text_of(*name));
     json_put_text(json, "folder", folder);
     json_put_text(json, "sub", place->sub);
     json_put(json, "names", names);

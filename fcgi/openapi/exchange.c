@@ -91,7 +91,7 @@ static json_t *upload_schema(void)
 
     json_put_text(file, "contentMediaType", "application/octet-stream");
     json_put(properties, "file", file);
-    json_push(required, json_string("file"));
+    json_push(required, json_text_of("file"));
     json_put(schema, "properties", properties);
     json_put(schema, "required", required);
     return schema;
@@ -236,7 +236,7 @@ static json_t *invalid_request_schema(void)
     json_push(choices, schema_of_type("object"));
     json_put(detail, "anyOf", choices);
     json_put(properties, "detail", detail);
-    json_push(required, json_string("detail"));
+    json_push(required, json_text_of("detail"));
     json_put(schema, "properties", properties);
     json_put(schema, "required", required);
     return schema;

@@ -130,7 +130,7 @@ json_t *schema_of_shape(const struct shape *shape)
 
         json_put(properties, field->name, schema_of_field(field));
         if ((field->rules & FIELD_REQUIRED) != 0)
-            json_push(required, json_string(field->name));
+            json_push(required, json_text_of(field->name));
     }
     if (shape->is_closed)
         json_put(schema, "additionalProperties", json_false());

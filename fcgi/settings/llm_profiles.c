@@ -59,7 +59,7 @@ static int profiles_list(const struct request *request, struct reply *reply, str
     for (size_t i = 0; i < profiles.n; i++)
         json_push(items, item_of(&profiles.items[i], &connections));
     active = user_settings_pointer(&settings, "active_profile");
-    json_put(json, "active_profile", active != NULL ? json_string(active) : json_null());
+    json_put(json, "active_profile", json_text_of(active));
     return reply_json(reply, 200, json);
 }
 
@@ -189,7 +189,7 @@ static int settings_follow(const struct request *request, const char *from, cons
     active = user_settings_pointer(settings_out, "active_profile");
     *is_changed_out = active != NULL && text_equal(active, from);
     if (*is_changed_out)
-        json_put(settings_out->body, "active_profile", to != NULL ? json_string(to) : json_null());
+        json_put(settings_out->body, "active_profile", json_text_of(to));
     return 0;
 }
 

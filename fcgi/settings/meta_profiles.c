@@ -40,7 +40,7 @@ static int meta_profiles_list(const struct request *request, struct reply *reply
     for (size_t i = 0; i < list.n; i++)
         json_push(items, item_of(&list.items[i]));
     active = user_settings_pointer(&settings, "active_meta_profile");
-    json_put(json, "active_meta_profile", active != NULL ? json_string(active) : json_null());
+    json_put(json, "active_meta_profile", json_text_of(active));
     return reply_json(reply, 200, json);
 }
 

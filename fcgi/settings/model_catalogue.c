@@ -44,7 +44,7 @@ static int providers_list(const struct request *request, struct reply *reply, st
     if (read_catalogue(request, &catalogue, err) < 0)
         return -1;
     json_object_foreach (catalogue, provider, models)
-        json_push(names, json_string(provider));
+        json_push(names, json_text_of(provider));
     return reply_json(reply, 200, json);
 }
 
@@ -55,7 +55,7 @@ static void add_models(json_t *list, const char *provider, const json_t *names)
         CLEANUP(strbuf_done) struct strbuf model = STRBUF_INIT;
 
         strbuf_appendf(&model, "%s/%s", provider, json_string_value(json_array_get(names, i)));
-        json_push(list, json_string(model.text));
+        json_push(list, json_text_of(model.text));
     }
 }
 

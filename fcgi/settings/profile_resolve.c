@@ -35,7 +35,7 @@ void resolution_done(struct resolution *resolution)
 
 static void note(struct resolving *r, const char *text)
 {
-    json_push(r->errors, json_string(text));
+    json_push(r->errors, json_text_of(text));
 }
 
 /* A member of the profile into the diagnostics, as it is. */
@@ -102,7 +102,7 @@ static void resolve_servers(struct resolving *r)
 
     refs_filter(refs, servers);
     json_object_foreach (servers, name, server)
-        json_push(keys, json_string(name));
+        json_push(keys, json_text_of(name));
     for (size_t i = 0; i < json_array_size(refs); i++) {
         json_t *ref = json_array_get(refs, i);
 
@@ -128,7 +128,7 @@ static void check_tools(struct resolving *r)
         const char *name = json_text_or(json_array_get(tools, i), "name", "");
 
         if (!tools_have(browser, name))
-            json_push(unusable, json_string(name));
+            json_push(unusable, json_text_of(name));
     }
     json_put(r->diagnostics, "unusable_tools", unusable);
 }
@@ -150,7 +150,7 @@ static void resolve_context(struct resolving *r)
             json_text_or(json_array_get(json_object_get(context, "skills"), i), "name", "");
 
         if (json_array_size(disabled) == 0 || !refs_allow(disabled, name))
-            json_push(names, json_string(name));
+            json_push(names, json_text_of(name));
     }
     json_put(r->settings, "agent_context", context);
     json_put(r->diagnostics, "resolved_skills", names);
@@ -169,7 +169,7 @@ static int resolve_meta_llm(struct resolving *r, const char *name, json_t *llms,
     if (llm != NULL)
         json_put(llms, name, json_incref(llm));
     else
-        json_push(dangling, json_string(name));
+        json_push(dangling, json_text_of(name));
     return 0;
 }
 

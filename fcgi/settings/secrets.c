@@ -33,7 +33,7 @@ static json_t *item_of(const struct document *secret)
     json_t *item = json_object();
 
     json_put_text(item, "name", secret->name);
-    json_put(item, "description", description != NULL ? json_string(description) : json_null());
+    json_put(item, "description", json_text_of(description));
     return item;
 }
 
@@ -122,8 +122,7 @@ static int try_put(const struct request *request, struct reply *reply, struct er
     if (secret.secrets == NULL)
         secret.secrets = json_object();
     json_put_text(secret.secrets, "value", input.value);
-    json_put(secret.body, "description",
-             input.description != NULL ? json_string(input.description) : json_null());
+    json_put(secret.body, "description", json_text_of(input.description));
     if (document_store_put(&shelf, &secret, SECRETS_MAX, err) < 0)
         return -1;
     item = item_of(&secret);

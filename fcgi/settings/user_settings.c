@@ -90,10 +90,10 @@ bool user_settings_set_meta(struct document *settings, const char *name)
     json_t *agent = json_object_get(settings->body, "agent_settings");
     bool is_acp = agent_settings_are_acp(agent);
 
-    json_put(settings->body, "active_meta_profile", name != NULL ? json_string(name) : json_null());
+    json_put(settings->body, "active_meta_profile", json_text_of(name));
     if (is_acp)
         return false;
-    json_put(agent, "active_meta_profile", name != NULL ? json_string(name) : json_null());
+    json_put(agent, "active_meta_profile", json_text_of(name));
     json_put(agent, "enable_classify_and_switch_llm_tool", json_boolean(name != NULL));
     return true;
 }
@@ -107,7 +107,7 @@ static json_t *pointer_or_null(const struct document *settings, const char *name
 {
     const char *text = user_settings_pointer(settings, name);
 
-    return text != NULL ? json_string(text) : json_null();
+    return json_text_of(text);
 }
 
 /* Whether a call would have a key: its own, or its connection's. */

@@ -4,13 +4,31 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 static const char *const code_names[ERROR_N_CODES] = {
 #define X(constant, text) [constant] = (text),
     ERROR_CODES(X)
 #undef X
 };
 
-/* A cut message must stay UTF-8: drops the bytes of a character whose end is missing. */
+/*
+ * A message goes to clients and into rows, which take UTF-8 alone: what an argument had that is
+ * none is shown as "?", also where a precision cut it. A character cut by the message's end goes.
+ */
+static void make_utf8(char *text)
+{
+    size_t len = strlen(text);
+    size_t n = 0;
+
+    for (size_t i = 0; i < len; i += n > 0 ? n : 1) {
+        n = utf8_sequence_length(text + i, len - i);
+        if (n == 0)
+            text[i] = '?';
+    }
+}
+
+/* Drops the bytes of a character whose end is missing. */
 static void trim_broken_tail(char *text)
 {
     size_t len = strlen(text);
@@ -31,6 +49,7 @@ static void set_message(struct error *err, const char *format, va_list args)
     if (vsnprintf(text, sizeof(text), format, args) < 0)
         text[0] = '\0';
     trim_broken_tail(text);
+    make_utf8(text);
     memcpy(err->message, text, sizeof(text));
 }
 
@@ -73,6 +92,7 @@ int error_wrap_text(struct error *err, const char *format, ...)
     if (snprintf(text + len, sizeof(text) - len, ": %s", err->message) < 0)
         text[len] = '\0';
     trim_broken_tail(text);
+    make_utf8(text);
     memcpy(err->message, text, sizeof(text));
     return -1;
 }

@@ -66,7 +66,7 @@ static int check_extent(const char *text, size_t len, struct error *err)
 static int parse(const char *text, size_t len, size_t flags, json_t **json_out, struct error *err)
 {
     json_error_t why;
-    json_t *json = json_loadb(text, len, flags | JSON_DECODE_ANY, &why);
+    json_t *json = json_loadb(text, len, flags, &why);
 
     if (json == NULL)
         return error_set(err, ERROR_INVALID, "%s (line %d, column %d)", why.text, why.line,
@@ -98,13 +98,20 @@ int json_parse(const char *text, size_t len, json_t **json_out, struct error *er
 {
     if (check_extent(text, len, err) < 0)
         return -1;
-    return parse(text, len, JSON_REJECT_DUPLICATES, json_out, err);
+    return parse(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, json_out, err);
+}
+
+int json_parse_first(const char *text, size_t len, json_t **json_out, struct error *err)
+{
+    if (check_extent(text, len, err) < 0)
+        return -1;
+    return parse(text, len, JSON_DISABLE_EOF_CHECK, json_out, err);
 }
 
 /* Written from a json_t, it has neither too many levels nor a key twice. */
 int json_parse_own(const char *text, size_t len, json_t **json_out, struct error *err)
 {
-    if (parse(text, len, 0, json_out, err) == 0)
+    if (parse(text, len, JSON_DECODE_ANY, json_out, err) == 0)
         return 0;
     err->code = ERROR_INTERNAL;
     return error_wrap(err, "what we wrote cannot be read");
@@ -320,13 +327,25 @@ int json_bool_or(const json_t *object, const char *key, int fallback)
     return json_is_boolean(value) ? json_is_true(value) : fallback;
 }
 
+/* jansson takes keys of UTF-8 alone. */
+static int put_repaired(json_t *object, const char *key, json_t *value)
+{
+    CLEANUP(strbuf_done) struct strbuf repaired = STRBUF_INIT;
+
+    utf8_append_repaired(&repaired, key, strlen(key));
+    return json_object_set(object, repaired.text, value);
+}
+
 void json_put(json_t *object, const char *key, json_t *value)
 {
     int rc = 0;
 
     if (value == NULL)
         return;
-    rc = json_object_set_new(object, key, value);
+    rc = json_object_set(object, key, value);
+    if (rc != 0)
+        rc = put_repaired(object, key, value);
+    json_decref(value);
     assert(rc == 0);
     (void)rc;
 }
@@ -346,6 +365,11 @@ json_t *json_text(const char *bytes, size_t len)
     json = json_stringn(repaired.text, repaired.len);
     assert(json != NULL);
     return json;
+}
+
+json_t *json_text_of(const char *text)
+{
+    return text != NULL ? json_text(text, strlen(text)) : json_null();
 }
 
 void json_put_text(json_t *object, const char *key, const char *text)

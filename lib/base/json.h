@@ -32,6 +32,10 @@ void json_setup(void);
  */
 int json_parse(const char *text, size_t len, json_t **json_out,
                struct error *err) NONNULL MUST_CHECK;
+/* The array or object that the text begins with, whatever follows; of a key that comes twice the
+ * last counts. Caps as json_parse()'s. */
+int json_parse_first(const char *text, size_t len, json_t **json_out,
+                     struct error *err) NONNULL MUST_CHECK;
 /* As json_parse(), for text of our own making: what is wrong with it is ERROR_INTERNAL. */
 int json_parse_own(const char *text, size_t len, json_t **json_out,
                    struct error *err) NONNULL MUST_CHECK;
@@ -68,7 +72,8 @@ double json_number_or(const json_t *object, const char *key, double fallback)
 /* The boolean member `key`, or fallback (0 or 1). */
 int json_bool_or(const json_t *object, const char *key, int fallback)
     __attribute__((nonnull(2))) MUST_CHECK;
-/* Sets a member to a value that the object takes over; a NULL value is left out. */
+/* Sets a member to a value that the object takes over; a NULL value is left out; a key of broken
+ * UTF-8 is repaired. */
 void json_put(json_t *object, const char *key, json_t *value) __attribute__((nonnull(1, 2)));
 /* Sets a text member; a NULL text is left out; broken UTF-8 is repaired. */
 void json_put_text(json_t *object, const char *key, const char *text)
@@ -79,6 +84,8 @@ json_t *json_need_object(json_t *object, const char *name) NONNULL;
 void json_push(json_t *array, json_t *value) NONNULL;
 /* A string of any bytes: broken UTF-8 and NULs are repaired. Never NULL. */
 json_t *json_text(const char *bytes, size_t len) MUST_CHECK;
+/* As json_text(), up to the NUL; JSON's null for NULL. Never NULL. */
+json_t *json_text_of(const char *text) MUST_CHECK;
 /* Removes null members, at all depths. */
 void json_drop_nulls(json_t *json) NONNULL;
 

@@ -23,6 +23,7 @@ libbase_a_SOURCES = \
 	lib/base/settings.c lib/base/settings.h \
 	lib/base/strbuf.c lib/base/strbuf.h \
 	lib/base/text.c lib/base/text.h \
+	lib/base/utf8.c lib/base/utf8.h \
 	lib/base/uuid.c lib/base/uuid.h \
 	lib/base/zip.c lib/base/zip.h
 libbase_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS)

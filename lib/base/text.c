@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/strbuf.h"
+#include "base/utf8.h"
 
 bool text_equal(const char *a, const char *b)
 {
@@ -63,46 +64,12 @@ int text_parse_int(const char *text, int64_t min, int64_t max, int64_t *value_ou
     return 0;
 }
 
-/* Length of the valid sequence at s, 0 when it is broken. RFC 3629, section 4. */
-static size_t sequence_length(const unsigned char *s, size_t len)
-{
-    size_t need = 0;
-    unsigned char low = 0x80;
-    unsigned char high = 0xBF;
-
-    if (s[0] < 0x80)
-        return 1;
-    if (s[0] >= 0xC2 && s[0] <= 0xDF)
-        need = 2;
-    else if (s[0] >= 0xE0 && s[0] <= 0xEF)
-        need = 3;
-    else if (s[0] >= 0xF0 && s[0] <= 0xF4)
-        need = 4;
-    if (need == 0 || need > len)
-        return 0;
-    if (s[0] == 0xE0)
-        low = 0xA0;
-    if (s[0] == 0xED)
-        high = 0x9F;
-    if (s[0] == 0xF0)
-        low = 0x90;
-    if (s[0] == 0xF4)
-        high = 0x8F;
-    if (s[1] < low || s[1] > high)
-        return 0;
-    for (size_t i = 2; i < need; i++) {
-        if (s[i] < 0x80 || s[i] > 0xBF)
-            return 0;
-    }
-    return need;
-}
-
 bool utf8_is_valid(const char *bytes, size_t len)
 {
     size_t i = 0;
 
     while (i < len) {
-        size_t n = sequence_length((const unsigned char *)bytes + i, len - i);
+        size_t n = utf8_sequence_length(bytes + i, len - i);
 
         if (n == 0)
             return false;
@@ -145,7 +112,7 @@ void utf8_append_repaired(struct strbuf *out, const char *bytes, size_t len)
         size_t n = 1;
 
         while (i < len && bytes[i] != '\0' && n > 0) {
-            n = sequence_length((const unsigned char *)bytes + i, len - i);
+            n = utf8_sequence_length(bytes + i, len - i);
             i += n;
         }
         strbuf_append_bytes(out, bytes + start, i - start);

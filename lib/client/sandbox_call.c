@@ -101,7 +101,7 @@ static void append_init_body(struct strbuf *text, const struct sandbox_init *ini
     json_t *keys = json_array();
 
     sandbox_endpoint_set_keys(&told, init->session_key, SANDBOX_KEYS_DERIVED);
-    json_push(keys, json_string(secret_reveal(&told.call_key)));
+    json_push(keys, json_text_of(secret_reveal(&told.call_key)));
     json_put(body, "session_api_keys", keys);
     json_put_text(body, "proof_key", secret_reveal(&told.proof_key));
     if (init->environment != NULL)

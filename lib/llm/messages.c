@@ -147,7 +147,7 @@ static void put_content(json_t *copy, const json_t *message, const struct manner
     if (has_calls)
         (void)json_object_del(copy, "content");
     else
-        json_put(copy, "content", json_string(""));
+        json_put(copy, "content", json_text_of(""));
 }
 
 static json_t *adapt_message(json_t *message, const struct manners *manners)

@@ -20,7 +20,7 @@ static json_t *time_text(int64_t utc_us)
     char text[CLOCK_TEXT_BYTES];
 
     clock_format_z(utc_us, text);
-    return json_string(text);
+    return json_text_of(text);
 }
 
 /* A member of the specification with its default, as a new reference. */
@@ -57,7 +57,7 @@ static json_t *persistence_dir(const struct uuid *id)
 
     uuid_to_hex(id, hex);
     strbuf_appendf(&path, "/workspace/conversations/%s", hex);
-    return json_string(path.text);
+    return json_text_of(path.text);
 }
 
 /* What the tools and the worker remember is no business of clients. */

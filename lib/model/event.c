@@ -253,7 +253,7 @@ void event_add_state(struct event_list *list, const char *key, json_t *value)
 
 void event_add_status(struct event_list *list, enum execution_status status)
 {
-    json_auto_t *value = json_string(status_to_string(status));
+    json_auto_t *value = json_text_of(status_to_string(status));
 
     event_add_state(list, "execution_status", value);
 }

@@ -81,7 +81,7 @@ void mcp_add_tool_names(const json_t *result, json_t *names)
         const char *name = json_text_or(tool, "name", NULL);
 
         if (name != NULL)
-            json_push(names, json_string(name));
+            json_push(names, json_text_of(name));
     }
 }
 

@@ -126,7 +126,7 @@ static json_t *image_part(const json_t *part)
     image = json_object();
     urls = json_array();
     json_put_text(image, "type", "image");
-    json_push(urls, json_string(url));
+    json_push(urls, json_text_of(url));
     json_put(image, "image_urls", urls);
     return image;
 }

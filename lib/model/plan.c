@@ -114,7 +114,7 @@ int conversation_plan_message(const struct conversation *conversation, json_t *c
     skills_for_message(conversation, content, &skills);
     change.last_user_message_id =
         event_add_user_message_with(events, content, skills.names, skills.parts);
-    id = json_string(change.last_user_message_id.text);
+    id = json_text_of(change.last_user_message_id.text);
     event_add_state(events, "last_user_message_id", id);
     plan_name(conversation, content, &change);
     if (run) {

@@ -69,7 +69,7 @@ static json_t *copy_text(json_t *value, bool is_hidden)
     size_t len = json_string_length(value);
 
     if (is_hidden || is_secret_text(text))
-        return json_string(HIDDEN);
+        return json_text_of(HIDDEN);
     return json_text(text, utf8_offset(text, len, TEXT_MAX_CHARS));
 }
 

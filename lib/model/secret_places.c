@@ -49,7 +49,7 @@ static json_t *take(void *context, const struct secret_place *place, const char 
     (void)place;
     if (!text_equal(text, secret_marker))
         json_put_text(context, where, text);
-    return json_string(secret_marker);
+    return json_text_of(secret_marker);
 }
 
 void secret_places_take(json_t *spec, json_t *members)

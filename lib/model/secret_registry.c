@@ -24,7 +24,7 @@ static json_t *static_source(const char *name, const char *text, const char *des
         json_put_text(values, name, text);
     else if (!is_known)
         (void)json_object_del(values, name);
-    json_put(source, "description", description != NULL ? json_string(description) : json_null());
+    json_put(source, "description", json_text_of(description));
     if (is_given || json_object_get(values, name) != NULL)
         json_put_text(source, "value", secret_marker);
     else

@@ -106,7 +106,7 @@ static json_t *take(void *context, const struct secret_place *place, const char 
         return json_null();
     if (!text_equal(text, secret_marker))
         json_put_text(context, where, text);
-    return json_string(secret_marker);
+    return json_text_of(secret_marker);
 }
 
 void secrets_take(const struct secret_table *table, json_t *object, json_t *members)
@@ -123,7 +123,7 @@ static json_t *restore(void *context, const struct secret_place *place, const ch
         return NULL;
     if (value != NULL)
         return json_incref(value);
-    return place->is_blanked ? json_null() : json_string("");
+    return place->is_blanked ? json_null() : json_text_of("");
 }
 
 void secrets_restore(const struct secret_table *table, json_t *object, const json_t *members)
@@ -149,7 +149,7 @@ static json_t *seal(void *context, const struct secret_place *place, const char 
     (void)where;
     secret_set(&plain, text);
     fernet_append(sealing->key, &plain, &token);
-    return json_string(token.text);
+    return json_text_of(token.text);
 }
 
 void secrets_seal(const struct secret_table *table, json_t *object, const unsigned char *key)

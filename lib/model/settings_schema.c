@@ -193,13 +193,13 @@ static json_t *label_of(const struct field_words *said, const char *name)
     CLEANUP(mem_freep) char *label = mem_dup_text(name);
 
     if (said != NULL)
-        return json_string(said->label);
+        return json_text_of(said->label);
     for (char *at = label; *at != '\0'; at++) {
         if (*at == '_')
             *at = ' ';
     }
     label[0] = (char)toupper((unsigned char)label[0]);
-    return json_string(label);
+    return json_text_of(label);
 }
 
 /* "a|b" as a list of texts. */
@@ -256,7 +256,7 @@ static json_t *field_to_json(const struct section *section, const struct field *
     said = find_words(key.text);
     json_put_text(json, "key", key.text);
     json_put(json, "label", label_of(said, field->name));
-    json_put(json, "description", said != NULL ? json_string(said->help) : json_null());
+    json_put(json, "description", said != NULL ? json_text_of(said->help) : json_null());
     json_put_text(json, "section", section->key);
     json_put_text(json, "section_label", section->label);
     json_put_text(json, "value_type", value_types[field->kind]);
@@ -265,8 +265,7 @@ static json_t *field_to_json(const struct section *section, const struct field *
     json_put(json, "depends_on", split_words(said != NULL ? said->depends_on : NULL));
     json_put(json, "secret", json_boolean(words_contain(secret_members, field->name)));
     json_put(json, "choices", choices_of(said, field));
-    json_put(json, "variant",
-             section->variant != NULL ? json_string(section->variant) : json_null());
+    json_put(json, "variant", json_text_of(section->variant));
     return json;
 }
 
@@ -278,8 +277,7 @@ static json_t *section_to_json(const struct section *section)
     json_put_text(json, "key", section->key);
     json_put_text(json, "label", section->label);
     json_put(json, "fields", fields);
-    json_put(json, "variant",
-             section->variant != NULL ? json_string(section->variant) : json_null());
+    json_put(json, "variant", json_text_of(section->variant));
     for (size_t i = 0; i < section->shape->n; i++) {
         const struct field *field = &section->shape->fields[i];
 

@@ -60,7 +60,7 @@ json_t *shape_to_schema(const struct shape *shape)
         json_put(property, "items", items_to_json(field));
         json_put(properties, field->name, property);
         if ((field->rules & FIELD_REQUIRED) != 0)
-            json_push(required, json_string(field->name));
+            json_push(required, json_text_of(field->name));
     }
     json_put(schema, "properties", properties);
     if (json_array_size(required) > 0)

@@ -113,7 +113,7 @@ static json_t *read_uuid(const struct reading *r)
         return refuse(r, "uuid_type", "UUID input should be a string, bytes or UUID object");
     if (!uuid_parse(json_string_value(r->input), &uuid))
         return refuse(r, "uuid_parsing", "Input should be a valid UUID");
-    return json_string(uuid.text);
+    return json_text_of(uuid.text);
 }
 
 static json_t *read_bool(const struct reading *r)

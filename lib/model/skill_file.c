@@ -68,7 +68,7 @@ static json_t *texts_of(const json_t *value)
     size_t i = 0;
 
     if (json_is_string(value))
-        json_push(list, json_string(json_string_value(value)));
+        json_push(list, json_text_of(json_string_value(value)));
     json_array_foreach (value, i, item) {
         if (json_is_string(item))
             json_push(list, json_incref(item));

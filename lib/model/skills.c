@@ -129,7 +129,7 @@ static void add_skill(const json_t *skill, const char *text, json_t *passed,
     if (word == NULL)
         return;
     json_put(passed, name, json_true());
-    json_push(texts->names, json_string(name));
+    json_push(texts->names, json_text_of(name));
     json_push(texts->parts, skill_part(skill, word));
 }
 

@@ -317,7 +317,7 @@ void stats_append_text(const struct stats *stats, struct strbuf *out)
     strbuf_reserve(out, TEXT_USUAL_BYTES);
     strbuf_append(out, "{\"usage_to_metrics\":{");
     for (size_t i = 0; i < stats->n; i++) {
-        json_auto_t *usage_id = json_string(stats->items[i].usage_id);
+        json_auto_t *usage_id = json_text_of(stats->items[i].usage_id);
 
         if (i > 0)
             strbuf_append_char(out, ',');

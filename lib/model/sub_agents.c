@@ -56,7 +56,7 @@ static json_t *tools_to_json(const struct kind *kind)
     json_t *tools = json_array();
 
     for (size_t i = 0; kind->tools[i] != NULL; i++)
-        json_push(tools, json_string(kind->tools[i]));
+        json_push(tools, json_text_of(kind->tools[i]));
     return tools;
 }
 

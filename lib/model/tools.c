@@ -43,8 +43,8 @@ bool tools_is_built_in(const struct tool *tool)
 static json_t *name_of(const struct tool *tool)
 {
     if (tool->set_names == NULL)
-        return json_string(tool->name);
-    return json_stringn(tool->set_names, strcspn(tool->set_names, "|"));
+        return json_text_of(tool->name);
+    return json_text(tool->set_names, strcspn(tool->set_names, "|"));
 }
 
 json_t *tools_names(enum sandbox_browser browser)
@@ -58,7 +58,7 @@ json_t *tools_names(enum sandbox_browser browser)
                        (browser == SANDBOX_WITHOUT_BROWSER || tool->set_names == last_set);
 
         if (tool->told_set != NULL)
-            json_push(names, json_string(tool->told_set));
+            json_push(names, json_text_of(tool->told_set));
         if (!is_told && !tools_is_built_in(tool))
             json_push(names, name_of(tool));
         last_set = tool->set_names;

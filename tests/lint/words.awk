@@ -65,6 +65,10 @@ function check_calls(    i) {
         complain("the environment is read in lib/base/settings.c alone")
     if (index(code, "json_") > 0 && is_call("json_v?pack(_ex)?") && FILENAME != "lib/base/json.c")
         complain("json_build() instead of json_pack()")
+    # It gives NULL for what is no UTF-8, as outside text may be.
+    if (index(code, "json_string") > 0 && is_call("json_stringn?(_nocheck)?") &&
+        FILENAME != "lib/base/json.c" && !is_test)
+        complain("json_text() or json_text_of() instead of json_string()")
     if (code ~ /(!|if \(|&& |\|\| )str(n|case|ncase)?cmp\([^()]*\) *(\)|&&|\|\||\?|$)/)
         complain("a bare strcmp() reads as its opposite: text_equal()")
     if (!is_main && !is_test && code !~ /^#/) {

@@ -28,7 +28,7 @@ static size_t json_size(const json_t *value)
 
 static size_t text_size(const char *text)
 {
-    json_auto_t *value = text != NULL ? json_string(text) : NULL;
+    json_auto_t *value = text != NULL ? json_text_of(text) : NULL;
 
     return value != NULL ? json_size(value) : 0;
 }

@@ -23,7 +23,7 @@ static json_t *text_part(json_t *text)
 {
     json_t *part = json_object();
 
-    json_put(part, "type", json_string("text"));
+    json_put(part, "type", json_text_of("text"));
     json_put(part, "text", json_incref(text));
     return part;
 }
@@ -44,7 +44,7 @@ static void push_images(json_t *parts, const json_t *image)
         json_t *target = json_object();
 
         json_put(target, "url", json_incref(json_array_get(urls, i)));
-        json_put(part, "type", json_string("image_url"));
+        json_put(part, "type", json_text_of("image_url"));
         json_put(part, "image_url", target);
         json_push(parts, part);
     }
@@ -69,7 +69,7 @@ static json_t *message_new(const char *role, json_t *parts)
 {
     json_t *message = json_object();
 
-    json_put(message, "role", json_string(role));
+    json_put(message, "role", json_text_of(role));
     json_put(message, "content", parts);
     return message;
 }
@@ -152,7 +152,7 @@ static json_t *call_from_action(const json_t *event)
     put_tool_name(function, json_text_or(stored, "name", ""));
     json_put(function, "arguments", json_incref(json_object_get(stored, "arguments")));
     json_put_text(call, "id", json_text_or(event, "tool_call_id", ""));
-    json_put(call, "type", json_string("function"));
+    json_put(call, "type", json_text_of("function"));
     json_put(call, "function", function);
     return call;
 }
@@ -279,7 +279,7 @@ static bool push_batch(json_t *messages, const struct history *history, size_t f
     if (json_array_size(calls) == 0)
         return false;
     push_content(parts, json_object_get(event, "thought"));
-    json_put(message, "role", json_string("assistant"));
+    json_put(message, "role", json_text_of("assistant"));
     if (json_array_size(parts) > 0)
         json_put(message, "content", json_incref(parts));
     put_reasoning(message, event);

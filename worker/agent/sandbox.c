@@ -319,7 +319,7 @@ void sandbox_acknowledge(struct sandbox *sandbox, const struct uuid *action_id)
 {
     if (sandbox->acknowledged == NULL)
         sandbox->acknowledged = json_array();
-    json_push(sandbox->acknowledged, json_string(action_id->text));
+    json_push(sandbox->acknowledged, json_text_of(action_id->text));
     if (json_array_size(sandbox->acknowledged) >= ACKNOWLEDGED_TOGETHER)
         sandbox_send_acknowledged(sandbox);
 }

@@ -149,12 +149,12 @@ static json_t *forgotten_ids(const struct history *history, const struct view_ra
     json_t *ids = json_array();
 
     for (size_t i = 0; i < range->events.n; i++)
-        json_push(ids, json_string(history->items[range->events.items[i]].id.text));
+        json_push(ids, json_text_of(history->items[range->events.items[i]].id.text));
     for (size_t i = 0; i < range->summaries.n; i++) {
         CLEANUP(strbuf_done) struct strbuf id = STRBUF_INIT;
 
         strbuf_appendf(&id, "%s-summary", history->items[range->summaries.items[i]].id.text);
-        json_push(ids, json_string(id.text));
+        json_push(ids, json_text_of(id.text));
     }
     return ids;
 }

@@ -61,6 +61,20 @@ static void long_messages_are_cut_at_a_character(void **state)
     assert_true(utf8_is_valid(err.message, strlen(err.message)));
 }
 
+/* What a precision cuts in the middle of a character, and bytes that never were one. */
+static void messages_are_utf8_whatever_the_arguments(void **state)
+{
+    struct error err = ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(error_set(&err, ERROR_INVALID, "'%.4s' is none", "abc\xc3\xa9"), -1);
+    assert_string_equal(err.message, "'abc?' is none");
+    assert_int_equal(error_wrap(&err, "%s", "\xff"), -1);
+    assert_string_equal(err.message, "?: 'abc?' is none");
+    assert_int_equal(error_reword(&err, ERROR_INVALID, "\xc3\xa9 \xed\xa0\x80"), -1);
+    assert_string_equal(err.message, "\xc3\xa9 ???");
+}
+
 static void only_passing_trouble_is_transient(void **state)
 {
     (void)state;
@@ -81,6 +95,7 @@ int error_tests(void)
         cmocka_unit_test(context_stands_before_the_cause),
         cmocka_unit_test(failure_of_that_code_alone_is_reworded),
         cmocka_unit_test(long_messages_are_cut_at_a_character),
+        cmocka_unit_test(messages_are_utf8_whatever_the_arguments),
         cmocka_unit_test(only_passing_trouble_is_transient),
     };
 

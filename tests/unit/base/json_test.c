@@ -166,6 +166,51 @@ static void broken_text_is_repaired(void **state)
     assert_string_equal(json_string_value(empty), "");
 }
 
+/* Names come from outside like values: of files, of headers, of variables. */
+static void broken_keys_are_repaired(void **state)
+{
+    json_auto_t *object = json_object();
+
+    (void)state;
+    json_put(object, "a\xff", json_true());
+    json_put_text(object, "\xc3", "b\xff");
+    json_put(json_need_object(object, "\xed\xa0\x80"), "c", json_false());
+    assert_true(json_is_true(json_object_get(object, "a\xef\xbf\xbd")));
+    assert_string_equal(json_text_or(object, "\xef\xbf\xbd", ""), "b\xef\xbf\xbd");
+    assert_int_equal(json_object_size(object), 3);
+}
+
+static void text_becomes_a_string_whatever_it_is(void **state)
+{
+    json_auto_t *sound = json_text_of("a");
+    json_auto_t *broken = json_text_of("a\xff");
+    json_auto_t *none = json_text_of(NULL);
+
+    (void)state;
+    assert_string_equal(json_string_value(sound), "a");
+    assert_string_equal(json_string_value(broken), "a\xef\xbf\xbd");
+    assert_true(json_is_null(none));
+}
+
+static void first_value_is_read_within_the_caps(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf deep = STRBUF_INIT;
+    json_auto_t *json = NULL;
+    struct error err = ERROR_INIT;
+    static const char text[] = "[1] and more";
+
+    (void)state;
+    assert_int_equal(json_parse_first(text, strlen(text), &json, &err), 0);
+    assert_int_equal(json_array_size(json), 1);
+    assert_int_equal(json_parse_first("1", 1, &json, &err), -1);
+    for (int i = 0; i <= JSON_MAX_DEPTH; i++)
+        strbuf_append_char(&deep, '[');
+    for (int i = 0; i <= JSON_MAX_DEPTH; i++)
+        strbuf_append_char(&deep, ']');
+    assert_int_equal(json_parse_first(deep.text, deep.len, &json, &err), -1);
+    assert_int_equal(err.code, ERROR_INVALID);
+}
+
 static void nulls_are_dropped_at_all_depths(void **state)
 {
     json_auto_t *json = parsed("{\"a\":null,\"b\":[{\"c\":null,\"d\":1},null],\"e\":{\"f\":null}}");
@@ -220,6 +265,9 @@ int json_tests(void)
         cmocka_unit_test(reading_says_what_is_missing),
         cmocka_unit_test(members_of_another_type_are_not_there),
         cmocka_unit_test(broken_text_is_repaired),
+        cmocka_unit_test(broken_keys_are_repaired),
+        cmocka_unit_test(text_becomes_a_string_whatever_it_is),
+        cmocka_unit_test(first_value_is_read_within_the_caps),
         cmocka_unit_test(nulls_are_dropped_at_all_depths),
         cmocka_unit_test(null_values_are_left_out),
         cmocka_unit_test(texts_are_as_jansson_writes_them),

@@ -244,15 +244,16 @@ static bool is_container(enum field_kind kind)
 /* A value that was sent in another form, in its own; NULL when it is fine or beyond repair. */
 static json_t *repaired_value(const struct field *field, const json_t *value)
 {
-    json_error_t why;
+    struct error ignored = ERROR_INIT;
     json_t *decoded = NULL;
 
     if (field->kind == FIELD_TEXT && json_is_array(value))
         return join_texts(value);
     if (!is_container(field->kind) || !json_is_string(value))
         return NULL;
-    decoded = json_loadb(json_string_value(value), json_string_length(value),
-                         JSON_DISABLE_EOF_CHECK, &why);
+    error_ignore(
+        json_parse_first(json_string_value(value), json_string_length(value), &decoded, &ignored),
+        "it stays as it was sent");
     return decoded;
 }
 

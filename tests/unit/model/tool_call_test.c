@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "base/text.h"
 #include "model/conversation.h"
 #include "model/tools.h"
@@ -103,6 +104,32 @@ static void grep_becomes_a_quoted_command(void **state)
                     &check);
     assert_string_equal(json_text_or(check.action, "command", ""),
                         "grep -rnE --include='*.c' -e 'it'\\''s; rm -rf /' -- 'a b'");
+}
+
+/* An event that is nested deeper than our readers go could be stored, and never read again. */
+static void objects_sent_as_text_are_no_deeper_than_others(void **state)
+{
+    CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
+    CLEANUP(tool_call_check_done) struct tool_call_check check = {0};
+    CLEANUP(strbuf_done) struct strbuf deep = STRBUF_INIT;
+    CLEANUP(mem_freep) char *text = NULL;
+    json_auto_t *arguments = json_object();
+
+    (void)state;
+    for (int i = 0; i < 1000; i++)
+        strbuf_append(&deep, "{\"a\":");
+    strbuf_append(&deep, "1");
+    for (int i = 0; i < 1000; i++)
+        strbuf_append_char(&deep, '}');
+    json_put_text(arguments, "storage_state", deep.text);
+    text = json_to_text(arguments);
+    start_default(&conversation);
+    json_put(conversation.spec, "has_browser", json_true());
+    json_push(json_object_get(conversation_agent(&conversation), "tools"),
+              json_of("{'name': 'browser_tool_set', 'params': {}}"));
+    tool_call_check(&conversation, "browser_set_storage", text, &check);
+    assert_null(check.action);
+    assert_non_null(strstr(check.problem, "storage_state"));
 }
 
 /* The official client refuses the whole conversation for one action that its model does not take.
@@ -242,6 +269,7 @@ int tool_call_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_are_repaired_checked_and_completed),
         cmocka_unit_test(grep_becomes_a_quoted_command),
+        cmocka_unit_test(objects_sent_as_text_are_no_deeper_than_others),
         cmocka_unit_test(call_of_the_clients_tool_fits_its_schema),
         cmocka_unit_test(problem_names_members_but_no_values),
         cmocka_unit_test(unknown_tool_is_told_what_there_is),

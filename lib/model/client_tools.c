@@ -1,10 +1,13 @@
 #include "model/client_tools.h"
 
+#include <stdbool.h>
+
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/conversation.h"
+#include "model/shape.h"
 #include "model/tools.h"
 
 const struct tool client_tool = {.name = "client", .kind = "ClientTool", .place = TOOL_IN_WORKER};
@@ -76,7 +79,17 @@ static json_t *function(const json_t *tool)
     return wrapped;
 }
 
-void client_tools_add_functions(const struct conversation *conversation, json_t *list)
+static bool is_one_of(const struct tool *const *own, const char *name)
+{
+    for (size_t i = 0; own[i] != NULL; i++) {
+        if (words_contain(own[i]->spec_names, name))
+            return true;
+    }
+    return false;
+}
+
+void client_tools_add_functions(const struct conversation *conversation,
+                                const struct tool *const *own, json_t *list)
 {
     const json_t *tools = tools_of_client(conversation);
 
@@ -84,7 +97,7 @@ void client_tools_add_functions(const struct conversation *conversation, json_t 
         const json_t *tool = json_array_get(tools, i);
 
         /* A tool of the agent's own wins: a name stands for one thing. */
-        if (tools_find(conversation, json_text_or(tool, "name", "")) == NULL)
+        if (!is_one_of(own, json_text_or(tool, "name", "")))
             json_push(list, function(tool));
     }
 }

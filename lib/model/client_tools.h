@@ -24,9 +24,12 @@ extern const struct tool client_tool;
 /* {name, description, parameters, annotations} of that name, or NULL. Borrowed. */
 const json_t *client_tool_find(const struct conversation *conversation,
                                const char *name) NONNULL MUST_CHECK;
-/* Append their ToolDefinitions, and what a chat model is offered. */
+/* Appends their ToolDefinitions. */
 void client_tools_add_definitions(const struct conversation *conversation, json_t *list) NONNULL;
-void client_tools_add_functions(const struct conversation *conversation, json_t *list) NONNULL;
+/* Appends what a chat model is offered, without those of a name that one of the agent's own tools
+ * (tools_of()) has. */
+void client_tools_add_functions(const struct conversation *conversation,
+                                const struct tool *const *own, json_t *list) NONNULL;
 /* The kind of the actions of a tool of that name. The caller frees it. */
 char *client_tool_action_kind(const char *name) NONNULL MUST_CHECK;
 

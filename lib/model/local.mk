@@ -72,6 +72,7 @@ libmodel_a_SOURCES = \
 	lib/model/vault.c lib/model/vault.h \
 	lib/model/web_origin.c lib/model/web_origin.h \
 	lib/model/webhook.c lib/model/webhook.h \
+	lib/model/word_search.c lib/model/word_search.h \
 	lib/model/worktree.c lib/model/worktree.h
 libmodel_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(PCRE2_CFLAGS)
 
@@ -109,7 +110,8 @@ model_test_SOURCES = \
 	tests/unit/model/title_test.c \
 	tests/unit/model/tool_call_test.c \
 	tests/unit/model/tools_test.c \
-	tests/unit/model/webhook_test.c
+	tests/unit/model/webhook_test.c \
+	tests/unit/model/word_search_test.c
 model_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS) \
 	-DDEFT_TEST_DATA='"$(abs_top_srcdir)/tests/data"'
 model_test_LDADD = $(MODEL_LIBS) $(CMOCKA_LIBS)

@@ -1,15 +1,13 @@
 #include "model/skills.h"
 
-#include <ctype.h>
 #include <stdbool.h>
-#include <string.h>
 
 #include "base/json.h"
-#include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/conversation.h"
 #include "model/event.h"
+#include "model/word_search.h"
 
 void skill_texts_done(struct skill_texts *texts)
 {
@@ -32,69 +30,54 @@ static void add_to_set(json_t *set, const json_t *list)
     }
 }
 
-static bool is_word_character(char c)
-{
-    return isalnum((unsigned char)c) != 0;
-}
-
-static int lower(char c)
-{
-    return tolower((unsigned char)c);
-}
-
-/*
- * For each beginning of the word, how long the longest shorter one is that it ends with: where a
- * search goes on when the next character differs (Knuth, Morris, Pratt). mem_free() it.
- */
-static size_t *borders_of(const char *word, size_t len)
-{
-    size_t *borders = mem_alloc_array(len + 1, sizeof(*borders));
-    size_t n = 0;
-
-    for (size_t i = 1; i < len; i++) {
-        while (n > 0 && lower(word[i]) != lower(word[n]))
-            n = borders[n];
-        n += lower(word[i]) == lower(word[n]);
-        borders[i + 1] = n;
-    }
-    return borders;
-}
-
-/* True when word stands in text by itself: "git" is in "use git!", not in "digital". Takes time in
- * proportion to both, however often the word almost occurs. */
-static bool text_has_word(const char *text, const char *word)
-{
-    size_t len = strlen(word);
-    size_t *borders = len > 0 ? borders_of(word, len) : NULL;
-    bool has_word = false;
-    size_t n = 0;
-
-    for (size_t i = 0; len > 0 && !has_word && text[i] != '\0'; i++) {
-        while (n > 0 && (n == len || lower(text[i]) != lower(word[n])))
-            n = borders[n];
-        n += lower(text[i]) == lower(word[n]);
-        has_word = n == len && (i + 1 == len || !is_word_character(text[i - len])) &&
-                   !is_word_character(text[i + 1]);
-    }
-    mem_free(borders);
-    return has_word;
-}
-
-/* The word of a skill's trigger that text has; NULL when it has none. Borrowed. */
-static const char *matching_word(const json_t *skill, const char *text)
+/* The words of a skill's trigger. */
+static const json_t *words_of(const json_t *skill)
 {
     const json_t *trigger = json_object_get(skill, "trigger");
     const json_t *words = json_object_get(trigger, "keywords");
+
+    return words != NULL ? words : json_object_get(trigger, "triggers");
+}
+
+static bool is_passed(const json_t *passed, const json_t *skill)
+{
+    return json_object_get(passed, json_text_or(skill, "name", "")) != NULL;
+}
+
+/* Asks for the words of all skills; passed: names of those that are not added. */
+static void ask_for_words(struct word_search *search, const json_t *skills, const json_t *passed)
+{
+    json_t *skill = NULL;
+    size_t i = 0;
+
+    json_array_foreach (skills, i, skill) {
+        const json_t *words = is_passed(passed, skill) ? NULL : words_of(skill);
+        json_t *word = NULL;
+        size_t k = 0;
+
+        json_array_foreach (words, k, word) {
+            if (json_is_string(word))
+                (void)word_search_add(search, json_string_value(word));
+        }
+    }
+}
+
+/* The first word of a skill that the text has, or NULL. number_io: of its first word in the search;
+ * of the next skill's afterwards. Borrowed. */
+static const char *matching_word(const json_t *skill, struct word_search *search, size_t *number_io)
+{
+    const char *found = NULL;
     json_t *word = NULL;
     size_t i = 0;
 
-    if (words == NULL)
-        words = json_object_get(trigger, "triggers");
-    json_array_foreach (words, i, word) {
-        if (json_is_string(word) && text_has_word(text, json_string_value(word)))
-            return json_string_value(word);
+    json_array_foreach (words_of(skill), i, word) {
+        if (!json_is_string(word))
+            continue;
+        if (word_search_has(search, *number_io) && found == NULL)
+            found = json_string_value(word);
+        *number_io += 1;
     }
-    return NULL;
+    return found;
 }
 
 static json_t *skill_part(const json_t *skill, const char *word)
@@ -119,18 +102,31 @@ static void append_content_text(const json_t *content, struct strbuf *out)
     }
 }
 
-/* passed: names of skills that are not added, this one among them afterwards. */
-static void add_skill(const json_t *skill, const char *text, json_t *passed,
-                      struct skill_texts *texts)
+static void add_skill(const json_t *skill, const char *word, struct skill_texts *texts)
 {
-    const char *name = json_text_or(skill, "name", "");
-    const char *word = json_object_get(passed, name) == NULL ? matching_word(skill, text) : NULL;
-
-    if (word == NULL)
-        return;
-    json_put(passed, name, json_true());
-    json_push(texts->names, json_text_of(name));
+    json_push(texts->names, json_text_of(json_text_or(skill, "name", "")));
     json_push(texts->parts, skill_part(skill, word));
+}
+
+/* The skills that the text calls for, each name once; none of those in `passed`. */
+static void add_skills(const json_t *skills, const char *text, const json_t *passed,
+                       struct skill_texts *texts)
+{
+    CLEANUP(word_search_freep) struct word_search *search = word_search_new(text, WORD_ALONE);
+    json_auto_t *added = json_object();
+    json_t *skill = NULL;
+    size_t number = 0;
+    size_t i = 0;
+
+    ask_for_words(search, skills, passed);
+    json_array_foreach (skills, i, skill) {
+        const char *word = is_passed(passed, skill) ? NULL : matching_word(skill, search, &number);
+
+        if (word == NULL || is_passed(added, skill))
+            continue;
+        json_put(added, json_text_or(skill, "name", ""), json_true());
+        add_skill(skill, word, texts);
+    }
 }
 
 /* set: what known has. */
@@ -177,15 +173,12 @@ void skills_for_message(const struct conversation *conversation, json_t *content
     json_auto_t *passed = json_object();
     const char *suffix = json_text_or(context, "user_message_suffix", "");
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-    json_t *skill = NULL;
-    size_t i = 0;
 
     *texts_out = (struct skill_texts){json_array(), json_array()};
     add_to_set(passed, json_object_get(conversation->spec, "activated_knowledge_skills"));
     add_to_set(passed, json_object_get(context, "disabled_skills"));
     append_content_text(content, &text);
-    json_array_foreach (json_object_get(context, "skills"), i, skill)
-        add_skill(skill, text.text, passed, texts_out);
+    add_skills(json_object_get(context, "skills"), text.text, passed, texts_out);
     if (!text_is_blank(suffix))
         json_push(texts_out->parts, text_content(suffix));
 }

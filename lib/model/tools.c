@@ -273,7 +273,7 @@ json_t *tools_functions(const struct conversation *conversation)
 
     for (size_t i = 0; tools[i] != NULL; i++)
         json_push(list, function(tools[i], conversation));
+    client_tools_add_functions(conversation, tools, list);
     mem_free(tools);
-    client_tools_add_functions(conversation, list);
     return list;
 }

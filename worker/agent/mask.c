@@ -14,6 +14,7 @@
 #include "model/event_text.h"
 #include "model/masker.h"
 #include "model/tools.h"
+#include "model/word_search.h"
 
 void secret_list_done(struct secret_list *list)
 {
@@ -94,10 +95,14 @@ bool secret_is_named(const char *name, const char *command)
 
 json_t *secret_list_env(const struct secret_list *list, const char *command)
 {
+    CLEANUP(word_search_freep)
+    struct word_search *search = word_search_new(command, WORD_ANYWHERE);
     json_t *env = NULL;
 
+    for (size_t i = 0; i < list->n; i++)
+        (void)word_search_add(search, list->items[i].name);
     for (size_t i = 0; i < list->n; i++) {
-        if (!is_shell_name(list->items[i].name) || !secret_is_named(list->items[i].name, command))
+        if (!is_shell_name(list->items[i].name) || !word_search_has(search, i))
             continue;
         if (env == NULL)
             env = json_object();

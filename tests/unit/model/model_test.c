@@ -213,6 +213,7 @@ int main(void)
     n_failed += shape_tests();
     n_failed += skill_file_tests();
     n_failed += skills_tests();
+    n_failed += word_search_tests();
     n_failed += source_tests();
     n_failed += start_request_tests();
     n_failed += stats_tests();

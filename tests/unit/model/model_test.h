@@ -64,6 +64,7 @@ int settings_tests(void);
 int shape_tests(void);
 int skill_file_tests(void);
 int skills_tests(void);
+int word_search_tests(void);
 int source_tests(void);
 int start_request_tests(void);
 int stats_tests(void);

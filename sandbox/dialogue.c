@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/lines.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
@@ -43,7 +44,7 @@ struct dialogue {
     int out;
     int complaint;
     int64_t deadline_ms;
-    struct strbuf pending; /* of its output, not yet a line */
+    struct lines output;
 };
 
 static void dialogue_done(struct dialogue *dialogue)
@@ -51,7 +52,7 @@ static void dialogue_done(struct dialogue *dialogue)
     fd_close(&dialogue->in);
     fd_close(&dialogue->out);
     fd_close(&dialogue->complaint);
-    strbuf_done(&dialogue->pending);
+    lines_done(&dialogue->output);
     if (dialogue->pid > 0) {
         (void)kill(-dialogue->pid, SIGKILL);
         (void)waitpid(dialogue->pid, NULL, 0);
@@ -171,28 +172,32 @@ static int read_more(struct dialogue *dialogue, struct error *err)
     n = read(dialogue->out, bytes, sizeof(bytes));
     if (n == 0 || (n < 0 && errno != EINTR))
         return ended_early(dialogue, err);
-    strbuf_append_bytes(&dialogue->pending, bytes, n > 0 ? (size_t)n : 0);
-    if (dialogue->pending.len > MAX_LINE_BYTES)
-        return error_set(err, ERROR_INVALID, "The program's reply is too large");
+    lines_add(&dialogue->output, bytes, n > 0 ? (size_t)n : 0);
+    return 0;
+}
+
+/* The next whole line. */
+static int next_line(struct dialogue *dialogue, struct strbuf *line, struct error *err)
+{
+    while (!lines_next(&dialogue->output, line)) {
+        if (lines_pending(&dialogue->output) > MAX_LINE_BYTES)
+            return error_set(err, ERROR_INVALID, "The program's reply is too large");
+        if (read_more(dialogue, err) < 0)
+            return -1;
+    }
     return 0;
 }
 
 /* The next whole line as JSON; NULL for one that is none, such as a banner. */
 static int next_message(struct dialogue *dialogue, json_t **message_out, struct error *err)
 {
+    CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
     struct error ignored = ERROR_INIT;
-    const char *end = memchr(dialogue->pending.text, '\n', dialogue->pending.len);
 
-    while (end == NULL) {
-        if (read_more(dialogue, err) < 0)
-            return -1;
-        end = memchr(dialogue->pending.text, '\n', dialogue->pending.len);
-    }
+    if (next_line(dialogue, &line, err) < 0)
+        return -1;
     *message_out = NULL;
-    error_ignore(json_parse(dialogue->pending.text, (size_t)(end - dialogue->pending.text),
-                            message_out, &ignored),
-                 "NULL then");
-    strbuf_remove_head(&dialogue->pending, (size_t)(end + 1 - dialogue->pending.text));
+    error_ignore(json_parse(line.text, line.len, message_out, &ignored), "NULL then");
     return 0;
 }
 
@@ -266,7 +271,7 @@ static int talk(struct dialogue *dialogue, const json_t *messages, json_t *repli
 static int run(const struct request *request, json_t *replies, struct error *err)
 {
     CLEANUP(dialogue_done) struct dialogue dialogue = {
-        .in = -1, .out = -1, .complaint = -1, .pending = STRBUF_INIT};
+        .in = -1, .out = -1, .complaint = -1, .output = LINES_INIT};
     json_auto_t *order = NULL;
     char **environment = NULL;
     json_int_t timeout_ms = 0;

@@ -204,13 +204,11 @@ static size_t count_newlines(const char *text, size_t len)
     return n;
 }
 
-static size_t count_matches(const char *text, const char *wanted)
+/* As strstr(), in proportion to both: the C library's takes their product for long texts on
+ * processors with AVX-512. */
+static const char *find_text(const char *text, const char *wanted)
 {
-    size_t n = 0;
-
-    for (const char *at = strstr(text, wanted); at != NULL; at = strstr(at + 1, wanted))
-        n++;
-    return n;
+    return memmem(text, strlen(text), wanted, strlen(wanted));
 }
 
 static int refuse_several(const char *text, const char *wanted, struct error *err)
@@ -218,8 +216,8 @@ static int refuse_several(const char *text, const char *wanted, struct error *er
     CLEANUP(strbuf_done) struct strbuf lines = STRBUF_INIT;
     size_t n = 0;
 
-    for (const char *at = strstr(text, wanted); at != NULL && n < MAX_MATCHES_LISTED;
-         at = strstr(at + 1, wanted))
+    for (const char *at = find_text(text, wanted); at != NULL && n < MAX_MATCHES_LISTED;
+         at = find_text(at + 1, wanted))
         strbuf_appendf(&lines, "%s%zu", n++ > 0 ? ", " : "",
                        count_newlines(text, (size_t)(at - text)) + 1);
     return error_set(err, ERROR_INVALID,
@@ -242,11 +240,11 @@ static int replace_once(const struct edit *edit, struct textfile *file, const ch
                         const char *replacement, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf edited = STRBUF_INIT;
-    const char *at = strstr(file->text.text, wanted);
+    const char *at = find_text(file->text.text, wanted);
     size_t before = (size_t)(at - file->text.text);
     size_t changed[2] = {0, 0};
 
-    if (count_matches(file->text.text, wanted) > 1)
+    if (find_text(at + 1, wanted) != NULL)
         return refuse_several(file->text.text, wanted, err);
     changed[0] = count_newlines(file->text.text, before) + 1;
     changed[1] = changed[0] + count_newlines(replacement, strlen(replacement));
@@ -273,11 +271,11 @@ static int run_str_replace(const struct edit *edit, struct error *err)
                          "No replacement was made: `new_str` and `old_str` are the same.");
     if (textfile_read(edit->path, &file, err) < 0)
         return -1;
-    if (strstr(file.text.text, old_str) != NULL)
+    if (find_text(file.text.text, old_str) != NULL)
         return replace_once(edit, &file, old_str, new_str, err);
     wanted = stripped(old_str);
     replacement = stripped(new_str);
-    if (wanted[0] != '\0' && strstr(file.text.text, wanted) != NULL)
+    if (wanted[0] != '\0' && find_text(file.text.text, wanted) != NULL)
         return replace_once(edit, &file, wanted, replacement, err);
     return error_set(err, ERROR_NOT_FOUND,
                      "No replacement was made: `old_str` did not appear verbatim in %s.",

@@ -32,11 +32,11 @@ static bool is_loopback(const char *address)
 /* "  0: 00000000:1435 00000000:0000 0A …", proc(5). False for the heading. */
 static bool read_line(const char *line, char address[ADDRESS_MAX], long *port, long *state)
 {
-    const char *at = strchr(line, ':');
+    const char *at = line + strcspn(line, ":\n");
     char *end = NULL;
     size_t len = 0;
 
-    if (at == NULL)
+    if (*at != ':')
         return false;
     at += 1 + strspn(at + 1, " ");
     len = strspn(at, "0123456789ABCDEF");
@@ -45,8 +45,9 @@ static bool read_line(const char *line, char address[ADDRESS_MAX], long *port, l
     memcpy(address, at, len);
     address[len] = '\0';
     *port = strtol(at + len + 1, &end, HEX);
-    at = strchr(end + strspn(end, " "), ' ');
-    if (at == NULL)
+    at = end + strspn(end, " ");
+    at += strcspn(at, " \n");
+    if (*at != ' ')
         return false;
     *state = strtol(at, &end, HEX);
     return end != at;

@@ -14,6 +14,7 @@ libbase_a_SOURCES = \
 	lib/base/fernet.c lib/base/fernet.h \
 	lib/base/file.c lib/base/file.h \
 	lib/base/json.c lib/base/json.h \
+	lib/base/lines.c lib/base/lines.h \
 	lib/base/lock.c lib/base/lock.h \
 	lib/base/log.c lib/base/log.h \
 	lib/base/mem.c lib/base/mem.h \
@@ -49,6 +50,7 @@ base_test_SOURCES = \
 	tests/unit/base/fernet_test.c \
 	tests/unit/base/file_test.c \
 	tests/unit/base/json_test.c \
+	tests/unit/base/lines_test.c \
 	tests/unit/base/lock_test.c \
 	tests/unit/base/log_test.c \
 	tests/unit/base/process_test.c \

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/lines.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -37,7 +38,7 @@ struct browser {
     pid_t driver;              /* 0: none */
     struct loop_source source; /* the socket to it; fd -1: none */
     struct loop_timer guard;
-    struct strbuf in;
+    struct lines in;
     struct browser_answer answer; /* done is NULL when no call is under way */
 };
 
@@ -78,7 +79,7 @@ static void let_go(struct browser *browser)
 {
     loop_remove(browser->loop, &browser->source);
     fd_close(&browser->source.fd);
-    strbuf_reset(&browser->in);
+    lines_done(&browser->in);
     browser->driver = 0;
 }
 
@@ -103,16 +104,15 @@ static void take_line(struct browser *browser)
 {
     json_auto_t *observation = NULL;
     struct error err = ERROR_INIT;
-    const char *end = memchr(browser->in.text, '\n', browser->in.len);
+    CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
 
-    if (end == NULL)
+    if (!lines_next(&browser->in, &line))
         return;
-    if (json_parse(browser->in.text, (size_t)(end - browser->in.text), &observation, &err) < 0) {
+    if (json_parse(line.text, line.len, &observation, &err) < 0) {
         log_error("browser.answer_unreadable", LOG_ERROR(&err));
         fail(browser, "The browser's answer could not be read.");
         return;
     }
-    strbuf_remove_head(&browser->in, (size_t)(end - browser->in.text) + 1);
     give(browser, TAKE_PTR(observation));
 }
 
@@ -125,12 +125,12 @@ static void on_readable(void *owner, uint32_t events)
     (void)events;
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    if (n <= 0 || browser->in.len + (size_t)n > MAX_ANSWER_BYTES) {
+    if (n <= 0 || lines_pending(&browser->in) + (size_t)n > MAX_ANSWER_BYTES) {
         fail(browser, "The browser ended while the call was in progress. The next call starts it "
                       "anew; its tabs are gone.");
         return;
     }
-    strbuf_append_bytes(&browser->in, chunk, (size_t)n);
+    lines_add(&browser->in, chunk, (size_t)n);
     take_line(browser);
 }
 
@@ -215,7 +215,7 @@ struct browser *browser_new(struct loop *loop, const struct browser_spec *spec)
     browser->spec = *spec;
     browser->source = (struct loop_source){-1, on_readable, browser};
     browser->guard = (struct loop_timer){.expired = on_guard, .owner = browser};
-    browser->in = (struct strbuf)STRBUF_INIT;
+    browser->in = (struct lines)LINES_INIT;
     return browser;
 }
 
@@ -225,6 +225,6 @@ void browser_free(struct browser *browser)
         return;
     loop_timer_clear(browser->loop, &browser->guard);
     let_go(browser);
-    strbuf_done(&browser->in);
+    lines_done(&browser->in);
     mem_free(browser);
 }

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/lines.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "sandbox/browser/browser.h"
@@ -252,13 +253,11 @@ static void idle(struct driver *driver)
 }
 
 /* The next line of the socket; -1 when it was closed. */
-static int read_line(struct driver *driver, struct strbuf *in, struct strbuf *line)
+static int read_line(struct driver *driver, struct lines *in, struct strbuf *line)
 {
     char chunk[READ_BYTES];
-    const char *end = memchr(in->text, '\n', in->len);
-    size_t len = 0;
 
-    while (end == NULL) {
+    while (!lines_next(in, line)) {
         ssize_t n = 0;
 
         idle(driver);
@@ -267,13 +266,8 @@ static int read_line(struct driver *driver, struct strbuf *in, struct strbuf *li
             continue;
         if (n <= 0)
             return -1;
-        strbuf_append_bytes(in, chunk, (size_t)n);
-        end = memchr(in->text, '\n', in->len);
+        lines_add(in, chunk, (size_t)n);
     }
-    len = (size_t)(end - in->text);
-    strbuf_reset(line);
-    strbuf_append_bytes(line, in->text, len);
-    strbuf_remove_head(in, len + 1);
     return 0;
 }
 
@@ -292,7 +286,7 @@ static int serve_line(struct driver *driver, const struct strbuf *line)
 
 static void serve(struct driver *driver)
 {
-    CLEANUP(strbuf_done) struct strbuf in = STRBUF_INIT;
+    CLEANUP(lines_done) struct lines in = LINES_INIT;
     CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
 
     while (read_line(driver, &in, &line) == 0) {

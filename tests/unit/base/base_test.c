@@ -18,6 +18,7 @@ int main(void)
     n_failed += fernet_tests();
     n_failed += file_tests();
     n_failed += json_tests();
+    n_failed += lines_tests();
     n_failed += lock_tests();
     n_failed += log_tests();
     n_failed += process_tests();

@@ -20,6 +20,7 @@ int error_tests(void);
 int fernet_tests(void);
 int file_tests(void);
 int json_tests(void);
+int lines_tests(void);
 int lock_tests(void);
 int log_tests(void);
 int process_tests(void);

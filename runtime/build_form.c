@@ -93,10 +93,11 @@ static bool has_name(const json_t *names, const char *name)
 
 static int add_name(struct build_form *form, bool is_target, struct span value, struct error *err)
 {
-    json_t *name = value.len <= NAME_MAX_BYTES ? json_text(value.begin, value.len) : NULL;
+    json_t *name = NULL;
 
-    if (name == NULL)
+    if (value.len > NAME_MAX_BYTES || !utf8_is_valid(value.begin, value.len))
         return error_set(err, ERROR_INVALID, "target_image and tags: names of images");
+    name = json_text(value.begin, value.len);
     if (json_array_size(form->names) >= BUILD_TAGS_MAX) {
         json_decref(name);
         return error_set(err, ERROR_INVALID, "tags: at most %d", BUILD_TAGS_MAX);

@@ -168,8 +168,28 @@ replay_sandbox_upload_SOURCES = tests/fuzz/sandbox_upload.c tests/fuzz/replay.c
 replay_sandbox_upload_CPPFLAGS = $(SANDBOX_CPPFLAGS) \
 	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/sandbox_upload"'
 replay_sandbox_upload_LDADD = $(SANDBOX_FUZZ_LIBS)
+check_PROGRAMS += replay-sandbox_chunked
+replay_sandbox_chunked_SOURCES = tests/fuzz/sandbox_chunked.c tests/fuzz/cut.h tests/fuzz/replay.c
+replay_sandbox_chunked_CPPFLAGS = $(SANDBOX_CPPFLAGS) \
+	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/sandbox_chunked"'
+replay_sandbox_chunked_LDADD = $(SANDBOX_FUZZ_LIBS)
+check_PROGRAMS += replay-sandbox_unzip
+replay_sandbox_unzip_SOURCES = tests/fuzz/sandbox_unzip.c tests/fuzz/replay.c
+replay_sandbox_unzip_CPPFLAGS = $(SANDBOX_CPPFLAGS) \
+	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/sandbox_unzip"'
+replay_sandbox_unzip_LDADD = $(SANDBOX_FUZZ_LIBS) $(LWS_LIBS) $(ZLIB_LIBS)
 
 if FUZZ
+EXTRA_PROGRAMS += fuzz-sandbox_chunked
+fuzz_sandbox_chunked_SOURCES = tests/fuzz/sandbox_chunked.c tests/fuzz/cut.h
+fuzz_sandbox_chunked_CPPFLAGS = $(SANDBOX_CPPFLAGS)
+fuzz_sandbox_chunked_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+fuzz_sandbox_chunked_LDADD = $(SANDBOX_FUZZ_LIBS)
+EXTRA_PROGRAMS += fuzz-sandbox_unzip
+fuzz_sandbox_unzip_SOURCES = tests/fuzz/sandbox_unzip.c
+fuzz_sandbox_unzip_CPPFLAGS = $(SANDBOX_CPPFLAGS)
+fuzz_sandbox_unzip_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+fuzz_sandbox_unzip_LDADD = $(SANDBOX_FUZZ_LIBS) $(LWS_LIBS) $(ZLIB_LIBS)
 EXTRA_PROGRAMS += fuzz-sandbox_browser fuzz-sandbox_terminal fuzz-sandbox_upload
 fuzz_sandbox_browser_SOURCES = tests/fuzz/sandbox_browser.c
 fuzz_sandbox_browser_CPPFLAGS = $(SANDBOX_CPPFLAGS)

@@ -14,7 +14,16 @@
 #include "llm/json_repair.h"
 #include "llm/trouble.h"
 
+int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc;
+    (void)argv;
+    json_setup();
+    return 0;
+}
 
 static int take_line(struct draft *draft, const char *line, size_t len, struct llm_trouble *trouble)
 {

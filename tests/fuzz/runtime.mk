@@ -3,7 +3,14 @@ RUNTIME_FUZZ_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) $(JANSSON_C
 DNS_FUZZ_SOURCES = tests/fuzz/runtime_dns.c runtime/dns.c runtime/egress_policy.c runtime/rules.c runtime/spawn.c
 NFLOG_FUZZ_SOURCES = tests/fuzz/runtime_nflog.c runtime/nflog_parse.c runtime/tally.c
 DOCKERFILE_FUZZ_SOURCES = tests/fuzz/runtime_dockerfile.c runtime/dockerfile.c runtime/image_source.c
+BUILD_FORM_FUZZ_SOURCES = tests/fuzz/runtime_build_form.c runtime/build_context.c runtime/build_form.c \
+	runtime/dockerfile.c runtime/image_source.c
 
+check_PROGRAMS += replay-runtime_build_form
+replay_runtime_build_form_SOURCES = $(BUILD_FORM_FUZZ_SOURCES) tests/fuzz/replay.c
+replay_runtime_build_form_CPPFLAGS = $(RUNTIME_FUZZ_CPPFLAGS) \
+	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/runtime_build_form"'
+replay_runtime_build_form_LDADD = $(BASE_LIBS) $(ZLIB_LIBS)
 check_PROGRAMS += replay-runtime_dns replay-runtime_dockerfile replay-runtime_nflog
 replay_runtime_dns_SOURCES = $(DNS_FUZZ_SOURCES) tests/fuzz/replay.c
 replay_runtime_dns_CPPFLAGS = $(RUNTIME_FUZZ_CPPFLAGS) \
@@ -19,6 +26,11 @@ replay_runtime_nflog_CPPFLAGS = $(RUNTIME_FUZZ_CPPFLAGS) \
 replay_runtime_nflog_LDADD = $(BASE_LIBS)
 
 if FUZZ
+EXTRA_PROGRAMS += fuzz-runtime_build_form
+fuzz_runtime_build_form_SOURCES = $(BUILD_FORM_FUZZ_SOURCES)
+fuzz_runtime_build_form_CPPFLAGS = $(RUNTIME_FUZZ_CPPFLAGS)
+fuzz_runtime_build_form_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+fuzz_runtime_build_form_LDADD = $(BASE_LIBS) $(ZLIB_LIBS)
 EXTRA_PROGRAMS += fuzz-runtime_dns fuzz-runtime_dockerfile fuzz-runtime_nflog
 fuzz_runtime_dns_SOURCES = $(DNS_FUZZ_SOURCES)
 fuzz_runtime_dns_CPPFLAGS = $(RUNTIME_FUZZ_CPPFLAGS)

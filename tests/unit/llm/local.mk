@@ -20,13 +20,24 @@ scripted_test_CPPFLAGS = $(TEST_CPPFLAGS)
 scripted_test_LDADD = $(LLM_TEST_LIBS)
 EXTRA_DIST += tests/data/scripted/slow.json tests/data/scripted/true.json tests/data/scripted/unit.json
 
-EXTRA_DIST += tests/fuzz/client_sse.c tests/fuzz/cut.h tests/fuzz/llm_answer.c
+check_PROGRAMS += replay-client_sse
+replay_client_sse_SOURCES = tests/fuzz/client_sse.c tests/fuzz/cut.h tests/fuzz/replay.c
+replay_client_sse_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
+	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/client_sse"'
+replay_client_sse_LDADD = $(CLIENT_LIBS) $(BASE_LIBS)
+check_PROGRAMS += replay-llm_answer
+replay_llm_answer_SOURCES = tests/fuzz/llm_answer.c tests/fuzz/replay.c
+replay_llm_answer_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
+	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/llm_answer"'
+replay_llm_answer_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(BASE_LIBS)
+
 if FUZZ
-EXTRA_PROGRAMS += fuzz-client_sse fuzz-llm_answer
+EXTRA_PROGRAMS += fuzz-client_sse
 fuzz_client_sse_SOURCES = tests/fuzz/client_sse.c tests/fuzz/cut.h
 fuzz_client_sse_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 fuzz_client_sse_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 fuzz_client_sse_LDADD = $(CLIENT_LIBS) $(BASE_LIBS)
+EXTRA_PROGRAMS += fuzz-llm_answer
 fuzz_llm_answer_SOURCES = tests/fuzz/llm_answer.c
 fuzz_llm_answer_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 fuzz_llm_answer_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer

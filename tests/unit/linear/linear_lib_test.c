@@ -363,6 +363,40 @@ static void run_many_skills(const char *text, size_t len)
     conversation_done(&conversation);
 }
 
+/* As many words as the message has, each of which almost is in it, or is, many times over. */
+static void run_many_words(const char *text, size_t len)
+{
+    struct conversation conversation = CONVERSATION_INIT;
+    struct skill_texts texts = SKILL_TEXTS_INIT;
+    CLEANUP(strbuf_done) struct strbuf spec = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+    json_auto_t *content = json_array();
+    json_t *words = json_array();
+
+    strbuf_append(&spec, "{\"agent\":{\"agent_context\":{\"skills\":[{\"name\":\"a\","
+                         "\"trigger\":{}}]}}}");
+    assert_int_equal(json_parse(spec.text, spec.len, &conversation.spec, &err), 0);
+    for (size_t i = 0; i * 100 < len; i++) {
+        CLEANUP(strbuf_done) struct strbuf word = STRBUF_INIT;
+
+        strbuf_append_bytes(&word, text, i % 90 + 1 < len ? i % 90 + 1 : len);
+        strbuf_appendf(&word, "%zu", i);
+        json_push(words, json_text(word.text, word.len));
+        json_push(words, json_text(text, i < len ? i % 200 : len));
+    }
+    json_put(json_object_get(
+                 json_array_get(json_object_get(json_object_get(conversation_agent(&conversation),
+                                                                "agent_context"),
+                                                "skills"),
+                                0),
+                 "trigger"),
+             "keywords", words);
+    json_push(content, text_content(text));
+    skills_for_message(&conversation, content, &texts);
+    skill_texts_done(&texts);
+    conversation_done(&conversation);
+}
+
 static void run_definitions(const char *text, size_t len)
 {
     struct conversation conversation = CONVERSATION_INIT;
@@ -436,6 +470,7 @@ static void time_is_linear_in_what_the_libraries_read(void **state)
         {"content_read", run_content, contents, LINEAR_OBJECTS},
         {"skills_for_message", run_skills, linear_any_text, LINEAR_OBJECTS},
         {"skills_for_message, many", run_many_skills, one_text, LINEAR_OBJECTS},
+        {"skills_for_message, many words", run_many_words, linear_any_text, LINEAR_OBJECTS},
         {"sub_agents_append_list", run_definitions, one_text, LINEAR_OBJECTS},
         {"conversation_from_request", run_start, one_text, LINEAR_OBJECTS},
     };

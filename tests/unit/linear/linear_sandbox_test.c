@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,14 +15,32 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
 #include "base/strbuf.h"
+#include "sandbox/account.h"
+#include "sandbox/browser/cdp.h"
+#include "sandbox/browser/cdp_message.h"
+#include "sandbox/browser/content.h"
+#include "sandbox/browser/downloads.h"
+#include "sandbox/browser/input.h"
+#include "sandbox/browser/navigate.h"
+#include "sandbox/browser/state.h"
 #include "sandbox/capture.h"
 #include "sandbox/chunked.h"
+#include "sandbox/credentials.h"
+#include "sandbox/editor.h"
+#include "sandbox/file_path.h"
 #include "sandbox/git_address.h"
 #include "sandbox/inside.h"
+#include "sandbox/journal_file.h"
+#include "sandbox/keys.h"
 #include "sandbox/multipart.h"
+#include "sandbox/ports.h"
+#include "sandbox/routes.h"
 #include "sandbox/shell.h"
 #include "sandbox/shell_record.h"
+#include "sandbox/statements.h"
 #include "sandbox/textfile.h"
 #include "sandbox/unzip.h"
 #include "unit/linear/linear.h"
@@ -205,6 +224,159 @@ static void run_textfile(const char *text, size_t len)
         assert_int_equal(err.code, ERROR_UNSUPPORTED);
 }
 
+/* --- the browser, files, programs --- */
+
+static void run_browser(const char *text, size_t len)
+{
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf page = STRBUF_INIT;
+    json_auto_t *json = NULL;
+    json_auto_t *noted = json_object();
+    struct error err = ERROR_INIT;
+
+    cdp_append_repaired(&out, text, len);
+    if (cdp_parse(text, len, &json, &err) == 0)
+        (void)!state_append(&out, noted, json);
+    strbuf_append_bytes(&page, text, len);
+    if (content_append_window(&out, "u", &page, 0, &err) < 0)
+        assert_int_not_equal(err.code, ERROR_NONE);
+    downloads_append_name(&out, text);
+    (void)!input_shown_text(text);
+    if (navigate_read_url(text, &out, &err) < 0)
+        assert_int_not_equal(err.code, ERROR_NONE);
+}
+
+static const char *const messages[] = {"{\"a\":\"|\\ud800|\"}",
+                                       "{\"a\":\"|\\u0000|\"}",
+                                       "[|{\"text\":\"a\",\"depth\":1},|1]",
+                                       "|../|",
+                                       "https://|a|",
+                                       "|a.|",
+                                       NULL};
+
+static void forget_event(void *owner, const char *method, const char *session, const json_t *params)
+{
+    (void)owner;
+    (void)method;
+    (void)session;
+    (void)params;
+}
+
+static const char *end_messages(char *stream, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        stream[i] = (char)(stream[i] == '\1' ? '\0' : stream[i]);
+    return stream;
+}
+
+/* "\1" stands for the end of a message. */
+static const char *const cdp_streams[] = {"|{\"method\":\"a\"}\1|", "|{\"id\":1}\1|",
+                                          "{\"method\":\"|a|\"}\1", "|\1|", NULL};
+
+/* What comes over a pipe, and is read as it comes. */
+static void run_cdp(const char *text, size_t len)
+{
+    CLEANUP(mem_freep) char *stream = mem_dup_bytes(text, len);
+    CLEANUP(fd_close) int from = open_bytes(end_messages(stream, len), len);
+    CLEANUP(fd_close) int to = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    const struct cdp_ends ends = {to, from, -1};
+    const struct cdp_listener listener = {NULL, forget_event};
+    struct cdp *cdp = cdp_new(&ends, &listener);
+    struct error err = ERROR_INIT;
+
+    assert_true(lseek(from, 0, SEEK_SET) == 0);
+    while (cdp_listen(cdp, INT64_MAX, &err) == 0) {
+    }
+    cdp_free(cdp);
+}
+
+static void run_tables(const char *text, size_t len)
+{
+    static char listens[PORTS_MAX];
+    struct account account = {.name = STRBUF_INIT, .home = STRBUF_INIT};
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    json_auto_t *record = NULL;
+    struct error err = ERROR_INIT;
+
+    ports_read(text, listens);
+    account_find(text, 4711, &account);
+    account_done(&account);
+    if (journal_line_parse(text, len, &record, &err) < 0)
+        assert_int_not_equal(err.code, ERROR_NONE);
+    file_name_append_disposition(text, &out);
+    (void)!key_bytes(text);
+    (void)!key_control_letter(text);
+}
+
+static const char *const tables[] = {"|a:x:1:1::/:/bin/sh\n|", "|:|", "| 0: 00000000:1F90 0 0A\n|",
+                                     "|C-|", NULL};
+
+static void run_credentials(const char *text, size_t len)
+{
+    struct credentials *credentials = credentials_new();
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    struct error err = ERROR_INIT;
+    char origin[40] = "";
+
+    for (int i = 0; i < 8; i++) {
+        (void)snprintf(origin, sizeof(origin), "https://a%d", i);
+        assert_int_equal(credentials_keep(credentials,
+                                          &(struct credential_order){origin, "", "swordfish", 1000},
+                                          &err),
+                         0);
+    }
+    credentials_mask_append(credentials, text, len, &out);
+    credentials_free(credentials);
+}
+
+static const char *const printed[] = {"|swordfish|", "|swordfis|", "|a|", NULL};
+
+static void edit(struct editor *editor, const char *const *names, const char *const *values)
+{
+    json_auto_t *args = json_object();
+    json_t *observation = NULL;
+
+    for (size_t i = 0; names[i] != NULL; i++)
+        json_put_text(args, names[i], values[i]);
+    observation = editor_execute(editor, args, "/dev/shm");
+    assert_non_null(observation);
+    json_decref(observation);
+}
+
+/* Made, replaced where the text is once or often, shown, put back. */
+static void run_editor(const char *text, size_t len)
+{
+    static const char *const all[] = {"path", "command", "file_text", "old_str", "new_str", NULL};
+    struct editor *editor = editor_new();
+    char path[] = "/dev/shm/deft-linear-XXXXXX";
+    CLEANUP(fd_close) int fd = mkstemp(path);
+    CLEANUP(strbuf_done) struct strbuf half = STRBUF_INIT;
+
+    assert_true(fd >= 0);
+    (void)unlink(path);
+    strbuf_append_bytes(&half, text, len / 2);
+    edit(editor, all, (const char *const[]){path, "create", text, NULL, NULL});
+    edit(editor, all, (const char *const[]){path, "str_replace", NULL, text, half.text});
+    edit(editor, all, (const char *const[]){path, "str_replace", NULL, half.text, text});
+    edit(editor, all, (const char *const[]){path, "str_replace", NULL, "a", "b"});
+    edit(editor, all, (const char *const[]){path, "view", NULL, NULL, NULL});
+    edit(editor, all, (const char *const[]){path, "undo_edit", NULL, NULL, NULL});
+    (void)unlink(path);
+    editor_free(editor);
+}
+
+static void run_routes(const char *text, size_t len)
+{
+    struct error err = ERROR_INIT;
+    char *param = NULL;
+    struct statement statements[STATEMENTS_MAX];
+
+    (void)len;
+    (void)!route_find(HTTP_GET, text, &param, &err);
+    mem_free(param);
+    (void)!statements_split(text, statements);
+}
+
 static void time_is_linear_in_what_a_sandbox_reads(void **state)
 {
     static const struct linear_function functions[] = {
@@ -222,6 +394,16 @@ static void time_is_linear_in_what_a_sandbox_reads(void **state)
         {"shell_record_next", run_record, linear_any_text, LINEAR_FEW_BYTES, 0},
         {"unzip_into", run_unzip, archives, LINEAR_FEW_BYTES, 0},
         {"unzip_into", run_unzip, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"cdp_parse, state_append", run_browser, messages, LINEAR_FEW_BYTES, 0},
+        {"cdp_parse, state_append", run_browser, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"cdp_listen", run_cdp, cdp_streams, LINEAR_FEW_BYTES, 0},
+        {"cdp_listen", run_cdp, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"ports_read, account_find", run_tables, tables, LINEAR_FEW_BYTES, 0},
+        {"ports_read, account_find", run_tables, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"credentials_mask_append", run_credentials, printed, LINEAR_FEW_BYTES, 0},
+        {"credentials_mask_append", run_credentials, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"editor_execute", run_editor, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"route_find", run_routes, paths, LINEAR_FEW_BYTES, 0},
         {"textfile_read", run_textfile, linear_any_text, LINEAR_FEW_BYTES, 0},
     };
 

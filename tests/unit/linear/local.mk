@@ -2,7 +2,8 @@
 LINEAR_SOURCES = tests/unit/linear/linear.c tests/unit/linear/linear.h
 LINEAR_CPPFLAGS = -I$(top_srcdir)/tests $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS)
 
-LINEAR_TESTS = linear_fcgi_test linear_lib_test linear_runtime_test linear_sandbox_test linear_test
+LINEAR_TESTS = linear_fcgi_test linear_gateway_test linear_lib_test linear_runtime_test linear_sandbox_test \
+	linear_test linear_wire_test linear_worker_test
 check_PROGRAMS += $(LINEAR_TESTS)
 linear_test_SOURCES = $(LINEAR_SOURCES) tests/unit/linear/linear_test.c
 linear_test_CPPFLAGS = $(SANDBOX_CPPFLAGS) $(LINEAR_CPPFLAGS)
@@ -19,6 +20,17 @@ linear_runtime_test_LDADD = $(BASE_LIBS) $(ZLIB_LIBS) $(CMOCKA_LIBS)
 linear_lib_test_SOURCES = $(LINEAR_SOURCES) tests/unit/linear/linear_lib_test.c
 linear_lib_test_CPPFLAGS = $(AM_CPPFLAGS) $(LINEAR_CPPFLAGS)
 linear_lib_test_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS)
-linear_fcgi_test_SOURCES = $(LINEAR_SOURCES) tests/unit/linear/linear_fcgi_test.c
+linear_fcgi_test_SOURCES = $(LINEAR_SOURCES) tests/unit/linear/linear_fcgi_test.c \
+	tests/unit/support/raw_request.c tests/unit/support/raw_request.h
 linear_fcgi_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(LINEAR_CPPFLAGS)
 linear_fcgi_test_LDADD = $(FCGI_HANDLER_LIBS) $(CMOCKA_LIBS)
+linear_gateway_test_SOURCES = $(LINEAR_SOURCES) tests/unit/linear/linear_gateway_test.c \
+	gateway/frame_heads.c gateway/handshake.c gateway/head.c
+linear_gateway_test_CPPFLAGS = $(GATEWAY_TEST_CPPFLAGS) $(LINEAR_CPPFLAGS)
+linear_gateway_test_LDADD = $(GATEWAY_TEST_LIBS)
+linear_wire_test_SOURCES = $(LINEAR_SOURCES) tests/unit/linear/linear_wire_test.c
+linear_wire_test_CPPFLAGS = $(AM_CPPFLAGS) $(LINEAR_CPPFLAGS)
+linear_wire_test_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(CMOCKA_LIBS)
+linear_worker_test_SOURCES = $(LINEAR_SOURCES) tests/unit/linear/linear_worker_test.c
+linear_worker_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS) $(LINEAR_CPPFLAGS)
+linear_worker_test_LDADD = $(WORKER_TEST_LIBS)

@@ -1,0 +1,318 @@
+/*
+ * What the libraries send and take on the wires: settings, tools, requests to models, events,
+ * progress, packages; and names, addresses and tokens, which are short in good faith alone.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fernet.h"
+#include "base/json.h"
+#include "base/lines.h"
+#include "base/mem.h"
+#include "base/sandbox_key.h"
+#include "base/secret.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "base/uuid.h"
+#include "client/call.h"
+#include "client/guard.h"
+#include "client/http.h"
+#include "client/lane.h"
+#include "client/oauth.h"
+#include "client/runtime_api.h"
+#include "llm/chat.h"
+#include "llm/features.h"
+#include "llm/llm.h"
+#include "llm/route.h"
+#include "llm/trouble.h"
+#include "model/agent_settings.h"
+#include "model/client_arguments.h"
+#include "model/conversation.h"
+#include "model/event.h"
+#include "model/event_text.h"
+#include "model/hooks.h"
+#include "model/mcp.h"
+#include "model/openai_ask.h"
+#include "model/package.h"
+#include "model/preview.h"
+#include "model/problem.h"
+#include "model/progress.h"
+#include "model/shape.h"
+#include "model/tools.h"
+#include "unit/linear/linear.h"
+
+static const char *const one_text[] = {"|a|", NULL};
+
+/* --- names, addresses, tokens --- */
+
+static void run_tokens(const char *text, size_t len)
+{
+    static const unsigned char key[32];
+    CLEANUP(secret_done) struct secret plain = SECRET_INIT;
+    struct error err = ERROR_INIT;
+    struct uuid id = UUID_INIT;
+    int64_t utc_us = 0;
+
+    assert_false(len > 100 && uuid_parse(text, &id));
+    if (clock_parse(text, &utc_us, &err) < 0 || fernet_open(key, text, &plain, &err) < 0)
+        assert_int_not_equal(err.code, ERROR_NONE);
+    (void)!fernet_is_token(text);
+    (void)!sandbox_nonce_is_valid(text);
+    (void)!runtime_memory_bytes(text);
+    (void)!preview_port_of_label(text);
+    (void)!package_is_name(text);
+}
+
+static const char *const tokens[] = {"|1|",  "2026-01-01T00:00:00.|1|", "gAAAAA|a|", "|a-|",
+                                     "|0|m", "2026-01-01| |",           "|=|",       NULL};
+
+static void run_addresses(const char *text, size_t len)
+{
+    CLEANUP(route_done) struct route route = ROUTE_INIT;
+    const struct oauth oauth = {.address_of = ADDRESS_OF_USER};
+    struct llm_trouble trouble = LLM_TROUBLE_INIT;
+    struct sockaddr_in address;
+    struct error err = ERROR_INIT;
+
+    (void)len;
+    if (text_starts_with(text, "https://") && oauth_check_url(&oauth, text, &err) < 0)
+        assert_int_not_equal(err.code, ERROR_NONE);
+    (void)!guard_text_allows(text, false);
+    (void)!lane_read_address(text, &address);
+    (void)!http_text_is_clean(text);
+    (void)!http_header_is_clean(text, text);
+    if (llm_route_find(text, text, &route, &trouble) < 0)
+        assert_null(route.model);
+    (void)!features_wants_plain_text(text);
+    (void)!features_wants_reasoning_back(text);
+    (void)!features_takes_effort(text);
+    (void)!features_takes_cache_retention(text);
+    (void)!features_price_of(text);
+}
+
+static const char *const addresses[] = {"https://|a.|",
+                                        "http://127.0.0.|1|",
+                                        "https://|a@|",
+                                        "https://a:|1|",
+                                        "https://a/|/|",
+                                        "openai/|a/|",
+                                        "https://[|:|",
+                                        "|gpt-|",
+                                        "|claude-|",
+                                        "https://a?|a=b&|",
+                                        NULL};
+
+/* Lines that come byte by byte. */
+static void run_lines(const char *text, size_t len)
+{
+    CLEANUP(lines_done) struct lines lines = LINES_INIT;
+    CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
+
+    for (size_t i = 0; i < len; i++) {
+        lines_add(&lines, text + i, 1);
+        (void)!lines_next(&lines, &line);
+    }
+    assert_true(lines_pending(&lines) <= len);
+}
+
+/* --- requests to models --- */
+
+static void run_chat(const char *text, size_t len)
+{
+    const struct llm_plan plan = {.is_stream = true};
+    CLEANUP(route_done) struct route route = ROUTE_INIT;
+    CLEANUP(strbuf_done) struct strbuf messages = STRBUF_INIT;
+    CLEANUP(mem_freep) char *body = NULL;
+    struct llm_trouble trouble = LLM_TROUBLE_INIT;
+    json_auto_t *spec = json_object();
+    struct llm_request request = {.spec = spec, .tools = "[]", .usage_id = "agent"};
+
+    assert_int_equal(llm_route_find("openai/gpt-x", NULL, &route, &trouble), 0);
+    json_put_text(spec, "model", "openai/gpt-x");
+    strbuf_append_char(&messages, '[');
+    for (size_t at = 0; at < len; at += 100) {
+        json_auto_t *message = json_object();
+        json_t *content = json_array();
+
+        json_put_text(message, "role", "user");
+        json_push(content, text_content(text + (len - at < 100 ? at : len - 100)));
+        json_put(message, "content", content);
+        llm_append_message(spec, message, &messages);
+    }
+    strbuf_append_char(&messages, ']');
+    request.messages = messages.text;
+    body = chat_request_body(&request, &route, &plan);
+    assert_true(strlen(body) > messages.len / 2);
+}
+
+/* Client's tools, of an agent whose tools go through a pattern. */
+static void run_tools(const char *text, size_t len)
+{
+    struct conversation conversation = CONVERSATION_INIT;
+    CLEANUP(strbuf_done) struct strbuf spec = STRBUF_INIT;
+    json_auto_t *functions = NULL;
+    json_auto_t *definitions = NULL;
+    struct error err = ERROR_INIT;
+    size_t n = len / 50;
+
+    (void)text;
+    strbuf_append(&spec, "{\"agent\":{\"filter_tools_regex\":\"^(a|b|[a-z_]+){1,100}$\",\"tools\":["
+                         "{\"name\":\"terminal\"}]},\"client_tools\":[");
+    for (size_t i = 0; i < n; i++)
+        strbuf_appendf(&spec, "%s{\"name\":\"t%zu\",\"parameters\":{}}", i > 0 ? "," : "", i);
+    strbuf_append(&spec, "]}");
+    assert_int_equal(json_parse(spec.text, spec.len, &conversation.spec, &err), 0);
+    functions = tools_functions(&conversation);
+    definitions = tools_definitions(&conversation);
+    assert_int_equal(json_array_size(functions), n + 1);
+    conversation_done(&conversation);
+}
+
+/* --- objects of clients, servers and programs --- */
+
+static bool see(void *context, json_t *string)
+{
+    *(size_t *)context += json_string_length(string);
+    return false;
+}
+
+/* The text in the places of each kind of event. */
+static void run_events(const char *text, size_t len)
+{
+    static const char *const kinds[] = {"MessageEvent",
+                                        "ActionEvent",
+                                        "ObservationEvent",
+                                        "AgentErrorEvent",
+                                        "SystemPromptEvent",
+                                        "UserRejectObservation",
+                                        "Condensation",
+                                        "ConversationStateUpdateEvent",
+                                        "ConversationErrorEvent",
+                                        "ACPToolCallEvent",
+                                        "Unheard"};
+    size_t n = 0;
+    const struct text_visitor visitor = {see, &n};
+
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+        json_auto_t *event = json_object();
+        json_t *content = json_array();
+        json_t *inner = json_object();
+
+        for (size_t at = 0; at < 20; at++)
+            json_push(content, text_content(text + at * len / 20));
+        json_put_text(event, "kind", kinds[i]);
+        json_put_text(inner, "command", text);
+        json_put(inner, "content", content);
+        json_put_text(event, "error", text);
+        json_put(event, "action", json_incref(inner));
+        json_put(event, "observation", json_incref(inner));
+        json_put(event, "llm_message", inner);
+        event_texts_visit(event, &visitor);
+        event_fill_nulls(event);
+    }
+}
+
+static void use_settings(json_t *json)
+{
+    const struct conversation_defaults defaults = {RUNTIME_LOCAL, "scripted/hello", NULL, false};
+    const struct place body = {NULL, "body", 0};
+    json_auto_t *problems = json_array();
+    json_auto_t *agent = agent_settings_read(json, &defaults, &body, problems);
+    json_auto_t *conversation = conversation_settings_read(json, &body, problems);
+    json_auto_t *server = mcp_server_read(json, &body, problems);
+    json_t *problem = NULL;
+    size_t i = 0;
+
+    json_array_foreach (problems, i, problem) {
+        CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
+
+        problem_append_text(problem, &words);
+    }
+}
+
+static void use_answers(json_t *json)
+{
+    json_auto_t *names = json_array();
+    json_auto_t *outcome = mcp_call_outcome(json);
+    json_auto_t *problems = json_array();
+    struct openai_ask ask = {.system = STRBUF_INIT};
+    const json_t *result = NULL;
+    struct error err = ERROR_INIT;
+
+    mcp_add_tool_names(json, names);
+    if (mcp_result(json, &result, &err) == 0)
+        assert_non_null(result);
+    openai_ask_read_chat(json, OPENAI_ALL_TURNS, &ask, problems);
+    openai_ask_done(&ask);
+    client_arguments_check(json, json, problems);
+}
+
+static void run_objects(const char *text, size_t len)
+{
+    struct error err = ERROR_INIT;
+    json_auto_t *json = NULL;
+    json_auto_t *hooks = NULL;
+    json_auto_t *line = NULL;
+    struct progress progress;
+
+    if (hooks_read(text, &hooks, &err) < 0 || progress_read(text, len, &line, &progress, &err) < 0)
+        assert_int_not_equal(err.code, ERROR_NONE);
+    if (json_parse(text, len, &json, &err) < 0 || !json_is_object(json))
+        return;
+    use_settings(json);
+    use_answers(json);
+}
+
+static const char *const objects[] = {
+    "{\"mcp_config\":{|\"a\":{},|\"b\":{}}}",
+    "{\"agent_context\":{\"skills\":[|{\"name\":\"a\"},|1]}}",
+    "{\"agent_context\":{\"secrets\":{\"a\":\"|b|\"}}}",
+    "{\"llm\":{\"model\":\"|a|\"}}",
+    "{\"tools\":[|{\"name\":\"a\"},|1]}",
+    "{\"command\":\"a\",\"args\":[|\"a\",|\"b\"]}",
+    "{\"url\":\"https://|a|\"}",
+    "{\"content\":[|{\"type\":\"text\",\"text\":\"a\"},|1]}",
+    "{\"result\":{\"tools\":[|{\"name\":\"a\"},|1]}}",
+    "{\"messages\":[|{\"role\":\"user\",\"content\":\"a\"},|1]}",
+    "{\"messages\":[{\"role\":\"user\",\"content\":[|{\"type\":\"text\",\"text\":\"a\"},|1]}]}",
+    "{\"properties\":{\"a\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}},\"a\":[|\"b\",|1]"
+    "}",
+    "{\"hooks\":{\"pre_tool_use\":[|{\"matcher\":\"*\",\"hooks\":[]},|1]}}",
+    "{\"text\":\"|a|\",\"lengths\":[1]}",
+    NULL};
+
+static void time_is_linear_on_the_wires(void **state)
+{
+    static const struct linear_function functions[] = {
+        {"clock_parse, uuid_parse, fernet_open", run_tokens, tokens, LINEAR_FEW_BYTES, 0},
+        {"clock_parse, uuid_parse, fernet_open", run_tokens, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"oauth_check_url, llm_route_find", run_addresses, addresses, LINEAR_FEW_BYTES, 0},
+        {"oauth_check_url, llm_route_find", run_addresses, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"lines_next, byte by byte", run_lines, linear_any_text, LINEAR_FEW_BYTES, 0},
+        {"chat_request_body", run_chat, linear_any_text, LINEAR_OBJECTS},
+        {"tools_functions", run_tools, one_text, LINEAR_OBJECTS},
+        {"event_texts_visit", run_events, linear_any_text, LINEAR_OBJECTS},
+        {"agent_settings_read, openai_ask_read_chat", run_objects, objects, LINEAR_OBJECTS},
+    };
+
+    (void)state;
+    linear_check(functions, ARRAY_SIZE(functions));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(time_is_linear_on_the_wires),
+    };
+
+    linear_setup();
+    return cmocka_run_group_tests_name("linear_wire", tests, NULL, NULL);
+}

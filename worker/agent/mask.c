@@ -95,8 +95,7 @@ bool secret_is_named(const char *name, const char *command)
 
 json_t *secret_list_env(const struct secret_list *list, const char *command)
 {
-    CLEANUP(word_search_freep)
-    struct word_search *search = word_search_new(command, WORD_ANYWHERE);
+    CLEANUP(word_search_freep) struct word_search *search = word_search_new(command, WORD_ANYWHERE);
     json_t *env = NULL;
 
     for (size_t i = 0; i < list->n; i++)

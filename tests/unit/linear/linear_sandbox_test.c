@@ -292,13 +292,14 @@ static void run_cdp(const char *text, size_t len)
 
 static void run_tables(const char *text, size_t len)
 {
-    static char listens[PORTS_MAX];
+    char *listens = mem_alloc_array(PORTS_MAX, sizeof(*listens));
     struct account account = {.name = STRBUF_INIT, .home = STRBUF_INIT};
     CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
     json_auto_t *record = NULL;
     struct error err = ERROR_INIT;
 
     ports_read(text, listens);
+    mem_free(listens);
     account_find(text, 4711, &account);
     account_done(&account);
     if (journal_line_parse(text, len, &record, &err) < 0)

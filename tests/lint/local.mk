@@ -1,6 +1,6 @@
 # tests/lint: what a machine can say about style and faults without running anything
 EXTRA_DIST += tests/lint/layers.sh tests/lint/words.sh tests/lint/words.awk tests/lint/rules_test.sh \
-	tests/lint/cppcheck
+	tests/lint/parsers.sh tests/lint/parsers.txt tests/lint/cppcheck
 TESTS += tests/lint/rules_test.sh
 
 CLANG_FORMAT = clang-format-19
@@ -27,6 +27,7 @@ lint: lint-words lint-shell lint-format lint-cppcheck lint-tidy
 lint-words:
 	$(top_srcdir)/tests/lint/layers.sh
 	$(top_srcdir)/tests/lint/words.sh
+	$(top_srcdir)/tests/lint/parsers.sh
 
 # With what each sources; deploy/lib's parts are read as parts of ./deft.
 lint-shell:

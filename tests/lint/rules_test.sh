@@ -1,5 +1,5 @@
 #!/bin/sh
-# layers.sh and words.sh find what they are for, and leave alone what only looks like it.
+# layers.sh, words.sh and parsers.sh find what they are for, and leave alone what only looks like it.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -7,7 +7,7 @@ tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 
 mkdir -p "$tree/tests/lint" "$tree/lib/model" "$tree/worker"
-cp "$here/layers.sh" "$here/words.sh" "$here/words.awk" "$tree/tests/lint/"
+cp "$here/layers.sh" "$here/words.sh" "$here/words.awk" "$here/parsers.sh" "$tree/tests/lint/"
 
 cat >"$tree/lib/model/bad.c" <<'C'
 #include "store/db.h"
@@ -82,8 +82,35 @@ for place in bad.c:1 bad.c:2 bad.c:3 bad.c:4 bad.c:5 bad.c:6 bad.c:7 bad.c:8 bad
         n_failed=1
     fi
 done
+
 if grep '/good[.]' "$found"; then
     echo "found what is fine"
+    n_failed=1
+fi
+
+# One parser is measured, one has a reason, one neither; one reason is for nothing; one target of the
+# fuzzer reads what is not measured, is not played and has no corpus.
+mkdir -p "$tree/tests/fuzz/corpus/model_good" "$tree/tests/unit/linear" "$tree/tests/unit/support" "$tree/sandbox"
+for name in measured excused neither; do
+    echo "/* (const char *bytes, size_t len) */ int $name(const char *bytes, size_t len);" >"$tree/lib/model/$name.h"
+done
+echo '/* (const char *bytes, size_t len) */ int a(const char *text);' >"$tree/lib/model/plain.h"
+echo '#include "model/measured.h"' >"$tree/tests/unit/linear/linear_test.c"
+touch "$tree/tests/unit/support/raw_request.c"
+printf '# a head\nmodel/excused.h why\nmodel/plain.h why\n' >"$tree/tests/lint/parsers.txt"
+printf '#include "base/json.h"\n#include "model/measured.h"\n' >"$tree/tests/fuzz/model_good.c"
+echo 'replay-model_good' >"$tree/tests/fuzz/local.mk"
+echo '#include "model/fuzzed.h"' >"$tree/tests/fuzz/model_bad.c"
+"$tree/tests/lint/parsers.sh" >"$found" && n_failed=1
+cat >"$tree/expected" <<'T'
+tests/fuzz/model_bad.c: no corpus
+tests/fuzz/model_bad.c: not played by make check
+model/neither.h: no row in tests/unit/linear, no reason in tests/lint/parsers.txt
+model/fuzzed.h: no row in tests/unit/linear, no reason in tests/lint/parsers.txt
+tests/lint/parsers.txt: model/plain.h needs no reason
+T
+if ! diff "$tree/expected" "$found"; then
+    echo "parsers.sh says something else"
     n_failed=1
 fi
 exit "$n_failed"

@@ -6,7 +6,7 @@ import { shortened } from "./shortened";
 import { safeLink } from "./safe_link";
 import { formatCost, formatTokens, totalsOf } from "./stats";
 import { cleanTerminalText } from "./terminal_text";
-import { ageOf, parseServerTime } from "./time";
+import { ageOf, clockTime, isSameMinute, parseServerTime } from "./time";
 
 test("back-off doubles, has a ceiling, and spreads", () => {
     assert.deepEqual([0, 1, 2, 20].map((attempt) => backoffMs(attempt, 0)), [500, 1000, 2000, 30_000]);
@@ -40,7 +40,7 @@ test("usage is the sum over all models", () => {
     assert.deepEqual(totals, { costUsd: 0.75, tokens: 1000, hasUnknown: false });
     assert.deepEqual(totalsOf(undefined), { costUsd: 0, tokens: 0, hasUnknown: false });
     const cost = (costUsd: number, hasUnknown = false) => formatCost({ costUsd, hasUnknown });
-    assert.deepEqual([cost(0.00314), cost(12.345)], ["$0.0031", "$12.35"]);
+    assert.deepEqual([cost(0.00314), cost(12.345), cost(0.00001)], ["$0.0031", "$12.35", "less than $0.0001"]);
     assert.deepEqual([cost(0, true), cost(0.5, true), cost(0)], ["cost unknown", "at least $0.5000", "no cost"]);
     assert.deepEqual([999, 1500, 25_400, 2_500_000].map(formatTokens), ["999", "1.5k", "25k", "2.5M"]);
 });
@@ -71,6 +71,15 @@ test("terminal output loses colours and keeps the last state of a line", () => {
 test("event times are UTC without saying so", () => {
     assert.equal(parseServerTime("2026-01-15T10:30:00.000000"), Date.parse("2026-01-15T10:30:00Z"));
     assert.equal(parseServerTime("2026-01-15T10:30:00.000000Z"), Date.parse("2026-01-15T10:30:00Z"));
+});
+
+test("a minute is named once a day, and drawn alike by every call", () => {
+    assert.equal(isSameMinute("2026-01-15T10:30:00.000000", "2026-01-15T10:30:59.999999"), true);
+    assert.equal(isSameMinute("2026-01-15T10:30:59.999999", "2026-01-15T10:31:00.000000"), false);
+    assert.equal(isSameMinute("2026-01-15T10:30:00.000000", "2026-01-16T10:30:00.000000"), false);
+    const local = new Date(2026, 0, 15, 9, 5).toISOString();
+    assert.equal(clockTime(local), "09:05");
+    assert.equal(clockTime("nonsense"), "");
 });
 
 test("the list is divided by age", () => {

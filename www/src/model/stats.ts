@@ -36,7 +36,11 @@ export function totalsOf(stats: Stats | undefined, prices?: Prices): Totals {
     };
 }
 
+/** A cost that four places would show as none is some all the same. */
+const SHOWN_MIN_USD = 0.00005;
+
 function formatUsd(costUsd: number): string {
+    if (costUsd < SHOWN_MIN_USD) return text.conversation.costTiny;
     return `$${costUsd.toFixed(costUsd < 1 ? 4 : 2)}`;
 }
 

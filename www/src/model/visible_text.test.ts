@@ -18,6 +18,16 @@ test("characters that hide or reorder are named", () => {
     assert.equal(shown("x\ufe0fy\u3164z\ud800"), "x⟨U+FE0F⟩y⟨U+3164⟩z⟨U+D800⟩");
 });
 
+test("a run of them is one piece, however long it is", () => {
+    assert.deepEqual(visiblePieces(`a${"\u200b".repeat(3)} \u200bb`), [
+        { text: "a", isName: false },
+        { text: "⟨U+200B⟩⟨U+200B⟩⟨U+200B⟩", isName: true },
+        { text: " ", isName: false },
+        { text: "⟨U+200B⟩", isName: true },
+        { text: "b", isName: false },
+    ]);
+});
+
 test("only the names are marked, so that a command cannot write one itself", () => {
     assert.deepEqual(visiblePieces("⟨U+202E⟩\u202e"), [
         { text: "⟨U+202E⟩", isName: false },

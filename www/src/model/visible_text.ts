@@ -5,7 +5,7 @@
 
 export interface Piece {
     readonly text: string;
-    /** True for the name of a character that would not show. */
+    /** True for the names of characters that would not show. */
     readonly isName: boolean;
 }
 
@@ -15,8 +15,7 @@ export interface Piece {
  * the combining joiner, and letters that are drawn as nothing (Hangul and Khmer fillers, the blank Braille pattern).
  */
 const UNSEEN =
-    /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\p{Zs}\ufe00-\ufe0f\u{e0100}-\u{e01ef}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0]/gu;
-const PLAIN: ReadonlySet<string> = new Set(["\t", "\n", " "]);
+    /(?:(?![\t\n ])[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\p{Zs}\ufe00-\ufe0f\u{e0100}-\u{e01ef}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0])+/gu;
 
 function nameOf(character: string): string {
     return `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}⟩`;
@@ -26,11 +25,10 @@ export function visiblePieces(text: string): Piece[] {
     const pieces: Piece[] = [];
     let end = 0;
     for (const match of text.matchAll(UNSEEN)) {
-        const [character] = match;
-        if (PLAIN.has(character)) continue;
+        const [run] = match;
         if (match.index > end) pieces.push({ text: text.slice(end, match.index), isName: false });
-        pieces.push({ text: nameOf(character), isName: true });
-        end = match.index + character.length;
+        pieces.push({ text: Array.from(run, nameOf).join(""), isName: true });
+        end = match.index + run.length;
     }
     if (end < text.length) pieces.push({ text: text.slice(end), isName: false });
     return pieces;

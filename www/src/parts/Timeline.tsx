@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useMemo, useRef } from "react";
 import type { Item } from "../model/items";
 import { waitingCalls } from "../model/open_calls";
-import { clockTime } from "../model/time";
+import { isSameMinute } from "../model/time";
 import { buildTimeline } from "../model/timeline";
 import type { Session } from "../state/session";
 import type { SessionState } from "../state/session_state";
@@ -50,7 +50,7 @@ function Beginning({ session, state }: { session: Session; state: SessionState }
 function beginsMinute(items: readonly Item[], index: number): boolean {
     const before = items[index - 1];
     const item = items[index];
-    return item !== undefined && (before === undefined || clockTime(before.at) !== clockTime(item.at));
+    return item !== undefined && (before === undefined || !isSameMinute(before.at, item.at));
 }
 
 export function Timeline({ session, state }: { session: Session; state: SessionState }) {

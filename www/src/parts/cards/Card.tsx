@@ -53,6 +53,8 @@ function Marks({ item, badge }: { item: ToolItem; badge: Badge | null }) {
 export function Card({ item, icon, title, badge, isClosedAtFirst = false, children }: CardProps) {
     const [isOpen, setIsOpen] = useState(!isClosedAtFirst);
     const bodyId = useId();
+    const titleId = useId();
+    const toggleId = useId();
     const hasBody = Children.toArray(children).length > 0;
     return (
         <section className={`card card-${badge?.tone ?? "calm"}`}>
@@ -60,16 +62,18 @@ export function Card({ item, icon, title, badge, isClosedAtFirst = false, childr
                 <Icon name={icon} />
                 <div className="card-title">
                     {item.summary !== null && <span className="card-summary">{item.summary}</span>}
-                    <span className="card-what">{title}</span>
+                    <span className="card-what" id={titleId}>{title}</span>
                 </div>
                 <Marks item={item} badge={badge} />
                 {hasBody && (
                     <button
                         type="button"
+                        id={toggleId}
                         className="icon-button card-toggle"
                         aria-expanded={isOpen}
                         aria-controls={bodyId}
                         aria-label={isOpen ? text.cards.hide : text.cards.show}
+                        aria-labelledby={`${toggleId} ${titleId}`}
                         onClick={() => { setIsOpen(!isOpen); }}
                     >
                         <Icon name="chevron" />

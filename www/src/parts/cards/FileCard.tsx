@@ -5,6 +5,7 @@ import { type Diff, type DiffRow, diffLines } from "../../model/diff";
 import { type ToolItem, textOf } from "../../model/items";
 import { text } from "../../text";
 import { FoldedText } from "../FoldedText";
+import { Listing } from "../Listing";
 import { Card, OutcomeWords, badgeOf, hasWords } from "./Card";
 
 const SHOWN_LINES = 20;
@@ -18,7 +19,8 @@ const ROW_NAMES: Readonly<Record<DiffRow["sign"], string>> = {
     gap: "diff-gap",
 };
 
-function Row({ row }: { row: DiffRow }) {
+function Row({ row }: { row: DiffRow | undefined }) {
+    if (row === undefined) return null;
     if (row.sign === "gap") return <div className="diff-row diff-gap">{text.cards.hiddenLines(row.nHidden)}</div>;
     return (
         <div className={`diff-row ${ROW_NAMES[row.sign]}`}>
@@ -42,15 +44,22 @@ function useDiff(observation: Tagged | null): Diff | null {
 
 function DiffView({ diff }: { diff: Diff }) {
     if (diff.rows.length === 0) return <p className="card-words">{text.cards.noChange}</p>;
-    const rows = diff.rows.map((row, i) => <Row key={i} row={row} />);
-    return <FoldedText lines={rows} nShown={SHOWN_LINES} keep="start" className="diff" label={text.cards.result} />;
+    return (
+        <FoldedText
+            nLines={diff.rows.length}
+            line={(at) => <Row key={at} row={diff.rows[at]} />}
+            nShown={SHOWN_LINES}
+            keep="start"
+            className="diff"
+            label={text.cards.result}
+        />
+    );
 }
 
 function PlainResult({ observation }: { observation: Tagged }) {
     const words = contentText(observation.content);
     if (observation.is_error === true) return <p className="card-words card-words-bad">{words}</p>;
-    const lines = words.split("\n").map((line, i) => <div key={i}>{line === "" ? "\u00a0" : line}</div>);
-    return <FoldedText lines={lines} nShown={SHOWN_LINES} keep="start" className="listing" label={text.cards.result} />;
+    return <Listing text={words} nShown={SHOWN_LINES} label={text.cards.result} />;
 }
 
 function Title({ item, observation, diff }: { item: ToolItem; observation: Tagged | null; diff: Diff | null }) {

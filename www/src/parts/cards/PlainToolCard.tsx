@@ -2,29 +2,23 @@ import type { Tagged } from "../../api/wire";
 import { contentImages, contentText } from "../../model/content";
 import type { ToolItem } from "../../model/items";
 import { text } from "../../text";
-import { FoldedText } from "../FoldedText";
+import { Listing } from "../Listing";
 import { Card, OutcomeWords, badgeOf, hasWords } from "./Card";
 
 const SHOWN_LINES = 12;
 
 /** The arguments without the tag that says what they are for. */
-function argumentLines(action: Tagged): string[] {
+function argumentText(action: Tagged): string {
     const members = Object.fromEntries(Object.entries(action).filter(([name]) => name !== "kind"));
-    return Object.keys(members).length === 0 ? [] : JSON.stringify(members, null, 2).split("\n");
+    return Object.keys(members).length === 0 ? "" : JSON.stringify(members, null, 2);
 }
 
-function Listing({ lines, label }: { lines: readonly string[]; label: string }) {
-    if (lines.length === 0) return null;
+function Labelled({ words, label }: { words: string; label: string }) {
+    if (words === "") return null;
     return (
         <>
             <p className="card-label">{label}</p>
-            <FoldedText
-                lines={lines.map((line, i) => <div key={i}>{line === "" ? "\u00a0" : line}</div>)}
-                nShown={SHOWN_LINES}
-                keep="start"
-                className="listing"
-                label={label}
-            />
+            <Listing text={words} nShown={SHOWN_LINES} label={label} />
         </>
     );
 }
@@ -41,11 +35,11 @@ export function PlainToolCard({ item }: { item: ToolItem }) {
             badge={badgeOf(item.outcome)}
             isClosedAtFirst={item.outcome.state === "done"}
         >
-            {item.action !== null && <Listing lines={argumentLines(item.action)} label={text.cards.arguments} />}
+            {item.action !== null && <Labelled words={argumentText(item.action)} label={text.cards.arguments} />}
             {item.action === null && item.rawArguments !== null && (
-                <Listing lines={item.rawArguments.split("\n")} label={text.cards.unreadableCall} />
+                <Labelled words={item.rawArguments} label={text.cards.unreadableCall} />
             )}
-            {result !== "" && <Listing lines={result.split("\n")} label={text.cards.result} />}
+            <Labelled words={result} label={text.cards.result} />
             {contentImages(observation?.content).map((url) => (
                 <img key={url} className="card-image" src={url} alt={text.cards.image} />
             ))}

@@ -24,13 +24,16 @@ function outputOf(observation: Tagged | null): string {
 }
 
 function Output({ output }: { output: string }) {
-    const lines = output.split("\n").map((line, i) => (
-        <div key={i} className="terminal-line">
-            {line === "" ? "\u00a0" : line}
-        </div>
-    ));
+    const lines = useMemo(() => output.split("\n"), [output]);
     return (
-        <FoldedText lines={lines} nShown={SHOWN_LINES} keep="end" className="terminal" label={text.cards.result} />
+        <FoldedText
+            nLines={lines.length}
+            line={(at) => <div key={at} className="terminal-line">{lines[at] || "\u00a0"}</div>}
+            nShown={SHOWN_LINES}
+            keep="end"
+            className="terminal"
+            label={text.cards.result}
+        />
     );
 }
 

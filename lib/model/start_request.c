@@ -121,14 +121,15 @@ static bool has_dot_dot(const char *path)
 }
 
 /* Several clients send `workspace/project`, which is meant from the root of the sandbox's files;
- * what else is relative lies below /workspace. */
+ * what else is relative lies below /workspace. An empty path is the same as ".": Agent Canvas sends
+ * it for "/", whose last slash it cuts off. */
 static char *absolute_dir(const char *path)
 {
     CLEANUP(strbuf_done) struct strbuf whole = STRBUF_INIT;
 
     while (text_starts_with(path, "./"))
         path += strspn(path + 1, "/") + 1;
-    if (text_equal(path, "."))
+    if (path[0] == '\0' || text_equal(path, "."))
         path = "workspace";
     strbuf_append(&whole, text_equal(path, "workspace") || text_starts_with(path, "workspace/")
                               ? "/"
@@ -149,7 +150,7 @@ static void read_workspace(struct start *start)
 
     if (working_dir == NULL)
         return;
-    if (working_dir[0] == '\0' || has_dot_dot(working_dir)) {
+    if (has_dot_dot(working_dir)) {
         problem_add_value(start->problems, &place,
                           "the working directory is a path below /workspace, or an absolute one, "
                           "and has no '..'",

@@ -22,7 +22,9 @@ static void bad_requests_are_refused_with_the_place(void **state)
     static const struct refusal_case cases[] = {
         {"{'agent': {'llm': {}}}", "workspace", "missing"},
         {"{'workspace': {}, 'agent': {'llm': {}}}", "workspace.working_dir", "missing"},
-        {"{'workspace': {'working_dir': ''}, 'agent': {'llm': {}}}", "workspace.working_dir",
+        {"{'workspace': {'working_dir': ''}, 'conversation_runtime': 'docker',"
+         " 'agent': {'llm': {}}}",
+         "workspace.working_dir",
          "value_error"},
         {"{'workspace': {'working_dir': 'a'}, 'conversation_runtime': 'docker',"
          " 'agent': {'llm': {}}}",
@@ -128,6 +130,7 @@ static void relative_working_dir_is_below_the_workspace(void **state)
         {".//a/b..c", "/workspace/a/b..c"},
         {".", "/workspace"},
         {"./", "/workspace"},
+        {"", "/workspace"},
         {"/tmp/x/", "/tmp/x/"},
     };
 

@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test';
 import { Conversation, llmOf, startRequest } from '../e2e/support/conversation.mjs';
 import { DEFT } from '../e2e/support/instance.mjs';
 import { signIn } from '../e2e/support/session.mjs';
+import { waitUntil } from '../e2e/support/wait.mjs';
 import { start } from '../fakes/openai.mjs';
 import { APP, RUN_DEADLINE_MS, launchBrowser, openPage, waitForStatus } from './browser.mjs';
 
@@ -33,8 +34,8 @@ async function conversationWith(t, llm, more = {}) {
   return conversation;
 }
 
-async function open(t, { signedIn = true } = {}) {
-  const { context, page, faults } = await openPage(browser);
+async function open(t, { signedIn = true, ...options } = {}) {
+  const { context, page, faults } = await openPage(browser, options);
   t.after(async () => {
     await context.close();
     assert.deepEqual(faults, []);
@@ -68,6 +69,49 @@ test('a title has no Markdown, and no word in two', TIMEOUT, async (t) => {
   await conversation.say('## **Write** a `small` program that [prints](http://x.test) the first twenty primes', true);
   assert.equal(await conversation.rest(['finished']), 'finished');
   assert.equal((await conversation.info()).title, 'Write a small program that prints the first...');
+});
+
+test('what stands for a missing title has no Markdown either', TIMEOUT, async (t) => {
+  const conversation = await conversationWith(t, llmOf(model, 'said'), { autotitle: false });
+  const page = await open(t);
+  await conversation.say('## **Tidy** the `build` [folder](http://x.test)', false);
+  await page.goto(`${APP}/conversations/${conversation.id}`);
+  await page.getByRole('heading', { level: 1, name: /^Tidy the build folder\b/ }).waitFor();
+  await waitUntil(async () => (await page.title()).startsWith('Tidy the build folder ·'), 'the tab is named');
+});
+
+/** By how much the words that stand in an empty box are wider than it is. */
+const overflowOfPlaceholder = (box) => {
+  const style = getComputedStyle(box);
+  const pen = document.createElement('canvas').getContext('2d');
+  pen.font = style.font;
+  return pen.measureText(box.placeholder).width - (box.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight));
+};
+
+test('on a narrow screen what the box asks for is one line, and cards are told apart by their buttons\' names', TIMEOUT, async (t) => {
+  const command = (line) => ({ name: 'terminal', arguments: { command: line, security_risk: 'LOW', summary: 's' } });
+  model.setScenario('narrow', [{ calls: [command('echo one')] }, { calls: [command('echo two')] }, { text: 'done' }]);
+  const conversation = await conversationWith(t, llmOf(model, 'narrow'), { confirmation_policy: { kind: 'AlwaysConfirm' } });
+  const page = await open(t, { viewport: { width: 375, height: 700 }, isMobile: true, hasTouch: true });
+  const fits = async (state) => {
+    await waitForStatus(page, [state]);
+    assert.ok((await page.getByLabel('Message to the agent').evaluate(overflowOfPlaceholder)) <= 0, state);
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)) <= 0, state);
+  };
+  await page.goto(`${APP}/conversations/${conversation.id}`);
+  await fits('idle');
+  await conversation.say('go', true);
+  await fits('waiting_for_confirmation');
+  for (const line of ['echo one', 'echo two']) {
+    await page.getByTestId('waiting-action').filter({ hasText: line }).waitFor({ timeout: RUN_DEADLINE_MS });
+    await page.getByTestId('approve-button').tap();
+    await page.getByRole('button', { name: new RegExp(`^Hide\\W+${line}$`) }).waitFor({ timeout: RUN_DEADLINE_MS });
+  }
+  await fits('finished');
+  model.setScenario('narrow', [{ park: true, text: 'At last' }]);
+  await conversation.say('again', true);
+  await fits('running');
+  model.release();
 });
 
 test('who opens a conversation signed out is there after signing in', TIMEOUT, async (t) => {

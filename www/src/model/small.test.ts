@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { backoffMs } from "./backoff";
 import { contentImages, contentText } from "./content";
+import { plainWords } from "./plain_words";
 import { shortened } from "./shortened";
 import { safeLink } from "./safe_link";
 import { formatCost, formatTokens, totalsOf } from "./stats";
@@ -54,6 +55,16 @@ test("a price is unknown where tokens cost nothing, unless somebody said that th
     assert.equal(totalsOf(used("openai/local"), { input_cost_per_token: 0, output_cost_per_token: 0 }).hasUnknown, false);
     assert.equal(totalsOf(used("openai/new"), { input_cost_per_token: null }).hasUnknown, true);
     assert.equal(totalsOf(used("scripted/hello")).hasUnknown, false);
+});
+
+test("plain words have no Markdown, and all of its words", () => {
+    const plain = (source: string) => shortened(plainWords(source), 100);
+    assert.equal(plain("## **Write** a `small` _program_ that [prints](http://x.test)"), "Write a small program that prints");
+    assert.equal(plain("- one\n- **two**\n\n> three\n\n1. four"), "one two three four");
+    assert.equal(plain("```py\nprint(1)\n```"), "print(1)");
+    assert.equal(plain("~~no~~ ![a picture](http://x.test/p.png) a_b_c 2 * 3 * 4"), "no a picture a_b_c 2 * 3 * 4");
+    assert.equal(plain("first\nsecond"), "first second");
+    assert.equal(plain(""), "");
 });
 
 test("what a conversation begins with is cut between words", () => {

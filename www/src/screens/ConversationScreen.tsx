@@ -2,6 +2,7 @@ import { type RefObject, useEffect, useMemo, useState } from "react";
 import { messageOf } from "../api/http";
 import type { ExecutionStatus, Me, MessageEvent } from "../api/wire";
 import { contentText } from "../model/content";
+import { plainWords } from "../model/plain_words";
 import { shortened } from "../model/shortened";
 import { isScripted, isServersModel } from "../model/trouble";
 import { waitingCalls } from "../model/open_calls";
@@ -93,7 +94,7 @@ const FIRST_WORDS_MAX_CHARS = 60;
 function firstWords({ log }: SessionState): string | null {
     const first = log.events[0];
     if (log.olderPageId !== null || first?.kind !== "MessageEvent") return null;
-    const words = shortened(contentText((first as MessageEvent).llm_message.content), FIRST_WORDS_MAX_CHARS);
+    const words = shortened(plainWords(contentText((first as MessageEvent).llm_message.content)), FIRST_WORDS_MAX_CHARS);
     return words === "" ? null : words;
 }
 

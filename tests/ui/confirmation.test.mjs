@@ -107,6 +107,24 @@ test('approve runs exactly what was shown, once, also by a double click', TIMEOU
   assert.equal((await ranOf(page, id)).length, 1);
 });
 
+/** Notes whether a question can be answered when it first shows. */
+function watchQuestion(words) {
+  new MutationObserver(() => {
+    const asked = document.querySelector('[data-testid="waiting-action"]')?.textContent.includes(words);
+    if (asked) window.wasBlocked ??= document.querySelector('[data-testid="approve-button"]').disabled;
+  }).observe(document, { childList: true, subtree: true });
+}
+
+test('a question that follows within a double click does not take its second click', TIMEOUT, async (t) => {
+  const { page } = await waiting(t, [{ calls: [terminal('echo first')] }, { calls: [terminal('echo second')] }, { text: 'done' }]);
+  await page.evaluate(watchQuestion, 'echo second');
+  await page.clock.setFixedTime(Date.now()); // no time passes between the decision and the next question
+  await page.getByTestId('approve-button').click();
+  await page.getByTestId('waiting-action').filter({ hasText: 'echo second' }).waitFor({ timeout: RUN_DEADLINE_MS });
+  assert.equal(await page.evaluate(() => window.wasBlocked), true);
+  await page.locator('[data-testid="approve-button"]:enabled').waitFor();
+});
+
 test('all that would run is shown: every action, to its last line, with nothing hidden in it', TIMEOUT, async (t) => {
   const long = `${Array.from({ length: 300 }, (_, i) => `echo line ${i}`).join('\n')}\necho the last line`;
   const bent = 'echo safe \u202e#\u2066 fr- mr\u200b';

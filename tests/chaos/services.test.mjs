@@ -7,7 +7,7 @@ import { Conversation, isAction, isResult, text } from '../e2e/support/conversat
 import { assertSound, query } from '../e2e/support/database.mjs';
 import { Worker, killAndAwait, start, stop } from '../e2e/support/processes.mjs';
 import { Socket, restingSnapshot } from '../e2e/support/socket.mjs';
-import { waitUntil } from '../e2e/support/wait.mjs';
+import { waitUntil, within } from '../e2e/support/wait.mjs';
 import { start as startModel } from '../fakes/openai.mjs';
 
 const N_WRITERS = 4;
@@ -106,7 +106,7 @@ class Watcher {
     await waitUntil(() => this.seen.length >= events.length, 'the watcher has seen all');
     this.isOver = true;
     await this.socket.cut();
-    await this.watching;
+    await within(this.watching, 'the watcher sees that it is over');
     assert.equal(this.fault, undefined);
     assert.deepEqual(this.seen, events.map(({ id }) => id));
   }
@@ -148,7 +148,7 @@ test('a client on the plain socket notices the end of a run over the death of th
   await conversation.say('go', true);
   await socket.frame(isAction('terminal'), 'the command');
   await killAndAwait('gateway');
-  await socket.closed;
+  await socket.end();
   const again = await waitUntil(() => conversation.socket({ query: { resend_mode: 'all' } }).catch(() => null), 'the socket opens again');
   await again.frame(restingSnapshot(['finished']), 'the end of the run');
   const ids = (await conversation.events()).map(({ id }) => id);

@@ -63,7 +63,7 @@ test('a message on a socket whose gateway dies is stored once or not at all', as
   const { conversation, socket } = await watched(t);
   for (let i = 0; i < 20; i++) socket.send({ role: 'user', content: `message ${i}` });
   await killAndAwait('gateway');
-  await socket.closed;
+  await socket.end();
   const said = async () => (await conversation.events()).filter(({ kind, source }) => kind === 'MessageEvent' && source === 'user').map((event) => event.llm_message.content[0].text);
   const texts = await said();
   assert.deepEqual(texts, texts.map((_, i) => `message ${i}`), 'what is stored is the beginning of what was said');

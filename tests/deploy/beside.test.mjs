@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { waitUntil } from './http.mjs';
+import { within } from '../e2e/support/wait.mjs';
 
 const DEADLINE_MS = 60_000;
 const HOME = dirname(process.env.DEFT);
@@ -19,7 +20,7 @@ const runBeside = async (t, make, script) => {
   const shell = spawn('sh', ['-euc', text, 'sh', dir, HOME], { stdio: ['ignore', 'pipe', 'inherit'] });
   let printed = '';
   shell.stdout.on('data', (piece) => (printed += piece));
-  const [code] = await once(shell, 'close');
+  const [code] = await within(once(shell, 'close'), 'the run ends');
   return { dir, code, printed };
 };
 

@@ -5,6 +5,7 @@ import http from 'node:http';
 import { test } from 'node:test';
 import { start, stop } from '../e2e/support/processes.mjs';
 import { parse, request, sendRaw, waitUntil } from './http.mjs';
+import { within } from '../e2e/support/wait.mjs';
 
 const APP = process.env.DEFT_APP_URL;
 const AGENT = process.env.DEFT_AGENT_URL;
@@ -253,12 +254,12 @@ test('a socket is not compressed by nginx', async () => {
     Connection: 'Upgrade', Upgrade: 'websocket', 'Accept-Encoding': 'gzip',
     'Sec-WebSocket-Version': 13, 'Sec-WebSocket-Key': Buffer.alloc(16).toString('base64'),
   };
-  const answer = await new Promise((resolve, reject) => {
+  const answer = await within(new Promise((resolve, reject) => {
     http.get(new URL('/sockets/events/00000000-0000-4000-8000-000000000000', AGENT), { headers })
       .on('upgrade', (reply, socket) => resolve(reply) ?? socket.destroy())
       .on('response', (reply) => reject(new Error(`no socket: ${reply.statusCode}`)))
       .on('error', reject);
-  });
+  }), 'the socket is answered');
   assert.equal(answer.statusCode, 101);
   assert.equal(answer.headers['content-encoding'], undefined);
 });

@@ -7,6 +7,7 @@ import path from "node:path";
 import { after, before, describe, test } from "node:test";
 import { ActionServer, gone } from "./support/action-server.mjs";
 import { Pages, Surfer, descendants } from "./support/browser_pages.mjs";
+import { within } from "./support/wait.mjs";
 
 const WAIT_MS = 10000;
 const pages = new Pages({
@@ -93,7 +94,7 @@ describe("a browser in trouble", { concurrency: 2 }, () => {
       pages.pages.held = resolve;
     });
     const held = surfer.open(pages.url("held"));
-    await asked;
+    await within(asked, "the page is asked for");
     await surfer.interrupt();
     assert.equal((await held).text, "The call was interrupted.");
     assert.equal((await surfer.open(pages.url("plain"))).is_error, false);
@@ -127,7 +128,7 @@ describe("a browser in trouble", { concurrency: 2 }, () => {
       pages.pages.killed = resolve;
     });
     const held = surfer.open(pages.url("killed"));
-    await asked;
+    await within(asked, "the page is asked for");
     process.kill(browsers(own)[0].pid, "SIGKILL");
     const ended = await held;
     assert.equal(ended.is_error, true);
@@ -158,7 +159,7 @@ describe("a browser in trouble", { concurrency: 2 }, () => {
     const id = randomUUID();
     const call = { tool: "browser_navigate", args: { url: pages.url("orphan") } };
     const lost = own.put(surfer.id, id, call).catch(() => undefined);
-    await asked;
+    await within(asked, "the page is asked for");
     const processes = descendants(own.child.pid);
     await own.kill();
     await lost;

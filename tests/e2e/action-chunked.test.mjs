@@ -6,7 +6,7 @@ import net from "node:net";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
 import { ActionServer, KEY, multipart } from "./support/action-server.mjs";
-import { waitUntil } from "./support/wait.mjs";
+import { waitUntil, within } from "./support/wait.mjs";
 
 const MIB = 1 << 20;
 const COMMAND = JSON.stringify({ command: "echo $((6 * 7))" });
@@ -17,7 +17,7 @@ describe("bodies in chunks", () => {
   after(() => server.stop());
 
   /** A POST whose body is written as it stands; resolves with the status and the JSON of the answer. */
-  const raw = (target, body, key = KEY) => new Promise((resolve, reject) => {
+  const raw = (target, body, key = KEY) => within(new Promise((resolve, reject) => {
     const socket = net.connect(server.port, "127.0.0.1");
     const parts = [];
     socket.on("data", (part) => parts.push(part));
@@ -28,7 +28,7 @@ describe("bodies in chunks", () => {
     });
     socket.write(`POST ${target} HTTP/1.1\r\nHost: x\r\nX-Session-API-Key: ${key}\r\nTransfer-Encoding: chunked\r\n\r\n`);
     for (const piece of [body].flat()) socket.write(piece);
-  });
+  }), `the connection of POST ${target} ends`);
   const execute = (body, key) => raw("/api/bash/execute_bash_command", body, key);
   const chunk = (text) => `${text.length.toString(16)}\r\n${text}\r\n`;
 

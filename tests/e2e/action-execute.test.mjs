@@ -5,6 +5,7 @@ import os from "node:os";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
 import { ActionServer, KEY, seen } from "./support/action-server.mjs";
+import { within } from "./support/wait.mjs";
 
 describe("the older action API", () => {
   let server;
@@ -142,11 +143,11 @@ describe("the older action API", () => {
       const lost = post("/execute_action", { action }, { onRequest: (request) => { request.on("finish", () => resolve(request)); } });
       lost.catch(() => {});
     });
-    const request = await left;
+    const request = await within(left, "the request is sent");
     const queued = run(`test -e ${mark} && echo after`);
     const closed = new Promise((resolve) => request.on("close", resolve));
     request.destroy();
-    await closed;
+    await within(closed, "the request is closed");
     fs.writeFileSync(gate, "");
     assert.equal((await queued).content, "after");
     await seen(mark);

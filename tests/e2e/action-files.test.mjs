@@ -6,6 +6,7 @@ import http from "node:http";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
 import { ActionServer, KEY, multipart, residentKb, upload } from "./support/action-server.mjs";
+import { within } from "./support/wait.mjs";
 
 /** One letter more than a file system takes. */
 const LONG_NAME = "n".repeat(256);
@@ -99,13 +100,13 @@ describe("file routes", () => {
     });
     assert.equal(reply.json.file_size, size);
     assert.equal(fs.statSync(file).size, size);
-    const received = await new Promise((resolve, reject) => {
+    const received = await within(new Promise((resolve, reject) => {
       http.get({ host: "127.0.0.1", port: server.port, path: `/api/file/download?path=${file}`, headers: { "X-Session-API-Key": KEY } }, async (response) => {
         let n = 0;
         for await (const chunk of response) n += chunk.length;
         resolve(n);
       }).on("error", reject);
-    });
+    }), "200 MB come down");
     assert.equal(received, size);
     assert.ok(residentKb(server.child.pid) < 12000 || process.env.DEFT_SANITIZED, `${residentKb(server.child.pid)} kB`);
     fs.rmSync(file);

@@ -9,6 +9,7 @@ import path from "node:path";
 import { after, before, describe, test } from "node:test";
 import { ActionServer, Conversation, findBinary, KEY, multipart, upload } from "./support/action-server.mjs";
 import { proofKeyOf, proofOf } from "./support/sandbox_key.mjs";
+import { within } from "./support/wait.mjs";
 
 const LARGEST_BYTES = 6e6;
 
@@ -51,9 +52,9 @@ describe("process", () => {
     assert.equal((await new Conversation(memory).terminal("echo x")).text, "x");
     await memory.stop();
     const child = spawn(findBinary(), [], { env: { DEFT_ACTION_PORT: "0" }, stdio: ["ignore", "ignore", "pipe"] });
-    const [text] = await once(child.stderr, "data");
+    const [text] = await within(once(child.stderr, "data"), "deft-action says why it does not start");
     assert.match(text.toString(), /SESSION_API_KEY is not set/);
-    const [code] = child.exitCode === null ? await once(child, "exit") : [child.exitCode];
+    const [code] = child.exitCode === null ? await within(once(child, "exit"), "deft-action ends") : [child.exitCode];
     assert.equal(code, 78);
   });
 

@@ -6,6 +6,7 @@ import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { ForgeGit } from '../fakes/forge_git.mjs';
 import { ActionServer, Conversation } from './support/action-server.mjs';
+import { within } from './support/wait.mjs';
 
 const files = { 'README.md': 'hello\n' };
 const text = (observation) => observation.content[0].text;
@@ -399,7 +400,7 @@ describe('a preparation that is cut off', () => {
     assert.match(text(slow), /It took longer than/);
     const asked = new Promise((resolve) => (place.forge.serve = resolve));
     const stuck = place.clone('acme/web');
-    await asked;
+    await within(asked, 'git asks the forge');
     const waiting = place.server.put(place.talk.id, 'later', { tool: 'terminal', args: { command: 'echo later' } });
     for (let state; state !== 'running';) state = (await place.server.send('GET', '/actions/later', { headers: place.server.scope(place.talk.id) })).json.state;
     await place.talk.interrupt();
@@ -420,7 +421,7 @@ describe('a preparation that is cut off', () => {
     const body = { tool: 'repository', args: { step: 'clone', url: place.forge.url('acme/web') }, working_dir: place.server.workspace };
     let request;
     const lost = place.server.put(place.talk.id, id, body, { onRequest: (r) => (request = r) });
-    await asked;
+    await within(asked, 'git asks the forge');
     request.destroy();
     await assert.rejects(lost);
     go();
@@ -430,7 +431,7 @@ describe('a preparation that is cut off', () => {
 
     const next = new Promise((resolve) => (place.forge.serve = resolve));
     const cut = place.server.put(place.talk.id, 'cut', { ...body, args: { ...body.args, name: 'cut' } });
-    await next;
+    await within(next, 'git asks the forge');
     await Promise.all([place.server.kill(), assert.rejects(cut)]);
     await place.server.start();
     const told = await place.server.put(place.talk.id, 'cut', { ...body, args: { ...body.args, name: 'cut' } });

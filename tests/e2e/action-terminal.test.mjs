@@ -10,6 +10,7 @@ import path from "node:path";
 import readline from "node:readline";
 import { after, before, describe, test } from "node:test";
 import { ActionServer, Conversation, cpuTicks, findBinary, gone, KEY, seen } from "./support/action-server.mjs";
+import { within } from "./support/wait.mjs";
 
 const DEADLINE_MS = 60_000;
 const CALLS_MAX = 60; // a second of silence ends each
@@ -422,12 +423,12 @@ describe("terminal without bash", () => {
   test("a plain sh serves", async (t) => {
     const dir = fs.mkdtempSync(path.join(os.tmpdir(), "deft-sh-"));
     const root = path.join(dir, "root");
-    const prepared = await new Promise((resolve) => {
+    const prepared = await within(new Promise((resolve) => {
       const script = `set -e; mkdir -p ${root}/bin ${root}/w ${root}/proc ${root}/dev/pts
         for p in sh cat sleep; do f=$(command -v $p); cp -L $f ${root}/bin/$p
         for l in $(ldd $f | grep -o '/[^ ]*'); do mkdir -p ${root}$(dirname $l); cp -L $l ${root}$l; done; done`;
       spawn("sh", ["-c", script], { stdio: "ignore" }).on("exit", (code) => resolve(code === 0));
-    });
+    }), "the files of the sandbox are made");
     if (!prepared || process.getuid() !== 0) return t.skip("needs root for a chroot");
     fs.copyFileSync(findBinary(), path.join(root, "deft-action"));
     const child = spawn("unshare", ["-m", "sh", "-c", `mount --bind /dev ${root}/dev && mount --bind /dev/pts ${root}/dev/pts && exec chroot ${root} /deft-action`], {
@@ -435,7 +436,7 @@ describe("terminal without bash", () => {
       stdio: ["ignore", "pipe", "ignore"],
     });
     const lines = readline.createInterface({ input: child.stdout });
-    const line = await Promise.race([once(lines, "line"), once(child, "exit").then(() => [null])]);
+    const line = await within(Promise.race([once(lines, "line"), once(child, "exit").then(() => [null])]), "deft-action says that it is ready");
     if (line[0] === null) return t.skip("no mount namespaces here");
     const server = Object.assign(new ActionServer(), { port: JSON.parse(line[0]).port, agent: new http.Agent({ keepAlive: true }) });
     const talk = new Conversation(server);
@@ -448,8 +449,9 @@ describe("terminal without bash", () => {
     const exited = await talk.terminal("exit 3");
     assert.equal(exited.exit_code, 3);
     assert.equal((await talk.terminal("echo again")).text, "again");
+    const ended = once(child, "exit");
     child.kill();
-    await once(child, "exit");
+    await within(ended, "deft-action ends");
     fs.rmSync(dir, { recursive: true, force: true });
   });
 });

@@ -156,7 +156,7 @@ test('agent-server 65: an empty key is no key', async (t) => {
   for (const kind of ['events', 'session']) {
     const socket = await Socket.open(`/sockets/${kind}/${conversation.id}`, { key: '', auth: 'frame' });
     t.after(() => socket.close());
-    assert.equal((await socket.closed).code, 4001, kind);
+    assert.equal((await socket.end()).code, 4001, kind);
     assert.deepEqual(socket.frames, []);
   }
 });

@@ -9,7 +9,7 @@ import { call, must } from './support/api.mjs';
 import { part } from './support/client.mjs';
 import { APP_URL, DATABASE_URL } from './support/instance.mjs';
 import { killAndAwait } from './support/processes.mjs';
-import { waitUntil } from './support/wait.mjs';
+import { waitUntil, within } from './support/wait.mjs';
 
 const oauth2 = (authentication) => ({ strategy: 'oauth2', ...(authentication && { authentication: { type: 'oauth', ...authentication } }) });
 const begin = async (url, authentication, options = {}) => must(200, 'POST', '/api/mcp/oauth/start', { json: { name: 'try', server: { type: 'http', url, auth: oauth2(authentication) }, timeout: 20 }, ...options });
@@ -192,7 +192,7 @@ describe('what goes wrong is said', () => {
     t.after(() => fake.close());
     const [begun, other] = [await begin(fake.url), await begin(fake.url)];
     const returning = comeBack(fake.approve(begun.authorization_url)).catch(() => undefined);
-    await isAsked;
+    await within(isAsked, 'the service asks for a token');
     await killAndAwait('fcgi');
     await returning;
     const status = await waitUntil(async () => {

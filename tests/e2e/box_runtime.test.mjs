@@ -81,7 +81,7 @@ test('agent-server 75: the key of a sandbox opens its own conversation and no ot
     const [own, foreign] = await Promise.all([one, two].map(({ id }) => Socket.open(`/sockets/${kind}/${id}`, { key })));
     t.after(() => own.close());
     await own.until((frames) => frames.length > 0, 'the first frame');
-    assert.equal((await foreign.closed).code, 4004, kind);
+    assert.equal((await foreign.end()).code, 4004, kind);
   }
 });
 

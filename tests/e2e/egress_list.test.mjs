@@ -10,6 +10,7 @@ import fs from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 
 import { House, waitUntil } from './runtime_house.mjs';
+import { within } from './support/wait.mjs';
 
 const isRoot = process.getuid() === 0 && process.env.DEFT_NETWORK_RULES !== '0';
 const ip = (...args) => execFileSync('ip', args, { stdio: ['ignore', 'pipe', 'pipe'] }).toString();
@@ -105,7 +106,7 @@ describe('where sandboxes may go', { skip: !isRoot && 'needs root, and packet fi
     ip('-n', SPACE, 'link', 'set', 'eth0', 'up');
     ip('-n', SPACE, 'route', 'add', 'default', 'via', GATEWAY);
     outside = spawn('ip', ['netns', 'exec', SPACE, 'python3', '-c', SERVER], { stdio: ['ignore', 'pipe', 'inherit'] });
-    await once(outside.stdout, 'data');
+    await within(once(outside.stdout, 'data'), 'the server outside listens', DEADLINE_MS);
   }
 
   before(async () => {

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { call, must } from './support/api.mjs';
 import { AGENT_URL, API_KEY, WORKING_DIR } from './support/instance.mjs';
 import { memoryOf, pidOf } from './support/processes.mjs';
+import { within } from './support/wait.mjs';
 
 const MIB = 1 << 20;
 const SIZE = 200 * MIB;
@@ -30,6 +31,7 @@ function memoryWatch() {
 function send(method, path, headers, body) {
   return new Promise((resolve, reject) => {
     const request = http.request(new URL(path, AGENT_URL), { method, headers: { 'x-session-api-key': API_KEY, ...headers }, timeout: TRANSFER_MS }, resolve);
+    request.on('timeout', () => request.destroy(new Error(`${method} ${path}: silence for ${TRANSFER_MS} ms`)));
     request.on('error', reject);
     const write = async () => {
       for (const chunk of body) {
@@ -97,7 +99,7 @@ test('200 MB go up and come down unchanged in constant memory', { timeout: 2 * T
 
 test('an upload that breaks off leaves the old file', async () => {
   await must(200, 'POST', '/api/bash/execute_bash_command', { json: { command: `echo old > ${PATH}` } });
-  await new Promise((resolve) => {
+  await within(new Promise((resolve) => {
     const request = http.request(new URL(`/api/file/upload?path=${PATH}`, AGENT_URL), {
       method: 'POST',
       headers: { 'x-session-api-key': API_KEY, 'content-type': 'multipart/form-data; boundary=b', 'content-length': 10 * MIB },
@@ -106,7 +108,7 @@ test('an upload that breaks off leaves the old file', async () => {
     request.on('close', resolve);
     request.write('--b\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\n');
     request.write(Buffer.alloc(2 * MIB), () => request.destroy());
-  });
+  }), 'the upload is broken off');
   const { stdout } = await must(200, 'POST', '/api/bash/execute_bash_command', { json: { command: `cat ${PATH}; rm -f ${PATH}` } });
   assert.equal(stdout, 'old\n');
 });

@@ -7,6 +7,7 @@ import { call } from './support/api.mjs';
 import { Hostile, answerOf } from './support/hostile.mjs';
 import { API_KEY, APP_URL } from './support/instance.mjs';
 import { signIn } from './support/session.mjs';
+import { within } from './support/wait.mjs';
 
 const SCRIPT = '<!doctype html><script>document.title = "ran"</script>';
 const EVIL_HEADERS = ['Set-Cookie: deft_session=evil; Path=/', 'Service-Worker-Allowed: /', 'Clear-Site-Data: "*"', 'Refresh: 0; url=/', 'Link: </x>; rel=preload',
@@ -90,11 +91,12 @@ describe('a hostile sandbox', () => {
     const { hostname, port, host } = new URL(APP_URL);
     const lines = [`GET ${path} HTTP/1.1`, `Host: ${host}`, `X-Session-API-Key: ${hostile.user.key}`, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)];
     if (!headers.connection) lines.push('Connection: close');
-    return new Promise((resolve, reject) => {
+    const answered = new Promise((resolve, reject) => {
       const socket = net.connect(port, hostname, () => socket.write(`${lines.join('\r\n')}\r\n\r\n`));
       let text = '';
       socket.on('data', (data) => { text += data; }).on('end', () => resolve(text)).on('error', reject);
     });
+    return within(answered, `the connection of ${lines[0]} ends`);
   }
 });
 

@@ -8,7 +8,7 @@ import { Conversation, startRequest, text } from './support/conversation.mjs';
 import { AGENT_URL, API_KEY } from './support/instance.mjs';
 import { pidOf } from './support/processes.mjs';
 import { Socket } from './support/socket.mjs';
-import { waitUntil } from './support/wait.mjs';
+import { waitUntil, within } from './support/wait.mjs';
 
 const CONNECTIONS = 4;
 // ./deft bench load holds them to 32 MB after all suites together.
@@ -32,7 +32,7 @@ const forgetPeak = (name) => writeFileSync(`/proc/${pidOf(name)}/clear_refs`, '5
 
 /** Sends a body; resolves with the status, or with undefined when the server hangs up while it comes. */
 function post(path, body, headers) {
-  return new Promise((resolve) => {
+  return within(new Promise((resolve) => {
     const request = http.request(new URL(path, AGENT_URL), { method: 'POST', headers: { 'content-length': body.length, ...headers } }, (answer) => {
       answer.resume();
       answer.on('end', () => resolve(answer.statusCode));
@@ -40,7 +40,7 @@ function post(path, body, headers) {
     });
     request.on('error', () => resolve(undefined));
     request.end(body);
-  });
+  }), `POST ${path} is answered`);
 }
 
 const atOnce = (send) => Promise.all(Array.from({ length: CONNECTIONS }, send));

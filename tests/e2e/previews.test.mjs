@@ -12,7 +12,7 @@ import { signIn } from './support/session.mjs';
 import { OTHER_PORT, PORT, WORKER_PORT, signedIn, startSite } from './support/site.mjs';
 import { newUser } from './support/users.mjs';
 import { originOf, Visitor } from './support/visitor.mjs';
-import { waitUntil } from './support/wait.mjs';
+import { waitUntil, within } from './support/wait.mjs';
 
 const SILENT_PORT = 4444;
 
@@ -118,13 +118,13 @@ describe('previews', () => {
   });
 
   it('a WebSocket passes, for pages of the same sandbox', async () => {
-    const open = (origin, cookie = visitor.cookies(site.url)) => new Promise((resolve) => {
+    const open = (origin, cookie = visitor.cookies(site.url)) => within(new Promise((resolve) => {
       const socket = new WebSocket(`ws://127.0.0.1:${new URL(APP_URL).port}/socket`, { headers: { host: new URL(site.url).host, origin, cookie } });
       socket.on('open', () => socket.send('there'));
       socket.on('message', (data) => { socket.close(); resolve(String(data)); });
       socket.on('unexpected-response', (request, response) => { request.destroy(); resolve(response.statusCode); });
       socket.on('error', () => {});
-    });
+    }), `the socket for ${origin} is answered`);
     assert.equal(await open(site.url), 'there');
     assert.equal(await open(originOf(site.id, OTHER_PORT)), 'there');
     assert.equal(await open(originOf('b'.repeat(16), PORT)), 403);
@@ -171,14 +171,14 @@ describe('previews', () => {
     const { port } = new URL(APP_URL);
     const { host } = new URL(site.url);
     const second = 'HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nSet-Cookie: a=b; Domain=localhost\r\nContent-Length: 5\r\n\r\nowned';
-    const talk = (said, lines = []) => new Promise((resolve, reject) => {
+    const talk = (said, lines = []) => within(new Promise((resolve, reject) => {
       const socket = net.connect(port, '127.0.0.1', () => {
         const request = (path, more = []) => [`GET ${path} HTTP/1.1`, `Host: ${host}`, `Cookie: ${visitor.cookies(site.url)}`, ...more, '', ''].join('\r\n');
         socket.write(request(`/raw?${encodeURIComponent(said)}`, lines) + request('/hello'));
       });
       let text = '';
       socket.on('data', (data) => { text += data; }).on('close', () => resolve(text)).on('error', reject);
-    });
+    }), `the connection ends after ${JSON.stringify(said)}`);
     for (const first of ['HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n', 'HTTP/1.1 100 Continue\r\n\r\n', 'HTTP/1.1 999 High\r\n\r\n', 'HTTP/1.1 204 No Content\r\n\r\n', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}', 'HTTP/0.9 nothing\r\n\r\n']) {
       assert.doesNotMatch(await talk(first + second), /"path": "\/hello"/, `${JSON.stringify(first)}: the connection served another request`);
     }
@@ -194,11 +194,11 @@ describe('previews', () => {
   it('headers that come twice are read once', async () => {
     const { port } = new URL(APP_URL);
     const cookie = visitor.cookies(site.url);
-    const talk = (...lines) => new Promise((resolve, reject) => {
+    const talk = (...lines) => within(new Promise((resolve, reject) => {
       const socket = net.connect(port, '127.0.0.1', () => socket.write(['GET /twice HTTP/1.1', ...lines, 'Connection: close', '', ''].join('\r\n')));
       let text = '';
       socket.on('data', (data) => { text += data; }).on('end', () => resolve(text)).on('error', reject);
-    });
+    }), `the connection ends after ${lines.join(', ')}`);
     const { host } = new URL(site.url);
     assert.match(await talk(`Host: ${host}`, `Host: localhost:${port}`, `Cookie: ${cookie}`), /^HTTP\/1\.1 400 /);
     const twice = await talk(`Host: ${host}`, 'Cookie: a=1', `Cookie: ${cookie}`);

@@ -6,6 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { randomUUID } from 'node:crypto';
 
 import { call, engine, House, IMAGE, tar, waitUntil } from './runtime_house.mjs';
+import { within } from './support/wait.mjs';
 
 const DEADLINE_MS = 120000;
 
@@ -205,12 +206,12 @@ describe('images from a posted context', () => {
 
   it('a form that is still on its way takes no place from others', async () => {
     const name = (tag) => `${prefix}/runtime:${tag}`;
-    const slow = await Promise.all(Array.from({ length: 4 }, (_, i) => new Promise((resolve, reject) => {
+    const slow = await within(Promise.all(Array.from({ length: 4 }, (_, i) => new Promise((resolve, reject) => {
       const { body, type } = form(context([`FROM ${IMAGE}`, `LABEL slow=${i}`]), [name(`slow-${i}`)]);
       const request = http.request({ socketPath: house.nginx.socket, method: 'POST', path: '/build', headers: { 'X-API-Key': house.key, 'Content-Type': type, 'Content-Length': body.length } });
       request.on('error', reject);
       request.write(body.subarray(0, body.length - 9), () => resolve(request));
-    })));
+    }))), 'most of the forms is sent');
     assert.equal((await built(context([`FROM ${IMAGE}`, 'LABEL quick=1']), [name('quick')])).status, 'SUCCESS');
     for (const request of slow) {
       request.removeAllListeners('error').on('error', () => {});

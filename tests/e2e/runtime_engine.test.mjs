@@ -7,6 +7,7 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 
 import { call, engine, House, tar, waitUntil } from './runtime_house.mjs';
+import { within } from './support/wait.mjs';
 
 const REAL = process.env.DEFT_DOCKER_SOCKET ?? '/var/run/docker.sock';
 
@@ -51,7 +52,7 @@ class Switch {
 
   // Resolves when a request comes whose first line is like the pattern.
   passes(pattern) {
-    return new Promise((resolve) => { this.awaited = { pattern, resolve }; });
+    return within(new Promise((resolve) => { this.awaited = { pattern, resolve }; }), `the engine is asked for ${pattern}`);
   }
 
   close() { this.set('cut'); this.server.close(); }

@@ -9,6 +9,7 @@ import { after, before, describe, it } from 'node:test';
 
 import WebSocket from 'ws';
 import { asRuntime, call, House, IMAGE, waitUntil } from './runtime_house.mjs';
+import { within } from './support/wait.mjs';
 
 const DEADLINE_MS = 120_000;
 // EINVAL: an id that its users' namespace does not have.
@@ -193,11 +194,11 @@ describe('sandboxes as processes', { skip: whyNot() }, () => {
     for (const port of [5174, 0, 70000]) await assert.rejects(ask('GET', '/', port), /socket hang up|ECONNRESET/, String(port));
     await assert.rejects(call(door, 'GET', '/', { headers: { Connection: 'close' } }), /socket hang up|ECONNRESET/);
     const socket = new WebSocket(`ws://${door.host}:${door.port}/socket`, { headers: { 'X-Deft-Port': '5173' } });
-    await once(socket, 'open');
+    await within(once(socket, 'open'), 'the socket opens', DEADLINE_MS);
     socket.send('both ways');
-    assert.equal(String((await once(socket, 'message'))[0]), 'both ways');
+    assert.equal(String((await within(once(socket, 'message'), 'the message comes back', DEADLINE_MS))[0]), 'both ways');
     socket.close();
-    await once(socket, 'close');
+    await within(once(socket, 'close'), 'the socket closes', DEADLINE_MS);
   });
 
   it('lets no key in but its own', async () => {

@@ -7,7 +7,7 @@ import { call, must } from './support/api.mjs';
 import { Box } from './support/box.mjs';
 import { Hostile } from './support/hostile.mjs';
 import { AGENT_URL, API_KEY, APP_URL } from './support/instance.mjs';
-import { waitUntil } from './support/wait.mjs';
+import { waitUntil, within } from './support/wait.mjs';
 
 const N_SLOW = 40;
 const N_SILENT = 9000;
@@ -52,10 +52,10 @@ describe('slow clients', { concurrency: true }, () => {
   test('uploads that send nothing hold nobody up, and end with 408', async () => {
     const head = headOf('POST', '/api/file/upload?path=/workspace/slow', API_KEY, ['Content-Type: multipart/form-data; boundary=b', 'Content-Length: 1000000']);
     const uploads = start(...Array.from({ length: N_SLOW }, () => new Slow(head).read()));
-    await Promise.all(uploads.map(({ socket }) => (socket.connecting ? once(socket, 'connect') : undefined)));
+    await within(Promise.all(uploads.map(({ socket }) => (socket.connecting ? once(socket, 'connect') : undefined))), 'the uploads are connected');
     await assertOthersServed();
     assert.ok(uploads.every(({ socket }) => !socket.destroyed), 'they were all there meanwhile');
-    await Promise.all(uploads.map(({ closed }) => closed));
+    await within(Promise.all(uploads.map(({ closed }) => closed)), 'the silent uploads are closed');
     for (const { text } of uploads) assert.match(text, /^(HTTP\/1\.1 408 |$)/);
     assert.match(uploads.find(({ text }) => text).text, /The request body stopped coming/);
   });
@@ -65,8 +65,7 @@ describe('slow clients', { concurrency: true }, () => {
     const uploads = start(...Array.from({ length: 8 }, () => new Slow(head).read()));
     const pulse = setInterval(() => uploads.forEach(({ socket }) => socket.writable && socket.write('-')), 1000);
     await assertOthersServed();
-    await Promise.race(uploads.map(({ closed }) => closed));
-    clearInterval(pulse);
+    await within(Promise.race(uploads.map(({ closed }) => closed)), 'an upload of a byte a second is closed').finally(() => clearInterval(pulse));
     assert.match(uploads.find(({ text }) => text).text, /^HTTP\/1\.1 408 [^]*less than \d+ bytes a second/);
     for (const { socket } of uploads) socket.destroy();
   });
@@ -83,23 +82,23 @@ describe('slow clients', { concurrency: true }, () => {
       more();
     });
     const downloads = start(...Array.from({ length: N_SLOW }, () => new Slow(headOf('GET', '/api/file/download?path=/x', hostile.user.key))));
-    while (ends.length < 10) await once(hostile.server, 'connection');
+    await waitUntil(() => ends.length >= 10, 'ten downloads come to the sandbox');
     await assertOthersServed();
-    await ends[0];
+    await within(ends[0], 'the first download is given up');
     for (const { socket } of downloads) socket.destroy();
   });
 
   test('heads that never end are closed', async () => {
     const heads = start(...Array.from({ length: N_SLOW }, () => new Slow('GET /api/conversations/count HTTP/1.1\r\nHost: x\r\n').read()));
     await assertOthersServed();
-    await Promise.all(heads.map(({ closed }) => closed));
+    await within(Promise.all(heads.map(({ closed }) => closed)), 'the heads that never end are closed');
   });
 
   test('a sandbox that answers slowly keeps its own callers waiting alone', async () => {
     const asked = [];
     hostile.answers.set('/api/bash/bash_events/search', (socket) => { asked.push(socket); });
     const calls = start(...Array.from({ length: N_SLOW }, () => new Slow(headOf('GET', '/api/bash/bash_events/search', hostile.user.key))));
-    while (asked.length < 30) await once(hostile.server, 'connection');
+    await waitUntil(() => asked.length >= 30, 'thirty calls come to the sandbox');
     await assertOthersServed();
     for (const { socket } of calls) socket.destroy();
     for (const socket of asked) socket.destroy();

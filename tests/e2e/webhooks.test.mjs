@@ -8,7 +8,7 @@ import { Validator, contract } from './support/contract.mjs';
 import { Conversation, llmOf, startRequest } from './support/conversation.mjs';
 import { query } from './support/database.mjs';
 import { Worker, start as startService, stop as stopService } from './support/processes.mjs';
-import { waitUntil } from './support/wait.mjs';
+import { waitUntil, within } from './support/wait.mjs';
 
 // A delivery cut off by a kill is taken up when its lease is over.
 const TAKE_UP_MS = 180_000;
@@ -264,7 +264,7 @@ test('addresses that are nobody’s business are never called, and wrong setting
     [{ OH_WEBHOOKS_0_BASE_URL: 'http://example.test/', OH_WEBHOOKS_0_EVENT_BUFFER_SIZE: '0' }, 'event_buffer_size'],
   ]) {
     const wrong = new Worker(settings);
-    const { code } = await wrong.ended;
+    const { code } = await within(wrong.ended, 'the worker refuses its settings');
     assert.notEqual(code, 0);
     assert.ok(wrong.log.includes(name), wrong.log);
   }

@@ -7,6 +7,7 @@ import { after, test } from 'node:test';
 import WebSocket from 'ws';
 import { AGENT_URL, API_KEY, APP_URL, DEADLINE_MS, DEFT } from './support/instance.mjs';
 import { newLink } from './support/session.mjs';
+import { within } from './support/wait.mjs';
 
 const PER_MINUTE = 20;
 /** An address of this machine's that nothing else of the tests comes from. */
@@ -18,11 +19,12 @@ const ask = (from, url, headers = {}) => new Promise((resolve, reject) => {
     response.resume();
     response.on('end', () => resolve({ status: response.statusCode, retryAfter: response.headers['retry-after'] }));
   });
+  request.on('timeout', () => request.destroy(new Error(`${url}: silence for ${DEADLINE_MS} ms`)));
   request.on('error', reject);
 });
 
 /** How a socket ends that is opened from an address: the status that refuses it, or the code that closes it. */
-const openSocket = (from, key, frame) => new Promise((resolve) => {
+const openSocket = (from, key, frame) => within(new Promise((resolve) => {
   const url = new URL('/sockets/bash-events', AGENT_URL.replace('http', 'ws'));
   if (key) url.searchParams.set('session_api_key', key);
   const socket = new WebSocket(url, { localAddress: from });
@@ -30,7 +32,7 @@ const openSocket = (from, key, frame) => new Promise((resolve) => {
   socket.on('unexpected-response', (request, response) => { request.destroy(); resolve(response.statusCode); });
   socket.on('close', (code) => resolve(code));
   socket.on('error', () => {});
-});
+}), 'the socket is refused or closed');
 
 const names = [];
 after(() => { for (const name of names) execFileSync(DEFT, ['key', '--revoke', name]); });

@@ -9,6 +9,10 @@ import http from "node:http";
 import os from "node:os";
 import path from "node:path";
 import readline from "node:readline";
+import { waitUntil, within } from "./wait.mjs";
+
+// A call that moves nothing for so long is taken for hung; commands of the tests end in a minute.
+const SILENCE_MS = 180_000;
 
 export const KEY = "test-key";
 
@@ -51,7 +55,7 @@ export class ActionServer {
     });
     this.ended = once(this.child, "exit");
     const lines = readline.createInterface({ input: this.child.stdout });
-    const [line] = await once(lines, "line");
+    const [line] = await within(Promise.race([once(lines, "line"), this.ended.then(([code, by]) => Promise.reject(new Error(`deft-action ended at once: ${code ?? by}`)))]), "deft-action says that it is ready");
     this.ready = JSON.parse(line);
     this.port = this.ready.port;
     this.agent = new http.Agent({ keepAlive: true, maxSockets: 64 });
@@ -60,7 +64,7 @@ export class ActionServer {
 
   async kill(signal = "SIGKILL") {
     this.child.kill(signal);
-    const [code, by] = await this.ended;
+    const [code, by] = await within(this.ended, `deft-action ends by ${signal}`);
     this.agent.destroy();
     return { code, by };
   }
@@ -81,6 +85,7 @@ export class ActionServer {
           method,
           path: target,
           agent: this.agent,
+          timeout: SILENCE_MS,
           headers: { "X-Session-API-Key": KEY, ...(data ? { "Content-Length": data.length } : {}), ...headers },
         },
         async (response) => {
@@ -96,6 +101,7 @@ export class ActionServer {
           });
         },
       );
+      request.on("timeout", () => request.destroy(new Error(`${method} ${target}: silence for ${SILENCE_MS} ms`)));
       request.on("error", reject);
       onRequest?.(request);
       if (typeof body === "function") body(request);
@@ -150,16 +156,14 @@ export async function seen(file) {
   const dir = path.dirname(file);
   const watcher = fs.watch(dir);
   try {
-    while (!fs.existsSync(file)) await once(watcher, "change");
+    while (!fs.existsSync(file)) await within(once(watcher, "change"), `${file} is there`);
   } finally {
     watcher.close();
   }
 }
 
 // Waits for the end of a process that is no child of ours.
-export async function gone(pid) {
-  while (fs.existsSync(`/proc/${pid}`)) await new Promise((resolve) => setTimeout(resolve, 20));
-}
+export const gone = (pid) => waitUntil(() => !fs.existsSync(`/proc/${pid}`), `process ${pid} is gone`);
 
 // The processor time a process has used, in hundredths of a second.
 export function cpuTicks(pid) {

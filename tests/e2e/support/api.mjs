@@ -61,6 +61,7 @@ function exchange(method, path, { address, body, key }) {
         resolve({ status: answer.statusCode, text, json: parseJson(text) });
       });
     });
+    request.on('timeout', () => request.destroy(new Error(`${method} ${path}: silence for ${DEADLINE_MS} ms`)));
     request.on('error', reject);
     request.end(body);
   });

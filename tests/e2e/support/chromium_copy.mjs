@@ -5,6 +5,7 @@ import { once } from "node:events";
 import fs from "node:fs";
 import http from "node:http";
 import path from "node:path";
+import { within } from "./wait.mjs";
 
 const PACKAGES = ["chromium", "chromium-common", "fontconfig-config", "fonts-dejavu-core", "libnss3"];
 const KEPT_OUT = /^\/usr\/share\/(doc|man|locale|icons|applications|lintian|bug)\/|^\/usr\/lib\/chromium\/locales\/(?!en-US)/;
@@ -30,7 +31,7 @@ export async function copyChromium(container) {
     path: `/v1.41/containers/${container}/archive?path=/`, headers: { "Content-Type": "application/x-tar" },
   });
   archive.stdout.pipe(request);
-  const [response] = await once(request, "response");
+  const [response] = await within(once(request, "response"), "the engine takes Chromium's files");
   const said = [];
   for await (const chunk of response) said.push(chunk);
   assert.equal(response.statusCode, 200, Buffer.concat(said).toString());

@@ -4,7 +4,7 @@ import { readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { call } from './api.mjs';
 import { BIN, DEADLINE_MS, SERVICES } from './instance.mjs';
-import { waitUntil } from './wait.mjs';
+import { waitUntil, within } from './wait.mjs';
 
 const ALL_BUT_THE_DATABASE = ['nginx', 'fcgi', 'gateway', 'worker', 'runtime'];
 
@@ -113,6 +113,6 @@ export class Worker {
 
   async stop(which = 'SIGTERM') {
     if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill(which);
-    return this.ended;
+    return within(this.ended, `the worker ends by ${which}`);
   }
 }

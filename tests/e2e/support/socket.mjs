@@ -86,6 +86,11 @@ export class Socket {
     return this.until((frames) => frames.slice(from).find(matches), what, deadlineMs);
   }
 
+  /** Resolves with {code, reason} once the other side has closed it. */
+  end(what = 'the socket is closed') {
+    return within(this.closed, what);
+  }
+
   close() {
     this.ws.close();
     return within(this.closed, 'the socket closes');
@@ -94,7 +99,7 @@ export class Socket {
   /** Ends the connection without a word, as a broken network does. */
   cut() {
     this.ws.terminate();
-    return this.closed;
+    return within(this.closed, 'the socket is cut');
   }
 }
 

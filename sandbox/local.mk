@@ -138,6 +138,7 @@ sandbox_test_SOURCES = \
 	tests/unit/sandbox/credentials_test.c \
 	tests/unit/sandbox/editor_test.c \
 	tests/unit/sandbox/git_address_test.c \
+	tests/unit/sandbox/identity_test.c \
 	tests/unit/sandbox/ports_test.c \
 	tests/unit/sandbox/exports_test.c \
 	tests/unit/sandbox/inside_test.c \

@@ -58,7 +58,7 @@ void asked_init(struct asked *asked, struct llm *llm, const char *model, const c
                             .failure = LLM_FAILURE_INIT,
                             .err = ERROR_INIT};
     asked->spec =
-        parse("{\"retry_min_wait\":0,\"retry_max_wait\":0,\"num_retries\":3,\"timeout\":5}");
+        parse("{\"retry_min_wait\":0,\"retry_max_wait\":0,\"num_retries\":3,\"timeout\":60}");
     json_put_text(asked->spec, "model", model);
     json_put_text(asked->spec, "base_url", base_url);
     (void)json_object_update(asked->spec, more);

@@ -8,6 +8,7 @@ int main(void)
 
     json_setup();
     n_failed += account_tests();
+    n_failed += identity_tests();
     n_failed += browser_tests();
     n_failed += capture_tests();
     n_failed += chunked_tests();

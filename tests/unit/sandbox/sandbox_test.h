@@ -17,6 +17,7 @@ int capture_tests(void);
 int chunked_tests(void);
 int credentials_tests(void);
 int git_address_tests(void);
+int identity_tests(void);
 int inside_tests(void);
 int editor_tests(void);
 int ports_tests(void);

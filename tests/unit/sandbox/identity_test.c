@@ -88,6 +88,18 @@ static bool has_no_capability(void)
            prctl(PR_CAPBSET_READ, (unsigned long)CAP_SYS_ADMIN, 0UL, 0UL, 0UL) == 0;
 }
 
+/* As some engines start a program: root's capabilities may be handed on to what it executes. */
+static void inherit_capabilities(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0, 0, 0}};
+
+    CHECK(syscall(SYS_capget, &header, data) == 0);
+    for (size_t i = 0; i < ARRAY_SIZE(data); i++)
+        data[i].inheritable = data[i].permitted;
+    CHECK(syscall(SYS_capset, &header, data) == 0);
+}
+
 static void become_both(const char *folder)
 {
     const struct config config = {
@@ -95,6 +107,7 @@ static void become_both(const char *folder)
     struct error err = ERROR_INIT;
     struct stat info = {0};
 
+    inherit_capabilities();
     CHECK(identity_take(&config, &err) == 0);
     CHECK(is_user(SERVER, COMMANDS, SERVER));
     CHECK(getgid() == GROUP && getegid() == GROUP && getgroups(0, NULL) == 1);

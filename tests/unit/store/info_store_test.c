@@ -476,6 +476,30 @@ static void children_are_told_in_the_order_of_their_making(void **state)
     assert_string_equal(list.items[0].texts.children, expected.text);
 }
 
+static void newest_sandbox_of_the_session_is_told(void **state)
+{
+    const struct store_fixture *fixture = *state;
+    CLEANUP(conversation_done) struct conversation made = store_create(fixture);
+    CLEANUP(info_list_done) struct info_list list = INFO_LIST_INIT;
+    static const char *const rows[][2] = {{"stopped", "2 h"}, {"running", "0 h"}, {"error", "1 h"}};
+    struct error err = ERROR_INIT;
+
+    set_row(&made.id, "runtime_session = 'c-' || id");
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        CLEANUP(strbuf_done) struct strbuf sql = STRBUF_INIT;
+
+        strbuf_appendf(&sql,
+                       "INSERT INTO runtimes (id, session_id, owner_id, status, desired, image,"
+                       " spec, session_key, session_key_hash, created_at) VALUES"
+                       " (left(md5(random()::text), 16), 'c-%s', '%s', '%s', 'running', 'i', '{}',"
+                       " 'sealed', md5(random()::text), now() - interval '%s')",
+                       made.id.text, fixture->user_id.text, rows[i][0], rows[i][1]);
+        test_sql(sql.text);
+    }
+    assert_done(info_store_load_many(fixture->db, &fixture->scope, &made.id, 1, &list, &err), &err);
+    assert_string_equal(list.items[0].sandbox.status, "running");
+}
+
 /* A reader in a thread of its own, and the transaction that holds it up. */
 struct reader {
     const struct store_fixture *fixture;
@@ -537,6 +561,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(writer_of_a_specification_keeps_its_text),
         cmocka_unit_test(run_that_ends_on_a_branch_tells_the_branchs_leaf),
         cmocka_unit_test(children_are_told_in_the_order_of_their_making),
+        cmocka_unit_test(newest_sandbox_of_the_session_is_told),
         cmocka_unit_test(text_that_was_made_of_an_older_row_is_not_kept),
     };
 

@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "base/text.h"
@@ -234,8 +233,8 @@ static void words_say_what_to_do_instead(void **state)
     assert_non_null(strstr(err.message, "use COPY"));
 }
 
-/* Ten times the text takes about ten times as long, or is refused. */
-static void work_is_bounded(void **state)
+/* How long they take is for tests/unit/linear. */
+static void largest_texts_are_read_or_refused(void **state)
 {
     static const char *const units[] = {"RUN \\\n",  "FROM $A$B$C$D$E$F\n", "ADD \\\n",
                                         "ARG A=b\n", "FROM a b c d\n",      "#\n",
@@ -246,13 +245,11 @@ static void work_is_bounded(void **state)
         CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
         CLEANUP(dockerfile_images_done) struct dockerfile_images images = DOCKERFILE_IMAGES_INIT;
         struct error err = ERROR_INIT;
-        int64_t begin_ms = clock_monotonic_ms();
 
         while (text.len + strlen(units[i]) <= DOCKERFILE_MAX_BYTES)
             strbuf_append(&text, units[i]);
         if (dockerfile_list_images(text.text, text.len, &images, &err) < 0)
             assert_int_equal(err.code, ERROR_INVALID);
-        assert_in_range(clock_monotonic_ms() - begin_ms, 0, 5000);
     }
 }
 
@@ -301,7 +298,7 @@ int test_dockerfile(void)
         cmocka_unit_test(what_runs_in_the_builds_own_network_passes),
         cmocka_unit_test(each_image_is_listed_once),
         cmocka_unit_test(words_say_what_to_do_instead),
-        cmocka_unit_test(work_is_bounded),
+        cmocka_unit_test(largest_texts_are_read_or_refused),
         cmocka_unit_test(registries_are_told_from_names),
     };
 

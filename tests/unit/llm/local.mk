@@ -29,7 +29,7 @@ check_PROGRAMS += replay-llm_answer
 replay_llm_answer_SOURCES = tests/fuzz/llm_answer.c tests/fuzz/replay.c
 replay_llm_answer_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
 	-DFUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus/llm_answer"'
-replay_llm_answer_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(BASE_LIBS)
+replay_llm_answer_LDADD = $(LLM_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS)
 
 if FUZZ
 EXTRA_PROGRAMS += fuzz-client_sse

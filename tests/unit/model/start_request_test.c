@@ -24,8 +24,7 @@ static void bad_requests_are_refused_with_the_place(void **state)
         {"{'workspace': {}, 'agent': {'llm': {}}}", "workspace.working_dir", "missing"},
         {"{'workspace': {'working_dir': ''}, 'conversation_runtime': 'docker',"
          " 'agent': {'llm': {}}}",
-         "workspace.working_dir",
-         "value_error"},
+         "workspace.working_dir", "value_error"},
         {"{'workspace': {'working_dir': 'a'}, 'conversation_runtime': 'docker',"
          " 'agent': {'llm': {}}}",
          "workspace.working_dir", "value_error"},

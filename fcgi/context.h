@@ -14,8 +14,8 @@
 #include "base/attr.h"
 #include "base/crypto.h"
 #include "base/secret.h"
-#include "model/conversation.h"
-#include "store/conversation_store.h"
+#include "model/conversation/conversation.h"
+#include "store/conversation/conversation_store.h"
 
 struct crash_points;
 struct db;

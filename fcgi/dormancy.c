@@ -6,7 +6,7 @@
 #include "fcgi/context.h"
 #include "fcgi/request.h"
 #include "fcgi/router.h"
-#include "store/init_store.h"
+#include "store/user/init_store.h"
 
 int dormancy_look(const struct fcgi_context *context, bool *is_dormant_out, struct error *err)
 {

@@ -8,7 +8,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "fcgi/context.h"
-#include "store/user_store.h"
+#include "store/user/user_store.h"
 
 static int check_name(const char *option, const char *name, struct error *err)
 {

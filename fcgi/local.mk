@@ -18,60 +18,60 @@ FCGI_CORE = \
 
 FCGI_HANDLERS = \
 	fcgi/agent/agent.c fcgi/agent/agent.h \
-	fcgi/agent/bash.c \
-	fcgi/agent/change.c fcgi/agent/change.h \
-	fcgi/agent/confirmation.c \
-	fcgi/agent/conversation_ask.c \
-	fcgi/agent/conversation_branch.c \
-	fcgi/agent/conversation_change.c \
-	fcgi/agent/conversation_children.c \
-	fcgi/agent/conversation_create.c \
-	fcgi/agent/conversation_goal.c \
-	fcgi/agent/conversation_read.c \
-	fcgi/agent/conversation_run.c \
-	fcgi/agent/conversation_switch.c \
+	fcgi/agent/workspace/bash.c \
+	fcgi/agent/conversation/change.c fcgi/agent/conversation/change.h \
+	fcgi/agent/conversation/confirmation.c \
+	fcgi/agent/conversation/conversation_ask.c \
+	fcgi/agent/conversation/conversation_branch.c \
+	fcgi/agent/conversation/conversation_change.c \
+	fcgi/agent/conversation/conversation_children.c \
+	fcgi/agent/conversation/conversation_create.c \
+	fcgi/agent/conversation/conversation_goal.c \
+	fcgi/agent/conversation/conversation_read.c \
+	fcgi/agent/conversation/conversation_run.c \
+	fcgi/agent/conversation/conversation_switch.c \
 	fcgi/agent/description.c \
-	fcgi/agent/events.c \
-	fcgi/agent/extensions.c \
-	fcgi/agent/execute.c \
-	fcgi/agent/fetch.c fcgi/agent/fetch.h \
-	fcgi/agent/files.c \
-	fcgi/agent/final_response.c \
-	fcgi/agent/git.c \
+	fcgi/agent/conversation/events.c \
+	fcgi/agent/plugins/extensions.c \
+	fcgi/agent/workspace/execute.c \
+	fcgi/agent/plugins/fetch.c fcgi/agent/plugins/fetch.h \
+	fcgi/agent/workspace/files.c \
+	fcgi/agent/conversation/final_response.c \
+	fcgi/agent/workspace/git.c \
 	fcgi/agent/health.c \
-	fcgi/agent/hooks.c \
-	fcgi/agent/info.c fcgi/agent/info.h \
+	fcgi/agent/workspace/hooks.c \
+	fcgi/agent/conversation/info.c fcgi/agent/conversation/info.h \
 	fcgi/agent/init.c \
-	fcgi/agent/install.c \
-	fcgi/agent/installed.c fcgi/agent/installed.h \
-	fcgi/agent/installed_kind.c fcgi/agent/installed_kind.h \
-	fcgi/agent/launch.c fcgi/agent/launch.h \
-	fcgi/agent/mcp.c \
-	fcgi/agent/mcp_return.c fcgi/agent/mcp_return.h \
-	fcgi/agent/mcp_sign_in.c fcgi/agent/mcp_sign_in.h \
-	fcgi/agent/mcp_token.c fcgi/agent/mcp_token.h \
-	fcgi/agent/mcp_trial.c fcgi/agent/mcp_trial.h \
-	fcgi/agent/observability.c fcgi/agent/observability.h \
+	fcgi/agent/plugins/install.c \
+	fcgi/agent/plugins/installed.c fcgi/agent/plugins/installed.h \
+	fcgi/agent/plugins/installed_kind.c fcgi/agent/plugins/installed_kind.h \
+	fcgi/agent/conversation/launch.c fcgi/agent/conversation/launch.h \
+	fcgi/agent/mcp/mcp.c \
+	fcgi/agent/mcp/mcp_return.c fcgi/agent/mcp/mcp_return.h \
+	fcgi/agent/mcp/mcp_sign_in.c fcgi/agent/mcp/mcp_sign_in.h \
+	fcgi/agent/mcp/mcp_token.c fcgi/agent/mcp/mcp_token.h \
+	fcgi/agent/mcp/mcp_trial.c fcgi/agent/mcp/mcp_trial.h \
+	fcgi/agent/conversation/observability.c fcgi/agent/conversation/observability.h \
 	fcgi/agent/openai.c \
-	fcgi/agent/open_calls.c fcgi/agent/open_calls.h \
-	fcgi/agent/seen_calls.c fcgi/agent/seen_calls.h \
-	fcgi/agent/plugin_fetch.c \
-	fcgi/agent/plugins.c \
-	fcgi/agent/project_files.c fcgi/agent/project_files.h \
-	fcgi/agent/previews.c \
-	fcgi/agent/repository.c \
-	fcgi/agent/runtime.c \
-	fcgi/agent/sandbox_path.c fcgi/agent/sandbox_path.h \
-	fcgi/agent/sandbox_tell.c fcgi/agent/sandbox_tell.h \
-	fcgi/agent/skill_sources.c fcgi/agent/skill_sources.h \
-	fcgi/agent/skills.c \
+	fcgi/agent/conversation/open_calls.c fcgi/agent/conversation/open_calls.h \
+	fcgi/agent/conversation/seen_calls.c fcgi/agent/conversation/seen_calls.h \
+	fcgi/agent/plugins/plugin_fetch.c \
+	fcgi/agent/plugins/plugins.c \
+	fcgi/agent/workspace/project_files.c fcgi/agent/workspace/project_files.h \
+	fcgi/agent/workspace/previews.c \
+	fcgi/agent/workspace/repository.c \
+	fcgi/agent/conversation/runtime.c \
+	fcgi/agent/workspace/sandbox_path.c fcgi/agent/workspace/sandbox_path.h \
+	fcgi/agent/workspace/sandbox_tell.c fcgi/agent/workspace/sandbox_tell.h \
+	fcgi/agent/plugins/skill_sources.c fcgi/agent/plugins/skill_sources.h \
+	fcgi/agent/plugins/skills.c \
 	fcgi/agent/tools.c \
-	fcgi/agent/trajectory.c \
+	fcgi/agent/conversation/trajectory.c \
 	fcgi/agent/unmasked.c \
-	fcgi/agent/vscode.c \
-	fcgi/agent/workspace.c \
-	fcgi/agent/worktree.c fcgi/agent/worktree.h \
-	fcgi/agent/workspace_path.c fcgi/agent/workspace_path.h \
+	fcgi/agent/workspace/vscode.c \
+	fcgi/agent/workspace/workspace.c \
+	fcgi/agent/conversation/worktree.c fcgi/agent/conversation/worktree.h \
+	fcgi/agent/workspace/workspace_path.c fcgi/agent/workspace/workspace_path.h \
 	fcgi/app/app.h \
 	fcgi/app/sandbox_info.c fcgi/app/sandbox_info.h \
 	fcgi/app/sandbox_secrets.c \

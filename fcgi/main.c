@@ -27,8 +27,8 @@
 #include "fcgi/key_command.h"
 #include "fcgi/server.h"
 #include "llm/llm.h"
-#include "store/db.h"
-#include "store/hints.h"
+#include "store/db/db.h"
+#include "store/db/hints.h"
 
 /* A page of conversations takes less than LARGE_ALLOCATION_BYTES. */
 enum { SHUTDOWN_MS = 8000, THREADS_MAX = 512, LARGE_ALLOCATION_BYTES = 512 * 1024 };

@@ -19,7 +19,7 @@
 #include "base/attr.h"
 #include "base/strbuf.h"
 #include "base/uuid.h"
-#include "model/problem.h"
+#include "model/schema/problem.h"
 
 struct error;
 struct fcgi_context;

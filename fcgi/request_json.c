@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "fcgi/request.h"
-#include "model/shape.h"
+#include "model/schema/shape.h"
 
 bool request_has_body(const struct request *request)
 {

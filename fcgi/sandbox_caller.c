@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "fcgi/context.h"
 #include "fcgi/request.h"
-#include "store/runtime_store.h"
+#include "store/runtime/runtime_store.h"
 
 static const char *judge(const struct runtime *runtime)
 {

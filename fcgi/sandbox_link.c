@@ -8,8 +8,8 @@
 #include "base/strbuf.h"
 #include "client/runtime_api.h"
 #include "fcgi/context.h"
-#include "model/conversation.h"
-#include "store/runtime_store.h"
+#include "model/conversation/conversation.h"
+#include "store/runtime/runtime_store.h"
 
 /* As long as a cold start may take, with the image at hand. */
 enum { START_WAIT_MS = 120000 };

@@ -18,7 +18,7 @@
 #include "fcgi/router.h"
 #include "fcgi/sandbox_answer.h"
 #include "fcgi/waits.h"
-#include "store/runtime_store.h"
+#include "store/runtime/runtime_store.h"
 
 enum { CHUNK_BYTES = 65536, SILENCE_MS = 60000, PROBE_MS = 5000, HEADERS_MAX = 8 };
 /* A sandbox in use is noted as that so often, far below any limit of idleness. */

@@ -15,10 +15,10 @@
 #include "gateway/model_waits.h"
 #include "gateway/stream.h"
 #include "gateway/subscriber.h"
-#include "model/progress.h"
-#include "store/conversation_store.h"
-#include "store/db_pipe.h"
-#include "store/live_store.h"
+#include "model/event/progress.h"
+#include "store/conversation/conversation_store.h"
+#include "store/db/db_pipe.h"
+#include "store/conversation/live_store.h"
 
 struct arrival {
     struct subscriber *subscriber;

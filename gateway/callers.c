@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "gateway/gateway.h"
 #include "gateway/subscriber.h"
-#include "store/db_pipe.h"
+#include "store/db/db_pipe.h"
 
 static void ask(struct callers *callers);
 

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/attr.h"
-#include "store/live_store.h"
+#include "store/conversation/live_store.h"
 
 struct gateway;
 struct subscriber;

@@ -18,8 +18,8 @@
 #include "gateway/handshake.h"
 #include "gateway/listener.h"
 #include "gateway/masked_input.h"
-#include "store/db_pipe.h"
-#include "store/init_store.h"
+#include "store/db/db_pipe.h"
+#include "store/user/init_store.h"
 
 enum { HEAD_MAX_BYTES = 8192, HEAD_TIMEOUT_MS = 10000, EVENTS_MAX = 64 };
 

@@ -20,8 +20,8 @@
 #include "gateway/news.h"
 #include "gateway/preview/relay.h"
 #include "gateway/streams.h"
-#include "store/conversation_store.h"
-#include "store/live_listen.h"
+#include "store/conversation/conversation_store.h"
+#include "store/db/live_listen.h"
 
 struct bash_feed;
 struct db_pipe;

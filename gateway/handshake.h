@@ -10,7 +10,7 @@
 
 #include "base/attr.h"
 #include "gateway/subscriber.h"
-#include "store/live_store.h"
+#include "store/conversation/live_store.h"
 
 struct error;
 struct gateway;

@@ -16,11 +16,11 @@
 #include "gateway/complaint.h"
 #include "gateway/gateway.h"
 #include "gateway/subscriber.h"
-#include "model/event.h"
+#include "model/event/event.h"
 #include "model/limits.h"
-#include "store/conversation_store.h"
-#include "store/live_listen.h"
-#include "store/live_post.h"
+#include "store/conversation/conversation_store.h"
+#include "store/db/live_listen.h"
+#include "store/conversation/live_post.h"
 
 /* Messages of one socket that are not stored yet. */
 enum { WAITING_MAX = 32 };
@@ -144,7 +144,7 @@ static int check_sender(const json_t *sender, struct error *err)
     return 0;
 }
 
-/* As the REST routes take them (fcgi/agent/seen_calls.h); absent and null say nothing. */
+/* As the REST routes take them (fcgi/agent/conversation/seen_calls.h); absent and null say nothing. */
 static int check_action_ids(const json_t *ids, struct error *err)
 {
     const json_t *id = NULL;

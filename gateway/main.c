@@ -24,9 +24,9 @@
 #include "gateway/server.h"
 #include "gateway/stream.h"
 #include "gateway/streams.h"
-#include "store/db.h"
-#include "store/db_pipe.h"
-#include "store/live_listen.h"
+#include "store/db/db.h"
+#include "store/db/db_pipe.h"
+#include "store/db/live_listen.h"
 
 enum { DB_TIMEOUT_MS = 5000, LARGE_ALLOCATION_BYTES = 64 * 1024 };
 

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/uuid.h"
-#include "model/progress.h"
+#include "model/event/progress.h"
 
 enum { BUCKETS = 1024 };
 

@@ -22,7 +22,7 @@ enum { MODEL_WAITS_MAX = 4096 };
 struct model_waits *model_waits_new(void) MUST_CHECK;
 void model_waits_free(struct model_waits *waits);
 
-/* A line of progress of that conversation, as JSON (model/progress.h). now_ms: monotonic. */
+/* A line of progress of that conversation, as JSON (model/event/progress.h). now_ms: monotonic. */
 void model_waits_hear(struct model_waits *waits, const char *conversation_id, const char *line,
                       int64_t now_ms) NONNULL;
 /*

@@ -8,7 +8,7 @@
 #include "gateway/gateway.h"
 #include "gateway/stream.h"
 #include "gateway/streams.h"
-#include "store/db_pipe.h"
+#include "store/db/db_pipe.h"
 
 /* Streams of one question. */
 enum { STREAMS_MAX = 256 };

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "base/attr.h"
-#include "store/live_store.h"
+#include "store/conversation/live_store.h"
 
 struct gateway;
 struct stream;

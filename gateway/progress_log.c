@@ -7,7 +7,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "gateway/frame.h"
-#include "model/progress.h"
+#include "model/event/progress.h"
 
 enum {
     PIECES_KEPT = 128, /* whoever has seen them */

@@ -22,7 +22,7 @@
 #include "gateway/masked_input.h"
 #include "gateway/streams.h"
 #include "gateway/subscriber.h"
-#include "store/db_pipe.h"
+#include "store/db/db_pipe.h"
 
 enum {
     MESSAGE_MAX_BYTES = 1 << 20,

@@ -10,9 +10,9 @@
 #include "gateway/frame.h"
 #include "gateway/gateway.h"
 #include "gateway/stream.h"
-#include "model/conversation.h"
-#include "store/db_pipe.h"
-#include "store/live_store.h"
+#include "model/conversation/conversation.h"
+#include "store/db/db_pipe.h"
+#include "store/conversation/live_store.h"
 
 struct snapshot {
     struct stream *stream;

@@ -16,8 +16,8 @@
 #include "gateway/stream_list.h"
 #include "gateway/streams.h"
 #include "gateway/subscriber.h"
-#include "model/progress.h"
-#include "store/live_store.h"
+#include "model/event/progress.h"
+#include "store/conversation/live_store.h"
 
 enum {
     /*

@@ -2,8 +2,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "runtime/backend.h"
-#include "runtime/service.h"
+#include "runtime/backend/backend.h"
+#include "runtime/core/service.h"
 
 /* "local" is what OpenHands calls it. */
 bool choice_is_process(const struct runtime_settings *settings)

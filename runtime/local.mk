@@ -1,97 +1,97 @@
 # runtime
 bin_PROGRAMS += deft-runtime
 RUNTIME_SOURCES = \
-	runtime/admin.c runtime/admin.h \
-	runtime/api.c \
-	runtime/backend.c runtime/backend.h \
-	runtime/bridge.c runtime/bridge.h \
-	runtime/build_api.c runtime/build_api.h \
-	runtime/build_context.c runtime/build_context.h \
-	runtime/build_form.c runtime/build_form.h \
-	runtime/builder.c runtime/builder.h \
+	runtime/api/admin.c runtime/api/admin.h \
+	runtime/api/api.c \
+	runtime/backend/backend.c runtime/backend/backend.h \
+	runtime/backend/bridge.c runtime/backend/bridge.h \
+	runtime/api/build_api.c runtime/api/build_api.h \
+	runtime/build/build_context.c runtime/build/build_context.h \
+	runtime/build/build_form.c runtime/build/build_form.h \
+	runtime/images/builder.c runtime/images/builder.h \
 	runtime/choice.c runtime/choice.h \
-	runtime/docker.c runtime/docker.h \
-	runtime/docker_body.c runtime/docker_body.h \
-	runtime/sandbox_users.c runtime/sandbox_users.h \
-	runtime/docker_build.c \
-	runtime/docker_disk.c \
-	runtime/docker_image.c \
-	runtime/docker_parts.c runtime/docker_parts.h \
-	runtime/docker_pause.c \
-	runtime/docker_prepare.c \
-	runtime/docker_rest.c runtime/docker_spares.c \
-	runtime/docker_start.c \
-	runtime/docker_sweep.c \
-	runtime/docker_watch.c \
-	runtime/dockerfile.c runtime/dockerfile.h \
-	runtime/doubt.c runtime/doubt.h \
-	runtime/dns.c runtime/dns.h \
-	runtime/egress.c runtime/egress.h runtime/egress_parts.h runtime/egress_resolver.c \
-	runtime/egress_book.c runtime/egress_book.h runtime/egress_book_rules.c \
-	runtime/egress_policy.c runtime/egress_policy.h \
-	runtime/engine.c runtime/engine.h \
-	runtime/failure.c runtime/failure.h \
-	runtime/frames.c runtime/frames.h \
-	runtime/gate.c runtime/gate.h \
-	runtime/http_front.c runtime/http_front.h \
-	runtime/image_api.c runtime/image_api.h \
-	runtime/image_name.c runtime/image_name.h \
-	runtime/image_source.c runtime/image_source.h \
-	runtime/iptables.c runtime/iptables.h \
-	runtime/life.c runtime/life.h \
-	runtime/life_begin.c runtime/life_begin.h \
-	runtime/demand.c runtime/demand.h \
-	runtime/handover.c runtime/handover.h \
-	runtime/layout.h \
-	runtime/metrics.c runtime/metrics.h \
-	runtime/name_tally.c runtime/name_tally.h \
-	runtime/nflog.c runtime/nflog.h runtime/nflog_parse.c \
-	runtime/pool.c runtime/pool.h \
-	runtime/process.c \
-	runtime/process.h \
-	runtime/process_box.c \
-	runtime/process_command.c \
-	runtime/process_command.h \
-	runtime/process_end.c \
-	runtime/process_group.c \
-	runtime/process_group.h \
-	runtime/process_home.c \
-	runtime/process_parts.h \
-	runtime/process_prepare.c \
-	runtime/process_spawn.c \
-	runtime/process_spawn.h \
-	runtime/process_start.c \
-	runtime/process_tree.c \
-	runtime/process_tree.h \
-	runtime/process_watch.c \
-	runtime/reconcile.c runtime/reconcile.h \
-	runtime/refusals.c runtime/refusals.h \
-	runtime/refusals_api.c runtime/refusals_api.h \
-	runtime/resolver.c runtime/resolver.h \
-	runtime/rest.c runtime/rest.h \
-	runtime/row.c runtime/row.h \
-	runtime/rules.c runtime/rules.h \
-	runtime/rules_log.c runtime/rules_log.h \
-	runtime/seccomp_filter.c runtime/seccomp_filter.h \
-	runtime/service.c runtime/service.h \
-	runtime/spares.c runtime/spares.h \
-	runtime/spawn.c runtime/spawn.h \
-	runtime/spec.c runtime/spec.h \
-	runtime/state.c runtime/state.h \
-	runtime/subnet.c runtime/subnet.h \
-	runtime/tally.c runtime/tally.h \
-	runtime/tar.c runtime/tar.h \
-	runtime/tenant.c runtime/tenant.h \
-	runtime/view.c runtime/view.h \
-	runtime/warm_api.c runtime/warm_api.h
+	runtime/docker/docker.c runtime/docker/docker.h \
+	runtime/docker/docker_body.c runtime/docker/docker_body.h \
+	runtime/backend/sandbox_users.c runtime/backend/sandbox_users.h \
+	runtime/docker/docker_build.c \
+	runtime/docker/docker_disk.c \
+	runtime/docker/docker_image.c \
+	runtime/docker/docker_parts.c runtime/docker/docker_parts.h \
+	runtime/docker/docker_pause.c \
+	runtime/docker/docker_prepare.c \
+	runtime/docker/docker_rest.c runtime/docker/docker_spares.c \
+	runtime/docker/docker_start.c \
+	runtime/docker/docker_sweep.c \
+	runtime/docker/docker_watch.c \
+	runtime/build/dockerfile.c runtime/build/dockerfile.h \
+	runtime/lifecycle/doubt.c runtime/lifecycle/doubt.h \
+	runtime/egress/dns.c runtime/egress/dns.h \
+	runtime/egress/egress.c runtime/egress/egress.h runtime/egress/egress_parts.h runtime/egress/egress_resolver.c \
+	runtime/egress/egress_book.c runtime/egress/egress_book.h runtime/egress/egress_book_rules.c \
+	runtime/egress/egress_policy.c runtime/egress/egress_policy.h \
+	runtime/docker/engine.c runtime/docker/engine.h \
+	runtime/backend/failure.c runtime/backend/failure.h \
+	runtime/docker/frames.c runtime/docker/frames.h \
+	runtime/core/gate.c runtime/core/gate.h \
+	runtime/api/http_front.c runtime/api/http_front.h \
+	runtime/api/image_api.c runtime/api/image_api.h \
+	runtime/images/image_name.c runtime/images/image_name.h \
+	runtime/build/image_source.c runtime/build/image_source.h \
+	runtime/egress/iptables.c runtime/egress/iptables.h \
+	runtime/lifecycle/life.c runtime/lifecycle/life.h \
+	runtime/lifecycle/life_begin.c runtime/lifecycle/life_begin.h \
+	runtime/core/demand.c runtime/core/demand.h \
+	runtime/core/handover.c runtime/core/handover.h \
+	runtime/backend/layout.h \
+	runtime/core/metrics.c runtime/core/metrics.h \
+	runtime/egress/name_tally.c runtime/egress/name_tally.h \
+	runtime/egress/nflog.c runtime/egress/nflog.h runtime/egress/nflog_parse.c \
+	runtime/lifecycle/pool.c runtime/lifecycle/pool.h \
+	runtime/bwrap/process.c \
+	runtime/bwrap/process.h \
+	runtime/bwrap/process_box.c \
+	runtime/bwrap/process_command.c \
+	runtime/bwrap/process_command.h \
+	runtime/bwrap/process_end.c \
+	runtime/bwrap/process_group.c \
+	runtime/bwrap/process_group.h \
+	runtime/bwrap/process_home.c \
+	runtime/bwrap/process_parts.h \
+	runtime/bwrap/process_prepare.c \
+	runtime/bwrap/process_spawn.c \
+	runtime/bwrap/process_spawn.h \
+	runtime/bwrap/process_start.c \
+	runtime/bwrap/process_tree.c \
+	runtime/bwrap/process_tree.h \
+	runtime/bwrap/process_watch.c \
+	runtime/lifecycle/reconcile.c runtime/lifecycle/reconcile.h \
+	runtime/egress/refusals.c runtime/egress/refusals.h \
+	runtime/api/refusals_api.c runtime/api/refusals_api.h \
+	runtime/egress/resolver.c runtime/egress/resolver.h \
+	runtime/lifecycle/rest.c runtime/lifecycle/rest.h \
+	runtime/core/row.c runtime/core/row.h \
+	runtime/egress/rules.c runtime/egress/rules.h \
+	runtime/egress/rules_log.c runtime/egress/rules_log.h \
+	runtime/backend/seccomp_filter.c runtime/backend/seccomp_filter.h \
+	runtime/core/service.c runtime/core/service.h \
+	runtime/backend/spares.c runtime/backend/spares.h \
+	runtime/backend/spawn.c runtime/backend/spawn.h \
+	runtime/core/spec.c runtime/core/spec.h \
+	runtime/core/state.c runtime/core/state.h \
+	runtime/backend/subnet.c runtime/backend/subnet.h \
+	runtime/egress/tally.c runtime/egress/tally.h \
+	runtime/docker/tar.c runtime/docker/tar.h \
+	runtime/core/tenant.c runtime/core/tenant.h \
+	runtime/api/view.c runtime/api/view.h \
+	runtime/api/warm_api.c runtime/api/warm_api.h
 deft_runtime_SOURCES = runtime/main.c $(RUNTIME_SOURCES)
 deft_runtime_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS) $(SECCOMP_CFLAGS)
 deft_runtime_LDADD = $(CONFINE_LIBS) $(AUTH_LIBS) $(STORE_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(BASE_LIBS) $(FCGI_LIBS) $(ZLIB_LIBS) $(SECCOMP_LIBS) -lpthread
 
 # resolver: becomes dnsmasq, for sandboxes
 bin_PROGRAMS += deft-resolver
-deft_resolver_SOURCES = runtime/resolver_main.c runtime/resolver.c runtime/resolver.h \
-	runtime/bridge.c runtime/egress_policy.c runtime/rules.c runtime/spawn.c
+deft_resolver_SOURCES = runtime/resolver_main.c runtime/egress/resolver.c runtime/egress/resolver.h \
+	runtime/backend/bridge.c runtime/egress/egress_policy.c runtime/egress/rules.c runtime/backend/spawn.c
 deft_resolver_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS)
 deft_resolver_LDADD = $(CONFINE_LIBS) $(BASE_LIBS)
 

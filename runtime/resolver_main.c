@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/process.h"
 #include "base/settings.h"
-#include "runtime/resolver.h"
+#include "runtime/egress/resolver.h"
 
 #define FIELD(field) offsetof(struct resolver_settings, field)
 

@@ -7,10 +7,10 @@
 #include "base/mem.h"
 #include "base/secret.h"
 #include "base/text.h"
-#include "sandbox/action_config.h"
-#include "sandbox/http.h"
-#include "sandbox/server.h"
-#include "sandbox/validation.h"
+#include "sandbox/core/action_config.h"
+#include "sandbox/http/http.h"
+#include "sandbox/core/server.h"
+#include "sandbox/http/validation.h"
 
 static void answer_state(struct request *request)
 {

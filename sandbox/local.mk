@@ -3,13 +3,13 @@ bin_PROGRAMS += deft-action
 
 # All but main.c, shared with the unit tests.
 SANDBOX_SOURCES = \
-	sandbox/account.c sandbox/account.h \
-	sandbox/actions.c sandbox/actions.h \
-	sandbox/archive.c sandbox/archive.h \
-	sandbox/bash.c sandbox/bash.h \
-	sandbox/bash_events.c sandbox/bash_events.h \
-	sandbox/bash_waits.c sandbox/bash_waits.h \
-	sandbox/bash_routes.c sandbox/bash_routes.h \
+	sandbox/core/account.c sandbox/core/account.h \
+	sandbox/actions/actions.c sandbox/actions/actions.h \
+	sandbox/files/archive.c sandbox/files/archive.h \
+	sandbox/bash/bash.c sandbox/bash/bash.h \
+	sandbox/bash/bash_events.c sandbox/bash/bash_events.h \
+	sandbox/bash/bash_waits.c sandbox/bash/bash_waits.h \
+	sandbox/bash/bash_routes.c sandbox/bash/bash_routes.h \
 	sandbox/browser/browser.c sandbox/browser/browser.h \
 	sandbox/browser/chromium.c sandbox/browser/chromium.h \
 	sandbox/browser/cdp.c sandbox/browser/cdp.h \
@@ -27,84 +27,84 @@ SANDBOX_SOURCES = \
 	sandbox/browser/tabs.c sandbox/browser/tabs.h \
 	sandbox/browser/tools.c sandbox/browser/tools.h \
 	sandbox/browser/script.h \
-	sandbox/capture.c sandbox/capture.h \
-	sandbox/cell.c sandbox/cell.h sandbox/cell_driver.h \
-	sandbox/chunked.c sandbox/chunked.h \
-	sandbox/clone.c sandbox/clone.h \
-	sandbox/collect.c sandbox/collect.h \
-	sandbox/credential_config.c sandbox/credential_config.h \
-	sandbox/credential_door.c sandbox/credential_door.h \
-	sandbox/credential_helper.c sandbox/credential_helper.h \
-	sandbox/credential_routes.c sandbox/credential_routes.h \
-	sandbox/credentials.c sandbox/credentials.h \
-	sandbox/action_config.c sandbox/action_config.h \
-	sandbox/conversation.c sandbox/conversation.h \
-	sandbox/dialogue.c sandbox/dialogue.h \
-	sandbox/directories.c \
-	sandbox/editor.c sandbox/editor.h \
-	sandbox/editor_result.h \
-	sandbox/editor_view.c \
-	sandbox/errand.c sandbox/errand.h \
-	sandbox/exports.c sandbox/exports.h \
-	sandbox/execute.c sandbox/execute.h \
-	sandbox/execute_files.c sandbox/execute_files.h \
-	sandbox/execute_list.c sandbox/execute_list.h \
-	sandbox/execute_reply.c sandbox/execute_reply.h \
-	sandbox/execute_transfer.c sandbox/execute_transfer.h \
-	sandbox/fetch.c sandbox/fetch.h \
-	sandbox/fetch_copy.c sandbox/fetch_copy.h \
-	sandbox/file_path.c sandbox/file_path.h \
-	sandbox/files.c sandbox/files.h \
-	sandbox/folder.c sandbox/folder.h \
-	sandbox/git.c sandbox/git.h \
-	sandbox/git_address.c sandbox/git_address.h \
-	sandbox/git_diff.c sandbox/git_diff.h \
-	sandbox/git_hooks.c sandbox/git_hooks.h \
-	sandbox/git_routes.c sandbox/git_routes.h \
-	sandbox/http.c sandbox/http.h \
-	sandbox/http_connection.h \
-	sandbox/http_reply.c \
-	sandbox/identity.c sandbox/identity.h \
+	sandbox/terminal/capture.c sandbox/terminal/capture.h \
+	sandbox/legacy/cell.c sandbox/legacy/cell.h sandbox/legacy/cell_driver.h \
+	sandbox/http/chunked.c sandbox/http/chunked.h \
+	sandbox/git/clone.c sandbox/git/clone.h \
+	sandbox/files/collect.c sandbox/files/collect.h \
+	sandbox/git/credential_config.c sandbox/git/credential_config.h \
+	sandbox/git/credential_door.c sandbox/git/credential_door.h \
+	sandbox/git/credential_helper.c sandbox/git/credential_helper.h \
+	sandbox/git/credential_routes.c sandbox/git/credential_routes.h \
+	sandbox/git/credentials.c sandbox/git/credentials.h \
+	sandbox/core/action_config.c sandbox/core/action_config.h \
+	sandbox/actions/conversation.c sandbox/actions/conversation.h \
+	sandbox/ports/dialogue.c sandbox/ports/dialogue.h \
+	sandbox/files/directories.c \
+	sandbox/editor/editor.c sandbox/editor/editor.h \
+	sandbox/editor/editor_result.h \
+	sandbox/editor/editor_view.c \
+	sandbox/core/errand.c sandbox/core/errand.h \
+	sandbox/terminal/exports.c sandbox/terminal/exports.h \
+	sandbox/legacy/execute.c sandbox/legacy/execute.h \
+	sandbox/legacy/execute_files.c sandbox/legacy/execute_files.h \
+	sandbox/legacy/execute_list.c sandbox/legacy/execute_list.h \
+	sandbox/legacy/execute_reply.c sandbox/legacy/execute_reply.h \
+	sandbox/legacy/execute_transfer.c sandbox/legacy/execute_transfer.h \
+	sandbox/git/fetch.c sandbox/git/fetch.h \
+	sandbox/git/fetch_copy.c sandbox/git/fetch_copy.h \
+	sandbox/http/file_path.c sandbox/http/file_path.h \
+	sandbox/files/files.c sandbox/files/files.h \
+	sandbox/core/folder.c sandbox/core/folder.h \
+	sandbox/git/git.c sandbox/git/git.h \
+	sandbox/git/git_address.c sandbox/git/git_address.h \
+	sandbox/git/git_diff.c sandbox/git/git_diff.h \
+	sandbox/git/git_hooks.c sandbox/git/git_hooks.h \
+	sandbox/git/git_routes.c sandbox/git/git_routes.h \
+	sandbox/http/http.c sandbox/http/http.h \
+	sandbox/http/http_connection.h \
+	sandbox/http/http_reply.c \
+	sandbox/core/identity.c sandbox/core/identity.h \
 	sandbox/init.c sandbox/init.h \
-	sandbox/inside.c sandbox/inside.h \
-	sandbox/job.c sandbox/job.h \
-	sandbox/journal.c sandbox/journal.h \
-	sandbox/journal_file.c sandbox/journal_file.h \
-	sandbox/keys.c sandbox/keys.h \
-	sandbox/limits.h \
-	sandbox/line_diff.c sandbox/line_diff.h \
-	sandbox/listener.c sandbox/listener.h \
-	sandbox/preview_door.c sandbox/preview_door.h \
-	sandbox/tunnel.c sandbox/tunnel.h \
-	sandbox/loop.c sandbox/loop.h \
-	sandbox/memory_kills.c sandbox/memory_kills.h \
-	sandbox/multipart.c sandbox/multipart.h \
-	sandbox/observation.c sandbox/observation.h \
-	sandbox/ports.c sandbox/ports.h \
-	sandbox/prove.c sandbox/prove.h \
-	sandbox/prepare.c sandbox/prepare.h \
-	sandbox/process.c sandbox/process.h \
-	sandbox/program.c sandbox/program.h \
-	sandbox/replace.c sandbox/replace.h \
-	sandbox/repository.c sandbox/repository.h \
-	sandbox/request.c \
+	sandbox/http/inside.c sandbox/http/inside.h \
+	sandbox/http/job.c sandbox/http/job.h \
+	sandbox/actions/journal.c sandbox/actions/journal.h \
+	sandbox/actions/journal_file.c sandbox/actions/journal_file.h \
+	sandbox/terminal/keys.c sandbox/terminal/keys.h \
+	sandbox/core/limits.h \
+	sandbox/editor/line_diff.c sandbox/editor/line_diff.h \
+	sandbox/http/listener.c sandbox/http/listener.h \
+	sandbox/ports/preview_door.c sandbox/ports/preview_door.h \
+	sandbox/core/tunnel.c sandbox/core/tunnel.h \
+	sandbox/core/loop.c sandbox/core/loop.h \
+	sandbox/core/memory_kills.c sandbox/core/memory_kills.h \
+	sandbox/http/multipart.c sandbox/http/multipart.h \
+	sandbox/core/observation.c sandbox/core/observation.h \
+	sandbox/ports/ports.c sandbox/ports/ports.h \
+	sandbox/http/prove.c sandbox/http/prove.h \
+	sandbox/actions/prepare.c sandbox/actions/prepare.h \
+	sandbox/core/process.c sandbox/core/process.h \
+	sandbox/core/program.c sandbox/core/program.h \
+	sandbox/core/replace.c sandbox/core/replace.h \
+	sandbox/git/repository.c sandbox/git/repository.h \
+	sandbox/http/request.c \
 	sandbox/routes.c sandbox/routes.h \
-	sandbox/server.h \
-	sandbox/shell.c sandbox/shell.h \
-	sandbox/shell_record.c sandbox/shell_record.h \
-	sandbox/shell_script.h \
-	sandbox/shown.c sandbox/shown.h \
-	sandbox/spill.c sandbox/spill.h \
-	sandbox/statements.c sandbox/statements.h \
+	sandbox/core/server.h \
+	sandbox/terminal/shell.c sandbox/terminal/shell.h \
+	sandbox/terminal/shell_record.c sandbox/terminal/shell_record.h \
+	sandbox/terminal/shell_script.h \
+	sandbox/files/shown.c sandbox/files/shown.h \
+	sandbox/terminal/spill.c sandbox/terminal/spill.h \
+	sandbox/terminal/statements.c sandbox/terminal/statements.h \
 	sandbox/status.c sandbox/status.h \
-	sandbox/vscode.c sandbox/vscode.h \
-	sandbox/terminal.c sandbox/terminal.h \
-	sandbox/background_wait.c sandbox/background_wait.h \
-	sandbox/terminal_report.c sandbox/terminal_report.h \
-	sandbox/terminal_text.c sandbox/terminal_text.h \
-	sandbox/textfile.c sandbox/textfile.h \
-	sandbox/unzip.c sandbox/unzip.h \
-	sandbox/validation.c sandbox/validation.h
+	sandbox/ports/vscode.c sandbox/ports/vscode.h \
+	sandbox/terminal/terminal.c sandbox/terminal/terminal.h \
+	sandbox/terminal/background_wait.c sandbox/terminal/background_wait.h \
+	sandbox/terminal/terminal_report.c sandbox/terminal/terminal_report.h \
+	sandbox/terminal/terminal_text.c sandbox/terminal/terminal_text.h \
+	sandbox/core/textfile.c sandbox/core/textfile.h \
+	sandbox/files/unzip.c sandbox/files/unzip.h \
+	sandbox/http/validation.c sandbox/http/validation.h
 
 noinst_LIBRARIES += libsandbox.a
 libsandbox_a_SOURCES = $(SANDBOX_SOURCES)
@@ -115,7 +115,7 @@ libsandbox_a_CFLAGS = $(AM_CFLAGS) $(DEFT_STATIC_CFLAGS)
 deft_action_SOURCES = sandbox/main.c
 if !SANITIZED
 # Only where the link is static: a shared library would find these names before its own.
-deft_action_SOURCES += sandbox/no_tls.c
+deft_action_SOURCES += sandbox/http/no_tls.c
 endif
 deft_action_CPPFLAGS = $(SANDBOX_CPPFLAGS)
 deft_action_CFLAGS = $(AM_CFLAGS) $(DEFT_STATIC_CFLAGS)

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "base/attr.h"
-#include "sandbox/http.h"
+#include "sandbox/http/http.h"
 
 enum route_access {
     ROUTE_OPEN,

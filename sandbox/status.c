@@ -12,10 +12,10 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/strbuf.h"
-#include "sandbox/action_config.h"
-#include "sandbox/execute.h"
-#include "sandbox/http.h"
-#include "sandbox/server.h"
+#include "sandbox/core/action_config.h"
+#include "sandbox/legacy/execute.h"
+#include "sandbox/http/http.h"
+#include "sandbox/core/server.h"
 
 enum { MS_PER_S = 1000, PERCENT = 100, MAX_PROC_BYTES = 16384 };
 

@@ -13,7 +13,7 @@
 #include "base/crypto.h"
 #include "base/secret.h"
 #include "base/uuid.h"
-#include "store/conversation_store.h"
+#include "store/conversation/conversation_store.h"
 #include "worker/webhooks/receivers.h"
 
 struct db;

@@ -1,37 +1,37 @@
 # worker: conversation loops
 bin_PROGRAMS += deft-worker
 worker_agent_sources = \
-	worker/agent/agent.c worker/agent/agent.h \
-	worker/agent/answer.c worker/agent/answer.h \
-	worker/agent/ask.c worker/agent/ask.h \
-	worker/agent/call.c worker/agent/call.h \
-	worker/agent/condense.c worker/agent/condense.h \
-	worker/agent/control.c worker/agent/control.h \
-	worker/agent/ending.c worker/agent/ending.h \
-	worker/agent/fit.c worker/agent/fit.h \
-	worker/agent/history.c worker/agent/history.h \
-	worker/agent/lookup.c worker/agent/lookup.h \
+	worker/agent/core/agent.c worker/agent/core/agent.h \
+	worker/agent/llm/answer.c worker/agent/llm/answer.h \
+	worker/agent/llm/ask.c worker/agent/llm/ask.h \
+	worker/agent/calls/call.c worker/agent/calls/call.h \
+	worker/agent/llm/condense.c worker/agent/llm/condense.h \
+	worker/agent/core/control.c worker/agent/core/control.h \
+	worker/agent/calls/ending.c worker/agent/calls/ending.h \
+	worker/agent/core/fit.c worker/agent/core/fit.h \
+	worker/agent/core/history.c worker/agent/core/history.h \
+	worker/agent/core/lookup.c worker/agent/core/lookup.h \
 	worker/agent/loop.c \
-	worker/agent/mask.c worker/agent/mask.h \
-	worker/agent/messages.c worker/agent/messages.h \
-	worker/agent/model.c worker/agent/model.h \
-	worker/agent/observation.c worker/agent/observation.h \
-	worker/agent/policy.c worker/agent/policy.h \
-	worker/agent/question.c worker/agent/question.h \
-	worker/agent/record.c worker/agent/record.h \
-	worker/agent/sandbox.c worker/agent/sandbox.h \
-	worker/agent/sandbox_call.c worker/agent/sandbox_call.h \
-	worker/agent/sandbox_address.c worker/agent/sandbox_address.h \
-	worker/agent/sandbox_question.c worker/agent/sandbox_question.h \
-	worker/agent/start_child.c worker/agent/start_child.h \
+	worker/agent/core/mask.c worker/agent/core/mask.h \
+	worker/agent/core/messages.c worker/agent/core/messages.h \
+	worker/agent/core/model.c worker/agent/core/model.h \
+	worker/agent/sandbox/observation.c worker/agent/sandbox/observation.h \
+	worker/agent/llm/policy.c worker/agent/llm/policy.h \
+	worker/agent/llm/question.c worker/agent/llm/question.h \
+	worker/agent/core/record.c worker/agent/core/record.h \
+	worker/agent/sandbox/sandbox.c worker/agent/sandbox/sandbox.h \
+	worker/agent/sandbox/sandbox_call.c worker/agent/sandbox/sandbox_call.h \
+	worker/agent/sandbox/sandbox_address.c worker/agent/sandbox/sandbox_address.h \
+	worker/agent/sandbox/sandbox_question.c worker/agent/sandbox/sandbox_question.h \
+	worker/agent/calls/start_child.c worker/agent/calls/start_child.h \
 	worker/agent/stuck.c worker/agent/stuck.h \
-	worker/agent/summary.c worker/agent/summary.h \
-	worker/agent/takeover.c worker/agent/takeover.h \
-	worker/agent/task_call.c worker/agent/task_call.h \
-	worker/agent/task_result.c worker/agent/task_result.h \
-	worker/agent/telling.c worker/agent/telling.h \
-	worker/agent/transcript.c worker/agent/transcript.h \
-	worker/agent/view.c worker/agent/view.h \
+	worker/agent/llm/summary.c worker/agent/llm/summary.h \
+	worker/agent/sandbox/takeover.c worker/agent/sandbox/takeover.h \
+	worker/agent/calls/task_call.c worker/agent/calls/task_call.h \
+	worker/agent/calls/task_result.c worker/agent/calls/task_result.h \
+	worker/agent/llm/telling.c worker/agent/llm/telling.h \
+	worker/agent/core/transcript.c worker/agent/core/transcript.h \
+	worker/agent/core/view.c worker/agent/core/view.h \
 	worker/context.h \
 	worker/jobs/ask.c \
 	worker/jobs/condense.c \

@@ -9,7 +9,7 @@
 #include "base/lock.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "store/hints.h"
+#include "store/db/hints.h"
 
 enum {
     GATHER_MS = 10,

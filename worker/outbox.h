@@ -16,7 +16,7 @@
 
 #include "base/attr.h"
 #include "base/strbuf.h"
-#include "model/progress.h"
+#include "model/event/progress.h"
 
 struct error;
 struct hints;

@@ -3,7 +3,7 @@
 # their instance's.
 # shellcheck shell=sh
 
-# As runtime/bridge.c makes them.
+# As runtime/backend/bridge.c makes them.
 network_tag() {
     printf '%s' "$DEFT_INSTANCE" | sha256sum | cut -c1-4
 }

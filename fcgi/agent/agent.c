@@ -4,8 +4,8 @@
 #include "base/error.h"
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
-#include "store/conversation_store.h"
-#include "store/hints.h"
+#include "store/conversation/conversation_store.h"
+#include "store/db/hints.h"
 
 int agent_conversation_id(const struct request *request, struct uuid *id_out, struct error *err)
 {

@@ -11,7 +11,7 @@
 #include "base/attr.h"
 #include "fcgi/request.h"
 #include "fcgi/router.h"
-#include "model/conversation.h"
+#include "model/conversation/conversation.h"
 #include "model/limits.h"
 
 struct shape;

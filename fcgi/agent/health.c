@@ -9,8 +9,8 @@
 #include "fcgi/agent/agent.h"
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
-#include "model/tools.h"
-#include "store/db.h"
+#include "model/tools/tools.h"
+#include "store/db/db.h"
 
 /* In the contract's order. Those that it names and that are missing here have no routes. */
 static const char *const capabilities[] = {

@@ -16,11 +16,11 @@
 #include "fcgi/context.h"
 #include "fcgi/dormancy.h"
 #include "fcgi/reply.h"
-#include "model/problem.h"
-#include "model/shape.h"
-#include "model/webhook.h"
-#include "store/init_store.h"
-#include "store/user_store.h"
+#include "model/schema/problem.h"
+#include "model/schema/shape.h"
+#include "model/conversation/webhook.h"
+#include "store/user/init_store.h"
+#include "store/user/user_store.h"
 
 enum { KEYS_MAX = 16, WEBHOOKS_MAX = 4 };
 

@@ -15,12 +15,12 @@
 #include "fcgi/settings/keep.h"
 #include "fcgi/settings/user_settings.h"
 #include "fcgi/waits.h"
-#include "model/event.h"
-#include "model/openai_answer.h"
-#include "model/openai_ask.h"
-#include "model/shape.h"
-#include "store/conversation_post.h"
-#include "store/conversation_store.h"
+#include "model/event/event.h"
+#include "model/openai/openai_answer.h"
+#include "model/openai/openai_ask.h"
+#include "model/schema/shape.h"
+#include "store/conversation/conversation_post.h"
+#include "store/conversation/conversation_store.h"
 
 #define ID_PARAM "HTTP_X_OPENHANDS_SERVERCONVERSATION_ID"
 

@@ -8,7 +8,7 @@
 #include "fcgi/agent/agent.h"
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
-#include "model/tools.h"
+#include "model/tools/tools.h"
 
 /* What a person reads of a tool that can be chosen. */
 struct choice {

@@ -4,7 +4,7 @@
 #include "base/strbuf.h"
 #include "fcgi/reply.h"
 #include "model/limits.h"
-#include "model/secret_registry.h"
+#include "model/secrets/secret_registry.h"
 
 #define TEXT_(number) #number
 #define TEXT(number) TEXT_(number)

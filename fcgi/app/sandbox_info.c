@@ -16,8 +16,8 @@
 #include "fcgi/request.h"
 #include "fcgi/sandbox_link.h"
 #include "fcgi/waits.h"
-#include "model/preview.h"
-#include "store/runtime_store.h"
+#include "model/conversation/preview.h"
+#include "store/runtime/runtime_store.h"
 
 #define US_PER_S 1000000
 

@@ -9,7 +9,7 @@
 #include "fcgi/request.h"
 #include "fcgi/settings/keep.h"
 #include "fcgi/settings/sandbox_secret.h"
-#include "store/secret_read_store.h"
+#include "store/user/secret_read_store.h"
 
 static int check_sandbox(const struct request *request, struct error *err)
 {

@@ -10,7 +10,7 @@
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
 #include "fcgi/request.h"
-#include "store/warm_config_store.h"
+#include "store/runtime/warm_config_store.h"
 
 #define WORKING_DIR "/workspace/project"
 

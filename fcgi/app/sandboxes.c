@@ -18,8 +18,8 @@
 #include "fcgi/reply.h"
 #include "fcgi/request.h"
 #include "fcgi/sandbox_link.h"
-#include "store/runtime_store.h"
-#include "store/sandbox_store.h"
+#include "store/runtime/runtime_store.h"
+#include "store/runtime/sandbox_store.h"
 
 enum { BODY_MAX_BYTES = 16384, ID_CHARS = 16 };
 

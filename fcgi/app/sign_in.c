@@ -14,7 +14,7 @@
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
 #include "fcgi/session_cookie.h"
-#include "store/user_store.h"
+#include "store/user/user_store.h"
 
 enum { TOKEN_MAX_CHARS = 200, BODY_MAX_BYTES = 16384 };
 

@@ -3,7 +3,7 @@
  */
 #include "base/attr.h"
 #include "fcgi/openapi/operation.h"
-#include "model/shape.h"
+#include "model/schema/shape.h"
 
 static const struct field llm_models_query_fields[] = {
     {.name = "provider", .kind = FIELD_TEXT},

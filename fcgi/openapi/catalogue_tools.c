@@ -4,7 +4,7 @@
 #include "base/attr.h"
 #include "fcgi/agent/agent.h"
 #include "fcgi/openapi/operation.h"
-#include "model/shape.h"
+#include "model/schema/shape.h"
 
 static const struct field tool_catalog_entry_fields[] = {
     {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},

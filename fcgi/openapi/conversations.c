@@ -3,10 +3,10 @@
  */
 #include "base/attr.h"
 #include "fcgi/openapi/operation.h"
-#include "model/agent_spec.h"
+#include "model/agent/agent_spec.h"
 #include "model/limits.h"
-#include "model/shape.h"
-#include "model/start_fields.h"
+#include "model/schema/shape.h"
+#include "model/schema/start_fields.h"
 
 static const struct field events_search_query_fields[] = {
     {.name = "page_id", .kind = FIELD_TEXT},

@@ -9,7 +9,7 @@
 #include "fcgi/openapi/operation.h"
 #include "fcgi/openapi/schema.h"
 #include "fcgi/reply.h"
-#include "model/shape.h"
+#include "model/schema/shape.h"
 
 /* A component under its name; the reference to it is new. */
 static json_t *use_shape(json_t *schemas, const struct named_shape *named)

@@ -4,7 +4,7 @@
  */
 #include "base/attr.h"
 #include "fcgi/openapi/operation.h"
-#include "model/shape.h"
+#include "model/schema/shape.h"
 
 static const struct field backend_logs_query_fields[] = {
     {.name = "limit_bytes", .kind = FIELD_INT, .fallback = "65536"},

@@ -1,7 +1,7 @@
 #include "fcgi/openapi/operation.h"
 
 #include "base/text.h"
-#include "model/shape.h"
+#include "model/schema/shape.h"
 
 static const struct field success_fields[] = {
     {.name = "success", .kind = FIELD_BOOL, .rules = FIELD_REQUIRED},

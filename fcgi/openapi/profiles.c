@@ -3,8 +3,8 @@
  */
 #include "base/attr.h"
 #include "fcgi/openapi/operation.h"
-#include "model/agent_spec.h"
-#include "model/shape.h"
+#include "model/agent/agent_spec.h"
+#include "model/schema/shape.h"
 
 static const struct field profile_info_fields[] = {
     {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},

@@ -3,8 +3,8 @@
  */
 #include "base/attr.h"
 #include "fcgi/openapi/operation.h"
-#include "model/repository.h"
-#include "model/shape.h"
+#include "model/plugins/repository.h"
+#include "model/schema/shape.h"
 
 static const struct field file_home_query_fields[] = {
     {.name = "include_hidden", .kind = FIELD_BOOL, .fallback = "false"},

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
-#include "model/shape.h"
+#include "model/schema/shape.h"
 
 /* NULL: anything. */
 static const char *const type_names[] = {

@@ -4,8 +4,8 @@
 #include "base/attr.h"
 #include "fcgi/agent/agent.h"
 #include "fcgi/openapi/operation.h"
-#include "model/openai_ask.h"
-#include "model/shape.h"
+#include "model/openai/openai_ask.h"
+#include "model/schema/shape.h"
 
 static const struct field health_status_fields[] = {
     {.name = "status", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},

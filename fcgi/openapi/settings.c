@@ -3,8 +3,8 @@
  */
 #include "base/attr.h"
 #include "fcgi/openapi/operation.h"
-#include "model/agent_settings.h"
-#include "model/shape.h"
+#include "model/agent/agent_settings.h"
+#include "model/schema/shape.h"
 
 static const struct field settings_secrets_query_fields[] = {
     {.name = "agent_profile_id", .kind = FIELD_TEXT},

@@ -20,7 +20,7 @@
 #include "fcgi/request.h"
 #include "fcgi/sandbox_link.h"
 #include "fcgi/waits.h"
-#include "model/preview.h"
+#include "model/conversation/preview.h"
 
 /* Who may have sent this: a page of the same sandbox, or the user, by a link or the address bar. */
 static bool is_navigation(const struct request *request)

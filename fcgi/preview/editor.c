@@ -13,8 +13,8 @@
 #include "fcgi/sandbox_ask.h"
 #include "fcgi/sandbox_link.h"
 #include "fcgi/waits.h"
-#include "model/preview.h"
-#include "store/runtime_store.h"
+#include "model/conversation/preview.h"
+#include "store/runtime/runtime_store.h"
 
 enum { START_MS = 90000 };
 

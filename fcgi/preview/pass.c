@@ -12,8 +12,8 @@
 #include "fcgi/reply.h"
 #include "fcgi/request.h"
 #include "fcgi/session_cookie.h"
-#include "model/preview.h"
-#include "store/user_store.h"
+#include "model/conversation/preview.h"
+#include "store/user/user_store.h"
 
 static const struct preview_words not_found = {
     404, "There is no such preview",

@@ -6,7 +6,7 @@
 #include "fcgi/context.h"
 #include "fcgi/preview/preview.h"
 #include "fcgi/request.h"
-#include "model/preview.h"
+#include "model/conversation/preview.h"
 
 #define MIDDLE ".sandbox."
 #define LABEL_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789-"

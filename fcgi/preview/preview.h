@@ -16,7 +16,7 @@
 #include "base/attr.h"
 #include "base/crypto.h"
 #include "fcgi/router.h"
-#include "store/preview_store.h"
+#include "store/user/preview_store.h"
 
 struct error;
 struct reply;

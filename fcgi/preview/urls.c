@@ -5,7 +5,7 @@
 #include "fcgi/context.h"
 #include "fcgi/preview/preview.h"
 #include "fcgi/request.h"
-#include "model/preview.h"
+#include "model/conversation/preview.h"
 
 void preview_push_url(json_t *list, const char *name, const char *url, int port)
 {

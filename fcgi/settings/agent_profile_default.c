@@ -5,9 +5,9 @@
 #include "base/text.h"
 #include "fcgi/settings/keep.h"
 #include "fcgi/settings/user_settings.h"
-#include "model/agent_profile.h"
-#include "model/agent_settings.h"
-#include "model/problem.h"
+#include "model/agent/agent_profile.h"
+#include "model/agent/agent_settings.h"
+#include "model/schema/problem.h"
 
 static const char DEFAULT_NAME[] = "default";
 static const struct place place = {NULL, "settings", 0};

@@ -13,9 +13,9 @@
 #include "fcgi/settings/keep.h"
 #include "fcgi/settings/profile_resolve.h"
 #include "fcgi/settings/user_settings.h"
-#include "model/agent_profile.h"
-#include "model/agent_settings.h"
-#include "model/problem.h"
+#include "model/agent/agent_profile.h"
+#include "model/agent/agent_settings.h"
+#include "model/schema/problem.h"
 
 static const char DEFAULT_NAME[] = "default";
 static const struct place body_place = {NULL, "body", 0};

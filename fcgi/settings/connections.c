@@ -9,7 +9,7 @@
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
 #include "fcgi/settings/keep.h"
-#include "model/shape.h"
+#include "model/schema/shape.h"
 
 enum { LABEL_MAX_CHARS = 128, URL_MAX_CHARS = 2048, KEY_MAX_CHARS = 16384, US_PER_S = 1000000 };
 

@@ -12,8 +12,8 @@
 #include "base/attr.h"
 #include "fcgi/request.h"
 #include "fcgi/router.h"
-#include "model/secret_walk.h"
-#include "store/document_store.h"
+#include "model/secrets/secret_walk.h"
+#include "store/user/document_store.h"
 
 struct error;
 struct reply;

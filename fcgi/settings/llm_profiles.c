@@ -12,9 +12,9 @@
 #include "fcgi/settings/keep.h"
 #include "fcgi/settings/model_probe.h"
 #include "fcgi/settings/user_settings.h"
-#include "model/agent_spec.h"
-#include "model/problem.h"
-#include "store/profile_store.h"
+#include "model/agent/agent_spec.h"
+#include "model/schema/problem.h"
+#include "store/user/profile_store.h"
 
 /* Whether a call of the profile would have a key: its own, or that of its connection. */
 static bool has_key(const struct document *profile, const struct document_list *connections)

@@ -11,8 +11,8 @@
 #include "fcgi/reply.h"
 #include "fcgi/settings/keep.h"
 #include "fcgi/settings/user_settings.h"
-#include "model/agent_settings.h"
-#include "model/problem.h"
+#include "model/agent/agent_settings.h"
+#include "model/schema/problem.h"
 
 enum { KEY_MAX_CHARS = 256 };
 

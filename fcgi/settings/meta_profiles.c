@@ -9,8 +9,8 @@
 #include "fcgi/reply.h"
 #include "fcgi/settings/keep.h"
 #include "fcgi/settings/user_settings.h"
-#include "model/agent_profile.h"
-#include "model/problem.h"
+#include "model/agent/agent_profile.h"
+#include "model/schema/problem.h"
 
 static json_t *item_of(const struct document *profile)
 {

@@ -13,8 +13,8 @@
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
 #include "fcgi/settings/keep.h"
-#include "model/agent_settings.h"
-#include "model/shape.h"
+#include "model/agent/agent_settings.h"
+#include "model/schema/shape.h"
 
 enum { CATALOGUE_MAX_BYTES = 1048576 };
 

@@ -8,11 +8,11 @@
 #include "fcgi/context.h"
 #include "fcgi/settings/keep.h"
 #include "fcgi/settings/user_settings.h"
-#include "model/agent_profile.h"
-#include "model/agent_settings.h"
-#include "model/shape.h"
-#include "model/tools.h"
-#include "store/profile_store.h"
+#include "model/agent/agent_profile.h"
+#include "model/agent/agent_settings.h"
+#include "model/schema/shape.h"
+#include "model/tools/tools.h"
+#include "store/user/profile_store.h"
 
 static const char DEFAULT_NAME[] = "default";
 

@@ -9,8 +9,8 @@
 #include "fcgi/context.h"
 #include "fcgi/request.h"
 #include "fcgi/settings/keep.h"
-#include "store/document_store.h"
-#include "store/secret_read_store.h"
+#include "store/user/document_store.h"
+#include "store/user/secret_read_store.h"
 
 int sandbox_secret_read(const struct request *request, const char *name,
                         struct document *secret_out, struct error *err)

@@ -5,7 +5,7 @@
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
 #include "fcgi/settings/keep.h"
-#include "model/settings_schema.h"
+#include "model/agent/settings_schema.h"
 
 /* GET -> 200 schema */
 static int agent_schema(const struct request *request, struct reply *reply, struct error *err)

@@ -10,7 +10,7 @@
 #include "fcgi/agent/agent.h"
 #include "fcgi/reply.h"
 #include "fcgi/settings/keep.h"
-#include "model/agent_profile.h"
+#include "model/agent/agent_profile.h"
 
 enum { SECRET_NAME_MAX_CHARS = 64, SECRET_VALUE_MAX_CHARS = 131072, DESCRIPTION_MAX_CHARS = 4096 };
 

@@ -11,9 +11,9 @@
 #include "fcgi/reply.h"
 #include "fcgi/settings/keep.h"
 #include "fcgi/settings/user_settings.h"
-#include "model/agent_settings.h"
-#include "model/problem.h"
-#include "store/profile_store.h"
+#include "model/agent/agent_settings.h"
+#include "model/schema/problem.h"
+#include "store/user/profile_store.h"
 
 static const struct place body_place = {NULL, "body", 0};
 

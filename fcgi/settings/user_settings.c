@@ -4,9 +4,9 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "model/agent_settings.h"
-#include "model/problem.h"
-#include "store/profile_store.h"
+#include "model/agent/agent_settings.h"
+#include "model/schema/problem.h"
+#include "store/user/profile_store.h"
 
 static const char DOCUMENT_NAME[] = "settings";
 static const struct place nowhere = {NULL, "settings", 0};

@@ -9,7 +9,7 @@
 #include "fcgi/agent/agent.h"
 #include "fcgi/reply.h"
 #include "fcgi/settings/keep.h"
-#include "model/shape.h"
+#include "model/schema/shape.h"
 
 enum { PATH_MAX_CHARS = 4096, LABEL_MAX_CHARS = 256, PLACES_MAX = 1000 };
 

@@ -17,7 +17,7 @@
 #include "gateway/listener.h"
 #include "gateway/preview/refusal.h"
 #include "gateway/preview/request_head.h"
-#include "model/preview_answer.h"
+#include "model/conversation/preview_answer.h"
 
 enum {
     LINKS_MAX = 8192,

@@ -5,8 +5,8 @@
 #include "base/crypto.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "store/runtime_key_store.h"
-#include "store/user_store.h"
+#include "store/runtime/runtime_key_store.h"
+#include "store/user/user_store.h"
 
 int credential_new_key(struct db *db, const struct keyring *keyring, const char *name,
                        struct strbuf *key_out, struct error *err)

@@ -6,12 +6,12 @@
 #include "base/crypto.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "model/conversation.h"
-#include "store/conversation_store.h"
-#include "store/live_store.h"
-#include "store/runtime_store.h"
-#include "store/sandbox_store.h"
-#include "store/user_store.h"
+#include "model/conversation/conversation.h"
+#include "store/conversation/conversation_store.h"
+#include "store/conversation/live_store.h"
+#include "store/runtime/runtime_store.h"
+#include "store/runtime/sandbox_store.h"
+#include "store/user/user_store.h"
 
 /* Longer ones are not hashed: no key of ours is. */
 enum { KEY_MAX_BYTES = 512, PREFIX_BYTES = sizeof(SHARED_SESSION_PREFIX) - 1 };

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "store/user_store.h"
+#include "store/user/user_store.h"
 
 int session_open(struct db *db, const struct keyring *keyring, const char *link_token,
                  char token_out[CRYPTO_TOKEN_BYTES], struct error *err)

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "client/http.h"
 #include "client/oauth.h"
-#include "model/mcp.h"
+#include "model/tools/mcp.h"
 
 enum { STATUS_OK = 200, STATUS_OK_LAST = 299, STATUS_UNAUTHORIZED = 401 };
 

@@ -22,7 +22,7 @@
 
 #include "base/attr.h"
 #include "client/guard.h"
-#include "model/stats.h"
+#include "model/event/stats.h"
 
 struct crash_points;
 struct error;

@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "llm/features.h"
-#include "model/stats.h"
+#include "model/event/stats.h"
 
 static const double MILLION = 1e6;
 

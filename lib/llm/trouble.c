@@ -8,7 +8,7 @@
 #include "base/secret.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "model/masker.h"
+#include "model/masking/masker.h"
 
 /* Of a body that is no JSON, so much is shown. */
 enum { RAW_BODY_SHOWN_BYTES = 300 };

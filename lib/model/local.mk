@@ -1,79 +1,79 @@
 # lib/model: the wire's events and objects, limits, state tables, tools, prompt; no I/O
 noinst_LIBRARIES += libmodel.a
 libmodel_a_SOURCES = \
-	lib/model/acp_fields.h \
-	lib/model/agent_fields.c \
-	lib/model/agent_profile.c lib/model/agent_profile.h \
-	lib/model/agent_settings.c lib/model/agent_settings.h \
-	lib/model/agent_spec.c lib/model/agent_spec.h \
-	lib/model/browser_tools.c lib/model/browser_tools.h \
-	lib/model/child.c lib/model/child.h \
-	lib/model/child_tools.c lib/model/child_tools.h \
-	lib/model/client_arguments.c lib/model/client_arguments.h \
-	lib/model/client_tools.c lib/model/client_tools.h \
-	lib/model/condenser_fields.h \
-	lib/model/content.c \
-	lib/model/goal.c lib/model/goal.h \
-	lib/model/llm_switch.c lib/model/llm_switch.h \
-	lib/model/conversation.c lib/model/conversation.h \
-	lib/model/conversation_info.c \
-	lib/model/event.c lib/model/event.h \
-	lib/model/event_nulls.c \
-	lib/model/event_text.c lib/model/event_text.h \
-	lib/model/event_kind.c \
-	lib/model/front_matter.c lib/model/front_matter.h \
-	lib/model/hooks.c lib/model/hooks.h \
+	lib/model/agent/acp_fields.h \
+	lib/model/agent/agent_fields.c \
+	lib/model/agent/agent_profile.c lib/model/agent/agent_profile.h \
+	lib/model/agent/agent_settings.c lib/model/agent/agent_settings.h \
+	lib/model/agent/agent_spec.c lib/model/agent/agent_spec.h \
+	lib/model/tools/browser_tools.c lib/model/tools/browser_tools.h \
+	lib/model/tools/child.c lib/model/tools/child.h \
+	lib/model/tools/child_tools.c lib/model/tools/child_tools.h \
+	lib/model/schema/client_arguments.c lib/model/schema/client_arguments.h \
+	lib/model/tools/client_tools.c lib/model/tools/client_tools.h \
+	lib/model/agent/condenser_fields.h \
+	lib/model/event/content.c \
+	lib/model/conversation/goal.c lib/model/conversation/goal.h \
+	lib/model/conversation/llm_switch.c lib/model/conversation/llm_switch.h \
+	lib/model/conversation/conversation.c lib/model/conversation/conversation.h \
+	lib/model/conversation/conversation_info.c \
+	lib/model/event/event.c lib/model/event/event.h \
+	lib/model/event/event_nulls.c \
+	lib/model/masking/event_text.c lib/model/masking/event_text.h \
+	lib/model/event/event_kind.c \
+	lib/model/plugins/front_matter.c lib/model/plugins/front_matter.h \
+	lib/model/agent/hooks.c lib/model/agent/hooks.h \
 	lib/model/limits.h \
-	lib/model/mask_forms.c lib/model/mask_forms.h \
-	lib/model/mask_views.c lib/model/mask_views.h \
-	lib/model/masker.c lib/model/masker.h \
-	lib/model/mcp.c lib/model/mcp.h \
-	lib/model/observation_text.c \
-	lib/model/openai_answer.c lib/model/openai_answer.h \
-	lib/model/openai_ask.c lib/model/openai_ask.h \
-	lib/model/package.c lib/model/package.h \
-	lib/model/pattern.c lib/model/pattern.h \
+	lib/model/masking/mask_forms.c lib/model/masking/mask_forms.h \
+	lib/model/masking/mask_views.c lib/model/masking/mask_views.h \
+	lib/model/masking/masker.c lib/model/masking/masker.h \
+	lib/model/tools/mcp.c lib/model/tools/mcp.h \
+	lib/model/event/observation_text.c \
+	lib/model/openai/openai_answer.c lib/model/openai/openai_answer.h \
+	lib/model/openai/openai_ask.c lib/model/openai/openai_ask.h \
+	lib/model/plugins/package.c lib/model/plugins/package.h \
+	lib/model/schema/pattern.c lib/model/schema/pattern.h \
 	lib/model/plain_line.c lib/model/plain_line.h \
-	lib/model/plan.c \
-	lib/model/policy.c lib/model/policy.h \
-	lib/model/preview.c lib/model/preview.h \
-	lib/model/preview_answer.c lib/model/preview_answer.h \
-	lib/model/problem.c lib/model/problem.h \
-	lib/model/progress.c lib/model/progress.h \
-	lib/model/prompt.c lib/model/prompt.h \
-	lib/model/prompt_text.c lib/model/prompt_text.h \
-	lib/model/redact.c \
-	lib/model/repository.c lib/model/repository.h \
-	lib/model/secret_places.c lib/model/secret_places.h \
-	lib/model/secret_registry.c lib/model/secret_registry.h \
-	lib/model/secret_tables.c \
-	lib/model/secret_walk.c lib/model/secret_walk.h \
-	lib/model/settings_fields.c \
-	lib/model/settings_schema.c lib/model/settings_schema.h \
-	lib/model/shape.c lib/model/shape.h \
-	lib/model/shape_schema.c \
-	lib/model/shape_value.c lib/model/shape_value.h \
-	lib/model/skill_file.c lib/model/skill_file.h \
-	lib/model/skills.c lib/model/skills.h \
-	lib/model/start_check.c lib/model/start_check.h \
-	lib/model/start_fields.c lib/model/start_fields.h \
-	lib/model/start_request.c \
-	lib/model/source.c lib/model/source.h \
-	lib/model/stats.c lib/model/stats.h \
-	lib/model/status.c lib/model/status.h \
-	lib/model/sub_agents.c lib/model/sub_agents.h \
-	lib/model/task.c lib/model/task.h \
-	lib/model/title.c lib/model/title.h \
-	lib/model/tool_call.c \
-	lib/model/tool_repair.c lib/model/tool_repair.h \
-	lib/model/tool_table.c lib/model/tool_table.h \
-	lib/model/tool_text.c lib/model/tool_text.h \
-	lib/model/tools.c lib/model/tools.h \
-	lib/model/vault.c lib/model/vault.h \
+	lib/model/prompt/plan.c \
+	lib/model/agent/policy.c lib/model/agent/policy.h \
+	lib/model/conversation/preview.c lib/model/conversation/preview.h \
+	lib/model/conversation/preview_answer.c lib/model/conversation/preview_answer.h \
+	lib/model/schema/problem.c lib/model/schema/problem.h \
+	lib/model/event/progress.c lib/model/event/progress.h \
+	lib/model/prompt/prompt.c lib/model/prompt/prompt.h \
+	lib/model/prompt/prompt_text.c lib/model/prompt/prompt_text.h \
+	lib/model/schema/redact.c \
+	lib/model/plugins/repository.c lib/model/plugins/repository.h \
+	lib/model/secrets/secret_places.c lib/model/secrets/secret_places.h \
+	lib/model/secrets/secret_registry.c lib/model/secrets/secret_registry.h \
+	lib/model/secrets/secret_tables.c \
+	lib/model/secrets/secret_walk.c lib/model/secrets/secret_walk.h \
+	lib/model/agent/settings_fields.c \
+	lib/model/agent/settings_schema.c lib/model/agent/settings_schema.h \
+	lib/model/schema/shape.c lib/model/schema/shape.h \
+	lib/model/schema/shape_schema.c \
+	lib/model/schema/shape_value.c lib/model/schema/shape_value.h \
+	lib/model/plugins/skill_file.c lib/model/plugins/skill_file.h \
+	lib/model/prompt/skills.c lib/model/prompt/skills.h \
+	lib/model/start/start_check.c lib/model/start/start_check.h \
+	lib/model/schema/start_fields.c lib/model/schema/start_fields.h \
+	lib/model/start/start_request.c \
+	lib/model/plugins/source.c lib/model/plugins/source.h \
+	lib/model/event/stats.c lib/model/event/stats.h \
+	lib/model/event/status.c lib/model/event/status.h \
+	lib/model/tools/sub_agents.c lib/model/tools/sub_agents.h \
+	lib/model/conversation/task.c lib/model/conversation/task.h \
+	lib/model/event/title.c lib/model/event/title.h \
+	lib/model/tools/tool_call.c \
+	lib/model/tools/tool_repair.c lib/model/tools/tool_repair.h \
+	lib/model/tools/tool_table.c lib/model/tools/tool_table.h \
+	lib/model/tools/tool_text.c lib/model/tools/tool_text.h \
+	lib/model/tools/tools.c lib/model/tools/tools.h \
+	lib/model/conversation/vault.c lib/model/conversation/vault.h \
 	lib/model/web_origin.c lib/model/web_origin.h \
-	lib/model/webhook.c lib/model/webhook.h \
+	lib/model/conversation/webhook.c lib/model/conversation/webhook.h \
 	lib/model/word_search.c lib/model/word_search.h \
-	lib/model/worktree.c lib/model/worktree.h
+	lib/model/conversation/worktree.c lib/model/conversation/worktree.h
 libmodel_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(PCRE2_CFLAGS)
 
 MODEL_LIBS = libmodel.a $(BASE_LIBS) $(PCRE2_LIBS) -lm

@@ -1,53 +1,53 @@
 # lib/store: everything kept in PostgreSQL; the only C with SQL in it
 noinst_LIBRARIES += libstore.a
 libstore_a_SOURCES = \
-	lib/store/admin_store.c lib/store/admin_store.h \
-	lib/store/branch_store.c lib/store/branch_store.h \
-	lib/store/build_store.c lib/store/build_store.h \
-	lib/store/conversation_claim.c \
-	lib/store/conversation_create.c \
-	lib/store/conversation_insert.c lib/store/conversation_insert.h \
-	lib/store/conversation_post.c lib/store/conversation_post.h \
-	lib/store/conversation_page_sql.h \
-	lib/store/conversation_row.c lib/store/conversation_row.h \
-	lib/store/conversation_store.c lib/store/conversation_store.h \
-	lib/store/conversation_write.c lib/store/conversation_write.h \
-	lib/store/db.c lib/store/db.h \
-	lib/store/db_pipe.c lib/store/db_pipe.h lib/store/db_pipe_query.h \
-	lib/store/db_query.h lib/store/db_value.c \
-	lib/store/db_ticket.c lib/store/db_ticket.h \
-	lib/store/document_store.c lib/store/document_store.h \
-	lib/store/egress_store.c lib/store/egress_store.h \
-	lib/store/event_arrays.c lib/store/event_arrays.h \
-	lib/store/event_row.h lib/store/open_calls_query.h \
-	lib/store/event_store.c lib/store/event_store.h \
-	lib/store/hints.c lib/store/hints.h \
-	lib/store/info_store.c lib/store/info_store.h \
-	lib/store/init_store.c lib/store/init_store.h \
-	lib/store/job_insert.h \
-	lib/store/job_store.c lib/store/job_store.h \
-	lib/store/live_listen.c lib/store/live_listen.h \
-	lib/store/live_post.c lib/store/live_post.h \
-	lib/store/live_store.c lib/store/live_store.h \
-	lib/store/mcp_sign_in_store.c lib/store/mcp_sign_in_store.h \
-	lib/store/preview_store.c lib/store/preview_store.h \
-	lib/store/profile_store.c lib/store/profile_store.h \
-	lib/store/run_room.h \
-	lib/store/runtime_row.h \
-	lib/store/runtime_count_store.c lib/store/runtime_count_store.h \
-	lib/store/runtime_key_store.c lib/store/runtime_key_store.h \
-	lib/store/refusal_store.c lib/store/refusal_store.h \
-	lib/store/rest_store.c lib/store/rest_store.h \
-	lib/store/runtime_store.c lib/store/runtime_store.h \
-	lib/store/sandbox_store.c lib/store/sandbox_store.h \
-	lib/store/secret_read_store.c lib/store/secret_read_store.h \
-	lib/store/task_store.c lib/store/task_store.h \
-	lib/store/user_store.c lib/store/user_store.h \
-	lib/store/waiting_calls.c lib/store/waiting_calls.h \
-	lib/store/warm_config_store.c lib/store/warm_config_store.h \
-	lib/store/warm_store.c lib/store/warm_store.h \
-	lib/store/watch.c lib/store/watch.h \
-	lib/store/webhook_sql.h lib/store/webhook_store.c lib/store/webhook_store.h
+	lib/store/runtime/admin_store.c lib/store/runtime/admin_store.h \
+	lib/store/conversation/branch_store.c lib/store/conversation/branch_store.h \
+	lib/store/runtime/build_store.c lib/store/runtime/build_store.h \
+	lib/store/conversation/conversation_claim.c \
+	lib/store/conversation/conversation_create.c \
+	lib/store/conversation/conversation_insert.c lib/store/conversation/conversation_insert.h \
+	lib/store/conversation/conversation_post.c lib/store/conversation/conversation_post.h \
+	lib/store/conversation/conversation_page_sql.h \
+	lib/store/conversation/conversation_row.c lib/store/conversation/conversation_row.h \
+	lib/store/conversation/conversation_store.c lib/store/conversation/conversation_store.h \
+	lib/store/conversation/conversation_write.c lib/store/conversation/conversation_write.h \
+	lib/store/db/db.c lib/store/db/db.h \
+	lib/store/db/db_pipe.c lib/store/db/db_pipe.h lib/store/db/db_pipe_query.h \
+	lib/store/db/db_query.h lib/store/db/db_value.c \
+	lib/store/db/db_ticket.c lib/store/db/db_ticket.h \
+	lib/store/user/document_store.c lib/store/user/document_store.h \
+	lib/store/runtime/egress_store.c lib/store/runtime/egress_store.h \
+	lib/store/conversation/event_arrays.c lib/store/conversation/event_arrays.h \
+	lib/store/conversation/event_row.h lib/store/conversation/open_calls_query.h \
+	lib/store/conversation/event_store.c lib/store/conversation/event_store.h \
+	lib/store/db/hints.c lib/store/db/hints.h \
+	lib/store/conversation/info_store.c lib/store/conversation/info_store.h \
+	lib/store/user/init_store.c lib/store/user/init_store.h \
+	lib/store/conversation/job_insert.h \
+	lib/store/conversation/job_store.c lib/store/conversation/job_store.h \
+	lib/store/db/live_listen.c lib/store/db/live_listen.h \
+	lib/store/conversation/live_post.c lib/store/conversation/live_post.h \
+	lib/store/conversation/live_store.c lib/store/conversation/live_store.h \
+	lib/store/user/mcp_sign_in_store.c lib/store/user/mcp_sign_in_store.h \
+	lib/store/user/preview_store.c lib/store/user/preview_store.h \
+	lib/store/user/profile_store.c lib/store/user/profile_store.h \
+	lib/store/conversation/run_room.h \
+	lib/store/runtime/runtime_row.h \
+	lib/store/runtime/runtime_count_store.c lib/store/runtime/runtime_count_store.h \
+	lib/store/runtime/runtime_key_store.c lib/store/runtime/runtime_key_store.h \
+	lib/store/runtime/refusal_store.c lib/store/runtime/refusal_store.h \
+	lib/store/runtime/rest_store.c lib/store/runtime/rest_store.h \
+	lib/store/runtime/runtime_store.c lib/store/runtime/runtime_store.h \
+	lib/store/runtime/sandbox_store.c lib/store/runtime/sandbox_store.h \
+	lib/store/user/secret_read_store.c lib/store/user/secret_read_store.h \
+	lib/store/conversation/task_store.c lib/store/conversation/task_store.h \
+	lib/store/user/user_store.c lib/store/user/user_store.h \
+	lib/store/conversation/waiting_calls.c lib/store/conversation/waiting_calls.h \
+	lib/store/runtime/warm_config_store.c lib/store/runtime/warm_config_store.h \
+	lib/store/runtime/warm_store.c lib/store/runtime/warm_store.h \
+	lib/store/db/watch.c lib/store/db/watch.h \
+	lib/store/conversation/webhook_sql.h lib/store/conversation/webhook_store.c lib/store/conversation/webhook_store.h
 libstore_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(PQ_CFLAGS)
 
 STORE_LIBS = libstore.a $(PQ_LIBS)

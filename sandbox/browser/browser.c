@@ -20,9 +20,9 @@
 #include "base/text.h"
 #include "sandbox/browser/driver.h"
 #include "sandbox/browser/tools.h"
-#include "sandbox/loop.h"
-#include "sandbox/observation.h"
-#include "sandbox/process.h"
+#include "sandbox/core/loop.h"
+#include "sandbox/core/observation.h"
+#include "sandbox/core/process.h"
 
 enum {
     CHUNK_BYTES = 64 * 1024,

@@ -17,8 +17,8 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/identity.h"
-#include "sandbox/process.h"
+#include "sandbox/core/identity.h"
+#include "sandbox/core/process.h"
 
 enum { THEIR_INPUT = 3, THEIR_OUTPUT = 4, OPEN_FOLDERS = 16 };
 

@@ -19,8 +19,8 @@
 #include "sandbox/browser/recovery.h"
 #include "sandbox/browser/tabs.h"
 #include "sandbox/browser/tools.h"
-#include "sandbox/observation.h"
-#include "sandbox/process.h"
+#include "sandbox/core/observation.h"
+#include "sandbox/core/process.h"
 
 enum {
     START_MS = 60000, /* a cold disk and a busy machine */

@@ -23,12 +23,12 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/uuid.h"
-#include "model/conversation.h"
-#include "model/event.h"
+#include "model/conversation/conversation.h"
+#include "model/event/event.h"
 #include "model/limits.h"
-#include "store/conversation_store.h"
-#include "store/db.h"
-#include "store/user_store.h"
+#include "store/conversation/conversation_store.h"
+#include "store/db/db.h"
+#include "store/user/user_store.h"
 
 enum { N_WRITERS = 16, N_ROUNDS = 3, EVENT_TEXT_BYTES = 800, RENEW_MS = 1000 };
 

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
-#include "model/front_matter.h"
+#include "model/plugins/front_matter.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);

@@ -6,7 +6,7 @@
 
 #include "base/strbuf.h"
 #include "cut.h"
-#include "model/masker.h"
+#include "model/masking/masker.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);

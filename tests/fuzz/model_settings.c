@@ -15,11 +15,11 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/secret.h"
-#include "model/agent_profile.h"
-#include "model/agent_settings.h"
-#include "model/conversation.h"
-#include "model/problem.h"
-#include "model/secret_walk.h"
+#include "model/agent/agent_profile.h"
+#include "model/agent/agent_settings.h"
+#include "model/conversation/conversation.h"
+#include "model/schema/problem.h"
+#include "model/secrets/secret_walk.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

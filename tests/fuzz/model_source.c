@@ -14,8 +14,8 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "model/package.h"
-#include "model/source.h"
+#include "model/plugins/package.h"
+#include "model/plugins/source.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -12,8 +12,8 @@
 #include "base/json.h"
 #include "base/secret.h"
 #include "base/strbuf.h"
-#include "model/conversation.h"
-#include "model/event.h"
+#include "model/conversation/conversation.h"
+#include "model/event/event.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

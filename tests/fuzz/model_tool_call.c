@@ -13,8 +13,8 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "model/conversation.h"
-#include "model/tools.h"
+#include "model/conversation/conversation.h"
+#include "model/tools/tools.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

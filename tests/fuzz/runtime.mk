@@ -1,10 +1,10 @@
 # The targets of runtime; see local.mk
 RUNTIME_FUZZ_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) $(JANSSON_CFLAGS)
-DNS_FUZZ_SOURCES = tests/fuzz/runtime_dns.c runtime/dns.c runtime/egress_policy.c runtime/rules.c runtime/spawn.c
-NFLOG_FUZZ_SOURCES = tests/fuzz/runtime_nflog.c runtime/nflog_parse.c runtime/tally.c
-DOCKERFILE_FUZZ_SOURCES = tests/fuzz/runtime_dockerfile.c runtime/dockerfile.c runtime/image_source.c
-BUILD_FORM_FUZZ_SOURCES = tests/fuzz/runtime_build_form.c runtime/build_context.c runtime/build_form.c \
-	runtime/dockerfile.c runtime/image_source.c
+DNS_FUZZ_SOURCES = tests/fuzz/runtime_dns.c runtime/egress/dns.c runtime/egress/egress_policy.c runtime/egress/rules.c runtime/backend/spawn.c
+NFLOG_FUZZ_SOURCES = tests/fuzz/runtime_nflog.c runtime/egress/nflog_parse.c runtime/egress/tally.c
+DOCKERFILE_FUZZ_SOURCES = tests/fuzz/runtime_dockerfile.c runtime/build/dockerfile.c runtime/build/image_source.c
+BUILD_FORM_FUZZ_SOURCES = tests/fuzz/runtime_build_form.c runtime/build/build_context.c runtime/build/build_form.c \
+	runtime/build/dockerfile.c runtime/build/image_source.c
 
 check_PROGRAMS += replay-runtime_build_form
 replay_runtime_build_form_SOURCES = $(BUILD_FORM_FUZZ_SOURCES) tests/fuzz/replay.c

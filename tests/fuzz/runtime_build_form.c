@@ -10,9 +10,9 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
-#include "runtime/build_context.h"
-#include "runtime/build_form.h"
-#include "runtime/dockerfile.h"
+#include "runtime/build/build_context.h"
+#include "runtime/build/build_form.h"
+#include "runtime/build/dockerfile.h"
 
 enum { UNPACKED_MAX_BYTES = 1 << 20 };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "runtime/dns.h"
+#include "runtime/egress/dns.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);

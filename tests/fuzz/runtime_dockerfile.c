@@ -11,8 +11,8 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "runtime/dockerfile.h"
-#include "runtime/image_source.h"
+#include "runtime/build/dockerfile.h"
+#include "runtime/build/image_source.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);

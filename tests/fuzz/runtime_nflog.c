@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "base/text.h"
-#include "runtime/nflog.h"
-#include "runtime/tally.h"
+#include "runtime/egress/nflog.h"
+#include "runtime/egress/tally.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);

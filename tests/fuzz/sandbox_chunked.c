@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "cut.h"
-#include "sandbox/chunked.h"
+#include "sandbox/http/chunked.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);

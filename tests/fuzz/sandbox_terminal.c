@@ -11,9 +11,9 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/capture.h"
-#include "sandbox/limits.h"
-#include "sandbox/statements.h"
+#include "sandbox/terminal/capture.h"
+#include "sandbox/core/limits.h"
+#include "sandbox/terminal/statements.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -19,7 +19,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/strbuf.h"
-#include "sandbox/unzip.h"
+#include "sandbox/files/unzip.h"
 
 enum { FILE_MAX_BYTES = 1 << 20, OPEN_FOLDERS = 16 };
 

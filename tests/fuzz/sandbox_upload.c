@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/strbuf.h"
-#include "sandbox/multipart.h"
+#include "sandbox/http/multipart.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -10,7 +10,7 @@ mkdir -p "$tree/tests/lint" "$tree/lib/model" "$tree/worker"
 cp "$here/layers.sh" "$here/words.sh" "$here/words.awk" "$here/parsers.sh" "$tree/tests/lint/"
 
 cat >"$tree/lib/model/bad.c" <<'C'
-#include "store/db.h"
+#include "store/db/db.h"
 #include "bad.h"
 #include <curl/curl.h>
     static int counter = 0;

@@ -9,8 +9,8 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "store/event_store.h"
-#include "worker/agent/history.h"
+#include "store/conversation/event_store.h"
+#include "worker/agent/core/history.h"
 
 #define EVENTS_LOOKED_AT 20
 #define THRESHOLD_MOST 1000000

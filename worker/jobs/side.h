@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "base/attr.h"
-#include "worker/agent/agent.h"
+#include "worker/agent/core/agent.h"
 
 struct control;
 struct conversation_write;

@@ -1,5 +1,5 @@
 #include "base/json.h"
-#include "worker/agent/observation.h"
+#include "worker/agent/sandbox/observation.h"
 #include "worker/tools/tools.h"
 
 json_t *worker_tool_finish(const json_t *action)

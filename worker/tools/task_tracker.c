@@ -3,8 +3,8 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "model/conversation.h"
-#include "worker/agent/observation.h"
+#include "model/conversation/conversation.h"
+#include "worker/agent/sandbox/observation.h"
 #include "worker/tools/tools.h"
 
 static const struct {

@@ -1,4 +1,4 @@
-#include "worker/agent/observation.h"
+#include "worker/agent/sandbox/observation.h"
 #include "worker/tools/tools.h"
 
 json_t *worker_tool_think(const json_t *action)

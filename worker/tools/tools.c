@@ -1,7 +1,7 @@
 #include "worker/tools/tools.h"
 
 #include "base/text.h"
-#include "model/tools.h"
+#include "model/tools/tools.h"
 
 json_t *worker_tool_run(const struct tool *tool, const json_t *action, json_t *agent_state,
                         bool *is_changed_out)

@@ -10,11 +10,11 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "client/http.h"
-#include "model/conversation.h"
-#include "model/event.h"
-#include "model/webhook.h"
-#include "store/conversation_store.h"
-#include "store/event_store.h"
+#include "model/conversation/conversation.h"
+#include "model/event/event.h"
+#include "model/conversation/webhook.h"
+#include "store/conversation/conversation_store.h"
+#include "store/conversation/event_store.h"
 
 #define SESSION_KEY_HEADER "X-Session-API-Key"
 

@@ -14,7 +14,7 @@
 
 #include "base/attr.h"
 #include "client/guard.h"
-#include "store/webhook_store.h"
+#include "store/conversation/webhook_store.h"
 
 struct db;
 struct http;

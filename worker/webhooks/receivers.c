@@ -7,7 +7,7 @@
 #include "base/crypto.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "store/init_store.h"
+#include "store/user/init_store.h"
 
 #define FIELD(name) offsetof(struct receiver_settings, name)
 

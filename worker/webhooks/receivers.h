@@ -9,7 +9,7 @@
 
 #include "base/attr.h"
 #include "base/secret.h"
-#include "model/webhook.h"
+#include "model/conversation/webhook.h"
 
 struct error;
 struct keyring;

@@ -13,8 +13,8 @@
 #include "base/json.h"
 #include "base/secret.h"
 #include "fixture.h"
-#include "model/conversation.h"
-#include "store/conversation_store.h"
+#include "model/conversation/conversation.h"
+#include "store/conversation/conversation_store.h"
 #include "support/pg.h"
 #include "support/sql.h"
 

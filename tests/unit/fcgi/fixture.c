@@ -23,9 +23,9 @@
 #include "fcgi/request.h"
 #include "fcgi/waits.h"
 #include "llm/llm.h"
-#include "store/db.h"
-#include "store/hints.h"
-#include "store/user_store.h"
+#include "store/db/db.h"
+#include "store/db/hints.h"
+#include "store/user/user_store.h"
 #include "support/pg.h"
 
 enum { PARAMS_MAX = 32 };

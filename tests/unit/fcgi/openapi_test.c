@@ -13,7 +13,7 @@
 #include "fcgi/openapi/openapi.h"
 #include "fcgi/openapi/operation.h"
 #include "fcgi/openapi/schema.h"
-#include "model/shape.h"
+#include "model/schema/shape.h"
 
 static bool has_route(const struct operation *operation)
 {

@@ -14,7 +14,7 @@
 #include "base/secret.h"
 #include "client/test_server.h"
 #include "fixture.h"
-#include "model/conversation.h"
+#include "model/conversation/conversation.h"
 #include "support/pg.h"
 #include "support/sql.h"
 

@@ -16,7 +16,7 @@
 #include "base/secret.h"
 #include "client/test_server.h"
 #include "fixture.h"
-#include "model/preview.h"
+#include "model/conversation/preview.h"
 #include "support/pg.h"
 #include "support/sql.h"
 

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "fcgi/agent/workspace_path.h"
+#include "fcgi/agent/workspace/workspace_path.h"
 
 static void paths_below_the_directory_are_inside(void **state)
 {

@@ -19,7 +19,7 @@
 #include "gateway/model_waits.h"
 #include "gateway/progress_log.h"
 #include "gateway/recent.h"
-#include "model/progress.h"
+#include "model/event/progress.h"
 
 static void expect_frame(struct frame *frame, const char *part)
 {

@@ -13,9 +13,9 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
-#include "model/event.h"
+#include "model/event/event.h"
 #include "unit/linear/linear.h"
-#include "worker/agent/mask.h"
+#include "worker/agent/core/mask.h"
 
 /* Many secrets, and a command that names none, or the last alone. */
 static void run_env(const char *text, size_t len)

@@ -12,9 +12,9 @@ linear_sandbox_test_SOURCES = $(LINEAR_SOURCES) tests/unit/linear/linear_sandbox
 linear_sandbox_test_CPPFLAGS = $(SANDBOX_CPPFLAGS) $(LINEAR_CPPFLAGS)
 linear_sandbox_test_LDADD = libsandbox.a $(MODEL_LIBS) $(LWS_LIBS) $(ZLIB_LIBS) $(CMOCKA_LIBS) -lm
 linear_runtime_test_SOURCES = $(LINEAR_SOURCES) tests/unit/linear/linear_runtime_test.c \
-	runtime/build_context.c runtime/build_form.c runtime/dns.c runtime/dockerfile.c \
-	runtime/egress_policy.c runtime/frames.c runtime/image_source.c runtime/nflog_parse.c \
-	runtime/rules.c runtime/spawn.c runtime/tally.c runtime/tar.c
+	runtime/build/build_context.c runtime/build/build_form.c runtime/egress/dns.c runtime/build/dockerfile.c \
+	runtime/egress/egress_policy.c runtime/docker/frames.c runtime/build/image_source.c runtime/egress/nflog_parse.c \
+	runtime/egress/rules.c runtime/backend/spawn.c runtime/egress/tally.c runtime/docker/tar.c
 linear_runtime_test_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir) $(LINEAR_CPPFLAGS)
 linear_runtime_test_LDADD = $(BASE_LIBS) $(ZLIB_LIBS) $(CMOCKA_LIBS)
 linear_lib_test_SOURCES = $(LINEAR_SOURCES) tests/unit/linear/linear_lib_test.c

@@ -1,7 +1,7 @@
 #include "base/json.h"
-#include "model/agent_spec.h"
-#include "model/conversation.h"
-#include "model/problem.h"
+#include "model/agent/agent_spec.h"
+#include "model/conversation/conversation.h"
+#include "model/schema/problem.h"
 #include "unit/model/model_test.h"
 
 static const struct place body = {NULL, "agent", 0};

@@ -9,11 +9,11 @@
 #include "base/mem.h"
 #include "base/secret.h"
 #include "base/strbuf.h"
-#include "model/child.h"
-#include "model/conversation.h"
-#include "model/event.h"
-#include "model/vault.h"
-#include "model/worktree.h"
+#include "model/tools/child.h"
+#include "model/conversation/conversation.h"
+#include "model/event/event.h"
+#include "model/conversation/vault.h"
+#include "model/conversation/worktree.h"
 #include "unit/model/model_test.h"
 
 static void make_keyring(struct keyring *keyring)

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "model/event.h"
+#include "model/event/event.h"
 #include "unit/model/model_test.h"
 
 struct content_case {

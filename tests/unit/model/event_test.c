@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "model/event.h"
+#include "model/event/event.h"
 #include "unit/model/model_test.h"
 
 static void events_have_distinct_ids_and_naive_times(void **state)

@@ -2,7 +2,7 @@
  * Which texts of an event are free, kind by kind: in each event of the table every free text is
  * "free", and every text of the contract "kept".
  */
-#include "model/event_text.h"
+#include "model/masking/event_text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,8 +15,8 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "model/client_tools.h"
-#include "model/conversation.h"
+#include "model/tools/client_tools.h"
+#include "model/conversation/conversation.h"
 #include "unit/model/model_test.h"
 
 /* Changes every text that it is shown; a text of the contract among them fails the test. */

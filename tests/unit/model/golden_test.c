@@ -7,9 +7,9 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "model/conversation.h"
-#include "model/event.h"
-#include "model/tools.h"
+#include "model/conversation/conversation.h"
+#include "model/event/event.h"
+#include "model/tools/tools.h"
 #include "unit/model/model_test.h"
 
 static void start_golden(struct conversation *conversation)

@@ -10,9 +10,9 @@
 #include "base/secret.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "model/conversation.h"
-#include "model/event.h"
-#include "model/problem.h"
+#include "model/conversation/conversation.h"
+#include "model/event/event.h"
+#include "model/schema/problem.h"
 
 #define GOLDEN_DIR DEFT_TEST_DATA "/golden/"
 

@@ -4,7 +4,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/limits.h"
-#include "model/tools.h"
+#include "model/tools/tools.h"
 #include "unit/model/model_test.h"
 
 static void terminal_says_where_and_how_it_ended(void **state)

@@ -1,6 +1,6 @@
 #include "base/error.h"
 #include "base/json.h"
-#include "model/package.h"
+#include "model/plugins/package.h"
 #include "unit/model/model_test.h"
 
 static void plugin_is_what_its_manifest_and_folders_say(void **state)

@@ -1,7 +1,7 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "base/strbuf.h"
-#include "model/pattern.h"
+#include "model/schema/pattern.h"
 #include "unit/model/model_test.h"
 
 struct row {

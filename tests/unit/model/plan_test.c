@@ -1,8 +1,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "model/conversation.h"
-#include "model/event.h"
+#include "model/conversation/conversation.h"
+#include "model/event/event.h"
 #include "unit/model/model_test.h"
 
 enum { NO_RUN = 0, RUN = 1 };

@@ -1,4 +1,4 @@
-#include "model/preview_answer.h"
+#include "model/conversation/preview_answer.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "model/preview.h"
+#include "model/conversation/preview.h"
 #include "unit/model/model_test.h"
 
 struct label_case {

@@ -2,8 +2,8 @@
 
 #include "base/json.h"
 #include "base/strbuf.h"
-#include "model/conversation.h"
-#include "model/prompt.h"
+#include "model/conversation/conversation.h"
+#include "model/prompt/prompt.h"
 #include "unit/model/model_test.h"
 
 static void start_with(struct conversation *conversation, const char *agent)

@@ -1,5 +1,5 @@
 #include "base/json.h"
-#include "model/problem.h"
+#include "model/schema/problem.h"
 #include "unit/model/model_test.h"
 
 static void secrets_are_hidden_wherever_they_are(void **state)

@@ -1,4 +1,4 @@
-#include "model/repository.h"
+#include "model/plugins/repository.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "model/conversation.h"
+#include "model/conversation/conversation.h"
 #include "unit/model/model_test.h"
 
 /* Every value that begins with "hush" is a secret. */

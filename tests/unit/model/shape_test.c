@@ -1,7 +1,7 @@
 #include "base/json.h"
 #include "base/text.h"
-#include "model/problem.h"
-#include "model/shape.h"
+#include "model/schema/problem.h"
+#include "model/schema/shape.h"
 #include "unit/model/model_test.h"
 
 static const struct field part_fields[] = {

@@ -2,8 +2,8 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "model/front_matter.h"
-#include "model/skill_file.h"
+#include "model/plugins/front_matter.h"
+#include "model/plugins/skill_file.h"
 #include "unit/model/model_test.h"
 
 static void head_is_read_in_all_its_forms(void **state)

@@ -2,9 +2,9 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "model/conversation.h"
-#include "model/event.h"
-#include "model/skills.h"
+#include "model/conversation/conversation.h"
+#include "model/event/event.h"
+#include "model/prompt/skills.h"
 #include "unit/model/model_test.h"
 
 static void start_with_skills(struct conversation *conversation)

@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "model/source.h"
+#include "model/plugins/source.h"
 #include "unit/model/model_test.h"
 
 struct source_case {

@@ -4,9 +4,9 @@
 #include "base/json.h"
 #include "base/secret.h"
 #include "base/strbuf.h"
-#include "model/conversation.h"
+#include "model/conversation/conversation.h"
 #include "model/limits.h"
-#include "model/tools.h"
+#include "model/tools/tools.h"
 #include "unit/model/model_test.h"
 
 #define START(members) "{'workspace': {'working_dir': '/w'}, 'agent': {'llm': {}}" members "}"

@@ -2,7 +2,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
-#include "model/stats.h"
+#include "model/event/stats.h"
 #include "unit/model/model_test.h"
 
 static struct llm_usage usage(double cost)

@@ -1,5 +1,5 @@
 #include "base/text.h"
-#include "model/status.h"
+#include "model/event/status.h"
 #include "unit/model/model_test.h"
 
 static void every_status_has_a_word_that_reads_back(void **state)

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "model/title.h"
+#include "model/event/title.h"
 #include "unit/model/model_test.h"
 
 struct title_case {

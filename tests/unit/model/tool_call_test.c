@@ -4,8 +4,8 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "model/conversation.h"
-#include "model/tools.h"
+#include "model/conversation/conversation.h"
+#include "model/tools/tools.h"
 #include "unit/model/model_test.h"
 
 struct call_case {

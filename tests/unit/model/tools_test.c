@@ -4,11 +4,11 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "model/conversation.h"
-#include "model/prompt.h"
-#include "model/shape.h"
-#include "model/tool_table.h"
-#include "model/tools.h"
+#include "model/conversation/conversation.h"
+#include "model/prompt/prompt.h"
+#include "model/schema/shape.h"
+#include "model/tools/tool_table.h"
+#include "model/tools/tools.h"
 #include "unit/model/model_test.h"
 
 static void start_with_tools(struct conversation *conversation, const char *agent)

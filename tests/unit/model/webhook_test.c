@@ -1,4 +1,4 @@
-#include "model/webhook.h"
+#include "model/conversation/webhook.h"
 
 #include <string.h>
 

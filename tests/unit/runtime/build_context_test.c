@@ -1,4 +1,4 @@
-#include "runtime/build_context.h"
+#include "runtime/build/build_context.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "runtime/dockerfile.h"
+#include "runtime/build/dockerfile.h"
 #include "unit/runtime/runtime_test.h"
 
 #define FILE_OF_ALLOWED "FROM docker.io/a/b\n"

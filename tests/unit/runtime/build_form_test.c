@@ -1,4 +1,4 @@
-#include "runtime/build_form.h"
+#include "runtime/build/build_form.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "runtime/demand.h"
+#include "runtime/core/demand.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "runtime/dns.h"
+#include "runtime/egress/dns.h"
 
 #include <arpa/inet.h>
 #include <setjmp.h>

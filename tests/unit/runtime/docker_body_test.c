@@ -1,4 +1,4 @@
-#include "runtime/docker_body.h"
+#include "runtime/docker/docker_body.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "runtime/handover.h"
+#include "runtime/core/handover.h"
 #include "unit/runtime/runtime_test.h"
 
 #define N_RANDOM 10000

@@ -1,4 +1,4 @@
-#include "runtime/dockerfile.h"
+#include "runtime/build/dockerfile.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "runtime/image_source.h"
+#include "runtime/build/image_source.h"
 #include "unit/runtime/runtime_test.h"
 
 #define PUBLIC "docker.io ghcr.io"

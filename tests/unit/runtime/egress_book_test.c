@@ -1,4 +1,4 @@
-#include "runtime/egress_book.h"
+#include "runtime/egress/egress_book.h"
 
 #include <arpa/inet.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-#include "runtime/egress_policy.h"
+#include "runtime/egress/egress_policy.h"
 
 #include <arpa/inet.h>
 #include <setjmp.h>

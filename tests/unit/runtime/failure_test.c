@@ -1,4 +1,4 @@
-#include "runtime/failure.h"
+#include "runtime/backend/failure.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

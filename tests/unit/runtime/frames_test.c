@@ -1,4 +1,4 @@
-#include "runtime/frames.h"
+#include "runtime/docker/frames.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

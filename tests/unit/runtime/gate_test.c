@@ -1,4 +1,4 @@
-#include "runtime/gate.h"
+#include "runtime/core/gate.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

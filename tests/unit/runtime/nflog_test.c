@@ -1,4 +1,4 @@
-#include "runtime/nflog.h"
+#include "runtime/egress/nflog.h"
 
 #include <arpa/inet.h>
 #include <linux/netfilter/nfnetlink.h>
@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "base/crypto.h"
-#include "runtime/bridge.h"
-#include "runtime/tally.h"
+#include "runtime/backend/bridge.h"
+#include "runtime/egress/tally.h"
 #include "unit/runtime/runtime_test.h"
 
 #define MESSAGE_MAX_BYTES 512

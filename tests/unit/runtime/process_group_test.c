@@ -16,7 +16,7 @@
 #include "base/file.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "runtime/process_group.h"
+#include "runtime/bwrap/process_group.h"
 #include "unit/runtime/runtime_test.h"
 
 #define BOX "box"

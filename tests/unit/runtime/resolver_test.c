@@ -1,4 +1,4 @@
-#include "runtime/resolver.h"
+#include "runtime/egress/resolver.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "runtime/bridge.h"
+#include "runtime/backend/bridge.h"
 #include "unit/runtime/runtime_test.h"
 
 static const struct resolver_settings usual = {

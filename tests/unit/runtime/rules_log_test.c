@@ -1,4 +1,4 @@
-#include "runtime/rules_log.h"
+#include "runtime/egress/rules_log.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

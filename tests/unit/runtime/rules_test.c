@@ -1,4 +1,4 @@
-#include "runtime/rules.h"
+#include "runtime/egress/rules.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

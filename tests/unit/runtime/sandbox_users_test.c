@@ -1,4 +1,4 @@
-#include "runtime/sandbox_users.h"
+#include "runtime/backend/sandbox_users.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "runtime/spares.h"
+#include "runtime/backend/spares.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "runtime/subnet.h"
+#include "runtime/backend/subnet.h"
 #include "unit/runtime/runtime_test.h"
 
 static void taken_ones_stay_known_until_forgotten(void **state)

@@ -1,4 +1,4 @@
-#include "runtime/spec.h"
+#include "runtime/core/spec.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

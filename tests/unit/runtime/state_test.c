@@ -1,4 +1,4 @@
-#include "runtime/state.h"
+#include "runtime/core/state.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "runtime/tally.h"
+#include "runtime/egress/tally.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

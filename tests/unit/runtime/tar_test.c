@@ -1,4 +1,4 @@
-#include "runtime/tar.h"
+#include "runtime/docker/tar.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

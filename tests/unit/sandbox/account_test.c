@@ -1,4 +1,4 @@
-#include "sandbox/account.h"
+#include "sandbox/core/account.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
-#include "sandbox/capture.h"
+#include "sandbox/terminal/capture.h"
 
 #include <string.h>
 
 #include "base/text.h"
-#include "sandbox/limits.h"
+#include "sandbox/core/limits.h"
 #include "unit/sandbox/sandbox_test.h"
 
 struct capture_case {

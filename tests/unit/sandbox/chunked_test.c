@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/strbuf.h"
-#include "sandbox/chunked.h"
+#include "sandbox/http/chunked.h"
 #include "unit/sandbox/sandbox_test.h"
 
 /* Reads a body that arrives in pieces of `piece` bytes; -1 when it is none. */

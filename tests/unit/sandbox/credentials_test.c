@@ -1,4 +1,4 @@
-#include "sandbox/credentials.h"
+#include "sandbox/git/credentials.h"
 
 #include <string.h>
 

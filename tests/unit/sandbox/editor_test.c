@@ -1,4 +1,4 @@
-#include "sandbox/editor.h"
+#include "sandbox/editor/editor.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
-#include "sandbox/editor_result.h"
+#include "sandbox/editor/editor_result.h"
 #include "unit/sandbox/sandbox_test.h"
 
 struct bench {

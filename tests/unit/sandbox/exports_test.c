@@ -1,4 +1,4 @@
-#include "sandbox/exports.h"
+#include "sandbox/terminal/exports.h"
 
 #include "base/error.h"
 #include "base/json.h"

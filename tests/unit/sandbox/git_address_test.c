@@ -1,4 +1,4 @@
-#include "sandbox/git_address.h"
+#include "sandbox/git/git_address.h"
 
 #include "base/error.h"
 #include "base/strbuf.h"

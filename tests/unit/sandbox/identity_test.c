@@ -2,7 +2,7 @@
  * Who the server is after its start: in a child, which as root becomes both users for good. Without
  * root there is nothing to become, and nothing to see.
  */
-#include "sandbox/identity.h"
+#include "sandbox/core/identity.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,9 +26,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/strbuf.h"
-#include "sandbox/account.h"
-#include "sandbox/action_config.h"
-#include "sandbox/folder.h"
+#include "sandbox/core/account.h"
+#include "sandbox/core/action_config.h"
+#include "sandbox/core/folder.h"
 #include "unit/sandbox/sandbox_test.h"
 
 enum { SERVER = 23457, COMMANDS = 23456, GROUP = 23458, IMAGES = 10001, OTHER = 7, SKIPPED = 99 };

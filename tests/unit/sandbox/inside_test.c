@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/strbuf.h"
-#include "sandbox/inside.h"
+#include "sandbox/http/inside.h"
 #include "unit/sandbox/sandbox_test.h"
 
 static void plain_paths_lose_their_dots(void **state)

@@ -1,4 +1,4 @@
-#include "sandbox/journal.h"
+#include "sandbox/actions/journal.h"
 
 #include <fcntl.h>
 #include <stdio.h>

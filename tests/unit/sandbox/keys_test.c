@@ -1,4 +1,4 @@
-#include "sandbox/keys.h"
+#include "sandbox/terminal/keys.h"
 #include "unit/sandbox/sandbox_test.h"
 
 static void control_keys_have_three_spellings(void **state)

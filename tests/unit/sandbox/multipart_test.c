@@ -1,4 +1,4 @@
-#include "sandbox/multipart.h"
+#include "sandbox/http/multipart.h"
 
 #include <string.h>
 

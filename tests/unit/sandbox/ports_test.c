@@ -1,7 +1,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/ports.h"
+#include "sandbox/ports/ports.h"
 #include "unit/sandbox/sandbox_test.h"
 
 static const char table[] =

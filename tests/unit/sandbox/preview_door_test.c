@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/preview_door.h"
+#include "sandbox/ports/preview_door.h"
 #include "unit/sandbox/sandbox_test.h"
 
 static void port_is_taken_out_of_the_head(void **state)

@@ -1,4 +1,4 @@
-#include "sandbox/repository.h"
+#include "sandbox/git/repository.h"
 
 #include <stdbool.h>
 #include <stdio.h>

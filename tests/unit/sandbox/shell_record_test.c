@@ -1,9 +1,9 @@
-#include "sandbox/shell_record.h"
+#include "sandbox/terminal/shell_record.h"
 
 #include <string.h>
 
 #include "base/strbuf.h"
-#include "sandbox/shell.h"
+#include "sandbox/terminal/shell.h"
 #include "unit/sandbox/sandbox_test.h"
 
 #define RECORD(key)                                                                                \

@@ -1,4 +1,4 @@
-#include "sandbox/statements.h"
+#include "sandbox/terminal/statements.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "sandbox/terminal_text.h"
+#include "sandbox/terminal/terminal_text.h"
 
 #include "base/strbuf.h"
 #include "base/text.h"

@@ -9,10 +9,10 @@
 #include <libpq-fe.h>
 
 #include "base/strbuf.h"
-#include "model/conversation.h"
-#include "model/event.h"
-#include "store/db.h"
-#include "store/db_query.h"
+#include "model/conversation/conversation.h"
+#include "model/event/event.h"
+#include "store/db/db.h"
+#include "store/db/db_query.h"
 #include "store/store_fixture.h"
 #include "support/pg.h"
 #include "support/sql.h"

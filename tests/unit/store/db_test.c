@@ -2,10 +2,10 @@
  * What a pool of connections promises: it outlives its connections, and says when none is to be
  * had.
  */
-#include "store/db.h"
+#include "store/db/db.h"
 
 #include "base/strbuf.h"
-#include "store/db_query.h"
+#include "store/db/db_query.h"
 #include "store/store_fixture.h"
 #include "support/pg.h"
 #include "support/sql.h"

@@ -1,7 +1,7 @@
 /*
  * What the store promises of documents: whole, in order, sealed, and never written over unseen.
  */
-#include "store/document_store.h"
+#include "store/user/document_store.h"
 
 #include <jansson.h>
 

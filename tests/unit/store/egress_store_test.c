@@ -2,13 +2,13 @@
  * What the store promises of where sandboxes may go: a key's own counts before its user's, and what
  * was set for neither is said to be unset.
  */
-#include "store/egress_store.h"
+#include "store/runtime/egress_store.h"
 
 #include "base/text.h"
-#include "store/db.h"
-#include "store/db_query.h"
-#include "store/runtime_key_store.h"
-#include "store/runtime_store.h"
+#include "store/db/db.h"
+#include "store/db/db_query.h"
+#include "store/runtime/runtime_key_store.h"
+#include "store/runtime/runtime_store.h"
 #include "store/store_fixture.h"
 #include "support/pg.h"
 

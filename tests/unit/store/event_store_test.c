@@ -2,7 +2,7 @@
  * What the store promises of reading events: pages that meet without gap, filters, batches in
  * order.
  */
-#include "store/event_store.h"
+#include "store/conversation/event_store.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,10 +12,10 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "model/conversation.h"
-#include "model/event.h"
-#include "store/branch_store.h"
-#include "store/db.h"
+#include "model/conversation/conversation.h"
+#include "model/event/event.h"
+#include "store/conversation/branch_store.h"
+#include "store/db/db.h"
 #include "store/store_fixture.h"
 #include "support/pg.h"
 #include "support/sql.h"

@@ -2,7 +2,7 @@
  * What hints promise: they reach who listens to their kind, come together when there are many, and
  * come again after the connection broke.
  */
-#include "store/hints.h"
+#include "store/db/hints.h"
 
 #include <poll.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * Conversations as clients read them: the text that is kept says at any moment what is made anew
  * from the row and the log, whoever wrote last.
  */
-#include "store/info_store.h"
+#include "store/conversation/info_store.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -14,13 +14,13 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "model/conversation.h"
-#include "model/event.h"
-#include "store/branch_store.h"
-#include "store/db.h"
-#include "store/db_query.h"
+#include "model/conversation/conversation.h"
+#include "model/event/event.h"
+#include "store/conversation/branch_store.h"
+#include "store/db/db.h"
+#include "store/db/db_query.h"
 #include "store/store_fixture.h"
-#include "store/task_store.h"
+#include "store/conversation/task_store.h"
 #include "support/pg.h"
 #include "support/sql.h"
 

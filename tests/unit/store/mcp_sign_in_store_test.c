@@ -1,14 +1,14 @@
 /*
  * What the store promises of sign-ins: a state is good for one, once, and for its user alone.
  */
-#include "store/mcp_sign_in_store.h"
+#include "store/user/mcp_sign_in_store.h"
 
 #include <string.h>
 
 #include <jansson.h>
 
 #include "base/json.h"
-#include "store/document_store.h"
+#include "store/user/document_store.h"
 #include "store/store_fixture.h"
 #include "support/pg.h"
 #include "support/sql.h"

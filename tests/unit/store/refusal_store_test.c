@@ -2,11 +2,11 @@
  * What the store promises of refusals: they add up, each sandbox has a bounded number of them, the
  * latest, and they go with its row.
  */
-#include "store/refusal_store.h"
+#include "store/runtime/refusal_store.h"
 
 #include "base/json.h"
-#include "store/db.h"
-#include "store/runtime_store.h"
+#include "store/db/db.h"
+#include "store/runtime/runtime_store.h"
 #include "store/store_fixture.h"
 #include "support/pg.h"
 

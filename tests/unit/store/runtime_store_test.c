@@ -2,8 +2,8 @@
  * What the store promises of sandboxes: one live one per session, a status that only who knows the
  * old one may change, and a list of what is not yet as somebody wants it.
  */
-#include "store/rest_store.h"
-#include "store/runtime_store.h"
+#include "store/runtime/rest_store.h"
+#include "store/runtime/runtime_store.h"
 
 #include <string.h>
 
@@ -11,8 +11,8 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "store/db.h"
-#include "store/runtime_key_store.h"
+#include "store/db/db.h"
+#include "store/runtime/runtime_key_store.h"
 #include "store/store_fixture.h"
 #include "support/pg.h"
 

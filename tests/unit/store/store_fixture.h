@@ -16,9 +16,9 @@
 #include "base/crypto.h"
 #include "base/error.h"
 #include "base/uuid.h"
-#include "store/conversation_store.h"
-#include "store/document_store.h"
-#include "store/runtime_store.h"
+#include "store/conversation/conversation_store.h"
+#include "store/user/document_store.h"
+#include "store/runtime/runtime_store.h"
 
 struct db;
 

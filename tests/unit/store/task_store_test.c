@@ -7,10 +7,10 @@
 
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "model/conversation.h"
-#include "model/event.h"
+#include "model/conversation/conversation.h"
+#include "model/event/event.h"
 #include "store/store_fixture.h"
-#include "store/task_store.h"
+#include "store/conversation/task_store.h"
 #include "support/pg.h"
 #include "support/sql.h"
 

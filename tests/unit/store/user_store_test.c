@@ -2,13 +2,13 @@
  * What the store promises of users and of what lets them in: a link once, a session until its end,
  * a key until it is revoked.
  */
-#include "store/user_store.h"
+#include "store/user/user_store.h"
 
 #include <pthread.h>
 
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "store/db.h"
+#include "store/db/db.h"
 #include "store/store_fixture.h"
 #include "support/pg.h"
 #include "support/sql.h"

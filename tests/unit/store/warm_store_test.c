@@ -2,7 +2,7 @@
  * What the store promises of sandboxes started ahead: each is claimed once, whole, by somebody whom
  * it fits, or stays where it is.
  */
-#include "store/warm_store.h"
+#include "store/runtime/warm_store.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "store/db.h"
-#include "store/runtime_store.h"
+#include "store/db/db.h"
+#include "store/runtime/runtime_store.h"
 #include "store/store_fixture.h"
 #include "support/pg.h"
 

@@ -1,7 +1,7 @@
 /*
  * What the store promises of webhooks: every event in order, once for each yes, whoever dies.
  */
-#include "store/webhook_store.h"
+#include "store/conversation/webhook_store.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -12,12 +12,12 @@
 
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "model/conversation.h"
-#include "model/event.h"
-#include "model/webhook.h"
-#include "store/db.h"
-#include "store/db_query.h"
-#include "store/event_store.h"
+#include "model/conversation/conversation.h"
+#include "model/event/event.h"
+#include "model/conversation/webhook.h"
+#include "store/db/db.h"
+#include "store/db/db_query.h"
+#include "store/conversation/event_store.h"
 #include "store/store_fixture.h"
 #include "support/pg.h"
 #include "support/sql.h"

@@ -12,8 +12,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "store/db.h"
-#include "store/user_store.h"
+#include "store/db/db.h"
+#include "store/user/user_store.h"
 
 #define URL_VARIABLE "DEFT_TEST_DATABASE_URL"
 

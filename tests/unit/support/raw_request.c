@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/strbuf.h"
-#include "fcgi/agent/workspace_path.h"
+#include "fcgi/agent/workspace/workspace_path.h"
 #include "fcgi/context.h"
 #include "fcgi/cors.h"
 #include "fcgi/reply.h"

@@ -1,7 +1,7 @@
 #include "worker/worker_test.h"
 
 #include "base/error.h"
-#include "worker/agent/control.h"
+#include "worker/agent/core/control.h"
 
 static void count_cancel(void *what)
 {

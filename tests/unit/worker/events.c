@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "store/event_store.h"
+#include "store/conversation/event_store.h"
 
 #define FILE_MAX_BYTES 1000000
 

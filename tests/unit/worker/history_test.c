@@ -1,7 +1,7 @@
 #include "worker/worker_test.h"
 
-#include "store/event_store.h"
-#include "worker/agent/history.h"
+#include "store/conversation/event_store.h"
+#include "worker/agent/core/history.h"
 #include "worker/events.h"
 
 static void only_executable_calls_without_result_are_pending(void **state)

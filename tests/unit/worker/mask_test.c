@@ -12,10 +12,10 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "model/conversation.h"
-#include "model/event.h"
-#include "model/tools.h"
-#include "worker/agent/mask.h"
+#include "model/conversation/conversation.h"
+#include "model/event/event.h"
+#include "model/tools/tools.h"
+#include "worker/agent/core/mask.h"
 #include "worker/events.h"
 
 /* Values that are words of the contract itself. */

@@ -9,9 +9,9 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "store/event_store.h"
-#include "worker/agent/messages.h"
-#include "worker/agent/transcript.h"
+#include "store/conversation/event_store.h"
+#include "worker/agent/core/messages.h"
+#include "worker/agent/core/transcript.h"
 #include "worker/events.h"
 
 static void assert_json_equal(const json_t *actual, const json_t *expected)

@@ -6,8 +6,8 @@
 
 #include "base/secret.h"
 #include "base/text.h"
-#include "model/conversation.h"
-#include "worker/agent/model.h"
+#include "model/conversation/conversation.h"
+#include "worker/agent/core/model.h"
 #include "worker/context.h"
 #include "worker/events.h"
 

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "worker/agent/observation.h"
+#include "worker/agent/sandbox/observation.h"
 #include "worker/events.h"
 
 static int take(const char *reply, const char *kind, json_t **out)

@@ -2,7 +2,7 @@
 
 #include <jansson.h>
 
-#include "worker/agent/policy.h"
+#include "worker/agent/llm/policy.h"
 #include "worker/events.h"
 
 static bool must_confirm(const char *policy, const char *tool, const char *risk)

@@ -11,7 +11,7 @@
 #include "base/attr.h"
 #include "base/strbuf.h"
 #include "base/uuid.h"
-#include "worker/agent/control.h"
+#include "worker/agent/core/control.h"
 #include "worker/context.h"
 
 struct stub;

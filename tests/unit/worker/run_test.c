@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/strbuf.h"
-#include "store/conversation_store.h"
+#include "store/conversation/conversation_store.h"
 #include "support/pg.h"
 #include "support/sql.h"
 #include "worker/run_fixture.h"

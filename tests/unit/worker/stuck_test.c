@@ -1,7 +1,7 @@
 #include "worker/worker_test.h"
 
 #include "base/strbuf.h"
-#include "store/event_store.h"
+#include "store/conversation/event_store.h"
 #include "worker/agent/stuck.h"
 #include "worker/events.h"
 

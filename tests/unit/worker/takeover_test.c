@@ -1,6 +1,6 @@
 #include "worker/worker_test.h"
 
-#include "worker/agent/takeover.h"
+#include "worker/agent/sandbox/takeover.h"
 
 static void calls_in_doubt_are_asked_about(void **state)
 {

@@ -1,8 +1,8 @@
 #include "worker/worker_test.h"
 
-#include "store/event_store.h"
-#include "worker/agent/history.h"
-#include "worker/agent/view.h"
+#include "store/conversation/event_store.h"
+#include "worker/agent/core/history.h"
+#include "worker/agent/core/view.h"
 #include "worker/events.h"
 
 /* A head of one message, and eight events that may be forgotten, half of them with a result. */

@@ -1,0 +1,25 @@
+/*
+ * What a browser brings back from signing in (RFC 6749, section 4.1.2; RFC 9207).
+ */
+#ifndef DEFT_FCGI_AGENT_MCP_MCP_RETURN_H
+#define DEFT_FCGI_AGENT_MCP_MCP_RETURN_H
+
+#include "base/attr.h"
+
+/* Empty texts for what is missing. */
+struct mcp_return {
+    char *state;
+    char *code;
+    char *error;
+    char *issuer;
+};
+
+/* clang-format off */
+#define MCP_RETURN_INIT {NULL, NULL, NULL, NULL}
+/* clang-format on */
+
+void mcp_return_done(struct mcp_return *back);
+/* Reads the query of a URL, or of a path. */
+void mcp_return_from_url(struct mcp_return *back, const char *url) NONNULL;
+
+#endif

@@ -1,0 +1,169 @@
+#include "fcgi/agent/mcp/mcp_token.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "client/oauth.h"
+#include "fcgi/agent/mcp/mcp_trial.h"
+#include "fcgi/context.h"
+#include "fcgi/request.h"
+#include "fcgi/settings/keep.h"
+#include "fcgi/settings/user_settings.h"
+#include "fcgi/waits.h"
+#include "model/secrets/secret_walk.h"
+
+/* A token that ends this soon counts as over. */
+enum { MARGIN_S = 60, REFRESH_MS = 20000, KEEP_TRIES = 5, US_PER_S = 1000000 };
+
+static double now_s(void)
+{
+    return (double)clock_utc_us() / US_PER_S;
+}
+
+json_t *mcp_token_state(json_t *tokens, json_t *client)
+{
+    double lives_s = json_number_or(tokens, "expires_in", 0);
+    json_t *state = json_object();
+
+    json_put(state, "tokens", json_incref(tokens));
+    json_put(state, "client_info", json_incref(client));
+    json_put(state, "token_expires_at", lives_s > 0 ? json_real(now_s() + lives_s) : json_null());
+    return state;
+}
+
+json_t *mcp_token_seal(const struct request *request, json_t *state)
+{
+    json_auto_t *server = json_object();
+    json_t *auth = json_object();
+
+    json_put(server, "auth", auth);
+    json_put(auth, "state", json_deep_copy(state));
+    secrets_seal(&mcp_server_secrets, server, request->context->keyring.fernet);
+    return json_incref(json_object_get(auth, "state"));
+}
+
+static const char *refresh_token(const json_t *state)
+{
+    return json_text_or(json_object_get(state, "tokens"), "refresh_token", "");
+}
+
+static bool is_over(const json_t *state)
+{
+    double end_s = json_number_or(state, "token_expires_at", 0);
+
+    return end_s > 0 && end_s < now_s() + MARGIN_S && refresh_token(state)[0] != '\0';
+}
+
+/* Asks for new tokens by the old ones (RFC 6749, section 6). */
+static int refresh(const struct mcp_trial *trial, const json_t *old, json_t **state_out,
+                   struct error *err)
+{
+    const struct fcgi_context *context = trial->request->context;
+    const struct oauth oauth = {context->http, ADDRESS_OF_USER, clock_monotonic_ms() + REFRESH_MS};
+    json_t *client = json_object_get(old, "client_info");
+    json_auto_t *form = json_object();
+    json_auto_t *provider = NULL;
+    json_auto_t *tokens = NULL;
+
+    if (oauth_discover(&oauth, json_text_or(trial->server, "url", ""), &provider, err) < 0)
+        return -1;
+    json_put_text(form, "grant_type", "refresh_token");
+    json_put_text(form, "refresh_token", refresh_token(old));
+    json_put_text(form, "resource", json_text_or(provider, "resource", NULL));
+    if (!json_is_object(client) ||
+        oauth_ask_tokens(&oauth, provider, client, form, &tokens, err) < 0)
+        return err->code != ERROR_NONE
+                   ? -1
+                   : error_set(err, ERROR_INVALID, "Nobody has signed in at this server yet");
+    /* A server that gives no new one means that the old one goes on. */
+    if (json_text_or(tokens, "refresh_token", NULL) == NULL)
+        json_put_text(tokens, "refresh_token", refresh_token(old));
+    *state_out = mcp_token_state(tokens, client);
+    return 0;
+}
+
+static int refresh_in_turn(const struct mcp_trial *trial, const json_t *old, json_t **state_out,
+                           struct error *err)
+{
+    struct waits *waits = trial->request->context->waits;
+    const struct uuid *user = &trial->request->principal.user_id;
+    int rc = waits_begin(waits, user, err);
+
+    if (rc < 0)
+        return -1;
+    rc = refresh(trial, old, state_out, err);
+    waits_end(waits, user);
+    return rc;
+}
+
+/* The state of a server in the settings, where it is the one that was used. Borrowed. */
+static json_t *stored_auth(json_t *stored, const char *url, const json_t *old)
+{
+    json_t *auth = json_object_get(stored, "auth");
+
+    if (!text_equal(json_text_or(stored, "url", ""), url) ||
+        !text_equal(refresh_token(json_object_get(auth, "state")), refresh_token(old)))
+        return NULL;
+    return auth;
+}
+
+static int try_keep(const struct mcp_trial *trial, const json_t *old, json_t *fresh,
+                    struct error *err)
+{
+    CLEANUP(document_done) struct document settings = DOCUMENT_INIT;
+    const struct place place = {NULL, "settings", 0};
+    json_auto_t *problems = json_array();
+    json_auto_t *agent = NULL;
+    const char *name = NULL;
+    json_t *stored = NULL;
+    size_t n_changed = 0;
+
+    if (user_settings_load(trial->request, &settings, err) < 0)
+        return -1;
+    agent = user_settings_agent(&settings);
+    json_object_foreach (json_object_get(agent, "mcp_config"), name, stored) {
+        json_t *auth = stored_auth(stored, json_text_or(trial->server, "url", ""), old);
+
+        if (auth != NULL) {
+            json_put(auth, "state", json_incref(fresh));
+            n_changed++;
+        }
+    }
+    if (n_changed == 0)
+        return 0;
+    user_settings_set_agent(trial->request, &settings, agent, &place, problems);
+    if (json_array_size(problems) > 0)
+        return error_set(err, ERROR_INTERNAL, "the settings refuse a server's new tokens");
+    return user_settings_put(trial->request, &settings, err);
+}
+
+/* A token may be used once only: what the settings hold must not be the old one. */
+static void keep(const struct mcp_trial *trial, const json_t *old, json_t *fresh)
+{
+    struct error err = ERROR_INIT;
+    int rc = try_keep(trial, old, fresh, &err);
+
+    for (int i = 1; i < KEEP_TRIES && rc < 0 && err.code == ERROR_STALE; i++)
+        rc = try_keep(trial, old, fresh, &err);
+    if (rc < 0)
+        log_warning("mcp_token.not_kept", LOG_ERROR(&err));
+}
+
+int mcp_token_freshen(const struct mcp_trial *trial, json_t *server, json_t **state_out,
+                      struct error *err)
+{
+    json_t *auth = json_object_get(server, "auth");
+    json_auto_t *old = json_incref(json_object_get(auth, "state"));
+    json_auto_t *fresh = NULL;
+
+    if (!text_equal(json_text_or(auth, "strategy", ""), "oauth2") || !is_over(old))
+        return 0;
+    if (refresh_in_turn(trial, old, &fresh, err) < 0)
+        return -1;
+    keep(trial, old, fresh);
+    json_put(auth, "state", json_incref(fresh));
+    *state_out = json_incref(fresh);
+    return 0;
+}

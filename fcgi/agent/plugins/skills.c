@@ -1,0 +1,203 @@
+/*
+ * Skills: those that the user has installed, those that lie in the caller's shared sandbox, in the
+ * user's home and in a project, and those that the client names a source for. deft keeps none of
+ * its own.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "fcgi/agent/agent.h"
+#include "fcgi/agent/plugins/installed.h"
+#include "fcgi/agent/workspace/project_files.h"
+#include "fcgi/agent/plugins/skill_sources.h"
+#include "fcgi/reply.h"
+#include "fcgi/sandbox_ask.h"
+#include "model/schema/shape.h"
+#include "model/plugins/skill_file.h"
+
+static const char *const folder_names[] = {"SKILL.md", NULL};
+static const char *const file_names[] = {"*.md", NULL};
+static const char *const memory_names[] = {"AGENTS.md", "AGENT.md",     "CLAUDE.md",
+                                           "GEMINI.md", ".cursorrules", NULL};
+
+/* A later one of the same name wins. */
+static const struct file_place places[] = {
+    {".openhands/microagents", file_names, 1, SKILL_FILE},
+    {".openhands/skills", file_names, 1, SKILL_FILE},
+    {".openhands/skills", folder_names, 2, SKILL_FOLDER},
+    {".agents/skills", file_names, 1, SKILL_FILE},
+    {".agents/skills", folder_names, 2, SKILL_FOLDER},
+    {"", memory_names, 1, SKILL_MEMORY},
+};
+
+static const struct field market_fields[] = {
+    {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "source", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "ref", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "repo_path", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "auto_load", .kind = FIELD_ANY, .fallback = "false"},
+};
+static const struct shape market_shape = SHAPE(market_fields);
+
+static const struct field organisation_fields[] = {
+    {.name = "repository", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "provider", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "org_repo_url", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "org_name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+};
+static const struct shape organisation_shape = SHAPE(organisation_fields);
+
+static const struct field url_fields[] = {
+    {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "url", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "port", .kind = FIELD_INT, .rules = FIELD_REQUIRED},
+};
+static const struct shape url_shape = SHAPE(url_fields);
+
+static const struct field sandbox_fields[] = {
+    {.name = "exposed_urls", .kind = FIELD_OBJECTS, .fallback = "[]", .items = &url_shape},
+};
+static const struct shape sandbox_shape = SHAPE(sandbox_fields);
+
+static const struct field request_fields[] = {
+    {.name = "load_public", .kind = FIELD_BOOL, .fallback = "true"},
+    {.name = "load_user", .kind = FIELD_BOOL, .fallback = "true"},
+    {.name = "load_project", .kind = FIELD_BOOL, .fallback = "true"},
+    {.name = "load_org", .kind = FIELD_BOOL, .fallback = "true"},
+    {.name = "marketplace_path", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "registered_marketplaces", .kind = FIELD_OBJECTS, .items = &market_shape},
+    {.name = "project_dir", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "org_configs",
+     .kind = FIELD_OBJECTS,
+     .rules = FIELD_NULLABLE,
+     .items = &organisation_shape},
+    {.name = "sandbox_config",
+     .kind = FIELD_OBJECT,
+     .rules = FIELD_NULLABLE,
+     .items = &sandbox_shape},
+};
+const struct shape skills_request_shape = SHAPE(request_fields);
+
+/* Memory files are a repository's; in a home they are for other programs. */
+static json_t *read_skill(const struct project_file *file)
+{
+    if (file->is_users && file->place->form == SKILL_MEMORY)
+        return NULL;
+    return skill_from_file((enum skill_form)file->place->form, file->path, file->text);
+}
+
+static int read_skills(const struct request *request, const struct project_question *question,
+                       struct skill_set *set, struct error *err)
+{
+    json_auto_t *files = NULL;
+    struct project_file file;
+
+    if (project_files_read(request, question, &files, err) < 0)
+        return -1;
+    for (size_t i = 0; i < json_array_size(files); i++) {
+        json_t *skill = NULL;
+
+        if (!project_files_get(question, files, i, &file))
+            continue;
+        skill = read_skill(&file);
+        if (skill == NULL)
+            continue;
+        skill_set_add(set, skill, file.is_users ? SKILL_OF_USER : SKILL_OF_PROJECT);
+    }
+    return 0;
+}
+
+static int add_installed(const struct request *request, struct skill_set *set, struct error *err)
+{
+    json_auto_t *skills = NULL;
+    json_t *skill = NULL;
+    size_t i = 0;
+
+    if (installed_skills(request, &skills, err) < 0)
+        return -1;
+    json_array_foreach (skills, i, skill)
+        skill_set_add(set, json_incref(skill), SKILL_OF_USER);
+    return 0;
+}
+
+/* POST {"load_user","load_project","project_dir",…} -> 200 {"skills","sources"} | 422 */
+static int list(const struct request *request, struct reply *reply, struct error *err)
+{
+    CLEANUP(skill_set_done) struct skill_set set = skill_set_new();
+    json_auto_t *body = NULL;
+    json_auto_t *answer = json_object();
+    struct project_question question = {.places = places, .n_places = ARRAY_SIZE(places)};
+
+    if (request_json_shape(request, &skills_request_shape, &body, err) < 0)
+        return -1;
+    question.with_user = json_bool_or(body, "load_user", 1) != 0;
+    if (json_bool_or(body, "load_project", 1))
+        question.project_dir = json_text_or(body, "project_dir", NULL);
+    skill_sources_add(request, body, &set);
+    if (question.with_user && add_installed(request, &set, err) < 0)
+        return -1;
+    if (read_skills(request, &question, &set, err) < 0)
+        return sandbox_ask_failed(reply, err);
+    skill_sources_add_sandbox(body, &set);
+    json_put(answer, "skills", skill_set_list(&set));
+    json_put(answer, "sources", skill_set_count(&set));
+    return reply_json(reply, 200, answer);
+}
+
+/* GET -> 200 {"skills":[skill and "origin"]}: what a profile can choose from */
+static int catalog(const struct request *request, struct reply *reply, struct error *err)
+{
+    CLEANUP(skill_set_done) struct skill_set set = skill_set_new();
+    const struct project_question question = {
+        .places = places, .n_places = ARRAY_SIZE(places), .with_user = true};
+    json_auto_t *answer = json_object();
+    const char *name = NULL;
+    json_t *skill = NULL;
+
+    if (add_installed(request, &set, err) < 0)
+        return -1;
+    if (read_skills(request, &question, &set, err) < 0)
+        return sandbox_ask_failed(reply, err);
+    json_object_foreach (set.skills, name, skill)
+        json_put_text(skill, "origin", "user");
+    json_put(answer, "skills", skill_set_list(&set));
+    return reply_json(reply, 200, answer);
+}
+
+/* POST -> 200 {"status","message"} */
+static int sync(const struct request *request, struct reply *reply, struct error *err)
+{
+    json_auto_t *answer = json_object();
+
+    (void)request;
+    (void)err;
+    json_put_text(answer, "status", "success");
+    json_put_text(answer, "message",
+                  "There is nothing to fetch: this server keeps no public skills");
+    return reply_json(reply, 200, answer);
+}
+
+/* GET -> 200 {"skills":[]}: deft is no market place */
+static int marketplace(const struct request *request, struct reply *reply, struct error *err)
+{
+    json_auto_t *answer = json_object();
+
+    (void)request;
+    (void)err;
+    json_put(answer, "skills", json_array());
+    return reply_json(reply, 200, answer);
+}
+
+#define ROUTE(method, pattern, sandbox, body_max_bytes, handler)                                   \
+    {method, pattern, ORIGIN_BOTH, ACCESS_CALLER, sandbox, body_max_bytes, handler}
+
+const struct route skill_routes[] = {
+    ROUTE(HTTP_POST, "/api/skills", SANDBOX_DRIVES, BODY_LARGE_BYTES, list),
+    ROUTE(HTTP_GET, "/api/skills/catalog", SANDBOX_REFUSED, 0, catalog),
+    ROUTE(HTTP_POST, "/api/skills/sync", SANDBOX_REFUSED, BODY_SMALL_BYTES, sync),
+    ROUTE(HTTP_GET, "/api/skills/marketplace", SANDBOX_REFUSED, 0, marketplace),
+    {.handle = NULL},
+};

@@ -1,0 +1,54 @@
+#include "fcgi/agent/workspace/sandbox_tell.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "client/http.h"
+#include "client/runtime_api.h"
+#include "fcgi/context.h"
+#include "fcgi/request.h"
+#include "fcgi/sandbox_link.h"
+#include "model/conversation/conversation.h"
+
+/* The client waits meanwhile. */
+enum { TELL_MS = 1000 };
+
+/* Calls "/conversations/<id><rest>" of a sandbox that runs; one that sleeps is not woken. */
+static int tell(const struct request *request, const struct conversation *conversation,
+                const char *method, const char *rest, struct error *err)
+{
+    CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    const struct sandbox_owner owner = {&request->principal, conversation};
+
+    if (sandbox_find(request->context, &owner, &endpoint, err) < 0)
+        return -1;
+    strbuf_appendf(&path, "/conversations/%s%s", conversation->id.text, rest);
+    if (sandbox_call_start(
+            request->context->http, &endpoint,
+            &(struct http_request){.method = method, .url = path.text, .timeout_ms = TELL_MS},
+            &call, err) < 0)
+        return -1;
+    return http_wait(call, err);
+}
+
+static void try_tell(const struct request *request, const struct conversation *conversation,
+                     const char *method, const char *rest)
+{
+    struct error err = ERROR_INIT;
+
+    if (tell(request, conversation, method, rest, &err) < 0 && err.code != ERROR_NOT_FOUND)
+        log_warning("sandbox.tell_failed", LOG_STR("method", method), LOG_ERROR(&err));
+}
+
+void sandbox_forget(const struct request *request, const struct conversation *conversation)
+{
+    if (conversation->runtime_kind == RUNTIME_LOCAL)
+        try_tell(request, conversation, "DELETE", "");
+}
+
+void sandbox_interrupt(const struct request *request, const struct conversation *conversation)
+{
+    try_tell(request, conversation, "POST", "/interrupt");
+}

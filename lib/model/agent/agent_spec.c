@@ -1,0 +1,265 @@
+#include "model/agent/agent_spec.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "model/agent/agent_settings.h"
+#include "model/conversation/conversation.h"
+#include "model/schema/problem.h"
+#include "model/secrets/secret_places.h"
+#include "model/schema/shape.h"
+
+static const char MODEL_FALLBACK[] = "gpt-5.6";
+
+/* A key that came back redacted or blank is no key. */
+static void drop_empty_secrets(json_t *llm)
+{
+    static const char *const members[] = {"api_key", "aws_access_key_id", "aws_secret_access_key",
+                                          "aws_session_token"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+        const char *text = json_text_or(llm, members[i], "");
+
+        if (text_is_blank(text) || text_equal(text, secret_marker))
+            json_put(llm, members[i], json_null());
+    }
+}
+
+/* The server's own endpoint goes with the server's own model alone. */
+static void fill_in_model(json_t *llm, const struct conversation_defaults *defaults)
+{
+    const char *model = json_text_or(llm, "model", NULL);
+    bool is_silent = model == NULL;
+
+    if (is_silent)
+        json_put_text(llm, "model", defaults->model != NULL ? defaults->model : MODEL_FALLBACK);
+    if (defaults->model == NULL || defaults->base_url == NULL)
+        return;
+    if (json_text_or(llm, "base_url", NULL) != NULL || json_text_or(llm, "api_key", NULL) != NULL)
+        return;
+    if (is_silent || text_equal(model, defaults->model))
+        json_put_text(llm, "base_url", defaults->base_url);
+}
+
+json_t *llm_spec_read(json_t *input, const struct conversation_defaults *defaults,
+                      const struct place *place, json_t *problems)
+{
+    json_t *llm = shape_read(&llm_shape, input, place, problems);
+
+    drop_empty_secrets(llm);
+    fill_in_model(llm, defaults);
+    if (json_object_get(input, "stream_idle_timeout") == NULL)
+        json_put(llm, "stream_idle_timeout", json_deep_copy(json_object_get(llm, "timeout")));
+    if (json_object_get(input, "usage_id") == NULL && json_object_get(input, "service_id") != NULL)
+        json_put_text(llm, "usage_id", json_text_or(input, "service_id", "default"));
+    json_put(llm, "is_subscription",
+             json_boolean(text_equal(json_text_or(llm, "auth_type", ""), "subscription")));
+    return llm;
+}
+
+/* Reads the member `llm` of an object into its copy. */
+static void read_llm_member(json_t *object, json_t *input,
+                            const struct conversation_defaults *defaults, const struct place *place,
+                            json_t *problems)
+{
+    json_t *llm = json_object_get(input, "llm");
+    const struct place at = {place, "llm", 0};
+
+    if (json_is_object(llm))
+        json_put(object, "llm", llm_spec_read(llm, defaults, &at, problems));
+}
+
+/* Nobody listens to a summary while it is written. */
+static void check_not_streaming(const json_t *condenser, const struct place *place,
+                                json_t *problems)
+{
+    json_t *llm = json_object_get(condenser, "llm");
+    const struct place at = {place, "llm", 0};
+
+    if (json_bool_or(llm, "stream", 0))
+        problem_add_value(problems, &at, "a condenser's model does not stream", llm);
+}
+
+/* A condenser by its kind; those that we do not know stay as they are and are not run. */
+static json_t *condenser_read(json_t *input, const struct conversation_defaults *defaults,
+                              const struct place *place, json_t *problems)
+{
+    const char *kind = json_text_or(input, "kind", NULL);
+    json_t *condenser = NULL;
+
+    if (kind == NULL) {
+        problem_add_value(problems, place, "a condenser has a kind", input);
+        return json_null();
+    }
+    if (!text_equal(kind, "LLMSummarizingCondenser"))
+        return json_deep_copy(input);
+    condenser = shape_read(&summarizing_condenser_shape, input, place, problems);
+    read_llm_member(condenser, input, defaults, place, problems);
+    check_not_streaming(condenser, place, problems);
+    json_put_text(condenser, "kind", kind);
+    return condenser;
+}
+
+/* Older clients wrap the servers once more; every server has `enabled`. */
+static json_t *mcp_config_read(json_t *input, const struct place *place, json_t *problems)
+{
+    json_t *wrapped = json_object_get(input, "mcpServers");
+    json_t *servers = json_deep_copy(json_is_object(wrapped) ? wrapped : input);
+    const char *name = NULL;
+    json_t *server = NULL;
+
+    json_object_foreach (servers, name, server) {
+        const struct place at = {place, name, 0};
+
+        if (!json_is_object(server))
+            problem_add(problems, &at,
+                        &(struct problem){"dict_type", "Input should be a valid dictionary", NULL},
+                        server);
+        else if (json_object_get(server, "enabled") == NULL)
+            json_put(server, "enabled", json_true());
+    }
+    return servers;
+}
+
+static void finish_prompt_arguments(json_t *agent)
+{
+    json_t *arguments = json_object_get(agent, "system_prompt_kwargs");
+
+    if (!json_is_object(arguments))
+        return;
+    (void)json_object_del(arguments, "enable_browser");
+    if (json_object_get(arguments, "llm_security_analyzer") == NULL)
+        json_put(arguments, "llm_security_analyzer", json_true());
+}
+
+/* The prompt is fixed at the start of a conversation, so its date is, too. */
+static void finish_context(json_t *agent)
+{
+    json_t *context = json_object_get(agent, "agent_context");
+    char now[CLOCK_TEXT_BYTES];
+
+    if (!json_is_object(context) || !json_is_null(json_object_get(context, "current_datetime")))
+        return;
+    clock_format_z(clock_utc_us(), now);
+    json_put_text(context, "current_datetime", now);
+}
+
+/* What both ways to describe an agent have in common. */
+static void finish_agent(json_t *agent, json_t *input, const struct place *place, json_t *problems)
+{
+    json_t *servers = json_object_get(input, "mcp_config");
+    const struct place mcp_place = {place, "mcp_config", 0};
+
+    if (json_is_object(servers))
+        json_put(agent, "mcp_config", mcp_config_read(servers, &mcp_place, problems));
+    finish_prompt_arguments(agent);
+    finish_context(agent);
+    json_put_text(agent, "kind", "Agent");
+}
+
+json_t *agent_spec_read(json_t *input, const struct conversation_defaults *defaults,
+                        const struct place *place, json_t *problems)
+{
+    const char *kind = json_text_or(input, "kind", "Agent");
+    json_t *condenser = json_object_get(input, "condenser");
+    const struct place condenser_place = {place, "condenser", 0};
+    json_t *agent = NULL;
+
+    if (!text_equal(kind, "Agent")) {
+        problem_add_value(problems, place, "this server runs agents of kind 'Agent' only", input);
+        return json_object();
+    }
+    agent = shape_read(&agent_shape, input, place, problems);
+    read_llm_member(agent, input, defaults, place, problems);
+    if (json_is_object(condenser))
+        json_put(agent, "condenser",
+                 condenser_read(condenser, defaults, &condenser_place, problems));
+    finish_agent(agent, input, place, problems);
+    return agent;
+}
+
+/* A condenser with the defaults of all that settings do not say; null when it is switched off. */
+static json_t *condenser_from_settings(const json_t *wanted, json_t *llm)
+{
+    static const char *const members[] = {"max_size",
+                                          "max_tokens",
+                                          "keep_first",
+                                          "minimum_progress",
+                                          "hard_context_reset_max_retries",
+                                          "hard_context_reset_context_scaling"};
+    json_t *condenser = NULL;
+    json_t *condenser_llm = NULL;
+
+    if (!json_bool_or(wanted, "enabled", 1) ||
+        text_equal(json_text_or(wanted, "condenser_kind", ""), "no_op"))
+        return json_null();
+    condenser = json_object();
+    condenser_llm = json_deep_copy(llm);
+    json_put_text(condenser_llm, "usage_id", "condenser");
+    /* Nobody listens to a summary while it is written. */
+    json_put(condenser_llm, "stream", json_false());
+    json_put(condenser, "llm", condenser_llm);
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+        json_put(condenser, members[i], json_deep_copy(json_object_get(wanted, members[i])));
+    json_put_text(condenser, "kind", "LLMSummarizingCondenser");
+    return condenser;
+}
+
+/* Moves what the settings say into an agent with the defaults of all else. */
+static json_t *agent_of_settings(json_t *settings, const struct place *place, json_t *problems)
+{
+    static const char *const moved[] = {"tools", "mcp_config", "agent_context", "persona",
+                                        "tool_concurrency_limit"};
+    json_auto_t *bare = json_object();
+    json_t *agent = NULL;
+
+    json_put(bare, "llm", json_object());
+    agent = shape_read(&agent_shape, bare, place, problems);
+    json_put(agent, "tools", standard_tools());
+    for (size_t i = 0; i < ARRAY_SIZE(moved); i++) {
+        json_t *value = json_object_get(settings, moved[i]);
+
+        if (value != NULL && !json_is_null(value))
+            json_put(agent, moved[i], json_incref(value));
+    }
+    return agent;
+}
+
+/* Among the standard tools where sandboxes have one. */
+static void add_browser(json_t *tools)
+{
+    json_t *tool = json_object();
+
+    json_put_text(tool, "name", "browser_tool_set");
+    json_put(tool, "params", json_object());
+    json_push(tools, tool);
+}
+
+json_t *agent_spec_from_settings(json_t *input, const struct conversation_defaults *defaults,
+                                 const struct place *place, json_t *problems)
+{
+    json_auto_t *settings = NULL;
+    json_t *agent = NULL;
+    json_t *llm = NULL;
+
+    if (agent_settings_are_acp(input)) {
+        problem_add_value(problems, place, "this server runs agent_kind 'openhands' only", input);
+        return json_object();
+    }
+    settings = agent_settings_read(input, defaults, place, problems);
+    /* Who says nothing of a context gets none, and no date in the prompt. */
+    if (!json_is_object(json_object_get(input, "agent_context")))
+        json_put(settings, "agent_context", json_null());
+    agent = agent_of_settings(settings, place, problems);
+    if (!json_is_array(json_object_get(settings, "tools")) && defaults->has_browser)
+        add_browser(json_object_get(agent, "tools"));
+    llm = json_object_get(settings, "llm");
+    if (llm != NULL) {
+        json_put_text(llm, "usage_id", "agent");
+        json_put(agent, "llm", json_incref(llm));
+        json_put(agent, "condenser",
+                 condenser_from_settings(json_object_get(settings, "condenser"), llm));
+    }
+    finish_agent(agent, settings, place, problems);
+    return agent;
+}

@@ -1,0 +1,25 @@
+/*
+ * How a condenser is told to work, in an agent and in a user's settings: rows for a table of
+ * fields.
+ */
+#ifndef DEFT_MODEL_AGENT_CONDENSER_FIELDS_H
+#define DEFT_MODEL_AGENT_CONDENSER_FIELDS_H
+
+#include "model/schema/shape.h"
+
+#define CONDENSER_FIELDS                                                                           \
+    {.name = "keep_first", .kind = FIELD_INT, .rules = FIELD_FROM_0, .fallback = "2"},             \
+        {.name = "minimum_progress",                                                               \
+         .kind = FIELD_NUMBER,                                                                     \
+         .rules = FIELD_FROM_0,                                                                    \
+         .fallback = "0.1"},                                                                       \
+        {.name = "hard_context_reset_max_retries",                                                 \
+         .kind = FIELD_INT,                                                                        \
+         .rules = FIELD_FROM_1,                                                                    \
+         .fallback = "5"},                                                                         \
+        {.name = "hard_context_reset_context_scaling",                                             \
+         .kind = FIELD_NUMBER,                                                                     \
+         .rules = FIELD_FROM_0,                                                                    \
+         .fallback = "0.8"}
+
+#endif

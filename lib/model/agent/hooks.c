@@ -1,0 +1,100 @@
+#include "model/agent/hooks.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "model/schema/problem.h"
+#include "model/schema/shape.h"
+
+static const struct field definition_fields[] = {
+    {.name = "type",
+     .kind = FIELD_TEXT,
+     .fallback = "\"command\"",
+     .words = "command|prompt|agent"},
+    {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "command", .kind = FIELD_TEXT, .fallback = "\"\""},
+    {.name = "prompt", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "system_prompt", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "tools", .kind = FIELD_TEXTS, .fallback = "[]"},
+    {.name = "timeout", .kind = FIELD_INT, .rules = FIELD_FROM_1, .fallback = "60"},
+    {.name = "max_iterations", .kind = FIELD_INT, .rules = FIELD_FROM_1, .fallback = "3"},
+    {.name = "async", .kind = FIELD_BOOL, .fallback = "false"},
+};
+static const struct shape definition_shape = SHAPE(definition_fields);
+
+static const struct field matcher_fields[] = {
+    {.name = "matcher", .kind = FIELD_TEXT, .fallback = "\"*\""},
+    {.name = "hooks", .kind = FIELD_OBJECTS, .fallback = "[]", .items = &definition_shape},
+};
+static const struct shape matcher_shape = SHAPE(matcher_fields);
+
+#define EVENT(key) {.name = (key), .kind = FIELD_OBJECTS, .fallback = "[]", .items = &matcher_shape}
+static const struct field config_fields[] = {
+    EVENT("pre_tool_use"),  EVENT("post_tool_use"), EVENT("user_prompt_submit"),
+    EVENT("session_start"), EVENT("session_end"),   EVENT("stop"),
+};
+const struct shape hook_config_shape = CLOSED_SHAPE(config_fields);
+
+struct event_name {
+    const char *written;
+    const char *known;
+};
+
+static const struct event_name event_names[] = {
+    {"PreToolUse", "pre_tool_use"},
+    {"PostToolUse", "post_tool_use"},
+    {"UserPromptSubmit", "user_prompt_submit"},
+    {"SessionStart", "session_start"},
+    {"SessionEnd", "session_end"},
+    {"Stop", "stop"},
+};
+
+static const char *known_name(const char *written)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(event_names); i++) {
+        if (text_equal(event_names[i].written, written))
+            return event_names[i].known;
+    }
+    return written;
+}
+
+static json_t *with_known_names(const json_t *config)
+{
+    json_t *renamed = json_object();
+    const char *name = NULL;
+    json_t *value = NULL;
+
+    json_object_foreach ((json_t *)(uintptr_t)config, name, value)
+        json_put(renamed, known_name(name), json_incref(value));
+    return renamed;
+}
+
+int hooks_read(const char *text, json_t **config_out, struct error *err)
+{
+    const struct place place = {NULL, "hooks", 0};
+    json_auto_t *file = NULL;
+    json_auto_t *renamed = NULL;
+    json_auto_t *config = NULL;
+    json_auto_t *problems = json_array();
+    const json_t *inner = NULL;
+
+    if (json_parse(text, strlen(text), &file, err) < 0)
+        return -1;
+    inner = json_object_get(file, "hooks");
+    if (!json_is_object(file) || (inner != NULL && !json_is_object(inner)))
+        return error_set(err, ERROR_INVALID, "hooks must be an object");
+    renamed = with_known_names(inner != NULL ? inner : file);
+    config = shape_read(&hook_config_shape, renamed, &place, problems);
+    if (json_array_size(problems) > 0) {
+        CLEANUP(strbuf_done) struct strbuf where = STRBUF_INIT;
+
+        json_append_text(&where, json_object_get(json_array_get(problems, 0), "loc"));
+        return error_set(err, ERROR_INVALID, "%s: %s", where.text,
+                         json_text_or(json_array_get(problems, 0), "msg", "wrong"));
+    }
+    *config_out = json_incref(config);
+    return 0;
+}

@@ -1,0 +1,111 @@
+#include "model/agent/policy.h"
+
+#include <ctype.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "model/limits.h"
+#include "model/schema/problem.h"
+#include "model/schema/shape.h"
+#include "model/schema/start_fields.h"
+
+static const char *const analyzer_kinds[] = {
+    "LLMSecurityAnalyzer",        "GraySwanAnalyzer",         "PatternSecurityAnalyzer",
+    "PolicyRailSecurityAnalyzer", "EnsembleSecurityAnalyzer", "ToolShieldLLMSecurityAnalyzer",
+};
+
+json_t *policy_read(json_t *input, const struct place *place, json_t *problems)
+{
+    const char *kind = json_text_or(input, "kind", "");
+    json_t *policy = NULL;
+
+    if (text_equal(kind, "ConfirmRisky"))
+        return shape_read(&confirm_risky_shape, input, place, problems);
+    if (!text_equal(kind, "NeverConfirm") && !text_equal(kind, "AlwaysConfirm"))
+        problem_add_value(problems, place,
+                          "kind is one of NeverConfirm, AlwaysConfirm and ConfirmRisky", input);
+    policy = json_object();
+    json_put_text(policy, "kind", kind);
+    return policy;
+}
+
+int policy_strictness(const json_t *policy)
+{
+    const char *kind = json_text_or(policy, "kind", "");
+
+    if (text_equal(kind, "AlwaysConfirm"))
+        return 2;
+    return text_equal(kind, "ConfirmRisky") ? 1 : 0;
+}
+
+static bool is_analyzer(const json_t *input)
+{
+    const char *kind = json_text_or(input, "kind", "");
+
+    for (size_t i = 0; i < ARRAY_SIZE(analyzer_kinds); i++) {
+        if (text_equal(kind, analyzer_kinds[i]))
+            return true;
+    }
+    return false;
+}
+
+/* An ensemble asks others: one at least, and each of them is one. */
+static void check_ensemble(const json_t *input, const struct place *place, json_t *problems)
+{
+    const struct place list = {place, "analyzers", 0};
+    json_t *analyzers = json_object_get(input, "analyzers");
+    json_t *analyzer = NULL;
+    size_t i = 0;
+
+    if (json_array_size(analyzers) == 0)
+        problem_add(problems, &list,
+                    &(struct problem){"too_short",
+                                      "List should have at least 1 item after validation, not 0",
+                                      NULL},
+                    analyzers);
+    json_array_foreach (analyzers, i, analyzer) {
+        const struct place at = {&list, NULL, (json_int_t)i};
+
+        if (!is_analyzer(analyzer))
+            problem_add_value(problems, &at, "kind names no security analyzer", analyzer);
+    }
+}
+
+json_t *analyzer_read(json_t *input, const struct place *place, json_t *problems)
+{
+    if (json_typeof(input) == JSON_NULL)
+        return json_null();
+    if (!is_analyzer(input)) {
+        problem_add_value(problems, place, "kind names no security analyzer", input);
+        return json_null();
+    }
+    if (text_equal(json_text_or(input, "kind", ""), "EnsembleSecurityAnalyzer"))
+        check_ensemble(input, place, problems);
+    return json_deep_copy(input);
+}
+
+static bool is_tag_name(const char *name)
+{
+    for (const char *p = name; *p != '\0'; p++) {
+        if (!islower((unsigned char)*p) && !isdigit((unsigned char)*p))
+            return false;
+    }
+    return name[0] != '\0';
+}
+
+void tags_check(json_t *tags, const struct place *place, json_t *problems)
+{
+    const char *name = NULL;
+    json_t *value = NULL;
+
+    json_object_foreach (tags, name, value) {
+        struct place at = {place, name, 0};
+
+        if (!is_tag_name(name))
+            problem_add_value(problems, &at, "a tag's name has lower-case letters and digits only",
+                              value);
+        if (json_is_string(value) &&
+            utf8_length(json_string_value(value), json_string_length(value)) > TAG_VALUE_MAX_CHARS)
+            problem_add_value(problems, &at, "a tag's value has at most 256 characters", value);
+    }
+}

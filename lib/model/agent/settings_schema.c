@@ -1,0 +1,334 @@
+#include "model/agent/settings_schema.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "model/agent/agent_settings.h"
+#include "model/agent/agent_spec.h"
+#include "model/schema/shape.h"
+
+/* How much a field matters to somebody who fills in the form. */
+#define PROMINENCES(X) X(MINOR, "minor") X(MAJOR, "major") X(CRITICAL, "critical")
+
+#define X(constant, text) constant,
+enum prominence { PROMINENCES(X) N_PROMINENCES };
+#undef X
+
+static const char *const prominence_names[N_PROMINENCES] = {
+#define X(constant, text) [constant] = (text),
+    PROMINENCES(X)
+#undef X
+};
+
+/* What a form says of a field; one without a row is minor, labelled by its name. */
+struct field_words {
+    const char *key;
+    const char *label;
+    const char *help;
+    enum prominence prominence;
+    const char *depends_on; /* "a|b=c": switches that must be on, members that must be so */
+    const char *choices;    /* where the reader takes more than the form offers */
+};
+
+static const struct field_words words[] = {
+    {"agent", "Agent", "Which agent does the work.", MAJOR, NULL, NULL},
+    {"tools", "Tools", "What the agent may use; without a list the standard set.", MAJOR, NULL,
+     NULL},
+    {"tool_concurrency_limit", "Parallel tool calls", "How many calls may run at a time.", MAJOR,
+     NULL, NULL},
+    {"mcp_config", "MCP servers", "Servers that offer the agent more tools.", MINOR, NULL, NULL},
+    {"persona", "Persona", "Who the agent is, instead of the built-in description.", MINOR, NULL,
+     NULL},
+    {"enable_classify_and_switch_llm_tool", "Choose the model by the task",
+     "Lets the active meta-profile choose which model does a task.", MINOR, NULL, NULL},
+    {"llm.model", "Model", "The model's name, with its provider in front: openai/gpt-5.5.",
+     CRITICAL, NULL, NULL},
+    {"llm.api_key", "API key", "The provider's key for this model.", CRITICAL, NULL, NULL},
+    {"llm.auth_type", "Authentication", "How the provider knows who pays.", CRITICAL, NULL, NULL},
+    {"llm.subscription_vendor", "Subscription provider", "Whose subscription is used.", CRITICAL,
+     "llm.auth_type", NULL},
+    {"llm.provider_connection_id", "Provider connection",
+     "A stored connection that lends its key and address.", MAJOR, NULL, NULL},
+    {"llm.base_url", "Base URL", "Where the model is served, if not at its provider.", MAJOR, NULL,
+     NULL},
+    {"llm.api_version", "API version", "For providers that version by date.", MINOR, NULL, NULL},
+    {"llm.timeout", "Timeout", "Most seconds of one attempt.", MINOR, NULL, NULL},
+    {"llm.num_retries", "Attempts", "How often a call is tried before it counts as failed.", MINOR,
+     NULL, NULL},
+    {"llm.temperature", "Temperature", "How freely words are chosen; empty: the model's own.",
+     MINOR, NULL, NULL},
+    {"llm.max_output_tokens", "Most output tokens", "Limit of one answer.", MINOR, NULL, NULL},
+    {"llm.max_input_tokens", "Most input tokens", "Limit of one request.", MINOR, NULL, NULL},
+    {"llm.stream", "Stream", "Show answers while they are written.", MINOR, NULL, NULL},
+    {"llm.reasoning_effort", "Reasoning effort", "How long the model thinks before it answers.",
+     MINOR, NULL, "low|medium|high|xhigh|none"},
+    {"condenser.enabled", "Condense long conversations",
+     "Summarises the oldest part when a conversation grows long.", CRITICAL, NULL, NULL},
+    {"condenser.max_size", "Most events", "How many events are kept before condensing.", MINOR,
+     "condenser.enabled", NULL},
+    {"condenser.max_tokens", "Most tokens", "How many tokens are kept before condensing.", MINOR,
+     "condenser.enabled", NULL},
+    {"condenser.keep_first", "Keep first", "How many of the first events always stay.", MINOR,
+     "condenser.enabled", NULL},
+    {"condenser.minimum_progress", "Least progress", "The part that a condensation must save.",
+     MINOR, "condenser.enabled", NULL},
+    {"condenser.hard_context_reset_max_retries", "Reset attempts",
+     "How often a conversation that is far too long is cut.", MINOR, "condenser.enabled", NULL},
+    {"condenser.hard_context_reset_context_scaling", "Reset scaling",
+     "How much smaller each of these cuts is.", MINOR, "condenser.enabled", NULL},
+    {"verification.critic_enabled", "Use a critic", "Lets a second model judge the work.", CRITICAL,
+     NULL, NULL},
+    {"verification.critic_mode", "When it judges", "At the end, or after every action.", MINOR,
+     "verification.critic_enabled", NULL},
+    {"verification.enable_iterative_refinement", "Improve until it is good",
+     "Goes on while the critic is not content.", CRITICAL, "verification.critic_enabled", NULL},
+    {"verification.critic_threshold", "Good enough from", "The least score, from 0 to 1.", MINOR,
+     "verification.critic_enabled|verification.enable_iterative_refinement", NULL},
+    {"verification.max_refinement_iterations", "Most rounds", "How often the work is improved.",
+     MINOR, "verification.critic_enabled|verification.enable_iterative_refinement", NULL},
+    {"verification.critic_server_url", "Critic's address", "Where the critic is served.", MINOR,
+     "verification.critic_enabled", NULL},
+    {"verification.critic_model_name", "Critic's model", "The critic's name there.", MINOR,
+     "verification.critic_enabled", NULL},
+    {"verification.critic_api_key", "Critic's key", "Its key there.", CRITICAL,
+     "verification.critic_enabled", NULL},
+    {"agent_context.system_message_suffix", "Instructions",
+     "Words added to what the agent is told at the start.", MAJOR, NULL, NULL},
+    {"agent_context.user_message_suffix", "Words after each message",
+     "Words added to each message of the user.", MINOR, NULL, NULL},
+    {"agent_context.load_memory", "Memory", "Loads what was noted in earlier conversations.", MAJOR,
+     NULL, NULL},
+    {"acp_server", "ACP server", "Which program is the agent.", CRITICAL, NULL, NULL},
+    {"acp_command", "Command", "How a program of your own is started.", MINOR, NULL, NULL},
+    {"acp_args", "Arguments", "What is added to its command.", MINOR, NULL, NULL},
+    {"acp_model", "Model", "The model that it uses.", CRITICAL, NULL, NULL},
+    {"acp_prompt_timeout", "Silence allowed", "Seconds without a word before it counts as stuck.",
+     MINOR, NULL, NULL},
+    {"max_iterations", "Most steps", "How many answers of the model a run may take.", MAJOR, NULL,
+     NULL},
+    {"confirmation_mode", "Ask before acting", "Waits for your consent before risky actions.",
+     CRITICAL, NULL, NULL},
+    {"security_analyzer", "Security analyzer", "Who says how risky an action is.", MAJOR,
+     "confirmation_mode", "llm|none"},
+    {"default_runtime", "Where it runs",
+     "In the shared sandbox, in a work tree of its own, or in a sandbox of its own.", MAJOR, NULL,
+     NULL},
+    {"worktree_base", "Work tree from", "Where a work tree's branch begins.", MAJOR,
+     "default_runtime=worktree", NULL},
+    {"worktree_base_ref", "Work tree ref", "The branch or commit, with 'ref'.", MAJOR,
+     "default_runtime=worktree|worktree_base=ref", NULL},
+    {"worktree_branch_prefix", "Prefix of branches", "What stands before a branch's name.", MAJOR,
+     "default_runtime=worktree", NULL},
+    {"container_memory", "Memory", "Of the sandbox, such as 4g.", MAJOR, "default_runtime=docker",
+     NULL},
+    {"container_cpus", "CPUs", "Of the sandbox, such as 1.5.", MAJOR, "default_runtime=docker",
+     NULL},
+    {"container_browser", "Browser", "Whether the sandbox has one.", MAJOR,
+     "default_runtime=docker", NULL},
+};
+
+/* A part of a form: some members of a shape. */
+struct section {
+    const char *key;
+    const char *label;
+    const char *variant; /* agent_kind; NULL: any */
+    const char *prefix;  /* "llm."; "" for members of the settings themselves */
+    const struct shape *shape;
+    const char *members; /* "a|b"; NULL: all */
+};
+
+static const struct section agent_sections[] = {
+    {"general", "General", NULL, "", &openhands_settings_shape,
+     "agent|tools|tool_concurrency_limit|mcp_config|persona|enable_classify_and_switch_llm_tool|"
+     "active_meta_profile"},
+    {"llm", "LLM", "openhands", "llm.", &llm_shape, NULL},
+    {"agent_context", "Agent context", "openhands", "agent_context.", &agent_context_shape,
+     "load_memory|system_message_suffix|user_message_suffix"},
+    {"condenser", "Condenser", "openhands", "condenser.", &settings_condenser_shape, NULL},
+    {"verification", "Verification", "openhands", "verification.", &settings_verification_shape,
+     NULL},
+    {"acp", "ACP (Agent Client Protocol)", "acp", "", &acp_settings_shape,
+     "acp_server|acp_command|acp_args|acp_model|acp_session_mode|acp_prompt_timeout|"
+     "acp_startup_timeout"},
+};
+
+static const struct section conversation_sections[] = {
+    {"general", "General", NULL, "", &conversation_settings_shape, "max_iterations"},
+    {"verification", "Verification", NULL, "", &conversation_settings_shape,
+     "confirmation_mode|security_analyzer"},
+    {"runtime", "Runtime", NULL, "", &conversation_settings_shape,
+     "default_runtime|worktree_base|worktree_base_ref|worktree_branch_prefix|container_memory|"
+     "container_cpus|container_browser"},
+};
+
+/* What a form hides while it is typed. */
+static const char secret_members[] =
+    "api_key|aws_access_key_id|aws_secret_access_key|aws_session_token|critic_api_key";
+
+static const char *const value_types[] = {
+    [FIELD_TEXT] = "string",   [FIELD_BOOL] = "boolean", [FIELD_INT] = "integer",
+    [FIELD_NUMBER] = "number", [FIELD_UUID] = "string",  [FIELD_ANY] = "object",
+    [FIELD_MAP] = "object",    [FIELD_LIST] = "array",   [FIELD_TEXT_MAP] = "object",
+    [FIELD_TEXTS] = "array",   [FIELD_INTS] = "array",   [FIELD_OBJECT] = "object",
+    [FIELD_OBJECTS] = "array",
+};
+
+static const struct field_words *find_words(const char *key)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+        if (text_equal(words[i].key, key))
+            return &words[i];
+    }
+    return NULL;
+}
+
+/* "max_message_chars" as "Max message chars". */
+static json_t *label_of(const struct field_words *said, const char *name)
+{
+    CLEANUP(mem_freep) char *label = mem_dup_text(name);
+
+    if (said != NULL)
+        return json_text_of(said->label);
+    for (char *at = label; *at != '\0'; at++) {
+        if (*at == '_')
+            *at = ' ';
+    }
+    label[0] = (char)toupper((unsigned char)label[0]);
+    return json_text_of(label);
+}
+
+/* "a|b" as a list of texts. */
+static json_t *split_words(const char *text)
+{
+    json_t *list = json_array();
+
+    while (text != NULL) {
+        const char *end = strchr(text, '|');
+        size_t len = end != NULL ? (size_t)(end - text) : strlen(text);
+
+        json_push(list, json_text(text, len));
+        text = end != NULL ? end + 1 : NULL;
+    }
+    return list;
+}
+
+static json_t *choices_of(const struct field_words *said, const struct field *field)
+{
+    const char *text = said != NULL && said->choices != NULL ? said->choices : field->words;
+    json_auto_t *values = split_words(text);
+    json_t *choices = json_array();
+    json_t *value = NULL;
+    size_t i = 0;
+
+    json_array_foreach (values, i, value) {
+        json_t *choice = json_object();
+
+        json_put(choice, "value", json_incref(value));
+        json_put(choice, "label", json_incref(value));
+        json_push(choices, choice);
+    }
+    return choices;
+}
+
+static json_t *default_of(const struct field *field)
+{
+    struct error err = ERROR_INIT;
+    json_t *value = NULL;
+
+    if (field->fallback == NULL ||
+        json_parse(field->fallback, strlen(field->fallback), &value, &err) < 0)
+        return json_null();
+    return value;
+}
+
+static json_t *field_to_json(const struct section *section, const struct field *field)
+{
+    CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
+    const struct field_words *said = NULL;
+    json_t *json = json_object();
+
+    strbuf_appendf(&key, "%s%s", section->prefix, field->name);
+    said = find_words(key.text);
+    json_put_text(json, "key", key.text);
+    json_put(json, "label", label_of(said, field->name));
+    json_put(json, "description", said != NULL ? json_text_of(said->help) : json_null());
+    json_put_text(json, "section", section->key);
+    json_put_text(json, "section_label", section->label);
+    json_put_text(json, "value_type", value_types[field->kind]);
+    json_put(json, "default", default_of(field));
+    json_put_text(json, "prominence", prominence_names[said != NULL ? said->prominence : MINOR]);
+    json_put(json, "depends_on", split_words(said != NULL ? said->depends_on : NULL));
+    json_put(json, "secret", json_boolean(words_contain(secret_members, field->name)));
+    json_put(json, "choices", choices_of(said, field));
+    json_put(json, "variant", json_text_of(section->variant));
+    return json;
+}
+
+static json_t *section_to_json(const struct section *section)
+{
+    json_t *json = json_object();
+    json_t *fields = json_array();
+
+    json_put_text(json, "key", section->key);
+    json_put_text(json, "label", section->label);
+    json_put(json, "fields", fields);
+    json_put(json, "variant", json_text_of(section->variant));
+    for (size_t i = 0; i < section->shape->n; i++) {
+        const struct field *field = &section->shape->fields[i];
+
+        if (section->members == NULL || words_contain(section->members, field->name))
+            json_push(fields, field_to_json(section, field));
+    }
+    return json;
+}
+
+static json_t *schema_of(const char *model_name, const struct section *sections, size_t n)
+{
+    json_t *schema = json_object();
+    json_t *list = json_array();
+
+    json_put_text(schema, "model_name", model_name);
+    json_put(schema, "sections", list);
+    for (size_t i = 0; i < n; i++)
+        json_push(list, section_to_json(&sections[i]));
+    return schema;
+}
+
+static json_t *find_field(const json_t *schema, const char *key)
+{
+    json_t *section = NULL;
+    json_t *field = NULL;
+    size_t i = 0;
+    size_t j = 0;
+
+    json_array_foreach (json_object_get(schema, "sections"), i, section) {
+        json_array_foreach (json_object_get(section, "fields"), j, field) {
+            if (text_equal(json_text_or(field, "key", ""), key))
+                return field;
+        }
+    }
+    return NULL;
+}
+
+/* No literals of the table: the model is the server's, and a stream may rest as long as a call. */
+json_t *agent_settings_schema(const char *model)
+{
+    json_t *schema = schema_of("AgentSettings", agent_sections, ARRAY_SIZE(agent_sections));
+    json_t *timeout = find_field(schema, "llm.timeout");
+
+    json_put_text(find_field(schema, "llm.model"), "default", model);
+    json_put(find_field(schema, "llm.stream_idle_timeout"), "default",
+             json_incref(json_object_get(timeout, "default")));
+    return schema;
+}
+
+json_t *conversation_settings_schema(void)
+{
+    return schema_of("ConversationSettings", conversation_sections,
+                     ARRAY_SIZE(conversation_sections));
+}

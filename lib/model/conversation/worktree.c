@@ -1,0 +1,70 @@
+#include "model/conversation/worktree.h"
+
+#include "base/encode.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "model/conversation/conversation.h"
+
+enum { NO_REPOSITORY = 3 };
+
+/* A folder that is not there is no repository. */
+static const char SCRIPT[] =
+    "cd \"$folder\" 2>/dev/null || exit 3\n"
+    "top=$(git rev-parse --show-toplevel 2>/dev/null) || exit 3\n"
+    "git rev-parse --verify -q HEAD >/dev/null || exit 3\n"
+    "below=$(git rev-parse --show-prefix)\n"
+    "case $base in\n"
+    "head) start=HEAD ;;\n"
+    "ref) start=$ref ;;\n"
+    "*) start=$(git rev-parse --abbrev-ref -q --verify origin/HEAD 2>/dev/null ||\n"
+    "    git rev-parse --abbrev-ref -q --verify main 2>/dev/null ||\n"
+    "    git rev-parse --abbrev-ref -q --verify master 2>/dev/null || echo HEAD) ;;\n"
+    "esac\n"
+    "dir=/tmp/conversation-worktrees/$id/$(basename \"$top\")\n"
+    "if [ ! -e \"$dir/.git\" ]; then\n"
+    "    mkdir -p \"${dir%/*}\" &&\n"
+    "        git worktree add -q -b \"$prefix$id\" \"$dir\" \"$start\" >/dev/null || exit 1\n"
+    "fi\n"
+    "printf %s \"$dir${below:+/${below%/}}\"\n";
+
+/* name='value' */
+static void append_variable(struct strbuf *out, const char *name, const char *value)
+{
+    strbuf_appendf(out, "%s=", name);
+    shell_word_append(out, value);
+    strbuf_append_char(out, '\n');
+}
+
+void worktree_append_command(const struct conversation *conversation, const json_t *options,
+                             struct strbuf *out)
+{
+    append_variable(out, "folder", conversation_working_dir(conversation));
+    append_variable(out, "id", conversation->id.text);
+    append_variable(out, "base", json_text_or(options, "base", "default_branch"));
+    append_variable(out, "ref", json_text_or(options, "ref", ""));
+    append_variable(out, "prefix", json_text_or(options, "branch_prefix", "openhands/"));
+    strbuf_append(out, SCRIPT);
+}
+
+int worktree_read_answer(const json_t *answer, struct strbuf *path_out, struct error *err)
+{
+    const char *path = json_text_or(answer, "stdout", "");
+    json_int_t status = json_int_or(answer, "exit_code", -1);
+
+    if (status == NO_REPOSITORY)
+        return error_set(err, ERROR_NOT_FOUND, "The workspace is no git repository with a commit");
+    if (status != 0 || path[0] != '/')
+        return error_set(err, ERROR_INVALID, "No worktree could be made: %s",
+                         json_text_or(answer, "stderr", "git failed"));
+    strbuf_append(path_out, path);
+    return 0;
+}
+
+void worktree_enter(struct conversation *conversation, const char *path)
+{
+    json_t *workspace = json_deep_copy(json_object_get(conversation->spec, "workspace"));
+
+    json_put_text(workspace, "working_dir", path);
+    json_put(conversation->spec, "workspace", workspace);
+}

@@ -1,0 +1,40 @@
+/*
+ * A git worktree of its own for a conversation: a folder and a branch beside those of others that
+ * work on the same repository. What a shell in the sandbox is asked, and what its answer means; who
+ * has the sandbox sends it.
+ *
+ * Threading: no state.
+ */
+#ifndef DEFT_MODEL_CONVERSATION_WORKTREE_H
+#define DEFT_MODEL_CONVERSATION_WORKTREE_H
+
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/attr.h"
+
+struct conversation;
+struct error;
+struct strbuf;
+
+/* How long the command may take. */
+enum { WORKTREE_COMMAND_S = 120 };
+
+/*
+ * Appends the command that adds a worktree of the repository in the conversation's working
+ * directory. options: worktree_options of a start request, or NULL.
+ */
+void worktree_append_command(const struct conversation *conversation, const json_t *options,
+                             struct strbuf *out) __attribute__((nonnull(1, 3)));
+/*
+ * Appends the path that takes the place of the working directory. answer: {"exit_code", "stdout",
+ * "stderr"} of the command. Errors: ERROR_NOT_FOUND when there is no repository with a commit;
+ * ERROR_INVALID in git's words.
+ */
+int worktree_read_answer(const json_t *answer, struct strbuf *path_out,
+                         struct error *err) NONNULL MUST_CHECK;
+/* Gives the conversation another working directory. */
+void worktree_enter(struct conversation *conversation, const char *path) NONNULL;
+
+#endif

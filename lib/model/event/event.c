@@ -1,0 +1,259 @@
+#include "model/event/event.h"
+
+#include <assert.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+
+static const char SOURCE_AGENT[] = "agent";
+static const char SOURCE_USER[] = "user";
+static const char SOURCE_ENVIRONMENT[] = "environment";
+
+enum { LIST_FIRST_SIZE = 8, BODY_USUAL_BYTES = 1000 };
+
+void event_list_done(struct event_list *list)
+{
+    if (list == NULL)
+        return;
+    for (size_t i = 0; i < list->n; i++)
+        json_decref(list->items[i].json);
+    mem_free(list->items);
+    *list = (struct event_list)EVENT_LIST_INIT;
+}
+
+void event_append_body(const struct event *event, struct strbuf *out)
+{
+    json_auto_t *head = json_object();
+    char timestamp[CLOCK_TEXT_BYTES];
+
+    clock_format_naive(event->timestamp_us, timestamp);
+    json_put_text(head, "id", event->id.text);
+    json_put_text(head, "timestamp", timestamp);
+    strbuf_reserve(out, BODY_USUAL_BYTES);
+    json_append_joined(out, head, event->json);
+}
+
+/* A new event at the list's end; the pointer is good until the next one. */
+static struct event *list_add(struct event_list *list, const char *kind, const char *source)
+{
+    struct event *event = NULL;
+
+    if (list->n == list->size) {
+        list->size = list->size > 0 ? list->size * 2 : LIST_FIRST_SIZE;
+        list->items = mem_resize(list->items, list->size * sizeof(*list->items));
+    }
+    event = &list->items[list->n++];
+    *event = (struct event){.id = uuid_random(), .kind = kind, .source = source};
+    event->json = json_object();
+    json_put_text(event->json, "source", source);
+    json_put_text(event->json, "kind", kind);
+    return event;
+}
+
+static json_t *texts_or_none(const char *text)
+{
+    json_t *list = json_array();
+
+    if (text != NULL && text[0] != '\0')
+        json_push(list, text_content(text));
+    return list;
+}
+
+void event_add_system_prompt(struct event_list *list, const char *prompt, json_t *tools,
+                             const char *dynamic_context)
+{
+    struct event *event = list_add(list, "SystemPromptEvent", SOURCE_AGENT);
+
+    json_put(event->json, "system_prompt", text_content(prompt));
+    json_put(event->json, "tools", json_incref(tools));
+    if (dynamic_context != NULL && dynamic_context[0] != '\0')
+        json_put(event->json, "dynamic_context", text_content(dynamic_context));
+}
+
+static struct event *add_message(struct event_list *list, const char *source, const char *role,
+                                 json_t *content)
+{
+    struct event *event = list_add(list, "MessageEvent", source);
+    json_t *message = json_object();
+
+    json_put_text(message, "role", role);
+    json_put(message, "content", content);
+    json_put(message, "thinking_blocks", json_array());
+    json_put(event->json, "llm_message", message);
+    json_put(event->json, "activated_skills", json_array());
+    json_put(event->json, "extended_content", json_array());
+    return event;
+}
+
+struct uuid event_add_user_message(struct event_list *list, json_t *content)
+{
+    return add_message(list, SOURCE_USER, "user", json_incref(content))->id;
+}
+
+struct uuid event_add_user_message_with(struct event_list *list, json_t *content,
+                                        json_t *activated_skills, json_t *extended_content)
+{
+    struct event *event = add_message(list, SOURCE_USER, "user", json_incref(content));
+
+    json_put(event->json, "activated_skills", json_incref(activated_skills));
+    json_put(event->json, "extended_content", json_incref(extended_content));
+    return event->id;
+}
+
+void event_list_set_sender(struct event_list *list, const char *sender)
+{
+    for (size_t i = 0; sender != NULL && i < list->n; i++) {
+        const struct event *event = &list->items[i];
+
+        if (text_equal(event->kind, "MessageEvent") && text_equal(event->source, SOURCE_USER))
+            json_put_text(event->json, "sender", sender);
+    }
+}
+
+struct uuid event_add_environment_message(struct event_list *list, const char *text)
+{
+    return add_message(list, SOURCE_ENVIRONMENT, "user", texts_or_none(text))->id;
+}
+
+struct uuid event_add_agent_message(struct event_list *list, const char *text,
+                                    const char *reasoning, const char *llm_response_id)
+{
+    struct event *event = add_message(list, SOURCE_AGENT, "assistant", texts_or_none(text));
+
+    json_put_text(json_object_get(event->json, "llm_message"), "reasoning_content", reasoning);
+    json_put_text(event->json, "llm_response_id", llm_response_id);
+    return event->id;
+}
+
+void event_list_name_last(struct event_list *list, const struct uuid *id)
+{
+    assert(list->n > 0);
+    list->items[list->n - 1].id = *id;
+}
+
+static json_t *tool_call_to_json(const struct action_parts *parts)
+{
+    json_t *call = json_object();
+
+    json_put_text(call, "id", parts->tool_call_id);
+    json_put_text(call, "name", parts->tool_name);
+    json_put_text(call, "arguments", parts->arguments);
+    json_put_text(call, "origin", "completion");
+    return call;
+}
+
+struct uuid event_add_action(struct event_list *list, const struct action_parts *parts)
+{
+    struct event *event = list_add(list, "ActionEvent", SOURCE_AGENT);
+
+    json_put(event->json, "thought", texts_or_none(parts->thought));
+    json_put_text(event->json, "reasoning_content", parts->reasoning);
+    json_put(event->json, "thinking_blocks", json_array());
+    json_put(event->json, "action", json_incref(parts->action));
+    json_put_text(event->json, "tool_name", parts->tool_name);
+    json_put_text(event->json, "tool_call_id", parts->tool_call_id);
+    json_put(event->json, "tool_call", tool_call_to_json(parts));
+    json_put_text(event->json, "llm_response_id", parts->llm_response_id);
+    json_put_text(event->json, "security_risk", parts->security_risk);
+    json_put_text(event->json, "summary", parts->summary);
+    return event->id;
+}
+
+/* An event that ends a call of the model. */
+static struct event *add_result(struct event_list *list, const char *kind, const char *source,
+                                const struct call_ref *call)
+{
+    struct event *event = list_add(list, kind, source);
+
+    event->result_of = call->action_id;
+    json_put_text(event->json, "tool_name", call->tool_name);
+    json_put_text(event->json, "tool_call_id", call->tool_call_id);
+    return event;
+}
+
+/* Without the empty extended_content of the original: clients before it was invented refuse it. */
+void event_add_observation(struct event_list *list, const struct call_ref *call,
+                           json_t *observation)
+{
+    struct event *event = add_result(list, "ObservationEvent", SOURCE_ENVIRONMENT, call);
+
+    json_put(event->json, "observation", json_incref(observation));
+    json_put_text(event->json, "action_id", call->action_id.text);
+}
+
+void event_add_agent_error(struct event_list *list, const struct call_ref *call, const char *text)
+{
+    struct event *event = add_result(list, "AgentErrorEvent", SOURCE_AGENT, call);
+
+    json_put_text(event->json, "error", text);
+}
+
+void event_add_rejection(struct event_list *list, const struct call_ref *call, const char *reason)
+{
+    struct event *event = add_result(list, "UserRejectObservation", SOURCE_ENVIRONMENT, call);
+
+    json_put_text(event->json, "rejection_reason", reason);
+    json_put_text(event->json, "rejection_source", "user");
+    json_put_text(event->json, "action_id", call->action_id.text);
+}
+
+void event_add_conversation_error(struct event_list *list, const char *code, const char *detail)
+{
+    struct event *event = list_add(list, "ConversationErrorEvent", SOURCE_ENVIRONMENT);
+
+    json_put_text(event->json, "code", code);
+    json_put_text(event->json, "detail", detail);
+}
+
+void event_add_pause(struct event_list *list)
+{
+    (void)list_add(list, "PauseEvent", SOURCE_USER);
+}
+
+void event_add_interrupt(struct event_list *list)
+{
+    (void)list_add(list, "InterruptEvent", SOURCE_USER);
+}
+
+void event_add_condensation_request(struct event_list *list)
+{
+    (void)list_add(list, "CondensationRequest", SOURCE_ENVIRONMENT);
+}
+
+void event_add_condensation(struct event_list *list, const struct condensation_parts *parts)
+{
+    struct event *event = list_add(list, "Condensation", SOURCE_ENVIRONMENT);
+
+    json_put(event->json, "forgotten_event_ids", json_incref(parts->forgotten));
+    json_put_text(event->json, "summary", parts->summary);
+    json_put(event->json, "summary_offset", json_integer((json_int_t)parts->offset));
+    json_put_text(event->json, "llm_response_id", parts->llm_response_id);
+}
+
+void event_add_security_analysis(struct event_list *list, const struct analysis_parts *parts)
+{
+    struct event *event = list_add(list, "SecurityAnalysisEvent", SOURCE_ENVIRONMENT);
+
+    json_put_text(event->json, "analyzer", parts->analyzer);
+    json_put_text(event->json, "policy", parts->policy);
+    json_put(event->json, "risks", json_incref(parts->risks));
+    json_put(event->json, "details", json_object());
+}
+
+void event_add_state(struct event_list *list, const char *key, json_t *value)
+{
+    struct event *event = list_add(list, "ConversationStateUpdateEvent", SOURCE_ENVIRONMENT);
+
+    json_put_text(event->json, "key", key);
+    json_put(event->json, "value", json_incref(value));
+}
+
+void event_add_status(struct event_list *list, enum execution_status status)
+{
+    json_auto_t *value = json_text_of(status_to_string(status));
+
+    event_add_state(list, "execution_status", value);
+}

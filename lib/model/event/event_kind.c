@@ -1,0 +1,52 @@
+#include <string.h>
+
+#include "base/text.h"
+#include "model/event/event.h"
+
+struct kind {
+    const char *name;
+    const char *module; /* where Python clients look for the class */
+};
+
+#define SDK "openhands.sdk.event."
+
+static const struct kind kinds[] = {
+    {"SystemPromptEvent", SDK "llm_convertible.system"},
+    {"MessageEvent", SDK "llm_convertible.message"},
+    {"ActionEvent", SDK "llm_convertible.action"},
+    {"ObservationEvent", SDK "llm_convertible.observation"},
+    {"UserRejectObservation", SDK "llm_convertible.observation"},
+    {"AgentErrorEvent", SDK "llm_convertible.observation"},
+    {"ConversationErrorEvent", SDK "conversation_error"},
+    {"ConversationStateUpdateEvent", SDK "conversation_state"},
+    {"SecurityAnalysisEvent", SDK "security"},
+    {"PauseEvent", SDK "user_action"},
+    {"InterruptEvent", SDK "user_action"},
+    {"CondensationRequest", SDK "condenser"},
+    {"Condensation", SDK "condenser"},
+    {"CondensationSummaryEvent", SDK "condenser"},
+    {"HookExecutionEvent", SDK "hook_execution"},
+    {"LLMCompletionLogEvent", SDK "llm_completion_log"},
+    {"StreamingDeltaEvent", SDK "streaming_delta"},
+    {"TokenEvent", SDK "token"},
+    {"ACPToolCallEvent", SDK "acp_tool_call"},
+    {"ServerErrorEvent", "openhands.agent_server.models"},
+};
+
+const char *event_kind_from_filter(const char *filter)
+{
+    const char *dot = strrchr(filter, '.');
+    const char *name = dot != NULL ? dot + 1 : filter;
+
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+        size_t len = strlen(kinds[i].module);
+
+        if (!text_equal(kinds[i].name, name))
+            continue;
+        if (dot != NULL &&
+            ((size_t)(dot - filter) != len || strncmp(filter, kinds[i].module, len) != 0))
+            return NULL;
+        return kinds[i].name;
+    }
+    return NULL;
+}

@@ -1,0 +1,83 @@
+/*
+ * Pieces of an answer that the model is still giving: never stored, seen only by who watches. A
+ * worker writes them as lines, a gateway reads them and makes frames of them.
+ *
+ * An item is one such answer. It begins with STARTED, goes on with TEXT and REASONING, and ends
+ * with the stored event of the same id, or with ABORTED.
+ * Ownership: texts are borrowed.
+ * Source: the wire contract's session socket, and its StreamingDeltaEvent.
+ */
+#ifndef DEFT_MODEL_EVENT_PROGRESS_H
+#define DEFT_MODEL_EVENT_PROGRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/attr.h"
+#include "base/strbuf.h"
+#include "base/uuid.h"
+
+struct error;
+
+#define PROGRESS_KINDS(X)                                                                          \
+    X(PROGRESS_STARTED, "item_started")                                                            \
+    X(PROGRESS_TEXT, "text")                                                                       \
+    X(PROGRESS_REASONING, "reasoning")                                                             \
+    X(PROGRESS_ABORTED, "item_aborted")
+
+#define X(constant, text) constant,
+enum progress_kind { PROGRESS_KINDS(X) PROGRESS_N_KINDS };
+#undef X
+
+/* More than that is written as several lines: each fits a notification, whatever is escaped. */
+enum { PROGRESS_TEXT_MAX_BYTES = 1200, PROGRESS_CHUNKS_MAX = 64 };
+
+struct progress {
+    struct uuid conversation_id;
+    struct uuid item_id; /* of the event that the answer will be */
+    enum progress_kind kind;
+    int64_t attempt;    /* from 1: a failed answer is asked for again */
+    int64_t order;      /* of TEXT and REASONING, from 0 */
+    int64_t anchor_seq; /* of STARTED: the newest event that the model has seen, as stored */
+    const char *text;   /* the piece, or why it was aborted; "" for STARTED */
+    const char *chunk_id;
+    const size_t *lengths; /* of the chunks that the text of a line is made of, in bytes */
+    size_t n_lengths;      /* at most PROGRESS_CHUNKS_MAX; 0: it is one */
+    /* Of ABORTED, where another attempt follows; else 0. Members that deft adds to the frame. */
+    int64_t n_attempts;  /* how many there are at most */
+    int64_t retry_in_ms; /* when the next one begins, counted from this line */
+};
+
+/* Appends the line, without a newline: the conversation's id, a space, the rest as JSON. */
+void progress_append_line(const struct progress *progress, struct strbuf *out) NONNULL;
+/*
+ * Reads the JSON of a line; conversation_id is left alone. The texts live as long as *json_out,
+ * which is the caller's. Its chunks: progress_next_chunk(). ERROR_INVALID.
+ */
+int progress_read(const char *text, size_t len, json_t **json_out, struct progress *progress_out,
+                  struct error *err) NONNULL MUST_CHECK;
+
+/* A walk over the chunks of a line that was read. */
+struct progress_chunks {
+    const json_t *lengths; /* NULL: the line is one chunk */
+    const char *at;
+    size_t i;
+    struct strbuf text; /* of the chunk */
+};
+struct progress_chunks progress_chunks_of(const json_t *json,
+                                          const struct progress *line) NONNULL MUST_CHECK;
+void progress_chunks_done(struct progress_chunks *chunks);
+/* The next chunk as a piece of its own, with its order; its text lives until the next call. */
+bool progress_next_chunk(struct progress_chunks *chunks, const struct progress *line,
+                         struct progress *chunk_out) NONNULL MUST_CHECK;
+
+/* Appends the frame of the session socket. */
+void progress_append_frame(const struct progress *progress, struct strbuf *out) NONNULL;
+/* Appends the StreamingDeltaEvent of a piece, with a fresh id. */
+void progress_append_event(const struct progress *progress, int64_t now_us,
+                           struct strbuf *out) NONNULL;
+
+#endif

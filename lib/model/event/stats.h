@@ -1,0 +1,54 @@
+/*
+ * What the model calls of a conversation cost: Metrics by usage id. They are stored at every step,
+ * so what does not change any more, an entry of a list, is kept as text.
+ *
+ * Ownership: struct stats owns its content until stats_free().
+ * Threading: pure.
+ */
+#ifndef DEFT_MODEL_EVENT_STATS_H
+#define DEFT_MODEL_EVENT_STATS_H
+
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/attr.h"
+
+struct strbuf;
+
+struct llm_usage {
+    const char *usage_id; /* "agent" */
+    const char *model;
+    const char *response_id;
+    int64_t prompt_tokens;
+    int64_t completion_tokens;
+    int64_t cache_read_tokens;
+    int64_t cache_write_tokens;
+    int64_t reasoning_tokens;
+    int64_t context_window;
+    double cost; /* US dollars */
+    double latency_s;
+    double at_s; /* unix seconds */
+};
+
+struct stats;
+
+/* The stored form of no calls: {"usage_to_metrics": {}}. A new reference. */
+json_t *stats_new(void) MUST_CHECK;
+
+/* Goes on from the stored form; NULL: from no calls. */
+struct stats *stats_open(const json_t *stored) MUST_CHECK;
+void stats_free(struct stats *stats);
+void stats_freep(struct stats **stats) NONNULL;
+/* A usage id that has cost nothing yet; one that is known stays as it is. */
+void stats_register(struct stats *stats, const char *usage_id, const char *model) NONNULL;
+/* Adds one call: sums, except context_window = max and per_turn_token = this call's. */
+void stats_add(struct stats *stats, const struct llm_usage *usage) NONNULL;
+/* The usage id costs what all of another conversation's do together, from its stored form. */
+void stats_set_sum(struct stats *stats, const char *usage_id, const json_t *stored) NONNULL;
+/* Appends the stored form. */
+void stats_append_text(const struct stats *stats, struct strbuf *out) NONNULL;
+/* The form of state updates: without the three lists. A new reference. */
+json_t *stats_snapshot(const struct stats *stats) NONNULL MUST_CHECK;
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * execution_status: what a conversation is doing, and which change may follow which.
+ *
+ * Source: the wire contract's status table; "deleting" is only ever said to webhooks.
+ */
+#ifndef DEFT_MODEL_EVENT_STATUS_H
+#define DEFT_MODEL_EVENT_STATUS_H
+
+#include <stdbool.h>
+
+#include "base/attr.h"
+
+#define EXECUTION_STATUSES(X)                                                                      \
+    X(STATUS_IDLE, "idle")                                                                         \
+    X(STATUS_RUNNING, "running")                                                                   \
+    X(STATUS_PAUSED, "paused")                                                                     \
+    X(STATUS_WAITING_FOR_CONFIRMATION, "waiting_for_confirmation")                                 \
+    X(STATUS_FINISHED, "finished")                                                                 \
+    X(STATUS_ERROR, "error")                                                                       \
+    X(STATUS_STUCK, "stuck")
+
+#define X(constant, text) constant,
+enum execution_status { EXECUTION_STATUSES(X) STATUS_N };
+#undef X
+
+/* What webhooks are told of a conversation that is deleted; no row ever has it. */
+#define STATUS_DELETING "deleting"
+
+/* The wire's word. Lives for ever. */
+const char *status_to_string(enum execution_status status) MUST_CHECK;
+/* False when text is none of them. */
+bool status_from_string(const char *text, enum execution_status *status_out) NONNULL MUST_CHECK;
+/* True when the table allows from → to. */
+bool status_may_become(enum execution_status from, enum execution_status to) MUST_CHECK;
+/* What a run request makes of it: `finished` stays, all others become `running`. */
+enum execution_status status_on_run(enum execution_status status) MUST_CHECK;
+
+#endif

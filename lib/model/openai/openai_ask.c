@@ -1,0 +1,315 @@
+#include "model/openai/openai_ask.h"
+
+#include <string.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "model/event/event.h"
+#include "model/limits.h"
+#include "model/schema/problem.h"
+#include "model/schema/shape.h"
+
+static const struct place body_place = {NULL, "body", 0};
+
+static const struct field stream_options_fields[] = {
+    {.name = "include_usage", .kind = FIELD_BOOL, .fallback = "false"},
+};
+static const struct shape stream_options_shape = SHAPE(stream_options_fields);
+
+static const struct field chat_message_fields[] = {
+    {.name = "role",
+     .kind = FIELD_TEXT,
+     .rules = FIELD_REQUIRED,
+     .words = "system|developer|user|assistant|tool"},
+    {.name = "content", .kind = FIELD_ANY, .rules = FIELD_NULLABLE},
+};
+static const struct shape chat_message_shape = SHAPE(chat_message_fields);
+
+static const struct field chat_fields[] = {
+    {.name = "model", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "messages",
+     .kind = FIELD_OBJECTS,
+     .rules = FIELD_REQUIRED,
+     .items = &chat_message_shape},
+    {.name = "stream", .kind = FIELD_BOOL, .fallback = "false"},
+    {.name = "stream_options",
+     .kind = FIELD_OBJECT,
+     .rules = FIELD_NULLABLE,
+     .items = &stream_options_shape},
+};
+const struct shape openai_chat_shape = SHAPE(chat_fields);
+
+static const struct field response_fields[] = {
+    {.name = "model", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "input", .kind = FIELD_ANY, .rules = FIELD_REQUIRED},
+    {.name = "instructions", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "previous_response_id", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "store", .kind = FIELD_BOOL, .fallback = "false"},
+    {.name = "stream", .kind = FIELD_BOOL, .fallback = "false"},
+    {.name = "metadata", .kind = FIELD_TEXT_MAP, .rules = FIELD_NULLABLE},
+};
+const struct shape openai_response_shape = SHAPE(response_fields);
+
+static const struct field input_message_fields[] = {
+    {.name = "role",
+     .kind = FIELD_TEXT,
+     .rules = FIELD_REQUIRED,
+     .words = "system|developer|user|assistant"},
+    {.name = "content", .kind = FIELD_ANY, .rules = FIELD_REQUIRED},
+};
+static const struct shape input_message_shape = SHAPE(input_message_fields);
+
+/* A response's input where it is a list. */
+static const struct field input_fields[] = {
+    {.name = "input",
+     .kind = FIELD_OBJECTS,
+     .rules = FIELD_REQUIRED,
+     .items = &input_message_shape},
+};
+static const struct shape input_shape = SHAPE(input_fields);
+
+static const struct field part_fields[] = {
+    {.name = "type", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "text", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "image_url", .kind = FIELD_ANY, .rules = FIELD_NULLABLE},
+};
+static const struct shape part_shape = SHAPE(part_fields);
+
+static const struct field content_fields[] = {
+    {.name = "content", .kind = FIELD_OBJECTS, .rules = FIELD_REQUIRED, .items = &part_shape},
+};
+static const struct shape content_shape = SHAPE(content_fields);
+
+/* The content's parts on their way into one message. */
+struct reading {
+    struct openai_ask *ask;
+    const char *list_name; /* of the member that has the messages */
+    json_t *problems;
+};
+
+void openai_ask_done(struct openai_ask *ask)
+{
+    if (ask == NULL)
+        return;
+    strbuf_done(&ask->system);
+    json_decref(ask->content);
+}
+
+/* The first reason stands. */
+static void refuse(struct openai_ask *ask, const char *words)
+{
+    if (ask->refusal == NULL)
+        ask->refusal = words;
+}
+
+static const char *role_of(const json_t *message)
+{
+    return json_text_or(message, "role", "");
+}
+
+static bool is_system(const json_t *message)
+{
+    return text_equal(role_of(message), "system") || text_equal(role_of(message), "developer");
+}
+
+/* An image of ours; a new reference, or NULL where the part has no address. */
+static json_t *image_part(const json_t *part)
+{
+    json_t *given = json_object_get(part, "image_url");
+    const char *url =
+        json_is_string(given) ? json_string_value(given) : json_text_or(given, "url", NULL);
+    json_t *image = NULL;
+    json_t *urls = NULL;
+
+    if (url == NULL)
+        return NULL;
+    image = json_object();
+    urls = json_array();
+    json_put_text(image, "type", "image");
+    json_push(urls, json_text_of(url));
+    json_put(image, "image_urls", urls);
+    return image;
+}
+
+/* One part of theirs as one of ours; a new reference, or NULL with the reason noted. */
+static json_t *part_of(struct reading *reading, const json_t *part)
+{
+    const char *type = json_text_or(part, "type", "");
+    json_t *image = NULL;
+
+    if (words_contain("text|input_text|output_text", type))
+        return text_content(json_text_or(part, "text", ""));
+    if (words_contain("image_url|input_image", type))
+        image = image_part(part);
+    if (image == NULL)
+        refuse(reading->ask, "The parts of a message are texts, and images with an address");
+    return image;
+}
+
+/* The parts of a message's list; a new reference, empty where it has the wrong form. */
+static json_t *read_list(struct reading *reading, json_t *message, size_t index)
+{
+    const struct place list_place = {&body_place, reading->list_name, 0};
+    const struct place place = {&list_place, NULL, (json_int_t)index};
+    json_auto_t *read = shape_read(&content_shape, message, &place, reading->problems);
+    json_t *parts = json_array();
+    json_t *part = NULL;
+    size_t i = 0;
+
+    json_array_foreach (json_object_get(read, "content"), i, part) {
+        json_t *ours = part_of(reading, part);
+
+        if (ours != NULL)
+            json_push(parts, ours);
+    }
+    return parts;
+}
+
+/* What a message says, as parts of ours. A new reference. */
+static json_t *read_parts(struct reading *reading, json_t *message, size_t index)
+{
+    const json_t *content = json_object_get(message, "content");
+    json_t *parts = NULL;
+
+    if (content != NULL && !json_is_string(content) && !json_is_null(content))
+        return read_list(reading, message, index);
+    parts = json_array();
+    if (json_is_string(content))
+        json_push(parts, text_content(json_string_value(content)));
+    return parts;
+}
+
+static void append_line(struct strbuf *text, const char *line)
+{
+    if (line[0] != '\0')
+        strbuf_appendf(text, "%s%s", text->len > 0 ? "\n\n" : "", line);
+}
+
+/* A system message's texts; what else it has means nothing there. */
+static void add_system(struct reading *reading, json_t *message, size_t index)
+{
+    json_auto_t *parts = read_parts(reading, message, index);
+    json_t *part = NULL;
+    size_t i = 0;
+
+    json_array_foreach (parts, i, part)
+        append_line(&reading->ask->system, json_text_or(part, "text", ""));
+}
+
+enum when { SAID_BEFORE, SAID_NOW };
+
+/* What was said before the last message is told, as it is not in the conversation's log. */
+static void add_turn(struct reading *reading, json_t *message, size_t index, enum when when)
+{
+    json_auto_t *parts = read_parts(reading, message, index);
+    CLEANUP(strbuf_done) struct strbuf label = STRBUF_INIT;
+    json_t *content = reading->ask->content;
+
+    if (when == SAID_BEFORE)
+        strbuf_appendf(&label, "Said before, by the %s:", role_of(message));
+    else if (json_array_size(content) > 0)
+        strbuf_append(&label, "Said now:");
+    if (label.len > 0)
+        json_push(content, text_content(label.text));
+    (void)json_array_extend(content, parts);
+}
+
+/* Where the messages begin that count. */
+static size_t first_of(const json_t *messages, enum openai_turns turns)
+{
+    size_t first = 0;
+
+    if (turns == OPENAI_ALL_TURNS)
+        return 0;
+    for (size_t i = 0; i < json_array_size(messages); i++) {
+        if (text_equal(role_of(json_array_get(messages, i)), "assistant"))
+            first = i + 1;
+    }
+    return first;
+}
+
+/* One behind the last message that is no system text; 0 when there is none. */
+static size_t end_of(const json_t *messages)
+{
+    size_t end = json_array_size(messages);
+
+    while (end > 0 && is_system(json_array_get(messages, end - 1)))
+        end--;
+    return end;
+}
+
+static void read_messages(struct reading *reading, const json_t *messages, enum openai_turns turns)
+{
+    size_t first = first_of(messages, turns);
+    size_t end = end_of(messages);
+
+    for (size_t i = 0; i < json_array_size(messages); i++) {
+        json_t *message = json_array_get(messages, i);
+
+        if (is_system(message))
+            add_system(reading, message, i);
+        else if (i >= first)
+            add_turn(reading, message, i, i + 1 == end ? SAID_NOW : SAID_BEFORE);
+    }
+    if (end > 0 && !text_equal(role_of(json_array_get(messages, end - 1)), "user"))
+        refuse(reading->ask, "The last message must be the user's");
+}
+
+static bool says_nothing(const json_t *content)
+{
+    json_t *part = NULL;
+    size_t i = 0;
+
+    json_array_foreach (content, i, part) {
+        if (!text_is_blank(json_text_or(part, "text", "")) ||
+            json_object_get(part, "image_urls") != NULL)
+            return false;
+    }
+    return true;
+}
+
+/* What holds for both. */
+static void finish(struct openai_ask *ask, const json_t *values)
+{
+    const char *model = json_text_or(values, "model", "");
+
+    if (text_starts_with(model, OPENAI_MODEL_PREFIX))
+        ask->profile = model + strlen(OPENAI_MODEL_PREFIX);
+    if (json_is_true(json_object_get(values, "stream")))
+        refuse(ask, "Answers are not streamed; ask without stream");
+    if (says_nothing(ask->content))
+        refuse(ask, "There is no input");
+    if (utf8_length(ask->system.text, ask->system.len) > SUFFIX_MAX_CHARS)
+        refuse(ask, "The system text is longer than 32768 characters");
+}
+
+void openai_ask_read_chat(json_t *values, enum openai_turns turns, struct openai_ask *ask,
+                          json_t *problems)
+{
+    struct reading reading = {ask, "messages", problems};
+
+    ask->content = json_array();
+    read_messages(&reading, json_object_get(values, "messages"), turns);
+    finish(ask, values);
+}
+
+void openai_ask_read_response(json_t *values, struct openai_ask *ask, json_t *problems)
+{
+    struct reading reading = {ask, "input", problems};
+    json_t *input = json_object_get(values, "input");
+    json_auto_t *list = NULL;
+
+    ask->content = json_array();
+    append_line(&ask->system, json_text_or(values, "instructions", ""));
+    if (json_is_true(json_object_get(values, "store")))
+        refuse(ask, "Responses are not stored; ask with store false");
+    if (json_text_or(values, "previous_response_id", NULL) != NULL)
+        refuse(ask, "A response cannot follow another one");
+    if (json_is_string(input)) {
+        json_push(ask->content, text_content(json_string_value(input)));
+    } else {
+        list = shape_read(&input_shape, values, &body_place, problems);
+        read_messages(&reading, json_object_get(list, "input"), OPENAI_ALL_TURNS);
+    }
+    finish(ask, values);
+}

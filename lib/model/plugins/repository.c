@@ -1,0 +1,280 @@
+#include "model/plugins/repository.h"
+
+#include <string.h>
+
+#include "base/crypto.h"
+#include "base/encode.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "model/schema/shape.h"
+#include "model/plugins/source.h"
+
+enum { ID_HASH_CHARS = 24, MS_PER_S = 1000 };
+
+#define DEFAULT_LIFETIME "3600"
+
+static const struct field credentials_fields[] = {
+    {.name = "provider",
+     .kind = FIELD_TEXT,
+     .rules = FIELD_NULLABLE,
+     .words = "github|gitlab|bitbucket"},
+    {.name = "username", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE, .max_chars = 255},
+    {.name = "token", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED | FIELD_FILLED},
+    {.name = "expires_in_s",
+     .kind = FIELD_INT,
+     .rules = FIELD_FROM_1,
+     .fallback = DEFAULT_LIFETIME},
+};
+const struct shape repository_credentials_shape = CLOSED_SHAPE(credentials_fields);
+
+static const struct field request_fields[] = {
+    {.name = "url", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "branch", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
+    {.name = "setup_timeout_s", .kind = FIELD_INT, .rules = FIELD_FROM_1, .fallback = "600"},
+    {.name = "credentials",
+     .kind = FIELD_OBJECT,
+     .rules = FIELD_NULLABLE,
+     .items = &repository_credentials_shape},
+};
+const struct shape repository_request_shape = CLOSED_SHAPE(request_fields);
+
+static const struct field credentials_request_fields[] = {
+    {.name = "url", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "credentials",
+     .kind = FIELD_OBJECT,
+     .rules = FIELD_REQUIRED,
+     .items = &repository_credentials_shape},
+};
+const struct shape repository_credentials_request_shape = CLOSED_SHAPE(credentials_request_fields);
+
+/* The user name that a forge wants beside a token. */
+struct forge {
+    const char *provider;
+    const char *address;
+    const char *username;
+};
+
+static const struct forge forges[] = {
+    {"github", "https://github.com/", "x-access-token"},
+    {"gitlab", "https://gitlab.com/", "oauth2"},
+    {"bitbucket", "https://bitbucket.org/", "x-token-auth"},
+};
+
+void repository_wish_done(struct repository_wish *wish)
+{
+    if (wish == NULL)
+        return;
+    mem_free(wish->url);
+    mem_free(wish->name);
+    mem_free(wish->branch);
+    mem_free(wish->username);
+    secret_done(&wish->token);
+    *wish = (struct repository_wish)REPOSITORY_WISH_INIT;
+}
+
+static char *dup_or_null(const char *text)
+{
+    return text != NULL && text[0] != '\0' ? mem_dup_text(text) : NULL;
+}
+
+static const char *username_of(const char *provider, const char *url)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(forges); i++) {
+        if (provider != NULL ? text_equal(provider, forges[i].provider)
+                             : text_starts_with(url, forges[i].address))
+            return forges[i].username;
+    }
+    return forges[0].username;
+}
+
+/* Bitbucket's app passwords come as "user:password" in the token. */
+static void read_credentials(const json_t *credentials, struct repository_wish *wish)
+{
+    const char *provider = json_text_or(credentials, "provider", NULL);
+    const char *username = json_text_or(credentials, "username", NULL);
+    const char *token = json_text_or(credentials, "token", "");
+    const char *colon = strchr(token, ':');
+
+    mem_free(wish->username);
+    if (username == NULL && provider != NULL && text_equal(provider, "bitbucket") &&
+        colon != NULL) {
+        wish->username = mem_dup_bytes(token, (size_t)(colon - token));
+        token = colon + 1;
+    } else {
+        wish->username =
+            mem_dup_text(username != NULL ? username : username_of(provider, wish->url));
+    }
+    secret_set(&wish->token, token);
+    wish->expires_in_s = json_int_or(credentials, "expires_in_s", 0);
+}
+
+static int read_url(const char *text, struct repository_wish *wish, struct error *err)
+{
+    CLEANUP(source_done) struct source source = SOURCE_INIT;
+
+    if (source_read(text, NULL, NULL, &source, err) < 0)
+        return -1;
+    wish->url = TAKE_PTR(source.address);
+    wish->branch = dup_or_null(source.ref);
+    if (source.password == NULL)
+        return 0;
+    wish->username = mem_dup_text(source.username != NULL && source.username[0] != '\0'
+                                      ? source.username
+                                      : username_of(NULL, wish->url));
+    secret_set(&wish->token, source.password);
+    return 0;
+}
+
+int repository_wish_read(const json_t *request, struct repository_wish *wish_out, struct error *err)
+{
+    CLEANUP(repository_wish_done) struct repository_wish wish = REPOSITORY_WISH_INIT;
+    const char *url = json_text_or(request, "url", NULL);
+    const char *branch = json_text_or(request, "branch", NULL);
+    const json_t *credentials = json_object_get(request, "credentials");
+
+    if (url != NULL && read_url(url, &wish, err) < 0)
+        return -1;
+    if (branch != NULL) {
+        mem_free(wish.branch);
+        wish.branch = dup_or_null(branch);
+    }
+    wish.name = dup_or_null(json_text_or(request, "name", NULL));
+    wish.setup_timeout_s = json_int_or(request, "setup_timeout_s", REPOSITORY_SETUP_S);
+    if (wish.setup_timeout_s > REPOSITORY_SETUP_S)
+        return error_set(err, ERROR_INVALID, "setup_timeout_s must be at most %d",
+                         REPOSITORY_SETUP_S);
+    if (json_is_object(credentials) && wish.url == NULL)
+        return error_set(err, ERROR_INVALID, "credentials need a url");
+    if (json_is_object(credentials))
+        read_credentials(credentials, &wish);
+    *wish_out = wish;
+    wish = (struct repository_wish)REPOSITORY_WISH_INIT;
+    return 0;
+}
+
+json_t *repository_credentials(const struct repository_wish *wish)
+{
+    json_t *body = json_object();
+
+    json_put_text(body, "url", wish->url);
+    json_put_text(body, "username", wish->username);
+    json_put_text(body, "password", secret_reveal(&wish->token));
+    if (wish->expires_in_s > 0)
+        json_put(body, "expires_in_s", json_integer(wish->expires_in_s));
+    return body;
+}
+
+const char *repository_status(enum repository_step step)
+{
+    switch (step) {
+    case REPOSITORY_CLONE:
+        return "PREPARING_REPOSITORY";
+    case REPOSITORY_SETUP:
+    case REPOSITORY_STOP:
+    case REPOSITORY_RESET:
+        return "RUNNING_SETUP_SCRIPT";
+    case REPOSITORY_HOOKS:
+        return "SETTING_UP_GIT_HOOKS";
+    }
+    return "";
+}
+
+static const char *or_empty(const char *text)
+{
+    return text != NULL ? text : "";
+}
+
+void repository_append_id(const struct repository_wish *wish, const struct uuid *conversation,
+                          enum repository_step step, int attempt, struct strbuf *out)
+{
+    static const char *const names[] = {"clone", "setup", "stop", "reset", "hooks"};
+    CLEANUP(strbuf_done) struct strbuf what = STRBUF_INIT;
+    char hash[CRYPTO_HASH_HEX_BYTES];
+
+    strbuf_appendf(&what, "%s\n%s\n%s\n%s", conversation->text, or_empty(wish->url),
+                   or_empty(wish->name), or_empty(wish->branch));
+    crypto_sha256_hex(what.text, what.len, hash);
+    strbuf_appendf(out, "repository:%.*s:%s:%d", ID_HASH_CHARS, hash, names[step], attempt);
+}
+
+/* In the repository, by the conversation's own shell, which is back in its folder afterwards. */
+static void append_setup(struct strbuf *out, const char *working_dir, const char *path)
+{
+    strbuf_append(out, "cd ");
+    shell_word_append(out, path);
+    strbuf_append(out, " && chmod +x .openhands/setup.sh && . ./.openhands/setup.sh; "
+                       "_setup_status=$?; cd ");
+    shell_word_append(out, working_dir);
+    strbuf_append(out, "; (exit $_setup_status)");
+}
+
+static json_t *clone_args(const struct repository_wish *wish)
+{
+    json_t *args = json_object();
+
+    if (wish->url == NULL) {
+        json_put_text(args, "step", "init");
+        return args;
+    }
+    json_put_text(args, "step", "clone");
+    json_put_text(args, "url", wish->url);
+    if (wish->name != NULL)
+        json_put_text(args, "name", wish->name);
+    if (wish->branch != NULL)
+        json_put_text(args, "branch", wish->branch);
+    json_put(args, "timeout_ms", json_integer((json_int_t)REPOSITORY_CLONE_S * MS_PER_S));
+    return args;
+}
+
+static json_t *terminal_args(const char *command, int64_t timeout_s)
+{
+    json_t *args = json_object();
+
+    json_put_text(args, "command", command);
+    json_put(args, "timeout", json_integer(timeout_s));
+    return args;
+}
+
+static json_t *args_of(const struct repository_wish *wish, enum repository_step step,
+                       const char *working_dir, const char *path)
+{
+    CLEANUP(strbuf_done) struct strbuf command = STRBUF_INIT;
+    json_t *args = NULL;
+
+    switch (step) {
+    case REPOSITORY_CLONE:
+        return clone_args(wish);
+    case REPOSITORY_SETUP:
+        append_setup(&command, working_dir, path);
+        return terminal_args(command.text, wish->setup_timeout_s);
+    case REPOSITORY_STOP:
+        args = terminal_args("C-c", REPOSITORY_STOP_S);
+        json_put(args, "is_input", json_true());
+        return args;
+    case REPOSITORY_RESET:
+        args = terminal_args("", REPOSITORY_STOP_S);
+        json_put(args, "reset", json_true());
+        return args;
+    case REPOSITORY_HOOKS:
+        args = json_object();
+        json_put_text(args, "step", "hooks");
+        return args;
+    }
+    return json_object();
+}
+
+json_t *repository_action(const struct repository_wish *wish, enum repository_step step,
+                          const char *working_dir, const char *path)
+{
+    json_t *action = json_object();
+    bool is_tool = step == REPOSITORY_CLONE || step == REPOSITORY_HOOKS;
+
+    json_put_text(action, "tool", is_tool ? "repository" : "terminal");
+    json_put(action, "args", args_of(wish, step, working_dir, path));
+    json_put_text(action, "working_dir", step == REPOSITORY_HOOKS ? path : working_dir);
+    return action;
+}

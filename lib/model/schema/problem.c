@@ -1,0 +1,74 @@
+#include "model/schema/problem.h"
+
+#include <string.h>
+
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+
+/* From the root to the place, so that the array reads like a path. */
+static json_t *place_to_json(const struct place *place)
+{
+    json_t *loc = json_array();
+
+    for (const struct place *p = place; p != NULL; p = p->parent) {
+        json_t *step =
+            p->name != NULL ? json_text(p->name, strlen(p->name)) : json_integer(p->index);
+
+        if (json_array_insert_new(loc, 0, step) < 0)
+            break;
+    }
+    return loc;
+}
+
+void problem_add(json_t *problems, const struct place *place, const struct problem *problem,
+                 json_t *input)
+{
+    json_t *entry = json_object();
+    bool is_hidden = place->name != NULL && redact_is_secret_name(place->name);
+
+    json_put_text(entry, "type", problem->type);
+    json_put(entry, "loc", place_to_json(place));
+    json_put_text(entry, "msg", problem->msg);
+    if (input == NULL)
+        json_put(entry, "input", json_null());
+    else if (is_hidden)
+        json_put_text(entry, "input", "<redacted>");
+    else
+        json_put(entry, "input", redact_copy(input));
+    json_put(entry, "ctx", problem->ctx);
+    json_push(problems, entry);
+}
+
+void problem_add_value(json_t *problems, const struct place *place, const char *words,
+                       json_t *input)
+{
+    CLEANUP(strbuf_done) struct strbuf msg = STRBUF_INIT;
+    json_t *ctx = json_object();
+
+    strbuf_appendf(&msg, "Value error, %s", words);
+    json_put(ctx, "error", json_object());
+    problem_add(problems, place, &(struct problem){"value_error", msg.text, ctx}, input);
+}
+
+void problem_append_text(json_t *problem, struct strbuf *out)
+{
+    const json_t *loc = json_object_get(problem, "loc");
+    size_t n_written = 0;
+
+    for (size_t i = 0; i < json_array_size(loc); i++) {
+        const json_t *step = json_array_get(loc, i);
+
+        if (i == 0 && json_is_string(step) && text_equal(json_string_value(step), "body"))
+            continue;
+        if (n_written++ > 0)
+            strbuf_append_char(out, '.');
+        if (json_is_string(step))
+            strbuf_append(out, json_string_value(step));
+        else
+            strbuf_appendf(out, "%lld", (long long)json_integer_value(step));
+    }
+    if (n_written > 0)
+        strbuf_append(out, ": ");
+    strbuf_append(out, json_text_or(problem, "msg", ""));
+}

@@ -1,0 +1,70 @@
+#include <string.h>
+
+#include "base/json.h"
+#include "model/schema/shape.h"
+
+static const char *const type_names[] = {
+    [FIELD_TEXT] = "string",   [FIELD_BOOL] = "boolean", [FIELD_INT] = "integer",
+    [FIELD_NUMBER] = "number", [FIELD_UUID] = "string",  [FIELD_ANY] = "object",
+    [FIELD_MAP] = "object",    [FIELD_LIST] = "array",   [FIELD_TEXT_MAP] = "object",
+    [FIELD_TEXTS] = "array",   [FIELD_INTS] = "array",   [FIELD_OBJECT] = "object",
+    [FIELD_OBJECTS] = "array",
+};
+
+json_t *words_to_json(const char *words)
+{
+    json_t *list = json_array();
+    const char *p = words;
+
+    while (p != NULL) {
+        const char *end = strchr(p, '|');
+
+        json_push(list, json_text(p, end != NULL ? (size_t)(end - p) : strlen(p)));
+        p = end != NULL ? end + 1 : NULL;
+    }
+    return list;
+}
+
+static json_t *type_to_json(const char *name)
+{
+    json_t *type = json_object();
+
+    json_put_text(type, "type", name);
+    return type;
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as our tables */
+static json_t *items_to_json(const struct field *field)
+{
+    if (field->kind == FIELD_OBJECTS)
+        return shape_to_schema(field->items);
+    if (field->kind == FIELD_INTS)
+        return type_to_json("integer");
+    return field->kind == FIELD_TEXTS ? type_to_json("string") : NULL;
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as our tables */
+json_t *shape_to_schema(const struct shape *shape)
+{
+    json_t *schema = type_to_json("object");
+    json_t *properties = json_object();
+    json_t *required = json_array();
+
+    for (size_t i = 0; i < shape->n; i++) {
+        const struct field *field = &shape->fields[i];
+        json_t *property = type_to_json(type_names[field->kind]);
+
+        json_put_text(property, "description", field->help);
+        if (field->words != NULL)
+            json_put(property, "enum", words_to_json(field->words));
+        json_put(property, "items", items_to_json(field));
+        json_put(properties, field->name, property);
+        if ((field->rules & FIELD_REQUIRED) != 0)
+            json_push(required, json_text_of(field->name));
+    }
+    json_put(schema, "properties", properties);
+    if (json_array_size(required) > 0)
+        json_put(schema, "required", json_incref(required));
+    json_decref(required);
+    return schema;
+}

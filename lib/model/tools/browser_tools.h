@@ -1,0 +1,39 @@
+/*
+ * The browser tools: what the model fills in, and what it is told. They come as a set, with the
+ * conversations whose sandbox has a browser.
+ */
+#ifndef DEFT_MODEL_TOOLS_BROWSER_TOOLS_H
+#define DEFT_MODEL_TOOLS_BROWSER_TOOLS_H
+
+#include "model/schema/shape.h"
+
+/* How an agent's specification names the set: "a|b", the usual name first. */
+#define BROWSER_SET_NAMES "browser_tool_set|BrowserToolSet|browser_use"
+
+extern const struct shape browser_navigate_shape;
+extern const struct shape browser_click_shape;
+extern const struct shape browser_type_shape;
+extern const struct shape browser_get_state_shape;
+extern const struct shape browser_get_content_shape;
+extern const struct shape browser_scroll_shape;
+extern const struct shape browser_tab_shape;
+extern const struct shape browser_set_storage_shape;
+extern const struct shape browser_nothing_shape;
+
+extern const char browser_navigate_text[];
+extern const char browser_click_text[];
+extern const char browser_type_text[];
+extern const char browser_get_state_text[];
+extern const char browser_get_content_text[];
+extern const char browser_scroll_text[];
+extern const char browser_go_back_text[];
+extern const char browser_list_tabs_text[];
+extern const char browser_switch_tab_text[];
+extern const char browser_close_tab_text[];
+extern const char browser_get_storage_text[];
+extern const char browser_set_storage_text[];
+
+/* A section of the system prompt: how to use them well. */
+extern const char browser_guidance[];
+
+#endif

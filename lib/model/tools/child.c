@@ -1,0 +1,56 @@
+#include "model/tools/child.h"
+
+#include "base/crypto.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "model/conversation/conversation.h"
+#include "model/event/event.h"
+#include "model/event/stats.h"
+#include "model/conversation/vault.h"
+
+/* What is of the parent's own course, not of its agent. */
+static const char *const own_members[] = {"forked_from", "goal", "activated_knowledge_skills"};
+
+struct uuid child_id_of_call(const struct uuid *parent_id, const struct uuid *action_id)
+{
+    CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
+    char hash[CRYPTO_HASH_HEX_BYTES] = "";
+    struct uuid id = UUID_INIT;
+
+    strbuf_appendf(&name, "%s/%s", parent_id->text, action_id->text);
+    crypto_sha256_hex(name.text, name.len, hash);
+    hash[UUID_HEX_BYTES - 1] = '\0';
+    if (!uuid_parse(hash, &id))
+        id = uuid_random();
+    return id;
+}
+
+int child_make(const struct keyring *keyring, const struct conversation *parent, const char *title,
+               struct conversation *child_out, struct error *err)
+{
+    if (!uuid_is_set(&child_out->id))
+        child_out->id = uuid_random();
+    child_out->user_id = parent->user_id;
+    child_out->parent_id = parent->id;
+    child_out->runtime_kind = RUNTIME_LOCAL;
+    child_out->runtime_session = mem_dup_text(parent->runtime_session);
+    if (title != NULL && !text_is_blank(title))
+        child_out->title = mem_dup_text(title);
+    child_out->spec = json_deep_copy(parent->spec);
+    for (size_t i = 0; i < ARRAY_SIZE(own_members); i++)
+        (void)json_object_del(child_out->spec, own_members[i]);
+    child_out->stats = stats_new();
+    child_out->agent_state = json_object();
+    return vault_copy(keyring, parent, child_out, &child_out->secrets, err);
+}
+
+int child_plan(const struct conversation *child, const char *task, struct event_list *events,
+               struct conversation_change *change_out, struct error *err)
+{
+    json_auto_t *content = json_array();
+
+    json_push(content, text_content(task));
+    return conversation_plan_message(child, content, true, events, change_out, err);
+}

@@ -1,0 +1,102 @@
+#include "model/tools/mcp.h"
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+
+static json_t *message(const char *method, json_t *params)
+{
+    json_t *json = json_object();
+
+    json_put_text(json, "jsonrpc", "2.0");
+    json_put_text(json, "method", method);
+    json_put(json, "params", params);
+    return json;
+}
+
+static json_t *request(json_int_t id, const char *method, json_t *params)
+{
+    json_t *json = message(method, params);
+
+    json_put(json, "id", json_integer(id));
+    return json;
+}
+
+json_t *mcp_initialize(json_int_t id)
+{
+    json_t *params = json_object();
+    json_t *client = json_object();
+
+    json_put_text(client, "name", "deft");
+    json_put_text(client, "version", "1");
+    json_put_text(params, "protocolVersion", MCP_VERSION);
+    json_put(params, "capabilities", json_object());
+    json_put(params, "clientInfo", client);
+    return request(id, "initialize", params);
+}
+
+json_t *mcp_initialized(void)
+{
+    return message("notifications/initialized", NULL);
+}
+
+json_t *mcp_list_tools(json_int_t id, const char *cursor)
+{
+    json_t *params = json_object();
+
+    json_put_text(params, "cursor", cursor);
+    return request(id, "tools/list", params);
+}
+
+json_t *mcp_call_tool(json_int_t id, const char *name, json_t *arguments)
+{
+    json_t *params = json_object();
+
+    json_put_text(params, "name", name);
+    json_put(params, "arguments", arguments != NULL ? json_incref(arguments) : json_object());
+    return request(id, "tools/call", params);
+}
+
+int mcp_result(const json_t *reply, const json_t **result_out, struct error *err)
+{
+    const json_t *error = json_object_get(reply, "error");
+    const json_t *result = json_object_get(reply, "result");
+
+    if (error != NULL && !json_is_null(error))
+        return error_set(err, ERROR_INVALID, "The server says: %s",
+                         json_text_or(error, "message", "an error without words"));
+    if (!json_is_object(result))
+        return error_set(err, ERROR_INVALID, "The server answers without a result");
+    *result_out = result;
+    return 0;
+}
+
+void mcp_add_tool_names(const json_t *result, json_t *names)
+{
+    const json_t *tool = NULL;
+    size_t i = 0;
+
+    json_array_foreach (json_object_get(result, "tools"), i, tool) {
+        const char *name = json_text_or(tool, "name", NULL);
+
+        if (name != NULL)
+            json_push(names, json_text_of(name));
+    }
+}
+
+json_t *mcp_call_outcome(const json_t *result)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    json_t *outcome = json_object();
+    const json_t *part = NULL;
+    size_t i = 0;
+
+    json_array_foreach (json_object_get(result, "content"), i, part) {
+        strbuf_append(&text, text.len > 0 ? "\n" : "");
+        strbuf_append(&text, json_text_or(part, "text", ""));
+    }
+    json_put(outcome, "is_error", json_boolean(json_bool_or(result, "isError", 0)));
+    json_put(outcome, "text", json_text(text.text, text.len));
+    return outcome;
+}

@@ -1,0 +1,239 @@
+#include "model/tools/sub_agents.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "model/tools/child.h"
+#include "model/conversation/conversation.h"
+#include "model/tools/tools.h"
+
+struct kind {
+    const char *name;
+    const char *old_name;
+    const char *description;
+    const char *tools[4]; /* ends with a NULL */
+    const char *prompt;
+};
+
+static const struct kind kinds[] = {
+    {"general-purpose",
+     "default",
+     "Any piece of work that stands by itself: commands, files, several steps.",
+     {"terminal", "file_editor", "task_tracker", NULL},
+     ""},
+    {"code-explorer",
+     "explore",
+     "Finds its way through code and reports what it found. Changes nothing.",
+     {"terminal", NULL},
+     "You explore code and report. Read and search with commands; change no file and no state."},
+    {"bash-runner",
+     "bash",
+     "Runs commands, such as builds and tests, and reports how they ended.",
+     {"terminal", NULL},
+     "You run commands and report how they ended: what was run, with which result, and the lines of"
+     " the output that matter."},
+    {"web-researcher",
+     NULL,
+     "Looks things up in the web with a browser, and reports with its sources.",
+     {"browser_tool_set", NULL},
+     "You look things up in the web and report what you found, each fact with its address."},
+};
+
+/* What each of them is told, before the words of its own kind. */
+static const char ROLE[] =
+    "You are a sub-agent: another agent gave you the task, works in the same folder, and waits for"
+    " your result. It sees nothing of what you do but the `message` of your `finish` call, so put"
+    " all into it that it has to know. Nobody answers questions; when something is unclear, choose"
+    " what is most sensible and say so.";
+
+static json_t *tools_to_json(const struct kind *kind)
+{
+    json_t *tools = json_array();
+
+    for (size_t i = 0; kind->tools[i] != NULL; i++)
+        json_push(tools, json_text_of(kind->tools[i]));
+    return tools;
+}
+
+static bool is_served(const struct kind *kind, enum sandbox_browser browser)
+{
+    for (size_t i = 0; kind->tools[i] != NULL; i++) {
+        if (!tools_have(browser, kind->tools[i]))
+            return false;
+    }
+    return true;
+}
+
+static json_t *kind_to_json(const struct kind *kind)
+{
+    json_t *json = json_object();
+
+    json_put_text(json, "name", kind->name);
+    json_put_text(json, "description", kind->description);
+    json_put_text(json, "model", "inherit");
+    json_put(json, "tools", tools_to_json(kind));
+    json_put(json, "skills", json_array());
+    json_put_text(json, "system_prompt", kind->prompt);
+    json_put_text(json, "level", "builtin");
+    json_put(json, "is_builtin", json_true());
+    return json;
+}
+
+json_t *sub_agents_builtin(enum sandbox_browser browser)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+        if (is_served(&kinds[i], browser))
+            json_push(list, kind_to_json(&kinds[i]));
+    }
+    return list;
+}
+
+static enum sandbox_browser browser_of(const struct conversation *conversation)
+{
+    return conversation_has_browser(conversation) ? SANDBOX_WITH_BROWSER : SANDBOX_WITHOUT_BROWSER;
+}
+
+static json_t *definitions_of(const struct conversation *conversation)
+{
+    return json_object_get(conversation->spec, "agent_definitions");
+}
+
+static const json_t *find_defined(const struct conversation *conversation, const char *name)
+{
+    const json_t *definition = NULL;
+    size_t i = 0;
+
+    json_array_foreach (definitions_of(conversation), i, definition) {
+        if (text_equal(json_text_or(definition, "name", ""), name))
+            return definition;
+    }
+    return NULL;
+}
+
+static bool is_named(const struct kind *kind, const char *name)
+{
+    return text_equal(kind->name, name) ||
+           (kind->old_name != NULL && text_equal(kind->old_name, name));
+}
+
+json_t *sub_agent_find(const struct conversation *conversation, const char *name)
+{
+    const json_t *defined = find_defined(conversation, name);
+
+    if (defined != NULL)
+        return json_deep_copy(defined);
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+        if (is_named(&kinds[i], name) && is_served(&kinds[i], browser_of(conversation)))
+            return kind_to_json(&kinds[i]);
+    }
+    return NULL;
+}
+
+static void append_line(const json_t *definition, struct strbuf *out)
+{
+    const char *description = json_text_or(definition, "description", "");
+
+    strbuf_appendf(out, "\n- %s%s%s", json_text_or(definition, "name", ""),
+                   description[0] != '\0' ? ": " : "", description);
+}
+
+void sub_agents_append_list(const struct conversation *conversation, struct strbuf *out)
+{
+    json_auto_t *builtin = sub_agents_builtin(browser_of(conversation));
+    const json_t *definition = NULL;
+    size_t i = 0;
+
+    json_array_foreach (definitions_of(conversation), i, definition) {
+        if (json_text_or(definition, "name", "")[0] != '\0')
+            append_line(definition, out);
+    }
+    json_array_foreach (builtin, i, definition) {
+        if (find_defined(conversation, json_text_or(definition, "name", "")) == NULL)
+            append_line(definition, out);
+    }
+}
+
+/* Those that the definition names; a definition that names none has the parent's. */
+static void take_tools(const json_t *definition, json_t *agent)
+{
+    const json_t *names = json_object_get(definition, "tools");
+    json_t *tools = json_array();
+    json_t *name = NULL;
+    size_t i = 0;
+
+    json_array_foreach (names, i, name) {
+        json_t *tool = json_object();
+
+        json_put_text(tool, "name", json_is_string(name) ? json_string_value(name) : "");
+        json_put(tool, "params", json_object());
+        json_push(tools, tool);
+    }
+    if (json_array_size(tools) > 0)
+        json_put(agent, "tools", tools);
+    else
+        json_decref(tools);
+}
+
+static void add_part(struct strbuf *text, const char *part)
+{
+    if (text_is_blank(part))
+        return;
+    if (text->len > 0)
+        strbuf_append(text, "\n\n");
+    strbuf_append(text, part);
+}
+
+/* What the creator said of his own accord holds for sub-agents, too. */
+static void take_words(const json_t *definition, json_t *agent)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    json_t *context = json_object_get(agent, "agent_context");
+
+    if (!json_is_object(context)) {
+        context = json_object();
+        json_put(agent, "agent_context", context);
+    }
+    add_part(&text, json_text_or(context, "system_message_suffix", ""));
+    add_part(&text, ROLE);
+    add_part(&text, json_text_or(definition, "system_prompt", ""));
+    json_put_text(context, "system_message_suffix", text.text);
+}
+
+static void take_limit(const json_t *definition, json_t *spec)
+{
+    json_int_t limit = json_int_or(definition, "max_iteration_per_run", 0);
+
+    if (limit > 0)
+        json_put(spec, "max_iterations", json_integer(limit));
+}
+
+int sub_agent_make(const struct keyring *keyring, const struct conversation *parent,
+                   const json_t *definition, const char *title, struct conversation *child_out,
+                   struct error *err)
+{
+    json_t *policy = NULL;
+    json_t *agent = NULL;
+
+    if (child_make(keyring, parent, title, child_out, err) < 0)
+        return -1;
+    agent = conversation_agent(child_out);
+    take_tools(definition, agent);
+    take_words(definition, agent);
+    take_limit(definition, child_out->spec);
+    /* Who confirmed the call that made it has confirmed what it does. */
+    policy = json_object();
+    json_put_text(policy, "kind", "NeverConfirm");
+    json_put(child_out->spec, "confirmation_policy", policy);
+    json_put(child_out->spec, "autotitle", json_false());
+    /* The client answers calls of the conversation that it knows. */
+    json_put(child_out->spec, "client_tools", json_array());
+    child_out->is_sub_agent = true;
+    return 0;
+}

@@ -1,0 +1,318 @@
+#include "store/conversation/branch_store.h"
+
+#include <jansson.h>
+#include <libpq-fe.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "model/conversation/conversation.h"
+#include "model/event/event.h"
+#include "store/conversation/conversation_insert.h"
+#include "store/conversation/conversation_store.h"
+#include "store/db/db_query.h"
+#include "store/conversation/event_store.h"
+
+static const char SQL_BRANCHES[] = "SELECT from_seq, parent_seq FROM branches"
+                                   " WHERE conversation_id = $1::uuid ORDER BY from_seq DESC";
+
+static const char SQL_FIND_EVENT[] =
+    "SELECT seq FROM events WHERE conversation_id = $1::uuid AND id = $2::uuid";
+
+/* Under this lock nobody appends together with a change of the row, and no worker claims. */
+static const char SQL_LOCK_RESTING[] =
+    "SELECT wanted_at IS NULL AND (lease_expires_at IS NULL OR lease_expires_at <= now())"
+    " FROM conversations WHERE id = $1::uuid FOR NO KEY UPDATE";
+
+/* Going back twice without a word between is going to the second place. */
+static const char SQL_NAVIGATE[] =
+    "INSERT INTO branches (conversation_id, from_seq, parent_seq)"
+    " SELECT $1::uuid, coalesce(max(seq), 0) + 1, $2::bigint FROM events"
+    " WHERE conversation_id = $1::uuid"
+    " ON CONFLICT (conversation_id, from_seq) DO UPDATE SET parent_seq = EXCLUDED.parent_seq";
+
+static const char SQL_SHOW_AGAIN[] =
+    "UPDATE conversations SET snapshot_version = snapshot_version + 1, updated_at = now(),"
+    " is_leaf_known = false"
+    " WHERE id = $1::uuid";
+
+/*
+ * What a copy of the conversation $1 takes of the stretches from $2 to $3: of a whole one all, of
+ * what leads to one event ($4) what that event stands on, to which no change of state belongs.
+ */
+#define COPIED_EVENTS                                                                              \
+    " FROM unnest($2::bigint[], $3::bigint[]) AS part (low, high)"                                 \
+    " JOIN events e ON e.conversation_id = $1::uuid AND e.seq BETWEEN part.low AND part.high"      \
+    " WHERE $4::text IS NULL OR e.kind <> 'ConversationStateUpdateEvent'"
+
+static const char SQL_COUNT_COPIED[] = "SELECT count(*)" COPIED_EVENTS;
+
+static const char SQL_COPY[] =
+    "INSERT INTO events (conversation_id, seq, id, kind, source, timestamp, result_of, body)"
+    " SELECT $5::uuid, row_number() OVER (ORDER BY e.seq), e.id, e.kind, e.source, e.timestamp,"
+    "  e.result_of, e.body" COPIED_EVENTS;
+
+static const char SQL_COPY_END[] =
+    "SELECT coalesce(max(e.seq), 0), (SELECT f.id FROM events f WHERE f.conversation_id = $1::uuid"
+    "  AND f.kind <> 'ConversationStateUpdateEvent' ORDER BY f.seq DESC LIMIT 1), max(e.timestamp)"
+    " FROM events e WHERE e.conversation_id = $1::uuid";
+
+/* Stretches of a log, the newest first. */
+struct path {
+    int64_t *low;
+    int64_t *high;
+    size_t n;
+};
+
+/* clang-format off */
+#define PATH_INIT {NULL, NULL, 0}
+/* clang-format on */
+
+static void path_done(struct path *path)
+{
+    mem_free(path->low);
+    mem_free(path->high);
+}
+
+static void path_add(struct path *path, int64_t low, int64_t high)
+{
+    path->low[path->n] = low;
+    path->high[path->n++] = high;
+}
+
+/* The stretches that lead to `end`: from each branch's beginning on, then what it stands behind. */
+static void path_fill(struct path *path, const PGresult *branches, int64_t end)
+{
+    int n = PQntuples(branches);
+
+    path->low = mem_alloc_array((size_t)n + 1, sizeof(*path->low));
+    path->high = mem_alloc_array((size_t)n + 1, sizeof(*path->high));
+    for (int row = 0; row < n; row++) {
+        int64_t from = db_number(branches, row, 0);
+
+        if (from > end)
+            continue;
+        path_add(path, from, end);
+        end = db_number(branches, row, 1);
+    }
+    path_add(path, 1, end);
+}
+
+static bool path_has(const struct path *path, int64_t seq)
+{
+    for (size_t i = 0; i < path->n; i++) {
+        if (seq >= path->low[i] && seq <= path->high[i])
+            return true;
+    }
+    return false;
+}
+
+static int find_event(struct db_tx *tx, const struct uuid *conversation_id, const char *event_id,
+                      int64_t *seq_out, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    struct uuid id = UUID_INIT;
+
+    if (!uuid_parse(event_id, &id))
+        return error_set(err, ERROR_NOT_FOUND, "no such event");
+    if (db_tx_query(tx, SQL_FIND_EVENT, DB_PARAMS(conversation_id->text, id.text), &rows, err) < 0)
+        return -1;
+    if (PQntuples(rows) == 0)
+        return error_set(err, ERROR_NOT_FOUND, "no such event");
+    *seq_out = db_number(rows, 0, 0);
+    return 0;
+}
+
+static int lock_resting(struct db_tx *tx, const struct uuid *conversation_id, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    if (db_tx_query(tx, SQL_LOCK_RESTING, DB_PARAMS(conversation_id->text), &rows, err) < 0)
+        return -1;
+    if (PQntuples(rows) == 0)
+        return error_set(err, ERROR_NOT_FOUND, "no such conversation");
+    if (!db_bool(rows, 0, 0))
+        return error_set(err, ERROR_CONFLICT,
+                         "The conversation is running. Pause it before you go back in it.");
+    return 0;
+}
+
+static int note_branch(struct db_tx *tx, const struct uuid *conversation_id, int64_t parent_seq,
+                       struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *noted = NULL;
+    CLEANUP(db_rows_done) PGresult *shown = NULL;
+    struct db_int parent = db_int(parent_seq);
+
+    if (db_tx_query(tx, SQL_NAVIGATE, DB_PARAMS(conversation_id->text, parent.text), &noted, err) <
+        0)
+        return -1;
+    return db_tx_query(tx, SQL_SHOW_AGAIN, DB_PARAMS(conversation_id->text), &shown, err);
+}
+
+int branch_store_navigate(struct db *db, const struct uuid *conversation_id, const char *event_id,
+                          struct error *err)
+{
+    CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
+    int64_t seq = 0;
+
+    if (db_tx_begin(db, &tx, err) < 0 || lock_resting(&tx, conversation_id, err) < 0 ||
+        (event_id != NULL && find_event(&tx, conversation_id, event_id, &seq, err) < 0) ||
+        note_branch(&tx, conversation_id, seq, err) < 0)
+        return -1;
+    return db_tx_commit(&tx, err);
+}
+
+/* --- pruning --- */
+
+/* A call whose result is off the path was never made, as far as the path is concerned. */
+static void drop_call_of(const struct history *history, size_t result, bool *kept)
+{
+    const struct uuid *action_id = &history->items[result].result_of;
+
+    if (!uuid_is_set(action_id))
+        return;
+    for (size_t i = result; i > 0; i--) {
+        if (!text_equal(history->items[i - 1].id.text, action_id->text))
+            continue;
+        kept[i - 1] = false;
+        return;
+    }
+}
+
+static void prune(struct history *history, const struct path *path)
+{
+    bool *kept = mem_alloc_array(history->n, sizeof(*kept));
+    size_t n = 0;
+
+    for (size_t i = 0; i < history->n; i++)
+        kept[i] = path_has(path, history->items[i].seq);
+    for (size_t i = 0; i < history->n; i++) {
+        if (!kept[i])
+            drop_call_of(history, i, kept);
+    }
+    for (size_t i = 0; i < history->n; i++) {
+        if (kept[i])
+            history->items[n++] = history->items[i];
+        else
+            json_decref(history->items[i].json);
+    }
+    history->n = n;
+    mem_free(kept);
+}
+
+int branch_store_prune(struct db *db, const struct uuid *conversation_id, struct history *history,
+                       struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *branches = NULL;
+    CLEANUP(path_done) struct path path = PATH_INIT;
+
+    if (db_read(db, SQL_BRANCHES, DB_PARAMS(conversation_id->text), &branches, err) < 0)
+        return error_wrap(err, "finding the path of %s", conversation_id->text);
+    path_fill(&path, branches, INT64_MAX);
+    prune(history, &path);
+    return 0;
+}
+
+/* --- copying --- */
+
+static int find_path(struct db_tx *tx, const struct fork *fork, struct path *path,
+                     struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *branches = NULL;
+    int64_t end = INT64_MAX;
+
+    if (fork->from_event_id != NULL &&
+        find_event(tx, &fork->source_id, fork->from_event_id, &end, err) < 0)
+        return -1;
+    if (db_tx_query(tx, SQL_BRANCHES, DB_PARAMS(fork->source_id.text), &branches, err) < 0)
+        return -1;
+    path_fill(path, branches, end);
+    return 0;
+}
+
+/* The parameters $2 and $3 of COPIED_EVENTS. */
+static void path_to_arrays(const struct path *path, struct strbuf *low, struct strbuf *high)
+{
+    db_array_begin(low);
+    db_array_begin(high);
+    for (size_t i = 0; i < path->n; i++) {
+        struct db_int from = db_int(path->low[i]);
+        struct db_int to = db_int(path->high[i]);
+
+        db_array_add(low, from.text);
+        db_array_add(high, to.text);
+    }
+    db_array_end(low);
+    db_array_end(high);
+}
+
+static int count_copied(struct db_tx *tx, const struct fork *fork, const struct path *path,
+                        int64_t *n_out, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    CLEANUP(strbuf_done) struct strbuf low = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf high = STRBUF_INIT;
+
+    path_to_arrays(path, &low, &high);
+    if (db_tx_query(tx, SQL_COUNT_COPIED,
+                    DB_PARAMS(fork->source_id.text, low.text, high.text, fork->from_event_id),
+                    &rows, err) < 0)
+        return -1;
+    *n_out = db_number(rows, 0, 0);
+    return 0;
+}
+
+static int copy_path(struct db_tx *tx, const struct fork *fork, const struct uuid *copy_id,
+                     const struct path *path, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    CLEANUP(strbuf_done) struct strbuf low = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf high = STRBUF_INIT;
+
+    path_to_arrays(path, &low, &high);
+    return db_tx_query(
+        tx, SQL_COPY,
+        DB_PARAMS(fork->source_id.text, low.text, high.text, fork->from_event_id, copy_id->text),
+        &rows, err);
+}
+
+static int read_end(struct db_tx *tx, struct conversation *copy, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    if (db_tx_query(tx, SQL_COPY_END, DB_PARAMS(copy->id.text), &rows, err) < 0)
+        return -1;
+    copy->last_seq = db_number(rows, 0, 0);
+    copy->leaf_event_id = db_cell_uuid(rows, 0, 1);
+    copy->is_begun = uuid_is_set(&copy->leaf_event_id);
+    if (copy->last_seq == 0)
+        return 0;
+    return db_read_time(PQgetvalue(rows, 0, 2), &copy->last_timestamp_us, err);
+}
+
+int branch_store_fork(struct db *db, const struct fork *fork, struct conversation *copy,
+                      struct error *err)
+{
+    CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
+    CLEANUP(path_done) struct path path = PATH_INIT;
+    const struct conversation_write write = {.guard = GUARD_NONE};
+    const struct conversation_birth birth = {copy, NULL, &write};
+    int64_t n_copied = 0;
+    bool is_new = false;
+
+    if (db_tx_begin(db, &tx, err) < 0 || find_path(&tx, fork, &path, err) < 0 ||
+        count_copied(&tx, fork, &path, &n_copied, err) < 0)
+        return -1;
+    conversation_note_origin(copy, &fork->source_id, fork->from_event_id, n_copied);
+    if (conversation_insert_row(&tx, &birth, &is_new, err) < 0)
+        return -1;
+    if (!is_new)
+        return error_set(err, ERROR_CONFLICT, "Conversation with id %s already exists",
+                         copy->id.text);
+    if (copy_path(&tx, fork, &copy->id, &path, err) < 0 || read_end(&tx, copy, err) < 0)
+        return -1;
+    return db_tx_commit(&tx, err);
+}

@@ -1,0 +1,305 @@
+/*
+ * Leases: who may run a conversation, for how long, and how others ask for a stop.
+ */
+#include <string.h>
+
+#include <libpq-fe.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "model/limits.h"
+#include "store/conversation/conversation_row.h"
+#include "store/conversation/conversation_store.h"
+#include "store/db/db_query.h"
+#include "store/conversation/run_room.h"
+#include "store/db/watch.h"
+
+/* A worker that meets others so often looks again soon anyway. */
+enum { CLAIM_TRIES = 16 };
+
+/* Runs of a user that go on. */
+#define RUNS_OF(user)                                                                              \
+    "(SELECT count(*) FROM conversations r WHERE r.user_id = " user                                \
+    " AND r.wanted_at IS NOT NULL AND r.lease_expires_at > now())"
+
+/*
+ * Whose turn it is. The user is locked as well: who claims another of that user's conversations at
+ * the same moment waits, and then counts this run, too. NO KEY, here and below: an append that a
+ * lost worker has begun holds no claim up (it has a KEY SHARE lock, for deletes). Who waits for a
+ * sub-agent is passed by as long as that one's run is wanted: its end is what wakes the other. A
+ * run that is to stop needs no slot.
+ */
+static const char SQL_NEXT[] =
+    "SELECT w.id FROM conversations w JOIN users u ON u.id = w.user_id"
+    " WHERE w.wanted_at IS NOT NULL"
+    " AND (w.lease_expires_at IS NULL OR w.lease_expires_at <= now())"
+    " AND NOT EXISTS (SELECT 1 FROM conversations k WHERE k.id = w.waits_for"
+    "  AND k.wanted_at IS NOT NULL)"
+    " AND (w.stop_requested IS NOT NULL"
+    "  OR " RUNS_OF("w.user_id") " < coalesce(u.run_slots, $1::bigint))"
+                                 " ORDER BY w.wanted_at LIMIT 1 FOR NO KEY UPDATE OF w "
+                                 "SKIP LOCKED FOR NO KEY UPDATE OF u";
+
+/* A statement of its own: it sees what was committed while the user's lock was waited for. */
+static const char SQL_CLAIM[] =
+    "WITH c AS (UPDATE conversations k SET lease_owner = $2::uuid, is_leaf_known = false,"
+    "  lease_fence = k.lease_fence + 1,"
+    "  lease_expires_at = now() + $3::bigint * interval '1 millisecond',"
+    "  claim_count = k.claim_count + 1"
+    "  FROM users u WHERE k.id = $1::uuid AND u.id = k.user_id"
+    "  AND (k.stop_requested IS NOT NULL"
+    "   OR " RUNS_OF("u.id") " < coalesce(u.run_slots, $4::bigint)) RETURNING k.*, k.xmin)"
+                             " SELECT " CONVERSATION_COLUMNS
+                             ", c.lease_fence, coalesce(c.stop_requested, ''), c.claim_count"
+                             " FROM c" CONVERSATION_LOG_END;
+
+/* Locks in the order of ids, so that two heartbeats never wait for each other in a ring. */
+static const char SQL_RENEW[] =
+    "WITH held AS (SELECT k.id FROM conversations k,"
+    "  unnest($2::uuid[], $3::bigint[]) AS h (id, fence)"
+    "  WHERE k.id = h.id AND k.lease_owner = $1::uuid AND k.lease_fence = h.fence"
+    "  ORDER BY k.id FOR NO KEY UPDATE OF k)"
+    " UPDATE conversations c SET lease_expires_at = now() + $4::bigint * interval '1 millisecond'"
+    " FROM held WHERE c.id = held.id"
+    " RETURNING c.id, coalesce(c.stop_requested, '')";
+
+static const char SQL_HAND_OVER[] =
+    "UPDATE conversations SET lease_owner = NULL, lease_expires_at = NULL, claim_count = 0"
+    " WHERE id = $1::uuid AND lease_owner = $2::uuid AND lease_fence = $3::bigint";
+
+/*
+ * An interrupt outranks a pause. $3: whoever wants a run, also one that waits for a slot; else only
+ * one that a worker has, or that waits for a sub-agent.
+ */
+static const char SQL_REQUEST_STOP[] =
+    "UPDATE conversations SET stop_requested ="
+    " CASE WHEN stop_requested = 'interrupt' THEN stop_requested ELSE $2 END"
+    " WHERE id = $1::uuid AND wanted_at IS NOT NULL"
+    " AND (lease_expires_at > now() OR waits_for IS NOT NULL OR $3::boolean) RETURNING waits_for";
+
+static const char SQL_IS_WANTED[] =
+    "SELECT 1 FROM conversations WHERE id = $1::uuid AND wanted_at IS NOT NULL";
+
+static const char SQL_CHECK_ROOM[] = RUN_ROOM_QUERY;
+
+static const char SQL_QUEUE_PLACE[] =
+    "SELECT 1 + (SELECT count(*) FROM conversations b WHERE b.user_id = c.user_id"
+    "  AND b.wanted_at < c.wanted_at AND b.waits_for IS NULL"
+    "  AND (b.lease_expires_at IS NULL OR b.lease_expires_at <= now()))"
+    " FROM conversations c JOIN users u ON u.id = c.user_id"
+    " WHERE c.id = $1::uuid AND c.wanted_at IS NOT NULL"
+    " AND (c.lease_expires_at IS NULL OR c.lease_expires_at <= now()) AND c.waits_for IS NULL"
+    " AND " RUNS_OF("c.user_id") " >= coalesce(u.run_slots, $2::bigint)";
+
+void claim_done(struct claim *claim)
+{
+    conversation_done(&claim->conversation);
+}
+
+static int read_claim(const PGresult *rows, const struct uuid *owner, struct claim *claim_out,
+                      struct error *err)
+{
+    struct claim claim = {.conversation = CONVERSATION_INIT};
+    const char *stop = PQgetvalue(rows, 0, CONVERSATION_N_COLUMNS + 1);
+
+    if (conversation_row_read(rows, 0, 0, &claim.conversation, err) < 0)
+        return error_wrap(err, "claiming %s", PQgetvalue(rows, 0, 0));
+    claim.conversation.is_leased = true;
+    claim.lease.conversation_id = claim.conversation.id;
+    claim.lease.owner = *owner;
+    claim.lease.fence = db_number(rows, 0, CONVERSATION_N_COLUMNS);
+    memcpy(claim.stop_requested, stop, strnlen(stop, sizeof(claim.stop_requested) - 1));
+    claim.claim_count = db_number(rows, 0, CONVERSATION_N_COLUMNS + 2);
+    *claim_out = claim;
+    return 0;
+}
+
+/* What came of one try to claim. */
+enum claim_try { CLAIM_GOT, CLAIM_NOTHING_WAITS, CLAIM_SLOTS_TAKEN };
+
+static int try_claim(struct db *db, const struct uuid *owner, int64_t run_slots,
+                     enum claim_try *try_out, struct claim *claim_out, struct error *err)
+{
+    CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
+    CLEANUP(db_rows_done) PGresult *next = NULL;
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    struct db_int lease_ms = db_int(LEASE_MS);
+    struct db_int slots = db_int(run_slots);
+
+    if (db_tx_begin(db, &tx, err) < 0 ||
+        db_tx_query(&tx, SQL_NEXT, DB_PARAMS(slots.text), &next, err) < 0)
+        return error_wrap(err, "looking for a run");
+    *try_out = CLAIM_NOTHING_WAITS;
+    if (PQntuples(next) == 0)
+        return 0;
+    if (db_tx_query(&tx, SQL_CLAIM,
+                    DB_PARAMS(PQgetvalue(next, 0, 0), owner->text, lease_ms.text, slots.text),
+                    &rows, err) < 0)
+        return error_wrap(err, "claiming");
+    *try_out = CLAIM_SLOTS_TAKEN;
+    if (PQntuples(rows) == 0)
+        return 0;
+    if (db_tx_commit(&tx, err) < 0)
+        return error_wrap(err, "claiming");
+    *try_out = CLAIM_GOT;
+    return read_claim(rows, owner, claim_out, err);
+}
+
+int conversation_store_claim(struct db *db, const struct uuid *owner, int64_t run_slots,
+                             bool *claimed_out, struct claim *claim_out, struct error *err)
+{
+    enum claim_try result = CLAIM_SLOTS_TAKEN;
+
+    /* Each time the user's slots were filled meanwhile: those of others may have room. */
+    for (int i = 0; i < CLAIM_TRIES && result == CLAIM_SLOTS_TAKEN; i++) {
+        if (try_claim(db, owner, run_slots, &result, claim_out, err) < 0)
+            return -1;
+    }
+    *claimed_out = result == CLAIM_GOT;
+    return 0;
+}
+
+int conversation_store_check_room(struct db *db, const struct run_seeker *seeker,
+                                  const struct run_limits *limits, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    struct db_int slots = db_int(limits->n_slots);
+    struct db_int queue = db_int(limits->n_queued);
+
+    if (db_read(db, SQL_CHECK_ROOM,
+                DB_PARAMS(seeker->user_id->text,
+                          seeker->conversation_id != NULL ? seeker->conversation_id->text : NULL,
+                          slots.text, queue.text),
+                &rows, err) < 0)
+        return error_wrap(err, "looking for room for a run");
+    if (PQntuples(rows) == 0 || !db_bool(rows, 0, 0))
+        return error_set(err, ERROR_RATE_LIMITED,
+                         "Conversation run limit reached. Retry the request later.");
+    return 0;
+}
+
+int conversation_store_queue_place(struct db *db, const struct uuid *id, int64_t run_slots,
+                                   int64_t *place_out, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    struct db_int slots = db_int(run_slots);
+
+    if (db_read(db, SQL_QUEUE_PLACE, DB_PARAMS(id->text, slots.text), &rows, err) < 0)
+        return error_wrap(err, "finding the place of %s", id->text);
+    *place_out = PQntuples(rows) == 1 ? db_number(rows, 0, 0) : 0;
+    return 0;
+}
+
+static struct held_lease *find_held(struct held_lease *held, size_t n, const char *id)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (text_equal(held[i].conversation_id.text, id))
+            return &held[i];
+    }
+    return NULL;
+}
+
+static void read_held(const PGresult *rows, struct held_lease *held, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        held[i].is_held = false;
+    for (int row = 0; row < PQntuples(rows); row++) {
+        struct held_lease *one = find_held(held, n, PQgetvalue(rows, row, 0));
+        const char *stop = PQgetvalue(rows, row, 1);
+
+        if (one == NULL)
+            continue;
+        one->is_held = true;
+        memset(one->stop_requested, 0, sizeof(one->stop_requested));
+        memcpy(one->stop_requested, stop, strnlen(stop, sizeof(one->stop_requested) - 1));
+    }
+}
+
+int conversation_store_renew(struct db *db, const struct uuid *owner, struct held_lease *held,
+                             size_t n, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    CLEANUP(strbuf_done) struct strbuf ids = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf fences = STRBUF_INIT;
+    struct db_int lease_ms = db_int(LEASE_MS);
+
+    db_array_begin(&ids);
+    db_array_begin(&fences);
+    for (size_t i = 0; i < n; i++) {
+        struct db_int fence = db_int(held[i].fence);
+
+        db_array_add(&ids, held[i].conversation_id.text);
+        db_array_add(&fences, fence.text);
+    }
+    db_array_end(&ids);
+    db_array_end(&fences);
+    if (db_query(db, SQL_RENEW, DB_PARAMS(owner->text, ids.text, fences.text, lease_ms.text), &rows,
+                 err) < 0)
+        return error_wrap(err, "renewing %zu leases", n);
+    read_held(rows, held, n);
+    return 0;
+}
+
+int conversation_store_hand_over(struct db *db, const struct lease *lease, struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    struct db_int fence = db_int(lease->fence);
+
+    return db_query(db, SQL_HAND_OVER,
+                    DB_PARAMS(lease->conversation_id.text, lease->owner.text, fence.text), &rows,
+                    err);
+}
+
+/* From who waits to whom it waits for, each seen when the one above is locked: nobody slips in. */
+static int stop_line(struct db_tx *tx, const struct uuid *id, const char *kind,
+                     struct stop_line *line, struct error *err)
+{
+    struct uuid next = *id;
+
+    while (uuid_is_set(&next) && line->n < ARRAY_SIZE(line->ids)) {
+        CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+        if (db_tx_query(tx, SQL_REQUEST_STOP, DB_PARAMS(next.text, kind, db_flag(line->n > 0)),
+                        &rows, err) < 0)
+            return -1;
+        if (PQntuples(rows) == 0)
+            return 0;
+        line->ids[line->n++] = next;
+        next = db_cell_uuid(rows, 0, 0);
+    }
+    return 0;
+}
+
+int conversation_store_request_stop(struct db *db, const struct uuid *id, const char *kind,
+                                    struct stop_line *line_out, struct error *err)
+{
+    CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
+    struct stop_line line = {.n = 0};
+
+    if (db_tx_begin(db, &tx, err) < 0 || stop_line(&tx, id, kind, &line, err) < 0 ||
+        db_tx_commit(&tx, err) < 0)
+        return error_wrap(err, "asking %s to stop", id->text);
+    *line_out = line;
+    return 0;
+}
+
+int conversation_store_wait_stopped(struct db *db, const struct uuid *id, int64_t deadline_ms,
+                                    struct error *err)
+{
+    CLEANUP(watch_end) struct watch watch = WATCH_INIT;
+
+    if (watch_begin(db, &watch, err) < 0)
+        return error_wrap(err, "waiting for %s", id->text);
+    for (;;) {
+        CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+        if (db_tx_query(&watch.tx, SQL_IS_WANTED, DB_PARAMS(id->text), &rows, err) < 0)
+            return -1;
+        if (PQntuples(rows) == 0)
+            return 0;
+        if (watch_wait(&watch, deadline_ms, err) < 0)
+            return -1;
+    }
+}

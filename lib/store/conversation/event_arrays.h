@@ -1,0 +1,56 @@
+/*
+ * Events on their way into the database: stamped, checked, and as array parameters of one
+ * statement. Only lib/store includes this.
+ */
+#ifndef DEFT_STORE_CONVERSATION_EVENT_ARRAYS_H
+#define DEFT_STORE_CONVERSATION_EVENT_ARRAYS_H
+
+#include "base/attr.h"
+#include "base/strbuf.h"
+#include "base/uuid.h"
+
+struct conversation;
+struct error;
+struct event;
+struct event_list;
+
+/* One array for each column, in the order of the events. */
+struct event_arrays {
+    struct strbuf id;
+    struct strbuf kind;
+    struct strbuf source;
+    struct strbuf timestamp;
+    struct strbuf result_of;
+    struct strbuf body;
+    struct uuid leaf; /* the newest event that is no state update; unset when none is */
+};
+
+/* clang-format off */
+#define EVENT_ARRAYS_INIT {STRBUF_INIT, STRBUF_INIT, STRBUF_INIT, STRBUF_INIT, STRBUF_INIT, STRBUF_INIT, UUID_INIT}
+/* clang-format on */
+
+void event_arrays_done(struct event_arrays *arrays);
+/*
+ * Stamps the events as event_list_stamp() and fills the arrays with them: no writer can forget the
+ * one for the other. ERROR_TOO_LARGE when an event is above EVENT_MAX_BYTES.
+ */
+int event_arrays_fill(struct event_arrays *arrays, const struct conversation *conversation,
+                      struct event_list *events, struct error *err) NONNULL MUST_CHECK;
+
+/*
+ * Sets ids where there are none, and times: now, but each at least a microsecond after the event
+ * before it, the conversation's last one included, whatever the clock says. Only the writer that
+ * has read that last event can write the next number, so times grow strictly with seq. Clients page
+ * by time: of two equal ones they would lose one.
+ */
+void event_list_stamp(struct event_list *events, const struct conversation *conversation) NONNULL;
+/* The newest event that is no state update; NULL when none is. */
+const struct uuid *event_list_leaf(const struct event_list *events) NONNULL MUST_CHECK;
+/* Appends one event's wire form. ERROR_TOO_LARGE when it is above EVENT_MAX_BYTES. */
+int event_append_checked(const struct event *event, struct strbuf *body,
+                         struct error *err) NONNULL MUST_CHECK;
+/* What the caller's copy of the conversation must know after its events are in. */
+void conversation_move_log_end(struct conversation *conversation,
+                               const struct event_list *events) NONNULL;
+
+#endif

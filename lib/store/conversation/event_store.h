@@ -1,0 +1,103 @@
+/*
+ * Reading events. Writing is conversation_store_write() and conversation_store_append().
+ */
+#ifndef DEFT_STORE_CONVERSATION_EVENT_STORE_H
+#define DEFT_STORE_CONVERSATION_EVENT_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/attr.h"
+#include "base/uuid.h"
+
+struct conversation_scope;
+struct db;
+struct error;
+struct strbuf;
+
+struct event_filter {
+    struct uuid conversation_id;
+    const char *kind;   /* short name; NULL: any */
+    const char *source; /* NULL: any */
+    const char *body;   /* substring of message texts; NULL: any */
+    const char *since;  /* naive timestamp, inclusive; NULL: any */
+    const char *before; /* naive timestamp, exclusive; NULL: any */
+    bool descending;
+    const char *page_id; /* event id; unknown or NULL: from the beginning */
+    int64_t limit;
+};
+
+/* Appends {"items":[…],"next_page_id":…}; ERROR_NOT_FOUND when the scope has no such conversation.
+ */
+int event_store_search(struct db *db, const struct conversation_scope *scope,
+                       const struct event_filter *filter, struct strbuf *json_out,
+                       struct error *err) NONNULL MUST_CHECK;
+int event_store_count(struct db *db, const struct event_filter *filter, int64_t *n_out,
+                      struct error *err) NONNULL MUST_CHECK;
+/* Appends the event's JSON; ERROR_NOT_FOUND. */
+int event_store_get(struct db *db, const struct uuid *conversation_id, const char *event_id,
+                    struct strbuf *json_out, struct error *err) NONNULL MUST_CHECK;
+/* Appends an array in the order of ids, null for the unknown. */
+int event_store_get_many(struct db *db, const struct uuid *conversation_id, const char *const *ids,
+                         size_t n, struct strbuf *json_out, struct error *err) NONNULL MUST_CHECK;
+
+/* An event as it was stored. */
+struct stored_event {
+    int64_t seq;
+    struct uuid id;
+    char kind[40];
+    struct uuid result_of;
+    json_t *json;            /* the whole body */
+    const char *call_id;     /* an action's tool_call_id, in the body; NULL of others */
+    const char *response_id; /* llm_response_id, in the body; NULL where no model spoke */
+    bool is_forgotten;       /* a Condensation took it out of what the model reads */
+    const json_t *summary;   /* that stands before it instead; the Condensation's, or NULL */
+};
+
+/* Gives an event its kind and its body, whose reference it takes. */
+void stored_event_set_body(struct stored_event *event, const char *kind, json_t *json) NONNULL;
+
+struct history {
+    struct stored_event *items;
+    size_t n;
+    size_t size;
+    int64_t last_seq;
+    int64_t last_timestamp_us;
+};
+
+/* clang-format off */
+#define HISTORY_INIT {NULL, 0, 0, 0, 0}
+/* clang-format on */
+
+void history_done(struct history *history);
+/* Adds to *history what came after history->last_seq: a worker keeps its history and calls again.
+ */
+int event_store_load_after(struct db *db, const struct uuid *conversation_id,
+                           struct history *history, struct error *err) NONNULL MUST_CHECK;
+
+/* A batch for a socket: bodies as they are, oldest first. */
+struct event_batch {
+    int64_t *seqs;
+    char **bodies;
+    size_t n;
+    int64_t snapshot_version; /* of the conversation, in the snapshot that the events are of */
+};
+
+void event_batch_done(struct event_batch *batch);
+/*
+ * Reads up to `limit` events after `after_seq` and, in the same snapshot, the conversation's
+ * snapshot_version: what a gateway needs for one step of a subscriber. When the version has grown
+ * it loads the row (conversation_store_load()), sends events up to that row's last_seq, and then
+ * the snapshot. ERROR_NOT_FOUND when the conversation is gone.
+ */
+int event_store_read_batch(struct db *db, const struct uuid *conversation_id, int64_t after_seq,
+                           int64_t limit, struct event_batch *batch_out,
+                           struct error *err) NONNULL MUST_CHECK;
+/* The last seq before the first event with timestamp >= since; the newest seq when none is. */
+int event_store_seq_before(struct db *db, const struct uuid *conversation_id, const char *since,
+                           int64_t *seq_out, struct error *err) NONNULL MUST_CHECK;
+
+#endif

@@ -1,0 +1,12 @@
+/*
+ * A new job, as a statement for the two who add one: alone, and together with a conversation.
+ */
+#ifndef DEFT_STORE_CONVERSATION_JOB_INSERT_H
+#define DEFT_STORE_CONVERSATION_JOB_INSERT_H
+
+/* $1 kind, $2 conversation, $3 payload or null, $4 key or null. */
+#define JOB_INSERT_QUERY                                                                           \
+    "INSERT INTO jobs (kind, conversation_id, payload, key)"                                       \
+    " VALUES ($1, $2::uuid, coalesce($3, '{}')::jsonb, coalesce($4::uuid, gen_random_uuid()))"
+
+#endif

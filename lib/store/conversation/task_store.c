@@ -1,0 +1,152 @@
+#include "store/conversation/task_store.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <libpq-fe.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "model/conversation/conversation.h"
+#include "model/event/event.h"
+#include "store/conversation/conversation_insert.h"
+#include "store/conversation/conversation_store.h"
+#include "store/conversation/conversation_write.h"
+#include "store/db/db_query.h"
+#include "store/conversation/event_arrays.h"
+
+/* Who asks this one to stop locks it, too, before it looks whom it waits for. */
+static const char SQL_HOLD[] =
+    "SELECT coalesce(stop_requested, '') FROM conversations WHERE id = $1::uuid"
+    " AND lease_owner = $2::uuid AND lease_fence = $3::bigint AND lease_expires_at > now()"
+    " FOR NO KEY UPDATE";
+
+static const char SQL_WAIT[] =
+    "WITH p AS (UPDATE conversations SET lease_owner = NULL, lease_expires_at = NULL,"
+    "  claim_count = 0, waits_for = $2::uuid, agent_state = coalesce($3, agent_state),"
+    "  updated_at = now() WHERE id = $1::uuid RETURNING wanted_at)"
+    " UPDATE conversations k SET wanted_at = p.wanted_at FROM p"
+    " WHERE k.id = $2::uuid AND k.wanted_at > p.wanted_at";
+
+#define SPOKEN_TO                                                                                  \
+    "coalesce((SELECT max(m.seq) FROM events m WHERE m.conversation_id = $1::uuid"                 \
+    " AND m.kind = 'MessageEvent' AND m.source = 'user'), 0)"
+static const char SQL_WORDS[] =
+    "SELECT e.body FROM events e WHERE e.conversation_id = $1::uuid AND e.source = 'agent'"
+    " AND (e.kind = 'MessageEvent' OR (e.kind = 'ActionEvent'"
+    "  AND e.body::jsonb ->> 'tool_name' = 'finish'))"
+    " AND e.seq > " SPOKEN_TO " ORDER BY e.seq DESC LIMIT 1";
+static const char SQL_FAILURE[] =
+    "SELECT e.body FROM events e WHERE e.conversation_id = $1::uuid"
+    " AND e.kind = 'ConversationErrorEvent' AND e.seq > " SPOKEN_TO " ORDER BY e.seq DESC LIMIT 1";
+
+static int hold(struct db_tx *tx, const struct task_wait *wait, char stop_out[STOP_WORD_BYTES],
+                struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    struct db_int fence = db_int(wait->lease->fence);
+    const char *stop = NULL;
+
+    if (db_tx_query(
+            tx, SQL_HOLD,
+            DB_PARAMS(wait->lease->conversation_id.text, wait->lease->owner.text, fence.text),
+            &rows, err) < 0)
+        return -1;
+    if (PQntuples(rows) == 0)
+        return error_set(err, ERROR_STALE, "the lease of %s is lost",
+                         wait->lease->conversation_id.text);
+    stop = PQgetvalue(rows, 0, 0);
+    if (stop[0] == '\0')
+        return 0;
+    memset(stop_out, 0, STOP_WORD_BYTES);
+    memcpy(stop_out, stop, strnlen(stop, STOP_WORD_BYTES - 1));
+    return error_set(err, ERROR_CANCELLED, "%s is asked of the run", stop_out);
+}
+
+static int insert_child(struct db_tx *tx, const struct task_work *work, struct error *err)
+{
+    const struct conversation_birth birth = {work->child, work->events, work->write};
+    bool is_new = false;
+
+    if (conversation_insert_whole(tx, &birth, &is_new, err) < 0)
+        return -1;
+    if (!is_new)
+        return error_set(err, ERROR_INVALID, "there is a conversation %s already",
+                         work->child->id.text);
+    return 0;
+}
+
+static int write_child(struct db_tx *tx, const struct task_work *work, struct error *err)
+{
+    return conversation_write_in(tx, work->child, work->events, work->write, err);
+}
+
+static int no_work(struct db_tx *tx, const struct task_work *work, struct error *err)
+{
+    (void)tx;
+    (void)work;
+    (void)err;
+    return 0;
+}
+
+typedef int give_work(struct db_tx *tx, const struct task_work *work, struct error *err);
+
+static int wait_for(struct db *db, const struct task_wait *wait, const struct task_work *work,
+                    give_work *give, char stop_out[STOP_WORD_BYTES], struct error *err)
+{
+    CLEANUP(db_tx_end) struct db_tx tx = DB_TX_INIT;
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+    CLEANUP(mem_freep) char *agent_state = db_json_text(wait->agent_state);
+
+    if (db_tx_begin(db, &tx, err) < 0 || hold(&tx, wait, stop_out, err) < 0 ||
+        give(&tx, work, err) < 0 ||
+        db_tx_query(&tx, SQL_WAIT,
+                    DB_PARAMS(wait->lease->conversation_id.text, wait->child_id.text, agent_state),
+                    &rows, err) < 0 ||
+        db_tx_commit(&tx, err) < 0)
+        return error_wrap(err, "letting %s wait", wait->lease->conversation_id.text);
+    return 0;
+}
+
+int task_store_begin(struct db *db, const struct task_wait *wait, const struct task_work *work,
+                     char stop_out[STOP_WORD_BYTES], struct error *err)
+{
+    return wait_for(db, wait, work, insert_child, stop_out, err);
+}
+
+int task_store_go_on(struct db *db, const struct task_wait *wait, const struct task_work *work,
+                     char stop_out[STOP_WORD_BYTES], struct error *err)
+{
+    return wait_for(db, wait, work, write_child, stop_out, err);
+}
+
+int task_store_wait_again(struct db *db, const struct task_wait *wait,
+                          char stop_out[STOP_WORD_BYTES], struct error *err)
+{
+    const struct task_work none = {NULL, NULL, NULL};
+
+    return wait_for(db, wait, &none, no_work, stop_out, err);
+}
+
+static int read_one(struct db *db, const char *sql, const struct uuid *id, struct strbuf *out,
+                    struct error *err)
+{
+    CLEANUP(db_rows_done) PGresult *rows = NULL;
+
+    if (db_read(db, sql, DB_PARAMS(id->text), &rows, err) < 0)
+        return error_wrap(err, "reading the end of %s", id->text);
+    if (PQntuples(rows) == 1)
+        strbuf_append(out, PQgetvalue(rows, 0, 0));
+    return 0;
+}
+
+int task_store_read_end(struct db *db, const struct uuid *id, struct strbuf *words_out,
+                        struct strbuf *failure_out, struct error *err)
+{
+    if (read_one(db, SQL_WORDS, id, words_out, err) < 0)
+        return -1;
+    return read_one(db, SQL_FAILURE, id, failure_out, err);
+}

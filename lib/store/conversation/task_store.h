@@ -1,0 +1,61 @@
+/*
+ * Sub-agents: conversations whose run another one's run waits for. Who waits has no lease and no
+ * thread meanwhile; the end of the sub-agent's run, whatever it is, lets it be claimed again.
+ *
+ * Ownership: everything is borrowed. Threading: no state; any thread.
+ */
+#ifndef DEFT_STORE_CONVERSATION_TASK_STORE_H
+#define DEFT_STORE_CONVERSATION_TASK_STORE_H
+
+#include <jansson.h>
+
+#include "base/attr.h"
+#include "base/uuid.h"
+
+struct conversation;
+struct conversation_write;
+struct db;
+struct error;
+struct event_list;
+struct lease;
+struct strbuf;
+
+#define STOP_WORD_BYTES 16
+
+/* A run that is to wait. */
+struct task_wait {
+    const struct lease *lease; /* is given back */
+    const json_t *agent_state; /* what the row has from now on; NULL: as it is */
+    struct uuid child_id;
+};
+
+/* What the sub-agent gets to do; without events and want_run it is at work already. */
+struct task_work {
+    struct conversation *child;
+    struct event_list *events;
+    const struct conversation_write *write;
+};
+
+/*
+ * Gives the work and begins to wait for it, at once or not at all. The sub-agent takes the place
+ * that the other leaves: in the queue, and among its user's runs. A child that is not stored yet is
+ * stored; task_store_wait_again() is for one that has its work.
+ * Errors: ERROR_STALE when the lease is lost; ERROR_CANCELLED when the waiting one is to stop:
+ * stop_out says how ("pause", "interrupt"); ERROR_CONFLICT when somebody wrote to the child since
+ * it was read; ERROR_INVALID when a new child's id is taken.
+ */
+int task_store_begin(struct db *db, const struct task_wait *wait, const struct task_work *work,
+                     char stop_out[STOP_WORD_BYTES], struct error *err) NONNULL MUST_CHECK;
+int task_store_go_on(struct db *db, const struct task_wait *wait, const struct task_work *work,
+                     char stop_out[STOP_WORD_BYTES], struct error *err) NONNULL MUST_CHECK;
+int task_store_wait_again(struct db *db, const struct task_wait *wait,
+                          char stop_out[STOP_WORD_BYTES], struct error *err) NONNULL MUST_CHECK;
+
+/*
+ * What a sub-agent left: the event with its last words since it was spoken to, and the event that
+ * says why its run failed; appends the JSON, or nothing where there is none.
+ */
+int task_store_read_end(struct db *db, const struct uuid *id, struct strbuf *words_out,
+                        struct strbuf *failure_out, struct error *err) NONNULL MUST_CHECK;
+
+#endif

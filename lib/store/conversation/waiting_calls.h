@@ -1,0 +1,61 @@
+/*
+ * The calls of the agent that the next run would carry out, and what a client has seen of them. A
+ * run is an approval, so a client that says which calls it saw is refused where others wait.
+ *
+ * Ownership: struct seen_calls borrows its list.
+ */
+#ifndef DEFT_STORE_CONVERSATION_WAITING_CALLS_H
+#define DEFT_STORE_CONVERSATION_WAITING_CALLS_H
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "base/attr.h"
+
+struct conversation;
+struct db;
+struct error;
+struct history;
+
+struct seen_calls {
+    const json_t *ids; /* an array of texts; NULL: the client does not say, and is not refused */
+    bool is_decision;  /* about these calls: one of them must still wait */
+};
+
+/* clang-format off */
+#define SEEN_CALLS_UNSAID {NULL, false}
+/* clang-format on */
+
+/*
+ * Fills an empty history with the calls that have no result and are on the path to the
+ * conversation's end, oldest first. Calls of a fork's source are the source's.
+ */
+int open_calls_load(struct db *db, const struct conversation *conversation, struct history *open,
+                    struct error *err) NONNULL MUST_CHECK;
+/* The same of those that can be executed. */
+int waiting_calls_load(struct db *db, const struct conversation *conversation,
+                       struct history *waiting, struct error *err) NONNULL MUST_CHECK;
+
+/*
+ * True, with *err set to ERROR_CONFLICT in words for the client, when a call waits that was not
+ * seen, or when a decision comes too late.
+ */
+bool waiting_calls_refuse(const struct history *waiting, const struct seen_calls *seen,
+                          struct error *err) NONNULL MUST_CHECK;
+
+/*
+ * False where the client does not say what it saw, or where a message changes nothing about what is
+ * executed: during a run, and after its end.
+ */
+bool waiting_calls_matter(const struct conversation *conversation,
+                          const struct seen_calls *seen) NONNULL MUST_CHECK;
+
+/*
+ * All in one: *is_refused_out with *err set as above. Nothing is read where it does not matter.
+ */
+int waiting_calls_check(struct db *db, const struct conversation *conversation,
+                        const struct seen_calls *seen, bool *is_refused_out,
+                        struct error *err) NONNULL MUST_CHECK;
+
+#endif

@@ -1,0 +1,74 @@
+#include "store/db/live_listen.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include <libpq-fe.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "store/db/db_pipe_query.h"
+
+enum { ID_BYTES = 64 };
+
+static const char SQL_NOTIFY[] = "SELECT pg_notify($1, $2)";
+/* A notification lost with the server's memory is found by the slow look. */
+static const char SQL_HASTY[] = "SET synchronous_commit = off";
+static const char SQL_LISTEN_EVENTS[] = "LISTEN deft_events";
+static const char SQL_LISTEN_PROGRESS[] = "LISTEN deft_progress";
+
+static const char SQL_LISTEN_CALLERS[] = "LISTEN deft_callers";
+
+static const char *const statements[] = {SQL_HASTY, SQL_LISTEN_EVENTS, SQL_LISTEN_PROGRESS,
+                                         SQL_LISTEN_CALLERS, NULL};
+
+static void on_connected(void *owner)
+{
+    const struct live_listener *listener = owner;
+
+    listener->reset(listener->owner);
+}
+
+static void tell_changed(const struct live_listener *listener, const char *ids)
+{
+    while (*ids != '\0') {
+        size_t len = strcspn(ids, ",");
+        char id[ID_BYTES] = "";
+
+        if (len < sizeof(id)) {
+            memcpy(id, ids, len);
+            listener->changed(listener->owner, id);
+        }
+        ids += len + (ids[len] == ',' ? 1 : 0);
+    }
+}
+
+static void on_notified(void *owner, const PGnotify *notify)
+{
+    const struct live_listener *listener = owner;
+
+    if (text_equal(notify->relname, hint_channel(HINT_EVENTS)))
+        tell_changed(listener, notify->extra);
+    else if (text_equal(notify->relname, hint_channel(HINT_CALLERS)))
+        listener->ended(listener->owner, notify->extra);
+    else
+        listener->progressed(listener->owner, notify->extra);
+}
+
+void live_listen(struct db_pipe *pipe, const struct live_listener *listener)
+{
+    struct db_pipe_listener listens = {.listens = statements,
+                                       .connected = on_connected,
+                                       .notified = on_notified,
+                                       .owner = (void *)(uintptr_t)listener};
+
+    db_pipe_listen(pipe, &listens);
+}
+
+void live_hint(struct db_pipe *pipe, enum hint_kind kind, const char *id)
+{
+    struct db_question question = {
+        .sql = SQL_NOTIFY, .params = DB_PARAMS(hint_channel(kind), id), .effect = DB_PIPE_READS};
+
+    db_pipe_ask(pipe, &question);
+}

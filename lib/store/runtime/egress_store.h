@@ -1,0 +1,48 @@
+/*
+ * Where sandboxes may go, as it was set for users and for keys of the Runtime API.
+ *
+ * Ownership: egress_choice_done() and egress_seats_done() release what a struct holds.
+ */
+#ifndef DEFT_STORE_RUNTIME_EGRESS_STORE_H
+#define DEFT_STORE_RUNTIME_EGRESS_STORE_H
+
+#include <stddef.h>
+
+#include "base/attr.h"
+#include "base/uuid.h"
+
+struct db;
+struct error;
+
+struct egress_choice {
+    char *mode; /* NULL: nothing was set */
+    char *list; /* "" when there is none */
+};
+
+/* A sandbox in its network. */
+struct egress_seat {
+    char *network;
+    struct egress_choice choice;
+};
+
+struct egress_seats {
+    struct egress_seat *items;
+    size_t n;
+};
+
+/* clang-format off */
+#define EGRESS_CHOICE_INIT {NULL, NULL}
+#define EGRESS_SEATS_INIT {NULL, 0}
+/* clang-format on */
+
+void egress_choice_done(struct egress_choice *choice);
+void egress_seats_done(struct egress_seats *seats);
+
+/* What was set for the key, else for the user; either may be unset. */
+int egress_store_find(struct db *db, const struct uuid *tenant_id, const struct uuid *user_id,
+                      struct egress_choice *choice_out, struct error *err) NONNULL MUST_CHECK;
+/* Of all runtimes that have a network. */
+int egress_store_list(struct db *db, struct egress_seats *seats_out,
+                      struct error *err) NONNULL MUST_CHECK;
+
+#endif

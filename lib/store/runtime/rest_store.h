@@ -1,0 +1,62 @@
+/*
+ * Who should rest: sandboxes that nobody uses, those that have been up or at rest for too long. One
+ * statement finds them; another one decides, and only while it is still so.
+ *
+ * Ownership: rest_list_done() releases a list.
+ * Threading: any thread.
+ */
+#ifndef DEFT_STORE_RUNTIME_REST_STORE_H
+#define DEFT_STORE_RUNTIME_REST_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+
+struct db;
+struct error;
+
+#define REST_KINDS(X)                                                                              \
+    X(REST_IDLE, "idle")       /* runs, and nobody used it for long */                             \
+    X(REST_LONG_UP, "long_up") /* runs for longer than a session may */                            \
+    X(REST_HELD, "held")       /* paused for so long that its programs may end */                  \
+    X(REST_DEAD, "dead")       /* at rest for so long that its files may go */
+
+#define X(constant, text) constant,
+enum rest_kind { REST_KINDS(X) REST_N_KINDS };
+#undef X
+
+/* How long is long; 0: never. */
+struct rest_limits {
+    int64_t idle_ms;
+    int64_t up_ms;
+    int64_t held_ms;
+    int64_t dead_ms;
+    int64_t unused_ms; /* also of one that has been up for too long nobody is in the middle */
+};
+
+struct rest_item {
+    char id[17];
+    char container_id[72];
+    enum rest_kind kind;
+};
+
+struct rest_list {
+    struct rest_item *items;
+    size_t n;
+};
+
+const char *rest_kind_to_string(enum rest_kind kind) MUST_CHECK;
+void rest_list_done(struct rest_list *list);
+/* Those that should rest now, a hundred at most, longest first. */
+int rest_store_find(struct db *db, const struct rest_limits *limits, struct rest_list *list_out,
+                    struct error *err) NONNULL MUST_CHECK;
+/* Wishes for a pause, unless somebody used it within unused_ms or a conversation runs in it. */
+int rest_store_pause(struct db *db, const char *id, int64_t unused_ms, bool *is_decided_out,
+                     struct error *err) NONNULL MUST_CHECK;
+/* Wishes for the end of one that is at rest for dead_ms, unless somebody wants it again. */
+int rest_store_delete(struct db *db, const char *id, int64_t dead_ms, bool *is_decided_out,
+                      struct error *err) NONNULL MUST_CHECK;
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * Sandboxes as a user has them: the rows of runtimes that are theirs and nobody's tenant's.
+ *
+ * Ownership: lists are the caller's, runtime_list_done().
+ */
+#ifndef DEFT_STORE_RUNTIME_SANDBOX_STORE_H
+#define DEFT_STORE_RUNTIME_SANDBOX_STORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "base/uuid.h"
+
+struct db;
+struct error;
+struct runtime;
+struct runtime_list;
+
+/* What the sessions of those begin with that the user asked for as such. */
+#define SANDBOX_SESSION_PREFIX "s-"
+
+/* Where a page begins: at the newest of those that are not newer. */
+struct sandbox_cursor {
+    int64_t created_at_us; /* 0: at the newest of all */
+    char id[17];
+};
+
+/* Newest first; limit + 1 at most: the one too many begins the next page. */
+int sandbox_store_search(struct db *db, const struct uuid *user_id,
+                         const struct sandbox_cursor *from, int64_t limit,
+                         struct runtime_list *list_out, struct error *err) NONNULL MUST_CHECK;
+/* Those of the ids that are the user's, in no order. */
+int sandbox_store_get_many(struct db *db, const struct uuid *user_id, const char *const *ids,
+                           size_t n, struct runtime_list *list_out,
+                           struct error *err) NONNULL MUST_CHECK;
+/* ERROR_NOT_FOUND. */
+int sandbox_store_get(struct db *db, const struct uuid *user_id, const char *id,
+                      struct runtime *runtime_out, struct error *err) NONNULL MUST_CHECK;
+/*
+ * Of those that the user asked for as such and that run, but for except_id: as many of the oldest
+ * as there are above `most`. One in which a conversation runs is counted, and left out.
+ */
+int sandbox_store_list_surplus(struct db *db, const struct uuid *user_id, int64_t most,
+                               const char *except_id, struct runtime_list *list_out,
+                               struct error *err) NONNULL MUST_CHECK;
+
+#endif

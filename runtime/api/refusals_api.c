@@ -1,0 +1,28 @@
+#include "runtime/api/refusals_api.h"
+
+#include "base/error.h"
+#include "base/json.h"
+#include "runtime/egress/refusals.h"
+#include "runtime/core/service.h"
+#include "runtime/core/tenant.h"
+#include "store/runtime/refusal_store.h"
+#include "store/runtime/runtime_store.h"
+
+int refusals_handle_list(struct service *service, const struct front_request *request,
+                         json_t **reply_out, struct error *err)
+{
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+    json_auto_t *list = NULL;
+    struct error why = ERROR_INIT;
+    const char *detail = NULL;
+
+    if (runtime_store_get(service->db, request->id, &runtime, err) < 0 ||
+        tenant_check(request->tenant, &runtime, err) < 0 || refusals_flush(service, err) < 0 ||
+        refusal_store_list(service->db, runtime.id, &list, err) < 0)
+        return -1;
+    if (refusals_check(service->refusals, &runtime, &why) < 0)
+        detail = why.message;
+    *reply_out = json_build(err, "{s:b, s:s?, s:O}", "logged", detail == NULL, "detail", detail,
+                            "refusals", list);
+    return *reply_out != NULL ? 0 : -1;
+}

@@ -1,0 +1,10 @@
+/* What a sandbox was refused, for those who may see it. */
+#ifndef DEFT_RUNTIME_API_REFUSALS_API_H
+#define DEFT_RUNTIME_API_REFUSALS_API_H
+
+#include "runtime/api/http_front.h"
+
+/* GET /egress_refusals/{id} -> 200 {"logged", "detail", "refusals"} | 404 */
+front_handle refusals_handle_list;
+
+#endif

@@ -1,0 +1,25 @@
+/*
+ * A runtime as the Runtime API shows it.
+ */
+#ifndef DEFT_RUNTIME_API_VIEW_H
+#define DEFT_RUNTIME_API_VIEW_H
+
+#include <jansson.h>
+
+#include "base/attr.h"
+
+struct error;
+struct keyring;
+struct runtime;
+
+/* A new reference, or NULL with err set. */
+json_t *runtime_to_json(const struct runtime *runtime, const struct keyring *keyring,
+                        struct error *err) NONNULL MUST_CHECK;
+/* As its tenant sees it: under its own name of the session, and at `url`, where the session's key
+ * leads to it. */
+json_t *runtime_to_tenant_json(const struct runtime *runtime, const struct keyring *keyring,
+                               const char *url, struct error *err) NONNULL MUST_CHECK;
+/* work_hosts and vscode_url: where the page's host shows the ports that have names. */
+void runtime_put_hosts(json_t *object, const struct runtime *runtime, const char *app_url) NONNULL;
+
+#endif

@@ -1,0 +1,95 @@
+#include "runtime/backend/failure.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/text.h"
+
+struct failure {
+    const char *needle; /* in what was said, in any case; the first that fits counts */
+    const char *reason; /* in the words of Kubernetes where it has some */
+    const char *words;  /* NULL: what was said says it */
+};
+
+static const struct failure failures[] = {
+    {"OOM-killed", "OOMKilled", "the sandbox has too little memory to start in"},
+    {"memory limit too low", "OOMKilled", "the sandbox has too little memory to start in"},
+    {"minimum memory limit", "OOMKilled", "less memory is asked for than a sandbox starts in"},
+    {"ran out of memory", "OOMKilled", NULL},
+    {"cannot allocate memory", "HostOutOfMemory", "the host is out of memory"},
+    {"exec format error", "ExecFormatError",
+     "deft-action or the image is for another processor than this host's"},
+    {"processors, this host has", "ExecFormatError", NULL},
+    {", not Linux", "ExecFormatError", NULL},
+    {"executable file not found", "CommandNotFound", "there is no such command in the sandbox"},
+    {"no such file or directory: unknown", "CommandNotFound",
+     "there is no such command in the sandbox"},
+    {"permission denied: unknown", "NotExecutable", "the sandbox's server cannot be executed"},
+    {"no space left on device", "DiskFull", "the host's disk is full"},
+    {"disk quota exceeded", "DiskFull", "the host's disk is full"},
+    {"are to stay free (DEFT_SANDBOX_FREE_", "DiskFull", NULL},
+    {"is not on this host", "ImageNotFound", NULL},
+    {"no such image", "ImageNotFound", "the image is not on this host"},
+    {"unknown runtime", "NoSuchRuntime",
+     "the container engine has no such runtime (DEFT_SANDBOX_OCI_RUNTIME)"},
+    {"range of CPUs", "TooManyProcessors", "more processors are asked for than the host has"},
+    {"setting rlimits", "LimitsRefused",
+     "the host does not allow the sandbox's limits (DEFT_SANDBOX_FILES)"},
+    {"did not get ready", "StartTimeout", NULL},
+    {"was killed", "Killed", NULL},
+    {"container was removed", "ContainerRemoved", NULL},
+    {"ended when the engine or the host did", "HostRestarted", NULL},
+    {"container engine", "EngineUnavailable", NULL},
+    {"ended with exit code", "Error", NULL},
+};
+
+static const struct failure *find(const char *text)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(failures); i++) {
+        if (strcasestr(text, failures[i].needle) != NULL ||
+            (failures[i].words != NULL && strstr(text, failures[i].words) != NULL))
+            return &failures[i];
+    }
+    return NULL;
+}
+
+const char *failure_words(const char *said)
+{
+    const struct failure *failure = find(said);
+
+    return failure != NULL ? failure->words : NULL;
+}
+
+const char *failure_reason(const char *detail)
+{
+    const struct failure *failure = find(detail);
+
+    return failure != NULL ? failure->reason : NULL;
+}
+
+/* A reason's number is that of its first row. */
+static size_t first_of(const char *reason)
+{
+    size_t i = 0;
+
+    while (!text_equal(failures[i].reason, reason))
+        i++;
+    return i;
+}
+
+size_t failure_index(const char *detail)
+{
+    const struct failure *failure = find(detail);
+
+    static_assert(ARRAY_SIZE(failures) < FAILURE_REASONS_MAX, "a number for each, and one more");
+    return failure != NULL ? first_of(failure->reason) : FAILURE_REASONS_MAX - 1;
+}
+
+const char *failure_reason_at(size_t index)
+{
+    if (index == FAILURE_REASONS_MAX - 1)
+        return "Other";
+    if (index >= ARRAY_SIZE(failures) || first_of(failures[index].reason) != index)
+        return NULL;
+    return failures[index].reason;
+}

@@ -1,0 +1,39 @@
+/*
+ * What the back end keeps ready, and what is handed out but in no row yet: networks and homes (a
+ * home is a sandbox's pair of volumes). Whatever is neither in a row nor here is a leftover.
+ *
+ * Ownership: names are copied.
+ * Threading: any thread; the lock inside is never held over I/O.
+ */
+#ifndef DEFT_RUNTIME_BACKEND_SPARES_H
+#define DEFT_RUNTIME_BACKEND_SPARES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/attr.h"
+
+#define SPARE_NAME_BYTES 64
+
+enum spare_kind { SPARE_NETWORK, SPARE_HOME };
+
+struct spares;
+
+struct spares *spares_new(void) MUST_CHECK;
+void spares_free(struct spares *spares);
+
+/* Takes a ready one; false when there is none. It stays known until spares_forget(). */
+bool spares_take(struct spares *spares, enum spare_kind kind,
+                 char name_out[SPARE_NAME_BYTES]) NONNULL MUST_CHECK;
+/* One that was made for use at once: known, not ready. */
+void spares_hold(struct spares *spares, enum spare_kind kind, const char *name) NONNULL;
+/* Makes one ready to be taken, known before or not. */
+void spares_give(struct spares *spares, enum spare_kind kind, const char *name) NONNULL;
+/* It is in a row now, or no more. */
+void spares_forget(struct spares *spares, enum spare_kind kind, const char *name) NONNULL;
+bool spares_knows(struct spares *spares, enum spare_kind kind, const char *name) NONNULL MUST_CHECK;
+size_t spares_n_ready(struct spares *spares, enum spare_kind kind) NONNULL MUST_CHECK;
+/* Forgets all: the engine is another one. */
+void spares_clear(struct spares *spares) NONNULL;
+
+#endif

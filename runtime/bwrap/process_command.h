@@ -1,0 +1,61 @@
+/*
+ * The command that starts a sandbox: bubblewrap and its arguments. Looks at the tree it shows,
+ * changes nothing.
+ *
+ * Ownership: a list of arguments is released with arguments_done().
+ * Source:    bwrap(1)
+ */
+#ifndef DEFT_RUNTIME_BWRAP_PROCESS_COMMAND_H
+#define DEFT_RUNTIME_BWRAP_PROCESS_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+
+struct error;
+
+/* Descriptors that it inherits; the rest is closed. */
+enum {
+    COMMAND_LISTENER_FD = 3,
+    COMMAND_STATUS_FD = 4,
+    COMMAND_SECCOMP_FD = 5,
+    COMMAND_PREVIEW_FD = 6,
+    COMMAND_N_FDS = 7
+};
+
+struct arguments {
+    char **items; /* ends with NULL, once there is one */
+    size_t n;
+};
+
+void arguments_done(struct arguments *arguments) NONNULL;
+void arguments_add(struct arguments *arguments, const char *text) NONNULL;
+
+/* A folder of the host, and where it is shown, read-only. */
+struct command_view {
+    const char *from;
+    const char *to;
+};
+
+/* Paths of the host. */
+struct command_places {
+    const char *root; /* "": the host's own */
+    const char *fittings;
+    const char *workspace;
+    const char *journal;
+    const char *user; /* what the user keeps in the home folder */
+    const struct command_view *views;
+    size_t n_views;
+    int64_t tmp_bytes;
+    int64_t shm_bytes;
+    bool has_host_network;
+    bool has_seccomp;
+};
+
+/* ERROR_UNAVAILABLE when the root cannot be read. */
+int command_append(struct arguments *arguments, const struct command_places *places,
+                   struct error *err) NONNULL MUST_CHECK;
+
+#endif

@@ -1,0 +1,164 @@
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "runtime/bwrap/process_parts.h"
+#include "runtime/bwrap/process_tree.h"
+#include "runtime/backend/spawn.h"
+
+#define END_MS 10000
+#define KILL_MS 5000
+
+/* By rm, which knows paths longer than the kernel takes, and leaves other file systems alone. */
+int process_remove_folder(const char *path, struct error *err)
+{
+    const char *const argv[] = {"rm", "-rf", "--one-file-system", "--", path, NULL};
+    CLEANUP(strbuf_done) struct strbuf said = STRBUF_INIT;
+
+    return spawn_run(argv, "", &said, err);
+}
+
+/* What is still there of a box: each -1 when it is not. */
+struct remains {
+    int first; /* process of the sandbox: with it all others end */
+    int guardian;
+    pid_t first_pid;
+    pid_t guardian_pid;
+};
+
+static void remains_done(struct remains *remains)
+{
+    fd_close(&remains->first);
+    fd_close(&remains->guardian);
+}
+
+static void open_remains(const struct process_host *host, const char *box, struct remains *remains)
+{
+    struct error ended = ERROR_INIT;
+
+    error_ignore(box_open(host, box, &remains->first, &remains->first_pid, &ended),
+                 "then it need not be ended");
+    error_ignore(box_open_guardian(host, box, &remains->guardian, &remains->guardian_pid, &ended),
+                 "then it need not be ended");
+}
+
+/* Until one of the two has ended; what is -1 has not. */
+static bool has_ended(int one, int other, int64_t wait_ms)
+{
+    struct pollfd polled[2] = {{.fd = one, .events = POLLIN}, {.fd = other, .events = POLLIN}};
+    int64_t deadline_ms = clock_monotonic_ms() + wait_ms;
+    int rc = -1;
+
+    do {
+        int64_t left_ms = deadline_ms - clock_monotonic_ms();
+
+        rc = poll(polled, 2, left_ms > 0 ? (int)left_ms : 0);
+    } while (rc < 0 && errno == EINTR);
+    return rc > 0;
+}
+
+/* What is held hears nothing. */
+static void let_go_on(struct process_host *host, const char *box, pid_t pid)
+{
+    struct error gone = ERROR_INIT;
+
+    if (group_has_life(&host->groups, box))
+        error_ignore(group_thaw(&host->groups, box, &gone), "it is ended anyway");
+    else
+        error_ignore(process_tree_continue(pid, &gone), "it is ended anyway");
+}
+
+/* The server alone: it lets its programs end. */
+static void ask_to_end(pid_t pid)
+{
+    CLEANUP(process_tree_done) struct process_tree tree = {.items = NULL};
+    struct error gone = ERROR_INIT;
+
+    pid_t server = process_tree_read(pid, &tree, &gone) == 0 ? process_tree_server(&tree) : 0;
+
+    if (server > 0)
+        (void)kill(server, SIGTERM);
+}
+
+/* The guardian ends with the server; programs that it left behind would keep the first process. */
+static void let_end(struct process_host *host, const char *box, const struct remains *remains)
+{
+    let_go_on(host, box, remains->first_pid);
+    if (box_exit_code(host, box) >= 0)
+        return;
+    ask_to_end(remains->first_pid);
+    (void)has_ended(remains->first, remains->guardian, END_MS);
+}
+
+/* One that was cut off at its beginning has a guardian, and no first process that is known. */
+static int end_by_force(struct process_host *host, const char *box, const struct remains *remains,
+                        struct error *err)
+{
+    struct error gone = ERROR_INIT;
+
+    if (remains->first >= 0)
+        (void)pidfd_send_signal(remains->first, SIGKILL, NULL, 0);
+    else if (remains->guardian >= 0)
+        error_ignore(process_tree_end(remains->guardian_pid, &gone), "its end is waited for");
+    if (group_end(&host->groups, box, err) < 0)
+        return -1;
+    if ((remains->first >= 0 && !has_ended(remains->first, -1, KILL_MS)) ||
+        (remains->guardian >= 0 && !has_ended(remains->guardian, -1, KILL_MS)))
+        return error_set(err, ERROR_TIMEOUT, "the sandbox's processes do not end");
+    return 0;
+}
+
+static int end_processes(struct process_host *host, const char *box, struct error *err)
+{
+    CLEANUP(remains_done) struct remains remains = {.first = -1, .guardian = -1};
+
+    open_remains(host, box, &remains);
+    if (remains.first >= 0)
+        let_end(host, box, &remains);
+    return end_by_force(host, box, &remains, err);
+}
+
+int box_end(struct process_host *host, const char *box, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+
+    if (end_processes(host, box, err) < 0 || group_remove(&host->groups, box, err) < 0)
+        return -1;
+    box_append_path(host, box, "", &path);
+    return process_remove_folder(path.text, err);
+}
+
+static bool is_of(const char *box, const char *runtime_id)
+{
+    size_t len = strlen(runtime_id);
+
+    return text_starts_with(box, runtime_id) && box[len] == '-';
+}
+
+int boxes_end(struct process_host *host, const char *runtime_id, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf folder = STRBUF_INIT;
+    struct dirent **entries = NULL;
+    int rc = 0;
+    int n = 0;
+
+    strbuf_appendf(&folder, "%s/boxes", host->settings.folder);
+    n = scandir(folder.text, &entries, NULL, alphasort);
+    if (n < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "%s: %m", folder.text);
+    for (int i = 0; i < n; i++) {
+        if (rc == 0 && is_of(entries[i]->d_name, runtime_id))
+            rc = box_end(host, entries[i]->d_name, err);
+        free(entries[i]);
+    }
+    free((void *)entries);
+    return rc;
+}

@@ -1,0 +1,45 @@
+/*
+ * Starting a program that outlives this service: as another user, within limits, in control groups.
+ */
+#ifndef DEFT_RUNTIME_BWRAP_PROCESS_SPAWN_H
+#define DEFT_RUNTIME_BWRAP_PROCESS_SPAWN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "base/attr.h"
+
+struct error;
+
+#define SPAWN_FDS_MAX 8
+#define SPAWN_LIMITS_MAX 4
+
+struct spawn_limit {
+    int what; /* RLIMIT_… */
+    struct rlimit limit;
+};
+
+struct spawn_plan {
+    const char *const *argv; /* found by PATH; ends with NULL */
+    const char *const *environment;
+    uid_t uid; /* and the group of that number; our own: nothing changes */
+    int64_t oom_score_adj;
+    struct spawn_limit limits[SPAWN_LIMITS_MAX];
+    size_t n_limits;
+    const int *group_fds; /* "0" is written to each that is not -1 */
+    size_t n_group_fds;
+    int fds[SPAWN_FDS_MAX]; /* become 0, 1, 2, …; -1: closed */
+    size_t n_fds;
+    bool has_gate; /* the program begins when a byte can be read from gate_fd, or never */
+    int gate_fd;
+};
+
+/* ERROR_UNAVAILABLE. What goes wrong in the new process it says on its standard error, and ends
+ * with 127. */
+int spawn_start(const struct spawn_plan *plan, pid_t *pid_out,
+                struct error *err) NONNULL MUST_CHECK;
+
+#endif

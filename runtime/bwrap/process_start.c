@@ -1,0 +1,458 @@
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/crypto.h"
+#include "base/encode.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "model/conversation/preview.h"
+#include "runtime/backend/layout.h"
+#include "runtime/bwrap/process_command.h"
+#include "runtime/bwrap/process_parts.h"
+#include "runtime/bwrap/process_spawn.h"
+
+#define BACKLOG 128
+#define PORTS_TRIED 16
+#define PART_BYTES 4
+#define SAID_MAX_BYTES (64UL * 1024)
+#define HOST_FILES "host"
+
+/* One start, step by step. */
+struct launch {
+    struct process_host *host;
+    const struct sandbox_order *order;
+    char box[BOX_ID_BYTES];
+    char init_key[CRYPTO_TOKEN_BYTES];
+    int port;
+    pid_t pid; /* of bubblewrap itself; 0 before it was started */
+    int fds[COMMAND_N_FDS];
+    int ready_fd; /* what it prints */
+    int gate[2];  /* it begins when a byte lies in there */
+    struct strbuf said;
+};
+
+const char *process_image_id(const struct process_host *host)
+{
+    const char *root = host->settings.root;
+    const char *last = strrchr(root, '/');
+
+    if (root[0] == '\0')
+        return HOST_FILES;
+    return last != NULL ? last + 1 : root;
+}
+
+int process_check_image(const struct process_host *host, const char *image, struct error *err)
+{
+    if (text_equal(image, host->settings.image))
+        return 0;
+    return error_set(err, ERROR_UNSUPPORTED,
+                     "sandboxes are processes of the host here (DEFT_RUNTIME=process) and all have "
+                     "the files of %.60s: the image %.60s needs a container engine",
+                     host->settings.image, image);
+}
+
+/* --- what it inherits --- */
+
+/* On the host's loopback; ERROR_CONFLICT when somebody has that port there. port 0: a free one. */
+static int open_socket(uint32_t host, uint16_t port, int *fd_out, struct error *err)
+{
+    const struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(host)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    *fd_out = fd;
+    if (fd >= 0 && bind(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 &&
+        listen(fd, BACKLOG) == 0)
+        return 0;
+    return error_set(err, errno == EADDRINUSE ? ERROR_CONFLICT : ERROR_UNAVAILABLE,
+                     "a socket for the sandbox: %m");
+}
+
+static int try_listeners(struct launch *launch, struct error *err)
+{
+    struct sockaddr_in address = {.sin_port = 0};
+    socklen_t len = sizeof(address);
+    int fd = -1;
+
+    if (open_socket(INADDR_LOOPBACK, 0, &launch->fds[COMMAND_LISTENER_FD], err) < 0)
+        return -1;
+    fd = launch->fds[COMMAND_LISTENER_FD];
+    if (getsockname(fd, (struct sockaddr *)&address, &len) < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "a socket for the sandbox: %m");
+    launch->port = ntohs(address.sin_port);
+    /* What is of the host's network listens there itself, beside all else that does. */
+    if (text_equal(launch->host->settings.network, "host"))
+        return 0;
+    return open_socket(PREVIEW_LOOPBACK, (uint16_t)launch->port, &launch->fds[COMMAND_PREVIEW_FD],
+                       err);
+}
+
+/*
+ * Made here, and so of this host's network whatever network the sandbox has: its server answers on
+ * them, and nothing else in there can reach that network by them. The second one, for previews, has
+ * the first one's port at another address of the loopback, so that one tells the other.
+ */
+static int open_listeners(struct launch *launch, struct error *err)
+{
+    int rc = try_listeners(launch, err);
+
+    for (int i = 0; rc < 0 && err->code == ERROR_CONFLICT && i < PORTS_TRIED; i++) {
+        fd_close(&launch->fds[COMMAND_LISTENER_FD]);
+        fd_close(&launch->fds[COMMAND_PREVIEW_FD]);
+        rc = try_listeners(launch, err);
+    }
+    return rc;
+}
+
+static int open_file(const struct launch *launch, const char *name, int *fd_out, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+
+    box_append_path(launch->host, launch->box, name, &path);
+    *fd_out = open(path.text, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (*fd_out < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "%s: %m", path.text);
+    return 0;
+}
+
+static int open_filter(struct launch *launch, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+
+    if (launch->host->settings.seccomp_profile[0] == '\0')
+        return 0;
+    fittings_append_path(launch->host, "filter", &path);
+    launch->fds[COMMAND_SECCOMP_FD] = open(path.text, O_RDONLY | O_CLOEXEC);
+    if (launch->fds[COMMAND_SECCOMP_FD] < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "%s: %m", path.text);
+    return 0;
+}
+
+static int open_fds(struct launch *launch, struct error *err)
+{
+    int ends[2] = {-1, -1};
+
+    if (pipe2(ends, O_CLOEXEC) < 0 || pipe2(launch->gate, O_CLOEXEC) < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "pipe: %m");
+    launch->ready_fd = ends[0];
+    launch->fds[STDOUT_FILENO] = ends[1];
+    launch->fds[STDIN_FILENO] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (open_listeners(launch, err) < 0 || open_filter(launch, err) < 0)
+        return -1;
+    if (open_file(launch, "said", &launch->fds[STDERR_FILENO], err) < 0)
+        return -1;
+    return open_file(launch, "status", &launch->fds[COMMAND_STATUS_FD], err);
+}
+
+static void close_fds(struct launch *launch)
+{
+    for (size_t i = 0; i < COMMAND_N_FDS; i++)
+        fd_close(&launch->fds[i]);
+    fd_close(&launch->gate[0]);
+    fd_close(&launch->gate[1]);
+}
+
+/* --- the command --- */
+
+/* What bounds a sandbox is shown to it, as to a container: programs choose their own size by it. */
+struct bounds {
+    struct strbuf from[GROUP_N_KINDS];
+    struct strbuf to[GROUP_N_KINDS];
+    struct command_view views[GROUP_N_KINDS];
+    size_t n;
+};
+
+static void bounds_done(struct bounds *bounds)
+{
+    for (size_t i = 0; i < GROUP_N_KINDS; i++) {
+        strbuf_done(&bounds->from[i]);
+        strbuf_done(&bounds->to[i]);
+    }
+}
+
+static void bounds_find(const struct launch *launch, struct bounds *bounds)
+{
+    for (size_t i = 0; i < GROUP_N_KINDS; i++) {
+        bounds->from[i] = (struct strbuf)STRBUF_INIT;
+        bounds->to[i] = (struct strbuf)STRBUF_INIT;
+        if (group_append_view(&launch->host->groups, (enum group_kind)i, launch->box,
+                              &bounds->from[i], &bounds->to[i]))
+            bounds->views[bounds->n++] =
+                (struct command_view){bounds->from[i].text, bounds->to[i].text};
+    }
+}
+
+static int make_arguments(const struct launch *launch, struct arguments *arguments,
+                          struct error *err)
+{
+    const struct process_host *host = launch->host;
+    CLEANUP(strbuf_done) struct strbuf fittings = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf workspace = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf journal = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf user = STRBUF_INIT;
+    CLEANUP(bounds_done) struct bounds bounds = {.n = 0};
+    struct command_places places = {.root = host->settings.root,
+                                    .tmp_bytes = host->settings.tmp_bytes,
+                                    .shm_bytes = host->settings.shm_bytes,
+                                    .has_host_network = text_equal(host->settings.network, "host"),
+                                    .has_seccomp = host->settings.seccomp_profile[0] != '\0'};
+
+    fittings_append_path(host, "", &fittings);
+    home_append_path(host, launch->order->home, "workspace", &workspace);
+    home_append_path(host, launch->order->home, "journal", &journal);
+    home_append_path(host, launch->order->home, "user", &user);
+    places.fittings = fittings.text;
+    places.workspace = workspace.text;
+    places.journal = journal.text;
+    places.user = user.text;
+    bounds_find(launch, &bounds);
+    places.views = bounds.views;
+    places.n_views = bounds.n;
+    if (command_append(arguments, &places, err) < 0)
+        return -1;
+    arguments_add(arguments, "--");
+    arguments_add(arguments, ACTION_MOUNT "/" ACTION_NAME);
+    return 0;
+}
+
+/* In its environment, not in its arguments, which all of the host could read. */
+static void make_environment(const struct launch *launch, struct arguments *environment)
+{
+    CLEANUP(strbuf_done) struct strbuf id = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf listener = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf preview = STRBUF_INIT;
+
+    arguments_add(environment, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+    arguments_add(environment, "LANG=C.UTF-8");
+    arguments_add(environment, "HOME=/home/deft");
+    arguments_add(environment, "HOSTNAME=sandbox");
+    arguments_add(environment, OUTPUTS_SETTING "=" OUTPUTS_FOLDER);
+    strbuf_appendf(&id, "RUNTIME_ID=%s", launch->order->runtime_id);
+    arguments_add(environment, id.text);
+    strbuf_appendf(&key, "DEFT_ACTION_INIT_KEY=%s", launch->init_key);
+    arguments_add(environment, key.text);
+    strbuf_appendf(&listener, "DEFT_ACTION_SOCKET=%d", COMMAND_LISTENER_FD);
+    arguments_add(environment, listener.text);
+    strbuf_appendf(&preview, "DEFT_ACTION_PREVIEW_SOCKET=%d",
+                   launch->fds[COMMAND_PREVIEW_FD] >= 0 ? COMMAND_PREVIEW_FD : 0);
+    arguments_add(environment, preview.text);
+    /* In the host's network it would be one for all, and for the host. */
+    arguments_add(environment, text_equal(launch->host->settings.network, "host")
+                                   ? "DEFT_ACTION_BIND=none"
+                                   : "DEFT_ACTION_BIND=127.0.0.1");
+}
+
+static void add_limit(struct spawn_plan *plan, int what, int64_t value)
+{
+    plan->limits[plan->n_limits++] = (struct spawn_limit){
+        .what = what, .limit = {.rlim_cur = (rlim_t)value, .rlim_max = (rlim_t)value}};
+}
+
+static void set_limits(const struct process_settings *settings, struct spawn_plan *plan)
+{
+    add_limit(plan, RLIMIT_CORE, 0);
+    if (settings->n_files > 0)
+        add_limit(plan, RLIMIT_NOFILE, settings->n_files);
+    if (settings->disk_bytes > 0)
+        add_limit(plan, RLIMIT_FSIZE, settings->disk_bytes);
+    /* Of a user: where all of them run as ours, it would be the limit of our user's desktop. */
+    if (plan->uid != geteuid())
+        add_limit(plan, RLIMIT_NPROC, settings->n_pids);
+}
+
+static void make_group(const struct launch *launch)
+{
+    const struct process_settings *settings = &launch->host->settings;
+    const struct sandbox_order *order = launch->order;
+    const struct group_limits limits = {
+        .memory_bytes = order->memory_bytes > 0 ? order->memory_bytes : settings->memory_bytes,
+        .n_pids = settings->n_pids,
+        .nano_cpus = order->nano_cpus > 0 ? order->nano_cpus : settings->nano_cpus};
+
+    group_make(&launch->host->groups, launch->box, &limits);
+}
+
+static int spawn(struct launch *launch, const struct arguments *arguments,
+                 const struct arguments *environment, struct error *err)
+{
+    const struct process_settings *settings = &launch->host->settings;
+    int group_fds[GROUP_N_KINDS] = {-1, -1, -1, -1};
+    struct spawn_plan plan = {.argv = (const char *const *)arguments->items,
+                              .environment = (const char *const *)environment->items,
+                              .uid = home_uid(launch->order->home),
+                              .oom_score_adj = settings->oom_score_adj,
+                              .group_fds = group_fds,
+                              .n_group_fds = GROUP_N_KINDS,
+                              .n_fds = COMMAND_N_FDS,
+                              .has_gate = true,
+                              .gate_fd = launch->gate[0]};
+    int rc = 0;
+
+    memcpy(plan.fds, launch->fds, sizeof(launch->fds));
+    set_limits(settings, &plan);
+    group_open(&launch->host->groups, launch->box, group_fds);
+    rc = spawn_start(&plan, &launch->pid, err);
+    for (size_t i = 0; i < GROUP_N_KINDS; i++)
+        fd_close(&group_fds[i]);
+    return rc;
+}
+
+/* Only what is written down begins: a service that is killed now would never find it again. */
+static int open_gate(const struct launch *launch, struct error *err)
+{
+    if (box_note_guardian(launch->fds[COMMAND_STATUS_FD], launch->pid, err) < 0)
+        return -1;
+    return fd_write_all(launch->gate[1], "g", 1, err);
+}
+
+static void end_child(struct launch *launch)
+{
+    (void)kill(launch->pid, SIGKILL);
+    (void)waitpid(launch->pid, NULL, 0);
+    launch->pid = 0;
+}
+
+static int run_command(struct launch *launch, struct error *err)
+{
+    CLEANUP(arguments_done) struct arguments arguments = {.items = NULL};
+    CLEANUP(arguments_done) struct arguments environment = {.items = NULL};
+
+    make_group(launch);
+    if (make_arguments(launch, &arguments, err) < 0)
+        return -1;
+    make_environment(launch, &environment);
+    if (spawn(launch, &arguments, &environment, err) < 0)
+        return -1;
+    if (open_gate(launch, err) == 0)
+        return 0;
+    end_child(launch);
+    return -1;
+}
+
+/* --- until it listens --- */
+
+static int read_some(struct launch *launch, bool *is_over_out, struct error *err)
+{
+    char bytes[1024];
+    ssize_t n = read(launch->ready_fd, bytes, sizeof(bytes));
+
+    if (n < 0 && errno != EINTR)
+        return error_set(err, ERROR_UNAVAILABLE, "reading what the sandbox says: %m");
+    *is_over_out = n == 0 || launch->said.len > SAID_MAX_BYTES;
+    if (n > 0)
+        strbuf_append_bytes(&launch->said, bytes, (size_t)n);
+    return 0;
+}
+
+/* Its one line of JSON is the only thing that it prints there. */
+static int wait_ready(struct launch *launch, struct error *err)
+{
+    int64_t deadline_ms = clock_monotonic_ms() + launch->host->settings.ready_ms;
+    struct pollfd polled = {.fd = launch->ready_fd, .events = POLLIN};
+    bool is_over = false;
+
+    while (strstr(launch->said.text, "\"ready\"") == NULL) {
+        int64_t left_ms = deadline_ms - clock_monotonic_ms();
+
+        if (left_ms <= 0)
+            return error_set(err, ERROR_TIMEOUT, "the sandbox did not get ready");
+        if (poll(&polled, 1, (int)left_ms) > 0 && read_some(launch, &is_over, err) < 0)
+            return -1;
+        if (!is_over)
+            continue;
+        box_explain(launch->host, launch->box, err);
+        return -1;
+    }
+    return 0;
+}
+
+static int follow(struct launch *launch, struct error *err)
+{
+    int pidfd = pidfd_open(launch->pid, 0);
+
+    if (pidfd < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "the sandbox's process: %m");
+    process_watch(launch->host, launch->box, pidfd, true);
+    return 0;
+}
+
+static int run(struct launch *launch, struct error *err)
+{
+    int rc = 0;
+
+    if (process_check_image(launch->host, launch->order->image, err) < 0 ||
+        home_make(launch->host, launch->order->home, err) < 0)
+        return -1;
+    /* What an earlier life left of it would write to the same home. */
+    if (boxes_end(launch->host, launch->order->runtime_id, err) < 0 ||
+        box_make(launch->host, launch->box, launch->order, err) < 0)
+        return -1;
+    rc = open_fds(launch, err) < 0 ? -1 : run_command(launch, err);
+    /* Only bubblewrap has them now: when it ends, its output does. */
+    close_fds(launch);
+    if (rc < 0 || wait_ready(launch, err) < 0)
+        return -1;
+    return follow(launch, err);
+}
+
+static void undo(struct launch *launch)
+{
+    struct error err = ERROR_INIT;
+
+    if (box_end(launch->host, launch->box, &err) < 0)
+        log_warning("container.left", LOG_STR("runtime_id", launch->order->runtime_id),
+                    LOG_ERROR(&err));
+    if (launch->pid != 0)
+        end_child(launch);
+}
+
+static void name_box(struct launch *launch)
+{
+    unsigned char bytes[PART_BYTES];
+    char part[2 * PART_BYTES + 1] = "";
+
+    crypto_random(bytes, sizeof(bytes));
+    hex_encode(bytes, sizeof(bytes), part);
+    (void)snprintf(launch->box, sizeof(launch->box), "%.20s-%s", launch->order->runtime_id, part);
+}
+
+int process_start(struct process_host *host, const struct sandbox_order *order,
+                  struct sandbox_place *place_out, struct error *err)
+{
+    struct launch launch = {.host = host,
+                            .order = order,
+                            .fds = {-1, -1, -1, -1, -1, -1, -1},
+                            .ready_fd = -1,
+                            .gate = {-1, -1},
+                            .said = STRBUF_INIT};
+    int rc = 0;
+
+    name_box(&launch);
+    crypto_random_token(launch.init_key);
+    rc = run(&launch, err);
+    fd_close(&launch.ready_fd);
+    strbuf_done(&launch.said);
+    if (rc < 0) {
+        undo(&launch);
+        return -1;
+    }
+    *place_out = (struct sandbox_place){.network = ""};
+    (void)snprintf(place_out->container_id, sizeof(place_out->container_id), "%s", launch.box);
+    (void)snprintf(place_out->url, sizeof(place_out->url), "http://127.0.0.1:%d", launch.port);
+    (void)snprintf(place_out->image_id, sizeof(place_out->image_id), "%s", process_image_id(host));
+    (void)snprintf(place_out->init_key, sizeof(place_out->init_key), "%s", launch.init_key);
+    return 0;
+}

@@ -1,0 +1,112 @@
+#include "runtime/core/handover.h"
+
+#include <stdio.h>
+
+#include "base/crypto.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/secret.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "client/runtime_api.h"
+#include "model/conversation/preview.h"
+#include "runtime/core/row.h"
+#include "runtime/core/service.h"
+#include "runtime/core/spec.h"
+#include "store/runtime/runtime_store.h"
+
+#define INIT_TIMEOUT_MS 10000
+/* Settings of deft-action itself. */
+#define ACTION_SETTINGS "DEFT_ACTION_"
+
+/* The service itself says these; a request cannot. */
+static const char *const reserved_names[] = {
+    "SESSION_API_KEY", "OH_SESSION_API_KEYS_0", "RUNTIME_ID",
+    "LD_PRELOAD",      "LD_LIBRARY_PATH",       "LD_AUDIT",
+};
+
+static void init_key_context(const char *id, char context[ROW_KEY_CONTEXT_BYTES])
+{
+    (void)snprintf(context, ROW_KEY_CONTEXT_BYTES, "runtimes.init_key:%.16s", id);
+}
+
+static bool is_reserved(const char *name)
+{
+    if (text_starts_with(name, ACTION_SETTINGS))
+        return true;
+    for (size_t i = 0; i < ARRAY_SIZE(reserved_names); i++) {
+        if (text_equal(reserved_names[i], name))
+            return true;
+    }
+    return false;
+}
+
+/* Programs read from a variable which of their ports is shown; a request may say another one. */
+static void put_ports(json_t *environment)
+{
+    for (size_t i = 0; i < PREVIEW_N_NAMED; i++) {
+        char port[8] = "";
+
+        (void)snprintf(port, sizeof(port), "%d", preview_ports[i].port);
+        if (json_object_get(environment, preview_ports[i].name) == NULL)
+            json_put_text(environment, preview_ports[i].name, port);
+    }
+}
+
+json_t *handover_environment(json_t *wanted)
+{
+    json_t *environment = json_object();
+    const char *name = NULL;
+    json_t *value = NULL;
+
+    json_object_foreach (wanted, name, value) {
+        if (!is_reserved(name))
+            json_put(environment, name, json_incref(value));
+    }
+    put_ports(environment);
+    return environment;
+}
+
+int handover_do(struct service *service, const struct runtime *runtime, const char *url,
+                const char *init_key, struct error *err)
+{
+    CLEANUP(start_spec_done) struct start_spec spec = START_SPEC_INIT;
+    CLEANUP(secret_done) struct secret key = SECRET_INIT;
+    json_auto_t *environment = NULL;
+    struct sandbox_init init = {.url = url, .init_key = init_key, .timeout_ms = INIT_TIMEOUT_MS};
+    char context[ROW_KEY_CONTEXT_BYTES] = "";
+
+    row_key_context(runtime->id, context);
+    if (keyring_open(&service->keyring, context, runtime->session_key, &key, err) < 0 ||
+        start_spec_from_row(runtime->spec, &service->keyring, runtime->id, &spec, err) < 0)
+        return error_wrap(err, "the runtime's secrets cannot be opened");
+    environment = handover_environment(spec.environment);
+    init.session_key = secret_reveal(&key);
+    init.environment = environment;
+    if (sandbox_initialise(service->http, &init, err) < 0)
+        return error_wrap(err, "handing over the sandbox's key");
+    return 0;
+}
+
+int handover_claimed(struct service *service, const struct runtime *runtime, struct error *err)
+{
+    CLEANUP(secret_done) struct secret init_key = SECRET_INIT;
+    char context[ROW_KEY_CONTEXT_BYTES] = "";
+
+    init_key_context(runtime->id, context);
+    if (keyring_open(&service->keyring, context, json_text_or(runtime->spec, "init_key", ""),
+                     &init_key, err) < 0)
+        return error_wrap(err, "the init key of runtime %.16s", runtime->id);
+    return handover_do(service, runtime, runtime->url, secret_reveal(&init_key), err);
+}
+
+void handover_seal(struct service *service, const char *id, const char *init_key,
+                   struct strbuf *sealed)
+{
+    CLEANUP(secret_done) struct secret key = SECRET_INIT;
+    char context[ROW_KEY_CONTEXT_BYTES] = "";
+
+    init_key_context(id, context);
+    secret_set(&key, init_key);
+    keyring_seal(&service->keyring, context, &key, sealed);
+}

@@ -1,0 +1,55 @@
+/*
+ * Counters of this process for Prometheus; what stands in the database is added when they are read.
+ *
+ * Threading: any thread.
+ * Source:    https://prometheus.io/docs/instrumenting/exposition_formats/ (text format 0.0.4)
+ */
+#ifndef DEFT_RUNTIME_CORE_METRICS_H
+#define DEFT_RUNTIME_CORE_METRICS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+
+struct backend_room;
+struct demand_class;
+struct metrics;
+struct strbuf;
+struct tenant_count_list;
+
+#define START_KINDS(X) X(START_WARM, "warm") X(START_COLD, "cold")
+/* Why a start found nothing in the warm pool: none was ready, or nobody had asked for its like. */
+#define MISS_REASONS(X) X(MISS_NONE_READY, "none_ready") X(MISS_CLASS, "class")
+
+#define X(constant, text) constant,
+enum start_kind { START_KINDS(X) START_N_KINDS };
+enum miss_reason { MISS_REASONS(X) MISS_N_REASONS };
+#undef X
+
+const char *start_kind_to_string(enum start_kind kind) MUST_CHECK;
+
+struct metrics *metrics_new(void) MUST_CHECK;
+void metrics_free(struct metrics *metrics);
+void metrics_count_hit(struct metrics *metrics) NONNULL;
+void metrics_count_miss(struct metrics *metrics, enum miss_reason reason) NONNULL;
+/* A sandbox runs; duration_ms: since its start was begun. */
+void metrics_count_start(struct metrics *metrics, enum start_kind kind,
+                         int64_t duration_ms) NONNULL;
+/* None does; detail: why, in words. */
+void metrics_count_failure(struct metrics *metrics, const char *detail) NONNULL;
+
+/* How many members of a class are ready, and should be. */
+struct metrics_pool {
+    const struct demand_class *class;
+    size_t n_ready;
+    size_t n_wanted;
+};
+/* n: DEMAND_CLASSES_MAX at most. */
+void metrics_set_pool(struct metrics *metrics, const struct metrics_pool *pools, size_t n) NONNULL;
+
+/* room: free_bytes -1 where it cannot be seen. */
+void metrics_append(struct metrics *metrics, const struct tenant_count_list *counts,
+                    const struct backend_room *room, struct strbuf *text) NONNULL;
+
+#endif

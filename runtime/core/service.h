@@ -1,0 +1,100 @@
+/*
+ * The runtime service's one context: what every thread borrows.
+ *
+ * Ownership: main() makes and releases it.
+ * Threading: read-only after start, but for what stands under its lock.
+ */
+#ifndef DEFT_RUNTIME_CORE_SERVICE_H
+#define DEFT_RUNTIME_CORE_SERVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/crypto.h"
+#include "base/error.h"
+#include "base/lock.h"
+#include "base/secret.h"
+#include "runtime/docker/docker.h"
+#include "runtime/bwrap/process.h"
+#include "runtime/core/spec.h"
+
+struct backend;
+struct builder;
+struct db;
+struct egress;
+struct gate;
+struct http;
+struct metrics;
+struct pool;
+struct reconciler;
+struct refusals;
+struct wrong_keys;
+
+struct runtime_settings {
+    struct secret database_url;
+    struct secret root_key;
+    struct secret api_key;
+    struct secret admin_key;
+    struct secret admin_password;
+    const char *listen;
+    const char *app_url;
+    const char *agent_url;
+    int64_t tenant_runtimes;
+    int64_t tenant_images;
+    int64_t may_build;
+    int64_t build_max_bytes;
+    int64_t build_max_unpacked_bytes;
+    int64_t warm_least;
+    int64_t warm_most;
+    const char *image;
+    const char *egress;
+    const char *egress_allow;
+    const char *seccomp_path;
+    const char *log_level;
+    int64_t n_threads;
+    int64_t n_starters;
+    int64_t orphan_grace_ms;
+    int64_t reconcile_ms;
+    int64_t renew_after_ms;
+    int64_t free_bytes;
+    int64_t n_free_files;
+    int64_t idle_s;
+    int64_t dead_s;
+    int64_t stop_after_ms;
+    int64_t max_session_s;
+    int64_t has_network_rules;
+    int64_t resolver_port;
+    int64_t max_memory_bytes;
+    int64_t max_nano_cpus;
+    const char *backend;
+    struct docker_settings docker;
+    struct process_settings process;
+};
+
+struct service {
+    const struct runtime_settings *settings;
+    struct db *db;
+    struct backend *backend;
+    struct builder *builder;
+    struct http *http;
+    struct gate *gate;
+    struct reconciler *reconciler;
+    struct pool *pool;
+    struct metrics *metrics;
+    struct refusals *refusals;
+    struct egress *egress;
+    struct keyring keyring;
+    struct wrong_keys *wrong_keys;
+    struct spec_limits limits;
+    bool is_disk_low;         /* as it was last looked at; the reconciler's */
+    struct lock lock;         /* guards all below */
+    struct error rules_state; /* ERROR_NONE: the packet filter is as it should be */
+};
+
+/* ERROR_UNAVAILABLE with the reason when no sandbox can be started now. */
+int service_check(struct service *service, struct error *err) NONNULL MUST_CHECK;
+/* ERROR_UNAVAILABLE in words when there is too little room on the disk for another sandbox. */
+int service_check_room(struct service *service, struct error *err) NONNULL MUST_CHECK;
+void service_set_rules_state(struct service *service, const struct error *state) NONNULL;
+
+#endif

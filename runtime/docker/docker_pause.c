@@ -1,0 +1,75 @@
+#include "base/json.h"
+#include "runtime/docker/docker_parts.h"
+
+static int ask(struct docker *docker, const char *method, const char *container_id,
+               const char *what, json_t **reply_out, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+
+    strbuf_appendf(&path, "/containers/%s/%s", container_id, what);
+    return engine_call(&docker->engine,
+                       &(struct engine_request){.method = method, .path = path.text}, reply_out,
+                       err);
+}
+
+enum motion { MOTION_NONE, MOTION_RUNS, MOTION_PAUSED };
+
+static int look(struct docker *docker, const char *container_id, enum motion *motion_out,
+                struct error *err)
+{
+    json_auto_t *facts = NULL;
+    const json_t *state = NULL;
+
+    if (ask(docker, "GET", container_id, "json", &facts, err) < 0)
+        return -1;
+    state = json_object_get(facts, "State");
+    *motion_out = MOTION_NONE;
+    if (json_bool_or(state, "Paused", 0))
+        *motion_out = MOTION_PAUSED;
+    else if (json_bool_or(state, "Running", 0))
+        *motion_out = MOTION_RUNS;
+    return 0;
+}
+
+/* The engine refuses what is so already, in words and statuses that differ between versions. */
+static int bring_to(struct docker *docker, const char *container_id, enum motion wanted,
+                    struct error *err)
+{
+    struct error refusal = ERROR_INIT;
+    enum motion motion = MOTION_NONE;
+
+    if (ask(docker, "POST", container_id, wanted == MOTION_PAUSED ? "pause" : "unpause", NULL,
+            &refusal) == 0)
+        return 0;
+    if (refusal.code == ERROR_UNAVAILABLE || refusal.code == ERROR_TIMEOUT) {
+        *err = refusal;
+        return -1;
+    }
+    if (look(docker, container_id, &motion, err) < 0)
+        return -1;
+    if (motion == wanted)
+        return 0;
+    *err = refusal;
+    return -1;
+}
+
+int docker_pause(struct docker *docker, const char *container_id, struct error *err)
+{
+    return bring_to(docker, container_id, MOTION_PAUSED, err);
+}
+
+int docker_resume(struct docker *docker, const char *container_id, struct error *err)
+{
+    return bring_to(docker, container_id, MOTION_RUNS, err);
+}
+
+int docker_is_paused(struct docker *docker, const char *container_id, bool *is_paused_out,
+                     struct error *err)
+{
+    enum motion motion = MOTION_NONE;
+
+    if (look(docker, container_id, &motion, err) < 0)
+        return -1;
+    *is_paused_out = motion == MOTION_PAUSED;
+    return 0;
+}

@@ -1,0 +1,203 @@
+/* The rules of a book. Chains bear the instance's tag; each policy has one of its own. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "runtime/egress/egress_book.h"
+#include "runtime/egress/rules.h"
+#include "runtime/egress/rules_log.h"
+#include "runtime/egress/tally.h"
+
+/* Questions of each sandbox; beyond that they are not heard. */
+#define QUESTIONS_PER_SECOND 100
+#define QUESTIONS_AT_ONCE 200
+/* And by TCP, of which dnsmasq serves twenty at a time; a connection may carry many questions. */
+#define CONNECTIONS_AT_ONCE 3
+#define CONNECTIONS_PER_SECOND 20
+#define CONNECTIONS_BURST 40
+
+static bool is_restricted(const struct egress_book *book, size_t policy)
+{
+    return book->policies[policy].policy.mode != EGRESS_INTERNET;
+}
+
+/*
+ * Who may go everywhere asks the resolver where it asks a private address, the name server that it
+ * was given among them; other servers of the internet it may ask itself.
+ */
+static void append_private_servers(const struct egress_rules *rules, struct strbuf *out)
+{
+    static const char *const protocols[] = {"udp", "tcp"};
+
+    for (size_t i = 0; i < rules_n_denied; i++) {
+        for (size_t k = 0; k < ARRAY_SIZE(protocols); k++)
+            strbuf_appendf(out,
+                           "-A " EGRESS_NAMES_CHAIN
+                           "%s -d %s -p %s --dport 53 -j REDIRECT --to-ports %d\n",
+                           rules->tag, rules_denied[i].range, protocols[k], rules->resolver_port);
+    }
+}
+
+/* Who may not, asks deft-runtime alone, whomever it means to ask. */
+static void append_names(const struct egress_book *book, const struct egress_rules *rules,
+                         struct strbuf *out)
+{
+    const char *tag = rules->tag;
+
+    strbuf_appendf(out,
+                   "*nat\n:" EGRESS_DNS_CHAIN "%s - [0:0]\n:" EGRESS_NAMES_CHAIN "%s - [0:0]\n",
+                   tag, tag);
+    append_private_servers(rules, out);
+    for (size_t i = 0; i < book->n_seats; i++) {
+        strbuf_appendf(out, "-A " EGRESS_DNS_CHAIN "%s -i %s", tag, book->seats[i].bridge);
+        if (is_restricted(book, book->seats[i].policy))
+            strbuf_appendf(out, " -p udp --dport 53 -j REDIRECT --to-ports %d\n", rules->dns_port);
+        else
+            strbuf_appendf(out, " -g " EGRESS_NAMES_CHAIN "%s\n", tag);
+    }
+    if (is_restricted(book, 0))
+        strbuf_appendf(out,
+                       "-A " EGRESS_DNS_CHAIN "%s -p udp --dport 53 -j REDIRECT --to-ports %d\n",
+                       tag, rules->dns_port);
+    else
+        strbuf_appendf(out, "-A " EGRESS_DNS_CHAIN "%s -g " EGRESS_NAMES_CHAIN "%s\n", tag, tag);
+    strbuf_append(out, "COMMIT\n");
+}
+
+/*
+ * What the rules above have redirected, so to the sandbox's own gateway, and of each sandbox so
+ * much. What is sent to these ports otherwise is refused like any other packet to the host.
+ */
+static void append_port(const struct egress_rules *rules, const char *name, int port,
+                        struct strbuf *out)
+{
+    strbuf_appendf(out,
+                   "-A DEFT-ASK-%s -p udp --dport %d -m conntrack --ctstate DNAT"
+                   " -m hashlimit --hashlimit-name %s-%s --hashlimit-mode srcip"
+                   " --hashlimit-upto %d/second --hashlimit-burst %d -j ACCEPT\n"
+                   "-A DEFT-ASK-%s -p udp --dport %d -m conntrack --ctstate DNAT -j DROP\n",
+                   rules->tag, port, name, rules->tag, QUESTIONS_PER_SECOND, QUESTIONS_AT_ONCE,
+                   rules->tag, port);
+}
+
+static void append_questions(const struct egress_rules *rules, struct strbuf *out)
+{
+    append_port(rules, "deftq", rules->dns_port, out);
+    append_port(rules, "deftr", rules->resolver_port, out);
+    strbuf_appendf(out,
+                   "-A DEFT-ASK-%s -p tcp --syn --dport %d -m conntrack --ctstate DNAT"
+                   " -m connlimit --connlimit-upto %d -m hashlimit --hashlimit-name deftt-%s"
+                   " --hashlimit-mode srcip --hashlimit-upto %d/second --hashlimit-burst %d"
+                   " -j ACCEPT\n"
+                   "-A DEFT-ASK-%s -p tcp --syn --dport %d -m conntrack --ctstate DNAT"
+                   " -j REJECT --reject-with tcp-reset\n",
+                   rules->tag, rules->resolver_port, CONNECTIONS_AT_ONCE, rules->tag,
+                   CONNECTIONS_PER_SECOND, CONNECTIONS_BURST, rules->tag, rules->resolver_port);
+}
+
+static void append_ways(const struct egress_book *book, const struct egress_rules *rules,
+                        struct strbuf *out)
+{
+    const char *tag = rules->tag;
+
+    strbuf_appendf(out,
+                   "-A DEFT-GO-%s -m conntrack --ctstate ESTABLISHED,RELATED -j RETURN\n"
+                   "-A DEFT-GO-%s -o " RULES_BRIDGES " -j RETURN\n",
+                   tag, tag);
+    /* The chains of all instances refuse these, and say why. */
+    for (size_t i = 0; i < rules_n_denied; i++)
+        strbuf_appendf(out, "-A DEFT-GO-%s -d %s -j RETURN\n", tag, rules_denied[i].range);
+    for (size_t i = 0; i < book->n_seats; i++) {
+        const struct egress_book_seat *seat = &book->seats[i];
+
+        strbuf_appendf(out, "-A DEFT-GO-%s -i %s", tag, seat->bridge);
+        if (is_restricted(book, seat->policy))
+            strbuf_appendf(out, " -g DEFT-P%d-%s\n", (int)seat->policy, tag);
+        else
+            strbuf_append(out, " -j RETURN\n");
+    }
+    if (is_restricted(book, 0))
+        strbuf_appendf(out, "-A DEFT-GO-%s -g DEFT-P0-%s\n", tag, tag);
+}
+
+/* To one address or range, by one port or by all. */
+static void append_place(struct strbuf *out, const char *chain, const char *target, uint16_t port)
+{
+    if (port == 0) {
+        strbuf_appendf(out, "-A %s -d %s -j RETURN\n", chain, target);
+        return;
+    }
+    strbuf_appendf(out, "-A %s -d %s -p tcp --dport %d -j RETURN\n", chain, target, port);
+    strbuf_appendf(out, "-A %s -d %s -p udp --dport %d -j RETURN\n", chain, target, port);
+}
+
+static void append_target(struct strbuf *target, uint32_t address, unsigned prefix)
+{
+    const struct in_addr in = {.s_addr = htonl(address)};
+    char text[INET_ADDRSTRLEN] = "";
+
+    strbuf_reset(target);
+    strbuf_appendf(target, "%s/%u", inet_ntop(AF_INET, &in, text, sizeof(text)), prefix);
+}
+
+static void append_known(const struct egress_book *book, const struct egress_place *place,
+                         const char *chain, struct strbuf *out)
+{
+    CLEANUP(strbuf_done) struct strbuf target = STRBUF_INIT;
+
+    for (size_t i = 0; i < book->n_known; i++) {
+        if (!egress_place_holds(place, book->known[i].name))
+            continue;
+        append_target(&target, book->known[i].address, 32);
+        append_place(out, chain, target.text, place->port);
+    }
+}
+
+static void append_refusal(const struct egress_rules *rules, const char *chain, struct strbuf *out)
+{
+    const struct rules_log log = {.tag = rules->tag, .group = (uint16_t)rules->group};
+
+    if (rules->group >= 0) {
+        strbuf_appendf(out, "-A %s", chain);
+        rules_log_append_show(out, &log, REFUSED_POLICY);
+    }
+    strbuf_appendf(out, "-A %s -j REJECT\n", chain);
+}
+
+static void append_policy(const struct egress_book *book, size_t index,
+                          const struct egress_rules *rules, struct strbuf *out)
+{
+    CLEANUP(strbuf_done) struct strbuf chain = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf target = STRBUF_INIT;
+    const struct egress_policy *policy = &book->policies[index].policy;
+
+    strbuf_appendf(&chain, "DEFT-P%d-%s", (int)index, rules->tag);
+    for (size_t i = 0; policy->mode == EGRESS_LIST && i < policy->n; i++) {
+        const struct egress_place *place = &policy->places[i];
+
+        append_known(book, place, chain.text, out);
+        if (place->kind != PLACE_RANGE)
+            continue;
+        append_target(&target, place->address, place->prefix);
+        append_place(out, chain.text, target.text, place->port);
+    }
+    append_refusal(rules, chain.text, out);
+}
+
+void egress_book_append_rules(const struct egress_book *book, const struct egress_rules *rules,
+                              struct strbuf *out)
+{
+    append_names(book, rules, out);
+    strbuf_appendf(out, "*filter\n:DEFT-ASK-%s - [0:0]\n:DEFT-GO-%s - [0:0]\n", rules->tag,
+                   rules->tag);
+    for (size_t i = 0; i < book->n_policies; i++)
+        strbuf_appendf(out, ":DEFT-P%d-%s - [0:0]\n", (int)i, rules->tag);
+    append_questions(rules, out);
+    append_ways(book, rules, out);
+    for (size_t i = 0; i < book->n_policies; i++) {
+        if (is_restricted(book, i))
+            append_policy(book, i, rules, out);
+    }
+    strbuf_append(out, "COMMIT\n");
+}

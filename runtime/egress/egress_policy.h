@@ -1,0 +1,64 @@
+/*
+ * Where sandboxes may go: everywhere that is nobody's private network, nowhere, or to the places of
+ * a list: names, names below a name, ranges of addresses; each with a port or with all.
+ *
+ *     github.com:443 *.pypi.org 140.82.112.0/20:22
+ *
+ * Names are compared in one form: lower case, A-labels, without a dot at the end. What is not
+ * plainly a name of that form is none: no other spelling of an address, no user, no path.
+ *
+ * Ownership: egress_policy_done() releases the places.
+ * Threading: no state.
+ */
+#ifndef DEFT_RUNTIME_EGRESS_EGRESS_POLICY_H
+#define DEFT_RUNTIME_EGRESS_EGRESS_POLICY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+
+struct error;
+
+#define EGRESS_PLACES_MAX 200
+/* RFC 1035, section 2.3.4, and the NUL. */
+#define EGRESS_NAME_BYTES 254
+
+enum egress_mode { EGRESS_INTERNET, EGRESS_NONE, EGRESS_LIST };
+
+enum egress_kind { PLACE_NAME, PLACE_BELOW, PLACE_RANGE };
+
+struct egress_place {
+    enum egress_kind kind;
+    char name[EGRESS_NAME_BYTES]; /* of PLACE_BELOW without its star and dot */
+    uint32_t address;             /* of PLACE_RANGE, in host order */
+    unsigned prefix;
+    uint16_t port; /* 0: all */
+};
+
+struct egress_policy {
+    enum egress_mode mode;
+    struct egress_place *places; /* of EGRESS_LIST */
+    size_t n;
+};
+
+/* clang-format off */
+#define EGRESS_POLICY_INIT {EGRESS_INTERNET, NULL, 0}
+/* clang-format on */
+
+void egress_policy_done(struct egress_policy *policy);
+/* mode: internet, none, list; list: as above, separated by white space or commas. ERROR_INVALID
+ * says what is wrong with which place. */
+int egress_policy_parse(const char *mode, const char *list, struct egress_policy *policy_out,
+                        struct error *err) NONNULL MUST_CHECK;
+/* True when the place is that name, or one above it. `name` has the one form. */
+bool egress_place_holds(const struct egress_place *place, const char *name) NONNULL MUST_CHECK;
+bool egress_policy_holds(const struct egress_policy *policy, const char *name) NONNULL MUST_CHECK;
+/* Brings a name into its one form; false when it is none. */
+bool egress_name_read(const char *text, size_t len,
+                      char name[EGRESS_NAME_BYTES]) NONNULL MUST_CHECK;
+/* True for an address, in host order, that no sandbox may reach whatever its policy says. */
+bool egress_is_denied(uint32_t address) MUST_CHECK;
+
+#endif

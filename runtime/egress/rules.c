@@ -1,0 +1,114 @@
+#include "runtime/egress/rules.h"
+
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/strbuf.h"
+#include "runtime/backend/spawn.h"
+
+#define BRIDGES RULES_BRIDGES
+
+/* Where a sandbox may not go: RFC 6890, and what is not unicast. */
+const struct denied_range rules_denied[] = {
+    {"0.0.0.0/8", REFUSED_RESERVED},        {"10.0.0.0/8", REFUSED_PRIVATE},
+    {"100.64.0.0/10", REFUSED_PRIVATE},     {"127.0.0.0/8", REFUSED_RESERVED},
+    {"169.254.0.0/16", REFUSED_LINK_LOCAL}, {"172.16.0.0/12", REFUSED_PRIVATE},
+    {"192.0.0.0/24", REFUSED_RESERVED},     {"192.0.2.0/24", REFUSED_RESERVED},
+    {"192.88.99.0/24", REFUSED_RESERVED},   {"192.168.0.0/16", REFUSED_PRIVATE},
+    {"198.18.0.0/15", REFUSED_RESERVED},    {"198.51.100.0/24", REFUSED_RESERVED},
+    {"203.0.113.0/24", REFUSED_RESERVED},   {"224.0.0.0/4", REFUSED_RESERVED},
+    {"240.0.0.0/4", REFUSED_RESERVED},
+};
+const size_t rules_n_denied = ARRAY_SIZE(rules_denied);
+
+void rules_append_text(struct strbuf *out)
+{
+    strbuf_append(out, "*filter\n:DEFT-IN - [0:0]\n:DEFT-OUT - [0:0]\n");
+    /* To the host: only answers to what the host itself asked. */
+    strbuf_append(out, "-A DEFT-IN -m conntrack --ctstate ESTABLISHED,RELATED -j ACCEPT\n"
+                       "-A DEFT-IN -j REJECT\n");
+    strbuf_append(out, "-A DEFT-OUT -m conntrack --ctstate ESTABLISHED,RELATED -j RETURN\n"
+                       "-A DEFT-OUT -o " BRIDGES " -j REJECT\n");
+    for (size_t i = 0; i < rules_n_denied; i++)
+        strbuf_appendf(out, "-A DEFT-OUT -d %s -j REJECT\n", rules_denied[i].range);
+    strbuf_append(out, "-A DEFT-OUT -j RETURN\nCOMMIT\n");
+}
+
+/* Sandboxes have no IPv6; a bridge's own link-local address is no way in either. */
+static const char rules6[] = "*filter\n:DEFT-IN - [0:0]\n:DEFT-OUT - [0:0]\n"
+                             "-A DEFT-IN -j DROP\n-A DEFT-OUT -j DROP\nCOMMIT\n";
+
+static int run(const char *const *argv, const char *input, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf said = STRBUF_INIT;
+
+    return spawn_run(argv, input, &said, err);
+}
+
+#define RUN(err, ...) run((const char *const[]){__VA_ARGS__, NULL}, "", err)
+
+static int make_chain(const char *tool, const char *chain, struct error *err)
+{
+    struct error missing = ERROR_INIT;
+
+    if (RUN(&missing, tool, "-w", "5", "-n", "-L", chain) == 0)
+        return 0;
+    return RUN(err, tool, "-w", "5", "-N", chain);
+}
+
+/* Puts the jump in front where it is missing. */
+static int make_jump(const char *tool, const char *from, const char *to, struct error *err)
+{
+    struct error missing = ERROR_INIT;
+
+    if (RUN(&missing, tool, "-w", "5", "-C", from, "-i", BRIDGES, "-j", to) == 0)
+        return 0;
+    return RUN(err, tool, "-w", "5", "-I", from, "1", "-i", BRIDGES, "-j", to);
+}
+
+/* The engine makes DOCKER-USER and goes through it first; without an engine so far, we do. */
+static int make_user_chain(struct error *err)
+{
+    struct error missing = ERROR_INIT;
+
+    if (make_chain("iptables", "DOCKER-USER", err) < 0)
+        return -1;
+    if (RUN(&missing, "iptables", "-w", "5", "-C", "FORWARD", "-j", "DOCKER-USER") == 0)
+        return 0;
+    return RUN(err, "iptables", "-w", "5", "-I", "FORWARD", "1", "-j", "DOCKER-USER");
+}
+
+static int apply_ipv4(const char *text, struct error *err)
+{
+    const char *const restore[] = {"iptables-restore", "-w", "5", "--noflush", NULL};
+
+    if (run(restore, text, err) < 0 || make_user_chain(err) < 0)
+        return -1;
+    if (make_jump("iptables", "INPUT", "DEFT-IN", err) < 0)
+        return -1;
+    return make_jump("iptables", "DOCKER-USER", "DEFT-OUT", err);
+}
+
+static int apply_ipv6(struct error *err)
+{
+    const char *const restore[] = {"ip6tables-restore", "-w", "5", "--noflush", NULL};
+
+    /* A kernel without IPv6 has no tables for it. */
+    if (access("/proc/net/if_inet6", F_OK) != 0)
+        return 0;
+    if (run(restore, rules6, err) < 0)
+        return -1;
+    if (make_jump("ip6tables", "INPUT", "DEFT-IN", err) < 0)
+        return -1;
+    return make_jump("ip6tables", "FORWARD", "DEFT-OUT", err);
+}
+
+int rules_apply(struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    rules_append_text(&text);
+    if (apply_ipv4(text.text, err) < 0 || apply_ipv6(err) < 0)
+        return error_wrap(err, "network rules");
+    return 0;
+}

@@ -1,0 +1,379 @@
+#include "runtime/images/builder.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "runtime/backend/backend.h"
+#include "runtime/build/build_context.h"
+#include "runtime/build/dockerfile.h"
+#include "runtime/images/image_name.h"
+#include "runtime/core/row.h"
+#include "runtime/core/service.h"
+#include "store/runtime/build_store.h"
+#include "store/runtime/runtime_key_store.h"
+
+/* Contexts are held in memory. */
+#define PLACES_MAX 4
+#define PLACES_OF_TENANT_MAX 2
+#define RETRY_MS 1000
+
+struct job {
+    struct build_place place;
+    struct image_build build;
+    struct strbuf context;
+};
+
+struct builder {
+    struct lock lock; /* guards all below */
+    struct condition changed;
+    struct uuid places[PLACES_MAX];
+    size_t n_places;
+    struct job jobs[PLACES_MAX]; /* the oldest first */
+    size_t n_jobs;
+    bool is_open;  /* what an earlier life left was settled */
+    bool is_asked; /* to look for images that shall go */
+    bool is_stopping;
+};
+
+static void job_done(struct job *job)
+{
+    image_build_done(&job->build);
+    strbuf_done(&job->context);
+    build_place_leave(&job->place);
+}
+
+struct builder *builder_new(void)
+{
+    struct builder *builder = NEW(struct builder);
+
+    lock_init(&builder->lock);
+    condition_init(&builder->changed);
+    return builder;
+}
+
+void builder_free(struct builder *builder)
+{
+    if (builder == NULL)
+        return;
+    for (size_t i = 0; i < builder->n_jobs; i++)
+        job_done(&builder->jobs[i]);
+    condition_done(&builder->changed);
+    lock_done(&builder->lock);
+    mem_free(builder);
+}
+
+void builder_stop(struct service *service)
+{
+    struct builder *builder = service->builder;
+
+    lock_take(&builder->lock);
+    builder->is_stopping = true;
+    condition_wake_all(&builder->changed);
+    lock_release(&builder->lock);
+    service->backend->functions->stop_building(service->backend);
+}
+
+void builder_ask(struct builder *builder)
+{
+    lock_take(&builder->lock);
+    builder->is_asked = true;
+    condition_wake_all(&builder->changed);
+    lock_release(&builder->lock);
+}
+
+/* --- places --- */
+
+static size_t count_places_locked(const struct builder *builder, const struct uuid *tenant_id)
+    REQUIRES(builder -> lock)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < builder->n_places; i++)
+        n += text_equal(builder->places[i].text, tenant_id->text);
+    return n;
+}
+
+static int take_place_locked(struct builder *builder, const struct uuid *tenant_id,
+                             struct error *err) REQUIRES(builder -> lock)
+{
+    if (!builder->is_open || builder->is_stopping)
+        return error_set(err, ERROR_UNAVAILABLE, "images cannot be built now");
+    if (builder->n_places >= PLACES_MAX)
+        return error_set(err, ERROR_RATE_LIMITED, "other images are being built; try again later");
+    if (count_places_locked(builder, tenant_id) >= PLACES_OF_TENANT_MAX)
+        return error_set(err, ERROR_RATE_LIMITED,
+                         "%d images of this key are being built; try again later",
+                         PLACES_OF_TENANT_MAX);
+    builder->places[builder->n_places++] = *tenant_id;
+    return 0;
+}
+
+int builder_take_place(struct builder *builder, const struct uuid *tenant_id,
+                       struct build_place *place_out, struct error *err)
+{
+    int rc = 0;
+
+    lock_take(&builder->lock);
+    rc = take_place_locked(builder, tenant_id, err);
+    lock_release(&builder->lock);
+    if (rc == 0)
+        *place_out = (struct build_place){.builder = builder, .tenant_id = *tenant_id};
+    return rc;
+}
+
+static void remove_place_locked(struct builder *builder, const struct uuid *tenant_id)
+    REQUIRES(builder -> lock)
+{
+    for (size_t i = 0; i < builder->n_places; i++) {
+        if (!text_equal(builder->places[i].text, tenant_id->text))
+            continue;
+        builder->places[i] = builder->places[--builder->n_places];
+        return;
+    }
+}
+
+void build_place_leave(struct build_place *place)
+{
+    struct builder *builder = place->builder;
+
+    if (builder == NULL)
+        return;
+    lock_take(&builder->lock);
+    remove_place_locked(builder, &place->tenant_id);
+    lock_release(&builder->lock);
+    place->builder = NULL;
+}
+
+void builder_queue(struct build_place *place, struct image_build *build, struct strbuf *context)
+{
+    struct builder *builder = place->builder;
+
+    lock_take(&builder->lock);
+    builder->jobs[builder->n_jobs++] =
+        (struct job){.place = *place, .build = *build, .context = *context};
+    condition_wake_all(&builder->changed);
+    lock_release(&builder->lock);
+    *build = (struct image_build)IMAGE_BUILD_INIT;
+    *context = (struct strbuf)STRBUF_INIT;
+    place->builder = NULL;
+}
+
+/* --- the thread --- */
+
+static bool wait_stopping(struct builder *builder, int64_t ms)
+{
+    int64_t deadline_ms = clock_monotonic_ms() + ms;
+    bool is_stopping = false;
+    bool has_time = true;
+
+    lock_take(&builder->lock);
+    while (!builder->is_stopping && has_time)
+        has_time = condition_wait_until(&builder->changed, &builder->lock, deadline_ms);
+    is_stopping = builder->is_stopping;
+    lock_release(&builder->lock);
+    return is_stopping;
+}
+
+/* Clients ask until they read the end: it is stored as soon as there is a database. What no
+ * database takes as the reason is left out. */
+static void store(struct service *service, struct image_build *build)
+{
+    struct error err = ERROR_INIT;
+    bool is_refused = false;
+
+    while (build_store_update(service->db, build, &err) < 0) {
+        log_warning("build.not_stored", LOG_STR("build_id", build->id), LOG_ERROR(&err));
+        if (!error_is_transient(&err)) {
+            if (is_refused)
+                return;
+            is_refused = true;
+            row_set_text(&build->error, "The build failed, and what it printed cannot be shown.");
+        }
+        if (wait_stopping(service->builder, RETRY_MS))
+            return;
+    }
+}
+
+static const enum build_status status_of_code[ERROR_N_CODES] = {
+    [ERROR_NONE] = BUILD_SUCCESS,
+    [ERROR_INVALID] = BUILD_FAILURE,
+    [ERROR_NOT_FOUND] = BUILD_FAILURE,
+    [ERROR_TOO_LARGE] = BUILD_FAILURE,
+    [ERROR_TIMEOUT] = BUILD_TIMEOUT,
+    [ERROR_UNAUTHENTICATED] = BUILD_INTERNAL_ERROR,
+    [ERROR_FORBIDDEN] = BUILD_FAILURE,
+    [ERROR_CONFLICT] = BUILD_INTERNAL_ERROR,
+    [ERROR_STALE] = BUILD_INTERNAL_ERROR,
+    [ERROR_RATE_LIMITED] = BUILD_INTERNAL_ERROR,
+    [ERROR_CANCELLED] = BUILD_INTERNAL_ERROR,
+    [ERROR_UNAVAILABLE] = BUILD_INTERNAL_ERROR,
+    [ERROR_UNSUPPORTED] = BUILD_FAILURE,
+    [ERROR_MEDIA_TYPE] = BUILD_FAILURE,
+    [ERROR_SLOW_CLIENT] = BUILD_FAILURE,
+    [ERROR_INTERNAL] = BUILD_INTERNAL_ERROR,
+};
+
+static int check_sources(struct service *service, const struct tenant *tenant, const json_t *images,
+                         struct error *err)
+{
+    const json_t *image = NULL;
+    size_t i = 0;
+
+    json_array_foreach (images, i, image) {
+        if (image_name_check_source(service, tenant, json_string_value(image), err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* What the engine would fetch is on this host, or in a registry that may be asked. */
+static int check_context(struct service *service, const struct job *job, struct error *err)
+{
+    CLEANUP(dockerfile_images_done) struct dockerfile_images images = DOCKERFILE_IMAGES_INIT;
+    const struct tenant tenant = {.id = job->build.tenant_id};
+    const struct tenant *whose = uuid_is_set(&tenant.id) ? &tenant : NULL;
+
+    if (build_context_list_images(&job->context, service->settings->build_max_unpacked_bytes,
+                                  &images, err) < 0 ||
+        check_sources(service, whose, images.bases, err) < 0)
+        return -1;
+    return check_sources(service, whose, images.others, err);
+}
+
+static void run_job(struct service *service, struct job *job)
+{
+    CLEANUP(strbuf_done) struct strbuf said = STRBUF_INIT;
+    const struct image_order order = {.names = job->build.tags, .context = &job->context};
+    struct error err = ERROR_INIT;
+    char image_id[BACKEND_IMAGE_BYTES] = "";
+    int64_t begun_ms = clock_monotonic_ms();
+
+    job->build.status = BUILD_BUILDING;
+    store(service, &job->build);
+    if (check_context(service, job, &err) == 0 &&
+        service->backend->functions->build(service->backend, &order, image_id, &said, &err) == 0)
+        err.code = ERROR_NONE;
+    job->build.status = status_of_code[err.code];
+    row_set_text(&job->build.image_id, image_id);
+    if (err.code != ERROR_NONE)
+        row_set_text(&job->build.error, said.len > 0 ? said.text : err.message);
+    store(service, &job->build);
+    log_info("image.built", LOG_STR("build_id", job->build.id), LOG_STR("image", job->build.image),
+             LOG_STR("status", build_status_to_string(job->build.status)),
+             LOG_INT("duration_ms", clock_monotonic_ms() - begun_ms));
+}
+
+/* One that a container uses stays until that has gone. */
+static bool remove_names(struct service *service, const struct image_build *build)
+{
+    const json_t *name = NULL;
+    size_t i = 0;
+
+    json_array_foreach (build->tags, i, name) {
+        struct error err = ERROR_INIT;
+
+        if (service->backend->functions->remove_image(service->backend, json_string_value(name),
+                                                      &err) < 0) {
+            log_debug("image.left", LOG_STR("image", json_string_value(name)), LOG_ERROR(&err));
+            return false;
+        }
+    }
+    return true;
+}
+
+static void forget_old(struct service *service)
+{
+    struct error err = ERROR_INIT;
+
+    if (build_store_prune(service->db, &err) < 0)
+        log_warning("builds.not_pruned", LOG_ERROR(&err));
+}
+
+static void remove_doomed(struct service *service)
+{
+    CLEANUP(build_list_done) struct build_list doomed = {.items = NULL};
+    struct error err = ERROR_INIT;
+
+    if (build_store_list_doomed(service->db, service->settings->tenant_images, &doomed, &err) < 0) {
+        log_warning("images.not_listed", LOG_ERROR(&err));
+        return;
+    }
+    for (size_t i = 0; i < doomed.n; i++) {
+        struct image_build *build = &doomed.items[i];
+
+        if (!remove_names(service, build))
+            continue;
+        build->status = BUILD_EXPIRED;
+        row_set_text(&build->error, "the image was removed: its key was revoked, or newer images "
+                                    "of that key took its place");
+        store(service, build);
+        log_info("image.removed", LOG_STR("image", build->image));
+    }
+}
+
+/* Waits for a job until the time, or until it is asked to look for images; has_job false: there was
+ * none. False when it is to stop. */
+static bool next_job(struct builder *builder, int64_t tidy_ms, struct job *job_out,
+                     bool *has_job_out)
+{
+    bool is_stopping = false;
+    bool has_time = true;
+
+    lock_take(&builder->lock);
+    while (builder->n_jobs == 0 && !builder->is_asked && !builder->is_stopping && has_time)
+        has_time = condition_wait_until(&builder->changed, &builder->lock, tidy_ms);
+    builder->is_asked = false;
+    is_stopping = builder->is_stopping;
+    *has_job_out = builder->n_jobs > 0 && !is_stopping;
+    if (*has_job_out) {
+        *job_out = builder->jobs[0];
+        builder->n_jobs--;
+        for (size_t i = 0; i < builder->n_jobs; i++)
+            builder->jobs[i] = builder->jobs[i + 1];
+    }
+    lock_release(&builder->lock);
+    return !is_stopping;
+}
+
+/* Before anything is taken: what is unfinished now was an earlier life's. */
+static bool settle(struct service *service)
+{
+    struct error err = ERROR_INIT;
+
+    while (build_store_end_all(service->db,
+                               "the service ended while the image was built; post it again",
+                               &err) < 0) {
+        log_warning("builds.not_settled", LOG_ERROR(&err));
+        if (wait_stopping(service->builder, RETRY_MS))
+            return false;
+    }
+    lock_take(&service->builder->lock);
+    service->builder->is_open = true;
+    lock_release(&service->builder->lock);
+    return true;
+}
+
+void builder_run(struct service *service)
+{
+    int64_t tidy_ms = 0;
+    struct job job = {.context = STRBUF_INIT};
+    bool has_job = false;
+
+    if (!settle(service))
+        return;
+    while (next_job(service->builder, tidy_ms, &job, &has_job)) {
+        if (has_job) {
+            run_job(service, &job);
+            job_done(&job);
+        }
+        remove_doomed(service);
+        if (clock_monotonic_ms() >= tidy_ms) {
+            forget_old(service);
+            tidy_ms = clock_monotonic_ms() + service->settings->reconcile_ms;
+        }
+    }
+}

@@ -1,0 +1,446 @@
+#include "runtime/lifecycle/life.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "runtime/backend/backend.h"
+#include "runtime/images/builder.h"
+#include "runtime/egress/egress.h"
+#include "runtime/core/gate.h"
+#include "runtime/core/handover.h"
+#include "runtime/core/metrics.h"
+#include "runtime/lifecycle/reconcile.h"
+#include "runtime/core/row.h"
+#include "runtime/core/service.h"
+#include "store/runtime/runtime_store.h"
+
+/* --- launch --- */
+
+/* The order of a cold start; a home, and nothing that is secret. Borrows from spec and runtime. */
+static struct sandbox_order order_of(const struct runtime *runtime)
+{
+    return (struct sandbox_order){.runtime_id = runtime->id,
+                                  .session_id = runtime->session_id,
+                                  .conversation_id =
+                                      json_text_or(runtime->spec, "conversation_id", ""),
+                                  .image = runtime->image,
+                                  .home = json_text_or(runtime->spec, "home", ""),
+                                  .memory_bytes = json_int_or(runtime->spec, "memory_bytes", 0),
+                                  .nano_cpus = json_int_or(runtime->spec, "nano_cpus", 0)};
+}
+
+static void remove_sandbox(struct service *service, const struct runtime *runtime,
+                           const char *network)
+{
+    struct error err = ERROR_INIT;
+
+    if (service->backend->functions->remove(service->backend, runtime->id, network, &err) < 0)
+        log_warning("container.left", LOG_STR("runtime_id", runtime->id), LOG_ERROR(&err));
+}
+
+/* For who found none ready when it was asked for. */
+static int need_home(struct service *service, struct runtime *runtime, struct error *err)
+{
+    struct backend *backend = service->backend;
+    char home[BACKEND_NAME_BYTES] = "";
+
+    if (json_text_or(runtime->spec, "home", "")[0] != '\0')
+        return 0;
+    if (backend->functions->take_home(backend, home, err) < 0)
+        return -1;
+    if (runtime_store_set_home(service->db, runtime->id, home, err) < 0) {
+        backend->functions->give_home(backend, home);
+        return -1;
+    }
+    json_put_text(runtime->spec, "home", home);
+    backend->functions->home_is_kept(backend, home);
+    return 0;
+}
+
+static int start_sandbox(struct service *service, struct runtime *runtime,
+                         struct sandbox_place *place, struct error *err)
+{
+    struct sandbox_order order = {.runtime_id = runtime->id};
+
+    if (service_check(service, err) < 0 || service_check_room(service, err) < 0 ||
+        need_home(service, runtime, err) < 0)
+        return -1;
+    order = order_of(runtime);
+    if (egress_check(service, &runtime->tenant_id, &runtime->owner_id, err) < 0)
+        return -1;
+    if (service->backend->functions->start(service->backend, &order, place, err) < 0)
+        return -1;
+    /* Nobody's program runs in it before it has its key. */
+    if (egress_seat(service, runtime, place->network, err) < 0 ||
+        handover_do(service, runtime, place->url, place->init_key, err) < 0) {
+        remove_sandbox(service, runtime, place->network);
+        return -1;
+    }
+    runtime->proves = true;
+    return 0;
+}
+
+static int keep_place(struct service *service, struct runtime *runtime,
+                      const struct sandbox_place *place, struct error *err)
+{
+    row_set_text(&runtime->container_id, place->container_id);
+    row_set_text(&runtime->network, place->network);
+    row_set_text(&runtime->url, place->url);
+    runtime->backend = service->backend->functions->name(service->backend);
+    if (row_change_status(service, runtime, RUNTIME_RUNNING, NULL, err) == 0) {
+        service->backend->functions->network_is_kept(service->backend, place->network);
+        return 0;
+    }
+    /* The row still says starting: whoever looks next starts it again. */
+    remove_sandbox(service, runtime, place->network);
+    return -1;
+}
+
+static void note_started(struct service *service, const struct runtime *runtime,
+                         enum start_kind kind, int64_t begun_ms)
+{
+    int64_t duration_ms = clock_monotonic_ms() - begun_ms;
+
+    metrics_count_start(service->metrics, kind, duration_ms);
+    log_info("sandbox.started", LOG_STR("runtime_id", runtime->id),
+             LOG_STR("kind", start_kind_to_string(kind)), LOG_INT("duration_ms", duration_ms));
+}
+
+/* One that was started ahead waits at its place: only the key is missing. */
+static bool is_claimed(const struct runtime *runtime)
+{
+    return runtime->status == RUNTIME_STARTING && runtime->url != NULL;
+}
+
+/* What does not take its key (its container has ended meanwhile, or it has taken it before a crash
+ * of ours) makes way for a cold start on the same home. */
+static int wake(struct service *service, struct runtime *runtime, bool *is_awake_out,
+                struct error *err)
+{
+    int64_t begun_ms = clock_monotonic_ms();
+    struct error why = ERROR_INIT;
+
+    /* A back end without networks has none in its rows. */
+    if (egress_seat(service, runtime, runtime->network != NULL ? runtime->network : "", &why) < 0 ||
+        handover_claimed(service, runtime, &why) < 0) {
+        log_warning("warm.lost", LOG_STR("runtime_id", runtime->id), LOG_ERROR(&why));
+        remove_sandbox(service, runtime, runtime->network != NULL ? runtime->network : "");
+        row_forget_place(runtime);
+        return 0;
+    }
+    *is_awake_out = true;
+    if (row_change_status(service, runtime, RUNTIME_RUNNING, NULL, err) < 0)
+        return -1;
+    note_started(service, runtime, START_WARM, begun_ms);
+    return 0;
+}
+
+static int launch(struct service *service, struct runtime *runtime, struct error *err)
+{
+    struct sandbox_place place = {.container_id = ""};
+    int64_t begun_ms = clock_monotonic_ms();
+
+    if (runtime->status == RUNTIME_ERROR)
+        runtime->restart_count++;
+    row_set_text(&runtime->container_id, NULL);
+    row_set_text(&runtime->url, NULL);
+    if (runtime->status != RUNTIME_STARTING &&
+        row_change_status(service, runtime, RUNTIME_STARTING, NULL, err) < 0)
+        return -1;
+    if (start_sandbox(service, runtime, &place, err) < 0) {
+        struct error why = *err;
+
+        row_set_text(&runtime->network, NULL);
+        metrics_count_failure(service->metrics, why.message);
+        return row_change_status(service, runtime, RUNTIME_ERROR, why.message, err);
+    }
+    if (keep_place(service, runtime, &place, err) < 0)
+        return -1;
+    note_started(service, runtime, START_COLD, begun_ms);
+    return 0;
+}
+
+/* What cannot go on makes way for a new start on the same home. */
+static int thaw(struct service *service, struct runtime *runtime, struct error *err)
+{
+    struct error why = ERROR_INIT;
+
+    if (runtime->container_id == NULL)
+        return launch(service, runtime, err);
+    if (service->backend->functions->resume(service->backend, runtime->container_id, &why) == 0)
+        return row_change_status(service, runtime, RUNTIME_RUNNING, NULL, err);
+    if (why.code == ERROR_UNAVAILABLE || why.code == ERROR_TIMEOUT) {
+        *err = why;
+        return -1;
+    }
+    log_warning("sandbox.not_resumed", LOG_STR("runtime_id", runtime->id), LOG_ERROR(&why));
+    remove_sandbox(service, runtime, runtime->network != NULL ? runtime->network : "");
+    row_forget_place(runtime);
+    return launch(service, runtime, err);
+}
+
+static int take_start(struct service *service, struct runtime *runtime, struct error *err)
+{
+    bool is_awake = false;
+
+    if (is_claimed(runtime) && wake(service, runtime, &is_awake, err) < 0)
+        return -1;
+    if (is_awake)
+        return 0;
+    if (state_step(VERB_START, runtime->status).act == ACT_THAW)
+        return thaw(service, runtime, err);
+    return launch(service, runtime, err);
+}
+
+static int launch_held(struct service *service, const char *id, struct error *err)
+{
+    CLEANUP(gate_leave) struct gate_pass pass = gate_enter(service->gate, id);
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+
+    if (runtime_store_get(service->db, id, &runtime, err) < 0)
+        return -1;
+    if (runtime.desired != DESIRED_RUNNING ||
+        state_step(VERB_START, runtime.status).act == ACT_NONE)
+        return 0;
+    return take_start(service, &runtime, err);
+}
+
+int life_launch(struct service *service, const char *id, struct error *err)
+{
+    int rc = launch_held(service, id, err);
+
+    reconciler_ask(service->reconciler, RECONCILE_REFILL_LATER);
+    return rc;
+}
+
+/* --- end --- */
+
+static int end_sandbox(struct service *service, struct runtime *runtime, struct error *err)
+{
+    if (service->backend->functions->remove(service->backend, runtime->id, runtime->network, err) <
+        0)
+        return -1;
+    row_forget_place(runtime);
+    return 0;
+}
+
+/* Of one that is at rest: removes what there still is of it. */
+static int clear(struct service *service, struct runtime *runtime, struct error *err)
+{
+    if (end_sandbox(service, runtime, err) < 0)
+        return -1;
+    return row_change_status(service, runtime, runtime->status, runtime->status_detail, err);
+}
+
+/* One that cannot be held is ended: its files stay all the same. */
+static int hold(struct service *service, struct runtime *runtime, struct error *err)
+{
+    struct backend *backend = service->backend;
+
+    if (runtime->container_id == NULL ||
+        backend->functions->pause(backend, runtime->container_id, err) == 0)
+        return 0;
+    if (err->code == ERROR_UNAVAILABLE || err->code == ERROR_TIMEOUT)
+        return -1;
+    log_warning("sandbox.not_paused", LOG_STR("runtime_id", runtime->id), LOG_ERROR(err));
+    return clear(service, runtime, err);
+}
+
+/* The row first: what it says runs is never held by us, whenever we are killed. */
+static int freeze(struct service *service, struct runtime *runtime, struct error *err)
+{
+    if (row_change_status(service, runtime, RUNTIME_PAUSED, NULL, err) < 0)
+        return -1;
+    return hold(service, runtime, err);
+}
+
+static int forget(struct service *service, struct runtime *runtime, struct error *err)
+{
+    const char *home = json_text_or(runtime->spec, "home", "");
+
+    if (end_sandbox(service, runtime, err) < 0)
+        return -1;
+    if (home[0] != '\0' &&
+        service->backend->functions->remove_home(service->backend, home, err) < 0)
+        return -1;
+    if (runtime_store_remove(service->db, runtime->id, err) < 0)
+        return -1;
+    /* It may have been the last one that held an image of a revoked key. */
+    builder_ask(service->builder);
+    log_info("runtime.forgotten", LOG_STR("runtime_id", runtime->id),
+             LOG_STR("session_id", runtime->session_id));
+    return 0;
+}
+
+static int take_step(struct service *service, struct runtime *runtime, enum verb verb,
+                     struct error *err)
+{
+    struct step step = state_step(verb, runtime->status);
+
+    switch (step.act) {
+    case ACT_NONE:
+        return 0;
+    case ACT_LAUNCH:
+    case ACT_THAW:
+        return take_start(service, runtime, err);
+    case ACT_FORGET:
+        return forget(service, runtime, err);
+    case ACT_FREEZE:
+        return freeze(service, runtime, err);
+    case ACT_END:
+        break;
+    }
+    if (end_sandbox(service, runtime, err) < 0)
+        return -1;
+    return row_change_status(service, runtime, step.next, NULL, err);
+}
+
+int life_apply(struct service *service, enum verb verb, const char *id, struct error *err)
+{
+    CLEANUP(gate_leave) struct gate_pass pass = gate_enter(service->gate, id);
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+
+    if (runtime_store_get(service->db, id, &runtime, err) < 0)
+        return -1;
+    /* Somebody may have wished for something else by now. */
+    if (state_verb_of(runtime.desired) != verb)
+        return 0;
+    return take_step(service, &runtime, verb, err);
+}
+
+static const enum runtime_desire desire_of_verb[N_VERBS] = {
+    [VERB_START] = DESIRED_RUNNING,  [VERB_PAUSE] = DESIRED_PAUSED, [VERB_STOP] = DESIRED_STOPPED,
+    [VERB_DELETE] = DESIRED_DELETED, [VERB_LOSE] = DESIRED_RUNNING,
+};
+
+/* A stopped one that is asked to pause stays stopped, and so does its wish. */
+static bool is_idle_wish(const struct runtime *runtime, enum verb verb)
+{
+    return verb == VERB_PAUSE && runtime->status == RUNTIME_STOPPED;
+}
+
+int life_wish(struct service *service, enum verb verb, const char *id, struct error *err)
+{
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+
+    if (runtime_store_get(service->db, id, &runtime, err) < 0)
+        return -1;
+    if (runtime.desired == DESIRED_DELETED)
+        return error_set(err, ERROR_NOT_FOUND, "no such runtime");
+    if (is_idle_wish(&runtime, verb))
+        return 0;
+    if (runtime_store_want(service->db, id, desire_of_verb[verb], err) < 0)
+        return -1;
+    return life_apply(service, verb, id, err);
+}
+
+/* --- what is seen --- */
+
+static int get_by_container(struct service *service, const char *id, const char *container_id,
+                            struct runtime *runtime_out, bool *is_it_out, struct error *err)
+{
+    *is_it_out = false;
+    if (runtime_store_get(service->db, id, runtime_out, err) < 0)
+        return err->code == ERROR_NOT_FOUND ? 0 : -1;
+    *is_it_out =
+        runtime_out->container_id != NULL && text_equal(runtime_out->container_id, container_id);
+    return 0;
+}
+
+/* Told first, tidied up after: people wait for the words, nobody for the container's end. */
+static int lose(struct service *service, struct runtime *runtime, const char *why,
+                struct error *err)
+{
+    struct step step = state_step(VERB_LOSE, runtime->status);
+    CLEANUP(mem_freep) char *network = TAKE_PTR(runtime->network);
+    struct error removal = ERROR_INIT;
+
+    if (step.act == ACT_NONE)
+        return 0;
+    row_forget_place(runtime);
+    /* A paused one is started anew when somebody needs it: nothing is wrong. */
+    if (row_change_status(service, runtime, step.next, step.next == RUNTIME_ERROR ? why : NULL,
+                          err) < 0)
+        return -1;
+    if (service->backend->functions->remove(service->backend, runtime->id, network, &removal) < 0)
+        log_warning("container.left", LOG_STR("runtime_id", runtime->id), LOG_ERROR(&removal));
+    return 0;
+}
+
+int life_lose(struct service *service, const char *id, const char *container_id, const char *why,
+              struct error *err)
+{
+    CLEANUP(gate_leave) struct gate_pass pass = gate_enter(service->gate, id);
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+    bool is_it = false;
+
+    if (get_by_container(service, id, container_id, &runtime, &is_it, err) < 0)
+        return -1;
+    return is_it ? lose(service, &runtime, why, err) : 0;
+}
+
+int life_renew(struct service *service, const char *id, const char *container_id, struct error *err)
+{
+    CLEANUP(gate_leave) struct gate_pass pass = gate_enter(service->gate, id);
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+    bool is_it = false;
+
+    if (get_by_container(service, id, container_id, &runtime, &is_it, err) < 0)
+        return -1;
+    if (!is_it || runtime.status != RUNTIME_RUNNING || runtime.desired != DESIRED_RUNNING)
+        return 0;
+    log_info("sandbox.renewed", LOG_STR("runtime_id", id));
+    if (end_sandbox(service, &runtime, err) < 0)
+        return -1;
+    return launch(service, &runtime, err);
+}
+
+static bool is_noted(const struct runtime *runtime, const char *detail)
+{
+    if (detail == NULL || runtime->status_detail == NULL)
+        return detail == runtime->status_detail;
+    return text_equal(detail, runtime->status_detail);
+}
+
+int life_note(struct service *service, const char *id, const char *container_id, const char *detail,
+              struct error *err)
+{
+    CLEANUP(gate_leave) struct gate_pass pass = gate_enter(service->gate, id);
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+    bool is_it = false;
+
+    if (get_by_container(service, id, container_id, &runtime, &is_it, err) < 0)
+        return -1;
+    if (!is_it || runtime.status != RUNTIME_RUNNING || is_noted(&runtime, detail))
+        return 0;
+    return row_change_status(service, &runtime, RUNTIME_RUNNING, detail, err);
+}
+
+int life_hold(struct service *service, const char *id, struct error *err)
+{
+    CLEANUP(gate_leave) struct gate_pass pass = gate_enter(service->gate, id);
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+
+    if (runtime_store_get(service->db, id, &runtime, err) < 0)
+        return -1;
+    if (runtime.status != RUNTIME_PAUSED || runtime.desired != DESIRED_PAUSED)
+        return 0;
+    return hold(service, &runtime, err);
+}
+
+int life_clear(struct service *service, const char *id, struct error *err)
+{
+    CLEANUP(gate_leave) struct gate_pass pass = gate_enter(service->gate, id);
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+
+    if (runtime_store_get(service->db, id, &runtime, err) < 0)
+        return -1;
+    if (!row_is_at_rest(&runtime) ||
+        (runtime.status == RUNTIME_PAUSED && runtime.desired == DESIRED_RUNNING))
+        return 0;
+    if (runtime.container_id == NULL)
+        return service->backend->functions->remove(service->backend, id, "", err);
+    return clear(service, &runtime, err);
+}

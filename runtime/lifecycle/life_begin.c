@@ -1,0 +1,305 @@
+#include "runtime/lifecycle/life_begin.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "runtime/backend/backend.h"
+#include "runtime/egress/egress.h"
+#include "runtime/core/gate.h"
+#include "runtime/lifecycle/life.h"
+#include "runtime/lifecycle/pool.h"
+#include "runtime/core/row.h"
+#include "runtime/core/service.h"
+#include "runtime/core/spec.h"
+#include "runtime/core/tenant.h"
+#include "store/runtime/runtime_store.h"
+#include "store/runtime/warm_store.h"
+
+#define ADD_TRIES 3
+
+static void make_key(const struct service *service, struct runtime *runtime)
+{
+    CLEANUP(secret_done) struct secret key = SECRET_INIT;
+    CLEANUP(strbuf_done) struct strbuf sealed = STRBUF_INIT;
+    char token[CRYPTO_TOKEN_BYTES] = "";
+    char context[ROW_KEY_CONTEXT_BYTES] = "";
+
+    crypto_random_token(token);
+    secret_set(&key, token);
+    row_key_context(runtime->id, context);
+    keyring_seal(&service->keyring, context, &key, &sealed);
+    keyring_hash_token(&service->keyring, token, runtime->session_key_hash);
+    row_set_text(&runtime->session_key, sealed.text);
+    explicit_bzero(token, sizeof(token));
+}
+
+static int64_t most_runtimes(const struct start_spec *spec)
+{
+    return uuid_is_set(&spec->tenant.id) ? spec->tenant.max_runtimes : 0;
+}
+
+/* All of a row but its id, which stands in it already, and a place. */
+static int fill_row(struct service *service, const struct start_spec *spec, struct runtime *runtime,
+                    struct error *err)
+{
+    runtime->status = RUNTIME_STARTING;
+    runtime->desired = DESIRED_RUNNING;
+    runtime->proves = true;
+    runtime->owner_id = spec->owner_id;
+    runtime->tenant_id = spec->tenant.id;
+    runtime->created_at_us = clock_utc_us();
+    runtime->backend = service->backend->functions->name(service->backend);
+    row_set_text(&runtime->session_id, spec->session_id);
+    row_set_text(&runtime->tenant_session, spec->tenant_session);
+    row_set_text(&runtime->image, spec->image);
+    make_key(service, runtime);
+    runtime->spec = start_spec_to_row(spec, &service->keyring, runtime->id, err);
+    return runtime->spec != NULL ? 0 : -1;
+}
+
+static int add_row(struct service *service, const struct start_spec *spec,
+                   struct runtime *runtime_out, struct error *err)
+{
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+
+    row_make_id(runtime.id);
+    if (fill_row(service, spec, &runtime, err) < 0 ||
+        runtime_store_add(service->db, &runtime, most_runtimes(spec), err) < 0)
+        return -1;
+    *runtime_out = runtime;
+    runtime = (struct runtime)RUNTIME_INIT;
+    return 0;
+}
+
+/* --- one that was started ahead --- */
+
+struct taking {
+    struct service *service;
+    struct start_spec *spec;
+};
+
+/* The row of a claimed one: starting, at a place already. Its launch only hands the key over. */
+static int take_member(void *context, const struct warm_sandbox *member,
+                       struct runtime *runtime_out, struct error *err)
+{
+    struct taking *taking = context;
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+
+    memcpy(runtime.id, member->id, sizeof(runtime.id));
+    (void)snprintf(taking->spec->home, sizeof(taking->spec->home), "%s", member->home);
+    row_set_text(&runtime.container_id, member->container_id);
+    row_set_text(&runtime.network, member->network);
+    row_set_text(&runtime.url, member->url);
+    if (fill_row(taking->service, taking->spec, &runtime, err) < 0)
+        return -1;
+    json_put_text(runtime.spec, "init_key", member->init_key);
+    *runtime_out = runtime;
+    runtime = (struct runtime)RUNTIME_INIT;
+    return 0;
+}
+
+static int claim(struct service *service, struct start_spec *spec, struct runtime *runtime_out,
+                 struct error *err)
+{
+    struct taking taking = {.service = service, .spec = spec};
+    const struct warm_taker taker = {
+        .context = &taking, .fill = take_member, .max_runtimes = most_runtimes(spec)};
+
+    if (egress_check(service, &spec->tenant.id, &spec->owner_id, err) < 0)
+        return -1;
+    return pool_claim(service, spec, &taker, runtime_out, err);
+}
+
+/* Whoever asks does not wait for the engine: without a spare home the launch makes one. */
+static int add_cold(struct service *service, struct start_spec *spec, struct runtime *runtime_out,
+                    struct error *err)
+{
+    struct backend *backend = service->backend;
+    bool has_home = false;
+
+    /* One that an earlier try gave back is somebody else's. */
+    spec->home[0] = '\0';
+    has_home = backend->functions->take_spare_home(backend, spec->home);
+
+    if (add_row(service, spec, runtime_out, err) < 0) {
+        if (has_home)
+            backend->functions->give_home(backend, spec->home);
+        return -1;
+    }
+    if (has_home)
+        backend->functions->home_is_kept(backend, spec->home);
+    return 0;
+}
+
+static int add_new(struct service *service, struct start_spec *spec, struct runtime *runtime_out,
+                   struct error *err)
+{
+    if (service_check_room(service, err) < 0)
+        return -1;
+    if (claim(service, spec, runtime_out, err) == 0)
+        return 0;
+    return err->code == ERROR_NOT_FOUND ? add_cold(service, spec, runtime_out, err) : -1;
+}
+
+/* Another image on the same files: a new runtime takes the old one's home over. */
+static int replace(struct service *service, struct start_spec *spec, struct runtime *runtime,
+                   struct error *err)
+{
+    CLEANUP(runtime_done) struct runtime old = *runtime;
+
+    *runtime = (struct runtime)RUNTIME_INIT;
+    (void)snprintf(spec->home, sizeof(spec->home), "%s", json_text_or(old.spec, "home", ""));
+    if (old.status == RUNTIME_PAUSED && life_wish(service, VERB_STOP, old.id, err) < 0)
+        return -1;
+    if (add_row(service, spec, runtime, err) < 0)
+        return -1;
+    return runtime_store_remove(service->db, old.id, err);
+}
+
+/* deft itself knows no image of a tenant's sandbox: it wakes it as what it is, as it does one whose
+ * image a user chose. */
+static bool may_replace(const struct start_spec *spec, const struct runtime *runtime)
+{
+    return text_equal(spec->tenant.id.text, runtime->tenant_id.text) &&
+           !json_is_true(json_object_get(runtime->spec, "keeps_image"));
+}
+
+/* ERROR_CONFLICT when another request was faster: then there is one to be found. */
+static int find_or_add(struct service *service, struct start_spec *spec,
+                       struct runtime *runtime_out, struct error *err)
+{
+    if (runtime_store_get_session(service->db, spec->session_id, runtime_out, err) < 0)
+        return err->code == ERROR_NOT_FOUND ? add_new(service, spec, runtime_out, err) : -1;
+    if (runtime_out->desired == DESIRED_DELETED) {
+        char id[RUNTIME_ID_BYTES] = "";
+
+        memcpy(id, runtime_out->id, sizeof(id));
+        runtime_done(runtime_out);
+        /* Whoever wished it may have been faster. */
+        if (life_apply(service, VERB_DELETE, id, err) < 0 && err->code != ERROR_NOT_FOUND)
+            return -1;
+        return add_new(service, spec, runtime_out, err);
+    }
+    if (row_is_at_rest(runtime_out) && may_replace(spec, runtime_out) &&
+        !text_equal(runtime_out->image, spec->image))
+        return replace(service, spec, runtime_out, err);
+    return 0;
+}
+
+static int find_or_add_in_race(struct service *service, struct start_spec *spec,
+                               struct runtime *runtime_out, struct error *err)
+{
+    for (int i = 0; i < ADD_TRIES; i++) {
+        if (find_or_add(service, spec, runtime_out, err) == 0)
+            return 0;
+        if (err->code != ERROR_CONFLICT)
+            return -1;
+        runtime_done(runtime_out);
+    }
+    return -1;
+}
+
+/* One that is not counted among its tenant's needs room, whoever wakes it. */
+static int write_wish(struct service *service, const struct runtime *runtime, struct error *err)
+{
+    bool is_counted = runtime->desired == DESIRED_RUNNING && runtime->status != RUNTIME_ERROR;
+    int64_t most = 0;
+
+    if (!is_counted && tenant_load_most(service, runtime, &most, err) < 0)
+        return -1;
+    if (most > 0)
+        return runtime_store_want_within(service->db, runtime, most, err);
+    if (runtime->desired != DESIRED_RUNNING)
+        return runtime_store_want(service->db, runtime->id, DESIRED_RUNNING, err);
+    return 0;
+}
+
+/* From the use on nobody lets it rest; one that was let rest between our look and our use is shown
+ * as that. */
+static int use(struct service *service, struct runtime *runtime, bool *is_awake_out,
+               struct error *err)
+{
+    *is_awake_out = false;
+    if (runtime->status != RUNTIME_RUNNING || runtime->desired != DESIRED_RUNNING)
+        return 0;
+    if (runtime_store_use(service->db, runtime->id, is_awake_out, err) < 0)
+        return -1;
+    if (!*is_awake_out) {
+        runtime->status = RUNTIME_PAUSED;
+        runtime->desired = DESIRED_PAUSED;
+    }
+    return 0;
+}
+
+static bool needs_container(const struct runtime *runtime)
+{
+    return row_is_at_rest(runtime) && runtime->container_id == NULL;
+}
+
+static int want_running(struct service *service, struct runtime *runtime, struct error *err)
+{
+    bool is_awake = false;
+
+    if (use(service, runtime, &is_awake, err) < 0)
+        return -1;
+    if (is_awake)
+        return 0;
+    if (needs_container(runtime) && service_check_room(service, err) < 0)
+        return -1;
+    if (write_wish(service, runtime, err) < 0)
+        return -1;
+    /* To let one go on takes less than a place in the queue, and one that is being let rest at
+     * this moment is known only behind its gate. */
+    if (runtime->status == RUNTIME_RUNNING ||
+        (runtime->status == RUNTIME_PAUSED && runtime->container_id != NULL)) {
+        runtime->status = RUNTIME_PAUSED;
+        return life_launch(service, runtime->id, err);
+    }
+    return gate_queue_start(service->gate, runtime->id, err);
+}
+
+static int begin(struct service *service, struct start_spec *spec, struct runtime *runtime_out,
+                 struct error *err)
+{
+    runtime_done(runtime_out);
+    if (find_or_add_in_race(service, spec, runtime_out, err) < 0)
+        return -1;
+    return want_running(service, runtime_out, err);
+}
+
+/* One that somebody ends between our look and our wish makes way for a new one. */
+int life_begin(struct service *service, struct start_spec *spec, struct runtime *runtime_out,
+               struct error *err)
+{
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+    int tries = 1;
+
+    if (service_check(service, err) < 0)
+        return -1;
+    while (begin(service, spec, &runtime, err) < 0) {
+        if (err->code != ERROR_NOT_FOUND || tries++ == ADD_TRIES)
+            return -1;
+    }
+    *runtime_out = runtime;
+    runtime = (struct runtime)RUNTIME_INIT;
+    return 0;
+}
+
+int life_resume(struct service *service, const char *id, const struct tenant *tenant,
+                struct error *err)
+{
+    CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
+
+    if (service_check(service, err) < 0 || runtime_store_get(service->db, id, &runtime, err) < 0)
+        return -1;
+    if (runtime.desired == DESIRED_DELETED)
+        return error_set(err, ERROR_NOT_FOUND, "no such runtime");
+    if (tenant_check(tenant, &runtime, err) < 0)
+        return -1;
+    return want_running(service, &runtime, err);
+}

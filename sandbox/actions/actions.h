@@ -1,0 +1,28 @@
+/*
+ * Actions: tool calls under an id, each run at most once. Who asks again for an id that runs waits
+ * with the first one; who asks later gets the kept result.
+ *
+ * Ownership: struct actions owns the conversations with their shells and editors.
+ * Threading: one thread.
+ */
+#ifndef DEFT_SANDBOX_ACTIONS_ACTIONS_H
+#define DEFT_SANDBOX_ACTIONS_ACTIONS_H
+
+#include "base/attr.h"
+
+struct actions;
+struct request;
+struct server;
+
+struct actions *actions_new(struct server *server) NONNULL MUST_CHECK;
+void actions_free(struct actions *actions);
+
+/* Handlers; see routes.c. */
+void actions_handle_put(struct request *request) NONNULL;
+void actions_handle_get(struct request *request) NONNULL;
+void actions_handle_delete(struct request *request) NONNULL;
+void actions_handle_acknowledge(struct request *request) NONNULL;
+void actions_handle_interrupt(struct request *request) NONNULL;
+void actions_handle_forget(struct request *request) NONNULL;
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * The tool "repository", with which deft makes a workspace ready for a conversation: a clone, a
+ * repository of its own, the hook. No model calls it.
+ *
+ * Blocks: prepare_run() only in errands.
+ */
+#ifndef DEFT_SANDBOX_ACTIONS_PREPARE_H
+#define DEFT_SANDBOX_ACTIONS_PREPARE_H
+
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/attr.h"
+
+struct credentials;
+struct error;
+
+struct prepare_order {
+    const json_t *args;
+    const char *working_dir;
+    const struct credentials *credentials;
+};
+
+/* ERROR_INVALID for arguments that are none. */
+int prepare_check(const json_t *args, struct error *err) __attribute__((nonnull(2))) MUST_CHECK;
+/* How long it may take. */
+int64_t prepare_deadline_ms(const json_t *args) NONNULL MUST_CHECK;
+/* Does what is asked for, and tells it as an observation. order: struct prepare_order. */
+json_t *prepare_run(const void *order) NONNULL MUST_CHECK;
+/* The observation of a preparation that failed. */
+json_t *prepare_failure(const char *why) NONNULL MUST_CHECK;
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * Programs that are waited for, with what they print. Blocks: only for jobs (job.h), never on the
+ * loop's thread.
+ *
+ * Ownership: the caller's; program_result_done() releases.
+ */
+#ifndef DEFT_SANDBOX_CORE_PROGRAM_H
+#define DEFT_SANDBOX_CORE_PROGRAM_H
+
+#include <stddef.h>
+
+#include "base/attr.h"
+#include "base/strbuf.h"
+
+struct error;
+
+struct program {
+    const char *path;
+    const char *const *argv; /* ends with NULL */
+    char *const *envp;       /* ends with NULL */
+    int out_fd;              /* where its output goes; -1: into the result */
+    size_t max_out_bytes;
+};
+
+struct program_result {
+    int exit_code; /* 128 + n when a signal n ended it */
+    struct strbuf out;
+    struct strbuf complaint; /* the first of what it said on standard error, without white space at
+                                the ends */
+};
+
+/* clang-format off */
+#define PROGRAM_RESULT_INIT {0, STRBUF_INIT, STRBUF_INIT}
+/* clang-format on */
+
+void program_result_done(struct program_result *result);
+/*
+ * Runs it to its end, without input. ERROR_UNAVAILABLE when it cannot run, ERROR_TOO_LARGE when it
+ * prints too much (it is killed then).
+ */
+int program_run(const struct program *program, struct program_result *result,
+                struct error *err) NONNULL MUST_CHECK;
+
+#endif

@@ -1,0 +1,18 @@
+/*
+ * What an edit changed, as a unified diff without context.
+ */
+#ifndef DEFT_SANDBOX_EDITOR_LINE_DIFF_H
+#define DEFT_SANDBOX_EDITOR_LINE_DIFF_H
+
+#include "base/attr.h"
+
+struct strbuf;
+
+/*
+ * Appends the diff of two texts under one name; nothing when they are the same. It is one hunk,
+ * from the first line that differs to the last one: an edit changes one place.
+ */
+void line_diff_append(struct strbuf *out, const char *name, const char *before,
+                      const char *after) NONNULL;
+
+#endif

@@ -1,0 +1,14 @@
+/*
+ * A folder as an archive: all of it, or what git says has changed in it.
+ */
+#ifndef DEFT_SANDBOX_FILES_ARCHIVE_H
+#define DEFT_SANDBOX_FILES_ARCHIVE_H
+
+#include "base/attr.h"
+
+struct request;
+
+/* GET ?path=&format=&base_ref=&use_default_excludes=&exclude= -> 200 bytes | 400 | 404 */
+void archive_handle(struct request *request) NONNULL;
+
+#endif

@@ -1,0 +1,15 @@
+/*
+ * Small text files from several folders at once: what projects and users keep for agents (skills,
+ * hooks, agents), for deft-fcgi to read.
+ */
+#ifndef DEFT_SANDBOX_FILES_COLLECT_H
+#define DEFT_SANDBOX_FILES_COLLECT_H
+
+#include "base/attr.h"
+
+struct request;
+
+/* POST {"places":[…]} -> 200 {"files":[…]} | 400 */
+void collect_handle(struct request *request) NONNULL;
+
+#endif

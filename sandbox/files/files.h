@@ -1,0 +1,35 @@
+/*
+ * Routes below /api/file: upload, download, directories.
+ * Source: docs/api/action-server.md
+ */
+#ifndef DEFT_SANDBOX_FILES_FILES_H
+#define DEFT_SANDBOX_FILES_FILES_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "base/attr.h"
+
+struct request;
+
+void files_begin_upload(struct request *request) NONNULL;
+void files_handle_upload(struct request *request) NONNULL;
+void files_handle_download(struct request *request) NONNULL;
+void files_handle_create_directory(struct request *request) NONNULL;
+void files_handle_home(struct request *request) NONNULL;
+void files_handle_search(struct request *request) NONNULL;
+
+struct opened_file {
+    int fd;
+    struct stat info;
+};
+
+/* Opens a regular file; false: the request has been answered, with 400, 403 or 404 in words. */
+bool files_open(struct request *request, const char *path,
+                struct opened_file *file_out) NONNULL MUST_CHECK;
+/* Answers with the file's bytes, or the range that is asked for; takes the descriptor over.
+ * content_type lives for ever. */
+void files_answer(struct request *request, const struct opened_file *file,
+                  const char *content_type) NONNULL;
+
+#endif

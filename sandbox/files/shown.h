@@ -1,0 +1,14 @@
+/*
+ * Files as a browser shows them: with the type that their name tells, a folder as its index.html.
+ */
+#ifndef DEFT_SANDBOX_FILES_SHOWN_H
+#define DEFT_SANDBOX_FILES_SHOWN_H
+
+#include "base/attr.h"
+
+struct request;
+
+/* GET ?file= -> 200 bytes | 206 | 400 outside X-Deft-Inside | 404 */
+void shown_handle(struct request *request) NONNULL;
+
+#endif

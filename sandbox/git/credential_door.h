@@ -1,0 +1,35 @@
+/*
+ * Where git asks for credentials: a socket without a file, whose name the sandbox's programs have
+ * in GIT_CREDENTIAL_SOCKET. The kernel says who asks: only programs of this user, in this sandbox,
+ * get an answer.
+ *
+ * One question is git's own ("protocol=https", "host=…", an empty line), the answer is lines as git
+ * reads them, or "error=" and words for a person.
+ * Ownership: struct credential_door owns its connections. Threading: the loop's thread.
+ */
+#ifndef DEFT_SANDBOX_GIT_CREDENTIAL_DOOR_H
+#define DEFT_SANDBOX_GIT_CREDENTIAL_DOOR_H
+
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "base/attr.h"
+
+#define CREDENTIAL_DOOR_VARIABLE "GIT_CREDENTIAL_SOCKET"
+
+enum { CREDENTIAL_QUESTION_MAX_BYTES = 16 * 1024 };
+
+struct credential_door;
+struct credentials;
+struct error;
+struct loop;
+
+/* Listens, and names the socket in the environment of all that is started from now on. */
+int credential_door_open(struct loop *loop, const struct credentials *credentials,
+                         struct credential_door **door_out, struct error *err) NONNULL MUST_CHECK;
+void credential_door_close(struct credential_door *door);
+/* The address of a name; its length as bind() and connect() want it. */
+socklen_t credential_door_address(const char *name, struct sockaddr_un *address) NONNULL MUST_CHECK;
+
+#endif

@@ -1,0 +1,14 @@
+/*
+ * The route by which credentials for git come.
+ */
+#ifndef DEFT_SANDBOX_GIT_CREDENTIAL_ROUTES_H
+#define DEFT_SANDBOX_GIT_CREDENTIAL_ROUTES_H
+
+#include "base/attr.h"
+
+struct request;
+
+/* POST /git/credentials {"url","username","password","expires_in_s"} -> 200 | 400 */
+void credentials_handle(struct request *request) NONNULL;
+
+#endif

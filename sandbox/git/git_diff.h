@@ -1,0 +1,14 @@
+/*
+ * A file as it was and as it is, or before and after a commit.
+ */
+#ifndef DEFT_SANDBOX_GIT_GIT_DIFF_H
+#define DEFT_SANDBOX_GIT_GIT_DIFF_H
+
+#include "base/attr.h"
+
+struct request;
+
+/* GET ?path=&ref=|commit= -> 200 {"modified","original"} | 400 | 422 */
+void git_handle_diff(struct request *request) NONNULL;
+
+#endif

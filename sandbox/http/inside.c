@@ -1,0 +1,165 @@
+#include "sandbox/http/inside.h"
+
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/encode.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "sandbox/http/http.h"
+
+enum { MAX_LINKS = 40 };
+
+/* A walk along a path: what is resolved, and what is still to come. */
+struct walk {
+    struct strbuf done; /* "" is the root */
+    struct strbuf rest;
+    int n_links;
+};
+
+static void walk_done(struct walk *walk)
+{
+    strbuf_done(&walk->done);
+    strbuf_done(&walk->rest);
+}
+
+static void drop_last(struct strbuf *path)
+{
+    size_t len = path->len;
+
+    while (len > 0 && path->text[len - 1] != '/')
+        len--;
+    strbuf_truncate(path, len > 0 ? len - 1 : 0);
+}
+
+/* Puts a link's target before the rest; an absolute one begins anew. */
+static int follow(struct walk *walk, const char *target, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf rest = STRBUF_INIT;
+
+    if (++walk->n_links > MAX_LINKS)
+        return error_set(err, ERROR_INVALID, "Path has too many links");
+    strbuf_appendf(&rest, "%s/%s", target, walk->rest.text);
+    if (target[0] == '/')
+        strbuf_reset(&walk->done);
+    else
+        drop_last(&walk->done);
+    strbuf_done(&walk->rest);
+    walk->rest = rest;
+    rest = (struct strbuf)STRBUF_INIT;
+    return 0;
+}
+
+/* One name of the path. */
+static int take_name(struct walk *walk, const char *name, size_t len, struct error *err)
+{
+    char target[PATH_MAX + 1];
+    ssize_t n = 0;
+
+    if (len == 0 || (len == 1 && name[0] == '.'))
+        return 0;
+    if (len == 2 && strncmp(name, "..", 2) == 0) {
+        drop_last(&walk->done);
+        return 0;
+    }
+    strbuf_append_char(&walk->done, '/');
+    strbuf_append_bytes(&walk->done, name, len);
+    n = readlink(walk->done.text, target, PATH_MAX);
+    if (n <= 0)
+        return 0;
+    target[n] = '\0';
+    return follow(walk, target, err);
+}
+
+int inside_resolve(const char *path, struct strbuf *out, struct error *err)
+{
+    CLEANUP(walk_done) struct walk walk = {STRBUF_INIT, STRBUF_INIT, 0};
+
+    if (path[0] != '/')
+        return error_set(err, ERROR_INVALID, "Path must be absolute");
+    strbuf_append(&walk.rest, path);
+    while (walk.rest.len > 0) {
+        size_t len = strcspn(walk.rest.text, "/");
+        CLEANUP(mem_freep) char *name = mem_dup_bytes(walk.rest.text, len);
+
+        strbuf_remove_head(&walk.rest, len < walk.rest.len ? len + 1 : len);
+        if (take_name(&walk, name, len, err) < 0)
+            return -1;
+    }
+    strbuf_append(out, walk.done.len > 0 ? walk.done.text : "/");
+    return 0;
+}
+
+bool inside_holds(const char *folder, const char *path)
+{
+    CLEANUP(strbuf_done) struct strbuf root = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf plain = STRBUF_INIT;
+    struct error ignored = ERROR_INIT;
+
+    if (inside_resolve(folder, &root, &ignored) < 0 || inside_resolve(path, &plain, &ignored) < 0)
+        return false;
+    if (text_equal(root.text, "/") || text_equal(root.text, plain.text))
+        return true;
+    return text_starts_with(plain.text, root.text) && plain.text[root.len] == '/';
+}
+
+/* The folder that the request is for; NULL: any. The caller frees. */
+static char *wanted_folder(const struct request *request)
+{
+    CLEANUP(mem_freep) char *header = request_header(request, "x-deft-inside");
+    CLEANUP(strbuf_done) struct strbuf folder = STRBUF_INIT;
+
+    if (header == NULL)
+        return NULL;
+    percent_decode(&folder, header, strlen(header), '+');
+    return strbuf_take(&folder);
+}
+
+static struct request_pair *find_path(struct request *request)
+{
+    for (size_t i = 0; i < request->n_query; i++) {
+        if (text_equal(request->query[i].name, "path"))
+            return &request->query[i];
+    }
+    return NULL;
+}
+
+bool inside_admit(struct request *request)
+{
+    CLEANUP(mem_freep) char *folder = wanted_folder(request);
+    CLEANUP(strbuf_done) struct strbuf resolved = STRBUF_INIT;
+    struct request_pair *path = find_path(request);
+    struct error ignored = ERROR_INIT;
+
+    if (folder == NULL || path == NULL)
+        return true;
+    if (!inside_holds(folder, path->value) ||
+        inside_resolve(path->value, &resolved, &ignored) < 0) {
+        request_answer_detail(request, 422, "path must be inside the conversation workspace");
+        return false;
+    }
+    /* What ends so is meant as a directory. */
+    if (text_ends_with(path->value, "/") && !text_ends_with(resolved.text, "/"))
+        strbuf_append_char(&resolved, '/');
+    mem_free(path->value);
+    path->value = strbuf_take(&resolved);
+    return true;
+}
+
+bool inside_is_wanted(const struct request *request, const char *path)
+{
+    CLEANUP(mem_freep) char *wanted = wanted_folder(request);
+
+    return wanted == NULL || inside_holds(wanted, path);
+}
+
+bool inside_admit_folder(struct request *request, const char *folder)
+{
+    if (inside_is_wanted(request, folder))
+        return true;
+    request_answer_detail(request, 422, "cwd must be inside the conversation workspace");
+    return false;
+}

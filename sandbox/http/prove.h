@@ -1,0 +1,15 @@
+/*
+ * How this server shows its callers that it is the one that got the sandbox's keys, before they
+ * tell it anything.
+ */
+#ifndef DEFT_SANDBOX_HTTP_PROVE_H
+#define DEFT_SANDBOX_HTTP_PROVE_H
+
+#include "base/attr.h"
+
+struct request;
+
+/* GET /prove with a nonce -> 200 {"proof"}, see base/sandbox_key.h | 400 | 404 without a key */
+void prove_handle(struct request *request) NONNULL;
+
+#endif

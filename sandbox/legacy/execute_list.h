@@ -1,0 +1,22 @@
+/*
+ * The small routes of the older action API: what a folder holds, and what this server has no part
+ * in.
+ * Source: docs/api/action-execution.md
+ */
+#ifndef DEFT_SANDBOX_LEGACY_EXECUTE_LIST_H
+#define DEFT_SANDBOX_LEGACY_EXECUTE_LIST_H
+
+#include "base/attr.h"
+
+struct request;
+
+/* POST {"path": null or text} -> 200 [name, …]: folders first, with a slash; [] where none can be
+ * read */
+void execute_list_handle(struct request *request) NONNULL;
+/* GET -> 200 {"token": null}: editors are reached by their preview, not by a token of this server
+ */
+void execute_editor_handle(struct request *request) NONNULL;
+/* POST [server, …] -> 200 {"detail", "router_error_log"} | 400 */
+void execute_mcp_handle(struct request *request) NONNULL;
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * Observations and failures of the older action API, in their wire shape.
+ * Source: docs/api/action-execution.md
+ */
+#ifndef DEFT_SANDBOX_LEGACY_EXECUTE_REPLY_H
+#define DEFT_SANDBOX_LEGACY_EXECUTE_REPLY_H
+
+#include <stddef.h>
+
+#include <jansson.h>
+
+#include "base/attr.h"
+
+struct request;
+
+/* An observation of that type; takes over `extras`, whose `path` or `command` the message names. */
+json_t *execute_reply(const char *type, const char *content, size_t len,
+                      json_t *extras) NONNULL MUST_CHECK;
+/* An error observation: news for the model, not a failure of the call. */
+json_t *execute_reply_error(const char *content) NONNULL MUST_CHECK;
+/* What became of a run action with those arguments; terminal: a TerminalObservation. */
+json_t *execute_reply_run(const json_t *args, const json_t *terminal) NONNULL MUST_CHECK;
+/* 500 {"detail": "Internal server error: …"} */
+void execute_answer_failure(struct request *request, const char *why) NONNULL;
+/* 422 for a body that is none of ours. */
+void execute_answer_invalid(struct request *request, const char *why) NONNULL;
+
+#endif

@@ -1,0 +1,310 @@
+#include "sandbox/ports/dialogue.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/lines.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "sandbox/core/action_config.h"
+#include "sandbox/http/http.h"
+#include "sandbox/http/job.h"
+#include "sandbox/core/process.h"
+#include "sandbox/core/server.h"
+
+enum {
+    MAX_ARGS = 64,
+    MAX_ENV = 64,
+    MAX_LINE_BYTES = 4 * 1024 * 1024,
+    MAX_COMPLAINT_BYTES = 300,
+    MAX_TIMEOUT_MS = 120000,
+    READ_BYTES = 16 * 1024,
+    MAX_PAGES = 20,
+    FIRST_PAGE_ID = 1000,
+};
+
+/* The program while it runs. */
+struct dialogue {
+    pid_t pid;
+    int in;
+    int out;
+    int complaint;
+    int64_t deadline_ms;
+    struct lines output;
+};
+
+static void dialogue_done(struct dialogue *dialogue)
+{
+    fd_close(&dialogue->in);
+    fd_close(&dialogue->out);
+    fd_close(&dialogue->complaint);
+    lines_done(&dialogue->output);
+    if (dialogue->pid > 0) {
+        (void)kill(-dialogue->pid, SIGKILL);
+        (void)waitpid(dialogue->pid, NULL, 0);
+    }
+}
+
+static const char *variable(char *const *environment, const char *name)
+{
+    size_t len = strlen(name);
+
+    for (; *environment != NULL; environment++) {
+        if (strncmp(*environment, name, len) == 0 && (*environment)[len] == '=')
+            return *environment + len + 1;
+    }
+    return "";
+}
+
+/* The sandbox's environment, with the order's variables in front: the first of a name counts. */
+static char **environment_of(const json_t *order, const char *workspace)
+{
+    char **base = process_environment_new(PROCESS_TERMINAL, workspace);
+    char **all = NULL;
+    const char *name = NULL;
+    json_t *value = NULL;
+    size_t n_base = 0;
+    size_t n = 0;
+
+    while (base[n_base] != NULL)
+        n_base++;
+    all = mem_alloc_array(n_base + MAX_ENV + 1, sizeof(*all));
+    json_object_foreach (json_object_get(order, "env"), name, value) {
+        CLEANUP(strbuf_done) struct strbuf entry = STRBUF_INIT;
+
+        if (n < MAX_ENV && json_is_string(value)) {
+            strbuf_appendf(&entry, "%s=%s", name, json_string_value(value));
+            all[n++] = strbuf_take(&entry);
+        }
+    }
+    for (size_t i = 0; i < n_base; i++)
+        all[n++] = base[i];
+    all[n] = NULL;
+    mem_free(base);
+    return all;
+}
+
+static int open_pipes(int in[2], int out[2], struct dialogue *dialogue, struct error *err)
+{
+    if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0)
+        return error_set(err, ERROR_UNAVAILABLE, "pipe: %m");
+    dialogue->in = in[1];
+    dialogue->out = out[0];
+    dialogue->complaint = memfd_create("complaint", MFD_CLOEXEC);
+    return 0;
+}
+
+static int start_program(const json_t *order, char *const *environment, struct dialogue *dialogue,
+                         struct error *err)
+{
+    const char *command = json_text_or(order, "command", "");
+    CLEANUP(mem_freep) char *path =
+        strchr(command, '/') != NULL ? mem_dup_text(command)
+                                     : process_find_program(command, variable(environment, "PATH"));
+    char *argv[MAX_ARGS + 2] = {path};
+    const json_t *arg = NULL;
+    size_t i = 0;
+    int in[2] = {-1, -1};
+    int out[2] = {-1, -1};
+    int rc = 0;
+
+    if (path == NULL)
+        return error_set(err, ERROR_INVALID, "The sandbox has no program %s", command);
+    json_array_foreach (json_object_get(order, "args"), i, arg) {
+        if (i < MAX_ARGS)
+            argv[i + 1] = (char *)(uintptr_t)json_string_value(arg);
+    }
+    if (open_pipes(in, out, dialogue, err) < 0)
+        return -1;
+    rc = process_start(
+        &(struct process_spec){
+            .path = path,
+            .argv = argv,
+            .envp = environment,
+            .working_dir = json_text_or(order, "cwd", NULL),
+            .fds = (const struct process_fd[]){{in[0], STDIN_FILENO},
+                                               {out[1], STDOUT_FILENO},
+                                               {dialogue->complaint, STDERR_FILENO}},
+            .n_fds = 3},
+        &dialogue->pid, err);
+    fd_close(&in[0]);
+    fd_close(&out[1]);
+    return rc;
+}
+
+/* What it said on standard error, for a person. */
+static int ended_early(const struct dialogue *dialogue, struct error *err)
+{
+    char said[MAX_COMPLAINT_BYTES + 1] = "";
+    ssize_t n = pread(dialogue->complaint, said, MAX_COMPLAINT_BYTES, 0);
+
+    while (n > 0 && strchr(" \r\n\t", said[n - 1]) != NULL)
+        n--;
+    said[n > 0 ? n : 0] = '\0';
+    return error_set(err, ERROR_INVALID, "The program ended without a reply%s%s",
+                     said[0] != '\0' ? ": " : "", said);
+}
+
+/* Waits for more output; ERROR_TIMEOUT. */
+static int read_more(struct dialogue *dialogue, struct error *err)
+{
+    struct pollfd watched = {.fd = dialogue->out, .events = POLLIN};
+    int64_t left_ms = dialogue->deadline_ms - clock_monotonic_ms();
+    char bytes[READ_BYTES];
+    ssize_t n = 0;
+
+    if (left_ms <= 0 || poll(&watched, 1, (int)left_ms) == 0)
+        return error_set(err, ERROR_TIMEOUT, "The program did not reply in time");
+    n = read(dialogue->out, bytes, sizeof(bytes));
+    if (n == 0 || (n < 0 && errno != EINTR))
+        return ended_early(dialogue, err);
+    lines_add(&dialogue->output, bytes, n > 0 ? (size_t)n : 0);
+    return 0;
+}
+
+/* The next whole line. */
+static int next_line(struct dialogue *dialogue, struct strbuf *line, struct error *err)
+{
+    while (!lines_next(&dialogue->output, line)) {
+        if (lines_pending(&dialogue->output) > MAX_LINE_BYTES)
+            return error_set(err, ERROR_INVALID, "The program's reply is too large");
+        if (read_more(dialogue, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The next whole line as JSON; NULL for one that is none, such as a banner. */
+static int next_message(struct dialogue *dialogue, json_t **message_out, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
+    struct error ignored = ERROR_INIT;
+
+    if (next_line(dialogue, &line, err) < 0)
+        return -1;
+    *message_out = NULL;
+    error_ignore(json_parse(line.text, line.len, message_out, &ignored), "NULL then");
+    return 0;
+}
+
+static int wait_reply(struct dialogue *dialogue, json_int_t id, json_t *replies, struct error *err)
+{
+    for (;;) {
+        json_auto_t *message = NULL;
+
+        if (next_message(dialogue, &message, err) < 0)
+            return -1;
+        if (message != NULL && json_int_or(message, "id", -1) == id &&
+            json_object_get(message, "method") == NULL) {
+            json_push(replies, json_incref(message));
+            return 0;
+        }
+    }
+}
+
+/* Sends a message, and waits for the reply to it when it has an id. */
+static int say(struct dialogue *dialogue, const json_t *message, json_t *replies, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
+    json_int_t id = json_int_or(message, "id", -1);
+
+    json_append_text(&line, message);
+    strbuf_append_char(&line, '\n');
+    if (fd_write_all(dialogue->in, line.text, line.len, err) < 0)
+        return ended_early(dialogue, err);
+    return id >= 0 ? wait_reply(dialogue, id, replies, err) : 0;
+}
+
+/* What the newest reply says comes behind it; NULL at the end of a list. */
+static const char *next_cursor(const json_t *replies)
+{
+    const json_t *newest = json_array_get(replies, json_array_size(replies) - 1);
+
+    return json_text_or(json_object_get(newest, "result"), "nextCursor", NULL);
+}
+
+/* A list comes in pages: asks for those behind the first, under ids of their own. */
+static int turn_pages(struct dialogue *dialogue, const json_t *message, json_t *replies,
+                      struct error *err)
+{
+    json_auto_t *question = json_deep_copy(message);
+
+    for (json_int_t i = 0; i < MAX_PAGES && next_cursor(replies) != NULL; i++) {
+        json_put_text(json_need_object(question, "params"), "cursor", next_cursor(replies));
+        json_put(question, "id", json_integer(FIRST_PAGE_ID + i));
+        if (say(dialogue, question, replies, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int talk(struct dialogue *dialogue, const json_t *messages, json_t *replies,
+                struct error *err)
+{
+    const json_t *message = NULL;
+    size_t i = 0;
+
+    json_array_foreach (messages, i, message) {
+        if (say(dialogue, message, replies, err) < 0)
+            return -1;
+        if (text_equal(json_text_or(message, "method", ""), "tools/list") &&
+            turn_pages(dialogue, message, replies, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int run(const struct request *request, json_t *replies, struct error *err)
+{
+    CLEANUP(dialogue_done) struct dialogue dialogue = {
+        .in = -1, .out = -1, .complaint = -1, .output = LINES_INIT};
+    json_auto_t *order = NULL;
+    char **environment = NULL;
+    json_int_t timeout_ms = 0;
+    int rc = 0;
+
+    if (json_parse(request->body.text, request->body.len, &order, err) < 0)
+        return -1;
+    timeout_ms = json_int_or(order, "timeout_ms", MAX_TIMEOUT_MS);
+    dialogue.deadline_ms =
+        clock_monotonic_ms() + (timeout_ms < MAX_TIMEOUT_MS ? timeout_ms : MAX_TIMEOUT_MS);
+    (void)signal(SIGPIPE, SIG_IGN);
+    environment = environment_of(order, request->server->config->workspace);
+    rc = start_program(order, environment, &dialogue, err);
+    process_environment_free(environment);
+    if (rc < 0)
+        return -1;
+    return talk(&dialogue, json_object_get(order, "messages"), replies, err);
+}
+
+static void work(const struct request *request, struct job_answer *answer)
+{
+    json_auto_t *replies = json_array();
+    struct error err = ERROR_INIT;
+
+    if (run(request, replies, &err) < 0) {
+        job_answer_error(answer, &err);
+        return;
+    }
+    answer->body = json_object();
+    json_put(answer->body, "replies", json_incref(replies));
+}
+
+void dialogue_handle(struct request *request)
+{
+    job_start(request, &(struct job_order){.work = work, .result = -1});
+}

@@ -1,0 +1,186 @@
+#include "sandbox/ports/vscode.h"
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/secret.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "model/conversation/preview.h"
+#include "sandbox/core/action_config.h"
+#include "sandbox/http/http.h"
+#include "sandbox/http/job.h"
+#include "sandbox/ports/ports.h"
+#include "sandbox/core/process.h"
+#include "sandbox/core/server.h"
+
+enum { START_MS = 60000, LOOK_MS = 20, SAID_MAX_BYTES = 65536 };
+
+#define PORT_TEXT_BYTES 8
+#define LOG_PATH "/tmp/.deft-editor.log"
+
+/* One that asks for no token is reached by the preview's origin alone, whose cookie is the owner's.
+ */
+struct editor {
+    const char *name;
+    bool has_token;
+};
+
+static const struct editor editors[] = {{"openvscode-server", true}, {"code-server", false}};
+
+struct found_editor {
+    const struct editor *editor; /* NULL: the image has none */
+    char *path;
+};
+
+static const char *variable(char *const *environment, const char *name)
+{
+    size_t len = strlen(name);
+
+    for (; *environment != NULL; environment++) {
+        if (strncmp(*environment, name, len) == 0 && (*environment)[len] == '=')
+            return *environment + len + 1;
+    }
+    return "";
+}
+
+/* By PATH, or where the image says that it is. */
+static void find_editor(char *const *environment, struct found_editor *found)
+{
+    CLEANUP(strbuf_done) struct strbuf places = STRBUF_INIT;
+    const char *root = variable(environment, "OPENVSCODE_SERVER_ROOT");
+
+    if (root[0] != '\0')
+        strbuf_appendf(&places, "%s/bin:", root);
+    strbuf_append(&places, variable(environment, "PATH"));
+    for (size_t i = 0; found->path == NULL && i < ARRAY_SIZE(editors); i++) {
+        found->editor = &editors[i];
+        found->path = process_find_program(editors[i].name, places.text);
+    }
+    if (found->path == NULL)
+        found->editor = NULL;
+}
+
+/* Its last words, when it ended at once. */
+static int say_why(int said_fd, struct error *err)
+{
+    char text[SAID_MAX_BYTES];
+    ssize_t n = pread(said_fd, text, sizeof(text) - 1, 0);
+    char *line = text;
+
+    text[n > 0 ? n : 0] = '\0';
+    while (n > 0 && text[n - 1] == '\n')
+        text[--n] = '\0';
+    if (strrchr(text, '\n') != NULL)
+        line = strrchr(text, '\n') + 1;
+    return error_set(err, ERROR_UNAVAILABLE, "the editor ended: %.200s", line);
+}
+
+/* Nobody tells when another process begins to listen: the kernel's table is looked at. */
+static int wait_listening(pid_t pid, int said_fd, struct error *err)
+{
+    int64_t end_ms = clock_monotonic_ms() + START_MS;
+
+    while (!ports_has_listener(PREVIEW_EDITOR_PORT)) {
+        if (waitpid(pid, NULL, WNOHANG) != 0)
+            return say_why(said_fd, err);
+        if (clock_monotonic_ms() > end_ms)
+            return error_set(err, ERROR_UNAVAILABLE, "the editor does not listen");
+        (void)usleep(LOOK_MS * 1000);
+    }
+    return 0;
+}
+
+static int start_editor(const struct config *config, const struct found_editor *found,
+                        char *const *environment, struct error *err)
+{
+    CLEANUP(fd_close) int said_fd = open(LOG_PATH, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    CLEANUP(fd_close) int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    char token[PREVIEW_EDITOR_TOKEN_BYTES] = "";
+    char port[PORT_TEXT_BYTES] = "";
+    const char *const with_token[] = {found->path,          "--host", "0.0.0.0", "--port", port,
+                                      "--connection-token", token,    NULL};
+    char place[PORT_TEXT_BYTES + 8] = "";
+    const char *const without[] = {found->path, "--bind-addr",         place, "--auth",
+                                   "none",      "--disable-telemetry", NULL};
+    const struct process_fd fds[] = {{null_fd, 0}, {said_fd, 1}, {said_fd, 2}};
+    struct process_spec spec = {.path = found->path,
+                                .envp = environment,
+                                .working_dir = config->workspace,
+                                .fds = fds,
+                                .n_fds = ARRAY_SIZE(fds)};
+    pid_t pid = -1;
+
+    if (said_fd < 0 || null_fd < 0)
+        return error_set(err, ERROR_UNAVAILABLE, LOG_PATH ": %m");
+    preview_editor_token(secret_reveal(&config->api_key), token);
+    (void)snprintf(port, sizeof(port), "%d", PREVIEW_EDITOR_PORT);
+    (void)snprintf(place, sizeof(place), "0.0.0.0:%d", PREVIEW_EDITOR_PORT);
+    /* exec wants them writable and does not write. */
+    spec.argv = (char *const *)(uintptr_t)(found->editor->has_token ? with_token : without);
+    if (process_start(&spec, &pid, err) < 0)
+        return -1;
+    return wait_listening(pid, said_fd, err);
+}
+
+static json_t *describe(const struct found_editor *found)
+{
+    json_t *body = json_object();
+
+    json_put_text(body, "program", found->editor != NULL ? found->editor->name : NULL);
+    return body;
+}
+
+static void work_start(const struct request *request, struct job_answer *answer)
+{
+    const struct config *config = request->server->config;
+    char **environment = process_environment_new(PROCESS_TERMINAL, config->workspace);
+    struct found_editor found = {.path = NULL};
+    struct error err = ERROR_INIT;
+    char token[PREVIEW_EDITOR_TOKEN_BYTES] = "";
+
+    find_editor(environment, &found);
+    if (found.editor != NULL && !ports_has_listener(PREVIEW_EDITOR_PORT) &&
+        start_editor(config, &found, environment, &err) < 0) {
+        job_answer_error(answer, &err);
+    } else {
+        answer->body = describe(&found);
+        preview_editor_token(secret_reveal(&config->api_key), token);
+        json_put_text(answer->body, "token",
+                      found.editor != NULL && found.editor->has_token ? token : NULL);
+    }
+    mem_free(found.path);
+    process_environment_free(environment);
+}
+
+void vscode_handle_start(struct request *request)
+{
+    job_start(request, &(struct job_order){.work = work_start, .result = -1});
+}
+
+void vscode_handle_status(struct request *request)
+{
+    char **environment =
+        process_environment_new(PROCESS_TERMINAL, request->server->config->workspace);
+    struct found_editor found = {.path = NULL};
+    json_auto_t *body = NULL;
+
+    find_editor(environment, &found);
+    body = describe(&found);
+    json_put(body, "running",
+             json_boolean(found.editor != NULL && ports_has_listener(PREVIEW_EDITOR_PORT)));
+    request_answer_json(request, 200, body);
+    mem_free(found.path);
+    process_environment_free(environment);
+}

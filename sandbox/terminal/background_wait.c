@@ -1,0 +1,124 @@
+#include "sandbox/terminal/background_wait.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+
+enum {
+    WAIT_MS = 900,  /* with what the answer takes, the words are there within a second */
+    LOOK_MS = 50,   /* by then the job has its output where the command wants it */
+    SETTLE_MS = 50, /* between a job's first words and the rest of them */
+    FD_PATH_BYTES = 48,
+    FD_NAME_BYTES = 64,
+};
+
+/* Another user's process does not tell where it prints: it may be the terminal. */
+static bool prints_there(pid_t pid, int fd)
+{
+    char path[FD_PATH_BYTES];
+    char name[FD_NAME_BYTES];
+    ssize_t len = 0;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, fd);
+    len = readlink(path, name, sizeof(name) - 1);
+    if (len < 0)
+        return errno == EACCES || errno == EPERM;
+    name[len] = '\0';
+    return text_starts_with(name, "/dev/pts/");
+}
+
+static bool is_worth_waiting(pid_t pid)
+{
+    if (kill(pid, 0) < 0 && errno == ESRCH)
+        return false;
+    return prints_there(pid, STDOUT_FILENO) || prints_there(pid, STDERR_FILENO);
+}
+
+static void end_wait(struct background_wait *wait)
+{
+    background_wait_clear(wait);
+    wait->over(wait->owner);
+}
+
+static void on_timer(void *owner)
+{
+    struct background_wait *wait = owner;
+    int64_t left_ms = wait->until_ms - clock_monotonic_ms();
+
+    if (wait->has_heard || left_ms <= 0 || !is_worth_waiting(wait->pid))
+        end_wait(wait);
+    else
+        loop_timer_set(wait->loop, &wait->timer, left_ms);
+}
+
+/* Its last words may still be on their way through the terminal. */
+static void on_job_end(void *owner, uint32_t events)
+{
+    struct background_wait *wait = owner;
+
+    (void)events;
+    loop_remove(wait->loop, &wait->end);
+    wait->has_heard = true;
+    loop_timer_set(wait->loop, &wait->timer, SETTLE_MS);
+}
+
+void background_wait_init(struct background_wait *wait, struct loop *loop,
+                          void (*over)(void *owner), void *owner)
+{
+    *wait = (struct background_wait){
+        .loop = loop,
+        .timer = {.expired = on_timer, .owner = wait},
+        .end = {-1, on_job_end, wait},
+        .over = over,
+        .owner = owner,
+    };
+}
+
+/* Where the kernel has no such descriptors, the job is waited for as long as one that goes on. */
+static void watch_end(struct background_wait *wait)
+{
+    struct error err = ERROR_INIT;
+
+    wait->end.fd = (int)syscall(SYS_pidfd_open, wait->pid, 0);
+    if (wait->end.fd >= 0 && loop_add(wait->loop, &wait->end, EPOLLIN, &err) < 0)
+        fd_close(&wait->end.fd);
+}
+
+bool background_wait_begin(struct background_wait *wait, pid_t pid)
+{
+    if (pid <= 0 || !is_worth_waiting(pid))
+        return false;
+    wait->pid = pid;
+    wait->is_on = true;
+    wait->has_heard = false;
+    wait->until_ms = clock_monotonic_ms() + WAIT_MS;
+    watch_end(wait);
+    loop_timer_set(wait->loop, &wait->timer, LOOK_MS);
+    return true;
+}
+
+void background_wait_hear(struct background_wait *wait)
+{
+    if (!wait->is_on || wait->has_heard)
+        return;
+    wait->has_heard = true;
+    loop_timer_set(wait->loop, &wait->timer, SETTLE_MS);
+}
+
+void background_wait_clear(struct background_wait *wait)
+{
+    if (!wait->is_on)
+        return;
+    wait->is_on = false;
+    loop_timer_clear(wait->loop, &wait->timer);
+    loop_remove(wait->loop, &wait->end);
+    fd_close(&wait->end.fd);
+}

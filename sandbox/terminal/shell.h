@@ -1,0 +1,73 @@
+/*
+ * One interactive shell on a pseudo-terminal of its own: starts, takes commands, tells their end.
+ *
+ * Ownership: struct shell owns its process and descriptors until shell_free(), which ends the shell
+ * but lets background jobs live.
+ * Threading: the loop's thread. The events are called from the loop only, never from a shell_*()
+ * function; an event may free the shell as its last act.
+ */
+#ifndef DEFT_SANDBOX_TERMINAL_SHELL_H
+#define DEFT_SANDBOX_TERMINAL_SHELL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+
+struct capture;
+struct credentials;
+struct error;
+struct loop;
+struct shell;
+
+/* Of a command that took away the shell's way to say it. */
+#define SHELL_EXIT_UNKNOWN (-1)
+
+/* What a shell said when a command was over. */
+struct shell_record {
+    int exit_code;
+    int background_pid; /* of the last background job, -1 */
+    const char *cwd;    /* both borrowed until the next command */
+    const char *path;
+};
+
+struct shell_events {
+    void *owner;
+    /* The shell is at its prompt: after its start, and after each command. */
+    void (*prompted)(void *owner);
+    /* Something readable was printed at the prompt: by a job in the background. */
+    void (*printed)(void *owner);
+    /* The process is over; its output is complete. code as a shell would say it. */
+    void (*exited)(void *owner, int code);
+};
+
+struct shell_spec {
+    const char *workspace;                 /* HOME where there is none */
+    const char *working_dir;               /* first directory */
+    bool skip_rc;                          /* do not read the user's start-up files */
+    bool is_plain;                         /* what it prints is kept without colours */
+    const struct credentials *credentials; /* hidden in what it prints */
+    const char *save_dir; /* of output that is too long; lives as long as the shell; NULL: none */
+};
+
+/* ERROR_NOT_FOUND when there is no shell in this image. It is ready at the first prompted(). */
+int shell_new(struct loop *loop, const struct shell_spec *spec, const struct shell_events *events,
+              struct shell **shell_out, struct error *err) NONNULL MUST_CHECK;
+void shell_free(struct shell *shell);
+
+/* Runs a command at the prompt; `exports` is shell text that runs before it, unreported. */
+int shell_run(struct shell *shell, const char *exports, const char *command,
+              struct error *err) NONNULL MUST_CHECK;
+/* Types bytes into the terminal. */
+void shell_type(struct shell *shell, const char *bytes, size_t len) NONNULL;
+/* Sends a signal to the terminal's foreground group, or the shell itself when that is it. */
+void shell_signal(struct shell *shell, int number) NONNULL;
+
+/* What was printed since the last capture_take(). */
+struct capture *shell_capture(struct shell *shell) NONNULL MUST_CHECK;
+/* clock_monotonic_ms() of the last output. */
+int64_t shell_last_output_ms(const struct shell *shell) NONNULL MUST_CHECK;
+const struct shell_record *shell_record(const struct shell *shell) NONNULL MUST_CHECK;
+
+#endif

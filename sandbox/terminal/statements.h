@@ -1,0 +1,26 @@
+/*
+ * Where the statements of a shell text end, so that several of them on lines of their own can be
+ * told from one: heredocs, loops, functions, quoted newlines and continued lines are one statement.
+ */
+#ifndef DEFT_SANDBOX_TERMINAL_STATEMENTS_H
+#define DEFT_SANDBOX_TERMINAL_STATEMENTS_H
+
+#include <stddef.h>
+
+#include "base/attr.h"
+
+enum { STATEMENTS_MAX = 64 };
+
+struct statement {
+    const char *text; /* points into the text given */
+    size_t len;
+};
+
+/*
+ * Splits a text into its top-level statements; comments join the one before. Returns how many there
+ * are, at most STATEMENTS_MAX. A text that no shell would accept is one statement.
+ */
+size_t statements_split(const char *text,
+                        struct statement statements[STATEMENTS_MAX]) NONNULL MUST_CHECK;
+
+#endif

@@ -1,0 +1,68 @@
+/*
+ * The terminal tool: one persistent shell, calls one after another, with the time-outs, the
+ * continuation of a command that still runs, keys and the texts that tell the model what happened.
+ *
+ * Ownership: struct terminal owns its shell.
+ * Threading: the loop's thread. A call's `done` is called once, from the loop or before
+ * terminal_execute() returns.
+ */
+#ifndef DEFT_SANDBOX_TERMINAL_TERMINAL_H
+#define DEFT_SANDBOX_TERMINAL_TERMINAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/attr.h"
+#include "sandbox/terminal/terminal_text.h"
+
+struct credentials;
+struct error;
+struct loop;
+struct terminal;
+
+struct terminal_call {
+    const char *command;
+    bool is_input;
+    bool reset;
+    double timeout_s;        /* < 0: none */
+    bool waits_in_silence;   /* a command that prints nothing does not end the wait */
+    const char *exports;     /* shell text that runs before the command; "" */
+    const char *working_dir; /* of a new shell */
+};
+
+struct terminal_spec {
+    const char *workspace;
+    int64_t no_change_ms;
+    double foreground_cap_s; /* 0: none */
+    enum terminal_face face;
+    const struct credentials *credentials; /* hidden in what is printed */
+    const char *save_dir; /* where output is kept that is too long; NULL, "": nowhere */
+};
+
+/* The observation is the callee's to free. */
+struct terminal_answer {
+    void *owner;
+    void (*done)(void *owner, json_t *observation);
+};
+
+struct terminal *terminal_new(struct loop *loop,
+                              const struct terminal_spec *spec) NONNULL MUST_CHECK;
+/* Ends the shell; a call under way is never answered. */
+void terminal_free(struct terminal *terminal);
+/* False before the first command and after a shell's end: the next command starts one. */
+bool terminal_has_shell(const struct terminal *terminal) NONNULL MUST_CHECK;
+/* True when no command runs, and none is over whose end has not been read. */
+bool terminal_rests(const struct terminal *terminal) NONNULL MUST_CHECK;
+/* True while a call is under way: then terminal_execute() must wait. */
+bool terminal_is_busy(const struct terminal *terminal) NONNULL MUST_CHECK;
+/* Begins a call; its texts are copied. */
+void terminal_execute(struct terminal *terminal, const struct terminal_call *call,
+                      const struct terminal_answer *answer) NONNULL;
+/* Ctrl-C to what runs; what ignores it is terminated, then killed. Nothing running is fine. */
+void terminal_interrupt(struct terminal *terminal) NONNULL;
+/* Where the shell is, or would begin. Borrowed until the next command. */
+const char *terminal_working_dir(const struct terminal *terminal) NONNULL MUST_CHECK;
+
+#endif

@@ -1,0 +1,206 @@
+#include "worker/agent/calls/call.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "model/tools/client_tools.h"
+#include "model/tools/tools.h"
+#include "store/conversation/conversation_store.h"
+#include "store/conversation/event_store.h"
+#include "worker/agent/core/agent.h"
+#include "worker/agent/calls/ending.h"
+#include "worker/agent/core/history.h"
+#include "worker/agent/sandbox/observation.h"
+#include "worker/agent/core/record.h"
+#include "worker/agent/sandbox/sandbox.h"
+#include "worker/agent/sandbox/sandbox_call.h"
+#include "worker/agent/calls/start_child.h"
+#include "worker/agent/calls/task_call.h"
+#include "worker/context.h"
+#include "worker/tools/tools.h"
+
+#define NOT_RUN_TEXT "This call was not executed: the conversation was finished before it."
+
+struct call_ref call_ref_of(const struct stored_event *action)
+{
+    return (struct call_ref){
+        .action_id = action->id,
+        .tool_name = json_text_or(action->json, "tool_name", ""),
+        .tool_call_id = json_text_or(action->json, "tool_call_id", ""),
+    };
+}
+
+/* How a call ended: an observation, or words that say why there is none. */
+struct outcome {
+    json_t *observation;
+    struct strbuf problem;
+};
+
+/* clang-format off */
+#define OUTCOME_INIT {NULL, STRBUF_INIT}
+/* clang-format on */
+
+static void outcome_done(struct outcome *outcome)
+{
+    json_decref(outcome->observation);
+    strbuf_done(&outcome->problem);
+}
+
+static void outcome_add_event(const struct call_ref *ref, const struct outcome *outcome,
+                              struct event_list *events)
+{
+    if (outcome->observation != NULL)
+        event_add_observation(events, ref, outcome->observation);
+    else
+        event_add_agent_error(events, ref, outcome->problem.text);
+}
+
+static int store_once(struct agent *agent, size_t action, struct outcome *outcome,
+                      const struct conversation_write *change, struct error *err)
+{
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    struct crash_points *crash = &agent->context->crash;
+    struct call_ref ref = call_ref_of(&agent->history.items[action]);
+
+    outcome_add_event(&ref, outcome, &events);
+    crash_point(crash, CRASH_OBS_BEFORE_COMMIT);
+    crash_expect_sent(crash, CRASH_OBS_COMMIT_SENT);
+    if (record_behind(agent, &events, change, err) < 0)
+        return -1;
+    crash_point(crash, CRASH_OBS_COMMITTED);
+    return 0;
+}
+
+/*
+ * `action` is an index: storing moves the history's items. A result that is too large for an event,
+ * as it may become when secrets are hidden in it, gives way to words that say so.
+ */
+static int store_outcome(struct agent *agent, size_t action, struct outcome *outcome,
+                         const struct conversation_write *change, struct error *err)
+{
+    CLEANUP(outcome_done) struct outcome instead = OUTCOME_INIT;
+
+    if (store_once(agent, action, outcome, change, err) == 0)
+        return 0;
+    if (err->code != ERROR_TOO_LARGE)
+        return -1;
+    strbuf_append(&instead.problem, "The call was executed, but its result is too large to keep.");
+    return store_once(agent, action, &instead, change, err);
+}
+
+/* A tool of the worker: it changes nothing but its own part of agent_state. */
+static int run_in_worker(struct agent *agent, size_t action, const struct tool *tool,
+                         struct error *err)
+{
+    CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
+    json_t *state = agent->conversation.agent_state;
+    struct conversation_write change = {.agent_state = state};
+    bool is_state_changed = false;
+
+    outcome.observation =
+        worker_tool_run(tool, json_object_get(agent->history.items[action].json, "action"), state,
+                        &is_state_changed);
+    if (outcome.observation == NULL)
+        strbuf_appendf(&outcome.problem, "The tool '%s' cannot run here.", tool->name);
+    return store_outcome(agent, action, &outcome, is_state_changed ? &change : NULL, err);
+}
+
+static int run_in_sandbox(struct agent *agent, size_t action, const struct tool *tool,
+                          struct error *err)
+{
+    CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
+
+    if (sandbox_call_run(agent, action, tool, &outcome.observation, &outcome.problem, err) < 0)
+        return -1;
+    if (store_outcome(agent, action, &outcome, NULL, err) < 0)
+        return -1;
+    sandbox_acknowledge(agent->sandbox, &agent->history.items[action].id);
+    return 0;
+}
+
+/* The client has seen the call when it reads this: what it does with it is its own affair. */
+static int hand_to_client(struct agent *agent, size_t action, struct error *err)
+{
+    CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
+
+    outcome.observation = observation_from_text("ClientToolObservation", CLIENT_TOOL_RESULT);
+    return store_outcome(agent, action, &outcome, NULL, err);
+}
+
+static int reject_unknown(struct agent *agent, size_t action, struct error *err)
+{
+    CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
+
+    strbuf_appendf(&outcome.problem, "Tool '%s' is not available in this conversation any more.",
+                   json_text_or(agent->history.items[action].json, "tool_name", ""));
+    return store_outcome(agent, action, &outcome, NULL, err);
+}
+
+/* The last request to the model saw no message of the user behind this. */
+static bool has_user_spoken(const struct agent *agent, const struct stored_event *action)
+{
+    int64_t seen_seq = agent->asked_seq > 0 ? agent->asked_seq : action->seq;
+
+    return history_has_user_message_after(&agent->history, seen_seq);
+}
+
+static void plan_finish(const struct agent *agent, const struct index_list *pending, size_t at,
+                        struct event_list *events, struct conversation_write *change)
+{
+    CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
+    const struct stored_event *action = &agent->history.items[pending->items[at]];
+    struct call_ref ref = call_ref_of(action);
+
+    outcome.observation = worker_tool_finish(json_object_get(action->json, "action"));
+    outcome_add_event(&ref, &outcome, events);
+    for (size_t i = at + 1; i < pending->n; i++) {
+        struct call_ref behind = call_ref_of(&agent->history.items[pending->items[i]]);
+
+        event_add_agent_error(events, &behind, NOT_RUN_TEXT);
+    }
+    if (!has_user_spoken(agent, action))
+        ending_plan(events, STATUS_FINISHED, change);
+}
+
+static int run_finish(struct agent *agent, const struct index_list *pending, size_t at,
+                      struct error *err)
+{
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    struct conversation_write change = {.made_progress = true};
+
+    plan_finish(agent, pending, at, &events, &change);
+    crash_point(&agent->context->crash, CRASH_OBS_BEFORE_COMMIT);
+    /* Whoever wrote meanwhile may have spoken: then this call is looked at again. */
+    if (record_once(agent, &events, &change, err) < 0)
+        return -1;
+    agent->is_over = change.end_run;
+    return 0;
+}
+
+int call_run(struct agent *agent, const struct index_list *pending, size_t at, struct error *err)
+{
+    size_t action = pending->items[at];
+    const char *name = json_text_or(agent->history.items[action].json, "tool_name", "");
+    const struct tool *tool = tools_find(&agent->conversation, name);
+
+    if (tool == NULL && client_tool_find(&agent->conversation, name) != NULL)
+        return hand_to_client(agent, action, err);
+    if (tool == NULL)
+        return reject_unknown(agent, action, err);
+    if (text_equal(tool->name, "finish"))
+        return run_finish(agent, pending, at, err);
+    if (tool->place == TOOL_IN_WORKER)
+        return run_in_worker(agent, action, tool, err);
+    if (text_equal(tool->name, "task"))
+        return task_call_run(agent, action, err);
+    if (tool->place == TOOL_IN_CHILD)
+        return start_child_run(agent, action, err);
+    return run_in_sandbox(agent, action, tool, err);
+}

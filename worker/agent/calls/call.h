@@ -1,0 +1,29 @@
+/*
+ * Running one call of the model that is stored and has no result yet, and storing its result.
+ */
+#ifndef DEFT_WORKER_AGENT_CALLS_CALL_H
+#define DEFT_WORKER_AGENT_CALLS_CALL_H
+
+#include <stddef.h>
+
+#include "base/attr.h"
+#include "model/event/event.h"
+
+struct agent;
+struct error;
+struct index_list;
+struct stored_event;
+
+/* What a result of that ActionEvent refers to; lives as long as the event. */
+struct call_ref call_ref_of(const struct stored_event *action) NONNULL MUST_CHECK;
+
+/*
+ * Runs pending->items[at], an index into the history, and stores the result. A `finish` ends the
+ * run, unless the user has spoken meanwhile, and the calls behind it get an error each. Errors: as
+ * record_behind(); ERROR_CANCELLED after a stop request; ERROR_UNAVAILABLE when there is no sandbox
+ * to be had: the message is for the user.
+ */
+int call_run(struct agent *agent, const struct index_list *pending, size_t at,
+             struct error *err) NONNULL MUST_CHECK;
+
+#endif

@@ -1,0 +1,222 @@
+#include "worker/agent/calls/start_child.h"
+
+#include <jansson.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "model/tools/child.h"
+#include "model/conversation/conversation.h"
+#include "model/event/event.h"
+#include "model/conversation/worktree.h"
+#include "store/conversation/conversation_post.h"
+#include "store/conversation/conversation_store.h"
+#include "store/conversation/event_store.h"
+#include "store/db/hints.h"
+#include "worker/agent/core/agent.h"
+#include "worker/agent/calls/call.h"
+#include "worker/agent/sandbox/observation.h"
+#include "worker/agent/core/record.h"
+#include "worker/agent/sandbox/sandbox.h"
+#include "worker/context.h"
+
+#define OBSERVATION_KIND "StartChildConversationObservation"
+
+/* A child on its way into the store. */
+struct start {
+    struct conversation child;
+    const char *isolation;
+    struct strbuf problem; /* why there is to be none, for the model */
+};
+
+/* clang-format off */
+#define START_INIT {.child = CONVERSATION_INIT, .isolation = "shared", .problem = STRBUF_INIT}
+/* clang-format on */
+
+static void start_done(struct start *start)
+{
+    conversation_done(&start->child);
+    strbuf_done(&start->problem);
+}
+
+/* What the model hears of; the others end the step. */
+static int note_problem(struct start *start, const struct error *failure, struct error *err)
+{
+    if (failure->code == ERROR_CANCELLED || failure->code == ERROR_STALE) {
+        *err = *failure;
+        return -1;
+    }
+    strbuf_append(&start->problem, failure->message);
+    return 0;
+}
+
+static int ask_for_room(const struct agent *agent, struct error *err)
+{
+    const struct worker_context *context = agent->context;
+    const struct run_seeker seeker = {.user_id = &agent->conversation.user_id};
+
+    if (conversation_store_check_child(context->db, &agent->conversation.id, err) < 0)
+        return -1;
+    return conversation_store_check_room(context->db, &seeker, &context->settings.run_limits, err);
+}
+
+static int check_room(struct agent *agent, struct start *start, struct error *err)
+{
+    int64_t wait_ms = RECORD_WAIT_FIRST_MS;
+
+    for (;;) {
+        struct error failure = ERROR_INIT;
+
+        if (ask_for_room(agent, &failure) == 0)
+            return 0;
+        if (failure.code == ERROR_RATE_LIMITED || !error_is_transient(&failure))
+            return note_problem(start, &failure, err);
+        if (record_wait(agent, &wait_ms, &failure, err) < 0)
+            return -1;
+    }
+}
+
+static int add_worktree(struct agent *agent, struct start *start, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf command = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    json_auto_t *answer = NULL;
+
+    worktree_append_command(&start->child, NULL, &command);
+    if (sandbox_execute(agent->sandbox, command.text, WORKTREE_COMMAND_S, &answer, err) < 0 ||
+        worktree_read_answer(answer, &path, err) < 0)
+        return -1;
+    worktree_enter(&start->child, path.text);
+    start->isolation = "worktree";
+    return 0;
+}
+
+/* A worktree where there is a repository to make it of. */
+static int isolate(struct agent *agent, const json_t *args, struct start *start, struct error *err)
+{
+    struct error failure = ERROR_INIT;
+
+    if (text_equal(json_text_or(args, "isolation", ""), "shared"))
+        return 0;
+    if (sandbox_ready(agent->sandbox, err) < 0)
+        return -1;
+    if (add_worktree(agent, start, &failure) == 0 || failure.code == ERROR_NOT_FOUND)
+        return 0;
+    return note_problem(start, &failure, err);
+}
+
+static int prepare(struct agent *agent, size_t action, struct start *start, struct error *err)
+{
+    const json_t *args = json_object_get(agent->history.items[action].json, "action");
+    struct error failure = ERROR_INIT;
+
+    if (text_is_blank(json_text_or(args, "task", ""))) {
+        strbuf_append(&start->problem, "The task is empty.");
+        return 0;
+    }
+    if (check_room(agent, start, err) < 0)
+        return -1;
+    if (start->problem.len > 0)
+        return 0;
+    start->child.id = child_id_of_call(&agent->conversation.id, &agent->history.items[action].id);
+    if (child_make(&agent->context->keyring, &agent->conversation,
+                   json_text_or(args, "title", NULL), &start->child, &failure) < 0)
+        return note_problem(start, &failure, err);
+    return isolate(agent, args, start, err);
+}
+
+static void append_words(const struct start *start, struct strbuf *out)
+{
+    strbuf_appendf(out, "Conversation %s was started in %s", start->child.id.text,
+                   conversation_working_dir(&start->child));
+    strbuf_append(out, text_equal(start->isolation, "worktree")
+                           ? ", a git worktree of its own. It works by itself from now on."
+                           : ", the folder of this one. It works by itself from now on.");
+}
+
+static json_t *told_start(const struct start *start)
+{
+    CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
+    json_t *observation = NULL;
+
+    append_words(start, &words);
+    observation = observation_from_text(OBSERVATION_KIND, words.text);
+    json_put_text(observation, "conversation_id", start->child.id.text);
+    json_put_text(observation, "parent_conversation_id", start->child.parent_id.text);
+    json_put_text(observation, "status", status_to_string(STATUS_IDLE));
+    json_put_text(observation, "title", start->child.title);
+    json_put_text(observation, "workspace", conversation_working_dir(&start->child));
+    json_put_text(observation, "isolation", start->isolation);
+    return observation;
+}
+
+static json_t *told_problem(const struct agent *agent, const struct start *start)
+{
+    json_t *observation = observation_from_text(OBSERVATION_KIND, start->problem.text);
+
+    json_put_text(observation, "parent_conversation_id", agent->conversation.id.text);
+    json_put(observation, "is_error", json_true());
+    return observation;
+}
+
+static int store_result(struct agent *agent, size_t action, json_t *observation,
+                        const struct conversation_write *change, struct error *err)
+{
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    struct call_ref ref = call_ref_of(&agent->history.items[action]);
+
+    event_add_observation(&events, &ref, observation);
+    crash_point(&agent->context->crash, CRASH_CHILD_BEFORE_COMMIT);
+    if (record_behind(agent, &events, change, err) < 0)
+        return -1;
+    crash_point(&agent->context->crash, CRASH_CHILD_COMMITTED);
+    return 0;
+}
+
+static int store_problem(struct agent *agent, size_t action, const struct start *start,
+                         struct error *err)
+{
+    json_auto_t *observation = told_problem(agent, start);
+
+    return store_result(agent, action, observation, NULL, err);
+}
+
+static int store_child(struct agent *agent, size_t action, struct start *start, struct error *err)
+{
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    CLEANUP(conversation_change_done) struct conversation_change planned = CONVERSATION_CHANGE_INIT;
+    const json_t *args = json_object_get(agent->history.items[action].json, "action");
+    struct conversation_write write = {.guard = GUARD_NONE};
+    const struct conversation_birth birth = {&start->child, &events, &write};
+    const struct conversation_write change = {.child = &birth};
+    json_auto_t *observation = told_start(start);
+
+    if (child_plan(&start->child, json_text_or(args, "task", ""), &events, &planned, err) < 0)
+        return -1;
+    conversation_write_change(&planned, &write);
+    if (store_result(agent, action, observation, &change, err) < 0)
+        return -1;
+    hints_send(agent->context->hints, HINT_WORK, start->child.id.text);
+    hints_send(agent->context->hints, HINT_EVENTS, start->child.id.text);
+    return 0;
+}
+
+int start_child_run(struct agent *agent, size_t action, struct error *err)
+{
+    CLEANUP(start_done) struct start start = START_INIT;
+    struct error failure = ERROR_INIT;
+
+    if (prepare(agent, action, &start, err) < 0)
+        return -1;
+    if (start.problem.len > 0)
+        return store_problem(agent, action, &start, err);
+    if (store_child(agent, action, &start, &failure) == 0)
+        return 0;
+    if (failure.code != ERROR_INVALID && failure.code != ERROR_TOO_LARGE) {
+        *err = failure;
+        return -1;
+    }
+    strbuf_append(&start.problem, failure.message);
+    return store_problem(agent, action, &start, err);
+}

@@ -1,0 +1,311 @@
+#include "worker/agent/calls/task_call.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "model/tools/child.h"
+#include "model/conversation/conversation.h"
+#include "model/event/event.h"
+#include "model/tools/sub_agents.h"
+#include "model/conversation/task.h"
+#include "model/event/title.h"
+#include "store/conversation/conversation_post.h"
+#include "store/conversation/conversation_store.h"
+#include "store/conversation/event_store.h"
+#include "store/db/hints.h"
+#include "store/conversation/task_store.h"
+#include "worker/agent/core/agent.h"
+#include "worker/agent/core/control.h"
+#include "worker/agent/core/record.h"
+#include "worker/agent/calls/task_result.h"
+#include "worker/context.h"
+
+/* A call, and what is known of it. */
+struct handing {
+    struct agent *agent;
+    size_t action;
+    const json_t *args;
+    json_t *state; /* agent_state as it will be: in force when it is stored */
+};
+
+static const struct uuid *call_id(const struct handing *handing)
+{
+    return &handing->agent->history.items[handing->action].id;
+}
+
+/* 0 when it is worth another try, after a wait. */
+static int wait_to_retry(struct agent *agent, int64_t *wait_ms, const struct error *failure,
+                         struct error *err)
+{
+    if (error_is_transient(failure))
+        return record_wait(agent, wait_ms, failure, err);
+    *err = *failure;
+    return -1;
+}
+
+static int load_child(struct agent *agent, const struct uuid *id, struct conversation *child_out,
+                      struct error *err)
+{
+    int64_t wait_ms = RECORD_WAIT_FIRST_MS;
+    struct error failure = ERROR_INIT;
+
+    while (conversation_store_load_any(agent->context->db, id, child_out, &failure) < 0) {
+        if (wait_to_retry(agent, &wait_ms, &failure, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int check_room(struct agent *agent, struct error *err)
+{
+    int64_t wait_ms = RECORD_WAIT_FIRST_MS;
+    struct error failure = ERROR_INIT;
+
+    while (conversation_store_check_child(agent->context->db, &agent->conversation.id, &failure) <
+           0) {
+        if (wait_to_retry(agent, &wait_ms, &failure, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* --- the wait --- */
+
+typedef int store_wait(struct db *db, const struct task_wait *wait, const struct task_work *work,
+                       char stop_out[STOP_WORD_BYTES], struct error *err);
+
+static int wait_again(struct db *db, const struct task_wait *wait, const struct task_work *work,
+                      char stop_out[STOP_WORD_BYTES], struct error *err)
+{
+    (void)work;
+    return task_store_wait_again(db, wait, stop_out, err);
+}
+
+/* What was not stored is decided anew. */
+static int settle_refusal(struct agent *agent, const struct error *failure, const char *stop,
+                          struct error *err)
+{
+    if (failure->code == ERROR_STALE) {
+        if (record_check_lease(agent, err) < 0)
+            return -1;
+        return error_set(err, ERROR_CONFLICT, "the lease had run out, or the sub-agent is gone");
+    }
+    if (failure->code == ERROR_CANCELLED)
+        control_request_word(agent->control, stop);
+    *err = *failure;
+    return -1;
+}
+
+static void tell_others(const struct agent *agent, const struct uuid *child_id)
+{
+    hints_send(agent->context->hints, HINT_WORK, child_id->text);
+    hints_send(agent->context->hints, HINT_EVENTS, child_id->text);
+    hints_send(agent->context->hints, HINT_EVENTS, agent->conversation.id.text);
+}
+
+/* work: NULL where store needs none. */
+static int wait_for(const struct handing *handing, const struct uuid *child_id, store_wait *store,
+                    const struct task_work *work, struct error *err)
+{
+    struct agent *agent = handing->agent;
+    const struct task_wait wait = {
+        .lease = &agent->lease, .agent_state = handing->state, .child_id = *child_id};
+    int64_t wait_ms = RECORD_WAIT_FIRST_MS;
+    struct error failure = ERROR_INIT;
+    char stop[STOP_WORD_BYTES] = "";
+
+    crash_point(&agent->context->crash, CRASH_CHILD_BEFORE_COMMIT);
+    while (store(agent->context->db, &wait, work, stop, &failure) < 0) {
+        if (!error_is_transient(&failure))
+            return settle_refusal(agent, &failure, stop, err);
+        if (record_wait(agent, &wait_ms, &failure, err) < 0)
+            return -1;
+    }
+    crash_point(&agent->context->crash, CRASH_CHILD_COMMITTED);
+    log_info("run.waits", LOG_STR("child_id", child_id->text));
+    tell_others(agent, child_id);
+    agent->is_over = true;
+    return 0;
+}
+
+/* --- a new sub-agent --- */
+
+static int make_child(const struct handing *handing, const json_t *definition,
+                      struct conversation *child, struct error *err)
+{
+    struct agent *agent = handing->agent;
+    const char *prompt = json_text_or(handing->args, "prompt", "");
+    CLEANUP(mem_freep) char *title =
+        title_from_text(json_text_or(handing->args, "description", prompt));
+
+    child->id = child_id_of_call(&agent->conversation.id, call_id(handing));
+    return sub_agent_make(&agent->context->keyring, &agent->conversation, definition,
+                          title != NULL ? title : "", child, err);
+}
+
+static int begin_with(const struct handing *handing, const json_t *definition, struct error *err)
+{
+    CLEANUP(conversation_done) struct conversation child = CONVERSATION_INIT;
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    CLEANUP(conversation_change_done) struct conversation_change planned = CONVERSATION_CHANGE_INIT;
+    struct conversation_write write = {.guard = GUARD_NONE};
+    const struct task_work work = {&child, &events, &write};
+
+    if (make_child(handing, definition, &child, err) < 0 ||
+        child_plan(&child, json_text_or(handing->args, "prompt", ""), &events, &planned, err) < 0)
+        return -1;
+    conversation_write_change(&planned, &write);
+    task_set_call(task_add(handing->state, &child.id, json_text_or(definition, "name", "")),
+                  call_id(handing));
+    return wait_for(handing, &child.id, task_store_begin, &work, err);
+}
+
+static int refuse_kind(const struct handing *handing, const char *name, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
+
+    strbuf_appendf(&words, "There is no sub-agent of the kind \"%s\". There are:", name);
+    sub_agents_append_list(&handing->agent->conversation, &words);
+    return task_result_refuse(handing->agent, handing->action, words.text, err);
+}
+
+static int begin_new(const struct handing *handing, struct error *err)
+{
+    const char *kind = json_text_or(handing->args, "subagent_type", "");
+    json_auto_t *definition = sub_agent_find(&handing->agent->conversation, kind);
+    struct error failure = ERROR_INIT;
+
+    if (definition == NULL)
+        return refuse_kind(handing, kind, err);
+    if (check_room(handing->agent, &failure) == 0 && begin_with(handing, definition, &failure) == 0)
+        return 0;
+    if (failure.code == ERROR_INVALID || failure.code == ERROR_TOO_LARGE)
+        return task_result_refuse(handing->agent, handing->action, failure.message, err);
+    *err = failure;
+    return -1;
+}
+
+/* --- one that goes on --- */
+
+static int give_more(const struct handing *handing, struct conversation *child, struct error *err)
+{
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    CLEANUP(conversation_change_done) struct conversation_change planned = CONVERSATION_CHANGE_INIT;
+    struct conversation_write write = {.guard = GUARD_NONE};
+    const struct task_work work = {child, &events, &write};
+    json_auto_t *content = json_array();
+
+    json_push(content, text_content(json_text_or(handing->args, "prompt", "")));
+    if (conversation_plan_message(child, content, true, &events, &planned, err) < 0)
+        return -1;
+    conversation_write_change(&planned, &write);
+    return wait_for(handing, &child->id, task_store_go_on, &work, err);
+}
+
+/* NULL when the sub-agent can be given more to do. */
+static const char *why_not(const struct handing *handing, const struct conversation *child)
+{
+    if (!text_equal(child->parent_id.text, handing->agent->conversation.id.text))
+        return "That task is another conversation's.";
+    if (child->is_wanted)
+        return "The sub-agent of that task is at work.";
+    return NULL;
+}
+
+static int go_on(const struct handing *handing, json_t *task, struct error *err)
+{
+    CLEANUP(conversation_done) struct conversation child = CONVERSATION_INIT;
+    const struct uuid id = task_conversation_id(task);
+    struct error failure = ERROR_INIT;
+    const char *problem = NULL;
+
+    if (load_child(handing->agent, &id, &child, &failure) < 0) {
+        if (failure.code == ERROR_NOT_FOUND)
+            return task_result_refuse(handing->agent, handing->action,
+                                      "The conversation of that task was deleted.", err);
+        *err = failure;
+        return -1;
+    }
+    problem = why_not(handing, &child);
+    if (problem != NULL)
+        return task_result_refuse(handing->agent, handing->action, problem, err);
+    task_set_call(task, call_id(handing));
+    return give_more(handing, &child, err);
+}
+
+static int begin(const struct handing *handing, struct error *err)
+{
+    const char *resumed = json_text_or(handing->args, "resume", "");
+    json_t *task = task_find(handing->state, resumed);
+
+    if (text_is_blank(json_text_or(handing->args, "prompt", "")))
+        return task_result_refuse(handing->agent, handing->action, "The prompt is empty.", err);
+    if (text_is_blank(resumed))
+        return begin_new(handing, err);
+    if (task == NULL)
+        return task_result_refuse(handing->agent, handing->action,
+                                  "There is no task of that id to resume.", err);
+    return go_on(handing, task, err);
+}
+
+/* --- one that was begun --- */
+
+/* It was stopped together with this run, which goes on now. */
+static int run_again(const struct handing *handing, struct conversation *child, struct error *err)
+{
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    CLEANUP(conversation_change_done) struct conversation_change planned = CONVERSATION_CHANGE_INIT;
+    struct conversation_write write = {.guard = GUARD_NONE};
+    const struct task_work work = {child, &events, &write};
+
+    conversation_plan_run(child, &events, &planned);
+    conversation_write_change(&planned, &write);
+    return wait_for(handing, &child->id, task_store_go_on, &work, err);
+}
+
+static int look(const struct handing *handing, const json_t *task, struct error *err)
+{
+    CLEANUP(conversation_done) struct conversation child = CONVERSATION_INIT;
+    struct agent *agent = handing->agent;
+    const struct uuid id = task_conversation_id(task);
+    bool was_waited_for = text_equal(agent->conversation.waits_for.text, id.text);
+    bool is_stopped = false;
+    struct error failure = ERROR_INIT;
+
+    if (load_child(agent, &id, &child, &failure) < 0) {
+        if (failure.code == ERROR_NOT_FOUND)
+            return task_result_deleted(agent, handing->action, task, err);
+        *err = failure;
+        return -1;
+    }
+    if (child.is_wanted)
+        return wait_for(handing, &id, wait_again, NULL, err);
+    is_stopped = child.status == STATUS_PAUSED || child.status == STATUS_IDLE;
+    if (is_stopped && control_stop(agent->control) == STOP_PAUSE)
+        return error_set(err, ERROR_CANCELLED, "both are paused");
+    if (is_stopped && !was_waited_for)
+        return run_again(handing, &child, err);
+    return task_result_store(agent, handing->action, task, &child, err);
+}
+
+int task_call_run(struct agent *agent, size_t action, struct error *err)
+{
+    json_auto_t *state = json_deep_copy(agent->conversation.agent_state);
+    const struct handing handing = {
+        .agent = agent,
+        .action = action,
+        .args = json_object_get(agent->history.items[action].json, "action"),
+        .state = state,
+    };
+    const json_t *task = task_of_call(state, call_id(&handing));
+
+    return task != NULL ? look(&handing, task, err) : begin(&handing, err);
+}

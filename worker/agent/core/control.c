@@ -1,0 +1,164 @@
+#include "worker/agent/core/control.h"
+
+#include <stddef.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/text.h"
+
+/* How long a pause or a shutdown lets a model's call or a command go on, at most. */
+#define PATIENCE_MS 5000
+
+enum impatience { NEVER, PATIENTLY, AT_ONCE };
+
+/*
+ * Which stop may cut which wait short. A paused command runs to its end; one that is handed over
+ * goes on in its sandbox, where the next worker finds it.
+ */
+static const enum impatience cuts[STOP_N_KINDS][WAIT_N_KINDS] = {
+    [STOP_HAND_OVER] =
+        {[WAIT_MODEL] = PATIENTLY, [WAIT_SANDBOX] = AT_ONCE, [WAIT_TOOL] = PATIENTLY},
+    [STOP_PAUSE] = {[WAIT_MODEL] = PATIENTLY, [WAIT_SANDBOX] = PATIENTLY, [WAIT_TOOL] = NEVER},
+    [STOP_INTERRUPT] = {[WAIT_MODEL] = AT_ONCE, [WAIT_SANDBOX] = AT_ONCE, [WAIT_TOOL] = AT_ONCE},
+    [STOP_LOST] = {[WAIT_MODEL] = AT_ONCE, [WAIT_SANDBOX] = AT_ONCE, [WAIT_TOOL] = AT_ONCE},
+};
+
+void control_init(struct control *control, int64_t lease_until_ms)
+{
+    lock_init(&control->lock);
+    condition_init(&control->changed);
+    control->stop = STOP_NONE;
+    control->stop_at_ms = 0;
+    control->lease_until_ms = lease_until_ms;
+    control->cancel = NULL;
+    control->waited = NULL;
+    control->wait = WAIT_MODEL;
+}
+
+void control_done(struct control *control)
+{
+    condition_done(&control->changed);
+    lock_done(&control->lock);
+}
+
+static bool control_cuts_locked(const struct control *control, enum wait_kind wait)
+    REQUIRES(control -> lock);
+
+static bool control_cuts_locked(const struct control *control, enum wait_kind wait)
+{
+    enum impatience impatience = cuts[control->stop][wait];
+
+    if (impatience == PATIENTLY)
+        return clock_monotonic_ms() - control->stop_at_ms >= PATIENCE_MS;
+    return impatience == AT_ONCE;
+}
+
+static void control_wake_locked(struct control *control) REQUIRES(control -> lock);
+
+static void control_wake_locked(struct control *control)
+{
+    if (control->cancel != NULL && control_cuts_locked(control, control->wait))
+        control->cancel(control->waited);
+}
+
+void control_request(struct control *control, enum stop_kind stop)
+{
+    lock_take(&control->lock);
+    if (stop > control->stop) {
+        control->stop = stop;
+        control->stop_at_ms = clock_monotonic_ms();
+        control_wake_locked(control);
+        condition_wake_all(&control->changed);
+    }
+    lock_release(&control->lock);
+}
+
+void control_request_word(struct control *control, const char *word)
+{
+    if (text_equal(word, "pause"))
+        control_request(control, STOP_PAUSE);
+    else if (text_equal(word, "interrupt"))
+        control_request(control, STOP_INTERRUPT);
+}
+
+void control_tick(struct control *control)
+{
+    lock_take(&control->lock);
+    control_wake_locked(control);
+    lock_release(&control->lock);
+}
+
+enum stop_kind control_stop(struct control *control)
+{
+    enum stop_kind stop = STOP_NONE;
+
+    lock_take(&control->lock);
+    stop = control->stop;
+    lock_release(&control->lock);
+    return stop;
+}
+
+void control_renew(struct control *control, int64_t until_ms)
+{
+    lock_take(&control->lock);
+    control->lease_until_ms = until_ms;
+    condition_wake_all(&control->changed);
+    lock_release(&control->lock);
+}
+
+bool control_has_lease(struct control *control)
+{
+    bool has_lease = false;
+
+    lock_take(&control->lock);
+    has_lease = control->stop != STOP_LOST && clock_monotonic_ms() < control->lease_until_ms;
+    lock_release(&control->lock);
+    return has_lease;
+}
+
+int control_begin_wait(struct control *control, enum wait_kind wait, void (*cancel)(void *what),
+                       void *what, struct error *err)
+{
+    bool is_cut = false;
+
+    lock_take(&control->lock);
+    is_cut = control_cuts_locked(control, wait);
+    if (!is_cut) {
+        control->wait = wait;
+        control->waited = what;
+        control->cancel = cancel;
+    }
+    lock_release(&control->lock);
+    if (is_cut)
+        return error_set(err, ERROR_CANCELLED, "a stop was asked for");
+    return 0;
+}
+
+void control_end_wait(struct control *control)
+{
+    lock_take(&control->lock);
+    control->cancel = NULL;
+    control->waited = NULL;
+    lock_release(&control->lock);
+}
+
+int control_sleep(struct control *control, int64_t ms, struct error *err)
+{
+    int64_t deadline_ms = clock_monotonic_ms() + ms;
+    enum stop_kind stop_before = STOP_NONE;
+    int64_t lease_before = 0;
+    bool is_lost = false;
+
+    lock_take(&control->lock);
+    stop_before = control->stop;
+    lease_before = control->lease_until_ms;
+    while (control->stop == stop_before && control->lease_until_ms == lease_before) {
+        if (!condition_wait_until(&control->changed, &control->lock, deadline_ms))
+            break;
+    }
+    is_lost = control->stop == STOP_LOST;
+    lock_release(&control->lock);
+    if (is_lost)
+        return error_set(err, ERROR_STALE, "the lease is lost");
+    return 0;
+}

@@ -1,0 +1,202 @@
+#include "worker/agent/core/history.h"
+
+#include <jansson.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "model/event/event.h"
+#include "store/conversation/event_store.h"
+
+#define ITEMS_AT_FIRST 32
+
+bool stored_event_is(const struct stored_event *event, const char *kind)
+{
+    return text_equal(event->kind, kind);
+}
+
+bool stored_event_is_message(const struct stored_event *event, const char *source)
+{
+    return stored_event_is(event, "MessageEvent") &&
+           text_equal(json_text_or(event->json, "source", ""), source);
+}
+
+void index_list_done(struct index_list *list)
+{
+    if (list == NULL)
+        return;
+    mem_free(list->items);
+    *list = (struct index_list)INDEX_LIST_INIT;
+}
+
+void index_list_add(struct index_list *list, size_t index)
+{
+    if (list->n == list->size) {
+        list->size = list->size == 0 ? ITEMS_AT_FIRST : 2 * list->size;
+        list->items = mem_resize(list->items, list->size * sizeof(*list->items));
+    }
+    list->items[list->n++] = index;
+}
+
+const struct stored_event *history_find_result(const struct history *history, size_t action)
+{
+    const struct uuid *id = &history->items[action].id;
+
+    for (size_t i = action + 1; i < history->n; i++) {
+        if (text_equal(history->items[i].result_of.text, id->text))
+            return &history->items[i];
+    }
+    return NULL;
+}
+
+bool history_has_result_of(const struct history *history, const struct uuid *action_id)
+{
+    for (size_t i = history->n; i > 0; i--) {
+        if (text_equal(history->items[i - 1].result_of.text, action_id->text))
+            return true;
+    }
+    return false;
+}
+
+void history_find_pending(const struct history *history, struct index_list *pending)
+{
+    for (size_t i = 0; i < history->n; i++) {
+        const struct stored_event *event = &history->items[i];
+
+        if (stored_event_is(event, "ActionEvent") && history_find_result(history, i) == NULL &&
+            json_is_object(json_object_get(event->json, "action")))
+            index_list_add(pending, i);
+    }
+}
+
+void history_drop_open_calls(struct history *history, int64_t through_seq)
+{
+    size_t n = 0;
+
+    if (through_seq == 0)
+        return;
+    for (size_t i = 0; i < history->n; i++) {
+        struct stored_event event = history->items[i];
+
+        if (event.seq <= through_seq && stored_event_is(&event, "ActionEvent") &&
+            history_find_result(history, i) == NULL) {
+            json_decref(event.json);
+            continue;
+        }
+        history->items[n++] = event;
+    }
+    history->n = n;
+}
+
+bool history_has_user_message_after(const struct history *history, int64_t seq)
+{
+    for (size_t i = history->n; i > 0 && history->items[i - 1].seq > seq; i--) {
+        if (stored_event_is_message(&history->items[i - 1], "user"))
+            return true;
+    }
+    return false;
+}
+
+const struct stored_event *history_first_user_message(const struct history *history)
+{
+    for (size_t i = 0; i < history->n; i++) {
+        if (stored_event_is_message(&history->items[i], "user"))
+            return &history->items[i];
+    }
+    return NULL;
+}
+
+/* True for the state update that says a run has begun. */
+static bool event_begins_run(const struct stored_event *event)
+{
+    return stored_event_is(event, "ConversationStateUpdateEvent") &&
+           text_equal(json_text_or(event->json, "key", ""), "execution_status") &&
+           text_equal(json_text_or(event->json, "value", ""), "running");
+}
+
+int64_t history_count_iterations(const struct history *history)
+{
+    const char *last_id = "";
+    int64_t n = 0;
+
+    for (size_t i = history->n; i > 0; i--) {
+        const struct stored_event *event = &history->items[i - 1];
+        const char *id = json_text_or(event->json, "llm_response_id", "");
+
+        if (event_begins_run(event))
+            break;
+        if (id[0] == '\0' || text_equal(id, last_id) || stored_event_is(event, "Condensation"))
+            continue;
+        last_id = id;
+        n++;
+    }
+    return n;
+}
+
+bool history_has_call_id(const struct history *history, const char *tool_call_id)
+{
+    for (size_t i = 0; i < history->n; i++) {
+        const char *used = history->items[i].call_id;
+
+        if (used != NULL && text_equal(used, tool_call_id))
+            return true;
+    }
+    return false;
+}
+
+bool history_has_response_id(const struct history *history, const char *response_id)
+{
+    for (size_t i = 0; i < history->n; i++) {
+        const char *used = history->items[i].response_id;
+
+        if (used != NULL && text_equal(used, response_id))
+            return true;
+    }
+    return false;
+}
+
+bool history_has_event(const struct history *history, const struct uuid *id)
+{
+    for (size_t i = history->n; i > 0; i--) {
+        if (text_equal(history->items[i - 1].id.text, id->text))
+            return true;
+    }
+    return false;
+}
+
+/* The stored form's members that the rest of the worker reads: kind and source are in the body. */
+static void history_add_event(struct history *history, const struct event *event, int64_t seq)
+{
+    struct stored_event *stored = NULL;
+
+    if (history->n == history->size) {
+        history->size = history->size == 0 ? ITEMS_AT_FIRST : 2 * history->size;
+        history->items = mem_resize(history->items, history->size * sizeof(*history->items));
+    }
+    stored = &history->items[history->n++];
+    *stored = (struct stored_event){.seq = seq, .id = event->id, .result_of = event->result_of};
+    stored_event_set_body(stored, event->kind, json_incref(event->json));
+    history->last_seq = seq;
+    if (event->timestamp_us > history->last_timestamp_us)
+        history->last_timestamp_us = event->timestamp_us;
+}
+
+void history_add_written(struct history *history, const struct event_list *events,
+                         int64_t first_seq)
+{
+    for (size_t i = 0; i < events->n; i++)
+        history_add_event(history, &events->items[i], first_seq + (int64_t)i);
+}
+
+void history_thin(struct history *history, size_t n)
+{
+    for (size_t i = n; i < history->n; i++) {
+        json_t *json = history->items[i].json;
+
+        if (stored_event_is(&history->items[i], "SystemPromptEvent"))
+            (void)json_object_del(json, "tools");
+        else if (text_equal(json_text_or(json, "key", ""), "stats"))
+            (void)json_object_del(json, "value");
+    }
+}

@@ -1,0 +1,222 @@
+#include "worker/agent/core/mask.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "model/event/event.h"
+#include "model/masking/event_text.h"
+#include "model/masking/masker.h"
+#include "model/tools/tools.h"
+#include "model/word_search.h"
+
+void secret_list_done(struct secret_list *list)
+{
+    if (list == NULL)
+        return;
+    for (size_t i = 0; i < list->n; i++) {
+        mem_free(list->items[i].name);
+        secret_done(&list->items[i].value);
+    }
+    mem_free(list->items);
+    masker_free(list->masker);
+    *list = (struct secret_list)SECRET_LIST_INIT;
+}
+
+/* The value of a source, or "" when it has none here. */
+static const char *source_value(const json_t *source)
+{
+    if (json_is_string(source))
+        return json_string_value(source);
+    return json_text_or(source, "value", "");
+}
+
+static void add(struct secret_list *list, const char *name, const char *value)
+{
+    list->items = mem_resize(list->items, (list->n + 1) * sizeof(*list->items));
+    list->items[list->n] = (struct named_secret){mem_dup_text(name), SECRET_INIT};
+    secret_set(&list->items[list->n].value, value);
+    list->n++;
+    if (list->masker == NULL)
+        list->masker = masker_new();
+    masker_add(list->masker, value);
+}
+
+void secret_list_read(struct secret_list *list, const json_t *secrets)
+{
+    const char *name = NULL;
+    json_t *source = NULL;
+
+    if (!json_is_object(secrets) || json_object_size(secrets) == 0)
+        return;
+    for (void *at = json_object_iter((json_t *)(uintptr_t)secrets); at != NULL;
+         at = json_object_iter_next((json_t *)(uintptr_t)secrets, at)) {
+        name = json_object_iter_key(at);
+        source = json_object_iter_value(at);
+        if (source_value(source)[0] == '\0')
+            continue;
+        add(list, name, source_value(source));
+    }
+}
+
+void secret_list_set(struct secret_list *list, const char *name, const char *value)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        if (!text_equal(list->items[i].name, name))
+            continue;
+        if (text_equal(secret_reveal(&list->items[i].value), value))
+            return;
+        /* The old value has no name any more, but stays hidden. */
+        list->items[i].name[0] = '\0';
+    }
+    add(list, name, value);
+}
+
+/* A shell takes no other names. */
+static bool is_shell_name(const char *name)
+{
+    size_t n_letters = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_");
+
+    return n_letters > 0 &&
+           name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789")] ==
+               '\0';
+}
+
+bool secret_is_named(const char *name, const char *command)
+{
+    return strcasestr(command, name) != NULL;
+}
+
+json_t *secret_list_env(const struct secret_list *list, const char *command)
+{
+    CLEANUP(word_search_freep) struct word_search *search = word_search_new(command, WORD_ANYWHERE);
+    json_t *env = NULL;
+
+    for (size_t i = 0; i < list->n; i++)
+        (void)word_search_add(search, list->items[i].name);
+    for (size_t i = 0; i < list->n; i++) {
+        if (!is_shell_name(list->items[i].name) || !word_search_has(search, i))
+            continue;
+        if (env == NULL)
+            env = json_object();
+        json_put_text(env, list->items[i].name, secret_reveal(&list->items[i].value));
+    }
+    return env;
+}
+
+void mask_append(const struct secret_list *list, const char *text, struct strbuf *out)
+{
+    if (list->masker != NULL)
+        masker_append(list->masker, text, strlen(text), out);
+    else
+        strbuf_append(out, text);
+}
+
+static void mask_logged(const void *context, const char *text, struct strbuf *out)
+{
+    mask_append(context, text, out);
+}
+
+void mask_log_begin(const struct secret_list *list)
+{
+    log_mask_set(mask_logged, list);
+}
+
+void mask_log_end(void)
+{
+    log_mask_set(NULL, NULL);
+}
+
+static bool mask_string(void *context, json_t *string)
+{
+    CLEANUP(strbuf_done) struct strbuf masked = STRBUF_INIT;
+
+    mask_append(context, json_string_value(string), &masked);
+    if (text_equal(masked.text, json_string_value(string)))
+        return false;
+    error_ignore(json_string_setn(string, masked.text, masked.len),
+                 "what was valid UTF-8 is still, and memory does not run out");
+    return true;
+}
+
+void mask_events(const struct secret_list *list, struct event_list *events)
+{
+    const struct text_visitor visitor = {mask_string, (void *)(uintptr_t)list};
+
+    if (list->n == 0)
+        return;
+    for (size_t i = 0; i < events->n; i++)
+        event_texts_visit(events->items[i].json, &visitor);
+}
+
+/* The text is taken apart, so that it stays JSON. */
+static void mask_arguments(const struct tool_call_check *check, char **arguments,
+                           const struct conversation *conversation,
+                           const struct text_visitor *visitor)
+{
+    json_auto_t *parsed = NULL;
+    struct error err = ERROR_INIT;
+
+    if (json_parse(*arguments, strlen(*arguments), &parsed, &err) < 0) {
+        mem_free(*arguments);
+        *arguments = mem_dup_text("{}");
+        return;
+    }
+    if (!arguments_texts_visit(parsed, check->action, conversation, visitor))
+        return;
+    mem_free(*arguments);
+    *arguments = json_to_text(parsed);
+}
+
+static void mask_text(const struct secret_list *list, char **text)
+{
+    CLEANUP(strbuf_done) struct strbuf masked = STRBUF_INIT;
+
+    if (*text == NULL)
+        return;
+    mask_append(list, *text, &masked);
+    mem_free(*text);
+    *text = strbuf_take(&masked);
+}
+
+json_t *mask_call(const struct secret_list *list, const struct conversation *conversation,
+                  struct tool_call_check *check)
+{
+    const struct text_visitor visitor = {mask_string, (void *)(uintptr_t)list};
+    json_auto_t *action = NULL;
+    json_t *original = check->action;
+
+    if (list->masker == NULL)
+        return NULL;
+    mask_arguments(check, &check->arguments, conversation, &visitor);
+    mask_text(list, &check->summary);
+    action = json_deep_copy(check->action);
+    if (action == NULL || !action_texts_visit(action, conversation, &visitor))
+        return NULL;
+    check->action = json_incref(action);
+    return original;
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): json_parse() caps the depth */
+bool mask_was_applied(const json_t *action)
+{
+    json_t *value = (json_t *)(uintptr_t)action;
+
+    if (json_is_string(value))
+        return strstr(json_string_value(value), MASKER_HIDDEN) != NULL;
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        if (mask_was_applied(json_array_get(value, i)))
+            return true;
+    }
+    for (void *at = json_object_iter(value); at != NULL; at = json_object_iter_next(value, at)) {
+        if (mask_was_applied(json_object_iter_value(at)))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,398 @@
+#include "worker/agent/core/messages.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "model/tools/tools.h"
+#include "store/conversation/event_store.h"
+#include "worker/agent/core/history.h"
+
+/* A result longer than this is cut in its middle: head and tail say most. */
+#define RESULT_MAX_CHARS 50000
+#define TOOL_NAME_MAX_BYTES 64
+#define TOOL_NAME_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+#define CLIPPED_NOTE "\n[… the middle of this result is left out …]\n"
+#define ERROR_PREFIX "[An error occurred during execution.]\n"
+
+/* {"type":"text","text":…}; shares the string. */
+static json_t *text_part(json_t *text)
+{
+    json_t *part = json_object();
+
+    json_put(part, "type", json_text_of("text"));
+    json_put(part, "text", json_incref(text));
+    return part;
+}
+
+static void push_text(json_t *parts, const char *text, size_t len)
+{
+    json_auto_t *string = json_text(text, len);
+
+    json_push(parts, text_part(string));
+}
+
+static void push_images(json_t *parts, const json_t *image)
+{
+    json_t *urls = json_object_get(image, "image_urls");
+
+    for (size_t i = 0; i < json_array_size(urls); i++) {
+        json_t *part = json_object();
+        json_t *target = json_object();
+
+        json_put(target, "url", json_incref(json_array_get(urls, i)));
+        json_put(part, "type", json_text_of("image_url"));
+        json_put(part, "image_url", target);
+        json_push(parts, part);
+    }
+}
+
+/* Adds the parts of a stored content list; blank text says nothing and is refused by some models.
+ */
+static void push_content(json_t *parts, const json_t *content)
+{
+    for (size_t i = 0; i < json_array_size(content); i++) {
+        const json_t *part = json_array_get(content, i);
+        const char *text = json_text_or(part, "text", "");
+
+        if (text_equal(json_text_or(part, "type", ""), "image"))
+            push_images(parts, part);
+        else if (!text_is_blank(text))
+            json_push(parts, text_part(json_object_get(part, "text")));
+    }
+}
+
+static json_t *message_new(const char *role, json_t *parts)
+{
+    json_t *message = json_object();
+
+    json_put(message, "role", json_text_of(role));
+    json_put(message, "content", parts);
+    return message;
+}
+
+/* Puts the list's content into the last message when that is the user's, too. */
+static void push_user_message(json_t *messages, json_t *parts)
+{
+    size_t n = json_array_size(messages);
+    json_t *last = n == 0 ? NULL : json_array_get(messages, n - 1);
+
+    if (last != NULL && text_equal(json_text_or(last, "role", ""), "user")) {
+        json_array_extend(json_object_get(last, "content"), parts);
+        json_decref(parts);
+        return;
+    }
+    json_push(messages, message_new("user", parts));
+}
+
+static void push_system_prompt(json_t *messages, const json_t *event)
+{
+    json_t *parts = json_array();
+    json_t *prompt = json_object_get(json_object_get(event, "system_prompt"), "text");
+    json_t *context = json_object_get(json_object_get(event, "dynamic_context"), "text");
+
+    if (json_is_string(prompt))
+        json_push(parts, text_part(prompt));
+    if (json_is_string(context))
+        json_push(parts, text_part(context));
+    json_push(messages, message_new("system", parts));
+}
+
+/* What the model thought when it wrote this message; its format decides whether it wants it back.
+ */
+static void put_reasoning(json_t *message, const json_t *stored)
+{
+    json_t *blocks = json_object_get(stored, "thinking_blocks");
+
+    json_put_text(message, "reasoning_content", json_text_or(stored, "reasoning_content", NULL));
+    if (json_array_size(blocks) > 0)
+        json_put(message, "thinking_blocks", json_incref(blocks));
+}
+
+static void push_message_event(json_t *messages, const json_t *event)
+{
+    const json_t *stored = json_object_get(event, "llm_message");
+    json_t *parts = json_array();
+    json_t *message = NULL;
+
+    push_content(parts, json_object_get(stored, "content"));
+    push_content(parts, json_object_get(event, "extended_content"));
+    if (text_equal(json_text_or(stored, "role", "user"), "user")) {
+        push_user_message(messages, parts);
+        return;
+    }
+    message = message_new("assistant", parts);
+    put_reasoning(message, stored);
+    json_push(messages, message);
+}
+
+/*
+ * Providers take only names that a tool can have, also where a model made one up: what it may not
+ * hold becomes '_'.
+ */
+static void put_tool_name(json_t *object, const char *name)
+{
+    CLEANUP(strbuf_done) struct strbuf plain = STRBUF_INIT;
+
+    for (size_t i = 0; i < TOOL_NAME_MAX_BYTES && name[i] != '\0'; i++)
+        strbuf_append_char(&plain,
+                           (char)(strchr(TOOL_NAME_BYTES, name[i]) != NULL ? name[i] : '_'));
+    json_put_text(object, "name", plain.len > 0 ? plain.text : "_");
+}
+
+static json_t *call_from_action(const json_t *event)
+{
+    const json_t *stored = json_object_get(event, "tool_call");
+    json_t *function = json_object();
+    json_t *call = json_object();
+
+    put_tool_name(function, json_text_or(stored, "name", ""));
+    json_put(function, "arguments", json_incref(json_object_get(stored, "arguments")));
+    json_put_text(call, "id", json_text_or(event, "tool_call_id", ""));
+    json_put(call, "type", json_text_of("function"));
+    json_put(call, "function", function);
+    return call;
+}
+
+static void push_clipped(json_t *parts, const char *text)
+{
+    CLEANUP(strbuf_done) struct strbuf clipped = STRBUF_INIT;
+    size_t len = strlen(text);
+    size_t n_chars = utf8_length(text, len);
+    size_t kept = RESULT_MAX_CHARS - utf8_length(CLIPPED_NOTE, strlen(CLIPPED_NOTE));
+    size_t head = 0;
+    size_t tail = 0;
+
+    if (n_chars <= RESULT_MAX_CHARS) {
+        push_text(parts, text, len);
+        return;
+    }
+    head = utf8_offset(text, len, (kept + 1) / 2);
+    tail = utf8_offset(text, len, n_chars - kept / 2);
+    strbuf_append_bytes(&clipped, text, head);
+    strbuf_append(&clipped, CLIPPED_NOTE);
+    strbuf_append_bytes(&clipped, text + tail, len - tail);
+    push_text(parts, clipped.text, clipped.len);
+}
+
+/* What a browser showed. */
+static void push_screenshot(json_t *parts, const json_t *observation)
+{
+    CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
+    const char *picture = json_text_or(observation, "screenshot_data", "");
+    json_auto_t *image = json_object();
+    json_t *urls = json_array();
+
+    json_put(image, "image_urls", urls);
+    if (picture[0] == '\0')
+        return;
+    strbuf_appendf(&url, "data:image/png;base64,%s", picture);
+    json_push(urls, json_text(url.text, url.len));
+    push_images(parts, image);
+}
+
+static void push_observation(json_t *parts, json_t *observation)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    const json_t *content = json_object_get(observation, "content");
+
+    if (json_bool_or(observation, "is_error", 0) != 0)
+        push_text(parts, ERROR_PREFIX, strlen(ERROR_PREFIX));
+    observation_append_text(observation, &text);
+    push_clipped(parts, text.text);
+    for (size_t i = 0; i < json_array_size(content); i++)
+        push_images(parts, json_array_get(content, i));
+    push_screenshot(parts, observation);
+}
+
+static void push_rejection(json_t *parts, const json_t *event)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    strbuf_appendf(&text, "Action rejected: %s", json_text_or(event, "rejection_reason", ""));
+    push_text(parts, text.text, text.len);
+}
+
+static json_t *message_from_result(const struct stored_event *result)
+{
+    json_t *parts = json_array();
+    json_t *message = message_new("tool", parts);
+
+    if (stored_event_is(result, "ObservationEvent")) {
+        push_observation(parts, json_object_get(result->json, "observation"));
+        push_content(parts, json_object_get(result->json, "extended_content"));
+    } else if (stored_event_is(result, "UserRejectObservation")) {
+        push_rejection(parts, result->json);
+    } else {
+        push_clipped(parts, json_text_or(result->json, "error", ""));
+    }
+    json_put_text(message, "tool_call_id", json_text_or(result->json, "tool_call_id", ""));
+    put_tool_name(message, json_text_or(result->json, "tool_name", ""));
+    return message;
+}
+
+/* The calls of one answer: their events stand together, errors of bad calls between them. */
+struct batch {
+    json_t *calls;
+    json_t *results;
+    bool lacks_results;
+};
+
+static void batch_collect(const struct history *history, size_t first, struct batch *batch)
+{
+    const char *response_id = json_text_or(history->items[first].json, "llm_response_id", "");
+
+    for (size_t i = first; i < history->n; i++) {
+        const struct stored_event *event = &history->items[i];
+        const struct stored_event *result = NULL;
+
+        if (stored_event_is(event, "AgentErrorEvent"))
+            continue;
+        if (!stored_event_is(event, "ActionEvent") ||
+            !text_equal(json_text_or(event->json, "llm_response_id", ""), response_id))
+            return;
+        result = history_find_result(history, i);
+        /* Models refuse a call without its result. */
+        if (result == NULL) {
+            batch->lacks_results = true;
+            continue;
+        }
+        json_push(batch->calls, call_from_action(event->json));
+        json_push(batch->results, message_from_result(result));
+    }
+}
+
+/* False when calls lack their results: with them, the messages will be others. */
+static bool push_batch(json_t *messages, const struct history *history, size_t first)
+{
+    const json_t *event = history->items[first].json;
+    json_auto_t *calls = json_array();
+    json_auto_t *results = json_array();
+    json_auto_t *message = json_object();
+    json_auto_t *parts = json_array();
+    struct batch batch = {.calls = calls, .results = results};
+
+    batch_collect(history, first, &batch);
+    if (json_array_size(calls) == 0)
+        return false;
+    push_content(parts, json_object_get(event, "thought"));
+    json_put(message, "role", json_text_of("assistant"));
+    if (json_array_size(parts) > 0)
+        json_put(message, "content", json_incref(parts));
+    put_reasoning(message, event);
+    json_put(message, "tool_calls", json_incref(calls));
+    json_push(messages, json_incref(message));
+    json_array_extend(messages, results);
+    return !batch.lacks_results;
+}
+
+/* True for the first ActionEvent of an answer; the others are in its batch. */
+static bool begins_batch(const struct history *history, size_t index)
+{
+    const char *id = json_text_or(history->items[index].json, "llm_response_id", "");
+
+    for (size_t i = index; i > 0; i--) {
+        const struct stored_event *before = &history->items[i - 1];
+
+        if (stored_event_is(before, "ActionEvent"))
+            return !text_equal(json_text_or(before->json, "llm_response_id", ""), id);
+    }
+    return true;
+}
+
+/*
+ * Models refuse a request that ends with their own words. It would when the user spoke while an
+ * answer in words was on its way, as that message stands before the answer: it goes behind it.
+ * Returns its place, or history->n.
+ */
+static size_t find_unheard(const struct history *history)
+{
+    bool has_answer = false;
+
+    for (size_t i = history->n; i > 0; i--) {
+        const struct stored_event *event = &history->items[i - 1];
+
+        if (stored_event_is(event, "ConversationStateUpdateEvent") || event->is_forgotten)
+            continue;
+        if (has_answer && stored_event_is_message(event, "user"))
+            return i - 1;
+        if (has_answer || !stored_event_is_message(event, "agent"))
+            break;
+        has_answer = true;
+    }
+    return history->n;
+}
+
+/* What an event means for the messages so far, its own among them. */
+enum effect { EFFECT_NONE, EFFECT_SETTLES, EFFECT_OPENS };
+
+static enum effect push_event(json_t *messages, const struct history *history, size_t index)
+{
+    const struct stored_event *event = &history->items[index];
+    const json_t *stored = json_object_get(event->json, "llm_message");
+
+    if (event->summary != NULL)
+        messages_append_user(messages, json_string_value(event->summary));
+    if (event->is_forgotten)
+        return EFFECT_NONE;
+    if (stored_event_is(event, "SystemPromptEvent")) {
+        push_system_prompt(messages, event->json);
+        return EFFECT_SETTLES;
+    }
+    if (stored_event_is(event, "MessageEvent")) {
+        push_message_event(messages, event->json);
+        /* What the user says next joins it. */
+        return text_equal(json_text_or(stored, "role", "user"), "user") ? EFFECT_NONE
+                                                                        : EFFECT_SETTLES;
+    }
+    if (stored_event_is(event, "ActionEvent") && begins_batch(history, index))
+        return push_batch(messages, history, index) ? EFFECT_SETTLES : EFFECT_OPENS;
+    return EFFECT_NONE;
+}
+
+static struct messages_mark append_from(json_t *messages, const struct history *history,
+                                        size_t first, size_t unheard)
+{
+    struct messages_mark mark = {first, 0};
+    bool is_open = false;
+
+    for (size_t i = first; i < history->n; i++) {
+        enum effect effect = i == unheard ? EFFECT_OPENS : push_event(messages, history, i);
+
+        is_open = is_open || effect == EFFECT_OPENS;
+        if (!is_open && effect == EFFECT_SETTLES)
+            mark = (struct messages_mark){i + 1, json_array_size(messages)};
+    }
+    if (unheard < history->n)
+        push_message_event(messages, history->items[unheard].json);
+    return mark;
+}
+
+struct messages_mark messages_append(json_t *messages, const struct history *history, size_t first)
+{
+    return append_from(messages, history, first, find_unheard(history));
+}
+
+void messages_append_as_said(json_t *messages, const struct history *history)
+{
+    (void)append_from(messages, history, 0, history->n);
+}
+
+json_t *messages_system(const char *text)
+{
+    json_t *parts = json_array();
+
+    push_text(parts, text, strlen(text));
+    return message_new("system", parts);
+}
+
+void messages_append_user(json_t *messages, const char *text)
+{
+    json_t *parts = json_array();
+
+    push_text(parts, text, strlen(text));
+    push_user_message(messages, parts);
+}

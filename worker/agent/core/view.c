@@ -1,0 +1,254 @@
+#include "worker/agent/core/view.h"
+
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/attr.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "store/conversation/event_store.h"
+
+static const char SUMMARY_ENDING[] = "-summary";
+
+static bool is_readable(const struct stored_event *event)
+{
+    static const char *const kinds[] = {"SystemPromptEvent", "MessageEvent",
+                                        "ActionEvent",       "ObservationEvent",
+                                        "AgentErrorEvent",   "UserRejectObservation"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+        if (stored_event_is(event, kinds[i]))
+            return !event->is_forgotten;
+    }
+    return false;
+}
+
+/* --- applying --- */
+
+/* The summary of an earlier Condensation is named by that one's id and an ending. */
+static void forget_summary(struct history *history, const char *id, size_t len)
+{
+    for (size_t i = 0; i < history->n; i++) {
+        const struct stored_event *event = &history->items[i];
+        const json_t *summary = NULL;
+
+        if (!stored_event_is(event, "Condensation") || strncmp(event->id.text, id, len) != 0)
+            continue;
+        summary = json_object_get(event->json, "summary");
+        for (size_t j = 0; j < history->n; j++) {
+            if (history->items[j].summary == summary)
+                history->items[j].summary = NULL;
+        }
+    }
+}
+
+static void forget(struct history *history, const char *id)
+{
+    size_t len = strlen(id);
+
+    if (text_ends_with(id, SUMMARY_ENDING)) {
+        forget_summary(history, id, len - strlen(SUMMARY_ENDING));
+        return;
+    }
+    for (size_t i = history->n; i > 0; i--) {
+        if (!text_equal(history->items[i - 1].id.text, id))
+            continue;
+        history->items[i - 1].is_forgotten = true;
+        return;
+    }
+}
+
+/* Before the event that has that place in the view, else before the Condensation itself. */
+static void place_summary(struct history *history, size_t condensation, size_t offset)
+{
+    const json_t *summary = json_object_get(history->items[condensation].json, "summary");
+    size_t place = 0;
+
+    if (!json_is_string(summary))
+        return;
+    for (size_t i = 0; i < condensation; i++) {
+        place += history->items[i].summary != NULL ? 1 : 0;
+        if (!is_readable(&history->items[i]))
+            continue;
+        if (place >= offset) {
+            history->items[i].summary = summary;
+            return;
+        }
+        place++;
+    }
+    history->items[condensation].summary = summary;
+}
+
+bool view_apply(struct history *history, size_t first)
+{
+    bool has_any = false;
+
+    for (size_t i = first; i < history->n; i++) {
+        const json_t *json = history->items[i].json;
+        const json_t *ids = json_object_get(json, "forgotten_event_ids");
+
+        if (!stored_event_is(&history->items[i], "Condensation"))
+            continue;
+        has_any = true;
+        for (size_t j = 0; j < json_array_size(ids); j++) {
+            const char *id = json_string_value(json_array_get(ids, j));
+
+            if (id != NULL)
+                forget(history, id);
+        }
+        place_summary(history, i, (size_t)json_int_or(json, "summary_offset", 0));
+    }
+    return has_any;
+}
+
+bool view_is_condensation_due(const struct history *history)
+{
+    for (size_t i = history->n; i > 0; i--) {
+        if (stored_event_is(&history->items[i - 1], "Condensation"))
+            return false;
+        if (stored_event_is(&history->items[i - 1], "CondensationRequest"))
+            return true;
+    }
+    return false;
+}
+
+size_t view_length(const struct history *history)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < history->n; i++)
+        n += (size_t)is_readable(&history->items[i]) + (history->items[i].summary != NULL ? 1 : 0);
+    return n;
+}
+
+/* --- choosing --- */
+
+void view_range_done(struct view_range *range)
+{
+    index_list_done(&range->events);
+    index_list_done(&range->summaries);
+}
+
+static const char *response_of(const struct stored_event *event)
+{
+    return json_text_or(event->json, "llm_response_id", "");
+}
+
+/* A view, and before which of its events it may be cut. */
+struct cuts {
+    struct index_list view;
+    struct index_list places; /* of the view; its end is the last */
+};
+
+static void cuts_done(struct cuts *cuts)
+{
+    index_list_done(&cuts->view);
+    index_list_done(&cuts->places);
+}
+
+/* True for a call of the same answer as one before. */
+static bool continues_batch(const struct stored_event *event, const char *response_id)
+{
+    return stored_event_is(event, "ActionEvent") && response_id[0] != '\0' &&
+           text_equal(response_of(event), response_id);
+}
+
+static void find_cuts(const struct history *history, struct cuts *cuts)
+{
+    const char *response_id = "";
+    size_t n_open = 0;
+
+    for (size_t i = 0; i < history->n; i++) {
+        const struct stored_event *event = &history->items[i];
+
+        if (!is_readable(event))
+            continue;
+        if (n_open == 0 && !continues_batch(event, response_id))
+            index_list_add(&cuts->places, cuts->view.n);
+        index_list_add(&cuts->view, i);
+        if (stored_event_is(event, "ActionEvent")) {
+            response_id = response_of(event);
+            n_open += history_find_result(history, i) != NULL ? 1 : 0;
+        } else if (uuid_is_set(&event->result_of) && n_open > 0) {
+            n_open--;
+        }
+    }
+    index_list_add(&cuts->places, cuts->view.n);
+}
+
+/* The first place at or behind `least`; the view's end when there is none. */
+static size_t cut_at(const struct cuts *cuts, size_t least)
+{
+    for (size_t i = 0; i < cuts->places.n; i++) {
+        if (cuts->places.items[i] >= least)
+            return cuts->places.items[i];
+    }
+    return cuts->view.n;
+}
+
+/* The last place at or before `most`, 0 when there is none. */
+static size_t cut_before(const struct cuts *cuts, size_t most)
+{
+    size_t place = 0;
+
+    for (size_t i = 0; i < cuts->places.n && cuts->places.items[i] <= most; i++)
+        place = cuts->places.items[i];
+    return place;
+}
+
+static size_t tail_length(size_t n, size_t keep_first)
+{
+    return n / 2 > keep_first + 1 ? n / 2 - keep_first - 1 : 0;
+}
+
+static size_t condensation_of(const struct history *history, const json_t *summary)
+{
+    for (size_t i = 0; i < history->n; i++) {
+        if (json_object_get(history->items[i].json, "summary") == summary)
+            return i;
+    }
+    return history->n;
+}
+
+/* Summaries in the range go with it; those before it move the place of the new one. */
+static void take_summaries(const struct history *history, size_t begin, size_t end,
+                           struct view_range *range)
+{
+    size_t place = 0;
+
+    for (size_t i = 0; i < history->n; i++) {
+        const json_t *summary = history->items[i].summary;
+
+        if (summary != NULL && place < begin)
+            range->offset++;
+        else if (summary != NULL && place <= end)
+            index_list_add(&range->summaries, condensation_of(history, summary));
+        place += is_readable(&history->items[i]) ? 1 : 0;
+    }
+}
+
+void view_choose_range(const struct history *history, const struct view_rule *rule,
+                       struct view_range *range_out)
+{
+    CLEANUP(cuts_done) struct cuts cuts = {INDEX_LIST_INIT, INDEX_LIST_INIT};
+    size_t keep_first = rule->keep_first > 0 ? rule->keep_first : 1;
+    size_t tail = 0;
+    size_t begin = 0;
+    size_t end = 0;
+
+    find_cuts(history, &cuts);
+    tail = tail_length(rule->max_size > 0 ? rule->max_size : cuts.view.n, keep_first);
+    begin = cut_at(&cuts, keep_first);
+    end = cut_at(&cuts, cuts.view.n > tail ? cuts.view.n - tail : 0);
+    if (end <= begin || (double)(end - begin) < rule->minimum_progress * (double)cuts.view.n) {
+        begin = cut_at(&cuts, 1);
+        end = rule->max_size > 0 ? begin : cuts.places.items[cuts.places.n - 1];
+    }
+    if (end > begin && end - begin > rule->max_events)
+        end = cut_before(&cuts, begin + rule->max_events);
+    for (size_t i = begin; i < end; i++)
+        index_list_add(&range_out->events, cuts.view.items[i]);
+    range_out->offset = begin;
+    take_summaries(history, begin, end, range_out);
+}

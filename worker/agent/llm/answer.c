@@ -1,0 +1,282 @@
+#include "worker/agent/llm/answer.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "llm/llm.h"
+#include "model/tools/client_tools.h"
+#include "model/event/event.h"
+#include "model/event/stats.h"
+#include "model/tools/tools.h"
+#include "store/conversation/conversation_store.h"
+#include "store/conversation/event_store.h"
+#include "worker/agent/core/agent.h"
+#include "worker/agent/calls/ending.h"
+#include "worker/agent/core/fit.h"
+#include "worker/agent/core/history.h"
+#include "worker/agent/llm/policy.h"
+#include "worker/agent/core/record.h"
+#include "worker/context.h"
+
+#define SAY_SOMETHING_TEXT                                                                         \
+    "Your last answer had no text and no tool call. Use a tool to go on, or the finish tool when " \
+    "the task is done."
+#define SUPERSEDED_TEXT "Superseded by a new user message"
+#define CALL_ID_PREFIX "call_"
+#define RESPONSE_ID_PREFIX "chatcmpl-"
+#define FRESH_ID_BYTES (sizeof(RESPONSE_ID_PREFIX) + UUID_HEX_BYTES) /* of the longer prefix */
+
+/* Whether a message of the user came while the model was answering. */
+enum user_spoke { USER_SILENT, USER_SPOKE };
+
+/* What the answer is turned into. */
+struct plan {
+    struct event_list events;
+    struct conversation_write change;
+    const char *response_id; /* the reply's, or fresh_response_id */
+    char fresh_response_id[FRESH_ID_BYTES];
+    struct call_ref *runnable; /* the calls that could be executed */
+    struct policy_call *risks; /* the same, as the policy sees them */
+    size_t n_runnable;
+    json_t *withheld; /* for agent->withheld */
+};
+
+/* clang-format off */
+#define PLAN_INIT {.events = EVENT_LIST_INIT}
+/* clang-format on */
+
+static void plan_done(struct plan *plan)
+{
+    event_list_done(&plan->events);
+    mem_free(plan->runnable);
+    mem_free(plan->risks);
+    json_decref(plan->withheld);
+}
+
+static void write_fresh_id(const char *prefix, char id_out[FRESH_ID_BYTES])
+{
+    struct uuid fresh = uuid_random();
+    size_t len = strlen(prefix);
+
+    (void)memcpy(id_out, prefix, len + 1);
+    uuid_to_hex(&fresh, id_out + len);
+}
+
+/* Results are paired by this id in places, so one that was used before gets a fresh one. */
+static const char *choose_call_id(const struct agent *agent, const char *id,
+                                  char fresh_out[FRESH_ID_BYTES])
+{
+    if (!history_has_call_id(&agent->history, id))
+        return id;
+    write_fresh_id(CALL_ID_PREFIX, fresh_out);
+    return fresh_out;
+}
+
+/*
+ * Calls of one answer are known by this id, and answers are counted by it; but some servers give
+ * all answers the same, others draw it from a thousand.
+ */
+static void choose_response_id(const struct agent *agent, const struct llm_reply *reply,
+                               struct plan *plan)
+{
+    plan->response_id = reply->response_id;
+    if (!history_has_response_id(&agent->history, reply->response_id))
+        return;
+    write_fresh_id(RESPONSE_ID_PREFIX, plan->fresh_response_id);
+    plan->response_id = plan->fresh_response_id;
+}
+
+/* Without an analyzer nobody has judged, whatever the model says of itself. */
+static const char *risk_of(const struct agent *agent, const struct tool_call_check *check)
+{
+    bool has_analyzer = conversation_has_analyzer(&agent->conversation);
+
+    if (!has_analyzer || check->tool == NULL || check->tool->is_read_only)
+        return "UNKNOWN";
+    return check->security_risk;
+}
+
+static const json_t *analyzer_of(const struct agent *agent)
+{
+    return json_object_get(agent->conversation.spec, "security_analyzer");
+}
+
+static void plan_call(const struct agent *agent, const struct llm_reply *reply, size_t index,
+                      struct plan *plan)
+{
+    CLEANUP(tool_call_check_done) struct tool_call_check check = {.tool = NULL};
+    CLEANUP(strbuf_done) struct strbuf thought = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf reasoning = STRBUF_INIT;
+    const struct llm_tool_call *call = &reply->calls[index];
+    char fresh_id[FRESH_ID_BYTES] = "";
+    json_auto_t *withheld = NULL;
+    struct action_parts parts = {.llm_response_id = plan->response_id};
+    struct call_ref ref = {.tool_name = call->name};
+
+    tool_call_check(&agent->conversation, call->name, call->arguments, &check);
+    withheld = mask_call(&agent->secrets, &agent->conversation, &check);
+    call_fit(&check, index == 0 ? reply : NULL);
+    parts.tool_call_id = choose_call_id(agent, call->id, fresh_id);
+    /* All of the client's share one entry: its own name is the one that the model wrote. */
+    parts.tool_name =
+        check.tool != NULL && check.tool != &client_tool ? check.tool->name : call->name;
+    parts.arguments = check.arguments;
+    parts.security_risk = risk_of(agent, &check);
+    parts.summary = check.summary;
+    parts.action = check.action;
+    if (index == 0) {
+        mask_append(&agent->secrets, reply->text, &thought);
+        mask_append(&agent->secrets, reply->reasoning == NULL ? "" : reply->reasoning, &reasoning);
+        parts.thought = thought.text;
+        parts.reasoning = reply->reasoning == NULL ? NULL : reasoning.text;
+    }
+    ref.action_id = event_add_action(&plan->events, &parts);
+    if (index == 0) {
+        ref.action_id = agent->answer_id;
+        event_list_name_last(&plan->events, &agent->answer_id);
+    }
+    if (withheld != NULL)
+        json_put(plan->withheld, ref.action_id.text, json_incref(withheld));
+    ref.tool_name = parts.tool_name;
+    ref.tool_call_id = parts.tool_call_id;
+    if (check.action == NULL || check.tool == NULL) {
+        event_add_agent_error(&plan->events, &ref, check.problem == NULL ? "" : check.problem);
+        return;
+    }
+    plan->risks[plan->n_runnable] = (struct policy_call){
+        .tool_name = check.tool->name,
+        .risk = policy_judge(analyzer_of(agent), policy_risk_from_string(parts.security_risk))};
+    plan->runnable[plan->n_runnable++] = ref;
+}
+
+/* What the analyzer says of the batch, before anybody acts on it. */
+static void plan_analysis(const struct agent *agent, struct plan *plan)
+{
+    const json_t *spec = agent->conversation.spec;
+    json_auto_t *risks = json_object();
+
+    if (!conversation_has_analyzer(&agent->conversation) || plan->n_runnable == 0 ||
+        policy_is_talk(plan->risks, plan->n_runnable))
+        return;
+    for (size_t i = 0; i < plan->n_runnable; i++)
+        json_put_text(risks, plan->runnable[i].action_id.text,
+                      policy_risk_to_string(plan->risks[i].risk));
+    event_add_security_analysis(
+        &plan->events, &(struct analysis_parts){
+                           .analyzer = json_text_or(analyzer_of(agent), "kind", ""),
+                           .policy = json_text_or(json_object_get(spec, "confirmation_policy"),
+                                                  "kind", "NeverConfirm"),
+                           .risks = risks});
+}
+
+static void plan_calls(const struct agent *agent, const struct llm_reply *reply,
+                       enum user_spoke spoke, struct plan *plan)
+{
+    const json_t *policy = json_object_get(agent->conversation.spec, "confirmation_policy");
+
+    plan->runnable = mem_alloc_array(reply->n_calls, sizeof(*plan->runnable));
+    plan->risks = mem_alloc_array(reply->n_calls, sizeof(*plan->risks));
+    for (size_t i = 0; i < reply->n_calls; i++)
+        plan_call(agent, reply, i, plan);
+    plan_analysis(agent, plan);
+    if (!policy_must_confirm(policy, plan->risks, plan->n_runnable))
+        return;
+    if (spoke == USER_SILENT) {
+        ending_plan(&plan->events, STATUS_WAITING_FOR_CONFIRMATION, &plan->change);
+        return;
+    }
+    for (size_t i = 0; i < plan->n_runnable; i++)
+        event_add_rejection(&plan->events, &plan->runnable[i], SUPERSEDED_TEXT);
+}
+
+static void plan_words(const struct agent *agent, const struct llm_reply *reply,
+                       enum user_spoke spoke, struct plan *plan)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf reasoning = STRBUF_INIT;
+
+    mask_append(&agent->secrets, reply->text, &text);
+    mask_append(&agent->secrets, reply->reasoning == NULL ? "" : reply->reasoning, &reasoning);
+    (void)event_add_agent_message(&plan->events, text.text,
+                                  reply->reasoning == NULL ? NULL : reasoning.text,
+                                  plan->response_id);
+    event_list_name_last(&plan->events, &agent->answer_id);
+    if (text_is_blank(text.text))
+        (void)event_add_environment_message(&plan->events, SAY_SOMETHING_TEXT);
+    else if (spoke == USER_SILENT)
+        ending_plan(&plan->events, STATUS_FINISHED, &plan->change);
+}
+
+static int store_planned(struct agent *agent, const struct llm_reply *reply, enum user_spoke spoke,
+                         struct error *err)
+{
+    CLEANUP(plan_done) struct plan plan = PLAN_INIT;
+    CLEANUP(strbuf_done) struct strbuf stats = STRBUF_INIT;
+    json_auto_t *snapshot = stats_snapshot(agent->stats);
+    int rc = 0;
+
+    plan.withheld = json_object();
+    stats_append_text(agent->stats, &stats);
+    event_add_state(&plan.events, "stats", snapshot);
+    choose_response_id(agent, reply, &plan);
+    if (reply->n_calls > 0)
+        plan_calls(agent, reply, spoke, &plan);
+    else
+        plan_words(agent, reply, spoke, &plan);
+    plan.change.stats = stats.text;
+    plan.change.made_progress = true;
+    if (plan.change.end_run)
+        rc = record_unless_spoken(agent, &plan.events, &plan.change, err);
+    else
+        rc = record_behind(agent, &plan.events, &plan.change, err);
+    if (rc < 0)
+        return -1;
+    json_decref(agent->withheld);
+    agent->withheld = TAKE_PTR(plan.withheld);
+    agent->is_over = plan.change.end_run;
+    return 0;
+}
+
+/* Somebody wrote meanwhile: what the answer is planned on is brought up to date. */
+static int plan_anew(struct agent *agent, const struct llm_reply *reply, enum user_spoke *spoke_out,
+                     struct error *err)
+{
+    bool is_counted = !agent->has_foreign_stats && !agent->is_row_stale;
+
+    if (record_refresh(agent, err) < 0)
+        return -1;
+    if (!is_counted)
+        stats_add(agent->stats, &reply->usage);
+    *spoke_out = history_has_user_message_after(&agent->history, agent->asked_seq) ? USER_SPOKE
+                                                                                   : USER_SILENT;
+    return 0;
+}
+
+int answer_store(struct agent *agent, const struct llm_reply *reply, struct error *err)
+{
+    enum user_spoke spoke = USER_SILENT;
+    int rc = 0;
+
+    if (record_refresh(agent, err) < 0)
+        return -1;
+    stats_add(agent->stats, &reply->usage);
+    rc = store_planned(agent, reply, spoke, err);
+    /* An answer that would have ended the run does not, when the user has said more. */
+    while (rc < 0 && err->code == ERROR_CONFLICT) {
+        if (plan_anew(agent, reply, &spoke, err) < 0)
+            return -1;
+        rc = store_planned(agent, reply, spoke, err);
+    }
+    if (rc < 0)
+        return -1;
+    crash_point(&agent->context->crash, CRASH_ACTION_COMMITTED);
+    return 0;
+}

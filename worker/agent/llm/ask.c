@@ -1,0 +1,166 @@
+#include "worker/agent/llm/ask.h"
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "llm/llm.h"
+#include "model/event/event.h"
+#include "model/tools/tools.h"
+#include "worker/agent/core/agent.h"
+#include "worker/agent/llm/answer.h"
+#include "worker/agent/llm/condense.h"
+#include "worker/agent/core/control.h"
+#include "worker/agent/calls/ending.h"
+#include "worker/agent/core/history.h"
+#include "worker/agent/core/model.h"
+#include "worker/agent/core/record.h"
+#include "worker/agent/sandbox/sandbox.h"
+#include "worker/agent/llm/telling.h"
+#include "worker/agent/core/transcript.h"
+#include "worker/context.h"
+
+#define USAGE_ID "agent"
+#define KEY_REFUSED_TEXT "Your LLM API key appears to be invalid or has expired."
+#define CODE_TOO_LARGE "RuntimeError"
+#define TOO_LARGE_TEXT "The model's answer is larger than a conversation can keep."
+#define REPHRASE_TEXT                                                                              \
+    "The provider's content filter refused the last request. Go on in other words, and leave out " \
+    "what may have caused this."
+
+static void cancel_call(void *call)
+{
+    llm_call_cancel(call);
+}
+
+/* The tools do not change while a run lasts. */
+static void write_tools(struct agent *agent)
+{
+    json_auto_t *tools = NULL;
+
+    if (agent->tools.len > 0)
+        return;
+    tools = tools_functions(&agent->conversation);
+    if (json_array_size(tools) > 0)
+        json_append_text(&agent->tools, tools);
+}
+
+/* A sub-agent's requests begin like its parent's: providers that keep beginnings find them
+ * together.
+ */
+static const struct uuid *cache_of(const struct agent *agent)
+{
+    const struct conversation *conversation = &agent->conversation;
+
+    if (conversation->is_sub_agent && uuid_is_set(&conversation->parent_id))
+        return &conversation->parent_id;
+    return &agent->lease.conversation_id;
+}
+
+/* Waits for the answer where a stop request can reach it. The reply borrows from the choice. */
+static int ask_and_wait(struct agent *agent, const struct model_choice *choice,
+                        struct llm_reply *reply_out, struct llm_failure *failure_out,
+                        struct error *err)
+{
+    CLEANUP(llm_call_freep) struct llm_call *call = llm_call_new(agent->context->llm);
+    CLEANUP(telling_done) struct telling telling = telling_begin(agent);
+    const struct llm_listener listener = telling_listener(&telling);
+    struct llm_request request = {
+        .spec = choice->spec,
+        .address_of = choice->address_of,
+        .api_key = choice->key,
+        .messages = agent->transcript.text.text,
+        .tools = agent->tools.text,
+        .usage_id = USAGE_ID,
+        .conversation_id = cache_of(agent)->text,
+        .listener = &listener,
+        .lane = agent->lane,
+    };
+    int rc = 0;
+
+    failure_out->kind = LLM_FAILURE_CANCELLED;
+    if (control_begin_wait(agent->control, WAIT_MODEL, cancel_call, call, err) < 0)
+        return -1;
+    crash_point(&agent->context->crash, CRASH_LLM_SENT);
+    rc = llm_call_run(call, &request, reply_out, failure_out, err);
+    control_end_wait(agent->control);
+    return rc;
+}
+
+/* True when the newest thing said is already our request to say it otherwise. */
+static bool has_rephrased(const struct agent *agent)
+{
+    const struct stored_event *last =
+        agent->history.n == 0 ? NULL : &agent->history.items[agent->history.n - 1];
+    const json_t *content = NULL;
+
+    if (last == NULL || !stored_event_is_message(last, "user"))
+        return false;
+    content = json_object_get(json_object_get(last->json, "llm_message"), "content");
+    return text_equal(json_text_or(json_array_get(content, 0), "text", ""), REPHRASE_TEXT);
+}
+
+static int ask_to_rephrase(struct agent *agent, struct error *err)
+{
+    CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
+    json_auto_t *content = json_array();
+
+    json_push(content, text_content(REPHRASE_TEXT));
+    (void)event_add_user_message(&events, content);
+    return record_behind(agent, &events, NULL, err);
+}
+
+static int settle_failure(struct agent *agent, const struct llm_failure *failure,
+                          const struct error *cause, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf detail = STRBUF_INIT;
+    const char *words = failure->detail[0] != '\0' ? failure->detail : cause->message;
+
+    if (failure->kind == LLM_FAILURE_CANCELLED) {
+        *err = *cause;
+        err->code = ERROR_CANCELLED;
+        return -1;
+    }
+    log_info("model.failed", LOG_STR("code", llm_failure_code(failure)), LOG_ERROR(cause));
+    if (condense_may_help(agent, failure))
+        return condense_request(agent, err);
+    if (failure->kind == LLM_FAILURE_CONTENT_POLICY && !has_rephrased(agent))
+        return ask_to_rephrase(agent, err);
+    if (failure->kind == LLM_FAILURE_AUTHENTICATION)
+        words = KEY_REFUSED_TEXT;
+    mask_append(&agent->secrets, words, &detail);
+    return ending_error(agent, llm_failure_code(failure), detail.text, err);
+}
+
+int ask_model(struct agent *agent, struct error *err)
+{
+    CLEANUP(model_choice_done) struct model_choice choice = MODEL_CHOICE_INIT;
+    CLEANUP(llm_reply_done) struct llm_reply reply = LLM_REPLY_INIT;
+    struct llm_failure failure = LLM_FAILURE_INIT;
+    struct error cause = ERROR_INIT;
+
+    /* Its start takes longer than most answers; nothing waits for it before the first call. */
+    if (agent->sandbox != NULL)
+        sandbox_begin(agent->sandbox);
+    agent->asked_seq = agent->history.last_seq;
+    agent->answer_id = uuid_random();
+    agent->n_iterations++;
+    model_choose(agent->context, &agent->conversation, agent->llm_spec, &agent->llm_key, &choice);
+    transcript_update(&agent->transcript, &agent->history, choice.spec);
+    write_tools(agent);
+    if (ask_and_wait(agent, &choice, &reply, &failure, &cause) < 0)
+        return settle_failure(agent, &failure, &cause, err);
+    crash_point(&agent->context->crash, CRASH_LLM_DONE);
+    if (answer_store(agent, &reply, err) == 0)
+        return 0;
+    telling_retract(agent, err->message);
+    if (err->code != ERROR_TOO_LARGE)
+        return -1;
+    return ending_error(agent, CODE_TOO_LARGE, TOO_LARGE_TEXT, err);
+}

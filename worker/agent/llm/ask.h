@@ -1,0 +1,16 @@
+/*
+ * Asking the model, and storing its answer: as calls to be run, as words that end the run, or as
+ * the failure that ends it.
+ */
+#ifndef DEFT_WORKER_AGENT_LLM_ASK_H
+#define DEFT_WORKER_AGENT_LLM_ASK_H
+
+#include "base/attr.h"
+
+struct agent;
+struct error;
+
+/* Errors: as record_behind(); ERROR_CANCELLED after a stop request. */
+int ask_model(struct agent *agent, struct error *err) NONNULL MUST_CHECK;
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * A question to a model that is not the next step of a run: a title, a summary, an answer beside.
+ *
+ * Threading: the thread of the agent; a stop request reaches it by the agent's control.
+ */
+#ifndef DEFT_WORKER_AGENT_LLM_QUESTION_H
+#define DEFT_WORKER_AGENT_LLM_QUESTION_H
+
+#include <jansson.h>
+
+#include "base/attr.h"
+
+struct agent;
+struct error;
+struct llm_failure;
+struct llm_listener;
+struct llm_reply;
+struct model_choice;
+
+struct question {
+    const struct model_choice *choice;
+    const json_t *messages; /* OpenAI Chat form */
+    const char *tools;      /* "" for none */
+    const char *usage_id;
+    const struct llm_listener *listener; /* NULL: nobody listens */
+};
+
+/* Asks and waits where a stop request can reach it. As llm_call_run(). */
+int question_ask(struct agent *agent, const struct question *question, struct llm_reply *reply_out,
+                 struct llm_failure *failure_out, struct error *err) NONNULL MUST_CHECK;
+
+#endif

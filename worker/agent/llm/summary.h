@@ -1,0 +1,34 @@
+/*
+ * What takes the place of a part of the history: a condenser's model is shown the part, and writes
+ * down what is to be remembered of it.
+ *
+ * Threading: the thread of the agent.
+ */
+#ifndef DEFT_WORKER_AGENT_LLM_SUMMARY_H
+#define DEFT_WORKER_AGENT_LLM_SUMMARY_H
+
+#include <jansson.h>
+
+#include "base/attr.h"
+#include "worker/agent/core/view.h"
+
+struct agent;
+struct error;
+struct event_list;
+struct llm_failure;
+struct llm_reply;
+
+/* The conversation's LLMSummarizingCondenser with its secrets in their places. A new reference, or
+ * NULL. */
+json_t *summary_condenser(const struct agent *agent) NONNULL MUST_CHECK;
+/* The view may have any length: see max_size. */
+struct view_rule summary_rule(const json_t *condenser) NONNULL MUST_CHECK;
+/* Asks the condenser's model about a range of the agent's history. As llm_call_run(). */
+int summary_ask(struct agent *agent, const json_t *condenser, const struct view_range *range,
+                struct llm_reply *reply_out, struct llm_failure *failure_out,
+                struct error *err) NONNULL MUST_CHECK;
+/* Adds the Condensation that has the reply in the place of the range. */
+void summary_add(const struct agent *agent, const struct view_range *range,
+                 const struct llm_reply *reply, struct event_list *events) NONNULL;
+
+#endif

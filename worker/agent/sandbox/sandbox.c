@@ -1,0 +1,325 @@
+#include "worker/agent/sandbox/sandbox.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/encode.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "client/http.h"
+#include "model/tools/tools.h"
+#include "worker/agent/core/agent.h"
+#include "worker/agent/core/control.h"
+#include "worker/agent/sandbox/observation.h"
+#include "worker/agent/sandbox/sandbox_address.h"
+#include "worker/agent/sandbox/sandbox_question.h"
+#include "worker/context.h"
+
+/* What is asked in passing, such as an interrupt: the user waits for it. */
+#define ASIDE_TIMEOUT_MS 1000
+#define ASK_TIMEOUT_MS 10000
+#define ALIVE_TIMEOUT_MS 2000
+/* A sandbox that does not answer is started again this often, with growing waits between. */
+#define ATTEMPTS 6
+#define RETRY_FIRST_MS 100
+/* Of the words that say why an action was interrupted. */
+#define REASON_MAX_CHARS 1000
+/* Results whose end is told in one request; what is left is told at the end of the run. */
+#define ACKNOWLEDGED_TOGETHER 16
+
+struct sandbox {
+    const struct agent *agent;
+    struct sandbox_address address;
+    struct http_call *acknowledging; /* on its way, or NULL */
+    json_t *acknowledged;            /* ids to tell, or NULL */
+    bool has_working_dir;
+    bool is_doubted; /* the last call found nobody there */
+};
+
+static bool needs_sandbox(const struct conversation *conversation)
+{
+    const struct tool **tools = tools_of(conversation);
+    bool is_needed = false;
+
+    for (size_t i = 0; tools[i] != NULL; i++)
+        is_needed = is_needed || tools[i]->place != TOOL_IN_WORKER;
+    mem_free((void *)tools);
+    return is_needed;
+}
+
+struct sandbox *sandbox_new(const struct agent *agent)
+{
+    struct sandbox *sandbox = NULL;
+
+    if (!needs_sandbox(&agent->conversation))
+        return NULL;
+    sandbox = NEW(struct sandbox);
+    sandbox->agent = agent;
+    sandbox_address_init(&sandbox->address, agent);
+    return sandbox;
+}
+
+void sandbox_free(struct sandbox *sandbox)
+{
+    if (sandbox == NULL)
+        return;
+    sandbox_address_done(&sandbox->address);
+    http_call_free(sandbox->acknowledging);
+    json_decref(sandbox->acknowledged);
+    mem_free(sandbox);
+}
+
+void sandbox_begin(struct sandbox *sandbox)
+{
+    sandbox_address_begin(&sandbox->address);
+}
+
+int sandbox_ready(struct sandbox *sandbox, struct error *err)
+{
+    return sandbox_address_wait(&sandbox->address, err);
+}
+
+const char *sandbox_runtime_id(const struct sandbox *sandbox)
+{
+    return sandbox->address.endpoint.runtime_id;
+}
+
+void sandbox_result_done(struct sandbox_result *result)
+{
+    json_decref(TAKE_PTR(result->observation));
+    mem_freep(&result->reason);
+}
+
+static int read_result(struct http_call *call, const struct sandbox_order *order,
+                       struct sandbox_result *result_out, struct error *err)
+{
+    json_auto_t *reply = NULL;
+    enum sandbox_state state = SANDBOX_UNKNOWN;
+    size_t len = 0;
+    const char *body = http_body(call, &len);
+    const char *reason = NULL;
+
+    if (http_status(call) != 200)
+        return sandbox_question_refusal(call, err);
+    if (json_parse(body, len, &reply, err) < 0)
+        return error_wrap(err, "the sandbox's reply");
+    if (sandbox_state_read(reply, &state, err) < 0)
+        return -1;
+    if (state == SANDBOX_FINISHED &&
+        observation_from_sandbox(json_object_get(reply, "observation"), order->observation_kind,
+                                 &result_out->observation, err) < 0)
+        return -1;
+    reason = json_text_or(reply, "reason", "");
+    mem_free(result_out->reason);
+    result_out->reason =
+        mem_dup_bytes(reason, utf8_offset(reason, strlen(reason), REASON_MAX_CHARS));
+    result_out->state = state;
+    return 0;
+}
+
+/* One try: the question, its answer. */
+static int try_once(struct sandbox *sandbox, const struct sandbox_question *question,
+                    const struct sandbox_order *order, struct sandbox_result *result_out,
+                    struct error *err)
+{
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    const struct agent *agent = sandbox->agent;
+    const struct sandbox_endpoint *endpoint = &sandbox->address.endpoint;
+    struct crash_points *crash = &agent->context->crash;
+
+    if (sandbox_ready(sandbox, err) < 0)
+        return -1;
+    if (sandbox->is_doubted &&
+        sandbox_check_alive(agent->context->http, endpoint, ALIVE_TIMEOUT_MS, err) < 0)
+        return -1;
+    sandbox->is_doubted = false;
+    if (!text_equal(endpoint->runtime_id, order->runtime_id))
+        return error_set(err, ERROR_NOT_FOUND, "another sandbox took the place of this one");
+    crash_point(crash, CRASH_AES_BEFORE_SEND);
+    if (sandbox_question_start(agent, endpoint, question, &call, err) < 0)
+        return -1;
+    crash_point(crash, CRASH_AES_SENT);
+    if (sandbox_question_wait(agent, endpoint, question, call, err) < 0)
+        return -1;
+    crash_point(crash, CRASH_AES_RESULT_READ);
+    return read_result(call, order, result_out, err);
+}
+
+/* Sandboxes that do not answer are started again: the runtime knows whether theirs still runs. */
+static int try_often(struct sandbox *sandbox, const struct sandbox_question *question,
+                     const struct sandbox_order *order, struct sandbox_result *result_out,
+                     struct error *err)
+{
+    int64_t wait_ms = RETRY_FIRST_MS;
+
+    for (int attempt = 1;; attempt++) {
+        if (try_once(sandbox, question, order, result_out, err) == 0)
+            return 0;
+        /* Without an address it was the start that failed, which has its own patience. */
+        if (err->code != ERROR_UNAVAILABLE || !sandbox_address_is_known(&sandbox->address))
+            return -1;
+        if (attempt == ATTEMPTS)
+            return error_wrap(err, "The sandbox does not answer");
+        log_warning("sandbox.call_failed", LOG_INT("attempt", attempt), LOG_ERROR(err));
+        sandbox->is_doubted = true;
+        sandbox_address_forget(&sandbox->address);
+        if (control_sleep(sandbox->agent->control, wait_ms, err) < 0)
+            return -1;
+        wait_ms *= 2;
+    }
+}
+
+static json_t *order_content(const struct sandbox *sandbox, const struct sandbox_order *order)
+{
+    json_t *content = json_object();
+
+    json_put_text(content, "tool", order->tool);
+    json_put(content, "args", json_incref(order->args));
+    json_put_text(content, "working_dir", conversation_working_dir(&sandbox->agent->conversation));
+    json_put(content, "env", json_incref(order->env));
+    return content;
+}
+
+int sandbox_run(struct sandbox *sandbox, const struct sandbox_order *order,
+                struct sandbox_result *result_out, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    json_auto_t *content = order_content(sandbox, order);
+    struct sandbox_question question = {
+        .method = "PUT", .timeout_ms = order->timeout_ms, .is_watched = true};
+
+    strbuf_appendf(&path, "/actions/%s", order->action_id.text);
+    question.path = path.text;
+    question.content = content;
+    if (try_often(sandbox, &question, order, result_out, err) < 0)
+        return -1;
+    if (result_out->state != SANDBOX_FINISHED && result_out->state != SANDBOX_INTERRUPTED)
+        return error_set(err, ERROR_INVALID, "the sandbox's reply to a call has no result");
+    return 0;
+}
+
+int sandbox_execute(struct sandbox *sandbox, const char *command, int64_t timeout_s,
+                    json_t **answer_out, struct error *err)
+{
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    json_auto_t *content = json_object();
+    struct sandbox_question question = {.method = "POST",
+                                        .path = "/api/bash/execute_bash_command",
+                                        .content = content,
+                                        .timeout_ms = timeout_s * 1000 + ASK_TIMEOUT_MS};
+    const char *body = NULL;
+    size_t len = 0;
+
+    json_put_text(content, "command", command);
+    json_put(content, "timeout", json_integer((json_int_t)timeout_s));
+    if (sandbox_ready(sandbox, err) < 0 ||
+        sandbox_question_start(sandbox->agent, &sandbox->address.endpoint, &question, &call, err) <
+            0 ||
+        sandbox_question_wait(sandbox->agent, &sandbox->address.endpoint, &question, call, err) < 0)
+        return -1;
+    if (http_status(call) != 200)
+        return sandbox_question_refusal(call, err);
+    body = http_body(call, &len);
+    return json_parse(body, len, answer_out, err);
+}
+
+int sandbox_ask(struct sandbox *sandbox, const struct sandbox_order *order,
+                struct sandbox_result *result_out, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+    struct sandbox_question question = {.method = "GET", .timeout_ms = ASK_TIMEOUT_MS};
+
+    strbuf_appendf(&path, "/actions/%s", order->action_id.text);
+    question.path = path.text;
+    return try_often(sandbox, &question, order, result_out, err);
+}
+
+/*
+ * Asks something whose answer does not matter, and waits for its end, ASIDE_TIMEOUT_MS at most. A
+ * worker that took over may never have asked where the sandbox is, in which an action still runs.
+ */
+static void ask_aside(struct sandbox *sandbox, const char *method, const char *path)
+{
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    struct sandbox_question question = {
+        .method = method, .path = path, .timeout_ms = ASIDE_TIMEOUT_MS};
+    struct error err = ERROR_INIT;
+
+    if (sandbox_address_find(&sandbox->address, ASIDE_TIMEOUT_MS, &err) < 0 ||
+        sandbox_question_start(sandbox->agent, &sandbox->address.endpoint, &question, &call, &err) <
+            0 ||
+        http_wait(call, &err) < 0)
+        log_warning("sandbox.call_failed", LOG_STR("method", method), LOG_ERROR(&err));
+}
+
+void sandbox_interrupt(struct sandbox *sandbox)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+
+    strbuf_appendf(&path, "/conversations/%s/interrupt",
+                   sandbox->agent->lease.conversation_id.text);
+    ask_aside(sandbox, "POST", path.text);
+}
+
+void sandbox_forget(struct sandbox *sandbox)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+
+    strbuf_appendf(&path, "/conversations/%s", sandbox->agent->lease.conversation_id.text);
+    ask_aside(sandbox, "DELETE", path.text);
+}
+
+void sandbox_make_working_dir(struct sandbox *sandbox)
+{
+    CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+
+    if (sandbox->has_working_dir)
+        return;
+    sandbox->has_working_dir = true;
+    strbuf_append(&path, "/api/file/create_directory?path=");
+    percent_append(&path, conversation_working_dir(&sandbox->agent->conversation));
+    ask_aside(sandbox, "POST", path.text);
+}
+
+void sandbox_settle(struct sandbox *sandbox)
+{
+    struct error ignored = ERROR_INIT;
+
+    if (sandbox->acknowledging == NULL)
+        return;
+    error_ignore(http_wait(sandbox->acknowledging, &ignored),
+                 "a kept result that is not acknowledged costs only room");
+    http_call_free(TAKE_PTR(sandbox->acknowledging));
+}
+
+void sandbox_send_acknowledged(struct sandbox *sandbox)
+{
+    json_auto_t *content = NULL;
+    struct sandbox_question question = {
+        .method = "POST", .path = "/actions/acknowledge", .timeout_ms = ASIDE_TIMEOUT_MS};
+    struct error ignored = ERROR_INIT;
+
+    if (sandbox->acknowledged == NULL || !sandbox_address_is_known(&sandbox->address))
+        return;
+    sandbox_settle(sandbox);
+    content = json_object();
+    json_put(content, "ids", TAKE_PTR(sandbox->acknowledged));
+    question.content = content;
+    error_ignore(sandbox_question_start(sandbox->agent, &sandbox->address.endpoint, &question,
+                                        &sandbox->acknowledging, &ignored),
+                 "a kept result that is not acknowledged costs only room");
+}
+
+void sandbox_acknowledge(struct sandbox *sandbox, const struct uuid *action_id)
+{
+    if (sandbox->acknowledged == NULL)
+        sandbox->acknowledged = json_array();
+    json_push(sandbox->acknowledged, json_text_of(action_id->text));
+    if (json_array_size(sandbox->acknowledged) >= ACKNOWLEDGED_TOGETHER)
+        sandbox_send_acknowledged(sandbox);
+}

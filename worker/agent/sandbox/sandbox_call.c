@@ -1,0 +1,215 @@
+#include "worker/agent/sandbox/sandbox_call.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "model/event/event.h"
+#include "model/tools/tools.h"
+#include "store/conversation/conversation_store.h"
+#include "store/conversation/event_store.h"
+#include "worker/agent/core/agent.h"
+#include "worker/agent/core/control.h"
+#include "worker/agent/core/lookup.h"
+#include "worker/agent/core/mask.h"
+#include "worker/agent/core/record.h"
+#include "worker/agent/sandbox/sandbox.h"
+#include "worker/agent/sandbox/takeover.h"
+#include "worker/context.h"
+
+/* A command's own limit is the tool's business; this much later the sandbox is taken for hung. */
+#define OWN_LIMIT_MARGIN_MS 60000
+#define LEASE_LOOK_MS 100
+
+#define LOST_TEXT                                                                                  \
+    "The sandbox was restarted while this call was in progress, perhaps because it ran out of "    \
+    "memory. The call was cut off and did not complete; it was not tried again."
+
+#define WITHHELD_TEXT                                                                              \
+    "The call was not run: its arguments hold the value of a secret. Such values are not stored, " \
+    "and the call could not be run at once. Call again, and refer to the secret by its "           \
+    "environment variable, such as \"$NAME\"."
+
+/* Nothing is begun on a lease that may have run out: the next holder may begin the same. */
+static int wait_for_lease(struct agent *agent, struct error *err)
+{
+    while (!control_has_lease(agent->control)) {
+        if (control_sleep(agent->control, LEASE_LOOK_MS, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Notes which sandbox is used, before its first call: see takeover.h. */
+static int note_sandbox(struct agent *agent, struct error *err)
+{
+    CLEANUP(event_list_done) struct event_list no_events = EVENT_LIST_INIT;
+    json_t *state = agent->conversation.agent_state;
+    struct conversation_write change = {.agent_state = state};
+    const char *runtime_id = sandbox_runtime_id(agent->sandbox);
+
+    if (text_equal(json_text_or(state, AGENT_STATE_SANDBOX, ""), runtime_id))
+        return 0;
+    json_put_text(state, AGENT_STATE_SANDBOX, runtime_id);
+    return record_behind(agent, &no_events, &change, err);
+}
+
+/* After a 409: 0 when the lease is ours, and so the call itself was at fault. */
+static int check_refusal(struct agent *agent, const struct error *refusal,
+                         struct strbuf *problem_out, struct error *err)
+{
+    if (record_check_lease(agent, err) < 0)
+        return -1;
+    strbuf_append(problem_out, refusal->message);
+    return 0;
+}
+
+/* Failures that the model hears of; the others end the step. */
+static int settle_failure(struct agent *agent, const struct sandbox_order *order,
+                          const struct error *failure, struct strbuf *problem_out,
+                          struct error *err)
+{
+    switch (failure->code) {
+    case ERROR_CONFLICT:
+        return check_refusal(agent, failure, problem_out, err);
+    case ERROR_NOT_FOUND:
+        strbuf_append(problem_out, LOST_TEXT);
+        return 0;
+    case ERROR_TIMEOUT:
+        sandbox_interrupt(agent->sandbox);
+        strbuf_appendf(problem_out, "The call was cut off: it gave no result within %lld seconds.",
+                       (long long)(order->timeout_ms / 1000));
+        return 0;
+    case ERROR_INVALID:
+    case ERROR_TOO_LARGE:
+        strbuf_append(problem_out, failure->message);
+        return 0;
+    case ERROR_NONE:
+    case ERROR_UNAUTHENTICATED:
+    case ERROR_FORBIDDEN:
+    case ERROR_STALE:
+    case ERROR_RATE_LIMITED:
+    case ERROR_CANCELLED:
+    case ERROR_UNAVAILABLE:
+    case ERROR_UNSUPPORTED:
+    case ERROR_MEDIA_TYPE:
+    case ERROR_SLOW_CLIENT:
+    case ERROR_INTERNAL:
+    case ERROR_N_CODES:
+        break;
+    }
+    *err = *failure;
+    return -1;
+}
+
+static void take_result(struct sandbox_result *result, json_t **observation_out,
+                        struct strbuf *problem_out)
+{
+    if (result->state == SANDBOX_FINISHED) {
+        *observation_out = TAKE_PTR(result->observation);
+        return;
+    }
+    if (result->reason[0] != '\0')
+        strbuf_appendf(problem_out, "The call was interrupted: %s", result->reason);
+    else
+        strbuf_append(problem_out, LOST_TEXT);
+}
+
+/* The action as the model wrote it, where this worker planned it; else as it was stored. */
+static json_t *action_to_run(const struct agent *agent, size_t action)
+{
+    const struct stored_event *event = &agent->history.items[action];
+    json_t *withheld = json_object_get(agent->withheld, event->id.text);
+
+    return withheld != NULL ? withheld : json_object_get(event->json, "action");
+}
+
+/* True for a call that another worker planned, or this one in another run, and that has lost a
+ * secret's value. */
+static bool is_incomplete(const struct agent *agent, size_t action)
+{
+    const struct stored_event *event = &agent->history.items[action];
+
+    return event->seq <= agent->claimed_seq &&
+           json_object_get(agent->withheld, event->id.text) == NULL &&
+           mask_was_applied(json_object_get(event->json, "action"));
+}
+
+/* True when an earlier sandbox may have begun this call, and this one knows nothing of it. */
+static int is_lost(struct agent *agent, size_t action, const struct sandbox_order *order,
+                   bool *is_lost_out, struct error *err)
+{
+    CLEANUP(sandbox_result_done) struct sandbox_result known = SANDBOX_RESULT_INIT;
+    struct takeover_facts facts = {
+        .used_sandbox = json_text_or(agent->conversation.agent_state, AGENT_STATE_SANDBOX, ""),
+        .sandbox = order->runtime_id,
+        .is_inherited = agent->history.items[action].seq <= agent->claimed_seq,
+    };
+
+    *is_lost_out = false;
+    if (takeover_decide(&facts) == TAKEOVER_RUN && !is_incomplete(agent, action))
+        return 0;
+    if (sandbox_ask(agent->sandbox, order, &known, err) < 0)
+        return -1;
+    if (known.state == SANDBOX_UNKNOWN && is_incomplete(agent, action))
+        return error_set(err, ERROR_INVALID, WITHHELD_TEXT);
+    *is_lost_out = known.state == SANDBOX_UNKNOWN;
+    return 0;
+}
+
+static int run_order(struct agent *agent, size_t action, const struct sandbox_order *order,
+                     struct sandbox_result *result_out, struct error *err)
+{
+    bool lost = false;
+
+    if (is_lost(agent, action, order, &lost, err) < 0 || note_sandbox(agent, err) < 0 ||
+        wait_for_lease(agent, err) < 0)
+        return -1;
+    if (lost)
+        return error_set(err, ERROR_NOT_FOUND, "the sandbox of this call is gone");
+    sandbox_make_working_dir(agent->sandbox);
+    return sandbox_run(agent->sandbox, order, result_out, err);
+}
+
+/* How long the call may take at most: longer than the limit that it sets itself. */
+static int64_t timeout_of(const struct agent *agent, const json_t *args)
+{
+    double own_s = json_number_or(args, "timeout", 0);
+
+    if (own_s > 0 && own_s < 1e6)
+        return (int64_t)(own_s * 1000) + OWN_LIMIT_MARGIN_MS;
+    return agent->context->settings.tool_timeout_ms;
+}
+
+int sandbox_call_run(struct agent *agent, size_t action, const struct tool *tool,
+                     json_t **observation_out, struct strbuf *problem_out, struct error *err)
+{
+    CLEANUP(sandbox_result_done) struct sandbox_result result = SANDBOX_RESULT_INIT;
+    json_auto_t *args = json_copy(action_to_run(agent, action));
+    json_auto_t *env = NULL;
+    struct sandbox_order order = {.action_id = agent->history.items[action].id,
+                                  .tool = tool->name,
+                                  .observation_kind = tool->observation_kind};
+    struct error failure = ERROR_INIT;
+
+    (void)json_object_del(args, "kind");
+    if (text_equal(tool->name, "terminal")) {
+        lookup_named(agent, json_text_or(args, "command", ""));
+        env = secret_list_env(&agent->secrets, json_text_or(args, "command", ""));
+    }
+    if (sandbox_ready(agent->sandbox, err) < 0)
+        return -1;
+    memcpy(order.runtime_id, sandbox_runtime_id(agent->sandbox), sizeof(order.runtime_id));
+    order.args = args;
+    order.env = env;
+    order.timeout_ms = timeout_of(agent, args);
+    if (run_order(agent, action, &order, &result, &failure) < 0)
+        return settle_failure(agent, &order, &failure, problem_out, err);
+    take_result(&result, observation_out, problem_out);
+    return 0;
+}

@@ -1,0 +1,172 @@
+#include "worker/agent/sandbox/sandbox_question.h"
+
+#include <stddef.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "client/http.h"
+#include "client/runtime_api.h"
+#include "worker/agent/core/agent.h"
+#include "worker/agent/core/control.h"
+#include "worker/context.h"
+
+#define REPLY_MAX_BYTES ((size_t)(24 * 1024 * 1024))
+#define TIMEOUT_SLACK_MS 500
+/* A sandbox that was silent is asked again soon, and taken for hung after so many silences. */
+#define LOOK_AGAIN_MS 1000
+#define SILENCES_MAX 3
+
+int sandbox_question_start(const struct agent *agent, const struct sandbox_endpoint *endpoint,
+                           const struct sandbox_question *question, struct http_call **call_out,
+                           struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf fence = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+    struct http_header headers[] = {
+        {"X-Deft-Fence", NULL},
+        {"X-Deft-Conversation", agent->lease.conversation_id.text},
+        {NULL, NULL},
+    };
+    struct http_request request = {
+        .method = question->method,
+        .url = question->path,
+        .lane = agent->lane,
+        .headers = headers,
+        .timeout_ms = question->timeout_ms,
+        .max_reply_bytes = REPLY_MAX_BYTES,
+    };
+
+    strbuf_appendf(&fence, "%lld", (long long)agent->lease.fence);
+    headers[0].value = fence.text;
+    if (question->content != NULL) {
+        json_append_text(&body, question->content);
+        request.body = body.text;
+        request.body_len = body.len;
+    }
+    return sandbox_call_start(agent->context->http, endpoint, &request, call_out, err);
+}
+
+static void cancel_call(void *call)
+{
+    http_cancel(call);
+}
+
+/*
+ * Whether the sandbox is at it, as it says itself. One that finished meanwhile has told so on the
+ * call that is waited for; if that does not end, its connection is dead.
+ */
+static bool is_at_it(const struct agent *agent, const struct sandbox_endpoint *endpoint,
+                     const char *path)
+{
+    CLEANUP(http_call_freep) struct http_call *call = NULL;
+    struct sandbox_question question = {
+        .method = "GET", .path = path, .timeout_ms = agent->context->settings.sandbox_check_ms};
+    json_auto_t *reply = NULL;
+    enum sandbox_state state = SANDBOX_UNKNOWN;
+    struct error err = ERROR_INIT;
+    const char *body = NULL;
+    size_t len = 0;
+
+    if (sandbox_question_start(agent, endpoint, &question, &call, &err) < 0 ||
+        http_wait(call, &err) < 0) {
+        log_warning("sandbox.silent", LOG_ERROR(&err));
+        return false;
+    }
+    body = http_body(call, &len);
+    if (http_status(call) != 200 || json_parse(body, len, &reply, &err) < 0 ||
+        sandbox_state_read(reply, &state, &err) < 0 || state != SANDBOX_RUNNING)
+        return false;
+    crash_point(&agent->context->crash, CRASH_AES_STARTED);
+    return true;
+}
+
+/* Waits for the answer for as long as the sandbox gives signs of life. */
+static int wait_watched(const struct agent *agent, const struct sandbox_endpoint *endpoint,
+                        const struct sandbox_question *question, struct http_call *call,
+                        struct error *err)
+{
+    int n_silences = 0;
+
+    while (!http_is_over_within(call, n_silences == 0 ? agent->context->settings.sandbox_check_ms
+                                                      : LOOK_AGAIN_MS)) {
+        n_silences = is_at_it(agent, endpoint, question->path) ? 0 : n_silences + 1;
+        if (n_silences == SILENCES_MAX)
+            return error_set(err, ERROR_UNAVAILABLE, "it gave no sign of life");
+    }
+    return http_wait(call, err);
+}
+
+int sandbox_question_wait(const struct agent *agent, const struct sandbox_endpoint *endpoint,
+                          const struct sandbox_question *question, struct http_call *call,
+                          struct error *err)
+{
+    struct control *control = agent->control;
+    int64_t began_ms = clock_monotonic_ms();
+    int rc = 0;
+
+    if (control_begin_wait(control, WAIT_TOOL, cancel_call, call, err) < 0)
+        return -1;
+    rc = question->is_watched ? wait_watched(agent, endpoint, question, call, err)
+                              : http_wait(call, err);
+    control_end_wait(control);
+    /* A short question is answered at once; a long one's connection is made at once. */
+    if (rc < 0 && err->code == ERROR_TIMEOUT &&
+        (!question->is_watched ||
+         clock_monotonic_ms() - began_ms < question->timeout_ms - TIMEOUT_SLACK_MS))
+        err->code = ERROR_UNAVAILABLE;
+    return rc;
+}
+
+/* The words of an error reply, {"detail": text}; "" when it has none. */
+static void append_detail(struct http_call *call, struct strbuf *out)
+{
+    json_auto_t *reply = NULL;
+    struct error ignored = ERROR_INIT;
+    size_t len = 0;
+    const char *body = http_body(call, &len);
+
+    if (json_parse(body, len, &reply, &ignored) == 0)
+        strbuf_append(out, json_text_or(reply, "detail", ""));
+}
+
+int sandbox_question_refusal(struct http_call *call, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf detail = STRBUF_INIT;
+    long status = http_status(call);
+
+    append_detail(call, &detail);
+    if (status == 409)
+        return error_set(err, ERROR_CONFLICT, "the sandbox refused the call: %s", detail.text);
+    if (status == 400 || status == 413 || status == 429)
+        return error_set(err, ERROR_INVALID, "the sandbox refused the call: %s", detail.text);
+    /* Busy, or started anew with another key, or somebody else at an address that was its. */
+    return error_set(err, ERROR_UNAVAILABLE, "the sandbox answered %ld %s", status, detail.text);
+}
+
+static const struct {
+    const char *word;
+    enum sandbox_state state;
+} state_words[] = {
+    {"unknown", SANDBOX_UNKNOWN},
+    {"running", SANDBOX_RUNNING},
+    {"finished", SANDBOX_FINISHED},
+    {"interrupted", SANDBOX_INTERRUPTED},
+};
+
+int sandbox_state_read(json_t *reply, enum sandbox_state *state_out, struct error *err)
+{
+    const char *word = json_text_or(reply, "state", "");
+
+    for (size_t i = 0; i < ARRAY_SIZE(state_words); i++) {
+        if (text_equal(state_words[i].word, word)) {
+            *state_out = state_words[i].state;
+            return 0;
+        }
+    }
+    return error_set(err, ERROR_INVALID, "the sandbox's reply has no known state");
+}

@@ -1,0 +1,12 @@
+#include "worker/agent/sandbox/takeover.h"
+
+#include "base/text.h"
+
+enum takeover_step takeover_decide(const struct takeover_facts *facts)
+{
+    /* A sandbox is noted before its first call: without a note no call was ever begun. */
+    if (!facts->is_inherited || facts->used_sandbox[0] == '\0' ||
+        text_equal(facts->used_sandbox, facts->sandbox))
+        return TAKEOVER_RUN;
+    return TAKEOVER_ASK;
+}

@@ -87,6 +87,7 @@ SANDBOX_SOURCES = \
 	sandbox/core/program.c sandbox/core/program.h \
 	sandbox/core/replace.c sandbox/core/replace.h \
 	sandbox/git/repository.c sandbox/git/repository.h \
+	sandbox/http/route.c sandbox/http/route.h \
 	sandbox/http/request.c \
 	sandbox/routes.c sandbox/routes.h \
 	sandbox/core/server.h \

@@ -38,6 +38,7 @@
 #include "sandbox/core/loop.h"
 #include "sandbox/ports/preview_door.h"
 #include "sandbox/core/server.h"
+#include "sandbox/routes.h"
 #include "sandbox/core/textfile.h"
 
 enum { SPARE_OOM_SCORE = 500 };
@@ -153,7 +154,7 @@ static int serve(struct server *server, int64_t started_us, struct error *err)
     if (loop_new(&server->loop, err) < 0)
         return -1;
     if (open_preview_door(server, err) < 0 ||
-        http_new(server, server->loop, server->config, &http, err) < 0) {
+        http_new(server, server->loop, server->config, &action_routes, &http, err) < 0) {
         preview_door_close(server->preview_door);
         loop_free(server->loop);
         return -1;

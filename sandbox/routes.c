@@ -1,12 +1,6 @@
 #include "sandbox/routes.h"
 
-#include <assert.h>
-#include <string.h>
-
-#include "base/error.h"
-#include "base/mem.h"
 #include "base/sandbox_key.h"
-#include "base/text.h"
 #include "sandbox/actions/actions.h"
 #include "sandbox/files/archive.h"
 #include "sandbox/bash/bash_routes.h"
@@ -24,6 +18,7 @@
 #include "sandbox/core/limits.h"
 #include "sandbox/ports/ports.h"
 #include "sandbox/http/prove.h"
+#include "sandbox/http/route.h"
 #include "sandbox/files/shown.h"
 #include "sandbox/status.h"
 #include "sandbox/ports/vscode.h"
@@ -91,44 +86,4 @@ static const struct route routes[] = {
     {HTTP_POST, "/update_mcp_server", ROUTE_OLDER, MAX_SMALL_BODY_BYTES, execute_mcp_handle, NULL},
 };
 
-/* True when path fits; *param is where the {…} begins, *len how long it is. */
-static bool path_matches(const char *pattern, const char *path, const char **param, size_t *len)
-{
-    const char *open = strchr(pattern, '{');
-    const char *close = NULL;
-    size_t fixed = open != NULL ? (size_t)(open - pattern) : 0;
-
-    if (open == NULL)
-        return text_equal(pattern, path);
-    if (strncmp(pattern, path, fixed) != 0)
-        return false;
-    close = strchr(open, '}');
-    assert(close != NULL); /* our own table closes what it opens */
-    *param = path + fixed;
-    *len = close[-1] == '*' ? strlen(*param) : strcspn(*param, "/");
-    return *len > 0 && text_equal(close + 1, *param + *len);
-}
-
-const struct route *route_find(enum http_method method, const char *path, char **param_out,
-                               struct error *err)
-{
-    bool has_path = false;
-
-    for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
-        const char *param = "";
-        size_t len = 0;
-
-        if (!path_matches(routes[i].path, path, &param, &len))
-            continue;
-        has_path = true;
-        if (routes[i].method == method) {
-            *param_out = mem_dup_bytes(param, len);
-            return &routes[i];
-        }
-    }
-    if (has_path)
-        error_set(err, ERROR_UNSUPPORTED, "Method Not Allowed");
-    else
-        error_set(err, ERROR_NOT_FOUND, "Not Found");
-    return NULL;
-}
+const struct route_table action_routes = {routes, ARRAY_SIZE(routes)};

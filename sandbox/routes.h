@@ -1,36 +1,11 @@
 /*
- * The table of all routes, with what each needs before its handler runs.
+ * The table of all routes of deft-action.
  */
 #ifndef DEFT_SANDBOX_ROUTES_H
 #define DEFT_SANDBOX_ROUTES_H
 
-#include <stddef.h>
+struct route_table;
 
-#include "base/attr.h"
-#include "sandbox/http/http.h"
-
-enum route_access {
-    ROUTE_OPEN,
-    ROUTE_KEYED,
-    ROUTE_OLDER, /* keyed; refused with the older API's words */
-};
-
-struct route {
-    enum http_method method;
-    const char *path; /* may hold one {name} for a segment, or {name*} at the end for the rest */
-    enum route_access access;
-    int64_t max_body;
-    void (*handle)(struct request *request);
-    /* Streaming routes: sets request->sink before the first byte; may answer at once. */
-    void (*begin)(struct request *request);
-};
-
-/*
- * Finds the route of method and path; *param_out becomes what the {…} stood for. NULL with err set:
- * ERROR_NOT_FOUND, or ERROR_UNSUPPORTED when the path has other methods only. The caller frees
- * *param_out.
- */
-const struct route *route_find(enum http_method method, const char *path, char **param_out,
-                               struct error *err) NONNULL MUST_CHECK;
+extern const struct route_table action_routes;
 
 #endif

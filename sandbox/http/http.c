@@ -22,7 +22,7 @@
 #include "sandbox/core/limits.h"
 #include "sandbox/http/listener.h"
 #include "sandbox/core/loop.h"
-#include "sandbox/routes.h"
+#include "sandbox/http/route.h"
 #include "sandbox/core/server.h"
 
 enum {
@@ -43,6 +43,7 @@ struct http {
     struct server *server;
     struct loop *loop;
     const struct config *config;
+    const struct route_table *routes;
     struct lws_context *context;
     struct lws_vhost *vhost;
     struct door outer;
@@ -77,7 +78,8 @@ static int admit(struct request *request, struct error *err)
 {
     enum http_method method = request->method == HTTP_HEAD ? HTTP_GET : request->method;
 
-    request->route = route_find(method, request->path, &request->param, err);
+    request->route = route_find(request->connection->http->routes, method, request->path,
+                                &request->param, err);
     if (request->route == NULL)
         return -1;
     if (check_key(request, err) < 0)
@@ -379,13 +381,14 @@ static int watch_door(struct http *http, struct door *door, struct error *err)
 }
 
 int http_new(struct server *server, struct loop *loop, const struct config *config,
-             struct http **http_out, struct error *err)
+             const struct route_table *routes, struct http **http_out, struct error *err)
 {
     struct http *http = NEW(struct http);
 
     http->server = server;
     http->loop = loop;
     http->config = config;
+    http->routes = routes;
     if (open_doors(http, err) < 0 || watch_door(http, &http->outer, err) < 0 ||
         watch_door(http, &http->inner, err) < 0 || make_context(http, err) < 0) {
         http_free(http);

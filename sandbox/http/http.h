@@ -27,6 +27,7 @@ struct http_connection;
 struct loop;
 struct request;
 struct route;
+struct route_table;
 struct server;
 
 enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_PUT, HTTP_DELETE, HTTP_OTHER };
@@ -78,9 +79,9 @@ struct request {
     size_t sent;
 };
 
-/* Listens. ERROR_UNAVAILABLE when the address is taken. */
+/* Listens, to serve the routes of a table that outlives it. ERROR_UNAVAILABLE when the address is taken. */
 int http_new(struct server *server, struct loop *loop, const struct config *config,
-             struct http **http_out, struct error *err) NONNULL MUST_CHECK;
+             const struct route_table *routes, struct http **http_out, struct error *err) NONNULL MUST_CHECK;
 void http_free(struct http *http);
 /* The port it listens on. */
 int http_port(const struct http *http) NONNULL MUST_CHECK;

@@ -1,0 +1,45 @@
+/*
+ * A route: method and path, what a request needs before its handler runs, and the handler.
+ *
+ * Ownership: tables of routes are constants of the program.
+ */
+#ifndef DEFT_SANDBOX_HTTP_ROUTE_H
+#define DEFT_SANDBOX_HTTP_ROUTE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "sandbox/http/http.h"
+
+enum route_access {
+    ROUTE_OPEN,
+    ROUTE_KEYED,
+    ROUTE_OLDER, /* keyed; refused with the older API's words */
+};
+
+struct route {
+    enum http_method method;
+    const char *path; /* may hold one {name} for a segment, or {name*} at the end for the rest */
+    enum route_access access;
+    int64_t max_body;
+    void (*handle)(struct request *request);
+    /* Streaming routes: sets request->sink before the first byte; may answer at once. */
+    void (*begin)(struct request *request);
+};
+
+struct route_table {
+    const struct route *routes;
+    size_t n;
+};
+
+/*
+ * Finds the route of method and path; *param_out becomes what the {…} stood for. NULL with err set:
+ * ERROR_NOT_FOUND, or ERROR_UNSUPPORTED when the path has other methods only. The caller frees
+ * *param_out.
+ */
+const struct route *route_find(const struct route_table *table, enum http_method method,
+                               const char *path, char **param_out,
+                               struct error *err) NONNULL MUST_CHECK;
+
+#endif

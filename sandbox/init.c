@@ -8,7 +8,7 @@
 #include "base/secret.h"
 #include "base/text.h"
 #include "sandbox/core/action_config.h"
-#include "sandbox/http/http.h"
+#include "sandbox/http/request.h"
 #include "sandbox/core/server.h"
 #include "sandbox/http/validation.h"
 

@@ -88,7 +88,7 @@ SANDBOX_SOURCES = \
 	sandbox/core/replace.c sandbox/core/replace.h \
 	sandbox/git/repository.c sandbox/git/repository.h \
 	sandbox/http/route.c sandbox/http/route.h \
-	sandbox/http/request.c \
+	sandbox/http/request.c sandbox/http/request.h \
 	sandbox/routes.c sandbox/routes.h \
 	sandbox/core/server.h \
 	sandbox/terminal/shell.c sandbox/terminal/shell.h \

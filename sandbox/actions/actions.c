@@ -13,7 +13,7 @@
 #include "sandbox/browser/browser.h"
 #include "sandbox/actions/conversation.h"
 #include "sandbox/terminal/exports.h"
-#include "sandbox/http/http.h"
+#include "sandbox/http/request.h"
 #include "sandbox/actions/journal.h"
 #include "sandbox/actions/prepare.h"
 #include "sandbox/core/server.h"

@@ -17,7 +17,7 @@
 #include "sandbox/editor/editor.h"
 #include "sandbox/core/errand.h"
 #include "sandbox/terminal/exports.h"
-#include "sandbox/http/http.h"
+#include "sandbox/http/request.h"
 #include "sandbox/core/identity.h"
 #include "sandbox/actions/journal.h"
 #include "sandbox/core/observation.h"

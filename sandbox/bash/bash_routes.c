@@ -12,7 +12,7 @@
 #include "sandbox/bash/bash.h"
 #include "sandbox/bash/bash_events.h"
 #include "sandbox/bash/bash_waits.h"
-#include "sandbox/http/http.h"
+#include "sandbox/http/request.h"
 #include "sandbox/http/inside.h"
 #include "sandbox/core/limits.h"
 #include "sandbox/core/server.h"

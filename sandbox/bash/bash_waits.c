@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "sandbox/bash/bash_events.h"
-#include "sandbox/http/http.h"
+#include "sandbox/http/request.h"
 #include "sandbox/core/limits.h"
 #include "sandbox/core/loop.h"
 

@@ -13,7 +13,7 @@
 #include "sandbox/core/action_config.h"
 #include "sandbox/http/file_path.h"
 #include "sandbox/files/files.h"
-#include "sandbox/http/http.h"
+#include "sandbox/http/request.h"
 #include "sandbox/core/server.h"
 #include "sandbox/core/textfile.h"
 #include "sandbox/http/validation.h"

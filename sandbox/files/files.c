@@ -16,7 +16,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/http/file_path.h"
-#include "sandbox/http/http.h"
+#include "sandbox/http/request.h"
 #include "sandbox/core/limits.h"
 #include "sandbox/http/multipart.h"
 #include "sandbox/core/replace.h"

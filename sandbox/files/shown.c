@@ -7,7 +7,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/files/files.h"
-#include "sandbox/http/http.h"
+#include "sandbox/http/request.h"
 #include "sandbox/http/inside.h"
 
 struct file_type {

@@ -13,7 +13,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/git/fetch_copy.h"
-#include "sandbox/http/http.h"
+#include "sandbox/http/request.h"
 #include "sandbox/http/inside.h"
 #include "sandbox/http/job.h"
 

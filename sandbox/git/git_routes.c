@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "sandbox/http/file_path.h"
 #include "sandbox/git/git.h"
-#include "sandbox/http/http.h"
+#include "sandbox/http/request.h"
 #include "sandbox/http/job.h"
 #include "sandbox/http/validation.h"
 

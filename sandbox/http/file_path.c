@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/http/http.h"
+#include "sandbox/http/request.h"
 
 int file_path_read(const struct request *request, char **path_out, struct error *err)
 {

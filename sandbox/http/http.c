@@ -22,6 +22,7 @@
 #include "sandbox/core/limits.h"
 #include "sandbox/http/listener.h"
 #include "sandbox/core/loop.h"
+#include "sandbox/http/request.h"
 #include "sandbox/http/route.h"
 #include "sandbox/core/server.h"
 

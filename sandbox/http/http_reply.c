@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/strbuf.h"
-#include "sandbox/http/http.h"
+#include "sandbox/http/request.h"
 #include "sandbox/http/http_connection.h"
 #include "sandbox/core/loop.h"
 #include "sandbox/core/server.h"

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/http/http.h"
+#include "sandbox/http/request.h"
 
 enum { MAX_LINKS = 40 };
 

@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/http/http.h"
+#include "sandbox/http/request.h"
 #include "sandbox/core/limits.h"
 #include "sandbox/core/loop.h"
 #include "sandbox/core/process.h"

@@ -6,7 +6,7 @@
 #include "base/secret.h"
 #include "base/strbuf.h"
 #include "sandbox/core/action_config.h"
-#include "sandbox/http/http.h"
+#include "sandbox/http/request.h"
 #include "sandbox/core/server.h"
 
 void prove_handle(struct request *request)

@@ -1,3 +1,5 @@
+#include "sandbox/http/request.h"
+
 #include <arpa/inet.h>
 #include <assert.h>
 #include <netinet/in.h>
@@ -12,7 +14,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "sandbox/http/http.h"
 #include "sandbox/http/http_connection.h"
 #include "sandbox/core/limits.h"
 #include "sandbox/core/server.h"

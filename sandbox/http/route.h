@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/attr.h"
-#include "sandbox/http/http.h"
+#include "sandbox/http/request.h"
 
 enum route_access {
     ROUTE_OPEN,

@@ -1,7 +1,7 @@
 #include "sandbox/http/validation.h"
 
 #include "base/json.h"
-#include "sandbox/http/http.h"
+#include "sandbox/http/request.h"
 
 void validation_answer(struct request *request, const char *type, const char *place,
                        const char *name, const char *message)

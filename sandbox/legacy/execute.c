@@ -15,7 +15,7 @@
 #include "sandbox/editor/editor.h"
 #include "sandbox/legacy/execute_files.h"
 #include "sandbox/legacy/execute_reply.h"
-#include "sandbox/http/http.h"
+#include "sandbox/http/request.h"
 #include "sandbox/core/limits.h"
 #include "sandbox/core/loop.h"
 #include "sandbox/core/server.h"

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "sandbox/legacy/execute.h"
 #include "sandbox/legacy/execute_reply.h"
-#include "sandbox/http/http.h"
+#include "sandbox/http/request.h"
 #include "sandbox/core/server.h"
 
 enum { MAX_LISTED = 100000 };

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/http/http.h"
+#include "sandbox/http/request.h"
 
 /* What a person reads of an observation; %s stands for the member of extras. */
 struct phrase {

@@ -18,7 +18,7 @@
 #include "base/zip.h"
 #include "sandbox/legacy/execute_reply.h"
 #include "sandbox/http/file_path.h"
-#include "sandbox/http/http.h"
+#include "sandbox/http/request.h"
 #include "sandbox/http/job.h"
 #include "sandbox/core/limits.h"
 #include "sandbox/http/multipart.h"

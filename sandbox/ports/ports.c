@@ -11,7 +11,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/core/action_config.h"
-#include "sandbox/http/http.h"
+#include "sandbox/http/request.h"
 #include "sandbox/core/server.h"
 
 enum { TABLE_MAX_BYTES = 4 * 1024 * 1024, ADDRESS_MAX = 33, STATE_LISTEN = 0x0A, HEX = 16 };

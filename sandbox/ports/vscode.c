@@ -19,7 +19,7 @@
 #include "base/text.h"
 #include "model/conversation/preview.h"
 #include "sandbox/core/action_config.h"
-#include "sandbox/http/http.h"
+#include "sandbox/http/request.h"
 #include "sandbox/http/job.h"
 #include "sandbox/ports/ports.h"
 #include "sandbox/core/process.h"

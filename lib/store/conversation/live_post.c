@@ -20,6 +20,7 @@
 #include "store/conversation/open_calls_query.h"
 #include "store/conversation/run_room.h"
 #include "store/conversation/waiting_calls.h"
+#include "store/db/db_pipe.h"
 
 /* Each lost race means that somebody else's event went in: a busy worker adds a few per second. */
 enum { TRIES_MAX = 100 };

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "store/db/db.h"
 #include "store/db/db_pipe_query.h"
 #include "store/db/db_query.h"
 #include "store/db/db_ticket.h"
@@ -350,4 +351,13 @@ void db_pipe_pump(struct db_pipe *pipe)
         go_on_connecting(pipe);
     if (pipe->line.first != NULL || pipe->listener.listens != NULL)
         connect_again(pipe);
+}
+
+void db_ticket_forget(struct db_ticket **ticket)
+{
+    if (*ticket == NULL)
+        return;
+    (*ticket)->slot = NULL;
+    (*ticket)->question.done = NULL;
+    *ticket = NULL;
 }

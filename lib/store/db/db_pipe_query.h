@@ -7,8 +7,10 @@
 #include <libpq-fe.h>
 
 #include "base/attr.h"
-#include "store/db/db_pipe.h"
 #include "store/db/db_query.h"
+
+struct db_pipe;
+struct db_ticket;
 
 /* rows is NULL when err is not, and borrowed for the call. */
 typedef void db_pipe_done(void *owner, const PGresult *rows, const struct error *err);

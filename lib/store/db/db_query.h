@@ -17,8 +17,9 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "base/uuid.h"
-#include "store/db/db.h"
 
+struct db;
+struct db_conn;
 struct strbuf;
 
 struct db_params {

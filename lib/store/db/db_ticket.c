@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "store/db/db_pipe.h"
 #include "store/db/db_query.h"
 
 struct db_ticket *ticket_new(const struct db_question *question)
@@ -35,15 +34,6 @@ static void ticket_free(struct db_ticket *ticket)
     PQclear(ticket->rows);
     strbuf_done(&ticket->values);
     mem_free(ticket);
-}
-
-void db_ticket_forget(struct db_ticket **ticket)
-{
-    if (*ticket == NULL)
-        return;
-    (*ticket)->slot = NULL;
-    (*ticket)->question.done = NULL;
-    *ticket = NULL;
 }
 
 void ticket_settle(struct db_ticket *ticket, const PGresult *rows, const struct error *err)

@@ -50,6 +50,7 @@ libmodel_a_SOURCES = \
 	lib/model/secrets/secret_walk.c lib/model/secrets/secret_walk.h \
 	lib/model/agent/settings_fields.c \
 	lib/model/agent/settings_schema.c lib/model/agent/settings_schema.h \
+	lib/model/schema/field.h \
 	lib/model/schema/shape.c lib/model/schema/shape.h \
 	lib/model/schema/shape_schema.c \
 	lib/model/schema/shape_value.c lib/model/schema/shape_value.h \

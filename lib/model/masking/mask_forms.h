@@ -24,6 +24,9 @@ enum mask_view {
 };
 
 /* One byte of a form's head. Index 0 is the root, and stands for "none" in links. */
+/* Longer values are known by this many first bytes. */
+enum { MASKER_HEAD_BYTES = 128 };
+
 struct form_node {
     uint32_t child;
     uint32_t sibling;

@@ -22,7 +22,6 @@ struct masking;
 struct strbuf;
 
 #define MASKER_HIDDEN "<secret-hidden>"
-enum { MASKER_HEAD_BYTES = 128 };
 
 struct masker *masker_new(void) MUST_CHECK;
 void masker_free(struct masker *masker);

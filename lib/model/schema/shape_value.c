@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "base/uuid.h"
 #include "model/schema/problem.h"
-#include "model/schema/shape.h"
+#include "model/schema/field.h"
 
 /* The last double that every int64_t near it can be told apart from. */
 #define INT_IN_REAL_MAX 9007199254740992.0

@@ -99,6 +99,7 @@ SANDBOX_SOURCES = \
 	sandbox/terminal/statements.c sandbox/terminal/statements.h \
 	sandbox/status.c sandbox/status.h \
 	sandbox/ports/vscode.c sandbox/ports/vscode.h \
+	sandbox/terminal/terminal_call.h \
 	sandbox/terminal/terminal.c sandbox/terminal/terminal.h \
 	sandbox/terminal/background_wait.c sandbox/terminal/background_wait.h \
 	sandbox/terminal/terminal_report.c sandbox/terminal/terminal_report.h \

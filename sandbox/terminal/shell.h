@@ -14,23 +14,13 @@
 #include <stdint.h>
 
 #include "base/attr.h"
+#include "sandbox/terminal/shell_record.h"
 
 struct capture;
 struct credentials;
 struct error;
 struct loop;
 struct shell;
-
-/* Of a command that took away the shell's way to say it. */
-#define SHELL_EXIT_UNKNOWN (-1)
-
-/* What a shell said when a command was over. */
-struct shell_record {
-    int exit_code;
-    int background_pid; /* of the last background job, -1 */
-    const char *cwd;    /* both borrowed until the next command */
-    const char *path;
-};
 
 struct shell_events {
     void *owner;

@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/terminal/shell.h"
 
 /* No program starts with a PATH of more than 128 KiB (Linux' MAX_ARG_STRLEN). */
 enum { N_FIELDS = 5, MAX_RECORD_BYTES = 1024 * 1024, MAX_PID = INT32_MAX };

@@ -9,8 +9,18 @@
 
 #include "base/attr.h"
 
-struct shell_record;
 struct strbuf;
+
+/* Of a command that took away the shell's way to say it. */
+#define SHELL_EXIT_UNKNOWN (-1)
+
+/* What a shell said when a command was over. */
+struct shell_record {
+    int exit_code;
+    int background_pid; /* of the last background job, -1 */
+    const char *cwd;    /* both borrowed until the next command */
+    const char *path;
+};
 
 /*
  * Finds the next complete record of that key in the bytes and removes it with all before it. The

@@ -15,7 +15,7 @@
 #include "base/attr.h"
 #include "sandbox/terminal/background_wait.h"
 #include "sandbox/core/loop.h"
-#include "sandbox/terminal/terminal.h"
+#include "sandbox/terminal/terminal_call.h"
 
 struct shell;
 

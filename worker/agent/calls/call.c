@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "model/event/event.h"
 #include "model/tools/client_tools.h"
 #include "model/tools/tools.h"
 #include "store/conversation/conversation_store.h"
@@ -27,15 +28,6 @@
 #include "worker/tools/tools.h"
 
 #define NOT_RUN_TEXT "This call was not executed: the conversation was finished before it."
-
-struct call_ref call_ref_of(const struct stored_event *action)
-{
-    return (struct call_ref){
-        .action_id = action->id,
-        .tool_name = json_text_or(action->json, "tool_name", ""),
-        .tool_call_id = json_text_or(action->json, "tool_call_id", ""),
-    };
-}
 
 /* How a call ended: an observation, or words that say why there is none. */
 struct outcome {

@@ -7,15 +7,10 @@
 #include <stddef.h>
 
 #include "base/attr.h"
-#include "model/event/event.h"
 
 struct agent;
 struct error;
 struct index_list;
-struct stored_event;
-
-/* What a result of that ActionEvent refers to; lives as long as the event. */
-struct call_ref call_ref_of(const struct stored_event *action) NONNULL MUST_CHECK;
 
 /*
  * Runs pending->items[at], an index into the history, and stores the result. A `finish` ends the

@@ -19,6 +19,11 @@
 #include "worker/agent/sandbox/observation.h"
 #include "worker/agent/core/record.h"
 #include "worker/agent/sandbox/sandbox.h"
+#include "worker/agent/agent.h"
+#include "worker/agent/history.h"
+#include "worker/agent/observation.h"
+#include "worker/agent/record.h"
+#include "worker/agent/sandbox.h"
 #include "worker/context.h"
 
 #define OBSERVATION_KIND "StartChildConversationObservation"

@@ -17,6 +17,10 @@
 #include "worker/agent/calls/call.h"
 #include "worker/agent/sandbox/observation.h"
 #include "worker/agent/core/record.h"
+#include "worker/agent/agent.h"
+#include "worker/agent/history.h"
+#include "worker/agent/observation.h"
+#include "worker/agent/record.h"
 #include "worker/context.h"
 
 #define STATUS_TEXT_COMPLETED "completed"

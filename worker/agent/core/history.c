@@ -22,6 +22,15 @@ bool stored_event_is_message(const struct stored_event *event, const char *sourc
            text_equal(json_text_or(event->json, "source", ""), source);
 }
 
+struct call_ref call_ref_of(const struct stored_event *action)
+{
+    return (struct call_ref){
+        .action_id = action->id,
+        .tool_name = json_text_or(action->json, "tool_name", ""),
+        .tool_call_id = json_text_or(action->json, "tool_call_id", ""),
+    };
+}
+
 void index_list_done(struct index_list *list)
 {
     if (list == NULL)

@@ -15,6 +15,7 @@
 #include "base/attr.h"
 #include "base/uuid.h"
 
+struct call_ref;
 struct event_list;
 struct history;
 struct stored_event;
@@ -23,6 +24,9 @@ bool stored_event_is(const struct stored_event *event, const char *kind) NONNULL
 /* True for a MessageEvent with that source. */
 bool stored_event_is_message(const struct stored_event *event,
                              const char *source) NONNULL MUST_CHECK;
+
+/* What a result of that ActionEvent refers to; lives as long as the event. */
+struct call_ref call_ref_of(const struct stored_event *action) NONNULL MUST_CHECK;
 
 /* Positions of events in a history. */
 struct index_list {

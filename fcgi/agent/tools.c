@@ -8,6 +8,7 @@
 #include "fcgi/agent/agent.h"
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
+#include "model/tools/tool_table.h"
 #include "model/tools/tools.h"
 
 /* What a person reads of a tool that can be chosen. */

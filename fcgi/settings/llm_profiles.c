@@ -13,6 +13,7 @@
 #include "fcgi/settings/model_probe.h"
 #include "fcgi/settings/user_settings.h"
 #include "model/agent/agent_spec.h"
+#include "model/agent/llm_spec.h"
 #include "model/schema/problem.h"
 #include "store/user/profile_store.h"
 

@@ -11,6 +11,7 @@
 #include "model/agent/agent_profile.h"
 #include "model/agent/agent_settings.h"
 #include "model/schema/shape.h"
+#include "model/tools/tool_table.h"
 #include "model/tools/tools.h"
 #include "store/user/profile_store.h"
 

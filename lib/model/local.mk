@@ -2,9 +2,11 @@
 noinst_LIBRARIES += libmodel.a
 libmodel_a_SOURCES = \
 	lib/model/agent/acp_fields.h \
-	lib/model/agent/agent_fields.c \
+	lib/model/agent/agent_fields.c lib/model/agent/agent_fields.h \
 	lib/model/agent/agent_profile.c lib/model/agent/agent_profile.h \
 	lib/model/agent/agent_settings.c lib/model/agent/agent_settings.h \
+	lib/model/agent/conversation_defaults.h \
+	lib/model/agent/llm_spec.c lib/model/agent/llm_spec.h \
 	lib/model/agent/agent_spec.c lib/model/agent/agent_spec.h \
 	lib/model/tools/browser_tools.c lib/model/tools/browser_tools.h \
 	lib/model/tools/child.c lib/model/tools/child.h \
@@ -28,7 +30,7 @@ libmodel_a_SOURCES = \
 	lib/model/masking/mask_views.c lib/model/masking/mask_views.h \
 	lib/model/masking/masker.c lib/model/masking/masker.h \
 	lib/model/tools/mcp.c lib/model/tools/mcp.h \
-	lib/model/event/observation_text.c \
+	lib/model/event/observation_text.c lib/model/event/observation_text.h \
 	lib/model/openai/openai_answer.c lib/model/openai/openai_answer.h \
 	lib/model/openai/openai_ask.c lib/model/openai/openai_ask.h \
 	lib/model/plugins/package.c lib/model/plugins/package.h \
@@ -67,6 +69,7 @@ libmodel_a_SOURCES = \
 	lib/model/event/title.c lib/model/event/title.h \
 	lib/model/tools/tool_call.c \
 	lib/model/tools/tool_repair.c lib/model/tools/tool_repair.h \
+	lib/model/tools/tool.h \
 	lib/model/tools/tool_table.c lib/model/tools/tool_table.h \
 	lib/model/tools/tool_text.c lib/model/tools/tool_text.h \
 	lib/model/tools/tools.c lib/model/tools/tools.h \

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "model/conversation/conversation.h"
+#include "model/event/observation_text.h"
 #include "model/tools/tools.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);

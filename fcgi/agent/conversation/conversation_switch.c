@@ -10,6 +10,7 @@
 #include "fcgi/reply.h"
 #include "fcgi/settings/keep.h"
 #include "model/agent/agent_spec.h"
+#include "model/agent/llm_spec.h"
 #include "model/conversation/llm_switch.h"
 #include "store/user/profile_store.h"
 

@@ -1,4 +1,5 @@
 #include "base/attr.h"
+#include "model/agent/agent_fields.h"
 #include "model/agent/agent_settings.h"
 #include "model/agent/agent_spec.h"
 #include "model/agent/condenser_fields.h"

@@ -2,7 +2,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "model/agent/agent_spec.h"
+#include "model/agent/llm_spec.h"
 #include "model/limits.h"
 #include "model/schema/problem.h"
 #include "model/schema/shape.h"

@@ -3,59 +3,14 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "model/agent/agent_fields.h"
 #include "model/agent/agent_settings.h"
-#include "model/conversation/conversation.h"
+#include "model/agent/conversation_defaults.h"
+#include "model/agent/llm_spec.h"
 #include "model/schema/problem.h"
 #include "model/secrets/secret_places.h"
 #include "model/schema/shape.h"
 
-static const char MODEL_FALLBACK[] = "gpt-5.6";
-
-/* A key that came back redacted or blank is no key. */
-static void drop_empty_secrets(json_t *llm)
-{
-    static const char *const members[] = {"api_key", "aws_access_key_id", "aws_secret_access_key",
-                                          "aws_session_token"};
-
-    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
-        const char *text = json_text_or(llm, members[i], "");
-
-        if (text_is_blank(text) || text_equal(text, secret_marker))
-            json_put(llm, members[i], json_null());
-    }
-}
-
-/* The server's own endpoint goes with the server's own model alone. */
-static void fill_in_model(json_t *llm, const struct conversation_defaults *defaults)
-{
-    const char *model = json_text_or(llm, "model", NULL);
-    bool is_silent = model == NULL;
-
-    if (is_silent)
-        json_put_text(llm, "model", defaults->model != NULL ? defaults->model : MODEL_FALLBACK);
-    if (defaults->model == NULL || defaults->base_url == NULL)
-        return;
-    if (json_text_or(llm, "base_url", NULL) != NULL || json_text_or(llm, "api_key", NULL) != NULL)
-        return;
-    if (is_silent || text_equal(model, defaults->model))
-        json_put_text(llm, "base_url", defaults->base_url);
-}
-
-json_t *llm_spec_read(json_t *input, const struct conversation_defaults *defaults,
-                      const struct place *place, json_t *problems)
-{
-    json_t *llm = shape_read(&llm_shape, input, place, problems);
-
-    drop_empty_secrets(llm);
-    fill_in_model(llm, defaults);
-    if (json_object_get(input, "stream_idle_timeout") == NULL)
-        json_put(llm, "stream_idle_timeout", json_deep_copy(json_object_get(llm, "timeout")));
-    if (json_object_get(input, "usage_id") == NULL && json_object_get(input, "service_id") != NULL)
-        json_put_text(llm, "usage_id", json_text_or(input, "service_id", "default"));
-    json_put(llm, "is_subscription",
-             json_boolean(text_equal(json_text_or(llm, "auth_type", ""), "subscription")));
-    return llm;
-}
 
 /* Reads the member `llm` of an object into its copy. */
 static void read_llm_member(json_t *object, json_t *input,

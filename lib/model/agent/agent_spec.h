@@ -11,13 +11,6 @@
 
 struct conversation_defaults;
 struct place;
-struct shape;
-
-/* The tables, see agent_fields.c. */
-extern const struct shape llm_shape;
-extern const struct shape agent_shape;
-extern const struct shape agent_context_shape;
-extern const struct shape summarizing_condenser_shape;
 
 /* Reads an `agent` member. A new reference; what is wrong is appended to problems. */
 json_t *agent_spec_read(json_t *input, const struct conversation_defaults *defaults,
@@ -25,8 +18,5 @@ json_t *agent_spec_read(json_t *input, const struct conversation_defaults *defau
 /* Builds the agent that an `agent_settings` member describes. As agent_spec_read(). */
 json_t *agent_spec_from_settings(json_t *input, const struct conversation_defaults *defaults,
                                  const struct place *place, json_t *problems) NONNULL MUST_CHECK;
-/* Reads one LLM object. As agent_spec_read(). */
-json_t *llm_spec_read(json_t *input, const struct conversation_defaults *defaults,
-                      const struct place *place, json_t *problems) NONNULL MUST_CHECK;
 
 #endif

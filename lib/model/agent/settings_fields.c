@@ -1,7 +1,7 @@
 #include "base/attr.h"
 #include "model/agent/acp_fields.h"
+#include "model/agent/agent_fields.h"
 #include "model/agent/agent_settings.h"
-#include "model/agent/agent_spec.h"
 #include "model/agent/condenser_fields.h"
 #include "model/limits.h"
 #include "model/schema/shape.h"

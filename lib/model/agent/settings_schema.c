@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "model/agent/agent_fields.h"
 #include "model/agent/agent_settings.h"
 #include "model/agent/agent_spec.h"
 #include "model/schema/shape.h"

@@ -13,7 +13,6 @@
 #include "model/schema/problem.h"
 #include "model/secrets/secret_places.h"
 #include "model/secrets/secret_registry.h"
-#include "model/tools/tools.h"
 
 enum { SESSION_HEX_DIGITS = 32 };
 
@@ -97,11 +96,6 @@ json_int_t conversation_max_iterations(const struct conversation *conversation)
 bool conversation_has_browser(const struct conversation *conversation)
 {
     return json_bool_or(conversation->spec, "has_browser", 0);
-}
-
-bool conversation_has_tool(const struct conversation *conversation, const char *tool)
-{
-    return tools_find(conversation, tool) != NULL;
 }
 
 json_t *conversation_find_condenser(json_t *condenser)

@@ -16,14 +16,12 @@
 #include "base/attr.h"
 #include "base/secret.h"
 #include "base/uuid.h"
+#include "model/agent/conversation_defaults.h"
 #include "model/event/status.h"
 
 struct error;
 struct event_list;
 struct strbuf;
-
-/* "local": the shared sandbox of the key that called; "docker": a sandbox of its own. */
-enum runtime_kind { RUNTIME_LOCAL, RUNTIME_DOCKER };
 
 /* Members of agent_state that clients are not shown: the task list, the sandbox that ran calls, the
  * sub-agents that it called. */
@@ -68,14 +66,6 @@ struct conversation {
 /* clang-format on */
 
 void conversation_done(struct conversation *conversation);
-
-/* What a server fills in where a request is silent. */
-struct conversation_defaults {
-    enum runtime_kind runtime_kind;
-    const char *model;    /* LLM_MODEL, such as scripted/hello */
-    const char *base_url; /* NULL: the provider's own */
-    bool has_browser;     /* sandboxes do */
-};
 
 /*
  * What a conversation's specification is: {agent, workspace, max_iterations, stuck_detection,
@@ -185,9 +175,6 @@ json_t *conversation_llm(const struct conversation *conversation) NONNULL MUST_C
 json_int_t conversation_max_iterations(const struct conversation *conversation) NONNULL MUST_CHECK;
 /* Whether its sandbox has a browser, and the conversation is to use it. */
 bool conversation_has_browser(const struct conversation *conversation) NONNULL MUST_CHECK;
-/* True when the agent has that tool ("terminal"), under its name or an alias. */
-bool conversation_has_tool(const struct conversation *conversation,
-                           const char *tool) NONNULL MUST_CHECK;
 
 /*
  * The events that a client's wish adds to a conversation as it is now, and the row's new state.

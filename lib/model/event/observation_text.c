@@ -1,10 +1,11 @@
+#include "model/event/observation_text.h"
+
 #include <string.h>
 
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/limits.h"
-#include "model/tools/tools.h"
 
 /* All text parts, one after the other. */
 static void append_content(const json_t *observation, struct strbuf *out)

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "model/tools/child.h"
 #include "model/conversation/conversation.h"
-#include "model/tools/tools.h"
+#include "model/tools/tool_table.h"
 
 struct kind {
     const char *name;

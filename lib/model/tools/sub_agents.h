@@ -11,7 +11,7 @@
 #include <jansson.h>
 
 #include "base/attr.h"
-#include "model/tools/tools.h"
+#include "model/tools/tool.h"
 
 struct conversation;
 struct error;

@@ -5,7 +5,6 @@
 #include "model/tools/child_tools.h"
 #include "model/schema/shape.h"
 #include "model/tools/tool_text.h"
-#include "model/tools/tools.h"
 
 const char tool_risks[] = "UNKNOWN|LOW|MEDIUM|HIGH";
 const char tool_risk_help[] =
@@ -230,3 +229,22 @@ const char tool_names_elsewhere[] =
     "consult_tom_agent|delegate|edit|glob|grep|inspect_image_with_vision|invoke_skill|"
     "list_directory|planning_file_editor|read_file|route_task_to_model|"
     "switch_llm|vision_inspect|workflow|write_file";
+
+static bool is_in_set(const struct tool *tool, const char *set_name)
+{
+    return tool->set_names != NULL && words_contain(tool->set_names, set_name);
+}
+
+bool tool_is_meant(const struct tool *tool, const char *spec_name)
+{
+    return words_contain(tool->spec_names, spec_name) || is_in_set(tool, spec_name);
+}
+
+bool tools_have(enum sandbox_browser browser, const char *name)
+{
+    for (size_t i = 0; i < tool_table_n; i++) {
+        if (tool_is_meant(&tool_table[i], name))
+            return tool_table[i].set_names == NULL || browser == SANDBOX_WITH_BROWSER;
+    }
+    return false;
+}

@@ -23,17 +23,6 @@ static const struct tool *catalogue_find(const char *spec_name)
     return NULL;
 }
 
-static bool is_in_set(const struct tool *tool, const char *set_name)
-{
-    return tool->set_names != NULL && words_contain(tool->set_names, set_name);
-}
-
-/* By its own name, or by that of its set. */
-static bool is_meant(const struct tool *tool, const char *spec_name)
-{
-    return words_contain(tool->spec_names, spec_name) || is_in_set(tool, spec_name);
-}
-
 bool tools_is_built_in(const struct tool *tool)
 {
     return text_equal(tool->name, "finish") || text_equal(tool->name, "think");
@@ -64,15 +53,6 @@ json_t *tools_names(enum sandbox_browser browser)
         last_set = tool->set_names;
     }
     return names;
-}
-
-bool tools_have(enum sandbox_browser browser, const char *name)
-{
-    for (size_t i = 0; i < tool_table_n; i++) {
-        if (is_meant(&tool_table[i], name))
-            return tool_table[i].set_names == NULL || browser == SANDBOX_WITH_BROWSER;
-    }
-    return false;
 }
 
 bool tools_may_be_named(const char *spec_name)
@@ -124,7 +104,7 @@ static void add_tools(const struct conversation *conversation, const struct filt
         const struct tool *tool = &tool_table[i];
         size_t n = 0;
 
-        if (!is_meant(tool, spec_name) || !is_offered(conversation, tool) ||
+        if (!tool_is_meant(tool, spec_name) || !is_offered(conversation, tool) ||
             !lets_through(filter, tool))
             continue;
         while (tools[n] != NULL && tools[n] != tool)
@@ -160,11 +140,11 @@ const struct tool *tools_find(const struct conversation *conversation, const cha
     if (tool == NULL || !is_offered(conversation, tool))
         return NULL;
     json_array_foreach (json_object_get(agent, "tools"), i, item) {
-        if (is_meant(tool, json_text_or(item, "name", "")) && lets_through(&filter, tool))
+        if (tool_is_meant(tool, json_text_or(item, "name", "")) && lets_through(&filter, tool))
             return tool;
     }
     json_array_foreach (json_object_get(agent, "include_default_tools"), i, item) {
-        if (json_is_string(item) && is_meant(tool, json_string_value(item)))
+        if (json_is_string(item) && tool_is_meant(tool, json_string_value(item)))
             return tool;
     }
     return NULL;

@@ -1,5 +1,6 @@
 #include "base/json.h"
 #include "model/agent/agent_spec.h"
+#include "model/agent/llm_spec.h"
 #include "model/conversation/conversation.h"
 #include "model/schema/problem.h"
 #include "unit/model/model_test.h"

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
+#include "model/event/observation_text.h"
 #include "model/tools/tools.h"
 #include "unit/model/model_test.h"
 

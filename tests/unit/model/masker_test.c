@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "model/masking/mask_forms.h"
 #include "model/masking/masker.h"
 
 /* Quotes, blanks, signs that escapes and URLs change, and a character of two bytes. */

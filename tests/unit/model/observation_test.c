@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "model/event/observation_text.h"
 #include "model/limits.h"
 #include "model/tools/tools.h"
 #include "unit/model/model_test.h"

@@ -35,8 +35,8 @@ static void old_names_mean_the_same_tools_once(void **state)
     assert_string_equal(tools[2]->name, "finish");
     assert_null(tools[3]);
     mem_free(tools);
-    assert_true(conversation_has_tool(&conversation, "TerminalTool"));
-    assert_false(conversation_has_tool(&conversation, "think"));
+    assert_non_null(tools_find(&conversation, "TerminalTool"));
+    assert_null(tools_find(&conversation, "think"));
 }
 
 static void a_filter_takes_tools_away_but_for_the_built_in_ones(void **state)

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "model/event/observation_text.h"
 #include "model/tools/tools.h"
 #include "store/conversation/event_store.h"
 #include "worker/agent/core/history.h"

@@ -1,0 +1,19 @@
+/*
+ * A language model as a creator of conversations described it, with all defaults filled in. Secrets
+ * are still inside.
+ */
+#ifndef DEFT_MODEL_AGENT_LLM_SPEC_H
+#define DEFT_MODEL_AGENT_LLM_SPEC_H
+
+#include <jansson.h>
+
+#include "base/attr.h"
+
+struct conversation_defaults;
+struct place;
+
+/* Reads one LLM object. A new reference; what is wrong is appended to problems. */
+json_t *llm_spec_read(json_t *input, const struct conversation_defaults *defaults,
+                      const struct place *place, json_t *problems) NONNULL MUST_CHECK;
+
+#endif

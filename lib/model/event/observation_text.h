@@ -1,0 +1,15 @@
+/*
+ * The text that the model reads of an observation (terminal: output, directory, exit code …).
+ */
+#ifndef DEFT_MODEL_EVENT_OBSERVATION_TEXT_H
+#define DEFT_MODEL_EVENT_OBSERVATION_TEXT_H
+
+#include <jansson.h>
+
+#include "base/attr.h"
+
+struct strbuf;
+
+void observation_append_text(json_t *observation, struct strbuf *out) NONNULL;
+
+#endif

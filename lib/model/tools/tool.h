@@ -1,0 +1,39 @@
+/*
+ * A tool that an agent may have, as the catalogue describes it.
+ */
+#ifndef DEFT_MODEL_TOOLS_TOOL_H
+#define DEFT_MODEL_TOOLS_TOOL_H
+
+#include <stdbool.h>
+
+struct shape;
+
+/* Where a tool's work is done. */
+enum tool_place {
+    TOOL_IN_SANDBOX,
+    TOOL_IN_WORKER,
+    TOOL_IN_CHILD, /* a conversation that the call starts */
+};
+
+/* Whether the sandboxes of this installation have a browser. */
+enum sandbox_browser { SANDBOX_WITHOUT_BROWSER, SANDBOX_WITH_BROWSER };
+
+struct tool {
+    const char *name;             /* terminal */
+    const char *title;            /* NULL when it has none */
+    const char *kind;             /* TerminalTool */
+    const char *action_kind;      /* TerminalAction */
+    const char *observation_kind; /* TerminalObservation */
+    enum tool_place place;
+    bool is_read_only;
+    const struct shape *shape; /* the members of its action; what the model fills in */
+    const char *description;   /* for the model */
+    const char *hints;         /* d: destructive, i: idempotent, w: open world */
+    const char *spec_names;    /* how agent specifications may call it: "a|b" */
+    const char *set_names;     /* of the browser's set, that brings it along; NULL: in none */
+    const char *told_set;      /* a set that is this tool alone, and told beside it; NULL: none */
+    bool shows_working_dir;    /* the description ends with the working directory */
+    bool lists_sub_agents;     /* the description ends with the kinds of sub-agents */
+};
+
+#endif

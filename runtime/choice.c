@@ -3,17 +3,13 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "runtime/backend/backend.h"
+#include "runtime/bwrap/process.h"
 #include "runtime/core/service.h"
-
-/* "local" is what OpenHands calls it. */
-bool choice_is_process(const struct runtime_settings *settings)
-{
-    return text_equal(settings->backend, "process") || text_equal(settings->backend, "local");
-}
+#include "runtime/docker/docker.h"
 
 int choice_check(const struct runtime_settings *settings, struct error *err)
 {
-    if (choice_is_process(settings) || text_equal(settings->backend, "docker"))
+    if (runtime_has_processes(settings) || text_equal(settings->backend, "docker"))
         return 0;
     return error_set(err, ERROR_INVALID, "DEFT_RUNTIME: docker or process");
 }
@@ -47,7 +43,7 @@ int choice_open(const struct runtime_settings *settings, struct http *http,
     const struct process_settings filled = fill(settings);
     struct docker_settings docker = settings->docker;
 
-    if (choice_is_process(settings))
+    if (runtime_has_processes(settings))
         return process_new(&filled, backend_out, err);
     docker.own_image = settings->image;
     return docker_new(&docker, http, backend_out, err);

@@ -4,8 +4,6 @@
 #ifndef DEFT_RUNTIME_CHOICE_H
 #define DEFT_RUNTIME_CHOICE_H
 
-#include <stdbool.h>
-
 #include "base/attr.h"
 
 struct backend;
@@ -15,7 +13,6 @@ struct runtime_settings;
 
 /* ERROR_INVALID for a name that no back end has. */
 int choice_check(const struct runtime_settings *settings, struct error *err) NONNULL MUST_CHECK;
-bool choice_is_process(const struct runtime_settings *settings) NONNULL MUST_CHECK;
 /* The back end's own free function releases it; it borrows the settings. */
 int choice_open(const struct runtime_settings *settings, struct http *http,
                 struct backend **backend_out, struct error *err) NONNULL MUST_CHECK;

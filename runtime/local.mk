@@ -10,6 +10,7 @@ RUNTIME_SOURCES = \
 	runtime/build/build_form.c runtime/build/build_form.h \
 	runtime/images/builder.c runtime/images/builder.h \
 	runtime/choice.c runtime/choice.h \
+	runtime/docker/docker_settings.h \
 	runtime/docker/docker.c runtime/docker/docker.h \
 	runtime/docker/docker_body.c runtime/docker/docker_body.h \
 	runtime/backend/sandbox_users.c runtime/backend/sandbox_users.h \
@@ -47,6 +48,7 @@ RUNTIME_SOURCES = \
 	runtime/egress/name_tally.c runtime/egress/name_tally.h \
 	runtime/egress/nflog.c runtime/egress/nflog.h runtime/egress/nflog_parse.c \
 	runtime/lifecycle/pool.c runtime/lifecycle/pool.h \
+	runtime/bwrap/process_settings.h \
 	runtime/bwrap/process.c \
 	runtime/bwrap/process.h \
 	runtime/bwrap/process_box.c \

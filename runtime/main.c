@@ -382,7 +382,7 @@ static void set_first_rules_state(struct service *service)
 
     if (service->settings->has_network_rules != 0)
         error_set(&state, ERROR_UNAVAILABLE, "the network rules are not loaded yet");
-    else if (!choice_is_process(service->settings))
+    else if (!runtime_has_processes(service->settings))
         log_warning("network_rules.off",
                     LOG_STR("meaning", "sandboxes reach the host and its networks"));
     service_set_rules_state(service, &state);
@@ -521,7 +521,7 @@ static int read_settings(struct runtime_settings *settings, struct strbuf *secco
     settings->docker.profile.seccomp_profile = seccomp->text;
     settings->docker.profile.seccomp_path = settings->seccomp_path;
     /* There are no bridges that rules could be about. */
-    if (choice_is_process(settings))
+    if (runtime_has_processes(settings))
         settings->has_network_rules = 0;
     settings->docker.profile.has_resolver = settings->has_network_rules != 0;
     return 0;
@@ -532,7 +532,7 @@ static int give_up(const struct runtime_settings *settings, struct error *err)
 {
     const char *const no_sockets[] = {NULL};
 
-    return confine(choice_is_process(settings) ? CONFINE_HOST : CONFINE_RUNTIME, no_sockets, err);
+    return confine(runtime_has_processes(settings) ? CONFINE_HOST : CONFINE_RUNTIME, no_sockets, err);
 }
 
 static void runtime_settings_done(struct runtime_settings *settings)

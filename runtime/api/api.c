@@ -11,7 +11,6 @@
 #include "runtime/api/admin.h"
 #include "runtime/backend/backend.h"
 #include "runtime/api/build_api.h"
-#include "runtime/choice.h"
 #include "runtime/lifecycle/doubt.h"
 #include "runtime/core/gate.h"
 #include "runtime/api/http_front.h"
@@ -291,7 +290,7 @@ static int api_health(struct service *service, const struct front_request *reque
     *reply_out =
         json_build(err, "{s:s, s:s, s:s?, s:s}", "status", "ok", "sandboxes",
                    detail == NULL ? "available" : "unavailable", "detail", detail, "isolation",
-                   choice_is_process(service->settings) ? "process" : "container");
+                   runtime_has_processes(service->settings) ? "process" : "container");
     return *reply_out != NULL ? 0 : -1;
 }
 

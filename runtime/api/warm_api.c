@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "runtime/backend/layout.h"
 #include "runtime/core/demand.h"
 #include "runtime/lifecycle/pool.h"
 #include "runtime/core/row.h"

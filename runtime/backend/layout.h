@@ -18,4 +18,8 @@
 #define OUTPUTS_SETTING "DEFT_ACTION_SAVE_DIR"
 #define OUTPUTS_FOLDER WORKSPACE_MOUNT "/.openhands/outputs"
 
+/* The name server of all sandboxes: no host has the address, and the packet filter leads what is
+ * sent there to deft's own. */
+#define EGRESS_NAME_SERVER "192.0.2.53"
+
 #endif

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/attr.h"
+#include "runtime/backend/layout.h"
 
 /*
  * Below 65536, which is as far as the map of an engine with user namespaces reaches; five digits,

@@ -22,7 +22,8 @@
 #include "base/lock.h"
 #include "base/strbuf.h"
 #include "runtime/backend/backend.h"
-#include "runtime/bwrap/process.h"
+#include "runtime/backend/layout.h"
+#include "runtime/bwrap/process_settings.h"
 #include "runtime/bwrap/process_group.h"
 #include "runtime/backend/spares.h"
 

@@ -1,8 +1,15 @@
 #include "runtime/core/service.h"
 
+#include "base/text.h"
 #include "runtime/backend/backend.h"
 
 #define BYTES_PER_MB 1000000
+
+/* "local" is what OpenHands calls it. */
+bool runtime_has_processes(const struct runtime_settings *settings)
+{
+    return text_equal(settings->backend, "process") || text_equal(settings->backend, "local");
+}
 
 int service_check(struct service *service, struct error *err)
 {

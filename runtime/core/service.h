@@ -10,12 +10,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/attr.h"
 #include "base/crypto.h"
 #include "base/error.h"
 #include "base/lock.h"
 #include "base/secret.h"
-#include "runtime/docker/docker.h"
-#include "runtime/bwrap/process.h"
+#include "runtime/docker/docker_settings.h"
+#include "runtime/bwrap/process_settings.h"
 #include "runtime/core/spec.h"
 
 struct backend;
@@ -70,6 +71,9 @@ struct runtime_settings {
     struct docker_settings docker;
     struct process_settings process;
 };
+
+/* Whether sandboxes are processes of this host rather than containers. */
+bool runtime_has_processes(const struct runtime_settings *settings) NONNULL MUST_CHECK;
 
 struct service {
     const struct runtime_settings *settings;

@@ -6,8 +6,9 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "runtime/egress/egress.h"
+#include "runtime/backend/layout.h"
 #include "runtime/backend/sandbox_users.h"
+#include "runtime/docker/docker_settings.h"
 
 /*
  * deft-action begins as root, gives the journal to its own user, becomes that user, and drops these

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "runtime/backend/layout.h"
 #include "runtime/docker/docker_body.h"
 #include "runtime/docker/docker_parts.h"
 

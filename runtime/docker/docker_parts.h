@@ -15,7 +15,7 @@
 #include "base/lock.h"
 #include "base/strbuf.h"
 #include "runtime/backend/backend.h"
-#include "runtime/docker/docker.h"
+#include "runtime/docker/docker_settings.h"
 #include "runtime/docker/engine.h"
 #include "runtime/backend/sandbox_users.h"
 #include "runtime/backend/spares.h"

@@ -7,6 +7,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "runtime/backend/layout.h"
+#include "runtime/docker/docker_body.h"
 #include "runtime/docker/docker_parts.h"
 #include "runtime/docker/tar.h"
 

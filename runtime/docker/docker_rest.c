@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "runtime/backend/layout.h"
 #include "runtime/docker/docker_parts.h"
 
 /* Columns that the engine is asked for. */

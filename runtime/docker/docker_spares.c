@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "runtime/backend/bridge.h"
+#include "runtime/backend/layout.h"
 #include "runtime/docker/docker_body.h"
 #include "runtime/docker/docker_parts.h"
 #include "runtime/backend/sandbox_users.h"

@@ -8,6 +8,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "client/http.h"
+#include "runtime/backend/layout.h"
+#include "runtime/docker/docker_body.h"
 #include "runtime/docker/docker_parts.h"
 
 #define RETRY_FIRST_MS 100

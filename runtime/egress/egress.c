@@ -10,7 +10,6 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "runtime/choice.h"
 #include "runtime/egress/egress_parts.h"
 #include "runtime/egress/iptables.h"
 #include "runtime/egress/refusals.h"
@@ -73,7 +72,7 @@ int egress_new(const struct runtime_settings *settings, struct egress **egress_o
 
     egress->instance = settings->docker.instance;
     egress->has_rules = settings->has_network_rules != 0;
-    egress->has_processes = choice_is_process(settings);
+    egress->has_processes = runtime_has_processes(settings);
     egress->has_no_network = egress->has_processes && text_equal(settings->process.network, "none");
     egress->resolver_port = (uint16_t)settings->resolver_port;
     egress->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -18,10 +18,6 @@ struct runtime_settings;
 struct service;
 struct uuid;
 
-/* The name server of all sandboxes: no host has the address, and the packet filter leads what is
- * sent there to deft's own. */
-#define EGRESS_NAME_SERVER "192.0.2.53"
-
 /* ERROR_INVALID names the setting. */
 int egress_new(const struct runtime_settings *settings, struct egress **egress_out,
                struct error *err) NONNULL MUST_CHECK;

@@ -1,7 +1,5 @@
 #include "base/attr.h"
 #include "model/agent/agent_fields.h"
-#include "model/agent/agent_settings.h"
-#include "model/agent/agent_spec.h"
 #include "model/agent/condenser_fields.h"
 #include "model/limits.h"
 #include "model/schema/shape.h"
@@ -10,6 +8,12 @@
  * Members and defaults of the objects that describe an agent, as the wire contract has them. What
  * is no literal default is filled in by agent_spec.c: model, stream_idle_timeout.
  */
+
+static const struct field tool_spec_fields[] = {
+    {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
+    {.name = "params", .kind = FIELD_MAP, .fallback = "{}"},
+};
+const struct shape tool_spec_shape = SHAPE(tool_spec_fields);
 
 static const struct field llm_fields[] = {
     {.name = "model", .kind = FIELD_TEXT},

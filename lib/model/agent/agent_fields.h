@@ -10,5 +10,6 @@ extern const struct shape llm_shape;
 extern const struct shape agent_shape;
 extern const struct shape agent_context_shape;
 extern const struct shape summarizing_condenser_shape;
+extern const struct shape tool_spec_shape;
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "model/agent/acp_fields.h"
+#include "model/agent/agent_fields.h"
 #include "model/agent/agent_settings.h"
 #include "model/limits.h"
 #include "model/schema/problem.h"

@@ -26,7 +26,6 @@ extern const struct shape mcp_server_shape;
 extern const struct shape settings_condenser_shape;
 extern const struct shape settings_verification_shape;
 extern const struct shape profile_verification_shape; /* without the key */
-extern const struct shape tool_spec_shape;
 
 /*
  * Agent settings (of either agent_kind) with all defaults, retired switches folded in. Secrets stay

@@ -11,12 +11,6 @@
  * (ranges, members that need each other) is checked in agent_settings.c.
  */
 
-static const struct field tool_spec_fields[] = {
-    {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
-    {.name = "params", .kind = FIELD_MAP, .fallback = "{}"},
-};
-const struct shape tool_spec_shape = SHAPE(tool_spec_fields);
-
 static const struct field condenser_fields[] = {
     {.name = "condenser_kind",
      .kind = FIELD_TEXT,

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "runtime/core/handover.h"
+#include "runtime/docker/docker_settings.h"
 #include "unit/runtime/runtime_test.h"
 
 #define N_RANDOM 10000

@@ -1,6 +1,8 @@
 #!/bin/sh
 # Includes go up the list of STYLE.md, section 1, never down or sideways, and a library's headers
-# appear only in the folder that is named beside it. Prints file:line of each offence; exit 1 then.
+# appear only in the folder that is named beside it. In a folder with rooms they go from later rooms
+# to earlier ones; no modules (x.c and x.h) include each other in a circle; a folder holds at most 30
+# modules. Prints file:line of each offence; exit 1 then.
 set -eu
 
 cd "$(dirname "$0")/../.."
@@ -30,6 +32,15 @@ BEGIN {
     may["relay"] = "base"
     may["launcher"] = "base"
 
+    # The rooms of a folder, from the lowest to the highest. Files beside them are above all of them,
+    # but for the folders whose own files are beneath.
+    rooms["lib/model"] = "schema event plugins secrets agent openai conversation tools masking prompt start"
+    rooms["lib/store"] = "db conversation runtime user"
+    rooms["fcgi/agent"] = "mcp workspace plugins conversation"
+    rooms["runtime"] = "backend build bwrap docker core egress images lifecycle api"
+    rooms["sandbox"] = "core http editor browser git ports bash files terminal actions legacy"
+    beneath = "lib/model fcgi/agent"
+
     # pattern of a library header, and the layers that may see it
     n = 0
     library[++n] = "^openssl/"; owners[n] = "base"
@@ -51,6 +62,37 @@ function complain(text) {
     n_bad++
 }
 
+# The folder with rooms that a path is in, or "".
+function house_of(path,    house) {
+    for (house in rooms) {
+        if (index(path, house "/") == 1)
+            return house
+    }
+    return ""
+}
+
+# Where the path stands in its house: the number of its room, or 0 or 99 beside the rooms.
+function level_of(path, house,    rest, room, i, n, list) {
+    rest = substr(path, length(house) + 2)
+    if (index(rest, "/") == 0)
+        return has(beneath, house) ? 0 : 99
+    room = substr(rest, 1, index(rest, "/") - 1)
+    n = split(rooms[house], list, " ")
+    for (i = 1; i <= n; i++) {
+        if (list[i] == room)
+            return i
+    }
+    complain(house " has no room " room)
+    return 99
+}
+
+function check_rooms(included,    path, house) {
+    path = (included ~ /^(base|model|client|llm|forge|store|auth)\//) ? "lib/" included : included
+    house = house_of(FILENAME)
+    if (house != "" && house_of(path) == house && level_of(path, house) > level_of(FILENAME, house))
+        complain("a lower room must not include " included)
+}
+
 FNR == 1 {
     split(FILENAME, part, "/")
     layer = part[1] == "lib" ? part[2] : part[1]
@@ -67,6 +109,8 @@ FNR == 1 {
         complain("\"" quoted[2] "\": write the folder, too")
     else if (!has(may[layer], part[1]))
         complain(layer " must not include " quoted[2])
+    else
+        check_rooms(quoted[2])
 }
 
 /^[ \t]*#[ \t]*include[ \t]*</ {
@@ -81,3 +125,27 @@ END {
     exit n_bad > 0
 }
 ' || exit 1
+
+# shellcheck disable=SC2086 # a list of our own folder names
+crowded=$(find $folders -name '*.[ch]' | sed 's|/\([^/]*\)[.][ch]$| \1|' | LC_ALL=C sort -u | awk '
+{ n[$1]++ }
+END { for (folder in n) if (n[folder] > 30) printf "%s:1: %d modules in a folder, at most 30\n", folder, n[folder] }')
+
+# Each include as a pair of modules; tsort names the members of every circle.
+# shellcheck disable=SC2016,SC2086
+circles=$(find $folders -name '*.[ch]' | LC_ALL=C sort | xargs awk '
+/^[ \t]*#[ \t]*include[ \t]*"/ {
+    split($0, quoted, "\"")
+    from = FILENAME
+    to = (quoted[2] ~ /^(base|model|client|llm|forge|store|auth)\//) ? "lib/" quoted[2] : quoted[2]
+    sub(/[.][ch]$/, "", from)
+    sub(/[.][ch]$/, "", to)
+    if (from != to)
+        print from, to
+}' | tsort 2>&1 >/dev/null | sed 's/^tsort: //' | grep -v '^-: ' || :)
+circles=$(printf '%s\n' "$circles" | grep . | LC_ALL=C sort -u | sed 's/.*/&:1: in a circle of includes/' || :)
+
+if [ -n "$crowded$circles" ]; then
+    printf '%s\n%s\n' "$crowded" "$circles" | grep .
+    exit 1
+fi

@@ -1,7 +1,9 @@
 # worker: conversation loops
 bin_PROGRAMS += deft-worker
 worker_agent_sources = \
-	worker/agent/core/agent.c worker/agent/core/agent.h \
+	worker/agent/core/agent.h \
+	worker/agent/core/conversation_row.c worker/agent/core/conversation_row.h \
+	worker/agent/run.c worker/agent/run.h \
 	worker/agent/llm/answer.c worker/agent/llm/answer.h \
 	worker/agent/llm/ask.c worker/agent/llm/ask.h \
 	worker/agent/calls/call.c worker/agent/calls/call.h \

@@ -19,6 +19,7 @@
 #include "store/conversation/job_store.h"
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/control.h"
+#include "worker/agent/run.h"
 #include "worker/context.h"
 #include "worker/jobs/job.h"
 

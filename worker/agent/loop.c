@@ -18,6 +18,7 @@
 #include "worker/agent/calls/ending.h"
 #include "worker/agent/core/history.h"
 #include "worker/agent/core/record.h"
+#include "worker/agent/run.h"
 #include "worker/agent/sandbox/sandbox.h"
 #include "worker/agent/stuck.h"
 #include "worker/context.h"

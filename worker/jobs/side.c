@@ -11,6 +11,7 @@
 #include "store/conversation/job_store.h"
 #include "worker/agent/core/mask.h"
 #include "worker/agent/core/record.h"
+#include "worker/agent/run.h"
 #include "worker/context.h"
 
 /* Each lost race means that a busy worker's step went in. */

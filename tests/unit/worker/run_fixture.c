@@ -34,6 +34,7 @@
 #include "support/pg.h"
 #include "support/sql.h"
 #include "worker/agent/core/agent.h"
+#include "worker/agent/run.h"
 #include "worker/outbox.h"
 #include "worker/stub_sandbox.h"
 

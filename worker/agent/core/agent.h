@@ -1,12 +1,7 @@
 /*
- * A run of one conversation, from its claim to the end of its lease.
- *
- *     agent_init(&agent, context, control, &claim);
- *     agent_run(&agent);
- *     agent_done(&agent);
- *
- * The stored history is the only state: any worker can go on where another one stopped. What is in
- * memory here is a copy of it, and what was received and is about to be stored.
+ * What a run of one conversation holds. The stored history is the only state: any worker can go on
+ * where another one stopped. What is in memory here is a copy of it, and what was received and is
+ * about to be stored.
  *
  * Ownership: the agent owns the claim's content, its lane and its sandbox handle; the rest is
  * borrowed. Threading: an agent belongs to its conversation's thread; only its control is shared.
@@ -17,7 +12,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/attr.h"
 #include "base/secret.h"
 #include "base/strbuf.h"
 #include "store/conversation/conversation_store.h"
@@ -59,16 +53,5 @@ struct agent {
     bool is_tidy;           /* the history's beginning holds only what counts */
     bool is_over;           /* the run's end is stored, or it is not ours any more */
 };
-
-/* Takes the claim's content. */
-void agent_init(struct agent *agent, struct worker_context *context, struct control *control,
-                struct claim *claim) NONNULL;
-void agent_done(struct agent *agent);
-/* The secrets that were stored with the conversation; NULL when there are none. A new reference. */
-json_t *agent_open_secrets(const struct agent *agent) NONNULL MUST_CHECK;
-/* What a client has changed meanwhile: takes the row's specification, secrets and stats. */
-void agent_take_row(struct agent *agent, struct conversation *now) NONNULL;
-/* Runs until the run is over, handed over, or lost; reports by storing events, and in the log. */
-void agent_run(struct agent *agent) NONNULL;
 
 #endif

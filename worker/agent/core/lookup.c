@@ -9,6 +9,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "client/http.h"
+#include "model/conversation/vault.h"
 #include "model/limits.h"
 #include "model/secrets/secret_registry.h"
 #include "store/user/document_store.h"
@@ -216,4 +217,14 @@ void lookup_named(struct agent *agent, const char *command)
     }
     if (names_remote(agent, command))
         look_up_remote(agent, command);
+}
+
+json_t *agent_open_secrets(const struct agent *agent)
+{
+    struct error err = ERROR_INIT;
+    json_t *secrets = NULL;
+
+    if (vault_open(&agent->context->keyring, &agent->conversation, &secrets, &err) < 0)
+        log_error("secrets.unreadable", LOG_ERROR(&err));
+    return secrets;
 }

@@ -6,6 +6,8 @@
 #ifndef DEFT_WORKER_AGENT_CORE_LOOKUP_H
 #define DEFT_WORKER_AGENT_CORE_LOOKUP_H
 
+#include <jansson.h>
+
 #include "base/attr.h"
 
 struct agent;
@@ -15,5 +17,7 @@ struct agent;
 void lookup_all(struct agent *agent) NONNULL;
 /* Anew, those that the command names. Waits up to 30 s for an address; a stop wakes it. */
 void lookup_named(struct agent *agent, const char *command) NONNULL;
+/* The secrets that were stored with the conversation; NULL when there are none. A new reference. */
+json_t *agent_open_secrets(const struct agent *agent) NONNULL MUST_CHECK;
 
 #endif

@@ -20,6 +20,7 @@
 #include "store/db/hints.h"
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/control.h"
+#include "worker/agent/core/conversation_row.h"
 #include "worker/agent/core/history.h"
 #include "worker/agent/core/transcript.h"
 #include "worker/agent/core/view.h"

@@ -11,6 +11,7 @@
 #include "model/event/event.h"
 #include "store/conversation/event_store.h"
 #include "worker/agent/core/agent.h"
+#include "worker/agent/core/lookup.h"
 #include "worker/agent/core/messages.h"
 #include "worker/agent/core/model.h"
 #include "worker/agent/llm/question.h"

@@ -16,6 +16,7 @@
 
 #include "base/attr.h"
 #include "base/uuid.h"
+#include "worker/agent/sandbox/sandbox_question.h"
 
 struct agent;
 struct error;
@@ -46,13 +47,6 @@ struct sandbox_order {
     json_t *args;       /* the action's members without kind */
     json_t *env;        /* object of exports, or NULL */
     int64_t timeout_ms; /* after that the sandbox is taken for hung */
-};
-
-enum sandbox_state {
-    SANDBOX_UNKNOWN,     /* it never heard of this action */
-    SANDBOX_RUNNING,     /* it is at it */
-    SANDBOX_FINISHED,    /* with an observation */
-    SANDBOX_INTERRUPTED, /* begun, and never to be finished */
 };
 
 struct sandbox_result {

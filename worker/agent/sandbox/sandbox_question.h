@@ -16,12 +16,19 @@
 #include <jansson.h>
 
 #include "base/attr.h"
-#include "worker/agent/sandbox/sandbox.h"
 
 struct agent;
 struct error;
 struct http_call;
 struct sandbox_endpoint;
+
+/* Where an action stands. */
+enum sandbox_state {
+    SANDBOX_UNKNOWN,     /* it never heard of this action */
+    SANDBOX_RUNNING,     /* it is at it */
+    SANDBOX_FINISHED,    /* with an observation */
+    SANDBOX_INTERRUPTED, /* begun, and never to be finished */
+};
 
 struct sandbox_question {
     const char *method;

@@ -34,6 +34,7 @@ RUNTIME_SOURCES = \
 	runtime/backend/failure.c runtime/backend/failure.h \
 	runtime/docker/frames.c runtime/docker/frames.h \
 	runtime/core/gate.c runtime/core/gate.h \
+	runtime/api/front_route.h \
 	runtime/api/http_front.c runtime/api/http_front.h \
 	runtime/api/image_api.c runtime/api/image_api.h \
 	runtime/images/image_name.c runtime/images/image_name.h \
@@ -66,6 +67,7 @@ RUNTIME_SOURCES = \
 	runtime/bwrap/process_tree.c \
 	runtime/bwrap/process_tree.h \
 	runtime/bwrap/process_watch.c \
+	runtime/lifecycle/reconciler.c runtime/lifecycle/reconciler.h \
 	runtime/lifecycle/reconcile.c runtime/lifecycle/reconcile.h \
 	runtime/egress/refusals.c runtime/egress/refusals.h \
 	runtime/api/refusals_api.c runtime/api/refusals_api.h \

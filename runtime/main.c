@@ -34,6 +34,7 @@
 #include "runtime/egress/refusals.h"
 #include "runtime/egress/resolver.h"
 #include "runtime/core/service.h"
+#include "runtime/lifecycle/reconciler.h"
 #include "store/db/db.h"
 #include "store/db/hints.h"
 

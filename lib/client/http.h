@@ -47,12 +47,6 @@ void http_free(struct http *http);
  */
 void http_cancel_all(struct http *http) NONNULL;
 
-/* The connections that one thread keeps for calls which it drives itself, while it waits for them.
- */
-struct http_lane *http_lane_new(void) MUST_CHECK;
-/* All calls of the lane must have been freed before. */
-void http_lane_free(struct http_lane *lane);
-
 struct http_header {
     const char *name;
     const char *value;

@@ -19,7 +19,6 @@
 #include "base/text.h"
 #include "client/call.h"
 #include "client/guard.h"
-#include "client/http.h"
 #include "client/http1.h"
 #include "client/proof.h"
 #include "client/tcp.h"

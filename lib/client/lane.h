@@ -1,6 +1,6 @@
 /*
- * Inside of lib/client: calls that their caller's thread moves on while it waits for them, over
- * connections that it keeps.
+ * Calls that their caller's thread moves on while it waits for them, over connections that it
+ * keeps. All but http_lane_new() and http_lane_free() is for the inside of lib/client.
  *
  * A lane takes what is plain: HTTP without TLS to an address written in numbers, as sandboxes have.
  * Names, TLS, streamed bodies and odd requests are for libcurl, that is for the transport.
@@ -19,6 +19,12 @@ struct http_call;
 struct http_lane;
 struct http_request;
 struct strbuf;
+
+/* The connections that one thread keeps for calls which it drives itself, while it waits for them.
+ */
+struct http_lane *http_lane_new(void) MUST_CHECK;
+/* All calls of the lane must have been freed before. */
+void http_lane_free(struct http_lane *lane);
 
 /* What the URL of a plain request says. */
 struct lane_target {

@@ -86,7 +86,7 @@ struct llm_request {
     const char *usage_id;                /* "agent", "condenser"; goes into reply.usage */
     const char *conversation_id;         /* prompt_cache_key and session header; NULL: none */
     const struct llm_listener *listener; /* NULL: nobody listens */
-    struct http_lane *lane;              /* the calling thread's, see client/http.h; NULL: none */
+    struct http_lane *lane;              /* the calling thread's, see client/lane.h; NULL: none */
 };
 
 /*

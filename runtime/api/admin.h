@@ -8,7 +8,7 @@
 #define DEFT_RUNTIME_API_ADMIN_H
 
 #include "base/attr.h"
-#include "runtime/api/http_front.h"
+#include "runtime/api/front_route.h"
 
 struct error;
 struct service;

@@ -3,9 +3,9 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "client/sandbox_call.h"
-#include "runtime/lifecycle/life.h"
 #include "runtime/core/row.h"
 #include "runtime/core/service.h"
+#include "runtime/lifecycle/life.h"
 #include "store/runtime/runtime_store.h"
 
 #define ALIVE_TIMEOUT_MS 5000

@@ -6,14 +6,14 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "runtime/backend/backend.h"
-#include "runtime/images/builder.h"
-#include "runtime/egress/egress.h"
 #include "runtime/core/gate.h"
 #include "runtime/core/handover.h"
 #include "runtime/core/metrics.h"
-#include "runtime/lifecycle/reconcile.h"
 #include "runtime/core/row.h"
 #include "runtime/core/service.h"
+#include "runtime/egress/egress.h"
+#include "runtime/images/builder.h"
+#include "runtime/lifecycle/reconciler.h"
 #include "store/runtime/runtime_store.h"
 
 /* --- launch --- */

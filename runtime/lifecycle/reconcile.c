@@ -10,33 +10,27 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "runtime/egress/egress.h"
 #include "runtime/core/gate.h"
-#include "runtime/lifecycle/life.h"
-#include "runtime/lifecycle/pool.h"
-#include "runtime/egress/refusals.h"
-#include "runtime/lifecycle/rest.h"
-#include "runtime/egress/rules.h"
 #include "runtime/core/service.h"
 #include "runtime/core/state.h"
+#include "runtime/egress/egress.h"
+#include "runtime/egress/refusals.h"
+#include "runtime/egress/rules.h"
+#include "runtime/lifecycle/life.h"
+#include "runtime/lifecycle/pool.h"
+#include "runtime/lifecycle/reconciler.h"
+#include "runtime/lifecycle/rest.h"
 #include "store/runtime/runtime_store.h"
 #include "store/runtime/warm_store.h"
 
 /* Rows are looked at this often, whatever hints were lost. */
 #define WISHES_MS 1000
-#define NEWS_MAX 256
 /* A sandbox that ends this soon after running out of memory ended of it. */
 #define OUT_OF_MEMORY_MS 5000
 #define MEMORY_PLACES 8
 
-struct reconciler {
-    struct lock lock; /* guards all below up to the next note */
-    struct condition asked;
-    unsigned what;
-    bool is_stopping;
-    struct news news[NEWS_MAX];
-    size_t n_news;
-    /* Only the thread itself looks at these. */
+/* What the reconciler's thread knows of its own work. */
+struct progress {
     int64_t next_all_ms;
     int64_t next_tick_ms;
     int64_t next_rest_ms;
@@ -49,78 +43,33 @@ struct reconciler {
     size_t next_place;
 };
 
-struct reconciler *reconciler_new(void)
-{
-    struct reconciler *reconciler = NEW(struct reconciler);
-
-    lock_init(&reconciler->lock);
-    condition_init(&reconciler->asked);
-    return reconciler;
-}
-
-void reconciler_free(struct reconciler *reconciler)
-{
-    if (reconciler == NULL)
-        return;
-    condition_done(&reconciler->asked);
-    lock_done(&reconciler->lock);
-    mem_free(reconciler);
-}
-
-void reconciler_ask(struct reconciler *reconciler, unsigned what)
-{
-    lock_take(&reconciler->lock);
-    reconciler->what |= what;
-    condition_wake_all(&reconciler->asked);
-    lock_release(&reconciler->lock);
-}
-
-/* News that find no place are found by looking at everything. */
-void reconciler_tell(struct reconciler *reconciler, const struct news *news)
-{
-    lock_take(&reconciler->lock);
-    if (reconciler->n_news < NEWS_MAX)
-        reconciler->news[reconciler->n_news++] = *news;
-    else
-        reconciler->what |= RECONCILE_ALL;
-    condition_wake_all(&reconciler->asked);
-    lock_release(&reconciler->lock);
-}
-
-void reconciler_stop(struct reconciler *reconciler)
-{
-    lock_take(&reconciler->lock);
-    reconciler->is_stopping = true;
-    condition_wake_all(&reconciler->asked);
-    lock_release(&reconciler->lock);
-}
-
 /* --- news --- */
 
-static void remember_memory(struct reconciler *reconciler, const char *container_id)
+static void remember_memory(struct progress *progress, const char *container_id)
 {
-    size_t place = reconciler->next_place++ % MEMORY_PLACES;
+    size_t place = progress->next_place++ % MEMORY_PLACES;
 
-    (void)snprintf(reconciler->out_of_memory[place].container_id,
-                   sizeof(reconciler->out_of_memory[place].container_id), "%s", container_id);
-    reconciler->out_of_memory[place].at_ms = clock_monotonic_ms();
+    (void)snprintf(progress->out_of_memory[place].container_id,
+                   sizeof(progress->out_of_memory[place].container_id), "%s", container_id);
+    progress->out_of_memory[place].at_ms = clock_monotonic_ms();
 }
 
-static bool ended_of_memory(const struct reconciler *reconciler, const char *container_id)
+static bool ended_of_memory(const struct progress *progress, const char *container_id)
 {
     for (size_t i = 0; i < MEMORY_PLACES; i++) {
-        if (text_equal(reconciler->out_of_memory[i].container_id, container_id) &&
-            clock_monotonic_ms() - reconciler->out_of_memory[i].at_ms < OUT_OF_MEMORY_MS)
+        if (text_equal(progress->out_of_memory[i].container_id, container_id) &&
+            clock_monotonic_ms() - progress->out_of_memory[i].at_ms < OUT_OF_MEMORY_MS)
             return true;
     }
     return false;
 }
 
-static int take_end(struct service *service, const struct news *news, struct error *err)
+static int take_end(struct service *service, const struct progress *progress,
+                    const struct news *news, struct error *err)
 {
     struct error why = ERROR_INIT;
 
-    if (ended_of_memory(service->reconciler, news->container_id))
+    if (ended_of_memory(progress, news->container_id))
         error_set(&why, ERROR_UNAVAILABLE, "the sandbox ran out of memory and was ended");
     else
         service->backend->functions->explain_end(service->backend, news->container_id, &why);
@@ -147,13 +96,14 @@ static int take_pause(struct service *service, const struct news *news, struct e
                      "the sandbox's container was paused from outside", err);
 }
 
-static int take_news(struct service *service, const struct news *news, struct error *err)
+static int take_news(struct service *service, struct progress *progress, const struct news *news,
+                     struct error *err)
 {
     switch (news->kind) {
     case NEWS_ENDED:
-        return take_end(service, news, err);
+        return take_end(service, progress, news, err);
     case NEWS_OUT_OF_MEMORY:
-        remember_memory(service->reconciler, news->container_id);
+        remember_memory(progress, news->container_id);
         return life_note(service, news->runtime_id, news->container_id,
                          "a program in the sandbox ran out of memory and was ended", err);
     case NEWS_PAUSED:
@@ -213,8 +163,8 @@ static void settle(struct service *service, const struct runtime *row, enum verd
 }
 
 /* An exited container can still say why. */
-static void settle_lost(struct service *service, const struct runtime *row,
-                        const struct seen_sandbox *seen)
+static void settle_lost(struct service *service, const struct progress *progress,
+                        const struct runtime *row, const struct seen_sandbox *seen)
 {
     struct error err = ERROR_INIT;
     const struct news news = {.kind = NEWS_ENDED};
@@ -222,7 +172,7 @@ static void settle_lost(struct service *service, const struct runtime *row,
 
     (void)snprintf(end.runtime_id, sizeof(end.runtime_id), "%s", row->id);
     (void)snprintf(end.container_id, sizeof(end.container_id), "%s", seen->container_id);
-    if (take_end(service, &end, &err) < 0)
+    if (take_end(service, progress, &end, &err) < 0)
         log_warning("runtime.unsettled", LOG_STR("runtime_id", row->id), LOG_ERROR(&err));
 }
 
@@ -235,15 +185,15 @@ static const struct seen_sandbox *find_seen(const struct seen_list *list, const 
     return NULL;
 }
 
-static void judge_rows(struct service *service, const struct runtime_list *rows,
-                       const struct seen_list *seen)
+static void judge_rows(struct service *service, const struct progress *progress,
+                       const struct runtime_list *rows, const struct seen_list *seen)
 {
     for (size_t i = 0; i < rows->n; i++) {
         const struct seen_sandbox *container = find_seen(seen, rows->items[i].id);
         enum verdict verdict = state_judge(&rows->items[i], container);
 
         if (verdict == VERDICT_LOST && container != NULL)
-            settle_lost(service, &rows->items[i], container);
+            settle_lost(service, progress, &rows->items[i], container);
         else
             settle(service, &rows->items[i], verdict);
     }
@@ -335,7 +285,7 @@ static int load_kept(void *context, struct kept_names *kept_out, struct error *e
 }
 
 /* Rows first: a container that is not in the later list is gone, not merely new. */
-static int look_at_all(struct service *service, struct error *err)
+static int look_at_all(struct service *service, const struct progress *progress, struct error *err)
 {
     CLEANUP(runtime_list_done) struct runtime_list rows = {.items = NULL};
     CLEANUP(warm_list_done) struct warm_list members = {.items = NULL};
@@ -348,7 +298,7 @@ static int look_at_all(struct service *service, struct error *err)
         return -1;
     if (backend->functions->list(backend, &seen, err) < 0)
         return -1;
-    judge_rows(service, &rows, &seen);
+    judge_rows(service, progress, &rows, &seen);
     pool_judge(service, &members, &seen);
     renew_outdated(service, &rows, &seen);
     remove_orphans(service, &seen);
@@ -373,9 +323,9 @@ static int look_at_wishes(struct service *service, struct error *err)
 
 /* --- the loop --- */
 
-static void load_rules(struct service *service)
+static void load_rules(struct service *service, struct progress *progress)
 {
-    struct error *trouble = &service->reconciler->rules_trouble;
+    struct error *trouble = &progress->rules_trouble;
     struct error state = ERROR_INIT;
     const char *what = "network_rules.failed";
 
@@ -391,35 +341,6 @@ static void load_rules(struct service *service)
         log_error(what, LOG_ERROR(&state));
     *trouble = state;
     service_set_rules_state(service, &state);
-}
-
-static unsigned take_asked(struct service *service, struct news news_out[NEWS_MAX], size_t *n_out)
-{
-    struct reconciler *reconciler = service->reconciler;
-    bool has_time = true;
-    unsigned what = 0;
-
-    lock_take(&reconciler->lock);
-    while (reconciler->what == 0 && reconciler->n_news == 0 && !reconciler->is_stopping && has_time)
-        has_time =
-            condition_wait_until(&reconciler->asked, &reconciler->lock, reconciler->next_tick_ms);
-    what = reconciler->what;
-    reconciler->what = 0;
-    *n_out = reconciler->n_news;
-    memcpy(news_out, reconciler->news, reconciler->n_news * sizeof(news_out[0]));
-    reconciler->n_news = 0;
-    lock_release(&reconciler->lock);
-    return what;
-}
-
-static bool reconciler_is_stopping(struct reconciler *reconciler)
-{
-    bool is = false;
-
-    lock_take(&reconciler->lock);
-    is = reconciler->is_stopping;
-    lock_release(&reconciler->lock);
-    return is;
 }
 
 static void log_failure(const char *step, int rc, const struct error *err)
@@ -441,70 +362,71 @@ static int refill(struct service *service, struct error *err)
     return 0;
 }
 
-static void do_asked(struct service *service, unsigned what)
+static void do_asked(struct service *service, struct progress *progress, unsigned what)
 {
     struct backend *backend = service->backend;
     struct error err = ERROR_INIT;
     struct error down = ERROR_INIT;
 
     if ((what & RECONCILE_RULES) != 0)
-        load_rules(service);
+        load_rules(service, progress);
     /* Without the back end nothing can be settled; it says itself when it is there again. */
     if (backend->functions->check(backend, &down) < 0)
         return;
     if ((what & RECONCILE_ALL) != 0)
-        log_failure("all", look_at_all(service, &err), &err);
+        log_failure("all", look_at_all(service, progress, &err), &err);
     else if ((what & RECONCILE_WISHES) != 0)
         log_failure("wishes", look_at_wishes(service, &err), &err);
     if ((what & RECONCILE_REST) != 0) {
         log_failure("rest", rest_look(service, &err), &err);
-        service->reconciler->next_rest_ms = clock_monotonic_ms() + rest_interval_ms(service);
+        progress->next_rest_ms = clock_monotonic_ms() + rest_interval_ms(service);
     }
     if ((what & (RECONCILE_REFILL | RECONCILE_ALL)) != 0)
         log_failure("refill", refill(service, &err), &err);
 }
 
-static unsigned what_is_due(struct service *service)
+static unsigned what_is_due(const struct service *service, struct progress *progress)
 {
-    struct reconciler *reconciler = service->reconciler;
     int64_t now_ms = clock_monotonic_ms();
     unsigned what = 0;
 
-    if (now_ms >= reconciler->next_tick_ms) {
-        what |= RECONCILE_WISHES | (reconciler->wants_refill ? RECONCILE_REFILL : 0);
+    if (now_ms >= progress->next_tick_ms) {
+        what |= RECONCILE_WISHES | (progress->wants_refill ? RECONCILE_REFILL : 0);
         /* No sandbox starts meanwhile; what was wrong may have been the database alone. */
-        what |= reconciler->rules_trouble.code != ERROR_NONE ? RECONCILE_RULES : 0;
-        reconciler->wants_refill = false;
-        reconciler->next_tick_ms = now_ms + WISHES_MS;
+        what |= progress->rules_trouble.code != ERROR_NONE ? RECONCILE_RULES : 0;
+        progress->wants_refill = false;
+        progress->next_tick_ms = now_ms + WISHES_MS;
     }
-    if (now_ms >= reconciler->next_rest_ms)
+    if (now_ms >= progress->next_rest_ms)
         what |= RECONCILE_REST;
-    if (now_ms >= reconciler->next_all_ms) {
+    if (now_ms >= progress->next_all_ms) {
         what |= RECONCILE_ALL | RECONCILE_RULES;
-        reconciler->next_all_ms = now_ms + service->settings->reconcile_ms;
+        progress->next_all_ms = now_ms + service->settings->reconcile_ms;
     }
     return what;
 }
 
 void reconciler_run(struct service *service)
 {
-    struct news *news = mem_alloc_array(NEWS_MAX, sizeof(*news));
+    struct news *news = mem_alloc_array(RECONCILER_NEWS_MAX, sizeof(*news));
+    struct progress *progress = NEW(struct progress);
 
-    load_rules(service);
-    service->reconciler->next_all_ms = clock_monotonic_ms() + service->settings->reconcile_ms;
+    load_rules(service, progress);
+    progress->next_all_ms = clock_monotonic_ms() + service->settings->reconcile_ms;
     while (!reconciler_is_stopping(service->reconciler)) {
         size_t n = 0;
-        unsigned what = take_asked(service, news, &n);
+        unsigned what = reconciler_take(service->reconciler, progress->next_tick_ms, news, &n);
 
         for (size_t i = 0; i < n; i++) {
             struct error err = ERROR_INIT;
 
-            log_failure("news", take_news(service, &news[i], &err), &err);
+            log_failure("news", take_news(service, progress, &news[i], &err), &err);
         }
-        what |= what_is_due(service);
+        what |= what_is_due(service, progress);
         if ((what & RECONCILE_REFILL_LATER) != 0)
-            service->reconciler->wants_refill = true;
-        do_asked(service, what);
+            progress->wants_refill = true;
+        do_asked(service, progress, what);
     }
+    mem_free(progress);
     mem_free(news);
 }

@@ -1,34 +1,14 @@
 /*
- * The thread that brings what is to what should be: wishes in rows, containers without rows, rows
- * without containers, the packet filter, what is made ahead. It is told what changes, and looks at
- * everything each minute anyway.
- *
- * Ownership: reconciler_free() after its thread has ended.
- * Threading: reconciler_ask() and reconciler_tell() from any thread.
+ * The reconciler's thread: rows against containers, what is made ahead, the packet filter, who
+ * should rest.
  */
 #ifndef DEFT_RUNTIME_LIFECYCLE_RECONCILE_H
 #define DEFT_RUNTIME_LIFECYCLE_RECONCILE_H
 
 #include "base/attr.h"
-#include "runtime/backend/backend.h"
 
-struct reconciler;
 struct service;
 
-/* What to look at, as bits. */
-#define RECONCILE_WISHES 1U /* rows whose status is not what is desired */
-#define RECONCILE_ALL 2U    /* rows against containers, leftovers */
-#define RECONCILE_REFILL 4U /* what is made ahead */
-#define RECONCILE_RULES 8U  /* the packet filter */
-#define RECONCILE_REST 32U  /* who should rest */
-/* What is made ahead, in a second: who has just got a sandbox wants the processor now. */
-#define RECONCILE_REFILL_LATER 16U
-
-struct reconciler *reconciler_new(void) MUST_CHECK;
-void reconciler_free(struct reconciler *reconciler);
-void reconciler_ask(struct reconciler *reconciler, unsigned what) NONNULL;
-void reconciler_tell(struct reconciler *reconciler, const struct news *news) NONNULL;
-void reconciler_stop(struct reconciler *reconciler) NONNULL;
 /* The thread's body; returns after reconciler_stop(). */
 void reconciler_run(struct service *service) NONNULL;
 

@@ -6,8 +6,8 @@
 #include "base/log.h"
 #include "runtime/backend/backend.h"
 #include "runtime/core/gate.h"
-#include "runtime/lifecycle/life.h"
 #include "runtime/core/service.h"
+#include "runtime/lifecycle/life.h"
 #include "store/runtime/rest_store.h"
 #include "store/runtime/runtime_store.h"
 

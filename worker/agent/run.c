@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "client/http.h"
+#include "client/lane.h"
 #include "model/event/stats.h"
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/control.h"

@@ -1,6 +1,7 @@
 #include "client/http_fixture.h"
 
 #include "base/mem.h"
+#include "client/lane.h"
 
 const struct test_reply plain_reply[] = {{.bytes = NULL}};
 const struct test_reply silent_reply[] = {{.bytes = "", .ending = TEST_HOLD}};

@@ -16,6 +16,9 @@ SANDBOX_SOURCES = \
 	sandbox/browser/cdp_message.c sandbox/browser/cdp_message.h \
 	sandbox/browser/content.c sandbox/browser/content.h \
 	sandbox/browser/downloads.c sandbox/browser/downloads.h \
+	sandbox/browser/browser_spec.h \
+	sandbox/browser/session.c sandbox/browser/session.h \
+	sandbox/browser/serve.c sandbox/browser/serve.h \
 	sandbox/browser/driver.c sandbox/browser/driver.h \
 	sandbox/browser/frames.c sandbox/browser/frames.h \
 	sandbox/browser/input.c sandbox/browser/input.h \

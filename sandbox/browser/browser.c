@@ -19,6 +19,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/browser/driver.h"
+#include "sandbox/browser/serve.h"
 #include "sandbox/browser/tools.h"
 #include "sandbox/core/loop.h"
 #include "sandbox/core/observation.h"

@@ -15,16 +15,10 @@
 #include <jansson.h>
 
 #include "base/attr.h"
+#include "sandbox/browser/browser_spec.h"
 
 struct browser;
 struct loop;
-
-struct browser_spec {
-    const char *program;   /* "": what the image has */
-    const char *workspace; /* HOME of the browser where the image has none */
-    int64_t wait_ms;       /* for a page, until it is loaded or answers */
-    int64_t timeout_ms;    /* for a call */
-};
 
 struct browser_call {
     const char *tool;

@@ -84,13 +84,6 @@ struct driver_reply {
     json_t *screenshot; /* base64 of a PNG; NULL: none */
 };
 
-/* The whole life of a driver's process: serves the socket until it is closed. */
-void driver_run(const struct browser_spec *spec, int order_fd) NONNULL;
-
-/* Starts the browser unless it runs, and opens a tab unless one is open. */
-int driver_need_tab(struct driver *driver, struct error *err) NONNULL MUST_CHECK;
-/* Ends the browser; the next call starts a new one. */
-void driver_drop_browser(struct driver *driver) NONNULL;
 /* Adds a line for the model to the next answer. */
 void driver_note(struct driver *driver, const char *format, ...) NONNULL PRINTF_LIKE(2, 3);
 /* When a page must have answered: the call's deadline, or sooner. */

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/browser/browser.h"
+#include "sandbox/browser/browser_spec.h"
 #include "sandbox/browser/downloads.h"
 #include "sandbox/browser/driver.h"
 #include "sandbox/browser/recovery.h"

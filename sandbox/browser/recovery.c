@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "sandbox/browser/driver.h"
+#include "sandbox/browser/session.h"
 #include "sandbox/browser/tabs.h"
 
 enum { BROWSER_ANSWER_MS = 10000, PAGE_ANSWER_MS = 3000 };

@@ -8,6 +8,7 @@
 #include "sandbox/browser/driver.h"
 #include "sandbox/browser/input.h"
 #include "sandbox/browser/navigate.h"
+#include "sandbox/browser/session.h"
 #include "sandbox/browser/state.h"
 #include "sandbox/browser/storage.h"
 #include "sandbox/browser/tabs.h"

@@ -18,6 +18,7 @@
 #include "sandbox/browser/browser.h"
 #include "sandbox/browser/cdp.h"
 #include "sandbox/browser/driver.h"
+#include "sandbox/browser/session.h"
 #include "sandbox/browser/state.h"
 #include "sandbox/browser/tabs.h"
 

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "model/schema/shape.h"
+#include "model/schema/words.h"
 
 /* NULL: anything. */
 static const char *const type_names[] = {

@@ -53,6 +53,7 @@ libmodel_a_SOURCES = \
 	lib/model/agent/settings_fields.c \
 	lib/model/agent/settings_schema.c lib/model/agent/settings_schema.h \
 	lib/model/schema/field.h \
+	lib/model/schema/words.c lib/model/schema/words.h \
 	lib/model/schema/shape.c lib/model/schema/shape.h \
 	lib/model/schema/shape_schema.c \
 	lib/model/schema/shape_value.c lib/model/schema/shape_value.h \

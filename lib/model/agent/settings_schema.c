@@ -12,6 +12,7 @@
 #include "model/agent/agent_settings.h"
 #include "model/agent/agent_spec.h"
 #include "model/schema/shape.h"
+#include "model/schema/words.h"
 
 /* How much a field matters to somebody who fills in the form. */
 #define PROMINENCES(X) X(MINOR, "minor") X(MAJOR, "major") X(CRITICAL, "critical")

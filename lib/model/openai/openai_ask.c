@@ -8,6 +8,7 @@
 #include "model/limits.h"
 #include "model/schema/problem.h"
 #include "model/schema/shape.h"
+#include "model/schema/words.h"
 
 static const struct place body_place = {NULL, "body", 0};
 

@@ -29,9 +29,5 @@ json_t *shape_read(const struct shape *shape, json_t *input, const struct place 
 json_t *shape_to_schema(const struct shape *shape) NONNULL MUST_CHECK;
 /* The field of that name, or NULL. */
 const struct field *shape_find(const struct shape *shape, const char *name) NONNULL MUST_CHECK;
-/* True when word is one of words ("a|b|c"). */
-bool words_contain(const char *words, const char *word) NONNULL MUST_CHECK;
-/* The words as an array of texts; NULL: an empty one. A new reference. */
-json_t *words_to_json(const char *words) MUST_CHECK;
 
 #endif

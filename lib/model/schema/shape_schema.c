@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "model/schema/shape.h"
+#include "model/schema/words.h"
 
 static const char *const type_names[] = {
     [FIELD_TEXT] = "string",   [FIELD_BOOL] = "boolean", [FIELD_INT] = "integer",
@@ -10,20 +11,6 @@ static const char *const type_names[] = {
     [FIELD_TEXTS] = "array",   [FIELD_INTS] = "array",   [FIELD_OBJECT] = "object",
     [FIELD_OBJECTS] = "array",
 };
-
-json_t *words_to_json(const char *words)
-{
-    json_t *list = json_array();
-    const char *p = words;
-
-    while (p != NULL) {
-        const char *end = strchr(p, '|');
-
-        json_push(list, json_text(p, end != NULL ? (size_t)(end - p) : strlen(p)));
-        p = end != NULL ? end + 1 : NULL;
-    }
-    return list;
-}
 
 static json_t *type_to_json(const char *name)
 {

@@ -13,6 +13,7 @@
 #include "base/uuid.h"
 #include "model/schema/problem.h"
 #include "model/schema/field.h"
+#include "model/schema/words.h"
 
 /* The last double that every int64_t near it can be told apart from. */
 #define INT_IN_REAL_MAX 9007199254740992.0
@@ -28,21 +29,6 @@ static json_t *refuse(const struct reading *r, const char *type, const char *msg
 {
     problem_add(r->problems, r->place, &(struct problem){type, msg, NULL}, r->input);
     return NULL;
-}
-
-bool words_contain(const char *words, const char *word)
-{
-    size_t len = strlen(word);
-
-    if (strchr(word, '|') != NULL)
-        return false;
-    for (const char *p = words; p != NULL; p = strchr(p, '|')) {
-        if (*p == '|')
-            p++;
-        if (strncmp(p, word, len) == 0 && (p[len] == '|' || p[len] == '\0'))
-            return true;
-    }
-    return false;
 }
 
 /* "a|b|c" as "'a', 'b' or 'c'". */

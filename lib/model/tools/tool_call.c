@@ -9,6 +9,7 @@
 #include "model/conversation/conversation.h"
 #include "model/schema/problem.h"
 #include "model/schema/shape.h"
+#include "model/schema/words.h"
 #include "model/tools/tool_repair.h"
 #include "model/tools/tool_table.h"
 #include "model/tools/tools.h"

@@ -4,6 +4,7 @@
 #include "model/tools/browser_tools.h"
 #include "model/tools/child_tools.h"
 #include "model/schema/shape.h"
+#include "model/schema/words.h"
 #include "model/tools/tool_text.h"
 
 const char tool_risks[] = "UNKNOWN|LOW|MEDIUM|HIGH";

@@ -11,6 +11,7 @@
 #include "model/conversation/conversation.h"
 #include "model/schema/pattern.h"
 #include "model/schema/shape.h"
+#include "model/schema/words.h"
 #include "model/tools/sub_agents.h"
 #include "model/tools/tool_table.h"
 

@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "model/schema/problem.h"
 #include "model/schema/shape.h"
+#include "model/schema/words.h"
 #include "unit/model/model_test.h"
 
 static const struct field part_fields[] = {

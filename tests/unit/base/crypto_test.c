@@ -59,6 +59,11 @@ static void token_hash_is_hmac_sha256(void **state)
     memcpy(keyring.hash, "Jefe", 4);
     keyring_hash_token(&keyring, "what do ya want for nothing?", hex);
     assert_string_equal(hex, "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+    /* All of the key counts: here its last byte is no zero. */
+    for (size_t i = 0; i < sizeof(keyring.hash); i++)
+        keyring.hash[i] = (unsigned char)(i + 1);
+    keyring_hash_token(&keyring, "Hi There", hex);
+    assert_string_equal(hex, "45131af2422d643aed31b05ef8bbf08548235405e900cdd3308047abbbcab639");
 }
 
 /* RFC 5869 with SHA-256, as other implementations of HKDF derive it from the same root. */

@@ -11,6 +11,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "runtime/backend/backend.h"
+#include "runtime/backend/layout.h"
 #include "runtime/core/demand.h"
 #include "runtime/core/gate.h"
 #include "runtime/core/handover.h"

@@ -39,6 +39,7 @@ BEGIN {
     rooms["fcgi/agent"] = "mcp workspace plugins conversation"
     rooms["runtime"] = "backend build bwrap docker core egress images lifecycle api"
     rooms["sandbox"] = "core http editor browser git ports bash files terminal actions legacy"
+    rooms["worker/agent"] = "core sandbox calls llm"
     beneath = "lib/model fcgi/agent"
 
     # pattern of a library header, and the layers that may see it

@@ -11,6 +11,7 @@
 #include "model/event/stats.h"
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/control.h"
+#include "worker/agent/core/mask.h"
 #include "worker/agent/core/conversation_row.h"
 #include "worker/agent/sandbox/sandbox.h"
 #include "worker/context.h"
@@ -39,6 +40,7 @@ void agent_init(struct agent *agent, struct worker_context *context, struct cont
         agent->conversation.agent_state = json_object();
     agent->stats = stats_open(agent->conversation.stats);
     json_decref(TAKE_PTR(agent->conversation.stats));
+    mask_log_begin(&agent->secrets);
     agent_take_secrets(agent);
     agent->sandbox = sandbox_new(agent);
 }
@@ -56,6 +58,7 @@ void agent_done(struct agent *agent)
     history_done(&agent->history);
     transcript_done(&agent->transcript);
     strbuf_done(&agent->tools);
+    mask_log_end();
     secret_list_done(&agent->secrets);
     json_decref(agent->withheld);
     secret_done(&agent->llm_key);

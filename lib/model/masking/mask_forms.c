@@ -7,8 +7,7 @@
 #include "base/strbuf.h"
 #include "model/limits.h"
 #include "model/masking/mask_views.h"
-#include "model/masking/masker.h"
-#include "model/secrets/mask_views.h"
+#include "model/masking/mask_views.h"
 
 enum { ALL_VIEWS = (1 << VIEW_N) - 1, FIRST_NODES = 256 };
 

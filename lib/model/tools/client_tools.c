@@ -8,8 +8,8 @@
 #include "base/text.h"
 #include "model/conversation/conversation.h"
 #include "model/schema/shape.h"
+#include "model/schema/words.h"
 #include "model/tools/tool.h"
-#include "model/tools/tools.h"
 
 const struct tool client_tool = {.name = "client", .kind = "ClientTool", .place = TOOL_IN_WORKER};
 

@@ -37,6 +37,8 @@
 #include "sandbox/terminal/keys.h"
 #include "sandbox/http/multipart.h"
 #include "sandbox/ports/ports.h"
+#include "sandbox/http/request.h"
+#include "sandbox/http/route.h"
 #include "sandbox/routes.h"
 #include "sandbox/terminal/shell.h"
 #include "sandbox/terminal/shell_record.h"
@@ -373,7 +375,7 @@ static void run_routes(const char *text, size_t len)
     struct statement statements[STATEMENTS_MAX];
 
     (void)len;
-    (void)!route_find(HTTP_GET, text, &param, &err);
+    (void)!route_find(&action_routes, HTTP_GET, text, &param, &err);
     mem_free(param);
     (void)!statements_split(text, statements);
 }

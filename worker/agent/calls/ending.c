@@ -10,14 +10,9 @@
 #include "store/conversation/event_store.h"
 #include "store/db/hints.h"
 #include "worker/agent/core/agent.h"
-#include "worker/agent/calls/call.h"
 #include "worker/agent/core/history.h"
 #include "worker/agent/core/record.h"
 #include "worker/agent/sandbox/sandbox.h"
-#include "worker/agent/agent.h"
-#include "worker/agent/history.h"
-#include "worker/agent/record.h"
-#include "worker/agent/sandbox.h"
 #include "worker/context.h"
 
 void ending_plan(struct event_list *events, enum execution_status status,

@@ -17,8 +17,8 @@
 #include "gateway/subscriber.h"
 #include "model/event/progress.h"
 #include "store/conversation/conversation_store.h"
-#include "store/db/db_pipe.h"
 #include "store/conversation/live_store.h"
+#include "store/db/db_pipe.h"
 
 struct arrival {
     struct subscriber *subscriber;

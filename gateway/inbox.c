@@ -19,8 +19,8 @@
 #include "model/event/event.h"
 #include "model/limits.h"
 #include "store/conversation/conversation_store.h"
-#include "store/db/live_listen.h"
 #include "store/conversation/live_post.h"
+#include "store/db/live_listen.h"
 
 /* Messages of one socket that are not stored yet. */
 enum { WAITING_MAX = 32 };
@@ -144,7 +144,8 @@ static int check_sender(const json_t *sender, struct error *err)
     return 0;
 }
 
-/* As the REST routes take them (fcgi/agent/conversation/seen_calls.h); absent and null say nothing. */
+/* As the REST routes take them (fcgi/agent/conversation/seen_calls.h); absent and null say nothing.
+ */
 static int check_action_ids(const json_t *ids, struct error *err)
 {
     const json_t *id = NULL;

@@ -9,8 +9,8 @@
 #include "base/mem.h"
 #include "gateway/gateway.h"
 #include "gateway/subscriber.h"
-#include "store/db/db_pipe.h"
 #include "store/conversation/live_store.h"
+#include "store/db/db_pipe.h"
 
 struct replay {
     struct subscriber *subscriber;

@@ -11,8 +11,8 @@
 #include "gateway/gateway.h"
 #include "gateway/stream.h"
 #include "model/conversation/conversation.h"
-#include "store/db/db_pipe.h"
 #include "store/conversation/live_store.h"
+#include "store/db/db_pipe.h"
 
 struct snapshot {
     struct stream *stream;

@@ -19,21 +19,21 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "client/http.h"
+#include "runtime/api/http_front.h"
 #include "runtime/backend/backend.h"
-#include "runtime/images/builder.h"
+#include "runtime/build/image_source.h"
 #include "runtime/choice.h"
+#include "runtime/core/gate.h"
+#include "runtime/core/metrics.h"
+#include "runtime/core/service.h"
 #include "runtime/egress/egress.h"
 #include "runtime/egress/egress_parts.h"
-#include "runtime/core/gate.h"
-#include "runtime/api/http_front.h"
-#include "runtime/build/image_source.h"
-#include "runtime/lifecycle/life.h"
-#include "runtime/core/metrics.h"
-#include "runtime/lifecycle/pool.h"
-#include "runtime/lifecycle/reconcile.h"
 #include "runtime/egress/refusals.h"
 #include "runtime/egress/resolver.h"
-#include "runtime/core/service.h"
+#include "runtime/images/builder.h"
+#include "runtime/lifecycle/life.h"
+#include "runtime/lifecycle/pool.h"
+#include "runtime/lifecycle/reconcile.h"
 #include "runtime/lifecycle/reconciler.h"
 #include "store/db/db.h"
 #include "store/db/hints.h"
@@ -533,7 +533,8 @@ static int give_up(const struct runtime_settings *settings, struct error *err)
 {
     const char *const no_sockets[] = {NULL};
 
-    return confine(runtime_has_processes(settings) ? CONFINE_HOST : CONFINE_RUNTIME, no_sockets, err);
+    return confine(runtime_has_processes(settings) ? CONFINE_HOST : CONFINE_RUNTIME, no_sockets,
+                   err);
 }
 
 static void runtime_settings_done(struct runtime_settings *settings)

@@ -8,8 +8,8 @@
 #include "base/secret.h"
 #include "base/text.h"
 #include "sandbox/core/action_config.h"
-#include "sandbox/http/request.h"
 #include "sandbox/core/server.h"
+#include "sandbox/http/request.h"
 #include "sandbox/http/validation.h"
 
 static void answer_state(struct request *request)

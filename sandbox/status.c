@@ -13,9 +13,9 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "sandbox/core/action_config.h"
-#include "sandbox/legacy/execute.h"
-#include "sandbox/http/request.h"
 #include "sandbox/core/server.h"
+#include "sandbox/http/request.h"
+#include "sandbox/legacy/execute.h"
 
 enum { MS_PER_S = 1000, PERCENT = 100, MAX_PROC_BYTES = 16384 };
 

@@ -16,9 +16,9 @@
 #include "fcgi/context.h"
 #include "fcgi/dormancy.h"
 #include "fcgi/reply.h"
+#include "model/conversation/webhook.h"
 #include "model/schema/problem.h"
 #include "model/schema/shape.h"
-#include "model/conversation/webhook.h"
 #include "store/user/init_store.h"
 #include "store/user/user_store.h"
 

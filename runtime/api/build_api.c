@@ -9,10 +9,10 @@
 #include "base/text.h"
 #include "runtime/backend/backend.h"
 #include "runtime/build/build_form.h"
-#include "runtime/images/builder.h"
-#include "runtime/images/image_name.h"
 #include "runtime/core/row.h"
 #include "runtime/core/service.h"
+#include "runtime/images/builder.h"
+#include "runtime/images/image_name.h"
 #include "store/runtime/build_store.h"
 #include "store/runtime/runtime_key_store.h"
 

@@ -4,9 +4,9 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "runtime/backend/backend.h"
-#include "runtime/images/image_name.h"
 #include "runtime/core/service.h"
 #include "runtime/core/spec.h"
+#include "runtime/images/image_name.h"
 
 int image_handle_prefix(struct service *service, const struct front_request *request,
                         json_t **reply_out, struct error *err)

@@ -2,9 +2,9 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "runtime/egress/refusals.h"
 #include "runtime/core/service.h"
 #include "runtime/core/tenant.h"
+#include "runtime/egress/refusals.h"
 #include "store/runtime/refusal_store.h"
 #include "store/runtime/runtime_store.h"
 

@@ -9,10 +9,10 @@
 #include "base/text.h"
 #include "runtime/backend/layout.h"
 #include "runtime/core/demand.h"
-#include "runtime/lifecycle/pool.h"
 #include "runtime/core/row.h"
 #include "runtime/core/service.h"
 #include "runtime/core/spec.h"
+#include "runtime/lifecycle/pool.h"
 #include "store/runtime/warm_config_store.h"
 
 #define NAME_MAX_BYTES 100

@@ -10,9 +10,9 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "runtime/backend/spawn.h"
 #include "runtime/bwrap/process_parts.h"
 #include "runtime/bwrap/process_tree.h"
-#include "runtime/backend/spawn.h"
 
 #define END_MS 10000
 #define KILL_MS 5000

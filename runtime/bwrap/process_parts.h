@@ -23,9 +23,9 @@
 #include "base/strbuf.h"
 #include "runtime/backend/backend.h"
 #include "runtime/backend/layout.h"
-#include "runtime/bwrap/process_settings.h"
-#include "runtime/bwrap/process_group.h"
 #include "runtime/backend/spares.h"
+#include "runtime/bwrap/process_group.h"
+#include "runtime/bwrap/process_settings.h"
 
 #define BOX_ID_BYTES 32
 #define FITTINGS_BYTES 16

@@ -13,10 +13,10 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "runtime/backend/layout.h"
+#include "runtime/backend/seccomp_filter.h"
 #include "runtime/bwrap/process_command.h"
 #include "runtime/bwrap/process_parts.h"
 #include "runtime/bwrap/process_spawn.h"
-#include "runtime/backend/seccomp_filter.h"
 
 #define ACTION_MAX_BYTES (64UL * 1024 * 1024)
 #define CA_MAX_BYTES (4UL * 1024 * 1024)

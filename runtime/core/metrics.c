@@ -6,8 +6,8 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "runtime/backend/backend.h"
-#include "runtime/core/demand.h"
 #include "runtime/backend/failure.h"
+#include "runtime/core/demand.h"
 #include "store/runtime/runtime_count_store.h"
 
 #define NANO_PER_CPU 1e9

@@ -15,9 +15,9 @@
 #include "base/error.h"
 #include "base/lock.h"
 #include "base/secret.h"
-#include "runtime/docker/docker_settings.h"
 #include "runtime/bwrap/process_settings.h"
 #include "runtime/core/spec.h"
+#include "runtime/docker/docker_settings.h"
 
 struct backend;
 struct builder;

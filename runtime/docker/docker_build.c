@@ -8,10 +8,10 @@
 #include "base/text.h"
 #include "client/http.h"
 #include "runtime/build/build_context.h"
-#include "runtime/docker/docker_body.h"
-#include "runtime/docker/docker_parts.h"
 #include "runtime/build/dockerfile.h"
 #include "runtime/build/image_source.h"
+#include "runtime/docker/docker_body.h"
+#include "runtime/docker/docker_parts.h"
 
 #define PIECE_BYTES (256UL * 1024)
 /* A line of the engine's answer; a longer one is passed over. */

@@ -5,8 +5,8 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "runtime/docker/docker_parts.h"
 #include "runtime/build/image_source.h"
+#include "runtime/docker/docker_parts.h"
 
 /* An image name goes into a path whole: its slashes and its colon stay. */
 int docker_inspect_image(struct docker *docker, const char *image, json_t **reply_out,

@@ -15,10 +15,10 @@
 #include "base/lock.h"
 #include "base/strbuf.h"
 #include "runtime/backend/backend.h"
-#include "runtime/docker/docker_settings.h"
-#include "runtime/docker/engine.h"
 #include "runtime/backend/sandbox_users.h"
 #include "runtime/backend/spares.h"
+#include "runtime/docker/docker_settings.h"
+#include "runtime/docker/engine.h"
 
 /* A home "x" is the volumes <instance>-ws-x and <instance>-j-x; sandbox_users.h says how it ends.
  */

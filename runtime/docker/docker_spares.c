@@ -10,10 +10,10 @@
 #include "base/text.h"
 #include "runtime/backend/bridge.h"
 #include "runtime/backend/layout.h"
-#include "runtime/docker/docker_body.h"
-#include "runtime/docker/docker_parts.h"
 #include "runtime/backend/sandbox_users.h"
 #include "runtime/backend/subnet.h"
+#include "runtime/docker/docker_body.h"
+#include "runtime/docker/docker_parts.h"
 #include "runtime/docker/tar.h"
 
 /* A subnet may be taken by somebody else's network: another is tried. */

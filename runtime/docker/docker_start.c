@@ -9,9 +9,9 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "client/http.h"
+#include "runtime/backend/failure.h"
 #include "runtime/docker/docker_body.h"
 #include "runtime/docker/docker_parts.h"
-#include "runtime/backend/failure.h"
 #include "runtime/docker/frames.h"
 #include "store/runtime/runtime_store.h"
 

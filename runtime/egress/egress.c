@@ -10,11 +10,11 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "runtime/core/service.h"
 #include "runtime/egress/egress_parts.h"
 #include "runtime/egress/iptables.h"
 #include "runtime/egress/refusals.h"
 #include "runtime/egress/rules_log.h"
-#include "runtime/core/service.h"
 #include "store/runtime/egress_store.h"
 #include "store/runtime/runtime_store.h"
 

@@ -17,11 +17,11 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "runtime/core/service.h"
 #include "runtime/egress/dns.h"
 #include "runtime/egress/egress.h"
 #include "runtime/egress/egress_parts.h"
 #include "runtime/egress/refusals.h"
-#include "runtime/core/service.h"
 
 /* As long as an answer says that it holds. */
 #define FRESH_MS 60000

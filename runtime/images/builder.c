@@ -10,9 +10,9 @@
 #include "runtime/backend/backend.h"
 #include "runtime/build/build_context.h"
 #include "runtime/build/dockerfile.h"
-#include "runtime/images/image_name.h"
 #include "runtime/core/row.h"
 #include "runtime/core/service.h"
+#include "runtime/images/image_name.h"
 #include "store/runtime/build_store.h"
 #include "store/runtime/runtime_key_store.h"
 

@@ -10,13 +10,13 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/browser/browser.h"
 #include "sandbox/actions/conversation.h"
-#include "sandbox/terminal/exports.h"
-#include "sandbox/http/request.h"
 #include "sandbox/actions/journal.h"
 #include "sandbox/actions/prepare.h"
+#include "sandbox/browser/browser.h"
 #include "sandbox/core/server.h"
+#include "sandbox/http/request.h"
+#include "sandbox/terminal/exports.h"
 
 struct actions {
     struct server *server;

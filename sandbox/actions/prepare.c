@@ -8,11 +8,11 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "sandbox/core/identity.h"
+#include "sandbox/core/observation.h"
 #include "sandbox/git/clone.h"
 #include "sandbox/git/git.h"
 #include "sandbox/git/git_hooks.h"
-#include "sandbox/core/identity.h"
-#include "sandbox/core/observation.h"
 #include "sandbox/git/repository.h"
 
 enum { DEFAULT_WAIT_MS = 600000, MAX_WAIT_MS = 3600000 };

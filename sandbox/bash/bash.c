@@ -15,13 +15,13 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/core/action_config.h"
 #include "sandbox/bash/bash_events.h"
-#include "sandbox/git/credentials.h"
+#include "sandbox/core/action_config.h"
 #include "sandbox/core/limits.h"
 #include "sandbox/core/loop.h"
 #include "sandbox/core/process.h"
 #include "sandbox/core/server.h"
+#include "sandbox/git/credentials.h"
 
 enum {
     KILL_AFTER_MS = 1000,

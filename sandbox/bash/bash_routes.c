@@ -8,14 +8,14 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/core/action_config.h"
 #include "sandbox/bash/bash.h"
 #include "sandbox/bash/bash_events.h"
 #include "sandbox/bash/bash_waits.h"
-#include "sandbox/http/request.h"
-#include "sandbox/http/inside.h"
+#include "sandbox/core/action_config.h"
 #include "sandbox/core/limits.h"
 #include "sandbox/core/server.h"
+#include "sandbox/http/inside.h"
+#include "sandbox/http/request.h"
 #include "sandbox/http/validation.h"
 
 enum {

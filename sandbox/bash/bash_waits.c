@@ -6,9 +6,9 @@
 
 #include "base/mem.h"
 #include "sandbox/bash/bash_events.h"
-#include "sandbox/http/request.h"
 #include "sandbox/core/limits.h"
 #include "sandbox/core/loop.h"
+#include "sandbox/http/request.h"
 
 struct bash_wait {
     struct bash_wait *next;

@@ -8,10 +8,10 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "sandbox/editor/editor_result.h"
 #include "sandbox/core/limits.h"
 #include "sandbox/core/observation.h"
 #include "sandbox/core/textfile.h"
+#include "sandbox/editor/editor_result.h"
 
 enum {
     SNIPPET_LINES = 4,

@@ -9,9 +9,9 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "sandbox/editor/editor_result.h"
 #include "sandbox/core/limits.h"
 #include "sandbox/core/textfile.h"
+#include "sandbox/editor/editor_result.h"
 
 enum { MAX_LISTED = 5000, VIEW_LEVELS = 2, MAX_IMAGE_BYTES = 4 * 1024 * 1024 };
 

@@ -15,12 +15,12 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/http/file_path.h"
-#include "sandbox/git/git.h"
-#include "sandbox/http/request.h"
-#include "sandbox/http/job.h"
 #include "sandbox/core/process.h"
 #include "sandbox/core/program.h"
+#include "sandbox/git/git.h"
+#include "sandbox/http/file_path.h"
+#include "sandbox/http/job.h"
+#include "sandbox/http/request.h"
 #include "sandbox/http/validation.h"
 
 enum { MAX_PATTERNS = 48, MAX_COMMAND_ARGS = 8, MAX_DEPTH = 3, COPY_BYTES = 64 * 1024 };

@@ -11,11 +11,11 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/core/action_config.h"
-#include "sandbox/http/file_path.h"
-#include "sandbox/files/files.h"
-#include "sandbox/http/request.h"
 #include "sandbox/core/server.h"
 #include "sandbox/core/textfile.h"
+#include "sandbox/files/files.h"
+#include "sandbox/http/file_path.h"
+#include "sandbox/http/request.h"
 #include "sandbox/http/validation.h"
 
 enum { MAX_NAMES = 20000, PAGE_DEFAULT = 100, PAGE_MAX = 100 };

@@ -15,12 +15,12 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/http/file_path.h"
-#include "sandbox/http/request.h"
 #include "sandbox/core/limits.h"
-#include "sandbox/http/multipart.h"
 #include "sandbox/core/replace.h"
 #include "sandbox/core/textfile.h"
+#include "sandbox/http/file_path.h"
+#include "sandbox/http/multipart.h"
+#include "sandbox/http/request.h"
 #include "sandbox/http/validation.h"
 
 enum { WRITEBACK_BYTES = 8 * 1024 * 1024 };

@@ -7,8 +7,8 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/files/files.h"
-#include "sandbox/http/request.h"
 #include "sandbox/http/inside.h"
+#include "sandbox/http/request.h"
 
 struct file_type {
     const char *ending;

@@ -15,8 +15,8 @@
 #include "base/file.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/http/inside.h"
 #include "sandbox/core/textfile.h"
+#include "sandbox/http/inside.h"
 
 enum {
     END_BYTES = 22,

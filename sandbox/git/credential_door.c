@@ -13,9 +13,9 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "sandbox/core/loop.h"
 #include "sandbox/git/credentials.h"
 #include "sandbox/git/git_address.h"
-#include "sandbox/core/loop.h"
 
 enum { MAX_VISITS = 32, BACKLOG = 32, PATIENCE_MS = 10000 };
 

@@ -14,8 +14,8 @@
 #include "base/file.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/git/credential_door.h"
 #include "sandbox/core/process.h"
+#include "sandbox/git/credential_door.h"
 
 enum { READ_BYTES = 4096, ANSWER_MAX_BYTES = 65536 };
 

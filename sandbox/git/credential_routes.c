@@ -5,10 +5,10 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
+#include "sandbox/core/server.h"
 #include "sandbox/git/credentials.h"
 #include "sandbox/git/git_address.h"
 #include "sandbox/http/request.h"
-#include "sandbox/core/server.h"
 
 enum { MAX_LIFETIME_S = 24 * 3600, DEFAULT_LIFETIME_S = 3600, MS_PER_S = 1000 };
 

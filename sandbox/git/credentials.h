@@ -50,8 +50,8 @@ struct credential_view credentials_find(const struct credentials *credentials,
 /* How long a form of a password may be that is hidden; 0: there is none. */
 size_t credentials_longest(const struct credentials *credentials) NONNULL MUST_CHECK;
 /*
- * Appends text with each password that was ever kept hidden in all its forms (model/masking/masker.h), and
- * the header made of it.
+ * Appends text with each password that was ever kept hidden in all its forms
+ * (model/masking/masker.h), and the header made of it.
  */
 void credentials_mask_append(const struct credentials *credentials, const char *text, size_t len,
                              struct strbuf *out) NONNULL;

@@ -13,9 +13,9 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/git/fetch_copy.h"
-#include "sandbox/http/request.h"
 #include "sandbox/http/inside.h"
 #include "sandbox/http/job.h"
+#include "sandbox/http/request.h"
 
 enum {
     MAX_DEPTH = 8,

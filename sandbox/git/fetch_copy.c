@@ -18,10 +18,10 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "sandbox/core/folder.h"
 #include "sandbox/git/credential_config.h"
 #include "sandbox/git/credential_helper.h"
 #include "sandbox/git/credentials.h"
-#include "sandbox/core/folder.h"
 #include "sandbox/git/git.h"
 #include "sandbox/git/git_address.h"
 

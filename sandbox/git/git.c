@@ -6,9 +6,9 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/git/credentials.h"
 #include "sandbox/core/process.h"
 #include "sandbox/core/program.h"
+#include "sandbox/git/credentials.h"
 
 enum { MAX_ARGS = 160, MAX_OUTPUT_BYTES = 32 * 1024 * 1024 };
 

@@ -12,10 +12,10 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/http/file_path.h"
 #include "sandbox/git/git.h"
-#include "sandbox/http/request.h"
+#include "sandbox/http/file_path.h"
 #include "sandbox/http/job.h"
+#include "sandbox/http/request.h"
 #include "sandbox/http/validation.h"
 
 enum { MAX_TEXT_BYTES = 1024 * 1024 };

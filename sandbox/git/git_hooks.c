@@ -11,8 +11,8 @@
 #include "base/file.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/git/git.h"
 #include "sandbox/core/identity.h"
+#include "sandbox/git/git.h"
 
 enum { MAX_HOOK_BYTES = 1024 * 1024, HOOK_MODE = 0755 };
 

@@ -11,10 +11,10 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/http/file_path.h"
 #include "sandbox/git/git.h"
-#include "sandbox/http/request.h"
+#include "sandbox/http/file_path.h"
 #include "sandbox/http/job.h"
+#include "sandbox/http/request.h"
 #include "sandbox/http/validation.h"
 
 enum { COMMITS_DEFAULT = 50, COMMITS_MAX = 200, COMMIT_FIELDS = 5 };

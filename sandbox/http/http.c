@@ -17,14 +17,14 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "sandbox/core/action_config.h"
+#include "sandbox/core/limits.h"
+#include "sandbox/core/loop.h"
+#include "sandbox/core/server.h"
 #include "sandbox/http/http_connection.h"
 #include "sandbox/http/inside.h"
-#include "sandbox/core/limits.h"
 #include "sandbox/http/listener.h"
-#include "sandbox/core/loop.h"
 #include "sandbox/http/request.h"
 #include "sandbox/http/route.h"
-#include "sandbox/core/server.h"
 
 enum {
     ACCEPTS_AT_ONCE = 32,
@@ -79,8 +79,8 @@ static int admit(struct request *request, struct error *err)
 {
     enum http_method method = request->method == HTTP_HEAD ? HTTP_GET : request->method;
 
-    request->route = route_find(request->connection->http->routes, method, request->path,
-                                &request->param, err);
+    request->route =
+        route_find(request->connection->http->routes, method, request->path, &request->param, err);
     if (request->route == NULL)
         return -1;
     if (check_key(request, err) < 0)

@@ -15,9 +15,11 @@ struct loop;
 struct route_table;
 struct server;
 
-/* Listens, to serve the routes of a table that outlives it. ERROR_UNAVAILABLE when the address is taken. */
+/* Listens, to serve the routes of a table that outlives it. ERROR_UNAVAILABLE when the address is
+ * taken. */
 int http_new(struct server *server, struct loop *loop, const struct config *config,
-             const struct route_table *routes, struct http **http_out, struct error *err) NONNULL MUST_CHECK;
+             const struct route_table *routes, struct http **http_out,
+             struct error *err) NONNULL MUST_CHECK;
 void http_free(struct http *http);
 /* The port it listens on. */
 int http_port(const struct http *http) NONNULL MUST_CHECK;

@@ -5,10 +5,10 @@
 
 #include "base/error.h"
 #include "base/strbuf.h"
-#include "sandbox/http/request.h"
-#include "sandbox/http/http_connection.h"
 #include "sandbox/core/loop.h"
 #include "sandbox/core/server.h"
+#include "sandbox/http/http_connection.h"
+#include "sandbox/http/request.h"
 
 enum {
     WRITE_BYTES = 32 * 1024,

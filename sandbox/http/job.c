@@ -15,11 +15,11 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/http/request.h"
 #include "sandbox/core/limits.h"
 #include "sandbox/core/loop.h"
 #include "sandbox/core/process.h"
 #include "sandbox/core/server.h"
+#include "sandbox/http/request.h"
 
 enum { MAX_HEAD_BYTES = 16 * 1024 };
 

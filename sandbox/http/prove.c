@@ -6,8 +6,8 @@
 #include "base/secret.h"
 #include "base/strbuf.h"
 #include "sandbox/core/action_config.h"
-#include "sandbox/http/request.h"
 #include "sandbox/core/server.h"
+#include "sandbox/http/request.h"
 
 void prove_handle(struct request *request)
 {

@@ -14,9 +14,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "sandbox/http/http_connection.h"
 #include "sandbox/core/limits.h"
 #include "sandbox/core/server.h"
+#include "sandbox/http/http_connection.h"
 
 struct method_token {
     enum lws_token_indexes token;

@@ -16,10 +16,10 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/terminal/capture.h"
-#include "sandbox/legacy/cell_driver.h"
 #include "sandbox/core/loop.h"
 #include "sandbox/core/process.h"
+#include "sandbox/legacy/cell_driver.h"
+#include "sandbox/terminal/capture.h"
 
 enum {
     READ_BYTES = 64 * 1024,

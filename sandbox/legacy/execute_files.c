@@ -14,12 +14,12 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/editor/editor.h"
-#include "sandbox/legacy/execute_reply.h"
 #include "sandbox/core/limits.h"
-#include "sandbox/editor/line_diff.h"
 #include "sandbox/core/replace.h"
 #include "sandbox/core/textfile.h"
+#include "sandbox/editor/editor.h"
+#include "sandbox/editor/line_diff.h"
+#include "sandbox/legacy/execute_reply.h"
 
 enum { NEW_FILE_MODE = 0664, MAX_READ_BYTES = 20 * 1024 * 1024 };
 

@@ -10,10 +10,10 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "sandbox/core/server.h"
+#include "sandbox/http/request.h"
 #include "sandbox/legacy/execute.h"
 #include "sandbox/legacy/execute_reply.h"
-#include "sandbox/http/request.h"
-#include "sandbox/core/server.h"
 
 enum { MAX_LISTED = 100000 };
 

@@ -16,15 +16,15 @@
 #include "base/text.h"
 #include "base/uuid.h"
 #include "base/zip.h"
-#include "sandbox/legacy/execute_reply.h"
-#include "sandbox/http/file_path.h"
-#include "sandbox/http/request.h"
-#include "sandbox/http/job.h"
 #include "sandbox/core/limits.h"
-#include "sandbox/http/multipart.h"
 #include "sandbox/core/replace.h"
 #include "sandbox/core/textfile.h"
 #include "sandbox/files/unzip.h"
+#include "sandbox/http/file_path.h"
+#include "sandbox/http/job.h"
+#include "sandbox/http/multipart.h"
+#include "sandbox/http/request.h"
+#include "sandbox/legacy/execute_reply.h"
 
 enum { MAX_DEPTH = 128, PERMISSIONS = 07777 };
 

@@ -21,10 +21,10 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/core/action_config.h"
-#include "sandbox/http/request.h"
-#include "sandbox/http/job.h"
 #include "sandbox/core/process.h"
 #include "sandbox/core/server.h"
+#include "sandbox/http/job.h"
+#include "sandbox/http/request.h"
 
 enum {
     MAX_ARGS = 64,

@@ -11,8 +11,8 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "sandbox/core/action_config.h"
-#include "sandbox/http/request.h"
 #include "sandbox/core/server.h"
+#include "sandbox/http/request.h"
 
 enum { TABLE_MAX_BYTES = 4 * 1024 * 1024, ADDRESS_MAX = 33, STATE_LISTEN = 0x0A, HEX = 16 };
 

@@ -19,11 +19,11 @@
 #include "base/text.h"
 #include "model/conversation/preview.h"
 #include "sandbox/core/action_config.h"
-#include "sandbox/http/request.h"
-#include "sandbox/http/job.h"
-#include "sandbox/ports/ports.h"
 #include "sandbox/core/process.h"
 #include "sandbox/core/server.h"
+#include "sandbox/http/job.h"
+#include "sandbox/http/request.h"
+#include "sandbox/ports/ports.h"
 
 enum { START_MS = 60000, LOOK_MS = 20, SAID_MAX_BYTES = 65536 };
 

@@ -5,8 +5,8 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "sandbox/git/credentials.h"
 #include "sandbox/core/limits.h"
+#include "sandbox/git/credentials.h"
 #include "sandbox/terminal/spill.h"
 
 enum {

@@ -21,9 +21,9 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/terminal/capture.h"
 #include "sandbox/core/loop.h"
 #include "sandbox/core/process.h"
+#include "sandbox/terminal/capture.h"
 #include "sandbox/terminal/shell_record.h"
 #include "sandbox/terminal/shell_script.h"
 

@@ -6,9 +6,9 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/terminal/capture.h"
 #include "sandbox/core/memory_kills.h"
 #include "sandbox/core/observation.h"
+#include "sandbox/terminal/capture.h"
 #include "sandbox/terminal/shell.h"
 #include "sandbox/terminal/terminal_text.h"
 

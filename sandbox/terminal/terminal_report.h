@@ -13,8 +13,8 @@
 #include <jansson.h>
 
 #include "base/attr.h"
-#include "sandbox/terminal/background_wait.h"
 #include "sandbox/core/loop.h"
+#include "sandbox/terminal/background_wait.h"
 #include "sandbox/terminal/terminal_call.h"
 
 struct shell;

@@ -11,8 +11,8 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "sandbox/terminal/capture.h"
 #include "sandbox/core/limits.h"
+#include "sandbox/terminal/capture.h"
 #include "sandbox/terminal/statements.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);

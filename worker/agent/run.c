@@ -11,8 +11,8 @@
 #include "model/event/stats.h"
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/control.h"
-#include "worker/agent/core/mask.h"
 #include "worker/agent/core/conversation_row.h"
+#include "worker/agent/core/mask.h"
 #include "worker/agent/sandbox/sandbox.h"
 #include "worker/context.h"
 

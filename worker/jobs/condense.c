@@ -11,8 +11,8 @@
 #include "store/conversation/job_store.h"
 #include "worker/agent/core/mask.h"
 #include "worker/agent/core/record.h"
-#include "worker/agent/llm/summary.h"
 #include "worker/agent/core/view.h"
+#include "worker/agent/llm/summary.h"
 #include "worker/jobs/job.h"
 #include "worker/jobs/side.h"
 

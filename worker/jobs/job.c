@@ -7,8 +7,8 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "store/db/hints.h"
 #include "store/conversation/job_store.h"
+#include "store/db/hints.h"
 #include "worker/context.h"
 #include "worker/jobs/side.h"
 

@@ -11,8 +11,8 @@
 #include "base/text.h"
 #include "client/http.h"
 #include "model/conversation/conversation.h"
-#include "model/event/event.h"
 #include "model/conversation/webhook.h"
+#include "model/event/event.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/event_store.h"
 

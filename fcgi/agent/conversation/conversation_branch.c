@@ -11,9 +11,9 @@
 #include "fcgi/agent/conversation/info.h"
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
-#include "model/limits.h"
-#include "model/event/stats.h"
 #include "model/conversation/vault.h"
+#include "model/event/stats.h"
+#include "model/limits.h"
 #include "store/conversation/branch_store.h"
 #include "store/conversation/conversation_store.h"
 

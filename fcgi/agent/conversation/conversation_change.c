@@ -13,8 +13,8 @@
 #include "fcgi/agent/conversation/change.h"
 #include "fcgi/agent/conversation/launch.h"
 #include "fcgi/reply.h"
-#include "model/limits.h"
 #include "model/agent/policy.h"
+#include "model/limits.h"
 
 /* Without the white space around it. */
 static char *trimmed(const char *text)

@@ -11,10 +11,10 @@
 #include "fcgi/agent/conversation/worktree.h"
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
-#include "model/tools/child.h"
+#include "model/conversation/worktree.h"
 #include "model/event/event.h"
 #include "model/limits.h"
-#include "model/conversation/worktree.h"
+#include "model/tools/child.h"
 #include "store/conversation/conversation_post.h"
 #include "store/conversation/conversation_store.h"
 

@@ -18,11 +18,11 @@
 #include "fcgi/agent/conversation/worktree.h"
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
+#include "model/conversation/vault.h"
+#include "model/conversation/worktree.h"
 #include "model/event/event.h"
 #include "model/limits.h"
 #include "model/schema/problem.h"
-#include "model/conversation/vault.h"
-#include "model/conversation/worktree.h"
 #include "store/conversation/conversation_post.h"
 #include "store/conversation/conversation_store.h"
 

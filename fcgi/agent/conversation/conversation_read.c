@@ -15,8 +15,8 @@
 #include "fcgi/reply.h"
 #include "model/limits.h"
 #include "store/conversation/conversation_store.h"
-#include "store/db/hints.h"
 #include "store/conversation/info_store.h"
+#include "store/db/hints.h"
 
 static const char *const sort_orders[] = {"CREATED_AT", "UPDATED_AT", "CREATED_AT_DESC",
                                           "UPDATED_AT_DESC", NULL};

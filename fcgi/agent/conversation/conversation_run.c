@@ -8,17 +8,17 @@
 #include "base/json.h"
 #include "fcgi/agent/agent.h"
 #include "fcgi/agent/conversation/open_calls.h"
-#include "fcgi/agent/workspace/sandbox_tell.h"
 #include "fcgi/agent/conversation/seen_calls.h"
+#include "fcgi/agent/workspace/sandbox_tell.h"
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
 #include "fcgi/waits.h"
-#include "model/event/event.h"
 #include "model/conversation/goal.h"
+#include "model/event/event.h"
 #include "store/conversation/conversation_post.h"
 #include "store/conversation/conversation_store.h"
-#include "store/db/hints.h"
 #include "store/conversation/waiting_calls.h"
+#include "store/db/hints.h"
 
 enum { TRIES_MAX = 50 };
 

@@ -17,8 +17,8 @@
 #include "fcgi/settings/sandbox_secret.h"
 #include "model/agent/agent_profile.h"
 #include "model/limits.h"
-#include "model/secrets/secret_registry.h"
 #include "model/schema/shape.h"
+#include "model/secrets/secret_registry.h"
 #include "store/user/profile_store.h"
 
 /* Of the texts that plugins add to a conversation; what does not fit stays out. */

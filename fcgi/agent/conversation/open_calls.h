@@ -18,7 +18,8 @@ struct call_end {
     const char *text;
 };
 
-/* Adds an end for each open call on the path to the conversation's end (store/conversation/waiting_calls.h). */
+/* Adds an end for each open call on the path to the conversation's end
+ * (store/conversation/waiting_calls.h). */
 int open_calls_end(const struct request *request, const struct conversation *conversation,
                    const struct call_end *end, struct event_list *events,
                    struct error *err) NONNULL MUST_CHECK;

@@ -15,9 +15,9 @@
 #include "fcgi/request.h"
 #include "fcgi/sandbox_ask.h"
 #include "fcgi/waits.h"
-#include "model/tools/mcp.h"
-#include "model/secrets/secret_walk.h"
 #include "model/schema/shape.h"
+#include "model/secrets/secret_walk.h"
+#include "model/tools/mcp.h"
 
 enum { MAX_PAGES = 20, SLACK_MS = 10000, TIMEOUT_MAX_S = 120, MS_PER_S = 1000 };
 enum { FIRST_ID = 1, LIST_ID = 2, CALL_ID = 3 }; /* of the messages to a program */

@@ -9,8 +9,8 @@
 #include "fcgi/context.h"
 #include "fcgi/reply.h"
 #include "fcgi/settings/keep.h"
-#include "model/secrets/secret_registry.h"
 #include "model/schema/shape.h"
+#include "model/secrets/secret_registry.h"
 
 static const struct field request_fields[] = {
     {.name = "source", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED, .max_chars = 4096},

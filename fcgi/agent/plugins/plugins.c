@@ -15,8 +15,8 @@
 #include "fcgi/reply.h"
 #include "fcgi/sandbox_ask.h"
 #include "model/plugins/package.h"
-#include "model/schema/shape.h"
 #include "model/plugins/skill_file.h"
+#include "model/schema/shape.h"
 #include "model/tools/sub_agents.h"
 
 static const struct field request_fields[] = {

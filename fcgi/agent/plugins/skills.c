@@ -11,12 +11,12 @@
 #include "base/text.h"
 #include "fcgi/agent/agent.h"
 #include "fcgi/agent/plugins/installed.h"
-#include "fcgi/agent/workspace/project_files.h"
 #include "fcgi/agent/plugins/skill_sources.h"
+#include "fcgi/agent/workspace/project_files.h"
 #include "fcgi/reply.h"
 #include "fcgi/sandbox_ask.h"
-#include "model/schema/shape.h"
 #include "model/plugins/skill_file.h"
+#include "model/schema/shape.h"
 
 static const char *const folder_names[] = {"SKILL.md", NULL};
 static const char *const file_names[] = {"*.md", NULL};

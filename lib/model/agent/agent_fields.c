@@ -1,5 +1,5 @@
-#include "base/attr.h"
 #include "model/agent/agent_fields.h"
+#include "base/attr.h"
 #include "model/agent/condenser_fields.h"
 #include "model/limits.h"
 #include "model/schema/shape.h"

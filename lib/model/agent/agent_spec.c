@@ -8,9 +8,8 @@
 #include "model/agent/conversation_defaults.h"
 #include "model/agent/llm_spec.h"
 #include "model/schema/problem.h"
-#include "model/secrets/secret_places.h"
 #include "model/schema/shape.h"
-
+#include "model/secrets/secret_places.h"
 
 /* Reads the member `llm` of an object into its copy. */
 static void read_llm_member(json_t *object, json_t *input,

@@ -6,9 +6,9 @@
 #include "base/strbuf.h"
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
+#include "model/event/stats.h"
 #include "model/limits.h"
 #include "model/secrets/secret_places.h"
-#include "model/event/stats.h"
 
 static json_t *text_or_null(const char *text)
 {

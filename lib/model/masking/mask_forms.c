@@ -7,7 +7,6 @@
 #include "base/strbuf.h"
 #include "model/limits.h"
 #include "model/masking/mask_views.h"
-#include "model/masking/mask_views.h"
 
 enum { ALL_VIEWS = (1 << VIEW_N) - 1, FIRST_NODES = 256 };
 

@@ -9,8 +9,8 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "model/schema/shape.h"
 #include "model/plugins/source.h"
+#include "model/schema/shape.h"
 
 enum { ID_HASH_CHARS = 24, MS_PER_S = 1000 };
 

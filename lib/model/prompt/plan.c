@@ -5,10 +5,10 @@
 #include "base/text.h"
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
-#include "model/prompt/prompt.h"
-#include "model/prompt/skills.h"
 #include "model/event/stats.h"
 #include "model/event/title.h"
+#include "model/prompt/prompt.h"
+#include "model/prompt/skills.h"
 #include "model/tools/tools.h"
 
 static void register_llm(struct stats *stats, const json_t *llm)

@@ -11,8 +11,8 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "base/uuid.h"
-#include "model/schema/problem.h"
 #include "model/schema/field.h"
+#include "model/schema/problem.h"
 #include "model/schema/words.h"
 
 /* The last double that every int64_t near it can be told apart from. */

@@ -8,9 +8,9 @@
 #include "base/text.h"
 #include "model/limits.h"
 #include "model/schema/problem.h"
-#include "model/secrets/secret_places.h"
 #include "model/schema/shape.h"
 #include "model/schema/start_fields.h"
+#include "model/secrets/secret_places.h"
 
 /* A value of its own: what is known of it stays, the text goes to values. */
 static json_t *static_source(const char *name, const char *text, const char *description,

@@ -6,9 +6,9 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/conversation/conversation.h"
+#include "model/conversation/vault.h"
 #include "model/event/event.h"
 #include "model/event/stats.h"
-#include "model/conversation/vault.h"
 
 /* What is of the parent's own course, not of its agent. */
 static const char *const own_members[] = {"forked_from", "goal", "activated_knowledge_skills"};

@@ -1,8 +1,8 @@
 #include "model/tools/child_tools.h"
 
 #include "base/attr.h"
-#include "model/tools/child.h"
 #include "model/limits.h"
+#include "model/tools/child.h"
 
 static const struct field start_fields[] = {
     {.name = "task",

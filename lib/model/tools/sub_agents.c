@@ -8,8 +8,8 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "model/tools/child.h"
 #include "model/conversation/conversation.h"
+#include "model/tools/child.h"
 #include "model/tools/tool_table.h"
 
 struct kind {

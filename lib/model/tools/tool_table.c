@@ -1,10 +1,10 @@
 #include "model/tools/tool_table.h"
 
 #include "base/attr.h"
-#include "model/tools/browser_tools.h"
-#include "model/tools/child_tools.h"
 #include "model/schema/shape.h"
 #include "model/schema/words.h"
+#include "model/tools/browser_tools.h"
+#include "model/tools/child_tools.h"
 #include "model/tools/tool_text.h"
 
 const char tool_risks[] = "UNKNOWN|LOW|MEDIUM|HIGH";

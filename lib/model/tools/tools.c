@@ -7,11 +7,11 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "model/tools/client_tools.h"
 #include "model/conversation/conversation.h"
 #include "model/schema/pattern.h"
 #include "model/schema/shape.h"
 #include "model/schema/words.h"
+#include "model/tools/client_tools.h"
 #include "model/tools/sub_agents.h"
 #include "model/tools/tool_table.h"
 

@@ -12,8 +12,8 @@
 #include "model/event/event.h"
 #include "store/conversation/conversation_insert.h"
 #include "store/conversation/conversation_store.h"
-#include "store/db/db_query.h"
 #include "store/conversation/event_store.h"
+#include "store/db/db_query.h"
 
 static const char SQL_BRANCHES[] = "SELECT from_seq, parent_seq FROM branches"
                                    " WHERE conversation_id = $1::uuid ORDER BY from_seq DESC";

@@ -12,8 +12,8 @@
 #include "model/limits.h"
 #include "store/conversation/conversation_row.h"
 #include "store/conversation/conversation_store.h"
-#include "store/db/db_query.h"
 #include "store/conversation/run_room.h"
+#include "store/db/db_query.h"
 #include "store/db/watch.h"
 
 /* A worker that meets others so often looks again soon anyway. */

@@ -9,8 +9,8 @@
 #include "store/conversation/conversation_insert.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/conversation_write.h"
-#include "store/db/db_query.h"
 #include "store/conversation/event_arrays.h"
+#include "store/db/db_query.h"
 
 static const char SQL_OWNER[] = "SELECT user_id FROM conversations WHERE id = $1::uuid";
 

@@ -9,9 +9,9 @@
 #include "model/event/event.h"
 #include "model/event/stats.h"
 #include "store/conversation/conversation_store.h"
-#include "store/db/db_query.h"
 #include "store/conversation/event_arrays.h"
 #include "store/conversation/job_insert.h"
+#include "store/db/db_query.h"
 
 static const char SQL_CREATE[] =
     "INSERT INTO conversations (id, user_id, parent_id, runtime_kind, runtime_session, title, spec,"

@@ -2,11 +2,11 @@
 
 #include "base/error.h"
 #include "model/conversation/conversation.h"
-#include "model/event/event.h"
 #include "model/conversation/goal.h"
+#include "model/event/event.h"
 #include "store/conversation/conversation_store.h"
-#include "store/db/db.h"
 #include "store/conversation/waiting_calls.h"
+#include "store/db/db.h"
 
 /* Each lost race means that somebody else's event went in: a busy worker adds a few per second. */
 enum { TRIES_MAX = 100 };

@@ -11,8 +11,8 @@
 #include "model/limits.h"
 #include "store/conversation/conversation_page_sql.h"
 #include "store/conversation/conversation_row.h"
-#include "store/db/db_query.h"
 #include "store/conversation/webhook_sql.h"
+#include "store/db/db_query.h"
 
 static const char SQL_LOAD[] =
     "SELECT " CONVERSATION_COLUMNS " FROM conversations c" CONVERSATION_LOG_END

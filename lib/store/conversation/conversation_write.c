@@ -17,9 +17,9 @@
 #include "store/conversation/conversation_row.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/conversation_write.h"
+#include "store/conversation/event_arrays.h"
 #include "store/db/db_pipe_query.h"
 #include "store/db/db_query.h"
-#include "store/conversation/event_arrays.h"
 
 /*
  * One event under a lease. The row is not locked against others who write: the primary key settles

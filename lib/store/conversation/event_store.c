@@ -11,8 +11,8 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "store/conversation/conversation_store.h"
-#include "store/db/db_query.h"
 #include "store/conversation/event_row.h"
+#include "store/db/db_query.h"
 
 enum { LOAD_CHUNK = 500 };
 

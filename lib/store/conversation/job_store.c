@@ -7,8 +7,8 @@
 #include "base/mem.h"
 #include "model/limits.h"
 #include "store/conversation/conversation_store.h"
-#include "store/db/db_query.h"
 #include "store/conversation/job_insert.h"
+#include "store/db/db_query.h"
 #include "store/db/watch.h"
 
 static const char SQL_ADD[] = JOB_INSERT_QUERY;

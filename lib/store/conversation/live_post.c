@@ -9,18 +9,18 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "model/conversation/conversation.h"
-#include "model/event/event.h"
 #include "model/conversation/goal.h"
+#include "model/event/event.h"
 #include "store/conversation/conversation_post.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/conversation_write.h"
-#include "store/db/db_pipe_query.h"
-#include "store/db/db_query.h"
 #include "store/conversation/event_store.h"
 #include "store/conversation/open_calls_query.h"
 #include "store/conversation/run_room.h"
 #include "store/conversation/waiting_calls.h"
 #include "store/db/db_pipe.h"
+#include "store/db/db_pipe_query.h"
+#include "store/db/db_query.h"
 
 /* Each lost race means that somebody else's event went in: a busy worker adds a few per second. */
 enum { TRIES_MAX = 100 };

@@ -15,8 +15,8 @@
 #include "store/conversation/conversation_insert.h"
 #include "store/conversation/conversation_store.h"
 #include "store/conversation/conversation_write.h"
-#include "store/db/db_query.h"
 #include "store/conversation/event_arrays.h"
+#include "store/db/db_query.h"
 
 /* Who asks this one to stop locks it, too, before it looks whom it waits for. */
 static const char SQL_HOLD[] =

@@ -9,10 +9,10 @@
 #include "base/uuid.h"
 #include "model/conversation/conversation.h"
 #include "model/event/status.h"
-#include "store/db/db_query.h"
 #include "store/conversation/event_row.h"
 #include "store/conversation/event_store.h"
 #include "store/conversation/open_calls_query.h"
+#include "store/db/db_query.h"
 
 static const char SQL_OPEN_CALLS[] = OPEN_CALLS_QUERY;
 

@@ -6,11 +6,11 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "model/limits.h"
 #include "model/conversation/webhook.h"
-#include "store/db/db_query.h"
+#include "model/limits.h"
 #include "store/conversation/event_store.h"
 #include "store/conversation/webhook_sql.h"
+#include "store/db/db_query.h"
 
 /* Of one call; max_batch_bytes is the bound that matters. */
 enum { BATCH_MAX_EVENTS = 100 };

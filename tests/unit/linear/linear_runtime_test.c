@@ -16,14 +16,14 @@
 #include "base/strbuf.h"
 #include "runtime/build/build_context.h"
 #include "runtime/build/build_form.h"
-#include "runtime/egress/dns.h"
 #include "runtime/build/dockerfile.h"
-#include "runtime/egress/egress_policy.h"
-#include "runtime/docker/frames.h"
 #include "runtime/build/image_source.h"
+#include "runtime/docker/frames.h"
+#include "runtime/docker/tar.h"
+#include "runtime/egress/dns.h"
+#include "runtime/egress/egress_policy.h"
 #include "runtime/egress/nflog.h"
 #include "runtime/egress/tally.h"
-#include "runtime/docker/tar.h"
 #include "unit/linear/linear.h"
 
 static void run_dockerfile(const char *text, size_t len)

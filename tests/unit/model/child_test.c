@@ -9,11 +9,11 @@
 #include "base/mem.h"
 #include "base/secret.h"
 #include "base/strbuf.h"
-#include "model/tools/child.h"
 #include "model/conversation/conversation.h"
-#include "model/event/event.h"
 #include "model/conversation/vault.h"
 #include "model/conversation/worktree.h"
+#include "model/event/event.h"
+#include "model/tools/child.h"
 #include "unit/model/model_test.h"
 
 static void make_keyring(struct keyring *keyring)

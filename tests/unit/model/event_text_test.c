@@ -15,8 +15,8 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "model/tools/client_tools.h"
 #include "model/conversation/conversation.h"
+#include "model/tools/client_tools.h"
 #include "unit/model/model_test.h"
 
 /* Changes every text that it is shown; a text of the contract among them fails the test. */

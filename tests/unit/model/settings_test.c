@@ -7,11 +7,11 @@
 #include "base/text.h"
 #include "model/agent/agent_profile.h"
 #include "model/agent/agent_settings.h"
+#include "model/agent/settings_schema.h"
 #include "model/conversation/conversation.h"
 #include "model/schema/problem.h"
 #include "model/secrets/secret_registry.h"
 #include "model/secrets/secret_walk.h"
-#include "model/agent/settings_schema.h"
 #include "unit/model/model_test.h"
 
 static const struct place place = {NULL, "settings", 0};

@@ -22,9 +22,9 @@
 #include "base/file.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "runtime/backend/seccomp_filter.h"
 #include "runtime/bwrap/process_command.h"
 #include "runtime/bwrap/process_tree.h"
-#include "runtime/backend/seccomp_filter.h"
 #include "unit/runtime/runtime_test.h"
 
 #define PROFILE_MAX_BYTES (1024UL * 1024)

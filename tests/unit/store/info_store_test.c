@@ -17,10 +17,10 @@
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
 #include "store/conversation/branch_store.h"
+#include "store/conversation/task_store.h"
 #include "store/db/db.h"
 #include "store/db/db_query.h"
 #include "store/store_fixture.h"
-#include "store/conversation/task_store.h"
 #include "support/pg.h"
 #include "support/sql.h"
 

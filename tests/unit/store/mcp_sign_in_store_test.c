@@ -8,8 +8,8 @@
 #include <jansson.h>
 
 #include "base/json.h"
-#include "store/user/document_store.h"
 #include "store/store_fixture.h"
+#include "store/user/document_store.h"
 #include "support/pg.h"
 #include "support/sql.h"
 

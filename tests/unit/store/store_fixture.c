@@ -11,8 +11,8 @@
 #include "base/text.h"
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
-#include "store/db/db.h"
 #include "store/conversation/event_store.h"
+#include "store/db/db.h"
 #include "support/pg.h"
 #include "support/sql.h"
 

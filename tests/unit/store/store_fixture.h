@@ -17,8 +17,8 @@
 #include "base/error.h"
 #include "base/uuid.h"
 #include "store/conversation/conversation_store.h"
-#include "store/user/document_store.h"
 #include "store/runtime/runtime_store.h"
+#include "store/user/document_store.h"
 
 struct db;
 

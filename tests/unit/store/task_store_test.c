@@ -9,8 +9,8 @@
 #include "base/strbuf.h"
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
-#include "store/store_fixture.h"
 #include "store/conversation/task_store.h"
+#include "store/store_fixture.h"
 #include "support/pg.h"
 #include "support/sql.h"
 

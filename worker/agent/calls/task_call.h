@@ -15,8 +15,8 @@ struct error;
 /*
  * Takes the call at that index of the history one step on: gives the work to a sub-agent and the
  * lease back (agent->is_over), or stores what came of it. What was done stands in agent_state
- * (model/conversation/task.h) with the sub-agent itself, so that it is done once, whoever dies. Errors as
- * call_run().
+ * (model/conversation/task.h) with the sub-agent itself, so that it is done once, whoever dies.
+ * Errors as call_run().
  */
 int task_call_run(struct agent *agent, size_t action, struct error *err) NONNULL MUST_CHECK;
 

@@ -56,7 +56,8 @@ void mask_append(const struct secret_list *list, const char *text, struct strbuf
 /* The same for all that this thread logs, until mask_log_end(); borrows the list. */
 void mask_log_begin(const struct secret_list *list) NONNULL;
 void mask_log_end(void);
-/* As mask_append() for the free text of events that are about to be stored (model/masking/event_text.h). */
+/* As mask_append() for the free text of events that are about to be stored
+ * (model/masking/event_text.h). */
 void mask_events(const struct secret_list *list, struct event_list *events) NONNULL;
 
 /*

@@ -10,13 +10,13 @@
 #include "model/event/event.h"
 #include "model/event/stats.h"
 #include "store/conversation/event_store.h"
-#include "worker/agent/core/agent.h"
 #include "worker/agent/calls/ending.h"
+#include "worker/agent/core/agent.h"
 #include "worker/agent/core/history.h"
 #include "worker/agent/core/mask.h"
 #include "worker/agent/core/record.h"
-#include "worker/agent/llm/summary.h"
 #include "worker/agent/core/view.h"
+#include "worker/agent/llm/summary.h"
 
 /* So many events later a condenser that failed is asked again. */
 #define PATIENCE_EVENTS 10

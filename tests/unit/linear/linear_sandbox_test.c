@@ -286,7 +286,7 @@ static void run_cdp(const char *text, size_t len)
     struct cdp *cdp = cdp_new(&ends, &listener);
     struct error err = ERROR_INIT;
 
-    assert_true(lseek(from, 0, SEEK_SET) == 0);
+    assert_true(from >= 0 && lseek(from, 0, SEEK_SET) == 0);
     while (cdp_listen(cdp, INT64_MAX, &err) == 0) {
     }
     cdp_free(cdp);

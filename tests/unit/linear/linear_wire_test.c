@@ -283,8 +283,7 @@ static const char *const objects[] = {
     "{\"result\":{\"tools\":[|{\"name\":\"a\"},|1]}}",
     "{\"messages\":[|{\"role\":\"user\",\"content\":\"a\"},|1]}",
     "{\"messages\":[{\"role\":\"user\",\"content\":[|{\"type\":\"text\",\"text\":\"a\"},|1]}]}",
-    "{\"properties\":{\"a\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}},\"a\":[|\"b\",|1]"
-    "}",
+    "{\"properties\":{\"a\":{\"items\":{\"type\":\"string\"}}},\"a\":[|\"b\",|1]}",
     "{\"hooks\":{\"pre_tool_use\":[|{\"matcher\":\"*\",\"hooks\":[]},|1]}}",
     "{\"text\":\"|a|\",\"lengths\":[1]}",
     NULL};

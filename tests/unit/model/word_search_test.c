@@ -86,8 +86,8 @@ static void many_words_are_found(void **state)
     for (int i = 0; i < 299999; i++)
         strbuf_append_char(&word, 'x');
     search = word_search_new(text.text, WORD_ALONE);
-    for (char c = 'a'; c < 'k'; c++) {
-        word.text[0] = c;
+    for (int c = 'a'; c < 'k'; c++) {
+        word.text[0] = (char)c;
         (void)word_search_add(search, word.text);
     }
     word.text[0] = 'x';

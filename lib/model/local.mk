@@ -26,6 +26,7 @@ libmodel_a_SOURCES = \
 	lib/model/plugins/front_matter.c lib/model/plugins/front_matter.h \
 	lib/model/agent/hooks.c lib/model/agent/hooks.h \
 	lib/model/limits.h \
+	lib/model/masking/mask_border.c lib/model/masking/mask_border.h \
 	lib/model/masking/mask_forms.c lib/model/masking/mask_forms.h \
 	lib/model/masking/mask_views.c lib/model/masking/mask_views.h \
 	lib/model/masking/masker.c lib/model/masking/masker.h \

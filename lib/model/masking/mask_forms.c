@@ -36,7 +36,7 @@ void mask_forms_done(struct mask_forms *forms)
     mem_free(forms->nodes);
 }
 
-static uint32_t child_of(const struct mask_forms *forms, uint32_t node, unsigned char byte)
+uint32_t mask_forms_child(const struct mask_forms *forms, uint32_t node, unsigned char byte)
 {
     uint32_t child = 0;
 
@@ -63,7 +63,7 @@ static void grow(struct mask_forms *forms)
 
 static uint32_t add_child(struct mask_forms *forms, uint32_t node, unsigned char byte)
 {
-    uint32_t child = child_of(forms, node, byte);
+    uint32_t child = mask_forms_child(forms, node, byte);
 
     if (child != 0)
         return child;
@@ -238,13 +238,24 @@ void mask_forms_add(struct mask_forms *forms, const char *value, size_t len)
         add_base64(forms, value, len, n_before);
 }
 
+bool mask_forms_is_end(const struct mask_forms *forms, uint32_t node)
+{
+    const struct form_node *at = &forms->nodes[node];
+
+    for (unsigned view = 0; view < VIEW_N; view++) {
+        if (at->len[view] == at->depth)
+            return true;
+    }
+    return false;
+}
+
 uint32_t mask_forms_next(const struct mask_forms *forms, uint32_t node, unsigned char byte)
 {
-    uint32_t child = child_of(forms, node, byte);
+    uint32_t child = mask_forms_child(forms, node, byte);
 
     while (child == 0 && node != 0) {
         node = forms->nodes[node].suffix;
-        child = child_of(forms, node, byte);
+        child = mask_forms_child(forms, node, byte);
     }
     return child;
 }

@@ -23,10 +23,10 @@ enum mask_view {
     VIEW_N,
 };
 
-/* One byte of a form's head. Index 0 is the root, and stands for "none" in links. */
 /* Longer values are known by this many first bytes. */
 enum { MASKER_HEAD_BYTES = 128 };
 
+/* One byte of a form's head. Index 0 is the root, and stands for "none" in links. */
 struct form_node {
     uint32_t child;
     uint32_t sibling;
@@ -63,6 +63,11 @@ void mask_forms_add_plain(struct mask_forms *forms, const char *text, size_t len
 /* To be called before mask_forms_next(), whenever something was added. */
 void mask_forms_link(struct mask_forms *forms) NONNULL;
 
+/* The node that a form goes on with after another, or 0. */
+uint32_t mask_forms_child(const struct mask_forms *forms, uint32_t node,
+                          unsigned char byte) NONNULL MUST_CHECK;
+/* True where a form, or the head of a long one, ends with the node. */
+bool mask_forms_is_end(const struct mask_forms *forms, uint32_t node) NONNULL MUST_CHECK;
 /* The node of the longest suffix of what was read that a form begins with. */
 uint32_t mask_forms_next(const struct mask_forms *forms, uint32_t node,
                          unsigned char byte) NONNULL MUST_CHECK;

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "model/masking/mask_border.h"
 #include "model/masking/mask_forms.h"
 #include "model/masking/mask_views.h"
 #include "model/secrets/secret_registry.h"
@@ -14,6 +15,9 @@ enum { BLOCK_BYTES = 4096 };
 
 /* That many bytes in a row may be left out of a form; it bounds what a stream holds back. */
 enum { SKIPPED_MAX = 32 };
+
+/* The sandbox leaves out one part of a text; more borders are somebody else's words. */
+enum { BORDERS_MAX = 4 };
 
 struct masker {
     struct mask_forms forms;
@@ -337,11 +341,58 @@ void masking_finish(struct masking *masking, struct strbuf *out)
     }
 }
 
+/* Where what may be the beginning of a value begins; the text's end where nothing is. */
+static size_t begun_from(const struct masking *masking)
+{
+    size_t from = masking->at;
+
+    for (size_t view = 0; view < VIEW_N; view++) {
+        const struct cursor *cursor = &masking->cursors[view];
+        size_t depth = masking->masker->forms.nodes[cursor->node].depth;
+        size_t start = cursor->starts[(cursor->n - depth) % MASKER_HEAD_BYTES];
+
+        if (depth >= MASK_PART_MIN_BYTES && start < from)
+            from = start;
+    }
+    return from;
+}
+
+/* As masking_finish(), where the text breaks off: the beginning of a value is hidden as one. */
+static void finish_broken(struct masking *masking, struct strbuf *out)
+{
+    size_t from = begun_from(masking);
+    bool is_begun = from < masking->at;
+
+    put_out(masking, from, out);
+    if (is_begun && !masking->was_hidden)
+        strbuf_append(out, MASKER_HIDDEN);
+    strbuf_remove_head(&masking->held, masking->held.len);
+    strbuf_remove_head(&masking->marks, masking->marks.len);
+    masking->base = masking->at;
+    masking_finish(masking, out);
+}
+
 void masker_append(struct masker *masker, const char *text, size_t len, struct strbuf *out)
 {
     struct masking *masking = masking_new(masker);
+    const char *end = text + len;
+    const char *border = mask_border_find(text, len);
 
-    masking_feed(masking, text, len, out);
+    for (int n = 0; border != NULL && n < BORDERS_MAX; n++) {
+        size_t n_ended = 0;
+
+        masking_feed(masking, text, (size_t)(border - text), out);
+        finish_broken(masking, out);
+        text = mask_border_end(border, (size_t)(end - border));
+        masking_feed(masking, border, (size_t)(text - border), out);
+        masking_finish(masking, out);
+        n_ended = mask_border_ended(&masker->forms, text, (size_t)(end - text));
+        if (n_ended > 0)
+            strbuf_append(out, MASKER_HIDDEN);
+        text += n_ended;
+        border = mask_border_find(text, (size_t)(end - text));
+    }
+    masking_feed(masking, text, (size_t)(end - text), out);
     masking_finish(masking, out);
     masking_free(masking);
 }

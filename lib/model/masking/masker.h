@@ -5,7 +5,8 @@
  * of values, and a stream holds back a few kilobytes at most.
  *
  * A value of more than MASKER_HEAD_BYTES is known by its first ones: they are hidden, and what
- * follows as long as it is the value's.
+ * follows as long as it is the value's. Where the sandbox left out a part of a text, what is left
+ * of a value on either side is hidden, too (mask_border.h).
  *
  * Ownership: a masker owns copies of the values and wipes them; a masking borrows its masker.
  * Threading: a masker and its maskings belong to one thread.

@@ -249,6 +249,79 @@ static void values_added_later_are_known(void **state)
     assert_masked(masker, "first-one second-one", "<secret-hidden> <secret-hidden>");
 }
 
+#define CLIPPED "<response clipped><NOTE>The middle was left out.</NOTE>"
+
+/* Whatever the sandbox left out, neither side shows a part of a value that says something. */
+static void parts_at_a_border_are_hidden(void **state)
+{
+    static const char secret[] = "swordfish-4711-abcdef";
+    static const char *const values[] = {secret};
+    CLEANUP(masker_freep) struct masker *masker = masker_of(values, ARRAY_SIZE(values));
+
+    (void)state;
+    for (size_t left = 0; left < sizeof(secret); left++) {
+        for (size_t right = left; right < sizeof(secret); right++) {
+            CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+            CLEANUP(strbuf_done) struct strbuf expected = STRBUF_INIT;
+            size_t n_right = sizeof(secret) - 1 - right;
+
+            strbuf_append(&text, "one, ");
+            strbuf_append_bytes(&text, secret, left);
+            strbuf_append(&text, CLIPPED);
+            strbuf_append(&text, secret + right);
+            strbuf_append(&text, ", two");
+            strbuf_append(&expected, "one, ");
+            if (left < 3)
+                strbuf_append_bytes(&expected, secret, left);
+            else
+                strbuf_append(&expected, "<secret-hidden>");
+            strbuf_append(&expected, CLIPPED);
+            strbuf_append(&expected, n_right < 3 ? secret + right : "<secret-hidden>");
+            strbuf_append(&expected, ", two");
+            assert_masked(masker, text.text, expected.text);
+        }
+    }
+    assert_masked(masker, "of words" CLIPPED "and more", "of words" CLIPPED "and more");
+    assert_masked(masker, CLIPPED, CLIPPED);
+    assert_masked(masker, "<response clipped>swordfish-4711-abcdef</NOTE>",
+                  "<response clipped><secret-hidden></NOTE>");
+}
+
+/* Wrapped base64 goes on over lines, and a long value far beyond its head. */
+static void parts_of_other_forms_at_a_border_are_hidden(void **state)
+{
+    CLEANUP(strbuf_done) struct strbuf secret = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf base64 = STRBUF_INIT;
+    CLEANUP(strbuf_done) struct strbuf wrapped = STRBUF_INIT;
+    CLEANUP(masker_freep) struct masker *masker = masker_new();
+
+    (void)state;
+    for (int i = 0; i < 60; i++)
+        strbuf_appendf(&secret, "key line %d/%d;", i * 7919, i);
+    masker_add(masker, secret.text);
+    base64_append(&base64, (const unsigned char *)secret.text, secret.len);
+    for (size_t at = 0; at < base64.len; at += 60)
+        strbuf_appendf(&wrapped, "%.60s\n", base64.text + at);
+    for (size_t cut = 5; cut < secret.len - 5; cut += 31) {
+        CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+        strbuf_append_bytes(&text, secret.text, cut);
+        strbuf_append(&text, CLIPPED);
+        strbuf_append(&text, secret.text + cut);
+        assert_masked(masker, text.text, "<secret-hidden>" CLIPPED "<secret-hidden>");
+    }
+    for (size_t cut = 5; cut < wrapped.len - 5; cut += 31) {
+        CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+        CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+
+        strbuf_append_bytes(&text, wrapped.text, cut);
+        strbuf_append(&text, CLIPPED);
+        strbuf_append(&text, wrapped.text + cut);
+        masker_append(masker, text.text, text.len, &out);
+        assert_true(out.len <= strlen("<secret-hidden>\n" CLIPPED "\n<secret-hidden>"));
+    }
+}
+
 /* A stream gives out what can be no value's beginning any more. */
 static void little_is_held_back(void **state)
 {
@@ -282,6 +355,8 @@ int masker_tests(void)
         cmocka_unit_test(base64_is_hidden_at_each_alignment),
         cmocka_unit_test(long_values_are_hidden_as_far_as_they_go),
         cmocka_unit_test(values_added_later_are_known),
+        cmocka_unit_test(parts_at_a_border_are_hidden),
+        cmocka_unit_test(parts_of_other_forms_at_a_border_are_hidden),
         cmocka_unit_test(little_is_held_back),
     };
 

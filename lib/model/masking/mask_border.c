@@ -1,0 +1,118 @@
+#include "model/masking/mask_border.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "model/masking/mask_forms.h"
+
+/* Longer words are none of the sandbox's. */
+enum { WORDS_MAX_BYTES = 1024 };
+
+/* Where so many bytes of a long value stand, it is that value. */
+enum { SURE_BYTES = 64 };
+
+const char *mask_border_find(const char *text, size_t len)
+{
+    return memmem(text, len, CLIPPED_MARK, strlen(CLIPPED_MARK));
+}
+
+const char *mask_border_end(const char *border, size_t len)
+{
+    const char *end = memmem(border, len < WORDS_MAX_BYTES ? len : WORDS_MAX_BYTES, CLIPPED_END,
+                             strlen(CLIPPED_END));
+
+    return end != NULL ? end + strlen(CLIPPED_END) : border + strlen(CLIPPED_MARK);
+}
+
+/* White space that wraps a form: so much in a row is no part of one. */
+enum { SPACES_MAX = 32 };
+
+static bool wraps(const char *text, size_t len)
+{
+    size_t n = 0;
+
+    while (n < len && n <= SPACES_MAX && strchr(" \n\r\t", text[n]) != NULL && text[n] != '\0')
+        n++;
+    return n > 0 && n <= SPACES_MAX && n < len;
+}
+
+/* How far the text goes on as these bytes do, white space left out; *n_followed of them. */
+static size_t follow(const char *bytes, size_t n_bytes, const char *text, size_t len,
+                     size_t *n_followed)
+{
+    size_t end = 0;
+    size_t at = 0;
+
+    for (size_t i = 0; i < len && at < n_bytes; i++) {
+        if (text[i] == bytes[at]) {
+            at++;
+            end = i + 1;
+        } else if (!wraps(text + i, len - i)) {
+            break;
+        }
+    }
+    *n_followed = at;
+    return end;
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The longest end of a form that begins behind the node, and what follows of a long one. */
+static size_t ended_from(const struct mask_forms *forms, uint32_t node, const char *text,
+                         size_t len)
+{
+    size_t longest = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        uint32_t child = mask_forms_child(forms, node, (unsigned char)text[i]);
+
+        if (child == 0 && wraps(text + i, len - i))
+            continue;
+        if (child == 0)
+            break;
+        node = child;
+        if (mask_forms_is_end(forms, node))
+            longest = i + 1;
+        for (uint32_t at = forms->nodes[node].tails; at != 0; at = forms->tails[at - 1].next) {
+            const struct secret *tail = &forms->tails[at - 1].bytes;
+            size_t n = 0;
+
+            longest = larger(
+                longest,
+                i + 1 + follow(secret_reveal(tail), tail->len, text + i + 1, len - i - 1, &n));
+        }
+    }
+    return longest;
+}
+
+/* The same where the text goes on in what follows the head of a long form. */
+static size_t ended_in_tail(const struct secret *tail, const char *text, size_t len)
+{
+    const char *bytes = secret_reveal(tail);
+
+    for (size_t at = 0; at < tail->len; at++) {
+        size_t n_left = tail->len - at;
+        size_t n_needed = n_left < SURE_BYTES ? n_left : SURE_BYTES;
+        size_t n = 0;
+
+        (void)follow(bytes + at, n_needed, text, len, &n);
+        if (n == n_needed)
+            return follow(bytes + at, n_left, text, len, &n);
+    }
+    return 0;
+}
+
+size_t mask_border_ended(const struct mask_forms *forms, const char *text, size_t len)
+{
+    size_t longest = 0;
+
+    for (uint32_t node = 1; node < forms->n_nodes; node++)
+        longest = larger(longest, ended_from(forms, node, text, len));
+    for (size_t i = 0; i < forms->n_tails; i++)
+        longest = larger(longest, ended_in_tail(&forms->tails[i].bytes, text, len));
+    return longest < MASK_PART_MIN_BYTES ? 0 : longest;
+}

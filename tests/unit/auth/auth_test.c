@@ -344,10 +344,14 @@ static void many_addresses_take_no_more_memory(void **state)
     char address[32];
 
     (void)state;
+    for (int i = 0; i < WRONG_KEYS_PER_MINUTE; i++)
+        assert_true(wrong_keys_count(keys, "192.0.2.1"));
     for (int i = 0; i < 200000; i++) {
         (void)snprintf(address, sizeof(address), "10.%d.%d.%d", i >> 16, (i >> 8) & 255, i & 255);
         assert_true(wrong_keys_count(keys, address));
     }
+    /* The loud one was not pushed out by them. */
+    assert_false(wrong_keys_count(keys, "192.0.2.1"));
     wrong_keys_free(keys);
 }
 

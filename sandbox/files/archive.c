@@ -199,7 +199,8 @@ static int copy_index(const struct git *git, struct strbuf *copy, struct error *
     to = mkostemp(copy->text, O_CLOEXEC);
     if (to < 0)
         return error_set(err, ERROR_UNAVAILABLE, "making %s: %m", copy->text);
-    from = open(index.text, O_RDONLY | O_CLOEXEC);
+    /* Whatever the sandbox put there: a FIFO must not hold this up. */
+    from = open(index.text, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (from < 0) /* nothing was ever added */
         return unlink(copy->text);
     for (n = read(from, bytes, sizeof(bytes)); n > 0; n = read(from, bytes, sizeof(bytes))) {

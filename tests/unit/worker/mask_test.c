@@ -81,6 +81,27 @@ static void values_are_hidden_in_text(void **state)
     assert_string_equal(out.text, "<secret-hidden>, <secret-hidden>, 12345 and abcde");
 }
 
+static void values_that_were_replaced_stay_hidden(void **state)
+{
+    CLEANUP(secret_list_done) struct secret_list list = SECRET_LIST_INIT;
+    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+    json_auto_t *before = test_json("{\"A\": \"abcdef\", \"B\": \"uvwxyz\"}");
+    json_auto_t *after = test_json("{\"A\": \"ghijkl\", \"C\": \"uvwxyz\"}");
+    json_auto_t *env = NULL;
+
+    (void)state;
+    secret_list_read(&list, before);
+    secret_list_retire(&list);
+    secret_list_read(&list, after);
+    mask_append(&list, "abcdef ghijkl uvwxyz", &out);
+    assert_string_equal(out.text, "<secret-hidden> <secret-hidden> <secret-hidden>");
+    env = secret_list_env(&list, "echo $A $B $C");
+    assert_int_equal(json_object_size(env), 2);
+    assert_string_equal(json_text_or(env, "A", ""), "ghijkl");
+    assert_string_equal(json_text_or(env, "C", ""), "uvwxyz");
+    assert_int_equal(list.n, 3);
+}
+
 enum { LINES_MAX_BYTES = 4096 };
 
 /* What is written to standard error by two lines: one under the mask, one after it. */
@@ -192,6 +213,7 @@ int mask_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_free_text_of_events_is_changed),
         cmocka_unit_test(values_are_hidden_in_text),
+        cmocka_unit_test(values_that_were_replaced_stay_hidden),
         cmocka_unit_test(values_are_hidden_in_log_lines_of_the_thread),
         cmocka_unit_test(a_call_keeps_its_form_and_is_run_as_it_was_written),
         cmocka_unit_test(commands_get_the_secrets_they_name),

@@ -42,7 +42,7 @@ void agent_take_row(struct agent *agent, struct conversation *now)
     own->stats_hash = now->stats_hash;
     mem_free(own->secrets);
     own->secrets = TAKE_PTR(now->secrets);
-    secret_list_done(&agent->secrets);
+    secret_list_retire(&agent->secrets);
     json_decref(agent->llm_spec);
     agent_take_secrets(agent);
     /* Both are written for one model. */

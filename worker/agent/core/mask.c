@@ -37,8 +37,25 @@ static const char *source_value(const json_t *source)
     return json_text_or(source, "value", "");
 }
 
+/* A value that had lost its name gets this one. */
+static bool name_again(struct secret_list *list, const char *name, const char *value)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        struct named_secret *item = &list->items[i];
+
+        if (item->name[0] != '\0' || !text_equal(secret_reveal(&item->value), value))
+            continue;
+        mem_free(item->name);
+        item->name = mem_dup_text(name);
+        return true;
+    }
+    return false;
+}
+
 static void add(struct secret_list *list, const char *name, const char *value)
 {
+    if (name_again(list, name, value))
+        return;
     list->items = mem_resize(list->items, (list->n + 1) * sizeof(*list->items));
     list->items[list->n] = (struct named_secret){mem_dup_text(name), SECRET_INIT};
     secret_set(&list->items[list->n].value, value);
@@ -63,6 +80,12 @@ void secret_list_read(struct secret_list *list, const json_t *secrets)
             continue;
         add(list, name, source_value(source));
     }
+}
+
+void secret_list_retire(struct secret_list *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        list->items[i].name[0] = '\0';
 }
 
 void secret_list_set(struct secret_list *list, const char *name, const char *value)

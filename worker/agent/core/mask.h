@@ -44,6 +44,8 @@ void secret_list_done(struct secret_list *list);
  */
 void secret_list_read(struct secret_list *list, const json_t *secrets) __attribute__((nonnull(1)));
 
+/* Before they are read anew: no value is exported any more, and all of them stay hidden. */
+void secret_list_retire(struct secret_list *list) NONNULL;
 /* Sets one. An old value is not exported any more, but hidden still. */
 void secret_list_set(struct secret_list *list, const char *name, const char *value) NONNULL;
 /* True when a command names the secret, in any case. */

@@ -7,6 +7,7 @@ set -eu
 
 cd "$(dirname "$0")/../.."
 folders=''
+bad=0
 for folder in lib fcgi gateway worker runtime sandbox relay launcher; do
     if [ -d "$folder" ]; then
         folders="$folders $folder"
@@ -125,7 +126,7 @@ FNR == 1 {
 END {
     exit n_bad > 0
 }
-' || exit 1
+' || bad=1
 
 # shellcheck disable=SC2086 # a list of our own folder names
 crowded=$(find $folders -name '*.[ch]' | sed 's|/\([^/]*\)[.][ch]$| \1|' | LC_ALL=C sort -u | awk '
@@ -149,5 +150,6 @@ circles=$(printf '%s\n' "$circles" | grep . | LC_ALL=C sort -u | sed 's/.*/&:1: 
 
 if [ -n "$crowded$circles" ]; then
     printf '%s\n%s\n' "$crowded" "$circles" | grep .
-    exit 1
+    bad=1
 fi
+exit "$bad"

@@ -103,31 +103,31 @@ dist_pkgdata_DATA = runtime/seccomp.json
 
 check_PROGRAMS += runtime_test
 runtime_test_SOURCES = \
-	tests/unit/runtime/build_context_test.c \
-	tests/unit/runtime/build_form_test.c \
-	tests/unit/runtime/demand_test.c \
-	tests/unit/runtime/dns_test.c \
-	tests/unit/runtime/docker_body_test.c \
-	tests/unit/runtime/dockerfile_test.c \
-	tests/unit/runtime/egress_book_test.c \
-	tests/unit/runtime/egress_policy_test.c \
-	tests/unit/runtime/failure_test.c \
-	tests/unit/runtime/frames_test.c \
-	tests/unit/runtime/gate_test.c \
-	tests/unit/runtime/nflog_test.c \
-	tests/unit/runtime/process_group_test.c \
-	tests/unit/runtime/process_test.c \
-	tests/unit/runtime/resolver_test.c \
-	tests/unit/runtime/rules_log_test.c \
-	tests/unit/runtime/rules_test.c \
+	tests/unit/runtime/build/build_context_test.c \
+	tests/unit/runtime/build/build_form_test.c \
+	tests/unit/runtime/core/demand_test.c \
+	tests/unit/runtime/egress/dns_test.c \
+	tests/unit/runtime/docker/docker_body_test.c \
+	tests/unit/runtime/build/dockerfile_test.c \
+	tests/unit/runtime/egress/egress_book_test.c \
+	tests/unit/runtime/egress/egress_policy_test.c \
+	tests/unit/runtime/backend/failure_test.c \
+	tests/unit/runtime/docker/frames_test.c \
+	tests/unit/runtime/core/gate_test.c \
+	tests/unit/runtime/egress/nflog_test.c \
+	tests/unit/runtime/bwrap/process_group_test.c \
+	tests/unit/runtime/bwrap/process_test.c \
+	tests/unit/runtime/egress/resolver_test.c \
+	tests/unit/runtime/egress/rules_log_test.c \
+	tests/unit/runtime/egress/rules_test.c \
 	tests/unit/runtime/runtime_test.c \
 	tests/unit/runtime/runtime_test.h \
-	tests/unit/runtime/sandbox_users_test.c \
-	tests/unit/runtime/spares_test.c \
-	tests/unit/runtime/spec_test.c \
-	tests/unit/runtime/state_test.c \
-	tests/unit/runtime/tally_test.c \
-	tests/unit/runtime/tar_test.c \
+	tests/unit/runtime/backend/sandbox_users_test.c \
+	tests/unit/runtime/backend/spares_test.c \
+	tests/unit/runtime/core/spec_test.c \
+	tests/unit/runtime/core/state_test.c \
+	tests/unit/runtime/egress/tally_test.c \
+	tests/unit/runtime/docker/tar_test.c \
 	$(RUNTIME_SOURCES)
 runtime_test_CPPFLAGS = $(deft_runtime_CPPFLAGS) -I$(top_srcdir)/tests -DDEFT_TOP_SRCDIR='"$(abs_top_srcdir)"' $(CMOCKA_CFLAGS)
 runtime_test_LDADD = $(AUTH_LIBS) $(STORE_LIBS) $(CLIENT_LIBS) $(MODEL_LIBS) $(BASE_LIBS) $(FCGI_LIBS) $(ZLIB_LIBS) $(SECCOMP_LIBS) $(CMOCKA_LIBS) -lpthread

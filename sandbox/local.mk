@@ -136,27 +136,27 @@ deft_action_LDADD = libsandbox.a libmodel.a libbase.a $(JANSSON_LIBS) $(SANDBOX_
 
 check_PROGRAMS += sandbox-test
 sandbox_test_SOURCES = \
-	tests/unit/sandbox/account_test.c \
-	tests/unit/sandbox/browser_test.c \
-	tests/unit/sandbox/capture_test.c \
-	tests/unit/sandbox/chunked_test.c \
-	tests/unit/sandbox/credentials_test.c \
-	tests/unit/sandbox/editor_test.c \
-	tests/unit/sandbox/git_address_test.c \
-	tests/unit/sandbox/identity_test.c \
-	tests/unit/sandbox/ports_test.c \
-	tests/unit/sandbox/exports_test.c \
-	tests/unit/sandbox/inside_test.c \
-	tests/unit/sandbox/journal_test.c \
-	tests/unit/sandbox/keys_test.c \
-	tests/unit/sandbox/multipart_test.c \
-	tests/unit/sandbox/preview_door_test.c \
-	tests/unit/sandbox/repository_test.c \
+	tests/unit/sandbox/core/account_test.c \
+	tests/unit/sandbox/browser/browser_test.c \
+	tests/unit/sandbox/terminal/capture_test.c \
+	tests/unit/sandbox/http/chunked_test.c \
+	tests/unit/sandbox/git/credentials_test.c \
+	tests/unit/sandbox/editor/editor_test.c \
+	tests/unit/sandbox/git/git_address_test.c \
+	tests/unit/sandbox/core/identity_test.c \
+	tests/unit/sandbox/ports/ports_test.c \
+	tests/unit/sandbox/terminal/exports_test.c \
+	tests/unit/sandbox/http/inside_test.c \
+	tests/unit/sandbox/actions/journal_test.c \
+	tests/unit/sandbox/terminal/keys_test.c \
+	tests/unit/sandbox/http/multipart_test.c \
+	tests/unit/sandbox/ports/preview_door_test.c \
+	tests/unit/sandbox/git/repository_test.c \
 	tests/unit/sandbox/sandbox_test.c \
 	tests/unit/sandbox/sandbox_test.h \
-	tests/unit/sandbox/shell_record_test.c \
-	tests/unit/sandbox/statements_test.c \
-	tests/unit/sandbox/terminal_text_test.c
+	tests/unit/sandbox/terminal/shell_record_test.c \
+	tests/unit/sandbox/terminal/statements_test.c \
+	tests/unit/sandbox/terminal/terminal_text_test.c
 sandbox_test_CPPFLAGS = $(SANDBOX_CPPFLAGS) -I$(top_srcdir)/tests $(CMOCKA_CFLAGS)
 sandbox_test_LDADD = libsandbox.a libmodel.a libbase.a $(LWS_LIBS) $(JANSSON_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS) $(ZLIB_LIBS) -lm
 

@@ -88,35 +88,35 @@ check_PROGRAMS += model-test
 model_test_SOURCES = \
 	tests/unit/model/model_test.c \
 	tests/unit/model/model_test.h \
-	tests/unit/model/agent_spec_test.c \
-	tests/unit/model/child_test.c \
-	tests/unit/model/content_test.c \
-	tests/unit/model/event_test.c \
-	tests/unit/model/event_text_test.c \
+	tests/unit/model/agent/agent_spec_test.c \
+	tests/unit/model/tools/child_test.c \
+	tests/unit/model/event/content_test.c \
+	tests/unit/model/event/event_test.c \
+	tests/unit/model/masking/event_text_test.c \
 	tests/unit/model/golden_test.c \
-	tests/unit/model/masker_test.c \
-	tests/unit/model/observation_test.c \
-	tests/unit/model/package_test.c \
-	tests/unit/model/pattern_test.c \
-	tests/unit/model/plan_test.c \
-	tests/unit/model/preview_answer_test.c tests/unit/model/preview_test.c \
+	tests/unit/model/masking/masker_test.c \
+	tests/unit/model/event/observation_test.c \
+	tests/unit/model/plugins/package_test.c \
+	tests/unit/model/schema/pattern_test.c \
+	tests/unit/model/prompt/plan_test.c \
+	tests/unit/model/conversation/preview_answer_test.c tests/unit/model/conversation/preview_test.c \
 	tests/unit/model/web_origin_test.c \
-	tests/unit/model/prompt_test.c \
-	tests/unit/model/redact_test.c \
-	tests/unit/model/repository_test.c \
-	tests/unit/model/secret_test.c \
-	tests/unit/model/settings_test.c \
-	tests/unit/model/shape_test.c \
-	tests/unit/model/skill_file_test.c \
-	tests/unit/model/skills_test.c \
-	tests/unit/model/source_test.c \
-	tests/unit/model/start_request_test.c \
-	tests/unit/model/stats_test.c \
-	tests/unit/model/status_test.c \
-	tests/unit/model/title_test.c \
-	tests/unit/model/tool_call_test.c \
-	tests/unit/model/tools_test.c \
-	tests/unit/model/webhook_test.c \
+	tests/unit/model/prompt/prompt_test.c \
+	tests/unit/model/schema/redact_test.c \
+	tests/unit/model/plugins/repository_test.c \
+	tests/unit/model/secrets/secret_test.c \
+	tests/unit/model/agent/settings_test.c \
+	tests/unit/model/schema/shape_test.c \
+	tests/unit/model/plugins/skill_file_test.c \
+	tests/unit/model/prompt/skills_test.c \
+	tests/unit/model/plugins/source_test.c \
+	tests/unit/model/start/start_request_test.c \
+	tests/unit/model/event/stats_test.c \
+	tests/unit/model/event/status_test.c \
+	tests/unit/model/event/title_test.c \
+	tests/unit/model/tools/tool_call_test.c \
+	tests/unit/model/tools/tools_test.c \
+	tests/unit/model/conversation/webhook_test.c \
 	tests/unit/model/word_search_test.c
 model_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS) \
 	-DDEFT_TEST_DATA='"$(abs_top_srcdir)/tests/data"'

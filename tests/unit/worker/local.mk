@@ -13,17 +13,17 @@ WORKER_TEST_LIBS = libworkertest.a libtestsupport.a $(STORE_LIBS) $(LLM_LIBS) $(
 
 check_PROGRAMS += worker_test worker_run_test worker_child_run_test
 worker_test_SOURCES = \
-	tests/unit/worker/control_test.c \
-	tests/unit/worker/history_test.c \
-	tests/unit/worker/mask_test.c \
-	tests/unit/worker/messages_test.c \
-	tests/unit/worker/model_test.c \
-	tests/unit/worker/observation_test.c \
-	tests/unit/worker/policy_test.c \
+	tests/unit/worker/core/control_test.c \
+	tests/unit/worker/core/history_test.c \
+	tests/unit/worker/core/mask_test.c \
+	tests/unit/worker/core/messages_test.c \
+	tests/unit/worker/core/model_test.c \
+	tests/unit/worker/sandbox/observation_test.c \
+	tests/unit/worker/llm/policy_test.c \
 	tests/unit/worker/stuck_test.c \
-	tests/unit/worker/takeover_test.c \
+	tests/unit/worker/sandbox/takeover_test.c \
 	tests/unit/worker/task_tracker_test.c \
-	tests/unit/worker/view_test.c \
+	tests/unit/worker/core/view_test.c \
 	tests/unit/worker/worker_test.c \
 	tests/unit/worker/worker_test.h
 worker_test_CPPFLAGS = $(WORKER_TEST_CPPFLAGS)

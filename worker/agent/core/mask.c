@@ -40,7 +40,7 @@ static const char *source_value(const json_t *source)
 /* A value that had lost its name gets this one. */
 static bool name_again(struct secret_list *list, const char *name, const char *value)
 {
-    for (size_t i = 0; i < list->n; i++) {
+    for (size_t i = 0; i < list->n_retired; i++) {
         struct named_secret *item = &list->items[i];
 
         if (item->name[0] != '\0' || !text_equal(secret_reveal(&item->value), value))
@@ -86,6 +86,7 @@ void secret_list_retire(struct secret_list *list)
 {
     for (size_t i = 0; i < list->n; i++)
         list->items[i].name[0] = '\0';
+    list->n_retired = list->n;
 }
 
 void secret_list_set(struct secret_list *list, const char *name, const char *value)

@@ -30,11 +30,12 @@ struct named_secret {
 struct secret_list {
     struct named_secret *items;
     size_t n;
+    size_t n_retired;      /* the first ones; they lost their names when all were read anew */
     struct masker *masker; /* of all values it ever had; NULL: none */
 };
 
 /* clang-format off */
-#define SECRET_LIST_INIT {NULL, 0, NULL}
+#define SECRET_LIST_INIT {NULL, 0, 0, NULL}
 /* clang-format on */
 
 void secret_list_done(struct secret_list *list);

@@ -1,7 +1,7 @@
 /*
- * Signing in with a browser: a one-time link becomes a session, which a cookie carries.
+ * Browser sign-in: a one-time link is exchanged for a session, which a cookie carries.
  *
- * Tokens exist here and in the browser; the tables hold keyed hashes.
+ * Tokens exist only here and in the browser; the tables contain keyed hashes.
  */
 #ifndef DEFT_AUTH_SESSION_H
 #define DEFT_AUTH_SESSION_H
@@ -16,13 +16,15 @@ struct error;
 struct user;
 
 #define SESSION_VALID_S (INT64_C(30) * 24 * 3600)
-/* Of a cookie's value that is looked at. */
+/* Longer cookie values are not looked up. */
 #define SESSION_TOKEN_MAX_BYTES 128
 
-/* Uses the link up and opens a session. ERROR_UNAUTHENTICATED when it is unknown, used or old. */
+/*
+ * Uses the link up and opens a session. ERROR_UNAUTHENTICATED when it is unknown, used or expired.
+ */
 int session_open(struct db *db, const struct keyring *keyring, const char *link_token,
                  char token_out[CRYPTO_TOKEN_BYTES], struct error *err) NONNULL MUST_CHECK;
-/* Whose link it is, without using it up. ERROR_UNAUTHENTICATED as session_open(). */
+/* The owner of a link, without using it up. ERROR_UNAUTHENTICATED as session_open(). */
 int session_link_owner(struct db *db, const struct keyring *keyring, const char *link_token,
                        struct user *owner_out, struct error *err) NONNULL MUST_CHECK;
 int session_close(struct db *db, const struct keyring *keyring, const char *token,

@@ -1,8 +1,8 @@
 /*
- * Logs with more than one end: going back to an earlier event, and copying a log up to one.
+ * Logs with several branches: going back to an earlier event, and copying a log up to an event.
  *
- * A log is never rewritten. Whoever goes back leaves a note that what is appended from now on
- * stands behind an earlier event; what stood between is off the path, and stays readable.
+ * A log is never rewritten. Going back records that events appended from now on follow an earlier
+ * event; the events in between are off the path and stay readable.
  *
  * Threading: no state; any thread.
  */
@@ -21,21 +21,21 @@ struct error;
 struct history;
 
 /*
- * Makes an event the one behind which the log goes on; NULL: as if nothing had been said. Errors:
- * ERROR_NOT_FOUND when the conversation has no such event, ERROR_CONFLICT while a run is asked for
- * or under way.
+ * Continues the log after the given event; NULL: from the start, as if the log were empty.
+ * Errors: ERROR_NOT_FOUND when the conversation has no such event, ERROR_CONFLICT while a run is
+ * requested or in progress.
  */
 int branch_store_navigate(struct db *db, const struct uuid *conversation_id, const char *event_id,
                           struct error *err) __attribute__((nonnull(1, 2, 4))) MUST_CHECK;
 
 /*
- * Takes out of a whole history what is off the path to its end, and the calls of the model whose
- * results are.
+ * Removes from a complete history the events off the path to its end, and the model's calls whose
+ * results are off it.
  */
 int branch_store_prune(struct db *db, const struct uuid *conversation_id, struct history *history,
                        struct error *err) NONNULL MUST_CHECK;
 
-/* What becomes of a conversation's log in a copy. */
+/* Which part of a conversation's log a copy gets. */
 struct fork {
     struct uuid source_id;
     const char *from_event_id; /* its last event; NULL: the whole path */
@@ -43,8 +43,9 @@ struct fork {
 
 /*
  * Stores a new conversation with a copy of the path to an event; moves its last_seq,
- * last_timestamp_us and leaf_event_id to the copy's end. Errors: ERROR_NOT_FOUND when the source
- * has no such event, ERROR_CONFLICT when the new id is taken.
+ * last_timestamp_us and leaf_event_id to the copy's end.
+ * Errors: ERROR_NOT_FOUND when the source has no such event, ERROR_CONFLICT when the new id is
+ * taken.
  */
 int branch_store_fork(struct db *db, const struct fork *fork, struct conversation *copy,
                       struct error *err) NONNULL MUST_CHECK;

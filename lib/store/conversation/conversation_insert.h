@@ -1,6 +1,4 @@
-/*
- * The rows of a new conversation; shared by the store modules that make one.
- */
+/* Inserts the rows of a new conversation; shared by the store modules that create one. */
 #ifndef DEFT_STORE_CONVERSATION_CONVERSATION_INSERT_H
 #define DEFT_STORE_CONVERSATION_CONVERSATION_INSERT_H
 
@@ -15,13 +13,13 @@ struct db_tx;
 struct error;
 
 /*
- * Inserts the row and reads its times; *is_new_out = false, and nothing is written, when the id is
- * taken. events: those that follow in the same transaction; NULL: the caller writes others.
+ * Inserts the row and reads its times; *is_new_out = false, with nothing written, when the id is
+ * taken. events: those inserted later in the same transaction; NULL: the caller writes others.
  */
 int conversation_insert_row(struct db_tx *tx, const struct conversation_birth *birth,
                             bool *is_new_out, struct error *err) NONNULL MUST_CHECK;
 
-/* The same with its first events and its first job. */
+/* As above, with its first events and its first job. */
 int conversation_insert_whole(struct db_tx *tx, const struct conversation_birth *birth,
                               bool *is_new_out, struct error *err) NONNULL MUST_CHECK;
 

@@ -1,9 +1,9 @@
 /*
- * Lists of conversations: the statements that read a page of them, for what of them is wanted. Only
+ * SQL of lists of conversations: the statements that read a page, by the columns wanted. Only
  * lib/store includes this.
  *
  * Parameters: $1 user, $2 sandbox's session or NULL, $3 status or NULL, $4 first of the page or
- * NULL, $5 limit; a row more than that is read.
+ * NULL, $5 limit; one row more than the limit is read.
  */
 #ifndef DEFT_STORE_CONVERSATION_CONVERSATION_PAGE_SQL_H
 #define DEFT_STORE_CONVERSATION_CONVERSATION_PAGE_SQL_H
@@ -12,8 +12,8 @@
     "coalesce((SELECT f." column " FROM conversations f"                                           \
     " WHERE f.id = $4::uuid AND f.user_id = $1::uuid), '" fallback "')"
 /*
- * Which ones, by an index alone; then their rows. The bound on the column alone is what the index
- * takes: a deep page costs what the first does.
+ * Selects the ids by an index-only condition, then joins the rows. The index can use only the plain
+ * bound on the column: with it a deep page costs no more than the first.
  */
 #define CONVERSATION_PAGE(column, compare, direction, end, last_id)                                \
     "SELECT s.id, s." column " FROM conversations s"                                               \
@@ -37,7 +37,7 @@
 #define CONVERSATION_ID_FIRST "00000000-0000-0000-0000-000000000000"
 #define CONVERSATION_ID_LAST "ffffffff-ffff-ffff-ffff-ffffffffffff"
 
-/* Four orders, four texts, [by_updated][ascending]: a sort direction cannot be a parameter. */
+/* Four orders, four statements, [by_updated][ascending]: a sort direction cannot be a parameter. */
 #define CONVERSATION_SEARCHES(columns, joins)                                                      \
     {                                                                                              \
         {                                                                                          \

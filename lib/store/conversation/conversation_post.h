@@ -1,6 +1,6 @@
 /*
- * What clients do to a conversation beside reading it: plan the events with lib/model, write them,
- * and plan again when somebody else was faster.
+ * What clients do to a conversation in addition to reading it: plans the events with lib/model,
+ * writes them, and plans again after a lost race.
  */
 #ifndef DEFT_STORE_CONVERSATION_CONVERSATION_POST_H
 #define DEFT_STORE_CONVERSATION_CONVERSATION_POST_H
@@ -22,37 +22,37 @@ struct uuid;
 struct user_message {
     json_t *content; /* as content_read() gives it; borrowed */
     bool run;
-    const char *sender;            /* borrowed; NULL: nobody in particular */
+    const char *sender;            /* borrowed; NULL: not given */
     const struct seen_calls *seen; /* NULL: the client does not say */
 };
 
 /*
- * Appends a user's message and, with run, asks for a run; both are committed when it returns. The
- * caller sends HINT_EVENTS and, with run, HINT_WORK.
- * Errors: ERROR_NOT_FOUND, ERROR_TOO_LARGE, ERROR_UNAVAILABLE, ERROR_INVALID; ERROR_CONFLICT when
- * the run would carry out calls that the client has not seen: then nothing is stored.
+ * Appends a user's message and, with run, requests a run; both are committed on return. The caller
+ * sends HINT_EVENTS and, with run, HINT_WORK.
+ * Errors: ERROR_NOT_FOUND, ERROR_TOO_LARGE, ERROR_UNAVAILABLE, ERROR_INVALID; ERROR_CONFLICT, with
+ * nothing stored, when the run would execute calls that the client has not seen.
  */
 int conversation_post_message(struct db *db, const struct conversation_scope *scope,
                               const struct uuid *id, const struct user_message *message,
                               struct error *err) NONNULL MUST_CHECK;
 
-/* What became of a request for a run. */
+/* Outcome of a request for a run. */
 enum post_result {
     POST_WRITTEN,
-    POST_UNDER_WAY, /* a run has been asked for already; nothing was written */
+    POST_UNDER_WAY, /* a run is requested already; nothing was written */
 };
 
 /*
- * Asks for a run without a message. seen: NULL when the client does not say which calls it saw;
- * else ERROR_CONFLICT where others wait, or none any more. The caller sends HINT_EVENTS and
- * HINT_WORK.
+ * Requests a run without a message. seen: NULL when the client does not say which calls it saw;
+ * else ERROR_CONFLICT when other calls are waiting, or none any more. The caller sends HINT_EVENTS
+ * and HINT_WORK.
  */
 int conversation_post_run(struct db *db, const struct conversation_scope *scope,
                           const struct uuid *id, const struct seen_calls *seen,
                           enum post_result *result_out, struct error *err)
     __attribute__((nonnull(1, 2, 3, 5, 6))) MUST_CHECK;
 
-/* What a planned change does to the row, as a write; borrows the change's texts. */
+/* Fills a write with what a planned change does to the row; borrows the change's texts. */
 void conversation_write_change(const struct conversation_change *change,
                                struct conversation_write *write) NONNULL;
 

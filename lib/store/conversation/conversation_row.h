@@ -1,6 +1,4 @@
-/*
- * A conversation's row as a struct; shared by the store modules that read it.
- */
+/* Reads a conversation's row into a struct; shared by the store modules that need it. */
 #ifndef DEFT_STORE_CONVERSATION_CONVERSATION_ROW_H
 #define DEFT_STORE_CONVERSATION_CONVERSATION_ROW_H
 
@@ -13,9 +11,10 @@ struct error;
 
 /*
  * The columns that conversation_row_read() expects, for a row of conversations named c. The newest
- * event comes by the primary key; the leaf skips state updates, few of which stand in a row. Where
- * the log was continued from an earlier event, the leaf is behind that, or that itself. xmin is
- * another after each write to the row. Who pauses or wants a condensation has not begun to talk.
+ * event is found by the primary key; the leaf skips state updates, which rarely come in a row.
+ * Where the log was continued from an earlier event, the leaf is after that event or the event
+ * itself. xmin changes with each write to the row. Pauses and condensation requests do not count as
+ * talk.
  */
 #define CONVERSATION_TALK                                                                          \
     "EXISTS (SELECT FROM events e WHERE e.conversation_id = c.id AND e.kind NOT IN"                \

@@ -21,14 +21,16 @@ struct error;
 struct event_list;
 struct strbuf;
 
-/* Work for a worker beside the conversation's run, see job_store.h. */
+/* Work for a worker in addition to the conversation's run, see job_store.h. */
 struct job_wish {
     const char *kind;      /* NULL: none */
     const json_t *payload; /* an object, or NULL */
-    struct uuid key;       /* by which its result is waited for; unset: nobody waits */
+    struct uuid key;       /* for waiting for its result; unset: no client waits */
 };
 
-/* Whose conversations: a user's, or with `runtime_session` only those of that sandbox. */
+/*
+ * Scope of a query: a user's conversations, or with `runtime_session` only those of that sandbox.
+ */
 struct conversation_scope {
     struct uuid user_id;
     const char *runtime_session; /* NULL: all of the user's */
@@ -42,13 +44,13 @@ struct lease {
 };
 
 enum write_guard {
-    GUARD_NONE,     /* a client: wins or loses by seq alone */
+    GUARD_NONE,     /* a client: races are settled by seq alone */
     GUARD_NO_LEASE, /* only while no worker has it */
     GUARD_LEASE,    /* only under the given lease */
-    GUARD_JOB,      /* only while the job is in those hands */
+    GUARD_JOB,      /* only while the given worker holds the job */
 };
 
-/* A job in a worker's hands, see job_store.h. */
+/* A job that a worker holds, see job_store.h. */
 struct job_hold {
     int64_t id;
     struct uuid owner;
@@ -56,14 +58,14 @@ struct job_hold {
 
 struct conversation_write;
 
-/* A conversation that a write starts, with its own first events and state. */
+/* A new conversation that a write creates, with its own first events and state. */
 struct conversation_birth {
     struct conversation *conversation;
     struct event_list *events;
     const struct conversation_write *write;
 };
 
-/* What changes in the row together with the events; zeroed members leave things as they are. */
+/* Changes to the row together with the events; zeroed members change nothing. */
 struct conversation_write {
     enum write_guard guard;
     const struct lease *lease; /* for GUARD_LEASE */
@@ -73,26 +75,26 @@ struct conversation_write {
     bool end_run;       /* wanted_at, stop_requested, waits_for, lease cleared; claim_count = 0 */
     bool bump_snapshot; /* subscribers get a full_state */
     bool made_progress; /* claim_count = 0, waits_for cleared */
-    const char *stats;  /* JSON text; NULL: as they are */
+    const char *stats;  /* JSON text; NULL: unchanged */
     const json_t *agent_state;
     const json_t *spec;
     const char *title;
-    const char *first_title; /* only where there is none: a client may have named it meanwhile */
+    const char *first_title; /* only if there is no title: a client may have set one by now */
     const char *secrets;     /* sealed */
     struct uuid last_user_message_id;
     struct job_wish job;
-    const struct conversation_birth *child; /* is stored in the same transaction; NULL: none */
+    const struct conversation_birth *child; /* stored in the same transaction; NULL: none */
 };
 
 /*
- * Appends events at conversation->last_seq + 1 (n may be 0) and changes the row, atomically.
- * Stamps ids that are unset, and times that grow strictly; on success moves the conversation's
- * last_seq, last_timestamp_us, leaf_event_id, status and is_wanted forward. Errors: ERROR_CONFLICT:
- * somebody else wrote that number, or a result for that action exists: load and decide again.
- * ERROR_STALE: the guard failed (lease or job lost, conversation gone, or a worker has it), or
- * write->spec, ->secrets or ->stats would replace what somebody else put there since *conversation
- * was read.
- * ERROR_TOO_LARGE: an event above EVENT_MAX_BYTES. ERROR_INVALID: write->child's id is taken.
+ * Appends events at conversation->last_seq + 1 (n may be 0) and changes the row, atomically. Sets
+ * ids that are unset, and strictly increasing times; on success moves the conversation's last_seq,
+ * last_timestamp_us, leaf_event_id, status and is_wanted forward.
+ * Errors: ERROR_CONFLICT: another writer used that number, or a result for that action exists: load
+ * and decide again. ERROR_STALE: the guard failed (lease or job lost, conversation gone, or a
+ * worker has it), or write->spec, ->secrets or ->stats would overwrite a change made since
+ * *conversation was read. ERROR_TOO_LARGE: an event above EVENT_MAX_BYTES. ERROR_INVALID:
+ * write->child's id is taken.
  */
 int conversation_store_write(struct db *db, struct conversation *conversation,
                              struct event_list *events, const struct conversation_write *write,
@@ -104,9 +106,9 @@ int conversation_store_append(struct db *db, const struct lease *lease,
                               struct error *err) NONNULL MUST_CHECK;
 
 /*
- * Stores a new conversation with its first events and, with want_run, asks for a run.
- * *was_there_out = true, and nothing is written, when that id exists already for the same user;
- * ERROR_CONFLICT when it belongs to somebody else.
+ * Stores a new conversation with its first events and, with want_run, requests a run.
+ * *was_there_out = true, with nothing written, when that id exists already for the same user;
+ * ERROR_CONFLICT when it belongs to another user.
  */
 int conversation_store_create(struct db *db, struct conversation *conversation,
                               struct event_list *events, const struct conversation_write *write,
@@ -117,23 +119,25 @@ int conversation_store_load(struct db *db, const struct conversation_scope *scop
                             const struct uuid *id, struct conversation *conversation_out,
                             struct error *err) NONNULL MUST_CHECK;
 
-/* The same whoever it belongs to: for a worker, whom the row itself has sent. */
+/* As above without the owner check; for workers. */
 int conversation_store_load_any(struct db *db, const struct uuid *id,
                                 struct conversation *conversation_out,
                                 struct error *err) NONNULL MUST_CHECK;
 
-/* Whether the scope has it, without reading it: ERROR_NOT_FOUND when not. */
+/* Checks that the scope has it, without reading it: ERROR_NOT_FOUND when not. */
 int conversation_store_check(struct db *db, const struct conversation_scope *scope,
                              const struct uuid *id, struct error *err) NONNULL MUST_CHECK;
 
 /*
- * The fence of its newest lease, 0 before the first: what the sandbox wants beside an action of the
- * conversation. Who does not hold the lease only reads it. ERROR_NOT_FOUND.
+ * The fence of its newest lease, 0 before the first: the sandbox requires it with each action of
+ * the conversation. For readers that do not hold the lease. ERROR_NOT_FOUND.
  */
 int conversation_store_load_fence(struct db *db, const struct uuid *id, int64_t *fence_out,
                                   struct error *err) NONNULL MUST_CHECK;
 
-/* ERROR_INVALID when it descends from so many, or has started so many, that it may start no more.
+/*
+ * ERROR_INVALID when the conversation may start no more children: it has too many ancestors, or has
+ * started too many.
  */
 int conversation_store_check_child(struct db *db, const struct uuid *id,
                                    struct error *err) NONNULL MUST_CHECK;
@@ -149,11 +153,11 @@ struct conversation_filter {
     const char *status; /* NULL: any */
     bool by_updated;    /* else by created_at */
     bool ascending;
-    struct uuid from_id; /* page id; an unknown one starts at the beginning */
+    struct uuid from_id; /* page id; if unknown, the first page */
     int64_t limit;       /* 1..PAGE_MAX_ITEMS */
 };
 
-/* Those of the ids that the scope has, in no order. */
+/* Loads those of the ids that the scope has, in no order. */
 int conversation_store_load_many(struct db *db, const struct conversation_scope *scope,
                                  const struct uuid *ids, size_t n,
                                  struct conversation_page *page_out,
@@ -166,9 +170,9 @@ int conversation_store_search(struct db *db, const struct conversation_filter *f
 int conversation_store_count(struct db *db, const struct conversation_filter *filter,
                              int64_t *n_out, struct error *err) NONNULL MUST_CHECK;
 /*
- * Removes row and events, those of its sub-agents too; a sandbox of its own that no other
- * conversation works in is marked to be deleted. ERROR_NOT_FOUND.
- * The caller sends HINT_RUNTIME, HINT_CONTROL and HINT_WORK.
+ * Removes the row and the events, also those of its sub-agents; marks a sandbox of its own for
+ * deletion unless another conversation works in it. ERROR_NOT_FOUND. The caller sends HINT_RUNTIME,
+ * HINT_CONTROL and HINT_WORK.
  */
 int conversation_store_delete(struct db *db, const struct conversation_scope *scope,
                               const struct uuid *id, struct error *err) NONNULL MUST_CHECK;
@@ -178,33 +182,35 @@ struct uuid_list {
     size_t n;
 };
 void uuid_list_done(struct uuid_list *list);
-/* Its sub-agents, and theirs. */
+/* Its sub-agents, recursively. */
 int conversation_store_list_sub_agents(struct db *db, const struct uuid *id,
                                        struct uuid_list *ids_out,
                                        struct error *err) NONNULL MUST_CHECK;
 
-/* Conversations that were asked to stop together: each waits for the end of the next. */
+/* Conversations that were asked to stop together: each waits for the run of the next to end. */
 struct stop_line {
     struct uuid ids[CHILD_DEPTH_MAX + 1];
     size_t n;
 };
 /*
- * "pause" or "interrupt" for the worker that has it, and for the sub-agents that it waits for.
- * line_out->n = 0, and nothing is written, when no worker has it and it waits for nobody: then the
- * caller writes the pause itself (GUARD_NO_LEASE). Else the caller sends HINT_CONTROL for each, and
- * HINT_WORK.
+ * Requests a stop ("pause" or "interrupt") from the worker that has it, and of the sub-agents that
+ * it waits for. line_out->n = 0, with nothing written, when no worker has it and it waits for no
+ * sub-agent: then the caller writes the pause itself (GUARD_NO_LEASE). Else the caller sends
+ * HINT_CONTROL for each, and HINT_WORK.
  */
 int conversation_store_request_stop(struct db *db, const struct uuid *id, const char *kind,
                                     struct stop_line *line_out,
                                     struct error *err) NONNULL MUST_CHECK;
-/* Waits, woken by hints, until no run is wanted any more; ERROR_TIMEOUT after deadline_ms
- * (clock_monotonic_ms()). Takes a connection for the whole wait. */
+/*
+ * Waits, woken by hints, until no run is requested any more; ERROR_TIMEOUT after deadline_ms
+ * (clock_monotonic_ms()). Holds a connection for the whole wait.
+ */
 int conversation_store_wait_stopped(struct db *db, const struct uuid *id, int64_t deadline_ms,
                                     struct error *err) NONNULL MUST_CHECK;
 
 /*
- * Claims the conversation that has waited longest, if any: fence + 1, claim_count + 1.
- * *claimed_out = false when nothing waits. stop_requested_out: "", "pause" or "interrupt".
+ * Claims the conversation that has waited longest, if any: fence + 1, claim_count + 1. When none is
+ * waiting, *claimed_out = false. stop_requested_out: "", "pause" or "interrupt".
  */
 struct claim {
     struct lease lease;
@@ -214,33 +220,33 @@ struct claim {
 };
 
 void claim_done(struct claim *claim);
-/*
- * run_slots: most runs of one user at a time, where the user's row says nothing else; more wait.
- */
+/* run_slots: maximum concurrent runs of a user whose row sets none; further runs wait. */
 int conversation_store_claim(struct db *db, const struct uuid *owner, int64_t run_slots,
                              bool *claimed_out, struct claim *claim_out,
                              struct error *err) NONNULL MUST_CHECK;
 
-/* A user's runs: how many may go on and wait, and how many are asked for. */
+/* Limits of a user's runs. */
 struct run_limits {
-    int64_t n_slots;  /* at a time */
-    int64_t n_queued; /* more, that wait */
+    int64_t n_slots;  /* concurrent runs */
+    int64_t n_queued; /* further runs that may wait */
 };
-/* Who wants a run. */
+/* Who requests a run. */
 struct run_seeker {
     const struct uuid *user_id;
     const struct uuid *conversation_id; /* NULL: a new one */
 };
-/* ERROR_RATE_LIMITED when no other run of that user can be asked for; one that was asked for stays
- * so. limits: where the user's row says nothing else. */
+/*
+ * ERROR_RATE_LIMITED when that user can request no further run; a run already requested stays so.
+ * limits: defaults where the user's row sets none.
+ */
 int conversation_store_check_room(struct db *db, const struct run_seeker *seeker,
                                   const struct run_limits *limits,
                                   struct error *err) NONNULL MUST_CHECK;
-/* The place of a conversation that waits for a slot, from 1; 0: it does not wait. */
+/* The queue position of a conversation that waits for a slot, from 1; 0: it does not wait. */
 int conversation_store_queue_place(struct db *db, const struct uuid *id, int64_t run_slots,
                                    int64_t *place_out, struct error *err) NONNULL MUST_CHECK;
 
-/* One held conversation as the heartbeat finds it. */
+/* A held conversation, for the heartbeat. */
 struct held_lease {
     struct uuid conversation_id;
     int64_t fence;           /* in */
@@ -251,7 +257,7 @@ struct held_lease {
 /* Renews all leases of this owner in one statement, LEASE_MS from now. */
 int conversation_store_renew(struct db *db, const struct uuid *owner, struct held_lease *held,
                              size_t n, struct error *err) NONNULL MUST_CHECK;
-/* Gives a lease back without ending the run: another worker may claim at once (shutdown). */
+/* Returns a lease without ending the run: another worker may claim at once (shutdown). */
 int conversation_store_hand_over(struct db *db, const struct lease *lease,
                                  struct error *err) NONNULL MUST_CHECK;
 

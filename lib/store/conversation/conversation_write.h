@@ -1,6 +1,6 @@
 /*
- * What conversation_store_write() shares with the writes through a pipe and with the making of a
- * conversation; only lib/store includes this.
+ * The parts of conversation_store_write() that writes through a pipe and the creation of
+ * conversations share; only lib/store includes this.
  */
 #ifndef DEFT_STORE_CONVERSATION_CONVERSATION_WRITE_H
 #define DEFT_STORE_CONVERSATION_CONVERSATION_WRITE_H
@@ -16,23 +16,23 @@ struct error;
 struct event_list;
 
 /*
- * Asks for the write of events and row, guarded by seq alone (GUARD_NONE). The question brings
- * done, owner and ticket. Errors here: ERROR_TOO_LARGE, and nothing is asked; in the answer: as
- * conversation_store_write().
+ * Sends the write of events and row through a pipe, guarded by seq alone (GUARD_NONE). The caller
+ * sets done, owner and ticket of the question.
+ * Errors here: ERROR_TOO_LARGE, with nothing sent; in the answer: as conversation_store_write().
  */
 int conversation_write_ask(struct db_pipe *pipe, const struct conversation *conversation,
                            struct event_list *events, const struct conversation_write *write,
                            struct db_question *question, struct error *err) NONNULL MUST_CHECK;
 
 /*
- * As conversation_store_write() as a part of a transaction, guarded by seq and by `guard`, which is
- * not GUARD_NO_LEASE; the caller's copy stays as it is until the commit.
+ * conversation_store_write() within a transaction, guarded by seq and by `guard`, which is not
+ * GUARD_NO_LEASE; the caller's copy is unchanged until the commit.
  */
 int conversation_write_in(struct db_tx *tx, struct conversation *conversation,
                           struct event_list *events, const struct conversation_write *write,
                           struct error *err) NONNULL MUST_CHECK;
 
-/* What the caller's copy of the conversation must know after the write is in. */
+/* Applies a successful write to the caller's copy of the conversation. */
 void conversation_move_row(struct conversation *conversation,
                            const struct conversation_write *write) NONNULL;
 

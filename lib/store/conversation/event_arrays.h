@@ -1,6 +1,6 @@
 /*
- * Events on their way into the database: stamped, checked, and as array parameters of one
- * statement. Only lib/store includes this.
+ * Events to be written: stamped, checked, and turned into the array parameters of one statement.
+ * Only lib/store includes this.
  */
 #ifndef DEFT_STORE_CONVERSATION_EVENT_ARRAYS_H
 #define DEFT_STORE_CONVERSATION_EVENT_ARRAYS_H
@@ -22,7 +22,7 @@ struct event_arrays {
     struct strbuf timestamp;
     struct strbuf result_of;
     struct strbuf body;
-    struct uuid leaf; /* the newest event that is no state update; unset when none is */
+    struct uuid leaf; /* the newest event that is not a state update; unset when all are */
 };
 
 /* clang-format off */
@@ -31,25 +31,25 @@ struct event_arrays {
 
 void event_arrays_done(struct event_arrays *arrays);
 /*
- * Stamps the events as event_list_stamp() and fills the arrays with them: no writer can forget the
- * one for the other. ERROR_TOO_LARGE when an event is above EVENT_MAX_BYTES.
+ * Stamps the events as event_list_stamp() and fills the arrays with them, so that no writer can do
+ * one without the other. ERROR_TOO_LARGE when an event is above EVENT_MAX_BYTES.
  */
 int event_arrays_fill(struct event_arrays *arrays, const struct conversation *conversation,
                       struct event_list *events, struct error *err) NONNULL MUST_CHECK;
 
 /*
- * Sets ids where there are none, and times: now, but each at least a microsecond after the event
- * before it, the conversation's last one included, whatever the clock says. Only the writer that
- * has read that last event can write the next number, so times grow strictly with seq. Clients page
- * by time: of two equal ones they would lose one.
+ * Sets missing ids, and times: now, but each at least a microsecond after the previous event's,
+ * including the conversation's last event, whatever the clock says. Only a writer that has read
+ * that last event can write the next number, so times grow strictly with seq. Clients page by time
+ * and would lose one of two equal ones.
  */
 void event_list_stamp(struct event_list *events, const struct conversation *conversation) NONNULL;
-/* The newest event that is no state update; NULL when none is. */
+/* The newest event that is not a state update; NULL when all are. */
 const struct uuid *event_list_leaf(const struct event_list *events) NONNULL MUST_CHECK;
-/* Appends one event's wire form. ERROR_TOO_LARGE when it is above EVENT_MAX_BYTES. */
+/* Appends an event's wire form. ERROR_TOO_LARGE when it is above EVENT_MAX_BYTES. */
 int event_append_checked(const struct event *event, struct strbuf *body,
                          struct error *err) NONNULL MUST_CHECK;
-/* What the caller's copy of the conversation must know after its events are in. */
+/* Applies appended events to the caller's copy of the conversation. */
 void conversation_move_log_end(struct conversation *conversation,
                                const struct event_list *events) NONNULL;
 

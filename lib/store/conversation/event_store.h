@@ -26,7 +26,7 @@ struct event_filter {
     const char *since;  /* naive timestamp, inclusive; NULL: any */
     const char *before; /* naive timestamp, exclusive; NULL: any */
     bool descending;
-    const char *page_id; /* event id; unknown or NULL: from the beginning */
+    const char *page_id; /* event id; unknown or NULL: the first page */
     int64_t limit;
 };
 
@@ -40,24 +40,24 @@ int event_store_count(struct db *db, const struct event_filter *filter, int64_t 
 /* Appends the event's JSON; ERROR_NOT_FOUND. */
 int event_store_get(struct db *db, const struct uuid *conversation_id, const char *event_id,
                     struct strbuf *json_out, struct error *err) NONNULL MUST_CHECK;
-/* Appends an array in the order of ids, null for the unknown. */
+/* Appends an array in the order of ids, null for unknown ids. */
 int event_store_get_many(struct db *db, const struct uuid *conversation_id, const char *const *ids,
                          size_t n, struct strbuf *json_out, struct error *err) NONNULL MUST_CHECK;
 
-/* An event as it was stored. */
+/* A stored event. */
 struct stored_event {
     int64_t seq;
     struct uuid id;
     char kind[40];
     struct uuid result_of;
     json_t *json;            /* the whole body */
-    const char *call_id;     /* an action's tool_call_id, in the body; NULL of others */
+    const char *call_id;     /* an action's tool_call_id, in the body; else NULL */
     const char *response_id; /* llm_response_id, in the body; NULL where no model spoke */
-    bool is_forgotten;       /* a Condensation took it out of what the model reads */
-    const json_t *summary;   /* that stands before it instead; the Condensation's, or NULL */
+    bool is_forgotten;       /* a Condensation removed it from the model's view */
+    const json_t *summary;   /* a Condensation's, to insert before this event; or NULL */
 };
 
-/* Gives an event its kind and its body, whose reference it takes. */
+/* Sets an event's kind and body; takes over the reference to the body. */
 void stored_event_set_body(struct stored_event *event, const char *kind, json_t *json) NONNULL;
 
 struct history {
@@ -73,7 +73,8 @@ struct history {
 /* clang-format on */
 
 void history_done(struct history *history);
-/* Adds to *history what came after history->last_seq: a worker keeps its history and calls again.
+/*
+ * Adds to *history the events after history->last_seq: a worker keeps its history and calls again.
  */
 int event_store_load_after(struct db *db, const struct uuid *conversation_id,
                            struct history *history, struct error *err) NONNULL MUST_CHECK;
@@ -83,20 +84,22 @@ struct event_batch {
     int64_t *seqs;
     char **bodies;
     size_t n;
-    int64_t snapshot_version; /* of the conversation, in the snapshot that the events are of */
+    int64_t snapshot_version; /* the conversation's, read in the same snapshot as the events */
 };
 
 void event_batch_done(struct event_batch *batch);
 /*
  * Reads up to `limit` events after `after_seq` and, in the same snapshot, the conversation's
- * snapshot_version: what a gateway needs for one step of a subscriber. When the version has grown
- * it loads the row (conversation_store_load()), sends events up to that row's last_seq, and then
- * the snapshot. ERROR_NOT_FOUND when the conversation is gone.
+ * snapshot_version, for one step of a gateway's subscriber. When the version has grown, the gateway
+ * loads the row (conversation_store_load()), sends events up to that row's last_seq, and then the
+ * snapshot. ERROR_NOT_FOUND when the conversation is gone.
  */
 int event_store_read_batch(struct db *db, const struct uuid *conversation_id, int64_t after_seq,
                            int64_t limit, struct event_batch *batch_out,
                            struct error *err) NONNULL MUST_CHECK;
-/* The last seq before the first event with timestamp >= since; the newest seq when none is. */
+/*
+ * The last seq before the first event with timestamp >= since; the newest seq when there is none.
+ */
 int event_store_seq_before(struct db *db, const struct uuid *conversation_id, const char *since,
                            int64_t *seq_out, struct error *err) NONNULL MUST_CHECK;
 

@@ -1,6 +1,4 @@
-/*
- * A new job, as a statement for the two who add one: alone, and together with a conversation.
- */
+/* INSERT of a job, shared by job_store and conversation_insert. */
 #ifndef DEFT_STORE_CONVERSATION_JOB_INSERT_H
 #define DEFT_STORE_CONVERSATION_JOB_INSERT_H
 

@@ -1,6 +1,4 @@
-/*
- * conversation_post_message() for a process that must not wait.
- */
+/* conversation_post_message() for a process that must not block. */
 #ifndef DEFT_STORE_CONVERSATION_LIVE_POST_H
 #define DEFT_STORE_CONVERSATION_LIVE_POST_H
 
@@ -16,15 +14,17 @@
 struct db_pipe;
 struct error;
 
-/* A message under way. From live_post_new() until done() has returned, or live_post_free(). */
+/*
+ * A message in progress: valid from live_post_new() until done() has returned, or live_post_free().
+ */
 struct live_post {
     struct db_pipe *pipe;
     struct run_limits limits;
     struct state_question state;
     struct db_ticket *asking;
-    struct db_ticket *finding; /* the calls that wait */
+    struct db_ticket *finding; /* the query for waiting calls */
     struct db_ticket *writing;
-    bool is_full; /* no other run can be asked for */
+    bool is_full; /* no further run can be requested */
     json_t *message;
     int n_tries;
     void *owner;
@@ -33,18 +33,18 @@ struct live_post {
 
 /*
  * Appends a user's message, {"content": as content_read() gives it, "sender": text or null,
- * "action_ids": the calls that the client has seen, or absent}, and asks for a run. *scope is
+ * "action_ids": the calls that the client has seen, or absent}, and requests a run. *scope is
  * borrowed until done(). The caller then sends HINT_EVENTS and HINT_WORK.
  * Errors in the answer: ERROR_NOT_FOUND, ERROR_TOO_LARGE, ERROR_UNAVAILABLE, ERROR_INVALID;
- * ERROR_CONFLICT: the run would carry out calls that the client has not seen, and nothing is
- * stored; ERROR_RATE_LIMITED: the message is stored, and no run was asked for.
+ * ERROR_CONFLICT: the run would execute calls that the client has not seen, and nothing is stored;
+ * ERROR_RATE_LIMITED: the message is stored, and no run was requested.
  */
 struct live_post *live_post_new(struct db_pipe *pipe, const struct conversation_scope *scope,
                                 const struct uuid *id, json_t *message,
                                 const struct run_limits *limits) NONNULL MUST_CHECK;
 /* Sends it; done() comes later. */
 void live_post_start(struct live_post *post) NONNULL;
-/* Takes back what is under way: it may be stored nevertheless. */
+/* Cancels a message in progress: it may be stored nevertheless. */
 void live_post_free(struct live_post *post);
 
 #endif

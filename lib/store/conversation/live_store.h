@@ -1,12 +1,12 @@
 /*
- * What a gateway asks, without waiting: who calls, where a conversation's log ends, what is new in
- * many conversations at once, what is old in one.
+ * A gateway's non-blocking queries: who the caller is, where a conversation's log ends, what is new
+ * in many conversations at once, and older events of one.
  *
- * A question is a struct of the caller's: its members up to `ticket` are filled before it is asked,
- * the others by the answer; then `done` is called, with NULL or what went wrong. A question whose
- * owner goes away is taken back with db_ticket_forget(&question->ticket).
- * Ownership: the caller's; each question says what is to be released.
- * Threading: that of the pipe. Answers of one pipe never show an older state than the ones before.
+ * A question is a struct of the caller's: its members up to `ticket` are set before it is asked,
+ * the others by the answer; then `done` is called, with NULL or the error. A question whose owner
+ * goes away is withdrawn with db_ticket_forget(&question->ticket).
+ * Ownership: the caller's; each question says what must be released.
+ * Threading: that of the pipe. Answers of one pipe never show an older state than earlier answers.
  */
 #ifndef DEFT_STORE_CONVERSATION_LIVE_STORE_H
 #define DEFT_STORE_CONVERSATION_LIVE_STORE_H
@@ -36,10 +36,10 @@ struct caller_question {
     struct db_ticket *ticket;
     struct uuid user_id; /* of a sandbox: its owner; unset when it has none */
     struct uuid key_id;  /* of a user's key or a session */
-    int64_t valid_ms;    /* SESSION: until it ends by itself */
+    int64_t valid_ms;    /* SESSION: time until it expires */
     char runtime_id[17];
     char runtime_session[80];
-    bool has_tenant; /* the sandbox is that of a tenant of the Runtime API */
+    bool has_tenant; /* the sandbox belongs to a tenant of the Runtime API */
     void (*done)(struct caller_question *question, const struct error *err);
 };
 
@@ -47,10 +47,10 @@ struct caller_question {
 void live_ask_caller(struct db_pipe *pipe, struct caller_question *question) NONNULL;
 
 struct ended_question {
-    const char *const *ids; /* of keys, sessions and sandboxes; borrowed for the asking */
+    const char *const *ids; /* of keys, sessions and sandboxes; borrowed until the answer */
     size_t n;
     struct db_ticket *ticket;
-    /* For each that is not valid any more, before done(). */
+    /* Called for each id that is no longer valid, before done(). */
     void (*ended)(struct ended_question *question, const char *id);
     void (*done)(struct ended_question *question, const struct error *err);
 };
@@ -68,7 +68,7 @@ struct place_question {
     int64_t last_seq;
     int64_t since_seq; /* the last before the first event with timestamp >= since */
     int64_t snapshot_version;
-    int64_t silent_ms; /* of a run: since its newest event; 0: nothing runs */
+    int64_t silent_ms; /* of a run: time since its newest event; 0: no run */
     void (*done)(struct place_question *question, const struct error *err);
 };
 
@@ -85,12 +85,12 @@ struct fresh_event {
     size_t body_len;
 };
 
-/* A conversation that is watched, and what of it is known. */
+/* A watched conversation, and the state known of it. */
 struct watched {
     struct uuid conversation_id;
     int64_t last_seq;
     int64_t snapshot_version; /* in and out */
-    bool is_gone;             /* out: there is no such conversation any more */
+    bool is_gone;             /* out: the conversation no longer exists */
     bool has_more;            /* out: more events than one answer holds */
 };
 
@@ -103,7 +103,7 @@ struct news_question {
     void (*done)(struct news_question *question, const struct error *err);
 };
 
-/* Asks what each of the watched conversations has behind what it is known to have. */
+/* Asks for events and state newer than those known, for each of the watched conversations. */
 void live_ask_news(struct db_pipe *pipe, struct news_question *question) NONNULL;
 
 /* --- what is old --- */
@@ -116,7 +116,7 @@ struct replay_question {
     void (*done)(struct replay_question *question, const struct error *err);
 };
 
-/* ERROR_NOT_FOUND when there is no such conversation any more. */
+/* ERROR_NOT_FOUND when the conversation no longer exists. */
 void live_ask_replay(struct db_pipe *pipe, struct replay_question *question) NONNULL;
 
 /* --- how it is --- */

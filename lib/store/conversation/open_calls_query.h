@@ -1,6 +1,6 @@
 /*
- * The calls of a conversation that have no result, as a question for the two who ask: those who
- * wait for the answer, and those who do not. Only lib/store includes this.
+ * SQL: a conversation's calls without a result. Shared by the blocking and the non-blocking store.
+ * Only lib/store includes this.
  */
 #ifndef DEFT_STORE_CONVERSATION_OPEN_CALLS_QUERY_H
 #define DEFT_STORE_CONVERSATION_OPEN_CALLS_QUERY_H
@@ -13,9 +13,9 @@ struct error;
 struct history;
 
 /*
- * $1 conversation, $2 how many of its events are a fork's copies. The path is made of stretches of
- * the log, the newest first: each begins where somebody went back, and goes on at what they went
- * back to. A call whose result is off the path was made all the same.
+ * $1 conversation, $2 number of its events copied by a fork. The path is made of segments of the
+ * log, the newest first: each begins where a client went back, and continues at the event that it
+ * went back to. A call counts as made even if its result is off the path.
  */
 #define OPEN_CALLS_QUERY                                                                           \
     "WITH RECURSIVE path (low, high, rest) AS ("                                                   \
@@ -34,10 +34,10 @@ struct history;
     " AND NOT EXISTS (SELECT 1 FROM events r WHERE r.conversation_id = $1::uuid"                   \
     "  AND r.result_of = e.id) ORDER BY e.seq"
 
-/* Adds what the question found to a history. */
+/* Adds the query's rows to a history. */
 int open_calls_read(const PGresult *rows, struct history *open,
                     struct error *err) NONNULL MUST_CHECK;
-/* Leaves those that can be executed. */
+/* Removes calls that cannot be executed. */
 void open_calls_keep_executable(struct history *open) NONNULL;
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Sub-agents: conversations whose run another one's run waits for. Who waits has no lease and no
- * thread meanwhile; the end of the sub-agent's run, whatever it is, lets it be claimed again.
+ * Sub-agents: conversations whose run another run waits for. While it waits, the parent has no
+ * lease and no thread; when the sub-agent's run ends, in whatever way, the parent can be claimed
+ * again.
  *
  * Ownership: everything is borrowed. Threading: no state; any thread.
  */
@@ -24,12 +25,12 @@ struct strbuf;
 
 /* A run that is to wait. */
 struct task_wait {
-    const struct lease *lease; /* is given back */
-    const json_t *agent_state; /* what the row has from now on; NULL: as it is */
+    const struct lease *lease; /* released */
+    const json_t *agent_state; /* the row's new state; NULL: unchanged */
     struct uuid child_id;
 };
 
-/* What the sub-agent gets to do; without events and want_run it is at work already. */
+/* The sub-agent's task; without events and want_run it is running already. */
 struct task_work {
     struct conversation *child;
     struct event_list *events;
@@ -37,12 +38,12 @@ struct task_work {
 };
 
 /*
- * Gives the work and begins to wait for it, at once or not at all. The sub-agent takes the place
- * that the other leaves: in the queue, and among its user's runs. A child that is not stored yet is
- * stored; task_store_wait_again() is for one that has its work.
- * Errors: ERROR_STALE when the lease is lost; ERROR_CANCELLED when the waiting one is to stop:
- * stop_out says how ("pause", "interrupt"); ERROR_CONFLICT when somebody wrote to the child since
- * it was read; ERROR_INVALID when a new child's id is taken.
+ * Assigns the task and starts to wait for it, atomically. The sub-agent takes over the parent's
+ * place in the queue and among its user's runs. A child that is not stored yet is stored;
+ * task_store_wait_again() is for one that has its task.
+ * Errors: ERROR_STALE when the lease is lost; ERROR_CANCELLED when the parent was asked to stop:
+ * stop_out says how ("pause", "interrupt"); ERROR_CONFLICT when another writer wrote to the child
+ * since it was read; ERROR_INVALID when a new child's id is taken.
  */
 int task_store_begin(struct db *db, const struct task_wait *wait, const struct task_work *work,
                      char stop_out[STOP_WORD_BYTES], struct error *err) NONNULL MUST_CHECK;
@@ -52,8 +53,8 @@ int task_store_wait_again(struct db *db, const struct task_wait *wait,
                           char stop_out[STOP_WORD_BYTES], struct error *err) NONNULL MUST_CHECK;
 
 /*
- * What a sub-agent left: the event with its last words since it was spoken to, and the event that
- * says why its run failed; appends the JSON, or nothing where there is none.
+ * A sub-agent's outcome: the event with its last words since the last message to it, and the event
+ * that says why its run failed; appends the JSON, or nothing where there is none.
  */
 int task_store_read_end(struct db *db, const struct uuid *id, struct strbuf *words_out,
                         struct strbuf *failure_out, struct error *err) NONNULL MUST_CHECK;

@@ -1,6 +1,6 @@
 /*
- * The calls of the agent that the next run would carry out, and what a client has seen of them. A
- * run is an approval, so a client that says which calls it saw is refused where others wait.
+ * The agent's calls that the next run would execute, and which of them a client has seen. Starting
+ * a run approves them, so a client that says which calls it saw is refused when other calls wait.
  *
  * Ownership: struct seen_calls borrows its list.
  */
@@ -19,8 +19,8 @@ struct error;
 struct history;
 
 struct seen_calls {
-    const json_t *ids; /* an array of texts; NULL: the client does not say, and is not refused */
-    bool is_decision;  /* about these calls: one of them must still wait */
+    const json_t *ids; /* array of texts; NULL: the client does not say, and is not refused */
+    bool is_decision;  /* a decision about these calls: one of them must still be waiting */
 };
 
 /* clang-format off */
@@ -29,30 +29,31 @@ struct seen_calls {
 
 /*
  * Fills an empty history with the calls that have no result and are on the path to the
- * conversation's end, oldest first. Calls of a fork's source are the source's.
+ * conversation's end, oldest first. Calls copied by a fork belong to its source and are left out.
  */
 int open_calls_load(struct db *db, const struct conversation *conversation, struct history *open,
                     struct error *err) NONNULL MUST_CHECK;
-/* The same of those that can be executed. */
+/* As above, only calls that can be executed. */
 int waiting_calls_load(struct db *db, const struct conversation *conversation,
                        struct history *waiting, struct error *err) NONNULL MUST_CHECK;
 
 /*
- * True, with *err set to ERROR_CONFLICT in words for the client, when a call waits that was not
- * seen, or when a decision comes too late.
+ * True, with *err set to ERROR_CONFLICT in words for the client, when an unseen call waits, or when
+ * a decision comes too late.
  */
 bool waiting_calls_refuse(const struct history *waiting, const struct seen_calls *seen,
                           struct error *err) NONNULL MUST_CHECK;
 
 /*
- * False where the client does not say what it saw, or where a message changes nothing about what is
+ * False when the client does not say what it saw, or when a message has no effect on what is
  * executed: during a run, and after its end.
  */
 bool waiting_calls_matter(const struct conversation *conversation,
                           const struct seen_calls *seen) NONNULL MUST_CHECK;
 
 /*
- * All in one: *is_refused_out with *err set as above. Nothing is read where it does not matter.
+ * Loads and checks: *is_refused_out with *err set as above. Reads nothing when
+ * waiting_calls_matter() is false.
  */
 int waiting_calls_check(struct db *db, const struct conversation *conversation,
                         const struct seen_calls *seen, bool *is_refused_out,

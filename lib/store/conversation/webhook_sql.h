@@ -1,15 +1,13 @@
-/*
- * Parts of statements about webhooks; only lib/store includes this.
- */
+/* Parts of SQL statements about webhooks; only lib/store includes this. */
 #ifndef DEFT_STORE_CONVERSATION_WEBHOOK_SQL_H
 #define DEFT_STORE_CONVERSATION_WEBHOOK_SQL_H
 
-/* A receiver that no worker has looked after for so long is forgotten. */
+/* Receivers not served by any worker for this long are removed. */
 #define WEBHOOK_KEPT "interval '7 days'"
 
 /*
- * The last event of a conversation before a receiver w came: what is older was never promised. Of a
- * conversation that is younger than w, none.
+ * The last event of a conversation before receiver w was registered: older ones are never
+ * delivered. 0 when the conversation is younger than w.
  */
 #define WEBHOOK_START(conversation)                                                                \
     "coalesce((SELECT e.seq FROM events e WHERE e.conversation_id = " conversation ".id"           \
@@ -19,8 +17,8 @@
 
 /*
  * For a delete: $1 the conversation, $2 its last ConversationInfo. Each receiver's cursor gets the
- * farewell, and the events that it had not taken are put aside for it, as many as a queue holds.
- * Cursors are taken in the order in which all take several of them.
+ * farewell, and its undelivered events are set aside, up to the size of a queue. Cursors are locked
+ * in the same order as everywhere.
  */
 #define WEBHOOK_PART                                                                               \
     "parted AS (INSERT INTO webhook_cursors (webhook_id, conversation_id, seq, due_at, farewell)"  \

@@ -1,10 +1,10 @@
 /*
- * PostgreSQL as the rest of deft sees it: a handle that store functions borrow connections from.
+ * PostgreSQL for the rest of deft: a handle that store functions borrow connections from.
  *
  * Ownership: db_free() closes everything.
- * Threading: a struct db is shared by all threads of a process; each store call takes a connection
- * for its own duration and waits, up to a deadline, when all are taken.
- * Errors: ERROR_UNAVAILABLE when PostgreSQL is out of reach; the next call connects again.
+ * Threading: all threads of a process share a struct db; each store call takes a connection for its
+ * own duration and waits, up to a deadline, when all are in use.
+ * Errors: ERROR_UNAVAILABLE when PostgreSQL is out of reach; the next call reconnects.
  */
 #ifndef DEFT_STORE_DB_DB_H
 #define DEFT_STORE_DB_DB_H
@@ -21,7 +21,7 @@ struct error;
 struct db_options {
     const char *url;              /* conninfo or URI of libpq */
     const char *application;      /* application_name, such as deft-worker */
-    size_t n_connections;         /* most at a time */
+    size_t n_connections;         /* maximum open at a time */
     int64_t statement_timeout_ms; /* 0: 15 s */
     struct crash_points *crash;   /* borrowed; NULL: none */
 };

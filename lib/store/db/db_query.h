@@ -1,7 +1,7 @@
 /*
  * How store modules talk to PostgreSQL; only lib/store includes this.
  *
- * Statements are prepared once per connection, known by the address of their text: so each text is
+ * Statements are prepared once per connection, keyed by the address of their text, so each text is
  * a static array. Values travel as parameters, in text form.
  */
 #ifndef DEFT_STORE_DB_DB_QUERY_H
@@ -40,7 +40,7 @@ struct db_int {
     char text[24];
 };
 struct db_int db_int(int64_t value) MUST_CHECK;
-/* A truth as a parameter. */
+/* A boolean as a parameter. */
 const char *db_flag(bool value) MUST_CHECK;
 /* The text of JSON as a parameter, NULL for NULL; mem_free() it. */
 char *db_json_text(const json_t *json) MUST_CHECK;
@@ -52,14 +52,16 @@ void db_rows_done(PGresult **rows) NONNULL;
 /* Runs one statement on a borrowed connection, in its own transaction. */
 int db_query(struct db *db, const char *sql, struct db_params params, PGresult **rows_out,
              struct error *err) NONNULL MUST_CHECK;
-/* As db_query(), for statements that only read: a connection that turns out to be broken is
- * replaced and the statement sent once more. */
+/*
+ * As db_query(), for read-only statements: a connection that turns out to be broken is replaced and
+ * the statement sent once more.
+ */
 int db_read(struct db *db, const char *sql, struct db_params params, PGresult **rows_out,
             struct error *err) NONNULL MUST_CHECK;
 
 /*
- * A transaction over several statements: db_tx_end() rolls back what was not committed. To begin is
- * tried twice, as db_read() does.
+ * A transaction of several statements: db_tx_end() rolls back what was not committed. BEGIN is
+ * tried twice, as in db_read().
  */
 struct db_tx {
     struct db *db;
@@ -71,12 +73,11 @@ struct db_tx {
 #define DB_TX_INIT {NULL, NULL, false}
 /* clang-format on */
 
-/* Begins a transaction on a connection of its own, until db_tx_end(), which rolls back what was not
- * committed. */
+/* Begins a transaction on a connection of its own, held until db_tx_end(). */
 int db_tx_begin(struct db *db, struct db_tx *tx, struct error *err) NONNULL MUST_CHECK;
 int db_tx_query(struct db_tx *tx, const char *sql, struct db_params params, PGresult **rows_out,
                 struct error *err) NONNULL MUST_CHECK;
-/* ERROR_INTERNAL, and nothing is committed, when a statement of it has failed. */
+/* ERROR_INTERNAL, with nothing committed, when one of its statements failed. */
 int db_tx_commit(struct db_tx *tx, struct error *err) NONNULL MUST_CHECK;
 void db_tx_end(struct db_tx *tx) NONNULL;
 
@@ -87,10 +88,13 @@ PGconn *db_tx_connection(struct db_tx *tx) NONNULL MUST_CHECK;
 int db_connect(const char *url, const char *application, int64_t statement_timeout_ms,
                PGconn **conn_out, struct error *err) NONNULL MUST_CHECK;
 
-/* The same without waiting: the caller goes on with PQconnectPoll(). */
+/* Non-blocking db_connect(): the caller continues with PQconnectPoll(). */
 int db_connect_start(const char *url, const char *application, int64_t statement_timeout_ms,
                      PGconn **conn_out, struct error *err) NONNULL MUST_CHECK;
-/* What a failed statement means to a caller; -1. rows NULL: the connection's own failure. */
+/*
+ * Sets the error that a failed statement means to a caller; returns -1. rows NULL: the connection
+ * failed.
+ */
 int db_set_failure(const PGconn *pg, const PGresult *rows, struct error *err)
     __attribute__((nonnull(1, 3)));
 
@@ -103,8 +107,8 @@ struct uuid db_cell_uuid(const PGresult *rows, int row, int column) NONNULL MUST
 char *db_dup(const PGresult *rows, int row, int column) NONNULL MUST_CHECK;
 
 /*
- * JSON or a time that we stored ourselves: if it cannot be read, that is nobody's fault but ours,
- * and so ERROR_INTERNAL.
+ * JSON or a time that we stored ourselves: if it cannot be read, the fault is ours, hence
+ * ERROR_INTERNAL.
  */
 int db_json(const PGresult *rows, int row, int column, json_t **json_out,
             struct error *err) NONNULL MUST_CHECK;

@@ -1,6 +1,6 @@
 /*
- * Hints for a process that must not wait: what hints.h does from a connection of its own, through a
- * pipe.
+ * Hints for a process that must not block: as hints.h, but through a pipe instead of connections of
+ * its own.
  */
 #ifndef DEFT_STORE_DB_LIVE_LISTEN_H
 #define DEFT_STORE_DB_LIVE_LISTEN_H
@@ -12,18 +12,18 @@ struct db_pipe;
 struct live_listener;
 
 struct live_listener {
-    /* A conversation has news. */
+    /* A conversation has new events or state. */
     void (*changed)(void *owner, const char *conversation_id);
-    /* A key or a session has ended. */
+    /* A key or session is no longer valid. */
     void (*ended)(void *owner, const char *key_id);
     /* Lines of progress (model/event/progress.h). */
     void (*progressed)(void *owner, const char *lines);
-    /* The connection is new: hints may have been missed, of any conversation. */
+    /* The connection is new: hints of any conversation may have been missed. */
     void (*reset)(void *owner);
     void *owner;
 };
 
-/* From the next connection on; the listener must live as long as the pipe. */
+/* Takes effect with the next connection; the listener must outlive the pipe. */
 void live_listen(struct db_pipe *pipe, const struct live_listener *listener) NONNULL;
 /* Sends a hint; lost when PostgreSQL is out of reach. */
 void live_hint(struct db_pipe *pipe, enum hint_kind kind, const char *id) NONNULL;

@@ -1,5 +1,5 @@
 /*
- * Images that were built from a posted context, and those that are being built.
+ * Builds of images from a posted context, finished and in progress.
  *
  * Ownership: image_build_done() releases a build's texts.
  */
@@ -19,7 +19,7 @@ struct error;
 
 #define BUILD_ID_BYTES 17
 
-/* In the words of the clients, which keep asking until it is one of the last five. */
+/* Names as clients know them; clients poll until the status is one of the last five. */
 #define BUILD_STATUSES(X)                                                                          \
     X(BUILD_QUEUED, "QUEUED")                                                                      \
     X(BUILD_BUILDING, "BUILDING")                                                                  \
@@ -35,9 +35,9 @@ enum build_status { BUILD_STATUSES(X) BUILD_N_STATUSES };
 
 struct image_build {
     char id[BUILD_ID_BYTES];
-    struct uuid tenant_id; /* unset: one of deft's own processes */
+    struct uuid tenant_id; /* unset: requested by a deft process */
     char *image;
-    json_t *tags; /* all its names, the image's own first */
+    json_t *tags; /* all its names, the image's own name first */
     char *context_hash;
     enum build_status status;
     char *error;
@@ -57,25 +57,28 @@ void image_build_done(struct image_build *build);
 void build_list_done(struct build_list *list);
 const char *build_status_to_string(enum build_status status) MUST_CHECK;
 
-/* ERROR_CONFLICT when a build of that image is queued or under way. */
+/* ERROR_CONFLICT when a build of that image is queued or in progress. */
 int build_store_add(struct db *db, const struct image_build *build,
                     struct error *err) NONNULL MUST_CHECK;
 /* ERROR_NOT_FOUND. */
 int build_store_get(struct db *db, const char *id, struct image_build *build_out,
                     struct error *err) NONNULL MUST_CHECK;
-/* The newest one of that image; ERROR_NOT_FOUND. */
+/* The newest build of that image; ERROR_NOT_FOUND. */
 int build_store_find(struct db *db, const char *image, struct image_build *build_out,
                      struct error *err) NONNULL MUST_CHECK;
 /* Stores status, error and image_id. */
 int build_store_update(struct db *db, const struct image_build *build,
                        struct error *err) NONNULL MUST_CHECK;
-/* What was queued or under way is over, with these words. */
+/* Ends all builds that are queued or in progress, with the given error text. */
 int build_store_end_all(struct db *db, const char *words, struct error *err) NONNULL MUST_CHECK;
-/* Images that shall go: their key was revoked, or `most` newer ones of that key are there. */
+/* Images to delete: their key was revoked, or `most` newer ones of that key exist. */
 int build_store_list_doomed(struct db *db, int64_t most, struct build_list *list_out,
                             struct error *err) NONNULL MUST_CHECK;
 
-/* Forgets what failed or expired a week ago, and what then gave its name to a newer build. */
+/*
+ * Removes builds that failed or expired a week ago, and those superseded by a newer build of the
+ * same name.
+ */
 int build_store_prune(struct db *db, struct error *err) NONNULL MUST_CHECK;
 
 #endif

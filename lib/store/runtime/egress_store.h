@@ -1,5 +1,5 @@
 /*
- * Where sandboxes may go, as it was set for users and for keys of the Runtime API.
+ * Egress policies of users and of keys of the Runtime API.
  *
  * Ownership: egress_choice_done() and egress_seats_done() release what a struct holds.
  */
@@ -19,7 +19,7 @@ struct egress_choice {
     char *list; /* "" when there is none */
 };
 
-/* A sandbox in its network. */
+/* A sandbox's network, and its policy. */
 struct egress_seat {
     char *network;
     struct egress_choice choice;
@@ -38,10 +38,10 @@ struct egress_seats {
 void egress_choice_done(struct egress_choice *choice);
 void egress_seats_done(struct egress_seats *seats);
 
-/* What was set for the key, else for the user; either may be unset. */
+/* The policy of the key, else of the user; either id may be unset. */
 int egress_store_find(struct db *db, const struct uuid *tenant_id, const struct uuid *user_id,
                       struct egress_choice *choice_out, struct error *err) NONNULL MUST_CHECK;
-/* Of all runtimes that have a network. */
+/* The policies of all runtimes that have a network. */
 int egress_store_list(struct db *db, struct egress_seats *seats_out,
                       struct error *err) NONNULL MUST_CHECK;
 

@@ -1,6 +1,4 @@
-/*
- * What sandboxes were refused on the network: a bounded number of entries each, the latest.
- */
+/* Network traffic that sandboxes were refused: a bounded number of entries for each, the latest. */
 #ifndef DEFT_STORE_RUNTIME_REFUSAL_STORE_H
 #define DEFT_STORE_RUNTIME_REFUSAL_STORE_H
 
@@ -14,23 +12,25 @@
 struct db;
 struct error;
 
-/* Of one runtime. */
+/* Entries per runtime. */
 #define REFUSALS_MAX 100
 
-/* So many of one kind; borrows. */
+/* A number of equal refusals; borrows. */
 struct refusal {
     const char *network; /* of the sandbox */
-    const char *host;    /* where it was to go */
+    const char *host;    /* destination */
     const char *protocol;
     const char *reason;
-    int port; /* 0: it has none */
+    int port; /* 0: no port */
     int64_t count;
     int64_t first_us; /* UTC */
     int64_t last_us;
 };
 
-/* Adds to what is there, and forgets what was last refused longest ago. Those of networks that are
- * no runtime's are left out. */
+/*
+ * Merges with the stored entries, and drops those whose last refusal is oldest. Entries of networks
+ * that belong to no runtime are ignored.
+ */
 int refusal_store_add(struct db *db, const struct refusal *refusals, size_t n,
                       struct error *err) NONNULL MUST_CHECK;
 /* A list of {"host","port","protocol","reason","count","first_at","last_at"}, the latest first. */

@@ -1,5 +1,5 @@
 /*
- * How many sandboxes there are, for those who watch over the service.
+ * Numbers of sandboxes, for monitoring.
  *
  * Ownership: the list is the caller's, tenant_count_list_done().
  */
@@ -15,7 +15,7 @@ struct db;
 struct error;
 
 struct tenant_count {
-    char *tenant; /* name of the key from outside; "": deft's own */
+    char *tenant; /* name of the tenant's key; "": deft's own */
     char *status;
     int64_t count;
 };
@@ -26,7 +26,7 @@ struct tenant_count_list {
 };
 
 void tenant_count_list_done(struct tenant_count_list *list);
-/* By tenant, then status; only what there is. */
+/* By tenant, then status; without zeros. */
 int runtime_count_store_list(struct db *db, struct tenant_count_list *list_out,
                              struct error *err) NONNULL MUST_CHECK;
 

@@ -1,6 +1,6 @@
 /*
- * Keys that ask for sandboxes from outside. Each is a tenant: it sees its own runtimes alone.
- * Tokens arrive as keyed hashes (keyring_hash_token()).
+ * Keys of the Runtime API. Each is a tenant, which sees only its own runtimes. Tokens arrive as
+ * keyed hashes (keyring_hash_token()).
  */
 #ifndef DEFT_STORE_RUNTIME_RUNTIME_KEY_STORE_H
 #define DEFT_STORE_RUNTIME_RUNTIME_KEY_STORE_H
@@ -15,8 +15,8 @@ struct error;
 
 struct tenant {
     struct uuid id;
-    struct uuid user_id;  /* whose is what runs in its sandboxes */
-    int64_t max_runtimes; /* that run at a time; 0: the service's setting */
+    struct uuid user_id;  /* owner of what runs in its sandboxes */
+    int64_t max_runtimes; /* running at a time; 0: the service's setting */
 };
 
 /* clang-format off */
@@ -26,8 +26,7 @@ struct tenant {
 /* max_runtimes 0: the service's setting. */
 int runtime_key_store_add(struct db *db, const struct tenant *tenant, const char *name,
                           const char *key_hash, struct error *err) NONNULL MUST_CHECK;
-/* max_runtimes of a key, also of one that was revoked; 0: the service's setting. ERROR_NOT_FOUND.
- */
+/* max_runtimes of a key, even a revoked one; 0: the service's setting. ERROR_NOT_FOUND. */
 int runtime_key_store_load_most(struct db *db, const struct uuid *id, int64_t *max_runtimes_out,
                                 struct error *err) NONNULL MUST_CHECK;
 /* ERROR_UNAUTHENTICATED when no live key has that hash. */

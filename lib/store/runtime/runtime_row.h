@@ -1,5 +1,5 @@
 /*
- * A runtime's row: adding one within a transaction, reading some; only lib/store includes this.
+ * A runtime's row: adding one within a transaction, reading several; only lib/store includes this.
  */
 #ifndef DEFT_STORE_RUNTIME_RUNTIME_ROW_H
 #define DEFT_STORE_RUNTIME_RUNTIME_ROW_H
@@ -15,7 +15,7 @@ struct error;
 struct runtime;
 struct runtime_list;
 
-/* What runtime_row_list() reads, in its order. */
+/* The columns that runtime_row_list() reads, in order. */
 #define RUNTIME_COLUMNS                                                                            \
     "id, session_id, owner_id, desired, status, status_detail, image, spec::text, container_id,"   \
     " network, url, session_key, session_key_hash, restart_count,"                                 \
@@ -23,8 +23,8 @@ struct runtime_list;
     " (extract(epoch FROM since) * 1000000)::bigint, is_held, proves"
 
 /*
- * max_runtimes: that the row's tenant may have running; 0: it has none. ERROR_RATE_LIMITED when
- * others of it run already, ERROR_CONFLICT when the session has a live runtime.
+ * max_runtimes: limit of running runtimes of the row's tenant; 0: no tenant. ERROR_RATE_LIMITED
+ * when that many others run already, ERROR_CONFLICT when the session has a live runtime.
  */
 int runtime_row_add(struct db_tx *tx, const struct runtime *runtime, int64_t max_runtimes,
                     struct error *err) NONNULL MUST_CHECK;

@@ -1,6 +1,6 @@
 /*
- * Sandboxes as rows: what is wanted of each, and what the engine was last seen to do with it.
- * Only the runtime service writes status; others write `desired` and send HINT_RUNTIME.
+ * Sandboxes as rows: the desired state of each, and the state last seen at the engine. Only the
+ * runtime service writes status; others write `desired` and send HINT_RUNTIME.
  *
  * Ownership: runtime_done() releases what a struct holds.
  */
@@ -43,29 +43,29 @@ enum runtime_desire { RUNTIME_DESIRES(X) DESIRED_N };
 struct runtime {
     char id[17]; /* 16 lower-case letters */
     char *session_id;
-    struct uuid owner_id;  /* unset when nobody's */
-    struct uuid tenant_id; /* the key from outside that asked for it; unset for our own */
-    char *tenant_session;  /* what that key calls the session; NULL for our own */
+    struct uuid owner_id;  /* unset without an owner */
+    struct uuid tenant_id; /* the Runtime API key that requested it; unset for our own */
+    char *tenant_session;  /* the tenant's name of the session; NULL for our own */
     enum runtime_desire desired;
     enum runtime_status status;
-    char *status_detail; /* words for a person; NULL when all is well */
+    char *status_detail; /* text for the user; NULL when all is well */
     char *image;
     json_t *spec; /* the checked start request, without the environment's secrets */
     const char
-        *backend;       /* whose container it is, for as long as the program runs; NULL: not read */
-    char *container_id; /* NULL before the engine made one */
+        *backend; /* engine of the container, constant for the process's lifetime; NULL: not read */
+    char *container_id; /* NULL until the engine has created one */
     char *network;
     char *url;         /* NULL until known */
     char *session_key; /* sealed with context "runtimes.session_key:<id>" */
     char session_key_hash[65];
     int64_t restart_count;
     int64_t created_at_us;
-    bool proves;      /* its server was told keys of its own, by which it proves itself */
-    bool is_held;     /* its tenant paused it, and alone wakes it */
-    int64_t since_us; /* since when it is up (starting, running), or at rest */
+    bool proves;      /* its server has its own keys, with which it proves itself */
+    bool is_held;     /* its tenant paused it, and only the tenant wakes it */
+    int64_t since_us; /* when it came up (starting, running) or to rest */
 };
 
-/* status_detail of one whose container somebody else has removed. */
+/* status_detail when the container was removed by another program. */
 #define RUNTIME_DETAIL_REMOVED "the sandbox's container was removed"
 
 struct runtime_list {
@@ -84,7 +84,7 @@ void runtime_list_done(struct runtime_list *list);
 
 /*
  * Stores a new runtime with status starting; ERROR_CONFLICT when the session has a live one already
- * (then load that), ERROR_RATE_LIMITED when max_runtimes others of its tenant run; 0: it has none.
+ * (then load that), ERROR_RATE_LIMITED when max_runtimes others of its tenant run; 0: no tenant.
  */
 int runtime_store_add(struct db *db, const struct runtime *runtime, int64_t max_runtimes,
                       struct error *err) NONNULL MUST_CHECK;
@@ -93,13 +93,16 @@ int runtime_store_get(struct db *db, const char *id, struct runtime *runtime_out
 /* The newest runtime of a session, whatever its state; ERROR_NOT_FOUND. */
 int runtime_store_get_session(struct db *db, const char *session_id, struct runtime *runtime_out,
                               struct error *err) NONNULL MUST_CHECK;
-/* The same of many sessions, in one go; those without any are left out. */
+/* The newest runtimes of many sessions, in one query; sessions without any are left out. */
 int runtime_store_get_sessions(struct db *db, const char *const *session_ids, size_t n,
                                struct runtime_list *list_out, struct error *err) NONNULL MUST_CHECK;
-/* By key, for callers of the agent origin; ERROR_UNAUTHENTICATED; stopped ones do not count. */
+/*
+ * Finds a runtime by its key, for callers of the agent origin; ERROR_UNAUTHENTICATED; stopped ones
+ * do not count.
+ */
 int runtime_store_find_key(struct db *db, const char *session_key_hash, struct runtime *runtime_out,
                            struct error *err) NONNULL MUST_CHECK;
-/* All that are not stopped, or (unsettled) all whose status is not what is desired. */
+/* All that are not stopped, or (unsettled) all whose status is not the desired one. */
 int runtime_store_list(struct db *db, struct runtime_list *list_out,
                        struct error *err) NONNULL MUST_CHECK;
 /* All of a tenant that are not stopped. */
@@ -107,28 +110,30 @@ int runtime_store_list_tenant(struct db *db, const struct uuid *tenant_id,
                               struct runtime_list *list_out, struct error *err) NONNULL MUST_CHECK;
 int runtime_store_list_unsettled(struct db *db, struct runtime_list *list_out,
                                  struct error *err) NONNULL MUST_CHECK;
-/* Every row: what a leftover of the engine is held against. */
+/* Every row: to find leftovers at the engine. */
 int runtime_store_list_all(struct db *db, struct runtime_list *list_out,
                            struct error *err) NONNULL MUST_CHECK;
 int runtime_store_want(struct db *db, const char *id, enum runtime_desire desired,
                        struct error *err) NONNULL MUST_CHECK;
-/* Wants a tenant's runtime running; ERROR_RATE_LIMITED when max_runtimes of its others run. */
+/* Requests that a tenant's runtime runs; ERROR_RATE_LIMITED when max_runtimes of its others run. */
 int runtime_store_want_within(struct db *db, const struct runtime *runtime, int64_t max_runtimes,
                               struct error *err) NONNULL MUST_CHECK;
-/* Writes what the runtime service found: status, status_detail, container_id, network, url,
+/*
+ * Writes the state found by the runtime service: status, status_detail, container_id, network, url,
  * restart_count, proves, and backend unless it is NULL, but only while the row's status is `from`.
- * ERROR_CONFLICT otherwise. */
+ * ERROR_CONFLICT otherwise.
+ */
 int runtime_store_update(struct db *db, const struct runtime *runtime, enum runtime_status from,
                          struct error *err) NONNULL MUST_CHECK;
 /* Deletes the row of a runtime whose container and volume are gone. */
 int runtime_store_remove(struct db *db, const char *id, struct error *err) NONNULL MUST_CHECK;
-/* True when nobody used it for idle_ms, and none of its conversations runs or is to run. */
+/* True when it was unused for idle_ms, and none of its conversations runs or is to run. */
 int runtime_store_is_unused(struct db *db, const char *id, int64_t idle_ms, bool *is_unused_out,
                             struct error *err) NONNULL MUST_CHECK;
-/* Notes a use, but only of one that runs and is to run: then nobody lets it rest soon. */
+/* Records a use, which delays the idle pause, but only of one that runs and is to run. */
 int runtime_store_use(struct db *db, const char *id, bool *is_awake_out,
                       struct error *err) NONNULL MUST_CHECK;
-/* Gives a runtime without a home one; ERROR_CONFLICT when it has one. */
+/* Sets the home of a runtime without one; ERROR_CONFLICT when it has one. */
 int runtime_store_set_home(struct db *db, const char *id, const char *home,
                            struct error *err) NONNULL MUST_CHECK;
 int runtime_store_touch(struct db *db, const char *id, struct error *err) NONNULL MUST_CHECK;

@@ -1,5 +1,5 @@
 /*
- * Sandboxes as a user has them: the rows of runtimes that are theirs and nobody's tenant's.
+ * A user's sandboxes: the runtimes that the user owns and that have no tenant.
  *
  * Ownership: lists are the caller's, runtime_list_done().
  */
@@ -17,16 +17,16 @@ struct error;
 struct runtime;
 struct runtime_list;
 
-/* What the sessions of those begin with that the user asked for as such. */
+/* Prefix of the sessions of sandboxes that the user created explicitly. */
 #define SANDBOX_SESSION_PREFIX "s-"
 
-/* Where a page begins: at the newest of those that are not newer. */
+/* Where a page begins: at the newest sandbox that is not newer than this. */
 struct sandbox_cursor {
-    int64_t created_at_us; /* 0: at the newest of all */
+    int64_t created_at_us; /* 0: the newest of all */
     char id[17];
 };
 
-/* Newest first; limit + 1 at most: the one too many begins the next page. */
+/* Newest first, at most limit + 1: the extra one begins the next page. */
 int sandbox_store_search(struct db *db, const struct uuid *user_id,
                          const struct sandbox_cursor *from, int64_t limit,
                          struct runtime_list *list_out, struct error *err) NONNULL MUST_CHECK;
@@ -38,8 +38,8 @@ int sandbox_store_get_many(struct db *db, const struct uuid *user_id, const char
 int sandbox_store_get(struct db *db, const struct uuid *user_id, const char *id,
                       struct runtime *runtime_out, struct error *err) NONNULL MUST_CHECK;
 /*
- * Of those that the user asked for as such and that run, but for except_id: as many of the oldest
- * as there are above `most`. One in which a conversation runs is counted, and left out.
+ * Of the user's explicitly created, running sandboxes other than except_id: the oldest ones in
+ * excess of `most`. A sandbox in which a conversation runs is counted but not listed.
  */
 int sandbox_store_list_surplus(struct db *db, const struct uuid *user_id, int64_t most,
                                const char *except_id, struct runtime_list *list_out,

@@ -1,5 +1,6 @@
 /*
- * What an administrator wants to wait, started: so many sandboxes of an image and a size, by name.
+ * The administrator's configuration of the warm pool: a number of sandboxes of an image and a size,
+ * by name.
  *
  * Ownership: warm_config_done() and warm_config_list_done() release texts and JSON.
  */
@@ -22,7 +23,7 @@ struct warm_config {
     int64_t memory_bytes;
     int64_t nano_cpus;
     int64_t count;
-    json_t *config; /* as it was given */
+    json_t *config; /* as received */
 };
 
 struct warm_config_list {
@@ -37,10 +38,11 @@ struct warm_config_list {
 void warm_config_done(struct warm_config *config);
 void warm_config_list_done(struct warm_config_list *list);
 
-/* In the order of their names. */
+/* By name. */
 int warm_config_store_list(struct db *db, struct warm_config_list *list_out,
                            struct error *err) NONNULL MUST_CHECK;
-/* Stores it in place of one of that name. ERROR_RATE_LIMITED when there would be more than `most`.
+/*
+ * Stores it, replacing one of that name. ERROR_RATE_LIMITED when there would be more than `most`.
  */
 int warm_config_store_put(struct db *db, const struct warm_config *config, int64_t most,
                           struct error *err) NONNULL MUST_CHECK;

@@ -1,5 +1,5 @@
 /*
- * Sandboxes that were started ahead: rows of their own until somebody claims one.
+ * Sandboxes started ahead: rows of their own until they are claimed.
  *
  * Ownership: warm_sandbox_done() releases what a struct holds.
  */
@@ -16,22 +16,22 @@ struct db;
 struct error;
 struct runtime;
 
-/* What members have in common; borrows. */
+/* The properties that members of a class share; borrows. */
 struct warm_class {
     const char *image;
     int64_t memory_bytes;
     int64_t nano_cpus;
-    const char *fittings; /* the deft-action that a start gets now */
+    const char *fittings; /* the deft-action that a start installs now */
 };
 
 struct warm_sandbox {
-    char id[17]; /* of the runtime that it will be */
+    char id[17]; /* of the future runtime */
     char *image;
     int64_t memory_bytes;
     int64_t nano_cpus;
     char *fittings;
     char *home;
-    char *image_id; /* NULL, as the rest, until it is ready */
+    char *image_id; /* NULL, like the members below, until it is ready */
     char *container_id;
     char *network;
     char *url;
@@ -51,33 +51,36 @@ struct warm_list {
 void warm_sandbox_done(struct warm_sandbox *sandbox);
 void warm_list_done(struct warm_list *list);
 
-/* Stores one that is about to be started. */
+/* Stores a sandbox that is about to be started. */
 int warm_store_add(struct db *db, const struct warm_sandbox *sandbox,
                    struct error *err) NONNULL MUST_CHECK;
-/* It can be claimed from now on. ERROR_NOT_FOUND when its row is no more. */
+/* Makes it claimable. ERROR_NOT_FOUND when its row is gone. */
 int warm_store_set_ready(struct db *db, const struct warm_sandbox *sandbox,
                          struct error *err) NONNULL MUST_CHECK;
-/* All, the oldest first. */
+/* All, oldest first. */
 int warm_store_list(struct db *db, struct warm_list *list_out,
                     struct error *err) NONNULL MUST_CHECK;
 /* ERROR_NOT_FOUND. */
 int warm_store_get(struct db *db, const char *id, struct warm_sandbox *sandbox_out,
                    struct error *err) NONNULL MUST_CHECK;
-/* Takes one out for good, so that nobody claims it. ERROR_NOT_FOUND when somebody has. */
+/* Removes one, so that it cannot be claimed. ERROR_NOT_FOUND when it was claimed or removed. */
 int warm_store_remove(struct db *db, const char *id, struct error *err) NONNULL MUST_CHECK;
 
-/* Makes a claimed one's row of a runtime; called within the claim, so it does nothing else. */
+/*
+ * Fills the runtime's row for a claimed sandbox; called within the claim's transaction, so it does
+ * nothing else.
+ */
 struct warm_taker {
     void *context;
     int (*fill)(void *context, const struct warm_sandbox *member, struct runtime *runtime_out,
                 struct error *err);
-    int64_t max_runtimes; /* as of runtime_store_add(); 0: the row has no tenant */
+    int64_t max_runtimes; /* as for runtime_store_add(); 0: the row has no tenant */
 };
 
 /*
- * Moves the oldest ready one of the class to `runtimes`, under one row lock: all of it or nothing.
- * The caller releases *runtime_out. ERROR_NOT_FOUND when none is ready; ERROR_CONFLICT,
- * ERROR_RATE_LIMITED as of runtime_store_add(), with the member left where it was.
+ * Moves the oldest ready sandbox of the class to `runtimes`, atomically, under one row lock. The
+ * caller releases *runtime_out. ERROR_NOT_FOUND when none is ready; ERROR_CONFLICT,
+ * ERROR_RATE_LIMITED as runtime_store_add(), with the sandbox left in the pool.
  */
 int warm_store_claim(struct db *db, const struct warm_class *warm_class,
                      const struct warm_taker *taker, struct runtime *runtime_out,

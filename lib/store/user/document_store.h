@@ -1,10 +1,10 @@
 /*
- * What a user keeps on the server: named documents in collections, read and written whole. One
+ * Documents that a user keeps on the server: named, in collections, read and written whole. One
  * mechanism for settings, profiles, connections, secrets and places.
  *
- * A document is a JSON body that anybody of us may look at, and an object of secrets beside it,
- * sealed in the row (keyring_seal(), bound to the document's id). A writer says which revision it
- * has seen, so that no change is lost: ERROR_STALE means load, decide and put again.
+ * A document is a JSON body, which any of our code may read, and an object of secrets, sealed in
+ * the row (keyring_seal(), bound to the document's id). A writer says which revision it has seen,
+ * so that no update is lost: ERROR_STALE means load, decide and put again.
  *
  * Ownership: document_done(), document_list_done(); a shelf borrows what it points to.
  * Threading: no state besides the shelf's; any thread.
@@ -24,7 +24,7 @@ struct db;
 struct error;
 struct keyring;
 
-/* Of a body, and of its secrets, as text: changes that only add come to an end. */
+/* Maximum size of a body, and of its secrets, as text: bounds documents that only grow. */
 #define DOCUMENT_MAX_BYTES 4194304
 
 #define COLLECTIONS(X)                                                                             \
@@ -41,7 +41,7 @@ struct keyring;
 enum collection { COLLECTIONS(X) COLLECTION_N };
 #undef X
 
-/* Whose documents: every call is about one user's. */
+/* The user whose documents are meant: every call is about one user's. */
 struct shelf {
     struct db *db;
     const struct keyring *keyring;
@@ -54,7 +54,7 @@ struct document {
     struct uuid id;
     int64_t revision; /* 0: not stored yet; grows by one per put */
     json_t *body;
-    json_t *secrets; /* opened; NULL or {} when there is none */
+    json_t *secrets; /* unsealed; NULL or {} when there are none */
     int64_t created_at_us;
     int64_t updated_at_us;
 };
@@ -77,14 +77,14 @@ struct document_list {
 /* clang-format on */
 
 void document_list_done(struct document_list *list);
-/* The one of that name, or NULL. Borrowed from list. */
+/* The document of that name, or NULL. Borrowed from list. */
 const struct document *document_list_find(const struct document_list *list,
                                           const char *name) NONNULL MUST_CHECK;
 
 /* ERROR_NOT_FOUND when the user has none of that name. */
 int document_store_get(const struct shelf *shelf, enum collection collection, const char *name,
                        struct document *document_out, struct error *err) NONNULL MUST_CHECK;
-/* The same, or a new one of that name that is yet to be put. */
+/* As above, or a new document of that name, not stored yet. */
 int document_store_get_or_new(const struct shelf *shelf, enum collection collection,
                               const char *name, struct document *document_out,
                               struct error *err) NONNULL MUST_CHECK;
@@ -92,7 +92,7 @@ int document_store_get_or_new(const struct shelf *shelf, enum collection collect
 int document_store_get_by_id(const struct shelf *shelf, enum collection collection,
                              const struct uuid *id, struct document *document_out,
                              struct error *err) NONNULL MUST_CHECK;
-/* All of a collection by name. The number is bounded by what put allowed. */
+/* All documents of a collection, by name. Their number is bounded by document_store_put(). */
 int document_store_list(const struct shelf *shelf, enum collection collection,
                         struct document_list *list_out, struct error *err) NONNULL MUST_CHECK;
 
@@ -102,18 +102,20 @@ struct document_change {
     enum document_change_kind kind;
     struct document *document; /* as it was loaded, or new; with the changes to put */
     const char *new_name;      /* RENAME: also puts body and secrets */
-    size_t max;                /* PUT of a new one: most of its collection; 0: any number */
+    size_t max;                /* PUT of a new one: limit of its collection; 0: none */
 };
 
 /*
- * All of the changes or none. On success the documents have their new revisions and names. Errors:
- * ERROR_STALE: a document was changed, made or removed by somebody else since it was loaded.
+ * Makes all of the changes or none. On success the documents have their new revisions and names.
+ * Errors: ERROR_STALE: a document was changed, created or removed since it was loaded.
  * ERROR_CONFLICT: the new name is taken, or the collection is full. ERROR_TOO_LARGE: above
  * DOCUMENT_MAX_BYTES.
  */
 int document_store_write(const struct shelf *shelf, const struct document_change *changes, size_t n,
                          struct error *err) NONNULL MUST_CHECK;
-/* One put: new when revision is 0 (at most `max` of its collection, 0: any number). */
+/*
+ * Stores one document: a new one when revision is 0 (at most `max` in its collection, 0: no limit).
+ */
 int document_store_put(const struct shelf *shelf, struct document *document, size_t max,
                        struct error *err) NONNULL MUST_CHECK;
 /* By name, whatever its revision. ERROR_NOT_FOUND. */

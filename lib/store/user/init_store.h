@@ -1,6 +1,6 @@
 /*
- * The beginning of a server that starts deferred: until then it is dormant, afterwards it never is
- * again.
+ * Initialization of a server that starts deferred: it is dormant until then, and never again
+ * afterwards.
  */
 #ifndef DEFT_STORE_USER_INIT_STORE_H
 #define DEFT_STORE_USER_INIT_STORE_H
@@ -17,27 +17,26 @@ struct db_ticket;
 struct error;
 struct uuid;
 
-/* How the settings are sealed (keyring_seal()). */
+/* Context under which the settings are sealed (keyring_seal()). */
 #define INIT_SEAL_CONTEXT "server_init.settings"
 
-/* What the beginning changes, all of it or nothing. */
+/* The changes of the initialization, made atomically. */
 struct init_plan {
-    const struct uuid *user_id;    /* whose keys they are */
-    const char *const *key_hashes; /* of keys that are valid from now on */
+    const struct uuid *user_id;    /* the keys' owner */
+    const char *const *key_hashes; /* of keys to add */
     size_t n_keys;
-    int64_t n_run_slots;  /* of that user; 0: as they are */
-    const char *settings; /* sealed JSON, to be kept */
+    int64_t n_run_slots;  /* of that user; 0: unchanged */
+    const char *settings; /* sealed JSON, to store */
 };
 
-/* ERROR_CONFLICT when it has begun before. */
+/* ERROR_CONFLICT when the server was initialized before. */
 int init_store_begin(struct db *db, const struct init_plan *plan,
                      struct error *err) NONNULL MUST_CHECK;
 int init_store_has_begun(struct db *db, bool *has_begun_out, struct error *err) NONNULL MUST_CHECK;
-/* The settings that it began with, as they were sealed, or NULL. The caller frees with mem_free().
- */
+/* The settings of the initialization, sealed, or NULL. The caller frees with mem_free(). */
 int init_store_load(struct db *db, char **settings_out, struct error *err) NONNULL MUST_CHECK;
 
-/* The same as init_store_has_begun() without waiting; as the questions of live_store.h. */
+/* Non-blocking init_store_has_begun(), like the questions of live_store.h. */
 struct init_question {
     struct db_ticket *ticket;
     bool has_begun;

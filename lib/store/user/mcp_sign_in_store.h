@@ -1,6 +1,6 @@
 /*
- * Users who are on the way to sign in at an MCP server. A browser comes back with a state that was
- * made here; whoever takes it first goes on, and nobody takes it twice.
+ * Users in the middle of signing in at an MCP server. The browser returns with a state that was
+ * generated here; the first request that takes it continues, and it cannot be taken twice.
  *
  * Ownership: mcp_sign_in_done().
  * Threading: no state; any thread.
@@ -30,16 +30,16 @@ struct shelf;
 enum sign_in_state { SIGN_IN_STATES(X) SIGN_IN_N_STATES };
 #undef X
 
-/* Its name on the wire and in the table. Lives for ever. */
+/* Its name on the wire and in the table. A constant. */
 const char *sign_in_state_to_string(enum sign_in_state state) MUST_CHECK;
 
 struct mcp_sign_in {
     struct uuid id;
     struct uuid user_id;
     enum sign_in_state status;
-    json_t *body;         /* for whoever looks */
+    json_t *body;         /* readable by clients */
     json_t *secrets;      /* sealed in the row */
-    int64_t unchanged_ms; /* for how long it has been in this state */
+    int64_t unchanged_ms; /* time in this state */
 };
 
 /* clang-format off */
@@ -48,19 +48,19 @@ struct mcp_sign_in {
 
 void mcp_sign_in_done(struct mcp_sign_in *sign_in);
 
-/* Stores a new one, pending; old ones go, and a user keeps the newest few. */
+/* Stores a new one, pending; expired ones are removed, and a user keeps the newest few. */
 int mcp_sign_in_store_add(const struct shelf *shelf, const struct mcp_sign_in *sign_in,
                           const char *state, struct error *err) NONNULL MUST_CHECK;
 /* ERROR_NOT_FOUND when the user has none of that id. */
 int mcp_sign_in_store_get(const struct shelf *shelf, const struct uuid *id,
                           struct mcp_sign_in *sign_in_out, struct error *err) NONNULL MUST_CHECK;
 /*
- * The pending one of a state becomes authorizing, for the caller alone; ERROR_NOT_FOUND when there
- * is none, or it waited for too long. shelf->user_id is not looked at.
+ * Sets the pending sign-in of a state to authorizing, for this caller alone; ERROR_NOT_FOUND when
+ * there is none, or it has expired. shelf->user_id is ignored.
  */
 int mcp_sign_in_store_take(const struct shelf *shelf, const char *state,
                            struct mcp_sign_in *sign_in_out, struct error *err) NONNULL MUST_CHECK;
-/* Stores how it ended. */
+/* Stores the outcome. */
 int mcp_sign_in_store_finish(const struct shelf *shelf, const struct mcp_sign_in *sign_in,
                              struct error *err) NONNULL MUST_CHECK;
 

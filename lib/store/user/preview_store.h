@@ -1,6 +1,6 @@
 /*
- * Who may look at which port of which sandbox: one-time passes that the page's session gets, and
- * the cookies of preview origins that they are exchanged for. Tokens are kept as keyed hashes.
+ * Access to previews of sandbox ports: one-time passes that the page's session gets, and the
+ * cookies of preview origins that they are exchanged for. Tokens are kept as keyed hashes.
  */
 #ifndef DEFT_STORE_USER_PREVIEW_STORE_H
 #define DEFT_STORE_USER_PREVIEW_STORE_H
@@ -20,7 +20,7 @@ struct preview_key {
     int port;
 };
 
-/* Hashes of what a browser sent under one name: another page may have put something beside it. */
+/* Hashes of all cookies that a browser sent under one name: another page may have added one. */
 struct preview_hashes {
     const char *const *items;
     size_t n;
@@ -33,7 +33,7 @@ struct preview_grant {
     int64_t valid_s;
 };
 
-/* What is known of the sandbox behind a preview. */
+/* The sandbox of a preview. */
 struct preview_sandbox {
     enum runtime_status status;
     enum runtime_desire desired;
@@ -46,19 +46,19 @@ struct preview_sandbox {
 
 void preview_sandbox_done(struct preview_sandbox *sandbox);
 
-/* Keeps a pass. ERROR_NOT_FOUND when the session's user has no such sandbox, or there is none. */
+/* Stores a pass. ERROR_NOT_FOUND without a valid session, or when its user has no such sandbox. */
 int preview_store_add_pass(struct db *db, const struct preview_key *key,
                            const struct preview_grant *grant, struct error *err) NONNULL MUST_CHECK;
 /*
- * Uses a pass up, whatever comes of it, and keeps a cookie for it. ERROR_UNAUTHENTICATED when it
- * was used, is too old, or is for another browser, port or sandbox.
+ * Uses a pass up, whatever the result, and stores a cookie for it. ERROR_UNAUTHENTICATED when it
+ * was used, has expired, or is for another browser, port or sandbox.
  */
 int preview_store_use_pass(struct db *db, const struct preview_key *key, const char *pass_hash,
                            const struct preview_hashes *states, const char *cookie_hash,
                            struct error *err) NONNULL MUST_CHECK;
 /*
- * Finds the sandbox by any of the cookies, and notes that it is used. ERROR_UNAUTHENTICATED when
- * none is valid for that port of that sandbox.
+ * Finds the sandbox by any of the cookies, and records its use. ERROR_UNAUTHENTICATED when none is
+ * valid for that port of that sandbox.
  */
 int preview_store_find(struct db *db, const struct preview_key *key,
                        const struct preview_hashes *cookies, struct preview_sandbox *sandbox_out,

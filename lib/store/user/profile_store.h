@@ -1,7 +1,7 @@
 /*
- * LLM profiles and provider connections as what they are for: a LLM object that can be called.
+ * LLM profiles and provider connections, resolved to an LLM object that can be called.
  *
- * Documents of COLLECTION_PROFILES have a LLM object as body, its secrets beside it by their paths
+ * Documents of COLLECTION_PROFILES have an LLM object as body, and its secrets by their paths
  * (secrets_take() with llm_secrets). Those of COLLECTION_CONNECTIONS are named by their id: body
  * {"display_name", "provider", "base_url"}, secrets {"api_key"}.
  */
@@ -16,14 +16,14 @@
 /*
  * The LLM of a profile, its secrets in clear and its provider connection resolved: for a call,
  * never for a client. A new reference in *llm_out. ERROR_NOT_FOUND: "Profile 'x' not found".
- * ERROR_INVALID: it relies on a provider connection that is gone.
+ * ERROR_INVALID: its provider connection no longer exists.
  */
 int profile_store_load_llm(const struct shelf *shelf, const char *name, json_t **llm_out,
                            struct error *err) NONNULL MUST_CHECK;
 /*
- * Gives a LLM object (secrets in clear) what its provider_connection_id leads to: the key, and the
- * base_url where it has none. One without connection, or with a key of its own, stays as it is.
- * ERROR_INVALID when there is no such connection; then nothing has changed.
+ * Resolves provider_connection_id of an LLM object (secrets in clear): sets the key, and the
+ * base_url where it has none. An LLM without a connection, or with a key of its own, is unchanged.
+ * ERROR_INVALID, with nothing changed, when there is no such connection.
  */
 int profile_store_resolve_llm(const struct shelf *shelf, json_t *llm,
                               struct error *err) NONNULL MUST_CHECK;

@@ -1,6 +1,4 @@
-/*
- * The record of stored secrets that were read with a sandbox's key: added to, never changed.
- */
+/* Audit log of stored secrets that were read with a sandbox's key; append-only. */
 #ifndef DEFT_STORE_USER_SECRET_READ_STORE_H
 #define DEFT_STORE_USER_SECRET_READ_STORE_H
 
@@ -14,12 +12,12 @@ struct db;
 struct error;
 struct uuid;
 
-/* Notes that the sandbox read its user's secret of that name; on record when this returns 0. */
+/* Records that the sandbox read its user's secret of that name; stored when this returns 0. */
 int secret_read_store_add(struct db *db, const struct uuid *user_id, const char *runtime_id,
                           const char *name, struct error *err) NONNULL MUST_CHECK;
-/* Which readings: the latest that are older than before_id (0: of all), limit at most. */
+/* A page of reads: the latest before before_id (0: the latest of all), limit at most. */
 struct secret_read_query {
-    const char *runtime_id; /* of that sandbox; NULL: of all, those that are gone too */
+    const char *runtime_id; /* of that sandbox; NULL: of all, also deleted ones */
     int64_t before_id;
     int64_t limit;
 };
@@ -32,8 +30,8 @@ int secret_read_store_list(struct db *db, const struct uuid *user_id,
                            const struct secret_read_query *query, json_t **page_out,
                            struct error *err) NONNULL MUST_CHECK;
 /*
- * {"items": [{"name", "sandbox_id", "read_at"}]}: the last reading of each secret that was read, by
- * name, limit names at most; secrets that are deleted by now included. A new reference.
+ * {"items": [{"name", "sandbox_id", "read_at"}]}: the last read of each secret, by name, limit
+ * names at most; includes secrets that were deleted since. A new reference.
  */
 int secret_read_store_latest(struct db *db, const struct uuid *user_id, int64_t limit,
                              json_t **list_out, struct error *err) NONNULL MUST_CHECK;

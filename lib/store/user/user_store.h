@@ -1,6 +1,6 @@
 /*
- * Users and what lets them in: sign-in links, sessions, API keys. Tokens arrive as keyed hashes
- * (keyring_hash_token()); the tables never see a token.
+ * Users and their credentials: sign-in links, sessions, API keys. Tokens arrive as keyed hashes
+ * (keyring_hash_token()); the tables never contain a token.
  */
 #ifndef DEFT_STORE_USER_USER_STORE_H
 #define DEFT_STORE_USER_USER_STORE_H
@@ -26,7 +26,7 @@ struct user {
 
 void user_done(struct user *user);
 
-/* The user with that address, made when there is none. */
+/* The user with that address, created when there is none. */
 int user_store_ensure(struct db *db, const char *email, struct user *user_out,
                       struct error *err) NONNULL MUST_CHECK;
 int user_store_get(struct db *db, const struct uuid *id, struct user *user_out,
@@ -38,7 +38,7 @@ int user_store_add_link(struct db *db, const struct uuid *user_id, const char *t
  * expired. */
 int user_store_use_link(struct db *db, const char *token_hash, const char *session_hash,
                         int64_t session_s, struct error *err) NONNULL MUST_CHECK;
-/* Whose link it is, without using it up. ERROR_UNAUTHENTICATED as user_store_use_link(). */
+/* The owner of a link, without using it up. ERROR_UNAUTHENTICATED as user_store_use_link(). */
 int user_store_find_link(struct db *db, const char *token_hash, struct user *owner_out,
                          struct error *err) NONNULL MUST_CHECK;
 int user_store_end_session(struct db *db, const char *session_hash,
@@ -49,11 +49,11 @@ int user_store_find_session(struct db *db, const char *session_hash, struct uuid
 
 int user_store_add_key(struct db *db, const struct uuid *user_id, const char *name,
                        const char *key_hash, struct error *err) NONNULL MUST_CHECK;
-/* One key as its owner is told of it. Times are UTC, to the minute. */
+/* A key as shown to its owner. Times are UTC, to the minute. */
 struct api_key {
     struct uuid id;
     char *name;
-    char *serves; /* agent: a user's own; runtime: of the Runtime API */
+    char *serves; /* agent: a user's key; runtime: one of the Runtime API */
     char *made_at;
     char *revoked_at; /* "": it is valid */
 };
@@ -66,11 +66,13 @@ struct api_key_list {
 /* clang-format on */
 void api_key_list_done(struct api_key_list *list);
 
-/* All keys of either kind that the user ever had, the oldest first. */
+/* All keys of either kind that the user ever had, oldest first. */
 int user_store_list_keys(struct db *db, const struct uuid *user_id, struct api_key_list *list_out,
                          struct error *err) NONNULL MUST_CHECK;
-/* From now on that key, of either kind, lets no client in; sandboxes that it asked for are to be
- * deleted. ERROR_NOT_FOUND when it is not a valid key of that user. */
+/*
+ * Revokes a key of either kind; sandboxes that it requested are to be deleted. ERROR_NOT_FOUND when
+ * it is not a valid key of that user.
+ */
 int user_store_revoke_key(struct db *db, const struct uuid *user_id, const struct uuid *key_id,
                           struct error *err) NONNULL MUST_CHECK;
 /* ERROR_UNAUTHENTICATED when no live key has that hash. */

@@ -16,7 +16,7 @@ struct error;
 struct user;
 
 #define SESSION_VALID_S (INT64_C(30) * 24 * 3600)
-/* Longer cookie values are not looked up. */
+/* Size of a buffer for a cookie's value. */
 #define SESSION_TOKEN_MAX_BYTES 128
 
 /*

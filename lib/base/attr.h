@@ -1,6 +1,6 @@
 /*
- * Names for the compiler attributes that the conventions rest on, so that a prototype reads as a
- * sentence: who may be NULL, whose result must be looked at, what runs when a scope is left.
+ * Names for the compiler attributes that the conventions rely on, so that a prototype shows which
+ * pointers may be NULL, which results must be checked, and what runs when a scope is left.
  */
 #ifndef DEFT_BASE_ATTR_H
 #define DEFT_BASE_ATTR_H

@@ -1,8 +1,8 @@
 /*
- * The two clocks: a monotonic one for durations, UTC for stamps. Tests can set both.
+ * Two clocks: monotonic for durations, UTC for timestamps. Tests can set both.
  *
  * Formats: an event's timestamp is naive with six digits (2026-01-15T10:30:00.123456); created_at
- * and its like end in Z. deft runs in UTC, so both name the same moment.
+ * and similar fields end in Z. deft runs in UTC, so both denote the same time.
  */
 #ifndef DEFT_BASE_CLOCK_H
 #define DEFT_BASE_CLOCK_H
@@ -16,7 +16,7 @@ struct error;
 /* "2026-01-15T10:30:00.123456Z" and a NUL. */
 #define CLOCK_TEXT_BYTES 28
 
-/* Milliseconds of the monotonic clock; only differences mean something. */
+/* Monotonic milliseconds; only differences are meaningful. */
 int64_t clock_monotonic_ms(void) MUST_CHECK;
 int64_t clock_monotonic_us(void) MUST_CHECK;
 /* Microseconds since 1970-01-01T00:00:00Z. */

@@ -1,9 +1,9 @@
 /*
- * Crash points: places where a test ends the process as kill -9 would, to see that nothing is lost.
- * Inert unless DEFT_CRASH_AT=name:n is set: then the n-th passage of that point, counted over all
- * threads of this process, is the last thing it does.
+ * Crash points: places where a test ends the process as kill -9 would, to show that nothing is
+ * lost. Inert unless DEFT_CRASH_AT=name:n is set: then the process ends at the n-th passage of that
+ * point, counted over all its threads.
  *
- * Threading: crash_points_init() before the first thread, all others from any.
+ * Threading: crash_points_init() before the first thread, all others from any thread.
  */
 #ifndef DEFT_BASE_CRASH_H
 #define DEFT_BASE_CRASH_H
@@ -16,19 +16,19 @@ struct error;
 
 #define CRASH_POINTS(X)                                                                            \
     X(CRASH_CLAIM_COMMITTED, "claim_committed")     /* the lease is ours, nothing was done */      \
-    X(CRASH_LLM_SENT, "llm_sent")                   /* the model's call is about to begin */       \
-    X(CRASH_LLM_HALF, "llm_half")                   /* a part of its streamed answer is here */    \
-    X(CRASH_LLM_DONE, "llm_done")                   /* its answer is here, not stored */           \
+    X(CRASH_LLM_SENT, "llm_sent")                   /* the model call is about to start */         \
+    X(CRASH_LLM_HALF, "llm_half")                   /* part of the streamed answer is in */        \
+    X(CRASH_LLM_DONE, "llm_done")                   /* its answer is in, not stored */             \
     X(CRASH_ACTION_COMMITTED, "action_committed")   /* the calls are stored, none has run */       \
     X(CRASH_AES_BEFORE_SEND, "aes_before_send")     /* the sandbox is ready, nothing was sent */   \
-    X(CRASH_AES_SENT, "aes_sent")                   /* the action is on its way or running */      \
+    X(CRASH_AES_SENT, "aes_sent")                   /* the action is sent or running */            \
     X(CRASH_AES_STARTED, "aes_started")             /* the sandbox says that the action runs */    \
-    X(CRASH_AES_RESULT_READ, "aes_result_read")     /* its result is here, not looked at */        \
+    X(CRASH_AES_RESULT_READ, "aes_result_read")     /* its result is read, not examined */         \
     X(CRASH_OBS_BEFORE_COMMIT, "obs_before_commit") /* the result is ready to be stored */         \
-    X(CRASH_OBS_COMMIT_SENT, "obs_commit_sent")     /* it is on its way to the database */         \
+    X(CRASH_OBS_COMMIT_SENT, "obs_commit_sent")     /* it was sent to the database */              \
     X(CRASH_OBS_COMMITTED, "obs_committed")         /* it is stored, the sandbox not told */       \
     X(CRASH_CHILD_BEFORE_COMMIT, "child_before_commit") /* a child is ready to be stored */        \
-    X(CRASH_CHILD_COMMITTED, "child_committed")         /* it is stored, nobody was told */        \
+    X(CRASH_CHILD_COMMITTED, "child_committed")         /* it is stored, no hint was sent */       \
     X(CRASH_REPLY_SENT, "reply_sent")                   /* the client has its answer */
 
 #define X(constant, text) constant,
@@ -38,7 +38,7 @@ enum crash_name { CRASH_POINTS(X) CRASH_N_POINTS };
 struct crash_points {
     enum crash_name armed; /* CRASH_N_POINTS: none */
     atomic_long n_left;
-    atomic_bool is_expected; /* the armed point is the next statement's */
+    atomic_bool is_expected; /* the next statement sent passes the armed point */
 };
 
 /* text: "" or name:n; ERROR_INVALID otherwise. */
@@ -51,7 +51,7 @@ void crash_point(struct crash_points *points, enum crash_name name);
  * it, whichever thread sends it.
  */
 void crash_expect_sent(struct crash_points *points, enum crash_name name) NONNULL;
-/* A statement is on its way: passes the point that was expected, if one was. NULL: no points. */
+/* A statement was sent: passes the expected point, if any. NULL: no points. */
 void crash_sent(struct crash_points *points);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Random bytes, hashes, and sealing: what is secret at rest is AES-256-GCM under a key that is
- * derived from the instance's root key; tokens that we only recognise are kept as keyed hashes.
+ * Random bytes, hashes, and sealing: secrets at rest are encrypted with AES-256-GCM under a key
+ * derived from the instance's root key; tokens that we only need to recognize are kept as keyed
+ * hashes.
  *
  * Threading: a keyring is read-only after keyring_init().
  */
@@ -25,7 +26,7 @@ struct strbuf;
 struct keyring {
     unsigned char seal[CRYPTO_KEY_BYTES];
     unsigned char hash[CRYPTO_KEY_BYTES];
-    unsigned char fernet[CRYPTO_KEY_BYTES]; /* of tokens that clients keep, base/fernet.h */
+    unsigned char fernet[CRYPTO_KEY_BYTES]; /* for tokens that clients keep, base/fernet.h */
 };
 
 /* Fills buffer; ends the process when the system has no randomness. */
@@ -38,24 +39,24 @@ void crypto_password_hex(const struct secret *password, const char *salt, int it
 /* SHA-256 of bytes as lower-case hex (FIPS 180-4). */
 void crypto_sha256_hex(const void *bytes, size_t len, char hex[CRYPTO_HASH_HEX_BYTES]) NONNULL;
 
-/* HMAC-SHA-256 of a text without its NUL under a key (RFC 2104). */
+/* HMAC-SHA-256 of a text, without its NUL (RFC 2104). */
 void crypto_hmac(const void *key, size_t key_len, const char *text,
                  unsigned char digest[CRYPTO_HASH_BYTES]) NONNULL;
-/* The same under a key that is a text, as lower-case hex. */
+/* As above with a text as key; lower-case hex. */
 void crypto_hmac_hex(const char *key, const char *text, char hex[CRYPTO_HASH_HEX_BYTES]) NONNULL;
 
 /* root: 64 hex digits. ERROR_INVALID otherwise. */
 int keyring_init(struct keyring *keyring, const struct secret *root,
                  struct error *err) NONNULL MUST_CHECK;
 /*
- * A keyring that hashes tokens and neither seals nor opens, for a process that only has to know
- * tokens again. hash_key: 64 hex digits, as keyring_hash_key() tells them. ERROR_INVALID otherwise.
+ * A keyring that only hashes tokens, for a process that only recognizes them: it neither seals nor
+ * opens. hash_key: 64 hex digits, from keyring_hash_key(). ERROR_INVALID otherwise.
  */
 int keyring_init_hash(struct keyring *keyring, const struct secret *hash_key,
                       struct error *err) NONNULL MUST_CHECK;
 /* The hash key as hex. */
 void keyring_hash_key(const struct keyring *keyring, char hex[CRYPTO_HASH_HEX_BYTES]) NONNULL;
-/* HMAC-SHA256 of a token under the hash key, as hex: what a table keeps of it. */
+/* HMAC-SHA256 of a token under the hash key, as hex: the form that tables store. */
 void keyring_hash_token(const struct keyring *keyring, const char *token,
                         char hex[CRYPTO_HASH_HEX_BYTES]) NONNULL;
 /*
@@ -65,8 +66,8 @@ void keyring_hash_token(const struct keyring *keyring, const char *token,
 void keyring_seal(const struct keyring *keyring, const char *context, const struct secret *plain,
                   struct strbuf *sealed_out) NONNULL;
 /*
- * Opens what keyring_seal() made with the same context. ERROR_INTERNAL when it is not that: what is
- * sealed comes from our own store.
+ * Opens a value that keyring_seal() made with the same context. ERROR_INTERNAL otherwise: sealed
+ * values come from our own store.
  */
 int keyring_open(const struct keyring *keyring, const char *context, const char *sealed,
                  struct secret *plain_out, struct error *err) NONNULL MUST_CHECK;

@@ -1,6 +1,6 @@
 /*
  * Bytes as text and back: hex, base64url (RFC 4648, section 5, without padding), percent encoding
- * (RFC 3986, section 2.1), words of a shell.
+ * (RFC 3986, section 2.1), shell words.
  */
 #ifndef DEFT_BASE_ENCODE_H
 #define DEFT_BASE_ENCODE_H
@@ -20,12 +20,11 @@ int hex_value(char c) MUST_CHECK;
 int hex_decode(const char *hex, unsigned char *bytes_out, size_t len,
                struct error *err) NONNULL MUST_CHECK;
 void base64url_append(struct strbuf *out, const unsigned char *bytes, size_t len) NONNULL;
-/* Appends the decoded bytes; ERROR_INVALID for a foreign character or a length that cannot be. */
+/* Appends the decoded bytes; ERROR_INVALID for a foreign character or an impossible length. */
 int base64url_decode(const char *text, struct strbuf *out, struct error *err) NONNULL MUST_CHECK;
-/* Standard alphabet with padding (RFC 4648, section 4), as data URLs want it. */
+/* Standard alphabet with padding (RFC 4648, section 4), as data URLs require. */
 void base64_append(struct strbuf *out, const unsigned char *bytes, size_t len) NONNULL;
-/* Appends what the text stands for: RFC 4648, section 4; line ends are passed over. ERROR_INVALID.
- */
+/* Appends the decoded bytes: RFC 4648, section 4; line ends are skipped. ERROR_INVALID. */
 int base64_decode(const char *text, size_t len, struct strbuf *out,
                   struct error *err) NONNULL MUST_CHECK;
 /* Appends text with all but unreserved characters as %XX. */
@@ -34,7 +33,7 @@ void percent_append(struct strbuf *out, const char *text) NONNULL;
  */
 void percent_decode(struct strbuf *out, const char *text, size_t len, char plus) NONNULL;
 
-/* Appends text as one word of a POSIX shell, whatever it holds: 'it'\''s'. */
+/* Appends text quoted as one word of a POSIX shell, whatever it contains: 'it'\''s'. */
 void shell_word_append(struct strbuf *out, const char *text) NONNULL;
 
 #endif

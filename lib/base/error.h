@@ -12,7 +12,7 @@
 
 #include "base/attr.h"
 
-/* What kind of failure it is; fcgi/reply.c alone knows the HTTP status of each. */
+/* Kinds of failure; fcgi/reply.c alone knows the HTTP status of each. */
 #define ERROR_CODES(X)                                                                             \
     X(ERROR_NONE, "none")                                                                          \
     X(ERROR_INVALID, "invalid")                                                                    \
@@ -21,12 +21,12 @@
     X(ERROR_NOT_FOUND, "not_found")                                                                \
     X(ERROR_CONFLICT, "conflict")                                                                  \
     X(ERROR_STALE, "stale") /* the caller's lease or fence is no longer the current one */         \
-    X(ERROR_MEDIA_TYPE, "media_type")   /* a body of another Content-Type than is read */          \
-    X(ERROR_SLOW_CLIENT, "slow_client") /* it sends or takes less than the least rate */           \
+    X(ERROR_MEDIA_TYPE, "media_type")   /* the body's Content-Type is not accepted */              \
+    X(ERROR_SLOW_CLIENT, "slow_client") /* it sends or receives below the minimum rate */          \
     X(ERROR_TOO_LARGE, "too_large")                                                                \
     X(ERROR_RATE_LIMITED, "rate_limited")                                                          \
     X(ERROR_TIMEOUT, "timeout")                                                                    \
-    X(ERROR_CANCELLED, "cancelled") /* somebody asked for the stop */                              \
+    X(ERROR_CANCELLED, "cancelled") /* a stop was requested */                                     \
     X(ERROR_UNAVAILABLE, "unavailable")                                                            \
     X(ERROR_UNSUPPORTED, "unsupported")                                                            \
     X(ERROR_INTERNAL, "internal")
@@ -49,35 +49,40 @@ struct error {
 
 #define ERROR_STRING(x) #x
 #define ERROR_LINE(x) ERROR_STRING(x)
-/* Says what failed, and where; a long message is cut at a character. Returns -1. */
+/*
+ * Sets the error, and where it occurred; a long message is cut at a character boundary. Returns -1.
+ */
 #define error_set(err, code, ...)                                                                  \
     error_failed(error_set_at(err, code, __FILE__ ":" ERROR_LINE(__LINE__), __VA_ARGS__))
-/* Puts context before the message: "context: cause". Keeps code and where. Returns -1. */
+/* Prepends context to the message: "context: cause". Keeps code and where. Returns -1. */
 #define error_wrap(err, ...) error_failed(error_wrap_text(err, __VA_ARGS__))
 
-/* Says a failure of that code in other words; another stays as it is. Returns -1. */
+/* Replaces the message if the error has that code. Returns -1. */
 #define error_reword(err, code, ...) error_failed(error_reword_text(err, code, __VA_ARGS__))
 
-/* -1 where compilers and analysers see it: they follow what callers do after a failure. */
+/*
+ * Returns -1 inline, so that compilers and analyzers see it and follow what callers do after a
+ * failure.
+ */
 static inline int error_failed(int rc)
 {
     (void)rc;
     return -1;
 }
 
-/* What error_set(), error_wrap() and error_reword() call. */
+/* Implementation of error_set(), error_wrap() and error_reword(). */
 int error_set_at(struct error *err, enum error_code code, const char *where, const char *format,
                  ...) NONNULL PRINTF_LIKE(4, 5);
 int error_wrap_text(struct error *err, const char *format, ...) NONNULL PRINTF_LIKE(2, 3);
 int error_reword_text(struct error *err, enum error_code code, const char *format, ...) NONNULL
     PRINTF_LIKE(3, 4);
 
-/* True for failures that the same call may not meet again: UNAVAILABLE, TIMEOUT, RATE_LIMITED. */
+/* True for failures that a retry may avoid: UNAVAILABLE, TIMEOUT, RATE_LIMITED. */
 bool error_is_transient(const struct error *err) NONNULL MUST_CHECK;
-/* True when somebody else wrote first: who reads what is there now may try again. */
+/* True when another writer was first: the caller may reload and retry. */
 bool error_is_lost_race(const struct error *err) NONNULL MUST_CHECK;
 
-/* The code's name in logs, such as "not_found". Lives for ever. */
+/* The code's name in logs, such as "not_found". A constant. */
 const char *error_code_to_string(enum error_code code) MUST_CHECK;
 
 /* Drops a failure on purpose; `reason` is for the reader. */

@@ -1,6 +1,6 @@
 /*
- * jansson with our errors: parse with caps, build and read by format, so that a wrong format, bad
- * UTF-8 or a missing key is an error with the library's words.
+ * jansson with our errors: parses with limits, builds and reads by format, so that a wrong format,
+ * bad UTF-8 or a missing key is an error with the library's message.
  *
  * Threading: a json_t belongs to one thread; its text may cross.
  */
@@ -17,9 +17,12 @@
 struct error;
 struct strbuf;
 
-/* Deeper input is refused. */
+/* Deeper nesting is refused. */
 #define JSON_MAX_DEPTH 64
-/* Commas and opening brackets; a value takes up to 400 bytes, one of the text's may be two long. */
+/*
+ * Counted as commas and opening brackets; a value takes up to 400 bytes, an element of text only
+ * two.
+ */
 #define JSON_MAX_VALUES 500000
 
 /* Makes jansson allocate through base/mem. Call once, first thing in main(). */
@@ -32,11 +35,13 @@ void json_setup(void);
  */
 int json_parse(const char *text, size_t len, json_t **json_out,
                struct error *err) NONNULL MUST_CHECK;
-/* The array or object that the text begins with, whatever follows; of a key that comes twice the
- * last counts. Caps as json_parse()'s. */
+/*
+ * Parses the array or object at the start of the text and ignores what follows; the last of
+ * duplicate keys wins. Limits as json_parse().
+ */
 int json_parse_first(const char *text, size_t len, json_t **json_out,
                      struct error *err) NONNULL MUST_CHECK;
-/* As json_parse(), for text of our own making: what is wrong with it is ERROR_INTERNAL. */
+/* As json_parse(), for text that we generated: a failure is ERROR_INTERNAL. */
 int json_parse_own(const char *text, size_t len, json_t **json_out,
                    struct error *err) NONNULL MUST_CHECK;
 
@@ -55,9 +60,9 @@ int json_read(json_t *json, struct error *err, const char *format, ...)
 
 /* Appends the compact text of json. */
 void json_append_text(struct strbuf *out, const json_t *json) NONNULL;
-/* Appends one object with the members of both, which have no key in common. */
+/* Appends one object with the members of both, which share no key. */
 void json_append_joined(struct strbuf *out, const json_t *first, const json_t *second) NONNULL;
-/* The compact text to keep; the caller frees with mem_free(). */
+/* The compact text; the caller frees with mem_free(). */
 char *json_to_text(const json_t *json) NONNULL MUST_CHECK;
 
 /* The string member `key`, or fallback when it is absent, null or no string. Borrowed. */
@@ -72,21 +77,23 @@ double json_number_or(const json_t *object, const char *key, double fallback)
 /* The boolean member `key`, or fallback (0 or 1). */
 int json_bool_or(const json_t *object, const char *key, int fallback)
     __attribute__((nonnull(2))) MUST_CHECK;
-/* Sets a member to a value that the object takes over; a NULL value is left out; a key of broken
- * UTF-8 is repaired. */
+/*
+ * Sets a member; the object takes over the value. A NULL value is left out; broken UTF-8 in the key
+ * is repaired.
+ */
 void json_put(json_t *object, const char *key, json_t *value) __attribute__((nonnull(1, 2)));
 /* Sets a text member; a NULL text is left out; broken UTF-8 is repaired. */
 void json_put_text(json_t *object, const char *key, const char *text)
     __attribute__((nonnull(1, 2)));
-/* The member that is an object; put in, empty, where there is none. Borrowed. */
+/* The object member of that name; added, empty, if it is missing. Borrowed. */
 json_t *json_need_object(json_t *object, const char *name) NONNULL;
-/* Appends a value that the array takes over. */
+/* Appends a value; the array takes it over. */
 void json_push(json_t *array, json_t *value) NONNULL;
-/* A string of any bytes: broken UTF-8 and NULs are repaired. Never NULL. */
+/* A JSON string from any bytes: broken UTF-8 and NULs are repaired. Never NULL. */
 json_t *json_text(const char *bytes, size_t len) MUST_CHECK;
 /* As json_text(), up to the NUL; JSON's null for NULL. Never NULL. */
 json_t *json_text_of(const char *text) MUST_CHECK;
-/* Removes null members, at all depths. */
+/* Removes null members at all depths. */
 void json_drop_nulls(json_t *json) NONNULL;
 
 #endif

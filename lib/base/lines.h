@@ -1,8 +1,8 @@
 /*
- * Lines of a stream, whose bytes come in pieces: each byte is looked at once, however many pieces a
- * line comes in.
+ * Splits a stream that arrives in pieces into lines: each byte is examined once, however many
+ * pieces a line comes in.
  *
- * Ownership: lines_done() releases what is held.
+ * Ownership: lines_done() releases the buffer.
  * Threading: one thread.
  */
 #ifndef DEFT_BASE_LINES_H
@@ -15,21 +15,23 @@
 #include "base/strbuf.h"
 
 struct lines {
-    struct strbuf bytes; /* those that were not given yet */
-    size_t n_searched;   /* of them: no end of a line there */
+    struct strbuf bytes; /* not returned yet */
+    size_t n_searched;   /* of these, searched without a line end */
 };
 
 /* clang-format off */
 #define LINES_INIT {STRBUF_INIT, 0}
 /* clang-format on */
 
-/* NULL and fresh ones are fine. The struct can be used again. */
+/* NULL and a fresh struct are fine. The struct can be used again. */
 void lines_done(struct lines *lines);
 void lines_add(struct lines *lines, const char *bytes, size_t len) NONNULL;
-/* Moves the next line, without its end, to `line`, which is emptied first; false when none is whole
- * yet: then `line` is as it was. */
+/*
+ * Moves the next line, without its end, to `line`, whose content is replaced; false when no line is
+ * complete: then `line` is unchanged.
+ */
 bool lines_next(struct lines *lines, struct strbuf *line) NONNULL MUST_CHECK;
-/* The bytes that wait for the end of their line, once lines_next() says false. */
+/* Bytes of the incomplete last line, once lines_next() has returned false. */
 size_t lines_pending(const struct lines *lines) NONNULL MUST_CHECK;
 
 #endif

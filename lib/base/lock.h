@@ -1,7 +1,7 @@
 /*
- * A mutex and a condition that clang's lock analysis understands.
+ * A mutex and a condition variable that clang's thread-safety analysis understands.
  *
- * A lock's holder does no I/O and calls nothing foreign; the struct says what it guards.
+ * A lock's holder does no I/O and makes no callbacks; the struct says what it guards.
  */
 #ifndef DEFT_BASE_LOCK_H
 #define DEFT_BASE_LOCK_H
@@ -17,7 +17,7 @@ struct LOCK_TYPE lock {
 };
 
 struct condition {
-    pthread_cond_t cond; /* waits on the monotonic clock */
+    pthread_cond_t cond; /* uses the monotonic clock */
 };
 
 void lock_init(struct lock *lock) NONNULL;
@@ -27,7 +27,7 @@ void lock_release(struct lock *lock) NONNULL RELEASES(*lock);
 
 void condition_init(struct condition *condition) NONNULL;
 void condition_done(struct condition *condition) NONNULL;
-/* Waits for a wake-up; the caller looks again at what it waits for. */
+/* Waits for a wake-up; the caller checks its condition again. */
 void condition_wait(struct condition *condition, struct lock *lock) NONNULL REQUIRES(*lock);
 /* As condition_wait(); false when deadline_ms (clock_monotonic_ms()) has passed. */
 bool condition_wait_until(struct condition *condition, struct lock *lock,

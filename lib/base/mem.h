@@ -1,5 +1,5 @@
 /*
- * Memory that is always there: out of memory ends the process here, so no caller has an untested
+ * Allocation that cannot fail: out of memory ends the process here, so no caller has an untested
  * NULL path. jansson allocates through the same functions (json_setup()).
  */
 #ifndef DEFT_BASE_MEM_H
@@ -15,9 +15,9 @@ void *mem_alloc(size_t size) MUST_CHECK __attribute__((malloc, returns_nonnull))
 void *mem_alloc_array(size_t count, size_t size) MUST_CHECK __attribute__((returns_nonnull));
 /* Grows or shrinks; new bytes are not zeroed. memory may be NULL. */
 void *mem_resize(void *memory, size_t size) MUST_CHECK __attribute__((returns_nonnull));
-/* A copy of text to keep. */
+/* A copy of text. The caller frees with mem_free(). */
 char *mem_dup_text(const char *text) NONNULL MUST_CHECK __attribute__((returns_nonnull));
-/* A copy of len bytes with a NUL behind them. */
+/* A copy of len bytes, followed by a NUL. */
 char *mem_dup_bytes(const void *bytes, size_t len) MUST_CHECK __attribute__((returns_nonnull));
 /* Frees; NULL is fine. */
 void mem_free(void *memory);

@@ -1,7 +1,6 @@
 /*
- * How each of deft's processes begins and ends: the options that all have, settings and log, and
- * the signals that ask for the end. Belongs to main.c: nothing else prints, or chooses an exit
- * status.
+ * Start and end of each deft process: the options that all share, settings and log, and termination
+ * signals. For main.c: nothing else prints, or chooses an exit status.
  *
  * Threading: all before the process's first thread.
  */
@@ -24,28 +23,28 @@ struct process {
 };
 
 /*
- * Answers --help, --help-config and --version on standard output, with the exit status in
- * *status_out; false for any other option.
+ * Handles --help, --help-config and --version: prints to standard output and sets the exit status
+ * in *status_out; false for any other option.
  */
 bool process_answer(const struct process *process, const char *option,
                     int *status_out) NONNULL MUST_CHECK;
-/* Complains of an option on standard error; the exit status for that. */
+/* Reports an unknown option on standard error; returns the exit status. */
 int process_refuse(const struct process *process, const char *option) NONNULL MUST_CHECK;
 /*
- * Reads the settings (zeroed by the caller) and begins to log at the level that is in one of their
- * fields. ERROR_INVALID names the variable.
+ * Reads the settings (zeroed by the caller) and starts logging at the level that one of their
+ * fields contains. ERROR_INVALID names the variable.
  */
 int process_configure(const struct process *process, void *settings, const char *const *log_level,
                       struct error *err) NONNULL MUST_CHECK;
-/* Says on standard error why the process ends; the exit status for that. */
+/* Reports on standard error why the process ends; returns the exit status. */
 int process_complain(const struct process *process, const struct error *err) NONNULL MUST_CHECK;
 
-/* SIGTERM and SIGINT as a descriptor that becomes readable; SIGPIPE is ignored. */
+/* A descriptor that becomes readable on SIGTERM or SIGINT; SIGPIPE is ignored. */
 int process_open_stop(int *fd_out, struct error *err) NONNULL MUST_CHECK;
 /*
- * Bounds the memory that a process keeps after load: its threads share few heaps, and allocations
- * of large_bytes or more go back to the system when they are freed, which costs a page fault for
- * each 4 KB: it is more than what most requests need. Call it before the first thread.
+ * Bounds the memory that a process keeps after a load peak: its threads share few heaps, and freed
+ * allocations of large_bytes or more return to the system, at the cost of a page fault per 4 KB:
+ * large_bytes should be above what most requests need. Call before the first thread.
  */
 void process_bound_heaps(int large_bytes);
 

@@ -1,5 +1,5 @@
 /*
- * A key or token in memory: there is no way to print one, and its bytes are wiped when it is done.
+ * A key or token in memory: it cannot be printed, and its bytes are wiped when it is released.
  *
  * Ownership: the struct owns its bytes until secret_done().
  */
@@ -12,7 +12,7 @@
 #include "base/attr.h"
 
 struct secret {
-    char *bytes; /* NUL-terminated copy, or NULL when unset; only secret.c looks at it */
+    char *bytes; /* NUL-terminated copy, or NULL when unset; only secret.c accesses it */
     size_t len;
 };
 
@@ -20,11 +20,13 @@ struct secret {
 #define SECRET_INIT {NULL, 0}
 /* clang-format on */
 
-/* Takes a copy of text; what was held before is wiped. */
+/* Copies text; the previous content is wiped. */
 void secret_set(struct secret *secret, const char *text) NONNULL;
 void secret_set_bytes(struct secret *secret, const void *bytes, size_t len) NONNULL;
 bool secret_is_set(const struct secret *secret) NONNULL MUST_CHECK;
-/* The text itself, "" when unset; valid until the secret changes. For the last step before a wire.
+/*
+ * The text itself, "" when unset; valid until the secret changes. Only for the last step before
+ * sending.
  */
 const char *secret_reveal(const struct secret *secret) NONNULL MUST_CHECK;
 /* Wipes and releases; NULL is fine. */

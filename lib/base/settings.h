@@ -1,10 +1,10 @@
 /*
- * Settings of a process: environment variables only, one table per process that names, types,
- * defaults and documents each. Read once, at start, into a const struct.
+ * Settings of a process: environment variables only, with one table per process that gives name,
+ * type, default and help. Read once, at start, into a const struct.
  *
- * A secret NAME may be in a file instead, which NAME_FILE names: the environment of a process can
- * be read by root and by its own user as long as it lives, and goes to its children. One that is in
- * the environment is wiped there when it is read.
+ * A secret NAME may be in a file instead, which NAME_FILE names: a process's environment is
+ * readable by root and its own user for the process's lifetime, and is inherited by children. A
+ * secret found in the environment is wiped there when it is read.
  */
 #ifndef DEFT_BASE_SETTINGS_H
 #define DEFT_BASE_SETTINGS_H
@@ -35,14 +35,14 @@ struct setting {
 
 /*
  * Fills `settings` (zeroed by the caller) from the environment. An empty variable counts as unset;
- * NAME counts before NAME_FILE, of which the first line is the value.
- * ERROR_INVALID names the variable, what it holds (never a secret) and what was expected.
+ * NAME takes precedence over NAME_FILE, whose first line is the value. ERROR_INVALID names the
+ * variable, its value (never a secret's) and what was expected.
  */
 int settings_read(const struct setting *table, size_t n, void *settings,
                   struct error *err) NONNULL MUST_CHECK;
-/* Releases what settings_read() made, secrets wiped; for the end of the process. */
+/* Releases what settings_read() allocated and wipes secrets; for the end of the process. */
 void settings_done(const struct setting *table, size_t n, void *settings) NONNULL;
-/* Appends what --help-config prints: name, kind, default, meaning, a line each. */
+/* Appends the output of --help-config: name, kind, default, help, one line each. */
 void settings_describe(const struct setting *table, size_t n, struct strbuf *out) NONNULL;
 
 #endif

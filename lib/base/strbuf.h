@@ -1,8 +1,8 @@
 /*
- * Text that grows. The content always ends in a NUL that `len` does not count; it may hold NULs
- * itself when bytes are appended.
+ * Growable text. The content always ends in a NUL that `len` does not count; it may contain NULs
+ * when bytes are appended.
  *
- * Ownership: the caller owns the struct; strbuf_done() releases what it holds.
+ * Ownership: the caller owns the struct; strbuf_done() releases its memory.
  * Threading: one thread at a time.
  */
 #ifndef DEFT_BASE_STRBUF_H
@@ -17,7 +17,7 @@ struct strbuf {
     char *text; /* "" in a fresh one; never NULL */
     size_t len;
     size_t size; /* allocated bytes from text on; 0 while text is the shared empty one */
-    size_t head; /* allocated bytes before text: those that were removed */
+    size_t head; /* allocated bytes before text, left by removals */
 };
 
 /* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): nobody writes to it */
@@ -26,11 +26,11 @@ extern char strbuf_empty[1];
 #define STRBUF_INIT {strbuf_empty, 0, 0, 0}
 /* clang-format on */
 
-/* Releases; NULL and a fresh one are fine. The struct can be used again. */
+/* Releases the memory; NULL and a fresh one are fine. The struct can be used again. */
 void strbuf_done(struct strbuf *buf);
-/* Forgets the content, keeps the memory. */
+/* Clears the content, keeps the memory. */
 void strbuf_reset(struct strbuf *buf) NONNULL;
-/* Makes room for `extra` more bytes without a further allocation. */
+/* Reserves room for `extra` more bytes without a further allocation. */
 void strbuf_reserve(struct strbuf *buf, size_t extra) NONNULL;
 void strbuf_append(struct strbuf *buf, const char *text) NONNULL;
 void strbuf_append_bytes(struct strbuf *buf, const void *bytes, size_t len);
@@ -38,11 +38,11 @@ void strbuf_append_char(struct strbuf *buf, char c) NONNULL;
 void strbuf_appendf(struct strbuf *buf, const char *format, ...) NONNULL PRINTF_LIKE(2, 3);
 void strbuf_vappendf(struct strbuf *buf, const char *format, va_list args) NONNULL
     PRINTF_LIKE(2, 0);
-/* Shortens to len bytes; longer than the content is a no-op. */
+/* Shortens to len bytes; a no-op when len is beyond the content. */
 void strbuf_truncate(struct strbuf *buf, size_t len) NONNULL;
-/* Removes the first n bytes. Takes constant time on average, however long the rest is. */
+/* Removes the first n bytes, in amortized constant time however long the rest is. */
 void strbuf_remove_head(struct strbuf *buf, size_t n) NONNULL;
-/* Gives the text away; the buffer is fresh again. The caller frees with mem_free(). */
+/* Returns the text and leaves a fresh buffer. The caller frees with mem_free(). */
 char *strbuf_take(struct strbuf *buf) NONNULL MUST_CHECK;
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Questions about text: equality, prefixes, UTF-8, numbers read from text.
+ * Predicates on text: equality, prefixes, UTF-8; and numbers read from text.
  *
  * Threading: no state.
  */
@@ -22,7 +22,7 @@ bool text_starts_with(const char *text, const char *prefix) NONNULL MUST_CHECK;
 bool text_ends_with(const char *text, const char *suffix) NONNULL MUST_CHECK;
 /* True for "" and for text of white space alone. */
 bool text_is_blank(const char *text) NONNULL MUST_CHECK;
-/* Same bytes, in a time that does not depend on where they differ. */
+/* Constant-time equality: the time does not depend on where they differ. */
 bool text_equal_secret(const char *a, const char *b) NONNULL MUST_CHECK;
 
 /* A whole decimal number within min..max; ERROR_INVALID with the text's name otherwise. */

@@ -1,5 +1,5 @@
 /*
- * The grammar of UTF-8. What is asked of whole texts is in base/text.h.
+ * The grammar of UTF-8. Functions on whole texts are in base/text.h.
  *
  * Source:    RFC 3629, section 4
  * Threading: no state.
@@ -12,8 +12,8 @@
 #include "base/attr.h"
 
 /*
- * The length of the valid sequence that begins at bytes, which has at least one; 0 where none does:
- * a stray byte, an overlong form, a surrogate, a sequence that ends too early.
+ * The length of the valid sequence at bytes, of which there is at least one; 0 if there is none: a
+ * stray byte, an overlong form, a surrogate, a truncated sequence.
  */
 size_t utf8_sequence_length(const char *bytes, size_t len) NONNULL MUST_CHECK;
 

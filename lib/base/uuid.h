@@ -22,7 +22,7 @@ struct uuid {
 
 /* A random one (version 4). */
 struct uuid uuid_random(void) MUST_CHECK;
-/* Reads either form; false when it is neither. */
+/* Parses either form; false when it is neither. */
 bool uuid_parse(const char *text, struct uuid *uuid_out) NONNULL MUST_CHECK;
 /* The 32 digits without dashes. */
 void uuid_to_hex(const struct uuid *uuid, char hex[UUID_HEX_BYTES]) NONNULL;

@@ -1,8 +1,8 @@
 /*
- * A zip archive written as a stream: files come whole, one after the other, and are stored as they
- * are. Memory: about 60 bytes and the name of each file.
+ * Writes a zip archive as a stream: files are added whole, one after the other, and stored
+ * uncompressed. Memory: about 60 bytes plus the name for each file.
  *
- * Source: PKWARE APPNOTE 6.3, with the zip64 forms where counts or places need them.
+ * Source: PKWARE APPNOTE 6.3, with the zip64 forms where counts or offsets need them.
  */
 #ifndef DEFT_BASE_ZIP_H
 #define DEFT_BASE_ZIP_H
@@ -15,7 +15,7 @@
 
 struct error;
 
-/* Where an archive goes. */
+/* The output of an archive. */
 struct zip_sink {
     void *state;
     int (*write)(void *state, const char *bytes, size_t len, struct error *err);
@@ -33,10 +33,10 @@ struct zip {
 /* clang-format on */
 
 void zip_done(struct zip *zip);
-/* A file of less than 4 GiB. ERROR_TOO_LARGE, and what the sink says. */
+/* Adds a file of less than 4 GiB. ERROR_TOO_LARGE, and the sink's errors. */
 int zip_add(struct zip *zip, const char *name, const char *bytes, size_t len,
             struct error *err) NONNULL MUST_CHECK;
-/* Writes the directory; the archive is whole then. */
+/* Writes the directory; the archive is complete then. */
 int zip_finish(struct zip *zip, struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -13,10 +13,10 @@
 #include "store/runtime/sandbox_store.h"
 #include "store/user/user_store.h"
 
-/* Longer ones are not hashed: no key of ours is. */
+/* Longer keys are not hashed: none of ours is. */
 enum { KEY_MAX_BYTES = 512, PREFIX_BYTES = sizeof(SHARED_SESSION_PREFIX) - 1 };
 
-/* The sandbox that all conversations and calls of one user share, unless they ask for their own. */
+/* The sandbox that all conversations and calls of a user share, unless they request their own. */
 static void set_shared_session(struct principal *principal)
 {
     char hex[UUID_HEX_BYTES];
@@ -27,8 +27,8 @@ static void set_shared_session(struct principal *principal)
 }
 
 /*
- * Conversations in the sandboxes of tenants, and in those that users asked for, were begun with the
- * sandbox's key, by the client that holds it. In the others they are their user's.
+ * Conversations in tenants' sandboxes, and in those that users requested, were started with the
+ * sandbox's key by the client that holds it. In other sandboxes they belong to the user.
  */
 static enum sandbox_kind kind_of(const char *session, bool has_tenant)
 {
@@ -62,7 +62,7 @@ static int from_sandbox_key(struct db *db, const char *hash, struct principal *p
 
     if (runtime_store_find_key(db, hash, &runtime, err) < 0)
         return -1;
-    /* Nobody's sandbox can see nothing: all that there is belongs to a user. */
+    /* A sandbox without an owner can see nothing: all data belongs to a user. */
     if (!uuid_is_set(&runtime.owner_id))
         return error_set(err, ERROR_UNAUTHENTICATED, "the sandbox has no owner");
     len = strlen(runtime.session_id);
@@ -89,7 +89,7 @@ int principal_from_key(struct db *db, const struct keyring *keyring, const char 
         return from_user_key(db, hash, principal_out, err);
     if (from_sandbox_key(db, hash, principal_out, err) == 0)
         return 0;
-    /* A key that a deferred start brought has any form, and is a user's. */
+    /* Keys given at a deferred start may have any form, and are a user's. */
     if (err->code != ERROR_UNAUTHENTICATED)
         return -1;
     return from_user_key(db, hash, principal_out, err);
@@ -167,7 +167,7 @@ bool principal_may(const struct principal *principal, enum sandbox_access access
     return principal->kind != PRINCIPAL_SANDBOX_KEY || is_open[access][principal->sandbox_kind];
 }
 
-/* The session of no conversation. */
+/* A session that no conversation has. */
 #define NO_SESSION ""
 
 struct conversation_scope principal_scope(const struct principal *principal)

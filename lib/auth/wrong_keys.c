@@ -19,7 +19,7 @@ enum {
     NETWORK_BYTES = 8,
 };
 
-/* An address and when all that it sent is forgotten: each key adds its share of a minute. */
+/* An address and the time when all its keys are forgotten: each key adds its share of a minute. */
 struct sender {
     uint64_t network;
     int64_t forgotten_ms;
@@ -48,7 +48,10 @@ void wrong_keys_free(struct wrong_keys *keys)
     mem_free(keys);
 }
 
-/* The bits that count: of IPv4 all, of IPv6 the first half, which is one household's. */
+/*
+ * The significant bits: all of an IPv4 address, the first half of an IPv6 one, which is one
+ * household's.
+ */
 static uint64_t network_of(const char *address)
 {
     static const unsigned char mapped[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
@@ -69,7 +72,7 @@ static uint64_t network_of(const char *address)
     return 0;
 }
 
-/* splitmix64: who sends cannot choose a set without the seed. */
+/* splitmix64: without the seed a sender cannot choose its set. */
 static size_t set_of(const struct wrong_keys *keys, uint64_t network)
 {
     uint64_t mixed = network ^ keys->seed;
@@ -79,7 +82,7 @@ static size_t set_of(const struct wrong_keys *keys, uint64_t network)
     return (mixed ^ mixed >> 31) % SETS;
 }
 
-/* The network's own row, else the one that is forgotten first. */
+/* The network's entry, else the one that expires first, replaced. */
 static struct sender *find_locked(struct wrong_keys *keys, uint64_t network) REQUIRES(keys -> lock);
 
 static struct sender *find_locked(struct wrong_keys *keys, uint64_t network)

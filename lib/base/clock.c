@@ -8,7 +8,7 @@
 
 enum { US_PER_S = 1000000 };
 
-/* Years 1 to 9999: those that are written with four digits. */
+/* Years 1 to 9999, which are written with four digits. */
 static const int64_t first_s = -62135596800;
 static const int64_t last_s = 253402300799;
 
@@ -77,14 +77,14 @@ static const char *parse_fraction(const char *at, int *us_out)
     return at;
 }
 
-/* A number of exactly n digits, and one of the characters behind it, if any are wanted. */
+/* A number of exactly n digits, and the characters of which one must follow, if any. */
 struct clock_part {
     int n;
     int *value;
     const char *behind;
 };
 
-/* Reads the parts one after the other; NULL when the text is something else. */
+/* Reads the parts in order; NULL when the text does not match. */
 static const char *parse_parts(const char *at, const struct clock_part *parts, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -137,7 +137,7 @@ static int is_in_range(const struct tm *parts)
            parts->tm_min >= 0 && parts->tm_min < 60 && parts->tm_sec >= 0 && parts->tm_sec <= 60;
 }
 
-/* timegm() makes the 31st of February the 3rd of March. */
+/* timegm() turns February 31 into March 3. */
 static int is_in_calendar(const struct tm *parts)
 {
     struct tm day = {.tm_year = parts->tm_year, .tm_mon = parts->tm_mon, .tm_mday = parts->tm_mday};
@@ -146,8 +146,10 @@ static int is_in_calendar(const struct tm *parts)
     return day.tm_mday == parts->tm_mday;
 }
 
-/* What follows the day: nothing, which is midnight UTC, or the time and its zone. NULL: something
- * else. */
+/*
+ * Reads the text after the date: nothing, which is midnight UTC, or the time and its zone. NULL
+ * when it does not match.
+ */
 static const char *parse_time(const char *at, struct tm *parts, int *fraction_us_out,
                               int *offset_s_out)
 {

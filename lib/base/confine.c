@@ -22,13 +22,15 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* Of later kernels than these headers may know. */
+/* From later kernels than these headers may know. */
 #define ACCESS_TRUNCATE (UINT64_C(1) << 14)
 #define ACCESS_IOCTL_DEVICE (UINT64_C(1) << 15)
 #define SCOPE_ABSTRACT_SOCKET (UINT64_C(1) << 0)
 #define SCOPE_SIGNAL (UINT64_C(1) << 1)
 
-/* The struct of the newest ABI; an older kernel takes it when what it does not know is zero. */
+/*
+ * The struct of the newest ABI; an older kernel accepts it if the fields it does not know are zero.
+ */
 struct ruleset {
     uint64_t files;
     uint64_t network;
@@ -37,7 +39,7 @@ struct ruleset {
 
 /* --- seccomp --- */
 
-/* Nobody's: the kernel itself, its modules, its clock, what looks into other processes. */
+/* Refused to all: the kernel itself, its modules, its clock, inspection of other processes. */
 static const char *const calls_of_none[] = {
     "acct",
     "add_key",
@@ -82,7 +84,7 @@ static const char *const calls_of_none[] = {
     "vm86old",
 };
 
-/* Those that make sandboxes, or that programs in one may make. */
+/* Calls for creating sandboxes, or that programs in a sandbox may make. */
 static const char *const calls_of_host[] = {
     "chroot",
     "fsconfig",
@@ -109,12 +111,12 @@ static const char *const calls_of_host[] = {
     "unshare",
 };
 
-/* Those that programs of the host may make, of which deft-runtime starts some. */
+/* Calls that programs of the host may make, some of which deft-runtime starts. */
 static const char *const calls_of_tools[] = {
     "finit_module", "init_module", "mknod", "mknodat", "personality", "setfsgid", "setfsuid",
 };
 
-/* Those of a process that starts others, keeps files, or is root. */
+/* Calls of a process that starts others, keeps files, or is root. */
 static const char *const calls_of_root[] = {
     "capset",    "execve",    "execveat", "fork",      "setgid",   "setgroups", "setregid",
     "setresgid", "setresuid", "setreuid", "setuid",    "vfork",    "fchown",    "fchownat",
@@ -125,7 +127,7 @@ static const char *const calls_of_root[] = {
 static const struct {
     const char *const *names;
     size_t n;
-    enum confine_kind up_to; /* the last kind that they are refused to */
+    enum confine_kind up_to; /* the last kind to which they are refused */
 } call_lists[] = {
     {calls_of_none, ARRAY_SIZE(calls_of_none), CONFINE_HOST},
     {calls_of_host, ARRAY_SIZE(calls_of_host), CONFINE_RUNTIME},
@@ -136,7 +138,7 @@ static const struct {
 static const unsigned namespaces[] = {CLONE_NEWNS,  CLONE_NEWUTS, CLONE_NEWIPC,   CLONE_NEWUSER,
                                       CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWCGROUP};
 
-/* Of the families below netlink's; all above it are refused, too. */
+/* The only families allowed up to AF_NETLINK; all above it are refused, too. */
 static const int families[] = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
 
 static int refuse(scmp_filter_ctx filter, const char *name, int error)
@@ -145,9 +147,9 @@ static int refuse(scmp_filter_ctx filter, const char *name, int error)
     int rc = 0;
 
     if (number == __NR_SCMP_ERROR)
-        return 0; /* libseccomp does not know it */
+        return 0; /* unknown to libseccomp */
     rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO((uint32_t)error), number, 0);
-    /* Other processors do not have it. */
+    /* The call does not exist on this architecture. */
     return rc == -EDOM || rc == -EACCES ? 0 : rc;
 }
 
@@ -162,7 +164,7 @@ static int refuse_lists(scmp_filter_ctx filter, enum confine_kind kind)
     return rc;
 }
 
-/* clone3() has its flags in memory, where a filter cannot look: libc then takes clone(). */
+/* clone3() has its flags in memory, where a filter cannot look: with ENOSYS libc uses clone(). */
 static int refuse_namespaces(scmp_filter_ctx filter)
 {
     int rc = refuse(filter, "clone3", ENOSYS);
@@ -206,7 +208,7 @@ static int fill_filter(scmp_filter_ctx filter, enum confine_kind kind)
     return rc;
 }
 
-/* *missing_out: what to say of a kernel that has no filters, or NULL. */
+/* *missing_out: the message when the kernel has no filters, or NULL. */
 static int filter_calls(enum confine_kind kind, const char **missing_out, struct error *err)
 {
     scmp_filter_ctx filter = NULL;
@@ -234,7 +236,7 @@ static int landlock_abi(void)
     return (int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 }
 
-/* All that writes, or runs a file. */
+/* All rights to write, and to execute a file. */
 static struct ruleset ruleset_of(int abi)
 {
     struct ruleset rules = {
@@ -286,7 +288,9 @@ static int allow_sockets(int rules_fd, const char *const *sockets, struct error 
     return rc;
 }
 
-/* All that is refused by rules, to which what may be is added. -1 in *fd_out: the kernel has none.
+/*
+ * A rule set that refuses all handled rights; allowed ones are added to it. -1 in *fd_out: the
+ * kernel has no Landlock.
  */
 static int open_rules(const struct ruleset *rules, int *fd_out, const char **missing_out,
                       struct error *err)
@@ -321,7 +325,7 @@ static int bound_files(const char *const *sockets, const char **missing_out, str
     return allow_sockets(fd, sockets, err) < 0 ? -1 : close_rules(fd, err);
 }
 
-/* What the kernel starts for a program of this C library: this process was started so, too. */
+/* The dynamic loader that the kernel starts for programs of this C library, as for this process. */
 static const char *loader_path(void)
 {
     const ElfW(Phdr) *headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
@@ -337,7 +341,7 @@ static const char *loader_path(void)
     return NULL;
 }
 
-/* Devices are not made, and what is written is not run. */
+/* Allows no device nodes, and no execution of what is written. */
 static int allow_folders(int rules_fd, const struct ruleset *rules, const char *const *folders,
                          struct error *err)
 {
@@ -376,7 +380,7 @@ static int give_up_privileges(struct error *err)
 
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return error_set(err, ERROR_UNAVAILABLE, "PR_SET_NO_NEW_PRIVS: %m");
-    /* Keys are in memory: no core, and no other process of the same user looks. */
+    /* Keys are in memory: no core dumps, and no access by other processes of the same user. */
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || setrlimit(RLIMIT_CORE, &none) < 0)
         return error_set(err, ERROR_UNAVAILABLE, "PR_SET_DUMPABLE, RLIMIT_CORE: %m");
     return 0;

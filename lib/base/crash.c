@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/text.h"
 
-/* What a shell reports of a process that kill -9 ended. */
+/* The exit status that a shell reports after kill -9. */
 #define KILLED_EXIT_STATUS 137
 
 #define X(constant, text) text,

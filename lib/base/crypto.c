@@ -53,7 +53,7 @@ int keyring_init(struct keyring *keyring, const struct secret *root, struct erro
 
 int keyring_init_hash(struct keyring *keyring, const struct secret *hash_key, struct error *err)
 {
-    /* What is sealed under a random key is of no use, and nothing opens. */
+    /* Random keys make sealing useless and opening fail. */
     crypto_random(keyring->seal, sizeof(keyring->seal));
     crypto_random(keyring->fernet, sizeof(keyring->fernet));
     if (hex_decode(secret_reveal(hash_key), keyring->hash, sizeof(keyring->hash), err) < 0)

@@ -1,6 +1,6 @@
 /*
- * Apart from crypto.c, and by the plain functions of the library: its newer ones load ciphers by
- * their names, and so bring all of them (4 MB) into a static program.
+ * Separate from crypto.c, and on the library's low-level functions: the newer ones look ciphers up
+ * by name, which links all of them (4 MB) into a static program.
  */
 #define OPENSSL_SUPPRESS_DEPRECATED
 
@@ -15,7 +15,7 @@
 
 enum { INNER_PAD = 0x36, OUTER_PAD = 0x5c };
 
-/* Of the text after the key's block, which is padded by `pad`. */
+/* Hash of the key's block, padded by `pad`, followed by the text. */
 static void hash_padded(const unsigned char block[SHA256_CBLOCK], unsigned char pad,
                         const void *bytes, size_t len, unsigned char digest[CRYPTO_HASH_BYTES])
 {

@@ -1,4 +1,4 @@
-/* Apart from crypto.c: it brings a digest by its name, and with it all of them. */
+/* Separate from crypto.c: it looks a digest up by name, which links all of them. */
 #include "base/crypto.h"
 
 #include <stdlib.h>

@@ -1,4 +1,6 @@
-/* Apart from crypto.c, so that a program which needs no more of it does not link OpenSSL's ciphers.
+/*
+ * Separate from crypto.c, so that a program that needs nothing else does not link OpenSSL's
+ * ciphers.
  */
 #include "base/crypto.h"
 
@@ -15,7 +17,9 @@ void crypto_random(void *buffer, size_t len)
 {
     unsigned char *at = buffer;
 
-    /* The kernel's own: needs no library state, which the small processes would pay for. */
+    /*
+     * The kernel's generator: needs no library state, which would cost the small processes memory.
+     */
     while (len > 0) {
         ssize_t n = getrandom(at, len, 0);
 

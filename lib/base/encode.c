@@ -99,7 +99,7 @@ int base64url_decode(const char *text, struct strbuf *out, struct error *err)
     return 0;
 }
 
-/* What each character stands for; 64: nothing. */
+/* The value of each character; 64: not in the alphabet. */
 static void base64_values(unsigned char values[256])
 {
     memset(values, 64, 256);

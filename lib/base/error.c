@@ -13,8 +13,8 @@ static const char *const code_names[ERROR_N_CODES] = {
 };
 
 /*
- * A message goes to clients and into rows, which take UTF-8 alone: what an argument had that is
- * none is shown as "?", also where a precision cut it. A character cut by the message's end goes.
+ * Messages go to clients and into rows, which accept only UTF-8: invalid bytes of an argument
+ * become "?", also where a precision cut it. A character cut at the message's end is dropped.
  */
 static void make_utf8(char *text)
 {
@@ -44,7 +44,7 @@ static void trim_broken_tail(char *text)
 
 static void set_message(struct error *err, const char *format, va_list args)
 {
-    char text[ERROR_MESSAGE_BYTES]; /* an argument may be the message that there is */
+    char text[ERROR_MESSAGE_BYTES]; /* an argument may be the current message */
 
     if (vsnprintf(text, sizeof(text), format, args) < 0)
         text[0] = '\0';

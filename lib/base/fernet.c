@@ -91,7 +91,7 @@ void fernet_append(const unsigned char *key, const struct secret *plain, struct 
     fernet_append_stamped(key, plain, &stamp, token_out);
 }
 
-/* The bytes of a token; its padding, if any, is left out before. */
+/* Decodes a token; padding is stripped first. */
 static int decode(const char *token, struct strbuf *box, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf digits = STRBUF_INIT;

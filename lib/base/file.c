@@ -44,7 +44,7 @@ static int read_all(int fd, size_t max_bytes, struct strbuf *out, struct error *
 
 int file_read(const char *path, size_t max_bytes, struct strbuf *out, struct error *err)
 {
-    /* What is no file may keep its reader waiting, and have taken a file's place just now. */
+    /* A non-file, such as a FIFO, can block its reader, and may just have replaced the file. */
     CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
     if (fd < 0)

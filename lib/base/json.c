@@ -14,7 +14,7 @@
 
 enum { NUMBER_MAX_BYTES = 64 };
 
-/* jansson fills what it allocates. */
+/* Not zeroed: jansson initializes what it allocates. */
 static void *alloc_unset(size_t size)
 {
     return mem_resize(NULL, size);
@@ -25,13 +25,16 @@ void json_setup(void)
     json_set_alloc_funcs(alloc_unset, mem_free);
 }
 
-/* Whether a value begins there at the latest: an element or member behind a comma, or the first. */
+/* True if a value may begin after c: an element or member after a comma, or the first. */
 static bool may_begin_value(char c)
 {
     return c == ',' || c == '[' || c == '{';
 }
 
-/* Depth and number of values by counting outside strings, before jansson recurses and allocates. */
+/*
+ * Checks depth and number of values by counting outside strings, before jansson recurses and
+ * allocates.
+ */
 static int check_extent(const char *text, size_t len, struct error *err)
 {
     size_t depth = 0;
@@ -108,7 +111,7 @@ int json_parse_first(const char *text, size_t len, json_t **json_out, struct err
     return parse(text, len, JSON_DISABLE_EOF_CHECK, json_out, err);
 }
 
-/* Written from a json_t, it has neither too many levels nor a key twice. */
+/* Text generated from a json_t is neither too deep nor has duplicate keys. */
 int json_parse_own(const char *text, size_t len, json_t **json_out, struct error *err)
 {
     if (parse(text, len, JSON_DECODE_ANY, json_out, err) == 0)
@@ -189,7 +192,7 @@ static void append_string(struct strbuf *out, const char *text, size_t len)
     strbuf_append_char(out, '"');
 }
 
-/* Members, each with a comma behind it. */
+/* Members, each followed by a comma. */
 /* NOLINTNEXTLINE(misc-no-recursion): json_parse() caps the depth */
 static void append_members(struct strbuf *out, json_t *object)
 {
@@ -203,7 +206,7 @@ static void append_members(struct strbuf *out, json_t *object)
     }
 }
 
-/* The brace takes the place of the last comma. */
+/* The brace replaces the last comma. */
 static void end_object(struct strbuf *out)
 {
     if (out->text[out->len - 1] == ',')
@@ -239,7 +242,7 @@ static void append_array(struct strbuf *out, const json_t *array)
     strbuf_append_char(out, ']');
 }
 
-/* Printed once: strbuf_appendf() measures first. */
+/* Printed once, whereas strbuf_appendf() measures first. */
 static void append_integer(struct strbuf *out, json_int_t value)
 {
     char text[NUMBER_MAX_BYTES];
@@ -249,7 +252,7 @@ static void append_integer(struct strbuf *out, json_int_t value)
     strbuf_append_bytes(out, text, (size_t)len);
 }
 
-/* jansson knows how to write one so that it is read as the same one, whatever the locale. */
+/* jansson prints reals that read back as the same value, whatever the locale. */
 static void append_real(struct strbuf *out, const json_t *real)
 {
     char text[NUMBER_MAX_BYTES];
@@ -259,7 +262,7 @@ static void append_real(struct strbuf *out, const json_t *real)
     strbuf_append_bytes(out, text, len);
 }
 
-/* jansson's own json_dumps() looks for circles, which costs more than the writing. */
+/* jansson's json_dumps() checks for cycles, which costs more than the writing. */
 /* NOLINTNEXTLINE(misc-no-recursion): json_parse() caps the depth */
 void json_append_text(struct strbuf *out, const json_t *json)
 {
@@ -327,7 +330,7 @@ int json_bool_or(const json_t *object, const char *key, int fallback)
     return json_is_boolean(value) ? json_is_true(value) : fallback;
 }
 
-/* jansson takes keys of UTF-8 alone. */
+/* jansson accepts only UTF-8 keys. */
 static int put_repaired(json_t *object, const char *key, json_t *value)
 {
     CLEANUP(strbuf_done) struct strbuf repaired = STRBUF_INIT;
@@ -355,7 +358,7 @@ json_t *json_text(const char *bytes, size_t len)
     CLEANUP(strbuf_done) struct strbuf repaired = STRBUF_INIT;
     json_t *json = NULL;
 
-    /* Nearly all text is sound; jansson refuses broken UTF-8, but takes NULs. */
+    /* Nearly all text is valid; jansson refuses broken UTF-8, but accepts NULs. */
     if (len > 0 && memchr(bytes, 0, len) == NULL)
         json = json_stringn(bytes, len);
     if (json != NULL)

@@ -20,8 +20,8 @@ struct strbuf;
 /* Deeper nesting is refused. */
 #define JSON_MAX_DEPTH 64
 /*
- * Counted as commas and opening brackets; a value takes up to 400 bytes, an element of text only
- * two.
+ * Counted as commas and opening brackets; a value takes up to 400 bytes of memory, and may be only
+ * two bytes of text.
  */
 #define JSON_MAX_VALUES 500000
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* A mutex fails only when it is misused: that is a bug of ours. */
+/* A mutex fails only when misused: a bug of ours. */
 static void must(int rc)
 {
     if (rc != 0)

@@ -34,7 +34,7 @@ static struct log_options setup = {"deft", LOG_LEVEL_INFO};
 static _Thread_local struct context_field context[CONTEXT_FIELDS];
 
 struct field_mask {
-    log_mask *append; /* NULL: texts are written as they are */
+    log_mask *append; /* NULL: no mask */
     const void *owner;
 };
 
@@ -45,7 +45,7 @@ enum { WAITING_MAX_BYTES = 16384 };
 
 enum urgency { WRITE_NOW, WRITE_LATER };
 
-/* Lines that log_write_later() took. */
+/* Lines buffered by log_write_later(). */
 struct waiting_lines {
     struct lock lock; /* guards lines; never held over I/O */
     struct strbuf lines;
@@ -159,7 +159,7 @@ static void append_field(struct strbuf *line, const struct log_field *field)
     }
 }
 
-/* Appends the line to what waits, and writes all of it when it must not wait any longer. */
+/* Appends the line to the buffer, and writes it out when it is full or the line is urgent. */
 static void emit(const struct strbuf *line, enum urgency urgency)
 {
     struct strbuf ready = STRBUF_INIT;

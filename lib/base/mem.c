@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Writes without allocating: nothing else works any more. */
+/* Writes without allocating, which would fail. */
 static NORETURN void out_of_memory(void)
 {
     static const char text[] = "{\"level\":\"error\",\"event\":\"memory.exhausted\"}\n";

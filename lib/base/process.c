@@ -17,7 +17,7 @@
 #include "base/text.h"
 #include "config.h"
 
-/* Each heap keeps its peak, and the allocator would make eight of them for each processor. */
+/* Each heap keeps its peak size, and the allocator would create eight per processor. */
 #define HEAPS_MAX 2
 
 static void append_help(const struct process *process, struct strbuf *out)
@@ -106,7 +106,7 @@ int process_open_stop(int *fd_out, struct error *err)
     (void)sigemptyset(&signals);
     (void)sigaddset(&signals, SIGTERM);
     (void)sigaddset(&signals, SIGINT);
-    /* A log reader, or a peer, that went away must not end us. */
+    /* A log reader or a peer that closed its end must not kill the process. */
     if (sigaction(SIGPIPE, &ignore, NULL) < 0 || pthread_sigmask(SIG_BLOCK, &signals, NULL) != 0)
         return error_set(err, ERROR_INTERNAL, "signals cannot be set up");
     *fd_out = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -115,7 +115,7 @@ int process_open_stop(int *fd_out, struct error *err)
 
 void process_bound_heaps(int large_bytes)
 {
-    /* Without thresholds of ours both grow with the largest allocation that was freed so far. */
+    /* Left to itself, malloc raises both thresholds to the largest allocation freed so far. */
     /* NOLINTBEGIN(concurrency-mt-unsafe): before the first thread */
     (void)mallopt(M_ARENA_MAX, HEAPS_MAX);
     (void)mallopt(M_MMAP_THRESHOLD, large_bytes);

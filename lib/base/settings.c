@@ -75,8 +75,7 @@ static char *read_variable(const char *name)
     return text == NULL || text[0] == '\0' ? NULL : text;
 }
 
-/* What was in the environment stays readable there as long as the process lives, unless its bytes
- * go. */
+/* The environment stays readable for the process's lifetime, unless its bytes are wiped. */
 static void wipe_variable(const char *name, char *text)
 {
     explicit_bzero(text, strlen(text));
@@ -89,7 +88,7 @@ static int read_secret_file(const char *path, struct secret *secret, struct erro
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     int rc = 0;
 
-    /* All of it at once, so that no smaller copy is left in memory. */
+    /* Reserved in one go, so that no smaller copy is left in memory. */
     strbuf_reserve(&text, SECRET_MAX_BYTES + 1);
     rc = file_read(path, SECRET_MAX_BYTES, &text, err);
     if (rc == 0) {
@@ -102,7 +101,10 @@ static int read_secret_file(const char *path, struct secret *secret, struct erro
     return rc;
 }
 
-/* NAME, which is wiped from the environment, or the file that NAME_FILE names, or the default. */
+/*
+ * Reads NAME, which is wiped from the environment, or the file that NAME_FILE names, or the
+ * default.
+ */
 static int read_secret(const struct setting *setting, struct secret *secret, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf file_variable = STRBUF_INIT;

@@ -9,7 +9,7 @@
 
 enum { FIRST_SIZE_BYTES = 64 };
 
-/* Shared by all fresh buffers; nobody writes to it, since size is 0. */
+/* Shared by all fresh buffers; never written to, since size is 0. */
 /* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a char * must point to it */
 /* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): nobody writes to it */
 char strbuf_empty[1] = "";
@@ -23,7 +23,7 @@ void strbuf_done(struct strbuf *buf)
     *buf = (struct strbuf)STRBUF_INIT;
 }
 
-/* Moves the content to the beginning of its memory. */
+/* Moves the content to the start of its allocation. */
 static void use_head(struct strbuf *buf)
 {
     if (buf->head == 0)
@@ -44,7 +44,7 @@ void strbuf_reserve(struct strbuf *buf, size_t extra)
 {
     size_t needed = buf->len + extra + 1;
     size_t size = 0;
-    /* A move that is shorter than what was removed since the last one costs nothing on average. */
+    /* A move no longer than what was removed since the last one is free on average. */
     bool is_worth_moving = buf->head > buf->len;
 
     assert(needed > extra);

@@ -9,12 +9,12 @@ enum {
     VERSION_PLAIN = 20,
     VERSION_ZIP64 = 45,
     NAMES_ARE_UTF8 = 0x0800,
-    DATE_1980 = 0x0021, /* the first day that there is; events tell their time themselves */
+    DATE_1980 = 0x0021, /* the first date of the format; events carry their own times */
     MADE_BY_UNIX = 3 << 8,
     MODE_FILE = 0100644,
     ZIP64_EXTRA = 0x0001,
     ZIP64_EXTRA_BYTES = 12,
-    ZIP64_END_BYTES = 44, /* behind its own length */
+    ZIP64_END_BYTES = 44, /* after its own length field */
 };
 
 #define FULL_16 0xFFFFU
@@ -37,7 +37,7 @@ static int send(struct zip *zip, const char *bytes, size_t len, struct error *er
     return len > 0 ? zip->sink.write(zip->sink.state, bytes, len, err) : 0;
 }
 
-/* Times, checksum, sizes and name: the same before the file and in the directory. */
+/* Times, checksum, sizes and name: identical in the local header and in the directory. */
 static void put_facts(struct strbuf *out, uint32_t crc, size_t len, const char *name)
 {
     put(out, NAMES_ARE_UTF8, 2);
@@ -91,7 +91,7 @@ int zip_add(struct zip *zip, const char *name, const char *bytes, size_t len, st
     return send(zip, bytes, len, err);
 }
 
-/* What the short end has no room for. */
+/* The zip64 end record, for values too large for the short one. */
 static void put_zip64_end(const struct zip *zip, struct strbuf *out)
 {
     uint64_t end_at = zip->at + zip->directory.len;

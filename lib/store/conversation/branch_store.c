@@ -21,12 +21,12 @@ static const char SQL_BRANCHES[] = "SELECT from_seq, parent_seq FROM branches"
 static const char SQL_FIND_EVENT[] =
     "SELECT seq FROM events WHERE conversation_id = $1::uuid AND id = $2::uuid";
 
-/* Under this lock nobody appends together with a change of the row, and no worker claims. */
+/* While this lock is held no append that also changes the row, and no claim, can happen. */
 static const char SQL_LOCK_RESTING[] =
     "SELECT wanted_at IS NULL AND (lease_expires_at IS NULL OR lease_expires_at <= now())"
     " FROM conversations WHERE id = $1::uuid FOR NO KEY UPDATE";
 
-/* Going back twice without a word between is going to the second place. */
+/* Going back twice with no events in between means going back to the second place. */
 static const char SQL_NAVIGATE[] =
     "INSERT INTO branches (conversation_id, from_seq, parent_seq)"
     " SELECT $1::uuid, coalesce(max(seq), 0) + 1, $2::bigint FROM events"
@@ -39,8 +39,8 @@ static const char SQL_SHOW_AGAIN[] =
     " WHERE id = $1::uuid";
 
 /*
- * What a copy of the conversation $1 takes of the stretches from $2 to $3: of a whole one all, of
- * what leads to one event ($4) what that event stands on, to which no change of state belongs.
+ * The events of conversation $1 in the segments from $2 to $3 that a copy gets: all of them, or,
+ * when it is a copy up to an event ($4), all except state updates.
  */
 #define COPIED_EVENTS                                                                              \
     " FROM unnest($2::bigint[], $3::bigint[]) AS part (low, high)"                                 \
@@ -59,7 +59,7 @@ static const char SQL_COPY_END[] =
     "  AND f.kind <> 'ConversationStateUpdateEvent' ORDER BY f.seq DESC LIMIT 1), max(e.timestamp)"
     " FROM events e WHERE e.conversation_id = $1::uuid";
 
-/* Stretches of a log, the newest first. */
+/* Segments of a log, the newest first. */
 struct path {
     int64_t *low;
     int64_t *high;
@@ -82,7 +82,10 @@ static void path_add(struct path *path, int64_t low, int64_t high)
     path->high[path->n++] = high;
 }
 
-/* The stretches that lead to `end`: from each branch's beginning on, then what it stands behind. */
+/*
+ * The segments that lead to `end`: each from the start of its branch, then those before the event
+ * that the branch continues.
+ */
 static void path_fill(struct path *path, const PGresult *branches, int64_t end)
 {
     int n = PQntuples(branches);
@@ -167,7 +170,7 @@ int branch_store_navigate(struct db *db, const struct uuid *conversation_id, con
 
 /* --- pruning --- */
 
-/* A call whose result is off the path was never made, as far as the path is concerned. */
+/* For the path, a call whose result is off it was never made. */
 static void drop_call_of(const struct history *history, size_t result, bool *kept)
 {
     const struct uuid *action_id = &history->items[result].result_of;

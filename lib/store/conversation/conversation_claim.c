@@ -1,6 +1,4 @@
-/*
- * Leases: who may run a conversation, for how long, and how others ask for a stop.
- */
+/* Leases: which worker runs a conversation, for how long, and how a stop is requested. */
 #include <string.h>
 
 #include <libpq-fe.h>
@@ -16,20 +14,20 @@
 #include "store/db/db_query.h"
 #include "store/db/watch.h"
 
-/* A worker that meets others so often looks again soon anyway. */
+/* With that much contention the worker retries soon anyway. */
 enum { CLAIM_TRIES = 16 };
 
-/* Runs of a user that go on. */
+/* Number of a user's active runs. */
 #define RUNS_OF(user)                                                                              \
     "(SELECT count(*) FROM conversations r WHERE r.user_id = " user                                \
     " AND r.wanted_at IS NOT NULL AND r.lease_expires_at > now())"
 
 /*
- * Whose turn it is. The user is locked as well: who claims another of that user's conversations at
- * the same moment waits, and then counts this run, too. NO KEY, here and below: an append that a
- * lost worker has begun holds no claim up (it has a KEY SHARE lock, for deletes). Who waits for a
- * sub-agent is passed by as long as that one's run is wanted: its end is what wakes the other. A
- * run that is to stop needs no slot.
+ * The next conversation to claim. The user's row is locked as well: a concurrent claim of another
+ * of that user's conversations waits, and then counts this run, too. NO KEY, here and below: an
+ * append started by a worker that lost its lease does not block a claim (it holds a KEY SHARE lock,
+ * for deletes). A parent that waits for a sub-agent is skipped while the sub-agent's run is wanted:
+ * the end of that run wakes the parent. A run that was asked to stop needs no slot.
  */
 static const char SQL_NEXT[] =
     "SELECT w.id FROM conversations w JOIN users u ON u.id = w.user_id"
@@ -42,7 +40,7 @@ static const char SQL_NEXT[] =
                                  " ORDER BY w.wanted_at LIMIT 1 FOR NO KEY UPDATE OF w "
                                  "SKIP LOCKED FOR NO KEY UPDATE OF u";
 
-/* A statement of its own: it sees what was committed while the user's lock was waited for. */
+/* A separate statement, so that it sees what was committed while waiting for the user's lock. */
 static const char SQL_CLAIM[] =
     "WITH c AS (UPDATE conversations k SET lease_owner = $2::uuid, is_leaf_known = false,"
     "  lease_fence = k.lease_fence + 1,"
@@ -55,7 +53,7 @@ static const char SQL_CLAIM[] =
                              ", c.lease_fence, coalesce(c.stop_requested, ''), c.claim_count"
                              " FROM c" CONVERSATION_LOG_END;
 
-/* Locks in the order of ids, so that two heartbeats never wait for each other in a ring. */
+/* Locks in id order, so that two heartbeats cannot deadlock. */
 static const char SQL_RENEW[] =
     "WITH held AS (SELECT k.id FROM conversations k,"
     "  unnest($2::uuid[], $3::bigint[]) AS h (id, fence)"
@@ -70,8 +68,8 @@ static const char SQL_HAND_OVER[] =
     " WHERE id = $1::uuid AND lease_owner = $2::uuid AND lease_fence = $3::bigint";
 
 /*
- * An interrupt outranks a pause. $3: whoever wants a run, also one that waits for a slot; else only
- * one that a worker has, or that waits for a sub-agent.
+ * An interrupt overrides a pause. $3: true: any conversation that wants a run, even one waiting for
+ * a slot; false: only one that a worker has, or that waits for a sub-agent.
  */
 static const char SQL_REQUEST_STOP[] =
     "UPDATE conversations SET stop_requested ="
@@ -116,7 +114,7 @@ static int read_claim(const PGresult *rows, const struct uuid *owner, struct cla
     return 0;
 }
 
-/* What came of one try to claim. */
+/* Outcome of one attempt to claim. */
 enum claim_try { CLAIM_GOT, CLAIM_NOTHING_WAITS, CLAIM_SLOTS_TAKEN };
 
 static int try_claim(struct db *db, const struct uuid *owner, int64_t run_slots,
@@ -152,7 +150,10 @@ int conversation_store_claim(struct db *db, const struct uuid *owner, int64_t ru
 {
     enum claim_try result = CLAIM_SLOTS_TAKEN;
 
-    /* Each time the user's slots were filled meanwhile: those of others may have room. */
+    /*
+     * Each failed attempt found the user's slots filled by another worker: other users may have
+     * free slots.
+     */
     for (int i = 0; i < CLAIM_TRIES && result == CLAIM_SLOTS_TAKEN; i++) {
         if (try_claim(db, owner, run_slots, &result, claim_out, err) < 0)
             return -1;
@@ -252,7 +253,10 @@ int conversation_store_hand_over(struct db *db, const struct lease *lease, struc
                     err);
 }
 
-/* From who waits to whom it waits for, each seen when the one above is locked: nobody slips in. */
+/*
+ * Follows waits_for downwards, locking each row before reading the next, so that no child can be
+ * added in between.
+ */
 static int stop_line(struct db_tx *tx, const struct uuid *id, const char *kind,
                      struct stop_line *line, struct error *err)
 {

@@ -8,7 +8,9 @@
 #include "store/conversation/waiting_calls.h"
 #include "store/db/db.h"
 
-/* Each lost race means that somebody else's event went in: a busy worker adds a few per second. */
+/*
+ * Each lost race means that another writer's event was stored: a busy worker adds a few per second.
+ */
 enum { TRIES_MAX = 100 };
 
 void conversation_write_change(const struct conversation_change *change,
@@ -23,7 +25,7 @@ void conversation_write_change(const struct conversation_change *change,
         write->job.kind = "title";
 }
 
-/* spec: where it has changed; else NULL. */
+/* spec: NULL unless it has changed. */
 static int write_change(struct db *db, struct conversation *conversation, struct event_list *events,
                         const struct conversation_change *change, const json_t *spec,
                         struct error *err)
@@ -67,8 +69,8 @@ static int try_message(struct db *db, const struct conversation_scope *scope, co
 }
 
 /*
- * The status a message leaves behind is decided on the row as it was loaded, and so is what waits.
- * If the row moves on in the meantime, so does its log, and the write is refused: each change of
+ * The status after a message, and the waiting calls, are decided from the row as it was loaded. If
+ * the row changes before the write, so does its log, and the write is refused: each change of
  * status has its event.
  */
 int conversation_post_message(struct db *db, const struct conversation_scope *scope,
@@ -83,7 +85,7 @@ int conversation_post_message(struct db *db, const struct conversation_scope *sc
     return is_refused ? -1 : rc;
 }
 
-/* Where a run under way is told apart: it has already what a second request would give it. */
+/* True when a run is in progress that makes a second request redundant. */
 static bool is_under_way(const struct conversation *conversation)
 {
     return conversation->is_wanted && conversation->status == STATUS_RUNNING;
@@ -98,10 +100,10 @@ static int write_run(struct db *db, struct conversation *conversation, struct er
     return write_change(db, conversation, &events, &change, NULL, err);
 }
 
-/* What one try came to, where it did not fail. */
+/* Outcome of one attempt that did not fail. */
 struct run_try {
     enum post_result result;
-    bool is_refused; /* by what the client has seen */
+    bool is_refused; /* because of calls that the client has not seen */
 };
 
 static int try_run(struct db *db, const struct conversation_scope *scope, const struct uuid *id,

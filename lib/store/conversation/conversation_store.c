@@ -34,7 +34,7 @@ static const char SQL_CHECK[] =
 
 static const char SQL_FENCE[] = "SELECT lease_fence FROM conversations WHERE id = $1::uuid";
 
-/* The bound is for a ring, which nothing makes. */
+/* The bound guards against a cycle, which no code creates. */
 static const char SQL_DEPTH[] =
     "WITH RECURSIVE line (id, parent_id, n) AS ("
     "  SELECT id, parent_id, 0 FROM conversations WHERE id = $1::uuid"
@@ -51,9 +51,9 @@ static const char SQL_COUNT[] = "SELECT count(*) FROM conversations c WHERE c.us
                                 " AND ($3::text IS NULL OR c.execution_status = $3)";
 
 /*
- * First the lease is taken away, in a transaction of its own, so that no append begins any more.
- * Then the row is locked against all, appends that have begun too, so that what was written by then
- * is seen by the statement that deletes.
+ * First the lease is revoked, in a transaction of its own, so that no new append can start. Then
+ * the row is locked exclusively, also against appends in progress, so that the deleting statement
+ * sees what they wrote.
  */
 static const char SQL_REVOKE[] =
     "WITH RECURSIVE line (id, n) AS ("
@@ -76,7 +76,9 @@ static const char SQL_SUB_AGENTS[] =
 
 static const char SQL_LOCK[] = "SELECT 1 FROM conversations WHERE id = $1::uuid FOR UPDATE";
 
-/* A sandbox of a conversation's own ("c-…") goes with the last one that works in it: children do.
+/*
+ * A conversation's own sandbox ("c-…") is deleted with the last conversation that works in it, as
+ * children do.
  */
 static const char SQL_DELETE[] =
     "WITH gone AS (DELETE FROM conversations WHERE id = $1::uuid"
@@ -173,7 +175,7 @@ void conversation_page_done(struct conversation_page *page)
     *page = (struct conversation_page){0};
 }
 
-/* The statement reads one more than a page: that one is the next page's first. */
+/* The statement reads one row more than a page: it is the first of the next page. */
 static int fill_page(const PGresult *rows, int64_t limit, struct conversation_page *page,
                      struct error *err)
 {
@@ -247,7 +249,7 @@ int conversation_store_count(struct db *db, const struct conversation_filter *fi
     return 0;
 }
 
-/* What those are told last who want to know of conversations. */
+/* The last ConversationInfo for webhook receivers. */
 static int make_farewell(struct db *db, const struct uuid *id, char **text_out, struct error *err)
 {
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
@@ -261,7 +263,7 @@ static int make_farewell(struct db *db, const struct uuid *id, char **text_out, 
     return 0;
 }
 
-/* farewell: NULL: nobody wants to know. */
+/* farewell: NULL: there are no receivers. */
 static int delete_locked(struct db *db, const struct uuid *id, const char *farewell,
                          struct error *err)
 {
@@ -276,7 +278,7 @@ static int delete_locked(struct db *db, const struct uuid *id, const char *farew
     return db_tx_commit(&tx, err);
 }
 
-/* farewell as above. */
+/* wants_farewell: there are webhook receivers. */
 static int delete_one(struct db *db, const struct uuid *id, bool wants_farewell, struct error *err)
 {
     CLEANUP(mem_freep) char *farewell = NULL;
@@ -286,8 +288,7 @@ static int delete_one(struct db *db, const struct uuid *id, bool wants_farewell,
     return delete_locked(db, id, farewell, err);
 }
 
-/* Until a look finds no more than the one before: then none of them has a lease to start another.
- */
+/* Repeats until no further descendant is found: then none of them has a lease to start another. */
 static int revoke_line(struct db *db, const struct conversation_scope *scope, const struct uuid *id,
                        PGresult **rows_out, struct error *err)
 {
@@ -307,7 +308,7 @@ static int revoke_line(struct db *db, const struct conversation_scope *scope, co
     return 0;
 }
 
-/* Leases are renewed in another order: PostgreSQL ends one of two that wait for each other. */
+/* Renewals lock in another order, so PostgreSQL may abort one side of a deadlock. */
 static int revoke_line_again(struct db *db, const struct conversation_scope *scope,
                              const struct uuid *id, PGresult **rows_out, struct error *err)
 {
@@ -329,7 +330,7 @@ int conversation_store_delete(struct db *db, const struct conversation_scope *sc
         return error_wrap(err, "deleting conversation %s", id->text);
     if (PQntuples(revoked) == 0)
         return error_set(err, ERROR_NOT_FOUND, "Conversation not found: %s", id->text);
-    /* The one that was meant comes last: as long as it is there, it can be deleted again. */
+    /* The requested conversation comes last: as long as it exists, the deletion can be repeated. */
     for (int row = 0; row < PQntuples(revoked); row++) {
         struct uuid one = db_cell_uuid(revoked, row, 1);
 

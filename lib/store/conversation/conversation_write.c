@@ -1,6 +1,4 @@
-/*
- * The one way to write: events and row in one statement, guarded by seq, and by the lease.
- */
+/* The only way to write: events and row in one statement, guarded by seq, and by the lease. */
 #include <assert.h>
 #include <string.h>
 
@@ -22,10 +20,10 @@
 #include "store/db/db_query.h"
 
 /*
- * One event under a lease. The row is not locked against others who write: the primary key settles
- * who writes a number, and n + 1 is only written by one who has read n. KEY SHARE is for a delete
- * alone, which waits for an append that has begun and is seen by one that has not: without it an
- * event could come in after its conversation went.
+ * One event under a lease. The row is not locked against other writers: the primary key decides who
+ * writes a number, and only a writer that has read n writes n + 1. KEY SHARE is only for deletes: a
+ * delete waits for an append in progress, and a later append sees that the row is gone. Without it
+ * an event could be stored after its conversation was deleted.
  */
 static const char SQL_APPEND_ONE[] =
     "INSERT INTO events (conversation_id, seq, id, kind, source, timestamp, result_of, fence, body)"
@@ -48,10 +46,10 @@ static const char SQL_APPEND_MANY[] =
     " FOR KEY SHARE OF c RETURNING 1";
 
 /*
- * The row knows the leaf as long as no worker has it: appends leave the row alone, and a claim
- * makes the leaf unknown. $31 is the newest of these events that is one. At the end of a run
- * without such an event it is looked for; where the log was continued from an earlier event, or
- * nothing is written whose number would be refused after another's event, it stays unknown.
+ * The row's leaf is valid while no worker has the conversation: appends leave the row alone, and a
+ * claim makes the leaf unknown. $31 is the newest leaf among these events. If a run ends without
+ * one, the leaf is looked up; it stays unknown where the log was continued from an earlier event,
+ * and when no event is written, since only its number would detect a concurrent append.
  */
 #define IS_UNLEASED "c.lease_owner IS NULL"
 #define CAN_FIND_LEAF                                                                              \
@@ -67,8 +65,8 @@ static const char SQL_APPEND_MANY[] =
     " THEN c.is_leaf_known ELSE " CAN_FIND_LEAF " END"
 
 /*
- * Events and row together. Whoever fails the guard updates no row, and the division by zero then
- * undoes the whole statement.
+ * Events and row together. If the guard fails no row is updated; division by zero then aborts the
+ * statement.
  */
 static const char SQL_WRITE[] =
     "WITH appended AS ("
@@ -174,9 +172,9 @@ int conversation_store_append(struct db *db, const struct lease *lease,
 }
 
 /*
- * The version that a write of the specification or the secrets replaces: they were read, changed
- * and are put back whole, so what somebody else put there meanwhile would be lost. NULL: any; so
- * for a worker, whose row moves with each of its heartbeats.
+ * The row version that a write of the specification or the secrets replaces: they are read, changed
+ * and written back whole, so a concurrent change would be lost. NULL: any version; also for a
+ * worker, whose heartbeats change the row's version.
  */
 static const char *replaced_version(const struct conversation *conversation,
                                     const struct conversation_write *write)
@@ -186,7 +184,7 @@ static const char *replaced_version(const struct conversation *conversation,
     return replaces && conversation->version[0] != '\0' ? conversation->version : NULL;
 }
 
-/* The statement's 32 parameters, and the texts that some of them are. */
+/* The statement's 32 parameters, and the texts that some of them borrow. */
 struct write_params {
     char *agent_state;
     char *spec;
@@ -212,7 +210,7 @@ static void fill_params(struct write_params *params, const struct conversation *
 {
     bool has_lease = write->guard == GUARD_LEASE;
     bool has_job = write->guard == GUARD_JOB;
-    /* Whoever adds to the stats puts them back whole: what others added must not be lost. */
+    /* Stats are written back whole: concurrent additions must not be lost. */
     bool replaces_stats = write->stats != NULL && conversation->has_stats_hash;
 
     params->agent_state = db_json_text(write->agent_state);
@@ -296,8 +294,8 @@ int conversation_write_ask(struct db_pipe *pipe, const struct conversation *conv
 }
 
 /*
- * Without a lease the row is locked first: a claim (SKIP LOCKED) passes it by meanwhile,
- * so no worker can begin between our look and our commit.
+ * Without a lease the row is locked first: claims (SKIP LOCKED) pass it by, so no worker can start
+ * between our check and our commit.
  */
 static int write_locked(struct db *db, struct conversation *conversation,
                         const struct event_arrays *arrays, const struct conversation_write *write,
@@ -313,8 +311,7 @@ static int write_locked(struct db *db, struct conversation *conversation,
     return db_tx_commit(&tx, err);
 }
 
-/* The write first: one that was made already, and whose answer got lost, is refused by its number.
- */
+/* The write comes first: a repeat of a write whose answer was lost is refused by its number. */
 static int write_with_child(struct db *db, struct conversation *conversation,
                             const struct event_arrays *arrays,
                             const struct conversation_write *write, struct error *err)

@@ -17,8 +17,9 @@
 enum { LOAD_CHUNK = 500 };
 
 /*
- * $1 conversation, $2 kind, $3 source, $4 substring of a message's texts, $5 since, $6 before. What
- * JSON does not write in another way is looked for in the whole first: that halves the time.
+ * $1 conversation, $2 kind, $3 source, $4 substring of a message's texts, $5 since, $6 before. A
+ * substring without characters that JSON escapes is first searched for in the whole body, which
+ * halves the time.
  */
 #define EVENT_FILTER                                                                               \
     "e.conversation_id = $1::uuid AND ($2::text IS NULL OR e.kind = $2)"                           \
@@ -30,9 +31,10 @@ enum { LOAD_CHUNK = 500 };
     " AND ($5::text IS NULL OR e.timestamp >= $5) AND ($6::text IS NULL OR e.timestamp < $6)"
 
 /*
- * The page's rows and one more, whose id opens the next page. The conversation is asked for in the
- * same statement: no row means that the scope has none, a row of nulls that nothing matches. The
- * page's start is a bound on seq, so that a page deep in a long log is found by the primary key.
+ * The page's rows and one more, whose id starts the next page. The same statement checks the
+ * conversation: no row means that the scope does not have it, a row of nulls that no event matches.
+ * The page's start is a bound on seq, so that a page deep in a long log is found by the primary
+ * key.
  */
 #define SEARCH(compare, fallback, direction)                                                       \
     "SELECT e.id, e.body FROM conversations c LEFT JOIN LATERAL"                                   \
@@ -69,7 +71,7 @@ static const char SQL_SEQ_BEFORE[] =
     "  AND timestamp >= $2),"
     " (SELECT max(seq) FROM events WHERE conversation_id = $1::uuid), 0)";
 
-/* Bodies are JSON already: they are joined, not parsed and printed again. */
+/* Bodies are JSON already: they are joined, not parsed and reprinted. */
 static void append_page(const PGresult *rows, int64_t limit, struct strbuf *json_out)
 {
     int n = PQgetisnull(rows, 0, 0) ? 0 : PQntuples(rows);

@@ -15,7 +15,7 @@
 #include "store/conversation/conversation_store.h"
 #include "store/db/db_query.h"
 
-/* The specification is sent only where what is shown of it is missing. */
+/* The specification is read only where the cached part is missing. */
 #define INFO_COLUMNS                                                                               \
     "c.id, c.parent_id, c.execution_status, c.title, c.stats, c.agent_state,"                      \
     " c.last_user_message_id, c.leaf_event_id, c.is_leaf_known, c.spec_info,"                      \
@@ -65,9 +65,9 @@ static const char SQL_LEAVES[] = "SELECT c.id, leaf.id FROM unnest($1::uuid[]) A
                                  "(id)" CONVERSATION_LEAF_JOIN;
 
 /*
- * Where no run is asked for and no worker has it, each writer of events writes the row, too: what
- * was found for this version of the row is true as long as it is this version. Rows that are locked
- * are left to the next reader.
+ * While no run is requested and no worker has it, each writer of events also writes the row: the
+ * values found for this version of the row hold as long as the version does. Locked rows are left
+ * to the next reader.
  */
 static const char SQL_COMPLETE[] =
     "WITH found AS (SELECT c.id, f.spec_info, f.leaf FROM conversations c"
@@ -89,7 +89,7 @@ void info_list_done(struct info_list *list)
     *list = (struct info_list)INFO_LIST_INIT;
 }
 
-/* Rows of which something is missing, and what was found for them: parameters of SQL_COMPLETE. */
+/* Incomplete rows and the values found for them: parameters of SQL_COMPLETE. */
 struct completion {
     PGresult *leaves; /* ids with their leaves */
     struct strbuf ids;
@@ -117,7 +117,7 @@ static bool is_complete(const PGresult *rows, int row)
     return db_bool(rows, row, COLUMN_IS_LEAF_KNOWN) && !PQgetisnull(rows, row, COLUMN_SPEC_INFO);
 }
 
-/* The leaves of the rows that are not complete; leaves stays NULL where all are. */
+/* Finds the leaves of incomplete rows; leaves stays NULL when all are complete. */
 static int find_leaves(struct db *db, const PGresult *rows, int n, PGresult **leaves,
                        struct error *err)
 {
@@ -160,7 +160,7 @@ static void note_completion(struct completion *completion, const PGresult *rows,
     completion->n++;
 }
 
-/* What the row lacks. */
+/* Fills in what the row lacks. */
 static int complete(struct completion *completion, const PGresult *rows, int row,
                     struct info_item *item, struct error *err)
 {
@@ -205,7 +205,7 @@ static void fill_item(const PGresult *rows, int row, struct info_item *item)
     };
 }
 
-/* Names, times and ids of an Info, and its runtime_info. */
+/* Size estimate of an Info's names, times and ids, and its runtime_info. */
 enum { ITEM_BYTES = 1024 };
 
 static int read_item(struct completion *completion, const PGresult *rows, int row,
@@ -222,7 +222,7 @@ static int read_item(struct completion *completion, const PGresult *rows, int ro
     return 0;
 }
 
-/* For the next reader: if it cannot be kept now, nothing is lost. */
+/* Stores the values for the next reader; best effort. */
 static void keep(struct db *db, struct completion *completion)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
@@ -241,7 +241,7 @@ static void keep(struct db *db, struct completion *completion)
                  "the next reader completes the row");
 }
 
-/* At most `limit` rows of list->rows; the one after them is the next page's first. */
+/* Reads at most `limit` rows of list->rows; the row after them is the next page's first. */
 static int read_list(struct db *db, int64_t limit, struct info_list *list, struct error *err)
 {
     CLEANUP(completion_done) struct completion completion = COMPLETION_INIT;

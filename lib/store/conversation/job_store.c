@@ -40,7 +40,7 @@ static const char SQL_PUT_BACK[] = "UPDATE jobs SET lease_owner = NULL, lease_ex
 
 static const char SQL_LOOK[] = "SELECT result FROM jobs WHERE key = $1::uuid";
 
-/* With it goes what others asked for and did not wait for. */
+/* Also removes results that were not collected in time. */
 static const char SQL_TAKE[] =
     "DELETE FROM jobs WHERE key = $1::uuid OR done_at < now() - interval '10 minutes'";
 

@@ -22,7 +22,9 @@
 #include "store/db/db_pipe_query.h"
 #include "store/db/db_query.h"
 
-/* Each lost race means that somebody else's event went in: a busy worker adds a few per second. */
+/*
+ * Each lost race means that another writer's event was stored: a busy worker adds a few per second.
+ */
 enum { TRIES_MAX = 100 };
 
 static const char SQL_ROOM[] = RUN_ROOM_QUERY;
@@ -87,7 +89,7 @@ static struct seen_calls seen_of(const struct live_post *post)
     return (struct seen_calls){.ids = json_object_get(post->message, "action_ids")};
 }
 
-/* What waits was read after the row: an event in between refuses the write. */
+/* The waiting calls were read after the row: an event in between makes the write fail. */
 static void on_open_calls(void *owner, const PGresult *rows, const struct error *err)
 {
     struct live_post *post = owner;
@@ -122,7 +124,7 @@ static void ask_open_calls(struct live_post *post)
     db_pipe_ask(post->pipe, &question);
 }
 
-/* Without room no run is asked for, and nothing is carried out. */
+/* Without room no run is requested, so nothing is executed. */
 static void on_loaded(struct state_question *state, const struct error *err)
 {
     struct live_post *post =

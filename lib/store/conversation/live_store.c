@@ -12,7 +12,7 @@
 #include "store/db/db_pipe_query.h"
 #include "store/db/db_query.h"
 
-/* Of one answer: a conversation that has more is asked for again. */
+/* Limits of one answer: a conversation that has more is queried again. */
 enum { EVENTS_MAX = 64, BYTES_MAX = 1 << 18 };
 
 static const char SQL_USER_KEY[] =
@@ -27,7 +27,7 @@ static const char SQL_SANDBOX_KEY[] =
     " UNION ALL SELECT user_id, id, NULL, NULL, NULL FROM api_keys"
     "  WHERE key_hash = $1 AND revoked_at IS NULL";
 
-/* A sandbox that is stopped lets nobody in, but may come back; one that is to go does not. */
+/* A stopped sandbox admits no client, but may come back; one to be deleted does not. */
 static const char SQL_ENDED[] =
     "SELECT h.id FROM unnest($1::text[]) AS h (id) WHERE NOT CASE WHEN h.id LIKE '%-%' THEN"
     "  EXISTS (SELECT 1 FROM api_keys k WHERE k.id = h.id::uuid AND k.revoked_at IS NULL)"
@@ -46,10 +46,7 @@ static const char SQL_PLACE[] =
     " WHERE c.id = $1::uuid AND c.user_id = $2::uuid"
     " AND ($3::text IS NULL OR c.runtime_session = $3)";
 
-/*
- * Up to $3 events or $4 bytes behind a seq, but always one. The row number above the largest is
- * what says that there is more.
- */
+/* The events after a seq, up to the given number or bytes, but at least one. */
 #define EVENTS_AFTER(conversation, seq, events, bytes)                                             \
     "(SELECT r.seq, r.id, r.body, r.n FROM (SELECT e.seq, e.id, e.body,"                           \
     "  row_number() OVER (ORDER BY e.seq) AS n,"                                                   \
@@ -58,7 +55,7 @@ static const char SQL_PLACE[] =
     "    AND f.seq > " seq " ORDER BY f.seq LIMIT " events ") e) r"                                \
     "  WHERE r.n = 1 OR r.bytes <= " bytes ")"
 
-/* A conversation without news has no row; one that is gone has a row without version. */
+/* A conversation without changes has no row; a deleted one has a row without version. */
 static const char SQL_NEWS[] =
     "SELECT w.n - 1, c.snapshot_version, e.seq, e.id, e.body"
     " FROM unnest($1::uuid[], $2::bigint[], $5::bigint[]) WITH ORDINALITY"
@@ -83,7 +80,7 @@ static const char SQL_STATE[] =
 
 /* --- who calls --- */
 
-/* A name that is too long is left out: then the sandbox sees nothing. */
+/* A name that is too long is left out: the sandbox then sees nothing. */
 static void take_runtime(struct caller_question *question, const PGresult *rows)
 {
     const char *id = PQgetvalue(rows, 0, 2);
@@ -109,7 +106,7 @@ static void take_caller(void *owner, const PGresult *rows, const struct error *e
         question->user_id = db_cell_uuid(rows, 0, 0);
         question->key_id = db_cell_uuid(rows, 0, 1);
     }
-    /* A key that a deferred start brought has any form, and is a user's. */
+    /* Keys given at a deferred start may have any form, and are a user's. */
     if (err == NULL && question->kind == CALLER_SANDBOX_KEY && PQgetisnull(rows, 0, 2))
         question->kind = CALLER_USER_KEY;
     if (err == NULL && question->kind == CALLER_SANDBOX_KEY)
@@ -223,7 +220,7 @@ static void take_fresh(struct news_question *question, const PGresult *rows, int
     question->event(question, &event);
 }
 
-/* An answer that is full in events or bytes may not be the end; asking once more is cheap. */
+/* An answer that is full in events or bytes may not be complete; another query is cheap. */
 static void find_more(struct news_question *question, const PGresult *rows)
 {
     size_t bytes = 0;

@@ -18,7 +18,7 @@
 #include "store/conversation/event_arrays.h"
 #include "store/db/db_query.h"
 
-/* Who asks this one to stop locks it, too, before it looks whom it waits for. */
+/* A stop request also locks this row before it reads waits_for. */
 static const char SQL_HOLD[] =
     "SELECT coalesce(stop_requested, '') FROM conversations WHERE id = $1::uuid"
     " AND lease_owner = $2::uuid AND lease_fence = $3::bigint AND lease_expires_at > now()"

@@ -107,7 +107,7 @@ bool waiting_calls_refuse(const struct history *waiting, const struct seen_calls
     return true;
 }
 
-/* A run under way has decided what it does; a finished conversation's run does nothing. */
+/* A run in progress has decided what it does; a finished conversation's run does nothing. */
 static bool is_settled(enum execution_status status)
 {
     return status == STATUS_RUNNING || status == STATUS_FINISHED;

@@ -12,9 +12,9 @@
 #include "store/conversation/webhook_sql.h"
 #include "store/db/db_query.h"
 
-/* Of one call; max_batch_bytes is the bound that matters. */
+/* Per call; max_batch_bytes is the limit that matters. */
 enum { BATCH_MAX_EVENTS = 100 };
-/* A delivery is renewed each second; its worker may stall for a few. */
+/* A lease is renewed each second during a delivery; its worker may stall for a few seconds. */
 enum { WEBHOOK_LEASE_MS = 10000 };
 
 static const char SQL_FORGET[] = "DELETE FROM webhooks WHERE scanned_to <= now() - " WEBHOOK_KEPT;
@@ -23,7 +23,7 @@ static const char SQL_ENSURE[] = "INSERT INTO webhooks (id) VALUES ($1) ON CONFL
 
 /*
  * When a cursor at `seq` is due for its events: at once when they fill a buffer ($2) or a batch
- * ($4), after a while ($3) when there are any, never when there are none.
+ * ($4), after a delay ($3) when there are any, never when there are none.
  */
 #define EVENTS_DUE(conversation, seq)                                                              \
     "(SELECT CASE WHEN count(*) >= $2::bigint OR sum(octet_length(e.body)) >= $4::bigint"          \
@@ -31,17 +31,17 @@ static const char SQL_ENSURE[] = "INSERT INTO webhooks (id) VALUES ($1) ON CONFL
     " FROM (SELECT f.body FROM events f WHERE f.conversation_id = " conversation                   \
     "  AND f.seq > " seq " ORDER BY f.seq LIMIT $2::bigint) e)"
 
-/* What of a conversation is news beside its events. */
+/* The state of a conversation, other than its events, that is delivered. */
 #define FINGERPRINT                                                                                \
     "md5(concat_ws(' ', c.execution_status, c.snapshot_version, md5(coalesce(c.title, '')),"       \
     " md5(c.spec)))"
 
 /*
- * Looked at is what was written since the last look, less what a transaction may last, and what
- * runs: an append alone does not touch the conversation's row. The fingerprint is made only of rows
- * that were written since the last one. OFFSET 0 and the second bound are for the planner: it takes
- * a range of the index of times, where it would otherwise read the whole table. Cursors are taken
- * in the order of HELD_ORDER.
+ * Scans the rows written since the last scan, with a margin of the longest transaction, and all
+ * conversations with a run, since an append alone does not touch the row. The fingerprint is
+ * computed only for rows written since it was last computed. OFFSET 0 and the second bound are for
+ * the planner: with them it scans a range of the index on times instead of the whole table. Cursors
+ * are locked in the order of HELD_ORDER.
  */
 static const char SQL_LOOK[] =
     "WITH w AS (UPDATE webhooks SET scanned_to = now() FROM (SELECT id, since, scanned_to"
@@ -90,7 +90,7 @@ static const char SQL_CLAIM[] =
     " RETURNING k.conversation_id, k.seq, k.state, k.state IS DISTINCT FROM k.told, k.farewell,"
     "  k.attempts";
 
-/* Whoever takes several cursors takes them in this order: nobody waits for another in a ring. */
+/* Locks rows in key order to avoid deadlocks. */
 #define HELD "WITH held AS (SELECT h.webhook_id, h.conversation_id FROM webhook_cursors h WHERE "
 #define HELD_ORDER " ORDER BY h.webhook_id, h.conversation_id FOR NO KEY UPDATE)"
 #define OF_HELD                                                                                    \
@@ -105,7 +105,7 @@ static const char SQL_LET_GO[] =
     HELD "h.lease_owner = $1::uuid" HELD_ORDER
          " UPDATE webhook_cursors k SET lease_owner = NULL, lease_expires_at = NULL" OF_HELD;
 
-/* Of a deleted conversation the events are those that were put aside. */
+/* For a deleted conversation, reads the events that were set aside. */
 static const char SQL_READ[] =
     "SELECT r.seq, r.body FROM (SELECT e.seq, e.body, row_number() OVER oldest AS n,"
     "   sum(octet_length(e.body)) OVER oldest AS bytes FROM ("
@@ -124,7 +124,7 @@ static const char SQL_SET_TAKEN[] =
     "UPDATE webhook_cursors SET seq = $4::bigint, attempts = 0"
     " WHERE webhook_id = $1 AND conversation_id = $2::uuid AND lease_owner = $3::uuid RETURNING 1";
 
-/* What came meanwhile is due as a look would have it. */
+/* Events that arrived since are due as a scan would have it. */
 static const char SQL_RELEASE[] =
     "UPDATE webhook_cursors k SET lease_owner = NULL, lease_expires_at = NULL,"
     "  due_at = CASE WHEN k.farewell IS NOT NULL OR k.state IS DISTINCT FROM k.told THEN now()"
@@ -146,7 +146,7 @@ static const char SQL_FAIL[] =
     " WHERE k.webhook_id = $1 AND k.conversation_id = $2::uuid AND k.lease_owner = $3::uuid"
     " RETURNING k.seq";
 
-/* One that was deleted meanwhile has a farewell by now, which is to be told first. */
+/* If the conversation was deleted since, there is a farewell, which must be delivered first. */
 static const char SQL_END[] =
     "DELETE FROM webhook_cursors"
     " WHERE webhook_id = $1 AND conversation_id = $2::uuid AND lease_owner = $3::uuid"
@@ -265,7 +265,7 @@ int webhook_store_read(struct db *db, const struct webhook_claim *claim,
     return 0;
 }
 
-/* Every change of a cursor answers with its row, unless somebody else has the lease. */
+/* Every statement that changes a cursor returns its row, unless another worker has the lease. */
 static int check_held(const struct webhook_claim *claim, const PGresult *rows, struct error *err)
 {
     if (PQntuples(rows) == 1)

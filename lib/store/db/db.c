@@ -19,14 +19,14 @@
 enum { PREPARED_MAX = 128, TAKE_DEADLINE_MS = 10000, STATEMENT_TIMEOUT_MS = 15000 };
 
 /*
- * libpq's buffers grow to the largest message that ever went through them, and stay: a connection
- * that carried more than this is not kept.
+ * libpq's buffers grow to the largest message seen and never shrink: a connection that carried a
+ * larger one is closed instead of kept.
  */
 enum { MESSAGE_KEPT_BYTES = 256 * 1024 };
 
 struct db_conn {
     PGconn *pg;
-    struct crash_points *crash;         /* its pool's */
+    struct crash_points *crash;         /* the pool's */
     const char *prepared[PREPARED_MAX]; /* addresses of statement texts; the index is the name */
     size_t n_prepared;
     bool has_grown; /* by a message above MESSAGE_KEPT_BYTES */
@@ -45,7 +45,7 @@ struct db {
     size_t n_open; /* idle and taken */
 };
 
-/* What every connection of ours begins with; both forms of libpq's connect take it. */
+/* Common parameters of all connections; both forms of libpq's connect take them. */
 typedef PGconn *connect_function(const char *const *keys, const char *const *values, int expand);
 
 static PGconn *connect_with(connect_function *connect, const char *url, const char *application,
@@ -58,8 +58,9 @@ static PGconn *connect_with(connect_function *connect, const char *url, const ch
     const char *values[] = {url, application, "5", "UTF8", timeout, "5", "10000", NULL};
 
     /*
-     * A plan for each call's values costs more than the call: the partitions are planned anew. Such
-     * a plan does not know how small a LIMIT is, and would start workers for a page of 20.
+     * A plan for each call's values costs more than the call: the partitions are planned again. A
+     * generic plan does not know how small a LIMIT is, and would start parallel workers for a page
+     * of 20.
      */
     (void)snprintf(timeout, sizeof(timeout),
                    "-c statement_timeout=%lld -c TimeZone=UTC -c plan_cache_mode=force_generic_plan"
@@ -160,7 +161,10 @@ void db_freep(struct db **db)
     *db = NULL;
 }
 
-/* An idle connection, or NULL with the right to open one; -1 when all stay taken. */
+/*
+ * Takes an idle connection, or NULL with the right to open one; -1 when all stay in use until the
+ * deadline.
+ */
 static int take_slot(struct db *db, struct db_conn **conn_out, struct error *err)
 {
     int64_t deadline_ms = clock_monotonic_ms() + TAKE_DEADLINE_MS;
@@ -185,7 +189,7 @@ static int take_slot(struct db *db, struct db_conn **conn_out, struct error *err
 
 static struct db_conn *take_idle_locked(struct db *db) REQUIRES(db -> lock);
 
-/* Takes all idle connections out of the pool; the caller frees them. */
+/* Removes all idle connections from the pool; the caller frees them. */
 static struct db_conn *take_idle_locked(struct db *db)
 {
     struct db_conn *first = TAKE_PTR(db->idle);
@@ -196,8 +200,8 @@ static struct db_conn *take_idle_locked(struct db *db)
 }
 
 /*
- * A server that ended one connection has most likely ended the idle ones, too: they go at once, so
- * that the next call finds out nothing by itself.
+ * A server that closed one connection has most likely closed the idle ones, too: they are dropped
+ * at once, so that later calls do not each meet a broken one.
  */
 static void give_slot(struct db *db, struct db_conn *conn)
 {
@@ -218,7 +222,7 @@ static void give_slot(struct db *db, struct db_conn *conn)
         db->n_open--;
     }
     lock_release(&db->lock);
-    /* Behind the release: who wakes would only wait for the lock otherwise. */
+    /* After the release: a woken thread would only wait for the lock otherwise. */
     if (is_broken)
         condition_wake_all(&db->freed);
     else
@@ -253,7 +257,7 @@ struct sqlstate {
     enum error_code code;
 };
 
-/* What a SQLSTATE (or its class) means to a caller. PostgreSQL manual, appendix A. */
+/* Error codes by SQLSTATE, or its class. PostgreSQL manual, appendix A. */
 static const struct sqlstate sqlstates[] = {
     {"23505", ERROR_CONFLICT},  /* unique_violation */
     {"23503", ERROR_CONFLICT},  /* foreign_key_violation */
@@ -303,7 +307,7 @@ static int prepare(struct db_conn *conn, const char *sql, char name[16], struct 
     return 0;
 }
 
-/* As PQexecPrepared(), but for the point between its two halves. */
+/* As PQexecPrepared(), with a crash point between sending and receiving. */
 static PGresult *execute(struct db_conn *conn, const char *name, struct db_params params)
 {
     PGresult *rows = NULL;
@@ -327,7 +331,7 @@ static size_t request_bytes(struct db_params params)
     return n_bytes;
 }
 
-/* Rows are read one by one. */
+/* Size of the largest row: libpq reads rows one by one. */
 static size_t largest_row_bytes(const PGresult *rows)
 {
     size_t most = 0;
@@ -437,7 +441,7 @@ int db_tx_commit(struct db_tx *tx, struct error *err)
     if (run(tx->conn, SQL_COMMIT, DB_NO_PARAMS, &rows, err) < 0)
         return -1;
     tx->is_open = false;
-    /* After a failed statement PostgreSQL takes COMMIT for ROLLBACK, and calls that a success. */
+    /* After a failed statement PostgreSQL treats COMMIT as ROLLBACK, and reports success. */
     if (!text_equal(PQcmdStatus(rows), SQL_COMMIT))
         return error_set(err, ERROR_INTERNAL, "what failed before was not to be committed");
     return 0;

@@ -36,7 +36,7 @@ struct db_pipe {
     struct db_pipe_listener listener;
     enum pipe_state state;
     bool is_resting; /* after a failed attempt, until the timer fires */
-    bool is_broken;  /* found out where nobody can be told */
+    bool is_broken;  /* found where no error can be returned */
     PGconn *conn;
     int epoll_fd; /* of conn's socket and timer_fd */
     int timer_fd;
@@ -93,7 +93,7 @@ void db_pipe_listen(struct db_pipe *pipe, const struct db_pipe_listener *listene
 
 /* --- the connection --- */
 
-/* Makes db_pipe_fd() readable in that time; 0: now. */
+/* Makes db_pipe_fd() readable after that time; 0: now. */
 static void set_timer(struct db_pipe *pipe, int64_t after_ms)
 {
     struct itimerspec spec = {
@@ -102,7 +102,7 @@ static void set_timer(struct db_pipe *pipe, int64_t after_ms)
     (void)timerfd_settime(pipe->timer_fd, 0, &spec, NULL);
 }
 
-/* libpq may have opened another socket under the same number: then epoll forgot the old one. */
+/* libpq may have opened another socket with the same number: then epoll has dropped the old one. */
 static void watch(struct db_pipe *pipe, uint32_t events)
 {
     int fd = PQsocket(pipe->conn);
@@ -156,13 +156,15 @@ static void connect_again(struct db_pipe *pipe)
         return;
     }
     pipe->state = PIPE_CONNECTING;
-    set_timer(pipe, CONNECT_MS); /* libpq keeps no time when it does not wait itself */
+    set_timer(pipe, CONNECT_MS); /* libpq has no timeout when non-blocking */
     watch(pipe, EPOLLOUT);
 }
 
 /* --- asking --- */
 
-/* The number of a statement on this connection; *is_new_out when the server is yet to hear it. */
+/*
+ * The number of a statement on this connection; *is_new_out when it must be prepared there first.
+ */
 static size_t find_prepared(struct db_pipe *pipe, const char *sql, bool *is_new_out)
 {
     size_t i = 0;
@@ -192,7 +194,7 @@ static bool send_ticket(struct db_pipe *pipe, struct db_ticket *ticket)
            PQpipelineSync(pipe->conn) != 0;
 }
 
-/* Sends what waits; whatever goes wrong shows when the pipe is pumped. */
+/* Sends queued questions; errors show when the pipe is pumped. */
 static void send_all(struct db_pipe *pipe)
 {
     int left = 0;
@@ -230,7 +232,7 @@ static void on_listening(void *owner, const PGresult *rows, const struct error *
         pipe->listener.connected(pipe->listener.owner);
 }
 
-/* The statements go ahead of everything; with the last one's answer all of them are in force. */
+/* The LISTEN statements go first; the last one's answer means that all are in force. */
 static void listen_first(struct db_pipe *pipe)
 {
     struct ticket_line front = {NULL, NULL, NULL};
@@ -269,12 +271,12 @@ static void settle_first(struct db_pipe *pipe)
         return;
     }
     (void)db_set_failure(pipe->conn, ticket->rows, &err);
-    /* It may be the preparing that failed: a fresh connection forgets it. */
+    /* PREPARE itself may have failed: a fresh connection starts over. */
     pipe->is_broken = pipe->is_broken || ticket->prepares;
     ticket_settle(ticket, NULL, &err);
 }
 
-/* An error stands; what follows it up to the sync is "aborted". */
+/* An error is kept; results after it up to the sync are "aborted". */
 static void keep_result(struct db_ticket *ticket, PGresult *rows)
 {
     if (PQresultStatus(ticket->rows) == PGRES_FATAL_ERROR && ticket->rows != NULL) {

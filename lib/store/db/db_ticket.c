@@ -93,7 +93,7 @@ void ticket_line_fail(struct ticket_line *line, const struct error *why)
     }
 }
 
-/* What only reads is asked again on the next connection, once. */
+/* A read-only question is sent again on the next connection, once. */
 static bool may_ask_again(const struct db_ticket *ticket)
 {
     return !ticket->was_asked && ticket->question.effect == DB_PIPE_READS;

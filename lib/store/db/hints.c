@@ -23,7 +23,7 @@
 enum {
     COALESCE_MS = 10,
     RECONNECT_MS = 1000,
-    QUEUED_MAX_BYTES = 64 * 1024, /* of ids; a slow look finds the others */
+    QUEUED_MAX_BYTES = 64 * 1024, /* of ids; polling finds the others */
     LINES_MAX_BYTES = 256 * 1024,
     RECEIVED_MAX = 4096,
     ID_BYTES = 64,
@@ -50,12 +50,12 @@ struct hints {
     char *application;
     unsigned kinds;
     int wake_fd;  /* eventfd: something is queued */
-    int timer_fd; /* fires when the pause after the last sending is over */
+    int timer_fd; /* fires when the pause after sending is over */
     PGconn *sender;
     PGconn *listener;
     int64_t sent_at_ms;
     int64_t tried_at_ms;
-    struct received *received; /* ring of RECEIVED_MAX, made when the first one comes */
+    struct received *received; /* ring of RECEIVED_MAX, allocated on first use */
     size_t first_received;
     size_t n_received;
     struct lock lock;                   /* guards queued */
@@ -132,7 +132,7 @@ void hints_send(struct hints *hints, enum hint_kind kind, const char *id)
     bool must_wake = false;
 
     lock_take(&hints->lock);
-    must_wake = list->len == 0; /* else the one who began the list has woken the sender */
+    must_wake = list->len == 0; /* else the sender was woken when the list was started */
     if (list->len + strlen(id) < QUEUED_MAX_BYTES && !list_has(list, id)) {
         if (list->len > 0)
             strbuf_append_char(list, ',');
@@ -174,7 +174,7 @@ static void receive(struct hints *hints, enum hint_kind kind, const char *id, si
     if (hints->received == NULL)
         hints->received = mem_alloc_array(RECEIVED_MAX, sizeof(*hints->received));
     if (hints->n_received == RECEIVED_MAX || len >= ID_BYTES)
-        return; /* only a hint: the slow look finds it */
+        return; /* only a hint: polling finds the change */
     slot = &hints->received[(hints->first_received + hints->n_received++) % RECEIVED_MAX];
     slot->kind = kind;
     memcpy(slot->id, id, len);
@@ -228,7 +228,7 @@ static void close_broken(PGconn **conn)
     *conn = NULL;
 }
 
-/* NOTIFY commits asynchronously: a hint lost with the server's memory is found by the slow look. */
+/* NOTIFY commits asynchronously: a hint lost in a server crash is replaced by polling. */
 static int prepare_sender(struct hints *hints, struct error *err)
 {
     static const char SQL_ASYNC[] = "SET synchronous_commit = off";
@@ -298,7 +298,7 @@ static void send_payload(struct hints *hints, size_t kind, const char *payload)
         log_debug("hint.lost", LOG_STR("error", PQerrorMessage(hints->sender)));
 }
 
-/* In pieces that fit a notification, cut behind a separator. */
+/* Sends pieces that fit a notification, cut after a separator. */
 static void send_pieces(struct hints *hints, size_t kind, char *text)
 {
     char separator = kind == HINT_PROGRESS ? '\n' : ',';
@@ -317,7 +317,7 @@ static void send_pieces(struct hints *hints, size_t kind, char *text)
         send_payload(hints, kind, from);
 }
 
-/* The timer wakes the waiter when the rest is over; setting it forgets that it fired before. */
+/* The timer wakes the waiter at the end of the pause; setting it clears an earlier expiry. */
 static void rest(struct hints *hints)
 {
     struct itimerspec spec = {.it_value = {.tv_nsec = COALESCE_MS * 1000000L}};
@@ -326,7 +326,7 @@ static void rest(struct hints *hints)
     (void)timerfd_settime(hints->timer_fd, 0, &spec, NULL);
 }
 
-/* Progress first: who reads an event by its hint has the pieces of it by then. */
+/* Progress first: readers woken by an event's hint have its pieces by then. */
 static void send_queued(struct hints *hints)
 {
     static const enum hint_kind order[HINT_N_KINDS] = {HINT_PROGRESS, HINT_EVENTS,  HINT_WORK,
@@ -335,7 +335,7 @@ static void send_queued(struct hints *hints)
     ssize_t got = read(hints->wake_fd, &count, sizeof(count));
     bool sent = false;
 
-    (void)got; /* the timer may have told instead */
+    (void)got; /* the timer may have woken us instead */
     for (size_t i = 0; i < HINT_N_KINDS && hints->sender != NULL; i++) {
         CLEANUP(mem_freep) char *queued = take_queued(hints, order[i]);
 

@@ -12,7 +12,7 @@
 enum { ID_BYTES = 64 };
 
 static const char SQL_NOTIFY[] = "SELECT pg_notify($1, $2)";
-/* A notification lost with the server's memory is found by the slow look. */
+/* A notification lost in a server crash is replaced by polling. */
 static const char SQL_HASTY[] = "SET synchronous_commit = off";
 static const char SQL_LISTEN_EVENTS[] = "LISTEN deft_events";
 static const char SQL_LISTEN_PROGRESS[] = "LISTEN deft_progress";

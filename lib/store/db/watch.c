@@ -16,7 +16,7 @@ int watch_begin(struct db *db, struct watch *watch, struct error *err)
 {
     CLEANUP(db_rows_done) PGresult *rows = NULL;
 
-    /* LISTEN takes effect at commit; the waiting itself runs outside any transaction. */
+    /* LISTEN takes effect at commit; the wait itself runs outside any transaction. */
     if (db_tx_begin(db, &watch->tx, err) < 0 ||
         db_tx_query(&watch->tx, SQL_LISTEN, DB_NO_PARAMS, &rows, err) < 0)
         return -1;

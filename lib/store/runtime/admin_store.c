@@ -6,7 +6,7 @@
 #include "base/strbuf.h"
 #include "store/db/db_query.h"
 
-/* A challenge is long invalid by then. */
+/* Challenges expire long before this. */
 #define KEPT "interval '1 hour'"
 
 static const char SQL_FORGET[] = "DELETE FROM admin_logins WHERE at < now() - " KEPT;

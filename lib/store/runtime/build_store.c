@@ -21,7 +21,7 @@ static const char SQL_UPDATE[] = "UPDATE image_builds SET status = $2, error = $
 static const char SQL_END_ALL[] =
     "UPDATE image_builds SET status = 'INTERNAL_ERROR', error = $1, updated_at = now()"
     " WHERE status IN ('QUEUED', 'BUILDING')";
-/* A name that was built again counts once, as its newest build. */
+/* A name that was built several times counts once, as its newest build. */
 static const char SQL_LIST_DOOMED[] =
     "SELECT " COLUMNS " FROM (SELECT b.*, k.revoked_at,"
     "   row_number() OVER (PARTITION BY b.image ORDER BY b.created_at DESC) AS age,"
@@ -31,7 +31,7 @@ static const char SQL_LIST_DOOMED[] =
     "    AND n.status = 'SUCCESS') newest"
     "  WHERE b.status = 'SUCCESS') b"
     " WHERE age = 1 AND (revoked_at IS NOT NULL OR place > $1::bigint) ORDER BY created_at";
-/* The newest one of a name that succeeded stays as long as the image. */
+/* The newest successful build of a name is kept as long as the image. */
 static const char SQL_PRUNE[] =
     "DELETE FROM image_builds b WHERE updated_at < now() - interval '7 days'"
     " AND (status IN ('FAILURE', 'INTERNAL_ERROR', 'TIMEOUT', 'EXPIRED') OR status = 'SUCCESS'"

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "store/db/db_query.h"
 
-/* In the order of the key, so that two writers never wait for each other. */
+/* In key order, so that two writers cannot deadlock. */
 static const char SQL_ADD[] =
     "INSERT INTO egress_refusals"
     " (runtime_id, reason, protocol, host, port, count, first_at, last_at)"

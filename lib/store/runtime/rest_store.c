@@ -10,7 +10,7 @@
 #include "store/db/db_query.h"
 
 #define AGO(parameter) "now() - " parameter "::bigint * interval '1 millisecond'"
-/* A run that was asked for and is not over, or ended lately: its end is a use, too. */
+/* A run that is requested or in progress, or ended lately: its end counts as use. */
 #define HAS_RUN(parameter)                                                                         \
     "EXISTS (SELECT 1 FROM conversations c WHERE c.runtime_session = r.session_id"                 \
     " AND (c.wanted_at IS NOT NULL OR c.lease_expires_at > now()"                                  \
@@ -19,7 +19,7 @@
     "r.status = 'running' AND r.desired = 'running' AND r.last_used_at < " AGO(                    \
         parameter) " AND NOT " HAS_RUN(parameter)
 #define IS_AT_REST "r.status IN ('paused', 'stopped', 'error')"
-/* A failed one is wanted by nobody until somebody starts it. */
+/* A failed sandbox is not wanted until it is started again. */
 #define IS_LEFT "(r.desired IN ('paused', 'stopped') OR r.status = 'error')"
 
 static const char SQL_FIND[] =

@@ -19,7 +19,7 @@ static const char SQL_ADD[] =
     " network, tenant_id, tenant_session, container_id, url, backend)"
     " VALUES ($1, $2, $3::uuid, $4, $5::jsonb, $6, $7, $8, $9::uuid, $10, $11, $12,"
     "  coalesce($13, 'docker'))";
-/* One start of a tenant at a time is counted. */
+/* Serializes a tenant's starts for counting. */
 static const char SQL_LOCK_TENANT[] = "SELECT 1 FROM runtime_keys WHERE id = $1::uuid FOR UPDATE";
 static const char SQL_COUNT_OTHERS[] =
     "SELECT count(*) FROM runtimes WHERE tenant_id = $1::uuid AND id <> $2"
@@ -42,8 +42,8 @@ static const char SQL_LIST_UNSETTLED[] =
     " ORDER BY updated_at";
 static const char SQL_LIST_ALL[] = "SELECT " COLUMNS " FROM runtimes ORDER BY created_at";
 /*
- * What is to be deleted is wanted in no other way any more, and whoever serves its key's sockets is
- * told. What its tenant paused is held.
+ * A runtime to be deleted cannot be requested in another state any more, and the servers of its
+ * key's sockets are notified. A runtime paused by its tenant is held.
  */
 static const char SQL_WANT[] =
     "UPDATE runtimes SET desired = $2, updated_at = now(),"
@@ -62,7 +62,7 @@ static const char SQL_WANT[] =
 #define IS_AS_BEFORE " WHERE id = $1 AND status = $2"
 #define DONE " RETURNING 1"
 static const char SQL_UPDATE[] = UPDATE IS_AS_BEFORE DONE;
-/* Seen by all at once, on the disk a moment later. */
+/* Visible at once, on disk a moment later. */
 static const char SQL_UPDATE_SOON[] =
     UPDATE " FROM (SELECT set_config('synchronous_commit', 'off', true) AS word) soon" IS_AS_BEFORE
            " AND soon.word = 'off'" DONE;
@@ -126,7 +126,7 @@ void runtime_list_done(struct runtime_list *list)
     *list = (struct runtime_list){0};
 }
 
-/* The word's place in the table; the column's CHECK knows the same words. */
+/* The word's index in the table; the column's CHECK has the same words. */
 static size_t find_word(const char *const *words, size_t n, const char *word)
 {
     size_t i = 0;
@@ -183,8 +183,10 @@ static int insert(struct db_tx *tx, const struct runtime *runtime, struct error 
                        &rows, err);
 }
 
-/* The lock makes the count and what follows one step; the statement after it sees what was done
- * before the lock was had. */
+/*
+ * The lock makes the count and the following change atomic; the count is a separate statement so
+ * that it sees what was committed while waiting for the lock.
+ */
 static int admit(struct db_tx *tx, const struct runtime *runtime, int64_t max_runtimes,
                  struct error *err)
 {
@@ -359,8 +361,10 @@ int runtime_store_want_within(struct db *db, const struct runtime *runtime, int6
     return db_tx_commit(&tx, err);
 }
 
-/* Between these a crash of the database loses nothing: the wish is on the disk, the engine shows
- * the rest. The caller waits for one write less. */
+/*
+ * Between these states a database crash loses nothing: the desired state is on disk, and the engine
+ * shows the rest. It saves the caller the wait for one disk write.
+ */
 static bool is_rest(enum runtime_status from, enum runtime_status to)
 {
     return (from == RUNTIME_RUNNING && to == RUNTIME_PAUSED) ||

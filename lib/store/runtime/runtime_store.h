@@ -50,10 +50,9 @@ struct runtime {
     enum runtime_status status;
     char *status_detail; /* text for the user; NULL when all is well */
     char *image;
-    json_t *spec; /* the checked start request, without the environment's secrets */
-    const char
-        *backend; /* engine of the container, constant for the process's lifetime; NULL: not read */
-    char *container_id; /* NULL until the engine has created one */
+    json_t *spec;        /* the checked start request, without the environment's secrets */
+    const char *backend; /* its engine; a constant; NULL: not read */
+    char *container_id;  /* NULL until the engine has created one */
     char *network;
     char *url;         /* NULL until known */
     char *session_key; /* sealed with context "runtimes.session_key:<id>" */

@@ -24,7 +24,7 @@ static const char SQL_GET_BY_ID[] =
     " WHERE user_id = $1::uuid AND collection = $2 AND id = $3::uuid";
 static const char SQL_LIST[] = "SELECT " COLUMNS " FROM documents"
                                " WHERE user_id = $1::uuid AND collection = $2 ORDER BY name";
-/* Two at once may go one over the limit: it guards the disk, nothing else. */
+/* Two concurrent inserts may exceed the limit by one: it only protects the disk. */
 static const char SQL_ADD[] =
     "WITH room AS (SELECT $7::bigint = 0 OR count(*) < $7::bigint AS is_free FROM documents"
     "  WHERE user_id = $1::uuid AND collection = $2),"
@@ -83,7 +83,7 @@ const struct document *document_list_find(const struct document_list *list, cons
     return NULL;
 }
 
-/* A sealed value belongs to one document of one user, whatever it is called. */
+/* A sealed value is bound to a document and its user, not to a name. */
 static void append_seal_context(const struct shelf *shelf, const struct document *document,
                                 struct strbuf *out)
 {
@@ -105,7 +105,7 @@ static int open_sealed(const struct shelf *shelf, const char *sealed, struct doc
     return 0;
 }
 
-/* A document as its row has it. */
+/* A document as stored in its row. */
 struct written {
     char *body;
     char *sealed; /* NULL when there are no secrets */
@@ -306,7 +306,7 @@ static int apply(struct db_tx *tx, const struct shelf *shelf, const struct docum
                                            : update(tx, shelf, change, err);
 }
 
-/* What the documents are once the changes are committed. */
+/* Updates the documents after the commit. */
 static void settle(const struct document_change *change)
 {
     struct document *document = change->document;

@@ -95,7 +95,7 @@ static int open_sealed(const struct shelf *shelf, const char *sealed, struct mcp
     return json_parse_own(secret_reveal(&plain), plain.len, &sign_in->secrets, err);
 }
 
-/* The one row that there is. */
+/* Reads the single row. */
 static int read_row(const struct shelf *shelf, const PGresult *rows,
                     struct mcp_sign_in *sign_in_out, struct error *err)
 {

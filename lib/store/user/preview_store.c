@@ -25,7 +25,7 @@ static const char SQL_USE_PASS[] =
     " SELECT $2, session_id, runtime_id, port, now() + $6::bigint * interval '1 second' FROM used"
     " WHERE state_hash = ANY ($3::text[]) AND runtime_id = $4 AND port = $5::int"
     "  AND expires_at > now() RETURNING 1";
-/* Who looks at it uses it; one note in ten seconds is enough. */
+/* A preview counts as use of the sandbox; one record in ten seconds is enough. */
 static const char SQL_FIND[] =
     "WITH seen AS (SELECT r.id, r.status, r.desired, r.url, r.last_used_at"
     "  FROM preview_sessions p JOIN sessions s ON s.id = p.session_id AND s.expires_at > now()"

@@ -9,7 +9,7 @@
 static const char SQL_ADD[] =
     "INSERT INTO secret_reads (user_id, runtime_id, name) VALUES ($1::uuid, $2, $3)";
 #define READ_AT "to_char(read_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')"
-/* $3: older than that id, 0 for no bound; $4: rows at most. */
+/* $3: before that id, 0 for no bound; $4: maximum number of rows. */
 #define PAGE_WHERE(which)                                                                          \
     "SELECT json_build_object('items', coalesce(json_agg(json_build_object('id', id, 'name', name" \
     "  , 'sandbox_id', runtime_id, 'read_at', " READ_AT                                            \
@@ -21,7 +21,7 @@ static const char SQL_ADD[] =
     "  AND ($3::bigint = 0 OR id < $3::bigint) ORDER BY id DESC LIMIT $4::bigint + 1) page"
 static const char SQL_LIST_OF_SANDBOX[] = PAGE_WHERE("runtime_id = $2");
 static const char SQL_LIST_OF_ALL[] = PAGE_WHERE("$2::text IS NULL");
-/* From name to name by the index: a user has few names, and any number of readings. */
+/* Steps from name to name by the index: a user has few names, and any number of reads. */
 static const char SQL_LATEST[] =
     "WITH RECURSIVE names (name) AS ("
     "  SELECT min(name) FROM secret_reads WHERE user_id = $1::uuid"

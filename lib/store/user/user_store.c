@@ -12,9 +12,9 @@ static const char SQL_ENSURE[] =
 static const char SQL_GET[] = "SELECT id, email, name FROM users WHERE id = $1::uuid";
 
 /*
- * What is over goes when something new comes, the oldest first: the tables hold little more than
- * one period's rows, and nobody's sign-in pays for all that came in it. Rows that another one
- * removes at this moment are passed by.
+ * Inserts remove a limited number of expired rows, the oldest first: the tables hold little more
+ * than one period's rows, and no single sign-in pays for all that expired. Rows locked by a
+ * concurrent removal are skipped.
  */
 #define OLDEST_OVER                                                                                \
     " WHERE expires_at <= now() ORDER BY expires_at LIMIT 100 FOR UPDATE SKIP LOCKED"
@@ -33,7 +33,7 @@ static const char SQL_USE_LINK[] =
 static const char SQL_FIND_LINK[] =
     "SELECT u.id, u.email, u.name FROM sign_in_links l JOIN users u ON u.id = l.user_id"
     " WHERE l.token_hash = $1 AND l.used_at IS NULL AND l.expires_at > now()";
-/* Whoever serves that session's sockets is told as the end becomes true. */
+/* Notifies servers of that session's sockets when the end commits. */
 static const char SQL_END_SESSION[] =
     "WITH gone AS (DELETE FROM sessions WHERE token_hash = $1 RETURNING id)"
     " SELECT pg_notify('deft_callers', id::text) FROM gone";
@@ -50,8 +50,8 @@ static const char SQL_LIST_KEYS[] =
     "  UNION ALL SELECT id, name, 'runtime', created_at, revoked_at FROM runtime_keys"
     "   WHERE user_id = $1::uuid) k ORDER BY k.created_at, k.id";
 /*
- * A tenant's sandboxes and images go with its key: nobody could stop them any more. Whoever serves
- * the key's sockets, or those of such a sandbox, is told, and so is the sandbox service.
+ * A tenant's sandboxes and images are deleted with its key: no client could stop them any more.
+ * Notifies servers of the key's sockets, or those of such a sandbox, and the runtime service.
  */
 static const char SQL_REVOKE_KEY[] =
     "WITH a AS (UPDATE api_keys SET revoked_at = now()"

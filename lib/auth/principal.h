@@ -1,4 +1,6 @@
-/* The caller of a request: who it is, and what it may do. */
+/*
+ * The caller of a request: who it is, and what it may do.
+ */
 #ifndef DEFT_AUTH_PRINCIPAL_H
 #define DEFT_AUTH_PRINCIPAL_H
 

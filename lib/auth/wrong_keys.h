@@ -1,7 +1,7 @@
 /*
- * Rate limit of wrong keys per client address: after twenty a minute, further wrong keys are told
- * to retry later. A right key is never refused, whatever else its address sends, so people behind
- * one router do not lock each other out.
+ * Rate limit of wrong keys per client address: after twenty a minute, further wrong keys are
+ * answered with ERROR_RATE_LIMITED. A right key is never refused, whatever else its address sends,
+ * so people behind one router do not lock each other out.
  *
  * Addresses are kept in a table of fixed size, IPv6 ones by their first 64 bits; the address that
  * has been quiet longest is replaced. Each process counts for itself.

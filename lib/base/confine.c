@@ -111,7 +111,7 @@ static const char *const calls_of_host[] = {
     "unshare",
 };
 
-/* Calls that programs of the host may make, some of which deft-runtime starts. */
+/* Calls that programs of the host, such as those that deft-runtime starts, may make. */
 static const char *const calls_of_tools[] = {
     "finit_module", "init_module", "mknod", "mknodat", "personality", "setfsgid", "setfsuid",
 };
@@ -341,7 +341,7 @@ static const char *loader_path(void)
     return NULL;
 }
 
-/* Allows no device nodes, and no execution of what is written. */
+/* Allows writing below the folders, without device nodes and without executing what is written. */
 static int allow_folders(int rules_fd, const struct ruleset *rules, const char *const *folders,
                          struct error *err)
 {

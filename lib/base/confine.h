@@ -15,7 +15,7 @@
 
 struct error;
 
-/* What a process needs. */
+/* Rights that a process needs. */
 enum confine_kind {
     CONFINE_DAEMON,  /* talks to sockets: starts no program, writes no file */
     CONFINE_PROGRAM, /* nginx, PostgreSQL or dnsmasq, started after this: confine_program() */
@@ -26,7 +26,7 @@ enum confine_kind {
 /*
  * Confines this process and all that it starts. sockets: paths, NULL-terminated, in whose
  * directories a CONFINE_DAEMON may create and remove sockets; "" is ignored. ERROR_UNAVAILABLE when
- * a feature that the kernel has failed.
+ * a feature that the kernel supports fails.
  */
 int confine(enum confine_kind kind, const char *const *sockets,
             struct error *err) NONNULL MUST_CHECK;

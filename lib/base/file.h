@@ -1,4 +1,6 @@
-/* Reading small whole files, and descriptors that close themselves. */
+/*
+ * Reading small whole files, and descriptors that close themselves.
+ */
 #ifndef DEFT_BASE_FILE_H
 #define DEFT_BASE_FILE_H
 

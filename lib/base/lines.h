@@ -16,7 +16,7 @@
 
 struct lines {
     struct strbuf bytes; /* not returned yet */
-    size_t n_searched;   /* of these, searched without a line end */
+    size_t n_searched;   /* of these, known to contain no line end */
 };
 
 /* clang-format off */

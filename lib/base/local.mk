@@ -29,7 +29,7 @@ libbase_a_SOURCES = \
 	lib/base/zip.c lib/base/zip.h
 libbase_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS)
 
-# Apart, for programs that stand on libseccomp; deft-action does not.
+# Separate, for programs that link libseccomp; deft-action does not.
 noinst_LIBRARIES += libconfine.a
 libconfine_a_SOURCES = lib/base/confine.c lib/base/confine.h
 libconfine_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(SECCOMP_CFLAGS)

@@ -1,4 +1,6 @@
-/* Leases: which worker runs a conversation, for how long, and how a stop is requested. */
+/*
+ * Leases: which worker runs a conversation, for how long, and how a stop is requested.
+ */
 #include <string.h>
 
 #include <libpq-fe.h>

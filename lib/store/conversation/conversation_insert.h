@@ -1,4 +1,6 @@
-/* Inserts the rows of a new conversation; shared by the store modules that create one. */
+/*
+ * Inserts the rows of a new conversation; shared by the store modules that create one.
+ */
 #ifndef DEFT_STORE_CONVERSATION_CONVERSATION_INSERT_H
 #define DEFT_STORE_CONVERSATION_CONVERSATION_INSERT_H
 

@@ -12,8 +12,8 @@
     "coalesce((SELECT f." column " FROM conversations f"                                           \
     " WHERE f.id = $4::uuid AND f.user_id = $1::uuid), '" fallback "')"
 /*
- * Selects the ids by an index-only condition, then joins the rows. The index can use only the plain
- * bound on the column: with it a deep page costs no more than the first.
+ * Selects the ids by the index alone, then their rows. The index can use only the plain bound on
+ * the column: with it a deep page costs no more than the first.
  */
 #define CONVERSATION_PAGE(column, compare, direction, end, last_id)                                \
     "SELECT s.id, s." column " FROM conversations s"                                               \

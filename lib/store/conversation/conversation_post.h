@@ -1,6 +1,6 @@
 /*
- * What clients do to a conversation in addition to reading it: plans the events with lib/model,
- * writes them, and plans again after a lost race.
+ * Client operations that write to a conversation: plan the events with lib/model, write them, and
+ * plan again after a lost race.
  */
 #ifndef DEFT_STORE_CONVERSATION_CONVERSATION_POST_H
 #define DEFT_STORE_CONVERSATION_CONVERSATION_POST_H

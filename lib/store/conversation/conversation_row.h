@@ -1,4 +1,6 @@
-/* Reads a conversation's row into a struct; shared by the store modules that need it. */
+/*
+ * Reads a conversation's row into a struct; shared by the store modules that need it.
+ */
 #ifndef DEFT_STORE_CONVERSATION_CONVERSATION_ROW_H
 #define DEFT_STORE_CONVERSATION_CONVERSATION_ROW_H
 

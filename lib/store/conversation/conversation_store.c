@@ -77,8 +77,8 @@ static const char SQL_SUB_AGENTS[] =
 static const char SQL_LOCK[] = "SELECT 1 FROM conversations WHERE id = $1::uuid FOR UPDATE";
 
 /*
- * A conversation's own sandbox ("c-…") is deleted with the last conversation that works in it, as
- * children do.
+ * A conversation's own sandbox ("c-…") is deleted with the last conversation that works in it: its
+ * children may, too.
  */
 static const char SQL_DELETE[] =
     "WITH gone AS (DELETE FROM conversations WHERE id = $1::uuid"

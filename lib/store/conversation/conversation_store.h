@@ -230,7 +230,7 @@ struct run_limits {
     int64_t n_slots;  /* concurrent runs */
     int64_t n_queued; /* further runs that may wait */
 };
-/* Who requests a run. */
+/* The requester of a run. */
 struct run_seeker {
     const struct uuid *user_id;
     const struct uuid *conversation_id; /* NULL: a new one */

@@ -1,4 +1,6 @@
-/* The only way to write: events and row in one statement, guarded by seq, and by the lease. */
+/*
+ * The only way to write: events and row in one statement, guarded by seq, and by the lease.
+ */
 #include <assert.h>
 #include <string.h>
 

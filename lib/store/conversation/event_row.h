@@ -1,4 +1,6 @@
-/* Reads an event of a history from a row. Only lib/store includes this. */
+/*
+ * Reads an event of a history from a row. Only lib/store includes this.
+ */
 #ifndef DEFT_STORE_CONVERSATION_EVENT_ROW_H
 #define DEFT_STORE_CONVERSATION_EVENT_ROW_H
 

@@ -1,4 +1,6 @@
-/* INSERT of a job, shared by job_store and conversation_insert. */
+/*
+ * INSERT of a job, shared by job_store and conversation_insert.
+ */
 #ifndef DEFT_STORE_CONVERSATION_JOB_INSERT_H
 #define DEFT_STORE_CONVERSATION_JOB_INSERT_H
 

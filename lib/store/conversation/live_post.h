@@ -1,4 +1,6 @@
-/* conversation_post_message() for a process that must not block. */
+/*
+ * conversation_post_message() for a process that must not block.
+ */
 #ifndef DEFT_STORE_CONVERSATION_LIVE_POST_H
 #define DEFT_STORE_CONVERSATION_LIVE_POST_H
 

@@ -47,7 +47,7 @@ struct caller_question {
 void live_ask_caller(struct db_pipe *pipe, struct caller_question *question) NONNULL;
 
 struct ended_question {
-    const char *const *ids; /* of keys, sessions and sandboxes; borrowed until the answer */
+    const char *const *ids; /* of keys, sessions and sandboxes; borrowed for the call */
     size_t n;
     struct db_ticket *ticket;
     /* Called for each id that is no longer valid, before done(). */
@@ -61,7 +61,7 @@ void live_ask_ended(struct db_pipe *pipe, struct ended_question *question) NONNU
 
 struct place_question {
     struct uuid conversation_id;
-    struct uuid user_id;         /* whose conversations may be seen … */
+    struct uuid user_id;         /* owner of the visible conversations … */
     const char *runtime_session; /* … or only those of this sandbox; NULL: all. Borrowed. */
     const char *since;           /* naive timestamp; NULL: not asked for. Borrowed. */
     struct db_ticket *ticket;

@@ -1,11 +1,13 @@
-/* SQL: may this user request another run? Shared by the blocking and the non-blocking store. */
+/*
+ * SQL: may this user request another run? Shared by the blocking and the non-blocking store.
+ */
 #ifndef DEFT_STORE_CONVERSATION_RUN_ROOM_H
 #define DEFT_STORE_CONVERSATION_RUN_ROOM_H
 
 /*
  * $1 user, $2 conversation or null, $3 slots and $4 queue length where the user's row sets none.
- * One row with true or false; none without such a user. A run that is requested already is counted;
- * one that waits for a sub-agent has given its slot to the sub-agent.
+ * One row with true or false; none without such a user. A run that is requested already keeps its
+ * place; one that waits for a sub-agent has given its place to the sub-agent.
  */
 #define RUN_ROOM_QUERY                                                                             \
     "SELECT (SELECT count(*) FROM conversations c WHERE c.user_id = u.id"                          \

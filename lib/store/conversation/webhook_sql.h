@@ -1,4 +1,6 @@
-/* Parts of SQL statements about webhooks; only lib/store includes this. */
+/*
+ * Parts of SQL statements about webhooks; only lib/store includes this.
+ */
 #ifndef DEFT_STORE_CONVERSATION_WEBHOOK_SQL_H
 #define DEFT_STORE_CONVERSATION_WEBHOOK_SQL_H
 

@@ -1,4 +1,6 @@
-/* How store modules send questions through a pipe; only lib/store includes this. */
+/*
+ * How store modules send questions through a pipe; only lib/store includes this.
+ */
 #ifndef DEFT_STORE_DB_DB_PIPE_QUERY_H
 #define DEFT_STORE_DB_DB_PIPE_QUERY_H
 

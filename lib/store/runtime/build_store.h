@@ -76,8 +76,8 @@ int build_store_list_doomed(struct db *db, int64_t most, struct build_list *list
                             struct error *err) NONNULL MUST_CHECK;
 
 /*
- * Removes builds that failed or expired a week ago, and those superseded by a newer build of the
- * same name.
+ * Removes builds over a week old that failed, expired, or were superseded by a newer one of their
+ * name.
  */
 int build_store_prune(struct db *db, struct error *err) NONNULL MUST_CHECK;
 

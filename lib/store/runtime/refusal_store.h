@@ -1,4 +1,6 @@
-/* Network traffic that sandboxes were refused: a bounded number of entries for each, the latest. */
+/*
+ * Network traffic that sandboxes were refused: a bounded number of entries for each, the latest.
+ */
 #ifndef DEFT_STORE_RUNTIME_REFUSAL_STORE_H
 #define DEFT_STORE_RUNTIME_REFUSAL_STORE_H
 

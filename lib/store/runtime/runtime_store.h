@@ -92,7 +92,7 @@ int runtime_store_get(struct db *db, const char *id, struct runtime *runtime_out
 /* The newest runtime of a session, whatever its state; ERROR_NOT_FOUND. */
 int runtime_store_get_session(struct db *db, const char *session_id, struct runtime *runtime_out,
                               struct error *err) NONNULL MUST_CHECK;
-/* The newest runtimes of many sessions, in one query; sessions without any are left out. */
+/* The newest runtime of each session, in one query; sessions without any are left out. */
 int runtime_store_get_sessions(struct db *db, const char *const *session_ids, size_t n,
                                struct runtime_list *list_out, struct error *err) NONNULL MUST_CHECK;
 /*

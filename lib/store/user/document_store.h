@@ -41,7 +41,7 @@ struct keyring;
 enum collection { COLLECTIONS(X) COLLECTION_N };
 #undef X
 
-/* The user whose documents are meant: every call is about one user's. */
+/* A user's documents: the scope of every call. */
 struct shelf {
     struct db *db;
     const struct keyring *keyring;

@@ -1,4 +1,6 @@
-/* Audit log of stored secrets that were read with a sandbox's key; append-only. */
+/*
+ * Audit log of stored secrets that were read with a sandbox's key; append-only.
+ */
 #ifndef DEFT_STORE_USER_SECRET_READ_STORE_H
 #define DEFT_STORE_USER_SECRET_READ_STORE_H
 

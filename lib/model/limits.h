@@ -1,5 +1,5 @@
 /*
- * Numbers that two rooms agree on: each has one home, here.
+ * Limits that two or more rooms share; each is defined here only.
  */
 #ifndef DEFT_MODEL_LIMITS_H
 #define DEFT_MODEL_LIMITS_H
@@ -22,13 +22,13 @@ enum {
     HEARTBEAT_MS = 1000,
     CLAIMS_MAX = 3, /* claims without progress before a conversation is given up */
     ITERATIONS_DEFAULT = 500,
-    ACTION_IDS_MAX = 1000,       /* that a request says it saw: more than any batch of calls has */
-    SECRET_MASKED_MIN_CHARS = 6, /* a shorter value is part of too many words */
+    ACTION_IDS_MAX = 1000,       /* named by one request; no batch of calls has more */
+    SECRET_MASKED_MIN_CHARS = 6, /* a shorter value occurs in too many words */
 };
 
-/* A frame above 1 MiB makes the SDK close with 1009, for ever. */
+/* A frame above 1 MiB makes the SDK close with 1009, again after each reconnect. */
 #define EVENT_MAX_BYTES 1000000
 #define REQUEST_MAX_BYTES 16777216           /* 16 MiB */
-#define SANDBOX_MEMORY_MIN_BYTES (6LL << 20) /* what a container engine starts at all */
+#define SANDBOX_MEMORY_MIN_BYTES (6LL << 20) /* least that container engines accept */
 
 #endif

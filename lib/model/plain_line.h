@@ -1,8 +1,8 @@
 /*
- * A line of Markdown as plain text: for titles, which nobody renders.
+ * Converts a line of Markdown to plain text, for titles, which are not rendered.
  *
  * Threading: pure.
- * Source:    CommonMark 0.31, sections 4 and 6, as far as a line by itself tells.
+ * Source:    CommonMark 0.31, sections 4 and 6, as far as a single line allows.
  */
 #ifndef DEFT_MODEL_PLAIN_LINE_H
 #define DEFT_MODEL_PLAIN_LINE_H
@@ -13,13 +13,13 @@
 
 struct strbuf;
 
-/* Of a longer line the rest is not looked at. */
+/* The rest of a longer line is ignored. */
 enum { PLAIN_LINE_MAX_BYTES = 2000 };
 
 /*
- * Appends the words of a line without the marks of headings, quotations, lists, emphasis, code,
- * links and images; nothing for a line that only draws, such as a fence or a rule. Text that merely
- * looks like a mark stays: 2 * 3, *.c, snake_case, #12.
+ * Appends the text of a line without the markup of headings, quotations, lists, emphasis, code,
+ * links and images; appends nothing for a line that is only markup, such as a fence or a rule. Text
+ * that merely looks like markup is kept: 2 * 3, *.c, snake_case, #12.
  */
 void plain_line_append(struct strbuf *out, const char *line, size_t len) NONNULL;
 

@@ -1,6 +1,5 @@
 /*
- * What an agent of another program (agent_kind acp) is told by, in its settings and in its
- * profiles: rows for a table of fields.
+ * Field rows for agents of other programs (agent_kind acp), shared by settings and profiles.
  */
 #ifndef DEFT_MODEL_AGENT_ACP_FIELDS_H
 #define DEFT_MODEL_AGENT_ACP_FIELDS_H

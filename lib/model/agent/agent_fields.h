@@ -1,5 +1,5 @@
 /*
- * The members of an agent, of its language model and of what it goes with, as tables.
+ * Field tables of an agent, its language model, context, condenser and tools.
  */
 #ifndef DEFT_MODEL_AGENT_AGENT_FIELDS_H
 #define DEFT_MODEL_AGENT_AGENT_FIELDS_H

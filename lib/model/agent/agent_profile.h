@@ -1,7 +1,7 @@
 /*
  * Agent profiles (which LLM profile, tools, secrets and servers an agent starts with) and
- * meta-profiles (which LLM profile serves which kind of task): their members, and how they are
- * checked. What they refer to is found elsewhere.
+ * meta-profiles (which LLM profile serves which kind of task): their members and validation.
+ * References are resolved elsewhere.
  */
 #ifndef DEFT_MODEL_AGENT_AGENT_PROFILE_H
 #define DEFT_MODEL_AGENT_AGENT_PROFILE_H
@@ -15,8 +15,9 @@
 struct place;
 
 /*
- * A profile of either agent_kind with all defaults, without id, name and revision, which its keeper
- * knows. A new reference; what is wrong, strange members too, is appended to problems.
+ * Reads a profile of either agent_kind and fills in all defaults; id, name and revision, which the
+ * store keeps, are left out. Returns a new reference; errors, including unknown members, are
+ * appended to problems.
  */
 json_t *agent_profile_read(json_t *input, const struct place *place,
                            json_t *problems) NONNULL MUST_CHECK;
@@ -24,9 +25,9 @@ json_t *agent_profile_read(json_t *input, const struct place *place,
 json_t *meta_profile_read(json_t *input, const struct place *place,
                           json_t *problems) NONNULL MUST_CHECK;
 
-/* True when refs (a list, or null for all) has the name. */
+/* True if refs (a list, or null for all) contains the name. */
 bool refs_allow(const json_t *refs, const char *name) __attribute__((nonnull(2))) MUST_CHECK;
-/* Leaves only those members of a map whose names are allowed. */
+/* Removes the members of a map whose names refs does not allow. */
 void refs_filter(const json_t *refs, json_t *map);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * A user's settings as the wire has them: what a new agent is made of, what the page offers for new
- * conversations. Reading fills in every default, so that what is stored stays readable when a
- * default is added.
+ * A user's settings in their wire format: the parts of a new agent, and the page's defaults for new
+ * conversations. Reading fills in every default, so stored settings stay readable when a default is
+ * added.
  */
 #ifndef DEFT_MODEL_AGENT_AGENT_SETTINGS_H
 #define DEFT_MODEL_AGENT_AGENT_SETTINGS_H
@@ -28,33 +28,36 @@ extern const struct shape settings_verification_shape;
 extern const struct shape profile_verification_shape; /* without the key */
 
 /*
- * Agent settings (of either agent_kind) with all defaults, retired switches folded in. Secrets stay
- * where they are. A new reference; what is wrong is appended to problems.
+ * Reads agent settings of either agent_kind, fills in all defaults and converts retired switches.
+ * Secrets are left in place. Returns a new reference; errors are appended to problems.
  */
 json_t *agent_settings_read(json_t *input, const struct conversation_defaults *defaults,
                             const struct place *place, json_t *problems) NONNULL MUST_CHECK;
 /* As agent_settings_read(), for `conversation_settings`. */
 json_t *conversation_settings_read(json_t *input, const struct place *place,
                                    json_t *problems) NONNULL MUST_CHECK;
-/* One server of mcp_config. As agent_settings_read(). */
+/* As agent_settings_read(), for one server of mcp_config. */
 json_t *mcp_server_read(json_t *input, const struct place *place,
                         json_t *problems) NONNULL MUST_CHECK;
-/* Range checks of a condenser and a verification section that were read by their shapes. */
+/* Checks the ranges in condenser and verification sections that were read by their shapes. */
 void settings_sections_check(json_t *settings, const struct place *place, json_t *problems) NONNULL;
 
 /*
- * Older clients' switches become what they stood for, in agent settings or an agent profile:
- * sub-agents a tool more or less, switching one tool less.
+ * Converts the switches of older clients in agent settings or an agent profile to tools: the
+ * sub-agent switch adds or removes one, turning off LLM switching removes one.
  */
 void retired_switches_fold(json_t *settings) NONNULL;
-/* True where the tools let the agent hand parts of its work to others. */
+/* True if the tools include delegation to sub-agents. */
 bool agent_has_children(const json_t *settings) NONNULL MUST_CHECK;
-/* terminal, file_editor, task_tracker: what `tools: null` stands for. A new reference. */
+/* terminal, file_editor, task_tracker: the meaning of `tools: null`. Returns a new reference. */
 json_t *standard_tools(void) MUST_CHECK;
-/* True for agent_kind acp: an agent of another program, without a LLM of ours. */
+/* True for agent_kind acp: an agent of another program, without an LLM of deft's. */
 bool agent_settings_are_acp(const json_t *settings) NONNULL MUST_CHECK;
 
-/* Merges change into base, in place: objects member by member, null removes, all else replaces. */
+/*
+ * Merges change into base, in place: objects member by member, null removes, any other value
+ * replaces.
+ */
 void settings_merge(json_t *base, json_t *change) NONNULL;
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * The agent of a conversation as its creator described it: model, tools, condenser, context; with
- * all defaults filled in. Secrets are still inside.
+ * all defaults filled in. Secrets are not yet removed.
  */
 #ifndef DEFT_MODEL_AGENT_AGENT_SPEC_H
 #define DEFT_MODEL_AGENT_AGENT_SPEC_H
@@ -12,7 +12,7 @@
 struct conversation_defaults;
 struct place;
 
-/* Reads an `agent` member. A new reference; what is wrong is appended to problems. */
+/* Reads an `agent` member. Returns a new reference; errors are appended to problems. */
 json_t *agent_spec_read(json_t *input, const struct conversation_defaults *defaults,
                         const struct place *place, json_t *problems) NONNULL MUST_CHECK;
 /* Builds the agent that an `agent_settings` member describes. As agent_spec_read(). */

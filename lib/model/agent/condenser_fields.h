@@ -1,6 +1,5 @@
 /*
- * How a condenser is told to work, in an agent and in a user's settings: rows for a table of
- * fields.
+ * Field rows of a condenser, shared by agents and users' settings.
  */
 #ifndef DEFT_MODEL_AGENT_CONDENSER_FIELDS_H
 #define DEFT_MODEL_AGENT_CONDENSER_FIELDS_H

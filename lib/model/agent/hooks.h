@@ -1,5 +1,6 @@
 /*
- * A project's hooks: commands that run when the agent does something, as a file of theirs says.
+ * A project's hooks: commands that run on events of the agent, as configured in a file of the
+ * project.
  *
  * Threading: no state.
  */
@@ -13,12 +14,13 @@
 
 struct error;
 
-/* A HookConfig, as files and start requests have it. */
+/* A HookConfig as in files and start requests. */
 extern const struct shape hook_config_shape;
 
 /*
- * The HookConfig of a hooks file, defaults filled in; names of events may be written PreToolUse or
- * pre_tool_use, in an outer {"hooks": …} or not. ERROR_INVALID says what is wrong. A new reference.
+ * Reads the HookConfig of a hooks file and fills in defaults. Event names may be written PreToolUse
+ * or pre_tool_use; an outer {"hooks": …} is optional. Gives a new reference. ERROR_INVALID if the
+ * text is not a valid HookConfig.
  */
 int hooks_read(const char *text, json_t **config_out, struct error *err) NONNULL MUST_CHECK;
 

@@ -1,6 +1,6 @@
 /*
- * A language model as a creator of conversations described it, with all defaults filled in. Secrets
- * are still inside.
+ * A language model as the creator of a conversation described it, with all defaults filled in.
+ * Secrets are not yet removed.
  */
 #ifndef DEFT_MODEL_AGENT_LLM_SPEC_H
 #define DEFT_MODEL_AGENT_LLM_SPEC_H
@@ -12,7 +12,7 @@
 struct conversation_defaults;
 struct place;
 
-/* Reads one LLM object. A new reference; what is wrong is appended to problems. */
+/* Reads one LLM object. Returns a new reference; errors are appended to problems. */
 json_t *llm_spec_read(json_t *input, const struct conversation_defaults *defaults,
                       const struct place *place, json_t *problems) NONNULL MUST_CHECK;
 

@@ -10,14 +10,17 @@
 
 struct place;
 
-/* A ConfirmationPolicy with its defaults. A new reference; what is wrong goes to problems. */
+/* Reads a ConfirmationPolicy and fills in defaults. A new reference; errors go to problems. */
 json_t *policy_read(json_t *input, const struct place *place, json_t *problems) NONNULL MUST_CHECK;
-/* How much of what an agent wants is confirmed: 0 nothing, 1 what is risky, 2 all. */
+/* Which actions need confirmation: 0 none, 1 risky ones, 2 all. */
 int policy_strictness(const json_t *policy) MUST_CHECK;
-/* A security analyzer, or null. A new reference; what is wrong goes to problems. */
+/* Reads a security analyzer, or null. A new reference; errors go to problems. */
 json_t *analyzer_read(json_t *input, const struct place *place,
                       json_t *problems) NONNULL MUST_CHECK;
-/* Names of [a-z0-9]+ and values of at most TAG_VALUE_MAX_CHARS; tags is an object of texts. */
+/*
+ * Checks that names match [a-z0-9]+ and values have at most TAG_VALUE_MAX_CHARS; tags is an object
+ * of strings.
+ */
 void tags_check(json_t *tags, const struct place *place, json_t *problems) NONNULL;
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Another model for a conversation that has begun.
+ * Switches the model of a conversation that has begun.
  */
 #ifndef DEFT_MODEL_CONVERSATION_LLM_SWITCH_H
 #define DEFT_MODEL_CONVERSATION_LLM_SWITCH_H
@@ -11,9 +11,9 @@
 struct conversation;
 
 /*
- * Puts an LLM object (llm_spec_read(), secrets inside) in the place of the agent's. The condenser's
- * follows when it was the same. conversation->spec and secrets (the opened JSON, an object) are
- * changed; the caller seals and stores both.
+ * Replaces the agent's LLM object by llm (from llm_spec_read(), with its secrets); also the
+ * condenser's, if it was the same. Changes conversation->spec and secrets (the opened JSON, an
+ * object); the caller seals and stores both.
  */
 void conversation_switch_llm(struct conversation *conversation, json_t *secrets,
                              json_t *llm) NONNULL;

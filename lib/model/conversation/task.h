@@ -1,6 +1,6 @@
 /*
- * The tasks that an agent has given to sub-agents, as they stand in its agent_state: each with its
- * name, the sub-agent's conversation, and the call that gave it work last.
+ * The tasks that an agent has given to sub-agents, as kept in its agent_state: each with its name,
+ * the sub-agent's conversation, and the last call that gave it work.
  *
  * Ownership: tasks are borrowed from the state.
  * Threading: no state of its own.
@@ -13,14 +13,14 @@
 #include "base/attr.h"
 #include "base/uuid.h"
 
-/* A new task of a conversation that is, or will be, there: {"task_id": "task_00000001", …}. */
+/* Adds a task for a conversation, which need not exist yet: {"task_id": "task_00000001", …}. */
 json_t *task_add(json_t *agent_state, const struct uuid *conversation_id,
                  const char *subagent) NONNULL MUST_CHECK;
-/* Says which call gave it work. */
+/* Sets the call that last gave it work. */
 void task_set_call(json_t *task, const struct uuid *action_id) NONNULL;
 /* The task of that name, or NULL. */
 json_t *task_find(const json_t *agent_state, const char *task_id) NONNULL MUST_CHECK;
-/* The task that this call has given work to, or NULL. */
+/* The task that the call gave work to, or NULL. */
 json_t *task_of_call(const json_t *agent_state, const struct uuid *action_id) NONNULL MUST_CHECK;
 
 const char *task_id(const json_t *task) NONNULL MUST_CHECK;

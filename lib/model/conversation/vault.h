@@ -1,6 +1,6 @@
 /*
- * A conversation's secrets between their sealed form in the row and the JSON that they are. They
- * are sealed to their conversation: no other one's row can hold them.
+ * Converts a conversation's secrets between the sealed text in the row and JSON. They are sealed to
+ * their conversation and cannot be opened from another one's row.
  *
  * Threading: no state.
  */
@@ -16,17 +16,19 @@ struct error;
 struct keyring;
 struct secret;
 
-/* A new reference: an object, empty when there are none. ERROR_INTERNAL when they cannot be read.
- */
+/* Gives a new reference: an object, empty if there are none. ERROR_INTERNAL if they cannot be
+ * opened. */
 int vault_open(const struct keyring *keyring, const struct conversation *conversation,
                json_t **secrets_out, struct error *err) NONNULL MUST_CHECK;
-/* The sealed text for the row of that conversation; mem_free() it. */
+/* Returns the sealed text for the conversation's row; mem_free() it. */
 char *vault_seal(const struct keyring *keyring, const struct conversation *conversation,
                  const json_t *secrets) NONNULL MUST_CHECK;
-/* The same of their JSON as text. */
+/* As above, from JSON text. */
 char *vault_seal_text(const struct keyring *keyring, const struct conversation *conversation,
                       const struct secret *secrets) NONNULL MUST_CHECK;
-/* Those of one conversation, sealed anew for another; NULL when there are none. mem_free() it. */
+/*
+ * Gives the secrets of one conversation sealed for another; NULL if there are none. mem_free() it.
+ */
 int vault_copy(const struct keyring *keyring, const struct conversation *from,
                const struct conversation *to, char **sealed_out,
                struct error *err) NONNULL MUST_CHECK;

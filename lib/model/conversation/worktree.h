@@ -1,7 +1,7 @@
 /*
- * A git worktree of its own for a conversation: a folder and a branch beside those of others that
- * work on the same repository. What a shell in the sandbox is asked, and what its answer means; who
- * has the sandbox sends it.
+ * A separate git worktree for a conversation: a folder and a branch of its own in a repository that
+ * other conversations use, too. Builds the shell command and reads its result; the caller runs it
+ * in the sandbox.
  *
  * Threading: no state.
  */
@@ -18,7 +18,7 @@ struct conversation;
 struct error;
 struct strbuf;
 
-/* How long the command may take. */
+/* Time limit of the command, in seconds. */
 enum { WORKTREE_COMMAND_S = 120 };
 
 /*
@@ -28,13 +28,13 @@ enum { WORKTREE_COMMAND_S = 120 };
 void worktree_append_command(const struct conversation *conversation, const json_t *options,
                              struct strbuf *out) __attribute__((nonnull(1, 3)));
 /*
- * Appends the path that takes the place of the working directory. answer: {"exit_code", "stdout",
- * "stderr"} of the command. Errors: ERROR_NOT_FOUND when there is no repository with a commit;
- * ERROR_INVALID in git's words.
+ * Appends the path that replaces the working directory. answer: {"exit_code", "stdout", "stderr"}
+ * of the command. Errors: ERROR_NOT_FOUND if there is no repository with a commit; ERROR_INVALID in
+ * git's words.
  */
 int worktree_read_answer(const json_t *answer, struct strbuf *path_out,
                          struct error *err) NONNULL MUST_CHECK;
-/* Gives the conversation another working directory. */
+/* Sets the conversation's working directory. */
 void worktree_enter(struct conversation *conversation, const char *path) NONNULL;
 
 #endif

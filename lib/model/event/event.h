@@ -24,10 +24,10 @@ struct strbuf;
 
 struct event {
     struct uuid id;
-    const char *kind;      /* lives for ever */
-    const char *source;    /* lives for ever */
+    const char *kind;      /* static string */
+    const char *source;    /* static string */
     int64_t timestamp_us;  /* 0 until appended */
-    struct uuid result_of; /* the ActionEvent that this one ends; unset for others */
+    struct uuid result_of; /* the ActionEvent whose result this is; else unset */
     json_t *json;          /* the body without id and timestamp */
 };
 
@@ -49,16 +49,16 @@ void event_append_body(const struct event *event, struct strbuf *out) NONNULL;
 struct action_parts {
     const char *tool_name;
     const char *tool_call_id;
-    const char *arguments; /* raw JSON text of the model */
+    const char *arguments; /* raw JSON text from the model */
     const char *llm_response_id;
     const char *security_risk; /* UNKNOWN, LOW, MEDIUM, HIGH */
-    const char *summary;       /* NULL when the arguments were invalid */
-    json_t *action;            /* with kind; NULL when the call cannot be executed */
-    const char *thought;       /* text beside the first call of a response, else NULL */
+    const char *summary;       /* NULL if the arguments were invalid */
+    json_t *action;            /* with kind; NULL if the call cannot be executed */
+    const char *thought;       /* text sent with the first call of a response, else NULL */
     const char *reasoning;     /* reasoning_content of the first call, else NULL */
 };
 
-/* What the result of a call refers to. */
+/* The call that a result refers to. */
 struct call_ref {
     struct uuid action_id;
     const char *tool_name;
@@ -70,25 +70,25 @@ void event_add_system_prompt(struct event_list *list, const char *prompt, json_t
                              const char *dynamic_context) __attribute__((nonnull(1, 2, 3)));
 /* content: array of TextContent and ImageContent, already checked. Returns the event's id. */
 struct uuid event_add_user_message(struct event_list *list, json_t *content) NONNULL;
-/* As event_add_user_message(), with the names of skills that it called for and the texts that they
- * add for the model; both are arrays. */
+/* As event_add_user_message(), with the names of the skills it activates and the texts they add for
+ * the model; both are arrays. */
 struct uuid event_add_user_message_with(struct event_list *list, json_t *content,
                                         json_t *activated_skills, json_t *extended_content) NONNULL;
-/* Who the user's messages of the list are from; NULL: nobody in particular, and nothing changes. */
+/* Sets the sender of the user messages in the list; NULL: no change. */
 void event_list_set_sender(struct event_list *list, const char *sender) __attribute__((nonnull(1)));
-/* Text of the framework to the model: source environment, role user. */
+/* Text from deft to the model: source environment, role user. */
 struct uuid event_add_environment_message(struct event_list *list, const char *text) NONNULL;
-/* The agent's answer without a tool call; reasoning may be NULL. */
+/* The agent's response without a tool call; reasoning may be NULL. */
 struct uuid event_add_agent_message(struct event_list *list, const char *text,
                                     const char *reasoning, const char *llm_response_id)
     __attribute__((nonnull(1, 2, 4)));
-/* Gives the event that was added last the id that was promised for it. */
+/* Sets the id of the event added last to one announced earlier. */
 void event_list_name_last(struct event_list *list, const struct uuid *id) NONNULL;
 struct uuid event_add_action(struct event_list *list, const struct action_parts *parts) NONNULL;
 /* observation: object with kind, content, is_error. */
 void event_add_observation(struct event_list *list, const struct call_ref *call,
                            json_t *observation) NONNULL;
-/* The text of an AgentErrorEvent whose call was open when its run was interrupted. */
+/* Text of the AgentErrorEvent for a call that was open when its run was interrupted. */
 #define EVENT_INTERRUPTED_TEXT                                                                     \
     "This call was interrupted before it was complete, and the conversation was paused."
 void event_add_agent_error(struct event_list *list, const struct call_ref *call,
@@ -102,17 +102,17 @@ void event_add_pause(struct event_list *list) NONNULL;
 void event_add_interrupt(struct event_list *list) NONNULL;
 void event_add_condensation_request(struct event_list *list) NONNULL;
 
-/* What the model reads no more, and what it reads instead. */
+/* The events removed from the model's view, and the summary that replaces them. */
 struct condensation_parts {
     json_t *forgotten; /* array of event ids */
     const char *summary;
-    int64_t offset; /* of the summary, in what is left of the view */
+    int64_t offset; /* of the summary, in the remaining view */
     const char *llm_response_id;
 };
 void event_add_condensation(struct event_list *list,
                             const struct condensation_parts *parts) NONNULL;
 
-/* What an analyzer says of a batch of calls. */
+/* An analyzer's assessment of a batch of calls. */
 struct analysis_parts {
     const char *analyzer; /* kind */
     const char *policy;   /* kind */
@@ -127,22 +127,21 @@ void event_add_status(struct event_list *list, enum execution_status status) NON
 /* {"type":"text","text":…,"cache_prompt":false}; bad UTF-8 is repaired. A new reference. */
 json_t *text_content(const char *text) NONNULL MUST_CHECK;
 /*
- * Checks and normalises a message's content from a socket or a tool: a list of text and image
+ * Checks and normalizes a message's content from a socket or a tool: a list of text and image
  * parts, or one string. ERROR_INVALID names the member. A new reference in *content_out.
  */
 int content_read(json_t *input, json_t **content_out, struct error *err) NONNULL MUST_CHECK;
-/* The same at a place of a request's body, where it is a list and nothing else: what is wrong is
+/* As content_read(), for a place in a request's body, where only a list is allowed; errors are
  * appended to problems (the entries of a 422 body). A new reference. */
 json_t *content_read_at(json_t *input, const struct place *place,
                         json_t *problems) NONNULL MUST_CHECK;
 
 /*
- * Puts in the null members that events are stored and sent without, in all parts whose shape is
- * known.
+ * Adds the null members that events are stored and sent without, in all parts whose shape is known.
  */
 void event_fill_nulls(json_t *event) NONNULL;
 
-/* The kind's short name for the long Python path or the short name; NULL for an unknown one. */
+/* Returns a kind's short name, given its Python path or its short name; NULL if unknown. */
 const char *event_kind_from_filter(const char *filter) NONNULL MUST_CHECK;
 
 #endif

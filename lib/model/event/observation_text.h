@@ -1,5 +1,5 @@
 /*
- * The text that the model reads of an observation (terminal: output, directory, exit code …).
+ * Appends the text of an observation for the model (terminal: output, directory, exit code …).
  */
 #ifndef DEFT_MODEL_EVENT_OBSERVATION_TEXT_H
 #define DEFT_MODEL_EVENT_OBSERVATION_TEXT_H

@@ -1,8 +1,8 @@
 /*
- * Pieces of an answer that the model is still giving: never stored, seen only by who watches. A
- * worker writes them as lines, a gateway reads them and makes frames of them.
+ * Deltas of a response that the model is still generating: never stored, sent to connected clients
+ * only. A worker writes them as lines; a gateway reads them and builds frames.
  *
- * An item is one such answer. It begins with STARTED, goes on with TEXT and REASONING, and ends
+ * An item is one such response. It begins with STARTED, continues with TEXT and REASONING, and ends
  * with the stored event of the same id, or with ABORTED.
  * Ownership: texts are borrowed.
  * Source: the wire contract's session socket, and its StreamingDeltaEvent.
@@ -32,35 +32,38 @@ struct error;
 enum progress_kind { PROGRESS_KINDS(X) PROGRESS_N_KINDS };
 #undef X
 
-/* More than that is written as several lines: each fits a notification, whatever is escaped. */
+/*
+ * Longer text is split into several lines, each of which fits a notification even if all is
+ * escaped.
+ */
 enum { PROGRESS_TEXT_MAX_BYTES = 1200, PROGRESS_CHUNKS_MAX = 64 };
 
 struct progress {
     struct uuid conversation_id;
-    struct uuid item_id; /* of the event that the answer will be */
+    struct uuid item_id; /* id of the event that the response becomes */
     enum progress_kind kind;
-    int64_t attempt;    /* from 1: a failed answer is asked for again */
+    int64_t attempt;    /* from 1: a failed request is retried */
     int64_t order;      /* of TEXT and REASONING, from 0 */
-    int64_t anchor_seq; /* of STARTED: the newest event that the model has seen, as stored */
-    const char *text;   /* the piece, or why it was aborted; "" for STARTED */
+    int64_t anchor_seq; /* of STARTED: seq of the newest event that the model has seen */
+    const char *text;   /* the delta, or the reason for ABORTED; "" for STARTED */
     const char *chunk_id;
-    const size_t *lengths; /* of the chunks that the text of a line is made of, in bytes */
-    size_t n_lengths;      /* at most PROGRESS_CHUNKS_MAX; 0: it is one */
-    /* Of ABORTED, where another attempt follows; else 0. Members that deft adds to the frame. */
-    int64_t n_attempts;  /* how many there are at most */
-    int64_t retry_in_ms; /* when the next one begins, counted from this line */
+    const size_t *lengths; /* of the chunks in a line's text, in bytes */
+    size_t n_lengths;      /* at most PROGRESS_CHUNKS_MAX; 0: a single chunk */
+    /* Of ABORTED if another attempt follows; else 0. Members that deft adds to the frame. */
+    int64_t n_attempts;  /* maximum number of attempts */
+    int64_t retry_in_ms; /* until the next one begins, from this line */
 };
 
 /* Appends the line, without a newline: the conversation's id, a space, the rest as JSON. */
 void progress_append_line(const struct progress *progress, struct strbuf *out) NONNULL;
 /*
- * Reads the JSON of a line; conversation_id is left alone. The texts live as long as *json_out,
- * which is the caller's. Its chunks: progress_next_chunk(). ERROR_INVALID.
+ * Reads the JSON of a line; conversation_id is left alone. The strings live as long as *json_out,
+ * which the caller owns. Read its chunks with progress_next_chunk(). ERROR_INVALID.
  */
 int progress_read(const char *text, size_t len, json_t **json_out, struct progress *progress_out,
                   struct error *err) NONNULL MUST_CHECK;
 
-/* A walk over the chunks of a line that was read. */
+/* Iterates over the chunks of a line that was read. */
 struct progress_chunks {
     const json_t *lengths; /* NULL: the line is one chunk */
     const char *at;
@@ -70,13 +73,13 @@ struct progress_chunks {
 struct progress_chunks progress_chunks_of(const json_t *json,
                                           const struct progress *line) NONNULL MUST_CHECK;
 void progress_chunks_done(struct progress_chunks *chunks);
-/* The next chunk as a piece of its own, with its order; its text lives until the next call. */
+/* Gives the next chunk as a delta with its own order; its text lives until the next call. */
 bool progress_next_chunk(struct progress_chunks *chunks, const struct progress *line,
                          struct progress *chunk_out) NONNULL MUST_CHECK;
 
 /* Appends the frame of the session socket. */
 void progress_append_frame(const struct progress *progress, struct strbuf *out) NONNULL;
-/* Appends the StreamingDeltaEvent of a piece, with a fresh id. */
+/* Appends the StreamingDeltaEvent of a delta, with a new id. */
 void progress_append_event(const struct progress *progress, int64_t now_us,
                            struct strbuf *out) NONNULL;
 

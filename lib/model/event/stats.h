@@ -1,6 +1,6 @@
 /*
- * What the model calls of a conversation cost: Metrics by usage id. They are stored at every step,
- * so what does not change any more, an entry of a list, is kept as text.
+ * Cost of a conversation's model calls: Metrics by usage id. They are stored at every step, so list
+ * entries, which never change, are kept as text.
  *
  * Ownership: struct stats owns its content until stats_free().
  * Threading: pure.
@@ -33,22 +33,22 @@ struct llm_usage {
 
 struct stats;
 
-/* The stored form of no calls: {"usage_to_metrics": {}}. A new reference. */
+/* Returns the stored form of no calls: {"usage_to_metrics": {}}. A new reference. */
 json_t *stats_new(void) MUST_CHECK;
 
-/* Goes on from the stored form; NULL: from no calls. */
+/* Continues from the stored form; NULL: from no calls. */
 struct stats *stats_open(const json_t *stored) MUST_CHECK;
 void stats_free(struct stats *stats);
 void stats_freep(struct stats **stats) NONNULL;
-/* A usage id that has cost nothing yet; one that is known stays as it is. */
+/* Adds a usage id with no cost yet; a known one is left unchanged. */
 void stats_register(struct stats *stats, const char *usage_id, const char *model) NONNULL;
 /* Adds one call: sums, except context_window = max and per_turn_token = this call's. */
 void stats_add(struct stats *stats, const struct llm_usage *usage) NONNULL;
-/* The usage id costs what all of another conversation's do together, from its stored form. */
+/* Sets the cost of a usage id to the sum of all of another conversation's, from its stored form. */
 void stats_set_sum(struct stats *stats, const char *usage_id, const json_t *stored) NONNULL;
 /* Appends the stored form. */
 void stats_append_text(const struct stats *stats, struct strbuf *out) NONNULL;
-/* The form of state updates: without the three lists. A new reference. */
+/* Returns the form used in state updates: without the three lists. A new reference. */
 json_t *stats_snapshot(const struct stats *stats) NONNULL MUST_CHECK;
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * execution_status: what a conversation is doing, and which change may follow which.
+ * execution_status: the states of a conversation and the allowed transitions.
  *
- * Source: the wire contract's status table; "deleting" is only ever said to webhooks.
+ * Source: the wire contract's status table; "deleting" is only sent to webhooks.
  */
 #ifndef DEFT_MODEL_EVENT_STATUS_H
 #define DEFT_MODEL_EVENT_STATUS_H
@@ -23,16 +23,16 @@
 enum execution_status { EXECUTION_STATUSES(X) STATUS_N };
 #undef X
 
-/* What webhooks are told of a conversation that is deleted; no row ever has it. */
+/* Sent to webhooks when a conversation is deleted; never stored in a row. */
 #define STATUS_DELETING "deleting"
 
-/* The wire's word. Lives for ever. */
+/* The wire's word; a static string. */
 const char *status_to_string(enum execution_status status) MUST_CHECK;
-/* False when text is none of them. */
+/* False if text is none of them. */
 bool status_from_string(const char *text, enum execution_status *status_out) NONNULL MUST_CHECK;
-/* True when the table allows from → to. */
+/* True if the table allows from → to. */
 bool status_may_become(enum execution_status from, enum execution_status to) MUST_CHECK;
-/* What a run request makes of it: `finished` stays, all others become `running`. */
+/* The status after a run request: `finished` stays, all others become `running`. */
 enum execution_status status_on_run(enum execution_status status) MUST_CHECK;
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Titles that nobody wrote: a message's first line, cut to size.
+ * Automatic titles: a message's first line, cut to size.
  */
 #ifndef DEFT_MODEL_EVENT_TITLE_H
 #define DEFT_MODEL_EVENT_TITLE_H
@@ -10,15 +10,15 @@
 enum { TITLE_AUTO_MAX_CHARS = 50 };
 
 /*
- * The first line of text that says something, without marks of Markdown, white space squeezed, at
- * most TITLE_AUTO_MAX_CHARS characters: of a longer one the words that fit, and "...". NULL when
- * text has none. mem_free() it.
+ * Returns the first line of text that has words, without Markdown markup, white space collapsed, at
+ * most TITLE_AUTO_MAX_CHARS characters: of a longer line the words that fit, and "...". NULL if
+ * there is no such line. mem_free() it.
  */
 char *title_from_text(const char *text) NONNULL MUST_CHECK;
 
 /*
- * A model's answer as a title: what it thought aloud (<think>…</think>) and quotation marks around
- * it are left out; else as title_from_text().
+ * As title_from_text(), for a model's response: its reasoning (<think>…</think>) and surrounding
+ * quotation marks are removed.
  */
 char *title_from_answer(const char *text) NONNULL MUST_CHECK;
 

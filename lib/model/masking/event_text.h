@@ -1,7 +1,7 @@
 /*
- * Free text in events: the members that hold words of a person, a model or a program, by a table.
- * All other strings (kinds, types, ids, enumerated values, tool names, paths, object keys) belong
- * to the contract: clients refuse an event in which one of them is changed.
+ * Free text in events: a table of the members that hold text of a user, a model or a program. All
+ * other strings (kinds, types, ids, enumerated values, tool names, paths, object keys) belong to
+ * the contract: clients refuse an event in which one of them is changed.
  *
  * Threading: no state.
  */
@@ -17,21 +17,20 @@
 struct conversation;
 
 struct text_visitor {
-    /* May set the string's value. Returns true when it did. */
+    /* May set the string's value. Returns true if it did. */
     bool (*visit)(void *context, json_t *string);
     void *context;
 };
 
 /* Visits the free text of an event and of its observation; not that of an action. */
 void event_texts_visit(json_t *event, const struct text_visitor *visitor) NONNULL;
-/* Visits the free text of an action. `conversation` says which values of a client's own tools are
- * enumerated. Returns true when a text was changed. */
+/* Visits the free text of an action. `conversation` tells which values of client tools are
+ * enumerated. Returns true if a text was changed. */
 bool action_texts_visit(json_t *action, const struct conversation *conversation,
                         const struct text_visitor *visitor) NONNULL;
 /*
  * As action_texts_visit(), for a call's arguments, parsed as the model wrote them. Members that the
- * action does not have are free text, apart from security_risk; action: NULL when the call is
- * invalid.
+ * action does not have are free text, except security_risk. action: NULL if the call is invalid.
  */
 bool arguments_texts_visit(json_t *arguments, const json_t *action,
                            const struct conversation *conversation,

@@ -1,6 +1,6 @@
 /*
- * The forms of secrets as a search tree of bytes with links to the longest suffix that is in the
- * tree (Aho and Corasick, 1975), and the ways to read a text in which they are looked for.
+ * The forms (encodings) of secrets as a byte trie with suffix links (Aho and Corasick, 1975), and
+ * the views (decodings) of a text that are searched for them.
  *
  * Threading: belongs to one thread.
  */
@@ -14,19 +14,19 @@
 #include "base/attr.h"
 #include "base/secret.h"
 
-/* How a text is read. */
+/* The ways to decode a text. */
 enum mask_view {
-    VIEW_PLAIN,     /* as it is */
+    VIEW_PLAIN,     /* verbatim */
     VIEW_UNWRAPPED, /* without white space and colons: wrapped base64, spaced hexadecimal */
-    VIEW_PERCENT,   /* %41 is A, + is a blank */
-    VIEW_ESCAPED,   /* \n, \u0041, \x41, \101 and \" are what they mean; quotes are left out */
+    VIEW_PERCENT,   /* %41 is A, + is a space */
+    VIEW_ESCAPED,   /* \n, \u0041, \x41, \101 and \" are decoded; quotes are left out */
     VIEW_N,
 };
 
-/* Longer values are known by this many first bytes. */
+/* Longer values are detected by their first bytes, this many. */
 enum { MASKER_HEAD_BYTES = 128 };
 
-/* One byte of a form's head. Index 0 is the root, and stands for "none" in links. */
+/* One byte of a form's head. Index 0 is the root, and means "none" in links. */
 struct form_node {
     uint32_t child;
     uint32_t sibling;
@@ -34,10 +34,10 @@ struct form_node {
     uint32_t tails; /* index + 1 of the first */
     uint8_t byte;
     uint8_t depth;
-    uint8_t len[VIEW_N]; /* of the longest form that ends here, in that view */
+    uint8_t len[VIEW_N]; /* of the longest form that ends here, per view */
 };
 
-/* What follows the head of a long form. */
+/* The bytes after the head of a long form. */
 struct form_tail {
     struct secret bytes;
     unsigned views;
@@ -57,18 +57,18 @@ struct mask_forms {
 void mask_forms_begin(struct mask_forms *forms) NONNULL;
 /* Wipes and releases. */
 void mask_forms_done(struct mask_forms *forms) NONNULL;
-/* Adds all forms of a value, and the one text that hides them. */
+/* Adds all forms of a value; add_plain: a text in verbatim form only. */
 void mask_forms_add(struct mask_forms *forms, const char *value, size_t len) NONNULL;
 void mask_forms_add_plain(struct mask_forms *forms, const char *text, size_t len) NONNULL;
-/* To be called before mask_forms_next(), whenever something was added. */
+/* Must be called before mask_forms_next() after each addition. */
 void mask_forms_link(struct mask_forms *forms) NONNULL;
 
-/* The node that a form goes on with after another, or 0. */
+/* Returns a node's child for a byte, or 0. */
 uint32_t mask_forms_child(const struct mask_forms *forms, uint32_t node,
                           unsigned char byte) NONNULL MUST_CHECK;
-/* True where a form, or the head of a long one, ends with the node. */
+/* True if a form, or the head of a long one, ends at the node. */
 bool mask_forms_is_end(const struct mask_forms *forms, uint32_t node) NONNULL MUST_CHECK;
-/* The node of the longest suffix of what was read that a form begins with. */
+/* Returns the node of the longest suffix of the bytes read that is a prefix of a form. */
 uint32_t mask_forms_next(const struct mask_forms *forms, uint32_t node,
                          unsigned char byte) NONNULL MUST_CHECK;
 

@@ -1,6 +1,5 @@
 /*
- * What the escapes of URLs, of JSON and of shells mean, read from the beginning of a text that may
- * go on.
+ * Decodes the escapes of URLs, JSON and shells at the start of a text of which more may follow.
  *
  * Threading: no state.
  */
@@ -11,20 +10,20 @@
 
 #include "base/attr.h"
 
-/* As many bytes are looked at, at most. */
+/* Maximum number of bytes examined. */
 enum { MASK_PERCENT_BYTES = 3, MASK_ESCAPE_MAX_BYTES = 12 };
 
 struct mask_meaning {
-    size_t n_read; /* bytes of the text that have this meaning; 0: more of it is needed */
-    size_t n;      /* of bytes; 0: they are left out */
+    size_t n_read; /* bytes of the text decoded; 0: more text is needed */
+    size_t n;      /* number of bytes; 0: left out */
     char bytes[4];
 };
 
 typedef struct mask_meaning mask_meaning_of(const char *text, size_t n);
 
-/* %41 is A; + and %2B are a blank, as what stands for one may be a plus sign. */
+/* %41 is A; + and %2B are both a space, since a + may be a literal plus sign. */
 mask_meaning_of mask_percent_meaning NONNULL MUST_CHECK;
-/* \n, \u0041, \x41 and \101 are what they mean in JSON and in shells; quotes are left out. */
+/* Decodes \n, \u0041, \x41 and \101 as JSON and shells do; quotes are left out. */
 mask_meaning_of mask_escape_meaning NONNULL MUST_CHECK;
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * The answers of OpenAI's interfaces: a finished conversation's last words, and what they cost.
+ * Responses of the OpenAI-compatible API: a finished conversation's last message, and its token
+ * usage.
  *
  * Threading: pure.
  * Source:    https://platform.openai.com/docs/api-reference/chat/object, …/responses/object
@@ -21,24 +22,26 @@ struct openai_usage {
 };
 
 struct openai_answer {
-    const char *model; /* as it was asked for */
+    const char *model; /* as requested */
     const char *text;
     struct openai_usage usage;
     int64_t begun_s; /* unix seconds */
     int64_t ended_s;
 };
 
-/* What a conversation's models have used, by its stats; no calls: all zero. */
+/*
+ * Sums the tokens used by a conversation's models, from its stats; all zero if there are no calls.
+ */
 struct openai_usage openai_usage_of(const json_t *stats) MUST_CHECK;
-/* What was used since. */
+/* The usage since `before`. */
 struct openai_usage openai_usage_since(const struct openai_usage *now,
                                        const struct openai_usage *before) NONNULL MUST_CHECK;
 
-/* The object of a profile in the list of models. A new reference. */
+/* Returns a profile's object in the list of models. A new reference. */
 json_t *openai_model(const char *profile) NONNULL MUST_CHECK;
-/* A chat.completion with a fresh id. A new reference. */
+/* Returns a chat.completion with a new id. A new reference. */
 json_t *openai_chat_completion(const struct openai_answer *answer) NONNULL MUST_CHECK;
-/* A response with a fresh id; asked: the request's values, some of which come back. */
+/* Returns a response with a new id. asked: the request's values, some of which are echoed. */
 json_t *openai_response(const struct openai_answer *answer, const json_t *asked) NONNULL MUST_CHECK;
 
 #endif

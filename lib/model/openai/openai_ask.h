@@ -1,8 +1,8 @@
 /*
- * What a client of OpenAI's interfaces asks for: which profile's agent, and what it is told. Both
- * interfaces become one system text and one user's message.
+ * Requests of OpenAI-compatible clients: the profile that is to run, and its input. Both APIs (chat
+ * completions, responses) are reduced to one system text and one user message.
  *
- * Ownership: struct openai_ask owns its texts until openai_ask_done(), `profile` apart.
+ * Ownership: struct openai_ask owns its members until openai_ask_done(), except `profile`.
  * Threading: pure.
  * Source:    https://platform.openai.com/docs/api-reference/chat, …/responses
  */
@@ -19,19 +19,19 @@
 struct place;
 struct shape;
 
-/* What a profile is called there: this, and its name. */
+/* A profile's model name is this prefix and the profile's name. */
 #define OPENAI_MODEL_PREFIX "openhands_"
 
-/* Which messages count. */
+/* Which messages are taken. */
 enum openai_turns {
-    OPENAI_ALL_TURNS, /* a new conversation: it knows nothing yet */
-    OPENAI_NEW_TURNS, /* one goes on: those behind the assistant's last */
+    OPENAI_ALL_TURNS, /* for a new conversation */
+    OPENAI_NEW_TURNS, /* for an existing one: those after the assistant's last */
 };
 
 struct openai_ask {
-    const char *profile;  /* borrowed from the values; NULL: the model is none of ours */
-    const char *refusal;  /* why it cannot be done, in words; lives for ever; NULL: nothing */
-    struct strbuf system; /* "" when there is none */
+    const char *profile;  /* borrowed from the values; NULL: not a model of deft's */
+    const char *refusal;  /* why the request is refused, a static string; NULL: it is not */
+    struct strbuf system; /* "" if there is none */
     json_t *content;      /* a list of text and image parts */
 };
 
@@ -45,8 +45,8 @@ extern const struct shape openai_chat_shape;
 extern const struct shape openai_response_shape;
 
 /*
- * Reads the values of a body by the shape above. What has the wrong form is appended to problems;
- * what has the right one and is not served, or means nothing, is ask->refusal.
+ * Reads the values of a body that was read by its shape above. Malformed members are appended to
+ * problems; well-formed requests that are not supported or are empty set ask->refusal.
  */
 void openai_ask_read_chat(json_t *values, enum openai_turns turns, struct openai_ask *ask,
                           json_t *problems) NONNULL;

@@ -1,7 +1,7 @@
 /*
- * The head of a Markdown file: lines between two "---", in the part of YAML that such heads use:
- * texts (plain, quoted, folded, literal), lists (inline and with dashes), true and false. Maps
- * within are passed over.
+ * The front matter of a Markdown file: lines between two "---", in the YAML subset used there:
+ * strings (plain, quoted, folded, literal), lists (flow and block), true and false. Nested maps are
+ * skipped.
  *
  * Threading: no state.
  */
@@ -15,9 +15,9 @@
 struct error;
 
 /*
- * The head as an object of texts, booleans and lists of texts; empty when there is none. *body_out
- * is where the rest of the text begins. A new reference in *head_out. ERROR_INVALID for a text that
- * is not UTF-8: it has no names.
+ * Reads the front matter as an object of strings, booleans and lists of strings; empty if there is
+ * none. *body_out points to the rest of the text. A new reference in *head_out. ERROR_INVALID if
+ * the text is not UTF-8.
  */
 int front_matter_read(const char *text, json_t **head_out, const char **body_out,
                       struct error *err) NONNULL MUST_CHECK;

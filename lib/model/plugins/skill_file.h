@@ -1,5 +1,5 @@
 /*
- * Skills as files: what a text in a skills folder, or a memory file of a repository, says.
+ * Parses skill files: in a skills folder, or a memory file of a repository.
  *
  * Threading: no state.
  */
@@ -10,21 +10,23 @@
 
 #include "base/attr.h"
 
-/* How a file is to be read. */
+/* The kind of a file. */
 enum skill_form {
     SKILL_FOLDER, /* <name>/SKILL.md */
-    SKILL_FILE,   /* <name>.md, with or without words that call for it */
-    SKILL_MEMORY, /* AGENTS.md and its like: for every conversation in that repository */
+    SKILL_FILE,   /* <name>.md, with or without trigger words */
+    SKILL_MEMORY, /* AGENTS.md and the like: for every conversation in the repository */
 };
 
 /*
- * The skill of a file as the API shows it ({"name","type","content","triggers","source",
- * "description","is_agentskills_format","disable_model_invocation"}); NULL when the file is none,
- * or no UTF-8 text. A new reference.
+ * Returns the skill of a file in the API's form ({"name","type","content","triggers","source",
+ * "description","is_agentskills_format","disable_model_invocation"}); NULL if the file is not one,
+ * or is not UTF-8. A new reference.
  */
 json_t *skill_from_file(enum skill_form form, const char *path,
                         const char *text) NONNULL MUST_CHECK;
-/* A definition of a sub-agent, as the API shows it; NULL when the file is none. A new reference. */
+/*
+ * Returns a sub-agent definition in the API's form; NULL if the file is not one. A new reference.
+ */
 json_t *sub_agent_from_file(const char *path, const char *text,
                             const char *level) NONNULL MUST_CHECK;
 

@@ -1,6 +1,6 @@
 /*
- * Where skills and plugins come from, in the words of users: "github:owner/name", the address of a
- * repository or of a folder on a forge's page, a path in the sandbox.
+ * Parses where skills and plugins come from, as users write it: "github:owner/name", the URL of a
+ * repository or of a folder on a forge's website, or a path in the sandbox.
  *
  * Ownership: source_done().
  * Threading: no state.
@@ -13,10 +13,10 @@
 struct error;
 
 struct source {
-    char *address;   /* for git, without credentials; or an absolute path */
-    char *ref;       /* NULL: what the repository has as its HEAD */
-    char *repo_path; /* within; NULL: all of it */
-    char *username;  /* of the address; NULL: none */
+    char *address;   /* git URL without credentials, or an absolute path */
+    char *ref;       /* NULL: the repository's HEAD */
+    char *repo_path; /* within the repository; NULL: all of it */
+    char *username;  /* from the URL; NULL: none */
     char *password;
 };
 
@@ -26,8 +26,8 @@ struct source {
 
 void source_done(struct source *source);
 /*
- * Reads what a user wrote; ref and repo_path, where they are given (not NULL, not ""), win over
- * what the text says. ERROR_INVALID in words.
+ * Parses a user's text; ref and repo_path, if given (not NULL, not ""), take precedence over those
+ * in the text. ERROR_INVALID with the reason.
  */
 int source_read(const char *text, const char *ref, const char *repo_path, struct source *source_out,
                 struct error *err) __attribute__((nonnull(1, 4, 5))) MUST_CHECK;

@@ -1,5 +1,5 @@
 /*
- * The system prompt: deft's own text, made of sections, from the conversation's specification.
+ * Builds the system prompt from deft's own text sections and the conversation's specification.
  */
 #ifndef DEFT_MODEL_PROMPT_PROMPT_H
 #define DEFT_MODEL_PROMPT_PROMPT_H
@@ -13,8 +13,8 @@ struct strbuf;
  */
 void prompt_append(const struct conversation *conversation, struct strbuf *out) NONNULL;
 
-/* Appends what concerns this conversation alone (SystemPromptEvent.dynamic_context): repository
- * texts, the creator's own words, names of secrets, the date. Nothing when there is nothing. */
+/* Appends the parts specific to the conversation (SystemPromptEvent.dynamic_context): repository
+ * texts, the creator's suffix, names of secrets, the date. Appends nothing if there are none. */
 void prompt_append_context(const struct conversation *conversation, struct strbuf *out) NONNULL;
 
 #endif

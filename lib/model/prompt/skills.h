@@ -1,5 +1,5 @@
 /*
- * Skills: texts that the agent's creator keeps ready, and the words that call for them.
+ * Skills: texts provided by the agent's creator, activated by trigger words.
  */
 #ifndef DEFT_MODEL_PROMPT_SKILLS_H
 #define DEFT_MODEL_PROMPT_SKILLS_H
@@ -10,9 +10,9 @@
 
 struct conversation;
 
-/* What a user's message brings along. Both are arrays, and new references. */
+/* The skills that a user's message activates. Both arrays are owned by the struct. */
 struct skill_texts {
-    json_t *names; /* of the skills that were called for */
+    json_t *names; /* of the activated skills */
     json_t *parts; /* TextContent for the message's extended_content */
 };
 
@@ -22,8 +22,8 @@ struct skill_texts {
 
 void skill_texts_done(struct skill_texts *texts);
 /*
- * The skills whose keyword stands in the content's text, case and all else but letters and digits
- * beside it aside, less those in the specification's activated_knowledge_skills; and the
+ * Gives the skills that have a keyword in the content's text, as a whole word and ignoring case,
+ * except those in the specification's activated_knowledge_skills and those disabled; and the
  * user_message_suffix of the agent's context.
  */
 void skills_for_message(const struct conversation *conversation, json_t *content,

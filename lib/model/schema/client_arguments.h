@@ -1,7 +1,7 @@
 /*
- * What a model wrote for a tool of the client's, held against the tool's JSON schema, as far as the
- * official client's own model of it goes: which members there are, their types and those of lists'
- * items. That client refuses a whole conversation for one action that its model does not take.
+ * Validates a model's arguments for a client tool against the tool's JSON schema, to the extent the
+ * official client does: known members, their types and those of list items. That client refuses a
+ * whole conversation because of one action that it cannot parse.
  */
 #ifndef DEFT_MODEL_SCHEMA_CLIENT_ARGUMENTS_H
 #define DEFT_MODEL_SCHEMA_CLIENT_ARGUMENTS_H
@@ -12,11 +12,10 @@
 
 #include "base/attr.h"
 
-/* Whether the schema of a tool's parameters (NULL: one without members) has a member of that name.
- */
+/* True if the schema of a tool's parameters (NULL: without members) has a member of that name. */
 bool client_arguments_declare(const json_t *parameters, const char *name)
     __attribute__((nonnull(2))) MUST_CHECK;
-/* Appends an entry (model/schema/problem.h) for each member that does not fit the schema. */
+/* Appends an entry (model/schema/problem.h) for each member that does not match the schema. */
 void client_arguments_check(const json_t *parameters, json_t *arguments, json_t *problems)
     __attribute__((nonnull(2, 3)));
 

@@ -1,5 +1,5 @@
 /*
- * The members that an object of the wire may have, as tables: what shapes are made of.
+ * Tables of the members that a wire object may have; shapes consist of these.
  *
  * Ownership: tables are constants of the program.
  */
@@ -16,9 +16,9 @@ enum field_kind {
     FIELD_NUMBER,
     FIELD_UUID,
     FIELD_ANY,
-    FIELD_MAP,      /* an object of anything */
-    FIELD_TEXT_MAP, /* an object of texts */
-    FIELD_LIST,     /* a list of anything */
+    FIELD_MAP,      /* an object with any values */
+    FIELD_TEXT_MAP, /* an object of strings */
+    FIELD_LIST,     /* a list of any values */
     FIELD_TEXTS,
     FIELD_INTS,
     FIELD_OBJECT,  /* an object of `items` */
@@ -40,16 +40,16 @@ struct field {
     enum field_kind kind;
     unsigned rules;
     const char *fallback;      /* JSON text of the default; NULL: null when nullable, else none */
-    const char *words;         /* the values allowed, separated by '|'; NULL: any */
+    const char *words;         /* the allowed values, separated by '|'; NULL: any */
     const struct shape *items; /* of FIELD_OBJECT and FIELD_OBJECTS */
-    size_t max_chars;          /* of a text; 0: no limit of its own */
-    const char *help;          /* for the model; NULL where no model reads it */
+    size_t max_chars;          /* of a text; 0: no limit */
+    const char *help;          /* for the model; NULL if no model reads it */
 };
 
 struct shape {
     const struct field *fields;
     size_t n;
-    bool is_closed; /* members that are not in the table are problems, else they are dropped */
+    bool is_closed; /* members not in the table are problems, else dropped */
 };
 
 #define SHAPE(fields) {fields, ARRAY_SIZE(fields), false}

@@ -1,9 +1,9 @@
 /*
- * Shapes: the members that an object of the wire may have, as tables. One reader checks a client's
- * or a model's object against its table, converts what may be converted ("5" for 5), fills in the
- * defaults, and says in words what is wrong.
+ * Shapes: tables of the members that a wire object may have. One reader validates a client's or a
+ * model's object against its table, converts values where allowed ("5" to 5), fills in defaults,
+ * and reports errors.
  *
- * Ownership: tables live for ever; shape_read() gives a new object.
+ * Ownership: tables are static; shape_read() returns a new object.
  * Threading: no state.
  */
 #ifndef DEFT_MODEL_SCHEMA_SHAPE_H
@@ -19,15 +19,15 @@
 struct place;
 
 /*
- * A new object with the shape's members, in the table's order; members without value and default
- * are left out, nullable ones are null. What is wrong is appended to problems; such members are
- * missing in the result.
+ * Returns a new object with the shape's members, in the table's order; members without value and
+ * default are left out, nullable ones are null. Errors are appended to problems; members with
+ * errors are missing in the result.
  */
 json_t *shape_read(const struct shape *shape, json_t *input, const struct place *place,
                    json_t *problems) NONNULL MUST_CHECK;
-/* The JSON schema of the shape as chat models want it, its help texts included. A new reference. */
+/* Returns the shape's JSON schema for chat models, including help texts. A new reference. */
 json_t *shape_to_schema(const struct shape *shape) NONNULL MUST_CHECK;
-/* The field of that name, or NULL. */
+/* Returns the field of that name, or NULL. */
 const struct field *shape_find(const struct shape *shape, const char *name) NONNULL MUST_CHECK;
 
 #endif

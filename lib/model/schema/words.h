@@ -1,5 +1,5 @@
 /*
- * Words that a value may have, as a text: "a|b|c".
+ * Lists of allowed values as text: "a|b|c".
  */
 #ifndef DEFT_MODEL_SCHEMA_WORDS_H
 #define DEFT_MODEL_SCHEMA_WORDS_H
@@ -10,9 +10,9 @@
 
 #include "base/attr.h"
 
-/* True when word is one of words ("a|b|c"). */
+/* True if word is one of words ("a|b|c"). */
 bool words_contain(const char *words, const char *word) NONNULL MUST_CHECK;
-/* The words as an array of texts; NULL: an empty one. A new reference. */
+/* Returns the words as an array of strings; NULL: an empty one. A new reference. */
 json_t *words_to_json(const char *words) MUST_CHECK;
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Where a conversation's specification may hold secrets, and what is done with them: taken out for
- * the vault, hidden from clients, put back for a call.
+ * Secrets inside a conversation's specification: extracting them for the vault, hiding them from
+ * clients, restoring them for a call.
  */
 #ifndef DEFT_MODEL_SECRETS_SECRET_PLACES_H
 #define DEFT_MODEL_SECRETS_SECRET_PLACES_H
@@ -10,11 +10,14 @@
 #include "base/attr.h"
 #include "model/secrets/secret_walk.h"
 
-/* Moves each secret of spec into members ({"agent/llm/api_key": text, …}); a marker stays. */
+/* Moves each secret of spec into members ({"agent/llm/api_key": text, …}) and leaves a marker. */
 void secret_places_take(json_t *spec, json_t *members) NONNULL;
-/* The reverse: each marker of spec gives way to the secret that was there. */
+/* The reverse: replaces each marker in spec by its secret. */
 void secret_places_restore(json_t *spec, const json_t *members) NONNULL;
-/* What REST replies show: null instead of a marker, but in maps of texts the marker stays. */
+/*
+ * Converts spec to the form of REST replies: null instead of a marker, except in maps of strings,
+ * where the marker stays.
+ */
 void secret_places_blank(json_t *spec) NONNULL;
 
 #endif

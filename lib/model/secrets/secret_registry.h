@@ -1,5 +1,5 @@
 /*
- * The named secrets of a conversation: what is known of each (shown to clients), and its text
+ * The named secrets of a conversation: the source of each (shown to clients), and its value
  * (sealed).
  */
 #ifndef DEFT_MODEL_SECRETS_SECRET_REGISTRY_H
@@ -15,32 +15,35 @@ struct place;
 struct strbuf;
 
 /*
- * Takes over a map of name → text or SecretSource: sources gets {name: source with its value
- * hidden}, values gets {name: text}. A hidden value keeps the text that is there; an empty one
- * removes it. What is wrong goes to problems.
+ * Merges a map of name → text or SecretSource: sources gets {name: source with its value hidden},
+ * values gets {name: text}. A marker as value keeps the stored text; an empty value removes it.
+ * Errors go to problems.
  */
 void secret_registry_update(json_t *sources, json_t *values, json_t *update,
                             const struct place *place, json_t *problems) NONNULL;
-/* Only secrets of an agent's context may be null; update: NULL or the map. */
+/*
+ * Adds a problem for each null in update (which may be NULL); only secrets of an agent's context
+ * may be null.
+ */
 void secret_registry_refuse_nulls(json_t *update, const struct place *place, json_t *problems)
     __attribute__((nonnull(2, 3)));
 
 /*
- * Whether a secret's value is hidden in events and replies: one that is shorter than
- * SECRET_MASKED_MIN_CHARS, white space around it not counted, is kept and exported, but stands in
- * too many words that are no secret.
+ * True if a secret's value is hidden in events and replies. A value shorter than
+ * SECRET_MASKED_MIN_CHARS, without surrounding white space, is stored and exported but not hidden,
+ * since it occurs in too many ordinary words.
  */
 bool secret_is_masked(const char *value) NONNULL MUST_CHECK;
 /*
- * Names of the values in a map {name: text | SecretSource} that are kept, but not hidden: a list
- * "A, B" for a warning. Appends nothing when there are none.
+ * Appends the names of values in a map {name: text | SecretSource} that are too short to be hidden,
+ * as "A, B", for a warning. Appends nothing if there are none.
  */
 void secret_registry_append_unmasked(const json_t *update, struct strbuf *out)
     __attribute__((nonnull(2)));
 
 /*
- * Where a LookupSecret means a value that its user keeps here: the name behind a relative
- * /api/settings/secrets/NAME. NULL for any other source. Borrowed from source.
+ * Returns the name if a LookupSecret refers to a secret stored here, by a relative URL
+ * /api/settings/secrets/NAME; NULL for any other source. Borrowed from source.
  */
 const char *secret_source_stored_name(const json_t *source) MUST_CHECK;
 

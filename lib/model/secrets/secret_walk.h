@@ -1,6 +1,6 @@
 /*
- * Secrets inside the objects of the wire: tables say at which paths they may stand, one walk visits
- * them, and each use (take out, put back, show, seal, open) is a visitor.
+ * Secrets inside wire objects: tables list the paths where they may be, one walk visits them, and
+ * each operation (take, restore, show, seal, open) is a visitor.
  *
  * Threading: no state.
  */
@@ -16,7 +16,7 @@
 
 struct place;
 
-/* A '*' stands for every member of a map or element of a list. */
+/* A '*' matches every member of a map or element of a list. */
 struct secret_place {
     const char *path;
     bool is_blanked; /* REST replies show null, not the marker */
@@ -27,36 +27,38 @@ struct secret_table {
     size_t n;
 };
 
-/* What stands where a secret was. */
+/* Replaces a secret. */
 extern const char secret_marker[];
 
-/* Of a LLM object; of agent settings; of one MCP server; of a start request, as it comes. */
+/* Of an LLM object; of agent settings; of one MCP server; of a start request as received. */
 extern const struct secret_table llm_secrets;
 extern const struct secret_table settings_secrets;
 extern const struct secret_table mcp_server_secrets;
 extern const struct secret_table start_request_secrets;
 
 struct secret_visitor {
-    /* What the text at `where` ("llm/api_key") gives way to (a new reference), NULL to leave it. */
+    /*
+     * Returns the replacement of the text at `where` ("llm/api_key"), a new reference; NULL: keep.
+     */
     json_t *(*visit)(void *context, const struct secret_place *place, const char *where,
                      const char *text);
     void *context;
 };
 
-/* Visits each text that stands at a place of the table. */
+/* Visits each string at a place of the table. */
 void secret_walk(const struct secret_table *table, json_t *object,
                  const struct secret_visitor *visitor) NONNULL;
 
-/* Moves each secret into members ({"llm/api_key": text, …}); a marker stays, an empty text is null.
- */
+/* Moves each secret into members ({"llm/api_key": text, …}) and leaves a marker; an empty string
+ * becomes null. */
 void secrets_take(const struct secret_table *table, json_t *object, json_t *members) NONNULL;
-/* The reverse: each marker gives way to what members has for its place, or to null. */
+/* The reverse: replaces each marker by the entry of members for its place, or by null. */
 void secrets_restore(const struct secret_table *table, json_t *object, const json_t *members)
     __attribute__((nonnull(1, 2)));
-/* Makes a token that we alone can open of each secret. key: keyring.fernet. */
+/* Replaces each secret by a token that only this server can open. key: keyring.fernet. */
 void secrets_seal(const struct secret_table *table, json_t *object,
                   const unsigned char *key) NONNULL;
-/* Opens those that are such tokens; what cannot be opened is appended to problems. */
+/* Opens such tokens; those that cannot be opened are appended to problems. */
 void secrets_open(const struct secret_table *table, json_t *object, const unsigned char *key,
                   json_t *problems) NONNULL;
 

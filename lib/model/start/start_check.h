@@ -1,6 +1,5 @@
 /*
- * Members of a start request that are kept as the client wrote them: whether they are what the wire
- * contract says.
+ * Validates the members of a start request that are stored as the client wrote them.
  *
  * Threading: no state.
  */
@@ -14,8 +13,8 @@
 struct place;
 
 /*
- * Checks plugins, agent_definitions, hook_config and the agent's filter_tools_regex of a request's
- * members; what is wrong is appended to problems.
+ * Checks plugins, agent_definitions, hook_config and the agent's filter_tools_regex; errors are
+ * appended to problems.
  */
 void start_check_extras(json_t *values, const struct place *body, json_t *problems) NONNULL;
 

@@ -1,13 +1,13 @@
 /*
- * The browser tools: what the model fills in, and what it is told. They come as a set, with the
- * conversations whose sandbox has a browser.
+ * The browser tools: their argument shapes and descriptions for the model. They are offered as a
+ * set, if the conversation's sandbox has a browser.
  */
 #ifndef DEFT_MODEL_TOOLS_BROWSER_TOOLS_H
 #define DEFT_MODEL_TOOLS_BROWSER_TOOLS_H
 
 #include "model/schema/shape.h"
 
-/* How an agent's specification names the set: "a|b", the usual name first. */
+/* Names of the set in an agent's specification: "a|b", the usual name first. */
 #define BROWSER_SET_NAMES "browser_tool_set|BrowserToolSet|browser_use"
 
 extern const struct shape browser_navigate_shape;
@@ -33,7 +33,7 @@ extern const char browser_close_tab_text[];
 extern const char browser_get_storage_text[];
 extern const char browser_set_storage_text[];
 
-/* A section of the system prompt: how to use them well. */
+/* A section of the system prompt: how to use these tools. */
 extern const char browser_guidance[];
 
 #endif

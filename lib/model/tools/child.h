@@ -1,6 +1,5 @@
 /*
- * A conversation that another one starts: with the same agent, in the same sandbox, for a task of
- * its own.
+ * Child conversations: started by another one for a task, with the same agent, in the same sandbox.
  *
  * Threading: no state.
  */
@@ -18,19 +17,19 @@ struct keyring;
 
 enum { CHILD_TASK_MAX_CHARS = 100000 };
 
-/* The id of the child that a call of the parent's agent starts: the same whoever goes on with it.
- */
+/* Returns the id of the child that a call of the parent's agent starts: derived from both, so that
+ * any worker continuing the call gets the same one. */
 struct uuid child_id_of_call(const struct uuid *parent_id,
                              const struct uuid *action_id) NONNULL MUST_CHECK;
 /*
- * Fills *child_out (as after CONVERSATION_INIT, but for an id that it is to have) with a new
- * conversation of the parent's owner. Its secrets are the parent's, sealed anew. title: NULL or
- * blank: none. ERROR_INTERNAL when the parent's secrets cannot be read.
+ * Fills *child_out (as after CONVERSATION_INIT, optionally with an id) with a new conversation of
+ * the parent's owner. It gets the parent's secrets, sealed for it. title: NULL or blank for none.
+ * ERROR_INTERNAL if the parent's secrets cannot be opened.
  */
 int child_make(const struct keyring *keyring, const struct conversation *parent, const char *title,
                struct conversation *child_out, struct error *err)
     __attribute__((nonnull(1, 2, 4, 5))) MUST_CHECK;
-/* Its first events and the row's state: the task in the user's name, and a run. */
+/* Plans the child's first events and the row's state: the task as a user message, and a run. */
 int child_plan(const struct conversation *child, const char *task, struct event_list *events,
                struct conversation_change *change_out, struct error *err) NONNULL MUST_CHECK;
 

@@ -1,5 +1,5 @@
 /*
- * The tools that hand work to other conversations: what the model fills in, and what it is told.
+ * Tools that delegate work to other conversations: their argument shapes and descriptions.
  */
 #ifndef DEFT_MODEL_TOOLS_CHILD_TOOLS_H
 #define DEFT_MODEL_TOOLS_CHILD_TOOLS_H

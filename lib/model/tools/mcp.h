@@ -1,6 +1,5 @@
 /*
- * Messages of the Model Context Protocol, as far as a client needs them to learn a server's tools
- * and call one.
+ * Messages of the Model Context Protocol that a client needs to list a server's tools and call one.
  *
  * Source: Model Context Protocol, revision 2025-06-18; JSON-RPC 2.0.
  * Threading: no state.
@@ -16,21 +15,23 @@ struct error;
 
 #define MCP_VERSION "2025-06-18"
 
-/* Each a new reference. */
+/* Each returns a new reference. */
 json_t *mcp_initialize(json_int_t id) MUST_CHECK;
 json_t *mcp_initialized(void) MUST_CHECK;
-/* cursor: of the page before, or NULL. */
+/* cursor: from the previous page, or NULL. */
 json_t *mcp_list_tools(json_int_t id, const char *cursor) MUST_CHECK;
 /* arguments may be NULL. */
 json_t *mcp_call_tool(json_int_t id, const char *name, json_t *arguments)
     __attribute__((nonnull(2))) MUST_CHECK;
 
-/* The result of a reply, borrowed; ERROR_INVALID in the server's words when it is an error. */
+/*
+ * Gives the result of a reply, borrowed; ERROR_INVALID with the server's message if it is an error.
+ */
 int mcp_result(const json_t *reply, const json_t **result_out,
                struct error *err) NONNULL MUST_CHECK;
-/* Appends the names of a list's result to `names`. */
+/* Appends the tool names in a list result to `names`. */
 void mcp_add_tool_names(const json_t *result, json_t *names) NONNULL;
-/* {"is_error","text"} of a call's result. A new reference. */
+/* Returns {"is_error","text"} of a call's result. A new reference. */
 json_t *mcp_call_outcome(const json_t *result) NONNULL MUST_CHECK;
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Sub-agents: which kinds there are (deft's own, and those that a start request defines), and the
- * conversation of one.
+ * Sub-agents: the available kinds (deft's own, and those defined by a start request), and creating
+ * a sub-agent's conversation.
  *
  * Ownership: definitions are AgentDefinition objects of the wire, with is_builtin.
  * Threading: no state.
@@ -18,17 +18,18 @@ struct error;
 struct keyring;
 struct strbuf;
 
-/* deft's own, those whose tools it has: a list. A new reference. */
+/* Lists deft's own kinds whose tools are available. A new reference. */
 json_t *sub_agents_builtin(enum sandbox_browser browser) MUST_CHECK;
-/* The kind of that name that agents of the conversation may call, or NULL. The conversation's
- * definitions stand before deft's own. A new reference. */
+/* Finds a kind that agents of the conversation may call, by name, or NULL. The conversation's
+ * definitions take precedence over deft's own. A new reference. */
 json_t *sub_agent_find(const struct conversation *conversation,
                        const char *name) NONNULL MUST_CHECK;
-/* A line for each kind: "\n- name: what it is for". */
+/* Appends a line for each kind: "\n- name: purpose". */
 void sub_agents_append_list(const struct conversation *conversation, struct strbuf *out) NONNULL;
 /*
- * Fills *child_out as child_make() does, with the tools and the words of the definition. It has the
- * parent's model whatever the definition says, asks nobody for confirmation, and names itself.
+ * Fills *child_out as child_make() does, with the tools and the prompt of the definition. It uses
+ * the parent's model even if the definition names another, never asks for confirmation, and gets no
+ * automatic title.
  */
 int sub_agent_make(const struct keyring *keyring, const struct conversation *parent,
                    const json_t *definition, const char *title, struct conversation *child_out,

@@ -1,5 +1,5 @@
 /*
- * A tool that an agent may have, as the catalogue describes it.
+ * A tool that an agent may have: an entry of the catalogue.
  */
 #ifndef DEFT_MODEL_TOOLS_TOOL_H
 #define DEFT_MODEL_TOOLS_TOOL_H
@@ -8,30 +8,30 @@
 
 struct shape;
 
-/* Where a tool's work is done. */
+/* Where a tool runs. */
 enum tool_place {
     TOOL_IN_SANDBOX,
     TOOL_IN_WORKER,
-    TOOL_IN_CHILD, /* a conversation that the call starts */
+    TOOL_IN_CHILD, /* in a conversation that the call starts */
 };
 
-/* Whether the sandboxes of this installation have a browser. */
+/* Do sandboxes of this installation have a browser? */
 enum sandbox_browser { SANDBOX_WITHOUT_BROWSER, SANDBOX_WITH_BROWSER };
 
 struct tool {
     const char *name;             /* terminal */
-    const char *title;            /* NULL when it has none */
+    const char *title;            /* NULL if it has none */
     const char *kind;             /* TerminalTool */
     const char *action_kind;      /* TerminalAction */
     const char *observation_kind; /* TerminalObservation */
     enum tool_place place;
     bool is_read_only;
-    const struct shape *shape; /* the members of its action; what the model fills in */
+    const struct shape *shape; /* the members of its action: the arguments */
     const char *description;   /* for the model */
     const char *hints;         /* d: destructive, i: idempotent, w: open world */
-    const char *spec_names;    /* how agent specifications may call it: "a|b" */
-    const char *set_names;     /* of the browser's set, that brings it along; NULL: in none */
-    const char *told_set;      /* a set that is this tool alone, and told beside it; NULL: none */
+    const char *spec_names;    /* names in agent specifications: "a|b" */
+    const char *set_names;     /* of the browser's set that includes it; NULL: in none */
+    const char *told_set;      /* a set of this tool alone, listed in addition; NULL: none */
     bool shows_working_dir;    /* the description ends with the working directory */
     bool lists_sub_agents;     /* the description ends with the kinds of sub-agents */
 };

@@ -1,5 +1,5 @@
 /*
- * The catalogue: every tool that deft has, as a table.
+ * The catalogue: a table of all tools of deft.
  */
 #ifndef DEFT_MODEL_TOOLS_TOOL_TABLE_H
 #define DEFT_MODEL_TOOLS_TOOL_TABLE_H
@@ -12,17 +12,17 @@
 
 extern const struct tool tool_table[];
 extern const size_t tool_table_n;
-/* Names of tools that OpenHands has and deft has not: "a|b". */
+/* Names of tools that OpenHands has and deft does not: "a|b". */
 extern const char tool_names_elsewhere[];
 
-/* Whether an agent's specification that says `name` means the tool, or the set that it is in. */
+/* True if `name` in an agent's specification means the tool or its set. */
 bool tool_is_meant(const struct tool *tool, const char *name) NONNULL MUST_CHECK;
-/* Whether agents here can be given the tool or set of that name. */
+/* True if agents of this installation can have the tool or set of that name. */
 bool tools_have(enum sandbox_browser browser, const char *name) NONNULL MUST_CHECK;
 
 /* The values of security_risk. */
 extern const char tool_risks[];
-/* What the model is told of the two members that every function has in front. */
+/* Help texts of the two members that every function begins with. */
 extern const char tool_risk_help[];
 extern const char tool_summary_help[];
 

@@ -1,5 +1,5 @@
 /*
- * What each tool says of itself to the model.
+ * Descriptions of the tools for the model.
  */
 #ifndef DEFT_MODEL_TOOLS_TOOL_TEXT_H
 #define DEFT_MODEL_TOOLS_TOOL_TEXT_H

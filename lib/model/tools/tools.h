@@ -17,41 +17,42 @@ struct error;
 struct strbuf;
 
 /*
- * Whether an agent's specification may name a tool so: one of ours, or one that OpenHands has and
- * this server does not; agents go without those.
+ * True if an agent's specification may use the name: of a tool of deft's, or of one that only
+ * OpenHands has; agents do not get the latter.
  */
 bool tools_may_be_named(const char *spec_name) NONNULL MUST_CHECK;
-/* Whether every agent has the tool, so that nobody has to name it. */
+/* True if every agent has the tool without naming it. */
 bool tools_is_built_in(const struct tool *tool) NONNULL MUST_CHECK;
-/* Names of the tools that agents here can be given, a set by its own: a list of texts. A new
- * reference. */
+/* Lists the names of tools that agents of this installation can have; a set is listed by its own
+ * name. A new reference. */
 json_t *tools_names(enum sandbox_browser browser) MUST_CHECK;
-/* Whether the conversation's agent has the browser tools. */
+/* True if the conversation's agent has the browser tools. */
 bool tools_have_browser(const struct conversation *conversation) NONNULL MUST_CHECK;
-/* The tools of the conversation's agent, finish and think among them; ends with a NULL. The caller
- * frees the array with mem_free(); the tools live for ever. */
+/* The tools of the conversation's agent, including finish and think, terminated by a NULL. The
+ * caller frees the array with mem_free(); the tools are static. */
 const struct tool **tools_of(const struct conversation *conversation) NONNULL MUST_CHECK;
 /* The conversation's tool of that name or alias, or NULL. */
 const struct tool *tools_find(const struct conversation *conversation,
                               const char *name) NONNULL MUST_CHECK;
-/* Array of ToolDefinition for SystemPromptEvent. A new reference. */
+/* Returns an array of ToolDefinition for SystemPromptEvent. A new reference. */
 json_t *tools_definitions(const struct conversation *conversation) NONNULL MUST_CHECK;
-/* Array of {"type":"function","function":{…}} for a chat completion. A new reference. */
+/* Returns an array of {"type":"function","function":{…}} for a chat completion. A new reference. */
 json_t *tools_functions(const struct conversation *conversation) NONNULL MUST_CHECK;
 
 struct tool_call_check {
     const struct tool *tool; /* NULL: unknown */
     char *arguments;         /* JSON text to keep as tool_call.arguments */
-    json_t *action;          /* with kind and defaults; NULL when invalid */
-    char *summary;           /* NULL when invalid */
+    json_t *action;          /* with kind and defaults; NULL if invalid */
+    char *summary;           /* NULL if invalid */
     char security_risk[8];   /* UNKNOWN, LOW, MEDIUM, HIGH */
-    char *problem;           /* text for the AgentErrorEvent when action is NULL */
+    char *problem;           /* text for the AgentErrorEvent if action is NULL */
 };
 
 void tool_call_check_done(struct tool_call_check *check);
 /*
- * Name repair, argument parsing and repair, security_risk and summary taken out, validation against
- * the schema, defaults filled in. A bad call is no error: it is a `problem` for the model.
+ * Repairs the name, parses and repairs the arguments, extracts security_risk and summary, validates
+ * against the schema and fills in defaults. A bad call is not an error: it sets `problem`, for the
+ * model.
  */
 void tool_call_check(const struct conversation *conversation, const char *name,
                      const char *arguments, struct tool_call_check *check_out) NONNULL;

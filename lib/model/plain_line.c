@@ -5,20 +5,20 @@
 
 #include "base/strbuf.h"
 
-/* Emphasis within emphasis, as deep as it is told apart. */
+/* OPEN_MAX: deepest nesting of emphasis that is recognized. */
 enum { OPEN_MAX = 4, HEADING_MAX = 6, NUMBER_MAX_DIGITS = 9, EMPHASIS_MAX = 3 };
 
 static const char BLANKS[] = " \t\r\f\v";
 
-/* The part of the line that is still to be read, and what was read of it. */
+/* The unread rest of the line, and the parser's state. */
 struct reader {
     const char *at;
     const char *end;
-    char before;         /* the last character that was text */
-    char open[OPEN_MAX]; /* the marks of emphasis that wait for their end */
+    char before;         /* the last character of text */
+    char open[OPEN_MAX]; /* delimiters of open emphasis, innermost last */
     size_t n_open_runs[OPEN_MAX];
     size_t n_open;
-    const char *link_end; /* where the words of a link end; NULL: in none */
+    const char *link_end; /* end of the current link's text; NULL: not in a link */
 };
 
 static bool is_blank(char c)
@@ -32,7 +32,7 @@ static bool is_word(char c)
            (unsigned char)c >= 0x80U;
 }
 
-/* The character at an offset; a blank beyond the end. */
+/* Returns the character at an offset; a blank past the end. */
 static char peek(const struct reader *line, size_t offset)
 {
     if (offset >= (size_t)(line->end - line->at))
@@ -68,7 +68,7 @@ static size_t number_mark_length(const struct reader *line)
     return is_blank(peek(line, n + 1)) ? n + 1 : 0;
 }
 
-/* Of a heading, a quotation, or an entry of a list, which may have a box to tick; 0: none. */
+/* Length of the marker of a heading, quotation, list item or task checkbox; 0: none. */
 static size_t block_mark_length(const struct reader *line)
 {
     size_t n = line->at < line->end ? run_length(line->at, line->end) : 0;
@@ -103,7 +103,7 @@ static void skip_block_marks(struct reader *line)
     } while (n > 0);
 }
 
-/* A fence of code, a rule, the line below a heading or the head of a table. */
+/* True for a code fence, a rule, and the underline of a heading or a table header. */
 static bool only_draws(const struct reader *line)
 {
     const char *p = line->at;
@@ -130,7 +130,7 @@ static void append_text(struct reader *line, struct strbuf *out, size_t n)
     line->before = line->at[-1];
 }
 
-/* The next run of the same character that is as long; NULL: there is none. */
+/* Finds the next run of the same character with length n; NULL: none. */
 static const char *find_run(const char *from, const char *end, char c, size_t n)
 {
     const char *at = memchr(from, c, (size_t)(end - from));
@@ -146,7 +146,7 @@ static const char *find_run(const char *from, const char *end, char c, size_t n)
     return NULL;
 }
 
-/* What stands between the marks of code is text; a mark without its end is left out. */
+/* Text between code delimiters is literal; an unmatched delimiter is left out. */
 static void read_code(struct reader *line, struct strbuf *out)
 {
     size_t n = run_length(line->at, line->end);
@@ -160,7 +160,7 @@ static void read_code(struct reader *line, struct strbuf *out)
     line->at += n;
 }
 
-/* True when the run at the place ends what one before it began. */
+/* True if the run at line->at closes the innermost open emphasis. */
 static bool closes(const struct reader *line, size_t n)
 {
     return line->n_open > 0 && line->open[line->n_open - 1] == *line->at &&
@@ -179,7 +179,7 @@ static bool may_end(const char *run, const char *end, size_t n)
     return *run == '*' || !(is_word(after) || after == '.' || after == '/');
 }
 
-/* The dot of "*.c" does not. */
+/* False for the dot of "*.c". */
 static bool begins_words(char c)
 {
     return is_word(c) || (c != '\0' && strchr("\"'([`*_!", c) != NULL);
@@ -212,7 +212,10 @@ static void read_emphasis(struct reader *line, struct strbuf *out)
     line->at += n;
 }
 
-/* Behind "](address)" or "][name]"; NULL: what ends at the bracket are no words of a link. */
+/*
+ * Returns the position after "](address)" or "][name]"; NULL: the bracket does not end a link's
+ * text.
+ */
 static const char *link_tail(const char *bracket, const char *end)
 {
     const char *close = NULL;
@@ -223,7 +226,7 @@ static const char *link_tail(const char *bracket, const char *end)
     return close == NULL ? NULL : close + 1;
 }
 
-/* At "[" or "![": the words of a link are read as text, its address is left out. */
+/* Reads "[" or "![": a link's text is kept, its address is left out. */
 static void read_bracket(struct reader *line, struct strbuf *out)
 {
     size_t n = *line->at == '!' ? 2 : 1;

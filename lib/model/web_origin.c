@@ -9,7 +9,7 @@ enum { PORT_HTTP = 80, PORT_HTTPS = 443, PORT_MAX = 65535, PORT_MAX_DIGITS = 5 }
 static const char http[] = "http://";
 static const char https[] = "https://";
 
-/* The bytes of "host" or "[address]"; 0 when it is none. */
+/* Length in bytes of "host" or "[address]"; 0 if it is neither. */
 static size_t host_length(const char *text)
 {
     static const char address[] = "0123456789abcdefABCDEF:.";
@@ -22,7 +22,7 @@ static size_t host_length(const char *text)
     return n > 0 && text[1 + n] == ']' ? n + 2 : 0;
 }
 
-/* "" or ":8443". False when it is neither. */
+/* Reads "" or ":8443"; false for anything else. */
 static bool read_port(const char *text, size_t len, int *port_io)
 {
     int port = 0;
@@ -40,7 +40,7 @@ static bool read_port(const char *text, size_t len, int *port_io)
     return port > 0 && port <= PORT_MAX;
 }
 
-/* "host:port" of len bytes. */
+/* Reads "host:port" of len bytes. */
 static bool read_authority(bool is_https, const char *text, size_t len,
                            struct web_origin *origin_out)
 {
@@ -56,7 +56,7 @@ static bool read_authority(bool is_https, const char *text, size_t len,
     return true;
 }
 
-/* What follows the scheme; NULL for another one. */
+/* Returns the text after the scheme; NULL if it is not http or https. */
 static const char *skip_scheme(const char *text, bool *is_https_out)
 {
     *is_https_out = text_starts_with(text, https);

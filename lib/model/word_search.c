@@ -6,22 +6,21 @@
 
 #include "base/mem.h"
 
-/* Words are looked for together up to this many bytes: a node for each takes 20. */
+/* Maximum size of one batch of words, in bytes: each byte needs a node of 20 bytes. */
 enum { TOGETHER_MAX_BYTES = 1 << 20 };
 
 /*
- * A symbol is a character and, for words that stand alone, whether one may begin or end with it
- * there: where the character beside it is no letter or digit. So a word is found by its symbols
- * alone.
+ * A symbol is a character and, for WORD_ALONE, whether a word may begin or end there, that is,
+ * whether the adjacent character is not a letter or digit. So matching symbols is sufficient.
  */
 enum { MAY_BEGIN = 0x100, MAY_END = 0x200, N_SYMBOLS = 0x400, CHARACTER = 0xFF };
 
-/* The beginning of some words. Index 0 is the root, and stands for "none" in links. */
+/* A prefix of one or more words. Index 0 is the root, and means "none" in links. */
 struct word_node {
     uint32_t child;
     uint32_t sibling;
-    uint32_t suffix; /* the longest other beginning that this one ends with */
-    uint32_t word;   /* the first from here along suffixes that is a word not found yet */
+    uint32_t suffix; /* the longest proper suffix that is a prefix, too */
+    uint32_t word;   /* the first unfound word from here along suffixes */
     uint16_t symbol;
     bool is_word;
     bool is_found;
@@ -34,10 +33,10 @@ struct word_search {
     size_t n_nodes;
     size_t nodes_size;
     uint32_t first[N_SYMBOLS]; /* children of the root */
-    uint32_t *places;          /* of each word: its node; then whether it was found */
+    uint32_t *places;          /* per word: its node; once settled, whether it was found */
     size_t n_words;
     size_t words_size;
-    size_t n_settled; /* words that were looked for */
+    size_t n_settled; /* words already searched for */
 };
 
 static bool is_word_character(char c)
@@ -45,7 +44,7 @@ static bool is_word_character(char c)
     return isalnum((unsigned char)c) != 0;
 }
 
-/* The symbol of a character of the text, or of a word. */
+/* Returns the symbol of a character of the text or of a word. */
 static uint16_t symbol_at(const struct word_search *search, const char *text, size_t at)
 {
     unsigned symbol = (unsigned)tolower((unsigned char)text[at]) & CHARACTER;
@@ -123,7 +122,7 @@ static uint32_t add_child(struct word_search *search, uint32_t node, uint16_t sy
     return child;
 }
 
-/* The node of the word; 0 for one that cannot be in the text. */
+/* Returns the node of the word; 0 if it cannot be in the text. */
 static uint32_t add_to_tree(struct word_search *search, const char *word)
 {
     size_t len = strlen(word);
@@ -142,7 +141,7 @@ static uint32_t add_to_tree(struct word_search *search, const char *word)
     return node;
 }
 
-/* The node of the longest suffix of what was read that a word begins with. */
+/* Returns the node of the longest suffix of the text read that is a prefix of a word. */
 static uint32_t next_node(const struct word_search *search, uint32_t node, uint16_t symbol)
 {
     uint32_t child = child_of(search, node, symbol);
@@ -173,7 +172,7 @@ static void link_children(struct word_search *search, uint32_t node)
     }
 }
 
-/* Breadth first: a suffix is shorter, so its own links are there. */
+/* Breadth first: suffixes are shorter, so their links are already set. */
 static void link_nodes(struct word_search *search)
 {
     uint32_t *queue = mem_alloc_array(search->n_nodes, sizeof(*queue));
@@ -193,7 +192,7 @@ static void link_nodes(struct word_search *search)
 
 /* --- the search --- */
 
-/* The first word along the suffixes that was not found; passes over the others once. */
+/* Returns the first unfound word along the suffixes, and shortens the path to it. */
 static uint32_t first_unfound(struct word_search *search, uint32_t node)
 {
     struct word_node *nodes = search->nodes;
@@ -224,7 +223,7 @@ static void read_text(struct word_search *search)
     }
 }
 
-/* Looks for the words that were added since the last time. */
+/* Searches for the words added since the last call. */
 static void settle(struct word_search *search)
 {
     if (search->n_nodes > 1) {

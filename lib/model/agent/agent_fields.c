@@ -5,8 +5,8 @@
 #include "model/schema/shape.h"
 
 /*
- * Members and defaults of the objects that describe an agent, as the wire contract has them. What
- * is no literal default is filled in by agent_spec.c: model, stream_idle_timeout.
+ * Members and defaults of the objects that describe an agent, as in the wire contract. Defaults
+ * that are not literals are filled in by llm_spec.c: model, stream_idle_timeout.
  */
 
 static const struct field tool_spec_fields[] = {

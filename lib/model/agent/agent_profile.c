@@ -11,7 +11,7 @@
 #include "model/schema/problem.h"
 #include "model/schema/shape.h"
 
-/* id, name and revision may be there, as a profile comes back that was read; they are not used. */
+/* id, name and revision are accepted, since clients send back profiles they read, but ignored. */
 #define COMMON_FIELDS                                                                              \
     {.name = "schema_version", .kind = FIELD_INT, .rules = FIELD_FROM_1, .fallback = "4"},         \
         {.name = "id", .kind = FIELD_UUID, .rules = FIELD_NULLABLE},                               \
@@ -83,7 +83,9 @@ static void refuse_empty(json_t *object, const char *name, const struct place *p
         value);
 }
 
-/* Sections that are left out are there with all their defaults; retired switches are tools. */
+/*
+ * Adds missing sections, whose members get their defaults, and converts retired switches to tools.
+ */
 static json_t *completed(json_t *input)
 {
     static const char *const sections[] = {"condenser", "verification"};
@@ -116,7 +118,7 @@ json_t *agent_profile_read(json_t *input, const struct place *place, json_t *pro
     return profile;
 }
 
-/* A template without the task's text would classify nothing. */
+/* A template without the task's text could not classify it. */
 static bool has_instance_text(const char *template)
 {
     return strstr(template, "{{ instance_text }}") != NULL ||

@@ -11,7 +11,7 @@
 #define SCALE_MAX 1.0
 #define CHILDREN_TOOL "task_tool_set"
 
-/* Of a switch: neither on nor off. */
+/* A switch that is not given. */
 enum { NOT_SAID = -1 };
 
 json_t *standard_tools(void)
@@ -45,7 +45,7 @@ static size_t tool_position(const json_t *tools, const char *name)
     return i;
 }
 
-/* Takes a switch out of the settings; fallback when it is not there. */
+/* Removes a switch from the settings; returns its value, or fallback if it is absent. */
 static int take_switch(json_t *settings, const char *name, int fallback)
 {
     int value = json_bool_or(settings, name, fallback);
@@ -71,7 +71,7 @@ static void add_tool(json_t *settings, const char *name)
     json_push(tools, tool);
 }
 
-/* Where no tools are named the standard ones are meant: none of the retired ones is among them. */
+/* Without a list the standard tools apply, which include none of the retired ones. */
 static void remove_tool(json_t *settings, const char *name)
 {
     json_t *tools = json_object_get(settings, "tools");
@@ -185,7 +185,7 @@ json_t *mcp_server_read(json_t *input, const struct place *place, json_t *proble
     return server;
 }
 
-/* Older clients wrap the servers once more. */
+/* Older clients wrap the servers in {"mcpServers": …}. */
 static json_t *mcp_servers_read(json_t *input, const struct place *place, json_t *problems)
 {
     json_t *wrapped = json_object_get(input, "mcpServers");
@@ -202,7 +202,7 @@ static json_t *mcp_servers_read(json_t *input, const struct place *place, json_t
     return servers;
 }
 
-/* Sections that are left out are there with all their defaults. */
+/* Adds missing sections; their members get their defaults. */
 static json_t *with_sections(json_t *input)
 {
     static const char *const sections[] = {"agent_context", "condenser", "llm", "mcp_config",

@@ -23,7 +23,7 @@ static void read_llm_member(json_t *object, json_t *input,
         json_put(object, "llm", llm_spec_read(llm, defaults, &at, problems));
 }
 
-/* Nobody listens to a summary while it is written. */
+/* No client sees a summary while it is generated. */
 static void check_not_streaming(const json_t *condenser, const struct place *place,
                                 json_t *problems)
 {
@@ -34,7 +34,7 @@ static void check_not_streaming(const json_t *condenser, const struct place *pla
         problem_add_value(problems, &at, "a condenser's model does not stream", llm);
 }
 
-/* A condenser by its kind; those that we do not know stay as they are and are not run. */
+/* Reads a condenser by its kind; unknown kinds are kept unchanged and are not run. */
 static json_t *condenser_read(json_t *input, const struct conversation_defaults *defaults,
                               const struct place *place, json_t *problems)
 {
@@ -54,7 +54,7 @@ static json_t *condenser_read(json_t *input, const struct conversation_defaults 
     return condenser;
 }
 
-/* Older clients wrap the servers once more; every server has `enabled`. */
+/* Older clients wrap the servers in {"mcpServers": …}; every server gets `enabled`. */
 static json_t *mcp_config_read(json_t *input, const struct place *place, json_t *problems)
 {
     json_t *wrapped = json_object_get(input, "mcpServers");
@@ -86,7 +86,7 @@ static void finish_prompt_arguments(json_t *agent)
         json_put(arguments, "llm_security_analyzer", json_true());
 }
 
-/* The prompt is fixed at the start of a conversation, so its date is, too. */
+/* The prompt is fixed at the start of a conversation, and so is its date. */
 static void finish_context(json_t *agent)
 {
     json_t *context = json_object_get(agent, "agent_context");
@@ -98,7 +98,7 @@ static void finish_context(json_t *agent)
     json_put_text(context, "current_datetime", now);
 }
 
-/* What both ways to describe an agent have in common. */
+/* Common to agents given as `agent` and as `agent_settings`. */
 static void finish_agent(json_t *agent, json_t *input, const struct place *place, json_t *problems)
 {
     json_t *servers = json_object_get(input, "mcp_config");
@@ -132,7 +132,7 @@ json_t *agent_spec_read(json_t *input, const struct conversation_defaults *defau
     return agent;
 }
 
-/* A condenser with the defaults of all that settings do not say; null when it is switched off. */
+/* Builds a condenser from settings; null if it is turned off. */
 static json_t *condenser_from_settings(const json_t *wanted, json_t *llm)
 {
     static const char *const members[] = {"max_size",
@@ -150,7 +150,7 @@ static json_t *condenser_from_settings(const json_t *wanted, json_t *llm)
     condenser = json_object();
     condenser_llm = json_deep_copy(llm);
     json_put_text(condenser_llm, "usage_id", "condenser");
-    /* Nobody listens to a summary while it is written. */
+    /* No client sees a summary while it is generated. */
     json_put(condenser_llm, "stream", json_false());
     json_put(condenser, "llm", condenser_llm);
     for (size_t i = 0; i < ARRAY_SIZE(members); i++)
@@ -159,7 +159,7 @@ static json_t *condenser_from_settings(const json_t *wanted, json_t *llm)
     return condenser;
 }
 
-/* Moves what the settings say into an agent with the defaults of all else. */
+/* Builds an agent from settings, with defaults for members they do not have. */
 static json_t *agent_of_settings(json_t *settings, const struct place *place, json_t *problems)
 {
     static const char *const moved[] = {"tools", "mcp_config", "agent_context", "persona",
@@ -179,7 +179,7 @@ static json_t *agent_of_settings(json_t *settings, const struct place *place, js
     return agent;
 }
 
-/* Among the standard tools where sandboxes have one. */
+/* Part of the standard tools if sandboxes have a browser. */
 static void add_browser(json_t *tools)
 {
     json_t *tool = json_object();
@@ -201,7 +201,7 @@ json_t *agent_spec_from_settings(json_t *input, const struct conversation_defaul
         return json_object();
     }
     settings = agent_settings_read(input, defaults, place, problems);
-    /* Who says nothing of a context gets none, and no date in the prompt. */
+    /* Without a context in the input there is none, and no date in the prompt. */
     if (!json_is_object(json_object_get(input, "agent_context")))
         json_put(settings, "agent_context", json_null());
     agent = agent_of_settings(settings, place, problems);

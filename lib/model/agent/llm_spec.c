@@ -10,7 +10,7 @@
 
 static const char MODEL_FALLBACK[] = "gpt-5.6";
 
-/* A key that came back redacted or blank is no key. */
+/* A key sent back redacted, or blank, counts as absent. */
 static void drop_empty_secrets(json_t *llm)
 {
     static const char *const members[] = {"api_key", "aws_access_key_id", "aws_secret_access_key",
@@ -24,7 +24,7 @@ static void drop_empty_secrets(json_t *llm)
     }
 }
 
-/* The server's own endpoint goes with the server's own model alone. */
+/* The server's base_url is only used for the server's own model. */
 static void fill_in_model(json_t *llm, const struct conversation_defaults *defaults)
 {
     const char *model = json_text_or(llm, "model", NULL);

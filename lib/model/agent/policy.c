@@ -49,7 +49,7 @@ static bool is_analyzer(const json_t *input)
     return false;
 }
 
-/* An ensemble asks others: one at least, and each of them is one. */
+/* An ensemble lists at least one analyzer, each of a known kind. */
 static void check_ensemble(const json_t *input, const struct place *place, json_t *problems)
 {
     const struct place list = {place, "analyzers", 0};

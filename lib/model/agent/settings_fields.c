@@ -1,3 +1,7 @@
+/*
+ * Members and defaults of a user's settings, as in the wire contract. Constraints that a table
+ * cannot express (ranges, members that depend on each other) are checked in agent_settings.c.
+ */
 #include "base/attr.h"
 #include "model/agent/acp_fields.h"
 #include "model/agent/agent_fields.h"
@@ -5,11 +9,6 @@
 #include "model/agent/condenser_fields.h"
 #include "model/limits.h"
 #include "model/schema/shape.h"
-
-/*
- * Members and defaults of a user's settings, as the wire contract has them. What a table cannot say
- * (ranges, members that need each other) is checked in agent_settings.c.
- */
 
 static const struct field condenser_fields[] = {
     {.name = "condenser_kind",
@@ -40,7 +39,7 @@ static const struct field verification_fields[] = {
     {.name = "critic_api_key", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
 };
 const struct shape settings_verification_shape = SHAPE(verification_fields);
-/* The key is the last. */
+/* The key is the last field. */
 const struct shape profile_verification_shape = {verification_fields,
                                                  ARRAY_SIZE(verification_fields) - 1, false};
 
@@ -122,7 +121,7 @@ static const struct field auth_fields[] = {
 };
 static const struct shape auth_shape = CLOSED_SHAPE(auth_fields);
 
-/* No defaults but one: members that a client left out stay out. */
+/* One default only: other members that a client left out stay absent. */
 static const struct field mcp_server_fields[] = {
     {.name = "url", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
     {.name = "transport",

@@ -14,7 +14,7 @@
 #include "model/schema/shape.h"
 #include "model/schema/words.h"
 
-/* How much a field matters to somebody who fills in the form. */
+/* Importance of a field in the form. */
 #define PROMINENCES(X) X(MINOR, "minor") X(MAJOR, "major") X(CRITICAL, "critical")
 
 #define X(constant, text) constant,
@@ -27,14 +27,14 @@ static const char *const prominence_names[N_PROMINENCES] = {
 #undef X
 };
 
-/* What a form says of a field; one without a row is minor, labelled by its name. */
+/* Texts of a field in the form; a field without a row is minor and labeled by its name. */
 struct field_words {
     const char *key;
     const char *label;
     const char *help;
     enum prominence prominence;
-    const char *depends_on; /* "a|b=c": switches that must be on, members that must be so */
-    const char *choices;    /* where the reader takes more than the form offers */
+    const char *depends_on; /* "a|b=c": switches that must be on, members that must equal */
+    const char *choices;    /* if the reader accepts more values than the form offers */
 };
 
 static const struct field_words words[] = {
@@ -134,7 +134,7 @@ static const struct field_words words[] = {
      "default_runtime=docker", NULL},
 };
 
-/* A part of a form: some members of a shape. */
+/* A section of the form: some or all members of a shape. */
 struct section {
     const char *key;
     const char *label;
@@ -168,7 +168,7 @@ static const struct section conversation_sections[] = {
      "container_cpus|container_browser"},
 };
 
-/* What a form hides while it is typed. */
+/* Members that the form masks during input. */
 static const char secret_members[] =
     "api_key|aws_access_key_id|aws_secret_access_key|aws_session_token|critic_api_key";
 
@@ -317,7 +317,10 @@ static json_t *find_field(const json_t *schema, const char *key)
     return NULL;
 }
 
-/* No literals of the table: the model is the server's, and a stream may rest as long as a call. */
+/*
+ * Two defaults are not literals of the table: the model is the server's, and stream_idle_timeout
+ * equals timeout.
+ */
 json_t *agent_settings_schema(const char *model)
 {
     json_t *schema = schema_of("AgentSettings", agent_sections, ARRAY_SIZE(agent_sections));

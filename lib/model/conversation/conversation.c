@@ -33,8 +33,8 @@ void conversation_done(struct conversation *conversation)
 }
 
 /*
- * Clients choose ids, and may choose one that another user's deleted conversation had, whose
- * sandbox is still there: its children work in it.
+ * The user id is included because clients choose ids: one may be reused that belonged to another
+ * user's deleted conversation whose sandbox still exists, since its children use it.
  */
 char *conversation_own_session(const struct uuid *user_id, const struct uuid *id)
 {
@@ -129,7 +129,7 @@ json_t *conversation_spec_with_secrets(const struct conversation *conversation,
     return spec;
 }
 
-/* The registry's map of sources, made when it is missing. Borrowed. */
+/* Returns the registry's map of sources, created if missing. Borrowed. */
 static json_t *registry_sources(json_t *spec)
 {
     json_t *registry = json_object_get(spec, "secret_registry");
@@ -147,8 +147,7 @@ static json_t *registry_sources(json_t *spec)
     return sources;
 }
 
-/* Unlike a start request, an update may write a plain secret as {"value": text}. A new reference.
- */
+/* Unlike start requests, updates may write a plain secret as {"value": text}. A new reference. */
 static json_t *without_short_forms(json_t *update)
 {
     json_t *plain = json_object();

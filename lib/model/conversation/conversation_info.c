@@ -1,3 +1,7 @@
+/*
+ * The JSON of a conversation for clients: ConversationInfo of REST replies, and full_state
+ * snapshots.
+ */
 #include <string.h>
 
 #include "base/clock.h"
@@ -23,7 +27,7 @@ static json_t *time_text(int64_t utc_us)
     return json_text_of(text);
 }
 
-/* A member of the specification with its default, as a new reference. */
+/* Returns a member of the specification or its default, as a new reference. */
 static json_t *spec_member(const json_t *spec, const char *name, json_t *fallback)
 {
     json_t *value = json_object_get(spec, name);
@@ -60,7 +64,7 @@ static json_t *persistence_dir(const struct uuid *id)
     return json_text_of(path.text);
 }
 
-/* What the tools and the worker remember is no business of clients. */
+/* State private to tools and the worker is hidden from clients. */
 static json_t *shown_agent_state(json_t *agent_state)
 {
     json_t *shown = agent_state != NULL ? json_copy(agent_state) : json_object();
@@ -71,7 +75,7 @@ static json_t *shown_agent_state(json_t *agent_state)
     return shown;
 }
 
-/* What REST replies and snapshots have in common, from the specification. */
+/* Members common to REST replies and snapshots, from the specification. */
 static void add_spec_state(const json_t *spec, json_t *state)
 {
     json_put(state, "agent", spec_member(spec, "agent", json_object()));
@@ -104,7 +108,7 @@ static void add_row_state(const struct conversation *c, json_t *state)
     json_put(state, "agent_state", shown_agent_state(c->agent_state));
 }
 
-/* "id,id", or NULL for none. */
+/* children: "id,id"; NULL for none. */
 static json_t *children_of(const char *children)
 {
     json_t *ids = json_array();
@@ -119,7 +123,7 @@ static json_t *children_of(const char *children)
     return ids;
 }
 
-/* What only REST replies have, from the specification. */
+/* Members of REST replies only, from the specification. */
 static void add_spec_rest(const json_t *spec, json_t *info)
 {
     const json_t *origin = json_object_get(spec, "forked_from");
@@ -200,7 +204,7 @@ static void append_name(struct strbuf *out, const char *name)
     strbuf_append(out, "\":");
 }
 
-/* A text in which nothing needs an escape: an id, a time, a word of ours. */
+/* For a text that needs no escaping: an id, a time, an enumerated value. */
 static void append_plain(struct strbuf *out, const char *name, const char *text)
 {
     append_name(out, name);
@@ -257,7 +261,7 @@ int conversation_append_info(const struct conversation_texts *texts, struct strb
     strbuf_append(out, texts->stats);
     if (append_agent_state(out, texts->agent_state, err) < 0)
         return -1;
-    /* The members of the object, behind those above. */
+    /* Appends the members of that object, without its braces. */
     strbuf_append_char(out, ',');
     strbuf_append_bytes(out, texts->spec_info + 1, strlen(texts->spec_info) - 2);
     return 0;
@@ -278,7 +282,7 @@ json_t *conversation_full_state(const struct conversation *conversation)
     return copy;
 }
 
-/* Members that clients can do without for once, the largest first. */
+/* Members that may be left out of a snapshot that is too large, in order. */
 static const char *const optional_members[] = {"agent", "agent_state", "hook_config",
                                                "secret_registry", "stats"};
 
@@ -291,7 +295,10 @@ static void append_state(json_t *state, int64_t now_us, struct strbuf *out)
     event_append_body(&list.items[0], out);
 }
 
-/* Clients merge snapshots member by member, and close on a frame that is too large. */
+/*
+ * Clients close on a frame that is too large; they merge snapshots member by member, so some may be
+ * left out.
+ */
 void conversation_append_snapshot(const struct conversation *conversation, int64_t now_us,
                                   struct strbuf *out)
 {

@@ -60,7 +60,7 @@ void goal_start(struct conversation *conversation, const char *objective, json_i
 void goal_set(struct conversation *conversation, enum goal_status status, json_t *verdict,
               struct event_list *events)
 {
-    /* An event has the goal as it was: the next state is another object. */
+    /* Copied because an earlier event refers to the previous object. */
     json_t *goal = json_copy(goal_of(conversation));
 
     put_status(goal, status);

@@ -10,7 +10,7 @@
 static const char AGENT_PLACES[] = "agent/llm/";
 static const char CONDENSER_PLACES[] = "agent/condenser/llm/";
 
-/* The secrets below a place, by what follows it. A new reference. */
+/* Returns the secrets below a place, keyed by the rest of their path. A new reference. */
 static json_t *members_below(const json_t *members, const char *place)
 {
     json_t *below = json_object();
@@ -37,7 +37,7 @@ static void drop_below(json_t *members, const char *place)
     }
 }
 
-/* The same but for what it is counted as, and that only one of them may stream. */
+/* Compares two LLM objects without usage_id and stream, which differ for a condenser. */
 static bool is_same_model(const json_t *a, const json_t *b)
 {
     json_auto_t *left = json_copy((json_t *)(uintptr_t)a);

@@ -11,7 +11,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* d is a digit, and ~ what ends the status. */
+/* In a pattern, d is a digit, and ~ ends the status. */
 static bool fits(char pattern, char c)
 {
     if (pattern == 'd')
@@ -31,7 +31,9 @@ static bool begins_as_http(const char *bytes, size_t len)
     return fit;
 }
 
-/* What ends with an empty line, CR or not, as nginx reads it; 0 while there is none. */
+/*
+ * Length of the head up to its empty line, with or without CR, as nginx reads it; 0 if incomplete.
+ */
 static size_t head_length(const char *bytes, size_t len)
 {
     const char *end = bytes + len;

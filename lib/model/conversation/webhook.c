@@ -8,13 +8,13 @@
 #include "base/text.h"
 #include "base/uuid.h"
 
-/* What a receiver that stays away is asked at the longest distance, and at the shortest. */
+/* Bounds of the backoff: the longest interval, and the least first one. */
 enum { RETRY_MAX_MS = 300000, RETRY_MIN_MS = 1000 };
-/* Of a queue, in steps of a batch; beyond it a log is a better place. */
+/* Upper bound of all numbers below, such as the bytes of a queue. */
 #define NUMBER_MAX ((double)(1LL << 40))
 #define URL_MAX_BYTES ((size_t)2048)
 
-/* Numbers of a specification: `scale` makes milliseconds of seconds. */
+/* Numbers of a WebhookSpec; `scale` converts seconds to milliseconds. */
 static const struct number {
     const char *name;
     double minimum;

@@ -8,7 +8,7 @@
 
 enum { NO_REPOSITORY = 3 };
 
-/* A folder that is not there is no repository. */
+/* Exit code 3: no repository; also if the folder does not exist. */
 static const char SCRIPT[] =
     "cd \"$folder\" 2>/dev/null || exit 3\n"
     "top=$(git rev-parse --show-toplevel 2>/dev/null) || exit 3\n"

@@ -1,3 +1,6 @@
+/*
+ * Content of messages: text and image parts.
+ */
 #include <string.h>
 
 #include "base/error.h"

@@ -36,7 +36,7 @@ void event_append_body(const struct event *event, struct strbuf *out)
     json_append_joined(out, head, event->json);
 }
 
-/* A new event at the list's end; the pointer is good until the next one. */
+/* Appends a new event; the pointer is valid until the next one is added. */
 static struct event *list_add(struct event_list *list, const char *kind, const char *source)
 {
     struct event *event = NULL;
@@ -162,7 +162,7 @@ struct uuid event_add_action(struct event_list *list, const struct action_parts 
     return event->id;
 }
 
-/* An event that ends a call of the model. */
+/* Adds an event that is the result of a call. */
 static struct event *add_result(struct event_list *list, const char *kind, const char *source,
                                 const struct call_ref *call)
 {
@@ -174,7 +174,7 @@ static struct event *add_result(struct event_list *list, const char *kind, const
     return event;
 }
 
-/* Without the empty extended_content of the original: clients before it was invented refuse it. */
+/* Without the empty extended_content of the original, which older clients refuse. */
 void event_add_observation(struct event_list *list, const struct call_ref *call,
                            json_t *observation)
 {

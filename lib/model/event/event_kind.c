@@ -1,3 +1,6 @@
+/*
+ * Kinds of events and the Python modules of their classes: filters may use either name.
+ */
 #include <string.h>
 
 #include "base/text.h"
@@ -5,7 +8,7 @@
 
 struct kind {
     const char *name;
-    const char *module; /* where Python clients look for the class */
+    const char *module; /* Python module of the class */
 };
 
 #define SDK "openhands.sdk.event."

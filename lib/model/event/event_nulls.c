@@ -1,3 +1,6 @@
+/*
+ * Fills in, by kind, the null members that events are stored and sent without.
+ */
 #include <string.h>
 
 #include "base/json.h"
@@ -9,7 +12,8 @@
 #define TOOL_NULLS "observation_type|annotations|meta"
 #define METADATA_NULLS "username|hostname|working_dir|py_interpreter_path"
 
-/* The members that may be null, of a kind or, where an object has none, of the member it stands in.
+/*
+ * The members that may be null, of a kind or, for objects without a kind, of the member holding it.
  */
 struct nulls {
     const char *name;
@@ -91,7 +95,7 @@ static void add_nulls(json_t *object, const char *names)
     }
 }
 
-/* What stands in these is not of the events' making. */
+/* True for members with arbitrary content. */
 static bool is_opaque(const char *member)
 {
     return text_equal(member, "value") || text_equal(member, "arguments");

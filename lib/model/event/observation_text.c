@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "model/limits.h"
 
-/* All text parts, one after the other. */
+/* Appends all text parts. */
 static void append_content(const json_t *observation, struct strbuf *out)
 {
     json_t *part = NULL;
@@ -23,7 +23,7 @@ static void append_line(struct strbuf *out, const char *label, const char *value
         strbuf_appendf(out, "\n[%s: %s]", label, value);
 }
 
-/* Keeps head and tail of what is longer than a model should read. */
+/* Appends a text, keeping only head and tail if it is too long for the model. */
 static void append_cut(struct strbuf *out, const struct strbuf *text)
 {
     size_t n_chars = utf8_length(text->text, text->len);
@@ -42,7 +42,7 @@ static void append_cut(struct strbuf *out, const struct strbuf *text)
     strbuf_append_bytes(out, text->text + tail, text->len - tail);
 }
 
-/* Where the shell is now, and how the command ended. */
+/* Appends the shell's working directory and the command's exit status. */
 static void append_terminal(const json_t *observation, struct strbuf *out)
 {
     const json_t *metadata = json_object_get(observation, "metadata");
@@ -50,7 +50,7 @@ static void append_terminal(const json_t *observation, struct strbuf *out)
     CLEANUP(strbuf_done) struct strbuf content = STRBUF_INIT;
 
     strbuf_append(out, json_text_or(metadata, "prefix", ""));
-    /* By itself: one that just fits has a note in its middle, which says where the rest is. */
+    /* Cut separately: a text that just fits has a note in its middle saying where the rest is. */
     append_content(observation, &content);
     append_cut(out, &content);
     strbuf_append(out, json_text_or(metadata, "suffix", ""));
@@ -60,7 +60,7 @@ static void append_terminal(const json_t *observation, struct strbuf *out)
         strbuf_appendf(out, "\n[Command finished with exit code %lld]", (long long)exit_code);
 }
 
-/* By its name the model can give the sub-agent more to do. */
+/* With the task's name the model can give the sub-agent more work. */
 static void append_task(const json_t *observation, struct strbuf *out)
 {
     strbuf_appendf(
@@ -78,7 +78,7 @@ void observation_append_text(json_t *observation, struct strbuf *out)
         append_terminal(observation, out);
         return;
     }
-    /* The browser's tools know where to cut: a state stays JSON, a page goes on by windows. */
+    /* Browser tools cut their own text: a state must stay JSON, a page is read in windows. */
     if (text_equal(kind, "BrowserObservation")) {
         append_content(observation, out);
         return;

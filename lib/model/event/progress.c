@@ -94,7 +94,7 @@ void progress_chunks_done(struct progress_chunks *chunks)
         strbuf_done(&chunks->text);
 }
 
-/* The last one is all that is left, whatever its length is said to be. */
+/* The last chunk is the entire rest, regardless of its stated length. */
 bool progress_next_chunk(struct progress_chunks *chunks, const struct progress *line,
                          struct progress *chunk_out)
 {

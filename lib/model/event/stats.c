@@ -8,7 +8,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 
-/* The newest of each list are kept: the row is written at every step. */
+/* Only the newest entries of a list are kept, since the row is written at every step. */
 enum { LIST_MAX_ITEMS = 10, TEXT_USUAL_BYTES = 5000 };
 
 enum list_kind { LIST_COSTS, LIST_LATENCIES, LIST_USAGES, N_LISTS };
@@ -106,7 +106,7 @@ static json_t *head_new(const char *model)
     return head;
 }
 
-/* Room for one more, whose head the caller sets. */
+/* Appends an entry; the caller sets its head. */
 static struct metrics *add_metrics(struct stats *stats, const char *usage_id)
 {
     struct metrics *metrics = NULL;
@@ -302,7 +302,7 @@ static void append_list(const struct list *list, const char *name, struct strbuf
     strbuf_append_char(out, ']');
 }
 
-/* The head's members, and the lists behind them in the same object. */
+/* Appends one object of the head's members followed by the lists. */
 static void append_metrics(const struct metrics *metrics, struct strbuf *out)
 {
     json_append_text(out, metrics->head);

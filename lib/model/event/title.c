@@ -10,7 +10,7 @@
 static const char BLANKS[] = " \t\r\f\v";
 static const char DOTS[] = "...";
 
-/* The line's words with one space between them. */
+/* Appends the line's words, separated by single spaces. */
 static void append_squeezed(struct strbuf *out, const char *line, size_t len)
 {
     const char *end = line + len;
@@ -31,15 +31,17 @@ static void append_squeezed(struct strbuf *out, const char *line, size_t len)
     }
 }
 
-/* Code points that change how the one before them is drawn, as the first bytes of their UTF-8. */
+/*
+ * True for code points that modify the previous one, recognized by the first bytes of their UTF-8.
+ */
 static bool is_extender(const char *at)
 {
     const unsigned char *bytes = (const unsigned char *)at;
 
     return (bytes[0] == 0xCC && bytes[1] >= 0x80) || (bytes[0] == 0xCD && bytes[1] <= 0xAF) ||
            strncmp(at, "\xE2\x80\x8D", 3) == 0 ||                     /* zero-width joiner */
-           strncmp(at, "\xEF\xB8\x8F", 3) == 0 ||                     /* emoji form */
-           (strncmp(at, "\xF0\x9F\x8F", 3) == 0 && bytes[3] >= 0xBB); /* tones of skin */
+           strncmp(at, "\xEF\xB8\x8F", 3) == 0 ||                     /* emoji variation */
+           (strncmp(at, "\xF0\x9F\x8F", 3) == 0 && bytes[3] >= 0xBB); /* skin tones */
 }
 
 static bool is_joined(const char *text, size_t at)
@@ -47,7 +49,7 @@ static bool is_joined(const char *text, size_t at)
     return is_extender(text + at) || (at >= 3 && strncmp(text + at - 3, "\xE2\x80\x8D", 3) == 0);
 }
 
-/* Before the last word that does not fit; a single word is cut between what is seen as letters. */
+/* Cuts before the first word that does not fit; a single word is cut between grapheme clusters. */
 static void cut(struct strbuf *title)
 {
     size_t n_chars = TITLE_AUTO_MAX_CHARS - strlen(DOTS);
@@ -82,7 +84,7 @@ char *title_from_text(const char *text)
     return strbuf_take(&title);
 }
 
-/* Appends text without what stands between the marks; a block that does not end goes to the end. */
+/* Appends text without <think> blocks; an unterminated block extends to the end. */
 static void append_without_thoughts(struct strbuf *out, const char *text)
 {
     static const char begin[] = "<think>";

@@ -6,8 +6,8 @@
 #include "base/text.h"
 #include "model/tools/client_tools.h"
 
-/* Paths to the free text of a kind, separated by '|'; '*' stands for all items of a list, '**' for
- * all strings below. */
+/* Paths to the free text of a kind, separated by '|'; '*' matches all items of a list, '**' all
+ * strings below. */
 struct texts {
     const char *kind;
     const char *paths;
@@ -53,7 +53,7 @@ static const char *paths_of(const char *kind)
     return "";
 }
 
-/* Whether a client's JSON schema lists the values that a member may have. */
+/* True if a client's JSON schema enumerates the values of a member. */
 static bool is_enumerated(const json_t *schema)
 {
     return json_object_get(schema, "enum") != NULL || json_object_get(schema, "const") != NULL;
@@ -89,7 +89,7 @@ static bool visit_path(json_t *value, const char *path, size_t len,
     size_t n_rest = slash != NULL ? len - n - 1 : 0;
     bool is_changed = false;
 
-    /* A list may be written as one text. */
+    /* A list may be given as a single string. */
     if (json_is_string(value))
         return visitor->visit(visitor->context, value);
     if (len == 0)
@@ -116,7 +116,7 @@ static bool visit_paths(json_t *object, const char *paths, const struct text_vis
     return is_changed;
 }
 
-/* The schema of the client's tool whose action that is, or NULL. */
+/* Returns the parameter schema of the client tool that the action is of, or NULL. */
 static const json_t *schema_of(const char *kind, const struct conversation *conversation)
 {
     const json_t *tool = NULL;
@@ -127,7 +127,7 @@ static const json_t *schema_of(const char *kind, const struct conversation *conv
     return json_object_get(tool, "parameters");
 }
 
-/* An action of a client's tool: all its strings but its kind and what its schema enumerates. */
+/* Visits all strings of a client tool's action except its kind and enumerated values. */
 static bool visit_client_action(json_t *action, const json_t *schema,
                                 const struct text_visitor *visitor)
 {

@@ -6,10 +6,10 @@
 
 #include "model/masking/mask_forms.h"
 
-/* Longer words are none of the sandbox's. */
+/* A longer notice is not the sandbox's. */
 enum { WORDS_MAX_BYTES = 1024 };
 
-/* Where so many bytes of a long value stand, it is that value. */
+/* A match of this many bytes of a long value is no coincidence. */
 enum { SURE_BYTES = 64 };
 
 const char *mask_border_find(const char *text, size_t len)
@@ -25,7 +25,7 @@ const char *mask_border_end(const char *border, size_t len)
     return end != NULL ? end + strlen(CLIPPED_END) : border + strlen(CLIPPED_MARK);
 }
 
-/* White space that wraps a form: so much in a row is no part of one. */
+/* A longer run of white space is not a wrap within a form. */
 enum { SPACES_MAX = 32 };
 
 static bool wraps(const char *text, size_t len)
@@ -37,7 +37,7 @@ static bool wraps(const char *text, size_t len)
     return n > 0 && n <= SPACES_MAX && n < len;
 }
 
-/* How far the text goes on as these bytes do, white space left out; *n_followed of them. */
+/* Returns how far the text matches these bytes, white space skipped; *n_followed of them match. */
 static size_t follow(const char *bytes, size_t n_bytes, const char *text, size_t len,
                      size_t *n_followed)
 {
@@ -61,7 +61,9 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* The longest end of a form that begins behind the node, and what follows of a long one. */
+/*
+ * Length of the longest match of a form's rest after the node, including the tail of a long form.
+ */
 static size_t ended_from(const struct mask_forms *forms, uint32_t node, const char *text,
                          size_t len)
 {
@@ -89,7 +91,7 @@ static size_t ended_from(const struct mask_forms *forms, uint32_t node, const ch
     return longest;
 }
 
-/* The same where the text goes on in what follows the head of a long form. */
+/* As above, for a text that starts within the tail of a long form. */
 static size_t ended_in_tail(const struct secret *tail, const char *text, size_t len)
 {
     const char *bytes = secret_reveal(tail);

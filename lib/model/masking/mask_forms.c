@@ -10,7 +10,7 @@
 
 enum { ALL_VIEWS = (1 << VIEW_N) - 1, FIRST_NODES = 256 };
 
-/* A text of that length with white space left out is no coincidence. */
+/* A match of this length with white space left out is no coincidence. */
 enum { UNWRAPPED_MIN_BYTES = 24 };
 
 static void strbuf_wipe(struct strbuf *text)
@@ -53,7 +53,7 @@ static void grow(struct mask_forms *forms)
     size_t bytes = forms->size * sizeof(*forms->nodes);
     struct form_node *nodes = mem_alloc_array(forms->size * 2, sizeof(*nodes));
 
-    /* Not resized in place: what is left behind would be the values. */
+    /* Not resized with realloc(), which would leave secret bytes in the freed block. */
     memcpy(nodes, forms->nodes, bytes);
     explicit_bzero(forms->nodes, bytes);
     mem_free(forms->nodes);
@@ -100,7 +100,7 @@ static void add_tail(struct mask_forms *forms, uint32_t node, const char *bytes,
     forms->nodes[node].tails = (uint32_t)forms->n_tails;
 }
 
-/* A form too short to be looked for is one that was cut, such as of quotes alone. */
+/* A form can be too short to search for if bytes were removed, such as quotes. */
 static void add_form(struct mask_forms *forms, const char *bytes, size_t len, unsigned views)
 {
     size_t head = len < MASKER_HEAD_BYTES ? len : MASKER_HEAD_BYTES;
@@ -124,7 +124,7 @@ void mask_forms_add_plain(struct mask_forms *forms, const char *text, size_t len
     add_form(forms, text, len, 1U << VIEW_PLAIN);
 }
 
-/* As the view shows it where + stands for a blank. */
+/* The form in VIEW_PERCENT, in which + reads as a space. */
 static void add_for_percent(struct mask_forms *forms, const char *text, size_t len)
 {
     CLEANUP(strbuf_wipe) struct strbuf form = STRBUF_INIT;
@@ -134,7 +134,7 @@ static void add_for_percent(struct mask_forms *forms, const char *text, size_t l
     add_form(forms, form.text, form.len, 1U << VIEW_PERCENT);
 }
 
-/* As the view shows it where it stands as it is, such as in single quotes. */
+/* The form in VIEW_ESCAPED of a value written unescaped, such as in single quotes. */
 static void add_unescaped(struct mask_forms *forms, const char *text, size_t len)
 {
     CLEANUP(strbuf_wipe) struct strbuf form = STRBUF_INIT;
@@ -206,8 +206,8 @@ static void add_both_alphabets(struct mask_forms *forms, char *text, size_t len)
 }
 
 /*
- * Base64 of a value that n_before other bytes of a text precede: the characters that are the
- * value's alone, and those up to the text's end where it ends with the value.
+ * Adds the base64 of a value after n_before other bytes: the characters that depend on the value
+ * only, and those up to the end for a text that ends with the value, unpadded and padded.
  */
 static void add_base64(struct mask_forms *forms, const char *value, size_t len, size_t n_before)
 {
@@ -260,7 +260,9 @@ uint32_t mask_forms_next(const struct mask_forms *forms, uint32_t node, unsigned
     return child;
 }
 
-/* The suffix of a child is the child of a suffix; a form that ends there ends here, too. */
+/*
+ * A child's suffix is the child of a suffix of its parent; a form that ends there ends here, too.
+ */
 static void link_child(struct mask_forms *forms, uint32_t node, uint32_t child)
 {
     struct form_node *to = &forms->nodes[child];
@@ -274,7 +276,7 @@ static void link_child(struct mask_forms *forms, uint32_t node, uint32_t child)
     }
 }
 
-/* Level by level: a suffix is shorter than what it is the suffix of. */
+/* Breadth first, since a suffix is shorter than its node. */
 void mask_forms_link(struct mask_forms *forms)
 {
     uint32_t *queue = NULL;

@@ -24,7 +24,7 @@ struct mask_meaning mask_percent_meaning(const char *text, size_t n)
     return one(MASK_PERCENT_BYTES, (char)(c == '+' ? ' ' : c));
 }
 
-/* The number of n_digits hexadecimal digits; -1 when there is none, -2 when more text is needed. */
+/* Returns the value of n_digits hexadecimal digits; -1 if invalid, -2 if more text is needed. */
 static int hex_number(const char *text, size_t n, size_t n_digits)
 {
     int number = 0;
@@ -56,7 +56,7 @@ static struct mask_meaning utf8_of(size_t n_read, uint32_t c)
                                   (char)(0x80 | (c >> 6 & 63)), (char)(0x80 | (c & 63))}};
 }
 
-/* \uXXXX, or two of them for a character that takes a pair. */
+/* Decodes \uXXXX, or a surrogate pair of them. */
 static struct mask_meaning unicode_meaning(const char *text, size_t n)
 {
     int high = hex_number(text + 2, n - 2, 4);
@@ -115,7 +115,7 @@ struct mask_meaning mask_escape_meaning(const char *text, size_t n)
             return (struct mask_meaning){.n_read = 0};
         return number < 0 ? one(2, 'x') : one(4, (char)number);
     }
-    /* A quote, and a line that goes on. */
+    /* An escaped quote, or a line continuation. */
     if (text[1] == '"' || text[1] == '\'' || text[1] == '\n')
         return (struct mask_meaning){.n_read = 2};
     letter = text[1] != '\0' ? strchr(letters, text[1]) : NULL;

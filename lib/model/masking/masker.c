@@ -13,46 +13,46 @@
 
 enum { BLOCK_BYTES = 4096 };
 
-/* That many bytes in a row may be left out of a form; it bounds what a stream holds back. */
+/* Maximum number of consecutive bytes skipped within a form; it bounds what a stream holds back. */
 enum { SKIPPED_MAX = 32 };
 
-/* The sandbox leaves out one part of a text; more borders are somebody else's words. */
+/* The sandbox leaves out one part of a text; further marks come from other programs. */
 enum { BORDERS_MAX = 4 };
 
 struct masker {
     struct mask_forms forms;
 };
 
-/* What is known of a byte that is held back. */
+/* State of a held-back byte. */
 enum mark { MARK_SHOWN, MARK_HIDDEN, MARK_FIRST };
 
-/* What a view has read. */
+/* Search state of a view. */
 struct cursor {
     uint32_t node;
     size_t n;
     size_t n_skipped;
-    size_t starts[MASKER_HEAD_BYTES]; /* where the last bytes of the view begin in the text */
-    uint32_t *tails;                  /* indices of those that go on as the text does */
+    size_t starts[MASKER_HEAD_BYTES]; /* text offsets of the view's last bytes */
+    uint32_t *tails;                  /* indices of the tails that match so far */
     size_t n_tails;
     size_t tail_at;
-    size_t end; /* of the last byte seen, in the text */
+    size_t end; /* text offset after the last byte seen */
 };
 
 struct masking {
     struct masker *masker;
     struct cursor cursors[VIEW_N];
     struct strbuf held;
-    struct strbuf marks; /* an enum mark per byte of held */
-    size_t base;         /* where held begins in the text */
-    size_t at;           /* bytes of the text read */
+    struct strbuf marks; /* one enum mark per byte of held */
+    size_t base;         /* text offset of held */
+    size_t at;           /* number of bytes read */
     char escape[MASK_ESCAPE_MAX_BYTES];
     size_t n_escape;
     char percent[MASK_PERCENT_BYTES];
     size_t n_percent;
-    bool was_hidden; /* the last byte that came out */
+    bool was_hidden; /* the last byte of output */
 };
 
-/* A byte of a view, and the bytes of the text that mean it. */
+/* A byte of a view, and the range of text that it was decoded from. */
 struct seen {
     unsigned char byte;
     size_t start;
@@ -64,7 +64,7 @@ struct masker *masker_new(void)
     struct masker *masker = NEW(struct masker);
 
     mask_forms_begin(&masker->forms);
-    /* Text that was masked already holds nothing but this. */
+    /* A mark in text that is already masked is one match: no value is found inside it. */
     mask_forms_add_plain(&masker->forms, MASKER_HIDDEN, strlen(MASKER_HIDDEN));
     return masker;
 }
@@ -125,7 +125,7 @@ static void mark(struct masking *masking, size_t start, size_t end)
         memset(masking->marks.text + from + 1, MARK_HIDDEN, to - from - 1);
 }
 
-/* What follows the head of a long value is hidden with it, as far as it is the value's. */
+/* Hides the text after the head of a long value as far as it matches the value. */
 static void go_on_with_tails(struct masking *masking, struct cursor *cursor,
                              const struct seen *seen)
 {
@@ -187,7 +187,7 @@ static void see(struct masking *masking, unsigned view, const struct seen *seen)
         begin_tails(forms, cursor, view);
 }
 
-/* A byte that the view leaves out; too many of them part what stands before and after. */
+/* Skips a byte that the view leaves out; too many in a row end a match. */
 static void skip(struct cursor *cursor)
 {
     if (++cursor->n_skipped <= SKIPPED_MAX)
@@ -206,7 +206,7 @@ static void see_unwrapped(struct masking *masking, unsigned char byte)
         see(masking, VIEW_UNWRAPPED, &seen);
 }
 
-/* Reads as much of what is pending as has a meaning by now. */
+/* Decodes as much of the pending bytes as is complete; returns the number left. */
 static size_t see_meanings(struct masking *masking, unsigned view, char *pending, size_t n,
                            mask_meaning_of *meaning_of)
 {
@@ -229,7 +229,7 @@ static size_t see_meanings(struct masking *masking, unsigned view, char *pending
     return 0;
 }
 
-/* True for a byte that means itself in all views, and that no form goes on or begins with. */
+/* True for a byte that is the same in all views and neither continues nor begins a form. */
 static bool is_plain(const struct masking *masking, unsigned char byte)
 {
     for (size_t view = 0; view < VIEW_N; view++) {
@@ -261,7 +261,7 @@ static void read_byte(struct masking *masking, char byte)
 
 /* --- what comes out --- */
 
-/* Up to where nothing can begin that is still to become a value. */
+/* Returns the text offset before which no match can begin any more. */
 static size_t settled_end(const struct masking *masking)
 {
     size_t n_pending =
@@ -314,7 +314,7 @@ static void read_block(struct masking *masking, const char *bytes, size_t len)
         bool is_after_hidden =
             i > 0 ? masking->marks.text[i - 1] != MARK_SHOWN : masking->was_hidden;
 
-        /* The rest of a character whose first byte is a value's would be no text. */
+        /* Continuation bytes of a character whose first byte is hidden would be invalid UTF-8. */
         if (((unsigned char)bytes[i - first] & 0xC0) == 0x80 && is_after_hidden)
             masking->marks.text[i] = MARK_HIDDEN;
         read_byte(masking, bytes[i - first]);
@@ -341,7 +341,7 @@ void masking_finish(struct masking *masking, struct strbuf *out)
     }
 }
 
-/* Where what may be the beginning of a value begins; the text's end where nothing is. */
+/* Returns the offset of a possible beginning of a value at the text's end, or the end if none. */
 static size_t begun_from(const struct masking *masking)
 {
     size_t from = masking->at;
@@ -357,7 +357,7 @@ static size_t begun_from(const struct masking *masking)
     return from;
 }
 
-/* As masking_finish(), where the text breaks off: the beginning of a value is hidden as one. */
+/* As masking_finish(), for a text that breaks off: the beginning of a value is hidden, too. */
 static void finish_broken(struct masking *masking, struct strbuf *out)
 {
     size_t from = begun_from(masking);

@@ -38,7 +38,7 @@ static void put_count(json_t *object, const char *key, int64_t n)
     json_put(object, key, json_integer((json_int_t)n));
 }
 
-/* {"cached_tokens": 5} and its like. */
+/* {"cached_tokens": 5} and the like. */
 static json_t *detail_of(const char *key, int64_t n)
 {
     json_t *detail = json_object();

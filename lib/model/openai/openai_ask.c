@@ -60,7 +60,7 @@ static const struct field input_message_fields[] = {
 };
 static const struct shape input_message_shape = SHAPE(input_message_fields);
 
-/* A response's input where it is a list. */
+/* The input of a responses request if it is a list. */
 static const struct field input_fields[] = {
     {.name = "input",
      .kind = FIELD_OBJECTS,
@@ -81,10 +81,10 @@ static const struct field content_fields[] = {
 };
 static const struct shape content_shape = SHAPE(content_fields);
 
-/* The content's parts on their way into one message. */
+/* State while messages are merged into one. */
 struct reading {
     struct openai_ask *ask;
-    const char *list_name; /* of the member that has the messages */
+    const char *list_name; /* of the member that holds the messages */
     json_t *problems;
 };
 
@@ -96,7 +96,7 @@ void openai_ask_done(struct openai_ask *ask)
     json_decref(ask->content);
 }
 
-/* The first reason stands. */
+/* Keeps the first reason. */
 static void refuse(struct openai_ask *ask, const char *words)
 {
     if (ask->refusal == NULL)
@@ -113,7 +113,7 @@ static bool is_system(const json_t *message)
     return text_equal(role_of(message), "system") || text_equal(role_of(message), "developer");
 }
 
-/* An image of ours; a new reference, or NULL where the part has no address. */
+/* Converts an image part; a new reference, or NULL if it has no URL. */
 static json_t *image_part(const json_t *part)
 {
     json_t *given = json_object_get(part, "image_url");
@@ -132,7 +132,7 @@ static json_t *image_part(const json_t *part)
     return image;
 }
 
-/* One part of theirs as one of ours; a new reference, or NULL with the reason noted. */
+/* Converts a part; a new reference, or NULL with the refusal set. */
 static json_t *part_of(struct reading *reading, const json_t *part)
 {
     const char *type = json_text_or(part, "type", "");
@@ -147,7 +147,7 @@ static json_t *part_of(struct reading *reading, const json_t *part)
     return image;
 }
 
-/* The parts of a message's list; a new reference, empty where it has the wrong form. */
+/* Converts a message's list of parts; a new reference, empty if the list is malformed. */
 static json_t *read_list(struct reading *reading, json_t *message, size_t index)
 {
     const struct place list_place = {&body_place, reading->list_name, 0};
@@ -166,7 +166,7 @@ static json_t *read_list(struct reading *reading, json_t *message, size_t index)
     return parts;
 }
 
-/* What a message says, as parts of ours. A new reference. */
+/* Converts a message's content, text or list. A new reference. */
 static json_t *read_parts(struct reading *reading, json_t *message, size_t index)
 {
     const json_t *content = json_object_get(message, "content");
@@ -186,7 +186,7 @@ static void append_line(struct strbuf *text, const char *line)
         strbuf_appendf(text, "%s%s", text->len > 0 ? "\n\n" : "", line);
 }
 
-/* A system message's texts; what else it has means nothing there. */
+/* Appends a system message's text; other parts are ignored. */
 static void add_system(struct reading *reading, json_t *message, size_t index)
 {
     json_auto_t *parts = read_parts(reading, message, index);
@@ -199,7 +199,7 @@ static void add_system(struct reading *reading, json_t *message, size_t index)
 
 enum when { SAID_BEFORE, SAID_NOW };
 
-/* What was said before the last message is told, as it is not in the conversation's log. */
+/* Earlier messages are added with a label, since they are not in the conversation's log. */
 static void add_turn(struct reading *reading, json_t *message, size_t index, enum when when)
 {
     json_auto_t *parts = read_parts(reading, message, index);
@@ -215,7 +215,7 @@ static void add_turn(struct reading *reading, json_t *message, size_t index, enu
     (void)json_array_extend(content, parts);
 }
 
-/* Where the messages begin that count. */
+/* Returns the index of the first message to take. */
 static size_t first_of(const json_t *messages, enum openai_turns turns)
 {
     size_t first = 0;
@@ -229,7 +229,7 @@ static size_t first_of(const json_t *messages, enum openai_turns turns)
     return first;
 }
 
-/* One behind the last message that is no system text; 0 when there is none. */
+/* Returns the index after the last message that is not a system message; 0 if there is none. */
 static size_t end_of(const json_t *messages)
 {
     size_t end = json_array_size(messages);
@@ -269,7 +269,7 @@ static bool says_nothing(const json_t *content)
     return true;
 }
 
-/* What holds for both. */
+/* Common to both APIs. */
 static void finish(struct openai_ask *ask, const json_t *values)
 {
     const char *model = json_text_or(values, "model", "");

@@ -8,10 +8,10 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 
-/* One line of the head; `end` is where the next one begins. */
+/* One line of the front matter; `next` is the start of the following line. */
 struct line {
     const char *text;
-    size_t len; /* without the line's end and white space before it */
+    size_t len; /* without trailing white space and line end */
     size_t indent;
     const char *next;
 };
@@ -34,7 +34,7 @@ static bool is_fence(const struct line *line)
     return line->len == 3 && strncmp(line->text, "---", 3) == 0;
 }
 
-/* A quoted text without its quotes and escapes. */
+/* Returns a quoted string without quotes and escapes. */
 static json_t *quoted_value(const char *text, size_t len)
 {
     CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
@@ -48,7 +48,7 @@ static json_t *quoted_value(const char *text, size_t len)
     return json_text(out.text, out.len);
 }
 
-/* Without a comment behind it. */
+/* Length without a trailing comment. */
 static size_t plain_length(const char *text, size_t len)
 {
     for (size_t i = 1; i < len; i++) {
@@ -100,7 +100,7 @@ static json_t *inline_list(const char *text, size_t len)
     return list;
 }
 
-/* The lines below a key that are indented, of a folded (>) or literal (|) text. */
+/* Reads the indented lines after a key as a folded (>) or literal (|) string. */
 static json_t *block_text(const char *at, char style, const char **next_out)
 {
     CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
@@ -121,7 +121,7 @@ static json_t *block_text(const char *at, char style, const char **next_out)
     return json_text(out.text, out.len);
 }
 
-/* The "- item" lines below a key; what else is indented there is passed over. */
+/* Reads the "- item" lines after a key; other indented lines are skipped. */
 static json_t *block_list(const char *at, const char **next_out)
 {
     json_t *list = json_array();
@@ -141,7 +141,7 @@ static json_t *block_list(const char *at, const char **next_out)
     return list;
 }
 
-/* "key: value" at the margin, and the lines that belong to it. Returns where the next one is. */
+/* Reads an unindented "key: value" and the lines that belong to it. Returns the next entry. */
 static const char *read_entry(json_t *head, const struct line *line)
 {
     CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
@@ -178,7 +178,7 @@ static json_t *read_head(const char *text, const char **body_out)
         return head;
     for (line = line_at(at); *at != '\0' && !is_fence(&line); line = line_at(at))
         at = read_entry(head, &line);
-    if (*at == '\0') { /* it never ended: no head, but text */
+    if (*at == '\0') { /* unterminated: no front matter */
         json_object_clear(head);
         return head;
     }

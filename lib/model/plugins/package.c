@@ -16,7 +16,7 @@ static const char *const manifests[] = {".plugin/plugin.json", ".claude-plugin/p
 static const char *const markets[] = {".plugin/marketplace.json", ".claude-plugin/marketplace.json",
                                       "marketplaces/default.json", "marketplace.json"};
 
-/* Folders that hold skills; in each a skill is a file of its own, or a folder with SKILL.md. */
+/* Folders that hold skills: each skill is a file, or a folder with SKILL.md. */
 static const char *const skill_folders[] = {"skills/", ".openhands/skills/", ".agents/skills/",
                                             "microagents/", ".openhands/microagents/"};
 
@@ -29,7 +29,7 @@ bool package_is_name(const char *name)
            strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == len;
 }
 
-/* The text of a file, or NULL. Borrowed. */
+/* Returns the text of a file, or NULL. Borrowed. */
 static const char *text_of(const struct package_folder *folder, const char *path)
 {
     const json_t *file = NULL;
@@ -42,7 +42,7 @@ static const char *text_of(const struct package_folder *folder, const char *path
     return NULL;
 }
 
-/* The first of several files that is an object; NULL where there is none. */
+/* Returns the first of several files that is a JSON object, or NULL. A new reference. */
 static json_t *first_object(const struct package_folder *folder, const char *const *paths, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -101,7 +101,7 @@ int package_read_skill(const struct package_folder *folder, json_t **package_out
     return 0;
 }
 
-/* The form of a file within a folder of skills; false when it is none. */
+/* Gives the form of a file in a skills folder; false if it is not a skill. */
 static bool form_of(const char *rest, enum skill_form *form_out)
 {
     const char *slash = strchr(rest, '/');
@@ -114,8 +114,8 @@ static bool form_of(const char *rest, enum skill_form *form_out)
     return slash == NULL || text_equal(slash + 1, "SKILL.md");
 }
 
-/* What a path has behind a folder of skills below the given one; NULL when it is in none. A folder
- * may be a skill itself. */
+/* Returns the part of a path after a skills folder below the given folder; NULL if it is in none.
+ * The given folder may itself be a skill. */
 static const char *rest_of(const char *path, const char *below)
 {
     size_t len = strlen(below);

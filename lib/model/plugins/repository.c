@@ -51,7 +51,7 @@ static const struct field credentials_request_fields[] = {
 };
 const struct shape repository_credentials_request_shape = CLOSED_SHAPE(credentials_request_fields);
 
-/* The user name that a forge wants beside a token. */
+/* The user name that a forge expects with a token. */
 struct forge {
     const char *provider;
     const char *address;
@@ -91,7 +91,7 @@ static const char *username_of(const char *provider, const char *url)
     return forges[0].username;
 }
 
-/* Bitbucket's app passwords come as "user:password" in the token. */
+/* Bitbucket's app passwords are passed as "user:password" in the token. */
 static void read_credentials(const json_t *credentials, struct repository_wish *wish)
 {
     const char *provider = json_text_or(credentials, "provider", NULL);
@@ -201,7 +201,7 @@ void repository_append_id(const struct repository_wish *wish, const struct uuid 
     strbuf_appendf(out, "repository:%.*s:%s:%d", ID_HASH_CHARS, hash, names[step], attempt);
 }
 
-/* In the repository, by the conversation's own shell, which is back in its folder afterwards. */
+/* Runs in the repository, in the conversation's shell, which then returns to its directory. */
 static void append_setup(struct strbuf *out, const char *working_dir, const char *path)
 {
     strbuf_append(out, "cd ");

@@ -22,7 +22,7 @@ static const struct memory_file memory_files[] = {
     {"GEMINI.md", "gemini"}, {".cursorrules", "cursorrules"},
 };
 
-/* The last part of a path. */
+/* Appends the last part of a path. */
 static void append_last(const char *path, struct strbuf *out)
 {
     const char *slash = strrchr(path, '/');
@@ -30,7 +30,7 @@ static void append_last(const char *path, struct strbuf *out)
     strbuf_append(out, slash != NULL ? slash + 1 : path);
 }
 
-/* The folder that a file lies in, by its own name. */
+/* Appends the name of the folder that holds a file. */
 static void append_folder(const char *path, struct strbuf *out)
 {
     CLEANUP(strbuf_done) struct strbuf folder = STRBUF_INIT;
@@ -40,7 +40,7 @@ static void append_folder(const char *path, struct strbuf *out)
     append_last(folder.text, out);
 }
 
-/* Without ".md". */
+/* Appends a file's name without ".md". */
 static void append_stem(const char *path, struct strbuf *out)
 {
     append_last(path, out);
@@ -60,7 +60,7 @@ static const char *memory_name(const char *path)
     return NULL;
 }
 
-/* A list of texts, or one text as a list. */
+/* Returns a list of strings; a single string becomes a list. */
 static json_t *texts_of(const json_t *value)
 {
     json_t *list = json_array();
@@ -95,7 +95,7 @@ static const char *type_of(enum skill_form form, const json_t *triggers)
     return json_array_size(triggers) > 0 ? "knowledge" : "repo";
 }
 
-/* Words that call for it; a skill with inputs is called by its name, too. */
+/* Returns the trigger words; a skill with inputs is also triggered by its name. */
 static json_t *triggers_of(const json_t *head, const char *name)
 {
     json_t *triggers = texts_of(json_object_get(head, "triggers"));

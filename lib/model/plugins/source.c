@@ -11,11 +11,11 @@
 
 enum { MAX_BYTES = 4096 };
 
-/* Short forms, and what they stand for. */
+/* Short forms and the URLs they expand to. */
 struct forge {
     const char *prefix;
     const char *address;
-    const char *page; /* what a page's address has between a repository and a ref */
+    const char *page; /* the path between repository and ref in a page's URL */
 };
 
 static const struct forge forges[] = {
@@ -45,7 +45,7 @@ static void replace(char **text, const char *bytes, size_t len)
     *text = strbuf_take(&copy);
 }
 
-/* Within a repository: no way up or out, and no second spelling of one place. */
+/* True for a normalized path that stays within the repository. */
 static bool is_inside(const char *path)
 {
     const char *part = path;
@@ -62,7 +62,7 @@ static bool is_inside(const char *path)
     return strpbrk(path, "\\\r\n\t") == NULL && strlen(path) <= MAX_BYTES;
 }
 
-/* "github:owner/name/folder": the address of owner/name, and the folder. */
+/* Reads "github:owner/name/folder": the URL of owner/name, and the folder. */
 static int read_short(const struct forge *forge, const char *rest, struct source *source,
                       struct error *err)
 {
@@ -83,7 +83,7 @@ static int read_short(const struct forge *forge, const char *rest, struct source
     return 0;
 }
 
-/* The address of a folder on a forge's page: "…/owner/name/tree/main/skills/one". */
+/* Reads the URL of a folder on a forge's website: "…/owner/name/tree/main/skills/one". */
 static void read_page(struct source *source)
 {
     for (size_t i = 0; i < ARRAY_SIZE(forges); i++) {
@@ -109,8 +109,8 @@ static void decode(char **text, const char *bytes, size_t len)
     *text = strbuf_take(&plain);
 }
 
-/* "https://name:password@host/…": both leave the address, which is shown. A token may stand alone.
- */
+/* "https://name:password@host/…": both are removed from the URL, which is shown. A token may be
+ * given alone. */
 static void take_credentials(struct source *source)
 {
     CLEANUP(strbuf_done) struct strbuf address = STRBUF_INIT;

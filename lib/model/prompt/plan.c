@@ -1,3 +1,6 @@
+/*
+ * Plans the events and the row's state for a user's message or a run request.
+ */
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -18,7 +21,9 @@ static void register_llm(struct stats *stats, const json_t *llm)
                        json_text_or(llm, "model", ""));
 }
 
-/* From its first message on a conversation tells what each of its models has cost: nothing yet. */
+/*
+ * From its first message on a conversation reports the cost of each of its models, initially zero.
+ */
 static void plan_stats(const struct conversation *conversation, struct conversation_change *change)
 {
     CLEANUP(stats_freep) struct stats *stats = stats_open(conversation->stats);
@@ -43,7 +48,7 @@ void conversation_add_system_prompt(const struct conversation *conversation,
     event_add_system_prompt(events, prompt.text, tools, context.text);
 }
 
-/* What the agent is told to be stands before all else, but for changes of state. */
+/* The system prompt precedes all other events except state updates. */
 static void plan_system_prompt(const struct conversation *conversation, struct event_list *events,
                                struct conversation_change *change)
 {
@@ -77,13 +82,13 @@ void conversation_change_done(struct conversation_change *change)
     change->stats = NULL;
 }
 
-/* A script has one part to play, and no opinion on what the play is called. */
+/* A scripted model cannot be asked for a title. */
 static bool is_scripted(const struct conversation *conversation)
 {
     return text_starts_with(json_text_or(conversation_llm(conversation), "model", ""), "scripted/");
 }
 
-/* The first words of the user name a conversation that nobody has named. */
+/* A conversation without a title gets one from its first user message. */
 static void plan_name(const struct conversation *conversation, const json_t *content,
                       struct conversation_change *change)
 {

@@ -9,7 +9,7 @@
 #include "model/prompt/prompt_text.h"
 #include "model/tools/tools.h"
 
-/* What decides which sections a prompt has. */
+/* Determines which sections a prompt has. */
 struct prompt_view {
     json_t *agent;
     bool has_persona;
@@ -18,7 +18,7 @@ struct prompt_view {
     bool wants_risk;
     bool is_on_users_machine;
     bool has_browser;
-    const char *family; /* text for the model's family, "" for most */
+    const char *family; /* text for the model's family; "" for most */
 };
 
 static const char *family_text(const char *model)
@@ -49,7 +49,7 @@ static struct prompt_view view_of(const struct conversation *conversation)
     };
 }
 
-/* The section's text in this prompt, or NULL when it is left out. */
+/* Returns the section's text in this prompt, or NULL if it is left out. */
 static const char *section_text(const struct prompt_section *section,
                                 const struct prompt_view *view)
 {
@@ -114,7 +114,7 @@ static bool is_disabled(json_t *context, const char *skill)
     return false;
 }
 
-/* Texts of the repository: skills that are always on. */
+/* Texts of the repository: skills that are always active. */
 static void append_repository(json_t *context, struct strbuf *out)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;

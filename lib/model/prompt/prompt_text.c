@@ -215,7 +215,7 @@ static const char for_gpt_5[] =
     "/repos/{owner}/{repo}/pulls/{number}/comments/{id}/replies),"
     " not as a comment on the whole.";
 
-/* The first match counts, so the longer part stands before the shorter. */
+/* The first match counts, so longer parts come before shorter ones. */
 const struct prompt_family prompt_families[] = {
     {"codex", for_gpt_5_codex}, {"gpt-5", for_gpt_5},   {"gpt-", ""},
     {"claude", for_claude},     {"gemini", for_gemini}, {NULL, NULL},

@@ -18,7 +18,7 @@ void skill_texts_done(struct skill_texts *texts)
     *texts = (struct skill_texts)SKILL_TEXTS_INIT;
 }
 
-/* Adds the texts of a list to a set of names, which look-ups in a list would be too slow for. */
+/* Adds the strings of a list to a set, since searching the list would be too slow. */
 static void add_to_set(json_t *set, const json_t *list)
 {
     json_t *item = NULL;
@@ -30,7 +30,7 @@ static void add_to_set(json_t *set, const json_t *list)
     }
 }
 
-/* The words of a skill's trigger. */
+/* Returns the words of a skill's trigger. */
 static const json_t *words_of(const json_t *skill)
 {
     const json_t *trigger = json_object_get(skill, "trigger");
@@ -44,7 +44,7 @@ static bool is_passed(const json_t *passed, const json_t *skill)
     return json_object_get(passed, json_text_or(skill, "name", "")) != NULL;
 }
 
-/* Asks for the words of all skills; passed: names of those that are not added. */
+/* Adds the words of all skills to the search; passed: names of skills to skip. */
 static void ask_for_words(struct word_search *search, const json_t *skills, const json_t *passed)
 {
     json_t *skill = NULL;
@@ -62,8 +62,8 @@ static void ask_for_words(struct word_search *search, const json_t *skills, cons
     }
 }
 
-/* The first word of a skill that the text has, or NULL. number_io: of its first word in the search;
- * of the next skill's afterwards. Borrowed. */
+/* Returns the first word of a skill that the text has, or NULL. number_io: number of the skill's
+ * first word in the search, advanced to the next skill's. Borrowed. */
 static const char *matching_word(const json_t *skill, struct word_search *search, size_t *number_io)
 {
     const char *found = NULL;
@@ -108,7 +108,7 @@ static void add_skill(const json_t *skill, const char *word, struct skill_texts 
     json_push(texts->parts, skill_part(skill, word));
 }
 
-/* The skills that the text calls for, each name once; none of those in `passed`. */
+/* Adds the skills that the text triggers, each name once, except those in `passed`. */
 static void add_skills(const json_t *skills, const char *text, const json_t *passed,
                        struct skill_texts *texts)
 {
@@ -129,7 +129,7 @@ static void add_skills(const json_t *skills, const char *text, const json_t *pas
     }
 }
 
-/* set: what known has. */
+/* set: the names in known. */
 static bool add_names(json_t *known, json_t *set, const json_t *names)
 {
     bool has_changed = false;

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "model/schema/problem.h"
 
-/* Beyond it, neighbours of a double are not one apart. */
+/* 2^53: beyond it not every integer is a double. */
 #define EXACT_MAX 9007199254740992.0
 
 static bool is_whole(const json_t *value)
@@ -55,7 +55,7 @@ static const struct type {
     {"object", is_map, {"dict_type", "Input should be a valid dictionary", NULL}},
 };
 
-/* ["string", "null"] is a string; several types are any. */
+/* ["string", "null"] counts as "string"; several other types as any. */
 static const char *only_name(const json_t *names)
 {
     const char *found = NULL;
@@ -72,7 +72,7 @@ static const char *only_name(const json_t *names)
     return found;
 }
 
-/* NULL: anything fits. */
+/* Returns NULL if any value is valid. */
 static const struct type *type_of(const json_t *schema)
 {
     const json_t *value = json_object_get(schema, "type");
@@ -105,7 +105,7 @@ static bool all_fit(const json_t *values, const struct type *type)
     return true;
 }
 
-/* NULL when the value is of the schema's type, and what is in its lists is of theirs. */
+/* Returns NULL if the value, and each item of its lists, has the type that the schema gives. */
 static const struct problem *problem_of(const json_t *schema, json_t *value)
 {
     json_auto_t *values = json_array();

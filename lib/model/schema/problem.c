@@ -6,7 +6,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 
-/* From the root to the place, so that the array reads like a path. */
+/* In order from the root to the place. */
 static json_t *place_to_json(const struct place *place)
 {
     json_t *loc = json_array();

@@ -1,3 +1,6 @@
+/*
+ * Copies JSON with the values replaced that look like secrets, by member name or by prefix.
+ */
 #include <string.h>
 
 #include "base/json.h"
@@ -8,13 +11,13 @@ static const char HIDDEN[] = "<redacted>";
 
 enum { TEXT_MAX_CHARS = 1000 };
 
-/* Words in a member's name that say its value is secret. */
+/* Words in a member's name that mark its value as secret. */
 static const char *const secret_names[] = {"authorization", "cookie",   "credential",
                                            "key",           "password", "secret",
                                            "session",       "token",    "value"};
-/* Members whose every value is. */
+/* Members whose values are all secret. */
 static const char *const secret_maps[] = {"env", "environment", "headers", "extra_headers"};
-/* How keys of known services begin. */
+/* Prefixes of known services' keys. */
 static const char *const secret_heads[] = {"sk-",     "gsk_",        "hf_",    "tgp_v1_", "ghp_",
                                            "gho_",    "github_pat_", "glpat-", "ctx7sk-", "cla_",
                                            "sntryu_", "lin_api_",    "tvly-",  "ATATT3x", "xoxb-",
@@ -24,7 +27,7 @@ static bool contains_nocase(const char *text, const char *word)
 {
     size_t len = strlen(word);
 
-    /* A text's end is no letter. */
+    /* The terminator matches no letter, so p[i] stays within the text. */
     for (const char *p = text; *p != '\0'; p++) {
         size_t i = 0;
 

@@ -17,7 +17,7 @@ const struct field *shape_find(const struct shape *shape, const char *name)
     return NULL;
 }
 
-/* The default as a new reference; NULL when there is none. */
+/* Returns the default, a new reference; NULL if there is none. */
 static json_t *field_default(const struct field *field)
 {
     struct error err = ERROR_INIT;

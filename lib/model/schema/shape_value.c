@@ -15,7 +15,7 @@
 #include "model/schema/problem.h"
 #include "model/schema/words.h"
 
-/* The last double that every int64_t near it can be told apart from. */
+/* 2^53: up to here every integer is a double. */
 #define INT_IN_REAL_MAX 9007199254740992.0
 
 struct reading {
@@ -31,7 +31,7 @@ static json_t *refuse(const struct reading *r, const char *type, const char *msg
     return NULL;
 }
 
-/* "a|b|c" as "'a', 'b' or 'c'". */
+/* Appends "a|b|c" as "'a', 'b' or 'c'". */
 static void append_choice(struct strbuf *out, const char *words)
 {
     const char *p = words;
@@ -221,7 +221,7 @@ static json_t *read_text_map(const struct reading *r)
     return map;
 }
 
-/* A list whose elements are all read alike. */
+/* Reads a list whose elements all have one kind. */
 static json_t *read_elements(const struct reading *r, json_t *(*read)(const struct reading *r))
 {
     json_t *list = NULL;

@@ -88,7 +88,7 @@ static const struct field secret_source_fields[] = {
 };
 const struct shape secret_source_shape = SHAPE(secret_source_fields);
 
-/* agent, policy, analyzer, secrets and content have readers of their own in start_request.c. */
+/* agent, policy, analyzer, secrets and content are read by functions in start_request.c. */
 static const struct field start_fields[] = {
     {.name = "workspace", .kind = FIELD_OBJECT, .rules = FIELD_REQUIRED, .items = &workspace_shape},
     {.name = "conversation_id", .kind = FIELD_UUID, .rules = FIELD_NULLABLE},

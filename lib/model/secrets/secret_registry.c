@@ -12,7 +12,7 @@
 #include "model/schema/start_fields.h"
 #include "model/secrets/secret_places.h"
 
-/* A value of its own: what is known of it stays, the text goes to values. */
+/* Returns the source of a secret that is stored here; its text goes to values. */
 static json_t *static_source(const char *name, const char *text, const char *description,
                              json_t *values)
 {

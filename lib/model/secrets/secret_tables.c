@@ -1,5 +1,5 @@
 /*
- * Where secrets may stand: one list per part, put together by the paths that lead to it.
+ * Paths of secrets: one list per kind of object, composed with path prefixes.
  */
 #include "base/attr.h"
 #include "model/secrets/secret_walk.h"

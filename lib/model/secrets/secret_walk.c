@@ -98,7 +98,7 @@ void secret_walk(const struct secret_table *table, json_t *object,
     strbuf_done(&walk.where);
 }
 
-/* An empty text is no secret, so a reader sees at once that there is none. */
+/* An empty string becomes null, so that readers see that there is no secret. */
 static json_t *take(void *context, const struct secret_place *place, const char *where,
                     const char *text)
 {
@@ -135,7 +135,7 @@ void secrets_restore(const struct secret_table *table, json_t *object, const jso
 
 struct sealing {
     const unsigned char *key;
-    json_t *problems; /* of opening */
+    json_t *problems; /* only for opening */
 };
 
 static json_t *seal(void *context, const struct secret_place *place, const char *where,

@@ -1,3 +1,6 @@
+/*
+ * Reads a StartConversationRequest into a conversation: its specification and its secrets.
+ */
 #include <string.h>
 
 #include "base/error.h"
@@ -24,7 +27,7 @@
 static const struct place body = {NULL, "body", 0};
 static const char DIGITS[] = "0123456789";
 
-/* Where Python clients find the classes of the tools that deft has. */
+/* Python modules of the classes of deft's tools. */
 struct tool_module {
     const char *tool;
     const char *module;
@@ -37,14 +40,14 @@ static const struct tool_module tool_modules[] = {
     {"browser_tool_set", "openhands.tools.browser_use.definition"},
 };
 
-/* A request while it is read. */
+/* State while a request is read. */
 struct start {
     const struct conversation_defaults *defaults;
     json_t *request; /* as the client sent it */
-    json_t *values;  /* its members, checked, with defaults */
-    json_t *spec;    /* what becomes of them */
+    json_t *values;  /* its members, validated, with defaults */
+    json_t *spec;    /* the resulting specification */
     json_t *secrets; /* {"llm_api_key", "secrets", "members"} */
-    json_t *content; /* of the initial message; NULL when there is none */
+    json_t *content; /* of the initial message; NULL if there is none */
     json_t *problems;
 };
 
@@ -64,7 +67,10 @@ static bool is_given(const json_t *object, const char *name)
     return value != NULL && !json_is_null(value);
 }
 
-/* One of the ways to say which agent it is. A profile alone is resolved before this is read. */
+/*
+ * Reads the agent from `agent` or `agent_settings`. A request with a profile alone has been
+ * resolved before.
+ */
 static void read_agent(struct start *start)
 {
     const struct place agent_place = {&body, "agent", 0};
@@ -107,7 +113,7 @@ static void read_policies(struct start *start)
         tags_check(tags, &tags_place, start->problems);
 }
 
-/* True when a path leads up somewhere. */
+/* True if a path has a ".." component. */
 static bool has_dot_dot(const char *path)
 {
     while (*path != '\0') {
@@ -120,9 +126,9 @@ static bool has_dot_dot(const char *path)
     return false;
 }
 
-/* Several clients send `workspace/project`, which is meant from the root of the sandbox's files;
- * what else is relative lies below /workspace. An empty path is the same as ".": Agent Canvas sends
- * it for "/", whose last slash it cuts off. */
+/* Several clients send `workspace/project`, relative to the sandbox's root; other relative paths
+ * are below /workspace. An empty path means ".": Agent Canvas sends it for "/", since it strips
+ * trailing slashes. */
 static char *absolute_dir(const char *path)
 {
     CLEANUP(strbuf_done) struct strbuf whole = STRBUF_INIT;
@@ -159,7 +165,7 @@ static void read_workspace(struct start *start)
     }
     if (working_dir[0] == '/')
         return;
-    /* As the contract has it: in the sandbox of its own there is nothing that it is relative to. */
+    /* By the contract: in a sandbox of its own there is nothing a path could be relative to. */
     if (text_equal(json_text_or(start->values, "conversation_runtime", ""), "docker")) {
         problem_add_value(start->problems, &place, "the working directory is an absolute path",
                           json_object_get(value, "working_dir"));
@@ -209,7 +215,7 @@ static void read_container(struct start *start)
                     memory);
 }
 
-/* A name that git and a shell take as it is. */
+/* True for a name that git and a shell accept without quoting. */
 static bool is_git_name(const char *text)
 {
     static const char first[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
@@ -246,12 +252,12 @@ static void read_message(struct start *start)
     json_t *message = json_object_get(start->values, "initial_message");
     json_t *content = json_object_get(message, "content");
 
-    /* What the shape has refused is no longer there. */
+    /* Absent if the shape has refused it. */
     if (content != NULL)
         start->content = content_read_at(content, &place, start->problems);
 }
 
-/* Secrets of the agent's context are named secrets as well; the request's own win. */
+/* Secrets of the agent's context are named secrets, too; the request's take precedence. */
 static void read_secrets(struct start *start)
 {
     const struct place place = {&body, "secrets", 0};
@@ -275,7 +281,7 @@ static void read_secrets(struct start *start)
     json_put(start->secrets, "secrets", values);
 }
 
-/* A set of the names in a list of objects. A new reference. */
+/* Returns the set of names in a list of objects. A new reference. */
 static json_t *names_in(const json_t *list)
 {
     json_t *names = json_object();
@@ -287,7 +293,7 @@ static json_t *names_in(const json_t *list)
     return names;
 }
 
-/* Names as the creator sent them, and the official modules of tools it left out. */
+/* Modules as the creator gave them, and the official ones of tools it left out. */
 static void read_tool_modules(struct start *start)
 {
     json_t *modules = json_deep_copy(json_object_get(start->values, "tool_module_qualnames"));
@@ -306,8 +312,7 @@ static void read_tool_modules(struct start *start)
     json_put(start->spec, "tool_module_qualnames", modules);
 }
 
-/* A tool that nobody has is told now, rather than when it is missed; a client may have brought it.
- */
+/* Reports unknown tools at the start rather than at their first use; client tools are known. */
 static void check_tools(struct start *start)
 {
     const struct place agent_place = {&body, "agent", 0};
@@ -326,7 +331,7 @@ static void check_tools(struct start *start)
     }
 }
 
-/* What a tool is called with is an object; a schema that does not say its type is taken for one. */
+/* A tool's arguments are an object; a schema without a type counts as one of an object. */
 static bool is_object_schema(const json_t *schema)
 {
     const json_t *type = json_object_get(schema, "type");
@@ -354,7 +359,7 @@ static void check_client_tools(struct start *start)
     }
 }
 
-/* Members that the specification keeps as they are. */
+/* Copies members that the specification keeps unchanged. */
 static void keep_members(struct start *start)
 {
     static const char *const kept[] = {
@@ -385,7 +390,7 @@ static void keep_members(struct start *start)
     }
 }
 
-/* Kept, since later settings of the server do not change what the prompt has told the agent. */
+/* Stored, since a later change of the server's settings does not change the agent's prompt. */
 static void keep_browser(struct start *start)
 {
     const json_t *container = json_object_get(start->values, "container");

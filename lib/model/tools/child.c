@@ -10,7 +10,7 @@
 #include "model/event/event.h"
 #include "model/event/stats.h"
 
-/* What is of the parent's own course, not of its agent. */
+/* Members of the parent's own history, not copied. */
 static const char *const own_members[] = {"forked_from", "goal", "activated_knowledge_skills"};
 
 struct uuid child_id_of_call(const struct uuid *parent_id, const struct uuid *action_id)

@@ -97,7 +97,7 @@ void client_tools_add_functions(const struct conversation *conversation,
     for (size_t i = 0; i < json_array_size(tools); i++) {
         const json_t *tool = json_array_get(tools, i);
 
-        /* A tool of the agent's own wins: a name stands for one thing. */
+        /* Names are unique: the agent's own tool takes precedence. */
         if (!is_one_of(own, json_text_or(tool, "name", "")))
             json_push(list, function(tool));
     }

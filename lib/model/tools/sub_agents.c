@@ -16,7 +16,7 @@ struct kind {
     const char *name;
     const char *old_name;
     const char *description;
-    const char *tools[4]; /* ends with a NULL */
+    const char *tools[4]; /* NULL-terminated */
     const char *prompt;
 };
 
@@ -44,7 +44,7 @@ static const struct kind kinds[] = {
      "You look things up in the web and report what you found, each fact with its address."},
 };
 
-/* What each of them is told, before the words of its own kind. */
+/* Prompt of all sub-agents, before that of their kind. */
 static const char ROLE[] =
     "You are a sub-agent: another agent gave you the task, works in the same folder, and waits for"
     " your result. It sees nothing of what you do but the `message` of your `finish` call, so put"
@@ -160,7 +160,7 @@ void sub_agents_append_list(const struct conversation *conversation, struct strb
     }
 }
 
-/* Those that the definition names; a definition that names none has the parent's. */
+/* Uses the tools that the definition names; if none, the parent's. */
 static void take_tools(const json_t *definition, json_t *agent)
 {
     const json_t *names = json_object_get(definition, "tools");
@@ -190,7 +190,7 @@ static void add_part(struct strbuf *text, const char *part)
     strbuf_append(text, part);
 }
 
-/* What the creator said of his own accord holds for sub-agents, too. */
+/* The creator's own suffix applies to sub-agents, too. */
 static void take_words(const json_t *definition, json_t *agent)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
@@ -227,12 +227,12 @@ int sub_agent_make(const struct keyring *keyring, const struct conversation *par
     take_tools(definition, agent);
     take_words(definition, agent);
     take_limit(definition, child_out->spec);
-    /* Who confirmed the call that made it has confirmed what it does. */
+    /* Confirming the call that creates it confirms its actions. */
     policy = json_object();
     json_put_text(policy, "kind", "NeverConfirm");
     json_put(child_out->spec, "confirmation_policy", policy);
     json_put(child_out->spec, "autotitle", json_false());
-    /* The client answers calls of the conversation that it knows. */
+    /* The client only handles calls of the conversation that it created. */
     json_put(child_out->spec, "client_tools", json_array());
     child_out->is_sub_agent = true;
     return 0;

@@ -1,3 +1,6 @@
+/*
+ * Checks a model's call to a tool, and turns its arguments into an action.
+ */
 #include <string.h>
 
 #include "base/json.h"
@@ -16,7 +19,7 @@
 
 static const char RISK_UNKNOWN[] = "UNKNOWN";
 
-/* A summary that deft makes of the arguments is cut here. */
+/* A summary made from the arguments is truncated to this. */
 enum { SUMMARY_MAX_CHARS = 400 };
 
 void tool_call_check_done(struct tool_call_check *check)
@@ -68,7 +71,7 @@ static char *unparseable_text(const char *name)
     return strbuf_take(&text);
 }
 
-/* Says what is wrong member by member, never what the values were. */
+/* Lists the errors by member, without the values. */
 static char *invalid_text(const char *tool_name, const char *action_kind, const json_t *problems,
                           json_t *arguments)
 {
@@ -92,7 +95,7 @@ static char *invalid_text(const char *tool_name, const char *action_kind, const 
     return strbuf_take(&text);
 }
 
-/* Takes security_risk out of the arguments; it counts only where an analyzer listens. */
+/* Removes security_risk from the arguments; it is only used with an analyzer. */
 static void take_risk(const struct conversation *conversation, struct tool_call_check *check,
                       json_t *arguments, json_t *problems)
 {
@@ -112,7 +115,7 @@ static void take_risk(const struct conversation *conversation, struct tool_call_
                     value);
 }
 
-/* Takes summary out of the arguments, or makes one of them. */
+/* Removes summary from the arguments, or makes one from them. */
 static char *take_summary(const char *tool_name, json_t *arguments)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
@@ -149,7 +152,7 @@ static void validate(const struct conversation *conversation, struct tool_call_c
     check->summary = TAKE_PTR(summary);
 }
 
-/* What deft reads of a call, and the client's tool has no member for. */
+/* Removes the members that deft reads and that the client tool does not declare. */
 static void take_own_members(const struct conversation *conversation, struct tool_call_check *check,
                              const char *name, const json_t *parameters, json_t *arguments,
                              json_t *problems)
@@ -180,7 +183,7 @@ static void validate_for_client(const struct conversation *conversation,
     json_put_text(check->action, "kind", kind);
 }
 
-/* A tool of the agent's own wins. */
+/* The agent's own tool takes precedence. */
 static bool is_for_client(const struct conversation *conversation, const char *name)
 {
     return tools_find(conversation, name) == NULL && client_tool_find(conversation, name) != NULL;

@@ -16,8 +16,8 @@ static const char MALFORMED_MARK[] = "_openhands_malformed_tool_call";
 struct alias {
     const char *name;
     const char *tool;
-    const char *command;     /* what the name itself says, or NULL */
-    bool needs_no_arguments; /* the command alone is meant */
+    const char *command;     /* implied by the name, or NULL */
+    bool needs_no_arguments; /* only the command is meant */
 };
 
 static const struct alias aliases[] = {
@@ -45,7 +45,7 @@ static const struct spelling spellings[] = {
     {"security_riks", "security_risk"},
 };
 
-/* Which member of a file_editor call tells the command that is missing; first match wins. */
+/* Members of a file_editor call that imply a missing command; the first match wins. */
 static const struct spelling editor_commands[] = {
     {"old_str", "str_replace"},
     {"insert_line", "insert"},
@@ -53,7 +53,7 @@ static const struct spelling editor_commands[] = {
     {"path", "view"},
 };
 
-/* grep{pattern, path, include} as a command line; false when there is no pattern. */
+/* Converts grep{pattern, path, include} to a command line; false if there is no pattern. */
 static bool grep_to_command(json_t *arguments)
 {
     CLEANUP(strbuf_done) struct strbuf command = STRBUF_INIT;
@@ -78,7 +78,7 @@ static bool grep_to_command(json_t *arguments)
     return true;
 }
 
-/* "status" asked of git means "git status". */
+/* "status" for a tool named git means "git status". */
 static void put_command_in_front(json_t *arguments, const char *word)
 {
     CLEANUP(strbuf_done) struct strbuf command = STRBUF_INIT;
@@ -116,7 +116,7 @@ static const struct tool *find_alias(const struct conversation *conversation, co
     return NULL;
 }
 
-/* The function's own name only: what agent specifications say is not for models. */
+/* Exact names only: the aliases of agent specifications are not for models. */
 static const struct tool *find_exact(const struct conversation *conversation, const char *name)
 {
     const struct tool *tool = tools_find(conversation, name);
@@ -140,7 +140,7 @@ const struct tool *tool_repair_name(const struct conversation *conversation, con
     return tool != NULL ? tool : find_alias(conversation, head.text, arguments);
 }
 
-/* Raw control characters inside texts become escapes; the rest stays. */
+/* Escapes raw control characters in strings; the rest is unchanged. */
 static void append_escaped(struct strbuf *out, const char *text)
 {
     bool in_text = false;
@@ -159,7 +159,7 @@ static void append_escaped(struct strbuf *out, const char *text)
     }
 }
 
-/* The parser's words are left out: they quote the arguments. */
+/* Without the parser's message, which quotes the arguments. */
 static void append_malformed(struct strbuf *out)
 {
     json_auto_t *mark = json_object();
@@ -219,7 +219,7 @@ static void drop_null_members(json_t *arguments)
     }
 }
 
-/* Chunks of one text; NULL when an element is something else. */
+/* Joins a list of strings; NULL if an element is not a string. */
 static json_t *join_texts(const json_t *list)
 {
     CLEANUP(strbuf_done) struct strbuf joined = STRBUF_INIT;
@@ -241,7 +241,7 @@ static bool is_container(enum field_kind kind)
            kind == FIELD_OBJECTS;
 }
 
-/* A value that was sent in another form, in its own; NULL when it is fine or beyond repair. */
+/* Returns a value converted to the field's kind; NULL if it is valid or cannot be repaired. */
 static json_t *repaired_value(const struct field *field, const json_t *value)
 {
     struct error ignored = ERROR_INIT;

@@ -116,7 +116,7 @@ static const struct field think_fields[] = {
 };
 static const struct shape think_shape = CLOSED_SHAPE(think_fields);
 
-/* What all browser tools have in common. */
+/* Members common to all browser tools. */
 #define BROWSER_TOOL(tool_name, class)                                                             \
     .name = (tool_name), .title = (tool_name), .kind = class "Tool",                               \
     .action_kind = class "Action", .observation_kind = "BrowserObservation",                       \

@@ -29,7 +29,7 @@ bool tools_is_built_in(const struct tool *tool)
     return text_equal(tool->name, "finish") || text_equal(tool->name, "think");
 }
 
-/* The one name of a set is its first. */
+/* A set is listed by its first name. */
 static json_t *name_of(const struct tool *tool)
 {
     if (tool->set_names == NULL)
@@ -62,13 +62,13 @@ bool tools_may_be_named(const char *spec_name)
            words_contain(tool_names_elsewhere, spec_name);
 }
 
-/* Where the sandbox has no browser, agents go without its tools. */
+/* Browser tools are offered only if the sandbox has a browser. */
 static bool is_offered(const struct conversation *conversation, const struct tool *tool)
 {
     return tool->set_names == NULL || conversation_has_browser(conversation);
 }
 
-/* filter_tools_regex of the agent: whom it lets through. A pattern that is none lets nobody. */
+/* The agent's filter_tools_regex. An invalid pattern matches no tool. */
 struct filter {
     bool is_set;
     struct pattern *pattern;
@@ -97,7 +97,7 @@ static bool lets_through(const struct filter *filter, const struct tool *tool)
            (filter->pattern != NULL && pattern_matches(filter->pattern, tool->name));
 }
 
-/* Adds the tools of that name once; names that deft does not have are left out. */
+/* Adds the tools of that name once; unknown names are ignored. */
 static void add_tools(const struct conversation *conversation, const struct filter *filter,
                       const char *spec_name, const struct tool **tools)
 {
@@ -214,7 +214,7 @@ json_t *tools_definitions(const struct conversation *conversation)
     return list;
 }
 
-/* The two members that deft itself reads stand in front of the tool's own. */
+/* The two members that deft itself reads precede the tool's own. */
 static json_t *parameters(const struct tool *tool)
 {
     const struct field risk = {

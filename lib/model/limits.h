@@ -15,7 +15,7 @@ enum {
     BATCH_MAX_IDS = 99,     /* ids= of GET /api/conversations */
     SUBSCRIBERS_MAX = 48,   /* sockets of one conversation */
     CHILD_DEPTH_MAX = 3,
-    CHILDREN_MAX = 100, /* that one conversation starts */
+    CHILDREN_MAX = 100, /* started by one conversation */
     TOOL_TEXT_MAX_CHARS = 30000,
     FILE_VIEW_MAX_CHARS = 16000,
     LEASE_MS = 4000,

@@ -34,7 +34,7 @@ bool agent_settings_are_acp(const json_t *settings)
     return text_equal(json_text_or(settings, "agent_kind", "openhands"), "acp");
 }
 
-/* Position of the tool of that name, or the list's length. */
+/* Returns the index of the tool of that name, or the list's length. */
 static size_t tool_position(const json_t *tools, const char *name)
 {
     size_t i = 0;

@@ -189,7 +189,7 @@ static const struct field_words *find_words(const char *key)
     return NULL;
 }
 
-/* "max_message_chars" as "Max message chars". */
+/* Converts "max_message_chars" to "Max message chars". */
 static json_t *label_of(const struct field_words *said, const char *name)
 {
     CLEANUP(mem_freep) char *label = mem_dup_text(name);
@@ -204,7 +204,7 @@ static json_t *label_of(const struct field_words *said, const char *name)
     return json_text_of(label);
 }
 
-/* "a|b" as a list of texts. */
+/* Converts "a|b" to a list of strings. */
 static json_t *split_words(const char *text)
 {
     json_t *list = json_array();

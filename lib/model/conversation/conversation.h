@@ -78,11 +78,11 @@ void conversation_done(struct conversation *conversation);
 
 /*
  * Reads a StartConversationRequest into a new conversation: id (given or random), spec with all
- * defaults filled in and every secret taken out, and *secrets_out = JSON of those secrets
+ * defaults filled in and every secret removed, and *secrets_out = JSON of those secrets
  * ({"llm_api_key":…, "secrets":{…}}), for the caller to seal. initial_message content, or NULL, in
- * *initial_content_out (new reference).
- * ERROR_INVALID with *problems_out = array of validation entries {type, loc, msg, input} (new
- * reference) when the request is refused; the wire form is the 422 body of the contract.
+ * *initial_content_out (new reference). ERROR_INVALID with *problems_out = array of validation
+ * entries {type, loc, msg, input} (new reference) if the request is refused; the wire form is the
+ * 422 body of the contract.
  */
 int conversation_from_request(json_t *request, const struct conversation_defaults *defaults,
                               struct conversation *conversation_out, struct secret *secrets_out,

@@ -29,7 +29,7 @@ struct webhook_header {
 };
 
 struct webhook {
-    char *id;       /* its name in the store, such as "0" */
+    char *id;       /* its key in the store, such as "0" */
     char *base_url; /* without a trailing slash */
     struct webhook_header *headers;
     size_t n_headers;

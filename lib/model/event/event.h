@@ -45,7 +45,7 @@ void event_list_done(struct event_list *list);
 /* Appends the event's exact wire text, with id and naive timestamp. */
 void event_append_body(const struct event *event, struct strbuf *out) NONNULL;
 
-/* A call of the model to a tool, as an ActionEvent needs it. */
+/* A model's tool call, as needed for an ActionEvent. */
 struct action_parts {
     const char *tool_name;
     const char *tool_call_id;

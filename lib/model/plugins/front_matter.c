@@ -74,7 +74,7 @@ static json_t *scalar_value(const char *text, size_t len)
     return json_text(text, len);
 }
 
-/* "[a, "b, c"]" */
+/* Reads a flow list such as [a, "b, c"]. */
 static json_t *inline_list(const char *text, size_t len)
 {
     json_t *list = json_array();

@@ -39,7 +39,7 @@ struct field {
     const char *name;
     enum field_kind kind;
     unsigned rules;
-    const char *fallback;      /* JSON text of the default; NULL: null when nullable, else none */
+    const char *fallback;      /* JSON text of the default; NULL: null if nullable, else none */
     const char *words;         /* the allowed values, separated by '|'; NULL: any */
     const struct shape *items; /* of FIELD_OBJECT and FIELD_OBJECTS */
     size_t max_chars;          /* of a text; 0: no limit */

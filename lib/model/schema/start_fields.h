@@ -1,5 +1,5 @@
 /*
- * The table of StartConversationRequest.
+ * Field tables of StartConversationRequest.
  */
 #ifndef DEFT_MODEL_SCHEMA_START_FIELDS_H
 #define DEFT_MODEL_SCHEMA_START_FIELDS_H

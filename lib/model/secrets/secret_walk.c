@@ -29,7 +29,7 @@ static json_t *visit(const struct walk *walk, const json_t *value)
     return walk->visitor->visit(walk->visitor->context, walk->place, walk->where.text, text);
 }
 
-/* One step of a path; not terminated. */
+/* One component of a path; not NUL-terminated. */
 struct step {
     const char *name;
     size_t len;

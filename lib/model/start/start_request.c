@@ -175,7 +175,7 @@ static void read_workspace(struct start *start)
     json_put_text(value, "working_dir", whole);
 }
 
-/* "512m", "4g", "2GiB", "1.5 GB". */
+/* True for sizes such as "512m", "4g", "2GiB", "1.5 GB". */
 static bool is_memory_size(const char *text)
 {
     size_t n_whole = strspn(text, DIGITS);

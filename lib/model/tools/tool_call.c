@@ -41,7 +41,7 @@ static void set_risk(struct tool_call_check *check, const char *risk)
     check->security_risk[len] = '\0';
 }
 
-/* ['a', 'b'] */
+/* Appends a name of the list 'a', 'b'. */
 static void append_name(struct strbuf *out, const char *name, size_t i)
 {
     strbuf_appendf(out, "%s'%s'", i > 0 ? ", " : "", name);

@@ -212,10 +212,7 @@ static void read_emphasis(struct reader *line, struct strbuf *out)
     line->at += n;
 }
 
-/*
- * Returns the position after "](address)" or "][name]"; NULL: the bracket does not end a link's
- * text.
- */
+/* Returns the end of "](address)" or "][name]"; NULL: the bracket does not end a link's text. */
 static const char *link_tail(const char *bracket, const char *end)
 {
     const char *close = NULL;

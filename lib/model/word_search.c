@@ -153,9 +153,7 @@ static uint32_t next_node(const struct word_search *search, uint32_t node, uint1
     return child;
 }
 
-/*
- * Appends a node's children to the queue; first: the first child. Returns the queue's new length.
- */
+/* Appends a node's children to the queue, beginning with first. Returns the queue's new length. */
 static size_t enqueue(const struct word_search *search, uint32_t first, uint32_t *queue, size_t n)
 {
     for (uint32_t child = first; child != 0; child = search->nodes[child].sibling)

@@ -83,9 +83,7 @@ static void refuse_empty(json_t *object, const char *name, const struct place *p
         value);
 }
 
-/*
- * Adds missing sections, whose members get their defaults, and converts retired switches to tools.
- */
+/* Adds missing sections, to be filled with defaults, and converts retired switches to tools. */
 static json_t *completed(json_t *input)
 {
     static const char *const sections[] = {"condenser", "verification"};

@@ -54,10 +54,7 @@ json_t *standard_tools(void) MUST_CHECK;
 /* True for agent_kind acp: an agent of another program, without an LLM of deft's. */
 bool agent_settings_are_acp(const json_t *settings) NONNULL MUST_CHECK;
 
-/*
- * Merges change into base, in place: objects member by member, null removes, any other value
- * replaces.
- */
+/* Merges change into base in place: objects by member, null removes, any other value replaces. */
 void settings_merge(json_t *base, json_t *change) NONNULL;
 
 #endif

@@ -17,10 +17,7 @@ int policy_strictness(const json_t *policy) MUST_CHECK;
 /* Reads a security analyzer, or null. A new reference; errors go to problems. */
 json_t *analyzer_read(json_t *input, const struct place *place,
                       json_t *problems) NONNULL MUST_CHECK;
-/*
- * Checks that names match [a-z0-9]+ and values have at most TAG_VALUE_MAX_CHARS; tags is an object
- * of strings.
- */
+/* Checks an object of strings: names are [a-z0-9]+, values have at most TAG_VALUE_MAX_CHARS. */
 void tags_check(json_t *tags, const struct place *place, json_t *problems) NONNULL;
 
 #endif

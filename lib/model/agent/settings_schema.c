@@ -317,10 +317,7 @@ static json_t *find_field(const json_t *schema, const char *key)
     return NULL;
 }
 
-/*
- * Two defaults are not literals of the table: the model is the server's, and stream_idle_timeout
- * equals timeout.
- */
+/* Two defaults are not literals: model is the server's, stream_idle_timeout equals timeout. */
 json_t *agent_settings_schema(const char *model)
 {
     json_t *schema = schema_of("AgentSettings", agent_sections, ARRAY_SIZE(agent_sections));

@@ -199,9 +199,7 @@ void conversation_change_done(struct conversation_change *change);
 /* Adds the SystemPromptEvent that a first message would add. */
 void conversation_add_system_prompt(const struct conversation *conversation,
                                     struct event_list *events) NONNULL;
-/*
- * Plans a user's message; run: start a run, too. Adds SystemPromptEvent first if there is none yet.
- */
+/* Plans a user's message; run: also start a run. First adds SystemPromptEvent if there is none. */
 int conversation_plan_message(const struct conversation *conversation, json_t *content, bool run,
                               struct event_list *events, struct conversation_change *change_out,
                               struct error *err) NONNULL MUST_CHECK;

@@ -296,8 +296,7 @@ static void append_state(json_t *state, int64_t now_us, struct strbuf *out)
 }
 
 /*
- * Clients close on a frame that is too large; they merge snapshots member by member, so some may be
- * left out.
+ * Clients close on frames that are too large, but merge snapshots by member: some may be left out.
  */
 void conversation_append_snapshot(const struct conversation *conversation, int64_t now_us,
                                   struct strbuf *out)

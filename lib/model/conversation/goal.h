@@ -36,8 +36,7 @@ bool goal_can_resume(const struct conversation *conversation) NONNULL MUST_CHECK
 const char *goal_job(const struct conversation *conversation) NONNULL MUST_CHECK;
 
 /*
- * Starts a new goal in its first round. This and all below change conversation->spec and add an
- * event.
+ * Starts a goal in its first round. This and all below change conversation->spec and add an event.
  */
 void goal_start(struct conversation *conversation, const char *objective, json_int_t max_iterations,
                 struct event_list *events) NONNULL;
@@ -48,7 +47,7 @@ void goal_set(struct conversation *conversation, enum goal_status status, json_t
 bool goal_next_round(struct conversation *conversation, json_t *verdict,
                      struct event_list *events) NONNULL MUST_CHECK;
 /*
- * Ends the loop because the user made another request. True if one ended and spec must be written.
+ * Interrupts the goal for another request of the user. True if it was active: spec must be written.
  */
 bool goal_give_way(struct conversation *conversation, struct event_list *events) NONNULL MUST_CHECK;
 

@@ -31,9 +31,7 @@ static bool begins_as_http(const char *bytes, size_t len)
     return fit;
 }
 
-/*
- * Length of the head up to its empty line, with or without CR, as nginx reads it; 0 if incomplete.
- */
+/* Length of the head with its empty line, with or without CR as in nginx; 0 if incomplete. */
 static size_t head_length(const char *bytes, size_t len)
 {
     const char *end = bytes + len;

@@ -136,9 +136,7 @@ int content_read(json_t *input, json_t **content_out, struct error *err) NONNULL
 json_t *content_read_at(json_t *input, const struct place *place,
                         json_t *problems) NONNULL MUST_CHECK;
 
-/*
- * Adds the null members that events are stored and sent without, in all parts whose shape is known.
- */
+/* Adds the null members that events are stored and sent without, in all parts of known shape. */
 void event_fill_nulls(json_t *event) NONNULL;
 
 /* Returns a kind's short name, given its Python path or its short name; NULL if unknown. */

@@ -12,9 +12,7 @@
 #define TOOL_NULLS "observation_type|annotations|meta"
 #define METADATA_NULLS "username|hostname|working_dir|py_interpreter_path"
 
-/*
- * The members that may be null, of a kind or, for objects without a kind, of the member holding it.
- */
+/* The members that may be null: by kind or, for an object without one, by the member holding it. */
 struct nulls {
     const char *name;
     const char *members;

@@ -32,10 +32,7 @@ struct error;
 enum progress_kind { PROGRESS_KINDS(X) PROGRESS_N_KINDS };
 #undef X
 
-/*
- * Longer text is split into several lines, each of which fits a notification even if all is
- * escaped.
- */
+/* Longer text is split into lines, each of which fits a notification even if all is escaped. */
 enum { PROGRESS_TEXT_MAX_BYTES = 1200, PROGRESS_CHUNKS_MAX = 64 };
 
 struct progress {

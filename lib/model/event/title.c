@@ -31,9 +31,7 @@ static void append_squeezed(struct strbuf *out, const char *line, size_t len)
     }
 }
 
-/*
- * True for code points that modify the previous one, recognized by the first bytes of their UTF-8.
- */
+/* True for code points that modify the previous one, judged by the first bytes of their UTF-8. */
 static bool is_extender(const char *at)
 {
     const unsigned char *bytes = (const unsigned char *)at;

@@ -61,9 +61,7 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/*
- * Length of the longest match of a form's rest after the node, including the tail of a long form.
- */
+/* Longest match of the rest of a form after the node, including the tail of a long form. */
 static size_t ended_from(const struct mask_forms *forms, uint32_t node, const char *text,
                          size_t len)
 {

@@ -260,9 +260,7 @@ uint32_t mask_forms_next(const struct mask_forms *forms, uint32_t node, unsigned
     return child;
 }
 
-/*
- * A child's suffix is the child of a suffix of its parent; a form that ends there ends here, too.
- */
+/* A child's suffix is a child of its parent's suffix; a form that ends there ends here, too. */
 static void link_child(struct mask_forms *forms, uint32_t node, uint32_t child)
 {
     struct form_node *to = &forms->nodes[child];

@@ -29,9 +29,7 @@ struct openai_answer {
     int64_t ended_s;
 };
 
-/*
- * Sums the tokens used by a conversation's models, from its stats; all zero if there are no calls.
- */
+/* Sums the tokens of a conversation's models from its stats; all zero if there are no calls. */
 struct openai_usage openai_usage_of(const json_t *stats) MUST_CHECK;
 /* The usage since `before`. */
 struct openai_usage openai_usage_since(const struct openai_usage *now,

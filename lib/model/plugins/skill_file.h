@@ -24,9 +24,7 @@ enum skill_form {
  */
 json_t *skill_from_file(enum skill_form form, const char *path,
                         const char *text) NONNULL MUST_CHECK;
-/*
- * Returns a sub-agent definition in the API's form; NULL if the file is not one. A new reference.
- */
+/* Returns a sub-agent definition in the API's form; NULL if it is not one. A new reference. */
 json_t *sub_agent_from_file(const char *path, const char *text,
                             const char *level) NONNULL MUST_CHECK;
 

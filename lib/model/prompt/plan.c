@@ -21,9 +21,7 @@ static void register_llm(struct stats *stats, const json_t *llm)
                        json_text_or(llm, "model", ""));
 }
 
-/*
- * From its first message on a conversation reports the cost of each of its models, initially zero.
- */
+/* From its first message on a conversation has the cost of each of its models, initially zero. */
 static void plan_stats(const struct conversation *conversation, struct conversation_change *change)
 {
     CLEANUP(stats_freep) struct stats *stats = stats_open(conversation->stats);

@@ -1,3 +1,6 @@
+/*
+ * The JSON schema of a shape.
+ */
 #include <string.h>
 
 #include "base/json.h"

@@ -11,10 +11,7 @@
 struct field;
 struct place;
 
-/*
- * Returns a new reference to the converted value, or NULL with an entry in problems. Not for
- * objects.
- */
+/* Returns the converted value, a new reference, or NULL and adds a problem. Not for objects. */
 json_t *shape_value_read(const struct field *field, json_t *input, const struct place *place,
                          json_t *problems) NONNULL MUST_CHECK;
 

@@ -37,9 +37,7 @@ extern const struct secret_table mcp_server_secrets;
 extern const struct secret_table start_request_secrets;
 
 struct secret_visitor {
-    /*
-     * Returns the replacement of the text at `where` ("llm/api_key"), a new reference; NULL: keep.
-     */
+    /* Returns the new value of the text at `where` ("llm/api_key"), a new reference; NULL: keep. */
     json_t *(*visit)(void *context, const struct secret_place *place, const char *where,
                      const char *text);
     void *context;

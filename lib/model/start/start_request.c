@@ -67,10 +67,7 @@ static bool is_given(const json_t *object, const char *name)
     return value != NULL && !json_is_null(value);
 }
 
-/*
- * Reads the agent from `agent` or `agent_settings`. A request with a profile alone has been
- * resolved before.
- */
+/* Reads the agent from `agent` or `agent_settings`; a profile alone was resolved before. */
 static void read_agent(struct start *start)
 {
     const struct place agent_place = {&body, "agent", 0};

@@ -24,9 +24,7 @@ json_t *mcp_list_tools(json_int_t id, const char *cursor) MUST_CHECK;
 json_t *mcp_call_tool(json_int_t id, const char *name, json_t *arguments)
     __attribute__((nonnull(2))) MUST_CHECK;
 
-/*
- * Gives the result of a reply, borrowed; ERROR_INVALID with the server's message if it is an error.
- */
+/* Gives a reply's result, borrowed; ERROR_INVALID with the server's message if it is an error. */
 int mcp_result(const json_t *reply, const json_t **result_out,
                struct error *err) NONNULL MUST_CHECK;
 /* Appends the tool names in a list result to `names`. */

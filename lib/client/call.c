@@ -29,7 +29,7 @@ void http_call_destroy(struct http_call *call)
     proof_free(call->proof);
     fd_close(&call->proof_fd);
     mem_free(call->request_body);
-    explicit_bzero(call->head.text, call->head.len); /* it may hold a key */
+    explicit_bzero(call->head.text, call->head.len); /* it may contain a key */
     strbuf_done(&call->head);
     strbuf_done(&call->reply_headers);
     strbuf_done(&call->body);
@@ -112,8 +112,8 @@ static bool is_status_line(const char *line, size_t len)
 }
 
 /*
- * An answer has a status from 200 to 599, after a few interim ones. A 101 belongs to an upgrade,
- * which no call asks for: what follows it is no HTTP. RFC 9110, section 15.
+ * A reply has a status from 200 to 599, after a few interim ones. A 101 would mean an upgrade,
+ * which no call requests: the bytes after it would not be HTTP. RFC 9110, section 15.
  */
 static bool is_status_allowed(struct http_call *call, long status)
 {
@@ -198,7 +198,7 @@ int64_t http_call_expiry_ms(const struct http_call *call)
     return due_ms;
 }
 
-/* Bytes on their way out are seen here only; a call whose reader is slow is not idle. */
+/* Bytes sent are only noticed here. A call with a slow reader does not count as idle. */
 static void notice_activity(struct http_call *call, int64_t now_ms)
 {
     curl_off_t n_moved = 0;
@@ -223,7 +223,7 @@ bool http_call_is_overdue(struct http_call *call, int64_t now_ms)
 
 /* --- the end --- */
 
-/* What a libcurl result means to a caller; all others: the wire failed. */
+/* Errors for libcurl results; any other result is a connection failure. */
 static const struct {
     CURLcode result;
     enum error_code code;
@@ -263,7 +263,7 @@ static void tell(int done_fd)
     const uint64_t one = 1;
     ssize_t n = write(done_fd, &one, sizeof(one));
 
-    (void)n; /* a full counter tells too */
+    (void)n; /* a full counter also signals */
 }
 
 void http_call_publish(struct http_call *call, CURLcode result)

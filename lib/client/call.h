@@ -1,8 +1,8 @@
 /*
- * Inside of lib/client: a call, and what its two possible drivers have in common.
+ * Internal to lib/client: a call, and the state that its two possible drivers share.
  *
- * A call is moved on by the transport's thread (transport.h), or, where it has a lane, by its
- * caller's thread while that waits (lane.h). What follows says "the driver" for either.
+ * A call is driven by the transport's thread (transport.h) or, if it has a lane, by its caller's
+ * thread while that waits (lane.h). Below, "the driver" means either.
  * Lock order: a call's lock and the transport's lock are never held together.
  */
 #ifndef DEFT_CLIENT_CALL_H
@@ -27,16 +27,16 @@ struct http_lane;
 struct http_request;
 struct lane_connection;
 
-/* Time that never comes. */
+/* No deadline. */
 #define HTTP_NEVER INT64_MAX
-/* Bytes that wait for a slow reader or a slow wire before the other side is stopped. */
+/* Bytes buffered for a slow reader or a slow connection before the other side is paused. */
 #define HTTP_WINDOW_BYTES ((size_t)(128 * 1024))
-/* What is left of an answer that nobody reads any more has this long to come. */
+/* Time to read the rest of a reply that its caller no longer wants. */
 #define HTTP_DRAIN_MS 500
 
 struct http_call {
     struct http *http;
-    struct http_lane *lane; /* drives it; NULL: the transport's thread does */
+    struct http_lane *lane; /* drives the call; NULL: the transport's thread does */
     CURL *easy;             /* NULL with a lane */
     struct curl_slist *headers;
     char *request_body;
@@ -48,89 +48,88 @@ struct http_call {
     bool is_unix;
     bool sends_stream;
     int done_fd;             /* 0: none */
-    struct secret proof_key; /* unset: the server need not prove itself */
+    struct secret proof_key; /* unset: the server need not prove its identity */
 
     /* guarded by http->lock; not used with a lane */
-    unsigned commands; /* not 0 while in the inbox */
+    unsigned commands; /* nonzero while in the inbox */
     struct http_call *next_in_inbox;
     bool is_held;
     bool is_freed;
 
-    /* the driver's own */
+    /* used by the driver only */
     struct http_call *prev;
     struct http_call *next;
     bool is_running;
-    bool is_refused; /* the guard said no */
+    bool is_refused; /* address refused by the guard */
     bool is_too_large;
     bool is_late;
-    long refused_status; /* the one that no answer may have, or 0 */
-    size_t n_interim;    /* 1xx answers before the answer */
-    struct proof *proof; /* that the server still has to give; NULL: it has, or need not */
-    int proof_fd;        /* the connection on which it does; -1: none; not with a lane */
-    struct sockaddr_in proof_address; /* the same */
-    int64_t deadline_ms;              /* TRANSPORT_NEVER: none */
-    int64_t active_ms;                /* when a byte last moved */
-    curl_off_t n_moved;               /* bytes sent, as seen at the last look */
+    long refused_status;              /* a status that is not valid in a reply, or 0 */
+    size_t n_interim;                 /* 1xx replies before the final one */
+    struct proof *proof;              /* still due from the server; NULL: done or not required */
+    int proof_fd;                     /* connection used for the proof; -1: none; not with a lane */
+    struct sockaddr_in proof_address; /* where the proof is requested; not with a lane */
+    int64_t deadline_ms;              /* HTTP_NEVER: none */
+    int64_t active_ms;                /* last time a byte moved */
+    curl_off_t n_moved;               /* bytes sent, as of the last check */
     size_t n_received;
     char why[CURL_ERROR_SIZE];
 
-    /* the caller's thread's own, with a lane */
-    struct lane_connection *connection; /* NULL: the call does not run */
+    /* used by the caller's thread only, with a lane */
+    struct lane_connection *connection; /* NULL: the call is not running */
     struct strbuf head;                 /* of the request */
     size_t n_written;                   /* of head and body */
-    int64_t connect_until_ms;           /* HTTP_NEVER: the connection is there */
+    int64_t connect_until_ms;           /* HTTP_NEVER: connected */
 
-    struct lock lock; /* guards the rest, but for `reading`; never held over I/O */
+    struct lock lock; /* guards the fields below except `reading`; never held over I/O */
     struct condition changed;
     bool is_over;
     bool is_unreached;
     bool is_unproven;
-    struct error error; /* code NONE: it went well */
+    struct error error; /* code NONE: success */
     long status;
     struct strbuf reply_headers;
-    struct strbuf body;    /* all of it, or what of a stream is not read yet */
-    struct strbuf sending; /* what of a streamed body is not sent yet */
-    bool is_draining;      /* bytes that come are dropped */
+    struct strbuf body;    /* the whole body, or the unread part of a stream */
+    struct strbuf sending; /* unsent part of a streamed body */
+    bool is_draining;      /* received bytes are dropped */
     bool is_sending_over;
     bool is_receiving_paused;
     bool is_sending_paused;
-    struct strbuf reading; /* the caller's: what http_call_read() gave last */
+    struct strbuf reading; /* the caller's: the last result of http_call_read() */
 };
 
-/* Releases a call that nobody uses. */
+/* Releases a call that neither side uses any more. */
 void http_call_destroy(struct http_call *call) NONNULL;
-/* Wipes and releases a header list: it may hold a key. */
+/* Wipes and releases a header list, which may contain a key. */
 void http_headers_free(struct curl_slist *headers);
 
-/* Moves call->proof on; on PROOF_HOLDS it is over, on PROOF_LOST and PROOF_FAILS call->why says
- * why. */
+/* Advances call->proof. PROOF_HOLDS releases it; PROOF_LOST and PROOF_FAILS set call->why. */
 enum proof_state http_call_prove(struct http_call *call, int fd) NONNULL MUST_CHECK;
-/* The driver's list of calls that run. */
+/* Adds to and removes from the driver's list of running calls. */
 void http_call_link(struct http_call *call, struct http_call **list) NONNULL;
 void http_call_unlink(struct http_call *call, struct http_call **list) NONNULL;
-/* When the call's time is over, unless bytes move before; HTTP_NEVER. */
+/* When the call times out unless bytes move before; HTTP_NEVER: it does not. */
 int64_t http_call_expiry_ms(const struct http_call *call) NONNULL MUST_CHECK;
-/* True when the call's time is over; bytes on their way out are looked for first. */
+/* True when the call has timed out; checks for sent bytes first. */
 bool http_call_is_overdue(struct http_call *call, int64_t now_ms) NONNULL MUST_CHECK;
 /*
- * A line of an answer's head, with or without its end; those of the last answer are kept (1xx come
- * before it), and what follows the body is dropped. False when it is too much, or the status is
- * none that an answer may have.
+ * Takes a line of a reply's head, with or without its line end. Keeps the lines of the final reply
+ * (1xx replies come before it) and ignores trailers. Returns false if the head is too large or the
+ * status is not valid in a reply.
  */
 bool http_call_take_line(struct http_call *call, long status, const char *line,
                          size_t len) NONNULL MUST_CHECK;
 enum http_take { HTTP_TAKE_ALL, HTTP_TAKE_LATER, HTTP_TAKE_NEVER };
-/* Bytes of an answer's body; LATER: the reader must make room first. */
+/* Takes bytes of a reply's body. LATER: the reader must make room first. */
 enum http_take http_call_take_bytes(struct http_call *call, const char *bytes,
                                     size_t len) NONNULL MUST_CHECK;
-/* Tells the caller how the call ended: what `result` and the call's own marks say. */
+/* Publishes the call's outcome to its caller, from `result` and the call's own flags. */
 void http_call_publish(struct http_call *call, CURLcode result) NONNULL;
 
-/* True for what can be sent as it is: no control characters. */
+/* True for text without control characters, which can be sent unescaped. */
 bool http_text_is_clean(const char *text) NONNULL MUST_CHECK;
 bool http_header_is_clean(const char *name, const char *value) NONNULL MUST_CHECK;
 
-/* Sets up call->easy, a fresh handle, for the request (http_setup.c). */
+/* Configures call->easy, a fresh handle, for the request (http_setup.c). */
 int http_setup(struct http_call *call, const struct http_request *request,
                struct error *err) NONNULL MUST_CHECK;
 

@@ -17,7 +17,7 @@ struct block {
 static const struct block private_v4[] = {
     {{0}, 8},             /* this network */
     {{10}, 8},            /* private use */
-    {{100, 64}, 10},      /* shared by carriers; also metadata of some clouds */
+    {{100, 64}, 10},      /* shared by carriers; also metadata services of some clouds */
     {{127}, 8},           /* loopback */
     {{169, 254}, 16},     /* link-local: metadata services */
     {{172, 16}, 12},      /* private use: container networks */
@@ -32,7 +32,7 @@ static const struct block private_v4[] = {
     {{240}, 4},           /* reserved, broadcast */
 };
 
-/* Metadata services of clouds live here, and nothing that one would mean: never allowed. */
+/* Metadata services of clouds; nothing else of use is in these blocks. Never allowed. */
 static const struct block metadata_v4[] = {
     {{169, 254}, 16},           /* link-local: most clouds */
     {{100, 100, 100, 200}, 32}, /* Alibaba */
@@ -43,10 +43,10 @@ static const struct block metadata_v6[] = {
     {{0xfe, 0x80}, 10},                         /* link-local */
     {{0xfd, 0x00, 0x0e, 0xc2}, 32},             /* Amazon's own network */
     {{0xfd, 0x20, 0x00, 0xce}, 32},             /* Google's */
-    {{0x00, 0x64, 0xff, 0x9b, 0x00, 0x01}, 48}, /* NAT64 of a network's own: any IPv4 address */
+    {{0x00, 0x64, 0xff, 0x9b, 0x00, 0x01}, 48}, /* local-use NAT64: may map any IPv4 address */
 };
 
-/* Inside 2000::/3, the only range of IPv6 that is given out for the public internet. */
+/* 2000::/3, the only IPv6 range allocated for the public internet. */
 static const struct block global_v6 = {{0x20}, 3};
 static const struct block private_v6[] = {
     {{0x20, 0x01, 0x00}, 23},       /* protocol assignments: Teredo, ORCHID, benchmarks */
@@ -54,7 +54,7 @@ static const struct block private_v6[] = {
     {{0x3f, 0xff}, 20},             /* documentation */
 };
 
-/* IPv6 addresses that stand for an IPv4 address, and where in them it is. */
+/* IPv6 blocks that embed an IPv4 address, and its byte offset. */
 static const struct {
     struct block block;
     size_t offset;
@@ -89,7 +89,7 @@ static bool v4_is_public(const unsigned char *address)
     return !is_in_any(address, private_v4, ARRAY_SIZE(private_v4));
 }
 
-/* Where in an IPv6 address an IPv4 address is, or NULL. */
+/* The IPv4 address embedded in an IPv6 address, or NULL. */
 static const unsigned char *find_embedded(const unsigned char *address)
 {
     for (size_t i = 0; i < ARRAY_SIZE(embedding_v6); i++) {
@@ -140,7 +140,7 @@ bool guard_allows_private(enum address_owner owner, bool are_users_trusted)
 
 bool guard_allows(const struct sockaddr *address, bool allow_private)
 {
-    /* Copies, since the storage behind a struct sockaddr need not be aligned for the others. */
+    /* Copies, because a struct sockaddr may not be aligned for the specific types. */
     struct sockaddr_in v4;
     struct sockaddr_in6 v6;
     unsigned char bytes[IPV4_BYTES];

@@ -1,10 +1,10 @@
 /*
- * Which addresses a call may reach, by whose word it goes there: those that a user or a sandbox
- * named only on the public internet; the administrator's on private networks, too, but nowhere
- * where clouds keep their metadata.
+ * Which addresses a call may reach, depending on who supplied its address: addresses from users and
+ * sandboxes may only be on the public internet; the administrator's may also be on private
+ * networks. Cloud metadata services are always refused.
  *
- * The address itself is judged, after the name was resolved, so that no spelling of a host and no
- * name server can talk its way in.
+ * The check is made on the resolved address, so neither the spelling of a host nor a name server
+ * can get around it.
  * Source: IANA special-purpose address registries (RFC 6890 and its updates).
  */
 #ifndef DEFT_CLIENT_GUARD_H
@@ -16,9 +16,9 @@
 
 struct sockaddr;
 
-/* Whose word named the address of a call: every call says so. */
+/* Who supplied the address of a call; every call states it. */
 enum address_owner {
-    ADDRESS_UNSTATED,         /* a mistake: the call is refused */
+    ADDRESS_UNSTATED,         /* a programming error: the call is refused */
     ADDRESS_OF_DEFT,          /* a service of deft's own, or a sandbox as the runtime placed it */
     ADDRESS_OF_ADMINISTRATOR, /* a setting of the process */
     ADDRESS_OF_USER,          /* a user's settings or request */
@@ -26,14 +26,14 @@ enum address_owner {
 };
 
 /*
- * Whether such an address may be private. are_users_trusted: nobody but the host's administrator
- * reaches this instance, so that a user's word is the administrator's.
+ * Whether an address from that source may be private. are_users_trusted: only the host's
+ * administrator can reach this instance, so users are trusted like the administrator.
  */
 bool guard_allows_private(enum address_owner owner, bool are_users_trusted) MUST_CHECK;
 
-/* False for addresses of other families than IPv4 and IPv6, too. */
+/* False also for address families other than IPv4 and IPv6. */
 bool guard_allows(const struct sockaddr *address, bool allow_private) NONNULL MUST_CHECK;
-/* The same for an address as text, such as "192.0.2.1" or "2001:db8::1"; false when it is none. */
+/* As above for a textual address such as "192.0.2.1" or "2001:db8::1"; false if it is not one. */
 bool guard_text_allows(const char *address, bool allow_private) NONNULL MUST_CHECK;
 
 #endif

@@ -11,7 +11,7 @@
 #include "client/lane.h"
 #include "client/transport.h"
 
-/* A reading buffer above this is given back before the next wait. */
+/* A larger reading buffer is freed before the next wait. */
 enum { READING_KEEP_BYTES = 16 * 1024, RETRY_AFTER_MAX_S = 30 * 24 * 3600 };
 
 #define REPLY_DEFAULT_BYTES ((size_t)(8 * 1024 * 1024))
@@ -120,7 +120,7 @@ static int start_in_transport(struct http_call *call, const struct http_request 
         return -1;
     if (secret_is_set(&call->proof_key) && transport_prepare_proof(call, request->url, err) < 0)
         return -1;
-    /* Nobody else knows the call yet. */
+    /* The call is not shared yet, so no lock. */
     call->is_held = true;
     transport_command(call, TRANSPORT_BEGIN);
     return 0;
@@ -156,8 +156,8 @@ static int result_locked(const struct http_call *call, struct error *err) REQUIR
 static bool wait_until_locked(struct http_call *call, int64_t until_ms) REQUIRES(call -> lock);
 
 /*
- * Waits until something about the call may have changed; with a lane, by moving it on. False when
- * it is until_ms, or HTTP_NEVER.
+ * Waits until the call may have changed; with a lane, drives it. Returns false at until_ms, which
+ * may be HTTP_NEVER.
  */
 static bool wait_until_locked(struct http_call *call, int64_t until_ms)
 {
@@ -206,7 +206,7 @@ bool http_is_over_within(struct http_call *call, int64_t ms)
     return is_over;
 }
 
-/* Swaps what has come into call->reading; -1 when the call is over, with an error. */
+/* Swaps received bytes into call->reading; -1 if the call is over with an error. */
 static int take_bytes(struct http_call *call, bool *was_paused_out, struct error *err)
 {
     struct strbuf spare = call->reading;
@@ -244,7 +244,7 @@ int http_call_read(struct http_call *call, const char **bytes_out, size_t *len_o
     return 0;
 }
 
-/* Appends to what is to be sent; *was_paused_out when the transport waits for it. */
+/* Appends to the bytes to send; *was_paused_out if the transport is waiting for them. */
 static int give_bytes(struct http_call *call, const void *bytes, size_t len, bool *was_paused_out,
                       struct error *err)
 {
@@ -276,7 +276,7 @@ int http_call_write(struct http_call *call, const void *bytes, size_t len, struc
     return 0;
 }
 
-/* Ends the waiting at once; the transport lets go of the connection a moment later. */
+/* Ends the wait immediately; the transport closes the connection shortly after. */
 void http_cancel(struct http_call *call)
 {
     lock_take(&call->lock);
@@ -322,7 +322,7 @@ void http_call_freep(struct http_call **call)
     *call = NULL;
 }
 
-/* The lock is for a stream's caller, who asks while bytes still come. */
+/* Locks, because a stream's caller may ask while bytes arrive. */
 long http_status(const struct http_call *call)
 {
     struct lock *lock = &((struct http_call *)(uintptr_t)call)->lock;
@@ -360,7 +360,7 @@ const char *http_body(const struct http_call *call, size_t *len_out)
     return call->body.text;
 }
 
-/* The value of a header line, when the line is of that header; lines end in NUL here. */
+/* The line's value if it is a header of that name; lines end in NUL here. */
 static const char *header_value(const char *line, const char *name)
 {
     size_t len = strlen(name);

@@ -1,13 +1,15 @@
 /*
- * Outbound HTTP: one transport per process, a libcurl multi handle on a thread of its own; calls
- * from any thread, waited for with a deadline and cancellable. Small buffers, HTTP/2 where offered.
- * A thread that makes many plain calls (no TLS, an address in numbers) and waits for each may have
- * a lane for them: they run on that thread, without libcurl.
+ * Outbound HTTP: one transport per process, a libcurl multi handle on its own thread. Calls can be
+ * made from any thread; they have deadlines and can be cancelled. Small buffers; HTTP/2 where the
+ * server offers it.
+ * A thread that makes many plain calls (no TLS, numeric address) and waits for each may use a lane:
+ * its calls then run on that thread, without libcurl.
  *
- * Ownership: the caller owns an http_call until http_call_free(), which cancels it if it still
- * runs. Threading: one thread per call; the transport is shared. Safety: no redirects, no proxies,
- * only http and https; what a call may reach follows from whose word named its address (guard.h);
- * the answer is cut off at max_reply_bytes.
+ * Ownership: the caller owns an http_call until http_call_free(), which cancels it if it is still
+ * running.
+ * Threading: one thread per call; the transport is shared.
+ * Safety: no redirects, no proxies, only http and https; who supplied the address decides what a
+ * call may reach (guard.h); replies over max_reply_bytes are cut off.
  */
 #ifndef DEFT_CLIENT_HTTP_H
 #define DEFT_CLIENT_HTTP_H
@@ -25,25 +27,24 @@ struct http_call;
 struct http_lane;
 struct secret;
 
-/* Starts the transport, which trusts the system's authorities. */
+/* Starts the transport, which trusts the system's certificate authorities. */
 int http_open(struct http **http_out, struct error *err) NONNULL MUST_CHECK;
-/* As http_open(); ca_file: PEM file of the authorities to trust instead of the system's, or NULL.
- */
+/* As http_open(). ca_file: PEM file of the only authorities to trust; NULL: the system's. */
 int http_open_trusting(const char *ca_file, struct http **http_out, struct error *err)
     __attribute__((nonnull(2, 3))) MUST_CHECK;
 /*
- * Before the first call, on an instance that nobody but the host's administrator reaches: users'
- * addresses may be private like the administrator's.
+ * For an instance that only the host's administrator can reach: users' addresses may be private
+ * like the administrator's. To be called before the first call.
  */
 void http_trust_users(struct http *http) NONNULL;
-/* Whether calls to addresses of that owner may go to private ones. */
+/* Whether calls to addresses from that source may reach private networks. */
 bool http_reaches_private(const struct http *http, enum address_owner owner) NONNULL MUST_CHECK;
-/* Ends the calls that still run with ERROR_CANCELLED; all calls must have been freed before. */
+/* Ends calls that still run with ERROR_CANCELLED; all calls must have been freed before. */
 void http_free(struct http *http);
 
 /*
- * For a process that is told to stop: ends all calls without a lane with ERROR_CANCELLED, and those
- * that begin later at once. From any thread.
+ * For a process that is shutting down: ends all calls without a lane with ERROR_CANCELLED, and
+ * later ones as soon as they start. From any thread.
  */
 void http_cancel_all(struct http *http) NONNULL;
 
@@ -64,41 +65,41 @@ struct http_request {
     int64_t timeout_ms;            /* whole call; 0: none */
     int64_t idle_timeout_ms;       /* longest silence; 0: none */
     size_t max_reply_bytes;        /* 0: 8 MiB */
-    enum address_owner address_of; /* whose word named the url */
-    bool stream;                   /* bytes are taken with http_call_read() while they come */
-    int done_fd;                   /* an eventfd that hears when the call is over, for who has
-                                      other things to wait for; 0: none; not with a lane */
-    /* The server must prove that it has this key before anything of the request is sent to it (see
-     * base/sandbox_key.h): plain HTTP to an IPv4 address in numbers; NULL or unset: it need not.
-     * Copied. */
+    enum address_owner address_of; /* who supplied the URL */
+    bool stream;                   /* the reply is read with http_call_read() as it arrives */
+    int done_fd; /* eventfd signaled when the call is over, for callers that poll; 0: none; not with
+                    a lane */
+    /*
+     * The server must prove that it has this key before any part of the request is sent to it (see
+     * base/sandbox_key.h). Only for plain HTTP to a numeric IPv4 address. NULL or unset: no proof
+     * required. Copied.
+     */
     const struct secret *proof_key;
-    bool own_connection; /* one that no call had before and none will have after */
-    bool send_stream;    /* the body comes by http_call_write(); body is NULL, and
-                            body_len its length, or 0 when it is not known */
+    bool own_connection; /* a new connection, not reused afterwards */
+    bool send_stream;    /* the body comes from http_call_write(); body is NULL and body_len its
+                            length, 0 if unknown */
 };
 
 /* Starts a call; returns at once. */
 int http_start(struct http *http, const struct http_request *request, struct http_call **call_out,
                struct error *err) NONNULL MUST_CHECK;
 /*
- * Waits for the end. ERROR_TIMEOUT, ERROR_UNAVAILABLE (no connection, cut off, or the server did
- * not prove itself: see http_is_unproven()), ERROR_CANCELLED,
- * ERROR_TOO_LARGE, ERROR_FORBIDDEN (address refused). Any HTTP status is success here.
+ * Waits for the end of the call. ERROR_TIMEOUT, ERROR_UNAVAILABLE (no connection, connection lost,
+ * or no proof from the server: see http_is_unproven()), ERROR_CANCELLED, ERROR_TOO_LARGE,
+ * ERROR_FORBIDDEN (address refused). Any HTTP status is success here.
  */
 int http_wait(struct http_call *call, struct error *err) NONNULL MUST_CHECK;
-/* Waits for ms milliseconds at most: true when the call is over, so that http_wait() will not wait.
- */
+/* Waits at most ms milliseconds. True if the call is over: http_wait() will not block. */
 bool http_is_over_within(struct http_call *call, int64_t ms) NONNULL MUST_CHECK;
 /*
- * Takes the next bytes; *len_out = 0 at the end. Waits for some, or without `stream` for the end of
- * the answer. Borrowed until the next call.
+ * Returns the next bytes; *len_out = 0 at the end. Blocks until there are some or, without
+ * `stream`, until the reply is complete. Borrowed until the next call.
  */
 int http_call_read(struct http_call *call, const char **bytes_out, size_t *len_out,
                    struct error *err) NONNULL MUST_CHECK;
 /*
- * For `send_stream`: gives the next bytes of the body, which are copied; len 0 says that it is
- * over. Waits while the wire is slower. Fails as http_wait() does; an answer that came early is no
- * failure.
+ * For `send_stream`: sends the next bytes of the body, which are copied; len 0 ends the body.
+ * Blocks while the connection is slower. Errors as http_wait(); an early reply is not an error.
  */
 int http_call_write(struct http_call *call, const void *bytes, size_t len, struct error *err)
     __attribute__((nonnull(1, 4))) MUST_CHECK;
@@ -107,23 +108,25 @@ void http_cancel(struct http_call *call) NONNULL;
 void http_call_free(struct http_call *call);
 void http_call_freep(struct http_call **call) NONNULL;
 /*
- * Frees the call when its caller has all it wants of a stream: the rest is read and dropped for
- * half a second at most, so that the connection can be used again.
+ * Frees the call when its caller has read enough of a stream. The rest is read and dropped for at
+ * most half a second, so that the connection can be reused.
  */
 void http_call_drain(struct http_call *call) NONNULL;
 
-/* Whether the call has failed for want of a connection to a server that is the right one: nothing
- * of it can have reached one. */
+/*
+ * Whether the call failed because no connection to the right server could be made: no part of the
+ * request can have reached it.
+ */
 bool http_is_unreached(struct http_call *call) NONNULL MUST_CHECK;
-/* Whether it has failed because another server answered in place of the one that has the key. */
+/* Whether the call failed because the server at the address does not have proof_key. */
 bool http_is_unproven(struct http_call *call) NONNULL MUST_CHECK;
-/* The status of the answer, or 0 before it; for `stream` known after the first http_call_read(). */
+/* The reply's status, or 0 before it; with `stream` known after the first http_call_read(). */
 long http_status(const struct http_call *call) NONNULL MUST_CHECK;
 /* The body so far; not for `stream`. Borrowed. */
 const char *http_body(const struct http_call *call, size_t *len_out) NONNULL MUST_CHECK;
 /* The first header of that name (any case), or NULL. Borrowed. */
 const char *http_reply_header(const struct http_call *call, const char *name) NONNULL MUST_CHECK;
-/* What the answer's Retry-After (seconds or a date) asks for; -1 without one. RFC 9110, 10.2.3. */
+/* The delay from the reply's Retry-After (seconds or a date); -1 without one. RFC 9110, 10.2.3. */
 int64_t http_retry_after_ms(const struct http_call *call) NONNULL MUST_CHECK;
 
 #endif

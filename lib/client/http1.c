@@ -7,7 +7,7 @@
 #include "base/text.h"
 
 #define LINE_MAX_BYTES ((size_t)(64 * 1024))
-/* An answer without a body, whatever its headers say. */
+/* Replies without a body, whatever their headers say. */
 #define STATUS_NO_CONTENT 204
 #define STATUS_NOT_MODIFIED 304
 #define STATUS_SWITCHING 101
@@ -26,7 +26,10 @@ void http1_done(struct http1_reader *reader)
 
 /* --- lines --- */
 
-/* Collects bytes up to the line's end; *whole_out when it is there, its white space taken off. */
+/*
+ * Collects bytes up to the line's end; *whole_out once the line is complete, with surrounding white
+ * space removed.
+ */
 static int take_line(struct http1_reader *reader, struct http1_input *input, bool *whole_out,
                      struct error *err)
 {
@@ -80,7 +83,7 @@ static int read_status(struct http1_reader *reader, struct error *err)
     return 0;
 }
 
-/* The value when the line is of that header. */
+/* The value if the line is a header of that name. */
 static const char *value_of(const char *line, const char *name)
 {
     size_t len = strlen(name);
@@ -103,7 +106,7 @@ static int read_length(struct http1_reader *reader, const char *value, struct er
     return 0;
 }
 
-/* What the line says of where the answer ends, if it does. */
+/* Evaluates headers that determine where the reply ends. */
 static int read_header(struct http1_reader *reader, struct error *err)
 {
     const char *line = reader->line.text;
@@ -122,7 +125,7 @@ static int read_header(struct http1_reader *reader, struct error *err)
     return 0;
 }
 
-/* The empty line behind the headers: what comes next. */
+/* The empty line after the headers: determines the next state. */
 static void end_headers(struct http1_reader *reader)
 {
     if (reader->status < STATUS_LEAST_FINAL)
@@ -160,7 +163,7 @@ static int read_chunk_size(struct http1_reader *reader, struct error *err)
     return 0;
 }
 
-/* One whole line; *is_header_out when it is for the caller, too. */
+/* Processes a complete line; *is_header_out if the caller gets it too. */
 static int read_line(struct http1_reader *reader, bool *is_header_out, struct error *err)
 {
     bool is_empty = reader->line.len == 0;

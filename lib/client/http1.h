@@ -1,10 +1,10 @@
 /*
- * Reads an HTTP/1 answer as it comes, in pieces: its lines, the bytes of its body, its end.
+ * Incremental HTTP/1 reply parser: yields lines, body bytes and the end.
  *
  *     while (http1_next(&reader, &input, &piece, err) == 0 && piece.kind != HTTP1_NONE) …
  *
  * Ownership: the caller owns struct http1_reader until http1_done(). A piece points into the reader
- * or into the input: good until the next call.
+ * or into the input and is valid until the next call.
  * Threading: pure.
  * Source: RFC 9112
  */
@@ -35,9 +35,9 @@ struct http1_reader {
     struct strbuf line;
     long status;       /* of the last status line; 0 before it */
     int64_t left;      /* of the body or chunk; -1: until the connection ends */
-    bool is_chunked;   /* the headers said so, as the next two */
-    bool is_kept;      /* the connection may be used again */
-    bool is_line_used; /* the line was given */
+    bool is_chunked;   /* from the headers, like the next two */
+    bool is_kept;      /* the connection may be reused */
+    bool is_line_used; /* the line was returned to the caller */
 };
 
 /* clang-format off */
@@ -46,7 +46,7 @@ struct http1_reader {
 
 void http1_done(struct http1_reader *reader);
 
-/* Bytes that came; the reader moves it forward. */
+/* Received bytes; the reader advances it. */
 struct http1_input {
     const char *bytes;
     size_t len;
@@ -54,9 +54,9 @@ struct http1_input {
 
 enum http1_kind {
     HTTP1_NONE, /* the input is used up */
-    HTTP1_LINE, /* a status line or header, without its end; also of answers before the last */
+    HTTP1_LINE, /* a status line or header, without its line end; also of interim (1xx) replies */
     HTTP1_BYTES,
-    HTTP1_END, /* what is left of the input does not belong to this answer */
+    HTTP1_END, /* the rest of the input does not belong to this reply */
 };
 
 struct http1_piece {
@@ -65,10 +65,10 @@ struct http1_piece {
     size_t len;
 };
 
-/* ERROR_INVALID: that is no answer; ERROR_TOO_LARGE: a line without an end. */
+/* ERROR_INVALID: not a valid reply; ERROR_TOO_LARGE: line too long. */
 int http1_next(struct http1_reader *reader, struct http1_input *input,
                struct http1_piece *piece_out, struct error *err) NONNULL MUST_CHECK;
-/* True when the answer may be whole without a word, as the connection ended. */
+/* True if the end of the connection at this point completes the reply. */
 bool http1_ends_with_connection(const struct http1_reader *reader) NONNULL MUST_CHECK;
 
 #endif

@@ -1,3 +1,4 @@
+/* Configures the libcurl handle of a call: options, callbacks and headers (see call.h). */
 #include <netinet/in.h>
 #include <string.h>
 #include <strings.h>
@@ -12,12 +13,14 @@
 #include "client/http.h"
 #include "client/transport.h"
 
-/* Small, since a worker holds hundreds of parked calls; SSL_read() gives 16 KB at most anyway. */
+/*
+ * Small, because a worker holds hundreds of waiting calls; SSL_read() returns at most 16 KB anyway.
+ */
 #define RECEIVE_BUFFER_BYTES 4096L
 #define SEND_BUFFER_BYTES 16384L
 #define CONNECT_TIMEOUT_MS 15000L
 
-/* --- what libcurl calls, on the transport's thread --- */
+/* --- libcurl callbacks, on the transport's thread --- */
 
 static size_t on_header(char *line, size_t one, size_t len, void *context)
 {
@@ -77,7 +80,7 @@ static curl_socket_t on_open_socket(void *context, curlsocktype purpose,
         call->is_refused = true;
         return CURL_SOCKET_BAD;
     }
-    /* The one on which the server has proven itself, and none besides. */
+    /* Only the connection on which the server has proven its identity. */
     if (secret_is_set(&call->proof_key))
         return fd_take(&call->proof_fd);
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
@@ -92,7 +95,7 @@ static int on_socket_open(void *context, curl_socket_t fd, curlsocktype purpose)
     return secret_is_set(&call->proof_key) ? CURL_SOCKOPT_ALREADY_CONNECTED : CURL_SOCKOPT_OK;
 }
 
-/* A connection that a call with more rights opened may be used again: so look once more. */
+/* The connection may have been opened by a call with more rights: check its address again. */
 /* NOLINTNEXTLINE(readability-non-const-parameter): libcurl's prototype */
 static int on_connected(void *context, char *remote_ip, char *local_ip, int remote_port,
                         int local_port)
@@ -115,7 +118,7 @@ static const struct {
     long value;
 } number_options[] = {
     {CURLOPT_NOSIGNAL, 1},
-    {CURLOPT_QUICK_EXIT, 1}, /* a cancel does not wait for the name server */
+    {CURLOPT_QUICK_EXIT, 1}, /* cancelling does not wait for the name server */
     {CURLOPT_FOLLOWLOCATION, 0},
     {CURLOPT_HTTP09_ALLOWED, 0},
     {CURLOPT_DISALLOW_USERNAME_IN_URL, 1},
@@ -136,7 +139,9 @@ static const struct {
     {CURLOPT_REDIR_PROTOCOLS_STR, "http,https"},
     {CURLOPT_PROXY, ""},
     {CURLOPT_USERAGENT, "deft"},
-    /* One bundle that libcurl parses once and keeps, instead of a directory for each connection. */
+    /*
+     * One bundle that libcurl parses once and caches, instead of a directory for each connection.
+     */
     {CURLOPT_CAPATH, NULL},
 };
 
@@ -171,7 +176,10 @@ static void set_callbacks(struct http_call *call)
     if (call->sends_stream) {
         (void)curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_send);
         (void)curl_easy_setopt(easy, CURLOPT_READDATA, call);
-        /* What was sent cannot be sent again: no connection that the other side may have closed. */
+        /*
+         * A streamed body cannot be sent again: do not use a connection that the peer may have
+         * closed.
+         */
         (void)curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
     }
 }
@@ -179,7 +187,7 @@ static void set_callbacks(struct http_call *call)
 static CURLcode set_target(struct http_call *call, const struct http_request *request)
 {
     CURLcode rc = curl_easy_setopt(call->easy, CURLOPT_URL, request->url);
-    /* A kept connection may be one whose server has proven nothing. */
+    /* A reused connection may lead to a server that has proven nothing. */
     bool owns_connection = request->own_connection || secret_is_set(&call->proof_key);
 
     if (rc == CURLE_OK && request->unix_socket != NULL)
@@ -190,7 +198,7 @@ static CURLcode set_target(struct http_call *call, const struct http_request *re
         rc = curl_easy_setopt(call->easy, CURLOPT_FRESH_CONNECT, 1L);
     if (rc == CURLE_OK && owns_connection)
         rc = curl_easy_setopt(call->easy, CURLOPT_FORBID_REUSE, 1L);
-    /* Calls to one host share a connection where it can carry many. */
+    /* Calls to one host share a connection where the protocol multiplexes. */
     if (rc == CURLE_OK && text_starts_with(request->url, "https:"))
         rc = curl_easy_setopt(call->easy, CURLOPT_PIPEWAIT, 1L);
     return rc;
@@ -229,7 +237,7 @@ static int add_header(struct http_call *call, const char *name, const char *valu
 
     if (!http_header_is_clean(name, value))
         return error_set(err, ERROR_INVALID, "header %s cannot be sent", name);
-    /* libcurl's way to say that a header is empty, not absent. */
+    /* libcurl's syntax for a header with an empty value. */
     if (value[0] == '\0')
         strbuf_appendf(&line, "%s;", name);
     else
@@ -257,7 +265,7 @@ static int set_headers(struct http_call *call, const struct http_request *reques
         type = "application/json";
     if (type != NULL && add_header(call, "Content-Type", type, err) < 0)
         return -1;
-    /* Without a value libcurl leaves it out: nobody waits for 100-continue. */
+    /* Without a value libcurl omits the header: no wait for 100-continue. */
     longer = curl_slist_append(call->headers, "Expect:");
     if (longer == NULL)
         return error_set(err, ERROR_INTERNAL, "out of memory");

@@ -25,7 +25,7 @@
 
 enum {
     RECEIVE_BYTES = 8192,
-    SETTLE_BYTES = 64 * 1024, /* more than that is not worth a connection */
+    SETTLE_BYTES = 64 * 1024, /* a longer rest is not worth keeping the connection */
     CONNECT_MS = 15000,
     IDLE_MAX_MS = 60000,
     IDLE_CONNECTIONS_MAX = 4,
@@ -34,7 +34,7 @@ enum {
 struct lane_connection {
     struct lane_connection *next_idle;
     struct sockaddr_in address;
-    struct secret proof_key; /* that its server must have, or has proven to have; unset: none */
+    struct secret proof_key; /* that the server must have or has proven to have; unset: none */
     int fd;
     bool is_used_again;
     int64_t idle_since_ms;
@@ -74,7 +74,7 @@ static struct lane_connection *connection_open(const struct sockaddr_in *address
     return NULL;
 }
 
-/* Reads past what is left of the last answer; false when the connection is of no use any more. */
+/* Reads past the rest of the last reply; false if the connection cannot be reused. */
 static bool connection_settle(struct lane_connection *connection)
 {
     char buffer[RECEIVE_BYTES];
@@ -101,7 +101,7 @@ static bool connection_settle(struct lane_connection *connection)
     return false;
 }
 
-/* The server at the other end of one may have proven to be another than the one that is wanted. */
+/* A connection is only reused for the same proof key: another server may have had the address. */
 static bool leads_to(const struct lane_connection *connection, const struct sockaddr_in *address,
                      const struct secret *proof_key)
 {
@@ -110,7 +110,7 @@ static bool leads_to(const struct lane_connection *connection, const struct sock
            text_equal_secret(secret_reveal(&connection->proof_key), secret_reveal(proof_key));
 }
 
-/* Takes the newest idle connection to that server out of the list, and tries it. */
+/* Takes the newest idle connection to that server off the list, and checks it. */
 static struct lane_connection *take_idle(struct http_lane *lane, const struct sockaddr_in *address,
                                          const struct secret *proof_key)
 {
@@ -181,8 +181,8 @@ static void start(struct http_call *call, const struct sockaddr_in *address)
 }
 
 /*
- * A kept connection that ends before the first byte of an answer had ended before the request came:
- * that goes out again on a new one.
+ * A reused connection that ends before the first byte of a reply was closed before the request
+ * arrived: the request is sent again on a new one.
  */
 static bool may_start_again(const struct http_call *call)
 {
@@ -219,7 +219,7 @@ static ssize_t send_some(const struct http_call *call)
     return sendmsg(call->connection->fd, &message, MSG_NOSIGNAL);
 }
 
-/* True when the server need not prove itself, or has. */
+/* True if the server need not prove its identity, or has. */
 static bool is_proven(struct http_call *call)
 {
     enum proof_state state = PROOF_HOLDS;
@@ -251,7 +251,7 @@ static void send_more(struct http_call *call)
     }
 }
 
-/* Hands on what came; true while more is wanted. */
+/* Processes received bytes; true while more are wanted. */
 static bool take_input(struct http_call *call, struct http1_input *input)
 {
     struct http1_reader *reader = &call->connection->reader;
@@ -278,7 +278,7 @@ static bool take_input(struct http_call *call, struct http1_input *input)
     }
     if (piece.kind == HTTP1_NONE)
         return true;
-    /* What comes unasked behind an answer is no answer to the next request. */
+    /* Bytes sent unasked after a reply must not be taken for the next reply. */
     reader->is_kept = reader->is_kept && input->len == 0;
     finish(call, CURLE_OK);
     return false;
@@ -294,7 +294,7 @@ static void end_of_input(struct http_call *call)
     lose_connection(call, CURLE_RECV_ERROR, "the answer was cut off");
 }
 
-/* One buffer of what came: the reader of a stream takes it before more is fetched. */
+/* Receives one buffer: a stream's reader consumes it before more is read. */
 static void receive_some(struct http_call *call)
 {
     char buffer[RECEIVE_BYTES];
@@ -420,7 +420,7 @@ void lane_wake(struct http_lane *lane)
     const uint64_t one = 1;
     ssize_t n = write(lane->wake_fd, &one, sizeof(one));
 
-    (void)n; /* a full counter wakes too */
+    (void)n; /* a full counter also wakes */
 }
 
 struct http_lane *http_lane_new(void)

@@ -1,10 +1,10 @@
 /*
- * Calls that their caller's thread moves on while it waits for them, over connections that it
- * keeps. All but http_lane_new() and http_lane_free() is for the inside of lib/client.
+ * Calls that the caller's thread drives while it waits for them, over connections that it keeps
+ * open. Everything except http_lane_new() and http_lane_free() is internal to lib/client.
  *
- * A lane takes what is plain: HTTP without TLS to an address written in numbers, as sandboxes have.
- * Names, TLS, streamed bodies and odd requests are for libcurl, that is for the transport.
- * Threading: all from the lane's thread, but for lane_wake().
+ * A lane takes plain calls only: HTTP without TLS to a numeric address, as sandboxes have. Names,
+ * TLS, streamed request bodies and unusual requests go through libcurl (transport.h).
+ * Threading: everything from the lane's thread, except lane_wake().
  */
 #ifndef DEFT_CLIENT_LANE_H
 #define DEFT_CLIENT_LANE_H
@@ -20,21 +20,20 @@ struct http_lane;
 struct http_request;
 struct strbuf;
 
-/* The connections that one thread keeps for calls which it drives itself, while it waits for them.
- */
+/* One thread's connections for calls that it drives itself. */
 struct http_lane *http_lane_new(void) MUST_CHECK;
 /* All calls of the lane must have been freed before. */
 void http_lane_free(struct http_lane *lane);
 
-/* What the URL of a plain request says. */
+/* The parsed URL of a plain request. */
 struct lane_target {
     struct sockaddr_in address;
-    const char *host; /* and port; borrowed from the URL */
+    const char *host; /* with port; borrowed from the URL */
     int host_len;
-    const char *path; /* and query; borrowed from the URL */
+    const char *path; /* with query; borrowed from the URL */
 };
 
-/* The address in a URL of plain HTTP; false when it holds a name, or is no such URL. */
+/* Parses the address in a plain HTTP URL; false if it has a host name or is not such a URL. */
 bool lane_read_address(const char *url, struct sockaddr_in *address_out) NONNULL MUST_CHECK;
 /* True when a lane can make this call (lane_request.c). */
 bool lane_takes(const struct http_request *request,
@@ -43,16 +42,17 @@ bool lane_takes(const struct http_request *request,
 void lane_append_head(const struct http_request *request, const struct lane_target *target,
                       struct strbuf *out) NONNULL;
 
-/* Sends what can be sent at once; call->head and its body are set. */
+/* Sends as much as possible without blocking; call->head and its body are set. */
 void lane_begin(struct http_call *call, const struct sockaddr_in *address) NONNULL;
-/* Waits until the call can move, its time is over, until_ms, or lane_wake(); then moves it on. */
+/* Waits until the call can make progress, times out, until_ms, or lane_wake(); then advances it. */
 void lane_turn(struct http_call *call, int64_t until_ms) NONNULL;
-/* Releases the call; one that runs is ended, and its connection with it. */
+/* Releases the call; a running one is ended and its connection closed. */
 void lane_drop(struct http_call *call) NONNULL;
-/* As lane_drop(), but the connection is kept, if the rest of the answer comes before its next use.
- */
+/* As lane_drop(), but keeps the connection if the rest of the reply arrives before its next use. */
 void lane_drain(struct http_call *call) NONNULL;
-/* Ends the turn that waits, or the next one. From any thread, while a call of the lane lives. */
+/*
+ * Ends the current lane_turn() or the next one. From any thread, while a call of the lane exists.
+ */
 void lane_wake(struct http_lane *lane) NONNULL;
 
 #endif

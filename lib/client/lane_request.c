@@ -1,3 +1,4 @@
+/* Decides which requests a lane can make, and writes their heads (see lane.h). */
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <string.h>
@@ -17,13 +18,13 @@
 #define HEAD_USUAL_BYTES 500
 #define HOST_MAX_BYTES (INET_ADDRSTRLEN + sizeof(":65535"))
 
-/* Headers that mean something to whoever writes or reads the message. */
+/* Headers that are set by the client itself or affect message framing. */
 static const char *const reserved_headers[] = {
     "Accept", "Connection", "Content-Length",    "Content-Type", "Expect",     "Host",
     "TE",     "Trailer",    "Transfer-Encoding", "Upgrade",      "User-Agent",
 };
 
-/* Nothing that would have to be escaped or resolved first. */
+/* No characters that need escaping, and no path segments that need resolving. */
 static bool is_plain_url(const char *url)
 {
     for (const char *at = url; *at != '\0'; at++) {
@@ -53,7 +54,7 @@ static bool read_host(const char *text, struct sockaddr_in *address_out)
     return inet_pton(AF_INET, host, &address_out->sin_addr) == 1;
 }
 
-/* Whatever the path is: one with dots is for libcurl to send, to this address nevertheless. */
+/* Accepts any path: a request whose path has dots goes through libcurl, but to this address. */
 bool lane_read_address(const char *url, struct sockaddr_in *address_out)
 {
     return text_starts_with(url, SCHEME) && read_host(url + strlen(SCHEME), address_out);

@@ -17,11 +17,11 @@ enum { MAX_REPLY_BYTES = 4 * 1024 * 1024, OWN_HEADERS = 4, STATUS_ERROR = 400, S
 struct mcp {
     struct mcp_options options;
     int64_t deadline_ms;
-    char *session;            /* streamable HTTP: what the server calls it, or NULL */
-    char *endpoint;           /* where messages go */
-    struct http_call *stream; /* server-sent events: where replies come from */
+    char *session;            /* streamable HTTP: session id from the server, or NULL */
+    char *endpoint;           /* URL for messages */
+    struct http_call *stream; /* HTTP+SSE: source of the replies */
     struct sse events;
-    struct sse_input input; /* what has come of the stream and is not read yet */
+    struct sse_input input; /* received but unread part of the stream */
 };
 
 void mcp_free(struct mcp *mcp)
@@ -89,7 +89,7 @@ static bool is_event_stream(const struct http_call *call)
     return type != NULL && strncasecmp(type, "text/event-stream", strlen("text/event-stream")) == 0;
 }
 
-/* The event that comes next on a stream; data NULL at its end. */
+/* The next event of a stream; data NULL at its end. */
 static int next_event(struct http_call *call, struct sse *events, struct sse_input *input,
                       struct sse_event *event, struct error *err)
 {
@@ -104,7 +104,7 @@ static int next_event(struct http_call *call, struct sse *events, struct sse_inp
     return 0;
 }
 
-/* Reads on until the reply with that id has come. */
+/* Reads until the reply with that id arrives. */
 static int find_reply(struct http_call *call, struct sse *events, struct sse_input *input,
                       json_int_t id, json_t **reply_out, struct error *err)
 {
@@ -153,7 +153,7 @@ static void keep_session(struct mcp *mcp, const struct http_call *call)
         mcp->session = mem_dup_text(session);
 }
 
-/* Posts a message; id < 0: nothing comes back that matters. */
+/* Posts a message; id < 0: a notification, whose reply is ignored. */
 static int post(struct mcp *mcp, const json_t *message, json_int_t id, json_t **reply_out,
                 struct error *err)
 {
@@ -173,7 +173,7 @@ static int post(struct mcp *mcp, const json_t *message, json_int_t id, json_t **
     return read_whole(call, input.bytes, input.len, reply_out, err);
 }
 
-/* "https://host:1/a?b" as "https://host:1". */
+/* Length of "https://host:1" in "https://host:1/a?b". */
 static size_t origin_length(const char *url)
 {
     const char *host = strstr(url, "://");
@@ -181,7 +181,7 @@ static size_t origin_length(const char *url)
     return host != NULL ? (size_t)(host + 3 - url) + strcspn(host + 3, "/?#") : 0;
 }
 
-/* Where the server wants messages: a path, or an address of the same origin. */
+/* Takes the URL for messages from the server: a path, or a URL of the same origin. */
 static int take_endpoint(struct mcp *mcp, const char *named, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;

@@ -1,8 +1,8 @@
 /*
- * A server of the Model Context Protocol at a URL: messages to it and replies from it, over its
- * streamable HTTP transport or the older one with server-sent events.
+ * A Model Context Protocol server at a URL: sends messages to it and reads its replies, over
+ * streamable HTTP or the older HTTP+SSE transport.
  *
- * Ownership: the caller owns struct mcp until mcp_free(); it borrows what the options name.
+ * Ownership: the caller owns struct mcp until mcp_free(); it borrows what the options point to.
  * Threading: one thread. Safety: as http.h; replies are bounded.
  * Source: Model Context Protocol, "Transports", revisions 2025-06-18 and 2024-11-05.
  */
@@ -28,24 +28,24 @@ struct mcp_options {
     const char *url;
     const struct http_header *headers; /* ends with a NULL name; at most MCP_MAX_HEADERS */
     bool uses_sse;
-    enum address_owner address_of; /* whose word named the url */
-    int64_t timeout_ms;            /* of all calls together */
+    enum address_owner address_of; /* who supplied the URL */
+    int64_t timeout_ms;            /* for all calls together */
 };
 
 enum { MCP_MAX_HEADERS = 24 };
 
 /*
- * Reaches the server; with streamable HTTP nothing is sent yet. Errors here and below:
- * ERROR_TIMEOUT, ERROR_UNAVAILABLE and ERROR_FORBIDDEN for the connection, ERROR_INVALID for a
- * server that refuses or answers what is no such protocol, ERROR_TOO_LARGE.
+ * Connects to the server; with streamable HTTP nothing is sent yet. Errors here and below:
+ * ERROR_TIMEOUT, ERROR_UNAVAILABLE and ERROR_FORBIDDEN for the connection, ERROR_INVALID if the
+ * server refuses or does not speak the protocol, ERROR_TOO_LARGE.
  */
 int mcp_open(const struct mcp_options *options, struct mcp **mcp_out,
              struct error *err) NONNULL MUST_CHECK;
 void mcp_free(struct mcp *mcp);
 void mcp_freep(struct mcp **mcp) NONNULL;
-/* Sends a message that has no reply. */
+/* Sends a notification, which has no reply. */
 int mcp_tell(struct mcp *mcp, const json_t *message, struct error *err) NONNULL MUST_CHECK;
-/* Sends a request and waits for the reply with its id, a new reference. */
+/* Sends a request and waits for the reply with its id; a new reference. */
 int mcp_ask(struct mcp *mcp, const json_t *request, json_t **reply_out,
             struct error *err) NONNULL MUST_CHECK;
 

@@ -76,7 +76,7 @@ int oauth_read_object(const struct http_call *call, json_t **object_out, struct 
     return 0;
 }
 
-/* A refusal in the server's own words (RFC 6749, section 5.2). */
+/* An error with the server's own message (RFC 6749, section 5.2). */
 static int refused(const struct http_call *call, const char *what, struct error *err)
 {
     struct error ignored = ERROR_INIT;
@@ -157,7 +157,7 @@ const char *oauth_pick_method(const json_t *provider, bool has_secret)
     static const char *const methods[] = {"none", "client_secret_post", "client_secret_basic"};
     const json_t *offered = json_object_get(provider, "auth_methods");
 
-    /* A provider that says nothing means "basic" (RFC 8414, section 2). */
+    /* Without the member, the default is "basic" (RFC 8414, section 2). */
     if (json_array_size(offered) == 0)
         return has_secret ? methods[2] : methods[0];
     for (size_t i = has_secret ? 1 : 0; i < ARRAY_SIZE(methods); i++) {

@@ -1,6 +1,6 @@
 /*
- * Who gives out tokens for a server: the server's own word for it (RFC 9728), then that one's
- * metadata (RFC 8414, or OpenID Connect Discovery 1.0).
+ * Finds a server's authorization server: protected resource metadata (RFC 9728), then authorization
+ * server metadata (RFC 8414, or OpenID Connect Discovery 1.0).
  */
 #include <string.h>
 #include <strings.h>
@@ -15,7 +15,7 @@
 
 enum { STATUS_OK = 200, STATUS_OK_LAST = 299, STATUS_UNAUTHORIZED = 401 };
 
-/* A URL as its origin and the path behind it, without query. Borrowed. */
+/* A URL split into its origin and path, without query. Borrowed. */
 struct url_parts {
     const char *url;
     size_t origin_len;
@@ -41,7 +41,7 @@ static void append_path(struct strbuf *out, const struct url_parts *parts)
     strbuf_append_bytes(out, parts->url + parts->origin_len, parts->path_len);
 }
 
-/* The value of a parameter of WWW-Authenticate, appended; nothing when it is not there. */
+/* Appends the value of a WWW-Authenticate parameter; nothing if it is absent. */
 static void append_parameter(struct strbuf *out, const char *header, const char *name)
 {
     size_t len = strlen(name);
@@ -60,7 +60,7 @@ static void append_parameter(struct strbuf *out, const char *header, const char 
     }
 }
 
-/* What the server says to a stranger: where its metadata are, and which scope it wants. */
+/* Sends the server an unauthenticated request, whose reply names its metadata and scope. */
 static int ask_server(const struct oauth *oauth, const char *url, struct strbuf *metadata_url,
                       struct strbuf *scope, struct error *err)
 {
@@ -85,7 +85,7 @@ static int ask_server(const struct oauth *oauth, const char *url, struct strbuf 
     return 0;
 }
 
-/* *document_out stays NULL where there is none. */
+/* *document_out stays NULL if there is none. */
 static int get_document(const struct oauth *oauth, const char *url, json_t **document_out,
                         struct error *err)
 {
@@ -101,7 +101,7 @@ static int get_document(const struct oauth *oauth, const char *url, json_t **doc
     return 0;
 }
 
-/* How a well-known address is made of another. */
+/* How to form a well-known URL from another one. */
 struct well_known {
     const char *name;
     enum { BEFORE_PATH, BEHIND_PATH, AT_ORIGIN } where;
@@ -129,7 +129,7 @@ static int find_document(const struct oauth *oauth, const char *url, const struc
     return 0;
 }
 
-/* True when a server's URL lies at or below a resource: its own name for itself. */
+/* True if a URL is at or below a resource, the server's identifier for itself. */
 static bool is_of_resource(const char *url, const char *resource)
 {
     size_t len = strlen(resource);
@@ -150,7 +150,7 @@ static void append_scopes(struct strbuf *out, const json_t *scopes)
     }
 }
 
-/* Who is said to give out tokens, appended: the server itself where it does not say. */
+/* Appends the issuer that the server names; the server itself if it names none. */
 static int find_issuer(const struct oauth *oauth, const char *url, json_t *provider,
                        struct strbuf *issuer, struct error *err)
 {
@@ -186,7 +186,7 @@ static int find_issuer(const struct oauth *oauth, const char *url, json_t *provi
     return 0;
 }
 
-/* A slash at the end is no difference: servers disagree about it. */
+/* Ignores a trailing slash, on which servers disagree. */
 static bool is_same_issuer(const char *a, const char *b)
 {
     size_t a_len = strlen(a);
@@ -208,7 +208,7 @@ static bool list_has(const json_t *list, const char *word)
     return false;
 }
 
-/* What the metadata promise, checked, into provider. */
+/* Validates the metadata and copies them into provider. */
 static int take_metadata(const struct oauth *oauth, const char *issuer, const json_t *metadata,
                          json_t *provider, struct error *err)
 {

@@ -19,7 +19,7 @@ enum {
     RECEIVE_BYTES = 1024,
     ANSWER_MAX_BYTES = 8192,
     STATUS_OK = 200,
-    /* A sandbox is on a network of this host: where the kernel there lives, it accepts at once. */
+    /* A sandbox is on a network of this host, where the kernel of a live one accepts at once. */
     CONNECT_MS = 5000,
     ANSWER_MS = 10000,
 };
@@ -102,7 +102,7 @@ static enum proof_state send_more(struct proof *proof, int fd, struct error *why
     return PROOF_PENDING;
 }
 
-/* The whole answer is there. */
+/* Checks a complete reply. */
 static enum proof_state check(const struct proof *proof, struct error *why)
 {
     json_auto_t *answer = NULL;
@@ -131,7 +131,7 @@ static enum proof_state take_input(struct proof *proof, struct http1_input *inpu
     }
     if (piece.kind == HTTP1_NONE)
         return PROOF_PENDING;
-    /* Bytes that came unasked would be taken for the answer to the next request. */
+    /* Bytes sent unasked would be taken for the next reply. */
     return input->len == 0 ? check(proof, why) : fail("it says more than it was asked", why);
 }
 

@@ -13,13 +13,13 @@
 
 enum {
     REPLY_MAX_BYTES = 1 << 20,
-    SLACK_MS = 30000, /* beyond what the service was told to wait */
-    RESUME_MS = 250,  /* what goes on at once is there by then */
+    SLACK_MS = 30000, /* in addition to the wait requested of the service */
+    RESUME_MS = 250,  /* a runtime that can continue at once is up by then */
 };
 
 static const int64_t NANO_PER_CPU = 1000000000;
 
-/* 1024 to the power that the letter stands for; 0 for none of them. */
+/* 1024 to the power denoted by the letter; 0 for any other letter. */
 static double unit_bytes(char letter)
 {
     static const char letters[] = "kmgtp";
@@ -118,7 +118,7 @@ static int begin(const struct runtime_api *api, const char *path, const json_t *
     return http_start(api->http, &request, call_out, err);
 }
 
-/* Parses; a status other than 2xx is an error with the service's words. */
+/* Parses; a status other than 2xx is an error with the service's message. */
 static int read_reply(const struct http_call *call, json_t **reply_out, struct error *err)
 {
     json_auto_t *reply = NULL;

@@ -110,8 +110,8 @@ static void append_init_body(struct strbuf *text, const struct sandbox_init *ini
 }
 
 /*
- * An address that nobody had a moment ago is out of reach while the kernel still asks for it in
- * vain; for a second connection it asks anew. (A first call that was connected is not made again.)
+ * The kernel reports a recently unused address as unreachable while its neighbor entry is failed; a
+ * second connection makes it probe again. A call that was connected is not repeated.
  */
 static int reach(struct http *http, const struct sandbox_endpoint *endpoint,
                  const struct http_request *request, struct http_call **call_out, struct error *err)

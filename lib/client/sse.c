@@ -16,7 +16,7 @@ void sse_done(struct sse *sse)
     strbuf_done(&sse->name);
 }
 
-/* The value behind "field:" with one space dropped, or NULL when the line is another field. */
+/* The value after "field:" with one space dropped, or NULL if the line is another field. */
 static const char *field_value(const char *line, const char *field)
 {
     size_t len = strlen(field);
@@ -62,7 +62,7 @@ static void forget_event(struct sse *sse)
     sse->is_taken = false;
 }
 
-/* A line is over: true when it closes an event that has data. */
+/* Processes a complete line; *is_event_out if it ends an event that has data. */
 static int end_line(struct sse *sse, bool *is_event_out, struct error *err)
 {
     size_t n_bom = 0;
@@ -80,7 +80,7 @@ static int end_line(struct sse *sse, bool *is_event_out, struct error *err)
     return 0;
 }
 
-/* Moves bytes up to a line end into the line; true when the line is over. */
+/* Appends bytes up to a line end to the line; *is_over_out if the line is complete. */
 static int take_line(struct sse *sse, struct sse_input *input, bool *is_over_out, struct error *err)
 {
     size_t n = 0;

@@ -1,6 +1,6 @@
 /*
- * Server-sent events: takes bytes as they come and gives whole events; how the bytes were cut into
- * pieces makes no difference.
+ * Server-sent events parser: takes bytes as they arrive and returns complete events, however the
+ * bytes are split.
  *
  * Ownership: the caller owns struct sse; sse_done() releases what it holds.
  * Threading: one thread at a time.
@@ -19,20 +19,20 @@ struct error;
 
 struct sse {
     size_t max_bytes;   /* of one line, and of one event's data */
-    struct strbuf line; /* the line that is not over yet */
-    struct strbuf data; /* the data lines of the event that is not over yet */
+    struct strbuf line; /* the incomplete line */
+    struct strbuf data; /* data lines of the incomplete event */
     struct strbuf name; /* its event: field */
-    bool has_data;      /* also an empty data line makes an event */
-    bool was_cr;        /* a LF now belongs to the CR before */
-    bool has_begun;     /* past the place where a BOM may stand */
-    bool is_taken;      /* data and name were given out: forget them first */
+    bool has_data;      /* an empty data line also makes an event */
+    bool was_cr;        /* a LF that follows belongs to this CR */
+    bool has_begun;     /* past the position of a BOM */
+    bool is_taken;      /* data and name were returned: clear them first */
 };
 
 /* clang-format off */
 #define SSE_INIT(max) {.max_bytes = (max), .line = STRBUF_INIT, .data = STRBUF_INIT, .name = STRBUF_INIT}
 /* clang-format on */
 
-/* Bytes that came; sse_next() moves the pointer on. */
+/* Received bytes; sse_next() advances the pointer. */
 struct sse_input {
     const char *bytes;
     size_t len;
@@ -40,15 +40,15 @@ struct sse_input {
 
 struct sse_event {
     const char *name; /* "message" when the event has none */
-    const char *data; /* NULL: the input is used up */
+    const char *data; /* NULL: the input is consumed */
     size_t len;
 };
 
 void sse_done(struct sse *sse);
 /*
- * Gives the next event of the input, or data NULL when more input is needed; borrowed until the
- * next call. ERROR_TOO_LARGE above max_bytes. An event without its closing empty line is not given,
- * as the standard wants it.
+ * Returns the next event of the input, or data NULL if more input is needed; borrowed until the
+ * next call. ERROR_TOO_LARGE above max_bytes. As the standard requires, an event without its
+ * closing empty line is not returned.
  */
 int sse_next(struct sse *sse, struct sse_input *input, struct sse_event *event_out,
              struct error *err) NONNULL MUST_CHECK;

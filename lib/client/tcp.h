@@ -1,5 +1,5 @@
 /*
- * Inside of lib/client: connections to plain addresses, made without libcurl.
+ * Internal to lib/client: TCP connections to numeric addresses, without libcurl.
  */
 #ifndef DEFT_CLIENT_TCP_H
 #define DEFT_CLIENT_TCP_H
@@ -8,7 +8,7 @@
 
 #include "base/attr.h"
 
-/* A socket that does not block and is being connected; -1 with errno. The caller closes it. */
+/* A non-blocking socket with its connect under way; -1 with errno. The caller closes it. */
 int tcp_open(const struct sockaddr_in *address) NONNULL MUST_CHECK;
 
 #endif

@@ -22,7 +22,7 @@ enum {
     CONNECTIONS_KEPT_MAX = 256,
 };
 
-/* Marks an event of a connection on which a server proves itself; all others are libcurl's. */
+/* Marks epoll events of connections with a proof in progress; all others are libcurl's. */
 #define PROOF_MARK (1ULL << 32)
 
 /* --- the inbox --- */
@@ -32,10 +32,10 @@ static void wake(const struct http *http)
     const uint64_t one = 1;
     ssize_t n = write(http->wake_fd, &one, sizeof(one));
 
-    (void)n; /* a full counter wakes too */
+    (void)n; /* a full counter also wakes */
 }
 
-/* True when the thread must be woken: else it has not yet emptied an inbox it was woken for. */
+/* True if the thread must be woken; otherwise it already was, for an inbox not yet emptied. */
 static bool command_locked(struct http *http, struct http_call *call, unsigned commands)
     REQUIRES(http -> lock)
 {
@@ -92,9 +92,9 @@ static struct http_call *next_command(struct http *http, unsigned *commands_out)
     return call;
 }
 
-/* --- the life of a call in the thread --- */
+/* --- a call on the thread --- */
 
-/* Lets go of a call that does not run; one that is in the inbox again is let go of from there. */
+/* Releases a call that is not running; one that is in the inbox again is released from there. */
 static void release(struct http *http, struct http_call *call)
 {
     bool is_freed = false;
@@ -109,7 +109,7 @@ static void release(struct http *http, struct http_call *call)
         http_call_destroy(call);
 }
 
-/* Ends a running call with what `result` and the call's own marks say, and lets go of it. */
+/* Ends a running call with the outcome from `result` and the call's flags, and releases it. */
 static void finish(struct http *http, struct http_call *call, CURLcode result)
 {
     http_call_unlink(call, &http->running);
@@ -176,7 +176,7 @@ static void begin(struct http *http, struct http_call *call)
         begin_transfer(http, call);
 }
 
-/* Something has happened on the connection on which the call's server proves itself. */
+/* Handles an event of the connection on which the call's server proves its identity. */
 static void serve_proof(struct http *http, struct http_call *call)
 {
     switch (http_call_prove(call, call->proof_fd)) {
@@ -248,7 +248,7 @@ static int wait_ms(const struct http *http)
     return due_ms - now_ms > INT32_MAX ? INT32_MAX : (int)(due_ms - now_ms);
 }
 
-/* libcurl tells when it wants to be called. */
+/* Called by libcurl with the time at which it wants to be called. */
 static int on_timer(CURLM *multi, long timeout_ms, void *context)
 {
     struct http *http = context;
@@ -260,7 +260,7 @@ static int on_timer(CURLM *multi, long timeout_ms, void *context)
 
 /* --- sockets --- */
 
-/* libcurl tells which sockets it waits for. */
+/* Called by libcurl with the sockets that it wants polled. */
 static int on_socket(CURL *easy, curl_socket_t fd, int what, void *context, void *of_socket)
 {
     struct http *http = context;
@@ -269,7 +269,7 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *context, void
     (void)easy;
     (void)of_socket;
     if (what == CURL_POLL_REMOVE) {
-        /* A socket that is closed already is gone from the set. */
+        /* A socket that is already closed has left the set. */
         (void)epoll_ctl(http->epoll_fd, EPOLL_CTL_DEL, fd, &event);
         return 0;
     }
@@ -415,7 +415,7 @@ static void *run(void *context)
     return NULL;
 }
 
-/* Signals belong to the process's main thread. */
+/* Signals are handled on the process's main thread. */
 static int start_thread(struct http *http, struct error *err)
 {
     sigset_t all;

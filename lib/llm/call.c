@@ -50,7 +50,7 @@ void llm_call_freep(struct llm_call **call)
     *call = NULL;
 }
 
-/* --- cancelling --- */
+/* --- cancellation --- */
 
 void llm_call_cancel(struct llm_call *call)
 {

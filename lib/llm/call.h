@@ -1,5 +1,5 @@
 /*
- * Inside of lib/llm: what the parts of one call share.
+ * Internal to lib/llm: state shared by the parts of one call.
  */
 #ifndef DEFT_LLM_CALL_H
 #define DEFT_LLM_CALL_H
@@ -22,12 +22,12 @@ struct llm_call {
     struct lock lock; /* guards the rest; order: this, then the locks of lib/client */
     struct condition cancelled;
     bool is_cancelled;
-    struct http_call *http; /* the attempt that runs, for a cancel */
+    struct http_call *http; /* the attempt in progress, to be cancelled */
 };
 
-/* Sleeps; false when the call was cancelled meanwhile or before. */
+/* Sleeps; false if the call is cancelled before or during the sleep. */
 bool llm_call_sleep(struct llm_call *call, int64_t wait_ms) NONNULL MUST_CHECK;
-/* From here on a cancel also ends this HTTP call; NULL takes it back. */
+/* Registers the HTTP call that a cancel also ends; NULL unregisters it. */
 void llm_call_watch(struct llm_call *call, struct http_call *http) __attribute__((nonnull(1)));
 
 #endif

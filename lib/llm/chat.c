@@ -24,15 +24,15 @@ enum { HEADERS_MAX = 24, STATUS_OK = 200, STATUS_REDIRECT = 300 };
 #define STREAM_EVENT_MAX_BYTES ((size_t)(4 * 1024 * 1024))
 #define ANSWER_MAX_EVENTS 1000000
 
-/* How far the reading of an answer has come. */
+/* State of reading an answer. */
 struct reading {
     struct draft *draft;
-    const struct llm_listener *listener; /* NULL: nobody listens */
+    const struct llm_listener *listener; /* NULL: none */
     struct crash_points *crash;
     struct sse sse;
-    struct strbuf whole; /* of an answer that is no stream */
+    struct strbuf whole; /* of an answer that is not streamed */
     bool is_stream;
-    bool is_done; /* the stream said so */
+    bool is_done; /* the stream's end marker was read */
 };
 
 static void reading_done(struct reading *reading)
@@ -116,7 +116,7 @@ static int parse_answer(const char *text, size_t len, json_t **json_out,
     return 0;
 }
 
-/* What a piece of the stream added to a text of the draft. */
+/* Passes what a piece added to the draft on to the listener. */
 static void tell(const struct reading *reading, const struct strbuf *text, size_t len_before,
                  bool is_reasoning)
 {
@@ -152,7 +152,7 @@ static int take_event(struct reading *reading, const struct sse_event *event,
         reading->is_done = true;
         return 0;
     }
-    /* A broken piece is the wire's fault rather than the model's: worth another attempt. */
+    /* A malformed piece is a connection fault rather than the model's: it can be retried. */
     if (parse_answer(event->data, event->len, &json, trouble, LLM_CAUSE_CONNECTION) < 0)
         return -1;
     return take_piece(reading, json, trouble);
@@ -184,7 +184,7 @@ static bool is_stream_type(const struct http_call *http)
            strncasecmp(type, "text/event-stream", strlen("text/event-stream")) == 0;
 }
 
-/* Reads all that comes: pieces at once, other answers into one buffer. */
+/* Reads the whole answer: stream pieces as they arrive, anything else into one buffer. */
 static int read_bytes(struct http_call *http, struct reading *reading, struct llm_trouble *trouble)
 {
     struct error why = ERROR_INIT;
@@ -210,7 +210,7 @@ static int read_bytes(struct http_call *http, struct reading *reading, struct ll
     return 0;
 }
 
-/* Some servers send a stream under another name. */
+/* Some servers stream under another content type. */
 static bool looks_like_stream(const struct strbuf *whole)
 {
     return text_starts_with(whole->text, "data:") || text_starts_with(whole->text, ": ") ||
@@ -237,7 +237,7 @@ static int take_whole(struct http_call *http, struct reading *reading, struct ll
     return draft_take(reading->draft, json, trouble);
 }
 
-/* A stream that ends before the model has said so was cut off, whatever had come. */
+/* A stream that ends without its end marker was cut off, whatever was received. */
 static int check_end(const struct reading *reading, struct llm_trouble *trouble)
 {
     if (!reading->is_stream || reading->is_done || reading->draft->finish_reason.len > 0)
@@ -297,7 +297,7 @@ int chat_attempt(struct llm_call *call, const struct llm_request *request,
     llm_call_watch(call, http);
     rc = read_answer(http, call, request, draft, trouble);
     llm_call_watch(call, NULL);
-    /* The end of a stream is often on the wire already: the connection may be used again. */
+    /* The end of a stream is often already in flight: keep the connection for reuse. */
     if (rc == 0)
         http_call_drain(TAKE_PTR(http));
     return rc;

@@ -1,5 +1,5 @@
 /*
- * Inside of lib/llm: one attempt in the format of OpenAI's Chat Completions, over HTTP.
+ * Internal to lib/llm: one attempt in the format of OpenAI's Chat Completions, over HTTP.
  */
 #ifndef DEFT_LLM_CHAT_H
 #define DEFT_LLM_CHAT_H
@@ -15,18 +15,20 @@ struct llm_request;
 struct llm_trouble;
 struct route;
 
-/* What a call keeps of its specification. */
+/* Values that a call reads from its specification. */
 struct llm_plan {
     int64_t timeout_ms;      /* of one attempt; 0: none */
     int64_t idle_timeout_ms; /* between two pieces of a stream; 0: none */
     bool is_stream;
-    bool is_warm; /* temperature 1.0 whatever was asked for */
+    bool is_warm; /* always send temperature 1.0 */
 };
 
-/* The body of the request; the caller frees with mem_free(). */
+/* The request body; the caller frees it with mem_free(). */
 char *chat_request_body(const struct llm_request *request, const struct route *route,
                         const struct llm_plan *plan) NONNULL MUST_CHECK;
-/* Sends, and reads the answer into the draft. The cost that the server names goes to draft->usage.
+/*
+ * Sends the request and reads the answer into the draft. A cost reported by the server goes to
+ * draft->usage.
  */
 int chat_attempt(struct llm_call *call, const struct llm_request *request,
                  const struct route *route, const struct llm_plan *plan, struct draft *draft,

@@ -1,3 +1,4 @@
+/* The request body of a Chat Completions call (see chat.h). */
 #include <string.h>
 
 #include "base/json.h"
@@ -21,7 +22,7 @@ static void copy_member(json_t *body, const char *key, json_t *value)
         json_put(body, key, json_incref(value));
 }
 
-/* Models that reason take no sampling parameters, but for Gemini. */
+/* Reasoning models take no sampling parameters, except Gemini. */
 static bool takes_sampling(const char *model)
 {
     return features_takes_effort(model) != FEATURES_YES || strstr(model, "gemini") != NULL;
@@ -42,7 +43,7 @@ static void put_sampling(json_t *body, const struct llm_request *request, const 
     copy_member(body, "seed", json_object_get(request->spec, "seed"));
 }
 
-/* An unknown model of an open server gets the effort as configured; elsewhere only a known one. */
+/* Only for models known to take it, and for unknown ones on open servers. */
 static void put_effort(json_t *body, const struct llm_request *request, const struct route *route)
 {
     enum features_answer takes = features_takes_effort(feature_name(request));
@@ -73,7 +74,7 @@ static void put_stream(json_t *body, const struct llm_plan *plan)
     json_put(body, "stream_options", options);
 }
 
-/* What is JSON text already is put in as it is, unless the specification brings its own. */
+/* Inserts messages and tools, which are JSON text, unless the specification has its own. */
 static void append_texts(struct strbuf *out, const struct llm_request *request, const json_t *rest)
 {
     if (json_object_get(rest, "messages") == NULL) {

@@ -47,7 +47,7 @@ static void set_once(struct strbuf *out, const json_t *text)
 
 /* --- content --- */
 
-/* A text, or a list of parts of which the texts count. */
+/* A string, or a list of parts of which the text is taken. */
 static void take_content(struct draft *draft, const json_t *content)
 {
     const json_t *part = NULL;
@@ -88,8 +88,8 @@ static struct draft_call *new_call(struct draft *draft, json_int_t index,
 }
 
 /*
- * The call that a piece goes on with, or NULL for a new one. Some servers say index 0 for each of
- * several calls, or no index at all: then another id beside a name begins a call.
+ * The call that a piece continues, or NULL for a new one. Some servers send index 0 for each of
+ * several calls, or no index: then a different id together with a name begins a new call.
  */
 static struct draft_call *find_call(const struct draft *draft, const json_t *piece)
 {
@@ -212,7 +212,7 @@ int draft_take(struct draft *draft, const json_t *answer, struct llm_trouble *tr
     set_once(&draft->response_id, json_object_get(answer, "id"));
     take_usage(draft, json_object_get(answer, "usage"));
     json_array_foreach (json_object_get(answer, "choices"), i, choice) {
-        /* One answer was asked for. */
+        /* Only one answer was requested. */
         if (json_int_or(choice, "index", 0) != 0)
             continue;
         if (take_choice(draft, choice, trouble) < 0)
@@ -249,7 +249,10 @@ static int check_calls(struct draft *draft, struct llm_trouble *trouble)
     for (size_t i = 0; i < draft->n_calls; i++) {
         struct draft_call *call = &draft->calls[i];
 
-        /* In a whole answer the model itself left it out: it is told that there is no such tool. */
+        /*
+         * In a complete answer the model itself left out the name: it will be told that there is no
+         * such tool.
+         */
         if (call->name.len == 0 && draft->finish_reason.len == 0)
             return trouble_set(trouble, LLM_CAUSE_CONNECTION,
                                "The model's answer has a tool call without a name.");

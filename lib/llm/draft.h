@@ -1,9 +1,8 @@
 /*
- * Inside of lib/llm: an answer while it comes in, piece by piece or whole, and the reply made of
- * it.
+ * Internal to lib/llm: an answer while it arrives, whole or in pieces, and the reply made from it.
  *
  * Ownership: the caller owns struct draft; draft_done() releases what it holds.
- * Source: OpenAI Chat Completions and the variants that compatible servers are known for.
+ * Source: OpenAI Chat Completions and known variants of compatible servers.
  */
 #ifndef DEFT_LLM_DRAFT_H
 #define DEFT_LLM_DRAFT_H
@@ -19,7 +18,7 @@
 
 struct llm_trouble;
 
-/* An answer with more calls than that is no use to anybody. */
+/* An answer with more calls is refused. */
 #define DRAFT_CALLS_MAX 128
 
 struct draft_call {
@@ -37,7 +36,7 @@ struct draft {
     struct draft_call *calls;
     size_t n_calls;
     bool has_choice;    /* the answer had at least one */
-    bool has_odd_calls; /* calls that are no function calls were left out */
+    bool has_odd_calls; /* calls of types other than function were dropped */
     struct llm_usage usage;
 };
 
@@ -47,15 +46,15 @@ struct draft {
 /* clang-format on */
 
 void draft_done(struct draft *draft);
-/* Takes a whole answer ("message") or a piece of one ("delta"), told apart by their member. */
+/* Takes a whole answer ("message") or a piece of one ("delta"); the member says which. */
 int draft_take(struct draft *draft, const json_t *answer,
                struct llm_trouble *trouble) NONNULL MUST_CHECK;
-/* Adds text, or a call whose arguments are whole: for models that are no HTTP servers. */
+/* Adds a call with complete arguments; for models that are not HTTP servers. */
 int draft_add_call(struct draft *draft, const char *name, const char *arguments,
                    struct llm_trouble *trouble) NONNULL MUST_CHECK;
 /*
- * Moves the draft into *reply_out, with ids made up where they are missing or used twice. Fails
- * when there is no answer, or one that cannot be used.
+ * Moves the draft into *reply_out, generating ids where they are missing or duplicate. Fails if
+ * there is no answer or it cannot be used.
  */
 int draft_finish(struct draft *draft, struct llm_reply *reply_out,
                  struct llm_trouble *trouble) NONNULL MUST_CHECK;

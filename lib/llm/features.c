@@ -44,7 +44,7 @@ static const char *const no_effort_names[] = {
     "gemini-2.0", "mistral", "devstral", "llama",    NULL,
 };
 
-/* Public list prices; a proxy's header or the configured prices come first. */
+/* Public list prices; a proxy's header or configured prices take precedence. */
 static const struct features_price prices[] = {
     {"gpt-4o-mini", 128000, 0.15, 0.075, 0.60},
     {"gpt-4o", 128000, 2.50, 1.25, 10.00},
@@ -72,7 +72,7 @@ static bool has_any(const char *model, const char *const *names)
     return false;
 }
 
-/* The name without provider and deployment stage: what follows the last slash. */
+/* The name without provider and deployment stage: the part after the last slash. */
 static const char *bare_name(const char *model)
 {
     const char *slash = strrchr(model, '/');

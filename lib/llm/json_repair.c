@@ -13,7 +13,7 @@ enum { ESCAPE_LEN = 6 }; /* \uXXXX */
 
 static const char REPLACEMENT[] = "\\ufffd";
 
-/* The code unit of an escape at `text`, or -1 when there is none. */
+/* The code unit of an escape at `text`, or -1 if there is none. */
 static int code_unit(const char *text, size_t len)
 {
     int unit = 0;
@@ -40,7 +40,7 @@ static bool is_low(int unit)
     return unit >= 0xdc00 && unit < 0xe000;
 }
 
-/* Appends the escape at `text`, repaired; returns how many bytes of the text that was. */
+/* Appends the escape at `text`, repaired; returns the number of bytes consumed. */
 static size_t append_escape(struct strbuf *out, const char *text, size_t len)
 {
     int unit = code_unit(text, len);

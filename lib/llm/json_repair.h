@@ -1,5 +1,5 @@
 /*
- * Inside of lib/llm: JSON of models and their servers, which is sometimes a little broken.
+ * Internal to lib/llm: parses the slightly malformed JSON that models and their servers may send.
  */
 #ifndef DEFT_LLM_JSON_REPAIR_H
 #define DEFT_LLM_JSON_REPAIR_H
@@ -12,9 +12,7 @@
 
 struct error;
 
-/*
- * As json_parse(), but broken UTF-8, lone surrogates and escaped NULs become U+FFFD.
- */
+/* As json_parse(), but replaces invalid UTF-8, lone surrogates and escaped NULs with U+FFFD. */
 int json_parse_lenient(const char *text, size_t len, json_t **json_out,
                        struct error *err) NONNULL MUST_CHECK;
 

@@ -1,15 +1,16 @@
 /*
- * One call of a language model: the model's name is routed to a provider, the messages go out in
- * the provider's format, the answer is read (streamed or whole), checked, counted and priced; what
- * is transient is tried again with growing waits.
+ * One call of a language model: routes the model's name to a provider, sends the messages in the
+ * provider's format, reads the answer (streamed or whole), validates, counts and prices it.
+ * Transient failures are retried with backoff.
  *
  *     struct llm_call *call = llm_call_new(llm);        // keep it where a stop request finds it
  *     if (llm_call_run(call, &request, &reply, &failure, err) < 0) …
  *
  * Ownership: everything in a request is borrowed for the run. A reply owns its texts until
- * llm_reply_done(). A call is freed by the thread that ran it, when nobody can cancel it any more.
- * Threading: a call runs on the caller's thread, which sleeps meanwhile; llm_call_cancel() may come
- * from any thread. struct llm is shared and immutable.
+ * llm_reply_done(). A call is freed by the thread that ran it, once no thread can cancel it any
+ * more.
+ * Threading: a call runs on the caller's thread and blocks it; llm_call_cancel() may come from any
+ * thread. struct llm is shared and immutable.
  */
 #ifndef DEFT_LLM_LLM_H
 #define DEFT_LLM_LLM_H
@@ -39,79 +40,79 @@ struct llm_options {
     struct crash_points *crash; /* borrowed; NULL: none */
 };
 
-/* What the options borrow stays borrowed; the rest is copied. */
+/* Keeps borrowing what the options mark as borrowed; copies the rest. */
 struct llm *llm_new(const struct llm_options *options) NONNULL MUST_CHECK;
 void llm_free(struct llm *llm);
 
 /*
- * What is asked.
+ * Members of struct llm_request (below).
  *
  * spec:     the LLM object of the wire contract as stored (conversation_llm()): model, base_url,
  *           num_retries, retry_multiplier, retry_min_wait, retry_max_wait, timeout,
  *           stream_idle_timeout, stream, temperature, top_p, top_k, seed, max_output_tokens,
- *           reasoning_effort, extra_headers, litellm_extra_body, input_cost_per_token, … Members
- *           that are absent or null have the contract's defaults; unknown ones are ignored.
- * messages: what llm_append_message() made of them with the same spec, oldest first: text, so that
- *           a conversation's messages are written out once and not for every call.
+ *           reasoning_effort, extra_headers, litellm_extra_body, input_cost_per_token, … Absent or
+ *           null members have the contract's defaults; unknown ones are ignored.
+ * messages: output of llm_append_message() for the same spec, oldest first. It is text so that a
+ *           conversation's messages are serialized once and not for every call.
  * tools:    text of an array of {"type":"function","function":{…}}; "" for none.
  */
 struct llm_piece {
-    bool is_reasoning; /* the model's thoughts; else words for the user */
-    const char *text;  /* len bytes and a NUL; not empty */
+    bool is_reasoning; /* the model's reasoning; else text for the user */
+    const char *text;  /* len bytes and a NUL; never empty */
     size_t len;
-    const char *response_id; /* "" while the provider has not said one */
+    const char *response_id; /* "" until the provider has sent one */
 };
 
-/* An attempt that failed. */
+/* A failed attempt. */
 struct llm_attempt {
     const char *reason;
-    int64_t n_attempts;  /* how many there are at most; 0: no other one follows */
-    int64_t retry_in_ms; /* when the next one begins */
+    int64_t n_attempts;  /* the maximum; 0: no further attempt */
+    int64_t retry_in_ms; /* delay before the next attempt */
 };
 
-/* Hears a streamed answer while it comes, on the thread that runs the call. */
+/* Receives a streamed answer as it arrives, on the thread that runs the call. */
 struct llm_listener {
     void (*piece)(void *owner, const struct llm_piece *piece);
-    /* What was heard is void. Called before the wait for the next attempt. */
+    /* The pieces received so far are void. Called before the wait for the next attempt. */
     void (*failed)(void *owner, const struct llm_attempt *attempt);
     void *owner;
 };
 
 struct llm_request {
     json_t *spec;
-    enum address_owner address_of; /* whose word named base_url, or the provider's */
+    enum address_owner address_of; /* who supplied base_url or the provider's address */
     const struct secret *api_key;  /* NULL or unset: none */
     const char *messages;
     const char *tools;
     const char *usage_id;                /* "agent", "condenser"; goes into reply.usage */
     const char *conversation_id;         /* prompt_cache_key and session header; NULL: none */
-    const struct llm_listener *listener; /* NULL: nobody listens */
+    const struct llm_listener *listener; /* NULL: none */
     struct http_lane *lane;              /* the calling thread's, see client/lane.h; NULL: none */
 };
 
 /*
- * Appends a message in the form that the model of `spec` takes, behind a comma if it is not the
- * first. It comes in OpenAI Chat form with content as a list of parts, and may hold cache_control,
- * thinking_blocks and reasoning_content: what the model does not take is dropped. All results of an
- * assistant's calls stand behind it, in call order.
+ * Appends a message in the form that the model of `spec` takes, preceded by a comma unless it is
+ * the first. The input is in OpenAI Chat form with content as a list of parts, and may contain
+ * cache_control, thinking_blocks and reasoning_content; members that the model does not take are
+ * dropped. An assistant's calls are followed by all their results, in call order.
  */
 void llm_append_message(const json_t *spec, json_t *message, struct strbuf *out) NONNULL;
 
 struct llm_tool_call {
-    char *id;        /* the model's, or a fresh "call_…"; unique within the reply */
-    char *name;      /* as the model wrote it: it may be no tool's */
-    char *arguments; /* JSON text as the model wrote it: it may be no JSON; valid UTF-8, "" never */
+    char *id;        /* the model's, or a generated "call_…"; unique within the reply */
+    char *name;      /* as the model wrote it: possibly not a tool's name */
+    char *arguments; /* JSON as the model wrote it: possibly malformed; valid UTF-8, never "" */
 };
 
 struct llm_reply {
-    char *response_id; /* the provider's, or a fresh one; never empty */
-    char *model;       /* the name that was asked for */
+    char *response_id; /* the provider's, or a generated one; never empty */
+    char *model;       /* the requested name */
     char *text;        /* "" when there is none */
     char *reasoning;   /* NULL when there is none */
     char *finish_reason;
     struct llm_tool_call *calls;
     size_t n_calls;
-    struct llm_usage usage; /* usage_id is the request's; its other texts are this reply's */
+    struct llm_usage usage; /* usage_id is the request's; its other texts belong to this reply */
 };
 
 /* clang-format off */
@@ -120,7 +121,7 @@ struct llm_reply {
 
 void llm_reply_done(struct llm_reply *reply);
 
-/* Exception class names of the wire contract: what ConversationErrorEvent.code says. */
+/* Exception class names of the wire contract, the values of ConversationErrorEvent.code. */
 #define LLM_FAILURES(X)                                                                            \
     X(LLM_FAILURE_CONTEXT_WINDOW, "LLMContextWindowExceedError")                                   \
     X(LLM_FAILURE_MALFORMED_HISTORY, "LLMMalformedConversationHistoryError")                       \
@@ -142,7 +143,7 @@ enum llm_failure_kind { LLM_FAILURES(X) LLM_N_FAILURES };
 
 #define LLM_DETAIL_BYTES 1024
 
-/* Why a call failed in the end, after all retries. A plain value. */
+/* Why a call failed after all retries. A plain value. */
 struct llm_failure {
     enum llm_failure_kind kind;
     char
@@ -153,27 +154,27 @@ struct llm_failure {
 #define LLM_FAILURE_INIT {LLM_FAILURE_API, ""}
 /* clang-format on */
 
-/* The wire's class name, such as "LLMRateLimitError". Lives for ever. */
+/* The class name in the wire contract, such as "LLMRateLimitError". Static storage. */
 const char *llm_failure_code(const struct llm_failure *failure) NONNULL MUST_CHECK;
 
-/* A handle for one run at a time; it may be run again after it ended, unless cancelled. */
+/* A handle for one run at a time; may be run again after a run ends, unless cancelled. */
 struct llm_call *llm_call_new(const struct llm *llm) NONNULL MUST_CHECK;
 void llm_call_free(struct llm_call *call);
 void llm_call_freep(struct llm_call **call) NONNULL;
 /*
- * Asks the model and waits: for the answer, between attempts, or until llm_call_cancel().
- * ERROR_CANCELLED (kind CANCELLED) after a cancel; any other failure has its kind and detail in
- * *failure_out, and in err a code to log: INVALID, UNAUTHENTICATED, RATE_LIMITED, TIMEOUT,
+ * Calls the model and waits for the answer, including retries, or until llm_call_cancel().
+ * ERROR_CANCELLED (kind CANCELLED) after a cancel. Any other failure sets kind and detail in
+ * *failure_out and a code for the log in err: INVALID, UNAUTHENTICATED, RATE_LIMITED, TIMEOUT,
  * UNAVAILABLE, UNSUPPORTED (no format for that provider), FORBIDDEN (private address).
  * On failure *reply_out is as it was.
  */
 int llm_call_run(struct llm_call *call, const struct llm_request *request,
                  struct llm_reply *reply_out, struct llm_failure *failure_out,
                  struct error *err) NONNULL MUST_CHECK;
-/* Ends the run within milliseconds, also a wait between attempts; sticky. From any thread. */
+/* Ends the run within milliseconds, even between attempts; sticky. From any thread. */
 void llm_call_cancel(struct llm_call *call) NONNULL;
 
-/* True for scripted/<file>: a model that plays a file and needs no key. */
+/* True for scripted/<file>: a model that plays back a file and needs no key. */
 bool llm_model_is_scripted(const char *model) NONNULL MUST_CHECK;
 
 #endif

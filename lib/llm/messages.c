@@ -1,5 +1,5 @@
 /*
- * A message in the form that one model takes.
+ * Converts a message to the form that a given model takes.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -12,21 +12,21 @@
 #include "llm/route.h"
 #include "llm/trouble.h"
 
-/* Longer text of a tool is cut in the middle. */
+/* Longer tool output is cut in the middle. */
 enum { TOOL_TEXT_MAX_CODE_POINTS = 50000 };
 
 static const char CUT_NOTE[] =
     "\n[... the middle of this output was left out because it is too long ...]\n";
 
-/* What the model at the other end takes. */
+/* Message features that the model accepts. */
 struct manners {
     bool keeps_litellm; /* cache_control, thinking_blocks */
     bool keeps_images;
     bool keeps_reasoning;
-    bool is_plain; /* content as one text */
+    bool is_plain; /* content as one string */
 };
 
-/* A model without a provider is refused when it is called; its messages do not matter. */
+/* A model without a provider is refused when it is called, so the result does not matter. */
 static bool takes_litellm(const json_t *spec)
 {
     CLEANUP(route_done) struct route route = ROUTE_INIT;
@@ -51,7 +51,7 @@ static struct manners manners_of(const json_t *spec)
     };
 }
 
-/* Head and tail of a long text; NULL when it is not too long. */
+/* Head and tail of a long text; NULL if it is not too long. */
 static json_t *clipped(const char *text)
 {
     CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
@@ -71,7 +71,7 @@ static json_t *clipped(const char *text)
     return json_text(out.text, out.len);
 }
 
-/* A part as it is sent, or NULL when it is left out. A new reference. */
+/* The part in the form to send, or NULL to leave it out. A new reference. */
 static json_t *adapt_part(json_t *part, const struct manners *manners, bool is_tool)
 {
     const char *type = json_text_or(part, "type", "text");

@@ -1,5 +1,5 @@
 /*
- * Inside of lib/llm: what a call has cost.
+ * Internal to lib/llm: the cost of a call.
  */
 #ifndef DEFT_LLM_PRICE_H
 #define DEFT_LLM_PRICE_H
@@ -11,8 +11,8 @@
 struct llm_usage;
 
 /*
- * US dollars: the cost that is in the usage already (a proxy said it), else by the configured
- * prices per token, else by the price table; 0 when nobody knows.
+ * Cost in US dollars: the one already in the usage (reported by a proxy), else from the configured
+ * prices per token, else from the price table; 0 if unknown.
  */
 double price_of(const json_t *spec, const char *model,
                 const struct llm_usage *usage) NONNULL MUST_CHECK;

@@ -11,7 +11,7 @@
 #define CHAT(name, url) {.prefix = (name), .format = ROUTE_CHAT, .base_url = (url)}
 #define NOT_YET(name) {.prefix = (name), .format = ROUTE_NONE}
 
-/* The first is what an unknown name on a base URL of the user's is taken for. */
+/* The first is used for an unknown name with a base URL of the user's. */
 static const struct route_provider providers[] = {
     {.prefix = "openai",
      .format = ROUTE_CHAT,
@@ -59,7 +59,7 @@ static const struct route_provider providers[] = {
     NOT_YET("sagemaker"),
 };
 
-/* Names that need no prefix. */
+/* Names recognized without a prefix. */
 static const struct {
     const char *begin;
     const char *prefix;
@@ -86,7 +86,7 @@ static const struct route_provider *find_by_bare_name(const char *model)
     return NULL;
 }
 
-/* The provider; *rest_out is the model's name as the provider knows it. */
+/* The provider; *rest_out is the provider's name for the model. */
 static const struct route_provider *choose(const char *model, const char *base_url,
                                            const char **rest_out)
 {

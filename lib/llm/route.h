@@ -1,6 +1,5 @@
 /*
- * Inside of lib/llm: from a model's name and base URL to the provider, the format it speaks, and
- * where to send a call.
+ * Internal to lib/llm: maps a model's name and base URL to its provider, wire format and endpoint.
  *
  * Ownership: route_done() releases what llm_route_find() made.
  * Source: the contract's table of model prefixes.
@@ -16,22 +15,22 @@ struct llm_trouble;
 
 enum route_format {
     ROUTE_CHAT,     /* OpenAI Chat Completions */
-    ROUTE_SCRIPTED, /* plays a file */
-    ROUTE_NONE,     /* known, but deft has no format for it yet */
+    ROUTE_SCRIPTED, /* plays back a file */
+    ROUTE_NONE,     /* known, but deft does not support its format yet */
 };
 
 struct route_provider {
     const char *prefix;
-    const char *base_url; /* NULL: the configuration must name it */
+    const char *base_url; /* NULL: the configuration must set it */
     enum route_format format;
-    bool is_open;          /* takes what is new in OpenAI's own API: prompt_cache_key, … */
+    bool is_open;          /* accepts recent additions to OpenAI's own API: prompt_cache_key, … */
     bool takes_litellm;    /* cache_control, thinking_blocks */
-    bool has_version_path; /* a base URL without /v1 gets it */
+    bool has_version_path; /* /v1 is appended to a base URL without it */
 };
 
 struct route {
-    const struct route_provider *provider; /* lives for ever */
-    char *model;                           /* as the server calls it */
+    const struct route_provider *provider; /* static storage */
+    char *model;                           /* the server's name for it */
     char *url;                             /* of the endpoint; NULL for scripted */
 };
 
@@ -40,7 +39,7 @@ struct route {
 /* clang-format on */
 
 void route_done(struct route *route);
-/* base_url may be NULL. Fails with cause UNSUPPORTED or BAD_REQUEST, in words for the user. */
+/* base_url may be NULL. Fails with cause UNSUPPORTED or BAD_REQUEST and a message for the user. */
 int llm_route_find(const char *model, const char *base_url, struct route *route_out,
                    struct llm_trouble *trouble) __attribute__((nonnull(1, 3, 4))) MUST_CHECK;
 

@@ -22,7 +22,7 @@ enum {
     TIMEOUT_DEFAULT_S = 300,
     TIMEOUT_MAX_S = 24 * 3600,
     RETRY_WAIT_MAX_S = 3600,
-    /* A server that asks for more than that does not serve this call any more. */
+    /* a longer Retry-After fails the call */
     RETRY_AFTER_MAX_MS = 10 * 60 * 1000,
     TIMEOUT_DEFAULT_MS = TIMEOUT_DEFAULT_S * 1000,
 };
@@ -30,7 +30,7 @@ enum {
 static const double MS_PER_S = 1e3;
 static const double US_PER_S = 1e6;
 
-/* When to try again. */
+/* Backoff parameters. */
 struct retry_rule {
     json_int_t n_attempts;
     double multiplier_s;
@@ -38,7 +38,7 @@ struct retry_rule {
     double max_wait_s;
 };
 
-/* --- what the specification says --- */
+/* --- settings in the specification --- */
 
 static json_int_t clamped(json_int_t value, json_int_t low, json_int_t high)
 {
@@ -54,7 +54,7 @@ static double clamped_real(double value, double low, double high)
     return value > high ? high : value;
 }
 
-/* Seconds as milliseconds: absent is the fallback, null is none (0). */
+/* Converts seconds to milliseconds; absent: the fallback; null: none (0). */
 static int64_t read_timeout_ms(const json_t *spec, const char *key, int64_t fallback_ms)
 {
     const json_t *value = json_object_get(spec, key);
@@ -90,8 +90,9 @@ static struct retry_rule read_retry_rule(const json_t *spec)
 /* --- waiting --- */
 
 /*
- * The contract's bound doubles from attempt to attempt; any moment up to it is as good as any
- * other, so that calls which failed together do not come back together. Retry-After is a floor.
+ * Exponential backoff with full jitter: the bound doubles with each attempt, and the delay is
+ * random up to it so that calls that failed together do not retry together. A Retry-After is used
+ * as given.
  */
 static int64_t retry_wait_ms(const struct retry_rule *rule, json_int_t n_failed,
                              int64_t retry_after_ms)
@@ -118,7 +119,7 @@ static bool has_retry(const struct retry_rule *rule, json_int_t n_failed,
            trouble->retry_after_ms <= RETRY_AFTER_MAX_MS;
 }
 
-/* Says so and sleeps before the next attempt; false when there is to be none. */
+/* Reports the failure and sleeps before the next attempt; false if there is none. */
 static bool wait_for_retry(struct llm_call *call, const struct retry_rule *rule,
                            json_int_t n_failed, const struct llm_listener *listener,
                            struct llm_trouble *trouble)
@@ -180,7 +181,7 @@ static int attempt(struct llm_call *call, const struct llm_request *request,
     return 0;
 }
 
-/* A model that says nothing at temperature 0 would say nothing again. */
+/* A model that returned nothing at temperature 0 would return nothing again. */
 static bool must_warm(const struct llm_request *request, const struct llm_trouble *trouble)
 {
     const json_t *temperature = json_object_get(request->spec, "temperature");

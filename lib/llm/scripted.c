@@ -20,10 +20,10 @@ enum { NAME_MAX_BYTES = 64, STATUS_OK = 200, MESSAGE_SHOWN_CODE_POINTS = 200 };
 static const char CWD_MARK[] = "[Current working directory: ";
 static const char CWD_FALLBACK[] = "/workspace/project";
 
-/* Where the conversation is, as far as a script cares. */
+/* Position in a conversation, as far as a script needs it. */
 struct place {
     size_t n_user;         /* messages of the user */
-    size_t n_since;        /* the assistant's since then */
+    size_t n_since;        /* messages of the assistant since then */
     struct strbuf message; /* the user's last */
     struct strbuf cwd;
 };
@@ -63,7 +63,7 @@ static int load(const struct llm_call *call, const char *name, json_t **script_o
     return 0;
 }
 
-/* --- the place --- */
+/* --- position --- */
 
 static void append_message_text(struct strbuf *out, const json_t *content)
 {
@@ -117,7 +117,7 @@ static void find_place(const json_t *messages, struct place *place)
 
 /* --- the step --- */
 
-/* True when the words stand in the text, and no letter or digit beside them. */
+/* True if the text contains the words, not adjacent to a letter or digit. */
 static bool has_words(const char *text, const char *words)
 {
     size_t len = strlen(words);
@@ -158,7 +158,7 @@ static const json_t *find_turn(const json_t *script, const struct place *place)
     return NULL;
 }
 
-/* Appends text with its {{placeholders}} filled in. */
+/* Appends text with its {{placeholders}} substituted. */
 static void append_filled(struct strbuf *out, const char *text, const struct place *place)
 {
     size_t shown = utf8_offset(place->message.text, place->message.len, MESSAGE_SHOWN_CODE_POINTS);
@@ -176,14 +176,14 @@ static void append_filled(struct strbuf *out, const char *text, const struct pla
     }
 }
 
-/* The members of a call's arguments, with their texts filled in. */
+/* The members of a call's arguments, with placeholders in their texts substituted. */
 static json_t *filled_arguments(const json_t *arguments, const struct place *place)
 {
     json_t *filled = json_object();
     const char *key = NULL;
     json_t *value = NULL;
 
-    /* json_object_foreach() wants a pointer that is not const, though it only reads. */
+    /* json_object_foreach() takes a non-const pointer, though it only reads. */
     json_object_foreach ((json_t *)(uintptr_t)arguments, key, value) {
         CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 
@@ -230,7 +230,7 @@ static int play_step(const json_t *step, const struct place *place, struct draft
     return 0;
 }
 
-/* A rough count, four bytes a token: the page has something to show. */
+/* A rough estimate, four bytes per token, so that the page can show usage. */
 static void count_tokens(const struct llm_request *request, struct draft *draft)
 {
     draft->usage.prompt_tokens = (int64_t)(strlen(request->messages) / 4);

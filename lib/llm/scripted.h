@@ -1,16 +1,15 @@
 /*
- * Inside of lib/llm: scripted/<name>, the model that plays <name>.json of a directory: how a
- * newcomer sees deft at work without a key, and how tests know what the model says.
+ * Internal to lib/llm: scripted/<name>, the model that plays back <name>.json of a directory, for
+ * trying deft without a key and for tests.
  *
  * A script is {"turns": [turn, …], "later": [turn, …]}; a turn is {"match": [word, …], "steps":
  * [step, …]}. The n-th message of the user is answered by turns[n]; after the last, by the first
- * turn of `later` one of whose words stands in the message, or that has no words. Which step is
- * next is counted in the conversation: the assistant's messages since the user's last. So a script
- * has no state, and any worker can go on with it.
+ * turn of `later` that has no words or one of whose words occurs in the message. The next step is
+ * the number of the assistant's messages since the user's last one: a script has no state, so any
+ * worker can continue it.
  * A step is {"text": …, "reasoning": …, "calls": [{"name": …, "arguments": {…}}], "delay_ms": n},
- * or
- * {"status": 429, "error": "words"} to fail as a server would. In texts {{message}} is the user's
- * last message, {{cwd}} the directory that the terminal spoke of last.
+ * or {"status": 429, "error": "words"} to fail as a server would. In texts, {{message}} is the
+ * user's last message and {{cwd}} the working directory last reported by the terminal.
  */
 #ifndef DEFT_LLM_SCRIPTED_H
 #define DEFT_LLM_SCRIPTED_H
@@ -22,7 +21,7 @@ struct llm_call;
 struct llm_request;
 struct llm_trouble;
 
-/* name: what stands behind scripted/; a plain file name without its ending. */
+/* name: the part after scripted/, a plain file name without its extension. */
 int scripted_attempt(struct llm_call *call, const struct llm_request *request, const char *name,
                      struct draft *draft, struct llm_trouble *trouble) NONNULL MUST_CHECK;
 

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "model/masking/masker.h"
 
-/* Of a body that is no JSON, so much is shown. */
+/* Length shown of a body that is not JSON. */
 enum { RAW_BODY_SHOWN_BYTES = 300 };
 enum { MS_PER_S = 1000 };
 
@@ -45,7 +45,7 @@ struct phrase {
     enum llm_cause cause;
 };
 
-/* A proxy names the class of the error behind it. */
+/* Error classes named by a LiteLLM proxy. */
 static const struct phrase class_names[] = {
     {"litellm.contextwindowexceedederror", LLM_CAUSE_CONTEXT_WINDOW},
     {"litellm.contentpolicyviolationerror", LLM_CAUSE_CONTENT_POLICY},
@@ -62,7 +62,7 @@ static const struct phrase class_names[] = {
     {"overloaded", LLM_CAUSE_INTERNAL_SERVER},
 };
 
-/* What a refused request (4xx) says, in words. */
+/* Phrases in the error text of a refused request (4xx). */
 static const struct phrase refusal_phrases[] = {
     {"context_length_exceeded", LLM_CAUSE_CONTEXT_WINDOW},
     {"contextwindowexceedederror", LLM_CAUSE_CONTEXT_WINDOW},
@@ -98,7 +98,7 @@ static const struct phrase refusal_phrases[] = {
     {"authentication", LLM_CAUSE_AUTHENTICATION},
 };
 
-/* An account that has run out does not recover by waiting. */
+/* Waiting does not help an account that is out of quota. */
 static const char *const final_phrases[] = {
     "insufficient_quota", "usage_limit_reached", "budget has been exceeded",
     "budget_exceeded",    "exceededbudget",      "insufficient balance",
@@ -127,7 +127,7 @@ static bool find_phrase(const char *lower, const struct phrase *phrases, size_t 
     return false;
 }
 
-/* text: all words of the error, also its code and type. */
+/* text: the whole text of the error, including code and type. */
 static void judge(struct llm_trouble *trouble, const char *text)
 {
     CLEANUP(strbuf_done) struct strbuf lower = STRBUF_INIT;
@@ -141,7 +141,7 @@ static void judge(struct llm_trouble *trouble, const char *text)
         trouble->is_final = trouble->is_final || strstr(lower.text, final_phrases[i]) != NULL;
 }
 
-/* A short one is a placeholder for a server that asks for none: masker_add() leaves it out. */
+/* A short key is a placeholder for a server that needs none: masker_add() ignores it. */
 static struct masker *masker_of_key(const struct llm_trouble *trouble)
 {
     struct masker *masker = masker_new();
@@ -161,7 +161,10 @@ static void append_hidden(const struct llm_trouble *trouble, const struct strbuf
     masker_free(masker);
 }
 
-/* The detail becomes a JSON text: valid, and cut at a character, after the key was hidden. */
+/*
+ * The detail becomes JSON text: it is made valid UTF-8, and cut at a code point after the key was
+ * hidden.
+ */
 static void set_detail(struct llm_trouble *trouble, const struct strbuf *text)
 {
     CLEANUP(strbuf_done) struct strbuf hidden = STRBUF_INIT;
@@ -191,8 +194,7 @@ int trouble_set(struct llm_trouble *trouble, enum llm_cause cause, const char *f
     return -1;
 }
 
-/* The beginning of a body that is no JSON, without what may be the beginning of the key at its end.
- */
+/* Appends the beginning of a body that is not JSON, without a possible partial key at its end. */
 static void append_raw(const struct llm_trouble *trouble, const char *body, size_t len,
                        struct strbuf *out)
 {
@@ -208,7 +210,7 @@ static void append_raw(const struct llm_trouble *trouble, const char *body, size
     masker_free(masker);
 }
 
-/* A code may be a text or a number. */
+/* A code may be a string or a number. */
 static void append_code(struct strbuf *out, const json_t *code)
 {
     if (json_is_string(code))
@@ -217,7 +219,7 @@ static void append_code(struct strbuf *out, const json_t *code)
         strbuf_appendf(out, " %" JSON_INTEGER_FORMAT, json_integer_value(code));
 }
 
-/* The human words of an error object or text; all its words go to *words_out. */
+/* The message of an error object or string; all its texts are appended to *words_out. */
 static const char *read_error(const json_t *error, struct strbuf *words_out)
 {
     const char *message = json_string_value(error);
@@ -268,7 +270,9 @@ int trouble_from_answer(struct llm_trouble *trouble, long status, const char *bo
     return -1;
 }
 
-/* An error in the middle of an answer has no status, but often a code or a type that says as much.
+/*
+ * An error in the middle of an answer has no status, but often a code or type with the same
+ * meaning.
  */
 static enum llm_cause cause_of_member(const json_t *error, const char *words)
 {
@@ -292,7 +296,7 @@ int trouble_from_error_member(struct llm_trouble *trouble, const json_t *error)
     return -1;
 }
 
-/* What the transport's errors mean; all others: the server is out of reach. */
+/* Causes of transport errors; any other means that the server cannot be reached. */
 static const struct {
     enum error_code code;
     enum llm_cause cause;

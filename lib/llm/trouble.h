@@ -1,6 +1,6 @@
 /*
- * Inside of lib/llm: why one attempt failed, what the wire contract calls that, and whether another
- * attempt makes sense.
+ * Internal to lib/llm: why one attempt failed, how the wire contract classifies that, and whether
+ * to retry.
  *
  * Ownership: a plain value; it borrows the key for the call.
  * Source: the contract's error taxonomy and retry rules.
@@ -21,7 +21,7 @@
 struct secret;
 
 /* clang-format off */
-/*   cause                         what the client is told           for logs                retry */
+/*   cause                         reported to the client            for logs                retry */
 #define LLM_CAUSES(X)                                                                                \
     X(LLM_CAUSE_BAD_REQUEST,       LLM_FAILURE_BAD_REQUEST,          ERROR_INVALID,          false)  \
     X(LLM_CAUSE_CONTEXT_WINDOW,    LLM_FAILURE_CONTEXT_WINDOW,       ERROR_INVALID,          false)  \
@@ -51,27 +51,27 @@ enum llm_cause { LLM_CAUSES(X) LLM_N_CAUSES };
 
 struct llm_trouble {
     enum llm_cause cause;
-    bool is_final;          /* another attempt is no use, whatever the cause */
-    int64_t retry_after_ms; /* as the server asks; -1: it does not */
-    /* What is hidden in details that are set from now on, in all its forms; borrowed, or NULL. */
+    bool is_final;          /* do not retry, whatever the cause */
+    int64_t retry_after_ms; /* delay requested by the server; -1: none */
+    /* Redacted, in all its forms, from details set from now on; borrowed, or NULL. */
     const struct secret *key;
     char detail[LLM_DETAIL_BYTES];
 };
 
-/* Says what failed, and keeps the key alone of what was there; returns -1. */
+/* Sets cause and detail and resets everything else but the key; returns -1. */
 int trouble_set(struct llm_trouble *trouble, enum llm_cause cause, const char *format, ...) NONNULL
     PRINTF_LIKE(3, 4);
 /* From an answer with an HTTP status other than 2xx, and its body. Returns -1. */
 int trouble_from_answer(struct llm_trouble *trouble, long status, const char *body,
                         size_t len) NONNULL;
-/* From the `error` member of an answer that began well: an object or a text. Returns -1. */
+/* From the `error` member, an object or a string, of an answer with status 2xx. Returns -1. */
 int trouble_from_error_member(struct llm_trouble *trouble, const json_t *error) NONNULL;
 /* From a failure of the transport. Returns -1. */
 int trouble_from_transport(struct llm_trouble *trouble, const struct error *why) NONNULL;
-/* Adds how long the server asks to wait, where it says so: nobody waits for it any more. */
+/* Adds the delay requested by the server, if any, to the detail; for a call that is not retried. */
 void trouble_note_wait(struct llm_trouble *trouble) NONNULL;
 bool trouble_may_retry(const struct llm_trouble *trouble) NONNULL MUST_CHECK;
-/* What the caller of llm_call_run() gets. Returns -1. */
+/* Converts to the results of llm_call_run(). Returns -1. */
 int trouble_report(const struct llm_trouble *trouble, struct llm_failure *failure_out,
                    struct error *err) NONNULL;
 

@@ -1,7 +1,8 @@
 /*
- * What all conversations of a worker share: made by main.c, immutable but for what locks itself.
+ * State shared by all conversations of a worker: made by main.c, immutable except for members with
+ * their own lock.
  *
- * Ownership: main() owns everything; others borrow for as long as the process lives.
+ * Ownership: main() owns everything; others borrow it for the process's lifetime.
  */
 #ifndef DEFT_WORKER_CONTEXT_H
 #define DEFT_WORKER_CONTEXT_H
@@ -27,10 +28,10 @@ struct worker_settings {
     struct secret database_url;
     struct secret secret_key;
     int64_t n_conversations;
-    struct run_limits run_limits; /* of one user, over all workers */
+    struct run_limits run_limits; /* per user, over all workers */
     int64_t stack_bytes;
     int64_t n_connections;
-    const char *mode; /* local: only the administrator of the host reaches this instance */
+    const char *mode; /* local: only the host's administrator can reach this instance */
     const char *log_level;
     const char *runtime_url;
     const char *runtime_socket; /* "": over TCP */
@@ -54,16 +55,16 @@ struct worker_settings {
 
 struct worker_context {
     struct worker_settings settings;
-    struct uuid owner; /* this process's name in leases, new at each start */
+    struct uuid owner; /* this process's id in leases, new at each start */
     struct keyring keyring;
-    struct receivers receivers; /* who is told of conversations */
-    struct db *db;              /* the conversations' connections */
-    struct db *lease_db;        /* one connection, so that a heartbeat never waits behind a step */
+    struct receivers receivers; /* of webhooks */
+    struct db *db;              /* connection pool for conversations */
+    struct db *lease_db;        /* one connection, so that heartbeats never queue behind steps */
     struct http *http;
     struct llm *llm;
     struct hints *hints;
-    struct outbox *outbox; /* of answers under way */
-    struct sender *sender; /* tells the receivers; NULL: there are none */
+    struct outbox *outbox; /* of answers being streamed */
+    struct sender *sender; /* delivers webhooks; NULL: no receivers */
     struct crash_points crash;
 };
 

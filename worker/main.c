@@ -1,8 +1,8 @@
 /*
- * deft-worker: claims conversations that want a run, and runs them.
+ * deft-worker: claims conversations with a requested run, and runs them.
  *
- * The main thread keeps the leases, listens to hints and signals, and starts and joins the threads
- * of worker/pool.c; it never waits for anything else.
+ * The main thread renews leases, receives hints and signals, and starts and joins the threads of
+ * worker/pool.c; it never blocks on anything else.
  */
 #include <errno.h>
 #include <poll.h>
@@ -214,7 +214,7 @@ static int open_timer(int *fd_out, struct error *err)
     return 0;
 }
 
-/* What the main thread waits for. */
+/* Event sources of the main thread. */
 enum source {
     SOURCE_SIGNAL,
     SOURCE_TIMER,
@@ -243,13 +243,13 @@ static void take_hints(struct worker_context *context, struct pool *pool)
         pool_look(pool);
 }
 
-/* The slow look that heals lost hints. */
+/* Periodic check, which makes up for lost hints. */
 static void tick(int timer_fd, struct pool *pool)
 {
     uint64_t n_ticks = 0;
     ssize_t n = read(timer_fd, &n_ticks, sizeof(n_ticks));
 
-    (void)n; /* nothing to read: another source woke us */
+    (void)n; /* nothing to read: another source woke the thread */
     pool_beat(pool);
     pool_look(pool);
 }

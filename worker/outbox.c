@@ -13,7 +13,7 @@
 
 enum {
     GATHER_MS = 10,
-    LINES_PER_MS = 10, /* the more there was to send, the longer is gathered */
+    LINES_PER_MS = 10, /* the more was sent, the longer the next batch is gathered */
     NS_PER_MS = 1000000,
     CHUNKS_AT_FIRST = 8,
 };
@@ -22,9 +22,10 @@ struct outbox {
     struct hints *hints;
     int timer_fd; /* when to send */
     int64_t rest_until_ms;
-    struct lock lock; /* guards all below, and listed items; before the lock of hints */
+    struct lock
+        lock; /* guards the fields below and listed items; order: before the lock of hints */
     struct outbox_item *first;
-    bool is_timed; /* the timer runs */
+    bool is_timed; /* the timer is running */
 };
 
 int outbox_new(struct hints *hints, struct outbox **outbox_out, struct error *err)
@@ -92,7 +93,7 @@ static void send_line(struct hints *hints, struct progress *progress, enum progr
     hints_send_line(hints, line.text);
 }
 
-/* At most PROGRESS_TEXT_MAX_BYTES, and no code point in two. */
+/* At most PROGRESS_TEXT_MAX_BYTES, without splitting a code point. */
 static size_t cut_length(const char *text, size_t len)
 {
     size_t cut = len;
@@ -105,7 +106,7 @@ static size_t cut_length(const char *text, size_t len)
     return cut;
 }
 
-/* Of the chunks from the i-th on as many as fit a line; at least one. */
+/* Number of chunks from index i on that fit a line; at least one. */
 static size_t count_fitting(const struct chunks *chunks, size_t i)
 {
     size_t n_bytes = chunks->lengths[i];
@@ -117,7 +118,7 @@ static size_t count_fitting(const struct chunks *chunks, size_t i)
     return n;
 }
 
-/* One chunk, in as many lines as it takes. */
+/* Sends one chunk, in as many lines as needed. */
 static int64_t send_chunk(struct hints *hints, struct progress *progress, enum progress_kind kind,
                           const char *at, size_t left)
 {
@@ -136,7 +137,7 @@ static int64_t send_chunk(struct hints *hints, struct progress *progress, enum p
     return n_lines;
 }
 
-/* Several, in one line. */
+/* Sends several chunks in one line. */
 static int64_t send_group(struct hints *hints, struct progress *progress, enum progress_kind kind,
                           const char *at, size_t len)
 {
@@ -195,7 +196,7 @@ static void unlist_locked(struct outbox *outbox, struct outbox_item *item)
         item->next->previous = item->previous;
 }
 
-/* True when somebody has to start the timer. */
+/* True if the caller has to start the timer. */
 static bool list_locked(struct outbox *outbox, struct outbox_item *item)
 {
     bool must_time = !outbox->is_timed;
@@ -233,7 +234,7 @@ void outbox_add(struct outbox *outbox, struct outbox_item *item, enum progress_k
         set_timer(outbox, 0);
 }
 
-/* Nobody else has the item once it is out of the list. */
+/* Once off the list, the item is used by its own thread only. */
 void outbox_leave(struct outbox *outbox, struct outbox_item *item)
 {
     lock_take(&outbox->lock);
@@ -259,7 +260,7 @@ static int64_t send_all(struct outbox *outbox)
         struct outbox_item *item = outbox->first;
 
         unlist_locked(outbox, item);
-        /* Under the lock, which keeps it alive; hints only queue. */
+        /* Under the lock, which keeps the item alive; hints only queue. */
         n_lines += send_item(outbox->hints, item);
     }
     lock_release(&outbox->lock);

@@ -1,11 +1,11 @@
 /*
- * Pieces of answers on their way to whoever watches: gathered for a moment, so that a thousand
- * talking models make a hundred notifications rather than a thousand times fifty.
+ * Streamed pieces of answers on their way to subscribers, batched briefly: a thousand streaming
+ * models cause about a hundred notifications rather than fifty thousand.
  *
- * Ownership: a telling belongs to its conversation's thread, and is in the outbox only while it has
- * pieces to be sent.
- * Threading: outbox_add() and outbox_leave() from a conversation's thread; the others from the main
- * thread.
+ * Ownership: an item belongs to its conversation's thread, and is in the outbox only while it has
+ * unsent pieces.
+ * Threading: outbox_add(), outbox_end() and outbox_leave() from a conversation's thread; the others
+ * from the main thread.
  */
 #ifndef DEFT_WORKER_OUTBOX_H
 #define DEFT_WORKER_OUTBOX_H
@@ -22,10 +22,10 @@ struct error;
 struct hints;
 struct outbox;
 
-/* What the model said, each chunk of it to be told as a piece of its own. */
+/* Model output; each chunk is sent as its own piece. */
 struct chunks {
     struct strbuf text;
-    size_t *lengths; /* of the chunks in it, in bytes */
+    size_t *lengths; /* of the chunks in the text, in bytes */
     size_t n;
     size_t size;
 };
@@ -41,12 +41,12 @@ struct outbox_item {
     struct outbox_item *next;
     struct outbox_item *previous;
     bool is_listed;
-    struct progress progress; /* the next line, but for its kind and text */
-    struct chunks reasoning;  /* masked, not sent yet; goes before text */
+    struct progress progress; /* the next line, except its kind and text */
+    struct chunks reasoning;  /* masked, unsent; sent before text */
     struct chunks text;
 };
 
-/* hints: borrowed, sends what is added; outlives the outbox. */
+/* hints: borrowed, sends the pieces; outlives the outbox. */
 int outbox_new(struct hints *hints, struct outbox **outbox_out,
                struct error *err) NONNULL MUST_CHECK;
 void outbox_free(struct outbox *outbox);
@@ -54,15 +54,15 @@ void outbox_free(struct outbox *outbox);
 /* Adds a piece to the item's text or reasoning. */
 void outbox_add(struct outbox *outbox, struct outbox_item *item, enum progress_kind kind,
                 const char *text, size_t len) NONNULL;
-/* Sends what the item still has, then a last line of that kind and text. */
+/* Sends the item's remaining pieces, then a last line of that kind and text. */
 void outbox_end(struct outbox *outbox, struct outbox_item *item, enum progress_kind kind,
                 const char *text) NONNULL;
-/* Sends what the item still has: its event is about to be stored. */
+/* Sends the item's remaining pieces: its event is about to be stored. */
 void outbox_leave(struct outbox *outbox, struct outbox_item *item) NONNULL;
 
-/* Readable when outbox_pump() has something to do. */
+/* Readable when outbox_pump() has work. */
 int outbox_fd(const struct outbox *outbox) NONNULL MUST_CHECK;
-/* Hands what is gathered to the hints, or sees to it that this happens a little later. */
+/* Passes gathered pieces to the hints, or schedules that. */
 void outbox_pump(struct outbox *outbox) NONNULL;
 
 #endif

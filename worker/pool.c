@@ -25,9 +25,9 @@
 
 enum slot_state {
     SLOT_FREE,
-    SLOT_LOOKING, /* its thread asks for something to claim */
-    SLOT_RUNNING, /* a conversation */
-    SLOT_WORKING, /* a job */
+    SLOT_LOOKING, /* its thread looks for work to claim */
+    SLOT_RUNNING, /* runs a conversation */
+    SLOT_WORKING, /* runs a job */
     SLOT_ENDED,   /* its thread can be joined */
 };
 
@@ -37,16 +37,17 @@ struct slot {
     enum slot_state state;
     struct uuid conversation_id; /* of SLOT_RUNNING */
     int64_t fence;
-    struct control control; /* initialised while SLOT_RUNNING or SLOT_WORKING */
+    struct control control; /* initialized while SLOT_RUNNING or SLOT_WORKING */
 };
 
 struct pool {
     struct worker_context *context;
-    struct lock lock; /* guards all below; order: pool, then a control; never held over I/O */
+    struct lock
+        lock; /* guards the fields below; order: pool, then a control; never held over I/O */
     struct slot *slots;
     size_t n_slots;
     bool is_looking;  /* one thread at a time looks for work */
-    bool looks_again; /* a hint came while it did */
+    bool looks_again; /* a hint arrived during that */
     bool is_draining;
     int wake_fd; /* set once */
 };
@@ -90,7 +91,7 @@ static void wake_main(const struct pool *pool)
     uint64_t one = 1;
     ssize_t n = write(pool->wake_fd, &one, sizeof(one));
 
-    /* A full counter is a wake-up, too. */
+    /* A full counter also wakes. */
     (void)n;
 }
 
@@ -99,7 +100,7 @@ static bool slot_is_busy(const struct slot *slot)
     return slot->state == SLOT_RUNNING || slot->state == SLOT_WORKING;
 }
 
-/* The slot has something to do from now on: heartbeats and stop requests find it. */
+/* Marks the slot as busy: heartbeats and stop requests now include it. */
 static void slot_begin(struct slot *slot, enum slot_state state, const struct lease *lease,
                        int64_t lease_until_ms)
 {
@@ -111,7 +112,7 @@ static void slot_begin(struct slot *slot, enum slot_state state, const struct le
     slot->fence = lease->fence;
     slot->state = state;
     pool->is_looking = false;
-    pool->looks_again = true; /* more may wait behind it */
+    pool->looks_again = true; /* there may be more work */
     if (pool->is_draining)
         control_request(&slot->control, STOP_HAND_OVER);
     lock_release(&pool->lock);
@@ -127,7 +128,7 @@ static void slot_end(struct slot *slot)
         control_done(&slot->control);
     else
         pool->is_looking = false;
-    /* A run that ends makes room for another of its user's. */
+    /* A run's end frees a slot in its user's run limit. */
     pool->looks_again = pool->looks_again || slot->state == SLOT_RUNNING;
     slot->state = SLOT_ENDED;
     lock_release(&pool->lock);
@@ -150,7 +151,7 @@ static void slot_run(struct slot *slot, struct claim *claim)
     log_context_set("conversation_id", NULL);
 }
 
-/* True once after each hint: whether the database is to be asked (again). */
+/* True once after each hint: whether to query the database (again). */
 static bool take_look(struct pool *pool)
 {
     bool looks = false;
@@ -162,7 +163,7 @@ static bool take_look(struct pool *pool)
     return looks;
 }
 
-/* Runs the conversation that has waited longest; *done_out = false when none waits. */
+/* Runs the conversation that has waited longest; *done_out = false if none is waiting. */
 static int slot_try_conversation(struct slot *slot, bool *done_out, struct error *err)
 {
     CLEANUP(claim_done) struct claim claim = {.claim_count = 0};
@@ -195,7 +196,7 @@ static int slot_try_job(struct slot *slot, bool *done_out, struct error *err)
     return 0;
 }
 
-/* Conversations first: somebody watches those. */
+/* Conversations first, because users watch them. */
 static void *slot_main(void *argument)
 {
     struct slot *slot = argument;
@@ -227,7 +228,7 @@ static int start_thread(struct slot *slot)
     return rc;
 }
 
-/* A free slot for a thread that is to look, or NULL when none is needed or there is no room. */
+/* A free slot for a thread that looks for work; NULL if none is needed or available. */
 static struct slot *take_free_slot(struct pool *pool)
 {
     struct slot *slot = NULL;
@@ -301,7 +302,7 @@ void pool_tend(struct pool *pool)
     uint64_t count = 0;
     ssize_t n = read(pool->wake_fd, &count, sizeof(count));
 
-    (void)n; /* an empty counter: we were called without a wake-up */
+    (void)n; /* an empty counter: called without a wake-up */
     for (struct slot *slot = find_ended(pool); slot != NULL; slot = find_ended(pool)) {
         (void)pthread_join(slot->thread, NULL);
         free_slot(slot);
@@ -310,7 +311,7 @@ void pool_tend(struct pool *pool)
         pool_look(pool);
 }
 
-/* The leases that are held now. */
+/* Lists the leases held now. */
 static size_t list_held(struct pool *pool, struct held_lease *held)
 {
     size_t n = 0;
@@ -337,7 +338,10 @@ static void apply_held(struct control *control, const struct held_lease *held, i
     control_tick(control);
 }
 
-/* What the database said of a lease reaches its slot, if that still runs the same. */
+/*
+ * Applies the database's answer about a lease to its slot, if that still runs the same
+ * conversation.
+ */
 static void apply_to_slot(struct pool *pool, const struct held_lease *held, int64_t until_ms)
 {
     lock_take(&pool->lock);

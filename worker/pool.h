@@ -1,10 +1,10 @@
 /*
- * The conversations that this worker runs: a thread each, on a small stack. A thread claims its own
- * conversation, runs it, and ends.
+ * The conversations that this worker runs: a thread each, with a small stack. A thread claims its
+ * own conversation, runs it, and ends.
  *
- * Ownership: the pool owns its slots and threads; pool_free() after pool_is_empty() said so.
- * Threading: all functions from the main thread; the threads meet it under the pool's lock and each
- *            slot's control.
+ * Ownership: the pool owns its slots and threads; call pool_free() once pool_is_empty() is true.
+ * Threading: all functions from the main thread; it shares state with the threads under the pool's
+ *            lock and each slot's control.
  */
 #ifndef DEFT_WORKER_POOL_H
 #define DEFT_WORKER_POOL_H
@@ -24,15 +24,15 @@ void pool_free(struct pool *pool);
 
 /* Readable when a thread has claimed something or has ended: then call pool_tend(). */
 int pool_fd(const struct pool *pool) NONNULL MUST_CHECK;
-/* Something may wait to be claimed: a thread looks, if there is room. */
+/* There may be work to claim: lets a thread look, if there is room. */
 void pool_look(struct pool *pool) NONNULL;
-/* Joins threads that have ended, and looks again where that made room. */
+/* Joins ended threads, and looks for work if that made room. */
 void pool_tend(struct pool *pool) NONNULL;
-/* Renews all leases, and passes on what was found with them: lost leases and stop requests. */
+/* Renews all leases, and passes lost leases and stop requests on to the threads. */
 void pool_beat(struct pool *pool) NONNULL;
-/* True when this worker runs that conversation; "": any at all. */
+/* True if this worker runs that conversation; "": any. */
 bool pool_holds(struct pool *pool, const char *conversation_id) NONNULL MUST_CHECK;
-/* No more claims; what runs is handed over at the next step, or after a few seconds. */
+/* Stops claiming; hands running conversations over at their next step, or after a few seconds. */
 void pool_drain(struct pool *pool) NONNULL;
 bool pool_is_empty(struct pool *pool) NONNULL MUST_CHECK;
 

@@ -1,3 +1,4 @@
+/* The steps of a run, from claim to end (see run.h). */
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -51,7 +52,7 @@ static int end_without_sandbox(struct agent *agent, const struct error *cause, s
     return ending_error(agent, CODE_SANDBOX, cause->message, err);
 }
 
-/* The lease is gone: with the conversation itself, or to another worker. */
+/* The lease is lost: the conversation was deleted, or another worker has it. */
 static int end_lost(struct agent *agent)
 {
     CLEANUP(conversation_done) struct conversation now = CONVERSATION_INIT;
@@ -86,7 +87,7 @@ static int end_as_asked(struct agent *agent, enum stop_kind stop, struct error *
     return 0;
 }
 
-/* A pause lets the calls of an answer run to their end; the others do not. */
+/* A pause lets the calls of an answer complete; other stops do not. */
 static bool stops_batch(enum stop_kind stop)
 {
     return stop != STOP_NONE && stop != STOP_PAUSE;
@@ -99,14 +100,14 @@ static int run_pending(struct agent *agent, const struct index_list *pending, st
 
         if (i > 0 && stops_batch(control_stop(agent->control)))
             return 0;
-        /* What a client has set meanwhile, such as a secret, holds for the next call. */
+        /* Changes by a client, such as a new secret, take effect with the next call. */
         if (i > 0 && record_refresh(agent, err) < 0)
             return -1;
         if (call_run(agent, pending, i, &failure) == 0)
             continue;
         if (failure.code == ERROR_UNAVAILABLE)
             return end_without_sandbox(agent, &failure, err);
-        /* A pause has patience with a call, but not for ever with a sandbox that does not start. */
+        /* A pause waits for a running call, but only for a limited time for a sandbox to start. */
         if (failure.code == ERROR_CANCELLED && control_stop(agent->control) == STOP_PAUSE)
             return ending_pause(agent, err);
         *err = failure;
@@ -115,7 +116,7 @@ static int run_pending(struct agent *agent, const struct index_list *pending, st
     return 0;
 }
 
-/* A verdict that the agent goes in circles; *settled_out when the step is over with it. */
+/* Checks whether the agent repeats itself; sets *settled_out if that completes the step. */
 static int look_for_circles(struct agent *agent, bool *settled_out, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf nudge = STRBUF_INIT;
@@ -144,7 +145,7 @@ static int step(struct agent *agent, struct error *err)
     if (record_refresh(agent, err) < 0)
         return -1;
     history_find_pending(&agent->history, &pending);
-    /* A step is an answer and the calls it asks for: a pause comes behind them. */
+    /* A step is an answer and its calls: a pause takes effect after them. */
     if (stops_batch(stop) || (stop == STOP_PAUSE && pending.n == 0))
         return end_as_asked(agent, stop, err);
     if (agent->conversation.status == STATUS_FINISHED)
@@ -160,7 +161,7 @@ static int step(struct agent *agent, struct error *err)
     return is_settled ? 0 : ask_model(agent, err);
 }
 
-/* A run is `running` for all to see; who asked for it has said so already, as a rule. */
+/* Sets the status to `running`, unless the request for the run has already done so. */
 static int begin(struct agent *agent, struct error *err)
 {
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;
@@ -179,13 +180,13 @@ static int begin(struct agent *agent, struct error *err)
     return record_behind(agent, &events, &change, err);
 }
 
-/* The stored history is the only state: any worker can go on where another one stopped. */
+/* The stored history is the only state: any worker can continue where another one stopped. */
 static int go(struct agent *agent, struct error *err)
 {
     if (begin(agent, err) < 0 && err->code != ERROR_CONFLICT)
         return -1;
     while (!agent->is_over) {
-        /* News to decide upon, or a stop request: the next step looks. */
+        /* New events or a stop request: the next step handles them. */
         if (step(agent, err) < 0 && err->code != ERROR_CONFLICT && err->code != ERROR_CANCELLED)
             return -1;
     }
@@ -200,10 +201,10 @@ void agent_run(struct agent *agent)
         if (err.code == ERROR_STALE)
             (void)end_lost(agent);
         else
-            /* The lease runs out by itself, which is a pause before somebody tries again. */
+            /* The lease expires by itself, which delays the next try. */
             log_error("run.broken", LOG_ERROR(&err));
     }
-    /* Its end wakes who waited for it. */
+    /* Wakes a parent that waits for this sub-agent. */
     if (agent->conversation.is_sub_agent)
         hints_send(agent->context->hints, HINT_WORK, agent->conversation.id.text);
     if (agent->sandbox == NULL)

@@ -16,7 +16,7 @@
 #include "worker/agent/sandbox/sandbox.h"
 #include "worker/context.h"
 
-/* From here on a history takes megabytes. */
+/* A history of this length takes megabytes. */
 enum { LARGE_HISTORY_EVENTS = 2000 };
 
 void agent_init(struct agent *agent, struct worker_context *context, struct control *control,
@@ -64,7 +64,7 @@ void agent_done(struct agent *agent)
     secret_done(&agent->llm_key);
     json_decref(agent->llm_spec);
     conversation_done(&agent->conversation);
-    /* It lay between what stays: the allocator gives its pages back when told to. */
+    /* The freed memory is fragmented: only malloc_trim() returns its pages. */
     if (was_large)
         (void)malloc_trim(0);
 }

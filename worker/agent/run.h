@@ -17,11 +17,11 @@ struct claim;
 struct control;
 struct worker_context;
 
-/* Takes the claim's content. */
+/* Takes over the claim's content. */
 void agent_init(struct agent *agent, struct worker_context *context, struct control *control,
                 struct claim *claim) NONNULL;
 void agent_done(struct agent *agent);
-/* Runs until the run is over, handed over, or lost; reports by storing events, and in the log. */
+/* Runs until the run is over, handed over, or lost; its outcome is in stored events and the log. */
 void agent_run(struct agent *agent) NONNULL;
 
 #endif

@@ -56,14 +56,14 @@ static size_t most(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* Fewer events than this are no circle. */
+/* With fewer events than this there is no repetition. */
 static size_t events_at_least(const struct stuck_thresholds *thresholds)
 {
     return least(thresholds->action_observation,
                  least(thresholds->action_error, thresholds->monologue));
 }
 
-/* So many that a threshold can be passed: a round is two events, and a nudge stands between. */
+/* Enough events to exceed any threshold: a round is two events, and a nudge may come in between. */
 static size_t events_looked_at(const struct stuck_thresholds *thresholds)
 {
     size_t n = most(most(thresholds->action_observation, thresholds->alternating_pattern),
@@ -116,7 +116,7 @@ static bool actions_equal(const struct stored_event *a, const struct stored_even
     return members_equal(a, b, members);
 }
 
-/* Results of one kind that say the same; ids do not count. */
+/* True for results of the same kind and content, ignoring ids. */
 static bool results_equal(const struct stored_event *a, const struct stored_event *b)
 {
     static const char *const members[] = {"observation", "error", "rejection_reason", "tool_name",
@@ -156,7 +156,7 @@ static void rounds_collect(const struct recent *recent, struct rounds *rounds)
     }
 }
 
-/* True when each of the n newest actions and results equals the one `step` places before it. */
+/* True if each of the n newest actions and results equals the one `step` positions before it. */
 static bool rounds_repeat(const struct rounds *rounds, size_t n, size_t step)
 {
     if (rounds->n_actions < n || rounds->n_results < n)
@@ -169,7 +169,7 @@ static bool rounds_repeat(const struct rounds *rounds, size_t n, size_t step)
     return true;
 }
 
-/* How many of the newest rounds are one and the same call that failed before it could run. */
+/* Number of newest rounds that are the same call, each time failing before it could run. */
 static size_t rounds_failing_alike(const struct rounds *rounds)
 {
     size_t n = 0;
@@ -212,7 +212,7 @@ static enum stuck_verdict judge(const struct recent *recent, const struct rounds
         rounds_repeat(rounds, thresholds->alternating_pattern, 2) ||
         count_monologue(recent) >= thresholds->monologue || n_failing > thresholds->action_error)
         return STUCK_YES;
-    /* A message behind that failure is the nudge itself: it is given once. */
+    /* A message after that failure is the nudge itself, which is given only once. */
     if (n_failing < thresholds->action_error || recent->events[0] != rounds->results[0])
         return STUCK_NO;
     nudge_append(rounds->results[0], n_failing, nudge_out);

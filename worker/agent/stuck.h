@@ -1,5 +1,5 @@
 /*
- * Is the agent going in circles? Looks at what happened since the user last spoke.
+ * Detects an agent that repeats itself, from the events since the user's last message.
  *
  * Threading: pure.
  */
@@ -17,24 +17,24 @@ struct strbuf;
 
 enum stuck_verdict {
     STUCK_NO,
-    STUCK_NUDGE, /* the same failing call again and again: say so, once */
+    STUCK_NUDGE, /* the same failing call repeated: tell the model, once */
     STUCK_YES,
 };
 
-/* How often is too often; each is 1 or more. */
+/* Number of repetitions that count as stuck; each is 1 or more. */
 struct stuck_thresholds {
-    size_t action_observation;  /* rounds of one call and one result */
-    size_t action_error;        /* one call that fails: then a nudge, and stuck with the next */
-    size_t monologue;           /* messages of the agent in a row */
-    size_t alternating_pattern; /* rounds that take turns */
+    size_t action_observation;  /* rounds of the same call and result */
+    size_t action_error;        /* failures of one call: then a nudge, and stuck at the next */
+    size_t monologue;           /* consecutive messages of the agent */
+    size_t alternating_pattern; /* rounds of two alternating calls */
 };
 
-/* Those of a conversation's specification, or what holds without any. */
+/* The thresholds of a conversation's specification, or the defaults. */
 struct stuck_thresholds stuck_thresholds_of(const json_t *spec) MUST_CHECK;
 
 /*
- * The verdict over the newest events. For STUCK_NUDGE appends the text that asks the model to try
- * something else.
+ * Judges the newest events. For STUCK_NUDGE appends the text that asks the model to try something
+ * else.
  */
 enum stuck_verdict stuck_look(const struct history *history,
                               const struct stuck_thresholds *thresholds,

@@ -1,5 +1,5 @@
 /*
- * A question beside the conversation: answered from what the agent knows, not part of what it says.
+ * Side question: answered from the agent's context, without becoming part of the conversation.
  */
 #include "base/error.h"
 #include "base/json.h"
@@ -24,7 +24,7 @@
     "A question beside your task, which does not become part of this conversation. Answer it in "  \
     "words, from what you know by now; do not call a tool, and do not go on with the task.\n\n"
 
-/* Before the first message the agent is what it will be then; that stays out of the log. */
+/* Before the first message, adds the system prompt as the run would; not stored in the log. */
 static void ensure_system_prompt(struct agent *agent)
 {
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;

@@ -1,6 +1,6 @@
 /*
- * A condensation that a client asked for: a model writes down what the middle of the history says,
- * and from then on the agent reads that instead.
+ * A condensation requested by a client: a model summarizes the middle of the history, and from then
+ * on the agent reads the summary instead.
  */
 #include "base/error.h"
 #include "base/json.h"
@@ -24,7 +24,7 @@ struct result {
     const struct llm_reply *reply;
 };
 
-/* A run may have condensed meanwhile, for its own reasons: two summaries would say the same. */
+/* A run may have condensed in the meantime: a second summary would be redundant. */
 static void plan_condensation(struct conversation *now, const void *what, struct event_list *events,
                               struct conversation_write *change)
 {
@@ -77,7 +77,7 @@ int job_condense(struct side *side, const struct job *job, json_t **result_out, 
     struct view_rule rule = summary_rule(condenser);
 
     (void)job;
-    /* Another worker did it, and died before it could say so; or a run. */
+    /* Already done, by a run or by another worker that died before it could report it. */
     if (!view_is_condensation_due(&side->agent.history)) {
         *result_out = json_object();
         return 0;

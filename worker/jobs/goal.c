@@ -1,5 +1,6 @@
 /*
- * A run for a goal has ended: is the goal met? Else the next round begins, with what is missing.
+ * After a run with a goal: judges whether the goal is met; if not, starts the next round with what
+ * is missing.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -31,7 +32,7 @@
     "0 to 1, \"complete\": true or false, \"missing\": \"what is still to be done, in a "          \
     "sentence or two; empty when it is complete\"}."
 
-/* The conversation without its system prompt, behind the goal. */
+/* The goal, followed by the conversation without its system prompt. */
 static json_t *messages_for(const struct side *side)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
@@ -54,7 +55,7 @@ static json_t *messages_for(const struct side *side)
     return messages;
 }
 
-/* The first object in the answer, whatever stands around it. */
+/* The first object in the answer, whatever text surrounds it. */
 static json_t *read_verdict(const char *text)
 {
     const char *begin = strchr(text, '{');
@@ -74,10 +75,10 @@ static json_t *read_verdict(const char *text)
     return verdict;
 }
 
-/* What is to be written: a verdict, or a failure that ends the loop. */
+/* The outcome to store: a verdict, or a failure that ends the loop. */
 struct judgement {
-    json_t *verdict;  /* NULL: the run did not end well, or there is no verdict */
-    const char *code; /* of a failure to tell; NULL: none */
+    json_t *verdict;  /* NULL: the run failed, or there is no verdict */
+    const char *code; /* of a failure to report; NULL: none */
     const char *detail;
 };
 
@@ -87,7 +88,7 @@ static void plan_next_round(struct conversation *now, json_t *verdict, struct ev
     CLEANUP(conversation_change_done) struct conversation_change planned = CONVERSATION_CHANGE_INIT;
     CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
     json_auto_t *content = json_array();
-    const char *stats = change->stats; /* with what the judgement cost */
+    const char *stats = change->stats; /* includes the judgement's cost */
     struct error ignored = ERROR_INIT;
 
     if (!goal_next_round(now, verdict, events))
@@ -98,7 +99,7 @@ static void plan_next_round(struct conversation *now, json_t *verdict, struct ev
     if (conversation_plan_message(now, content, true, events, &planned, &ignored) < 0)
         return;
     conversation_write_change(&planned, change);
-    /* What the plan owns ends here. */
+    /* The members owned by the plan are freed here. */
     change->first_title = NULL;
     change->stats = stats;
 }
@@ -108,7 +109,7 @@ static void plan_judgement(struct conversation *now, const void *what, struct ev
 {
     const struct judgement *judgement = what;
 
-    /* The user was faster. */
+    /* The user acted first. */
     if (!goal_is_active(now) || now->is_wanted)
         return;
     change->spec = now->spec;
@@ -166,7 +167,7 @@ int job_goal(struct side *side, const struct job *job, json_t **result_out, stru
 
     (void)job;
     (void)result_out;
-    /* Another run is asked for, whose end makes this due again; or a person is. */
+    /* Another run is requested, whose end makes this job due again, or confirmation is pending. */
     if (!goal_is_active(conversation) || conversation->is_wanted ||
         conversation->status == STATUS_WAITING_FOR_CONFIRMATION)
         return 0;

@@ -14,7 +14,7 @@
 
 enum { ATTEMPTS_MAX = 5, RETRY_MS = 2000 };
 
-/* How long a job is left to another worker when this one shuts down. */
+/* Delay before another worker may take a job when this one shuts down. */
 enum { HANDED_OVER_MS = 0 };
 
 struct job_kind {
@@ -66,7 +66,7 @@ static bool is_worth_another_try(const struct job *job, const struct error *err)
             (error_is_transient(err) || err->code == ERROR_CONFLICT));
 }
 
-/* The one who waits looks when a hint comes. */
+/* Notifies the waiting requester with a hint. */
 static int finish(struct worker_context *context, const struct job *job, const json_t *result,
                   struct error *err)
 {
@@ -84,7 +84,7 @@ static int settle_failure(struct worker_context *context, const struct job *job,
     if (is_worth_another_try(job, cause))
         return job_store_put_back(context->db, &context->owner, job,
                                   cause->code == ERROR_CANCELLED ? HANDED_OVER_MS : RETRY_MS, err);
-    /* A conversation that was deleted has taken its jobs with it; a lost one is another's. */
+    /* Deleting a conversation deletes its jobs; a stale job belongs to another worker. */
     if (cause->code != ERROR_NOT_FOUND && cause->code != ERROR_STALE)
         log_error("job.failed", LOG_STR("kind", job->kind), LOG_ERROR(cause));
     return finish(context, job, result, err);
@@ -102,7 +102,7 @@ void job_run(struct worker_context *context, struct control *control, const stru
         rc = settle_failure(context, job, &cause, &err);
     else
         rc = finish(context, job, result, &err);
-    /* Its lease runs out, and somebody tries again. */
+    /* Its lease expires, and a worker tries again. */
     if (rc < 0)
         log_warning("job.left", LOG_STR("kind", job->kind), LOG_ERROR(&err));
     log_context_set("conversation_id", NULL);

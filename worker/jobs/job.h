@@ -1,5 +1,5 @@
 /*
- * Jobs of a worker: what is to be done beside the runs of conversations, each kind in a file.
+ * Jobs of a worker: work other than runs of conversations, one file per kind.
  *
  * Threading: a job runs on a thread of the pool, as a conversation does.
  */
@@ -16,13 +16,13 @@ struct job;
 struct side;
 struct worker_context;
 
-/* Does the job and ends it, or puts it back for another try. */
+/* Runs the job and completes it, or puts it back for another try. */
 void job_run(struct worker_context *context, struct control *control,
              const struct job *job) NONNULL;
 
 /*
- * The kinds. A result, for the one who waits, is a new reference; {"error": words} says why there
- * is none. Errors: ERROR_CANCELLED after a stop request; others of the database.
+ * One function per kind. A result, for the waiting requester, is a new reference; {"error": text}
+ * says why there is none. Errors: ERROR_CANCELLED after a stop request; others of the database.
  */
 int job_title(struct side *side, const struct job *job, json_t **result_out,
               struct error *err) NONNULL MUST_CHECK;
@@ -33,7 +33,7 @@ int job_condense(struct side *side, const struct job *job, json_t **result_out,
 int job_goal(struct side *side, const struct job *job, json_t **result_out,
              struct error *err) NONNULL MUST_CHECK;
 
-/* {"error": words}. A new reference. */
+/* {"error": words}, the result for a refused job. A new reference. */
 json_t *job_refusal(const char *words) NONNULL MUST_CHECK;
 
 #endif

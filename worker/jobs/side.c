@@ -14,7 +14,7 @@
 #include "worker/agent/run.h"
 #include "worker/context.h"
 
-/* Each lost race means that a busy worker's step went in. */
+/* Each lost race means that another writer's step was stored. */
 enum { TRIES_MAX = 100 };
 
 int side_open(struct side *side, struct worker_context *context, struct control *control,
@@ -37,7 +37,7 @@ void side_done(struct side *side)
         agent_done(&side->agent);
 }
 
-/* events: NULL where none is to tell it. */
+/* events: NULL if no event is to report the cost. */
 static void count_cost(const struct conversation *now, const struct llm_reply *reply,
                        struct strbuf *text_out, struct event_list *events)
 {
@@ -72,7 +72,7 @@ static int try_write(struct side *side, const struct side_note *note, struct err
     return conversation_store_write(db, &now, &events, &change, err);
 }
 
-/* A row that is gone is found out by the next try, a job that is another's here. */
+/* A deleted row is noticed by the next try; a job taken by another worker is noticed here. */
 static bool may_try_again(const struct side *side, struct error *err)
 {
     return error_is_lost_race(err) &&

@@ -1,9 +1,10 @@
 /*
- * A conversation as a job sees it: read whole, asked about, and told something in a write that
- * stands beside a run, not in its way. It has no lease; who was faster is read and written behind.
+ * A conversation as a job sees it: loaded whole, sent to the model, and written to without
+ * disturbing a run. A job has no lease; if another writer is first, it reads those events and
+ * writes after them.
  *
  * Ownership: struct side owns what it has loaded until side_done().
- * Threading: belongs to its job's thread; a stop request reaches it by its control.
+ * Threading: belongs to its job's thread; a stop request reaches it through its control.
  */
 #ifndef DEFT_WORKER_JOBS_SIDE_H
 #define DEFT_WORKER_JOBS_SIDE_H
@@ -22,27 +23,30 @@ struct llm_reply;
 struct worker_context;
 
 struct side {
-    struct agent agent; /* its lease is none */
+    struct agent agent; /* without a lease */
     struct job_hold hold;
 };
 
-/* Row and history. ERROR_NOT_FOUND when the conversation is gone. side_done() also after that. */
+/*
+ * Loads row and history. ERROR_NOT_FOUND if the conversation was deleted. side_done() also after
+ * that.
+ */
 int side_open(struct side *side, struct worker_context *context, struct control *control,
               const struct job *job, struct error *err) NONNULL MUST_CHECK;
 void side_done(struct side *side);
 
-/* What a job writes: it fills in events and change, each time for the row as it is then. */
+/* A job's write: `plan` fills in events and change, on each attempt for the row as it is then. */
 struct side_note {
-    const struct llm_reply *reply; /* whose cost is added to the stats; NULL: none */
-    bool tells_cost;               /* by an event */
+    const struct llm_reply *reply; /* its cost is added to the stats; NULL: none */
+    bool tells_cost;               /* adds an event for the cost */
     void (*plan)(struct conversation *now, const void *what, struct event_list *events,
-                 struct conversation_write *change); /* NULL: nothing but the cost */
+                 struct conversation_write *change); /* NULL: the cost only */
     const void *what;
 };
 
 /*
- * Writes behind whatever others wrote, and tells subscribers. ERROR_STALE when the job is another
- * worker's by now: it writes, too.
+ * Writes after events of other writers and notifies subscribers. ERROR_STALE if another worker has
+ * taken over the job, which then writes.
  */
 int side_write(struct side *side, const struct side_note *note,
                struct error *err) NONNULL MUST_CHECK;

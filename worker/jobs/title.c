@@ -1,8 +1,8 @@
 /*
- * A title for a conversation that nobody named: the model's, or the first words of its user where
- * there is no model to ask.
+ * A title for an unnamed conversation: from the model, or the user's first words if no model can be
+ * called.
  *
- * With {"answer": true} somebody waits for a title, whatever the conversation is called.
+ * With {"answer": true} a client waits for a title, even if the conversation has one.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -28,7 +28,7 @@
 #include "worker/jobs/job.h"
 #include "worker/jobs/side.h"
 
-/* The title is counted with the agent's own calls: pages show those alone. */
+/* Counted as the agent's usage, the only one that pages show. */
 #define USAGE_ID "agent"
 #define WORDS_MAX_CHARS 1000
 #define WORDS_CUT_NOTE " … (cut off)"
@@ -44,7 +44,7 @@
     "Name the conversation that begins so, in at most {max_length} characters:\n\n"                \
     "{conversation_content}"
 
-/* What the user said first; "" when it was no words. */
+/* The text of the user's first message; "" if it had none. */
 static void append_first_words(const struct history *history, struct strbuf *out)
 {
     const struct stored_event *first = history_first_user_message(history);
@@ -66,7 +66,7 @@ static void append_cut(struct strbuf *out, const struct strbuf *words)
         strbuf_append(out, WORDS_CUT_NOTE);
 }
 
-/* The request's text with its placeholders filled in; what the user said is not looked at again. */
+/* The request's text with its placeholders filled in; the user's text is not expanded again. */
 static void append_request(const struct conversation *conversation, const struct strbuf *words,
                            struct strbuf *out)
 {
@@ -98,7 +98,7 @@ static json_t *messages_for(const struct conversation *conversation, const struc
     return messages;
 }
 
-/* What was found out about a title. */
+/* The outcome for a title. */
 struct finding {
     char *title; /* NULL: none can be made */
     struct llm_reply reply;
@@ -115,15 +115,15 @@ static void finding_done(struct finding *finding)
     llm_reply_done(&finding->reply);
 }
 
-/* A model without a key is not asked for so little, and a scripted one knows one part only. */
+/* A model without a key is not called for a title, and a scripted one only plays its own part. */
 static bool may_ask(const struct model_choice *choice)
 {
     return choice->key != NULL && !llm_model_is_scripted(json_text_or(choice->spec, "model", ""));
 }
 
 /*
- * A failure is the log's alone: the run asks the same model and says what is wrong with it, and a
- * second event would show the same trouble twice.
+ * A failure is only logged: the run calls the same model and reports its failure, and a second
+ * event would report it twice.
  */
 static int ask(struct side *side, const struct model_choice *choice, const struct strbuf *words,
                struct finding *finding, struct error *err)
@@ -144,8 +144,8 @@ static int ask(struct side *side, const struct model_choice *choice, const struc
 }
 
 /*
- * The profile that the creator named for titles, with its key in *key_out; one that is gone, or was
- * never there, gives way to the agent's own model.
+ * The profile that the creator named for titles, with its key in *key_out. NULL if none is named or
+ * it does not exist: then the agent's own model is used.
  */
 static json_t *profile_for(const struct side *side, struct secret *key_out)
 {
@@ -195,7 +195,7 @@ static void plan_title(struct conversation *now, const void *what, struct event_
     change->first_title = finding->title;
 }
 
-/* For the one who waits the title is told, not kept. */
+/* For a waiting client the title is returned, not stored. */
 static int answer(struct side *side, const struct finding *finding, json_t **result_out,
                   struct error *err)
 {

@@ -1,3 +1,4 @@
+/* The tool finish (see tools.h). */
 #include "base/json.h"
 #include "worker/agent/sandbox/observation.h"
 #include "worker/tools/tools.h"

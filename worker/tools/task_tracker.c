@@ -1,3 +1,4 @@
+/* The tool task_tracker: the agent's list of tasks (see tools.h). */
 #include <stddef.h>
 
 #include "base/json.h"
@@ -43,7 +44,7 @@ static void append_list(struct strbuf *out, const json_t *list)
     }
 }
 
-/* The list as it is now: a copy, since an event keeps it as it was. */
+/* A copy of the current list, because the event keeps it. */
 static json_t *list_copy(const json_t *agent_state)
 {
     const json_t *list = json_object_get(agent_state, AGENT_STATE_TASK_LIST);

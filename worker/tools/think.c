@@ -1,3 +1,4 @@
+/* The tool think (see tools.h). */
 #include "worker/agent/sandbox/observation.h"
 #include "worker/tools/tools.h"
 

@@ -1,7 +1,7 @@
 /*
- * Tools that need no sandbox: they run in the worker, and at once.
+ * Tools that need no sandbox: they run in the worker, without blocking.
  *
- * Threading: pure, but for the conversation's agent_state that is handed in.
+ * Threading: pure, except for the conversation's agent_state that is passed in.
  */
 #ifndef DEFT_WORKER_TOOLS_TOOLS_H
 #define DEFT_WORKER_TOOLS_TOOLS_H
@@ -15,13 +15,13 @@
 struct tool;
 
 /*
- * Runs a tool and gives its observation, a new reference; NULL when the worker has no such tool.
- * agent_state is the tools' memory; *is_changed_out = true when it was written to.
+ * Runs a tool and returns its observation, a new reference; NULL if the worker has no such tool.
+ * agent_state is the tools' memory; *is_changed_out = true if it was changed.
  */
 json_t *worker_tool_run(const struct tool *tool, const json_t *action, json_t *agent_state,
                         bool *is_changed_out) NONNULL MUST_CHECK;
 
-/* think: the thought stays in the log, which is all. */
+/* think: the thought is only kept in the log. */
 json_t *worker_tool_think(const json_t *action) NONNULL MUST_CHECK;
 /* finish: repeats the message. */
 json_t *worker_tool_finish(const json_t *action) NONNULL MUST_CHECK;

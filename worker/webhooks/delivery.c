@@ -37,7 +37,7 @@ static bool has_header(const struct webhook *webhook, const char *name)
     return false;
 }
 
-/* headers: room for WEBHOOK_HEADERS_MAX, the key and the end; the texts are borrowed. */
+/* headers: room for WEBHOOK_HEADERS_MAX, the key and the terminator; texts are borrowed. */
 static void list_headers(const struct delivery *delivery, struct http_header *headers)
 {
     const struct webhook *webhook = delivery->claim.webhook;
@@ -100,7 +100,7 @@ static int post_farewell(struct delivery *delivery, struct error *err)
     return post(delivery, PARCEL_FAREWELL, &url, &body, err);
 }
 
-/* As GET of one event has it: with its null members. */
+/* The form that GET of one event has, with null members. */
 static int append_event(struct strbuf *body, const char *text, struct error *err)
 {
     json_auto_t *event = NULL;
@@ -112,7 +112,7 @@ static int append_event(struct strbuf *body, const char *text, struct error *err
     return 0;
 }
 
-/* Fills the body with what fits of the batch, but always one event. */
+/* Appends as many events of the batch as fit, at least one. */
 static int append_events(struct delivery *delivery, const struct event_batch *batch,
                          struct strbuf *body, struct error *err)
 {
@@ -148,7 +148,7 @@ static int post_events(struct delivery *delivery, const struct event_batch *batc
     return post(delivery, PARCEL_EVENTS, &url, &body, err);
 }
 
-/* The next call, or none when the receiver has all: then the cursor is let go. */
+/* Starts the next call; if the receiver has everything, releases the cursor instead. */
 static int send_next(struct delivery *delivery, struct error *err)
 {
     CLEANUP(event_batch_done) struct event_batch batch = {.n = 0};
@@ -165,7 +165,7 @@ static int send_next(struct delivery *delivery, struct error *err)
     return webhook_store_release(delivery->means->db, claim, err);
 }
 
-/* --- how it ended --- */
+/* --- outcome --- */
 
 static enum delivery_end leave(const struct delivery *delivery, const struct error *err)
 {
@@ -174,7 +174,7 @@ static enum delivery_end leave(const struct delivery *delivery, const struct err
     return DELIVERY_LEFT;
 }
 
-/* The receiver did not take it, or cannot be called at all. */
+/* The receiver refused the call, or cannot be called at all. */
 static enum delivery_end fail(struct delivery *delivery, long status, const struct error *why)
 {
     struct error err = ERROR_INIT;
@@ -193,7 +193,7 @@ static enum delivery_end fail(struct delivery *delivery, long status, const stru
     return DELIVERY_FAILED;
 }
 
-/* A conversation that went without a farewell is nobody's news any more. */
+/* The conversation is gone and no farewell is due: ends the delivery's cursor. */
 static enum delivery_end forget(struct delivery *delivery)
 {
     struct error err = ERROR_INIT;
@@ -211,7 +211,7 @@ static enum delivery_end next(struct delivery *delivery)
         return delivery->call != NULL ? DELIVERY_GOES_ON : DELIVERY_DONE;
     if (err.code == ERROR_NOT_FOUND && delivery->claim.farewell == NULL)
         return forget(delivery);
-    /* What cannot be sent at all is as if it had been refused: it must not come up at once. */
+    /* Content that cannot be sent at all counts as refused, so that it is not due again at once. */
     if (err.code == ERROR_INVALID || err.code == ERROR_INTERNAL)
         return fail(delivery, 0, &err);
     return leave(delivery, &err);
@@ -225,14 +225,14 @@ enum delivery_end delivery_begin(struct delivery *delivery, const struct deliver
     return next(delivery);
 }
 
-/* A receiver that has no place for a conversation's state lacks nothing without it. */
+/* A receiver without an endpoint for a conversation's state does not need it. */
 static bool is_unwanted(enum parcel parcel, long status)
 {
     return parcel != PARCEL_EVENTS &&
            (status == 404 || status == 405 || status == 410 || status == 501);
 }
 
-/* The status decides: what follows it, and how long, is the receiver's own matter. */
+/* Only the status counts; the body and its length do not matter. */
 static bool is_taken(const struct delivery *delivery)
 {
     long status = http_status(delivery->call);

@@ -11,7 +11,7 @@
 
 #define FIELD(name) offsetof(struct receiver_settings, name)
 
-/* Settings that are numbers, and the members of a WebhookSpec that they are. */
+/* Numeric settings, and the members of a WebhookSpec that they correspond to. */
 static const struct {
     const char *member;
     size_t offset;
@@ -31,7 +31,7 @@ static int put_json(json_t *spec, const char *member, const char *text, struct e
 
     if (text[0] == '\0')
         return 0;
-    /* What was written may be a key: it is not repeated. */
+    /* The value may contain a key: do not repeat it. */
     if (json_parse(text, strlen(text), &value, err) < 0)
         return error_set(err, ERROR_INVALID, "%s is not JSON", member);
     json_put(spec, member, value);

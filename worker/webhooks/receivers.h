@@ -1,6 +1,6 @@
 /*
- * The receivers of webhooks: those that a worker's settings name (OH_WEBHOOKS_<n>_…), and those
- * that a deferred start brought.
+ * The receivers of webhooks: from a worker's settings (OH_WEBHOOKS_<n>_…) and from a deferred
+ * start.
  */
 #ifndef DEFT_WORKER_WEBHOOKS_RECEIVERS_H
 #define DEFT_WORKER_WEBHOOKS_RECEIVERS_H
@@ -16,10 +16,10 @@ struct keyring;
 
 enum { RECEIVERS_MAX = 4 };
 
-/* One receiver's settings as they are written. */
+/* One receiver's settings, unparsed. */
 struct receiver_settings {
     const char *base_url;  /* "": none */
-    struct secret headers; /* a JSON object of texts, or unset */
+    struct secret headers; /* a JSON object of strings, or unset */
     const char *event_buffer_size;
     const char *flush_delay;
     const char *num_retries;
@@ -38,8 +38,8 @@ struct receivers {
 int receivers_read(const struct receiver_settings settings[RECEIVERS_MAX],
                    struct receivers *receivers_out, struct error *err) NONNULL MUST_CHECK;
 /*
- * Those of what a deferred start began with (init_store.h), and its first key, if there is one.
- * ERROR_INTERNAL when it cannot be read: we wrote it.
+ * The receivers in the content of a deferred start (init_store.h), and its first session key, if
+ * any. ERROR_INTERNAL if it cannot be read, as deft wrote it.
  */
 int receivers_open(const struct keyring *keyring, const char *sealed,
                    struct receivers *receivers_out, struct secret *session_key_out,

@@ -17,17 +17,17 @@
 #include "worker/webhooks/delivery.h"
 #include "worker/webhooks/receivers.h"
 
-/* Calls at a time: of all receivers, of one, and of one that failed last. */
+/* Concurrent calls: to all receivers, to one, and to one whose last call failed. */
 enum { DELIVERIES_MAX = 8, EACH_MAX = 4, FAILING_MAX = 1 };
-/* After a failure the receiver is left alone for so long, whichever conversation is due. */
+/* Pause after a failure of a receiver, for all conversations. */
 enum { REST_MS = 1000 };
 enum { LOOK_MS = 1000, LAST_CALLS_MS = 3000, STATEMENT_MS = 60000 };
-/* Bodies under way; the next is begun below it, so that one more may be above. */
+/* Bodies in progress; a call starts only below this, so one more may exceed it. */
 #define BYTES_MAX ((size_t)(16 * 1024 * 1024))
 
 struct receiver {
     const struct webhook *webhook;
-    bool is_known;   /* the store has it */
+    bool is_known;   /* registered in the store */
     bool may_be_due; /* something may be claimable */
     bool is_failing;
     int64_t rest_until_ms;
@@ -39,13 +39,13 @@ struct sender {
     struct delivery_means means;
     struct uuid owner;
     struct db *db;
-    struct receivers brought; /* by a deferred start */
+    struct receivers brought; /* from a deferred start */
     struct secret session_key;
-    bool awaits_init; /* more may be brought */
+    bool awaits_init; /* a deferred start may bring more */
     struct receiver receivers[2 * RECEIVERS_MAX];
     size_t n_receivers;
     struct delivery deliveries[DELIVERIES_MAX];
-    struct receiver *sent_to[DELIVERIES_MAX]; /* NULL: no delivery there */
+    struct receiver *sent_to[DELIVERIES_MAX]; /* NULL: no delivery in this place */
     int64_t next_look_ms;
     pthread_t thread;
     atomic_bool is_stopping;
@@ -69,9 +69,9 @@ static void add_receivers(struct sender *sender, const struct receivers *receive
         sender->receivers[sender->n_receivers++].webhook = &receivers->items[i];
 }
 
-/* --- looking --- */
+/* --- look --- */
 
-/* Once the server has begun, what it began with stays. */
+/* After the deferred start its receivers do not change. */
 static void look_for_init(struct sender *sender)
 {
     CLEANUP(mem_freep) char *sealed = NULL;
@@ -110,7 +110,7 @@ static void look_for(struct sender *sender, struct receiver *receiver)
         log_warning("webhook.not_looked", LOG_ERROR(&err));
 }
 
-/* What was left by trouble of our own is not renewed: then somebody takes it up. */
+/* Deliveries left after a failure of ours are not renewed, so that a worker takes them up. */
 static void renew(struct sender *sender)
 {
     struct uuid conversations[DELIVERIES_MAX];
@@ -145,7 +145,7 @@ static void look(struct sender *sender)
         look_for(sender, &sender->receivers[i]);
 }
 
-/* --- sending --- */
+/* --- send --- */
 
 static void settle(struct sender *sender, size_t at, enum delivery_end end)
 {
@@ -162,7 +162,7 @@ static void settle(struct sender *sender, size_t at, enum delivery_end end)
     sender->sent_to[at] = NULL;
 }
 
-/* A place for one more call, or DELIVERIES_MAX. */
+/* A free place for a call, or DELIVERIES_MAX. */
 static size_t find_place(const struct sender *sender)
 {
     size_t place = DELIVERIES_MAX;
@@ -223,7 +223,7 @@ static void go_on(struct sender *sender)
     }
 }
 
-/* Until a call is over, somebody stops us, or until_ms. */
+/* Until a call is over, a stop request, or until_ms. */
 static void wait_for_news(const struct sender *sender, int64_t until_ms)
 {
     struct pollfd wake = {.fd = sender->wake_fd, .events = POLLIN};
@@ -233,11 +233,11 @@ static void wait_for_news(const struct sender *sender, int64_t until_ms)
     if (poll(&wake, 1, wait_ms > 0 ? (int)wait_ms : 0) > 0) {
         ssize_t n = read(sender->wake_fd, &count, sizeof(count));
 
-        (void)n; /* an empty counter: nothing was lost */
+        (void)n; /* an empty counter: nothing lost */
     }
 }
 
-/* What is under way may end; what does not is sent again by whoever claims it. */
+/* Lets calls in progress end; the rest is sent again by the next claimant. */
 static void finish(struct sender *sender)
 {
     struct error err = ERROR_INIT;
@@ -271,7 +271,7 @@ static void *sender_main(void *argument)
     return NULL;
 }
 
-/* --- beginning and end --- */
+/* --- start and stop --- */
 
 static void set_means(struct sender *sender)
 {
@@ -317,7 +317,7 @@ int sender_start(const struct worker_context *context, struct sender **sender_ou
     struct error unknown = ERROR_INIT;
 
     *sender_out = NULL;
-    /* What nobody is to be told any more, whether or not there are others. */
+    /* Drops receivers that no worker uses any more, even if this one has none. */
     if (webhook_store_forget(context->db, &unknown) < 0)
         log_warning("webhooks.not_forgotten", LOG_ERROR(&unknown));
     if (context->receivers.n == 0 && context->settings.deferred_init == 0)
@@ -344,6 +344,6 @@ void sender_stop(struct sender *sender)
         return;
     atomic_store(&sender->is_stopping, true);
     n = write(sender->wake_fd, &one, sizeof(one));
-    (void)n; /* a full counter is a wake-up, too */
+    (void)n; /* a full counter also wakes */
     (void)pthread_join(sender->thread, NULL);
 }

@@ -1,7 +1,7 @@
 /*
- * Tells receivers of conversations: a thread of its own, which keeps a few calls under way and
- * otherwise looks each second for what is due. All it knows is in PostgreSQL; any number of workers
- * may do this side by side, and any may be killed.
+ * Delivers webhooks: a thread that keeps a few calls in progress and otherwise checks every second
+ * for due deliveries. All its state is in PostgreSQL: any number of workers may run it
+ * concurrently, and any may be killed.
  *
  * Ownership: sender_free() releases everything, once sender_stop() has ended the thread.
  * Threading: all functions from the main thread.
@@ -15,13 +15,14 @@ struct error;
 struct sender;
 struct worker_context;
 
-/* context: borrowed. *sender_out = NULL when there is nobody to be told. */
+/* context: borrowed. *sender_out = NULL if there are no receivers. */
 int sender_start(const struct worker_context *context, struct sender **sender_out,
                  struct error *err) NONNULL MUST_CHECK;
-/* Lets calls that are under way end for a moment, gives the others to other workers. NULL is fine.
+/*
+ * Gives calls in progress a moment to end, and releases the rest to other workers. NULL is allowed.
  */
 void sender_stop(struct sender *sender);
-/* Behind http_free(): a call that is dropped may still tell the sender of its end. */
+/* Call after http_free(): a dropped call may still signal the sender. */
 void sender_free(struct sender *sender);
 
 #endif

@@ -29,7 +29,7 @@
 
 #define NOT_RUN_TEXT "This call was not executed: the conversation was finished before it."
 
-/* How a call ended: an observation, or words that say why there is none. */
+/* The outcome of a call: an observation, or the reason why there is none. */
 struct outcome {
     json_t *observation;
     struct strbuf problem;
@@ -71,8 +71,8 @@ static int store_once(struct agent *agent, size_t action, struct outcome *outcom
 }
 
 /*
- * `action` is an index: storing moves the history's items. A result that is too large for an event,
- * as it may become when secrets are hidden in it, gives way to words that say so.
+ * `action` is an index, because storing moves the history's items. A result too large for an event,
+ * which masking can also cause, is replaced by a message that says so.
  */
 static int store_outcome(struct agent *agent, size_t action, struct outcome *outcome,
                          const struct conversation_write *change, struct error *err)
@@ -87,7 +87,7 @@ static int store_outcome(struct agent *agent, size_t action, struct outcome *out
     return store_once(agent, action, &instead, change, err);
 }
 
-/* A tool of the worker: it changes nothing but its own part of agent_state. */
+/* A worker tool only changes its own part of agent_state. */
 static int run_in_worker(struct agent *agent, size_t action, const struct tool *tool,
                          struct error *err)
 {
@@ -117,7 +117,7 @@ static int run_in_sandbox(struct agent *agent, size_t action, const struct tool 
     return 0;
 }
 
-/* The client has seen the call when it reads this: what it does with it is its own affair. */
+/* The client has the call by now and handles it; the model gets a fixed result. */
 static int hand_to_client(struct agent *agent, size_t action, struct error *err)
 {
     CLEANUP(outcome_done) struct outcome outcome = OUTCOME_INIT;
@@ -135,7 +135,7 @@ static int reject_unknown(struct agent *agent, size_t action, struct error *err)
     return store_outcome(agent, action, &outcome, NULL, err);
 }
 
-/* The last request to the model saw no message of the user behind this. */
+/* Whether the user sent a message after the model's last request. */
 static bool has_user_spoken(const struct agent *agent, const struct stored_event *action)
 {
     int64_t seen_seq = agent->asked_seq > 0 ? agent->asked_seq : action->seq;
@@ -169,7 +169,7 @@ static int run_finish(struct agent *agent, const struct index_list *pending, siz
 
     plan_finish(agent, pending, at, &events, &change);
     crash_point(&agent->context->crash, CRASH_OBS_BEFORE_COMMIT);
-    /* Whoever wrote meanwhile may have spoken: then this call is looked at again. */
+    /* A conflicting write may be a message of the user: then this call is evaluated again. */
     if (record_once(agent, &events, &change, err) < 0)
         return -1;
     agent->is_over = change.end_run;

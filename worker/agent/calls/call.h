@@ -1,5 +1,5 @@
 /*
- * Running one call of the model that is stored and has no result yet, and storing its result.
+ * Runs a stored tool call that has no result yet, and stores its result.
  */
 #ifndef DEFT_WORKER_AGENT_CALLS_CALL_H
 #define DEFT_WORKER_AGENT_CALLS_CALL_H
@@ -14,9 +14,9 @@ struct index_list;
 
 /*
  * Runs pending->items[at], an index into the history, and stores the result. A `finish` ends the
- * run, unless the user has spoken meanwhile, and the calls behind it get an error each. Errors: as
- * record_behind(); ERROR_CANCELLED after a stop request; ERROR_UNAVAILABLE when there is no sandbox
- * to be had: the message is for the user.
+ * run, unless the user has sent a message since the model was asked; the calls after it get an
+ * error each. Errors: as record_behind(); ERROR_CANCELLED after a stop request; ERROR_UNAVAILABLE
+ * if no sandbox is available, with a message for the user.
  */
 int call_run(struct agent *agent, const struct index_list *pending, size_t at,
              struct error *err) NONNULL MUST_CHECK;

@@ -76,7 +76,7 @@ int ending_interrupt(struct agent *agent, struct error *err)
     struct conversation_write change = {.guard = GUARD_LEASE};
 
     history_find_pending(&agent->history, &pending);
-    /* Before the lease is given back: what the next run begins must not be hit. */
+    /* Interrupts before the lease is released, so as not to hit actions of the next run. */
     if (pending.n > 0 && agent->sandbox != NULL)
         sandbox_interrupt(agent->sandbox);
     for (size_t i = 0; i < pending.n; i++) {

@@ -1,8 +1,8 @@
 /*
- * How a run ends: each way is one append that says so and gives the lease back.
+ * The ways a run can end; each is one append that also releases the lease.
  *
- * Errors of all: as record_behind(); ERROR_CONFLICT means that there is news, and the loop decides
- * again.
+ * Errors of all: as record_behind(). ERROR_CONFLICT means that there are new events; the loop
+ * decides again.
  */
 #ifndef DEFT_WORKER_AGENT_CALLS_ENDING_H
 #define DEFT_WORKER_AGENT_CALLS_ENDING_H
@@ -15,19 +15,21 @@ struct conversation_write;
 struct error;
 struct event_list;
 
-/* Adds the status update, and to `change` all that ends the run in that status. */
+/*
+ * Adds the status update to `events` and everything that ends the run in that status to `change`.
+ */
 void ending_plan(struct event_list *events, enum execution_status status,
                  struct conversation_write *change) NONNULL;
-/* status error, then why: a class name of the wire contract, and words for the user. */
+/* Status error. code: a class name of the wire contract; detail: for the user. */
 int ending_error(struct agent *agent, const char *code, const char *detail,
                  struct error *err) NONNULL MUST_CHECK;
-/* There was nothing to do: subscribers hear that the run is over. */
+/* Ends a run that had nothing to do; subscribers are notified. */
 int ending_nothing(struct agent *agent, struct error *err) NONNULL MUST_CHECK;
 int ending_stuck(struct agent *agent, struct error *err) NONNULL MUST_CHECK;
 int ending_pause(struct agent *agent, struct error *err) NONNULL MUST_CHECK;
-/* Calls without a result get an error each. */
+/* Status paused; calls without a result get an error each. */
 int ending_interrupt(struct agent *agent, struct error *err) NONNULL MUST_CHECK;
-/* Gives the lease to whoever wants it; the run goes on there. */
+/* Releases the lease so that another worker continues the run. */
 void ending_hand_over(struct agent *agent) NONNULL;
 
 #endif

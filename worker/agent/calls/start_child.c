@@ -23,11 +23,11 @@
 
 #define OBSERVATION_KIND "StartChildConversationObservation"
 
-/* A child on its way into the store. */
+/* A child conversation about to be stored. */
 struct start {
     struct conversation child;
     const char *isolation;
-    struct strbuf problem; /* why there is to be none, for the model */
+    struct strbuf problem; /* why none is started, for the model */
 };
 
 /* clang-format off */
@@ -40,7 +40,7 @@ static void start_done(struct start *start)
     strbuf_done(&start->problem);
 }
 
-/* What the model hears of; the others end the step. */
+/* Errors reported to the model; all others end the step. */
 static int note_problem(struct start *start, const struct error *failure, struct error *err)
 {
     if (failure->code == ERROR_CANCELLED || failure->code == ERROR_STALE) {
@@ -92,7 +92,7 @@ static int add_worktree(struct agent *agent, struct start *start, struct error *
     return 0;
 }
 
-/* A worktree where there is a repository to make it of. */
+/* Creates a worktree if there is a repository for it. */
 static int isolate(struct agent *agent, const json_t *args, struct start *start, struct error *err)
 {
     struct error failure = ERROR_INIT;

@@ -1,6 +1,5 @@
 /*
- * The tool start_child_conversation: a conversation that goes on by itself, beside the one whose
- * agent started it.
+ * The tool start_child_conversation: starts a conversation that runs independently of its parent.
  */
 #ifndef DEFT_WORKER_AGENT_CALLS_START_CHILD_H
 #define DEFT_WORKER_AGENT_CALLS_START_CHILD_H
@@ -13,8 +12,8 @@ struct agent;
 struct error;
 
 /*
- * Runs the call at that index of the history. The child and the call's result are stored at once,
- * so that it is started once, whoever dies. Errors as call_run().
+ * Runs the call at that index of the history. The child and the call's result are stored in one
+ * transaction, so a crash never starts it twice. Errors as call_run().
  */
 int start_child_run(struct agent *agent, size_t action, struct error *err) NONNULL MUST_CHECK;
 

@@ -28,12 +28,12 @@
 #include "worker/agent/core/record.h"
 #include "worker/context.h"
 
-/* A call, and what is known of it. */
+/* A call and what has been found out about it. */
 struct handing {
     struct agent *agent;
     size_t action;
     const json_t *args;
-    json_t *state; /* agent_state as it will be: in force when it is stored */
+    json_t *state; /* the future agent_state; takes effect when stored */
 };
 
 static const struct uuid *call_id(const struct handing *handing)
@@ -41,7 +41,7 @@ static const struct uuid *call_id(const struct handing *handing)
     return &handing->agent->history.items[handing->action].id;
 }
 
-/* 0 when it is worth another try, after a wait. */
+/* 0 to retry, after a wait. */
 static int wait_to_retry(struct agent *agent, int64_t *wait_ms, const struct error *failure,
                          struct error *err)
 {
@@ -77,7 +77,7 @@ static int check_room(struct agent *agent, struct error *err)
     return 0;
 }
 
-/* --- the wait --- */
+/* --- waiting --- */
 
 typedef int store_wait(struct db *db, const struct task_wait *wait, const struct task_work *work,
                        char stop_out[STOP_WORD_BYTES], struct error *err);
@@ -89,7 +89,7 @@ static int wait_again(struct db *db, const struct task_wait *wait, const struct 
     return task_store_wait_again(db, wait, stop_out, err);
 }
 
-/* What was not stored is decided anew. */
+/* Nothing was stored: the step is decided again. */
 static int settle_refusal(struct agent *agent, const struct error *failure, const char *stop,
                           struct error *err)
 {
@@ -111,7 +111,7 @@ static void tell_others(const struct agent *agent, const struct uuid *child_id)
     hints_send(agent->context->hints, HINT_EVENTS, agent->conversation.id.text);
 }
 
-/* work: NULL where store needs none. */
+/* work: NULL if `store` needs none. */
 static int wait_for(const struct handing *handing, const struct uuid *child_id, store_wait *store,
                     const struct task_work *work, struct error *err)
 {
@@ -193,7 +193,7 @@ static int begin_new(const struct handing *handing, struct error *err)
     return -1;
 }
 
-/* --- one that goes on --- */
+/* --- more work for an existing one --- */
 
 static int give_more(const struct handing *handing, struct conversation *child, struct error *err)
 {
@@ -210,7 +210,7 @@ static int give_more(const struct handing *handing, struct conversation *child, 
     return wait_for(handing, &child->id, task_store_go_on, &work, err);
 }
 
-/* NULL when the sub-agent can be given more to do. */
+/* Why the sub-agent cannot be given more work; NULL if it can. */
 static const char *why_not(const struct handing *handing, const struct conversation *child)
 {
     if (!text_equal(child->parent_id.text, handing->agent->conversation.id.text))
@@ -256,9 +256,9 @@ static int begin(const struct handing *handing, struct error *err)
     return go_on(handing, task, err);
 }
 
-/* --- one that was begun --- */
+/* --- one already begun --- */
 
-/* It was stopped together with this run, which goes on now. */
+/* The sub-agent was stopped together with this run, which now continues. */
 static int run_again(const struct handing *handing, struct conversation *child, struct error *err)
 {
     CLEANUP(event_list_done) struct event_list events = EVENT_LIST_INIT;

@@ -1,6 +1,6 @@
 /*
  * The tool task: a call that a sub-agent answers. The run that made the call waits without a lease
- * and without a thread; it is claimed again when the sub-agent's run has ended, however it did.
+ * and without a thread; it is claimed again when the sub-agent's run has ended, however it ended.
  */
 #ifndef DEFT_WORKER_AGENT_CALLS_TASK_CALL_H
 #define DEFT_WORKER_AGENT_CALLS_TASK_CALL_H
@@ -13,10 +13,10 @@ struct agent;
 struct error;
 
 /*
- * Takes the call at that index of the history one step on: gives the work to a sub-agent and the
- * lease back (agent->is_over), or stores what came of it. What was done stands in agent_state
- * (model/conversation/task.h) with the sub-agent itself, so that it is done once, whoever dies.
- * Errors as call_run().
+ * Advances the call at that index of the history by one step: hands the work to a sub-agent and
+ * releases the lease (agent->is_over), or stores the outcome. The progress is kept in agent_state
+ * (model/conversation/task.h), stored together with the sub-agent, so that no step is repeated
+ * after a crash. Errors as call_run().
  */
 int task_call_run(struct agent *agent, size_t action, struct error *err) NONNULL MUST_CHECK;
 

@@ -21,12 +21,12 @@
 
 #define STATUS_TEXT_COMPLETED "completed"
 #define STATUS_TEXT_ERROR "error"
-/* A task that never came to be. */
+/* Id for a task that was not started. */
 #define NO_TASK "unknown"
-/* Fits into an event however it is written as JSON. */
+/* Fits into an event even if every character is escaped in JSON. */
 #define WORDS_MAX_CHARS 100000
 
-/* What a call's observation says. */
+/* Members of a call's observation. */
 struct result {
     const char *task_id;
     const char *subagent;
@@ -64,7 +64,10 @@ static int store(struct agent *agent, size_t action, const struct result *result
     return 0;
 }
 
-/* The sub-agent's whole cost so far: it is set, not added, so that telling it twice counts once. */
+/*
+ * The sub-agent's total cost so far. It is set rather than added, so reporting it twice counts
+ * once.
+ */
 static void add_cost(struct agent *agent, const json_t *task, const struct conversation *child,
                      struct event_list *events)
 {
@@ -77,7 +80,7 @@ static void add_cost(struct agent *agent, const json_t *task, const struct conve
     event_add_state(events, "stats", snapshot);
 }
 
-/* The event's text: of a message, or of a finish. */
+/* Appends the text of a message or of a finish. */
 static void append_words(const struct strbuf *event_text, struct strbuf *out)
 {
     json_auto_t *event = NULL;
@@ -107,7 +110,7 @@ static void append_failure(const struct strbuf *event_text, struct strbuf *out)
         strbuf_append_char(out, '.');
 }
 
-/* Why there is no result. */
+/* Appends why there is no result. */
 static void append_reason(enum execution_status status, const struct strbuf *failure,
                           struct strbuf *out)
 {

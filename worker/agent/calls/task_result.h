@@ -1,5 +1,5 @@
 /*
- * What came of a call of the tool task: one observation, with what the sub-agent cost.
+ * Results of calls of the tool task: one observation, with the sub-agent's cost.
  *
  * Errors of all: as record_behind().
  */
@@ -16,13 +16,13 @@ struct agent;
 struct conversation;
 struct error;
 
-/* The sub-agent's run is over: its last words, or why there are none. */
+/* After the sub-agent's run: its last message, or why there is none. */
 int task_result_store(struct agent *agent, size_t action, const json_t *task,
                       const struct conversation *child, struct error *err) NONNULL MUST_CHECK;
-/* Its conversation is gone. */
+/* The sub-agent's conversation was deleted. */
 int task_result_deleted(struct agent *agent, size_t action, const json_t *task,
                         struct error *err) NONNULL MUST_CHECK;
-/* There is no task: why, for the model. */
+/* No task was started; words: the reason, for the model. */
 int task_result_refuse(struct agent *agent, size_t action, const char *words,
                        struct error *err) NONNULL MUST_CHECK;
 

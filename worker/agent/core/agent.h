@@ -1,10 +1,10 @@
 /*
- * What a run of one conversation holds. The stored history is the only state: any worker can go on
- * where another one stopped. What is in memory here is a copy of it, and what was received and is
- * about to be stored.
+ * State of one conversation's run. The stored history is the only durable state: any worker can
+ * continue where another one stopped. Memory holds a copy of it and results about to be stored.
  *
  * Ownership: the agent owns the claim's content, its lane and its sandbox handle; the rest is
- * borrowed. Threading: an agent belongs to its conversation's thread; only its control is shared.
+ * borrowed.
+ * Threading: an agent belongs to its conversation's thread; only its control is shared.
  */
 #ifndef DEFT_WORKER_AGENT_CORE_AGENT_H
 #define DEFT_WORKER_AGENT_CORE_AGENT_H
@@ -30,28 +30,28 @@ struct agent {
     struct control *control;
     struct lease lease;
     struct conversation conversation;
-    struct stats *stats; /* the conversation's, which has none itself meanwhile */
+    struct stats *stats; /* moved here from `conversation` for the run */
     struct history history;
     struct transcript transcript;
-    struct strbuf tools; /* what the model may call, for llm_request.tools; "" before it is asked */
+    struct strbuf tools; /* for llm_request.tools; "" before the model is first asked */
     struct secret_list secrets;
     json_t *withheld;      /* {id: action} of the last answer's calls whose stored form is masked */
-    json_t *llm_spec;      /* of the conversation's own model, secrets in their places */
+    json_t *llm_spec;      /* of the conversation's own model, with its secrets filled in */
     struct secret llm_key; /* unset when there is none */
     struct http_lane *lane; /* of this thread's calls */
     struct sandbox *sandbox;
-    int64_t n_iterations;  /* answers of the model in this run */
-    struct uuid answer_id; /* that the event of the model's next answer will have */
-    int64_t told_attempt;  /* of that answer, which was told while it came; 0: none was */
-    int64_t asked_seq;     /* the model's last request saw everything up to here */
-    int64_t claimed_seq;   /* where the log ended at the claim: pending calls below are inherited */
-    int64_t n_claims;      /* of this conversation without progress */
-    size_t unsummed_until; /* a view's length up to which its condenser had no summary */
-    bool must_condense;    /* the model said that the view is more than it reads */
-    bool has_foreign_stats; /* somebody added a cost to the row's: ours are not the whole */
-    bool is_row_stale;      /* a client changed what the conversation is: read it again */
-    bool is_tidy;           /* the history's beginning holds only what counts */
-    bool is_over;           /* the run's end is stored, or it is not ours any more */
+    int64_t n_iterations;   /* model answers in this run */
+    struct uuid answer_id;  /* id for the event of the model's next answer */
+    int64_t told_attempt;   /* attempt of that answer that was streamed to subscribers; 0: none */
+    int64_t asked_seq;      /* the model's last request included everything up to here */
+    int64_t claimed_seq;    /* end of the log at the claim; calls pending before it are inherited */
+    int64_t n_claims;       /* claims of this conversation without progress */
+    size_t unsummed_until;  /* a view's length up to which its condenser had no summary */
+    bool must_condense;     /* the model reported that the view exceeds its context window */
+    bool has_foreign_stats; /* someone else added a cost to the row: `stats` is incomplete */
+    bool is_row_stale;      /* a client changed the conversation: reload the row */
+    bool is_tidy;           /* the history's beginning has been pruned */
+    bool is_over;           /* the run's end is stored, or the lease is lost */
 };
 
 #endif

@@ -6,14 +6,14 @@
 #include "base/error.h"
 #include "base/text.h"
 
-/* How long a pause or a shutdown lets a model's call or a command go on, at most. */
+/* Grace period of a model call or command after a pause or shutdown request. */
 #define PATIENCE_MS 5000
 
 enum impatience { NEVER, PATIENTLY, AT_ONCE };
 
 /*
- * Which stop may cut which wait short. A paused command runs to its end; one that is handed over
- * goes on in its sandbox, where the next worker finds it.
+ * Which stop may interrupt which wait. On a pause a command runs to its end; on a hand-over it
+ * continues in its sandbox, where the next worker finds it.
  */
 static const enum impatience cuts[STOP_N_KINDS][WAIT_N_KINDS] = {
     [STOP_HAND_OVER] =

@@ -7,8 +7,7 @@
 #include "worker/agent/core/agent.h"
 #include "worker/agent/core/lookup.h"
 
-/* The LLM object to ask with: the conversation's own, or a copy when secrets are put back into it.
- */
+/* The LLM object for requests: the conversation's own, or a copy with its secrets filled in. */
 static json_t *llm_spec_of(const struct agent *agent, const json_t *secrets)
 {
     json_auto_t *spec = NULL;
@@ -45,7 +44,7 @@ void agent_take_row(struct agent *agent, struct conversation *now)
     secret_list_retire(&agent->secrets);
     json_decref(agent->llm_spec);
     agent_take_secrets(agent);
-    /* Both are written for one model. */
+    /* Both depend on the model. */
     strbuf_reset(&agent->tools);
     transcript_restart(&agent->transcript);
     agent->is_row_stale = false;

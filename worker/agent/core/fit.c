@@ -12,10 +12,10 @@
 #include "model/limits.h"
 #include "model/tools/tools.h"
 
-/* All of an event beside what is counted: ids, names, and marks in place of secrets. */
+/* The rest of an event: ids, names, and masks in place of secrets. */
 enum { FRAME_BYTES = 8192 };
 
-/* Written as JSON a byte takes six at most, and the arguments stand twice. */
+/* A byte grows to at most six in JSON, and the arguments are contained twice. */
 enum { GROWTH_MAX = 12 };
 
 static size_t json_size(const json_t *value)

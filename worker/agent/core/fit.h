@@ -1,6 +1,6 @@
 /*
- * Calls that are too large for an event, in which their arguments stand twice: as the model wrote
- * them, and as the action that they are.
+ * Limits the size of call events, which contain the arguments twice: as the model wrote them and as
+ * the parsed action.
  */
 #ifndef DEFT_WORKER_AGENT_CORE_FIT_H
 #define DEFT_WORKER_AGENT_CORE_FIT_H
@@ -9,9 +9,9 @@ struct llm_reply;
 struct tool_call_check;
 
 /*
- * Where the event of the call would be too large: takes the action out, so that the call is not
- * run, and says why in words for the model. What it wrote stays, unless that alone is too large.
- * reply: its text and reasoning stand beside the call; NULL: nothing does.
+ * If the call's event would be too large, removes the action, so that the call is not run, and
+ * gives the model the reason. The arguments are kept unless they alone are too large.
+ * reply: its text and reasoning go into the same event; NULL: no text.
  */
 void call_fit(struct tool_call_check *check, const struct llm_reply *reply);
 

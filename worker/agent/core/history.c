@@ -116,7 +116,7 @@ const struct stored_event *history_first_user_message(const struct history *hist
     return NULL;
 }
 
-/* True for the state update that says a run has begun. */
+/* True for the state update that marks the start of a run. */
 static bool event_begins_run(const struct stored_event *event)
 {
     return stored_event_is(event, "ConversationStateUpdateEvent") &&
@@ -174,7 +174,7 @@ bool history_has_event(const struct history *history, const struct uuid *id)
     return false;
 }
 
-/* The stored form's members that the rest of the worker reads: kind and source are in the body. */
+/* Sets the members that the worker reads from a stored event; kind and source are in the body. */
 static void history_add_event(struct history *history, const struct event *event, int64_t seq)
 {
     struct stored_event *stored = NULL;

@@ -1,8 +1,7 @@
 /*
- * Questions to a conversation's stored history, which is the only state of a run: what is pending,
- * what the user said since, how often the model was asked.
+ * Queries on a conversation's stored history: pending calls, user messages, iterations.
  *
- * Ownership: results point into the history and live as long as it does not change.
+ * Ownership: results point into the history and are valid until it changes.
  * Threading: pure.
  */
 #ifndef DEFT_WORKER_AGENT_CORE_HISTORY_H
@@ -21,11 +20,11 @@ struct history;
 struct stored_event;
 
 bool stored_event_is(const struct stored_event *event, const char *kind) NONNULL MUST_CHECK;
-/* True for a MessageEvent with that source. */
+/* True for a MessageEvent from that source. */
 bool stored_event_is_message(const struct stored_event *event,
                              const char *source) NONNULL MUST_CHECK;
 
-/* What a result of that ActionEvent refers to; lives as long as the event. */
+/* The reference for results of that ActionEvent; valid as long as the event. */
 struct call_ref call_ref_of(const struct stored_event *action) NONNULL MUST_CHECK;
 
 /* Positions of events in a history. */
@@ -42,34 +41,34 @@ struct index_list {
 void index_list_done(struct index_list *list);
 void index_list_add(struct index_list *list, size_t index) NONNULL;
 
-/* Adds the actions that can be executed and have no result, oldest first. */
+/* Adds the indexes of executable actions without a result, oldest first. */
 void history_find_pending(const struct history *history, struct index_list *pending) NONNULL;
-/* Takes out the calls up to that number that have no result. */
+/* Removes calls up to that seq that have no result. */
 void history_drop_open_calls(struct history *history, int64_t through_seq) NONNULL;
-/* The result of an action, searched behind it, or NULL. */
+/* The result of an action, searched after it, or NULL. */
 const struct stored_event *history_find_result(const struct history *history,
                                                size_t action) NONNULL MUST_CHECK;
 bool history_has_result_of(const struct history *history,
                            const struct uuid *action_id) NONNULL MUST_CHECK;
-/* True when a message of the user has a number above seq. */
+/* True if a message of the user has a seq above this one. */
 bool history_has_user_message_after(const struct history *history, int64_t seq) NONNULL MUST_CHECK;
 /* The first message of the user, or NULL. */
 const struct stored_event *
 history_first_user_message(const struct history *history) NONNULL MUST_CHECK;
-/* Answers of the model since the run began: iterations of a run that another worker began count. */
+/* Model answers since the run began, including those that another worker requested. */
 int64_t history_count_iterations(const struct history *history) NONNULL MUST_CHECK;
 bool history_has_call_id(const struct history *history,
                          const char *tool_call_id) NONNULL MUST_CHECK;
-/* True when an answer of the model is kept under that id. */
+/* True if the history contains a model answer with that id. */
 bool history_has_response_id(const struct history *history,
                              const char *response_id) NONNULL MUST_CHECK;
 bool history_has_event(const struct history *history, const struct uuid *id) NONNULL MUST_CHECK;
-/* Adds what was just appended, as if it had been loaded; the events keep their references. */
+/* Adds events just appended, as if loaded; the caller keeps its references. */
 void history_add_written(struct history *history, const struct event_list *events,
                          int64_t first_seq) NONNULL;
 /*
- * Drops from the events after the first n what is for clients alone: definitions of tools, since
- * what the model is told comes from the spec, and the sums of what was spent.
+ * Drops from the events after the first n what only clients need: tool definitions (the model's
+ * come from the spec) and cost totals.
  */
 void history_thin(struct history *history, size_t n) NONNULL;
 

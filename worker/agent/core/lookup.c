@@ -26,7 +26,9 @@ static json_t *sources_of(const json_t *spec)
     return json_object_get(json_object_get(spec, "secret_registry"), "secret_sources");
 }
 
-/* One that is gone, or out of reach, is as if it were not set: the command shows that to the model.
+/*
+ * A secret that is gone or unreachable is treated as not set: the command's output shows that to
+ * the model.
  */
 static void report(const char *name, const struct error *err)
 {
@@ -39,7 +41,7 @@ static struct shelf shelf_of(const struct agent *agent)
                           agent->conversation.user_id};
 }
 
-/* A value that is known only now cannot be refused any more. */
+/* A value first known here can no longer be refused, only logged as too short to mask. */
 static void keep(struct agent *agent, const char *name, const char *value)
 {
     if (!text_is_blank(value) && !secret_is_masked(value))
@@ -61,7 +63,10 @@ static void read_stored(struct agent *agent, const char *name, const char *store
     keep(agent, name, json_text_or(secret.secrets, "value", ""));
 }
 
-/* Of a map; ends with a NULL name. The caller frees the array; names and values are borrowed. */
+/*
+ * Headers from a map; the array ends with a NULL name. The caller frees the array; names and values
+ * are borrowed.
+ */
 static struct http_header *headers_of(json_t *map)
 {
     struct http_header *headers =
@@ -98,7 +103,7 @@ static int wait_for(struct agent *agent, struct http_call *call, struct error *e
     return rc;
 }
 
-/* The body of the answer is the value. */
+/* The reply's body is the value. */
 static int fetch(struct agent *agent, json_t *source, struct strbuf *value, struct error *err)
 {
     CLEANUP(headers_freep) struct http_header *headers =
@@ -125,7 +130,7 @@ static int fetch(struct agent *agent, json_t *source, struct strbuf *value, stru
     return 0;
 }
 
-/* source: with its secrets in clear. */
+/* source: with its own secrets decrypted. */
 static void read_remote(struct agent *agent, const char *name, json_t *source)
 {
     CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
@@ -178,7 +183,7 @@ void lookup_all(struct agent *agent)
     }
 }
 
-/* True when the command names a secret that is kept elsewhere: its headers have to be opened. */
+/* True if the command names a remote secret, whose headers then have to be decrypted. */
 static bool names_remote(const struct agent *agent, const char *command)
 {
     const char *name = NULL;

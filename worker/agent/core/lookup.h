@@ -1,7 +1,7 @@
 /*
- * Secrets that are kept elsewhere and that a conversation only refers to, by the user on this
- * server or behind an address: read when they are needed, so that a renewed one works in the next
- * command. Neither the reference nor its headers leave deft.
+ * Secrets that a conversation only refers to: stored for the user on this server, or served at a
+ * URL. They are read when needed, so that a renewed secret works in the next command. Neither the
+ * reference nor its headers leave deft.
  */
 #ifndef DEFT_WORKER_AGENT_CORE_LOOKUP_H
 #define DEFT_WORKER_AGENT_CORE_LOOKUP_H
@@ -12,12 +12,14 @@
 
 struct agent;
 
-/* What the user keeps here, into agent->secrets: what comes back is masked with it from the start.
- * Addresses are not asked before a command names their secret. */
+/*
+ * Reads the user's stored secrets into agent->secrets, so that output is masked from the start.
+ * URLs are not fetched before a command names their secret.
+ */
 void lookup_all(struct agent *agent) NONNULL;
-/* Anew, those that the command names. Waits up to 30 s for an address; a stop wakes it. */
+/* Reads again the secrets that the command names. Waits up to 30 s for a URL; a stop wakes it. */
 void lookup_named(struct agent *agent, const char *command) NONNULL;
-/* The secrets that were stored with the conversation; NULL when there are none. A new reference. */
+/* The secrets stored with the conversation; NULL if there are none. A new reference. */
 json_t *agent_open_secrets(const struct agent *agent) NONNULL MUST_CHECK;
 
 #endif

@@ -29,7 +29,7 @@ void secret_list_done(struct secret_list *list)
     *list = (struct secret_list)SECRET_LIST_INIT;
 }
 
-/* The value of a source, or "" when it has none here. */
+/* The value of a source, or "" if it has none of its own. */
 static const char *source_value(const json_t *source)
 {
     if (json_is_string(source))
@@ -37,7 +37,7 @@ static const char *source_value(const json_t *source)
     return json_text_or(source, "value", "");
 }
 
-/* A value that had lost its name gets this one. */
+/* Gives a name to a retired item with this value. */
 static bool name_again(struct secret_list *list, const char *name, const char *value)
 {
     for (size_t i = 0; i < list->n_retired; i++) {
@@ -96,13 +96,13 @@ void secret_list_set(struct secret_list *list, const char *name, const char *val
             continue;
         if (text_equal(secret_reveal(&list->items[i].value), value))
             return;
-        /* The old value has no name any more, but stays hidden. */
+        /* The old value loses its name, but stays masked. */
         list->items[i].name[0] = '\0';
     }
     add(list, name, value);
 }
 
-/* A shell takes no other names. */
+/* A shell accepts no other variable names. */
 static bool is_shell_name(const char *name)
 {
     size_t n_letters = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_");
@@ -179,7 +179,7 @@ void mask_events(const struct secret_list *list, struct event_list *events)
         event_texts_visit(events->items[i].json, &visitor);
 }
 
-/* The text is taken apart, so that it stays JSON. */
+/* Masks the strings in the parsed arguments, so that the text stays valid JSON. */
 static void mask_arguments(const struct tool_call_check *check, char **arguments,
                            const struct conversation *conversation,
                            const struct text_visitor *visitor)

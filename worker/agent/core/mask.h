@@ -1,6 +1,5 @@
 /*
- * Secrets of a conversation as they meet text: which of them a command names, and hiding their
- * values in what comes back.
+ * A conversation's secrets: which of them a command names, and masking of their values in text.
  *
  * Ownership: secret_list_done() wipes and releases.
  * Threading: one thread at a time.
@@ -30,8 +29,8 @@ struct named_secret {
 struct secret_list {
     struct named_secret *items;
     size_t n;
-    size_t n_retired;      /* the first ones; they lost their names when all were read anew */
-    struct masker *masker; /* of all values it ever had; NULL: none */
+    size_t n_retired;      /* the first ones, whose names were cleared for a reload */
+    struct masker *masker; /* for every value the list ever held; NULL: none */
 };
 
 /* clang-format off */
@@ -40,36 +39,37 @@ struct secret_list {
 
 void secret_list_done(struct secret_list *list);
 /*
- * Fills an empty list from {"NAME": "value" | {"kind": "StaticSecret", "value": …}}; sources that
- * have no value of their own are left out.
+ * Fills an empty list from {"NAME": "value" | {"kind": "StaticSecret", "value": …}}; skips sources
+ * without a value of their own.
  */
 void secret_list_read(struct secret_list *list, const json_t *secrets) __attribute__((nonnull(1)));
 
-/* Before they are read anew: no value is exported any more, and all of them stay hidden. */
+/* Before a reload: exports no values any more, but keeps masking all of them. */
 void secret_list_retire(struct secret_list *list) NONNULL;
-/* Sets one. An old value is not exported any more, but hidden still. */
+/* Sets one secret. Its old value is no longer exported, but still masked. */
 void secret_list_set(struct secret_list *list, const char *name, const char *value) NONNULL;
-/* True when a command names the secret, in any case. */
+/* True if a command names the secret, in any case. */
 bool secret_is_named(const char *name, const char *command) NONNULL MUST_CHECK;
 /* {"NAME": value} of the secrets that the command names (any case), or NULL. A new reference. */
 json_t *secret_list_env(const struct secret_list *list, const char *command) NONNULL MUST_CHECK;
-/* Appends text with each known value, in any of its forms, replaced by <secret-hidden>
- * (model/masking/masker.h). */
+/*
+ * Appends text with each known value, in any of its forms, replaced by <secret-hidden>
+ * (model/masking/masker.h).
+ */
 void mask_append(const struct secret_list *list, const char *text, struct strbuf *out) NONNULL;
-/* The same for all that this thread logs, until mask_log_end(); borrows the list. */
+/* Masks everything that this thread logs, until mask_log_end(); borrows the list. */
 void mask_log_begin(const struct secret_list *list) NONNULL;
 void mask_log_end(void);
-/* As mask_append() for the free text of events that are about to be stored
- * (model/masking/event_text.h). */
+/* As mask_append() for the free text of events about to be stored (model/masking/event_text.h). */
 void mask_events(const struct secret_list *list, struct event_list *events) NONNULL;
 
 /*
- * The same for what is to be kept of a call: its arguments, action and summary. Returns the action
- * as it was where that differs, to be run, or NULL; a new reference.
+ * As mask_append() for the stored form of a call: its arguments, action and summary. If the action
+ * changes, returns the original, to be run; else NULL. A new reference.
  */
 json_t *mask_call(const struct secret_list *list, const struct conversation *conversation,
                   struct tool_call_check *check) NONNULL MUST_CHECK;
-/* Whether an action that was stored has lost a value to mask_call(). */
+/* Whether mask_call() masked a value in a stored action. */
 bool mask_was_applied(const json_t *action) MUST_CHECK;
 
 #endif

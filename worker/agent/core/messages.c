@@ -12,7 +12,7 @@
 #include "store/conversation/event_store.h"
 #include "worker/agent/core/history.h"
 
-/* A result longer than this is cut in its middle: head and tail say most. */
+/* A longer result is cut in the middle: head and tail are the most informative. */
 #define RESULT_MAX_CHARS 50000
 #define TOOL_NAME_MAX_BYTES 64
 #define TOOL_NAME_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
@@ -51,8 +51,7 @@ static void push_images(json_t *parts, const json_t *image)
     }
 }
 
-/* Adds the parts of a stored content list; blank text says nothing and is refused by some models.
- */
+/* Adds the parts of a stored content list, except blank text, which some models refuse. */
 static void push_content(json_t *parts, const json_t *content)
 {
     for (size_t i = 0; i < json_array_size(content); i++) {
@@ -75,7 +74,7 @@ static json_t *message_new(const char *role, json_t *parts)
     return message;
 }
 
-/* Puts the list's content into the last message when that is the user's, too. */
+/* Merges the content into the last message if that is also the user's. */
 static void push_user_message(json_t *messages, json_t *parts)
 {
     size_t n = json_array_size(messages);
@@ -102,8 +101,7 @@ static void push_system_prompt(json_t *messages, const json_t *event)
     json_push(messages, message_new("system", parts));
 }
 
-/* What the model thought when it wrote this message; its format decides whether it wants it back.
- */
+/* The model's reasoning for this message; the provider's format decides whether it is sent back. */
 static void put_reasoning(json_t *message, const json_t *stored)
 {
     json_t *blocks = json_object_get(stored, "thinking_blocks");
@@ -131,8 +129,8 @@ static void push_message_event(json_t *messages, const json_t *event)
 }
 
 /*
- * Providers take only names that a tool can have, also where a model made one up: what it may not
- * hold becomes '_'.
+ * Providers only accept valid tool names, even for names made up by the model: other characters
+ * become '_'.
  */
 static void put_tool_name(json_t *object, const char *name)
 {
@@ -179,7 +177,7 @@ static void push_clipped(json_t *parts, const char *text)
     push_text(parts, clipped.text, clipped.len);
 }
 
-/* What a browser showed. */
+/* Adds a browser's screenshot. */
 static void push_screenshot(json_t *parts, const json_t *observation)
 {
     CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
@@ -235,7 +233,9 @@ static json_t *message_from_result(const struct stored_event *result)
     return message;
 }
 
-/* The calls of one answer: their events stand together, errors of bad calls between them. */
+/*
+ * The calls of one answer: their events are consecutive, with errors of invalid calls in between.
+ */
 struct batch {
     json_t *calls;
     json_t *results;
@@ -256,7 +256,7 @@ static void batch_collect(const struct history *history, size_t first, struct ba
             !text_equal(json_text_or(event->json, "llm_response_id", ""), response_id))
             return;
         result = history_find_result(history, i);
-        /* Models refuse a call without its result. */
+        /* Models refuse a call without a result. */
         if (result == NULL) {
             batch->lacks_results = true;
             continue;
@@ -266,7 +266,7 @@ static void batch_collect(const struct history *history, size_t first, struct ba
     }
 }
 
-/* False when calls lack their results: with them, the messages will be others. */
+/* False if calls lack results: once those exist, the messages will differ. */
 static bool push_batch(json_t *messages, const struct history *history, size_t first)
 {
     const json_t *event = history->items[first].json;
@@ -305,9 +305,9 @@ static bool begins_batch(const struct history *history, size_t index)
 }
 
 /*
- * Models refuse a request that ends with their own words. It would when the user spoke while an
- * answer in words was on its way, as that message stands before the answer: it goes behind it.
- * Returns its place, or history->n.
+ * Models refuse a request that ends with an assistant message. That happens if the user sent a
+ * message while a text answer was in progress, since the message is stored before the answer: it is
+ * moved after the answer. Returns its index, or history->n.
  */
 static size_t find_unheard(const struct history *history)
 {
@@ -327,7 +327,10 @@ static size_t find_unheard(const struct history *history)
     return history->n;
 }
 
-/* What an event means for the messages so far, its own among them. */
+/*
+ * The effect of an event on the messages up to and including its own: none, final, or subject to
+ * change.
+ */
 enum effect { EFFECT_NONE, EFFECT_SETTLES, EFFECT_OPENS };
 
 static enum effect push_event(json_t *messages, const struct history *history, size_t index)
@@ -345,7 +348,7 @@ static enum effect push_event(json_t *messages, const struct history *history, s
     }
     if (stored_event_is(event, "MessageEvent")) {
         push_message_event(messages, event->json);
-        /* What the user says next joins it. */
+        /* The user's next message is merged into it. */
         return text_equal(json_text_or(stored, "role", "user"), "user") ? EFFECT_NONE
                                                                         : EFFECT_SETTLES;
     }

@@ -1,7 +1,7 @@
 /*
- * The stored history as messages for a chat model: the system prompt, what the user and the
- * framework said, each answer of the model as one assistant message with all its calls, and behind
- * it all their results in call order, whatever was said in between.
+ * Converts the stored history to messages for a chat model: the system prompt, messages of the user
+ * and the framework, and each model answer as one assistant message with all its calls, followed by
+ * all their results in call order, even if other messages came in between.
  *
  * Threading: pure.
  */
@@ -16,7 +16,7 @@
 
 struct history;
 
-/* How far a history's messages are settled: no later event changes them or comes before them. */
+/* How far a history's messages are final: no later event changes them or comes before them. */
 struct messages_mark {
     size_t n_events;   /* of the history */
     size_t n_messages; /* of the array */
@@ -29,11 +29,11 @@ struct messages_mark {
 struct messages_mark messages_append(json_t *messages, const struct history *history,
                                      size_t first) NONNULL;
 
-/* The whole history in its own order: for who adds a last word of the user's. */
+/* Appends the whole history in stored order, for callers that add a final user message. */
 void messages_append_as_said(json_t *messages, const struct history *history) NONNULL;
-/* {"role":"system", …} with these words. A new reference. */
+/* {"role":"system", …} with this text. A new reference. */
 json_t *messages_system(const char *text) NONNULL MUST_CHECK;
-/* Appends what a user says, to the last message when that is the user's, too. */
+/* Appends text as a user message, merging it into the last message if that is also the user's. */
 void messages_append_user(json_t *messages, const char *text) NONNULL;
 
 #endif

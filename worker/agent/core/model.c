@@ -14,7 +14,7 @@ void model_choice_done(struct model_choice *choice)
     choice->spec = NULL;
 }
 
-/* True when an address is absent, or the server's own that was filled in when it was created. */
+/* True if an address is absent or is the server's own, filled in at creation. */
 static bool is_servers(const char *value, const char *server_value)
 {
     return value[0] == '\0' || text_equal(value, server_value);

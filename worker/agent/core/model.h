@@ -1,5 +1,5 @@
 /*
- * Which model a conversation asks, and with whose key.
+ * Which model a conversation uses, and which API key.
  *
  * Threading: pure.
  */
@@ -16,7 +16,7 @@ struct secret;
 struct worker_context;
 
 struct model_choice {
-    json_t *spec;             /* the LLM object to ask with */
+    json_t *spec;             /* the LLM object for the request */
     const struct secret *key; /* borrowed; NULL: none */
     enum address_owner address_of;
 };
@@ -27,14 +27,14 @@ struct model_choice {
 
 void model_choice_done(struct model_choice *choice) NONNULL;
 /*
- * The conversation's own model and key. The server's key and address stand in only where it names
- * the server's model or none, and has neither a key nor an address of its own: so the server's key
- * never goes where a user points. The server's own address is the administrator's, whoever names
- * it.
+ * Chooses the conversation's own model and key. The server's key and address are used only if the
+ * conversation names the server's model or none, and has neither a key nor an address of its own:
+ * so the server's key is never sent to a user's address. The server's own address counts as the
+ * administrator's, whoever names it.
  */
 void model_choose(const struct worker_context *context, const struct conversation *conversation,
                   json_t *spec, const struct secret *key, struct model_choice *choice_out) NONNULL;
-/* Whose word is an address in what a conversation was begun with, or set to. */
+/* Who supplied the addresses in a conversation's specification. */
 enum address_owner model_address_owner(const struct conversation *conversation) NONNULL MUST_CHECK;
 
 #endif

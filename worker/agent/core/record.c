@@ -39,13 +39,13 @@ int record_wait(struct agent *agent, int64_t *wait_ms, const struct error *cause
     return 0;
 }
 
-/* Failures that pass; the others are a caller's business. */
+/* Temporary failures; all others are returned to the caller. */
 static bool is_worth_waiting(const struct error *err)
 {
     return error_is_transient(err);
 }
 
-/* State that is said of a run, and is not part of what the conversation is. */
+/* True for state that describes a run rather than the conversation. */
 static bool is_of_run(const char *key)
 {
     static const char *const keys[] = {"execution_status", "last_user_message_id", "stats", "goal",
@@ -58,7 +58,7 @@ static bool is_of_run(const char *key)
     return false;
 }
 
-/* Each change of the row by others comes with an event, but for what a job beside the run cost. */
+/* Other writers announce changes of the row by an event, except a job that only adds its cost. */
 static void note_changes(struct agent *agent, size_t first)
 {
     for (size_t i = first; i < agent->history.n; i++) {
@@ -72,7 +72,7 @@ static void note_changes(struct agent *agent, size_t first)
     }
 }
 
-/* What this conversation begins with: not what was left by going back, nor calls of its source. */
+/* Removes events that a step back abandoned, and open calls of the source of a fork. */
 static int tidy_beginning(struct agent *agent, struct error *err)
 {
     if (agent->is_tidy)
@@ -160,8 +160,8 @@ static int write_once(struct agent *agent, struct event_list *events,
 }
 
 /*
- * A lease that ran out while the database was away is ours still when nobody took it: renewing says
- * so. *is_held_out only when it is.
+ * A lease that expired while the database was unavailable is still ours if no other worker took it,
+ * which a renewal finds out. Sets *is_held_out on success only.
  */
 static int renew_own_lease(struct agent *agent, bool *is_held_out, struct error *err)
 {
@@ -209,8 +209,8 @@ static void after_write(struct agent *agent, const struct event_list *events)
 }
 
 /*
- * Somebody wrote our number: perhaps we ourselves, in an attempt whose answer got lost. 0 then;
- * else -1 with ERROR_CONFLICT.
+ * Our sequence number is taken, perhaps by an earlier attempt of ours whose reply was lost: then
+ * returns 0; else -1 with ERROR_CONFLICT.
  */
 static int look_who_wrote(struct agent *agent, const struct event_list *events, struct error *err)
 {
@@ -241,7 +241,7 @@ int record_once(struct agent *agent, struct event_list *events,
                 return -1;
             if (change == NULL || change->stats == NULL)
                 continue;
-            /* What a side question cost comes without an event. */
+            /* The cost of a side question comes without an event. */
             agent->has_foreign_stats = true;
             return error_set(err, ERROR_CONFLICT, "the stats have changed meanwhile");
         }
@@ -256,7 +256,7 @@ int record_once(struct agent *agent, struct event_list *events,
     return 0;
 }
 
-/* True when a call that these events end has another result by now. */
+/* True if a call that these events complete has another result by now. */
 static bool is_overtaken(const struct agent *agent, const struct event_list *events)
 {
     for (size_t i = 0; i < events->n; i++) {
@@ -268,14 +268,14 @@ static bool is_overtaken(const struct agent *agent, const struct event_list *eve
     return false;
 }
 
-/* True for an answer that was planned on a row that has changed. */
+/* True for an answer that was planned on an outdated row. */
 static bool is_outdated(const struct agent *agent, const struct conversation_write *change)
 {
     return change != NULL && change->stats != NULL &&
            (agent->is_row_stale || agent->has_foreign_stats);
 }
 
-/* What of others makes these events wrong, besides a result of the same call. */
+/* Events of others that invalidate these events, besides a result of the same call. */
 enum concern { CONCERN_NOTHING, CONCERN_USER };
 
 static int record_unless(struct agent *agent, struct event_list *events,

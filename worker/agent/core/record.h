@@ -1,10 +1,10 @@
 /*
- * Storing what happened, come what may: a database that is away is waited for, an append whose fate
- * is unknown is tried again under the same ids, and a number that somebody else took means that
- * there is news to read first.
+ * Durable writes of a run: waits while the database is unavailable, retries an append of unknown
+ * outcome under the same ids, and reports a sequence number taken by another writer so that its
+ * events are read first.
  *
- * Errors of all: ERROR_STALE when the lease is lost (touch nothing any more), ERROR_TOO_LARGE for
- * an event above EVENT_MAX_BYTES. All other failures of the database are waited out.
+ * Errors of all: ERROR_STALE if the lease is lost (write nothing more), ERROR_TOO_LARGE for an
+ * event above EVENT_MAX_BYTES. All other database failures are retried.
  */
 #ifndef DEFT_WORKER_AGENT_CORE_RECORD_H
 #define DEFT_WORKER_AGENT_CORE_RECORD_H
@@ -18,38 +18,39 @@ struct conversation_write;
 struct error;
 struct event_list;
 
-/* The first wait of record_wait(). */
+/* Initial delay of record_wait(). */
 #define RECORD_WAIT_FIRST_MS 50
 
 /*
- * The wait before a database that is away is asked again; each is twice as long as the one before,
- * up to a second. ERROR_STALE when the lease is lost.
+ * Waits before retrying an unavailable database; the delay doubles each time, up to 1 s.
+ * ERROR_STALE if the lease is lost.
  */
 int record_wait(struct agent *agent, int64_t *wait_ms, const struct error *cause,
                 struct error *err) NONNULL MUST_CHECK;
-/* Brings agent->history up to the end of the log. */
+/* Loads new events into agent->history. */
 int record_load(struct agent *agent, struct error *err) NONNULL MUST_CHECK;
-/* Reads the row again when clients or jobs have changed it, as events said; else nothing. */
+/* Reloads the row if events reported changes by clients or jobs; else does nothing. */
 int record_refresh(struct agent *agent, struct error *err) NONNULL MUST_CHECK;
-/* 0 when the lease is still ours, however late; ERROR_STALE when it is another's. */
+/* 0 if the lease is still ours, even after its expiry; ERROR_STALE if another worker has it. */
 int record_check_lease(struct agent *agent, struct error *err) NONNULL MUST_CHECK;
 /*
- * Appends events under the lease, secrets hidden in their free text; `change` is what becomes of
- * the row with them (guard and lease are filled in here), NULL for nothing. ERROR_CONFLICT when
- * somebody else wrote meanwhile: nothing was stored, and the history now holds what they wrote.
+ * Appends events under the lease, with secrets masked in their free text. change: update of the row
+ * in the same transaction (guard and lease are filled in here); NULL for none. ERROR_CONFLICT if
+ * another writer was first: nothing was stored, and the history now includes its events.
  */
 int record_once(struct agent *agent, struct event_list *events,
                 const struct conversation_write *change, struct error *err)
     __attribute__((nonnull(1, 2, 4))) MUST_CHECK;
 /*
- * As record_once(), behind whatever others wrote. ERROR_CONFLICT only when one of the events is a
- * result of a call that has got another one meanwhile, or when it is an answer (change->stats) and
+ * As record_once(), after any events of other writers. ERROR_CONFLICT only if one of the events is
+ * a result of a call that now has another one, or if it is a model answer (change->stats) and
  * record_refresh() is due.
  */
 int record_behind(struct agent *agent, struct event_list *events,
                   const struct conversation_write *change, struct error *err)
     __attribute__((nonnull(1, 2, 4))) MUST_CHECK;
-/* As record_behind(), but ERROR_CONFLICT, too, when the user has spoken since the model was asked.
+/*
+ * As record_behind(), but also ERROR_CONFLICT if the user sent a message since the model was asked.
  */
 int record_unless_spoken(struct agent *agent, struct event_list *events,
                          const struct conversation_write *change, struct error *err)

@@ -1,6 +1,6 @@
 /*
- * A conversation's messages as the text of a request, kept from question to question: the history
- * only grows, so what is settled is written out once.
+ * A conversation's messages as request text, kept between model calls: the history only grows, so
+ * final messages are serialized once.
  *
  * Ownership: the caller owns struct transcript until transcript_done().
  * Threading: belongs to its conversation's thread.
@@ -19,8 +19,8 @@ struct history;
 
 struct transcript {
     struct strbuf text; /* for llm_request.messages */
-    size_t settled_len; /* of the text */
-    size_t n_events;    /* of the history, whose messages are settled */
+    size_t settled_len; /* length of the final part of the text */
+    size_t n_events;    /* events of the history whose messages are final */
 };
 
 /* clang-format off */
@@ -28,9 +28,11 @@ struct transcript {
 /* clang-format on */
 
 void transcript_done(struct transcript *transcript);
-/* What was written is void: the next update begins with the first event. */
+/* Discards the text: the next update begins with the first event. */
 void transcript_restart(struct transcript *transcript) NONNULL;
-/* Brings the text up to the history's end; `spec` names the model, the same one every time. */
+/*
+ * Brings the text up to the history's end. `spec` names the model and must be the same every time.
+ */
 void transcript_update(struct transcript *transcript, const struct history *history,
                        const json_t *spec) NONNULL;
 

@@ -24,9 +24,9 @@ static bool is_readable(const struct stored_event *event)
     return false;
 }
 
-/* --- applying --- */
+/* --- apply --- */
 
-/* The summary of an earlier Condensation is named by that one's id and an ending. */
+/* The summary of a Condensation has that event's id plus a suffix. */
 static void forget_summary(struct history *history, const char *id, size_t len)
 {
     for (size_t i = 0; i < history->n; i++) {
@@ -59,7 +59,9 @@ static void forget(struct history *history, const char *id)
     }
 }
 
-/* Before the event that has that place in the view, else before the Condensation itself. */
+/*
+ * Places the summary before the event at that position in the view, else before the Condensation.
+ */
 static void place_summary(struct history *history, size_t condensation, size_t offset)
 {
     const json_t *summary = json_object_get(history->items[condensation].json, "summary");
@@ -122,7 +124,7 @@ size_t view_length(const struct history *history)
     return n;
 }
 
-/* --- choosing --- */
+/* --- choose --- */
 
 void view_range_done(struct view_range *range)
 {
@@ -135,10 +137,10 @@ static const char *response_of(const struct stored_event *event)
     return json_text_or(event->json, "llm_response_id", "");
 }
 
-/* A view, and before which of its events it may be cut. */
+/* A view, and the positions at which it may be cut. */
 struct cuts {
     struct index_list view;
-    struct index_list places; /* of the view; its end is the last */
+    struct index_list places; /* positions in the view; the last one is its end */
 };
 
 static void cuts_done(struct cuts *cuts)
@@ -147,7 +149,7 @@ static void cuts_done(struct cuts *cuts)
     index_list_done(&cuts->places);
 }
 
-/* True for a call of the same answer as one before. */
+/* True for a call of the same answer as an earlier one. */
 static bool continues_batch(const struct stored_event *event, const char *response_id)
 {
     return stored_event_is(event, "ActionEvent") && response_id[0] != '\0' &&
@@ -177,7 +179,7 @@ static void find_cuts(const struct history *history, struct cuts *cuts)
     index_list_add(&cuts->places, cuts->view.n);
 }
 
-/* The first place at or behind `least`; the view's end when there is none. */
+/* The first cut position at or after `least`; the view's end if there is none. */
 static size_t cut_at(const struct cuts *cuts, size_t least)
 {
     for (size_t i = 0; i < cuts->places.n; i++) {
@@ -187,7 +189,7 @@ static size_t cut_at(const struct cuts *cuts, size_t least)
     return cuts->view.n;
 }
 
-/* The last place at or before `most`, 0 when there is none. */
+/* The last cut position at or before `most`; 0 if there is none. */
 static size_t cut_before(const struct cuts *cuts, size_t most)
 {
     size_t place = 0;
@@ -211,7 +213,9 @@ static size_t condensation_of(const struct history *history, const json_t *summa
     return history->n;
 }
 
-/* Summaries in the range go with it; those before it move the place of the new one. */
+/*
+ * Summaries in the range are forgotten with it; those before it shift the position of the new one.
+ */
 static void take_summaries(const struct history *history, size_t begin, size_t end,
                            struct view_range *range)
 {

@@ -1,8 +1,8 @@
 /*
- * What the model reads of a history: all that was said and done, but for what a Condensation has
- * put a summary in the place of.
+ * The view: the part of a history that the model reads, with condensed events replaced by their
+ * summaries.
  *
- * Ownership: a view points into its history and is stale when that changes.
+ * Ownership: a view points into its history and is invalid once that changes.
  * Threading: pure.
  */
 #ifndef DEFT_WORKER_AGENT_CORE_VIEW_H
@@ -15,22 +15,22 @@
 #include "worker/agent/core/history.h"
 
 /*
- * Marks in the history what the Condensations from event `first` on forget, and where their
- * summaries stand. True when there was one: messages made before are void.
+ * Marks in the history which events the Condensations from event `first` on forget, and where their
+ * summaries go. True if there was one: messages made before are invalid.
  */
 bool view_apply(struct history *history, size_t first) NONNULL MUST_CHECK;
 
-/* True when a condensation was asked for and has not come yet. */
+/* True if a condensation was requested and has not happened yet. */
 bool view_is_condensation_due(const struct history *history) NONNULL MUST_CHECK;
 
-/* How many events the model reads, summaries among them. */
+/* Number of events that the model reads, summaries included. */
 size_t view_length(const struct history *history) NONNULL MUST_CHECK;
 
-/* What of a view is to be forgotten. */
+/* The part of a view to forget. */
 struct view_range {
-    struct index_list events;    /* of the history */
-    struct index_list summaries; /* Condensations whose summaries go, too */
-    size_t offset;               /* where the summary stands in the view */
+    struct index_list events;    /* indexes into the history */
+    struct index_list summaries; /* Condensations whose summaries are also forgotten */
+    size_t offset;               /* position of the summary in the view */
 };
 
 /* clang-format off */
@@ -39,19 +39,20 @@ struct view_range {
 
 void view_range_done(struct view_range *range);
 
-/* How a condenser chooses: see the agent specification's LLMSummarizingCondenser. */
+/* How a condenser chooses the range: see LLMSummarizingCondenser in the agent specification. */
 struct view_rule {
-    size_t max_size;         /* that the view may have; 0: asked for at any size */
-    size_t keep_first;       /* events at the head that stay */
-    double minimum_progress; /* the least share of the view that is worth a summary */
-    size_t max_events;       /* the most that one summary may stand for */
+    size_t max_size;         /* limit of the view's length; 0: condense at any length */
+    size_t keep_first;       /* events to keep at the head */
+    double minimum_progress; /* smallest share of the view worth a summary */
+    size_t max_events;       /* most events that one summary may replace */
 };
 
 /*
- * The middle of the view: behind the head, before its newer half, or before as much as half of
- * max_size has room for; never between a call and its result. Empty when there is nothing to forget
- * or, with a max_size, too little; without one it is then all but the system prompt. Of more than
- * max_events the first, as far as they can be cut off.
+ * Chooses the middle of the view, after the head and before the newest events, of which it keeps as
+ * many as, with the head and the summary, fill half of max_size (without one, half of the view).
+ * Never separates a call from its result. If the range would be too small (minimum_progress), it is
+ * empty with a max_size, and all but the system prompt without one. A range of more than max_events
+ * is shortened at its end.
  */
 void view_choose_range(const struct history *history, const struct view_rule *rule,
                        struct view_range *range_out) NONNULL;

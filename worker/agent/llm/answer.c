@@ -34,17 +34,17 @@
 #define RESPONSE_ID_PREFIX "chatcmpl-"
 #define FRESH_ID_BYTES (sizeof(RESPONSE_ID_PREFIX) + UUID_HEX_BYTES) /* of the longer prefix */
 
-/* Whether a message of the user came while the model was answering. */
+/* Whether a message of the user arrived while the model was answering. */
 enum user_spoke { USER_SILENT, USER_SPOKE };
 
-/* What the answer is turned into. */
+/* The events made from an answer. */
 struct plan {
     struct event_list events;
     struct conversation_write change;
     const char *response_id; /* the reply's, or fresh_response_id */
     char fresh_response_id[FRESH_ID_BYTES];
     struct call_ref *runnable; /* the calls that could be executed */
-    struct policy_call *risks; /* the same, as the policy sees them */
+    struct policy_call *risks; /* the same calls, as the policy sees them */
     size_t n_runnable;
     json_t *withheld; /* for agent->withheld */
 };
@@ -70,7 +70,7 @@ static void write_fresh_id(const char *prefix, char id_out[FRESH_ID_BYTES])
     uuid_to_hex(&fresh, id_out + len);
 }
 
-/* Results are paired by this id in places, so one that was used before gets a fresh one. */
+/* Results are matched by this id in places, so an id that was used before is replaced. */
 static const char *choose_call_id(const struct agent *agent, const char *id,
                                   char fresh_out[FRESH_ID_BYTES])
 {
@@ -81,8 +81,8 @@ static const char *choose_call_id(const struct agent *agent, const char *id,
 }
 
 /*
- * Calls of one answer are known by this id, and answers are counted by it; but some servers give
- * all answers the same, others draw it from a thousand.
+ * Calls of one answer are grouped by this id, and answers counted by it; but some servers use one
+ * id for all answers, and others draw it from a thousand.
  */
 static void choose_response_id(const struct agent *agent, const struct llm_reply *reply,
                                struct plan *plan)
@@ -94,7 +94,7 @@ static void choose_response_id(const struct agent *agent, const struct llm_reply
     plan->response_id = plan->fresh_response_id;
 }
 
-/* Without an analyzer nobody has judged, whatever the model says of itself. */
+/* Without an analyzer the risk is unknown, whatever the model states. */
 static const char *risk_of(const struct agent *agent, const struct tool_call_check *check)
 {
     bool has_analyzer = conversation_has_analyzer(&agent->conversation);
@@ -125,7 +125,7 @@ static void plan_call(const struct agent *agent, const struct llm_reply *reply, 
     withheld = mask_call(&agent->secrets, &agent->conversation, &check);
     call_fit(&check, index == 0 ? reply : NULL);
     parts.tool_call_id = choose_call_id(agent, call->id, fresh_id);
-    /* All of the client's share one entry: its own name is the one that the model wrote. */
+    /* All client tools share one table entry; the name of each is the one that the model wrote. */
     parts.tool_name =
         check.tool != NULL && check.tool != &client_tool ? check.tool->name : call->name;
     parts.arguments = check.arguments;
@@ -157,7 +157,7 @@ static void plan_call(const struct agent *agent, const struct llm_reply *reply, 
     plan->runnable[plan->n_runnable++] = ref;
 }
 
-/* What the analyzer says of the batch, before anybody acts on it. */
+/* Adds the analyzer's verdict on the batch, before the policy uses it. */
 static void plan_analysis(const struct agent *agent, struct plan *plan)
 {
     const json_t *spec = agent->conversation.spec;
@@ -245,7 +245,7 @@ static int store_planned(struct agent *agent, const struct llm_reply *reply, enu
     return 0;
 }
 
-/* Somebody wrote meanwhile: what the answer is planned on is brought up to date. */
+/* After a conflicting write: brings the state that the answer is planned on up to date. */
 static int plan_anew(struct agent *agent, const struct llm_reply *reply, enum user_spoke *spoke_out,
                      struct error *err)
 {
@@ -269,7 +269,7 @@ int answer_store(struct agent *agent, const struct llm_reply *reply, struct erro
         return -1;
     stats_add(agent->stats, &reply->usage);
     rc = store_planned(agent, reply, spoke, err);
-    /* An answer that would have ended the run does not, when the user has said more. */
+    /* An answer that would have ended the run does not if the user has sent another message. */
     while (rc < 0 && err->code == ERROR_CONFLICT) {
         if (plan_anew(agent, reply, &spoke, err) < 0)
             return -1;

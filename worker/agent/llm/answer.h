@@ -1,5 +1,5 @@
 /*
- * The model's answer as events: what it cost, then its calls or its words.
+ * Stores the model's answer as events: its cost, then its calls or its text.
  */
 #ifndef DEFT_WORKER_AGENT_LLM_ANSWER_H
 #define DEFT_WORKER_AGENT_LLM_ANSWER_H
@@ -11,9 +11,9 @@ struct error;
 struct llm_reply;
 
 /*
- * Stores the answer in one append. Calls are left pending, or wait for a person where the policy
- * asks for one; words alone end the run, unless the user has spoken meanwhile. Errors as
- * record_behind().
+ * Stores the answer in one append. Calls are left pending, or await confirmation where the policy
+ * requires it; an answer with text only ends the run, unless the user has sent a message since the
+ * model was asked. Errors as record_behind().
  */
 int answer_store(struct agent *agent, const struct llm_reply *reply,
                  struct error *err) NONNULL MUST_CHECK;

@@ -39,7 +39,7 @@ static void cancel_call(void *call)
     llm_call_cancel(call);
 }
 
-/* The tools do not change while a run lasts. */
+/* The tools do not change during a run. */
 static void write_tools(struct agent *agent)
 {
     json_auto_t *tools = NULL;
@@ -51,8 +51,9 @@ static void write_tools(struct agent *agent)
         json_append_text(&agent->tools, tools);
 }
 
-/* A sub-agent's requests begin like its parent's: providers that keep beginnings find them
- * together.
+/*
+ * A sub-agent's requests share a prefix with its parent's: with the same key, providers can reuse a
+ * cached prefix.
  */
 static const struct uuid *cache_of(const struct agent *agent)
 {
@@ -63,7 +64,7 @@ static const struct uuid *cache_of(const struct agent *agent)
     return &agent->lease.conversation_id;
 }
 
-/* Waits for the answer where a stop request can reach it. The reply borrows from the choice. */
+/* Calls the model; a stop request ends the wait. The reply borrows from the choice. */
 static int ask_and_wait(struct agent *agent, const struct model_choice *choice,
                         struct llm_reply *reply_out, struct llm_failure *failure_out,
                         struct error *err)
@@ -93,7 +94,7 @@ static int ask_and_wait(struct agent *agent, const struct model_choice *choice,
     return rc;
 }
 
-/* True when the newest thing said is already our request to say it otherwise. */
+/* True if the newest message is already our request to rephrase. */
 static bool has_rephrased(const struct agent *agent)
 {
     const struct stored_event *last =
@@ -145,7 +146,7 @@ int ask_model(struct agent *agent, struct error *err)
     struct llm_failure failure = LLM_FAILURE_INIT;
     struct error cause = ERROR_INIT;
 
-    /* Its start takes longer than most answers; nothing waits for it before the first call. */
+    /* Starting it takes longer than most answers; only the first call waits for it. */
     if (agent->sandbox != NULL)
         sandbox_begin(agent->sandbox);
     agent->asked_seq = agent->history.last_seq;

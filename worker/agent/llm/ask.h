@@ -1,6 +1,6 @@
 /*
- * Asking the model, and storing its answer: as calls to be run, as words that end the run, or as
- * the failure that ends it.
+ * Calls the model and stores its answer: as calls to run, as text that ends the run, or as an error
+ * that ends it.
  */
 #ifndef DEFT_WORKER_AGENT_LLM_ASK_H
 #define DEFT_WORKER_AGENT_LLM_ASK_H

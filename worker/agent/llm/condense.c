@@ -18,7 +18,7 @@
 #include "worker/agent/core/view.h"
 #include "worker/agent/llm/summary.h"
 
-/* So many events later a condenser that failed is asked again. */
+/* Number of further events after which a condenser that failed is used again. */
 #define PATIENCE_EVENTS 10
 #define TOO_LONG_CODE "LLMContextWindowExceedError"
 #define TOO_LONG_TEXT                                                                              \
@@ -41,7 +41,7 @@ static bool is_long(const struct agent *agent)
     return n > most && n > agent->unsummed_until;
 }
 
-/* --- storing --- */
+/* --- store --- */
 
 static bool has_condensation_behind(const struct history *history, size_t n)
 {
@@ -52,7 +52,10 @@ static bool has_condensation_behind(const struct history *history, size_t n)
     return false;
 }
 
-/* A client's own condensation that came meanwhile stands; what ours has cost is counted. */
+/*
+ * A client's condensation that was stored in the meantime takes precedence; the cost of ours is
+ * still counted.
+ */
 static int store_once(struct agent *agent, const struct view_range *range,
                       const struct llm_reply *reply, size_t n_seen, struct error *err)
 {
@@ -91,7 +94,7 @@ static int store(struct agent *agent, const struct view_range *range, const stru
     return rc;
 }
 
-/* --- condensing --- */
+/* --- condense --- */
 
 static int end_too_long(struct agent *agent, const char *code, const char *words, bool *settled_out,
                         struct error *err)
@@ -104,7 +107,7 @@ static int end_too_long(struct agent *agent, const char *code, const char *words
     return ending_error(agent, code, detail.text, err);
 }
 
-/* There is no summary to be had now. */
+/* Continues without a summary, which cannot be made now. */
 static int do_without(struct agent *agent, const struct llm_failure *failure, bool *settled_out,
                       struct error *err)
 {
@@ -142,7 +145,7 @@ int condense_if_due(struct agent *agent, bool *settled_out, struct error *err)
     struct view_rule rule = {.max_size = 0};
 
     *settled_out = false;
-    /* A client asked, too, and its condensation has come. */
+    /* A client's request was served by a condensation, so ours is no longer needed. */
     if (agent->must_condense && !view_is_condensation_due(&agent->history))
         agent->must_condense = false;
     if (!agent->must_condense && !is_long(agent))

@@ -1,6 +1,5 @@
 /*
- * A condensation in the middle of a run: the view has become longer than its condenser allows, or
- * than the model reads.
+ * Condensation during a run, when the view exceeds its condenser's limit or the model's context.
  */
 #ifndef DEFT_WORKER_AGENT_LLM_CONDENSE_H
 #define DEFT_WORKER_AGENT_LLM_CONDENSE_H
@@ -14,11 +13,11 @@ struct error;
 struct llm_failure;
 
 /*
- * Condenses when it is time to; *settled_out when the step is over with it. A view that is only
- * long stays as it is when there is no summary to be had; one that is too long ends the run.
+ * Condenses if due; sets *settled_out if that completes the step. If no summary can be made, a view
+ * over the condenser's limit is kept as it is, and one over the model's context ends the run.
  */
 int condense_if_due(struct agent *agent, bool *settled_out, struct error *err) NONNULL MUST_CHECK;
-/* Whether a shorter view may be answered where this one has failed. */
+/* Whether a shorter view may succeed after this failure. */
 bool condense_may_help(const struct agent *agent,
                        const struct llm_failure *failure) NONNULL MUST_CHECK;
 /* Stores a CondensationRequest; the next step condenses. */

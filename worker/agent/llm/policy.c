@@ -29,7 +29,10 @@ static bool passes_on(const json_t *analyzer)
     return text_equal(json_text_or(analyzer, "kind", ""), "LLMSecurityAnalyzer");
 }
 
-/* What one of them would have said is not known, so less than HIGH is not either. */
+/*
+ * The verdicts of members that judge by themselves are unknown, so anything below HIGH is unknown
+ * too.
+ */
 static enum policy_risk judge_together(const json_t *analyzers, enum policy_risk own)
 {
     size_t n_passing = 0;
@@ -51,7 +54,10 @@ enum policy_risk policy_judge(const json_t *analyzer, enum policy_risk own)
     return passes_on(analyzer) ? own : POLICY_RISK_UNKNOWN;
 }
 
-/* A sub-agent asks nobody, so what it may do is confirmed with the call that makes it. */
+/*
+ * A sub-agent cannot ask for confirmation, so its actions are confirmed with the call that starts
+ * it.
+ */
 static bool is_risky(const json_t *policy, const struct policy_call *call)
 {
     if (text_equal(call->tool_name, "task"))
@@ -61,7 +67,7 @@ static bool is_risky(const json_t *policy, const struct policy_call *call)
     return call->risk >= policy_risk_from_string(json_text_or(policy, "threshold", "HIGH"));
 }
 
-/* What only talks changes nothing. */
+/* Tools without side effects. */
 static bool is_harmless(const struct policy_call *call)
 {
     return text_equal(call->tool_name, "finish") || text_equal(call->tool_name, "think");

@@ -1,7 +1,7 @@
 /*
- * A question to a model that is not the next step of a run: a title, a summary, an answer beside.
+ * A model call outside the steps of a run: a title, a summary, an answer to a side question.
  *
- * Threading: the thread of the agent; a stop request reaches it by the agent's control.
+ * Threading: the agent's thread; a stop request reaches it through the agent's control.
  */
 #ifndef DEFT_WORKER_AGENT_LLM_QUESTION_H
 #define DEFT_WORKER_AGENT_LLM_QUESTION_H
@@ -22,10 +22,10 @@ struct question {
     const json_t *messages; /* OpenAI Chat form */
     const char *tools;      /* "" for none */
     const char *usage_id;
-    const struct llm_listener *listener; /* NULL: nobody listens */
+    const struct llm_listener *listener; /* NULL: none */
 };
 
-/* Asks and waits where a stop request can reach it. As llm_call_run(). */
+/* Calls the model; a stop request ends the wait. As llm_call_run(). */
 int question_ask(struct agent *agent, const struct question *question, struct llm_reply *reply_out,
                  struct llm_failure *failure_out, struct error *err) NONNULL MUST_CHECK;
 

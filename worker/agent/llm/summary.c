@@ -22,7 +22,7 @@
 #define PREVIEW_CHARS 500
 #define KEEP_FIRST 2
 #define MINIMUM_PROGRESS 0.1
-/* Their ids fit into an event, and leave room for the summary: see EVENT_MAX_BYTES. */
+/* Their ids must fit into an event and leave room for the summary: see EVENT_MAX_BYTES. */
 #define FORGOTTEN_MAX_EVENTS 20000
 #define SYSTEM_TEXT                                                                                \
     "You keep the memory of a coding agent whose conversation has become long. You are shown the " \
@@ -97,7 +97,7 @@ static void append_summaries(const struct history *history, const struct view_ra
     }
 }
 
-/* The events of the range as the model would read them, one after the other. */
+/* The events of the range as the model would read them, in order. */
 static void append_events(const struct history *history, const struct view_range *range,
                           struct strbuf *out)
 {

@@ -1,8 +1,7 @@
 /*
- * What takes the place of a part of the history: a condenser's model is shown the part, and writes
- * down what is to be remembered of it.
+ * Summaries: a condenser's model reads a part of the history and writes the text that replaces it.
  *
- * Threading: the thread of the agent.
+ * Threading: the agent's thread.
  */
 #ifndef DEFT_WORKER_AGENT_LLM_SUMMARY_H
 #define DEFT_WORKER_AGENT_LLM_SUMMARY_H
@@ -18,16 +17,17 @@ struct event_list;
 struct llm_failure;
 struct llm_reply;
 
-/* The conversation's LLMSummarizingCondenser with its secrets in their places. A new reference, or
- * NULL. */
+/*
+ * The conversation's LLMSummarizingCondenser with its secrets filled in. A new reference, or NULL.
+ */
 json_t *summary_condenser(const struct agent *agent) NONNULL MUST_CHECK;
-/* The view may have any length: see max_size. */
+/* The condenser's rule, with max_size 0 (any length). */
 struct view_rule summary_rule(const json_t *condenser) NONNULL MUST_CHECK;
-/* Asks the condenser's model about a range of the agent's history. As llm_call_run(). */
+/* Calls the condenser's model on a range of the agent's history. As llm_call_run(). */
 int summary_ask(struct agent *agent, const json_t *condenser, const struct view_range *range,
                 struct llm_reply *reply_out, struct llm_failure *failure_out,
                 struct error *err) NONNULL MUST_CHECK;
-/* Adds the Condensation that has the reply in the place of the range. */
+/* Adds the Condensation that replaces the range by the reply. */
 void summary_add(const struct agent *agent, const struct view_range *range,
                  const struct llm_reply *reply, struct event_list *events) NONNULL;
 

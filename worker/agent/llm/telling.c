@@ -46,7 +46,7 @@ static void send(struct telling *telling, enum progress_kind kind, const struct 
         outbox_add(telling->agent->context->outbox, &telling->item, kind, text->text, text->len);
 }
 
-/* What may be the beginning of a secret is held back. */
+/* Holds back text that may be the beginning of a secret. */
 static void send_piece(struct telling *telling, const struct llm_piece *piece)
 {
     enum progress_kind kind = piece->is_reasoning ? PROGRESS_REASONING : PROGRESS_TEXT;
@@ -90,8 +90,8 @@ static void on_piece(void *owner, const struct llm_piece *piece)
 }
 
 /*
- * An attempt that is followed by another one is told of also where nothing was heard of it, in one
- * line: whoever watches learns why there is no answer yet, and when the next attempt begins.
+ * A failed attempt that is followed by another one is reported even if nothing was streamed:
+ * subscribers see why there is no answer yet, and when the next attempt begins.
  */
 static void on_failed(void *owner, const struct llm_attempt *attempt)
 {
@@ -140,7 +140,9 @@ static void pass_piece(void *owner, const struct llm_piece *piece)
     (void)piece;
 }
 
-/* The gateway tells it as an item of its own, unless the model is giving an answer beside it. */
+/*
+ * The gateway shows it as an item of its own, unless an answer is being streamed at the same time.
+ */
 static void tell_retry(void *owner, const struct llm_attempt *attempt)
 {
     struct retry_telling *telling = owner;

@@ -10,7 +10,7 @@
 #include "model/event/event.h"
 #include "model/limits.h"
 
-/* What the event adds to its observation: ids, names, time. */
+/* Size of the event's other members: ids, names, time. */
 #define EVENT_MARGIN_BYTES 4000
 
 enum member_type { MEMBER_TEXT, MEMBER_INTEGER, MEMBER_BOOLEAN };
@@ -56,7 +56,7 @@ static bool has_type(const json_t *value, enum member_type type)
     return false;
 }
 
-/* Copies the known members of that kind; wrongly typed ones are left out like unknown ones. */
+/* Copies the known members of that kind; drops unknown ones and those of the wrong type. */
 static void copy_members(json_t *to, const json_t *from, const char *kind)
 {
     for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
@@ -79,14 +79,16 @@ static void copy_metadata(json_t *to, const json_t *from)
     json_put(to, "metadata", copy);
 }
 
-/* The size of the compact text, without making it. */
+/* The size of the compact text, computed without building it. */
 static size_t json_size(const json_t *json)
 {
     return json_dumpb(json, NULL, 0, JSON_COMPACT);
 }
 
-/* A client shows the difference of an edit when it has both contents, and a picture; without them
- * it shows the text. */
+/*
+ * Drops contents and screenshots if necessary: a client shows an edit as a diff only if it has both
+ * contents, and without these members it shows the text.
+ */
 static int fit_into_event(json_t *observation, struct error *err)
 {
     size_t most = EVENT_MAX_BYTES - EVENT_MARGIN_BYTES;

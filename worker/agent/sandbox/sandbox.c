@@ -20,25 +20,25 @@
 #include "worker/agent/sandbox/sandbox_question.h"
 #include "worker/context.h"
 
-/* What is asked in passing, such as an interrupt: the user waits for it. */
+/* For requests off the main path, such as an interrupt, that the user waits for. */
 #define ASIDE_TIMEOUT_MS 1000
 #define ASK_TIMEOUT_MS 10000
 #define ALIVE_TIMEOUT_MS 2000
-/* A sandbox that does not answer is started again this often, with growing waits between. */
+/* Attempts for a sandbox that does not answer, with growing delays. */
 #define ATTEMPTS 6
 #define RETRY_FIRST_MS 100
-/* Of the words that say why an action was interrupted. */
+/* Of the text that says why an action was interrupted. */
 #define REASON_MAX_CHARS 1000
-/* Results whose end is told in one request; what is left is told at the end of the run. */
+/* Acknowledgements per request; the rest is sent at the end of the run. */
 #define ACKNOWLEDGED_TOGETHER 16
 
 struct sandbox {
     const struct agent *agent;
     struct sandbox_address address;
-    struct http_call *acknowledging; /* on its way, or NULL */
-    json_t *acknowledged;            /* ids to tell, or NULL */
+    struct http_call *acknowledging; /* in progress, or NULL */
+    json_t *acknowledged;            /* ids to send, or NULL */
     bool has_working_dir;
-    bool is_doubted; /* the last call found nobody there */
+    bool is_doubted; /* the last call could not reach it */
 };
 
 static bool needs_sandbox(const struct conversation *conversation)
@@ -122,7 +122,7 @@ static int read_result(struct http_call *call, const struct sandbox_order *order
     return 0;
 }
 
-/* One try: the question, its answer. */
+/* One attempt: a request and its reply. */
 static int try_once(struct sandbox *sandbox, const struct sandbox_question *question,
                     const struct sandbox_order *order, struct sandbox_result *result_out,
                     struct error *err)
@@ -150,7 +150,7 @@ static int try_once(struct sandbox *sandbox, const struct sandbox_question *ques
     return read_result(call, order, result_out, err);
 }
 
-/* Sandboxes that do not answer are started again: the runtime knows whether theirs still runs. */
+/* Restarts a sandbox that does not answer: the runtime knows whether it still runs. */
 static int try_often(struct sandbox *sandbox, const struct sandbox_question *question,
                      const struct sandbox_order *order, struct sandbox_result *result_out,
                      struct error *err)
@@ -160,7 +160,7 @@ static int try_often(struct sandbox *sandbox, const struct sandbox_question *que
     for (int attempt = 1;; attempt++) {
         if (try_once(sandbox, question, order, result_out, err) == 0)
             return 0;
-        /* Without an address it was the start that failed, which has its own patience. */
+        /* Without an address, the start failed, which has its own retries. */
         if (err->code != ERROR_UNAVAILABLE || !sandbox_address_is_known(&sandbox->address))
             return -1;
         if (attempt == ATTEMPTS)
@@ -240,8 +240,8 @@ int sandbox_ask(struct sandbox *sandbox, const struct sandbox_order *order,
 }
 
 /*
- * Asks something whose answer does not matter, and waits for its end, ASIDE_TIMEOUT_MS at most. A
- * worker that took over may never have asked where the sandbox is, in which an action still runs.
+ * Makes a request whose reply does not matter, and waits for its end, at most ASIDE_TIMEOUT_MS.
+ * Finds the address first: a worker that took over may not have it yet, while an action still runs.
  */
 static void ask_aside(struct sandbox *sandbox, const char *method, const char *path)
 {

@@ -1,6 +1,6 @@
 /*
- * A conversation's sandbox as its run sees it: started in the background, asked to run actions
- * under their ids, so that each runs once however often it is asked for.
+ * A conversation's sandbox as its run sees it: started in the background; runs actions by their
+ * ids, each once even if it is requested repeatedly.
  *
  * Ownership: struct sandbox owns its calls and its key until sandbox_free(); it borrows the agent's
  *            context, control, conversation and lease.
@@ -22,37 +22,40 @@ struct agent;
 struct error;
 struct sandbox;
 
-/* NULL when none of the conversation's tools needs one. */
+/* NULL if none of the conversation's tools needs a sandbox. */
 struct sandbox *sandbox_new(const struct agent *agent) NONNULL MUST_CHECK;
 void sandbox_free(struct sandbox *sandbox);
 
-/* Begins to start it, and returns; a failure is met by sandbox_ready(). */
+/* Begins to start it and returns; sandbox_ready() reports a failure. */
 void sandbox_begin(struct sandbox *sandbox) NONNULL;
 /*
- * Waits until it runs. ERROR_CANCELLED after a stop request, ERROR_UNAVAILABLE when it cannot be
- * had: the message says why, in words for the user.
+ * Waits until it runs. ERROR_CANCELLED after a stop request, ERROR_UNAVAILABLE if it cannot be
+ * started, with a message for the user.
  */
 int sandbox_ready(struct sandbox *sandbox, struct error *err) NONNULL MUST_CHECK;
-/* Which sandbox it is: the same id, the same files and the same memory of actions. Borrowed. */
+/*
+ * The sandbox's identity: the same id means the same files and the same journal of actions.
+ * Borrowed.
+ */
 const char *sandbox_runtime_id(const struct sandbox *sandbox) NONNULL MUST_CHECK;
 
-/* The Runtime API's ids have 16 letters. */
+/* The Runtime API's ids have 16 characters. */
 #define SANDBOX_ID_BYTES 17
 
 struct sandbox_order {
     struct uuid action_id;
-    char runtime_id[SANDBOX_ID_BYTES]; /* of the sandbox that is meant */
+    char runtime_id[SANDBOX_ID_BYTES]; /* of the intended sandbox */
     const char *tool;
     const char *observation_kind;
-    json_t *args;       /* the action's members without kind */
+    json_t *args;       /* the action's members except kind */
     json_t *env;        /* object of exports, or NULL */
-    int64_t timeout_ms; /* after that the sandbox is taken for hung */
+    int64_t timeout_ms; /* after that the sandbox is considered hung */
 };
 
 struct sandbox_result {
     enum sandbox_state state;
-    json_t *observation; /* of FINISHED */
-    char *reason;        /* of INTERRUPTED, in words */
+    json_t *observation; /* if FINISHED */
+    char *reason;        /* if INTERRUPTED, as text */
 };
 
 /* clang-format off */
@@ -62,38 +65,36 @@ struct sandbox_result {
 void sandbox_result_done(struct sandbox_result *result);
 
 /*
- * Runs an action, or waits for it when it runs, or takes its kept result: *result_out is FINISHED
- * or INTERRUPTED. Starts the sandbox again when it does not answer. ERROR_CANCELLED after a stop
- * request; ERROR_NOT_FOUND when another sandbox took the place of order->runtime_id, which may or
- * may not have run it; ERROR_CONFLICT when the sandbox knows a newer holder of the conversation, or
- * another action under that id; ERROR_INVALID, ERROR_TOO_LARGE for an impossible reply;
- * ERROR_TIMEOUT after timeout_ms; ERROR_UNAVAILABLE as sandbox_ready().
+ * Runs an action, or waits for it if it is running, or fetches its kept result: *result_out is
+ * FINISHED or INTERRUPTED. Restarts a sandbox that does not answer. ERROR_CANCELLED after a stop
+ * request; ERROR_NOT_FOUND if another sandbox replaced order->runtime_id, which may or may not have
+ * run it; ERROR_CONFLICT if the sandbox knows a newer holder of the conversation, or another action
+ * with that id; ERROR_INVALID, ERROR_TOO_LARGE for an invalid reply; ERROR_TIMEOUT after
+ * timeout_ms; ERROR_UNAVAILABLE as sandbox_ready().
  */
 int sandbox_run(struct sandbox *sandbox, const struct sandbox_order *order,
                 struct sandbox_result *result_out, struct error *err) NONNULL MUST_CHECK;
-/* What the sandbox knows of an action; errors as above. */
+/* The state of an action in the sandbox; errors as above. */
 int sandbox_ask(struct sandbox *sandbox, const struct sandbox_order *order,
                 struct sandbox_result *result_out, struct error *err) NONNULL MUST_CHECK;
 /*
- * Runs a command of deft's own, in no shell of the conversation's and at once:
- * *answer_out = {"exit_code", "stdout", "stderr"}, a new reference. Nothing keeps it from running
- * twice. Errors as sandbox_run(), without ERROR_NOT_FOUND; a sandbox that does not answer is not
- * tried again.
+ * Runs one of deft's own commands immediately, outside the conversation's shells: *answer_out =
+ * {"exit_code", "stdout", "stderr"}, a new reference. May run twice: there is no deduplication.
+ * Errors as sandbox_run(), without ERROR_NOT_FOUND; no retry if the sandbox does not answer.
  */
 int sandbox_execute(struct sandbox *sandbox, const char *command, int64_t timeout_s,
                     json_t **answer_out, struct error *err) NONNULL MUST_CHECK;
-/* Interrupts what the conversation runs there, within a second; nothing when it was never started.
- */
+/* Interrupts the conversation's running actions, within a second; no-op if it was never started. */
 void sandbox_interrupt(struct sandbox *sandbox) NONNULL;
-/* Ends the conversation's shells and forgets its actions: the conversation is gone. */
+/* Ends the conversation's shells and forgets its actions, after the conversation was deleted. */
 void sandbox_forget(struct sandbox *sandbox) NONNULL;
-/* Makes the conversation's working directory, once for each run: shells begin there. */
+/* Creates the conversation's working directory, once per run: shells start there. */
 void sandbox_make_working_dir(struct sandbox *sandbox) NONNULL;
-/* The action's result is stored: the sandbox need not keep it. Told with others. */
+/* The action's result is stored: the sandbox need not keep it. Sent in batches. */
 void sandbox_acknowledge(struct sandbox *sandbox, const struct uuid *action_id) NONNULL;
-/* Begins to tell what was acknowledged; the answer is not waited for. */
+/* Starts sending the acknowledgements; does not wait for the reply. */
 void sandbox_send_acknowledged(struct sandbox *sandbox) NONNULL;
-/* Ends what is on its way; waits a moment for it. */
+/* Waits briefly for acknowledgements being sent, then ends the call. */
 void sandbox_settle(struct sandbox *sandbox) NONNULL;
 
 #endif

@@ -12,7 +12,7 @@
 #include "worker/agent/core/control.h"
 #include "worker/context.h"
 
-/* How long a service that is away is waited for: its restart takes a second or two. */
+/* How long to retry an unavailable service: its restart takes a second or two. */
 #define SERVICE_PATIENCE_MS 20000
 #define RETRY_MS 500
 
@@ -36,7 +36,7 @@ void sandbox_address_forget(struct sandbox_address *address)
 {
     char runtime_id[RUNTIME_ID_MAX_BYTES] = "";
 
-    /* What comes next is told apart by it. */
+    /* Kept, to detect that another sandbox is found next. */
     memcpy(runtime_id, address->endpoint.runtime_id, sizeof(runtime_id));
     sandbox_endpoint_done(&address->endpoint);
     memcpy(address->endpoint.runtime_id, runtime_id, sizeof(runtime_id));
@@ -90,7 +90,7 @@ static void cancel_call(void *call)
     http_cancel(call);
 }
 
-/* One request, one answer. *is_heard_out: the service has answered, whatever it said. */
+/* One request and its reply. *is_heard_out: the service replied, whatever the status. */
 static int ask_once(struct sandbox_address *address, bool *is_heard_out, struct error *err)
 {
     CLEANUP(http_call_freep) struct http_call *call = NULL;
@@ -102,15 +102,14 @@ static int ask_once(struct sandbox_address *address, bool *is_heard_out, struct 
         return -1;
     call = TAKE_PTR(address->call);
     if (control_begin_wait(control, WAIT_SANDBOX, cancel_call, call, err) < 0) {
-        address->call =
-            TAKE_PTR(call); /* it may still be wanted: a stop can be followed by a run */
+        address->call = TAKE_PTR(call); /* kept: a stop can be followed by a run that uses it */
         return -1;
     }
     rc = http_wait(call, err);
     control_end_wait(control);
     if (rc < 0)
         return -1;
-    /* A gateway in front of a service that is away answers in its place. */
+    /* 5xx comes from a gateway in front of an unavailable service. */
     *is_heard_out = http_status(call) < 500;
     if (runtime_api_read_start(call, &address->endpoint, err) < 0)
         return -1;
@@ -118,7 +117,7 @@ static int ask_once(struct sandbox_address *address, bool *is_heard_out, struct 
     return 0;
 }
 
-/* The last failure as words for a person. */
+/* Turns the last failure into a message for a person. */
 static int give_up(struct error *err)
 {
     if (err->code == ERROR_CANCELLED || err->code == ERROR_STALE)
@@ -139,7 +138,7 @@ int sandbox_address_wait(struct sandbox_address *address, struct error *err)
         if (ask_once(address, &is_heard, err) == 0)
             return 0;
         patience_ms = is_heard ? start_ms : SERVICE_PATIENCE_MS;
-        /* Heard and refused is final; heard as "still starting" is not. */
+        /* A refusal by the service is final; "still starting" is not. */
         if (!error_is_transient(err) || (is_heard && err->code == ERROR_UNAVAILABLE) ||
             clock_monotonic_ms() - began_ms > patience_ms)
             return give_up(err);

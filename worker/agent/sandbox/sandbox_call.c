@@ -22,7 +22,7 @@
 #include "worker/agent/sandbox/takeover.h"
 #include "worker/context.h"
 
-/* A command's own limit is the tool's business; this much later the sandbox is taken for hung. */
+/* Tools enforce a command's own limit; this much later the sandbox is considered hung. */
 #define OWN_LIMIT_MARGIN_MS 60000
 #define LEASE_LOOK_MS 100
 
@@ -35,7 +35,7 @@
     "and the call could not be run at once. Call again, and refer to the secret by its "           \
     "environment variable, such as \"$NAME\"."
 
-/* Nothing is begun on a lease that may have run out: the next holder may begin the same. */
+/* Starts nothing on a lease that may have expired: the next holder may start the same. */
 static int wait_for_lease(struct agent *agent, struct error *err)
 {
     while (!control_has_lease(agent->control)) {
@@ -45,7 +45,7 @@ static int wait_for_lease(struct agent *agent, struct error *err)
     return 0;
 }
 
-/* Notes which sandbox is used, before its first call: see takeover.h. */
+/* Stores which sandbox is used, before its first call: see takeover.h. */
 static int note_sandbox(struct agent *agent, struct error *err)
 {
     CLEANUP(event_list_done) struct event_list no_events = EVENT_LIST_INIT;
@@ -59,7 +59,7 @@ static int note_sandbox(struct agent *agent, struct error *err)
     return record_behind(agent, &no_events, &change, err);
 }
 
-/* After a 409: 0 when the lease is ours, and so the call itself was at fault. */
+/* After a 409: 0 if the lease is ours, so that the call itself was refused. */
 static int check_refusal(struct agent *agent, const struct error *refusal,
                          struct strbuf *problem_out, struct error *err)
 {
@@ -69,7 +69,7 @@ static int check_refusal(struct agent *agent, const struct error *refusal,
     return 0;
 }
 
-/* Failures that the model hears of; the others end the step. */
+/* Reports failures that concern the model; all others end the step. */
 static int settle_failure(struct agent *agent, const struct sandbox_order *order,
                           const struct error *failure, struct strbuf *problem_out,
                           struct error *err)
@@ -120,7 +120,7 @@ static void take_result(struct sandbox_result *result, json_t **observation_out,
         strbuf_append(problem_out, LOST_TEXT);
 }
 
-/* The action as the model wrote it, where this worker planned it; else as it was stored. */
+/* The action as the model wrote it if this run received it; else as stored. */
 static json_t *action_to_run(const struct agent *agent, size_t action)
 {
     const struct stored_event *event = &agent->history.items[action];
@@ -129,8 +129,7 @@ static json_t *action_to_run(const struct agent *agent, size_t action)
     return withheld != NULL ? withheld : json_object_get(event->json, "action");
 }
 
-/* True for a call that another worker planned, or this one in another run, and that has lost a
- * secret's value. */
+/* True for a call from another worker or run that lost a secret's value to masking. */
 static bool is_incomplete(const struct agent *agent, size_t action)
 {
     const struct stored_event *event = &agent->history.items[action];
@@ -140,7 +139,7 @@ static bool is_incomplete(const struct agent *agent, size_t action)
            mask_was_applied(json_object_get(event->json, "action"));
 }
 
-/* True when an earlier sandbox may have begun this call, and this one knows nothing of it. */
+/* *is_lost_out: an earlier sandbox may have begun this call, and this one does not know it. */
 static int is_lost(struct agent *agent, size_t action, const struct sandbox_order *order,
                    bool *is_lost_out, struct error *err)
 {
@@ -176,7 +175,7 @@ static int run_order(struct agent *agent, size_t action, const struct sandbox_or
     return sandbox_run(agent->sandbox, order, result_out, err);
 }
 
-/* How long the call may take at most: longer than the limit that it sets itself. */
+/* Longest time for the call: longer than the limit in its own arguments. */
 static int64_t timeout_of(const struct agent *agent, const json_t *args)
 {
     double own_s = json_number_or(args, "timeout", 0);

@@ -1,5 +1,5 @@
 /*
- * A stored call of the model carried out in the conversation's sandbox: once, whoever began it.
+ * Runs a stored tool call in the conversation's sandbox: once, whichever worker began it.
  */
 #ifndef DEFT_WORKER_AGENT_SANDBOX_SANDBOX_CALL_H
 #define DEFT_WORKER_AGENT_SANDBOX_SANDBOX_CALL_H
@@ -16,9 +16,10 @@ struct strbuf;
 struct tool;
 
 /*
- * action: index of its event in the history. Gives an observation (a new reference), or appends to
- * *problem_out, for the model, why there is none. ERROR_CANCELLED after a stop request, ERROR_STALE
- * when the lease is lost, ERROR_UNAVAILABLE when there is no sandbox: the message is for the user.
+ * action: index of its event in the history. Returns an observation (a new reference), or appends
+ * to *problem_out, for the model, why there is none. ERROR_CANCELLED after a stop request,
+ * ERROR_STALE if the lease is lost, ERROR_UNAVAILABLE if there is no sandbox, with a message for
+ * the user.
  */
 int sandbox_call_run(struct agent *agent, size_t action, const struct tool *tool,
                      json_t **observation_out, struct strbuf *problem_out,

@@ -17,7 +17,10 @@
 
 #define REPLY_MAX_BYTES ((size_t)(24 * 1024 * 1024))
 #define TIMEOUT_SLACK_MS 500
-/* A sandbox that was silent is asked again soon, and taken for hung after so many silences. */
+/*
+ * A sandbox that did not answer a poll is polled again soon; after this many failures it is
+ * considered hung.
+ */
 #define LOOK_AGAIN_MS 1000
 #define SILENCES_MAX 3
 
@@ -57,8 +60,8 @@ static void cancel_call(void *call)
 }
 
 /*
- * Whether the sandbox is at it, as it says itself. One that finished meanwhile has told so on the
- * call that is waited for; if that does not end, its connection is dead.
+ * Whether the sandbox reports the action as running. A finished action has sent its reply on the
+ * call being waited for; if that does not arrive, its connection is dead.
  */
 static bool is_at_it(const struct agent *agent, const struct sandbox_endpoint *endpoint,
                      const char *path)
@@ -85,7 +88,7 @@ static bool is_at_it(const struct agent *agent, const struct sandbox_endpoint *e
     return true;
 }
 
-/* Waits for the answer for as long as the sandbox gives signs of life. */
+/* Waits for the reply as long as the sandbox answers polls. */
 static int wait_watched(const struct agent *agent, const struct sandbox_endpoint *endpoint,
                         const struct sandbox_question *question, struct http_call *call,
                         struct error *err)
@@ -114,7 +117,9 @@ int sandbox_question_wait(const struct agent *agent, const struct sandbox_endpoi
     rc = question->is_watched ? wait_watched(agent, endpoint, question, call, err)
                               : http_wait(call, err);
     control_end_wait(control);
-    /* A short question is answered at once; a long one's connection is made at once. */
+    /*
+     * Short requests and connects are fast: their timeouts mean that the sandbox cannot be reached.
+     */
     if (rc < 0 && err->code == ERROR_TIMEOUT &&
         (!question->is_watched ||
          clock_monotonic_ms() - began_ms < question->timeout_ms - TIMEOUT_SLACK_MS))
@@ -122,7 +127,7 @@ int sandbox_question_wait(const struct agent *agent, const struct sandbox_endpoi
     return rc;
 }
 
-/* The words of an error reply, {"detail": text}; "" when it has none. */
+/* Appends the text of an error reply, {"detail": text}; nothing if there is none. */
 static void append_detail(struct http_call *call, struct strbuf *out)
 {
     json_auto_t *reply = NULL;
@@ -144,7 +149,7 @@ int sandbox_question_refusal(struct http_call *call, struct error *err)
         return error_set(err, ERROR_CONFLICT, "the sandbox refused the call: %s", detail.text);
     if (status == 400 || status == 413 || status == 429)
         return error_set(err, ERROR_INVALID, "the sandbox refused the call: %s", detail.text);
-    /* Busy, or started anew with another key, or somebody else at an address that was its. */
+    /* Busy, restarted with another key, or another server at its former address. */
     return error_set(err, ERROR_UNAVAILABLE, "the sandbox answered %ld %s", status, detail.text);
 }
 

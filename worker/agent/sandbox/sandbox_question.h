@@ -1,10 +1,11 @@
 /*
- * One question to the server in a sandbox and its answer. A long one is watched: the sandbox is
- * asked now and then whether it is still at it, so that one that hangs, or that no packet reaches
- * any more, is noticed long before the question's own time is over.
+ * One request to the server in a sandbox and its reply. During a long request the sandbox is polled
+ * for the action's state, so that one that hangs or is unreachable is noticed long before the
+ * request times out.
  *
- * Ownership: everything is borrowed; who starts a call frees it.
- * Threading: the conversation's thread; a stop request reaches the wait by the agent's control.
+ * Ownership: everything is borrowed; the caller frees a call it starts.
+ * Threading: the conversation's thread; a stop request reaches the wait through the agent's
+ * control.
  * Source:    docs/api/action-server.md, section 3
  */
 #ifndef DEFT_WORKER_AGENT_SANDBOX_SANDBOX_QUESTION_H
@@ -22,12 +23,12 @@ struct error;
 struct http_call;
 struct sandbox_endpoint;
 
-/* Where an action stands. */
+/* The state of an action. */
 enum sandbox_state {
-    SANDBOX_UNKNOWN,     /* it never heard of this action */
-    SANDBOX_RUNNING,     /* it is at it */
-    SANDBOX_FINISHED,    /* with an observation */
-    SANDBOX_INTERRUPTED, /* begun, and never to be finished */
+    SANDBOX_UNKNOWN,     /* the sandbox does not know the action */
+    SANDBOX_RUNNING,     /* in progress */
+    SANDBOX_FINISHED,    /* has an observation */
+    SANDBOX_INTERRUPTED, /* begun, and will never finish */
 };
 
 struct sandbox_question {
@@ -35,24 +36,23 @@ struct sandbox_question {
     const char *path;
     const json_t *content; /* NULL: no body */
     int64_t timeout_ms;
-    bool is_watched; /* an action's own path: its state is asked for meanwhile */
+    bool is_watched; /* path is an action's: its state is polled during the request */
 };
 
-/* Sends it and returns; the caller frees the call. */
+/* Sends the request and returns; the caller frees the call. */
 int sandbox_question_start(const struct agent *agent, const struct sandbox_endpoint *endpoint,
                            const struct sandbox_question *question, struct http_call **call_out,
                            struct error *err) NONNULL MUST_CHECK;
 /*
- * Waits for the answer, whatever its status. ERROR_CANCELLED after a stop request,
- * ERROR_UNAVAILABLE when nobody is there or the sandbox hangs, ERROR_TIMEOUT when a watched
- * question's time is over.
+ * Waits for the reply, whatever its status. ERROR_CANCELLED after a stop request, ERROR_UNAVAILABLE
+ * if the sandbox cannot be reached or hangs, ERROR_TIMEOUT when a watched request times out.
  */
 int sandbox_question_wait(const struct agent *agent, const struct sandbox_endpoint *endpoint,
                           const struct sandbox_question *question, struct http_call *call,
                           struct error *err) NONNULL MUST_CHECK;
-/* -1: what a status other than 200 means. */
+/* Sets the error for a status other than 200; returns -1. */
 int sandbox_question_refusal(struct http_call *call, struct error *err) NONNULL MUST_CHECK;
-/* The member `state` of an action's answer; ERROR_INVALID when it is none. */
+/* Parses the member `state` of an action's reply; ERROR_INVALID if it is not a state. */
 int sandbox_state_read(json_t *reply, enum sandbox_state *state_out,
                        struct error *err) NONNULL MUST_CHECK;
 

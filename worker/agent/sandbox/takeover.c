@@ -4,7 +4,7 @@
 
 enum takeover_step takeover_decide(const struct takeover_facts *facts)
 {
-    /* A sandbox is noted before its first call: without a note no call was ever begun. */
+    /* The sandbox is stored before its first call: if none is stored, no call was begun. */
     if (!facts->is_inherited || facts->used_sandbox[0] == '\0' ||
         text_equal(facts->used_sandbox, facts->sandbox))
         return TAKEOVER_RUN;

@@ -1,8 +1,8 @@
 /*
- * What to do with a call that has no result, when another worker may have begun it.
+ * Decides what to do with a call without a result that another worker may have begun.
  *
- * The sandbox knows its calls by their ids, and remembers them as long as its files live. So only a
- * call that an earlier sandbox may have begun is in doubt, and what is in doubt never runs again.
+ * A sandbox remembers its calls by their ids as long as its files exist. So only a call that an
+ * earlier sandbox may have begun is in doubt, and such a call never runs again.
  *
  * Threading: pure.
  */
@@ -14,14 +14,14 @@
 #include "base/attr.h"
 
 struct takeover_facts {
-    const char *used_sandbox; /* the last that this conversation ran calls in; "": none yet */
-    const char *sandbox;      /* the one there is now */
+    const char *used_sandbox; /* the last in which this conversation ran calls; "": none yet */
+    const char *sandbox;      /* the current one */
     bool is_inherited;        /* the call was stored before this worker's claim */
 };
 
 enum takeover_step {
-    TAKEOVER_RUN, /* hand it over by its id: that runs it, or waits for it, or gives its result */
-    TAKEOVER_ASK, /* hand it over only if this sandbox knows it; else it is lost with the other */
+    TAKEOVER_RUN, /* send it by its id: the sandbox runs it, waits for it, or returns its result */
+    TAKEOVER_ASK, /* send it only if this sandbox knows it; else it was lost with the earlier one */
 };
 
 enum takeover_step takeover_decide(const struct takeover_facts *facts) NONNULL MUST_CHECK;

@@ -66,7 +66,7 @@ static struct frame *progress_frame(const struct progress *progress)
     return frame_new(text.text, text.len);
 }
 
-/* The attempt that failed last, told as if it had begun and ended now. */
+/* Sends the last failed attempt as if it had begun and ended now. */
 static void tell_wait(struct subscriber *subscriber, const struct place_question *place)
 {
     struct progress ended = {.conversation_id = place->conversation_id};
@@ -81,7 +81,7 @@ static void tell_wait(struct subscriber *subscriber, const struct place_question
     subscriber->wait[1] = progress_frame(&ended);
 }
 
-/* Pieces of an answer are heard, too; they are no events. */
+/* Pieces of an answer end a silence, too, although they are not events. */
 static int64_t silence(const struct subscriber *subscriber, const struct place_question *place)
 {
     int64_t heard_ms =
@@ -91,7 +91,7 @@ static int64_t silence(const struct subscriber *subscriber, const struct place_q
     return heard_ms >= 0 && unheard_ms < place->silent_ms ? unheard_ms : place->silent_ms;
 }
 
-/* Where the replay begins: the cursor stands before the first event that is to be sent. */
+/* The start of the replay: places the cursor before the first event to send. */
 static void place_cursor(struct subscriber *subscriber, const struct place_question *place)
 {
     const struct socket_request *request = &subscriber->request;
@@ -123,7 +123,7 @@ static void attach(struct subscriber *subscriber, const struct place_question *p
         return;
     }
     join_stream(subscriber, stream);
-    /* A new stream begins at the log's end: its subscribers fetch what is older by themselves. */
+    /* A new stream starts at the log's end: its subscribers fetch older events themselves. */
     if (stream->last_seq < 0) {
         stream->last_seq = place->last_seq;
         stream->snapshot_version = place->snapshot_version;
@@ -217,7 +217,7 @@ void arrival_authenticate(struct subscriber *subscriber, const char *key)
         refuse_key(subscriber, &err);
         return;
     }
-    /* What comes behind the key is read when it is known who says it. */
+    /* Input after the key is read once the caller is known. */
     (void)lws_rx_flow_control(subscriber->wsi, 0);
     live_ask_caller(subscriber->gateway->back, &arrival->caller);
 }

@@ -1,8 +1,8 @@
 /*
- * From an open socket to a place in a conversation's log: who is it, may it see the conversation,
- * where does it begin.
+ * Attaches an open socket to a conversation's log: authenticates the caller, checks access to the
+ * conversation and finds the first event to send.
  *
- * Ownership: a subscriber owns its arrival, which ends by itself.
+ * Ownership: a subscriber owns its arrival, which frees itself when it is done.
  */
 #ifndef DEFT_GATEWAY_ARRIVAL_H
 #define DEFT_GATEWAY_ARRIVAL_H
@@ -12,9 +12,9 @@
 struct arrival;
 struct subscriber;
 
-/* Asks who has the key, then goes on as arrival_begin(); a wrong one closes with 4001. */
+/* Looks up the key's owner, then continues as arrival_begin(); closes with 4001 on a wrong key. */
 void arrival_authenticate(struct subscriber *subscriber, const char *key) NONNULL;
-/* For an authenticated subscriber: attaches it to its stream, or closes it. */
+/* Attaches an authenticated subscriber to its stream, or closes it. */
 void arrival_begin(struct subscriber *subscriber) NONNULL;
 void arrival_free(struct arrival *arrival);
 

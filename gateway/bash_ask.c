@@ -14,11 +14,11 @@
 enum {
     ANSWER_MS = 30000,
     PAGE_EVENTS = 8,
-    REPLY_MAX_BYTES = 64 << 20, /* for events of 2 MiB in the longest spelling */
+    REPLY_MAX_BYTES = 64 << 20, /* for events of 2 MiB in their longest JSON encoding */
     STATUS_OK = 200,
 };
 
-/* What is asked for below /api/bash/. */
+/* A request below /api/bash/. */
 struct question {
     const char *path;
     const char *body; /* NULL: a GET */

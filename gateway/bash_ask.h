@@ -1,7 +1,7 @@
 /*
- * What is asked of the server in a sandbox about its bash commands, and how its answers are read.
+ * Requests to the server in a sandbox about its bash commands, and readers for the answers.
  *
- * An event's time is its place: two events of a sandbox never share one, and it only grows.
+ * An event is identified by its timestamp: it is unique within a sandbox and strictly increasing.
  * Ownership and threading: see gateway/errand.h. Source: docs/api/action-server.md, section 7.
  */
 #ifndef DEFT_GATEWAY_BASH_ASK_H
@@ -19,26 +19,32 @@ struct error;
 struct http_call;
 struct sandbox_endpoint;
 
-/* Which sandbox, and by whom; borrows. */
+/* The sandbox to ask, and the client to ask with; borrows. */
 struct bash_asker {
     struct errands *errands;
     const struct sandbox_endpoint *endpoint;
 };
 
-/* A page with the newest event alone. */
+/* Requests a page with only the newest event. */
 int bash_ask_newest(const struct bash_asker *asker, struct errand *errand,
                     struct error *err) NONNULL MUST_CHECK;
-/* A page of the first events after that time; where there is none the sandbox waits for one. */
+/*
+ * Requests a page of the first events after that time; if there are none yet, the sandbox waits for
+ * one.
+ */
 int bash_ask_after(const struct bash_asker *asker, struct errand *errand, int64_t after_us,
                    int64_t wait_ms, struct error *err) NONNULL MUST_CHECK;
 /* Starts a command; body as of start_bash_command. */
 int bash_ask_start(const struct bash_asker *asker, struct errand *errand, const char *body,
                    struct error *err) NONNULL MUST_CHECK;
 
-/* The page, for errand.done(): failure, or ERROR_UNAVAILABLE for anything but a page. */
+/*
+ * Reads the page, for errand.done(). Fails with failure, or with ERROR_UNAVAILABLE for any answer
+ * that is not a page.
+ */
 int bash_read_page(const struct http_call *call, const struct error *failure, json_t **page_out,
                    struct error *err) __attribute__((nonnull(1, 3, 4))) MUST_CHECK;
-/* Whether the command was taken; ERROR_INVALID with the sandbox's words when it is a bad one. */
+/* Checks that the command was accepted; ERROR_INVALID with the sandbox's message for a bad one. */
 int bash_read_taken(const struct http_call *call, const struct error *failure, struct error *err)
     __attribute__((nonnull(1, 3))) MUST_CHECK;
 

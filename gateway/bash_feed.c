@@ -15,11 +15,11 @@
 #include "gateway/subscriber.h"
 
 enum {
-    START_WAIT_MS = 120000, /* as long as a cold start may take */
+    START_WAIT_MS = 120000, /* a cold start may take that long */
     FIND_MS = 10000,
-    NEWS_MS = 25000, /* how long the sandbox waits for news */
+    NEWS_MS = 25000, /* long-poll timeout in the sandbox */
     LOOK_AGAIN_MS = 5000,
-    /* A sandbox of an older version does not wait. */
+    /* A sandbox of an older version answers at once. */
     PACE_MS = 1000,
 };
 
@@ -105,7 +105,7 @@ static void wake_all(const struct bash_feed *feed)
         subscriber_wake(socket->subscriber);
 }
 
-/* The newest event is that old: nothing that is newer was ever sent. */
+/* Sets the start position: nothing newer than newest_us has been sent yet. */
 static void set_place(struct bash_feed *feed, int64_t newest_us)
 {
     if (feed->last_us < 0 || newest_us < feed->last_us) {
@@ -269,7 +269,7 @@ static int read_link(struct bash_feed *feed, const struct http_call *call,
     return 0;
 }
 
-/* No sandbox: what will be new is what comes from now on. */
+/* No sandbox: only events from now on count as new. */
 static void on_found(struct errand *errand, const struct http_call *call,
                      const struct error *failure)
 {
@@ -293,7 +293,7 @@ static void on_started(struct errand *errand, const struct http_call *call,
     if (read_link(feed, call, failure, &err) < 0)
         fail_orders(feed, &err);
     else if (feed->is_doubted && !feed->is_looking)
-        forget_endpoint(feed); /* where it failed meanwhile: the next start looks */
+        forget_endpoint(feed); /* failed while the start ran: the next start checks */
     else
         feed->is_started = true;
     bash_feed_work(feed);
@@ -331,7 +331,7 @@ static int begin_start(struct bash_feed *feed, struct error *err)
 
 /* --- what is due --- */
 
-/* Each command is preceded by a start, which finds a sandbox that runs, and keeps it awake. */
+/* Each command is preceded by a start, which finds a running sandbox and keeps it awake. */
 static int work_on_link(struct bash_feed *feed, int64_t now_ms, struct error *err)
 {
     if (errand_is_busy(&feed->link))

@@ -12,7 +12,7 @@
 #include "gateway/gateway.h"
 #include "gateway/subscriber.h"
 
-/* Commands of one sandbox that it has not taken yet. */
+/* Commands of one sandbox that it has not accepted yet. */
 enum { ORDERS_MAX = 32 };
 
 static void on_read(struct errand *errand, const struct http_call *call, const struct error *err)
@@ -21,10 +21,10 @@ static void on_read(struct errand *errand, const struct http_call *call, const s
     json_auto_t *page = NULL;
     struct error bad = ERROR_INIT;
 
-    /* The feed finds out by itself that the sandbox is gone, and wakes us when it is back. */
+    /* The feed itself notices that the sandbox is gone, and wakes us when it is back. */
     if (bash_read_page(call, err, &page, &bad) < 0)
         return;
-    /* What was there is not any more: the client cleared it. */
+    /* The older events are gone: the client cleared them. */
     if (json_array_size(json_object_get(page, "items")) == 0)
         socket->at_us = socket->feed->window.from_us;
     bash_window_reset(&socket->page, socket->at_us);
@@ -32,7 +32,7 @@ static void on_read(struct errand *errand, const struct http_call *call, const s
     subscriber_wake(socket->subscriber);
 }
 
-/* Where it begins: behind all that is old, unless it asked for that. */
+/* The start position: after all existing events, unless the client asked for those. */
 static int64_t place_of(const struct subscriber *subscriber, const struct bash_feed *feed)
 {
     const struct socket_request *request = &subscriber->request;
@@ -81,7 +81,7 @@ void bash_socket_take_command(struct subscriber *subscriber, const json_t *frame
     struct bash_order *order = NULL;
     struct error err = ERROR_INIT;
 
-    /* It was closed; what it still says goes nowhere. */
+    /* The socket is closing; further input is discarded. */
     if (socket == NULL || subscriber->end != SUBSCRIBER_OPEN)
         return;
     if (bash_order_read(frame, &order, &err) < 0) {
@@ -123,7 +123,7 @@ struct frame *bash_socket_next_frame(struct bash_socket *socket)
     return frame;
 }
 
-/* While a page is read for it, it is woken by that. */
+/* While a page is being read, its arrival wakes the socket. */
 bool bash_socket_has_more(const struct bash_socket *socket)
 {
     return socket->at_us >= 0 && socket->at_us < socket->feed->last_us && socket->feed->is_placed &&

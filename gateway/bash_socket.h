@@ -1,8 +1,8 @@
 /*
- * What a subscriber has on /sockets/bash-events: its place among the bash events of a sandbox.
+ * A subscriber's state on /sockets/bash-events: its position among the bash events of a sandbox.
  *
- * It takes the next event from what the feed keeps or, when it is far behind, from a page that is
- * read for it alone. Nothing is queued for it.
+ * It takes the next event from those that the feed keeps or, when it is far behind, from a page
+ * that is read for it alone. Nothing is queued for it.
  * Ownership: a subscriber owns its bash_socket.
  */
 #ifndef DEFT_GATEWAY_BASH_SOCKET_H
@@ -22,20 +22,21 @@ struct frame;
 struct subscriber;
 
 struct bash_socket {
-    struct bash_socket *next; /* of its feed */
+    struct bash_socket *next; /* in its feed's list */
     struct bash_socket *previous;
     struct bash_feed *feed;
     struct subscriber *subscriber;
-    int64_t at_us; /* time of the last event sent or skipped; -1: the newest, when that is known */
+    int64_t at_us; /* time of the last event sent or skipped; -1: start at the newest, once that is
+                      known */
     struct errand read;
-    struct bash_window page; /* older events than the feed keeps */
+    struct bash_window page; /* events older than the feed keeps */
 };
 
-/* Gives an authenticated subscriber its place at the feed of its sandbox, or closes it. */
+/* Attaches an authenticated subscriber to the feed of its sandbox, or closes it. */
 void bash_socket_join(struct subscriber *subscriber) NONNULL;
-/* Leaves the feed and releases the socket; NULL is fine. */
+/* Leaves the feed and releases the socket; accepts NULL. */
 void bash_socket_leave(struct bash_socket *socket);
-/* A client's {"command", "cwd", "timeout"}; a bad one is answered. */
+/* Handles a client's {"command", "cwd", "timeout"}; a bad one gets an error reply. */
 void bash_socket_take_command(struct subscriber *subscriber, const json_t *frame) NONNULL;
 /* As subscriber_next_frame() and subscriber_has_more(). */
 struct frame *bash_socket_next_frame(struct bash_socket *socket) NONNULL MUST_CHECK;

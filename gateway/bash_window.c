@@ -56,7 +56,7 @@ static struct frame *frame_of(const json_t *event)
     return frame_new(text.text, text.len);
 }
 
-/* False for what is no event, or an old one. */
+/* False for anything that is not an event, or is an old one. */
 static bool read_stamp(const json_t *event, int64_t after_us, int64_t *stamp_us_out)
 {
     struct error bad = ERROR_INIT;
@@ -65,10 +65,10 @@ static bool read_stamp(const json_t *event, int64_t after_us, int64_t *stamp_us_
            *stamp_us_out > after_us;
 }
 
-/* What makes room in a full window: the oldest events, or what comes after. */
+/* What to drop when the window is full: the oldest events, or the new ones. */
 enum overflow { DROP_OLDEST, DROP_REST };
 
-/* Takes the page's events behind from_us; returns the time of the last one taken. */
+/* Adds the page's events after from_us; returns the time of the last one added. */
 static int64_t take_page(struct bash_window *window, const json_t *page, int64_t from_us,
                          enum overflow overflow)
 {

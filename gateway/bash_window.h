@@ -1,6 +1,6 @@
 /*
- * Bash events that follow one another, as frames that sockets share: the newest of a sandbox, or a
- * page of older ones. An event's place is its time, which no two share.
+ * Consecutive bash events as frames that sockets share: the newest of a sandbox, or a page of older
+ * ones. An event is identified by its timestamp, which is unique.
  *
  * Ownership: holds its frames until bash_window_reset(). Bounds: 64 events and 2 MiB, or one event.
  */
@@ -24,26 +24,31 @@ struct bash_window_item {
 };
 
 struct bash_window {
-    int64_t from_us; /* every event after that, up to the last one here, is here */
-    size_t first;    /* the oldest */
+    int64_t from_us; /* holds every event after this time, up to its last one */
+    size_t first;    /* index of the oldest */
     size_t n;
     size_t bytes;
     struct bash_window_item items[BASH_WINDOW_EVENTS];
 };
 
-/* Empties it: the next event will be the first one after from_us. */
+/* Empties the window: the next event will be the first one after from_us. */
 void bash_window_reset(struct bash_window *window, int64_t from_us) NONNULL;
-/* Lets go of its frames; NULL is fine. */
+/* Releases its frames; accepts NULL. */
 void bash_window_done(struct bash_window *window);
 /*
- * Adds what a search found behind from_us, oldest first; the oldest of the window make room. The
- * time of the last one that was added, or from_us.
+ * Adds the events that a search found after from_us, oldest first, and drops the window's oldest to
+ * make room. Returns the time of the last event added, or from_us.
  */
 int64_t bash_window_slide(struct bash_window *window, const json_t *page,
                           int64_t from_us) NONNULL MUST_CHECK;
-/* Adds what a search found, oldest first, to an empty window, as far as there is room. */
+/*
+ * Adds the events that a search found, oldest first, to an empty window, as far as there is room.
+ */
 void bash_window_fill(struct bash_window *window, const json_t *page) NONNULL;
-/* The first event after *at_us, which moves there: a hold of the caller's, or NULL. */
+/*
+ * Returns the first event after *at_us and advances *at_us to it; the caller owns a reference. NULL
+ * when there is none.
+ */
 struct frame *bash_window_next(const struct bash_window *window, int64_t *at_us) NONNULL MUST_CHECK;
 
 #endif

@@ -12,7 +12,7 @@
 
 static void ask(struct callers *callers);
 
-/* What its sockets go with: a key, a session or a sandbox. "": nothing. */
+/* The id of the key, session or sandbox that its sockets depend on. "": none. */
 static const char *id_of(const struct subscriber *subscriber)
 {
     const struct principal *principal = &subscriber->principal;
@@ -39,7 +39,7 @@ static void doubt(const struct callers *callers, const char *key_id)
     }
 }
 
-/* PostgreSQL is away: the pipe waits with the next question until it has tried again. */
+/* PostgreSQL is unavailable: the pipe delays the next query until it has reconnected. */
 static void on_done(struct ended_question *question, const struct error *err)
 {
     struct callers *callers = lws_container_of(question, struct callers, question);
@@ -52,7 +52,7 @@ static void on_done(struct ended_question *question, const struct error *err)
     ask(callers);
 }
 
-/* Who came with the same key comes after each other: it is asked about once. */
+/* Sockets with the same key are adjacent in the list: the key is checked once. */
 static void collect(struct callers *callers, size_t n_doubted)
 {
     struct ended_question *question = &callers->question;

@@ -1,9 +1,9 @@
 /*
- * Sockets of callers whose key, session or sandbox may end while they are open: then they are
- * closed with 4001. A hint says which one has ended; that it has is asked of the database.
+ * Open sockets whose caller's key, session or sandbox may be revoked: they are then closed with
+ * 4001. A hint names the one that ended; the database is asked to confirm it.
  *
- * A hint may come between the look-up of a key and the opening of its socket: who joins says which
- * hints had come when it was looked up, and is asked about again when there are more by now.
+ * A hint may come between the look-up of a key and the opening of its socket: a joining subscriber
+ * passes the number of hints seen at its look-up, and is checked again if more have come since.
  */
 #ifndef DEFT_GATEWAY_CALLERS_H
 #define DEFT_GATEWAY_CALLERS_H
@@ -21,28 +21,28 @@ struct subscriber;
 struct callers {
     struct gateway *gateway;
     struct subscriber *first;
-    int64_t n_hints; /* that have come */
+    int64_t n_hints; /* received so far */
     struct ended_question question;
     const char **asked; /* NULL: no answer is awaited */
 };
 
-/* A subscriber's place among them. */
+/* A subscriber's link in the list of callers. */
 struct caller_link {
     struct subscriber *next;
     struct subscriber *previous;
     bool is_listed;
-    bool is_doubted; /* to be asked about */
+    bool is_doubted; /* to be checked */
 };
 
 void callers_init(struct callers *callers, struct gateway *gateway) NONNULL;
 void callers_done(struct callers *callers) NONNULL;
-/* Watches over an authenticated subscriber; n_hints: when its key was looked up. */
+/* Starts watching an authenticated subscriber; n_hints: the count when its key was looked up. */
 void callers_join(struct subscriber *subscriber, int64_t n_hints) NONNULL;
-/* Does nothing to one that has not joined. */
+/* Does nothing for one that has not joined. */
 void callers_leave(struct subscriber *subscriber) NONNULL;
-/* Asks about that key, session or sandbox. */
+/* Checks that key, session or sandbox. */
 void callers_doubt(struct callers *callers, const char *key_id) NONNULL;
-/* Asks about all: hints may have been missed. */
+/* Checks all: hints may have been missed. */
 void callers_doubt_all(struct callers *callers) NONNULL;
 
 #endif

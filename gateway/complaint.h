@@ -1,6 +1,6 @@
 /*
- * What a socket is told about a bad frame of its client, or one that came to nothing; it stays
- * open. Each kind of socket has its own words for it.
+ * The error frame for a client's bad frame, or one that had no effect; the socket stays open. Each
+ * kind of socket has its own format.
  */
 #ifndef DEFT_GATEWAY_COMPLAINT_H
 #define DEFT_GATEWAY_COMPLAINT_H
@@ -9,7 +9,7 @@
 
 struct subscriber;
 
-/* code: a name for programs, such as "ValidationError"; detail: for a person. */
+/* code: for programs, such as "ValidationError"; detail: for people. */
 void complaint_send(struct subscriber *subscriber, const char *code, const char *detail) NONNULL;
 
 #endif

@@ -36,9 +36,9 @@ struct visitor {
     struct gateway *gateway;
     int fd;
     int64_t came_at_ms;
-    int64_t n_hints; /* of callers, when it was looked up */
+    int64_t n_hints; /* of callers, when the credential was looked up */
     struct handshake handshake;
-    struct init_question init; /* while the server is not known to be awake */
+    struct init_question init; /* while the server is not known to be initialized */
     size_t n_head_bytes;
 };
 
@@ -87,10 +87,7 @@ void door_close(struct door *door)
     fd_close(&door->epoll_fd);
 }
 
-/*
- * What it said is taken from the socket first: closing with unread bytes would throw away the
- * answer as well.
- */
+/* Drains the input first: closing a socket with unread bytes would discard the reply as well. */
 static void refuse(struct visitor *visitor, const struct error *why)
 {
     bool is_limited = why->code == ERROR_RATE_LIMITED;
@@ -107,7 +104,7 @@ static void refuse(struct visitor *visitor, const struct error *why)
     visitor_free(visitor);
 }
 
-/* A session's cookie comes by itself; a key that opens nothing is counted. */
+/* Browsers send session cookies by themselves, so only invalid keys are counted. */
 static void refuse_caller(struct visitor *visitor, struct error *why)
 {
     if (visitor->handshake.caller.kind != CALLER_SESSION)
@@ -205,7 +202,7 @@ static void look_up(struct visitor *visitor, const char *head)
     init_store_ask(gateway->back, &visitor->init);
 }
 
-/* Reads along, without taking it, until the head is whole. */
+/* Peeks at the input until the head is complete. */
 static void on_readable(struct visitor *visitor)
 {
     char head[HEAD_MAX_BYTES + 1];
@@ -216,7 +213,7 @@ static void on_readable(struct visitor *visitor)
     if (len < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (len <= 0 || visitor->handshake.caller.ticket != NULL || visitor->init.ticket != NULL) {
-        /* It hung up; while its credential is looked up nothing else is expected of it. */
+        /* It hung up; nothing else is expected from it during the look-up of its credential. */
         if (len <= 0)
             visitor_free(visitor);
         return;
@@ -267,7 +264,7 @@ static void accept_all(struct gateway *gateway)
     }
 }
 
-/* One event each: what is done for one visitor never frees another. */
+/* One event per connection: handling one pending connection never frees another. */
 void door_pump(struct gateway *gateway)
 {
     struct epoll_event events[EVENTS_MAX];

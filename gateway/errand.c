@@ -91,7 +91,7 @@ static void finish(struct errand *errand)
         errand->done(errand, call, NULL);
 }
 
-/* What is done for one may end another, so the search begins anew. */
+/* A callback may drop other errands, so the search restarts. */
 void errands_pump(struct errands *errands)
 {
     uint64_t n = 0;

@@ -36,7 +36,7 @@ unsigned char *frame_text(struct frame *frame)
     return frame->bytes + LWS_PRE;
 }
 
-/* The event's text goes in as it was stored: parsing a megabyte to print it again is waste. */
+/* The event's text is inserted as stored: parsing a megabyte to print it again is waste. */
 static struct frame *wrap(const char *head, const char *event)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
@@ -62,7 +62,7 @@ struct frame *frame_transient(const char *event)
     return wrap("{\"type\":\"transient\",\"event\":", event);
 }
 
-/* silent_ms is a member of deft's: clients pass over those that they do not know. */
+/* silent_ms is deft's own member: clients ignore members that they do not know. */
 struct frame *frame_sync(const struct sync *sync)
 {
     json_auto_t *json = json_object();

@@ -11,7 +11,7 @@ enum {
     MASK_BYTES = 4,
 };
 
-/* The bytes of the length that follow the fixed ones. */
+/* Number of bytes of the extended payload length. */
 static size_t n_length_bytes(const struct frame_heads *heads)
 {
     unsigned length = heads->head[1] & LENGTH_BITS;

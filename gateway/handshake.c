@@ -31,13 +31,13 @@ static int check_upgrade(const char *head, struct error *err)
 
     if (!head_header(head, "Upgrade", &upgrade) || !text_equal_nocase(upgrade.text, "websocket"))
         return error_set(err, ERROR_INVALID, "no WebSocket");
-    /* libwebsockets hangs up on such a visitor, which nginx tells as a fault of ours. */
+    /* libwebsockets hangs up on such a request, which nginx would report as a server error. */
     if (!head_header(head, "Sec-WebSocket-Key", &key) || key.len == 0)
         return error_set(err, ERROR_INVALID, "no Sec-WebSocket-Key");
     return 0;
 }
 
-/* What follows the prefix: a conversation, but for bash-events, which has none. */
+/* Reads the path after the prefix: a conversation, except on bash-events, which has none. */
 static int read_conversation(const char *rest, struct socket_request *request, struct error *err)
 {
     bool is_fine = request->kind == SOCKET_BASH ? rest[0] == '\0'
@@ -105,7 +105,7 @@ static int read_after_seq(const char *head, struct socket_request *request, stru
     return text_parse_int(value.text, -1, INT64_MAX / 2, &request->after_seq, err);
 }
 
-/* The value of the session cookie; nothing without one. RFC 6265, section 5.4. */
+/* Appends the value of the session cookie; nothing without one. RFC 6265, section 5.4. */
 static void read_cookie(const char *head, struct strbuf *value)
 {
     CLEANUP(strbuf_done) struct strbuf cookies = STRBUF_INIT;
@@ -120,7 +120,7 @@ static void read_cookie(const char *head, struct strbuf *value)
     strbuf_append_bytes(value, at, strcspn(at, "; "));
 }
 
-/* A page of another site must not use the browser's cookie: its Origin is not where it came to. */
+/* A page of another site must not use the browser's cookie: its Origin differs from our host. */
 static int check_origin(const struct gateway *gateway, const char *head, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
@@ -158,7 +158,10 @@ static int read_session(const struct gateway *gateway, const char *head,
     return 0;
 }
 
-/* The query's key goes before the header's; without either the first frame must bring it. */
+/*
+ * A key in the query takes precedence over the header; without either the first frame must bring
+ * it.
+ */
 static int read_credential(const struct gateway *gateway, const char *head,
                            struct handshake *handshake, struct error *err)
 {
@@ -174,7 +177,7 @@ static int read_credential(const struct gateway *gateway, const char *head,
     return principal_question_of_key(&gateway->keyring, key.text, &handshake->caller, err);
 }
 
-/* nginx says it; no client can. */
+/* Set by nginx; clients cannot set it. */
 static void read_address(const char *head, struct socket_request *request)
 {
     CLEANUP(strbuf_done) struct strbuf address = STRBUF_INIT;

@@ -1,5 +1,5 @@
 /*
- * What a client says before the upgrade: path, query, credentials, origin.
+ * Reads the upgrade request: path, query, credentials, origin.
  *
  * Source: RFC 6455, section 4.2; the wire contract's handshake table.
  */
@@ -15,16 +15,16 @@
 struct error;
 struct gateway;
 
-/* What a request says. */
+/* A parsed upgrade request. */
 struct handshake {
     struct socket_request request;
-    bool has_credential;           /* else the first frame must bring it */
-    struct caller_question caller; /* who has the credential: ready to be asked */
+    bool has_credential;           /* otherwise the first frame must bring it */
+    struct caller_question caller; /* the credential's owner: a query ready to send */
 };
 
 /*
- * Reads the head of an HTTP request, from its first line to the empty one. Any error means: refuse
- * with 403 before the upgrade.
+ * Reads the head of an HTTP request, from its first line to the empty one. On any error the request
+ * is refused with 403 before the upgrade.
  */
 int handshake_read(const struct gateway *gateway, const char *head, struct handshake *handshake_out,
                    struct error *err) NONNULL MUST_CHECK;

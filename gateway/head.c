@@ -49,7 +49,7 @@ bool head_query(const char *head, const char *name, struct strbuf *out)
     return false;
 }
 
-/* Without the blanks around it. */
+/* Appends value without surrounding white space. */
 static void append_trimmed(struct strbuf *out, const char *value)
 {
     size_t len = 0;

@@ -13,13 +13,13 @@
 
 struct strbuf;
 
-/* Appends the path, without the query, and decodes it; false when it is no GET of a path. */
+/* Appends the decoded path, without the query; false if the request is not a GET of a path. */
 bool head_path(const char *head, struct strbuf *out) NONNULL MUST_CHECK;
 /* Appends the decoded value of a query parameter; false when there is none. */
 bool head_query(const char *head, const char *name, struct strbuf *out) NONNULL MUST_CHECK;
-/* Appends a header's value; false when there is none. The first of several counts. */
+/* Appends a header's value; false when there is none. If it is repeated, the first one counts. */
 bool head_header(const char *head, const char *name, struct strbuf *out) NONNULL MUST_CHECK;
-/* How often a header is there. */
+/* How often the header occurs. */
 size_t head_count(const char *head, const char *name) NONNULL MUST_CHECK;
 
 #endif

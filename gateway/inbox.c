@@ -22,7 +22,7 @@
 #include "store/conversation/live_post.h"
 #include "store/db/live_listen.h"
 
-/* Messages of one socket that are not stored yet. */
+/* Limit of one socket's messages that are not stored yet. */
 enum { WAITING_MAX = 32 };
 
 static bool is_auth_frame(const json_t *frame)
@@ -42,14 +42,14 @@ static void take_key(struct subscriber *subscriber, const json_t *frame)
 
 /* --- messages --- */
 
-/* One is written after the other: the client's order is the log's. */
+/* Messages are stored one at a time, so the log keeps the client's order. */
 struct inbox {
     struct gateway *gateway;
-    struct subscriber *subscriber; /* NULL when it is gone */
+    struct subscriber *subscriber; /* NULL when it is closed */
     struct principal principal;
     struct uuid conversation_id;
     struct live_post *posting; /* NULL: none */
-    json_t *waiting;           /* as live_post_new() wants them, oldest first */
+    json_t *waiting;           /* in the form that live_post_new() takes, oldest first */
 };
 
 static struct inbox *inbox_new(struct subscriber *subscriber)
@@ -80,7 +80,7 @@ void inbox_leave(struct inbox *inbox)
     free_if_idle(inbox);
 }
 
-/* The class that a client knows the failure by. */
+/* The class by which clients know the failure. */
 static const char *code_of(const struct error *err)
 {
     if (err->code == ERROR_INVALID)
@@ -108,7 +108,7 @@ static void on_posted(struct live_post *post, const struct error *err)
 
     if (err != NULL)
         say_failed(inbox, err);
-    /* Beyond the limit only the run is refused. */
+    /* Above the limit only the run is refused: the message is stored. */
     if (err == NULL || err->code == ERROR_RATE_LIMITED)
         live_hint(inbox->gateway->hints, HINT_EVENTS, inbox->conversation_id.text);
     if (err == NULL)
@@ -144,7 +144,9 @@ static int check_sender(const json_t *sender, struct error *err)
     return 0;
 }
 
-/* As the REST routes take them (fcgi/agent/conversation/seen_calls.h); absent and null say nothing.
+/*
+ * The same rules as the REST routes (fcgi/agent/conversation/seen_calls.h); absent and null mean
+ * none.
  */
 static int check_action_ids(const json_t *ids, struct error *err)
 {
@@ -164,7 +166,7 @@ static int check_action_ids(const json_t *ids, struct error *err)
     return 0;
 }
 
-/* What is kept of it. */
+/* Copies the members that are stored. */
 static int read_message(const json_t *message, json_t **kept_out, struct error *err)
 {
     json_t *input = json_object_get(message, "content");

@@ -1,5 +1,5 @@
 /*
- * What a client sends on its socket: the first frame may bring its key, later ones are messages.
+ * Frames from a client: the first may bring its key, later ones are messages.
  *
  * Ownership: an inbox outlives its subscriber until its last message is stored.
  */
@@ -12,11 +12,11 @@ struct inbox;
 struct subscriber;
 
 /*
- * Handles one whole frame of the client (subscriber->incoming). A bad one is answered on the socket
- * itself; a wrong key closes it.
+ * Handles one whole frame of the client (subscriber->incoming). A bad frame gets an error reply on
+ * the socket; a wrong key closes it.
  */
 void inbox_handle(struct subscriber *subscriber) NONNULL;
-/* The subscriber goes away; what it said is stored all the same. NULL is fine. */
+/* Detaches the subscriber; messages already received are still stored. Accepts NULL. */
 void inbox_leave(struct inbox *inbox);
 
 #endif

@@ -163,7 +163,7 @@ static int open_pipes(struct gateway *gateway, const struct gateway_settings *se
     return 0;
 }
 
-/* Tokens are all that it has to know again: it needs no key that opens what is sealed. */
+/* The gateway only verifies tokens: it gets no key that opens sealed data. */
 static int open_keyring(struct gateway *gateway, const struct gateway_settings *settings,
                         struct error *err)
 {

@@ -11,18 +11,18 @@
 #include "base/mem.h"
 #include "gateway/frame_heads.h"
 
-/* Of more sockets than this a gateway of one thread is no use. */
+/* One thread cannot serve more sockets than this. */
 enum { SOCKETS_MAX = 65536 };
 
 struct watched {
-    ino_t socket; /* another one may have the descriptor by now */
+    ino_t socket; /* to detect a reused descriptor */
     struct frame_heads heads;
     bool is_refused;
     masked_input_refuse *refuse;
     void *owner;
 };
 
-/* By descriptor; NULL: not watched. recv() has no other way to what is known of a socket. */
+/* By descriptor; NULL: not watched. recv() has no other way to find a socket's state. */
 /* NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): as above */
 static struct watched **sockets;
 static size_t n_sockets;
@@ -85,7 +85,7 @@ void masked_input_forget(int fd)
     sockets[fd] = NULL;
 }
 
-/* What of the bytes is handed over; 0 with EAGAIN when nothing is. */
+/* Returns how many of the bytes to pass on; 0 with EAGAIN when there are none. */
 static ssize_t filter(struct watched *watched, const void *bytes, size_t len)
 {
     size_t n = watched->is_refused ? 0 : frame_heads_read(&watched->heads, bytes, len);

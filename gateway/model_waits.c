@@ -22,7 +22,7 @@ struct entry {
     char conversation_id[UUID_TEXT_BYTES];
     int64_t heard_ms;
     int64_t due_ms;        /* when the next attempt begins */
-    json_t *json;          /* the line of the attempt that failed; NULL: none is waited for */
+    json_t *json;          /* the progress line of the failed attempt; NULL: no retry is pending */
     struct progress ended; /* its end; borrows from json */
 };
 
@@ -38,7 +38,7 @@ struct model_waits *model_waits_new(void)
     return NEW(struct model_waits);
 }
 
-/* FNV-1a: ids are random, so that anything spreads them. */
+/* FNV-1a: ids are random, so any hash distributes them. */
 static size_t bucket_of(const char *conversation_id)
 {
     uint32_t value = 2166136261U;
@@ -118,7 +118,10 @@ static struct entry *add(struct model_waits *waits, const char *conversation_id)
     return entry;
 }
 
-/* Most lines are pieces, whose text nobody needs here: quotes in a text are escaped. */
+/*
+ * Most lines are pieces, which are not parsed here. Quotes inside a text are escaped, so this
+ * cannot match there.
+ */
 static bool is_retried(const char *line)
 {
     return strstr(line, "\"attempts\":") != NULL;
@@ -153,7 +156,7 @@ void model_waits_hear(struct model_waits *waits, const char *conversation_id, co
         note_retry(entry, line);
 }
 
-/* The anchor is what the model was shown: an event after it is its answer, or asks it anew. */
+/* The anchor is the last event the model has seen: a later event is its answer, or restarts it. */
 bool model_waits_find(const struct model_waits *waits, const char *conversation_id,
                       int64_t last_seq, int64_t now_ms, struct progress *end_out)
 {

@@ -10,7 +10,7 @@
 #include "gateway/streams.h"
 #include "store/db/db_pipe.h"
 
-/* Streams of one question. */
+/* Maximum number of streams in one query. */
 enum { STREAMS_MAX = 256 };
 
 static void ask(struct news *news);
@@ -24,7 +24,7 @@ static void on_event(struct news_question *question, const struct fresh_event *e
         stream_take_event(stream, event);
 }
 
-/* What came of one stream's part of the question. */
+/* Handles one stream's part of the result. */
 static void settle(struct news *news, struct stream *stream, const struct watched *watch)
 {
     stream->is_asked = false;
@@ -40,7 +40,7 @@ static void settle(struct news *news, struct stream *stream, const struct watche
     stream->has_news = false;
 }
 
-/* PostgreSQL is away: the pipe waits with the next question until it has tried again. */
+/* PostgreSQL is unavailable: the pipe delays the next query until it has reconnected. */
 static void try_again(struct news *news, struct stream *stream)
 {
     stream->is_asked = false;
@@ -83,7 +83,7 @@ static struct stream *take_first(struct news *news)
     return stream;
 }
 
-/* Asks about all that are in line, unless an answer is awaited. */
+/* Queries all queued streams, unless a query is under way. */
 static void ask(struct news *news)
 {
     struct news_question *question = &news->question;

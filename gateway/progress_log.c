@@ -10,28 +10,29 @@
 #include "model/event/progress.h"
 
 enum {
-    PIECES_KEPT = 128, /* whoever has seen them */
-    PIECES_MAX = 4096, /* while somebody has not */
+    PIECES_KEPT = 128, /* even if all sockets have seen them */
+    PIECES_MAX = 4096, /* while a socket has not */
 };
 
 struct piece {
     enum progress_kind kind;
-    int64_t item;                 /* its number; 0 for pieces of one whose beginning was missed */
-    int64_t anchor;               /* the event to be sent before */
-    struct frame *forms[N_FORMS]; /* NULL: that socket does not see it */
+    int64_t item;   /* its number; 0 for pieces of an item whose beginning was missed */
+    int64_t anchor; /* the event that must be sent first */
+    struct frame *forms[N_FORMS]; /* NULL: not sent to sockets of that form */
 };
 
 struct progress_log {
-    int64_t first; /* number of the oldest piece that is kept */
-    int64_t count; /* of all that there ever were */
+    int64_t first; /* number of the oldest piece kept */
+    int64_t count; /* of all pieces ever added */
     int64_t item;  /* number of the newest item; 0 before the first */
     bool is_open;
     struct uuid item_id;
     int64_t item_anchor;
     int64_t attempt;
-    struct uuid superseded_id; /* the item before, whose event may not be read yet … */
+    struct uuid superseded_id; /* the previous item, whose event may not be read yet … */
     int64_t superseded_by;     /* … and the number of the piece that ends it; -1: none */
-    struct frame *aborted;     /* the newest item's end, for who has lost the piece; NULL: none */
+    struct frame
+        *aborted; /* the newest item's end, for subscribers that lost the piece; NULL: none */
     int64_t n_seen_by_all;
     int64_t n_places;
     struct piece *pieces; /* a ring of n_places */
@@ -43,7 +44,7 @@ struct progress_log *progress_log_new(int64_t n_before)
 
     log->first = n_before;
     log->count = n_before;
-    /* Numbers of items are never used twice in a stream: there are no more items than pieces. */
+    /* Item numbers are never reused in a stream: there are no more items than pieces. */
     log->item = n_before;
     log->superseded_by = -1;
     log->n_seen_by_all = INT64_MAX;
@@ -172,8 +173,9 @@ void progress_log_abort(struct progress_log *log, const char *reason, int64_t la
 }
 
 /*
- * The item before may have become an event that its worker stored before it began this one, and
- * that is not read yet: so its end waits for all that was stored, and is taken back if it did.
+ * The previous item may have become an event that its worker stored before it began this one, and
+ * that is not read yet. So its end is anchored after everything stored so far, and withdrawn if the
+ * event appears.
  */
 static void supersede(struct progress_log *log, const struct progress *progress, int64_t last_seq)
 {
@@ -182,12 +184,12 @@ static void supersede(struct progress_log *log, const struct progress *progress,
     if (!log->is_open)
         return;
     log->superseded_id = log->item_id;
-    /* Another attempt at the same item: this one became nothing. */
+    /* Another attempt at the same item: this one became no event. */
     log->superseded_by = text_equal(log->item_id.text, progress->item_id.text) ? -1 : log->count;
     progress_log_abort(log, "superseded", stored_seq);
 }
 
-/* The piece stays, so that sockets know that the item is over. */
+/* The piece stays, so that sockets learn that the item is over. */
 static void take_back_end(struct progress_log *log)
 {
     if (log->superseded_by >= log->first)
@@ -208,8 +210,8 @@ static void begin(struct progress_log *log, const struct progress *progress, int
 }
 
 /*
- * An attempt of which nothing was heard until it failed. A job's beside the answer of a run is not
- * told; what was asked when that answer was stored already is what the run does now.
+ * True for an attempt that is first heard of when it fails. A job's attempt during a run's answer
+ * is not shown; one that was anchored after that answer was stored is the run's current call.
  */
 static bool is_told_at_its_end(const struct progress_log *log, const struct progress *end)
 {
@@ -256,7 +258,7 @@ void progress_log_see_event(struct progress_log *log, const struct uuid *id)
 
 /* --- sending --- */
 
-/* What the session socket needs to know of itself: it sees whole items only. */
+/* Whether the session socket gets the piece: it sees only items whose beginning it saw. */
 static bool is_for_session(const struct piece *piece, struct progress_cursor *cursor)
 {
     if (piece->kind == PROGRESS_STARTED) {
@@ -270,7 +272,7 @@ static bool is_for_session(const struct piece *piece, struct progress_cursor *cu
     return true;
 }
 
-/* Who was too slow for the piece that ended its item gets the end all the same. */
+/* A subscriber too slow for the piece that ended its item still gets the end. */
 static struct frame *lost_end(const struct progress_log *log, struct progress_cursor *cursor,
                               enum frame_form form)
 {

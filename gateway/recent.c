@@ -8,13 +8,13 @@ enum { EVENTS_MAX = 64, BYTES_MAX = 2 << 20 };
 
 struct recent_event {
     struct uuid id;
-    struct frame *forms[N_FORMS]; /* NULL until somebody wants it; the bare one always */
+    struct frame *forms[N_FORMS]; /* the bare form always; others NULL until first used */
 };
 
 struct recent {
     int64_t first_seq;
     int64_t next_seq; /* first_seq when empty */
-    size_t n_bytes;   /* of the bare frames */
+    size_t n_bytes;   /* in the bare frames */
     struct recent_event events[EVENTS_MAX];
 };
 

@@ -1,5 +1,5 @@
 /*
- * Events that are older than a stream keeps, read for one subscriber alone.
+ * Events older than a stream keeps, read for a single subscriber.
  *
  * Ownership: a subscriber owns its replay.
  */
@@ -14,8 +14,8 @@ struct replay;
 struct subscriber;
 
 /*
- * The body of the event with that seq, borrowed until the next call; NULL while it is not there:
- * then it is asked for, and the subscriber gets a turn when it is.
+ * Returns the body of the event with that seq, borrowed until the next call. NULL if it is not
+ * loaded: it is then requested, and the subscriber is woken when it has arrived.
  */
 const char *replay_body(struct subscriber *subscriber, int64_t seq) NONNULL MUST_CHECK;
 void replay_free(struct replay *replay);

@@ -34,7 +34,7 @@ enum {
 
 static const char watch_protocol[] = "watch";
 
-/* libwebsockets read the head that the door has looked at; what the door found out comes along. */
+/* libwebsockets has read the head that the door peeked at; attaches the door's result. */
 static int on_handshake(struct lws *wsi, struct subscriber *subscriber)
 {
     struct gateway *gateway = lws_context_user(lws_get_context(wsi));
@@ -52,7 +52,7 @@ static int on_handshake(struct lws *wsi, struct subscriber *subscriber)
     return 0;
 }
 
-/* It went away between the door and the upgrade. */
+/* The connection closed between the door and the upgrade. */
 static void on_destroyed(struct lws *wsi)
 {
     mem_free(lws_get_opaque_user_data(wsi));
@@ -82,7 +82,7 @@ static void on_open(struct subscriber *subscriber)
     arrival_begin(subscriber);
 }
 
-/* Nobody has said who it is, or the session has ended by itself; a key has no time. */
+/* The client has not authenticated in time, or its session has expired; keys have no expiry. */
 static void on_time_out(struct subscriber *subscriber)
 {
     if (subscriber->principal.kind == PRINCIPAL_NOBODY ||
@@ -92,7 +92,7 @@ static void on_time_out(struct subscriber *subscriber)
 
 static int on_receive(struct subscriber *subscriber, const void *bytes, size_t len)
 {
-    /* It is about to be closed: what it still says goes nowhere. */
+    /* The socket is closing: further input is discarded. */
     if (subscriber->end != SUBSCRIBER_OPEN)
         return 0;
     if (subscriber->incoming.len + len > MESSAGE_MAX_BYTES) {
@@ -121,8 +121,8 @@ static int close_with_reason(const struct subscriber *subscriber)
 }
 
 /*
- * A turn may come unasked, or once for many requests: look, send one frame, and ask again while
- * there may be more.
+ * The callback may come unrequested, or once for many requests: check, send one frame, and request
+ * another while there may be more.
  */
 static int on_writable(struct subscriber *subscriber)
 {
@@ -147,7 +147,7 @@ static int on_writable(struct subscriber *subscriber)
 static int on_socket(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
                      size_t len)
 {
-    /* libwebsockets has some sixty reasons; a server of sockets lives on these. */
+    /* libwebsockets has some sixty callback reasons; a WebSocket server needs these. */
     if (reason == LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION)
         return on_handshake(wsi, user);
     if (reason == LWS_CALLBACK_ESTABLISHED)
@@ -244,8 +244,10 @@ static bool stop_is_asked(int stop_fd)
     return poll(&wait, 1, 0) > 0;
 }
 
-/* PostgreSQL or a sandbox answers or tells, a preview moves, somebody is at the door, or a signal
- * came. */
+/*
+ * An answer or a notification from PostgreSQL or a sandbox, preview traffic, a new connection, or a
+ * signal.
+ */
 static int on_watched(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
                       size_t len)
 {
@@ -277,14 +279,17 @@ static int watch(const struct gateway *gateway, struct error *err)
     for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
         struct epoll_event event = {.events = EPOLLIN, .data.fd = fds[i]};
 
-        /* Previews may be none of this gateway's. */
+        /* The descriptor is -1 when this gateway serves no previews. */
         if (fds[i] >= 0 && epoll_ctl(gateway->watch_fd, EPOLL_CTL_ADD, fds[i], &event) < 0)
             return error_set(err, ERROR_INTERNAL, "epoll_ctl: %m");
     }
     return 0;
 }
 
-/* libwebsockets waits on one more descriptor: an epoll of everything that is not a socket. */
+/*
+ * Gives libwebsockets one more descriptor to poll: an epoll of everything that is not a client
+ * socket.
+ */
 static int adopt_watch(struct gateway *gateway, struct error *err)
 {
     struct lws_vhost *vhost = lws_get_vhost_by_name(gateway->lws, "default");
@@ -307,7 +312,7 @@ int server_run(struct gateway *gateway, int stop_fd, struct error *err)
     gateway->stop_fd = stop_fd;
     if (adopt_watch(gateway, err) < 0)
         return -1;
-    db_pipe_pump(gateway->hints); /* connects, so as to listen before anybody watches */
+    db_pipe_pump(gateway->hints); /* connects, so that it listens before the first subscriber */
     gateway->tick_at_ms = INT64_MAX;
     server_schedule(gateway, -1);
     while (!gateway->is_stopping) {

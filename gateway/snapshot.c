@@ -19,7 +19,7 @@ struct snapshot {
     struct state_question question;
     int64_t asked_round;
     int64_t round;
-    int64_t seq; /* -1: nothing is loaded */
+    int64_t seq; /* -1: none is loaded */
     struct frame *forms[N_FORMS];
 };
 
@@ -53,7 +53,7 @@ static void take(struct snapshot *snapshot)
     conversation_done(conversation);
 }
 
-/* While PostgreSQL is away the subscribers ask again, and the pipe lets them wait. */
+/* While PostgreSQL is unavailable the subscribers ask again, and the pipe delays them. */
 static void on_state(struct state_question *question, const struct error *err)
 {
     struct snapshot *snapshot = lws_container_of(question, struct snapshot, question);

@@ -17,11 +17,11 @@ struct stream;
 
 void snapshot_free(struct snapshot *snapshot);
 /*
- * The seq that the snapshot of the stream's present round speaks of, or -1 while there is none, or
- * none of min_seq or later: then one is asked for, and all subscribers get a turn when it is there.
+ * Returns the seq of the snapshot for the stream's current round. -1 if there is none, or none of
+ * min_seq or later: one is then requested, and all subscribers are woken when it has arrived.
  */
 int64_t snapshot_seq(struct stream *stream, int64_t min_seq) NONNULL MUST_CHECK;
-/* Its frame, a hold of the caller's; only behind a snapshot_seq() that is not -1. */
+/* Returns its frame; the caller owns a reference. Only after a snapshot_seq() that is not -1. */
 struct frame *snapshot_frame(struct stream *stream, enum frame_form form) NONNULL MUST_CHECK;
 
 #endif

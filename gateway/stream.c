@@ -21,8 +21,8 @@
 
 enum {
     /*
-     * A client arms its end-of-run detector only after the answer to POST /run has reached it: so
-     * long after its beginning the end of a run is told at the soonest.
+     * A client arms its end-of-run detector only after it has received the answer to POST /run: a
+     * run's end is sent at the earliest this long after its beginning.
      */
     RUN_TOLD_MS = 300,
     STATUS_MAX_BYTES = 400,
@@ -78,7 +78,7 @@ void stream_cool(struct stream *stream)
 
 /* --- news --- */
 
-/* As event_add_status() makes it: small, with its members in this order. */
+/* The format that event_add_status() writes: small, with its members in this order. */
 static bool begins_run(const struct fresh_event *event)
 {
     static const char words[] = "\"key\":\"execution_status\",\"value\":\"running\"";
@@ -130,7 +130,7 @@ void stream_take_version(struct stream *stream, int64_t version)
     server_schedule(stream->gateway, due_ms - now_ms);
 }
 
-/* How many pieces no socket has to be sent any more. */
+/* The number of pieces that no socket needs any more. */
 static int64_t n_seen_by_all(const struct stream *stream)
 {
     int64_t n_seen = INT64_MAX;
@@ -155,7 +155,7 @@ void stream_take_progress(struct stream *stream, const char *text)
         log_warning("progress.unreadable", LOG_ERROR(&err));
         return;
     }
-    /* The event came by another way, and faster. */
+    /* The event itself arrived first. */
     if (stream->recent != NULL && recent_has(stream->recent, &progress.item_id))
         return;
     if (stream->progress == NULL)

@@ -1,10 +1,10 @@
 /*
- * One conversation that somebody watches: its newest events, read once for all its subscribers, the
- * snapshot they are due, and the answer that the model is giving.
+ * One conversation that is being watched: its newest events, read once for all its subscribers, the
+ * snapshot they are due, and the answer that the model is streaming.
  *
  * Ownership: a stream lives as long as it has subscribers.
  * Nothing is queued per socket: a subscriber has a cursor, and takes the next frame from here or,
- * when it is far behind, from the database. A stream without news for a while keeps no event.
+ * when it is far behind, from the database. A stream that is idle for a while keeps no events.
  */
 #ifndef DEFT_GATEWAY_STREAM_H
 #define DEFT_GATEWAY_STREAM_H
@@ -38,52 +38,50 @@ struct stream {
     struct gateway *gateway;
     struct uuid conversation_id;
     struct uuid user_id;
-    struct subscriber *subscribers; /* list by next */
+    struct subscriber *subscribers; /* linked by next */
     size_t n_subscribers;
-    int64_t last_seq;              /* newest event that was read */
+    int64_t last_seq;              /* newest event read */
     int64_t snapshot_version;      /* as last read from the row */
-    int64_t snapshot_round;        /* grows with each snapshot that subscribers are due */
-    struct snapshot *snapshot;     /* the newest, and the question for the next; NULL: none */
+    int64_t snapshot_round;        /* incremented for each snapshot that subscribers are due */
+    struct snapshot *snapshot;     /* the newest, and the query for the next; NULL: none */
     struct recent *recent;         /* NULL while it keeps no event */
     struct progress_log *progress; /* NULL while it keeps none */
-    int64_t n_progress;            /* pieces that logs before this one had */
+    int64_t n_progress;            /* number of pieces in earlier logs */
     struct stream *next_dirty;
-    int64_t run_seen_ms;     /* when the beginning of the newest run was read; 0: it was not */
-    int64_t snapshot_due_ms; /* when the run's end is told, while it is listed for that */
-    int64_t used_at_ms;      /* while it keeps events */
+    int64_t run_seen_ms;     /* when the start of the newest run was read; 0: it was not */
+    int64_t snapshot_due_ms; /* when to send the run's end, while the stream is listed for that */
+    int64_t used_at_ms;      /* last use, while it keeps events */
     int64_t looked_at_ms;
-    size_t asked_at; /* index in the question under way, while is_asked */
-    bool is_dirty;   /* in line to be asked for news */
+    size_t asked_at; /* index in the query under way, while is_asked */
+    bool is_dirty;   /* queued for the next query */
     bool is_asked;
-    bool has_news; /* of the answer that is being read */
+    bool has_news; /* in the answer being read */
 };
 
-/* The stream of that conversation, new or shared. */
+/* Returns the stream of that conversation, new or shared. */
 struct stream *stream_get(struct gateway *gateway, const struct uuid *conversation_id,
                           const struct uuid *user_id) NONNULL MUST_CHECK;
 /* Frees a stream that has no subscriber left. */
 void stream_drop_if_unused(struct stream *stream) NONNULL;
 
-/* An event that the log has behind last_seq. */
+/* Takes an event that the log has after last_seq. */
 void stream_take_event(struct stream *stream, const struct fresh_event *event) NONNULL;
-/* The row's version; a grown one is a snapshot for all. */
+/* Takes the row's version; if it grew, all subscribers are due a snapshot. */
 void stream_take_version(struct stream *stream, int64_t version) NONNULL;
-/* The JSON of a line of progress. */
+/* Takes a progress line, as JSON. */
 void stream_take_progress(struct stream *stream, const char *json) NONNULL;
-/* A snapshot is due to all subscribers. */
+/* All subscribers are due a snapshot. */
 void stream_begin_round(struct stream *stream) NONNULL;
-/* Asks for a turn of every subscriber. */
+/* Requests a turn for every subscriber. */
 void stream_wake_all(struct stream *stream) NONNULL;
-/* The conversation is gone: so are its subscribers. */
+/* The conversation is gone: closes its subscribers. */
 void stream_close_all(struct stream *stream) NONNULL;
-/* It keeps something now, which the tick lets go of when nothing happens any more. */
+/* The stream now holds data, which the tick releases when it has been idle. */
 void stream_warm(struct stream *stream) NONNULL;
-/* Lets go of what can be read again. */
+/* Releases what can be read again. */
 void stream_cool(struct stream *stream) NONNULL;
 
-/*
- * The frame of an event that is kept (a hold of the caller's), or NULL.
- */
+/* Returns the frame of an event that is kept (the caller owns a reference), or NULL. */
 struct frame *stream_event_frame(struct stream *stream, int64_t seq,
                                  enum frame_form form) NONNULL MUST_CHECK;
 

@@ -1,5 +1,5 @@
 /*
- * Lists of streams: each stream has one link per kind of list.
+ * Lists of streams: a stream has one link per list kind.
  */
 #ifndef DEFT_GATEWAY_STREAM_LIST_H
 #define DEFT_GATEWAY_STREAM_LIST_H
@@ -8,10 +8,10 @@
 #include "gateway/stream.h"
 #include "gateway/streams.h"
 
-/* Does nothing when it is listed already. */
+/* Does nothing if it is already listed. */
 void stream_list_append(struct stream_list *list, struct stream *stream,
                         enum stream_link link) NONNULL;
-/* Does nothing when it is not listed. */
+/* Does nothing if it is not listed. */
 void stream_list_remove(struct stream_list *list, struct stream *stream,
                         enum stream_link link) NONNULL;
 

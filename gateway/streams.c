@@ -13,9 +13,9 @@
 
 enum {
     BUCKETS_FIRST = 64,
-    LOOK_MS = 2000,     /* how often each is looked at, while there are few */
-    LOOK_MAX = 1000,    /* in one tick: a bound, however many there are */
-    TRIM_STREAMS = 256, /* let go of together cost one trim of the allocator */
+    LOOK_MS = 2000,     /* how often each is checked, while there are few */
+    LOOK_MAX = 1000,    /* limit per tick, however many there are */
+    TRIM_STREAMS = 256, /* malloc_trim() runs once per this many released streams */
     WARM_MS = 10000,    /* how long events are kept after the last one */
 };
 
@@ -54,7 +54,7 @@ void stream_list_remove(struct stream_list *list, struct stream *stream, enum st
 
 /* --- by conversation --- */
 
-/* FNV-1a: ids are random, so that anything spreads them. */
+/* FNV-1a: ids are random, so any hash distributes them. */
 static size_t hash(const char *text)
 {
     uint64_t value = 14695981039346656037U;
@@ -133,8 +133,8 @@ void streams_remove(struct streams *streams, struct stream *stream)
 /* --- later --- */
 
 /*
- * Reads what a lost hint left unread. A tick looks at no more than LOOK_MAX of them: with many
- * streams each waits longer for its turn, and the database does not work harder.
+ * Polls for events whose hint was lost. A tick checks at most LOOK_MAX streams: with many streams
+ * each is checked less often, and the load on the database stays the same.
  */
 static void look(struct gateway *gateway, int64_t now_ms)
 {
@@ -152,7 +152,7 @@ static void look(struct gateway *gateway, int64_t now_ms)
     }
 }
 
-/* What is let go of lies between what stays: the allocator gives its pages back when told to. */
+/* Freed memory lies between live blocks: the allocator returns its pages only when told to. */
 static void cool(struct streams *streams, int64_t now_ms)
 {
     while (streams->warm.first != NULL && now_ms - streams->warm.first->used_at_ms >= WARM_MS) {
@@ -168,7 +168,7 @@ static void cool(struct streams *streams, int64_t now_ms)
     (void)malloc_trim(0);
 }
 
-/* Few are listed: those whose run was over within a moment, and not for longer than that. */
+/* The list is short: runs that ended almost at once stay on it for RUN_TOLD_MS at most. */
 static int64_t tell_ends(struct streams *streams, int64_t now_ms)
 {
     struct stream *stream = streams->due.first;

@@ -119,7 +119,7 @@ void subscriber_stop_waiting(struct subscriber *subscriber)
         gateway->waiting_last = subscriber->waiting_previous;
 }
 
-/* The close goes out when the socket takes bytes again; until then it costs nothing more. */
+/* The close frame goes out when the socket becomes writable; until then it costs nothing more. */
 void subscribers_tick(struct gateway *gateway, int64_t now_ms)
 {
     while (gateway->waiting_first != NULL &&
@@ -173,7 +173,7 @@ static enum frame_form form_of(const struct subscriber *subscriber)
     return subscriber->request.kind == SOCKET_SESSION ? FORM_SESSION : FORM_EVENT;
 }
 
-/* The event behind the cursor: what the stream keeps, or a batch read for this one alone. */
+/* The event after the cursor: from the stream, or from a batch read for this subscriber alone. */
 static struct frame *next_event(struct subscriber *subscriber)
 {
     int64_t seq = subscriber->cursor + 1;
@@ -203,7 +203,7 @@ static bool snapshot_is_due(const struct subscriber *subscriber)
     return subscriber->round_sent < subscriber->stream->snapshot_round;
 }
 
-/* The first snapshot: before all history on /sockets/events, behind it on /sockets/session. */
+/* The first snapshot: before all history on /sockets/events, after it on /sockets/session. */
 static bool first_snapshot_is_due(const struct subscriber *subscriber)
 {
     if (has_first_snapshot(subscriber))
@@ -218,7 +218,7 @@ static struct frame *send_snapshot(struct subscriber *subscriber)
     struct frame *frame = snapshot_frame(stream, form_of(subscriber));
 
     subscriber->round_sent = stream->snapshot_round;
-    /* Most conversations have one reader: nobody else will want it. */
+    /* Most conversations have one reader: no other subscriber will need it. */
     if (stream->n_subscribers == 1)
         snapshot_free(TAKE_PTR(stream->snapshot));
     return frame;
@@ -232,8 +232,8 @@ static struct frame *first_snapshot(struct subscriber *subscriber)
 }
 
 /*
- * A snapshot goes right behind the newest event that it speaks of: an old "finished" behind a new
- * run would end that run for its client.
+ * A snapshot is sent directly after the newest event that it covers: an old "finished" after the
+ * start of a new run would end that run for its client.
  */
 static struct frame *due_snapshot(struct subscriber *subscriber)
 {
@@ -245,7 +245,7 @@ static struct frame *due_snapshot(struct subscriber *subscriber)
     return seq == subscriber->cursor ? send_snapshot(subscriber) : NULL;
 }
 
-/* Behind the first snapshot, before all that came after it. */
+/* Sent after the first snapshot, before everything newer. */
 static struct frame *take_wait(struct subscriber *subscriber)
 {
     if (!has_first_snapshot(subscriber))
@@ -273,7 +273,7 @@ static struct frame *next_of_stream(struct subscriber *subscriber)
     return frame;
 }
 
-/* Whoever speaks before it has heard where it is, is answered behind that. */
+/* Replies are held back until the first snapshot was sent. */
 static bool reply_is_due(const struct subscriber *subscriber)
 {
     return subscriber->n_replies > 0 &&

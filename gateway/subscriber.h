@@ -1,5 +1,5 @@
 /*
- * One socket: who it is, what it has been sent, what comes next.
+ * One socket: its caller, its position, and what to send next.
  *
  *   authenticate → (session: sync) → (events: snapshot) → history → (session: snapshot) → live
  *
@@ -28,14 +28,14 @@ struct lws;
 struct replay;
 struct stream;
 
-/* A client with more bad frames unanswered than this is not listening. */
+/* A client with more unsent error replies than this does not read its socket. */
 enum { SUBSCRIBER_REPLIES = 8 };
 
 enum socket_kind { SOCKET_EVENTS, SOCKET_SESSION, SOCKET_BASH, SOCKET_N_KINDS };
 
 enum resend { RESEND_NONE, RESEND_ALL, RESEND_SINCE };
 
-/* What a client asked for with its URL. */
+/* A client's request, from its URL. */
 struct socket_request {
     enum socket_kind kind;
     struct uuid conversation_id;
@@ -48,28 +48,28 @@ struct socket_request {
 enum subscriber_end {
     SUBSCRIBER_OPEN,
     SUBSCRIBER_UNAUTHENTICATED, /* 4001 */
-    SUBSCRIBER_TOO_MANY_KEYS,   /* 1013: its address sent too many wrong ones */
+    SUBSCRIBER_TOO_MANY_KEYS,   /* 1013: its address sent too many wrong keys */
     SUBSCRIBER_NOT_FOUND,       /* 4004 */
     SUBSCRIBER_TOO_MANY,        /* 1013 */
     SUBSCRIBER_TOO_MANY_BASH,   /* 1013 */
-    SUBSCRIBER_UNMASKED,        /* 1002: it sent a frame that is not masked */
+    SUBSCRIBER_UNMASKED,        /* 1002: it sent an unmasked frame */
     SUBSCRIBER_TOO_LARGE,       /* 1009 */
     SUBSCRIBER_TOO_NOISY,       /* 1008 */
     SUBSCRIBER_TOO_SLOW,        /* 1013: it does not read */
-    SUBSCRIBER_UNAVAILABLE,     /* 1013: the database is out of reach; come back */
+    SUBSCRIBER_UNAVAILABLE,     /* 1013: the database is unreachable; the client may retry */
     SUBSCRIBER_N_ENDS,
 };
 
 struct subscriber {
-    struct subscriber *next; /* of its stream */
+    struct subscriber *next; /* in its stream's list */
     struct subscriber *previous;
-    struct subscriber *waiting_next; /* of those that wait for a turn */
+    struct subscriber *waiting_next; /* in the list of those that wait for a turn */
     struct subscriber *waiting_previous;
     int64_t waiting_since_ms;
     struct lws *wsi;
     struct gateway *gateway;
     struct stream *stream;    /* NULL until it is authenticated and attached */
-    struct bash_socket *bash; /* what it has instead of a stream on bash-events */
+    struct bash_socket *bash; /* replaces stream on bash-events */
     struct socket_request request;
     struct principal principal;
     struct caller_link caller;
@@ -77,38 +77,41 @@ struct subscriber {
     int64_t valid_ms; /* of its session; 0: it has none */
     enum subscriber_end end;
     bool is_waiting;
-    struct strbuf incoming;                    /* a message under way */
+    struct strbuf incoming;                    /* a partial message */
     struct frame *sync;                        /* session: the first frame */
-    struct frame *wait[2];                     /* session: the attempt that failed before it came */
+    struct frame *wait[2];                     /* session: the failed attempt that preceded it */
     struct frame *replies[SUBSCRIBER_REPLIES]; /* to the client's bad frames, oldest first */
     size_t n_replies;
-    struct arrival *arrival; /* what is asked before it is attached; NULL else */
+    struct arrival *arrival; /* state while attaching; NULL otherwise */
     struct replay *replay;   /* events older than the stream keeps; NULL: none */
-    struct inbox *inbox;     /* its messages under way; NULL: none */
+    struct inbox *inbox;     /* its messages being stored; NULL: none */
     struct progress_cursor progress;
     int64_t cursor;      /* seq of the last event sent or skipped */
-    int64_t history_end; /* the newest event when it came */
+    int64_t history_end; /* the newest event when it connected */
     int64_t round_sent;  /* of the stream's snapshots; -1: none yet */
 };
 
-/* Prepares a fresh socket; memory is libwebsockets' own. */
+/* Initializes a new socket; libwebsockets owns the memory. */
 void subscriber_init(struct subscriber *subscriber, struct gateway *gateway,
                      struct lws *wsi) NONNULL;
 /* Leaves the stream and releases everything. */
 void subscriber_done(struct subscriber *subscriber) NONNULL;
-/* Asks libwebsockets for a turn. */
+/* Asks libwebsockets for a writable callback. */
 void subscriber_wake(struct subscriber *subscriber) NONNULL;
-/* It has its turn, or none is needed any more. */
+/* It has had its turn, or no longer needs one. */
 void subscriber_stop_waiting(struct subscriber *subscriber) NONNULL;
-/* Gives up those that had no turn for too long. */
+/* Closes those that waited too long for a turn. */
 void subscribers_tick(struct gateway *gateway, int64_t now_ms) NONNULL;
-/* Queues an answer to a bad frame (takes the caller's hold); closes when too many wait. */
+/*
+ * Queues a reply to a bad frame (takes over the caller's reference); closes when too many are
+ * queued.
+ */
 void subscriber_reply(struct subscriber *subscriber, struct frame *frame) NONNULL;
-/* Asks for a close with that reason; the first reason stands. */
+/* Requests a close with that reason; only the first request counts. */
 void subscriber_close(struct subscriber *subscriber, enum subscriber_end end) NONNULL;
 /*
- * The next frame to send (a hold of the caller's), or NULL when there is nothing now: what it takes
- * is asked for, and the subscriber woken when it is there.
+ * Returns the next frame to send (the caller owns a reference). NULL when there is nothing now:
+ * missing data is requested, and the subscriber is woken when it has arrived.
  */
 struct frame *subscriber_next_frame(struct subscriber *subscriber) NONNULL MUST_CHECK;
 /* Whether another frame may follow at once. */

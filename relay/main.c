@@ -1,11 +1,10 @@
 /*
- * deft-relay COMMAND [ARGUMENT...]: hands the lines of its input to the input of a command, and
- * never keeps who writes them waiting.
+ * deft-relay COMMAND [ARGUMENT...]: passes the lines of its input to the input of a command, and
+ * never blocks the writers.
  *
- * A logger that cannot write waits for room on its disk. The pipe to it fills up then, and every
- * process that logs stands still, PostgreSQL in the middle of its statements. The relay waits for a
- * moment and then goes on reading: what does not fit into its buffer is dropped, whole lines at a
- * time, and counted.
+ * A logger that cannot write waits for disk space. The pipe to it then fills up, and every process
+ * that logs blocks, PostgreSQL in the middle of its statements. The relay waits for PATIENCE_MS and
+ * then goes on reading: whole lines that do not fit into its buffer are dropped and counted.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,12 +24,13 @@ enum { PATIENCE_MS = 1000 };
 enum { INPUT = 0, OUTPUT = 1 };
 
 struct relay {
-    int out_fd; /* to the command; does not block */
+    int out_fd; /* to the command; non-blocking */
     char pending[PENDING_BYTES];
     size_t len;
-    size_t whole;     /* bytes of whole lines, the first ones; a part of one may follow */
-    bool is_stalled;  /* the command took nothing for PATIENCE_MS */
-    bool is_dropping; /* of this line nothing is kept */
+    size_t
+        whole; /* length of the complete lines at the start of pending; a partial line may follow */
+    bool is_stalled;  /* the command accepted nothing for PATIENCE_MS */
+    bool is_dropping; /* the rest of this line is discarded */
     size_t n_dropped; /* lines, since the last note */
 };
 
@@ -38,7 +38,7 @@ struct relay {
 
 static bool fits(const struct relay *relay, size_t len)
 {
-    /* There is always room for the note about what did not fit. */
+    /* Room for the note about dropped lines is always reserved. */
     return relay->len + len + NOTE_BYTES <= sizeof(relay->pending);
 }
 
@@ -48,7 +48,7 @@ static void add(struct relay *relay, const char *bytes, size_t len)
     relay->len += len;
 }
 
-/* A line, or a part of one. What was kept of a line that does not fit goes, too. */
+/* Takes a line, or a part of one. If the line does not fit, its kept part is dropped, too. */
 static void take_part(struct relay *relay, const char *part, size_t len)
 {
     bool is_end = part[len - 1] == '\n';
@@ -94,7 +94,10 @@ static void add_note(struct relay *relay)
     relay->whole = relay->len;
 }
 
-/* Whole lines only: what was begun is not dropped any more. False when the command is gone. */
+/*
+ * Writes complete lines only: a line that was begun is not dropped any more. False when the command
+ * is gone.
+ */
 static bool give(struct relay *relay)
 {
     ssize_t n = write(relay->out_fd, relay->pending, relay->whole);
@@ -112,13 +115,13 @@ static bool give(struct relay *relay)
 
 /* --- both --- */
 
-/* What is next can be kept, or need not be: the input is read. */
+/* True when the next input can be kept, or may be dropped: the input is read. */
 static bool may_read(const struct relay *relay)
 {
     return relay->is_stalled || relay->whole == 0 || fits(relay, CHUNK_BYTES);
 }
 
-/* Waits for either end. False when the wait failed. */
+/* Waits for input or output. False when the wait failed. */
 static bool look(struct relay *relay, struct pollfd fds[2])
 {
     bool is_reading = may_read(relay);
@@ -134,7 +137,7 @@ static bool look(struct relay *relay, struct pollfd fds[2])
     return n >= 0 || errno == EINTR;
 }
 
-/* Until the input ends or the command is gone. */
+/* Runs until the input ends or the command is gone. */
 static void pump(struct relay *relay)
 {
     char chunk[CHUNK_BYTES];
@@ -159,7 +162,7 @@ static void pump(struct relay *relay)
 
 /* --- the command --- */
 
-/* The child's end of the pipe becomes its input; returns in the parent alone. */
+/* The child's end of the pipe becomes its input; returns in the parent only. */
 static pid_t start(char *const *command, int *out_fd)
 {
     int ends[2] = {-1, -1};
@@ -179,7 +182,7 @@ static pid_t start(char *const *command, int *out_fd)
     return pid;
 }
 
-/* Its last lines may wait for as long as the command does: nobody stands behind them any more. */
+/* The last lines may block as long as the command does: no writer is left that waits. */
 static void finish(struct relay *relay, pid_t pid)
 {
     int flags = fcntl(relay->out_fd, F_GETFL);

@@ -1,5 +1,5 @@
 /*
- * What a browser sees in place of an answer that is not HTTP.
+ * The page shown to a browser instead of an answer that is not HTTP.
  */
 #ifndef DEFT_GATEWAY_PREVIEW_REFUSAL_H
 #define DEFT_GATEWAY_PREVIEW_REFUSAL_H
@@ -8,7 +8,7 @@
 
 struct strbuf;
 
-/* Appends a whole answer, 502, with a page in words; status: the program's, 0 for none. */
+/* Appends a complete 502 answer with a page of text; status: the program's, 0 for none. */
 void preview_refusal_append(struct strbuf *out, int status) NONNULL;
 
 #endif

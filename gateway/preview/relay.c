@@ -21,29 +21,29 @@
 
 enum {
     LINKS_MAX = 8192,
-    /* nginx takes 64 KB of header lines, and adds a few of its own. */
+    /* nginx accepts 64 KB of header lines, and adds a few of its own. */
     REQUEST_HEAD_MAX_BYTES = 98304,
-    /* Of all informational answers, and of the last one's status line. */
+    /* Limit for all informational answers plus the final status line. */
     ANSWER_HEADS_MAX_BYTES = 16384,
     CHUNK_BYTES = 65536,
     EVENTS_MAX = 64,
-    /* SYNs that are repeated: 1 + 2 + 4 s. */
+    /* SYN retries: 1 + 2 + 4 s. */
     CONNECT_REPEATS = 2,
 };
 
 enum link_phase {
-    LINK_ASKING,     /* the request's head is not whole */
+    LINK_ASKING,     /* the request's head is not complete */
     LINK_CONNECTING, /* to the program */
-    LINK_WAITING,    /* for the answer's status; the request's body is passed on */
+    LINK_WAITING,    /* for the answer's status; the request's body is being passed on */
     LINK_COPYING,    /* both ways */
-    LINK_ENDING,     /* the program's side is over; the rest of the answer goes to nginx */
-    LINK_ENDED,      /* freed after this turn, in which there may be another event of it */
+    LINK_ENDING,     /* the program's side is closed; the rest of the answer goes to nginx */
+    LINK_ENDED,      /* freed after this turn, which may still hold an event for it */
 };
 
 struct side {
     struct preview_link *link;
     int fd;
-    uint32_t watched; /* events; a side is watched until the next one comes */
+    uint32_t watched; /* epoll events, armed until the next one is reported */
     bool is_added;    /* to the epoll */
 };
 
@@ -53,12 +53,12 @@ struct preview_link {
     struct preview_relay *relay;
     struct side nginx;
     struct side program;
-    struct strbuf request; /* what the program did not take yet */
-    struct strbuf answer;  /* what nginx did not take yet, or may not have yet */
+    struct strbuf request; /* bytes that the program has not accepted yet */
+    struct strbuf answer;  /* bytes that nginx has not accepted yet, or must not see yet */
     size_t n_informational_bytes;
     enum link_phase phase;
     bool asks_upgrade;
-    bool is_deaf; /* the program takes no more of the request */
+    bool is_deaf; /* the program accepts no more of the request */
 };
 
 /* --- listening --- */
@@ -132,7 +132,7 @@ static uint32_t wanted_of_nginx(const struct preview_link *link)
         link->phase == LINK_ASKING ||
         ((link->phase == LINK_WAITING || link->phase == LINK_COPYING) && link->request.len == 0);
 
-    /* That it hangs up is heard always: nobody is left to read what the program says. */
+    /* A hang-up is always watched for: then no client is left to read the answer. */
     return EPOLLRDHUP | (gives_request ? EPOLLIN : 0) |
            (takes_answer && link->answer.len > 0 ? EPOLLOUT : 0);
 }
@@ -147,8 +147,10 @@ static uint32_t wanted_of_program(const struct preview_link *link)
     return (gives_answer ? EPOLLIN : 0) | (link->request.len > 0 && !link->is_deaf ? EPOLLOUT : 0);
 }
 
-/* Each event comes once, and is asked for again: what is not read from says nothing, not even that
- * it hung up. */
+/*
+ * One-shot, rearmed after each event: a side that is not being read reports nothing, not even a
+ * hang-up.
+ */
 static void watch(struct side *side, uint32_t wanted)
 {
     struct epoll_event event = {.events = wanted | EPOLLONESHOT, .data.ptr = side};
@@ -182,7 +184,7 @@ static bool may_come_later(void)
     return errno == EAGAIN || errno == EINTR;
 }
 
-/* Adds to held what the side does not take at once; false when it takes nothing any more. */
+/* Appends to held what the side does not accept at once; false when it accepts nothing any more. */
 static bool give(const struct side *side, const char *bytes, size_t len, struct strbuf *held)
 {
     ssize_t n = held->len == 0 ? send(side->fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT) : 0;
@@ -206,7 +208,7 @@ static bool give_held(const struct side *side, struct strbuf *held)
     return true;
 }
 
-/* Who sends a request may say more than its program wants to hear, and still gets the answer. */
+/* A client may send more than the program reads, and still gets the answer. */
 static void stop_request(struct preview_link *link)
 {
     link->is_deaf = true;
@@ -272,7 +274,7 @@ static void pass_answer(struct preview_link *link)
     give_answer(link);
 }
 
-/* nginx would take an informational answer for the last one. */
+/* nginx would take an informational answer for the final one. */
 static void judge_answer(struct preview_link *link)
 {
     struct preview_answer answer = preview_answer_read(link->answer.text, link->answer.len);
@@ -336,7 +338,7 @@ static int begin(struct preview_link *link, struct error *err)
     return connect_to(link, &request.address, err);
 }
 
-/* An end without an answer is a 502 of nginx, which tells that nothing listens there. */
+/* If we close without an answer nginx sends its 502, whose page says that nothing listens there. */
 static void read_request(struct preview_link *link)
 {
     char *chunk = link->relay->chunk;
@@ -377,7 +379,7 @@ static void on_connected(struct preview_link *link)
 
 /* --- events --- */
 
-/* What it said before it hung up, such as the last frame of a WebSocket, is for the program. */
+/* Bytes sent before the hang-up, such as the last frame of a WebSocket, still go to the program. */
 static void on_hang_up(struct preview_link *link)
 {
     if (link->phase == LINK_WAITING || link->phase == LINK_COPYING) {

@@ -1,5 +1,5 @@
 /*
- * One request from its first byte to its last: route, who calls, body, handler, answer, log line.
+ * Handles one request: route, authentication, body, handler, reply, log line.
  */
 #ifndef DEFT_FCGI_DISPATCH_H
 #define DEFT_FCGI_DISPATCH_H
@@ -10,7 +10,7 @@ struct fcgi_context;
 struct reply;
 struct request_input;
 
-/* Never fails: what goes wrong is the answer. The reply's output is set by the caller. */
+/* Never fails: errors become the reply. The caller sets the reply's output. */
 void dispatch(const struct fcgi_context *context, const struct request_input *input,
               struct reply *reply) NONNULL;
 

@@ -1,6 +1,6 @@
 /*
- * A server that starts deferred answers nothing but its health until it is told to begin; then it
- * never sleeps again, whichever process was told.
+ * A server with a deferred start serves only its health until it is initialized; after that it
+ * never becomes dormant again, whichever process took the call.
  */
 #ifndef DEFT_FCGI_DORMANCY_H
 #define DEFT_FCGI_DORMANCY_H
@@ -13,13 +13,15 @@ struct error;
 struct fcgi_context;
 struct request;
 
-/* What sleeping routes answer. */
+/* The reply of dormant routes. */
 #define DORMANCY_WORDS "server is in deferred-init state 'dormant'; call POST /api/init first"
 
-/* Whether the server still waits for its beginning. */
+/* Whether the server still waits for its initialization. */
 int dormancy_look(const struct fcgi_context *context, bool *is_dormant_out,
                   struct error *err) NONNULL MUST_CHECK;
-/* Whether the request's route sleeps with the server: *is_asleep_out = true while it does. */
+/*
+ * Sets *is_asleep_out to true while the server is dormant and the request's route depends on that.
+ */
 int dormancy_check(const struct request *request, bool *is_asleep_out,
                    struct error *err) NONNULL MUST_CHECK;
 

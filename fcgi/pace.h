@@ -1,6 +1,6 @@
 /*
- * How fast one side of a stream is: the time that was spent waiting for it, and what it moved. One
- * that is slower than the least rate holds a thread that others wait for.
+ * The transfer rate of one side of a stream: bytes moved, and the time spent waiting for them. A
+ * side below the minimum rate holds a thread that other requests need.
  *
  * Threading: a pace belongs to one thread.
  */
@@ -13,11 +13,11 @@
 
 #include "base/attr.h"
 
-/* Slower than any line that people use, and a thousandth of what a sandbox gives. */
+/* Below any line in real use, and a thousandth of a sandbox's rate. */
 #define PACE_LEAST_BYTES_PER_S 8192
-/* What a client may wait in all before its rate counts. */
+/* Total time spent waiting for a client before its rate counts. */
 #define PACE_CLIENT_GRACE_MS 20000
-/* A sandbox packs a large tree, or runs out of memory for a while. */
+/* A sandbox may be packing a large tree, or be out of memory for a while. */
 #define PACE_SANDBOX_GRACE_MS 180000
 
 struct pace {
@@ -26,7 +26,9 @@ struct pace {
     int64_t n_bytes;
 };
 
-/* Notes that n_bytes moved since clock_monotonic_ms() said begun_ms; true when it is too slow. */
+/*
+ * Records that n_bytes moved since begun_ms (clock_monotonic_ms()); true when the side is too slow.
+ */
 bool pace_is_too_slow(struct pace *pace, int64_t begun_ms, size_t n_bytes) NONNULL MUST_CHECK;
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * A reply: status, headers and body, sent when the handler has returned; or a stream, whose head
- * goes out first. The one place that knows which HTTP status an error code has.
+ * A reply: status, headers and body, sent when the handler has returned; or a stream, whose head is
+ * sent first. Only this module maps error codes to HTTP statuses.
  *
  * Ownership: a reply owns its texts; `output` is borrowed.
  * Threading: a reply belongs to one thread.
@@ -21,7 +21,7 @@
 struct error;
 struct request;
 
-/* Where a reply goes: FastCGI, or a test. */
+/* Destination of a reply: FastCGI, or a test. */
 struct reply_output {
     /* Writes all of len bytes; -1 when the other side is gone. */
     int (*write)(void *stream, const char *bytes, int len);
@@ -32,13 +32,13 @@ struct reply {
     const struct reply_output *output;
     int status;
     const char *content_type;   /* NULL: no body */
-    const char *content_policy; /* NULL: nothing of the answer may run or be framed */
+    const char *content_policy; /* NULL: the reply may not run anything or be framed */
     struct strbuf headers;      /* whole lines */
     struct strbuf body;
-    bool is_streaming; /* the head is out */
-    bool is_broken;    /* the client is gone, or slower than the least rate */
-    int64_t n_bytes;   /* of body sent */
-    struct pace pace;  /* of the client, as it takes the answer */
+    bool is_streaming; /* the head has been sent */
+    bool is_broken;    /* the client is gone, or slower than the minimum rate */
+    int64_t n_bytes;   /* body bytes sent */
+    struct pace pace;  /* of the client reading the reply */
 };
 
 /* clang-format off */
@@ -51,9 +51,9 @@ void reply_done(struct reply *reply);
 /* Adds a header line; control characters in the value are left out. */
 void reply_header(struct reply *reply, const char *name, const char *value) NONNULL;
 
-/* Each sets the answer and returns 0, so that a handler ends with it. */
+/* Each sets the reply and returns 0, so that a handler can end with it. */
 int reply_json(struct reply *reply, int status, const json_t *json) NONNULL;
-/* JSON that PostgreSQL made; moves the text out of *text. */
+/* JSON made by PostgreSQL; moves the text out of *text. */
 int reply_json_text(struct reply *reply, int status, struct strbuf *text) NONNULL;
 /* 200 {"success":true} */
 int reply_success(struct reply *reply) NONNULL;
@@ -64,7 +64,7 @@ int reply_detail(struct reply *reply, int status, const char *text) NONNULL;
 /* A deliberate 5xx: {"detail":"Internal Server Error","exception":"<status>: <reason>"} */
 int reply_exception(struct reply *reply, int status, const char *reason) NONNULL;
 
-/* The answer to a failure, by its code. Takes the request's problems into account; logs a 5xx. */
+/* Sets the reply for a failure, by its code, with the request's problems. Logs a 5xx. */
 void reply_error(struct reply *reply, const struct request *request,
                  const struct error *err) NONNULL;
 
@@ -77,10 +77,10 @@ int reply_stream_begin(struct reply *reply, int status, const char *content_type
 int reply_stream_write(struct reply *reply, const char *bytes, size_t len,
                        struct error *err) NONNULL MUST_CHECK;
 
-/* Sends what is not yet sent. */
+/* Sends what has not been sent yet. */
 void reply_send(struct reply *reply) NONNULL;
 
-/* The words of a status, such as "Not Found". Lives for ever. */
+/* The reason phrase of a status, such as "Not Found"; a static string. */
 const char *reply_phrase(int status) MUST_CHECK;
 
 #endif

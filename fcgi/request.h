@@ -1,10 +1,11 @@
 /*
- * A request: who asks for what, read once from the FastCGI parameters, checked where it is used.
+ * A request, parsed once from the FastCGI parameters; handlers check the parts they use.
  *
- * Handlers get it const and return -1 with an error; what is wrong with single fields is collected
- * in `problems`, which the dispatcher answers as the 422 body of the contract. Ownership: a request
- * owns what it points to, but for `context` and `input`; borrowed results live as long as the
- * request. Threading: a request belongs to one thread.
+ * Handlers get it const and return -1 with an error; problems with single fields are collected in
+ * `problems`, which the dispatcher sends as the contract's 422 body.
+ * Ownership: a request owns what it points to, except `context` and `input`; borrowed results live
+ * as long as the request.
+ * Threading: a request belongs to one thread.
  */
 #ifndef DEFT_FCGI_REQUEST_H
 #define DEFT_FCGI_REQUEST_H
@@ -40,7 +41,7 @@ struct shape;
 enum http_method { HTTP_METHODS(X) HTTP_N_METHODS };
 #undef X
 
-/* The origins that nginx serves, as bits: a route says on which it is. */
+/* The origins that nginx serves, as bits: a route lists those that serve it. */
 enum origin { ORIGIN_APP = 1, ORIGIN_AGENT = 2, ORIGIN_PREVIEW = 4 };
 
 enum {
@@ -49,10 +50,10 @@ enum {
     PATH_MAX_PARAMS = 4,
 };
 
-/* Why a body cannot be read further. */
+/* Why reading a body failed. */
 enum { REQUEST_READ_BROKEN = -1, REQUEST_READ_SILENT = -2 };
 
-/* Where a request comes from: FastCGI, or a test. */
+/* Source of a request: FastCGI, or a test. */
 struct request_input {
     char *const *params; /* NAME=value; ends with NULL */
     /* Reads up to len bytes of the body; 0 at its end, REQUEST_READ_… below 0. */
@@ -65,7 +66,7 @@ struct query_item {
     char *value;
 };
 
-/* A {name} of the route's pattern and what the path has there. Borrowed from the request. */
+/* A {name} of the route's pattern and its value in the path. Borrowed from the request. */
 struct path_param {
     const char *name; /* not terminated */
     size_t name_len;
@@ -79,7 +80,7 @@ struct request {
     enum http_method method;
     const char *method_text;
     enum origin origin;
-    const char *target;                /* raw path and query, as it came */
+    const char *target;                /* raw path and query, as received */
     char *segments[PATH_MAX_SEGMENTS]; /* of the path, decoded; "" at the end is a trailing slash */
     size_t n_segments;
     const char *query_text; /* raw, "" when there is none */
@@ -96,12 +97,12 @@ struct request {
 };
 
 const char *http_method_to_string(enum http_method method) MUST_CHECK;
-/* True for methods that change things. */
+/* True for methods that change state. */
 bool http_method_is_unsafe(enum http_method method) MUST_CHECK;
 
 /*
- * Reads method, path, query and the headers that must be there once. ERROR_INVALID when they make
- * no sense (answered with 400). request_done() also after a failure.
+ * Reads method, path, query and the headers that may occur only once. ERROR_INVALID when they are
+ * malformed (answered with 400). Call request_done() after a failure, too.
  */
 int request_init(struct request *request, const struct fcgi_context *context,
                  const struct request_input *input, struct error *err) NONNULL MUST_CHECK;
@@ -110,17 +111,17 @@ void request_done(struct request *request);
 /* A FastCGI parameter such as REQUEST_SCHEME, HTTP_ORIGIN; NULL when absent or empty. */
 const char *request_param(const struct request *request, const char *name) NONNULL;
 /*
- * For a failed look-up of a key that the request brought: counts it as wrong. Returns -1 with
+ * For a key in the request that failed look-up: counts it as wrong. Returns -1 with
  * ERROR_RATE_LIMITED in place of ERROR_UNAUTHENTICATED when its address sent too many.
  */
 int request_refuse_key(const struct request *request, struct error *err) NONNULL MUST_CHECK;
-/* Copies the value of a cookie; false when it is absent, doubled or longer than the buffer. */
+/* Copies the value of a cookie; false when it is absent, repeated or longer than the buffer. */
 bool request_cookie(const struct request *request, const char *name, char *value_out,
                     size_t size) NONNULL MUST_CHECK;
 
 /*
- * Reads up to size bytes of the body: how many there were, 0 at its end. ERROR_INVALID when it
- * broke off, ERROR_SLOW_CLIENT when it comes slower than the least rate.
+ * Reads up to size bytes of the body; returns their number, 0 at its end. ERROR_INVALID when it is
+ * cut off, ERROR_SLOW_CLIENT when it arrives below the minimum rate.
  */
 int request_read(const struct request *request, struct pace *pace, char *buffer, size_t size,
                  struct error *err) NONNULL MUST_CHECK;
@@ -129,17 +130,17 @@ int request_read(const struct request *request, struct pace *pace, char *buffer,
 int request_read_body(struct request *request, size_t max_bytes,
                       struct error *err) NONNULL MUST_CHECK;
 
-/* Appends the raw path behind its first n segments: "/c" of "/a/b/c" for 2. */
+/* Appends the raw path after its first n segments: "/c" of "/a/b/c" for 2. */
 void request_append_path_rest(const struct request *request, size_t n_segments,
                               struct strbuf *out) NONNULL;
-/* A part of the path. The pattern has it. */
+/* A path parameter; the pattern must have it. */
 const char *request_path_text(const struct request *request, const char *name) NONNULL MUST_CHECK;
 int request_path_uuid(const struct request *request, const char *name, struct uuid *uuid_out,
                       struct error *err) NONNULL MUST_CHECK;
 
 /* The last value of a query parameter, or NULL. */
 const char *request_query(const struct request *request, const char *name) NONNULL MUST_CHECK;
-/* A whole number within min..max, fallback when it is absent. */
+/* Reads an integer within min..max; *value_io stays when it is absent. */
 struct int_range {
     int64_t min;
     int64_t max;
@@ -147,7 +148,7 @@ struct int_range {
 int request_query_int(const struct request *request, const char *name,
                       const struct int_range *range, int64_t *value_io,
                       struct error *err) NONNULL MUST_CHECK;
-/* limit=, 1..PAGE_MAX_ITEMS, by default that. */
+/* limit=, 1..PAGE_MAX_ITEMS, which is also the default. */
 int request_query_limit(const struct request *request, int64_t *limit_out,
                         struct error *err) NONNULL MUST_CHECK;
 int request_query_bool(const struct request *request, const char *name, bool *value_io,
@@ -157,22 +158,25 @@ int request_query_choice(const struct request *request, const char *name,
                          const char *const *choices, size_t *index_io,
                          struct error *err) NONNULL MUST_CHECK;
 
-/* True when there is a body of more than white space. */
+/* True when the body contains more than white space. */
 bool request_has_body(const struct request *request) NONNULL MUST_CHECK;
 /* The body as JSON of any type. A new reference. */
 int request_json(const struct request *request, json_t **json_out,
                  struct error *err) NONNULL MUST_CHECK;
-/* The body as an object; an empty body is one without members when `is_optional`. */
+/* The body as an object. The second form accepts an empty body as an object without members. */
 int request_json_object(const struct request *request, json_t **json_out,
                         struct error *err) NONNULL MUST_CHECK;
 int request_json_object_or_empty(const struct request *request, json_t **json_out,
                                  struct error *err) NONNULL MUST_CHECK;
 
-/* The body's members by a shape, defaults filled in; no body is an object without members. */
+/*
+ * Reads the body's members by a shape and fills in defaults; an empty body is an object without
+ * members.
+ */
 int request_json_shape(const struct request *request, const struct shape *shape,
                        json_t **values_out, struct error *err) NONNULL MUST_CHECK;
 
-/* How long a text member may be, in characters, and whether it must be there. */
+/* Limits of a text member, in characters, and whether it is required. */
 struct text_rule {
     size_t min_chars;
     size_t max_chars;
@@ -190,13 +194,13 @@ int request_member_bool(const struct request *request, json_t *body, const char 
 #define REQUEST_PLACE(part, name)                                                                  \
     (&(const struct place){&(const struct place){NULL, (part), 0}, (name), 0})
 /*
- * Notes what is wrong for the 422 body (problem->ctx is taken over, input may be NULL) and sets err
+ * Records a problem for the 422 body (problem->ctx is taken over, input may be NULL) and sets err
  * to ERROR_INVALID; returns -1.
  */
 int request_problem(const struct request *request, const struct place *place,
                     const struct problem *problem, json_t *input, struct error *err)
     __attribute__((nonnull(1, 2, 3, 5))) MUST_CHECK;
-/* For problems that somebody else noted: sets err and returns -1. */
+/* For problems recorded by other code: sets err and returns -1. */
 int request_problems_noted(struct error *err) NONNULL MUST_CHECK;
 
 #endif

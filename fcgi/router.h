@@ -1,6 +1,6 @@
 /*
- * The routes: one table per file of handlers, one rule for which row serves a path. A row says who
- * may call and how large a body may be, so that no handler can forget it.
+ * The routes: one table per file of handlers, and the rule that selects the row for a path. A row
+ * states who may call and how large a body may be, so that no handler can forget it.
  */
 #ifndef DEFT_FCGI_ROUTER_H
 #define DEFT_FCGI_ROUTER_H
@@ -16,19 +16,19 @@ struct reply;
 
 enum access {
     ACCESS_UNSET,     /* a mistake in a table: refused */
-    ACCESS_PUBLIC,    /* anybody */
+    ACCESS_PUBLIC,    /* anyone */
     ACCESS_CALLER,    /* any key or session */
     ACCESS_USER,      /* a user's key or session, not a sandbox's key */
-    ACCESS_BEARER,    /* as USER, and the key may come as "Authorization: Bearer", too */
+    ACCESS_BEARER,    /* as USER; the key may also come as "Authorization: Bearer" */
     ACCESS_SESSION,   /* a signed-in browser */
-    ACCESS_SANDBOX,   /* the key of a user's sandbox, while that runs */
+    ACCESS_SANDBOX,   /* the key of a user's sandbox, while that is running */
     ACCESS_WORKSPACE, /* any key or session, or the key in the cookie of workspace links */
 };
 
 /* Set by POST /api/auth/workspace-session; holds a key. */
 #define WORKSPACE_COOKIE "oh_workspace_session_key"
 
-/* The body is left to the handler, who reads it as a stream. */
+/* The handler reads the body itself, as a stream. */
 #define BODY_STREAM (-1)
 
 struct route {
@@ -36,8 +36,8 @@ struct route {
     const char *pattern; /* "/api/conversations/{conversation_id}"; {name*} takes the rest */
     unsigned origins;    /* ORIGIN_APP | ORIGIN_AGENT */
     enum access access;
-    enum sandbox_access sandbox; /* what the key of a sandbox may do here */
-    int64_t body_max_bytes;      /* 0: none is read */
+    enum sandbox_access sandbox; /* permission that a sandbox's key needs here */
+    int64_t body_max_bytes;      /* 0: the body is not read */
     /* NULL ends a table */
     int (*handle)(const struct request *request, struct reply *reply, struct error *err);
 };
@@ -48,9 +48,9 @@ extern const struct route *const route_tables[];
 enum route_result { ROUTE_FOUND, ROUTE_UNKNOWN, ROUTE_OTHER_METHOD, ROUTE_OTHER_SLASH };
 
 /*
- * Finds the row for method, origin and path: the one with the most literal text wins. FOUND sets
+ * Finds the row for method, origin and path; the row with the most literal text wins. FOUND sets
  * request->route and its path parameters. OTHER_METHOD sets *allowed_out to bits of 1U << HTTP_….
- * OTHER_SLASH: the path with (or without) a slash at its end would be one.
+ * OTHER_SLASH: the path matches with its trailing slash added or removed.
  */
 enum route_result route_find(struct request *request, unsigned *allowed_out) NONNULL MUST_CHECK;
 

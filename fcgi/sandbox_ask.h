@@ -1,6 +1,6 @@
 /*
- * A question of our own to the server in a sandbox, and its answer as JSON. What it answers is a
- * stranger's word: its size and depth are bounded, its members are to be checked.
+ * Requests from deft itself to the server in a sandbox, with a JSON answer. The answer is
+ * untrusted: its size and depth are bounded here, callers check its members.
  */
 #ifndef DEFT_FCGI_SANDBOX_ASK_H
 #define DEFT_FCGI_SANDBOX_ASK_H
@@ -19,34 +19,34 @@ struct reply;
 struct sandbox_question {
     struct sandbox_owner owner;
     const char *method; /* NULL: POST */
-    const char *path;   /* of a call that may be made twice */
+    const char *path;   /* of an idempotent call */
     const json_t *body; /* NULL: none */
     int64_t timeout_ms;
-    const char *conversation; /* whose action it is; NULL: no action */
+    const char *conversation; /* the conversation whose action it is; NULL: not an action */
     int64_t fence;            /* of that conversation */
 };
 
 /*
- * Asks, starting the sandbox when it is down. ERROR_UNAVAILABLE in words when there is none, when
- * its server does not know the question (it is older), or answers nonsense; ERROR_INVALID with the
- * sandbox's words for a 4xx, ERROR_CONFLICT for a 409. Waits in a place of the owner's user: errors
- * of waits_begin(), too.
+ * Sends the request, starting the sandbox when it is down. ERROR_UNAVAILABLE with a message when
+ * there is none, when its server does not know the request (it is older), or sends a malformed
+ * answer; ERROR_INVALID with the sandbox's message for a 4xx, ERROR_CONFLICT for a 409. Takes a
+ * waiting slot of the owner's user: also errors of waits_begin().
  */
 int sandbox_ask(const struct fcgi_context *context, const struct sandbox_question *question,
                 json_t **answer_out, struct error *err) NONNULL MUST_CHECK;
 
-/* The same of a sandbox that runs: starts none. ERROR_NOT_FOUND when it does not run. */
+/* As above for a running sandbox: starts none. ERROR_NOT_FOUND when it is not running. */
 int sandbox_ask_running(const struct fcgi_context *context, const struct sandbox_question *question,
                         json_t **answer_out, struct error *err) NONNULL MUST_CHECK;
 
-/* The same where it is known to be; the question's owner is not looked at. */
+/* As above at a known endpoint; ignores the question's owner. */
 int sandbox_ask_at(const struct fcgi_context *context, const struct sandbox_question *question,
                    const struct sandbox_endpoint *endpoint, json_t **answer_out,
                    struct error *err) NONNULL MUST_CHECK;
 
 /*
- * What a handler does when the question failed: 502 in words where there is no sandbox to ask,
- * anything else stays an error. Returns what the handler returns.
+ * Handles a failed request for a handler: replies 502 with a message if there is no sandbox; other
+ * errors are passed on. Returns the handler's result.
  */
 int sandbox_ask_failed(struct reply *reply, const struct error *err) NONNULL MUST_CHECK;
 

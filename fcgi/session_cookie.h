@@ -1,8 +1,8 @@
 /*
- * The cookie of a signed-in browser. Where TLS is, its name begins with __Host-, so that no page of
- * another name below the same domain, a preview's above all, can put one of its own in its place
- * (RFC 6265bis, section 4.1.3.2). The name without is read there, too, for one version: sessions of
- * before go on to work.
+ * The cookie of a signed-in browser. With TLS its name begins with __Host-, so that a page of
+ * another name below the same domain, such as a preview, cannot replace it (RFC 6265bis, section
+ * 4.1.3.2). For one version the name without the prefix is read there, too, so that existing
+ * sessions keep working.
  */
 #ifndef DEFT_FCGI_SESSION_COOKIE_H
 #define DEFT_FCGI_SESSION_COOKIE_H
@@ -16,10 +16,10 @@
 struct reply;
 struct request;
 
-/* Copies the token of the browser's session; false when it brings none. */
+/* Copies the token of the browser's session; false when there is none. */
 bool session_cookie_read(const struct request *request,
                          char token_out[SESSION_TOKEN_MAX_BYTES]) NONNULL MUST_CHECK;
-/* Gives the browser a token for max_age_s seconds; "" and 0 take it away. */
+/* Sets the token for max_age_s seconds; "" and 0 delete the cookie. */
 void session_cookie_set(const struct request *request, struct reply *reply, const char *token,
                         int64_t max_age_s) NONNULL;
 

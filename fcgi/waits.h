@@ -1,7 +1,7 @@
 /*
- * Requests that wait for something outside of deft's processes, which may take minutes: a sandbox,
- * a model, a server that a user names, or for a worker. Each pool of threads has so many places for
- * them, so that the other threads stay for all else, and no user takes all places.
+ * Limits requests that wait, possibly for minutes, for something outside this process: a sandbox, a
+ * model, a server named by a user, or a worker. Each pool of threads has a number of slots for
+ * them, so that other threads stay free, and no user can take all slots.
  *
  * Threading: any thread.
  */
@@ -16,16 +16,16 @@ struct error;
 struct uuid;
 struct waits;
 
-/* n_places: at least 1, of which one user has three quarters at most. */
+/* n_places: at least 1; one user gets at most three quarters of them, rounded up. */
 struct waits *waits_new(size_t n_places) MUST_CHECK;
 void waits_free(struct waits *waits);
 
 /*
- * Takes a place. user: "" counts as one, too. ERROR_UNAVAILABLE when all are taken,
+ * Takes a slot. user: "" counts as a user, too. ERROR_UNAVAILABLE when all are taken,
  * ERROR_RATE_LIMITED when that user's share is.
  */
 int waits_begin(struct waits *waits, const struct uuid *user, struct error *err) NONNULL MUST_CHECK;
-/* Gives it back. */
+/* Returns the slot. */
 void waits_end(struct waits *waits, const struct uuid *user) NONNULL;
 
 #endif

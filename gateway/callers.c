@@ -52,7 +52,7 @@ static void on_done(struct ended_question *question, const struct error *err)
     ask(callers);
 }
 
-/* Sockets with the same key are adjacent in the list: the key is checked once. */
+/* Skips a repeated id: sockets with the same key usually connect one after the other. */
 static void collect(struct callers *callers, size_t n_doubted)
 {
     struct ended_question *question = &callers->question;

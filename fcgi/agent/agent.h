@@ -1,5 +1,6 @@
 /*
- * What the handlers of the agent API share: the conversation of the path, its info, the tables.
+ * Shared by the handlers of the agent API: loading the conversation of the path, defaults, route
+ * tables.
  */
 #ifndef DEFT_FCGI_AGENT_AGENT_H
 #define DEFT_FCGI_AGENT_AGENT_H
@@ -16,13 +17,13 @@
 
 struct shape;
 
-/* The version of the contract that is served; clients compare it. */
+/* The version of the contract that this server implements; clients compare it. */
 #define CONTRACT_VERSION "1.58.0"
 
 #define ORIGIN_BOTH (ORIGIN_APP | ORIGIN_AGENT)
-/* Of bodies that are a few members. */
+/* For bodies of a few members. */
 #define BODY_SMALL_BYTES ((int64_t)256 * 1024)
-/* Of those with messages, agents, commands. */
+/* For bodies with messages, agents or commands. */
 #define BODY_LARGE_BYTES ((int64_t)REQUEST_MAX_BYTES)
 
 extern const struct route health_routes[];
@@ -60,11 +61,11 @@ extern const struct route preview_list_routes[];
 extern const struct route runtime_routes[];
 extern const struct route description_routes[];
 extern const struct route init_routes[];
-/* What POST /api/skills takes. */
+/* The body of POST /api/skills. */
 extern const struct shape init_request_shape;
 extern const struct shape skills_request_shape;
 
-/* How the 404 of an unknown conversation reads. */
+/* Wording of the 404 for an unknown conversation. */
 enum unknown_words {
     UNKNOWN_PLAIN, /* Not Found */
     UNKNOWN_NAMED, /* Conversation not found: <id> */
@@ -77,42 +78,42 @@ int agent_conversation_id(const struct request *request, struct uuid *id_out,
 int agent_load_conversation(const struct request *request, enum unknown_words words,
                             struct conversation *conversation_out,
                             struct error *err) NONNULL MUST_CHECK;
-/* The same for routes of a conversation's sandbox, {runtime_conversation_id}. */
+/* As above, for routes of a conversation's sandbox, {runtime_conversation_id}. */
 int agent_load_runtime_conversation(const struct request *request,
                                     struct conversation *conversation_out,
                                     struct error *err) NONNULL MUST_CHECK;
-/* Replaces a "not found" of a store by the contract's words; other errors stay. Returns -1. */
+/* Replaces a store's "not found" with the contract's wording; leaves other errors. Returns -1. */
 int agent_unknown(enum unknown_words words, const struct uuid *id,
                   struct error *err) NONNULL MUST_CHECK;
 
 /*
- * Starts a conversation as POST /api/conversations does, by a body of ours. *id_out stays unset
- * when the reply says already what is wrong. Errors: those of launch_prepare(), and
+ * Starts a conversation as POST /api/conversations does, with a body built by the server. *id_out
+ * stays unset when the reply already holds the refusal. Errors: those of launch_prepare(), and
  * ERROR_RATE_LIMITED.
  */
 int conversation_begin(const struct request *request, json_t *body, struct reply *reply,
                        struct uuid *id_out, struct error *err) NONNULL MUST_CHECK;
-/* Appends what the agent said last; nothing when it said nothing. */
+/* Appends the agent's last answer; nothing when there is none. */
 int final_response_read(const struct request *request, const struct uuid *id,
                         struct strbuf *text_out, struct error *err) NONNULL MUST_CHECK;
 
 /*
- * ERROR_RATE_LIMITED when no other run can be asked for; id: NULL for a new conversation. One that
- * the caller does not have passes: what follows says that it is unknown.
+ * ERROR_RATE_LIMITED when no other run may be requested; id: NULL for a new conversation. A
+ * conversation that the caller does not have passes: later steps report it as unknown.
  */
 int agent_check_room(const struct request *request, const struct uuid *id, struct error *err)
     __attribute__((nonnull(1, 3))) MUST_CHECK;
 
-/* What the server says where a start request or an LLM object is silent. */
+/* The server's defaults for members that a start request or an LLM object leaves out. */
 struct conversation_defaults agent_defaults(const struct request *request) NONNULL MUST_CHECK;
 
-/* Wakes the ones who look at a conversation's events, and at its wish for a run. */
+/* Notifies readers of the conversation's events; agent_hint_work() notifies workers. */
 void agent_hint_events(const struct request *request, const struct uuid *id) NONNULL;
 void agent_hint_work(const struct request *request, const struct uuid *id) NONNULL;
 
 /*
- * Says, in a header and where body is given as its member `warning`, which of the secrets in
- * update ({name: text | SecretSource}) were kept, but are too short to be hidden.
+ * Lists, in a header and (where body is given) in its member `warning`, the secrets in update
+ * ({name: text | SecretSource}) that were stored but are too short to be masked.
  */
 void agent_warn_unmasked(struct reply *reply, const json_t *update, json_t *body)
     __attribute__((nonnull(1)));

@@ -1,5 +1,5 @@
 /*
- * The tables of the app origin's own API.
+ * Route tables of the app origin's own API.
  */
 #ifndef DEFT_FCGI_APP_APP_H
 #define DEFT_FCGI_APP_APP_H

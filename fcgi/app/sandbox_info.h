@@ -1,6 +1,6 @@
 /*
- * Sandboxes in the words of the app API: SandboxInfo, made of what the runtime's rows say and of
- * whether the server in each that runs answers now.
+ * Sandboxes in the app API's form: SandboxInfo, from the runtime's rows and a probe of the server
+ * in each running sandbox.
  */
 #ifndef DEFT_FCGI_APP_SANDBOX_INFO_H
 #define DEFT_FCGI_APP_SANDBOX_INFO_H
@@ -21,7 +21,7 @@ enum { SANDBOX_BATCH_MAX = 100 };
  * err set. */
 json_t *sandbox_infos(const struct request *request, const struct runtime *runtimes, size_t n,
                       struct error *err) __attribute__((nonnull(1, 4))) MUST_CHECK;
-/* SandboxInfo of one as it is when it is made: it starts. A new reference. */
+/* SandboxInfo of a sandbox just created: starting. A new reference. */
 json_t *sandbox_info_made(const struct runtime *runtime) NONNULL MUST_CHECK;
 
 #endif

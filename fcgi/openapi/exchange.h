@@ -1,8 +1,9 @@
 /*
- * What a route takes and gives, in the words of OpenAPI: parameters, body, answers.
+ * A route's parameters, body and responses in OpenAPI's form.
  *
- * Ownership: every function gives a new reference; `schemas` collects the components that are
- * named. Threading: no state.
+ * Ownership: every function returns a new reference; `schemas` collects the components that are
+ * referenced.
+ * Threading: no state.
  */
 #ifndef DEFT_FCGI_OPENAPI_EXCHANGE_H
 #define DEFT_FCGI_OPENAPI_EXCHANGE_H
@@ -14,15 +15,15 @@
 struct operation;
 struct route;
 
-/* Parameters of path and query. */
+/* Path and query parameters. */
 json_t *exchange_parameters(const struct route *route,
                             const struct operation *operation) NONNULL MUST_CHECK;
-/* The request's body; NULL when none is taken. */
+/* The request's body; NULL when the route takes none. */
 json_t *exchange_body(json_t *schemas, const struct operation *operation) NONNULL MUST_CHECK;
-/* The answers by status. */
+/* The responses by status. */
 json_t *exchange_responses(json_t *schemas, const struct route *route,
                            const struct operation *operation) NONNULL MUST_CHECK;
-/* Adds the components that answers to failures name. */
+/* Adds the components that error responses reference. */
 void exchange_put_refusals(json_t *schemas) NONNULL;
 
 #endif

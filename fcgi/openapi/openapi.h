@@ -1,9 +1,9 @@
 /*
- * The description of the agent API in OpenAPI 3.1: made from the route tables, so that it names
- * what is served and nothing else.
+ * The OpenAPI 3.1 description of the agent API: generated from the route tables, so that it lists
+ * exactly the routes that are served.
  *
  * Threading: no state.
- * Source:    https://spec.openapis.org/oas/v3.1.1
+ * Source: https://spec.openapis.org/oas/v3.1.1
  */
 #ifndef DEFT_FCGI_OPENAPI_OPENAPI_H
 #define DEFT_FCGI_OPENAPI_OPENAPI_H
@@ -12,7 +12,7 @@
 
 #include "base/attr.h"
 
-/* The whole document, of the given contract version; a new reference. */
+/* The whole document, for the given contract version; a new reference. */
 json_t *openapi_document(const char *version) NONNULL MUST_CHECK;
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * What is told of a route beyond its row: a summary, and the shapes of what it takes and gives.
- * Routes are found by method and pattern, so that the tables of handlers stay short; a route
- * without a description is shown with what its row alone says.
+ * Documentation of a route beyond its row: a summary, and the shapes of its input and output.
+ * Entries are matched by method and pattern, which keeps the handlers' tables short; a route
+ * without an entry is documented from its row alone.
  *
- * Ownership: tables live for ever.
+ * Ownership: tables are static.
  * Threading: no state.
  */
 #ifndef DEFT_FCGI_OPENAPI_OPERATION_H
@@ -14,7 +14,7 @@
 
 struct shape;
 
-/* An object of the wire under the name that clients know. */
+/* A wire object under the name that clients know. */
 struct named_shape {
     const char *name;
     const struct shape *shape; /* NULL: none */
@@ -70,7 +70,7 @@ extern const struct operation *const operation_tables[];
 /* {"success": true} */
 extern const struct shape success_shape;
 
-/* The description of a route, or NULL. */
+/* The entry of a route, or NULL. */
 const struct operation *operation_find(const struct route *route) NONNULL MUST_CHECK;
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The question that nginx asks before each request to a preview.
+ * The subrequest that nginx sends before each request to a preview.
  */
 #ifndef DEFT_FCGI_PREVIEW_CHECK_H
 #define DEFT_FCGI_PREVIEW_CHECK_H
@@ -14,10 +14,12 @@ struct request;
 /* GET -> 204 with X-Deft-Address, X-Deft-Host, X-Deft-Sent-Origin, X-Deft-Cookie | 401 | 403 */
 int preview_check(const struct request *request, struct reply *reply,
                   struct error *err) NONNULL MUST_CHECK;
-/* Starts the editor when its page is asked for; where it cannot be, that nothing listens is said
- * as for any other port. The sandbox runs. */
+/*
+ * Starts the editor when its page is requested; if it cannot start, the page says that nothing
+ * listens, as for any other port. The sandbox must be running.
+ */
 void preview_start_editor(const struct request *request, const struct preview_place *place) NONNULL;
-/* 403 with a word that stands for a page. */
+/* Replies 403 with a keyword that selects a page. */
 int preview_refuse(struct reply *reply, const char *why) NONNULL;
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The agent profile that is always there: `default`, made of the settings when it is first missed.
+ * The agent profile `default`, which always exists: made from the settings when it is first needed.
  */
 #ifndef DEFT_FCGI_SETTINGS_AGENT_PROFILE_DEFAULT_H
 #define DEFT_FCGI_SETTINGS_AGENT_PROFILE_DEFAULT_H
@@ -11,11 +11,16 @@ struct document_list;
 struct error;
 struct request;
 
-/* The profile `default`, made when there is none. ERROR_STALE when somebody else made it. */
+/*
+ * Loads the profile `default`, creating it if missing. ERROR_STALE when another request created it.
+ */
 int agent_profile_ensure_default(const struct request *request, const struct document *settings,
                                  struct document *profile_out,
                                  struct error *err) NONNULL MUST_CHECK;
-/* Without a pointer to one of the list, `default` becomes the active one; stores the settings. */
+/*
+ * If the settings do not point to a profile in the list, makes `default` the active one and stores
+ * the settings.
+ */
 int agent_profile_ensure_active(const struct request *request, struct document *settings,
                                 const struct document_list *list,
                                 struct error *err) NONNULL MUST_CHECK;

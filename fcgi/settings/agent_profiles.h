@@ -1,5 +1,5 @@
 /*
- * Agent profiles as others need them: to launch one.
+ * Agent profiles for other modules: loading one for a launch.
  */
 #ifndef DEFT_FCGI_SETTINGS_AGENT_PROFILES_H
 #define DEFT_FCGI_SETTINGS_AGENT_PROFILES_H

@@ -1,6 +1,6 @@
 /*
- * What the handlers of what a user keeps share: whose shelf it is, how secrets are shown, names,
- * and trying again when somebody else was faster.
+ * Shared by the handlers of a user's stored documents: document scope, secret exposure, names, and
+ * retries after a concurrent change.
  */
 #ifndef DEFT_FCGI_SETTINGS_KEEP_H
 #define DEFT_FCGI_SETTINGS_KEEP_H
@@ -18,7 +18,7 @@
 struct error;
 struct reply;
 
-/* Most of each collection. */
+/* Maximum size of each collection. */
 enum {
     PROFILES_MAX = 50,
     AGENT_PROFILES_MAX = 50,
@@ -46,40 +46,41 @@ enum exposure {
     EXPOSE_PLAIN,
 };
 
-/* False when the header has a value that means nothing: keep_refuse_exposure() answers it. */
+/* False when the header's value is invalid: reply with keep_refuse_exposure(). */
 bool keep_exposure(const struct request *request, enum exposure *exposure_out) NONNULL MUST_CHECK;
-/* 400 */
+/* Replies 400. */
 int keep_refuse_exposure(struct reply *reply) NONNULL;
-/* Shows the secrets of an object in which markers stand for members. */
+/* Replaces markers in an object by its secrets, as the exposure says. */
 void keep_expose(const struct request *request, const struct secret_table *table, json_t *object,
                  const json_t *members, enum exposure exposure) __attribute__((nonnull(1, 2, 3)));
 
-/* The shelf of the user who calls. */
+/* The document scope of the calling user. */
 struct shelf keep_shelf(const struct request *request) NONNULL MUST_CHECK;
 
-/* The key of a call of the LLM: its own, or the server's where it is the server's model that it
- * names.
- * "" when there is none. Borrowed. */
+/*
+ * The key for calling the LLM: its own, or the server's if it names the server's model. "" when
+ * there is none. Borrowed.
+ */
 const char *keep_llm_key(const struct request *request, const json_t *llm)
     __attribute__((nonnull(1))) MUST_CHECK;
 
-/* A name of a profile in the path; ERROR_INVALID, noted, when it is none. Borrowed. */
+/* A profile name in the path; ERROR_INVALID, noted, if it is invalid. Borrowed. */
 int keep_path_name(const struct request *request, const char *part, const char **name_out,
                    struct error *err) NONNULL MUST_CHECK;
-/* The same for a member of the body. */
+/* As above, for a member of the body. */
 int keep_member_name(const struct request *request, json_t *body, const char *member,
                      const char **name_out, struct error *err) NONNULL MUST_CHECK;
 
 /*
- * Runs an attempt (load, decide, write, answer) again while it fails with ERROR_STALE. Nothing is
- * written, and nothing answered, by an attempt that fails.
+ * Repeats an attempt (load, decide, write, reply) while it fails with ERROR_STALE. A failed attempt
+ * has neither written nor replied.
  */
 int keep_retry(const struct request *request, struct reply *reply,
                int (*attempt)(const struct request *request, struct reply *reply,
                               struct error *err),
                struct error *err) NONNULL MUST_CHECK;
 
-/* Documents that a client names, and sends whole. */
+/* Documents that the client names and always sends whole. */
 struct keep_kind {
     enum collection collection;
     size_t max;
@@ -87,19 +88,19 @@ struct keep_kind {
     const char *words; /* "Meta-profile" */
 };
 
-/* The body under the name of the path -> 201; an attempt for keep_retry(). */
+/* Stores the body under the name in the path -> 201; an attempt for keep_retry(). */
 int keep_save(const struct request *request, struct reply *reply, const struct keep_kind *kind,
               struct error *err) NONNULL MUST_CHECK;
 
-/* GET: the names of the caller's secrets. */
+/* GET: lists the names of the caller's secrets. */
 int keep_list_secrets(const struct request *request, struct reply *reply,
                       struct error *err) NONNULL MUST_CHECK;
-/* The value of one as text. */
+/* Replies with the secret's value as text. */
 int keep_reply_secret(struct reply *reply, const struct document *secret) NONNULL MUST_CHECK;
-/* Says that there is none of that name, where the error is ERROR_NOT_FOUND; -1. */
+/* Replaces the message of ERROR_NOT_FOUND by "no such secret"; returns -1. */
 int keep_secret_not_found(struct error *err) NONNULL MUST_CHECK;
 
-/* {"name", "message"} with the words about that name. */
+/* Replies {"name", "message"}, the message formatted with the name. */
 int keep_reply_message(struct reply *reply, int status, const char *name,
                        const char *message) NONNULL;
 

@@ -1,5 +1,5 @@
 /*
- * Trying a LLM object out: one short call, so that a wrong key or name shows before it is saved.
+ * Tests an LLM object with one short call, so that a wrong key or name is found before it is saved.
  */
 #ifndef DEFT_FCGI_SETTINGS_MODEL_PROBE_H
 #define DEFT_FCGI_SETTINGS_MODEL_PROBE_H
@@ -11,8 +11,8 @@
 struct request;
 
 /*
- * Calls the model (secrets in clear) once and waits a few seconds for it. {"valid", "error"}: error
- * is null or {"type", "message"}. A new reference.
+ * Calls the model (secrets in clear) once and waits some seconds. {"valid", "error"}: error is null
+ * or {"type", "message"}. A new reference.
  */
 json_t *model_probe(const struct request *request, json_t *llm) NONNULL MUST_CHECK;
 /* {"valid": false, "error": {"type", "message"}}; with a NULL type {"valid": true, "error": null}.

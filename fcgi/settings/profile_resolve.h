@@ -1,6 +1,6 @@
 /*
- * From an agent profile to the agent settings that it means: its LLM profile, servers and
- * meta-profile looked up, and what could not be found.
+ * Resolves an agent profile to agent settings: looks up its LLM profile, servers and meta-profile,
+ * and reports those that are missing.
  */
 #ifndef DEFT_FCGI_SETTINGS_PROFILE_RESOLVE_H
 #define DEFT_FCGI_SETTINGS_PROFILE_RESOLVE_H
@@ -24,11 +24,11 @@ struct resolution {
 void resolution_done(struct resolution *resolution) NONNULL;
 
 /*
- * profile: a body as agent_profile_read() gives it. llm_ref: a LLM profile instead of the profile's
- * own, or NULL. What is dangling is in the diagnostics, not an error.
+ * profile: a body as agent_profile_read() returns it. llm_ref: an LLM profile instead of the
+ * profile's own, or NULL. Dangling references are in the diagnostics, not errors.
  *
- * The LLM profile "default", where none has that name, is the LLM of the settings: so the default
- * agent profile works before anything was saved.
+ * The LLM profile "default", if there is none of that name, is the settings' LLM: so the default
+ * agent profile works before anything is saved.
  */
 int profile_resolve(const struct request *request, const json_t *profile, const char *llm_ref,
                     struct resolution *resolution_out, struct error *err)

@@ -1,6 +1,6 @@
 /*
- * A change of a conversation by its client: planned on the conversation as it is, written with its
- * events, and planned again when somebody else was faster.
+ * A client's change to a conversation: planned on its current state, written with its events, and
+ * planned again after a concurrent change.
  *
  *     static int plan_title(struct change *change, struct error *err);
  *     …
@@ -23,46 +23,49 @@ struct error;
 struct reply;
 struct request;
 
-/* A change on its way: what the body says, and what becomes of it. */
+/* A change being applied: its input, and what it writes. */
 struct change {
     const struct request *request;
     json_t *body;     /* NULL where there is none */
     const void *what; /* of change_apply_with() */
     struct conversation conversation;
     struct event_list events;
-    struct conversation_change planned; /* what write borrows from, where a message is planned */
+    struct conversation_change planned; /* what write borrows from, if a message is planned */
     struct conversation_write write;
     char *title;  /* write.title */
     char *sealed; /* write.secrets */
 };
 
-/* Fills in events and write; fails with what the client is told. */
+/* Fills in events and write; fails with the error for the client. */
 typedef int change_plan(struct change *change, struct error *err);
 
-/* Plans and writes until it holds, and wakes who looks at the events. body: borrowed. */
+/*
+ * Plans and writes, again if the conversation has changed, then notifies readers of its events.
+ * body: borrowed.
+ */
 int change_apply(const struct request *request, json_t *body, change_plan *plan,
                  struct error *err) NONNULL MUST_CHECK;
-/* The same with what the handler has found out instead of a body. */
+/* As above, with data from the handler instead of a body. */
 int change_apply_with(const struct request *request, const void *what, change_plan *plan,
                       struct error *err) NONNULL MUST_CHECK;
-/* Reads the body, applies the change, answers with success. */
+/* Reads the body, applies the change, replies with success. */
 int change_and_reply(const struct request *request, struct reply *reply, change_plan *plan,
                      struct error *err) NONNULL MUST_CHECK;
 
-/* Sets a member of the specification and tells about it; takes the value over. */
+/* Sets a member of the specification and adds an event for it; takes over the value. */
 void change_set_spec(struct change *change, const char *key, json_t *value) NONNULL;
-/* -1 when problems were noted. */
+/* Fails with -1 when problems were noted. */
 int change_check_noted(const struct request *request, struct error *err) NONNULL MUST_CHECK;
-/* The tags of a body, which are an object: names, and texts of a certain length. */
+/* Checks the tags of a body: an object of names and texts of limited length. */
 int change_check_tags(const struct request *request, json_t *tags,
                       struct error *err) NONNULL MUST_CHECK;
-/* A member that must be there; NULL with the problem noted when it is not. Borrowed. */
+/* Returns a required member (borrowed), or NULL with the problem noted if it is missing. */
 json_t *change_required_member(const struct change *change, const char *name,
                                struct error *err) NONNULL MUST_CHECK;
-/* The opened secrets of the conversation; an empty object when there are none yet. */
+/* The conversation's secrets in clear; an empty object when there are none yet. */
 int change_open_secrets(const struct change *change, json_t **secrets_out,
                         struct error *err) NONNULL MUST_CHECK;
-/* Seals them for the write, which then has the specification, too. */
+/* Seals the secrets for the write, which then includes the specification. */
 void change_seal_secrets(struct change *change, const json_t *secrets) NONNULL;
 
 #endif

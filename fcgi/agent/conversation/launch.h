@@ -1,6 +1,6 @@
 /*
- * What a start request refers to, put in its place before the request is read: sealed secrets, a
- * stored agent profile, launch additions, provider connections.
+ * Expands the references in a start request before it is parsed: sealed secrets, a stored agent
+ * profile, launch additions, provider connections.
  */
 #ifndef DEFT_FCGI_AGENT_CONVERSATION_LAUNCH_H
 #define DEFT_FCGI_AGENT_CONVERSATION_LAUNCH_H
@@ -17,7 +17,7 @@ struct request;
 
 struct launch {
     json_t *profile;  /* launched_agent_profile; NULL without one */
-    bool is_answered; /* the reply says what is wrong */
+    bool is_answered; /* the reply already holds the refusal */
 };
 
 /* clang-format off */
@@ -27,27 +27,28 @@ struct launch {
 void launch_done(struct launch *launch) NONNULL;
 
 /*
- * Changes the body in place. ERROR_NOT_FOUND: no such agent profile. ERROR_INVALID: what it refers
- * to is missing, or a sealed secret is not ours. ERROR_FORBIDDEN: a sandbox's key asks for what its
- * user keeps.
+ * Changes the body in place. ERROR_NOT_FOUND: no such agent profile. ERROR_INVALID: a referenced
+ * object is missing, or a sealed secret is not from this server. ERROR_FORBIDDEN: a sandbox's key
+ * asks for data that its user stored.
  */
 int launch_prepare(const struct request *request, json_t *body, struct reply *reply,
                    struct launch *launch, struct error *err) NONNULL MUST_CHECK;
 
-/* ERROR_FORBIDDEN for a sandbox's key: what the user keeps is not for its agent. */
+/* ERROR_FORBIDDEN for a sandbox's key: the user's stored data is not for its agent. */
 int launch_check_user(const struct request *request, struct error *err) NONNULL MUST_CHECK;
 
 /*
- * A LLM object of a body as a call needs it: sealed secrets opened, its provider connection
- * resolved. A sandbox's key may use neither. ERROR_INVALID (noted, or in words), ERROR_FORBIDDEN.
+ * Prepares an LLM object of a body for a call: opens sealed secrets and resolves its provider
+ * connection. A sandbox's key may use neither. ERROR_INVALID (noted, or in the message),
+ * ERROR_FORBIDDEN.
  */
 int launch_open_llm(const struct request *request, json_t *llm,
                     struct error *err) NONNULL MUST_CHECK;
 
 /*
- * {NAME: source} of a sandbox's key: what its sandbox may read is read, and a value from here on.
- * ERROR_FORBIDDEN for other look-ups: neither the user's stored secrets nor an address of the
- * host's is brought into its reach. Those of users are left as they are.
+ * Resolves {NAME: source} given with a sandbox's key: look-ups that its sandbox may make are
+ * replaced by their values. ERROR_FORBIDDEN for other look-ups, which would give it the user's
+ * stored secrets or addresses of the host. Those given by users are left unchanged.
  */
 int launch_take_lookups(const struct request *request, json_t *secrets, struct error *err)
     __attribute__((nonnull(1, 3))) MUST_CHECK;

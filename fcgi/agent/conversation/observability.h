@@ -1,8 +1,8 @@
 /*
- * What a client says of its tracing when it starts a conversation, in the body or by headers.
+ * A client's tracing options for a new conversation, from the body or from headers.
  *
  * Ownership: changes the caller's body in place.
- * Threading: none of its own.
+ * Threading: no state.
  */
 #ifndef DEFT_FCGI_AGENT_CONVERSATION_OBSERVABILITY_H
 #define DEFT_FCGI_AGENT_CONVERSATION_OBSERVABILITY_H
@@ -15,8 +15,8 @@ struct error;
 struct request;
 
 /*
- * Puts in what the headers X-OpenHands-Observability-… say and the body leaves out. ERROR_INVALID
- * (noted) when the metadata is no JSON object, or a span's name is none.
+ * Adds values of the X-OpenHands-Observability-… headers that the body leaves out. ERROR_INVALID
+ * (noted) when the metadata is not a JSON object, or a span's name is invalid.
  */
 int observability_fill(const struct request *request, json_t *body,
                        struct error *err) NONNULL MUST_CHECK;

@@ -1,6 +1,6 @@
 /*
- * The member "action_ids" of requests that can make calls of the agent run: which of them the
- * client saw waiting.
+ * The member "action_ids" of requests that may run calls of the agent: those that the client saw
+ * waiting.
  */
 #ifndef DEFT_FCGI_AGENT_CONVERSATION_SEEN_CALLS_H
 #define DEFT_FCGI_AGENT_CONVERSATION_SEEN_CALLS_H

@@ -1,5 +1,5 @@
 /*
- * A git worktree for a conversation (model/conversation/worktree.h), made in its sandbox.
+ * Creates a git worktree for a conversation (model/conversation/worktree.h) in its sandbox.
  */
 #ifndef DEFT_FCGI_AGENT_CONVERSATION_WORKTREE_H
 #define DEFT_FCGI_AGENT_CONVERSATION_WORKTREE_H
@@ -15,9 +15,9 @@ struct strbuf;
 
 /*
  * Adds a worktree of the repository in the conversation's working directory, in its sandbox, which
- * is started for it. options: worktree_options of a start request, or NULL. Appends the path that
- * takes the place of the working directory. Errors: ERROR_NOT_FOUND when there is no repository
- * with a commit; ERROR_INVALID in git's words; as sandbox_ask().
+ * is started if needed. options: worktree_options of a start request, or NULL. Appends the path
+ * that replaces the working directory. Errors: ERROR_NOT_FOUND when there is no repository with a
+ * commit; ERROR_INVALID with git's message; as sandbox_ask().
  */
 int worktree_add(const struct request *request, const struct conversation *conversation,
                  const json_t *options, struct strbuf *path_out, struct error *err)

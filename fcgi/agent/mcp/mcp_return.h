@@ -1,12 +1,12 @@
 /*
- * What a browser brings back from signing in (RFC 6749, section 4.1.2; RFC 9207).
+ * The parameters of a sign-in's redirect back to deft (RFC 6749, section 4.1.2; RFC 9207).
  */
 #ifndef DEFT_FCGI_AGENT_MCP_MCP_RETURN_H
 #define DEFT_FCGI_AGENT_MCP_MCP_RETURN_H
 
 #include "base/attr.h"
 
-/* Empty texts for what is missing. */
+/* Missing parameters are empty texts. */
 struct mcp_return {
     char *state;
     char *code;

@@ -1,6 +1,6 @@
 /*
- * The tokens of an MCP server that a user has signed in at, in the form in which clients keep them
- * beside the server: {"tokens", "client_info", "token_expires_at"}.
+ * The tokens of an MCP server that a user has signed in at, in the form that clients keep next to
+ * the server: {"tokens", "client_info", "token_expires_at"}.
  */
 #ifndef DEFT_FCGI_AGENT_MCP_MCP_TOKEN_H
 #define DEFT_FCGI_AGENT_MCP_MCP_TOKEN_H
@@ -13,14 +13,14 @@ struct error;
 struct mcp_trial;
 struct request;
 
-/* That form of a token endpoint's answer; it shares both. A new reference. */
+/* Makes that form from a token endpoint's answer; shares both arguments. A new reference. */
 json_t *mcp_token_state(json_t *tokens, json_t *client) NONNULL MUST_CHECK;
 /* A copy whose secrets only this server can open. A new reference. */
 json_t *mcp_token_seal(const struct request *request, json_t *state) NONNULL MUST_CHECK;
 /*
- * For a try of a server (the trial's, which is changed here) whose token is over: asks for a new
- * one, puts it into the server, and into the user's settings where they hold the old one.
- * *state_out is a new reference to what is new, NULL when nothing is. Errors in words.
+ * For a test of a server (the trial's, which is changed here) with an expired token: requests a new
+ * one, puts it into the server, and into the user's settings if they hold the old one. *state_out
+ * is a new reference to the new state, NULL if there is none. Error messages are for the user.
  */
 int mcp_token_freshen(const struct mcp_trial *trial, json_t *server, json_t **state_out,
                       struct error *err) NONNULL MUST_CHECK;

@@ -1,5 +1,5 @@
 /*
- * A try of a server of the Model Context Protocol: reaches it, lists its tools, calls one.
+ * A test of a Model Context Protocol server: connects, lists its tools, calls one.
  *
  * Ownership: mcp_trial_done(); the server and the call are borrowed.
  */
@@ -32,16 +32,16 @@ struct mcp_trial {
 
 void mcp_trial_done(struct mcp_trial *trial);
 /*
- * Reads a request's body: *body_out is a new reference that the trial borrows from. Errors as
+ * Reads a request's body: *body_out is a new reference, from which the trial borrows. Errors as
  * request_json_shape().
  */
 int mcp_trial_read(const struct request *request, json_t **body_out, struct mcp_trial *trial_out,
                    struct error *err) NONNULL MUST_CHECK;
-/* True when the server is a program, not an address. */
+/* True when the server is a program, not a URL. */
 bool mcp_trial_is_program(const struct mcp_trial *trial) NONNULL MUST_CHECK;
-/* Fills in tools and outcome. Errors in words for the user, as of client/mcp.h. */
+/* Fills in tools and outcome. Error messages are for the user, as those of client/mcp.h. */
 int mcp_trial_run(struct mcp_trial *trial, struct error *err) NONNULL MUST_CHECK;
-/* "timeout", "connection" or "unknown". Lives for ever. */
+/* Returns "timeout", "connection" or "unknown"; a static string. */
 const char *mcp_trial_error_kind(const struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The skills and plugins that a user has installed: fetched once, kept whole as documents of the
- * user's, until they are refreshed or removed.
+ * The skills and plugins that a user has installed: fetched once and stored whole as the user's
+ * documents until they are refreshed or removed.
  */
 #ifndef DEFT_FCGI_AGENT_PLUGINS_INSTALLED_H
 #define DEFT_FCGI_AGENT_PLUGINS_INSTALLED_H
@@ -13,15 +13,15 @@ struct error;
 struct request;
 
 /*
- * The skills that the caller's installed skills and plugins bring along, those that are switched
- * off left out: a list of them as the API shows them, a new reference. A sandbox's key has none.
+ * Lists the skills of the caller's installed skills and plugins, in the API's form, without those
+ * that are switched off; a new reference. A sandbox's key has none.
  */
 int installed_skills(const struct request *request, json_t **skills_out,
                      struct error *err) NONNULL MUST_CHECK;
-/* The same of plugins alone. */
+/* As above, of plugins only. */
 int installed_plugin_skills(const struct request *request, json_t **skills_out,
                             struct error *err) NONNULL MUST_CHECK;
-/* The caller's plugins that are switched on, as POST /api/plugins lists them. A new reference. */
+/* The caller's plugins that are switched on, as listed by POST /api/plugins. A new reference. */
 int installed_plugins(const struct request *request, json_t **plugins_out,
                       struct error *err) NONNULL MUST_CHECK;
 

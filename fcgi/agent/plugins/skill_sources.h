@@ -1,6 +1,6 @@
 /*
- * The skills that POST /api/skills gathers from beside the sandbox's files: market places and
- * organisations that the client names, and the addresses that a sandbox is reached at.
+ * The skills of POST /api/skills that do not come from the sandbox's files: from marketplaces and
+ * organizations that the client names, and one that describes the sandbox's addresses.
  *
  * Ownership: skill_set_done().
  */
@@ -26,7 +26,7 @@ struct request;
 enum skill_origin { SKILL_ORIGINS(X) SKILL_N_ORIGINS };
 #undef X
 
-/* Skills by name; a later one of a name takes the place of an earlier one. */
+/* Skills by name; a later one replaces an earlier one of the same name. */
 struct skill_set {
     json_t *skills;
     json_t *origins; /* name -> number */
@@ -38,16 +38,17 @@ void skill_set_done(struct skill_set *set);
 void skill_set_add(struct skill_set *set, json_t *skill, enum skill_origin origin) NONNULL;
 /* The skills as a list, a new reference. */
 json_t *skill_set_list(const struct skill_set *set) NONNULL MUST_CHECK;
-/* {"sandbox": 0, …}: how many came from where. A new reference. */
+/* {"sandbox": 0, …}: the number of skills per origin. A new reference. */
 json_t *skill_set_count(const struct skill_set *set) NONNULL MUST_CHECK;
 
 /*
- * Adds what the request's body names: "registered_marketplaces", and with "load_org" "org_configs".
- * One that cannot be reached is left out and logged: the others are of use all the same.
+ * Adds the skills of the sources in the request's body: "registered_marketplaces", and with
+ * "load_org" "org_configs". An unreachable source is skipped and logged: the others are still
+ * useful.
  */
 void skill_sources_add(const struct request *request, const json_t *body,
                        struct skill_set *set) NONNULL;
-/* Adds the skill that tells of the addresses in "sandbox_config". */
+/* Adds the skill that describes the addresses in "sandbox_config". */
 void skill_sources_add_sandbox(const json_t *body, struct skill_set *set) NONNULL;
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The small files that projects and users keep for agents in a sandbox, read in one question.
+ * Reads the small files that projects and users keep for agents in a sandbox, all in one request.
  */
 #ifndef DEFT_FCGI_AGENT_WORKSPACE_PROJECT_FILES_H
 #define DEFT_FCGI_AGENT_WORKSPACE_PROJECT_FILES_H
@@ -14,19 +14,19 @@
 struct error;
 struct request;
 
-/* A place below a project's folder, or the user's home. */
+/* A location below a project's folder, or the user's home. */
 struct file_place {
     const char *sub;          /* "" is the folder itself */
     const char *const *names; /* patterns of file names; ends with NULL */
-    int depth;                /* 1: only files right there */
-    int form;                 /* the caller's */
+    int depth;                /* 1: only files directly in it */
+    int form;                 /* for the caller's use */
 };
 
-/* What to read; later places come later in the answer. */
+/* What to read; the answer keeps the order of places. */
 struct project_question {
     const struct file_place *places;
     size_t n_places;
-    const char *project_dir; /* absolute; NULL: nobody's */
+    const char *project_dir; /* absolute; NULL: no project */
     bool with_user;
 };
 
@@ -39,13 +39,13 @@ struct project_file {
 };
 
 /*
- * The user's files, then the project's (its repository's root first), as a list for
- * project_files_get(). The shared sandbox is started for it, unless nothing is asked for. A new
- * reference. Errors as sandbox_ask().
+ * Reads the user's files, then the project's (its repository's root first), as a list for
+ * project_files_get(). Starts the shared sandbox, unless nothing is asked for. A new reference.
+ * Errors as sandbox_ask().
  */
 int project_files_read(const struct request *request, const struct project_question *question,
                        json_t **files_out, struct error *err) NONNULL MUST_CHECK;
-/* The i-th; false behind the end, and for an entry that makes no sense. */
+/* Reads the i-th file; false past the end, and for a malformed entry. */
 bool project_files_get(const struct project_question *question, const json_t *files, size_t i,
                        struct project_file *file_out) NONNULL MUST_CHECK;
 

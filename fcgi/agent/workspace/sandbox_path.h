@@ -1,6 +1,6 @@
 /*
- * Calls on a path of a sandbox, as the file and git routes have them: `?path=` of the caller's
- * shared sandbox, of a conversation's workspace, or (old clients) at the end of the address.
+ * Calls on a path in a sandbox, for the file and git routes: `?path=` in the caller's shared
+ * sandbox or in a conversation's workspace, or (old clients) a path at the end of the URL.
  */
 #ifndef DEFT_FCGI_AGENT_WORKSPACE_SANDBOX_PATH_H
 #define DEFT_FCGI_AGENT_WORKSPACE_SANDBOX_PATH_H
@@ -14,7 +14,8 @@ struct request;
 /* Names the call in the sandbox, such as "/api/file/download"; borrows. */
 struct path_call {
     const char *path;
-    const char *const *params; /* of the query, passed on beside `path`; ends with NULL; or NULL */
+    const char *const
+        *params; /* of the query, passed on in addition to `path`; ends with NULL; or NULL */
 };
 
 /* Any absolute path of the shared sandbox. 422 without a path, 400 for a relative one. */
@@ -23,7 +24,7 @@ int sandbox_path_shared(const struct request *request, struct reply *reply,
 /* A path in the workspace of {runtime_conversation_id}; 422 for others. */
 int sandbox_path_scoped(const struct request *request, struct reply *reply,
                         const struct path_call *call, struct error *err) NONNULL MUST_CHECK;
-/* {path*} of the address, with or without its first slash, in the shared sandbox. */
+/* {path*} of the URL, with or without its first slash, in the shared sandbox. */
 int sandbox_path_old(const struct request *request, struct reply *reply,
                      const struct path_call *call, struct error *err) NONNULL MUST_CHECK;
 /* One of the first two, by the route. */

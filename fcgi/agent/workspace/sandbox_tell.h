@@ -1,5 +1,5 @@
 /*
- * Things that a sandbox should know, and that nobody waits for: an answer does not depend on them.
+ * Best-effort notifications to a sandbox: replies do not depend on them.
  */
 #ifndef DEFT_FCGI_AGENT_WORKSPACE_SANDBOX_TELL_H
 #define DEFT_FCGI_AGENT_WORKSPACE_SANDBOX_TELL_H
@@ -9,9 +9,12 @@
 struct conversation;
 struct request;
 
-/* The conversation is deleted: its shells in a shared sandbox end. One of its own goes whole. */
+/*
+ * The conversation is deleted: ends its shells in a shared sandbox. A sandbox of its own is removed
+ * whole.
+ */
 void sandbox_forget(const struct request *request, const struct conversation *conversation) NONNULL;
-/* The run is over: what is still at work in its shells gets Ctrl-C. */
+/* The run is over: sends Ctrl-C to whatever still runs in its shells. */
 void sandbox_interrupt(const struct request *request,
                        const struct conversation *conversation) NONNULL;
 

@@ -74,7 +74,7 @@ bool cors_answer_preflight(const struct request *request, struct reply *reply)
     return reply_text(reply, 200, "OK") == 0;
 }
 
-/* The Origin header names the origin that the request came to. */
+/* True when the Origin header names the origin of the request itself. */
 static bool is_own_origin(const struct request *request, const char *text)
 {
     const char *scheme = request_param(request, "REQUEST_SCHEME");

@@ -32,7 +32,7 @@ static const char *bearer_key(const struct request *request)
     return value + strlen(scheme);
 }
 
-/* Who calls: a key is looked at first; a cookie counts on the app origin alone. */
+/* Authenticates the caller: a key takes precedence; a cookie counts on the app origin only. */
 static int identify(struct request *request, struct error *err)
 {
     const struct fcgi_context *context = request->context;
@@ -92,8 +92,9 @@ static int check_principal(const struct request *request, struct error *err)
 }
 
 /*
- * A browser sends the cookie with whatever asks it to: what changes things must come from our own
- * page. Signing in has no cookie yet, so there silence is accepted, a foreign page is not.
+ * Browsers attach the cookie to any request, so a request that changes state must come from our own
+ * page. Signing in needs no cookie: there a request without an origin is accepted, one from another
+ * page is not.
  */
 static int check_same_origin(const struct request *request, struct error *err)
 {
@@ -118,7 +119,7 @@ static int authorise(struct request *request, struct error *err)
     return check_same_origin(request, err);
 }
 
-/* *refusal_out: words for a 401 that clients tell apart by them; NULL when there are none. */
+/* *refusal_out: the message for a 401, which clients evaluate; NULL when there is none. */
 static int admit(struct request *request, const char **refusal_out, struct error *err)
 {
     if (request->route->access == ACCESS_SANDBOX) {
@@ -130,9 +131,9 @@ static int admit(struct request *request, const char **refusal_out, struct error
 }
 
 /*
- * A page of another site can make a browser send text, forms or bytes without a type along with our
- * cookie; JSON it cannot, without being allowed to. Older clients give no type: a key, which no
- * browser adds by itself, says enough.
+ * A page of another site can make a browser send text, forms or untyped bytes along with our
+ * cookie, but not JSON unless CORS allows it. Older clients send no type: a key suffices, since
+ * browsers never add one by themselves.
  */
 static bool has_json_type(const struct request *request)
 {
@@ -172,7 +173,7 @@ static int serve(struct request *request, struct reply *reply, struct error *err
         return -1;
     if (refusal != NULL)
         return reply_detail(reply, 401, refusal);
-    /* Clients of the Runtime API know by it that they are to resume. */
+    /* Tells clients of the Runtime API that they must resume the sandbox. */
     if (request->principal.is_held)
         return reply_exception(reply, 503, "the sandbox is paused");
     if (route->access != ACCESS_PUBLIC)
@@ -193,8 +194,10 @@ static void answer_other_method(struct reply *reply, unsigned allowed)
     error_ignore(reply_detail(reply, 405, reply_phrase(405)), "cannot fail");
 }
 
-/* Relative, so that it holds below a prefix that the proxy strips: the last segment, with or
- * without. */
+/*
+ * Relative, so that it works below a prefix that the proxy strips: the last segment, with or
+ * without a slash.
+ */
 static void answer_other_slash(const struct request *request, struct reply *reply)
 {
     CLEANUP(strbuf_done) struct strbuf location = STRBUF_INIT;
@@ -213,7 +216,7 @@ static void answer_other_slash(const struct request *request, struct reply *repl
     error_ignore(reply_empty(reply, 307), "cannot fail");
 }
 
-/* Once the head is out, the client sees by the missing bytes that something went wrong. */
+/* After the head is sent, the client notices an error by the missing bytes. */
 static void answer_error(const struct request *request, struct reply *reply,
                          const struct error *err)
 {

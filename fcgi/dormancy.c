@@ -22,7 +22,7 @@ int dormancy_look(const struct fcgi_context *context, bool *is_dormant_out, stru
     return 0;
 }
 
-/* Health, versions and the description stay; all that works for a caller sleeps. */
+/* Health, versions and the description stay available; routes that work for a caller do not. */
 static bool may_sleep(const char *pattern)
 {
     return !text_equal(pattern, "/api/init") &&

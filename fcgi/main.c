@@ -1,6 +1,6 @@
 /*
- * deft-fcgi: the REST side of deft, behind nginx. The main thread sends hints and waits for the
- * end; accept threads serve the requests.
+ * deft-fcgi: the REST API of deft, behind nginx. The main thread sends hints and waits for
+ * shutdown; accept threads serve the requests.
  */
 #include "config.h"
 
@@ -30,7 +30,7 @@
 #include "store/db/db.h"
 #include "store/db/hints.h"
 
-/* A page of conversations takes less than LARGE_ALLOCATION_BYTES. */
+/* A page of conversations needs less than LARGE_ALLOCATION_BYTES. */
 enum { SHUTDOWN_MS = 8000, THREADS_MAX = 512, LARGE_ALLOCATION_BYTES = 512 * 1024 };
 
 #define FIELD(member) offsetof(struct fcgi_settings, member)
@@ -255,7 +255,7 @@ static const struct option {
     {"--new-link", COMMAND_LINK, 0},       {"--hash-key", COMMAND_HASH_KEY, 0},
 };
 
-/* The option that the command line consists of, or NULL. */
+/* The command line's only option, or NULL. */
 static const struct option *find_option(int argc, char **argv)
 {
     for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
@@ -265,7 +265,7 @@ static const struct option *find_option(int argc, char **argv)
     return NULL;
 }
 
-/* What is called for one answer listens nowhere. */
+/* A one-shot command may listen on no socket. */
 static int confine_to_sockets(const struct fcgi_settings *settings, bool is_serving,
                               struct error *err)
 {
@@ -315,7 +315,7 @@ static int run(enum command command, const char *argument, struct error *err)
         rc = key_command_hash_key(&context, err);
         break;
     }
-    /* After a failure threads may still be at work: the end of the process frees all. */
+    /* After a failure threads may still be running: the process exit frees everything. */
     if (rc < 0)
         return -1;
     db_free(context.db);

@@ -14,7 +14,7 @@
 
 enum { STATUS_LEAST = 200, STATUS_MOST = 599 };
 
-/* Small, so that a client's rate is looked at often. */
+/* Small, so that a client's rate is checked often. */
 enum { PIECE_BYTES = 16384 };
 
 static const char type_json[] = "application/json";
@@ -63,13 +63,13 @@ static const struct status_phrase phrases[] = {
 };
 
 /*
- * When to come again, in seconds: a process that is busy or out of reach is back at once, a place
- * in the queue of runs is free when a run has ended.
+ * Retry-After in seconds: a busy or unreachable process recovers quickly, a run slot becomes free
+ * only when a run has ended.
  */
 #define BUSY_RETRY_S "1"
 #define FULL_RETRY_S "5"
 
-/* On every answer: nothing here is a page, nothing may be kept, framed or guessed at. */
+/* On every reply: nothing here is a page; nothing may be cached, framed or sniffed. */
 static const char common_headers[] = "Cache-Control: no-store\r\n"
                                      "X-Content-Type-Options: nosniff\r\n"
                                      "Referrer-Policy: no-referrer\r\n";
@@ -166,7 +166,7 @@ int reply_exception(struct reply *reply, int status, const char *reason)
     return reply_json(reply, status, json);
 }
 
-/* A failure of ours: the client gets an id that the log has too. */
+/* An internal error: the client gets an id that is also in the log. */
 static void reply_internal_error(struct reply *reply, const struct error *err)
 {
     struct uuid id = uuid_random();
@@ -249,7 +249,7 @@ static void send_head(struct reply *reply)
     error_ignore(write_out(reply, head.text, head.len), "is_broken says it");
 }
 
-/* What nginx takes for the status of an answer: it speaks another protocol after a 101. */
+/* Statuses that nginx accepts as final: after a 101 it speaks another protocol. */
 static bool is_final_status(int status)
 {
     return status >= STATUS_LEAST && status <= STATUS_MOST;

@@ -22,8 +22,8 @@ static const char *const method_names[] = {
 };
 
 /*
- * Each of these twice is an attempt to be read differently by two readers: nginx passes both, so
- * the request is refused.
+ * A repeated header of these is an attempt to be read differently by two parsers: nginx passes
+ * both, so the request is refused.
  */
 static const char *const single_params[] = {
     "HTTP_X_SESSION_API_KEY",
@@ -88,7 +88,7 @@ static bool is_clean_text(const struct strbuf *text)
     return memchr(text->text, '\0', text->len) == NULL && utf8_is_valid(text->text, text->len);
 }
 
-/* Decodes a piece of the target; the caller frees. */
+/* Decodes a part of the target; the caller frees it. */
 static int decode(const char *text, size_t len, char plus, char **text_out, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf decoded = STRBUF_INIT;
@@ -182,7 +182,7 @@ static void read_method(struct request *request)
     }
 }
 
-/* nginx says it; what it does not say is the origin that believes in keys alone. */
+/* Set by nginx; if missing, the origin that accepts keys only is assumed. */
 static void read_origin(struct request *request)
 {
     const char *origin = request_param(request, "DEFT_ORIGIN");
@@ -194,7 +194,7 @@ static void read_origin(struct request *request)
         request->origin = ORIGIN_PREVIEW;
 }
 
-/* nginx gives each request an id; without one we make it. */
+/* nginx assigns each request an id; without one we make it. */
 static void read_id(struct request *request)
 {
     const char *id = request_param(request, "DEFT_REQUEST_ID");
@@ -251,7 +251,7 @@ void request_done(struct request *request)
     *request = (struct request){.body = STRBUF_INIT};
 }
 
-/* The value that starts behind "name=" of a cookie pair, or NULL. RFC 6265, section 4.2.1. */
+/* The value after "name=" of a cookie pair, or NULL. RFC 6265, section 4.2.1. */
 static const char *cookie_pair_value(const char *pair, const char *name)
 {
     pair += strspn(pair, " \t");

@@ -18,7 +18,7 @@ static int query_problem(const struct request *request, const char *name,
     return request_problem(request, REQUEST_PLACE("query", name), problem, input, err);
 }
 
-/* What pydantic calls a bound: "gt" 0, "le" 100. */
+/* A bound in pydantic's terms: "gt" 0, "le" 100. */
 struct bound {
     const char *type;
     const char *key;
@@ -37,7 +37,7 @@ static int bound_problem(const struct request *request, const char *name, const 
     return query_problem(request, name, &(struct problem){bound->type, message.text, ctx}, err);
 }
 
-/* `below`: what a value under range->min is told. */
+/* `below`: the bound to report for a value under range->min. */
 static int read_int(const struct request *request, const char *name, const struct int_range *range,
                     const struct bound *below, int64_t *value_io, struct error *err)
 {

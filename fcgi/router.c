@@ -36,7 +36,7 @@ static bool is_literal_match(const struct piece *piece, const char *segment)
     return strlen(segment) == piece->len && strncmp(segment, piece->text, piece->len) == 0;
 }
 
-/* "." and ".." are no names: what they would mean was decided before us. */
+/* "." and ".." are not names: nginx has already resolved them. */
 static bool is_dots(const char *segment)
 {
     return text_equal(segment, ".") || text_equal(segment, "..");
@@ -75,7 +75,7 @@ bool route_matches(const char *pattern, char *const *segments, size_t n_segments
     return i == n_segments;
 }
 
-/* How much of the pattern is literal: the more, the better it fits. */
+/* Number of literal bytes in the pattern: more means a better match. */
 static size_t literal_bytes(const char *pattern)
 {
     const char *at = pattern;
@@ -115,7 +115,7 @@ static const struct route *find_best(const struct request *request, char *const 
     return best;
 }
 
-/* The same path with its last slash taken away or added. */
+/* The same path with its last slash removed or added. */
 static bool matches_with_other_slash(const struct request *request)
 {
     char *segments[PATH_MAX_SEGMENTS + 1];

@@ -1,5 +1,5 @@
 /*
- * All there is, in one list.
+ * All route tables in one list.
  */
 #include "fcgi/agent/agent.h"
 #include "fcgi/app/app.h"

@@ -12,7 +12,7 @@
 
 enum { TYPE_MAX_BYTES = 127, HEADER_MAX_BYTES = 2048 };
 
-/* Nothing of it runs, sends or is framed, whatever type it has. */
+/* The body may not run scripts, make requests or be framed, whatever its type. */
 static const char sandbox_policy[] =
     "sandbox; default-src 'none'; object-src 'none'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'";
@@ -20,15 +20,15 @@ static const char sandbox_policy[] =
 static const char type_bytes[] = "application/octet-stream";
 
 /*
- * The only headers that pass, besides Content-Type and Content-Disposition: what a client must know
- * of a file. No cookie, address, policy or link of a sandbox is in it.
+ * The only headers that pass, in addition to Content-Type and Content-Disposition: file metadata.
+ * Cookies, locations, policies and links of a sandbox do not pass.
  */
 static const char *const passed_headers[] = {
     "Content-Length",        "Content-Range",         "Accept-Ranges",         "ETag",
     "Last-Modified",         "X-Archive-Repo-Root",   "X-Archive-Repo-Remote", "X-Archive-Branch",
     "X-Archive-Head-Commit", "X-Archive-Base-Commit", "X-Archive-Base-Ref"};
 
-/* The statuses that pass; a redirect would lead a browser where the sandbox wants it. */
+/* The statuses that pass; a redirect would let the sandbox choose where the browser goes. */
 static bool status_passes(long status)
 {
     return (status >= 200 && status <= 299) || status == 304 || (status >= 400 && status <= 599);
@@ -68,7 +68,7 @@ static bool is_media_type(const char *text)
     return true;
 }
 
-/* The parts of a multipart answer would have headers of their own. */
+/* The parts of a multipart response would have headers of their own. */
 static const char *type_of(const struct http_call *call)
 {
     static const char multipart[] = "multipart/";
@@ -80,7 +80,7 @@ static const char *type_of(const struct http_call *call)
     return type;
 }
 
-/* A file to keep; what is neither shown nor data that a script reads is always one. */
+/* Marks a download; anything that is neither displayed nor data for a script is one. */
 static void add_disposition(struct reply *reply, const struct http_call *call, const char *type)
 {
     static const char attachment[] = "attachment";

@@ -68,7 +68,7 @@ int sandbox_ask_at(const struct fcgi_context *context, const struct sandbox_ques
     return read_answer(call, answer_out, err);
 }
 
-/* Where it was a moment ago there may be nobody, though its row does not say so yet. */
+/* The sandbox may have just gone away, although its row does not say so yet. */
 static int start_again(const struct fcgi_context *context, const struct sandbox_question *question,
                        struct sandbox_endpoint *endpoint_out, struct error *err)
 {

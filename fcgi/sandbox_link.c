@@ -11,7 +11,7 @@
 #include "model/conversation/conversation.h"
 #include "store/runtime/runtime_store.h"
 
-/* As long as a cold start may take, with the image at hand. */
+/* The time of a cold start with the image present. */
 enum { START_WAIT_MS = 120000 };
 
 const char *sandbox_session(const struct sandbox_owner *owner)
@@ -56,7 +56,10 @@ int sandbox_find(const struct fcgi_context *context, const struct sandbox_owner 
     if (runtime.status != RUNTIME_RUNNING || runtime.desired != DESIRED_RUNNING ||
         runtime.url == NULL || runtime.session_key == NULL)
         return error_set(err, ERROR_NOT_FOUND, "the sandbox is not running");
-    /* It may have been let rest since the row was read; from here on it is not. */
+    /*
+     * It may have been paused for idleness since the row was read; marking it used prevents that
+     * from here on.
+     */
     if (runtime_store_use(context->db, runtime.id, &is_awake, err) < 0)
         return -1;
     if (!is_awake)

@@ -21,7 +21,7 @@
 #include "store/runtime/runtime_store.h"
 
 enum { CHUNK_BYTES = 65536, SILENCE_MS = 60000, PROBE_MS = 5000, HEADERS_MAX = 8 };
-/* A sandbox in use is noted as that so often, far below any limit of idleness. */
+/* Interval for marking a sandbox as used, far below any idle limit. */
 enum { USE_MS = 30000 };
 
 struct header_list {
@@ -78,7 +78,7 @@ static int start_call(const struct request *request, const struct sandbox_call *
     return sandbox_call_start(request->context->http, endpoint, &out, http_call_out, err);
 }
 
-/* What takes long is a use as long as bytes flow. */
+/* A long transfer counts as use while bytes flow. */
 static void note_use(const struct request *request, const struct sandbox_endpoint *endpoint,
                      int64_t *next_ms)
 {
@@ -93,7 +93,7 @@ static void note_use(const struct request *request, const struct sandbox_endpoin
     *next_ms = now_ms + USE_MS;
 }
 
-/* What the sandbox takes or gives counts for its own pace, not for the client's. */
+/* Counts bytes to or from the sandbox for the sandbox's pace, not the client's. */
 static int check_sandbox_pace(struct pace *pace, int64_t begun_ms, size_t n_bytes,
                               struct error *err)
 {
@@ -113,7 +113,7 @@ static int send_piece(struct http_call *http_call, struct pace *pace, const char
     return check_sandbox_pace(pace, begun_ms, len, err);
 }
 
-/* The client's body as it comes; the sandbox's pace is ours. */
+/* Streams the client's body; the sandbox's pace is measured here. */
 static int send_body(const struct request *request, const struct sandbox_endpoint *endpoint,
                      struct http_call *http_call, struct error *err)
 {
@@ -170,10 +170,10 @@ static int pass_reply(const struct request *request, struct reply *reply,
     return 0;
 }
 
-/* Why an attempt came to nothing. */
+/* Why an attempt failed. */
 struct failure {
     struct error why;
-    bool is_unreached; /* nothing of the call can have reached a server */
+    bool is_unreached; /* no part of the call can have reached a server */
 };
 
 static int attempt(const struct request *request, struct reply *reply,
@@ -192,7 +192,7 @@ static int attempt(const struct request *request, struct reply *reply,
     return -1;
 }
 
-/* Words for a person: why the sandbox is not there. */
+/* Replies with the reason why there is no sandbox, as text for a user. */
 static int answer_no_sandbox(struct reply *reply, const struct error *why)
 {
     log_warning("sandbox.unreachable", LOG_ERROR(why));
@@ -200,8 +200,8 @@ static int answer_no_sandbox(struct reply *reply, const struct error *why)
 }
 
 /*
- * Sends a call again only if it cannot take effect twice: a refused key and a server that was not
- * reached did nothing, and reading changes nothing. A streamed body is read once.
+ * Repeats a call only if it cannot take effect twice: a refused key and an unreachable server had
+ * no effect, and reading changes nothing. A streamed body can be read only once.
  */
 static bool may_retry(const struct request *request, const struct reply *reply,
                       const struct sandbox_call *call, const struct failure *failure)
@@ -229,8 +229,8 @@ static int make_directory(const struct request *request, const struct sandbox_en
 }
 
 /*
- * Starts the sandbox, or finds it where it is by now. Its row may still lead to a server that has
- * ended a moment ago: where nobody answered, the service has to look for itself.
+ * Starts the sandbox, or finds its current address. The row may still name a server that has just
+ * ended: after a call got no response the service checks the sandbox itself.
  */
 static int start_again(const struct request *request, const struct sandbox_call *call,
                        struct sandbox_endpoint *endpoint_out, struct error *err)
@@ -253,7 +253,10 @@ static int start_and_attempt(const struct request *request, struct reply *reply,
     return attempt(request, reply, call, &endpoint, failure);
 }
 
-/* What changes things is not sent twice: before it the sandbox must be known to answer. */
+/*
+ * A call that changes state is not repeated: the sandbox must be known to respond before it is
+ * sent.
+ */
 static int find_answering(const struct request *request, const struct sandbox_call *call,
                           struct sandbox_endpoint *endpoint, struct error *err)
 {
@@ -282,7 +285,7 @@ static int pass(const struct request *request, struct reply *reply, const struct
     }
     if (rc == 0)
         return 0;
-    /* As many run as may: not a failure, and 429 says so. */
+    /* The limit of running sandboxes is not a failure: it is reported as 429. */
     if (!reply->is_streaming && failure.why.code != ERROR_CANCELLED &&
         failure.why.code != ERROR_RATE_LIMITED && failure.why.code != ERROR_SLOW_CLIENT)
         return answer_no_sandbox(reply, &failure.why);

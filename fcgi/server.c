@@ -29,26 +29,25 @@
 #include "fcgi/request.h"
 #include "fcgi/waits.h"
 
-/* What is about to be answered when the process is told to stop has this long. */
+/* GRACE_MS: time for requests in progress to complete at shutdown. */
 enum { LISTEN_BACKLOG = 1024, GRACE_MS = 2000 };
 
-/* Shorter than nginx waits for a client, so that the client reads why it ends. */
+/* Shorter than nginx's client timeouts, so that the client gets the reason. */
 enum { READ_SILENCE_S = 12, WRITE_SILENCE_S = 30 };
 
-/* A request that moves so much may have taken a hundred times that for a while. */
+/* A request of this size may have used a hundred times as much memory. */
 #define LARGE_REQUEST_BYTES (1 << 20)
 
-/* nginx is in the group. */
+/* nginx runs in the socket's group. */
 #define SOCKET_MODE (S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP)
 
 /*
- * A socket and the threads that serve it. nginx says by the socket what kind of request it is, so
- * that no kind can take all threads: those that a slow client or sandbox holds are not those of the
- * others.
+ * A socket and its threads. nginx chooses the socket by the kind of request, so that no kind can
+ * take all threads: slow clients or sandboxes block only threads of their own kind.
  */
 struct listener {
     struct server *server;
-    struct fcgi_context context; /* the process's, with the waits of these threads */
+    struct fcgi_context context; /* a copy of the process's, with the waits of these threads */
     const char *path;
     int64_t n_threads;
     int fd;
@@ -71,7 +70,10 @@ struct intake {
     int64_t n_bytes;
 };
 
-/* Waits for a byte, and takes what came with it: FCGX_GetStr() alone waits for all of len. */
+/*
+ * Waits for one byte and takes what is buffered with it: FCGX_GetStr() alone would wait for all of
+ * len.
+ */
 static int take_bytes(FCGX_Stream *stream, char *buffer, int len)
 {
     int c = FCGX_GetChar(stream);
@@ -88,7 +90,7 @@ static int read_fcgi(void *stream, char *buffer, int len)
     struct intake *intake = stream;
     int n = take_bytes(intake->stream, buffer, len);
 
-    /* What breaks off looks like an end, but for this. */
+    /* Only this distinguishes an aborted body from its end. */
     if (n == 0 && FCGX_GetError(intake->stream) != 0)
         return FCGX_GetError(intake->stream) == EAGAIN ? REQUEST_READ_SILENT : REQUEST_READ_BROKEN;
     intake->n_bytes += n;
@@ -100,7 +102,7 @@ static int write_fcgi(void *stream, const char *bytes, int len)
     return FCGX_PutStr(bytes, len, stream) == len ? 0 : -1;
 }
 
-/* Returns how many bytes came and went. */
+/* Returns the number of bytes received and sent. */
 static int64_t serve_request(const struct fcgi_context *context, FCGX_Request *fcgi)
 {
     CLEANUP(reply_done) struct reply reply = REPLY_INIT;
@@ -114,8 +116,8 @@ static int64_t serve_request(const struct fcgi_context *context, FCGX_Request *f
 }
 
 /*
- * What is free lies between what is not, in the heaps of all threads, and each heap would keep its
- * peak for ever.
+ * Freed memory lies between live blocks in the heaps of all threads: without trimming each heap
+ * would keep its peak size.
  */
 static void give_memory_back(int64_t n_bytes)
 {
@@ -131,7 +133,7 @@ static void thread_ended(struct server *server)
     lock_release(&server->lock);
 }
 
-/* A write to nginx, or a read from it, that moves nothing for so long has failed. */
+/* Makes a read from nginx, or a write to it, fail after so long without progress. */
 static void limit_silence(int fd)
 {
     const struct timeval reading = {.tv_sec = READ_SILENCE_S};
@@ -178,7 +180,7 @@ static int fill_address(const char *path, struct sockaddr_un *address, struct er
     return 0;
 }
 
-/* A socket file that nobody listens on was left by a process that died. */
+/* A socket file without a listener was left by a process that died. */
 static int remove_stale(const struct sockaddr_un *address, struct error *err)
 {
     CLEANUP(fd_close) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -301,7 +303,10 @@ int server_start(const struct fcgi_context *context, struct server **server_out,
         mem_free(server);
         return -1;
     }
-    /* What has started runs on when a later one fails: the caller ends the process then. */
+    /*
+     * Threads already started keep running when a later start fails: the caller then ends the
+     * process.
+     */
     for (size_t i = 0; i < server->n_listeners; i++) {
         if (start_threads(&server->listeners[i], err) < 0)
             return -1;
@@ -340,7 +345,7 @@ int server_stop(struct server *server, int64_t deadline_ms, struct error *err)
     for (size_t i = 0; i < server->n_listeners; i++)
         stop_listening(&server->listeners[i]);
     n_left = wait_for_threads(server, clock_monotonic_ms() + GRACE_MS);
-    /* What still waits for somebody else, a model perhaps, is answered without. */
+    /* Requests that still wait for another service, such as a model, are cancelled and answered. */
     if (n_left > 0) {
         http_cancel_all(server->context->http);
         n_left = wait_for_threads(server, deadline_ms);

@@ -8,7 +8,7 @@
 
 #define HOST_PREFIX "__Host-"
 
-/* TLS may end before us: then the page's own address says so. */
+/* TLS may be terminated before us: then the configured URL of deft's page has the scheme. */
 static bool is_secure(const struct request *request)
 {
     const char *scheme = request_param(request, "REQUEST_SCHEME");
@@ -29,7 +29,7 @@ bool session_cookie_read(const struct request *request, char token_out[SESSION_T
     return request_cookie(request, name, token_out, SESSION_TOKEN_MAX_BYTES);
 }
 
-/* RFC 6265, section 4.1. Secure only where there is TLS: a cookie so marked is not sent without. */
+/* RFC 6265, section 4.1. Secure only with TLS: a browser does not send such a cookie without it. */
 static void set(const struct request *request, struct reply *reply, const char *prefix,
                 const char *token, int64_t max_age_s)
 {
@@ -45,7 +45,7 @@ void session_cookie_set(const struct request *request, struct reply *reply, cons
                         int64_t max_age_s)
 {
     set(request, reply, is_secure(request) ? HOST_PREFIX : "", token, max_age_s);
-    /* The one of before would be read when this one is gone. */
+    /* Otherwise the cookie of the previous version would be read after this one is deleted. */
     if (is_secure(request))
         set(request, reply, "", "", 0);
 }

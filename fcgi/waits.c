@@ -6,17 +6,17 @@
 #include "base/text.h"
 #include "base/uuid.h"
 
-/* One user, and the places that it has; none: the row is free. */
+/* A user and its number of slots; 0: the entry is free. */
 struct waiter {
     struct uuid user;
     size_t n;
 };
 
 struct waits {
-    struct lock lock; /* guards what follows */
+    struct lock lock; /* guards all below */
     size_t n_places;
     size_t n_taken;
-    struct waiter *waiters; /* as many rows as places: each user in it has one at least */
+    struct waiter *waiters; /* as many entries as slots: each user listed has at least one */
 };
 
 struct waits *waits_new(size_t n_places)
@@ -40,7 +40,7 @@ void waits_free(struct waits *waits)
     mem_free(waits);
 }
 
-/* The user's row, else a free one; NULL when there is neither. */
+/* The user's entry, else a free one; NULL when there is neither. */
 static struct waiter *find_locked(struct waits *waits, const struct uuid *user)
     REQUIRES(waits -> lock);
 

@@ -14,7 +14,7 @@ int agent_conversation_id(const struct request *request, struct uuid *id_out, st
 
 int agent_unknown(enum unknown_words words, const struct uuid *id, struct error *err)
 {
-    /* A write without a guard is stale when the conversation went away in the middle. */
+    /* A write without a guard fails as stale when the conversation was deleted during it. */
     if (err->code != ERROR_NOT_FOUND && err->code != ERROR_STALE)
         return -1;
     if (words == UNKNOWN_PLAIN)
@@ -64,14 +64,17 @@ int agent_check_room(const struct request *request, const struct uuid *id, struc
         return 0;
     if (err->code != ERROR_RATE_LIMITED || id == NULL)
         return -1;
-    /* To come again for what is not there is in vain: the caller says so, in its own words. */
+    /*
+     * "Try again later" would be wrong for an unknown conversation: the caller reports that in its
+     * own words.
+     */
     if (conversation_store_check(context->db, &scope, id, &unknown) < 0 &&
         unknown.code == ERROR_NOT_FOUND)
         return 0;
     return -1;
 }
 
-/* A sandbox's key means that sandbox. */
+/* With a sandbox's key the conversation runs in that sandbox. */
 struct conversation_defaults agent_defaults(const struct request *request)
 {
     const struct fcgi_context *context = request->context;

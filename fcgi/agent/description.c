@@ -1,5 +1,5 @@
 /*
- * The API described by itself: as OpenAPI, and as a page that shows it.
+ * The description of the API: as OpenAPI, and as a page that displays it.
  */
 #include "base/json.h"
 #include "fcgi/agent/agent.h"

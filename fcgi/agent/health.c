@@ -1,5 +1,5 @@
 /*
- * Whether the server is there, and what it can do.
+ * Health and capabilities of the server.
  */
 #include <stdatomic.h>
 
@@ -12,7 +12,7 @@
 #include "model/tools/tools.h"
 #include "store/db/db.h"
 
-/* In the contract's order. Those that it names and that are missing here have no routes. */
+/* In the contract's order. Capabilities of the contract that are missing here have no routes. */
 static const char *const capabilities[] = {
     "conversation_runtime_routes_v1",
     "profile_secret_scope_v1",

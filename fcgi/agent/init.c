@@ -1,6 +1,6 @@
 /*
- * Deferred start: a server that is set up so sleeps until somebody with the operator's key says for
- * whom it is.
+ * Deferred start: a server configured for it stays dormant until a caller with the operator's key
+ * initializes it.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static int reply_state(struct reply *reply, const char *state)
     return reply_json(reply, 200, json);
 }
 
-/* Where nothing starts deferred there is nothing to begin, and no such place. */
+/* Without a deferred start there is nothing to initialize, so the route does not exist. */
 static int check_deferred(const struct request *request, struct error *err)
 {
     if (request->context->settings->deferred_init != 0)
@@ -85,7 +85,7 @@ static int refuse_member(const struct request *request, const char *name, const 
     return request_problem(request, REQUEST_PLACE("body", name), &problem, json_null(), err);
 }
 
-/* A key that nobody has lets everybody in: none may be empty. */
+/* An empty key would let every client in. */
 static int check_keys(const struct request *request, const json_t *keys, struct error *err)
 {
     json_t *key = NULL;
@@ -125,7 +125,7 @@ static int check_plan(const struct request *request, const json_t *values, struc
     if (check_keys(request, json_object_get(values, "session_api_keys"), err) < 0 ||
         check_webhooks(request, json_object_get(values, "webhooks"), err) < 0)
         return -1;
-    /* The work is done in sandboxes, which share no environment with the server. */
+    /* Work runs in sandboxes, which share no environment with the server. */
     if (json_object_size(json_object_get(values, "env")) > 0)
         return refuse_member(request, "env",
                              "Value error, this server gives no environment to its sandboxes: use "
@@ -134,7 +134,7 @@ static int check_plan(const struct request *request, const json_t *values, struc
     return 0;
 }
 
-/* What the workers need to know later: whom to tell, and with which key. */
+/* Seals what the workers need later: where to send webhooks, and with which key. */
 static void seal_settings(const struct fcgi_context *context, const json_t *values,
                           struct strbuf *sealed)
 {
@@ -175,7 +175,7 @@ static int begin(const struct request *request, const json_t *values, struct err
     return init_store_begin(context->db, &plan, err);
 }
 
-/* POST InitRequest -> 200 {"state": "ready"} | 400 it is ready | 401 | 404 | 422 */
+/* POST InitRequest -> 200 {"state": "ready"} | 400 already initialized | 401 | 404 | 422 */
 static int init_post(const struct request *request, struct reply *reply, struct error *err)
 {
     json_auto_t *values = NULL;

@@ -1,6 +1,6 @@
 /*
- * /v1: profiles that can be asked as if they were OpenAI's models. A call starts a conversation, or
- * goes on with one, waits until it rests, and answers what the agent said.
+ * /v1: LLM profiles served as OpenAI models. A call starts a conversation, or continues one, waits
+ * until it has stopped, and replies with the agent's answer.
  */
 #include "auth/principal.h"
 #include "base/clock.h"
@@ -24,17 +24,17 @@
 
 #define ID_PARAM "HTTP_X_OPENHANDS_SERVERCONVERSATION_ID"
 
-/* Always the same, so that one call finds what another one has made. */
+/* Always the same, so that a call finds files of an earlier one. */
 #define WORKING_DIR "/workspace/project"
 
-/* A call on its way: whom it asks what, in which conversation, and what comes of it. */
+/* A call in progress: the request, its conversation, and the result. */
 struct turn {
     struct openai_ask ask;
     struct uuid id;             /* unset: a new conversation */
-    struct openai_usage before; /* what that had used already */
+    struct openai_usage before; /* usage of that conversation before this call */
     struct strbuf text;
     struct openai_answer answer;
-    bool is_answered; /* the reply says what is wrong */
+    bool is_answered; /* the reply already holds the refusal */
 };
 
 /* clang-format off */
@@ -47,7 +47,7 @@ static void turn_done(struct turn *turn)
     strbuf_done(&turn->text);
 }
 
-/* The conversation that the header names; unset without one. */
+/* Reads the conversation id from the header; unset without one. */
 static int read_id(const struct request *request, struct uuid *id_out, struct error *err)
 {
     const char *text = request_param(request, ID_PARAM);
@@ -67,7 +67,7 @@ static int refuse(struct reply *reply, struct turn *turn, int status, const char
     return reply_detail(reply, status, words);
 }
 
-/* What was read must make sense, and the model be a profile of the user's. */
+/* Checks that the request is valid, and that its model is a profile of the user. */
 static int check_ask(const struct request *request, struct reply *reply, struct turn *turn,
                      struct error *err)
 {
@@ -87,7 +87,7 @@ static int check_ask(const struct request *request, struct reply *reply, struct 
     return 0;
 }
 
-/* The agent profile that is active; ERROR_CONFLICT when there is none. */
+/* The active agent profile; ERROR_CONFLICT when there is none. */
 static int find_agent_profile(const struct request *request, struct uuid *id_out, struct error *err)
 {
     CLEANUP(document_done) struct document settings = DOCUMENT_INIT;
@@ -124,7 +124,7 @@ static json_t *start_request(const struct openai_ask *ask, const struct uuid *ag
     json_put_text(message, "role", "user");
     json_put(message, "content", json_incref(ask->content));
     json_put(message, "run", json_true());
-    /* Nobody looks for a name, and it would be another call of the model. */
+    /* API clients do not show a title, and generating one costs a model call. */
     json_put(body, "autotitle", json_false());
     return body;
 }
@@ -144,7 +144,10 @@ static int start(const struct request *request, struct reply *reply, struct turn
     return 0;
 }
 
-/* The agent of a conversation stays what it is: model and system text are its first call's. */
+/*
+ * Continues a conversation. Its agent does not change: model and system text are those of the first
+ * call.
+ */
 static int go_on(const struct request *request, struct turn *turn, struct error *err)
 {
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
@@ -167,7 +170,7 @@ static int go_on(const struct request *request, struct turn *turn, struct error 
     return 0;
 }
 
-/* What the conversation has come to; any end but "finished" is no answer. */
+/* Reads the result; any status but "finished" is an error. */
 static int read_answer(const struct request *request, struct reply *reply, struct turn *turn,
                        struct error *err)
 {
@@ -204,14 +207,14 @@ static int take_turn(const struct request *request, struct reply *reply, struct 
     rc = uuid_is_set(&turn->id) ? go_on(request, turn, err) : start(request, reply, turn, err);
     if (rc < 0 || turn->is_answered)
         return rc;
-    /* Also of a call that fails from here on: the conversation is there. */
+    /* Set before later steps can fail, since the conversation now exists. */
     reply_header(reply, CORS_CONVERSATION_HEADER, turn->id.text);
     if (conversation_store_wait_stopped(db, &turn->id, deadline_ms, err) < 0)
         return -1;
     return read_answer(request, reply, turn, err);
 }
 
-/* Checks, asks, and waits with one of the few threads that may wait so long. */
+/* Checks, starts, and waits in one of the slots for long requests. */
 static int ask(const struct request *request, struct reply *reply, struct turn *turn,
                struct error *err)
 {
@@ -268,7 +271,7 @@ static int chat(const struct request *request, struct reply *reply, struct error
     return reply_json(reply, 200, answer);
 }
 
-/* POST -> 200 Response, always of a new conversation; the others as of chat() */
+/* POST -> 200 Response, always of a new conversation; otherwise as chat() */
 static int response(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(turn_done) struct turn turn = TURN_INIT;

@@ -1,5 +1,5 @@
 /*
- * The tools that an agent can be given.
+ * Tools that an agent can be given.
  */
 #include <stdbool.h>
 
@@ -11,7 +11,7 @@
 #include "model/tools/tool_table.h"
 #include "model/tools/tools.h"
 
-/* What a person reads of a tool that can be chosen. */
+/* A selectable tool with its description for users. */
 struct choice {
     const char *name;
     const char *description;
@@ -44,7 +44,7 @@ static bool is_choice(const char *name)
     return false;
 }
 
-/* GET -> 200 [name]: those that agents here can use */
+/* GET -> 200 [name]: tools that agents can use here */
 static int names(const struct request *request, struct reply *reply, struct error *err)
 {
     json_auto_t *list = tools_names(browser_of(request));
@@ -65,7 +65,7 @@ static json_t *entry(const struct request *request, const char *name, const stru
     return json;
 }
 
-/* GET -> 200 {"tools"}: what can be chosen, also what does not run here (usable false) */
+/* GET -> 200 {"tools"}: all selectable tools, also those that do not run here (usable false) */
 static int catalog(const struct request *request, struct reply *reply, struct error *err)
 {
     json_auto_t *answer = json_object();

@@ -1,3 +1,6 @@
+/*
+ * The warning about stored secrets that are too short to be masked.
+ */
 #include "fcgi/agent/agent.h"
 
 #include "base/json.h"

@@ -21,7 +21,7 @@
 
 #define US_PER_S 1000000
 
-/* One that is only slow, on a busy host, is not to be called failed. */
+/* A sandbox that is merely slow, on a busy host, must not be reported as failed. */
 enum { PROBE_MS = 5000 };
 
 #define SANDBOX_STATUSES(X)                                                                        \
@@ -47,12 +47,12 @@ static const enum sandbox_status status_of[RUNTIME_N_STATUSES] = {
     [RUNTIME_ERROR] = SANDBOX_ERROR,
 };
 
-/* What is said of one runtime. */
+/* The reply's data about one runtime. */
 struct view {
     const struct runtime *runtime;
     enum sandbox_status status;
     const char *detail;
-    struct http_call *probe; /* NULL: not asked */
+    struct http_call *probe; /* NULL: not probed */
 };
 
 static bool was_removed(const struct runtime *runtime)
@@ -61,7 +61,7 @@ static bool was_removed(const struct runtime *runtime)
            text_equal(runtime->status_detail, RUNTIME_DETAIL_REMOVED);
 }
 
-/* A wish that is not yet fulfilled is shown: whoever asked for a pause is told of one. */
+/* A pending request is shown as done: after a pause request the status is paused. */
 static enum sandbox_status read_status(const struct runtime *runtime)
 {
     bool is_up = runtime->status == RUNTIME_STARTING || runtime->status == RUNTIME_RUNNING;
@@ -88,7 +88,10 @@ static void begin_probe(const struct request *request, struct view *view)
                     LOG_ERROR(&why));
 }
 
-/* A server that does not answer is given time after a start, and then has failed. */
+/*
+ * A server that does not respond is starting during the grace period after a start, and has failed
+ * after it.
+ */
 static void end_probe(const struct request *request, struct view *view)
 {
     int64_t grace_us = request->context->settings->sandbox_grace_s * US_PER_S;
@@ -107,7 +110,7 @@ static void end_probe(const struct request *request, struct view *view)
     view->detail = "the sandbox's server does not answer";
 }
 
-/* All are asked at once. With too many requests that wait already, what the rows say counts. */
+/* Probes all at once. If too many requests wait already, the rows' status is used. */
 static void probe(const struct request *request, struct view *views, size_t n)
 {
     struct error busy = ERROR_INIT;
@@ -125,7 +128,7 @@ static void probe(const struct request *request, struct view *views, size_t n)
     waits_end(request->context->waits, &request->principal.user_id);
 }
 
-/* What only a sandbox that runs has: its key, and what it serves. */
+/* Adds what only a running sandbox has: its key, and its URLs. */
 static int put_access(const struct request *request, const struct runtime *runtime, json_t *info,
                       struct error *err)
 {

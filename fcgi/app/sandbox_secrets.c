@@ -1,5 +1,5 @@
 /*
- * What a sandbox may read of its user's secrets, with its own key; and which its user sees it read.
+ * The user's secrets that a sandbox may read with its own key; and the user's log of these reads.
  */
 #include "base/error.h"
 #include "base/text.h"
@@ -24,7 +24,7 @@ static int list(const struct request *request, struct reply *reply, struct error
     return check_sandbox(request, err) < 0 ? -1 : keep_list_secrets(request, reply, err);
 }
 
-/* GET -> 200 the value as text | 401 | 403 | 404; on record */
+/* GET -> 200 the value as text | 401 | 403 | 404; the read is recorded */
 static int get(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(document_done) struct document secret = DOCUMENT_INIT;
@@ -36,7 +36,7 @@ static int get(const struct request *request, struct reply *reply, struct error 
     return keep_reply_secret(reply, &secret);
 }
 
-/* The last id of the page before; 0 for none, or what is no id. */
+/* The last id of the previous page; 0 if absent or malformed. */
 static int64_t read_cursor(const struct request *request)
 {
     const char *text = request_query(request, "page_id");
@@ -49,7 +49,7 @@ static int64_t read_cursor(const struct request *request)
     return id;
 }
 
-/* A page of what that sandbox read; all of them, where it is NULL. */
+/* Replies with a page of the sandbox's reads; of all sandboxes if runtime_id is NULL. */
 static int reply_reads(const struct request *request, const char *runtime_id, struct reply *reply,
                        struct error *err)
 {
@@ -70,13 +70,13 @@ static int reads_of_sandbox(const struct request *request, struct reply *reply, 
     return reply_reads(request, request_path_text(request, "sandbox_id"), reply, err);
 }
 
-/* The same over all sandboxes of the caller, those that are deleted too. */
+/* The same over all sandboxes of the caller, including deleted ones. */
 static int search_reads(const struct request *request, struct reply *reply, struct error *err)
 {
     return reply_reads(request, NULL, reply, err);
 }
 
-/* Secrets that were deleted and made under other names count, too. */
+/* Includes secrets that were deleted, or created again under other names. */
 enum { LATEST_MAX = 2 * SECRETS_MAX };
 
 /* GET -> 200 {"items": [{"name", "sandbox_id", "read_at"}]} */

@@ -40,7 +40,7 @@ static json_t *find_in(const json_t *specs, const char *id)
     return NULL;
 }
 
-/* An image that waits in several sizes is one spec. A new reference. */
+/* An image kept warm in several sizes is one spec. A new reference. */
 static int list_specs(const struct request *request, json_t **specs_out, struct error *err)
 {
     CLEANUP(warm_config_list_done) struct warm_config_list configs = {.items = NULL};
@@ -72,7 +72,7 @@ int sandbox_spec_find(const struct request *request, const char *id, struct strb
     return 0;
 }
 
-/* GET -> 200 {"items": [SandboxSpecInfo], "next_page_id": null}: all are one page */
+/* GET -> 200 {"items": [SandboxSpecInfo], "next_page_id": null}: always a single page */
 static int search(const struct request *request, struct reply *reply, struct error *err)
 {
     json_auto_t *answer = json_object();

@@ -1,6 +1,6 @@
 /*
- * /api/v1/sandboxes: a user's sandboxes, whoever made them, and making some that no conversation
- * asked for. What they are stands in the runtime's rows alone.
+ * /api/v1/sandboxes: lists all of a user's sandboxes, and creates ones without a conversation.
+ * Their state is stored in the runtime's rows only.
  */
 #include <stdint.h>
 #include <string.h>
@@ -23,7 +23,7 @@
 
 enum { BODY_MAX_BYTES = 16384, ID_CHARS = 16 };
 
-/* What can be no sandbox's id is not looked for. */
+/* A text that cannot be a sandbox id is not looked up. */
 static bool is_id(const char *text)
 {
     return strlen(text) == ID_CHARS && strspn(text, "abcdefghijklmnopqrstuvwxyz") == ID_CHARS;
@@ -31,7 +31,7 @@ static bool is_id(const char *text)
 
 /* --- reading --- */
 
-/* "<id>-<creation>" of the page's first; anything else is the first page. */
+/* "<id>-<creation>" of the page's first row; anything else means the first page. */
 static void read_cursor(const struct request *request, struct sandbox_cursor *cursor)
 {
     const char *text = request_query(request, "page_id");
@@ -46,7 +46,7 @@ static void read_cursor(const struct request *request, struct sandbox_cursor *cu
         *cursor = read;
 }
 
-/* One more than the page holds begins the next. */
+/* One row more than the page holds starts the next one. */
 static json_t *next_page_id(const struct runtime_list *rows, int64_t limit)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
@@ -82,7 +82,7 @@ static int search(const struct request *request, struct reply *reply, struct err
     return reply_json(reply, 200, answer);
 }
 
-/* All that are asked for, in their order; as many as there are room for are kept. */
+/* Reads all ids in their order; stores as many as there is room for. */
 static size_t read_ids(const struct request *request, const char *ids[SANDBOX_BATCH_MAX])
 {
     size_t n = 0;
@@ -144,7 +144,7 @@ static int batch(const struct request *request, struct reply *reply, struct erro
 
 /* --- making --- */
 
-/* The sandbox service cannot do it now, and says why in words. */
+/* The sandbox service cannot do it now; replies with its reason. */
 static int answer_failure(struct reply *reply, struct error *err)
 {
     if (err->code == ERROR_NOT_FOUND)
@@ -155,8 +155,10 @@ static int answer_failure(struct reply *reply, struct error *err)
     return reply_exception(reply, 503, err->message);
 }
 
-/* Pauses the oldest of the user's until one more may run. One in which a conversation runs is left
- * alone: that ends by itself, and the run slots bound how many there are. */
+/*
+ * Pauses the user's oldest sandboxes until one more may run. A sandbox in which a conversation runs
+ * is left alone: its run ends by itself, and the run slots limit how many there are.
+ */
 static int make_room(const struct request *request, const char *for_id, struct error *err)
 {
     const struct fcgi_context *context = request->context;
@@ -211,7 +213,7 @@ static int create(const struct request *request, struct reply *reply, struct err
 
 /* --- changing --- */
 
-/* The caller's sandbox that is meant; clients that say it twice mean the one of the query. */
+/* The caller's sandbox that the request names; the query takes precedence over the path. */
 static int load(const struct request *request, struct runtime *runtime_out, struct error *err)
 {
     const char *id = request_query(request, "sandbox_id");
@@ -252,7 +254,9 @@ static int resume(const struct request *request, struct reply *reply, struct err
     return order(request, reply, RUNTIME_ORDER_RESUME, err);
 }
 
-/* DELETE ?sandbox_id= -> 200 {"success": true} | 404 | 503: container, files, key and row go */
+/*
+ * DELETE ?sandbox_id= -> 200 {"success": true} | 404 | 503: removes container, files, key and row
+ */
 static int delete(const struct request *request, struct reply *reply, struct error *err)
 {
     return order(request, reply, RUNTIME_ORDER_FORGET, err);

@@ -1,5 +1,5 @@
 /*
- * Signing in with a one-time link, signing out, and who is signed in.
+ * Signing in with a one-time link, signing out, and the current user.
  */
 #include "config.h"
 
@@ -18,7 +18,7 @@
 
 enum { TOKEN_MAX_CHARS = 200, BODY_MAX_BYTES = 16384 };
 
-/* Whose session the browser brings; unset when it brings none that is valid. */
+/* The user of the browser's current session; unset without a valid session. */
 static int find_present(const struct request *request, struct principal *present, struct error *err)
 {
     const struct fcgi_context *context = request->context;
@@ -30,7 +30,7 @@ static int find_present(const struct request *request, struct principal *present
     return err->code == ERROR_UNAUTHENTICATED ? 0 : -1;
 }
 
-/* A link of another user's is not used up before the person at the browser has agreed. */
+/* Another user's link is not consumed before the person at the browser has agreed. */
 static int ask_first(struct reply *reply, const struct user *present, const struct user *owner)
 {
     json_auto_t *json = json_object();
@@ -42,7 +42,7 @@ static int ask_first(struct reply *reply, const struct user *present, const stru
     return reply_json(reply, 409, json);
 }
 
-/* *asked_out: somebody else is signed in, and the reply says so. */
+/* *asked_out: another user is signed in, and the reply says so. */
 static int check_present(const struct request *request, struct reply *reply, const char *token,
                          bool *asked_out, struct error *err)
 {
@@ -66,8 +66,8 @@ static int check_present(const struct request *request, struct reply *reply, con
 }
 
 /*
- * POST {"token","replace"?} -> 200 and a cookie | 401 | 409 another user is signed in | 422 |
- * 429 too many wrong links came from the address. A right one is taken whatever came before it.
+ * POST {"token","replace"?} -> 200 and a cookie | 401 | 409 another user is signed in | 422 | 429
+ * the address sent too many wrong links. A valid link is accepted regardless.
  */
 static int sign_in(const struct request *request, struct reply *reply, struct error *err)
 {
@@ -92,7 +92,7 @@ static int sign_in(const struct request *request, struct reply *reply, struct er
     return reply_success(reply);
 }
 
-/* POST -> 200 and the cookie is gone | 401 */
+/* POST -> 200 and deletes the cookie | 401 */
 static int sign_out(const struct request *request, struct reply *reply, struct error *err)
 {
     char token[SESSION_TOKEN_MAX_BYTES];

@@ -1,5 +1,5 @@
 /*
- * Models and where they come from; MCP servers.
+ * Models, their providers, and MCP servers.
  */
 #include "base/attr.h"
 #include "fcgi/openapi/operation.h"

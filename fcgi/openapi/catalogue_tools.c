@@ -23,7 +23,7 @@ static const struct field tool_catalog_fields[] = {
 };
 static const struct shape tool_catalog_shape = SHAPE(tool_catalog_fields);
 
-/* What is told of every skill, wherever it lies. */
+/* Members of every skill, wherever it comes from. */
 #define SKILL_FIELDS                                                                               \
     {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},                                 \
         {.name = "type",                                                                           \
@@ -78,7 +78,7 @@ static const struct field install_skill_fields[] = {
 };
 static const struct shape install_skill_shape = SHAPE(install_skill_fields);
 
-/* What is told of everything that is installed: skills and plugins. */
+/* Members common to installed skills and installed plugins. */
 #define INSTALLED_FIELDS                                                                           \
     {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},                                 \
         {.name = "version", .kind = FIELD_TEXT}, {.name = "description", .kind = FIELD_TEXT},      \

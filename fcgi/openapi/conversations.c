@@ -1,5 +1,5 @@
 /*
- * Conversations: make, read, change, run.
+ * Conversations: create, read, change, run.
  */
 #include "base/attr.h"
 #include "fcgi/openapi/operation.h"

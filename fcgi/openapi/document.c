@@ -1,3 +1,6 @@
+/*
+ * Assembles the OpenAPI document from the route tables.
+ */
 #include "fcgi/openapi/openapi.h"
 
 #include "base/json.h"
@@ -7,20 +10,20 @@
 #include "fcgi/openapi/operation.h"
 #include "fcgi/openapi/schema.h"
 
-/* The document while it is made. Borrowed from the root. */
+/* The document under construction. Borrowed from the root. */
 struct document {
     json_t *paths;
     json_t *schemas;
 };
 
-/* In small letters, as OpenAPI has them; HTTP's are plain ASCII capitals. */
+/* In lower case, as in OpenAPI; HTTP's methods are ASCII capitals. */
 static void append_method(enum http_method method, struct strbuf *out)
 {
     for (const char *p = http_method_to_string(method); *p != '\0'; p++)
         strbuf_append_char(out, (char)(*p - 'A' + 'a'));
 }
 
-/* "/a/{rest*}" is "/a/{rest}" in the words of OpenAPI. */
+/* Appends "/a/{rest*}" as "/a/{rest}", OpenAPI's form. */
 static void append_path(const char *pattern, struct strbuf *out)
 {
     for (const char *p = pattern; *p != '\0'; p++) {
@@ -29,7 +32,7 @@ static void append_path(const char *pattern, struct strbuf *out)
     }
 }
 
-/* The parts of the path without punctuation: "get_api_conversations_conversation_id". */
+/* The parts of the path joined by "_": "get_api_conversations_conversation_id". */
 static void put_operation_id(const struct route *route, json_t *json)
 {
     CLEANUP(strbuf_done) struct strbuf id = STRBUF_INIT;
@@ -98,7 +101,7 @@ static json_t *info_of(const char *version)
     return info;
 }
 
-/* [{"key": []}]: the key is what every route needs that does not say otherwise. */
+/* [{"key": []}]: the default for all routes that do not override it. */
 static json_t *security(void)
 {
     json_t *list = json_array();

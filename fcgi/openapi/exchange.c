@@ -11,7 +11,7 @@
 #include "fcgi/reply.h"
 #include "model/schema/shape.h"
 
-/* A component under its name; the reference to it is new. */
+/* Adds a component under its name; returns a new reference to it. */
 static json_t *use_shape(json_t *schemas, const struct named_shape *named)
 {
     if (named->shape == NULL)
@@ -69,7 +69,7 @@ json_t *exchange_parameters(const struct route *route, const struct operation *o
     return parameters;
 }
 
-/* {"content": {type: {"schema": schema}}}, which takes the schema over */
+/* {"content": {type: {"schema": schema}}}; takes over the schema */
 static json_t *content_of(const char *type, json_t *schema)
 {
     json_t *json = json_object();
@@ -170,7 +170,7 @@ static void put_refusal(json_t *responses, int status, const char *schema)
     put_response(responses, status, content_of("application/json", schema_reference(schema)));
 }
 
-/* What any route of this kind may answer instead. */
+/* Error responses of any route of this kind. */
 static void put_refusals(const struct route *route, const struct operation *operation,
                          json_t *responses)
 {
@@ -201,7 +201,7 @@ json_t *exchange_responses(json_t *schemas, const struct route *route,
     return responses;
 }
 
-/* {"detail": text}, and of a deliberate 5xx also {"exception": text} */
+/* {"detail": text}, for a deliberate 5xx also {"exception": text} */
 static json_t *refusal_schema(void)
 {
     static const struct field fields[] = {
@@ -214,7 +214,7 @@ static json_t *refusal_schema(void)
     return schema_of_shape(&shape);
 }
 
-/* Each problem with its place and words, or one text for all. */
+/* A list of problems with location and message, or a single text. */
 static json_t *invalid_request_schema(void)
 {
     static const struct field problem_fields[] = {

@@ -1,6 +1,6 @@
 /*
- * Extensions of the canvas, their back ends, and automations: what deft has not, and how it says
- * so.
+ * Extensions of the canvas, their back ends, and automations: not implemented by deft, with the
+ * replies that say so.
  */
 #include "base/attr.h"
 #include "fcgi/openapi/operation.h"
@@ -20,7 +20,7 @@ static const struct shape extension_list_shape = SHAPE(extension_list_fields);
 #define ONE INSTALLED "/{extension_name}"
 #define BACKEND ONE "/backend"
 #define SESSION "/app-backends/{extension_name}/session"
-/* A row that answers 501 always. */
+/* A row that always answers 501. */
 #define REFUSED(method, pattern, summary)                                                          \
     OPERATION(method, pattern, summary, .answer_form = ANSWER_UNSUPPORTED)
 

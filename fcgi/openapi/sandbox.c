@@ -1,5 +1,5 @@
 /*
- * Commands, files, git and editor of a sandbox: shared ones, and those of one conversation.
+ * Commands, files, git and editor of a sandbox: the shared one, and a conversation's.
  */
 #include "base/attr.h"
 #include "fcgi/openapi/operation.h"

@@ -1,5 +1,5 @@
 /*
- * Health, the description itself, and the models that speak like OpenAI's.
+ * Health, the description itself, and the OpenAI-compatible models.
  */
 #include "base/attr.h"
 #include "fcgi/agent/agent.h"

@@ -1,7 +1,7 @@
 /*
- * What nginx asks before it passes a request to a sandbox: 204 with the address and what is to be
- * said there, 401 when the browser has no cookie for this origin, 403 with a word that /refused
- * knows.
+ * The check that nginx makes before it forwards a request to a sandbox: 204 with the address and
+ * headers to use, 401 when the browser has no cookie for this origin, 403 with a keyword for
+ * /refused.
  */
 #include <arpa/inet.h>
 #include <stdint.h>
@@ -22,7 +22,7 @@
 #include "fcgi/waits.h"
 #include "model/conversation/preview.h"
 
-/* Who may have sent this: a page of the same sandbox, or the user, by a link or the address bar. */
+/* True for a navigation by the user: a link or the address bar. */
 static bool is_navigation(const struct request *request)
 {
     const char *mode = request_param(request, "HTTP_SEC_FETCH_MODE");
@@ -35,8 +35,8 @@ static bool is_navigation(const struct request *request)
 }
 
 /*
- * Another sandbox's page is of the same site, so that its requests carry this origin's cookie,
- * whatever SameSite says. A browser tells where they come from.
+ * Another sandbox's page is same-site, so that its requests carry this origin's cookie, whatever
+ * SameSite says. The browser's headers tell where they come from.
  */
 static bool comes_from_stranger(const struct request *request, const struct preview_place *place)
 {
@@ -53,7 +53,7 @@ static bool comes_from_stranger(const struct request *request, const struct prev
     return referer == NULL || !preview_is_own_origin(place, referer);
 }
 
-/* "http://10.1.2.3:8000"; false for anything that is no sandbox's address. */
+/* "http://10.1.2.3:8000"; false for anything that cannot be a sandbox's address. */
 static bool read_address(const char *url, struct in_addr *address_out, long *port_out)
 {
     char address[INET_ADDRSTRLEN] = "";
@@ -77,8 +77,8 @@ static bool read_address(const char *url, struct in_addr *address_out, long *por
 }
 
 /*
- * What has an address is asked there. What is reached at the host's own loopback has a door for
- * previews at another address of it, and nothing else of the host can be meant.
+ * A sandbox with an address of its own is reached there. One behind the host's loopback has its
+ * preview listener at PREVIEW_LOOPBACK; other services of the host cannot be addressed.
  */
 static bool name_target(const char *url, int port, struct reply *reply)
 {
@@ -105,8 +105,8 @@ static bool name_target(const char *url, int port, struct reply *reply)
 }
 
 /*
- * A development server believes in localhost: it is told that name, as a browser beside it would
- * say. An editor makes its own addresses from the name, and so must hear the real one.
+ * A development server expects localhost: it gets that name, as from a browser in the sandbox. An
+ * editor builds URLs from the name, and so needs the real one.
  */
 static void say_names(const struct request *request, struct reply *reply,
                       const struct preview_place *place)
@@ -121,7 +121,10 @@ static void say_names(const struct request *request, struct reply *reply,
         strbuf_append(&host, place->authority);
     else
         strbuf_appendf(&host, "localhost:%d", place->port);
-    /* Of another port of the sandbox: that is a question of its CORS, so it hears which. */
+    /*
+     * Requests from another port of the sandbox are subject to its CORS rules, so it gets the real
+     * origin.
+     */
     if (sent != NULL && text_equal(sent, own.text) && place->port != PREVIEW_EDITOR_PORT)
         strbuf_appendf(&origin, "http://%s", host.text);
     else if (sent != NULL)
@@ -156,7 +159,7 @@ static bool is_awake(const struct preview_sandbox *sandbox)
            sandbox->url != NULL;
 }
 
-/* One that somebody stopped stays so: to look at it is not to start it. */
+/* A sandbox that a user stopped is not started by viewing it. */
 static const char *why_asleep(const struct preview_sandbox *sandbox)
 {
     if (sandbox->desired == DESIRED_STOPPED || sandbox->desired == DESIRED_DELETED ||

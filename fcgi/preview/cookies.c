@@ -1,7 +1,7 @@
 /*
- * The cookies of a preview origin. Behind TLS their names begin with __Host-, so that no other
- * origin can set them; elsewhere any value may have been put there by a page beside this one, and
- * counts only if it is a token of this very port of this very sandbox.
+ * The cookies of a preview origin. With TLS their names begin with __Host-, so that no other origin
+ * can set them; without it a page of a sibling origin may have set any value, which counts only if
+ * it is a token of exactly this port and sandbox.
  */
 #include <string.h>
 
@@ -24,7 +24,7 @@ static const struct cookie_kind kinds[PREVIEW_N_COOKIES] = {
     [PREVIEW_COOKIE_STATE] = {"deft_preview_state", 600},
 };
 
-/* Whatever of deft's a browser may have for this host: none of it is a sandbox's business. */
+/* deft's own cookies that a browser may have for this host: the sandbox must not see them. */
 static const char *const own_names[] = {"deft_", HOST_PREFIX "deft_", WORKSPACE_COOKIE};
 
 static bool is_secure(const struct request *request)
@@ -32,7 +32,7 @@ static bool is_secure(const struct request *request)
     return text_equal(preview_scheme(request), "https");
 }
 
-/* One pair of the Cookie header, without the white space around it. */
+/* One pair of the Cookie header, without surrounding white space. */
 struct pair {
     const char *text;
     size_t len;
@@ -60,7 +60,7 @@ static bool is_token(const char *value, size_t len)
            strspn(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") >= len;
 }
 
-/* The pair's value when it has that name and looks like a token; else NULL. */
+/* The pair's value when it has that name and the format of a token; else NULL. */
 static const char *token_of(const struct request *request, enum preview_cookie cookie,
                             const struct pair *pair)
 {
@@ -114,7 +114,7 @@ bool preview_read_state(const struct request *request, char state_out[CRYPTO_TOK
     return false;
 }
 
-/* No Domain: it is sent to this origin's host alone. */
+/* No Domain: the cookie is sent to this origin's host only. */
 void preview_set_cookie(const struct request *request, struct reply *reply,
                         enum preview_cookie cookie, const char *value)
 {

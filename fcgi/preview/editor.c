@@ -1,6 +1,5 @@
 /*
- * The editor of a sandbox, whose address is told before anybody has started it: who opens it has it
- * started.
+ * Starts the editor of a sandbox on first use: its URL is published before it runs.
  */
 #include "base/error.h"
 #include "base/json.h"
@@ -18,7 +17,7 @@
 
 enum { START_MS = 90000 };
 
-/* Its page, not what that page loads or the sockets that it holds. */
+/* True for the editor's page, not for its resources or WebSockets. */
 static bool is_page(const struct request *request)
 {
     const char *method = request_param(request, "DEFT_PREVIEW_METHOD");

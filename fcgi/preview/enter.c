@@ -1,7 +1,7 @@
 /*
- * From a preview origin to the page, and back with a cookie: a browser without one is sent to the
- * page's origin with a state that it keeps; there it gets a pass (pass.c), good once and only
- * together with that state.
+ * From a preview origin to deft's page, and back with a cookie: a browser without one is redirected
+ * to the page's origin with a state that it keeps in a cookie; there it gets a pass (pass.c), valid
+ * once and only together with that state.
  */
 #include <string.h>
 
@@ -15,7 +15,7 @@
 #include "fcgi/reply.h"
 #include "fcgi/request.h"
 
-/* Only a page in a tab of its own can be sent to sign in and come back. */
+/* Only a top-level page can be redirected to sign in and come back. */
 static bool can_leave(const struct request *request)
 {
     const char *mode = request_param(request, "HTTP_SEC_FETCH_MODE");
@@ -38,7 +38,7 @@ static void append_pass_url(const struct request *request, const struct preview_
     percent_append(url, target != NULL ? target : "/");
 }
 
-/* GET -> 303 to the page's origin | 401 a page in words */
+/* GET -> 303 to the page's origin | 401 a text page */
 static int leave(const struct request *request, struct reply *reply, struct error *err)
 {
     static const struct preview_words words = {
@@ -51,7 +51,7 @@ static int leave(const struct request *request, struct reply *reply, struct erro
     (void)err;
     if (!preview_place_read(request, &place) || !can_leave(request))
         return preview_page(reply, &words, NULL);
-    /* Two tabs that are opened at once share one state. */
+    /* Two tabs opened at the same time share one state. */
     if (!preview_read_state(request, state))
         crypto_random_token(state);
     preview_set_cookie(request, reply, PREVIEW_COOKIE_STATE, state);
@@ -88,7 +88,7 @@ static int use_pass(const struct request *request, const struct preview_place *p
     return preview_store_use_pass(context->db, &key, pass_hash, &states, cookie_hash, err);
 }
 
-/* GET ?pass=&to= -> 303 to the page that was asked for, with the cookie | 403 a page in words */
+/* GET ?pass=&to= -> 303 to the requested page, with the cookie | 403 a text page */
 static int enter(const struct request *request, struct reply *reply, struct error *err)
 {
     static const struct preview_words words = {
@@ -134,7 +134,7 @@ static const struct refusal refusals[] = {
 };
 /* clang-format on */
 
-/* GET -> the page for the word that /check gave */
+/* GET -> the page for the keyword that /check returned */
 static int refused(const struct request *request, struct reply *reply, struct error *err)
 {
     const char *why = request_param(request, "DEFT_PREVIEW_WHY");
@@ -152,7 +152,7 @@ static int refused(const struct request *request, struct reply *reply, struct er
     return preview_page(reply, words, home.len > 0 ? home.text : NULL);
 }
 
-/* GET -> 502 a page in words */
+/* GET -> 502 a text page */
 static int silent(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;

@@ -1,4 +1,6 @@
-/* A page of a few words, with nothing in it that could run. */
+/*
+ * A short text page without any active content.
+ */
 #include "base/strbuf.h"
 #include "fcgi/preview/preview.h"
 #include "fcgi/reply.h"

@@ -1,5 +1,5 @@
 /*
- * On the page's origin: who is signed in, and has the sandbox, gets a pass to one of its ports.
+ * On the page's origin: gives a signed-in user who owns the sandbox a pass to one of its ports.
  */
 #include <string.h>
 
@@ -23,7 +23,7 @@ static const struct preview_words not_signed_in = {
     401, "Sign in first",
     "This address shows what runs in a sandbox of deft. Sign in, then open it again.", "Sign in"};
 
-/* What the preview's origin sent along. */
+/* Parameters sent by the preview's origin. */
 struct wish {
     const char *label;
     const char *runtime_id;
@@ -80,7 +80,7 @@ static void append_entry(const struct request *request, const struct wish *wish,
     percent_append(url, wish->to);
 }
 
-/* GET ?label=&sandbox=&state=&to= -> 303 to the preview's origin | 401, 404 pages in words */
+/* GET ?label=&sandbox=&state=&to= -> 303 to the preview's origin | 401, 404 text pages */
 static int give_pass(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;

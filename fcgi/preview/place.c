@@ -1,4 +1,6 @@
-/* Which origin this is, and which others are of the same sandbox. */
+/*
+ * Parses a preview origin, and recognizes other origins of the same sandbox.
+ */
 #include <string.h>
 
 #include "base/strbuf.h"
@@ -13,7 +15,7 @@
 
 enum { RUNTIME_ID_CHARS = 16 };
 
-/* TLS may end before us: then the page's own address says so. */
+/* TLS may be terminated before us: then the configured URL of deft's page has the scheme. */
 const char *preview_scheme(const struct request *request)
 {
     const char *scheme = request_param(request, "REQUEST_SCHEME");
@@ -23,7 +25,7 @@ const char *preview_scheme(const struct request *request)
     return is_https ? "https" : "http";
 }
 
-/* An address of numbers has no names below it. */
+/* A numeric address has no subdomains. */
 static bool has_names_below(const char *authority)
 {
     size_t len = strcspn(authority, ":");
@@ -69,7 +71,7 @@ bool preview_place_read(const struct request *request, struct preview_place *pla
     return true;
 }
 
-/* Moves past a text that must be there; NULL when it is not. */
+/* Moves past a required text; NULL when it is missing. */
 static const char *skip(const char *at, const char *text)
 {
     if (at == NULL || !text_starts_with(at, text))
@@ -85,7 +87,7 @@ bool preview_is_own_origin(const struct preview_place *place, const char *url)
     if (at == NULL)
         return false;
     label_len = strspn(at, LABEL_CHARACTERS);
-    /* "8080-abc…": the label is all but the dash and the id. */
+    /* "8080-abc…": the label is everything before the last dash and the id. */
     if (label_len < RUNTIME_ID_CHARS + 2)
         return false;
     at += label_len - RUNTIME_ID_CHARS - 1;

@@ -1,4 +1,6 @@
-/* What a sandbox serves, as clients are told of it. */
+/*
+ * URLs of what a sandbox serves, in the form sent to clients.
+ */
 #include "base/encode.h"
 #include "base/json.h"
 #include "base/strbuf.h"

@@ -22,7 +22,7 @@ static void move_members(json_t *from, const char *const *names, size_t n, json_
     }
 }
 
-/* What settings say, as a profile says it. Their secrets stay where they are. */
+/* The settings in the form of a profile, without their secrets. */
 static json_t *profile_of_settings(const struct document *settings)
 {
     static const char *const of_openhands[] = {

@@ -1,5 +1,5 @@
 /*
- * /api/agent-profiles: what an agent starts with, by name. One is always there and active.
+ * /api/agent-profiles: named configurations to start agents with. One always exists and is active.
  */
 #include "fcgi/settings/agent_profiles.h"
 
@@ -27,7 +27,7 @@ static json_t *profile_to_json(const struct document *profile)
     json_put_text(json, "id", profile->id.text);
     json_put_text(json, "name", profile->name);
     json_put(json, "revision", json_integer(profile->revision));
-    /* The switch that Agent Canvas shows for the tool, and sends back. */
+    /* The switch that Agent Canvas shows for the sub-agent tool, and sends back. */
     if (!agent_settings_are_acp(json))
         json_put(json, "enable_sub_agents", json_boolean(agent_has_children(json)));
     return json;
@@ -93,7 +93,7 @@ int agent_profile_load(const struct request *request, const struct uuid *id,
     return 0;
 }
 
-/* The profile that the path names; `default` is always there. */
+/* Loads the profile named by the path; `default` always exists. */
 static int load_named(const struct request *request, struct document *profile_out,
                       struct error *err)
 {
@@ -159,7 +159,7 @@ static int try_delete(const struct request *request, struct reply *reply, struct
     return keep_reply_message(reply, 200, name, message.text);
 }
 
-/* DELETE -> 200, also when there is none. A pointer to it counts as none from then on. */
+/* DELETE -> 200, also when there is none. Pointers to it count as unset from then on. */
 static int agent_profile_delete(const struct request *request, struct reply *reply,
                                 struct error *err)
 {
@@ -221,7 +221,7 @@ static int agent_profile_activate(const struct request *request, struct reply *r
     return keep_retry(request, reply, try_activate, err);
 }
 
-/* The draft of the body, if there is one. A new reference, or NULL. */
+/* The draft in the body, if there is one. A new reference, or NULL. */
 static int read_draft(const struct request *request, json_t **draft_out, struct error *err)
 {
     static const struct place place = {&body_place, "profile", 0};

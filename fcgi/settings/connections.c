@@ -1,5 +1,5 @@
 /*
- * /api/llm/provider-connections: keys of providers that several LLM profiles share.
+ * /api/llm/provider-connections: provider keys shared by several LLM profiles.
  */
 #include "base/error.h"
 #include "base/json.h"
@@ -29,7 +29,7 @@ static const struct field create_fields[] = {
 };
 static const struct shape create_shape = CLOSED_SHAPE(create_fields);
 
-/* A member that is null or left out stays as it is, but for base_url, which null clears. */
+/* Members that are null or absent stay unchanged, except base_url, which null clears. */
 static const struct field change_fields[] = {
     {.name = "display_name",
      .kind = FIELD_TEXT,
@@ -53,7 +53,7 @@ static json_t *connection_to_json(const struct document *connection)
     return json;
 }
 
-/* What is stored, with its times. */
+/* Replies with the stored connection and its times. */
 static int reply_connection(const struct request *request, struct reply *reply, int status,
                             const char *id, struct error *err)
 {
@@ -106,7 +106,7 @@ static int read_members(const struct request *request, const struct shape *shape
     return 0;
 }
 
-/* Moves the key out of the members; one that came back masked or blank is none. */
+/* Moves the key out of the members; a masked or blank one counts as absent. */
 static void take_key(struct document *connection, json_t *members)
 {
     const char *key = json_text_or(members, "api_key", "");
@@ -154,7 +154,7 @@ static int load_connection(const struct request *request, struct document *conne
     return 0;
 }
 
-/* Puts members over those that are there; absent ones, and names that are null, stay. */
+/* Overwrites existing members; absent ones, and names that are null, stay. */
 static void change_members(struct document *connection, const json_t *members, const json_t *given)
 {
     static const char *const names[] = {"display_name", "provider", "base_url"};
@@ -192,7 +192,7 @@ static int connection_change(const struct request *request, struct reply *reply,
     return keep_retry(request, reply, try_change, err);
 }
 
-/* DELETE -> 200 what it was | 404 */
+/* DELETE -> 200 the deleted connection | 404 */
 static int connection_delete(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(document_done) struct document connection = DOCUMENT_INIT;

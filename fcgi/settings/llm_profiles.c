@@ -17,7 +17,7 @@
 #include "model/schema/problem.h"
 #include "store/user/profile_store.h"
 
-/* Whether a call of the profile would have a key: its own, or that of its connection. */
+/* Whether a call with the profile would have a key: its own, or its connection's. */
 static bool has_key(const struct document *profile, const struct document_list *connections)
 {
     const char *id = json_text_or(profile->body, "provider_connection_id", "");
@@ -64,7 +64,7 @@ static int profiles_list(const struct request *request, struct reply *reply, str
     return reply_json(reply, 200, json);
 }
 
-/* A stored profile of the path; 404 otherwise. */
+/* Loads the profile named by the path; 404 otherwise. */
 static int load_profile(const struct request *request, struct document *profile_out,
                         struct error *err)
 {
@@ -93,7 +93,7 @@ static int profile_get(const struct request *request, struct reply *reply, struc
     if (load_profile(request, &profile, err) < 0)
         return -1;
     resolved = profile_document_llm(&profile);
-    /* A connection that is gone shows as a profile without a key. */
+    /* If its connection was deleted the profile is shown without a key. */
     if (profile_store_resolve_llm(&shelf, resolved, err) < 0 && err->code != ERROR_INVALID)
         return -1;
     config = exposure == EXPOSE_PLAIN ? json_incref(resolved) : json_deep_copy(profile.body);
@@ -141,7 +141,7 @@ static void keep_llm(struct document *profile, json_t *llm)
     profile->secrets = members;
 }
 
-/* Who does not want secrets kept has none, not even masked. */
+/* Stores no secrets, not even masked ones, if the client asks for that. */
 static void drop_secrets(struct document *profile)
 {
     json_object_clear(profile->secrets);
@@ -179,7 +179,7 @@ static int profile_save(const struct request *request, struct reply *reply, stru
     return keep_retry(request, reply, try_save, err);
 }
 
-/* The settings with their pointer to the profile changed, as the second of two changes. */
+/* Loads the settings and updates their pointer to the profile, as the second of two changes. */
 static int settings_follow(const struct request *request, const char *from, const char *to,
                            struct document *settings_out, bool *is_changed_out, struct error *err)
 {

@@ -1,5 +1,5 @@
 /*
- * /api/settings/mcp/{settings_key}: one server of the settings' mcp_config at a time.
+ * /api/settings/mcp/{settings_key}: edits one server of the settings' mcp_config.
  */
 #include <string.h>
 
@@ -43,7 +43,7 @@ static int read_body(const struct request *request, json_t **body_out, struct er
     return 0;
 }
 
-/* The servers as a PATCH leaves them: a new one, a changed one, or one less. */
+/* The servers after the edit: one added, changed or removed. */
 static int add_server(const struct request *request, json_t *servers, const char *key,
                       struct error *err)
 {
@@ -75,7 +75,7 @@ static int change_server(const struct request *request, json_t *servers, const c
         return no_server(key, err);
     if (read_body(request, &body, err) < 0)
         return -1;
-    /* Members of one strategy mean nothing to another. */
+    /* Members of one auth strategy are invalid in another. */
     if (json_is_object(json_object_get(body, "auth")))
         (void)json_object_del(there, "auth");
     settings_merge(there, body);

@@ -1,5 +1,5 @@
 /*
- * /api/meta-profiles: which LLM profile serves which kind of task.
+ * /api/meta-profiles: assigns LLM profiles to kinds of tasks.
  */
 #include "base/error.h"
 #include "base/json.h"
@@ -120,7 +120,7 @@ static int try_delete(const struct request *request, struct reply *reply, struct
     return keep_reply_message(reply, 200, name, message.text);
 }
 
-/* DELETE -> 200, also when there is none; the settings do not point to it any more */
+/* DELETE -> 200, also when there is none; clears the settings' pointer to it */
 static int meta_profile_delete(const struct request *request, struct reply *reply,
                                struct error *err)
 {

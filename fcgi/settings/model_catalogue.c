@@ -1,8 +1,8 @@
 /*
- * /api/llm: which models there are to choose from, subscriptions, models of other programs' agents.
+ * /api/llm: the models to choose from, subscriptions, models of ACP agents.
  *
- * The names stand in a file of {provider: {"verified": [name], "others": [name]}}, read for each
- * answer, so that an operator may change it at any time. Any other name works as well.
+ * The names are in a file of {provider: {"verified": [name], "others": [name]}}, read for each
+ * request, so that an operator may change it at any time. Any other name works as well.
  */
 #include "base/error.h"
 #include "base/file.h"
@@ -59,7 +59,7 @@ static void add_models(json_t *list, const char *provider, const json_t *names)
     }
 }
 
-/* GET ?provider= -> 200 {"models": ["provider/name"]}; an unknown provider has none */
+/* GET ?provider= -> 200 {"models": ["provider/name"]}; empty for an unknown provider */
 static int models_list(const struct request *request, struct reply *reply, struct error *err)
 {
     const char *wanted = request_query(request, "provider");
@@ -143,7 +143,7 @@ static int subscription_models(const struct request *request, struct reply *repl
     return reply_json(reply, 200, json);
 }
 
-/* POST -> 501: an account of one person is not for a server of many */
+/* POST -> 501: a personal account cannot be used by a multi-user server */
 static int subscription_start(const struct request *request, struct reply *reply, struct error *err)
 {
     (void)request;
@@ -178,7 +178,7 @@ static int check_discovery(const struct request *request, struct error *err)
     return json_array_size(request->problems) > 0 ? request_problems_noted(err) : 0;
 }
 
-/* POST -> 200 with what went wrong in `error` | 422 */
+/* POST -> 200 with the failure in `error` | 422 */
 static int acp_models(const struct request *request, struct reply *reply, struct error *err)
 {
     json_auto_t *json = json_object();

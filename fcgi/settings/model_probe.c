@@ -11,7 +11,7 @@
 #include "fcgi/waits.h"
 #include "llm/llm.h"
 
-/* A client waits for the verdict, and some models think before their first word. */
+/* The client waits for the result, and some models think before their first word. */
 enum { PROBE_TIMEOUT_S = 20, PROBE_OUTPUT_TOKENS = 16 };
 
 static const char question[] =
@@ -33,7 +33,7 @@ json_t *model_verdict(const char *type, const char *message)
     return verdict;
 }
 
-/* The object with what makes the call short: one attempt, few words. */
+/* A copy of the object with limits that keep the call short: one attempt, few tokens. */
 static json_t *short_spec(const json_t *llm)
 {
     json_t *spec = json_deep_copy(llm);
@@ -61,7 +61,7 @@ static int ask(const struct request *request, const struct llm_request *asked,
     return rc;
 }
 
-/* The server's own address is the administrator's, whoever names it. */
+/* The server's own model URL is trusted as the administrator's, whoever names it. */
 static enum address_owner owner_of(const struct request *request, const json_t *llm)
 {
     const struct fcgi_settings *settings = request->context->settings;
@@ -86,7 +86,7 @@ json_t *model_probe(const struct request *request, json_t *llm)
         return model_verdict("InternalError", err.message);
     llm_append_message(spec, message, &messages);
     secret_set(&key, keep_llm_key(request, llm));
-    /* A model that spends its few words on thinking has answered well enough. */
+    /* A model that uses up its tokens on thinking passes the test. */
     if (ask(request,
             &(struct llm_request){.spec = spec,
                                   .address_of = owner_of(request, llm),

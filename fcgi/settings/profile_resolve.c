@@ -17,7 +17,7 @@
 
 static const char DEFAULT_NAME[] = "default";
 
-/* A resolution on its way. */
+/* State of a resolution in progress. */
 struct resolving {
     const struct request *request;
     struct shelf shelf;
@@ -39,7 +39,7 @@ static void note(struct resolving *r, const char *text)
     json_push(r->errors, json_text_of(text));
 }
 
-/* A member of the profile into the diagnostics, as it is. */
+/* Copies a member of the profile into the diagnostics. */
 static void copy_member(struct resolving *r, const char *name)
 {
     json_t *value = json_object_get(r->profile, name);
@@ -47,7 +47,7 @@ static void copy_member(struct resolving *r, const char *name)
     json_put(r->diagnostics, name, value != NULL ? json_incref(value) : json_null());
 }
 
-/* One LLM profile; NULL when it is not there or relies on what is not there. */
+/* Finds one LLM profile; NULL when it, or a connection it relies on, is missing. */
 static int find_llm(const struct resolving *r, const char *name, json_t **llm_out,
                     struct error *err)
 {
@@ -134,7 +134,7 @@ static void check_tools(struct resolving *r)
     json_put(r->diagnostics, "unusable_tools", unusable);
 }
 
-/* The user's context with what the profile adds to it. */
+/* The user's context plus the profile's additions. */
 static void resolve_context(struct resolving *r)
 {
     json_t *context = json_deep_copy(json_object_get(r->own, "agent_context"));
@@ -157,7 +157,7 @@ static void resolve_context(struct resolving *r)
     json_put(r->diagnostics, "resolved_skills", names);
 }
 
-/* One LLM profile of a meta-profile: into the settings' map, or noted as dangling. */
+/* Adds one LLM profile of a meta-profile to the settings' map, or to the dangling references. */
 static int resolve_meta_llm(struct resolving *r, const char *name, json_t *llms, json_t *dangling,
                             struct error *err)
 {
@@ -244,7 +244,7 @@ static int resolve(struct resolving *r, const char *llm_ref, struct error *err)
     return 0;
 }
 
-/* Whole settings, and what of them may be shown. */
+/* Completes the settings, and the masked copy for display. */
 static void finish(struct resolving *r)
 {
     static const struct place place = {NULL, "profile", 0};

@@ -21,7 +21,7 @@ int sandbox_secret_read(const struct request *request, const char *name,
 
     if (document_store_get(&shelf, COLLECTION_SECRETS, name, &secret, err) < 0)
         return -1;
-    /* The value goes nowhere before the record is stored. */
+    /* The read is recorded before the value is used. */
     if (secret_read_store_add(request->context->db, &caller->user_id, caller->runtime_id, name,
                               err) < 0)
         return -1;

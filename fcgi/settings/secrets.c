@@ -37,7 +37,7 @@ static json_t *item_of(const struct document *secret)
     return item;
 }
 
-/* secret_refs of the profile in the query; NULL when none is asked for. A new reference. */
+/* secret_refs of the profile in the query; NULL when none is given. A new reference. */
 static int read_filter(const struct request *request, json_t **refs_out, struct error *err)
 {
     CLEANUP(document_done) struct document profile = DOCUMENT_INIT;
@@ -75,7 +75,7 @@ int keep_list_secrets(const struct request *request, struct reply *reply, struct
     return reply_json(reply, 200, json);
 }
 
-/* What PUT says: checked texts, borrowed from the body. */
+/* The body of PUT: validated texts, borrowed from it. */
 struct secret_input {
     const char *name;
     const char *value;

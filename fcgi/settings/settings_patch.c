@@ -23,7 +23,7 @@ static int reply_settings(const struct request *request, struct reply *reply,
     enum exposure exposure = EXPOSE_MASKED;
     json_auto_t *json = NULL;
 
-    /* A change answers without secrets, whatever the header says. */
+    /* The reply to a change contains no secrets, whatever the header says. */
     if (request->method == HTTP_GET && !keep_exposure(request, &exposure))
         return keep_refuse_exposure(reply);
     json = user_settings_to_json(request, settings, exposure, err);
@@ -40,12 +40,12 @@ static int settings_get(const struct request *request, struct reply *reply, stru
     return reply_settings(request, reply, &settings, err);
 }
 
-/* A PATCH on its way. */
+/* A PATCH in progress. */
 struct patch {
     const struct request *request;
     json_t *body;
     struct document settings;
-    json_t *problems; /* of the settings; answered as a text */
+    json_t *problems; /* of the settings; sent as one text */
 };
 
 static void patch_done(struct patch *patch)
@@ -55,7 +55,7 @@ static void patch_done(struct patch *patch)
     document_done(&patch->settings);
 }
 
-/* A diff of the body: NULL when it is not given. Borrowed. */
+/* Reads a diff of the body: NULL when absent. Borrowed. */
 static int read_diff(const struct patch *patch, const char *name, json_t **diff_out,
                      struct error *err)
 {
@@ -71,7 +71,7 @@ static int read_diff(const struct patch *patch, const char *name, json_t **diff_
     return 0;
 }
 
-/* Switching to another kind of agent starts with that kind's defaults. */
+/* Switching to another kind of agent starts from that kind's defaults. */
 static void merge_agent(json_t *agent, json_t *diff)
 {
     bool was_acp = agent_settings_are_acp(agent);
@@ -128,7 +128,7 @@ static int patch_misc(struct patch *patch, struct error *err)
     return 0;
 }
 
-/* Whether the request sets the LLM itself, so that a profile's does not replace it. */
+/* Whether the request sets the LLM itself, which a profile's then does not replace. */
 static bool sets_llm(const struct patch *patch)
 {
     return json_is_object(
@@ -147,7 +147,7 @@ static int use_profile(struct patch *patch, const char *name, struct error *err)
     if (sets_llm(patch))
         return 0;
     llm = profile_document_llm(&profile);
-    /* With an agent of another program the pointer alone is set. */
+    /* For an ACP agent only the pointer is set. */
     (void)user_settings_set_llm(patch->request, &patch->settings, llm);
     return 0;
 }
@@ -221,7 +221,7 @@ static int patch_pointers(struct patch *patch, struct error *err)
     return 0;
 }
 
-/* A null diff is none; a null pointer clears it. */
+/* A null diff counts as absent; a null pointer clears it. */
 static bool changes_anything(const json_t *body)
 {
     static const char *const diffs[] = {"agent_settings_diff", "conversation_settings_diff",
@@ -273,7 +273,7 @@ static int try_patch(const struct request *request, struct reply *reply, struct 
     return reply_settings(request, reply, &patch.settings, err);
 }
 
-/* PATCH diffs and pointers -> 200 settings | 400 nothing given | 404 | 422 */
+/* PATCH diffs and pointers -> 200 settings | 400 no change given | 404 | 422 */
 static int settings_patch(const struct request *request, struct reply *reply, struct error *err)
 {
     return keep_retry(request, reply, try_patch, err);

@@ -11,7 +11,7 @@
 static const char DOCUMENT_NAME[] = "settings";
 static const struct place nowhere = {NULL, "settings", 0};
 
-/* What was stored by an older deft gets the members that are new since. */
+/* Settings stored by an older deft get the members added since. */
 static void fill_in(const struct request *request, struct document *settings)
 {
     json_auto_t *problems = json_array();
@@ -125,7 +125,7 @@ static int look_for_key(const struct request *request, const struct document *se
     return 0;
 }
 
-/* In clear, a linked connection is resolved as well: the reader wants to call the model. */
+/* In clear, a linked connection is resolved, too: the reader needs it to call the model. */
 static int expose_agent(const struct request *request, const struct document *settings,
                         enum exposure exposure, json_t **agent_out, struct error *err)
 {

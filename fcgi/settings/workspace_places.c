@@ -1,5 +1,5 @@
 /*
- * /api/workspaces: the folders that a user works in, as the page offers them. One document.
+ * /api/workspaces: the folders that the page offers a user to work in. One document.
  */
 #include <string.h>
 
@@ -30,7 +30,7 @@ static const struct shape workspace_shape = SHAPE(workspace_fields);
 static const struct shape parent_shape = {workspace_fields, ARRAY_SIZE(workspace_fields) - 1,
                                           false};
 
-/* The two lists: what they are called in bodies, and in the document and replies. */
+/* The two lists: their names in bodies, and in the document and replies. */
 struct place_list {
     const char *pattern;
     const char *body_name;
@@ -155,8 +155,10 @@ static int try_add(const struct request *request, struct reply *reply, struct er
     return reply_json(reply, 200, places.body);
 }
 
-/* POST {"workspaces"} or {"parents"} -> 200 both lists | 409 limit | 422. A path that is there is
- * replaced. */
+/*
+ * POST {"workspaces"} or {"parents"} -> 200 both lists | 409 limit | 422. Replaces a place with the
+ * same path.
+ */
 static int places_add(const struct request *request, struct reply *reply, struct error *err)
 {
     return keep_retry(request, reply, try_add, err);

@@ -1,6 +1,6 @@
 /*
- * /api/auth/workspace-session: pages show files of a workspace by plain links, which carry no
- * header. The key goes into a cookie that nothing but those links may use (ACCESS_WORKSPACE).
+ * /api/auth/workspace-session: pages show workspace files through plain links, which carry no
+ * header. The key is put into a cookie that only those routes accept (ACCESS_WORKSPACE).
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@
 
 #define TEN_YEARS_S "315360000"
 
-/* A cookie for other sites' frames must be secure; browsers take loopback for secure. */
+/* A cookie for frames on other sites must be Secure; browsers treat loopback as secure. */
 static bool is_secure(const struct request *request)
 {
     const char *proto = request_param(request, "HTTP_X_FORWARDED_PROTO");
@@ -38,7 +38,10 @@ static void set_cookie(const struct request *request, struct reply *reply, const
     reply_header(reply, "Set-Cookie", cookie.text);
 }
 
-/* POST -> 204 and the cookie | 401. A signed-in page needs none: its session counts there too. */
+/*
+ * POST -> 204 and the cookie | 401. A signed-in page needs none: its session is accepted there,
+ * too.
+ */
 static int session_open(const struct request *request, struct reply *reply, struct error *err)
 {
     const char *key = request_param(request, "HTTP_X_SESSION_API_KEY");
@@ -49,7 +52,7 @@ static int session_open(const struct request *request, struct reply *reply, stru
     return reply_empty(reply, 204);
 }
 
-/* DELETE -> 204, the cookie is gone */
+/* DELETE -> 204, deletes the cookie */
 static int session_close(const struct request *request, struct reply *reply, struct error *err)
 {
     (void)err;

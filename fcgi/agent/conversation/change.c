@@ -29,7 +29,7 @@ struct change_input {
     const void *what;
 };
 
-/* *again_out: the plan was right, and is to be made again on what is there now. */
+/* *again_out: the plan was valid, but the conversation has changed: plan again. */
 static int try_change(const struct request *request, const struct change_input *input,
                       change_plan *plan, bool *again_out, struct error *err)
 {

@@ -1,5 +1,5 @@
 /*
- * POST …/events/respond_to_confirmation: the user's word on what the agent wants to do.
+ * POST …/events/respond_to_confirmation: the user accepts or rejects the agent's pending calls.
  */
 #include "auth/principal.h"
 #include "base/error.h"
@@ -18,15 +18,15 @@
 
 enum { TRIES_MAX = 50, REASON_MAX_CHARS = 10000 };
 
-/* The user's word as it was read. */
+/* The user's decision as read from the body. */
 struct decision {
     bool accept;
-    bool run; /* after a rejection: the agent goes on, and reads the reason */
+    bool run; /* after a rejection: the agent continues, and sees the reason */
     const char *reason;
     struct seen_calls seen;
 };
 
-/* To run is to do what waits. A run that is under way already has it. */
+/* A run executes the waiting calls. One that is under way already does. */
 static int accept_calls(const struct request *request, const struct uuid *id,
                         const struct seen_calls *seen, struct error *err)
 {
@@ -42,7 +42,10 @@ static int accept_calls(const struct request *request, const struct uuid *id,
     return 0;
 }
 
-/* Who does not name what it rejects means what waits now; who does may reject a paused call too. */
+/*
+ * A rejection without action ids means the calls that wait now; one with ids may reject a paused
+ * call, too.
+ */
 static bool has_something_to_reject(const struct conversation *conversation,
                                     const struct decision *decision)
 {
@@ -116,7 +119,7 @@ static int read_decision(const struct request *request, json_t *body, struct dec
     return 0;
 }
 
-/* When there is no room for the run, the rejection holds nevertheless. */
+/* If the run limit is reached, the rejection is stored all the same. */
 static int look_for_room(const struct request *request, const struct uuid *id,
                          struct decision *decision, bool *is_full_out, struct error *err)
 {
@@ -145,7 +148,7 @@ static int reject(const struct request *request, const struct uuid *id, struct d
 }
 
 /*
- * POST {"accept": bool, "reason"?, "action_ids"?: […], "run"?: bool} -> 200, also when nothing
+ * POST {"accept": bool, "reason"?, "action_ids"?: […], "run"?: bool} -> 200, also when no call
  * waits and no action is named | 404 | 409 | 422 | 429
  */
 static int respond(const struct request *request, struct reply *reply, struct error *err)

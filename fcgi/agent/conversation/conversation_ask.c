@@ -1,6 +1,6 @@
 /*
- * What a model is asked beside the conversation: side questions, summaries, titles. Workers ask, as
- * jobs; a handler adds the job and waits for its result.
+ * Model calls outside the conversation's log: side questions, summaries, titles. Workers make them,
+ * as jobs; a handler adds the job and waits for its result.
  */
 #include <stdatomic.h>
 
@@ -16,16 +16,16 @@
 
 enum { QUESTION_MAX_CHARS = 100000 };
 
-/* As long as one attempt at a model may take, and some retries. */
+/* The time of one model call with some retries. */
 #define WAIT_MS ((int64_t)600 * 1000)
 
-/* The model's side failed: that is not this server's fault, and the words are for the client. */
+/* The model provider failed: not this server's fault, and the message is for the client. */
 static int answer_refusal(struct reply *reply, const char *words)
 {
     return reply_exception(reply, 502, words);
 }
 
-/* Waits with one of the few threads that may wait so long. */
+/* Waits in one of the slots for long requests. */
 static int wait_for(const struct request *request, const struct uuid *key, json_t **result_out,
                     struct error *err)
 {
@@ -106,8 +106,7 @@ static int condense(const struct request *request, struct reply *reply, struct e
     return reply_success(reply);
 }
 
-/* POST {}? -> 200 {"title": text} | 404. Of clients before 1.19; what they ask beside is not read.
- */
+/* POST {}? -> 200 {"title": text} | 404. For clients before 1.19; other members are ignored. */
 static int generate_title(const struct request *request, struct reply *reply, struct error *err)
 {
     json_auto_t *body = NULL;

@@ -1,5 +1,5 @@
 /*
- * Fork and navigate: a conversation that goes on from an earlier event, in a copy or in place.
+ * Fork and navigate: continues a conversation from an earlier event, in a copy or in place.
  */
 #include "auth/principal.h"
 #include "base/error.h"
@@ -19,9 +19,9 @@
 
 enum { EVENT_ID_MAX_CHARS = 100 };
 
-/* What the body of a fork says; texts are borrowed from it. */
+/* The body of a fork; texts are borrowed from it. */
 struct fork_request {
-    struct uuid id; /* unset: a fresh one */
+    struct uuid id; /* unset: generate one */
     const char *title;
     json_t *tags; /* NULL: none */
     const char *from_event_id;
@@ -71,8 +71,8 @@ static int read_fork(const struct request *request, json_t *body, struct fork_re
 }
 
 /*
- * Where a copy runs: as its source in a shared sandbox, or in a fresh one of its own. A sandbox's
- * key means that sandbox.
+ * Where a copy runs: in the same shared sandbox as its source, or in a new one of its own. With a
+ * sandbox's key it runs in that sandbox.
  */
 static void place_copy(const struct request *request, const struct conversation *source,
                        struct conversation *copy)

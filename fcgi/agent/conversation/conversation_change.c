@@ -1,6 +1,7 @@
 /*
- * What clients set on a conversation: title and tags, policy, analyzer, secrets. Each is planned on
- * the conversation as it is, written with its event, and planned again when somebody was faster.
+ * Client changes to a conversation: title and tags, policy, analyzer, secrets. Each is planned on
+ * the conversation's current state, written with its event, and planned again after a concurrent
+ * change.
  */
 #include <assert.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 #include "model/agent/policy.h"
 #include "model/limits.h"
 
-/* Without the white space around it. */
+/* A copy without surrounding white space. */
 static char *trimmed(const char *text)
 {
     static const char space[] = " \t\r\n\f\v";
@@ -69,7 +70,7 @@ static int conversation_patch(const struct request *request, struct reply *reply
     return change_and_reply(request, reply, plan_patch, err);
 }
 
-/* The key of a sandbox may have more actions confirmed, not fewer. */
+/* A sandbox's key may make more actions need confirmation, not fewer. */
 static int check_stricter(const struct change *change, const json_t *policy, struct error *err)
 {
     const json_t *old = json_object_get(change->conversation.spec, "confirmation_policy");
@@ -93,7 +94,7 @@ static int plan_policy(struct change *change, struct error *err)
     policy = policy_read(input, REQUEST_PLACE("body", "policy"), change->request->problems);
     if (change_check_noted(change->request, err) < 0 || check_stricter(change, policy, err) < 0)
         return -1;
-    /* Setting what is set is no change, and has no event. */
+    /* Setting the current value is no change, and adds no event. */
     if (!json_equal(policy, json_object_get(change->conversation.spec, "confirmation_policy")))
         change_set_spec(change, "confirmation_policy", json_incref(policy));
     return 0;
@@ -152,7 +153,7 @@ static int plan_secrets(struct change *change, struct error *err)
         return -1;
     }
     change_seal_secrets(change, secrets);
-    /* A run that is on learns of it by the event, and its next call has the new ones. */
+    /* A run under way learns of it from the event, and its next call has the new secrets. */
     if (change->conversation.is_wanted)
         event_add_state(&change->events, "secret_registry",
                         json_object_get(change->conversation.spec, "secret_registry"));
@@ -167,7 +168,7 @@ static int update_secrets(const struct request *request, struct reply *reply, st
     if (request_json_object(request, &body, err) < 0 ||
         change_apply(request, body, plan_secrets, err) < 0)
         return -1;
-    /* The contract's answer has no member for it. */
+    /* The contract's reply has no member for the warning. */
     agent_warn_unmasked(reply, json_object_get(body, "secrets"), NULL);
     return reply_success(reply);
 }

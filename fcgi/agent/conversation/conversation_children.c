@@ -1,6 +1,6 @@
 /*
- * POST …/children: a conversation that another one starts, with the same agent and for a task of
- * its own.
+ * POST …/children: starts a conversation from another one, with the same agent and a task of its
+ * own.
  */
 #include "auth/principal.h"
 #include "base/error.h"
@@ -18,7 +18,7 @@
 #include "store/conversation/conversation_post.h"
 #include "store/conversation/conversation_store.h"
 
-/* What the body says; texts are borrowed from it. */
+/* The body; texts are borrowed from it. */
 struct child_request {
     const char *task;
     const char *title;
@@ -59,7 +59,7 @@ static int read_child(const struct request *request, json_t *body, struct child_
     return read_isolation(request, body, &child->isolation, err);
 }
 
-/* A worktree where there is a repository; *isolation_out says what it has become. */
+/* Creates a worktree if there is a repository; *isolation_out is the isolation in effect. */
 static int isolate(const struct request *request, const struct child_request *wanted,
                    struct conversation *child, const char **isolation_out, struct error *err)
 {

@@ -33,15 +33,15 @@ static const struct place container_place = {&body_place, "container", 0};
 static const struct place memory_place = {&container_place, "memory", 0};
 static const struct place cpus_place = {&container_place, "cpus", 0};
 
-/* A conversation on its way into the store. */
+/* A conversation being created. */
 struct creation {
     struct conversation conversation;
     struct event_list events;
     struct conversation_change change;
-    struct conversation_write write; /* of change */
+    struct conversation_write write; /* written together with change */
     struct secret secrets;
     json_t *content;    /* of the initial message; NULL when there is none */
-    const char *sender; /* of that; lives as long as the request's body */
+    const char *sender; /* of the message; lives as long as the request's body */
 };
 
 /* clang-format off */
@@ -104,7 +104,7 @@ static void check_cpus(const struct request *request, json_t *cpus)
     problem_add_value(request->problems, &cpus_place, words.text, cpus);
 }
 
-/* The runtime refuses these, too, but hears of them when the conversation runs. */
+/* The runtime rejects these, too, but only when the conversation runs. */
 static int check_container(const struct request *request, const struct conversation *conversation,
                            struct error *err)
 {
@@ -117,7 +117,7 @@ static int check_container(const struct request *request, const struct conversat
     return 0;
 }
 
-/* A child runs where its parent does, and only a parent that the caller can see is one. */
+/* A child runs in its parent's sandbox, and the parent must be visible to the caller. */
 static int check_parent(const struct request *request, const struct conversation *child,
                         struct error *err)
 {
@@ -156,7 +156,7 @@ static int place_in_runtime(const struct request *request, struct conversation *
     return 0;
 }
 
-/* The worktree is made at once: the reply tells its path. */
+/* The worktree is created now: the reply contains its path. */
 static int take_worktree(const struct request *request, struct conversation *conversation,
                          struct error *err)
 {
@@ -208,7 +208,7 @@ static int answer_existing(const struct request *request, struct reply *reply,
     return reply_json(reply, 200, info);
 }
 
-/* Whether the body names a conversation that is there: then the rest of it does not matter. */
+/* Whether the body names an existing conversation: the rest of it is then ignored. */
 static bool names_existing(const struct request *request, const json_t *body, struct uuid *id_out)
 {
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
@@ -220,7 +220,7 @@ static bool names_existing(const struct request *request, const json_t *body, st
                0;
 }
 
-/* Reads the body as launch_prepare() left it, and plans all that is to be stored. */
+/* Reads the body as expanded by launch_prepare(), and plans everything that is to be stored. */
 static int plan(const struct request *request, json_t *body, const struct launch *launch,
                 struct creation *creation, struct error *err)
 {
@@ -268,7 +268,7 @@ int conversation_begin(const struct request *request, json_t *body, struct reply
     return 0;
 }
 
-/* The answer is the contract's Info, which has no member for a warning. */
+/* The reply is the contract's Info, which has no member for the warning. */
 static void warn_unmasked(struct reply *reply, const json_t *body)
 {
     const json_t *context = json_object_get(json_object_get(body, "agent"), "agent_context");

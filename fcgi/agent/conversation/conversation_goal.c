@@ -1,5 +1,5 @@
 /*
- * Goals: start, stop, resume. The loop itself is a worker's job at the end of each run.
+ * Goals: start, stop, resume. Workers run the goal loop, as a job at the end of each run.
  */
 #include "base/error.h"
 #include "base/json.h"
@@ -26,7 +26,7 @@ static int check_resting(const struct change *change, struct error *err)
     return agent_check_room(change->request, &change->conversation.id, err);
 }
 
-/* Says it in the user's name, and runs. */
+/* Adds the text as a user message and requests a run. */
 static int plan_round(struct change *change, const char *words, struct error *err)
 {
     json_auto_t *content = json_array();

@@ -1,5 +1,5 @@
 /*
- * Conversations as clients read them: one, many, a page, how many; and DELETE.
+ * Reads conversations: one, many, a page, a count; and DELETE.
  */
 #include <string.h>
 
@@ -29,7 +29,7 @@ static const char *const statuses[] = {
         [STATUS_N] = "deleting",
     NULL};
 
-/* With what the text of a list does not have: the skills, or a place in the queue of runs. */
+/* Info with members that the list query leaves out: the skills, or a place in the run queue. */
 static int get_whole(const struct request *request, enum info_skills skills, struct reply *reply,
                      struct error *err)
 {
@@ -235,7 +235,7 @@ static int conversation_count(const struct request *request, struct reply *reply
     return reply_json(reply, 200, json);
 }
 
-/* In the sandbox: shells, and what it keeps of calls. */
+/* In the sandbox: ends its shells, and deletes stored call results. */
 static void forget_in_sandbox(const struct request *request, struct conversation *conversation,
                               const struct uuid_list *sub_agents)
 {
@@ -249,7 +249,7 @@ static void forget_in_sandbox(const struct request *request, struct conversation
     sandbox_forget(request, conversation);
 }
 
-/* DELETE -> 200 Success | 404. Its events go; what is in a shared workspace stays. */
+/* DELETE -> 200 Success | 404. Deletes its events; files in a shared workspace stay. */
 static int conversation_delete(const struct request *request, struct reply *reply,
                                struct error *err)
 {
@@ -266,7 +266,7 @@ static int conversation_delete(const struct request *request, struct reply *repl
     hints_send(request->context->hints, HINT_CONTROL, conversation.id.text);
     hints_send(request->context->hints, HINT_RUNTIME, conversation.runtime_session);
     agent_hint_events(request, &conversation.id);
-    /* Somebody may have waited for its end. */
+    /* A parent may be waiting for its end. */
     agent_hint_work(request, &conversation.id);
     forget_in_sandbox(request, &conversation, &sub_agents);
     return reply_success(reply);

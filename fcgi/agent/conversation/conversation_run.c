@@ -1,6 +1,6 @@
 /*
- * Run, pause, interrupt. A worker that has the conversation stops it; else it is stopped here, in
- * one write that only succeeds while no worker has it.
+ * Run, pause, interrupt. If a worker holds the conversation, the worker stops it; otherwise it is
+ * stopped here, in one write that succeeds only while no worker holds it.
  */
 #include "auth/principal.h"
 #include "base/clock.h"
@@ -22,7 +22,7 @@
 
 enum { TRIES_MAX = 50 };
 
-/* The two ways to stop, and how long the caller waits for each. */
+/* The two kinds of stop, and how long the caller waits for each. */
 struct stop {
     const char *word;
     int64_t wait_ms;
@@ -55,12 +55,14 @@ static int conversation_run(const struct request *request, struct reply *reply, 
     return reply_success(reply);
 }
 
-/* Stops act on what runs or could; other states keep theirs, and are shown again. */
+/*
+ * Only running and idle conversations are stopped; in other states only the snapshot is sent again.
+ */
 static int plan_stop(const struct request *request, const struct stop *stop,
                      struct conversation *conversation, struct event_list *events,
                      struct conversation_write *write, struct error *err)
 {
-    /* A run that nobody works on any more may have left calls open: each gets its end. */
+    /* A run whose worker died may have left calls open: each gets an end. */
     const struct call_end end = {event_add_agent_error, EVENT_INTERRUPTED_TEXT};
     bool is_running = conversation->status == STATUS_RUNNING;
 
@@ -93,15 +95,15 @@ static int stop_here(const struct request *request, const struct stop *stop, str
         return -1;
     if (conversation_store_write(request->context->db, &conversation, &events, &write, err) < 0)
         return -1;
-    /* What a worker that died had begun may still run. */
+    /* A command started by a worker that died may still be running. */
     if (write.end_run && stop == &stop_interrupt)
         sandbox_interrupt(request, &conversation);
     return 0;
 }
 
 /*
- * The worker ends the run when its step allows; after the deadline it still will. When all threads
- * that may wait do so already, nobody waits: the others have requests to serve.
+ * The worker ends the run when its step allows, if need be after the deadline. If all waiting slots
+ * are taken this returns at once, to keep the other threads free for requests.
  */
 static int stop_by_worker(const struct request *request, const struct stop *stop,
                           const struct stop_line *line, struct error *err)
@@ -122,7 +124,10 @@ static int stop_by_worker(const struct request *request, const struct stop *stop
     return rc < 0 && err->code != ERROR_TIMEOUT ? -1 : 0;
 }
 
-/* Between the question and the write a worker may come or go: then it is asked again. */
+/*
+ * A worker may claim or release the conversation between the request and the write: then it fails
+ * as a lost race.
+ */
 static int try_stop(const struct request *request, const struct stop *stop, const struct uuid *id,
                     struct error *err)
 {
@@ -139,7 +144,7 @@ static int stop_conversation(const struct request *request, struct reply *reply,
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
     int rc = -1;
 
-    /* First of all: is it the caller's? */
+    /* Check ownership before anything else. */
     if (agent_load_conversation(request, UNKNOWN_PLAIN, &conversation, err) < 0)
         return -1;
     rc = try_stop(request, stop, &conversation.id, err);
@@ -148,7 +153,7 @@ static int stop_conversation(const struct request *request, struct reply *reply,
     if (rc < 0)
         return -1;
     agent_hint_events(request, &conversation.id);
-    /* Somebody may have waited for its end. */
+    /* A parent may be waiting for its end. */
     if (conversation.is_sub_agent)
         agent_hint_work(request, &conversation.id);
     return reply_success(reply);

@@ -1,5 +1,5 @@
 /*
- * Another model, profile or plugin for a conversation that has begun.
+ * Changes the model, profile or plugin of a conversation that has begun.
  */
 #include "base/error.h"
 #include "base/json.h"
@@ -16,7 +16,7 @@
 
 enum { NAME_MAX_CHARS = 1000 };
 
-/* Takes over llm, with its secrets inside. */
+/* Takes over llm, which includes its secrets. */
 static int switch_to(struct change *change, json_t *llm, struct error *err)
 {
     json_auto_t *secrets = NULL;
@@ -79,7 +79,7 @@ static int switch_profile(const struct request *request, struct reply *reply, st
     return change_and_reply(request, reply, plan_switch_profile, err);
 }
 
-/* Refuses with these words once body and conversation are right. */
+/* Refuses with this message once body and conversation have been validated. */
 static int refuse(const struct request *request, struct reply *reply, const char *member,
                   const char *words, struct error *err)
 {

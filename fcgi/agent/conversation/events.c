@@ -1,5 +1,5 @@
 /*
- * Events of a conversation: search, count, one, many; a user's message.
+ * Events of a conversation: search, count, one, many; sending a user's message.
  */
 #include "auth/principal.h"
 #include "base/clock.h"
@@ -30,7 +30,7 @@ struct search {
     bool is_empty; /* no event can match */
 };
 
-/* An ISO time of the query as the naive text that events carry. */
+/* Reads an ISO time of the query as the naive text that events contain. */
 static int read_time(const struct request *request, const char *name,
                      char text_out[CLOCK_TEXT_BYTES], const char **filter_out, struct error *err)
 {
@@ -70,7 +70,7 @@ static int read_filter(const struct request *request, struct search *search, str
     return 0;
 }
 
-/* The conversation must be the caller's; its row is not read. */
+/* Checks that the conversation is the caller's, without reading its row. */
 static int check_for(const struct request *request, struct search *search, struct error *err)
 {
     const struct conversation_scope scope = principal_scope(&request->principal);
@@ -220,7 +220,7 @@ static json_t *read_content(const struct request *request, json_t *body, struct 
     return NULL;
 }
 
-/* Full up: the message is kept, and only the run is to be asked for again. */
+/* The run limit is reached: the message is stored, only the run must be requested again. */
 static int refuse_run(struct error *err)
 {
     return error_set(err, ERROR_RATE_LIMITED,
@@ -228,7 +228,7 @@ static int refuse_run(struct error *err)
                      "later.");
 }
 
-/* *run_io: false when there is no room for a run; *is_full_out says so. */
+/* *run_io: set to false when the run limit is reached; *is_full_out then says so. */
 static int look_for_room(const struct request *request, const struct uuid *id, bool *run_io,
                          bool *is_full_out, struct error *err)
 {

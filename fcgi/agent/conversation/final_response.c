@@ -1,5 +1,5 @@
 /*
- * GET …/agent_final_response: what the agent said last.
+ * GET …/agent_final_response: the agent's last answer.
  */
 #include "auth/principal.h"
 #include "base/error.h"
@@ -22,7 +22,7 @@ static void append_texts(const json_t *content, struct strbuf *out)
         strbuf_append(out, json_text_or(part, "text", ""));
 }
 
-/* True, with its text, when the event is the agent's answer. */
+/* True when the event is an answer of the agent; appends its text. */
 static bool is_answer(const json_t *event, struct strbuf *text_out)
 {
     const char *kind = json_text_or(event, "kind", "");
@@ -41,7 +41,7 @@ static bool is_answer(const json_t *event, struct strbuf *text_out)
     return true;
 }
 
-/* One page from the end; *page_id is the next one's, "" when there is none. */
+/* Searches one page from the end; *page_id is the next one's, "" when there is none. */
 static int search_page(const struct request *request, struct event_filter *filter,
                        struct strbuf *page_id, bool *found_out, struct strbuf *text_out,
                        struct error *err)

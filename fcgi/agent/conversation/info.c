@@ -15,7 +15,10 @@
 #include "store/conversation/info_store.h"
 #include "store/runtime/runtime_store.h"
 
-/* What clients are told of each state of a sandbox. Paused counts as there: any call wakes it. */
+/*
+ * The status that clients see for each sandbox state. Paused counts as available: any call resumes
+ * it.
+ */
 struct runtime_words {
     const char *status;
     bool can_resume;
@@ -60,7 +63,7 @@ static json_t *runtime_error(const struct info_sandbox *sandbox)
     return json;
 }
 
-/* One that was never needed yet is as good as there, since the first call makes it. */
+/* A sandbox that was never needed counts as available, since the first call creates it. */
 static struct runtime_words words_for(const struct info_sandbox *sandbox)
 {
     static const struct runtime_words none = {"available", true};
@@ -86,7 +89,7 @@ static json_t *sandbox_json(const struct info_sandbox *sandbox)
     return json;
 }
 
-/* NULL: there is none. */
+/* runtime NULL: there is none. */
 static json_t *runtime_json(const struct runtime *runtime)
 {
     struct info_sandbox sandbox = {NULL, NULL, NULL};
@@ -109,7 +112,7 @@ json_t *runtime_info(const struct request *request, const struct conversation *c
     return err->code == ERROR_NOT_FOUND ? runtime_json(NULL) : NULL;
 }
 
-/* A run that waits for one of its user's slots shows so in agent_state; to all it is running. */
+/* A run that waits for one of its user's slots shows that in agent_state; its status is running. */
 static int add_queue_place(const struct request *request, const struct conversation *conversation,
                            json_t *info, struct error *err)
 {

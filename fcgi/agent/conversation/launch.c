@@ -21,7 +21,7 @@
 #include "model/secrets/secret_registry.h"
 #include "store/user/profile_store.h"
 
-/* Of the texts that plugins add to a conversation; what does not fit stays out. */
+/* Limit for texts that plugins add to a conversation; skills beyond it are left out. */
 enum { PLUGIN_SKILLS_MAX_BYTES = 512 * 1024 };
 
 static const struct place body_place = {NULL, "body", 0};
@@ -92,7 +92,10 @@ static int check_additions(const struct request *request, json_t *body, struct e
     return json_array_size(request->problems) > 0 ? request_problems_noted(err) : 0;
 }
 
-/* A profile that cannot be launched: 422 with what is dangling, or with the first error. */
+/*
+ * Refuses a profile that cannot be launched: 422 with its dangling references, or with the first
+ * error.
+ */
 static int refuse_profile(struct reply *reply, const json_t *diagnostics, struct launch *launch,
                           struct error *err)
 {
@@ -112,7 +115,7 @@ static int refuse_profile(struct reply *reply, const json_t *diagnostics, struct
     return reply_json(reply, 422, answer);
 }
 
-/* The settings that the profile means take its place in the body. */
+/* Replaces the profile in the body by the settings it resolves to. */
 static void put_settings(json_t *body, const struct document *profile,
                          const struct resolution *resolution, struct launch *launch)
 {
@@ -138,7 +141,7 @@ static int launch_profile(const struct request *request, json_t *body, struct re
     const char *llm_ref = json_text_or(additions, "llm_profile_ref", NULL);
     struct uuid id = UUID_INIT;
 
-    /* What makes no sense is left to the reader of the whole request. */
+    /* Malformed values are left to the reader of the whole request. */
     if (is_given(body, "agent") || is_given(body, "agent_settings") ||
         !uuid_parse(json_text_or(body, "agent_profile_id", ""), &id))
         return 0;
@@ -153,7 +156,7 @@ static int launch_profile(const struct request *request, json_t *body, struct re
     return 0;
 }
 
-/* The agent of the body, in whichever form; NULL when there is none. Borrowed. */
+/* The agent of the body, in either form; NULL when there is none. Borrowed. */
 static json_t *agent_of(json_t *body)
 {
     json_t *agent = json_object_get(body, "agent");
@@ -179,7 +182,10 @@ static bool has_skill(const json_t *skills, const char *name)
     return false;
 }
 
-/* The agent's own skill of a name wins; one that is switched off stays out. */
+/*
+ * The agent's own skill takes precedence over one of the same name; one that is switched off stays
+ * out.
+ */
 static void merge_skills(json_t *context, const json_t *added)
 {
     json_t *skills = json_object_get(context, "skills");
@@ -213,7 +219,7 @@ static void apply_additions(json_t *body)
     merge_skills(json_need_object(agent, "agent_context"), skills);
 }
 
-/* As an agent's context has it: words that call for it are its trigger. */
+/* The form used in an agent's context: the skill's trigger words become its trigger. */
 static json_t *skill_for_context(const json_t *skill)
 {
     static const char *const members[] = {"name", "content", "source", "description",
@@ -233,8 +239,7 @@ static json_t *skill_for_context(const json_t *skill)
     return result;
 }
 
-/* The skills of the user's plugins come along, but those that the model is not to call by itself.
- */
+/* Adds the skills of the user's plugins, except those that the model may not invoke by itself. */
 static int add_plugin_skills(const struct request *request, json_t *body, struct error *err)
 {
     json_t *agent = agent_of(body);
@@ -281,7 +286,7 @@ int launch_open_llm(const struct request *request, json_t *llm, struct error *er
     return resolve_connection(request, llm, err);
 }
 
-/* The keys of provider connections, for the agent and its condenser. */
+/* Fills in the keys of provider connections, for the agent and its condenser. */
 static int resolve_connections(const struct request *request, json_t *body, struct error *err)
 {
     json_t *agent = agent_of(body);
@@ -296,8 +301,8 @@ static int resolve_connections(const struct request *request, json_t *body, stru
 }
 
 /*
- * The cloud workspace names its user's secrets by the addresses at which its sandbox reads them:
- * the value takes their place, and nothing is asked later.
+ * The cloud workspace refers to its user's secrets by the URLs at which its sandbox reads them: the
+ * value replaces the URL, so no look-up is needed later.
  */
 static int take_stored(const struct request *request, json_t *secrets, const char *name,
                        const char *stored, struct error *err)
@@ -345,7 +350,7 @@ int launch_take_lookups(const struct request *request, json_t *secrets, struct e
     return 0;
 }
 
-/* Members that name what the user keeps. */
+/* Checks members that refer to the user's stored data. */
 static int check_stored(const struct request *request, const json_t *body, struct error *err)
 {
     return is_given(body, "title_llm_profile") ? launch_check_user(request, err) : 0;

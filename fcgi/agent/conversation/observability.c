@@ -46,7 +46,7 @@ static const struct {
     const char *param;
     const char *header;
     const char *member;
-    json_t *(*read)(const char *value); /* NULL when it has none of the member's form */
+    json_t *(*read)(const char *value); /* NULL when the value is malformed */
 } headers[] = {
     {"HTTP_X_OPENHANDS_OBSERVABILITY_SPAN_NAME", "x-openhands-observability-span-name", SPAN_NAME,
      json_string},

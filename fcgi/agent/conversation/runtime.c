@@ -1,5 +1,5 @@
 /*
- * The sandbox of a conversation: how it is, start it again, its key, what it was refused, stop it.
+ * The sandbox of a conversation: status, restart, key, denied network connections, stop.
  */
 #include "base/error.h"
 #include "base/json.h"
@@ -20,7 +20,10 @@ static int answer_info(const struct request *request, struct reply *reply,
     return info == NULL ? -1 : reply_json(reply, 200, info);
 }
 
-/* Words for a person: why there is no sandbox. 429 where as many run as may. */
+/*
+ * Replies with the reason why there is no sandbox, as text for a user. 429 when the limit of
+ * running sandboxes is reached.
+ */
 static int answer_failed_start(struct reply *reply, const struct error *why, struct error *err)
 {
     *err = *why;

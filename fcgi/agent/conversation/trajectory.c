@@ -1,6 +1,6 @@
 /*
- * A conversation as an archive: what it is, and each of its events as a file, as they are stored,
- * that is, without secrets.
+ * A conversation as a zip archive: its info, and one file per event as stored, that is, without
+ * secrets.
  */
 #include <string.h>
 
@@ -44,7 +44,7 @@ static int add_event(struct zip *zip, int64_t number, const char *body, struct e
     return zip_add(zip, name.text, body, strlen(body), err);
 }
 
-/* Appends the events that follow *seq_io; says whether there were any. */
+/* Appends the events after *seq_io; tells whether there were any. */
 static int add_batch(const struct request *request, const struct conversation *conversation,
                      struct zip *zip, int64_t *seq_io, bool *had_any_out, struct error *err)
 {
@@ -55,7 +55,7 @@ static int add_batch(const struct request *request, const struct conversation *c
         return -1;
     *had_any_out = batch.n > 0;
     for (size_t i = 0; i < batch.n; i++) {
-        /* One for the information before them. */
+        /* Minus one for the info file before them. */
         if (add_event(zip, (int64_t)zip->n_files - 1, batch.bodies[i], err) < 0)
             return -1;
         *seq_io = batch.seqs[i];
@@ -96,7 +96,7 @@ static int trajectory(const struct request *request, struct reply *reply, struct
     return send_archive(request, reply, &conversation, err);
 }
 
-/* The same through the conversation itself, which can be no other. */
+/* As above through the conversation's sandbox route, for that conversation only. */
 static int trajectory_scoped(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;

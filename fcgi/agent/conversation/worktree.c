@@ -7,7 +7,7 @@
 #include "fcgi/sandbox_ask.h"
 #include "model/conversation/worktree.h"
 
-/* A cold start of the sandbox comes before the command. */
+/* Includes a cold start of the sandbox before the command. */
 #define ASK_MS ((int64_t)(WORKTREE_COMMAND_S + 60) * 1000)
 
 int worktree_add(const struct request *request, const struct conversation *conversation,

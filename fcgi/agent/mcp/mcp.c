@@ -1,6 +1,6 @@
 /*
- * /api/mcp: tries a server of the Model Context Protocol for a user, and lets the user sign in at
- * one. Whatever comes of it is an answer, not an error.
+ * /api/mcp: tests a Model Context Protocol server for a user, and lets the user sign in at one.
+ * Failures of the server are reported in a 200 reply.
  */
 #include "base/error.h"
 #include "base/json.h"
@@ -55,7 +55,8 @@ static int mcp_test(const struct request *request, struct reply *reply, struct e
 
 /* --- signing in --- */
 
-/* POST as for a try -> 200 {"ok":true,"job_id","authorization_url"} or {"ok":false,"error"} | 422
+/*
+ * POST as for a test -> 200 {"ok":true,"job_id","authorization_url"} or {"ok":false,"error"} | 422
  */
 static int oauth_start(const struct request *request, struct reply *reply, struct error *err)
 {
@@ -104,7 +105,7 @@ static const struct field callback_fields[] = {
 };
 static const struct shape callback_shape = SHAPE(callback_fields);
 
-/* POST {"callback_url"}: where the browser was sent, for browsers that cannot come here -> 200 */
+/* POST {"callback_url"}: the redirect URL, for browsers that cannot reach this server -> 200 */
 static int oauth_callback(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(mcp_sign_in_done) struct mcp_sign_in sign_in = MCP_SIGN_IN_INIT;
@@ -123,7 +124,7 @@ static int oauth_callback(const struct request *request, struct reply *reply, st
     return answer_status(request, reply, &sign_in);
 }
 
-/* GET ?state=&code= from the browser that was sent away -> 200 text | 400 */
+/* GET ?state=&code= from the redirected browser -> 200 text | 400 */
 static int oauth_redirect(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(mcp_sign_in_done) struct mcp_sign_in sign_in = MCP_SIGN_IN_INIT;

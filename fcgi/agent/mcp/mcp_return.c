@@ -14,7 +14,7 @@ void mcp_return_done(struct mcp_return *back)
     mem_free(back->issuer);
 }
 
-/* The parameter behind this one, or NULL. */
+/* The next parameter, or NULL. */
 static const char *next_parameter(const char *at)
 {
     const char *end = strpbrk(at, "&#");
@@ -22,7 +22,7 @@ static const char *next_parameter(const char *at)
     return end != NULL && *end == '&' ? end + 1 : NULL;
 }
 
-/* The value of a parameter, decoded; "" when it is missing. The caller frees. */
+/* The decoded value of a parameter; "" when it is missing. The caller frees it. */
 static char *read_parameter(const char *query, const char *name)
 {
     CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;

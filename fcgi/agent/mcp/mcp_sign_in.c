@@ -17,7 +17,10 @@
 #include "fcgi/session_cookie.h"
 #include "fcgi/waits.h"
 
-/* Of the way back, for which a browser waits; one that takes longer was interrupted. */
+/*
+ * For the redirect back, which keeps a browser waiting; one that takes longer than INTERRUPTED_MS
+ * has been interrupted.
+ */
 enum { EXCHANGE_MS = 20000, TRY_MS = 25000, INTERRUPTED_MS = 60000, PENDING_MS = 15 * 60 * 1000 };
 
 static struct oauth oauth_for(const struct request *request, int64_t timeout_ms)
@@ -28,7 +31,7 @@ static struct oauth oauth_for(const struct request *request, int64_t timeout_ms)
 
 /* --- who deft is at the sign-in server --- */
 
-/* A list of scopes, or a text of them, as a text; NULL when there is none. */
+/* Appends scopes, given as a list or as one text, as one text; nothing when there are none. */
 static void append_scopes(struct strbuf *out, const json_t *scopes)
 {
     if (json_is_string(scopes))
@@ -63,7 +66,7 @@ static json_t *registration(const json_t *authentication, const json_t *provider
     return metadata;
 }
 
-/* A client that somebody has registered already, by the credentials that the user was given. */
+/* A client registered beforehand, from the credentials that the user entered. */
 static json_t *known_client(const json_t *authentication, const json_t *provider)
 {
     const char *secret = json_text_or(authentication, "client_secret", NULL);
@@ -120,7 +123,7 @@ static int find_client(const struct oauth *oauth, const json_t *authentication,
 
 /* --- the way there --- */
 
-/* secrets gets "authorization_url": the page that asks the user. */
+/* Adds "authorization_url" to secrets: the page that asks the user for consent. */
 static void put_authorization_url(json_t *secrets, const char *scope)
 {
     CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
@@ -152,7 +155,10 @@ static void put_random(json_t *secrets, const char *name)
     json_put_text(secrets, name, token);
 }
 
-/* Finds the sign-in server and who deft is there; all that the way back needs is in secrets. */
+/*
+ * Finds the authorization server and our client there; stores everything that the redirect needs in
+ * secrets.
+ */
 static int prepare(const struct mcp_trial *trial, json_t *secrets, struct error *err)
 {
     const struct oauth oauth = oauth_for(trial->request, trial->timeout_ms);
@@ -243,8 +249,8 @@ static int check_issuer(const json_t *provider, const struct mcp_return *back, s
 }
 
 /*
- * A browser that is signed in as somebody else was sent here by a stranger, who would get that
- * person's tokens.
+ * If the browser is signed in as another user, an attacker may have sent it here to get that user's
+ * tokens.
  */
 static int check_browser(const struct request *request, const struct mcp_sign_in *sign_in,
                          struct error *err)
@@ -294,7 +300,7 @@ static int ask_tokens(const struct request *request, struct mcp_sign_in *sign_in
     return 0;
 }
 
-/* The server must take the token. */
+/* Tests that the server accepts the token. */
 static int try_server(const struct request *request, struct mcp_sign_in *sign_in, struct error *err)
 {
     CLEANUP(mcp_trial_done) struct mcp_trial trial = MCP_TRIAL_INIT;
@@ -316,7 +322,7 @@ static int try_server(const struct request *request, struct mcp_sign_in *sign_in
     return 0;
 }
 
-/* What is over needs to keep nothing but the tokens. */
+/* A finished sign-in keeps only the tokens. */
 static void forget_the_way(struct mcp_sign_in *sign_in)
 {
     json_t *kept = json_object();
@@ -358,7 +364,7 @@ int mcp_sign_in_complete(const struct request *request, const struct mcp_return 
 
 /* --- how it goes --- */
 
-/* What became of one that nobody ends any more; NULL while it may go on. */
+/* The error of a sign-in that has timed out; NULL while it may still complete. */
 static const char *verdict(const struct mcp_sign_in *sign_in)
 {
     if (sign_in->status == SIGN_IN_PENDING && sign_in->unchanged_ms > PENDING_MS)

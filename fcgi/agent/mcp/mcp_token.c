@@ -14,7 +14,7 @@
 #include "fcgi/waits.h"
 #include "model/secrets/secret_walk.h"
 
-/* A token that ends this soon counts as over. */
+/* MARGIN_S: a token that expires this soon counts as expired. */
 enum { MARGIN_S = 60, REFRESH_MS = 20000, KEEP_TRIES = 5, US_PER_S = 1000000 };
 
 static double now_s(void)
@@ -56,7 +56,7 @@ static bool is_over(const json_t *state)
     return end_s > 0 && end_s < now_s() + MARGIN_S && refresh_token(state)[0] != '\0';
 }
 
-/* Asks for new tokens by the old ones (RFC 6749, section 6). */
+/* Requests new tokens with the refresh token (RFC 6749, section 6). */
 static int refresh(const struct mcp_trial *trial, const json_t *old, json_t **state_out,
                    struct error *err)
 {
@@ -77,7 +77,7 @@ static int refresh(const struct mcp_trial *trial, const json_t *old, json_t **st
         return err->code != ERROR_NONE
                    ? -1
                    : error_set(err, ERROR_INVALID, "Nobody has signed in at this server yet");
-    /* A server that gives no new one means that the old one goes on. */
+    /* If the server sends no new refresh token, the old one stays valid. */
     if (json_text_or(tokens, "refresh_token", NULL) == NULL)
         json_put_text(tokens, "refresh_token", refresh_token(old));
     *state_out = mcp_token_state(tokens, client);
@@ -98,7 +98,7 @@ static int refresh_in_turn(const struct mcp_trial *trial, const json_t *old, jso
     return rc;
 }
 
-/* The state of a server in the settings, where it is the one that was used. Borrowed. */
+/* The auth state of a server in the settings, if it is the one that was used. Borrowed. */
 static json_t *stored_auth(json_t *stored, const char *url, const json_t *old)
 {
     json_t *auth = json_object_get(stored, "auth");
@@ -139,7 +139,7 @@ static int try_keep(const struct mcp_trial *trial, const json_t *old, json_t *fr
     return user_settings_put(trial->request, &settings, err);
 }
 
-/* A token may be used once only: what the settings hold must not be the old one. */
+/* A refresh token may be valid only once, so the settings must not keep the old one. */
 static void keep(const struct mcp_trial *trial, const json_t *old, json_t *fresh)
 {
     struct error err = ERROR_INIT;

@@ -59,7 +59,7 @@ void mcp_trial_done(struct mcp_trial *trial)
 
 /* --- over HTTP --- */
 
-/* The headers of a server, credentials among them. */
+/* A server's headers, including credentials. */
 struct header_set {
     struct http_header items[MCP_MAX_HEADERS + 1];
     char *values[MCP_MAX_HEADERS];
@@ -274,7 +274,8 @@ static int read_replies(struct mcp_trial *trial, const json_t *replies, struct e
             return -1;
         if (id == CALL_ID)
             trial->outcome = mcp_call_outcome(result);
-        else if (id != FIRST_ID) /* the list, and its further pages under ids of the sandbox's */
+        else if (id !=
+                 FIRST_ID) /* the list, and its further pages, whose ids the sandbox chooses */
             mcp_add_tool_names(result, trial->tools);
     }
     return 0;
@@ -316,7 +317,7 @@ static int read_timeout(const struct request *request, const json_t *body, int64
     return 0;
 }
 
-/* Secrets that this server sealed for its user come back as they were read. */
+/* Opens secrets that this server sealed for its user. */
 static int open_secrets(const struct request *request, json_t *server, struct error *err)
 {
     secrets_open(&mcp_server_secrets, server, request->context->keyring.fernet, request->problems);

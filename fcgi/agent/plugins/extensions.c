@@ -1,6 +1,6 @@
 /*
- * What other servers add to this API and deft leaves out: extensions of the canvas page,
- * automations. The page asks all the same, so each answers in its form.
+ * Parts of this API that deft does not implement: extensions of the canvas page, automations. The
+ * page calls them anyway, so each replies in its format.
  */
 #include "base/json.h"
 #include "fcgi/agent/agent.h"
@@ -52,7 +52,7 @@ static int automation_version(const struct request *request, struct reply *reply
     return reply_json(reply, 200, answer);
 }
 
-/* GET -> 200: no automation, in the words of every list that the page may look for */
+/* GET -> 200: no automation, with every list name that the page may look for */
 static int automation_list(const struct request *request, struct reply *reply, struct error *err)
 {
     static const char *const members[] = {"automations", "items", "runs"};
@@ -66,7 +66,7 @@ static int automation_list(const struct request *request, struct reply *reply, s
     return reply_json(reply, 200, answer);
 }
 
-/* POST -> 200 {"success":true}: nothing is sent to anybody */
+/* POST -> 200 {"success":true}: nothing is sent anywhere */
 static int automation_consent(const struct request *request, struct reply *reply, struct error *err)
 {
     (void)request;

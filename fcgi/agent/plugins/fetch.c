@@ -13,12 +13,12 @@
 #include "fcgi/request.h"
 #include "fcgi/sandbox_ask.h"
 
-/* On the volume of the workspace, so that the copies outlive a sandbox's container. */
+/* On the workspace's volume, so that the copies outlive a sandbox's container. */
 #define COPIES "/workspace/.openhands/fetched/"
 
 enum { NAME_CHARS = 32, MS_PER_S = 1000, SLACK_MS = 10000 };
 
-/* Names under which clients give the token of a forge, and who shows it there. */
+/* The secret names by which clients pass a forge's token, and the username to use with it. */
 struct forge_token {
     const char *address;
     const char *secret;
@@ -38,7 +38,7 @@ void fetched_done(struct fetched *fetched)
     *fetched = (struct fetched)FETCHED_INIT;
 }
 
-/* The source with each "${NAME}" replaced, encoded as a part of an address. */
+/* The source with each "${NAME}" replaced, percent-encoded for a URL. */
 static int expand(const struct fetch_wish *wish, struct strbuf *out, struct error *err)
 {
     const char *rest = wish->source;
@@ -60,7 +60,7 @@ static int expand(const struct fetch_wish *wish, struct strbuf *out, struct erro
     return 0;
 }
 
-/* Credentials kept from before, or a token for the forge that the address is on. */
+/* Adds credentials stored earlier, or a token for the forge of the URL. */
 static void add_credentials(const struct fetch_wish *wish, struct source *source)
 {
     const char *kept = json_text_or(wish->credentials, "password", NULL);
@@ -94,7 +94,7 @@ static int read_source(const struct fetch_wish *wish, struct source *source_out,
     return rc;
 }
 
-/* One folder per address and ref: whoever fetches it again renews it. */
+/* One folder per URL and ref: fetching it again updates it. */
 static void put_folder(json_t *order, const struct source *source)
 {
     CLEANUP(strbuf_done) struct strbuf what = STRBUF_INIT;

@@ -1,5 +1,5 @@
 /*
- * Skills and plugins come from repositories into a user's documents.
+ * Installs skills and plugins from repositories as a user's documents.
  */
 #include <stdbool.h>
 
@@ -26,7 +26,7 @@ static const struct field install_fields[] = {
 };
 static const struct shape install_shape = SHAPE(install_fields);
 
-/* All that is installed is read at once, again and again. */
+/* Installed packages are all read together, often: hence the limit. */
 static int check_size(const struct request *request, const json_t *package, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
@@ -38,7 +38,7 @@ static int check_size(const struct request *request, const json_t *package, stru
     return 0;
 }
 
-/* A package with where it came from: what the document is to hold. */
+/* A fetched package and its source: the content of the document. */
 struct arrival {
     json_t *package;
     json_t *credentials;
@@ -75,8 +75,8 @@ static void note_origin(const struct fetched *fetched, const struct fetch_wish *
 }
 
 /*
- * Fetches and reads. A failure that is the source's is answered at once with 400, one that is the
- * package's with 422, and none with *is_answered.
+ * Fetches and reads. A failure of the source is answered at once with 400, one of the package with
+ * 422; *is_answered then says so.
  */
 static int arrive(const struct request *request, const struct fetch_wish *wish, struct reply *reply,
                   struct arrival *arrival, bool *is_answered, struct error *err)
@@ -101,7 +101,7 @@ static int arrive(const struct request *request, const struct fetch_wish *wish, 
 
 enum replacing { REPLACE_NEVER, REPLACE_ALWAYS };
 
-/* Puts an arrival where nothing is, or in the place of what is there. */
+/* Stores an arrival as a new document, or over an existing one. */
 static int put(const struct request *request, const struct arrival *arrival,
                enum replacing replacing, struct document *document_out, struct error *err)
 {

@@ -138,7 +138,10 @@ static int toggle(const struct request *request, struct reply *reply, struct err
     return keep_retry(request, reply, try_toggle, err);
 }
 
-/* DELETE -> 200 {"message"} | 404. The copy in the sandbox stays: others may have come with it. */
+/*
+ * DELETE -> 200 {"message"} | 404. The copy in the sandbox stays: other packages may be from the
+ * same repository.
+ */
 static int uninstall(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf message = STRBUF_INIT;

@@ -1,5 +1,5 @@
 /*
- * POST /api/plugins/fetch: looks into a plugin's repository, and installs nothing.
+ * POST /api/plugins/fetch: inspects a plugin's repository without installing it.
  */
 #include "base/error.h"
 #include "base/json.h"
@@ -21,7 +21,7 @@ static const struct field request_fields[] = {
 };
 static const struct shape request_shape = SHAPE(request_fields);
 
-/* What a code of ours means to a client. */
+/* The status and name that clients get for an error code. */
 struct refusal {
     enum error_code code;
     int status;
@@ -35,7 +35,7 @@ static const struct refusal refusals[] = {
     {ERROR_RATE_LIMITED, 502, "no_sandbox"},
 };
 
-/* {"detail": {"code", "message"}}; what is none of these stays an error. */
+/* Replies {"detail": {"code", "message"}}; errors not in the table are passed on. */
 static int refuse(struct reply *reply, const struct error *err)
 {
     json_auto_t *answer = json_object();
@@ -52,7 +52,7 @@ static int refuse(struct reply *reply, const struct error *err)
     return -1;
 }
 
-/* One secret as text; one that refers to the user's own is looked up. */
+/* Reads one secret as text; a reference to a stored secret of the user is looked up. */
 static int read_secret(const struct request *request, const char *name, const json_t *source,
                        json_t *texts, struct error *err)
 {
@@ -76,7 +76,7 @@ static int read_secret(const struct request *request, const char *name, const js
     return 0;
 }
 
-/* Name → text of the secrets of the body. A new reference. */
+/* Reads the secrets of the body as name → text. A new reference. */
 static int read_secrets(const struct request *request, json_t *body, json_t **texts_out,
                         struct error *err)
 {

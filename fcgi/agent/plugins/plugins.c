@@ -1,5 +1,5 @@
 /*
- * Plugins and sub-agents: those of files, and the plugins that the user has installed.
+ * Plugins and sub-agents: from files in the sandbox, and the plugins that the user has installed.
  */
 #include <string.h>
 
@@ -35,7 +35,7 @@ static const struct file_place plugin_places[] = {
     {".agents/plugins", any_names, 4, 0},
 };
 
-/* The folder of the plugin that a file belongs to; 0 when it lies beside the plugins. */
+/* Length of the path of the plugin folder that contains the file; 0 when the file is not in one. */
 static size_t plugin_folder_length(const struct project_file *file)
 {
     const char *sub = strstr(file->path, file->place->sub);
@@ -45,7 +45,7 @@ static size_t plugin_folder_length(const struct project_file *file)
     return end != NULL ? (size_t)(end - file->path) : 0;
 }
 
-/* Folder → its files as a package has them. */
+/* Groups files by plugin folder, in the form of a package's files. */
 static json_t *group_files(const struct project_question *question, const json_t *files)
 {
     json_t *folders = json_object();
@@ -68,7 +68,10 @@ static json_t *group_files(const struct project_question *question, const json_t
     return folders;
 }
 
-/* A folder without a manifest is none; the later one of a name wins. */
+/*
+ * A folder without a manifest is not a plugin; a later plugin replaces an earlier one of the same
+ * name.
+ */
 static void add_plugins(json_t *folders, json_t *plugins)
 {
     const char *path = NULL;
@@ -143,7 +146,7 @@ static int list(const struct request *request, struct reply *reply, struct error
     return reply_json(reply, 200, answer);
 }
 
-/* GET -> 200 {"plugins":[]}: deft is no market place */
+/* GET -> 200 {"plugins":[]}: deft has no marketplace */
 static int marketplace(const struct request *request, struct reply *reply, struct error *err)
 {
     json_auto_t *answer = json_object();
@@ -162,7 +165,10 @@ static const struct file_place agent_places[] = {
     {".agents/agents", agent_names, 1, 0},
 };
 
-/* The project's definitions win over the user's of the same name, both over those in `agents`. */
+/*
+ * The project's definitions replace the user's of the same name, and both replace those in
+ * `agents`.
+ */
 static json_t *read_agents(const struct project_question *question, const json_t *files,
                            json_t *agents)
 {
@@ -183,7 +189,7 @@ static json_t *read_agents(const struct project_question *question, const json_t
     return list;
 }
 
-/* deft's own, by name. */
+/* deft's built-in sub-agents, by name. */
 static json_t *builtin_agents(const struct request *request)
 {
     json_auto_t *list = sub_agents_builtin(request->context->settings->sandbox_browser != 0

@@ -11,7 +11,7 @@
 #include "fcgi/agent/plugins/fetch.h"
 #include "fcgi/request.h"
 
-/* Of one request: who waits for it has a limit, too. */
+/* Limits per request, since the client waits for it. */
 enum { MAX_FETCHES = 10, FETCH_S = 20 };
 
 static const char *const origin_names[SKILL_N_ORIGINS] = {
@@ -66,7 +66,7 @@ json_t *skill_set_count(const struct skill_set *set)
 
 /* --- what is fetched --- */
 
-/* A request's fetches, of which there are only so many. */
+/* The fetches of one request, whose number is limited. */
 struct gathering {
     const struct request *request;
     struct skill_set *set;
@@ -108,7 +108,7 @@ static void add_organisation(struct gathering *gathering, const json_t *config)
         add_all(gathering, &fetched, "", SKILL_OF_ORGANISATION);
 }
 
-/* "auto_load": true for all of a market place, or a list of names. */
+/* "auto_load": true for a whole marketplace, or a list of names. */
 static bool is_loaded(const json_t *market, const char *name)
 {
     const json_t *wanted = json_object_get(market, "auto_load");
@@ -124,7 +124,9 @@ static bool is_loaded(const json_t *market, const char *name)
     return false;
 }
 
-/* A source as text: {"source": "github", "repo": "owner/name"} and the like, too. */
+/*
+ * Appends a source as text; it may also be {"source": "github", "repo": "owner/name"} or similar.
+ */
 static void append_source(struct strbuf *out, const json_t *source)
 {
     const char *kind = json_text_or(source, "source", "");
@@ -137,7 +139,7 @@ static void append_source(struct strbuf *out, const json_t *source)
         strbuf_append(out, json_text_or(source, "url", ""));
 }
 
-/* What a market place offers lies in its own repository, or in one of its own. */
+/* A marketplace's offer is in the marketplace's repository, or in one of its own. */
 static void add_offer(struct gathering *gathering, const struct fetched *market,
                       const json_t *offer)
 {

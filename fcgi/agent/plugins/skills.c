@@ -1,7 +1,6 @@
 /*
- * Skills: those that the user has installed, those that lie in the caller's shared sandbox, in the
- * user's home and in a project, and those that the client names a source for. deft keeps none of
- * its own.
+ * Skills: the user's installed ones, those in files of the caller's shared sandbox (the user's home
+ * and a project), and those from sources that the client names. deft has none of its own.
  */
 #include <string.h>
 
@@ -23,7 +22,7 @@ static const char *const file_names[] = {"*.md", NULL};
 static const char *const memory_names[] = {"AGENTS.md", "AGENT.md",     "CLAUDE.md",
                                            "GEMINI.md", ".cursorrules", NULL};
 
-/* A later one of the same name wins. */
+/* A later one replaces an earlier one of the same name. */
 static const struct file_place places[] = {
     {".openhands/microagents", file_names, 1, SKILL_FILE},
     {".openhands/skills", file_names, 1, SKILL_FILE},
@@ -81,7 +80,7 @@ static const struct field request_fields[] = {
 };
 const struct shape skills_request_shape = SHAPE(request_fields);
 
-/* Memory files are a repository's; in a home they are for other programs. */
+/* Memory files count in a repository only; those in a home are for other programs. */
 static json_t *read_skill(const struct project_file *file)
 {
     if (file->is_users && file->place->form == SKILL_MEMORY)
@@ -147,7 +146,7 @@ static int list(const struct request *request, struct reply *reply, struct error
     return reply_json(reply, 200, answer);
 }
 
-/* GET -> 200 {"skills":[skill and "origin"]}: what a profile can choose from */
+/* GET -> 200 {"skills":[skill and "origin"]}: the choices for a profile */
 static int catalog(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(skill_set_done) struct skill_set set = skill_set_new();
@@ -180,7 +179,7 @@ static int sync(const struct request *request, struct reply *reply, struct error
     return reply_json(reply, 200, answer);
 }
 
-/* GET -> 200 {"skills":[]}: deft is no market place */
+/* GET -> 200 {"skills":[]}: deft has no marketplace */
 static int marketplace(const struct request *request, struct reply *reply, struct error *err)
 {
     json_auto_t *answer = json_object();

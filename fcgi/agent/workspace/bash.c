@@ -1,5 +1,5 @@
 /*
- * Commands outside the agent's view: of the caller's shared sandbox, and of a conversation's.
+ * Shell commands outside the agent's log: in the caller's shared sandbox, and in a conversation's.
  */
 #include "base/error.h"
 #include "base/json.h"
@@ -40,7 +40,7 @@ static int pass(const struct request *request, struct reply *reply,
     return sandbox_proxy(request, reply, &call, err);
 }
 
-/* Reading, stopping, clearing: as they came. */
+/* Reading, stopping, clearing: forwarded unchanged. */
 static int bash_pass(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;
@@ -83,7 +83,10 @@ static int read_timeout(const struct request *request, const json_t *body, int64
     return 0;
 }
 
-/* Where a conversation's command runs: by default, and at most, in its workspace. */
+/*
+ * Sets where a conversation's command runs: in its workspace, which is the default, or a folder
+ * below it.
+ */
 static int place_command(const struct conversation *conversation, const char *cwd, json_t *body,
                          struct error *err)
 {
@@ -126,7 +129,7 @@ static int pass_command(const struct request *request, struct reply *reply,
 
 /*
  * POST {"command","cwd"?,"timeout"?} -> 200 BashCommand; for …/execute_bash_command BashOutput,
- * when the command has ended | 422 | 429, 503 too many wait
+ * once the command has ended | 422 | 429, 503 too many waiting requests
  */
 static int bash_start(const struct request *request, struct reply *reply, struct error *err)
 {

@@ -1,5 +1,5 @@
 /*
- * The older action API of a sandbox, for clients that were written for it: passed on as it comes.
+ * The legacy action API of a sandbox, for older clients: forwarded unchanged.
  */
 #include "base/error.h"
 #include "base/json.h"
@@ -26,7 +26,7 @@ static int pass_on(const struct request *request, struct reply *reply, struct er
     return pass(request, reply, 0, err);
 }
 
-/* Actions before it may take their time, too: it is this call's own that counts. */
+/* The action's own timeout plus SLACK_MS for actions queued before it. */
 static int64_t wait_ms(const struct request *request)
 {
     struct error ignored = ERROR_INIT;
@@ -41,7 +41,7 @@ static int64_t wait_ms(const struct request *request)
     return (int64_t)(timeout_s * MS_PER_S) + SLACK_MS;
 }
 
-/* POST {"action"} -> 200 observation | 422 | 429, 503 too many wait | 500 */
+/* POST {"action"} -> 200 observation | 422 | 429, 503 too many waiting requests | 500 */
 static int execute_action(const struct request *request, struct reply *reply, struct error *err)
 {
     return pass(request, reply, wait_ms(request), err);

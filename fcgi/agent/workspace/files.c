@@ -1,5 +1,6 @@
 /*
- * Files of a sandbox, up and down as streams: of the caller's shared one, and of a conversation's.
+ * Files of a sandbox, uploaded and downloaded as streams: the caller's shared sandbox, and a
+ * conversation's.
  */
 #include "base/error.h"
 #include "base/strbuf.h"

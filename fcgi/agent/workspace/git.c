@@ -1,6 +1,5 @@
 /*
- * git in a sandbox: what changed, files before and after, commits; and the repositories of a
- * provider.
+ * git in a sandbox: changes, files before and after, commits; and the repositories of a provider.
  */
 #include <string.h>
 
@@ -82,7 +81,7 @@ static int commit_changes(const struct request *request, struct reply *reply, st
     return sandbox_path_call(request, reply, &(struct path_call){path.text, NULL}, err);
 }
 
-/* No provider's token is kept yet, so there is nothing to search with. */
+/* No provider tokens are stored yet, so there is nothing to search with. */
 static int search_repositories(const struct request *request, struct reply *reply,
                                struct error *err)
 {

@@ -1,5 +1,5 @@
 /*
- * The hooks that a project's file, or else the user's, asks for.
+ * The hooks in a project's file, or else in the user's.
  */
 #include "model/agent/hooks.h"
 #include "base/error.h"
@@ -18,7 +18,7 @@ static const struct shape request_shape = SHAPE(request_fields);
 static const char *const names[] = {"hooks.json", NULL};
 static const struct file_place places[] = {{".openhands", names, 1, 0}};
 
-/* The last of the files counts. */
+/* The last file takes precedence. */
 static int read_config(const struct request *request, const char *project_dir, json_t **config_out,
                        struct error *err)
 {

@@ -1,5 +1,5 @@
 /*
- * What a conversation's sandbox serves, as addresses that its owner can open.
+ * URLs of what a conversation's sandbox serves, for its owner.
  */
 #include <stdio.h>
 
@@ -35,7 +35,7 @@ static void push_port(const struct request *request, json_t *list, const char *r
     preview_push_url(list, name, url.text, port);
 }
 
-/* The ports with a name, and whatever else a program listens on. */
+/* The named ports, and all other ports that a program listens on. */
 static json_t *exposed_urls(const struct request *request, const char *runtime_id,
                             const struct preview_editor *editor, const json_t *listening)
 {
@@ -53,7 +53,7 @@ static json_t *exposed_urls(const struct request *request, const char *runtime_i
     return list;
 }
 
-/* What a sandbox says is a stranger's word. */
+/* The sandbox's answer is untrusted. */
 static json_t *read_ports(const json_t *said)
 {
     json_t *ports = json_array();
@@ -69,8 +69,10 @@ static json_t *read_ports(const json_t *said)
     return ports;
 }
 
-/* A sandbox with an older deft-action cannot say what listens; its named ports are there all the
- * same. */
+/*
+ * A sandbox with an older deft-action cannot list open ports; its named ports are shown all the
+ * same.
+ */
 static int put_urls(const struct request *request, const struct conversation *conversation,
                     const struct runtime *runtime, json_t *answer, struct error *err)
 {

@@ -22,7 +22,7 @@ static void add_place(json_t *places, const char *folder, const struct file_plac
     json_push(places, json);
 }
 
-/* The user's places take the first numbers, used or not, so that a number tells its place. */
+/* The user's places get the first numbers, used or not, so that a number identifies its place. */
 static json_t *places_of(const struct project_question *question)
 {
     json_t *places = json_array();

@@ -1,6 +1,6 @@
 /*
- * A repository in the workspace of a conversation: cloned, set up, with its hook; and the
- * credentials that git shows for it, which go to the sandbox and are kept nowhere here.
+ * A repository in the workspace of a conversation: clone, setup, hook; and the credentials for git,
+ * which are sent to the sandbox and not stored here.
  */
 #include "model/plugins/repository.h"
 #include "base/error.h"
@@ -17,13 +17,13 @@
 
 enum {
     MS_PER_S = 1000,
-    SLACK_MS = 90000, /* a cold start of the sandbox comes first, and commands of the agent */
+    SLACK_MS = 90000, /* for a cold start of the sandbox, and for commands of the agent before it */
     ASK_MS = 60000,
     ATTEMPTS_MAX = 100,
     FENCE_TRIES = 8,
 };
 
-/* A preparation under way, for one request. */
+/* A preparation in progress, for one request. */
 struct preparation {
     const struct request *request;
     const struct conversation *conversation;
@@ -83,7 +83,7 @@ static int repository_renew(const struct request *request, struct reply *reply, 
 
 /* --- one action --- */
 
-/* How long the sandbox may take for it. */
+/* How long the sandbox may take for the step. */
 static int64_t patience_ms(const struct preparation *preparation, enum repository_step step)
 {
     int64_t own_s = REPOSITORY_STOP_S;
@@ -95,7 +95,10 @@ static int64_t patience_ms(const struct preparation *preparation, enum repositor
     return own_s * MS_PER_S + SLACK_MS;
 }
 
-/* Under the conversation's fence: a worker that takes the conversation meanwhile raises it. */
+/*
+ * Under the conversation's fence: a worker that claims the conversation raises it, and the call is
+ * retried.
+ */
 static int send(const struct preparation *preparation, struct sandbox_question *question,
                 json_t **answer_out, struct error *err)
 {
@@ -124,7 +127,7 @@ static int look(const struct preparation *preparation, const char *path, json_t 
     return send(preparation, &question, answer_out, err);
 }
 
-/* Runs it, or waits for the one that runs. */
+/* Runs the step, or waits for one already running. */
 static int run(const struct preparation *preparation, enum repository_step step, const char *path,
                json_t **answer_out, struct error *err)
 {
@@ -137,8 +140,10 @@ static int run(const struct preparation *preparation, enum repository_step step,
     return send(preparation, &question, answer_out, err);
 }
 
-/* What was cut off is done again, and what failed is tried again, but for the user's own script:
- * that one ended as it ends. What stops a set-up has nothing left to stop after a restart. */
+/*
+ * Interrupted and failed steps are run again, except the user's own setup script, whose result is
+ * kept. After a restart there is no setup left to stop.
+ */
 static bool is_final(const json_t *answer, enum repository_step step)
 {
     const json_t *observation = json_object_get(answer, "observation");
@@ -150,7 +155,7 @@ static bool is_final(const json_t *answer, enum repository_step step)
     return step == REPOSITORY_SETUP || !json_bool_or(observation, "is_error", 0);
 }
 
-/* A result that was kept from an earlier request counts, unless it is one to be tried again. */
+/* A result stored by an earlier request counts, unless the step is to be repeated. */
 static int run_once(const struct preparation *preparation, enum repository_step step,
                     json_t **answer_out, struct error *err)
 {
@@ -199,7 +204,7 @@ static const char *text_of(const json_t *answer)
     return json_text_or(part, "text", json_text_or(answer, "reason", ""));
 }
 
-/* Clone or hook: the answer's own words. */
+/* Clone or hook: takes the answer's own message. */
 static int take_step(struct preparation *preparation, enum repository_step step,
                      json_t **answer_out, struct error *err)
 {
@@ -214,7 +219,7 @@ static int take_step(struct preparation *preparation, enum repository_step step,
     return 0;
 }
 
-/* It goes on in the conversation's shell, which the agent needs. */
+/* The setup continues in the conversation's shell, which the agent needs. */
 static int stop_setup(struct preparation *preparation, struct error *err)
 {
     json_auto_t *stopped = NULL;

@@ -9,7 +9,9 @@
 #include "fcgi/reply.h"
 #include "fcgi/sandbox_proxy.h"
 
-/* Archives and git of large trees say nothing for long; the server in the sandbox has a deadline.
+/*
+ * Archives and git calls on large trees are silent for long; the server in the sandbox enforces a
+ * deadline.
  */
 enum { SILENCE_MS = 160000 };
 
@@ -19,7 +21,7 @@ static void append_param(struct strbuf *query, const char *name, const char *val
     percent_append(query, value);
 }
 
-/* A parameter may come several times. */
+/* A parameter may be repeated. */
 static void append_params(const struct request *request, const struct path_call *call,
                           struct strbuf *query)
 {
@@ -77,7 +79,7 @@ int sandbox_path_scoped(const struct request *request, struct reply *reply,
         return missing_path(request, err);
     if (agent_load_runtime_conversation(request, &conversation, err) < 0)
         return -1;
-    /* What is plainly outside starts no sandbox; links are looked at in there. */
+    /* Paths that are clearly outside do not start a sandbox; links are checked in the sandbox. */
     if (!workspace_path_is_inside(path, conversation_working_dir(&conversation)))
         return error_set(err, ERROR_INVALID, "path must be inside the conversation workspace");
     return pass(request, reply, &conversation, call, path, err);

@@ -10,10 +10,10 @@
 #include "fcgi/sandbox_link.h"
 #include "model/conversation/conversation.h"
 
-/* The client waits meanwhile. */
+/* The client waits during the call. */
 enum { TELL_MS = 1000 };
 
-/* Calls "/conversations/<id><rest>" of a sandbox that runs; one that sleeps is not woken. */
+/* Calls "/conversations/<id><rest>" of a running sandbox; a paused one is not resumed. */
 static int tell(const struct request *request, const struct conversation *conversation,
                 const char *method, const char *rest, struct error *err)
 {

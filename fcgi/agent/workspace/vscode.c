@@ -1,6 +1,6 @@
 /*
- * The editor of a sandbox, where its image has one: started by whoever asks for its address, and
- * shown on a preview origin.
+ * The editor of a sandbox, if its image has one: started by a request for its URL, and shown on a
+ * preview origin.
  */
 #include "base/error.h"
 #include "base/json.h"
@@ -24,7 +24,7 @@ static bool is_scoped(const struct request *request)
     return request_path_text(request, "runtime_conversation_id")[0] != '\0';
 }
 
-/* The scoped form is for those who may see the conversation, and for its folder. */
+/* The scoped form needs access to the conversation, and opens its folder. */
 static int load_scope(const struct request *request, struct conversation *conversation,
                       struct sandbox_owner *owner, struct error *err)
 {

@@ -1,6 +1,6 @@
 /*
- * Files of a conversation's workspace as a browser shows them. They are the agent's work, not ours:
- * whatever they hold, it runs in an origin of its own, away from keys and cookies.
+ * Files of a conversation's workspace, served for display in a browser. They are untrusted: their
+ * scripts run in a separate origin, without access to keys and cookies.
  */
 #include "base/encode.h"
 #include "base/error.h"

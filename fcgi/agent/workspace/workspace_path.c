@@ -5,7 +5,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 
-/* Takes the last "/part" away. */
+/* Removes the last "/part". */
 static void drop_last(struct strbuf *path)
 {
     size_t len = path->len;
@@ -15,7 +15,7 @@ static void drop_last(struct strbuf *path)
     strbuf_truncate(path, len > 0 ? len - 1 : 0);
 }
 
-/* "/a/./b/../c//" as "/a/c"; "/" as "". */
+/* Appends "/a/./b/../c//" as "/a/c"; "/" as "". */
 static void append_plain(const char *path, struct strbuf *out)
 {
     const char *at = path;

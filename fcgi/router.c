@@ -36,7 +36,7 @@ static bool is_literal_match(const struct piece *piece, const char *segment)
     return strlen(segment) == piece->len && strncmp(segment, piece->text, piece->len) == 0;
 }
 
-/* "." and ".." are not names: nginx has already resolved them. */
+/* "." and ".." never match a name: resolving paths is left to the proxy. */
 static bool is_dots(const char *segment)
 {
     return text_equal(segment, ".") || text_equal(segment, "..");

@@ -8,7 +8,7 @@
 
 #define HOST_PREFIX "__Host-"
 
-/* TLS may be terminated before us: then the configured URL of deft's page has the scheme. */
+/* TLS may be terminated in front of us: then the configured URL of deft's page has the scheme. */
 static bool is_secure(const struct request *request)
 {
     const char *scheme = request_param(request, "REQUEST_SCHEME");

@@ -3,7 +3,7 @@
  * up, and only then is the socket given to libwebsockets, which reads the same bytes and upgrades.
  * So a bad key gets its 403, and look-ups do not block each other.
  *
- * Ownership: the door owns its pending connections until they are handed over or refused.
+ * Ownership: the acceptor owns its pending connections until they are handed over or refused.
  */
 #ifndef DEFT_GATEWAY_DOOR_H
 #define DEFT_GATEWAY_DOOR_H

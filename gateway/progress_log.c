@@ -31,8 +31,7 @@ struct progress_log {
     int64_t attempt;
     struct uuid superseded_id; /* the previous item, whose event may not be read yet … */
     int64_t superseded_by;     /* … and the number of the piece that ends it; -1: none */
-    struct frame
-        *aborted; /* the newest item's end, for subscribers that lost the piece; NULL: none */
+    struct frame *aborted;     /* the newest item's end, for those that lost it; NULL: none */
     int64_t n_seen_by_all;
     int64_t n_places;
     struct piece *pieces; /* a ring of n_places */

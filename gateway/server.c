@@ -34,7 +34,7 @@ enum {
 
 static const char watch_protocol[] = "watch";
 
-/* libwebsockets has read the head that the door peeked at; attaches the door's result. */
+/* libwebsockets has read the head that the acceptor peeked at; attaches the acceptor's result. */
 static int on_handshake(struct lws *wsi, struct subscriber *subscriber)
 {
     struct gateway *gateway = lws_context_user(lws_get_context(wsi));
@@ -52,7 +52,7 @@ static int on_handshake(struct lws *wsi, struct subscriber *subscriber)
     return 0;
 }
 
-/* The connection closed between the door and the upgrade. */
+/* The connection closed between the hand-over and the upgrade. */
 static void on_destroyed(struct lws *wsi)
 {
     mem_free(lws_get_opaque_user_data(wsi));

@@ -11,7 +11,7 @@
 struct error;
 struct gateway;
 
-/* Creates libwebsockets' context. It has no listening socket: the door hands sockets over. */
+/* Creates libwebsockets' context. It has no listening socket: the acceptor hands sockets over. */
 int server_open(struct gateway *gateway, struct error *err) NONNULL MUST_CHECK;
 /* Ticks within that time; -1: within a second. */
 void server_schedule(struct gateway *gateway, int64_t in_ms) NONNULL;

@@ -27,8 +27,7 @@ struct relay {
     int out_fd; /* to the command; non-blocking */
     char pending[PENDING_BYTES];
     size_t len;
-    size_t
-        whole; /* length of the complete lines at the start of pending; a partial line may follow */
+    size_t whole;     /* length of the complete lines; a partial one may follow */
     bool is_stalled;  /* the command accepted nothing for PATIENCE_MS */
     bool is_dropping; /* the rest of this line is discarded */
     size_t n_dropped; /* lines, since the last note */

@@ -15,7 +15,7 @@
 
 enum { RUNTIME_ID_CHARS = 16 };
 
-/* TLS may be terminated before us: then the configured URL of deft's page has the scheme. */
+/* TLS may be terminated in front of us: then the configured URL of deft's page has the scheme. */
 const char *preview_scheme(const struct request *request)
 {
     const char *scheme = request_param(request, "REQUEST_SCHEME");

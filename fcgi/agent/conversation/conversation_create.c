@@ -38,7 +38,7 @@ struct creation {
     struct conversation conversation;
     struct event_list events;
     struct conversation_change change;
-    struct conversation_write write; /* written together with change */
+    struct conversation_write write; /* made from change, from which it borrows */
     struct secret secrets;
     json_t *content;    /* of the initial message; NULL when there is none */
     const char *sender; /* of the message; lives as long as the request's body */

@@ -274,8 +274,7 @@ static int read_replies(struct mcp_trial *trial, const json_t *replies, struct e
             return -1;
         if (id == CALL_ID)
             trial->outcome = mcp_call_outcome(result);
-        else if (id !=
-                 FIRST_ID) /* the list, and its further pages, whose ids the sandbox chooses */
+        else if (id != FIRST_ID) /* the list; the sandbox chose the ids of its further pages */
             mcp_add_tool_names(result, trial->tools);
     }
     return 0;

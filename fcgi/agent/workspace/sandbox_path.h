@@ -14,8 +14,7 @@ struct request;
 /* Names the call in the sandbox, such as "/api/file/download"; borrows. */
 struct path_call {
     const char *path;
-    const char *const
-        *params; /* of the query, passed on in addition to `path`; ends with NULL; or NULL */
+    const char *const *params; /* of the query, in addition to `path`; ends with NULL; or NULL */
 };
 
 /* Any absolute path of the shared sandbox. 422 without a path, 400 for a relative one. */

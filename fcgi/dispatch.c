@@ -119,7 +119,7 @@ static int authorise(struct request *request, struct error *err)
     return check_same_origin(request, err);
 }
 
-/* *refusal_out: the message for a 401, which clients evaluate; NULL when there is none. */
+/* *refusal_out: the message of a 401, which tells clients the cause; NULL when there is none. */
 static int admit(struct request *request, const char **refusal_out, struct error *err)
 {
     if (request->route->access == ACCESS_SANDBOX) {

@@ -265,7 +265,7 @@ static const struct option *find_option(int argc, char **argv)
     return NULL;
 }
 
-/* A one-shot command may listen on no socket. */
+/* A one-shot command may not listen on any socket. */
 static int confine_to_sockets(const struct fcgi_settings *settings, bool is_serving,
                               struct error *err)
 {

@@ -66,7 +66,7 @@ static struct frame *progress_frame(const struct progress *progress)
     return frame_new(text.text, text.len);
 }
 
-/* Sends the last failed attempt as if it had begun and ended now. */
+/* Prepares frames that show the last failed attempt as if it had begun and ended now. */
 static void tell_wait(struct subscriber *subscriber, const struct place_question *place)
 {
     struct progress ended = {.conversation_id = place->conversation_id};

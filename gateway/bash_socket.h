@@ -26,8 +26,7 @@ struct bash_socket {
     struct bash_socket *previous;
     struct bash_feed *feed;
     struct subscriber *subscriber;
-    int64_t at_us; /* time of the last event sent or skipped; -1: start at the newest, once that is
-                      known */
+    int64_t at_us; /* time of the last event sent or skipped; -1: the newest, once known */
     struct errand read;
     struct bash_window page; /* events older than the feed keeps */
 };

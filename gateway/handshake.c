@@ -31,7 +31,7 @@ static int check_upgrade(const char *head, struct error *err)
 
     if (!head_header(head, "Upgrade", &upgrade) || !text_equal_nocase(upgrade.text, "websocket"))
         return error_set(err, ERROR_INVALID, "no WebSocket");
-    /* libwebsockets hangs up on such a request, which nginx would report as a server error. */
+    /* Without it libwebsockets hangs up, which nginx would report as a server error. */
     if (!head_header(head, "Sec-WebSocket-Key", &key) || key.len == 0)
         return error_set(err, ERROR_INVALID, "no Sec-WebSocket-Key");
     return 0;

@@ -82,7 +82,7 @@ static int search(const struct request *request, struct reply *reply, struct err
     return reply_json(reply, 200, answer);
 }
 
-/* Reads all ids in their order; stores as many as there is room for. */
+/* Stores the ids in their order, as far as there is room; returns how many were given. */
 static size_t read_ids(const struct request *request, const char *ids[SANDBOX_BATCH_MAX])
 {
     size_t n = 0;

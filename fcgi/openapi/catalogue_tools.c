@@ -1,5 +1,5 @@
 /*
- * What agents can be given: tools, skills, hooks, sub-agents, plugins.
+ * Tools, skills, hooks, sub-agents and plugins of agents.
  */
 #include "base/attr.h"
 #include "fcgi/agent/agent.h"

@@ -1,5 +1,5 @@
 /*
- * Profiles: of models, of agents, and those that choose.
+ * LLM profiles, agent profiles and meta-profiles.
  */
 #include "base/attr.h"
 #include "fcgi/openapi/operation.h"

@@ -97,7 +97,7 @@ int keep_list_secrets(const struct request *request, struct reply *reply,
                       struct error *err) NONNULL MUST_CHECK;
 /* Replies with the secret's value as text. */
 int keep_reply_secret(struct reply *reply, const struct document *secret) NONNULL MUST_CHECK;
-/* Replaces the message of ERROR_NOT_FOUND by "no such secret"; returns -1. */
+/* Rewords ERROR_NOT_FOUND for a missing secret; leaves other errors. Returns -1. */
 int keep_secret_not_found(struct error *err) NONNULL MUST_CHECK;
 
 /* Replies {"name", "message"}, the message formatted with the name. */

@@ -117,7 +117,7 @@ static int check_container(const struct request *request, const struct conversat
     return 0;
 }
 
-/* A child runs in its parent's sandbox, and the parent must be visible to the caller. */
+/* A child has its parent's working directory, and the caller must be able to see the parent. */
 static int check_parent(const struct request *request, const struct conversation *child,
                         struct error *err)
 {

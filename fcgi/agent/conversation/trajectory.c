@@ -96,7 +96,7 @@ static int trajectory(const struct request *request, struct reply *reply, struct
     return send_archive(request, reply, &conversation, err);
 }
 
-/* As above through the conversation's sandbox route, for that conversation only. */
+/* As above on the route of a conversation's sandbox; both ids must be the same. */
 static int trajectory_scoped(const struct request *request, struct reply *reply, struct error *err)
 {
     CLEANUP(conversation_done) struct conversation conversation = CONVERSATION_INIT;

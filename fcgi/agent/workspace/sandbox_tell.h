@@ -10,8 +10,8 @@ struct conversation;
 struct request;
 
 /*
- * The conversation is deleted: ends its shells in a shared sandbox. A sandbox of its own is removed
- * whole.
+ * Ends a deleted conversation's shells in a shared sandbox. Does nothing for a sandbox of its own,
+ * which is removed whole.
  */
 void sandbox_forget(const struct request *request, const struct conversation *conversation) NONNULL;
 /* The run is over: sends Ctrl-C to whatever still runs in its shells. */

@@ -82,7 +82,7 @@ function showAll(root) {
   return sorted.map(([group, routes]) => make('section', {}, make('h2', {}, group), ...routes));
 }
 
-/** Hides what does not hold the words. */
+/** Hides the routes that do not contain the search words. */
 function filter(words) {
   for (const section of document.querySelectorAll('section')) {
     let shown = 0;

@@ -11,11 +11,11 @@
 #include "base/log.h"
 #include "base/text.h"
 
-/* Fields of a line. */
+/* Fields of a line, counted from 0. */
 enum { FIELD_NAME = 0, FIELD_UID = 2, FIELD_HOME = 5 };
 /*
- * What is given of a home. Each file of an image that changes hands is copied by the engine's file
- * system, and a start must not wait for that.
+ * Limits of what is transferred in a home. The engine's file system copies each file of the image
+ * that changes its owner, and starting must not wait for that.
  */
 enum { GIVE_ENTRIES = 2000, GIVE_BYTES = 16 * 1024 * 1024, GIVE_DEPTH = 16 };
 enum { PASSWD_MAX_BYTES = 1024 * 1024 };
@@ -30,7 +30,7 @@ void account_done(struct account *account)
 
 /* --- reading --- */
 
-/* Where the field begins; at the end of a line that has fewer. */
+/* Start of the field; the end of the line when it has fewer. */
 static const char *field(const char *line, int number)
 {
     for (; number > 0; number--) {
@@ -86,7 +86,7 @@ void account_read(uid_t uid, struct account *account)
 
 /* --- giving --- */
 
-/* One home that changes hands. */
+/* A home being transferred. */
 struct transfer {
     uid_t from;
     uid_t to;
@@ -100,7 +100,7 @@ static bool is_over(const struct transfer *transfer)
     return transfer->n_entries > GIVE_ENTRIES || transfer->n_bytes > GIVE_BYTES;
 }
 
-/* What is another's already, or in another file system, stays. */
+/* Files of other users and on other file systems stay unchanged. */
 static bool is_to_give(struct transfer *transfer, const struct stat *info)
 {
     transfer->n_entries++;
@@ -157,7 +157,7 @@ static void give_home(const char *home, uid_t from, uid_t to)
         log_warning("account.home_too_large", LOG_STR("home", home));
 }
 
-/* In place: uids of as many digits, so that nothing else of the file moves. */
+/* In place, and only when both uids have the same number of digits, so that nothing else moves. */
 static bool write_uid(const struct account *account, uid_t from, uid_t to)
 {
     CLEANUP(fd_close) int fd = open(passwd_path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);

@@ -15,23 +15,23 @@
 struct account {
     struct strbuf name;
     struct strbuf home;
-    off_t uid_at; /* where in the file its uid begins */
+    off_t uid_at; /* offset of its uid in the file */
 };
 
 #define ACCOUNT_INIT {STRBUF_INIT, STRBUF_INIT, 0}
 
 void account_done(struct account *account) NONNULL;
 /*
- * The account with this uid in the text of a passwd file, the first of several; without one,
- * nothing is set. libc's own look-up may load libraries that an image does not have.
+ * Finds the account with this uid in the text of a passwd file, the first of several; without one,
+ * nothing is set. libc's own lookup may load libraries that an image lacks.
  */
 void account_find(const char *passwd, uid_t wanted, struct account *account) NONNULL;
 /* The account with this uid; without one, the name is the number and the home is empty. */
 void account_read(uid_t uid, struct account *account) NONNULL;
 /*
- * As root: gives the account of one user to another, with what it owns in its home, so that an
- * image which was made for `from` serves `to` alike. Does nothing where there is no such account,
- * or the root is read-only; leaves the rest of a large home as it is.
+ * As root: transfers the account of one user to another, with the files it owns in its home, so
+ * that an image made for `from` works for `to`. Does nothing where there is no such account or the
+ * root file system is read-only; the rest of a large home stays unchanged.
  */
 void account_give(uid_t from, uid_t to);
 

@@ -49,7 +49,7 @@ static void end_work(const struct errand *errand)
 {
     if (errand->child.pid <= 0)
         return;
-    (void)kill(errand->child.pid, SIGKILL); /* it may not lead its group yet */
+    (void)kill(errand->child.pid, SIGKILL); /* in case it does not lead its group yet */
     (void)kill(-errand->child.pid, SIGKILL);
 }
 
@@ -77,7 +77,7 @@ static int read_found(const struct errand *errand, int status, json_t **found_ou
     return json_parse(text, (size_t)n, found_out, err);
 }
 
-/* What the copy left behind, programs of its own among it, is not waited for. */
+/* Does not wait for programs that the fork left running. */
 static void on_ended(void *owner, int status)
 {
     struct errand *errand = owner;

@@ -1,9 +1,9 @@
 /*
- * Work of an action that blocks, done by a copy of the process while the loop goes on; what it
- * finds comes back as JSON. Like a job (job.h), but nobody's hanging up ends it.
+ * Blocking work of an action, done by a fork of the process while the loop continues; the result
+ * comes back as JSON. Like a job (job.h), but a client that disconnects does not end it.
  *
- * Ownership: an errand is its caller's until it is told, or errand_free().
- * Threading: the loop's thread; the work is alone in a process of its own.
+ * Ownership: an errand is its caller's until `told` is called, or errand_free().
+ * Threading: the loop's thread; the work runs alone in its own process.
  */
 #ifndef DEFT_SANDBOX_CORE_ERRAND_H
 #define DEFT_SANDBOX_CORE_ERRAND_H
@@ -19,12 +19,12 @@ struct error;
 struct loop;
 
 struct errand_order {
-    json_t *(*work)(const void *what); /* a new reference; runs in the copy */
+    json_t *(*work)(const void *what); /* a new reference; runs in the fork */
     const void *what;                  /* as it is when the errand starts */
     int64_t deadline_ms;
     /*
-     * Called once, from the loop: with what the work found (a new reference), or NULL and why.
-     * The errand is over then.
+     * Called once, from the loop: with the result of the work (a new reference), or NULL and the
+     * error. The errand is freed then.
      */
     void (*told)(void *owner, json_t *found, const struct error *why);
     void *owner;
@@ -32,9 +32,9 @@ struct errand_order {
 
 int errand_start(struct loop *loop, const struct errand_order *order, struct errand **errand_out,
                  struct error *err) NONNULL MUST_CHECK;
-/* Ends it: it is told with ERROR_CANCELLED. */
+/* Kills the work: `told` is called with ERROR_CANCELLED. */
 void errand_interrupt(struct errand *errand) NONNULL;
-/* Ends it and tells nobody; NULL is fine. */
+/* Kills the work without calling `told`; NULL is allowed. */
 void errand_free(struct errand *errand);
 
 #endif

@@ -20,7 +20,7 @@
 /* More than any kernel has. */
 enum { CAPABILITIES_END = 64 };
 
-/* Of a directory without folders. Takes the descriptor. */
+/* For a directory without subfolders. Takes ownership of the descriptor. */
 static int give_entries(int folder, uid_t uid, gid_t gid)
 {
     DIR *entries = fdopendir(folder);
@@ -41,7 +41,7 @@ static int give_entries(int folder, uid_t uid, gid_t gid)
     return rc;
 }
 
-/* A journal that was made while there was one user would stay open to the commands. */
+/* Commands could read a journal that was created while there was only one user. */
 static void give_journal(const struct config *config)
 {
     CLEANUP(fd_close) int folder =
@@ -53,7 +53,7 @@ static void give_journal(const struct config *config)
         log_warning("journal.not_given", LOG_STR("folder", config->journal_dir));
 }
 
-/* Those of root go with the user; the bounding set and what is inherited stay without this. */
+/* Root's capabilities go with the user change; the bounding set and inheritable ones need this. */
 static void drop_capabilities(void)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -113,7 +113,7 @@ bool identity_has_access(const char *path, int mode)
     return faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0;
 }
 
-/* Both users are the process's own: the kernel has no reason to refuse. */
+/* Both users are the process's own: the kernel cannot refuse. */
 static void swap(uid_t effective, uid_t saved)
 {
     if (setresuid((uid_t)-1, effective, saved) < 0)

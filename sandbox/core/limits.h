@@ -1,5 +1,5 @@
 /*
- * What deft-action accepts and keeps, in one place: every size has a cap.
+ * Limits of what deft-action accepts and keeps: every size has a cap.
  */
 #ifndef DEFT_SANDBOX_CORE_LIMITS_H
 #define DEFT_SANDBOX_CORE_LIMITS_H
@@ -8,12 +8,12 @@ enum {
     MAX_CONNECTIONS = 512,
     MAX_HEADER_BYTES = 16 * 1024,
     MAX_ACTION_BODY_BYTES = 32 * 1024 * 1024, /* file_text of 10 MB, escaped */
-    MAX_INIT_BODY_BYTES = 1200 * 1024,        /* an environment of a start's size */
+    MAX_INIT_BODY_BYTES = 1200 * 1024,        /* room for the environment of a start */
     MAX_SMALL_BODY_BYTES = 2 * 1024 * 1024,
-    MAX_CHUNKED_BYTES = 64 * 1024 * 1024, /* of a body without a content-length */
+    MAX_CHUNKED_BYTES = 64 * 1024 * 1024, /* for a body without Content-Length */
     MAX_CONVERSATIONS = 256,
-    MAX_QUEUED_ACTIONS = 64, /* of one conversation, waiting for its shell */
-    MAX_WAITERS = 64,        /* requests that wait for one action */
+    MAX_QUEUED_ACTIONS = 64, /* per conversation, waiting for its shell */
+    MAX_WAITERS = 64,        /* requests waiting for one action */
     MAX_COMMAND_BYTES = 4 * 1024 * 1024,
     MAX_BROWSER_ARGS_BYTES = 1024 * 1024,
     MAX_ENV_NAMES = 256,
@@ -23,14 +23,14 @@ enum {
     MAX_EDIT_FILE_BYTES = 10 * 1024 * 1024,
     MAX_VIEW_CHARS = 16000,
     MAX_UNDO_VERSIONS = 10,
-    MAX_UNDO_BYTES = 32 * 1024 * 1024, /* of one conversation */
+    MAX_UNDO_BYTES = 32 * 1024 * 1024, /* per conversation */
     MAX_JOURNAL_ENTRIES = 4096,
     MAX_JOURNAL_BYTES = 48 * 1024 * 1024, /* kept results; the volume has 64 MiB */
     MAX_BASH_COMMANDS = 64,               /* running at once */
     MAX_BASH_EVENTS = 20000,
-    MAX_BASH_WAITS = 64, /* searches that wait for an event */
+    MAX_BASH_WAITS = 64, /* searches waiting for an event */
     MAX_BASH_EVENT_BYTES = 64 * 1024 * 1024,
-    MAX_JOBS = 16, /* git and the like, at once */
+    MAX_JOBS = 16, /* git and the like, running at once */
     BASH_CHUNK_CHARS = 1024 * 1024,
 };
 

@@ -74,9 +74,9 @@ static void reap_one(struct loop *loop, pid_t pid, int status)
 }
 
 /*
- * Commands may signal PID 1, where both have one user, but must not end it: its end is asked for
- * from outside the PID namespace, by a sender without a number here. A command can forge that
- * number with sigqueue(), but not together with SI_USER.
+ * Where both have one user, commands may signal PID 1, but must not end it: a request to end comes
+ * from outside the PID namespace, from a sender that has no number here (pid 0). A command can
+ * forge that number with sigqueue(), but not together with SI_USER.
  */
 static bool asks_for_end(const struct signalfd_siginfo *info)
 {
@@ -183,7 +183,7 @@ void loop_change(struct loop *loop, struct loop_source *source, uint32_t events)
 {
     struct epoll_event event = {.events = events, .data.ptr = source};
 
-    /* A source whose other end is gone may have been removed already. */
+    /* A source whose peer is gone may have been removed already. */
     (void)epoll_ctl(loop->epoll_fd, EPOLL_CTL_MOD, source->fd, &event);
 }
 
@@ -226,7 +226,7 @@ void loop_timer_set(struct loop *loop, struct loop_timer *timer, int64_t delay_m
 
 void loop_timer_clear(struct loop *loop, struct loop_timer *timer)
 {
-    /* The descriptor may fire once for nothing; on_timer() copes. */
+    /* The timer descriptor may fire spuriously; on_timer() handles that. */
     if (timer->due_ms != 0)
         unlink_timer(loop, timer);
 }

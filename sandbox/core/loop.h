@@ -1,9 +1,9 @@
 /*
- * The one place where deft-action waits: descriptors, timers and children of the process, on one
- * epoll descriptor which the HTTP server watches beside its connections.
+ * The only place where deft-action waits: descriptors, timers and child processes, on one epoll
+ * descriptor which the HTTP server watches together with its connections.
  *
- * Ownership: sources, timers and children belong to who adds them and are removed by him.
- * Threading: one thread. Whatever is removed inside a callback is not called any more.
+ * Ownership: sources, timers and children belong to the caller that adds them, which removes them.
+ * Threading: one thread. What is removed inside a callback is not called any more.
  */
 #ifndef DEFT_SANDBOX_CORE_LOOP_H
 #define DEFT_SANDBOX_CORE_LOOP_H
@@ -37,12 +37,12 @@ struct loop_child {
     struct loop_child *next;
 };
 
-/* Blocks SIGCHLD, SIGTERM and SIGINT, which arrive as events from now on. */
+/* Blocks SIGCHLD, SIGTERM and SIGINT, which arrive as events from then on. */
 int loop_new(struct loop **loop_out, struct error *err) NONNULL MUST_CHECK;
 void loop_free(struct loop *loop);
-/* Readable when loop_dispatch() has something to do. */
+/* Readable when loop_dispatch() has work. */
 int loop_descriptor(const struct loop *loop) NONNULL MUST_CHECK;
-/* Handles what is due; never blocks. */
+/* Handles due events and timers; never blocks. */
 void loop_dispatch(struct loop *loop) NONNULL;
 /* True after SIGTERM or SIGINT; as PID 1 only after one from outside its PID namespace. */
 bool loop_stop_requested(const struct loop *loop) NONNULL MUST_CHECK;
@@ -51,10 +51,10 @@ bool loop_stop_requested(const struct loop *loop) NONNULL MUST_CHECK;
 int loop_add(struct loop *loop, struct loop_source *source, uint32_t events,
              struct error *err) NONNULL MUST_CHECK;
 void loop_change(struct loop *loop, struct loop_source *source, uint32_t events) NONNULL;
-/* Removes; a source that was never added is fine. Does not close the descriptor. */
+/* Removes a source; one that was never added is allowed. Does not close the descriptor. */
 void loop_remove(struct loop *loop, struct loop_source *source) NONNULL;
 
-/* Sets (again) the timer to expire once, delay_ms from now. */
+/* Sets or resets the timer to expire once, delay_ms from now. */
 void loop_timer_set(struct loop *loop, struct loop_timer *timer, int64_t delay_ms) NONNULL;
 void loop_timer_clear(struct loop *loop, struct loop_timer *timer) NONNULL;
 

@@ -1,5 +1,5 @@
 /*
- * How often the kernel ended a program of this sandbox because its memory was used up.
+ * Count of programs in this sandbox that the kernel killed for lack of memory.
  */
 #ifndef DEFT_SANDBOX_CORE_MEMORY_KILLS_H
 #define DEFT_SANDBOX_CORE_MEMORY_KILLS_H
@@ -8,7 +8,7 @@
 
 #include "base/attr.h"
 
-/* Since the sandbox began; 0 where the kernel does not tell. Both layouts of control groups. */
+/* Since the sandbox started; 0 where the kernel does not report it. Reads both cgroup versions. */
 int64_t memory_kills(void) MUST_CHECK;
 
 #endif

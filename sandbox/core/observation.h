@@ -1,5 +1,5 @@
 /*
- * The two observation objects that deft-action makes, in their wire shape.
+ * The two observation objects that deft-action creates, in their wire format.
  * Source: docs/api/action-server.md
  */
 #ifndef DEFT_SANDBOX_CORE_OBSERVATION_H
@@ -13,7 +13,7 @@
 #include "base/attr.h"
 #include "base/strbuf.h"
 
-/* What became of a call of the terminal tool. Texts are borrowed. */
+/* Result of a call of the terminal tool. Texts are borrowed. */
 struct terminal_result {
     const char *content;
     size_t content_len;
@@ -26,13 +26,13 @@ struct terminal_result {
     bool has_metadata; /* the fields below are known */
     int background_pid;
     const char *working_dir;
-    const char *path;     /* where a python is looked for */
-    const char *save_dir; /* where all of the output is; NULL: nowhere else */
+    const char *path;     /* PATH to search for a python */
+    const char *save_dir; /* where the whole output is saved; NULL: nowhere */
 };
 
 /* TerminalObservation. The caller owns it. */
 json_t *observation_from_terminal(const struct terminal_result *result) NONNULL MUST_CHECK;
-/* A TerminalObservation of a call that was refused, with its reason. */
+/* A TerminalObservation for a refused call, with the reason. */
 json_t *observation_from_refusal(const char *command, const char *reason) NONNULL MUST_CHECK;
 /* [{"type":"text","text":…,"cache_prompt":false}] */
 json_t *observation_content(const char *text, size_t len) NONNULL MUST_CHECK;

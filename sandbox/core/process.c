@@ -20,10 +20,10 @@
 
 enum { PARKED_FD = 512, EXEC_FAILED = 127 };
 
-/* What a child does before it is the program. */
+/* Steps of a child before it executes the program. */
 enum child_step { STEP_DESCRIPTORS, STEP_USER, STEP_WORKING_DIR, STEP_PROGRAM };
 
-/* What a child that did not become the program says to its parent. */
+/* Sent to the parent by a child that failed to execute the program. */
 struct child_report {
     enum child_step failed;
     int why; /* errno */
@@ -34,7 +34,7 @@ struct name_value {
     const char *value;
 };
 
-/* Set for children unless the image has its own. */
+/* Set for children unless the image sets its own. */
 static const struct name_value defaults[] = {
     {"TERM", "xterm-256color"},
     {"PAGER", "cat"},
@@ -110,8 +110,8 @@ static void remove_variable(char **list, const char *name)
 }
 
 /*
- * An engine names the home of the user that it starts the server as, and / where an image lacks
- * that user: nothing can be kept there.
+ * The engine sets HOME for the user that starts the server, or to / where the image lacks that
+ * user: nothing can be stored there.
  */
 static void add_home(char **list, const char *workspace)
 {
@@ -181,7 +181,7 @@ void process_default_signals(void)
     (void)pthread_sigmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Two steps, since the number one descriptor gets may be the one another has now. */
+/* Two steps, since a descriptor's target number may be in use by another one. */
 static int place_descriptors(const struct process_spec *spec, int *report_fd)
 {
     int parked[8];
@@ -202,8 +202,8 @@ static int place_descriptors(const struct process_spec *spec, int *report_fd)
 }
 
 /*
- * None but the list goes to the program: a library may open one without asking for close on exec,
- * as libwebsockets 4.3 does with a netlink socket. Linux before 5.11 knows no range.
+ * The program gets only the listed descriptors: a library may open one without close-on-exec, as
+ * libwebsockets 4.3 does with a netlink socket. Linux before 5.11 cannot do this for a range.
  */
 static void withhold_descriptors(void)
 {
@@ -216,7 +216,7 @@ static void withhold_descriptors(void)
         (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-/* Returns only when it failed: at which step. */
+/* Returns only on failure, with the step that failed. */
 static enum child_step become(const struct process_spec *spec, int *report_fd)
 {
     withhold_descriptors();
@@ -232,7 +232,7 @@ static enum child_step become(const struct process_spec *spec, int *report_fd)
     return STEP_PROGRAM;
 }
 
-/* Only what fork() allows: the parent has one thread, yet its locks are not ours. */
+/* Only async-signal-safe calls: the parent has one thread, but libraries may hold locks. */
 NORETURN static void run_child(const struct process_spec *spec, int report_fd)
 {
     struct child_report report = {STEP_DESCRIPTORS, 0};

@@ -1,5 +1,5 @@
 /*
- * Children of deft-action: their environment, how they are started, how a group of them is ended.
+ * Children of deft-action: their environment, starting them, and ending a group of them.
  *
  * Threading: one thread.
  */
@@ -13,13 +13,13 @@
 
 struct error;
 
-/* Who the environment is for. */
+/* Kind of child that an environment is for. */
 enum process_kind {
     PROCESS_TERMINAL, /* the agent's shell: no session keys at all */
     PROCESS_COMMAND,  /* /api/bash: OH_SESSION_API_KEYS_0 stays, scripts read it */
 };
 
-/* A copy of a descriptor that a child gets under a number of its own. */
+/* A descriptor to pass to a child, and its number there. */
 struct process_fd {
     int ours;
     int theirs;
@@ -29,7 +29,7 @@ struct process_spec {
     const char *path;        /* the program */
     char *const *argv;       /* ends with NULL */
     char *const *envp;       /* of process_environment_new() */
-    const char *working_dir; /* NULL: stays */
+    const char *working_dir; /* NULL: unchanged */
     const struct process_fd *fds;
     size_t n_fds;
     bool has_terminal; /* descriptor 0 becomes the controlling terminal of a new session */
@@ -40,21 +40,21 @@ char **process_environment_new(enum process_kind kind, const char *workspace) NO
 void process_environment_free(char **environment);
 
 /*
- * Starts a child in a session of its own, with default signals and no descriptors but its list.
+ * Starts a child in a session of its own, with default signals and only the listed descriptors.
  * ERROR_UNAVAILABLE with the reason when the program cannot run, ERROR_INVALID when its working
  * directory cannot be entered.
  */
 int process_start(const struct process_spec *spec, pid_t *pid_out,
                   struct error *err) NONNULL MUST_CHECK;
 
-/* In a child: every signal as it was, none blocked. */
+/* In a child: resets all signals to their defaults and blocks none. */
 void process_default_signals(void);
 
-/* A variable of our own environment that is no setting of ours; "" when unset. Borrowed. */
+/* A variable of our environment that is not one of our settings; "" when unset. Borrowed. */
 const char *process_variable(const char *name) NONNULL MUST_CHECK;
 /* The user's name by /etc/passwd, else the number of the uid. The caller frees. */
 char *process_user_name(void) MUST_CHECK;
-/* The first executable of that name in the list of directories `path`; NULL when there is none. */
+/* The first executable with that name in the list of directories `path`; NULL if none. */
 char *process_find_program(const char *name, const char *path) NONNULL MUST_CHECK;
 /* bash, else sh: $SHELL, the usual places, PATH. NULL when there is no shell. The caller frees. */
 char *process_find_shell(void) MUST_CHECK;

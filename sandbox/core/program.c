@@ -24,7 +24,7 @@ void program_result_done(struct program_result *result)
 NORETURN static void become(const struct program *program, int out_fd, int complaint_fd)
 {
     int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    /* execve() takes the texts as they are, and cannot say so. */
+    /* execve() does not modify the texts, but its prototype lacks const. */
     char *const *argv = (char *const *)(uintptr_t)program->argv;
 
     if (nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(out_fd, STDOUT_FILENO) >= 0 &&

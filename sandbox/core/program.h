@@ -1,6 +1,6 @@
 /*
- * Programs that are waited for, with what they print. Blocks: only for jobs (job.h), never on the
- * loop's thread.
+ * Runs programs to completion and captures their output. Blocks: only for jobs (job.h), never on
+ * the loop's thread.
  *
  * Ownership: the caller's; program_result_done() releases.
  */
@@ -18,15 +18,14 @@ struct program {
     const char *path;
     const char *const *argv; /* ends with NULL */
     char *const *envp;       /* ends with NULL */
-    int out_fd;              /* where its output goes; -1: into the result */
+    int out_fd;              /* receives its output; -1: into the result */
     size_t max_out_bytes;
 };
 
 struct program_result {
     int exit_code; /* 128 + n when a signal n ended it */
     struct strbuf out;
-    struct strbuf complaint; /* the first of what it said on standard error, without white space at
-                                the ends */
+    struct strbuf complaint; /* start of its standard error, trimmed */
 };
 
 /* clang-format off */
@@ -35,8 +34,8 @@ struct program_result {
 
 void program_result_done(struct program_result *result);
 /*
- * Runs it to its end, without input. ERROR_UNAVAILABLE when it cannot run, ERROR_TOO_LARGE when it
- * prints too much (it is killed then).
+ * Runs it to completion, without input. ERROR_UNAVAILABLE when it cannot run, ERROR_TOO_LARGE when
+ * it prints too much (it is then killed).
  */
 int program_run(const struct program *program, struct program_result *result,
                 struct error *err) NONNULL MUST_CHECK;

@@ -25,7 +25,7 @@ enum error_code replace_error_code(void)
     case EROFS:
         return ERROR_FORBIDDEN;
     case ENAMETOOLONG:
-    case ENOENT: /* of /proc, say, where nothing can be made */
+    case ENOENT: /* e.g. in /proc, where nothing can be created */
     case ELOOP:
         return ERROR_INVALID;
     default:
@@ -35,8 +35,7 @@ enum error_code replace_error_code(void)
 
 static void keep_mode_and_owner(int fd, const struct stat *old)
 {
-    /* Not ours to give away: then the file is ours from now on. The mode comes after, since a
-     * change of owner clears its set-id bits. */
+    /* The file stays ours if its owner cannot be restored. Mode last: chown clears set-id bits. */
     if (fchown(fd, old->st_uid, old->st_gid) < 0)
         errno = 0;
     (void)fchmod(fd, old->st_mode & 07777U);

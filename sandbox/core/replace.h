@@ -1,7 +1,7 @@
 /*
- * A file that is replaced as a whole: written beside its place and renamed over it, so that a
- * reader, or a crash, sees the old bytes or the new ones. Symlinks are followed; an existing file's
- * mode and owner are kept.
+ * Atomic replacement of a file: written to a temporary file in the same directory and renamed, so
+ * that a reader, or a crash, sees the old bytes or the new ones. Symlinks are followed; an existing
+ * file's mode and owner are kept.
  */
 #ifndef DEFT_SANDBOX_CORE_REPLACE_H
 #define DEFT_SANDBOX_CORE_REPLACE_H
@@ -11,7 +11,7 @@
 
 struct replace {
     int fd;     /* to write to */
-    char *path; /* the place, symlinks resolved */
+    char *path; /* target path, symlinks resolved */
     char *temporary;
 };
 
@@ -19,17 +19,16 @@ struct replace {
 #define REPLACE_INIT {-1, NULL, NULL}
 /* clang-format on */
 
-/* What errno says of a path that could not be written: its own fault, or that of the file system.
- */
+/* Maps errno of a path that could not be written: the caller's fault, or the file system's. */
 enum error_code replace_error_code(void) MUST_CHECK;
 /*
- * Opens the temporary file. The directory must exist. ERROR_UNAVAILABLE, ERROR_FORBIDDEN,
- * ERROR_INVALID for a name that no file can have.
+ * Opens the temporary file. The directory must exist. ERROR_UNAVAILABLE, ERROR_FORBIDDEN, or
+ * ERROR_INVALID for an invalid file name.
  */
 int replace_begin(struct replace *replace, const char *path, struct error *err) NONNULL MUST_CHECK;
-/* Syncs and puts the file in its place. */
+/* Syncs the file and renames it to its target. */
 int replace_commit(struct replace *replace, struct error *err) NONNULL MUST_CHECK;
-/* Removes what was not committed; NULL and an unused one are fine. */
+/* Removes an uncommitted file; NULL and an unused one are allowed. */
 void replace_done(struct replace *replace);
 
 #endif

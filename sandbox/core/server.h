@@ -1,5 +1,5 @@
 /*
- * Everything the process has, made by main() and passed down.
+ * The context of the process, created by main() and passed down.
  */
 #ifndef DEFT_SANDBOX_CORE_SERVER_H
 #define DEFT_SANDBOX_CORE_SERVER_H
@@ -19,7 +19,7 @@ struct loop;
 struct preview_door;
 
 struct server {
-    struct config *config; /* changed by init.c alone */
+    struct config *config; /* changed only by init.c */
     struct loop *loop;
     struct journal *journal;
     struct actions *actions;
@@ -28,10 +28,10 @@ struct server {
     struct bash_waits *bash_waits;
     struct jobs *jobs;
     struct credentials *credentials;
-    struct credential_door *credential_door; /* NULL where there can be none */
-    struct preview_door *preview_door;       /* NULL where none is needed */
+    struct credential_door *credential_door; /* NULL where it cannot be created */
+    struct preview_door *preview_door;       /* NULL where it is not needed */
     int64_t started_ms;
-    int64_t last_action_ms; /* when one last began or ended */
+    int64_t last_action_ms; /* when one last started or ended */
 };
 
 #endif

@@ -61,7 +61,7 @@ static int to_latin1(const struct strbuf *text, struct strbuf *out, struct error
     return 0;
 }
 
-/* True when there are line ends and each is CRLF; only then the form can be restored exactly. */
+/* True when there are line ends and each is CRLF; only then the file can be restored exactly. */
 static bool all_lines_end_crlf(const struct strbuf *text)
 {
     bool any = false;

@@ -1,5 +1,5 @@
 /*
- * Text files as an editor sees them: UTF-8 with \n, whatever the file has. Encoding, byte order
+ * Text files as an editor sees them: UTF-8 with \n, whatever the file uses. Encoding, byte order
  * mark, CRLF line ends, mode and owner are remembered and kept on write; writes are atomic.
  *
  * Ownership: the caller owns the struct; textfile_done() releases it.
@@ -20,7 +20,7 @@ struct textfile {
     struct strbuf text; /* valid UTF-8 */
     bool is_latin1;
     bool has_bom;
-    bool has_crlf; /* all its lines end so */
+    bool has_crlf; /* all line ends are CRLF */
 };
 
 /* clang-format off */
@@ -29,17 +29,17 @@ struct textfile {
 
 void textfile_done(struct textfile *file);
 /*
- * Reads a regular file. ERROR_NOT_FOUND, ERROR_TOO_LARGE (message names the size),
+ * Reads a regular file. ERROR_NOT_FOUND, ERROR_TOO_LARGE (message gives the size),
  * ERROR_UNSUPPORTED when it is binary, ERROR_UNAVAILABLE.
  */
 int textfile_read(const char *path, struct textfile *file, struct error *err) NONNULL MUST_CHECK;
 /*
- * Writes the text in the file's form, through a temporary file in the same directory. Parents must
- * exist. ERROR_INVALID when a latin-1 file cannot hold a character.
+ * Writes the text in the file's encoding, through a temporary file in the same directory. Parents
+ * must exist. ERROR_INVALID when a latin-1 file cannot hold a character.
  */
 int textfile_write(const char *path, const struct textfile *file,
                    struct error *err) NONNULL MUST_CHECK;
-/* Makes the directories above path. ERROR_INVALID when one is no directory, ERROR_FORBIDDEN. */
+/* Creates the parents of path. ERROR_INVALID when one is not a directory, ERROR_FORBIDDEN. */
 int textfile_make_parents(const char *path, struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -18,10 +18,10 @@ struct side {
     struct loop_source source;
     struct tunnel *tunnel;
     struct side *other;
-    struct strbuf waiting; /* to be written to it; while there is some, the other is not read */
+    struct strbuf waiting; /* not yet written to it; until then the other is not read */
     bool is_watched;
-    bool is_over; /* it has said all */
-    bool is_shut; /* it was told that the other has */
+    bool is_over; /* it has sent its end of file */
+    bool is_shut; /* the other's end of file was passed on to it */
 };
 
 struct tunnel {
@@ -65,7 +65,7 @@ static void pass_end_on(struct side *side)
     (void)shutdown(side->source.fd, SHUT_WR);
 }
 
-/* Who waits for nothing is not watched at all: the kernel would tell of its end again and again. */
+/* A side without events is removed from epoll, which would report its hangup again and again. */
 static void watch(struct side *side)
 {
     uint32_t events = (!side->is_over && side->other->waiting.len == 0 ? EPOLLIN : 0U) |

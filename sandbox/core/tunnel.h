@@ -1,8 +1,8 @@
 /*
- * Bytes both ways between two sockets, until both ends have said all.
+ * Forwards bytes both ways between two sockets until both ends have closed.
  *
  * Ownership: a tunnel owns its sockets; tunnel_free() closes them, also before its end.
- * Threading: one thread, the loop's.
+ * Threading: the loop's thread.
  */
 #ifndef DEFT_SANDBOX_CORE_TUNNEL_H
 #define DEFT_SANDBOX_CORE_TUNNEL_H
@@ -13,13 +13,13 @@ struct loop;
 struct strbuf;
 struct tunnel;
 
-/* Whom to tell that it is over; he frees the tunnel. */
+/* Notified when the tunnel ends; frees it. */
 struct tunnel_owner {
     void (*ended)(void *owner);
     void *owner;
 };
 
-/* Takes both over, which do not block. first: what the second one hears before all else. */
+/* Takes ownership of both sockets, which are non-blocking. first: sent to the second one first. */
 struct tunnel *tunnel_new(struct loop *loop, int one, int other, const struct strbuf *first,
                           const struct tunnel_owner *owner) NONNULL MUST_CHECK;
 void tunnel_free(struct tunnel *tunnel);

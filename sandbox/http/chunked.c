@@ -20,7 +20,7 @@ static int bad(struct error *err)
     return error_set(err, ERROR_INVALID, "The body is not in chunks as it says");
 }
 
-/* The size's digits, and what ends them. */
+/* Reads the size's digits and the character that ends them. */
 static int take_size(struct chunked *chunked, char c, struct error *err)
 {
     int value = digit_value(c);
@@ -44,7 +44,7 @@ static void begin_data(struct chunked *chunked)
     chunked->n_line = 0;
 }
 
-/* A line's end that closes a trailer, or, alone, the body. */
+/* A line end that closes a trailer, or, in an empty line, the body. */
 static void end_trailer(struct chunked *chunked)
 {
     if (chunked->n_line == 0)

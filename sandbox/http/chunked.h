@@ -1,6 +1,6 @@
 /*
- * Bodies of HTTP/1.1 that come in chunks: the bytes between the chunks' frames, whatever the pieces
- * in which they arrive (RFC 9112, section 7.1). Trailers are passed over.
+ * HTTP/1.1 bodies with chunked transfer coding: extracts the data, for input in pieces of any size
+ * (RFC 9112, section 7.1). Trailers are skipped.
  *
  * Memory: constant. Threading: no state but the struct.
  */
@@ -16,9 +16,9 @@ struct error;
 
 enum chunked_state {
     CHUNKED_SIZE,      /* hexadecimal digits */
-    CHUNKED_EXTENSION, /* up to the end of the size's line */
+    CHUNKED_EXTENSION, /* up to the end of the size line */
     CHUNKED_DATA,
-    CHUNKED_DATA_END, /* the line's end behind the data */
+    CHUNKED_DATA_END, /* the line end after the data */
     CHUNKED_TRAILER,  /* lines up to an empty one */
     CHUNKED_OVER,
 };
@@ -27,18 +27,18 @@ struct chunked {
     enum chunked_state state;
     int64_t left; /* of the chunk */
     int n_digits;
-    size_t n_line; /* characters of the line so far */
+    size_t n_line; /* characters in the current line */
 };
 
-/* Bytes that came; chunked_next() moves the pointer on. */
+/* Received bytes; chunked_next() advances the pointer. */
 struct chunked_input {
     const char *bytes;
     size_t len;
 };
 
 /*
- * Gives the next piece of data in the input; *len_out = 0 when the input is used up or the body is
- * over (state CHUNKED_OVER). ERROR_INVALID for what is no such body.
+ * Returns the next piece of data in the input; *len_out = 0 when the input is used up or the body
+ * has ended (state CHUNKED_OVER). ERROR_INVALID for a malformed body.
  */
 int chunked_next(struct chunked *chunked, struct chunked_input *input, const char **data_out,
                  size_t *len_out, struct error *err) NONNULL MUST_CHECK;

@@ -33,7 +33,7 @@ static bool is_plain_name(const char *name)
     return true;
 }
 
-/* Names that are no plain text go in the extended form. */
+/* Names that are not plain ASCII use the extended form. */
 void file_name_append_disposition(const char *name, struct strbuf *out)
 {
     if (is_plain_name(name)) {

@@ -1,6 +1,6 @@
 /*
- * The path that a file route is about: the query's path, or the rest of the URL's; and how the
- * answer names a file.
+ * The path that a file route acts on: the query's path, or the rest of the URL's; and the file name
+ * in the answer.
  */
 #ifndef DEFT_SANDBOX_HTTP_FILE_PATH_H
 #define DEFT_SANDBOX_HTTP_FILE_PATH_H
@@ -15,7 +15,7 @@ struct strbuf;
 int file_path_read(const struct request *request, char **path_out,
                    struct error *err) NONNULL MUST_CHECK;
 
-/* Appends a Content-Disposition that has the answer kept as a file of that name (RFC 6266). */
+/* Appends a Content-Disposition that makes clients save the answer under that name (RFC 6266). */
 void file_name_append_disposition(const char *name, struct strbuf *out) NONNULL;
 
 #endif

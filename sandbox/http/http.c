@@ -34,7 +34,7 @@ enum {
     NEVER_S = 1000000000,
 };
 
-/* A socket on which clients come. */
+/* A listening socket. */
 struct door {
     struct loop_source source;
     struct http *http;
@@ -48,7 +48,7 @@ struct http {
     struct lws_context *context;
     struct lws_vhost *vhost;
     struct door outer;
-    struct door inner; /* for programs beside us, where the outer one is of another network */
+    struct door inner; /* for programs in this sandbox, where the outer one is of another network */
     size_t n_connections;
 };
 
@@ -74,7 +74,7 @@ static int check_key(const struct request *request, struct error *err)
     return error_set(err, ERROR_UNAUTHENTICATED, "Unauthorized");
 }
 
-/* What decides before the body: route, key, size. */
+/* Checks done before the body is read: route, key, size. */
 static int admit(struct request *request, struct error *err)
 {
     enum http_method method = request->method == HTTP_HEAD ? HTTP_GET : request->method;
@@ -91,7 +91,7 @@ static int admit(struct request *request, struct error *err)
     return 0;
 }
 
-/* Hands a complete request to its handler, unless it has its answer. */
+/* Passes a complete request to its handler, unless it was already answered. */
 static void dispatch(struct request *request)
 {
     loop_timer_clear(request->connection->http->loop, &request->connection->deadline);
@@ -136,7 +136,7 @@ static int64_t max_chunked(const struct request *request)
                                                         : MAX_CHUNKED_BYTES;
 }
 
-/* One piece of a body in chunks. */
+/* One piece of data of a chunked body. */
 static void take_chunk_data(struct request *request, const char *data, size_t len)
 {
     struct error err = ERROR_INIT;
@@ -151,7 +151,7 @@ static void take_chunk_data(struct request *request, const char *data, size_t le
     take_bytes(request, data, len);
 }
 
-/* Frames that make no sense are answered; nothing that follows can be trusted. */
+/* Malformed chunks are answered; the rest of the connection cannot be trusted. */
 static void take_chunks(struct request *request, const char *bytes, size_t len)
 {
     struct chunked_input input = {bytes, len};
@@ -236,7 +236,7 @@ static int on_body(struct http_connection *connection, const char *bytes, size_t
     return 0;
 }
 
-/* lws_callback_function; the return value says whether the connection stays. */
+/* lws_callback_function; nonzero closes the connection. */
 static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
                    size_t len)
 {
@@ -258,7 +258,7 @@ static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user
     case LWS_CALLBACK_HTTP_WRITEABLE:
         return http_reply_write(connection);
     case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
-        return -1; /* neither h2c nor WebSocket here */
+        return -1; /* no h2c or WebSocket here */
     case LWS_CALLBACK_CLOSED_HTTP:
         drop_request(connection);
         return 0;
@@ -271,7 +271,7 @@ static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user
     }
 }
 
-/* The loop's own descriptor, watched beside the connections. */
+/* Callback of the loop's descriptor, watched together with the connections. */
 static int on_loop(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
                    size_t len)
 {

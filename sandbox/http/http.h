@@ -1,6 +1,6 @@
 /*
  * The HTTP/1.1 server of deft-action: its sockets and connections. Only http.c, http_reply.c and
- * request.c know libwebsockets.
+ * request.c use libwebsockets.
  * Threading: one thread.
  */
 #ifndef DEFT_SANDBOX_HTTP_HTTP_H
@@ -15,13 +15,14 @@ struct loop;
 struct route_table;
 struct server;
 
-/* Listens, to serve the routes of a table that outlives it. ERROR_UNAVAILABLE when the address is
- * taken. */
+/*
+ * Listens and serves the routes of a table that outlives it. ERROR_UNAVAILABLE when the address is
+ * in use.
+ */
 int http_new(struct server *server, struct loop *loop, const struct config *config,
              const struct route_table *routes, struct http **http_out,
              struct error *err) NONNULL MUST_CHECK;
 void http_free(struct http *http);
-/* The port it listens on. */
 int http_port(const struct http *http) NONNULL MUST_CHECK;
 /* Serves until the loop is told to stop. */
 int http_run(struct http *http, struct error *err) NONNULL MUST_CHECK;

@@ -1,5 +1,5 @@
 /*
- * What http.c, http_reply.c and request.c share: a connection and the request on it.
+ * Shared by http.c, http_reply.c and request.c: a connection and the request on it.
  */
 #ifndef DEFT_SANDBOX_HTTP_HTTP_CONNECTION_H
 #define DEFT_SANDBOX_HTTP_HTTP_CONNECTION_H
@@ -24,20 +24,20 @@ struct http_connection {
     struct loop_timer deadline;
 };
 
-/* The request whose headers have just been read. path: decoded, without the query. */
+/* Creates a request once its headers are read. path: decoded, without the query. */
 struct request *request_new(struct http_connection *connection,
                             const char *path) NONNULL MUST_CHECK;
 void request_free(struct request *request);
 
-/* Frees what took the body (request->sink), with what it has not put in place. */
+/* Frees the body's sink (request->sink) and any file that it has not committed. */
 void request_end_arrival(struct request *request) NONNULL;
 bool request_has_body(const struct request *request) NONNULL MUST_CHECK;
-/* True when its body has come to its end. */
+/* True when its body has been read completely. */
 bool request_is_read(const struct request *request) NONNULL MUST_CHECK;
 
 /*
- * Writes a piece of the answer, if there is one and its turn has come; asks for the next turn. -1
- * when the connection is to be closed.
+ * Writes a piece of the answer, if it is ready to be sent, and asks to be called again for the
+ * next. -1 when the connection must be closed.
  */
 int http_reply_write(struct http_connection *connection) NONNULL MUST_CHECK;
 

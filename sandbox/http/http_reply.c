@@ -1,3 +1,6 @@
+/*
+ * Writes replies: head, then body pieces from memory or a file, as the socket accepts them.
+ */
 #include <string.h>
 #include <unistd.h>
 
@@ -14,7 +17,7 @@ enum {
     WRITE_BYTES = 32 * 1024,
     HEAD_BYTES = 8 * 1024,
     IDLE_MS = 90000,
-    /* A refused request's body of up to this is read to its end, so that the client sees why. */
+    /* A refused request's body of up to this size is read, so that the client sees why. */
     MAX_DISCARDED_BYTES = 8 * 1024 * 1024,
 };
 
@@ -62,7 +65,7 @@ static int send_head(struct request *request)
     return 0;
 }
 
-/* The next piece of the reply, at most WRITE_BYTES; 0 at its end, -1 when the file fell short. */
+/* The next piece of the reply, at most WRITE_BYTES; 0 at its end, -1 when the file was cut. */
 static ssize_t next_piece(struct request *request, unsigned char *piece)
 {
     size_t len = 0;
@@ -90,10 +93,10 @@ static bool is_sent(const struct request *request)
     return request->sent >= request->reply.len;
 }
 
-/* The reply is out. Non-zero: the connection is to be closed. */
+/* To be called after the reply was sent. Nonzero: the connection must be closed. */
 static int end_request(struct http_connection *connection)
 {
-    /* The library does not know where chunks end. */
+    /* libwebsockets does not parse chunks, so it cannot find the next request. */
     bool may_go_on = request_is_read(connection->request) && !connection->request->is_chunked;
 
     request_free(connection->request);
@@ -127,15 +130,15 @@ int http_reply_write(struct http_connection *connection)
 {
     struct request *request = connection->request;
 
-    /* libwebsockets may call for nothing. */
+    /* libwebsockets may call spuriously. */
     if (request == NULL || !request->is_answered)
         return 0;
-    /* The rest of a refused body first, unless it is too much. */
+    /* Reads the rest of a refused body first, unless it is too large. */
     if (!request_is_read(request) && request->content_length <= MAX_DISCARDED_BYTES &&
         request->received <= MAX_DISCARDED_BYTES)
         return 0;
     if (!request->head_sent) {
-        /* Who has read the answer to a refused file finds nothing of it. */
+        /* Removes a partial upload first: the client must not find it after the refusal. */
         request_end_arrival(request);
         if (send_head(request) < 0)
             return -1;

@@ -13,7 +13,7 @@
 
 enum { MAX_LINKS = 40 };
 
-/* A walk along a path: what is resolved, and what is still to come. */
+/* A walk along a path: the resolved part and the rest. */
 struct walk {
     struct strbuf done; /* "" is the root */
     struct strbuf rest;
@@ -35,7 +35,7 @@ static void drop_last(struct strbuf *path)
     strbuf_truncate(path, len > 0 ? len - 1 : 0);
 }
 
-/* Puts a link's target before the rest; an absolute one begins anew. */
+/* Puts a link's target before the rest; an absolute one starts over at the root. */
 static int follow(struct walk *walk, const char *target, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf rest = STRBUF_INIT;
@@ -53,7 +53,7 @@ static int follow(struct walk *walk, const char *target, struct error *err)
     return 0;
 }
 
-/* One name of the path. */
+/* Resolves one name of the path. */
 static int take_name(struct walk *walk, const char *name, size_t len, struct error *err)
 {
     char target[PATH_MAX + 1];
@@ -106,7 +106,7 @@ bool inside_holds(const char *folder, const char *path)
     return text_starts_with(plain.text, root.text) && plain.text[root.len] == '/';
 }
 
-/* The folder that the request is for; NULL: any. The caller frees. */
+/* The folder that the request is limited to; NULL: any. The caller frees. */
 static char *wanted_folder(const struct request *request)
 {
     CLEANUP(mem_freep) char *header = request_header(request, "x-deft-inside");
@@ -141,7 +141,7 @@ bool inside_admit(struct request *request)
         request_answer_detail(request, 422, "path must be inside the conversation workspace");
         return false;
     }
-    /* What ends so is meant as a directory. */
+    /* A trailing slash marks a directory. */
     if (text_ends_with(path->value, "/") && !text_ends_with(resolved.text, "/"))
         strbuf_append_char(&resolved, '/');
     mem_free(path->value);

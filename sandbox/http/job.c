@@ -23,7 +23,7 @@
 
 enum { MAX_HEAD_BYTES = 16 * 1024 };
 
-/* Content types that a job may name: the answer keeps one of these, which live for ever. */
+/* Content types that a job may use; the request needs a constant. */
 static const char *const content_types[] = {"application/json", "application/gzip",
                                             "text/x-patch; charset=utf-8", "application/zip"};
 
@@ -156,7 +156,7 @@ static const char *known_type(const char *type)
     return "application/octet-stream";
 }
 
-/* What the copy left, or nothing when it died. */
+/* The result of the fork; NULL when it died. */
 static json_t *read_head(int fd)
 {
     char text[MAX_HEAD_BYTES];

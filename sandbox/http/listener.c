@@ -33,7 +33,7 @@ static int parse_address(const struct config *config, struct sockaddr_storage *a
     return error_set(err, ERROR_INVALID, "DEFT_ACTION_BIND: '%.60s' is no address", config->bind);
 }
 
-/* Made by who started us, it may be of a network that we are not in. */
+/* Inherited from the process that started us, it may belong to a network that we are not in. */
 int listener_take(int64_t number, int *fd_out, struct error *err)
 {
     int fd = (int)number;
@@ -42,7 +42,7 @@ int listener_take(int64_t number, int *fd_out, struct error *err)
 
     if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &is_listening, &len) < 0 || is_listening == 0)
         return error_set(err, ERROR_INVALID, "descriptor %d is no socket that listens", fd);
-    /* No command may have it. */
+    /* Commands must not inherit it. */
     if (fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
         return error_set(err, ERROR_UNAVAILABLE, "descriptor %d: %m", fd);
     *fd_out = fd;
@@ -74,7 +74,7 @@ int listener_port(int fd)
     struct sockaddr_in6 address = {0};
     socklen_t len = sizeof(address);
 
-    /* Both families have the port in the same place. */
+    /* The port is at the same offset for both families. */
     if (getsockname(fd, (struct sockaddr *)&address, &len) < 0)
         return 0;
     return ntohs(address.sin6_port);

@@ -11,12 +11,11 @@
 struct config;
 struct error;
 
-/* Binds and listens; ERROR_INVALID for an address that is none, ERROR_UNAVAILABLE when it is taken.
- */
+/* Binds and listens; ERROR_INVALID for a malformed address, ERROR_UNAVAILABLE when it is in use. */
 int listener_open(const struct config *config, int *fd_out, struct error *err) NONNULL MUST_CHECK;
-/* The one of that number, inherited; ERROR_INVALID when it does not listen. */
+/* Takes the inherited socket with that number; ERROR_INVALID when it does not listen. */
 int listener_take(int64_t number, int *fd_out, struct error *err) NONNULL MUST_CHECK;
-/* The port a listening socket has. */
+/* The port of a listening socket. */
 int listener_port(int fd) MUST_CHECK;
 
 #endif

@@ -35,7 +35,7 @@ int multipart_init(struct multipart *multipart, const char *content_type, const 
     memcpy(multipart->delimiter, "\r\n--", 4);
     memcpy(multipart->delimiter + 4, boundary, len);
     multipart->delimiter_len = len + 4;
-    /* The first delimiter has no line before it. */
+    /* The first delimiter has no line end before it. */
     strbuf_append(&multipart->pending, "\r\n");
     return 0;
 }
@@ -53,7 +53,7 @@ bool multipart_is_complete(const struct multipart *multipart)
     return multipart->found && multipart->state == MULTIPART_END;
 }
 
-/* name="file" of a Content-Disposition line. */
+/* True for name="file" in a Content-Disposition line. */
 static bool names_field(const char *headers, const char *field)
 {
     const char *line = strcasestr(headers, "content-disposition:");
@@ -108,7 +108,7 @@ static int take_after_boundary(struct multipart *multipart, bool *more_out, stru
     if (memcmp(pending->text, "--", 2) == 0) {
         multipart->state = MULTIPART_END;
     } else if (memcmp(pending->text, "\r\n", 2) == 0) {
-        /* Headers may be absent: then the empty line follows at once. */
+        /* Headers may be absent: the empty line then follows at once. */
         multipart->state = MULTIPART_HEADERS;
         return 0;
     } else {
@@ -140,12 +140,12 @@ static int take_headers(struct multipart *multipart, bool *more_out, struct erro
     } else {
         multipart->state = MULTIPART_SKIPPED;
     }
-    /* The delimiter's own CRLF may be the one that ends the headers. */
+    /* The CRLF that ends the headers may be the one that begins the next delimiter. */
     strbuf_remove_head(pending, (size_t)(end - pending->text) + 4);
     return 0;
 }
 
-/* Content up to the next delimiter; holds back what may be its beginning. */
+/* Passes on content up to the next delimiter; holds back a possible beginning of one. */
 static int take_content(struct multipart *multipart, const struct multipart_target *target,
                         bool *more_out, struct error *err)
 {

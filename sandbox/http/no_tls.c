@@ -1,14 +1,14 @@
 /*
- * Debian's static libwebsockets is built with TLS, which nothing here uses: a sandbox is reached on
- * its own network, in plain HTTP. Without these names the linker would add 4 MB of OpenSSL.
+ * Debian's static libwebsockets is built with TLS, which is unused here: a sandbox is reached on
+ * its own network, by plain HTTP. Without these symbols the linker would add 4 MB of OpenSSL.
  *
- * They are weak: where a newer libwebsockets needs more names, the linker takes the library's own
- * parts over these and all still fits together. None is ever called.
+ * They are weak: where a newer libwebsockets needs further symbols, the linker takes OpenSSL's
+ * objects, whose definitions replace these. None is ever called.
  */
 #include <stdlib.h>
 
 /* clang-format off */
-/* What libwebsockets 4.1 asks OpenSSL for (Debian 12). */
+/* OpenSSL symbols used by libwebsockets 4.1 (Debian 12). */
 #define TLS_NAMES_OF_4_1(X) \
     X(BIO_ctrl) X(BIO_free) X(BIO_new) X(BIO_new_socket) X(BIO_s_mem) X(BIO_write) X(CRYPTO_free) \
     X(CRYPTO_get_ex_new_index) X(CRYPTO_malloc) X(EC_KEY_free) X(EC_KEY_new_by_curve_name) \
@@ -42,7 +42,7 @@
     X(X509_free) X(X509_get_X509_PUBKEY) X(X509_get_issuer_name) X(X509_get_key_usage) \
     X(X509_get_pubkey) X(X509_get_subject_name) X(X509_getm_notAfter) X(X509_getm_notBefore) \
     X(X509_verify_cert_error_string) X(d2i_X509) X(i2d_X509_PUBKEY)
-/* What 4.3 asks for beside them (Debian 13). */
+/* Additional ones used by 4.3 (Debian 13). */
 #define TLS_NAMES_OF_4_3(X) \
     X(ASN1_get_object) X(AUTHORITY_KEYID_free) X(OPENSSL_sk_num) X(SSL_CTX_load_verify_locations) \
     X(SSL_CTX_sess_set_new_cb) X(SSL_CTX_set_timeout) X(SSL_SESSION_free) \

@@ -1,6 +1,6 @@
 /*
- * How this server shows its callers that it is the one that got the sandbox's keys, before they
- * tell it anything.
+ * Lets the server prove to callers that it is the one that got the sandbox's keys, before they send
+ * it anything.
  */
 #ifndef DEFT_SANDBOX_HTTP_PROVE_H
 #define DEFT_SANDBOX_HTTP_PROVE_H

@@ -35,7 +35,7 @@ struct header_token {
     enum lws_token_indexes token;
 };
 
-/* Headers that the library keeps under a number, among those that are asked for. */
+/* Requested headers that libwebsockets keeps under a token. */
 static const struct header_token known_headers[] = {
     {"content-type", WSI_TOKEN_HTTP_CONTENT_TYPE},
     {"range", WSI_TOKEN_HTTP_RANGE},

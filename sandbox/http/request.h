@@ -1,9 +1,9 @@
 /*
  * A request to deft-action, and its reply.
  *
- * A request is given to its route's handler once its body is complete (or, where the route takes a
- * stream, before), and lives until its reply is written or its client is gone. A handler answers at
- * once, or keeps the request, sets `dropped`, and answers later.
+ * A request is passed to its route's handler once its body is complete (for a streaming route:
+ * before), and lives until its reply is written or its client has disconnected. A handler answers
+ * at once, or keeps the request, sets `dropped`, and answers later.
  * Threading: one thread.
  */
 #ifndef DEFT_SANDBOX_HTTP_REQUEST_H
@@ -28,7 +28,7 @@ enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_PUT, HTTP_DELETE, HTTP_O
 
 enum { REQUEST_MAX_PARAMS = 1, REQUEST_MAX_QUERY = 16 };
 
-/* Takes the body of a streaming route as it arrives. */
+/* Receives the body of a streaming route as it arrives. */
 struct request_sink {
     void *state;
     int (*take)(void *state, const char *bytes, size_t len, struct error *err);
@@ -53,10 +53,10 @@ struct request {
     struct request_sink sink;
     int64_t content_length; /* -1: not given */
     int64_t received;
-    bool is_chunked; /* the body's length is not known before its end */
+    bool is_chunked; /* chunked: the body's length is not known before its end */
     struct chunked chunks;
 
-    /* The client is gone before the answer; the owner forgets the request. */
+    /* Called when the client disconnects before the answer; the owner must drop the request. */
     void (*dropped)(void *owner);
     void *owner;
 
@@ -73,21 +73,20 @@ struct request {
     size_t sent;
 };
 
-/* Appends our end of the connection, "10.1.2.3:8000"; nothing when it is no IPv4. */
+/* Appends the local address of the connection, "10.1.2.3:8000"; nothing unless it is IPv4. */
 void request_append_address(const struct request *request, struct strbuf *out) NONNULL;
 /* A request header by its lower-case name; NULL when absent. The caller frees. */
 char *request_header(const struct request *request, const char *name) NONNULL MUST_CHECK;
 /* A decoded query parameter, or NULL. Lives as long as the request. */
 const char *request_query(const struct request *request, const char *name) NONNULL MUST_CHECK;
-/* Adds a reply header; before the answer. */
+/* Adds a reply header; call it before the answer. */
 void request_add_header(struct request *request, const char *name, const char *value) NONNULL;
 
-/* Each answers the request, which must not be used afterwards. */
+/* Each of these answers the request, which must not be used afterwards. */
 void request_answer_json(struct request *request, int status, const json_t *json) NONNULL;
 void request_answer_text(struct request *request, int status, const char *content_type,
                          const char *text, size_t len) NONNULL;
-/* Bytes at..end of an open file, which the request owns from now on. content_type lives for ever.
- */
+/* Bytes at..end of an open file, which the request then owns. content_type must be a constant. */
 struct request_file {
     int fd;
     int64_t at;
@@ -96,7 +95,7 @@ struct request_file {
 };
 void request_answer_file(struct request *request, int status,
                          const struct request_file *file) NONNULL;
-/* The HTTP status of an error's code; 500 for those that are no client's business. */
+/* The HTTP status of an error's code; 500 for internal ones. */
 int request_status_of(enum error_code code) MUST_CHECK;
 /* {"detail": message} with the status of the error's code. */
 void request_answer_error(struct request *request, const struct error *err) NONNULL;

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-/* True when path fits; *param is where the {…} begins, *len how long it is. */
+/* True when path matches; *param is the start of the {…}'s value, *len its length. */
 static bool path_matches(const char *pattern, const char *path, const char **param, size_t *len)
 {
     const char *open = strchr(pattern, '{');
@@ -19,7 +19,7 @@ static bool path_matches(const char *pattern, const char *path, const char **par
     if (strncmp(pattern, path, fixed) != 0)
         return false;
     close = strchr(open, '}');
-    assert(close != NULL); /* our own tables close what they open */
+    assert(close != NULL); /* our own tables are well-formed */
     *param = path + fixed;
     *len = close[-1] == '*' ? strlen(*param) : strcspn(*param, "/");
     return *len > 0 && text_equal(close + 1, *param + *len);

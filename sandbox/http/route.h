@@ -1,5 +1,5 @@
 /*
- * A route: method and path, what a request needs before its handler runs, and the handler.
+ * A route: method and path, what is checked before its handler runs, and the handler.
  *
  * Ownership: tables of routes are constants of the program.
  */
@@ -15,12 +15,12 @@
 enum route_access {
     ROUTE_OPEN,
     ROUTE_KEYED,
-    ROUTE_OLDER, /* keyed; refused with the older API's words */
+    ROUTE_OLDER, /* needs the key; refused with the older API's message */
 };
 
 struct route {
     enum http_method method;
-    const char *path; /* may hold one {name} for a segment, or {name*} at the end for the rest */
+    const char *path; /* may contain one {name} for a segment, or {name*} at the end for the rest */
     enum route_access access;
     int64_t max_body;
     void (*handle)(struct request *request);
@@ -34,7 +34,7 @@ struct route_table {
 };
 
 /*
- * Finds the route of method and path; *param_out becomes what the {…} stood for. NULL with err set:
+ * Finds the route of method and path; *param_out becomes the value of the {…}. NULL with err set:
  * ERROR_NOT_FOUND, or ERROR_UNSUPPORTED when the path has other methods only. The caller frees
  * *param_out.
  */

@@ -20,7 +20,7 @@
 
 struct actions {
     struct server *server;
-    struct conversation *conversations[MAX_CONVERSATIONS]; /* the one used last at the end */
+    struct conversation *conversations[MAX_CONVERSATIONS]; /* least recently used first */
     size_t n;
 };
 
@@ -52,7 +52,7 @@ void actions_free(struct actions *actions)
     mem_free(actions);
 }
 
-/* The place of the conversation; actions->n when there is none. */
+/* Index of the conversation; actions->n when there is none. */
 static size_t place_of(const struct actions *actions, const struct uuid *id)
 {
     size_t i = 0;
@@ -80,7 +80,7 @@ static struct conversation *take_out(struct actions *actions, size_t place)
     return conversation;
 }
 
-/* Ends the shell of the conversation that has rested longest: its next command gets a new one. */
+/* Drops the least recently used idle conversation; its next command starts a new shell. */
 static void drop_resting(struct actions *actions)
 {
     for (size_t i = 0; i < actions->n; i++) {
@@ -124,7 +124,7 @@ static int read_id(const struct request *request, struct action_spec *spec, stru
     return 0;
 }
 
-/* Conversation and fence; a stale fence is refused, a newer one kept. */
+/* Reads conversation and fence; refuses a stale fence, stores a newer one. */
 static int read_scope(const struct request *request, struct action_spec *spec, struct error *err)
 {
     CLEANUP(mem_freep) char *conversation = request_header(request, "x-deft-conversation");
@@ -145,7 +145,7 @@ static int read_scope(const struct request *request, struct action_spec *spec, s
     return 0;
 }
 
-/* FNV-1a, 64 bits: a caller's mistake is to be noticed, nobody attacks his own action. */
+/* FNV-1a, 64 bits: detects a caller's mistake; callers have no reason to forge a collision. */
 static uint64_t hash_text(const char *text)
 {
     uint64_t hash = 0xCBF29CE484222325ULL;
@@ -155,7 +155,7 @@ static uint64_t hash_text(const char *text)
     return hash;
 }
 
-/* Tool and arguments decide what an action is; where and with which secrets it runs may differ. */
+/* Tool and arguments identify an action; its working directory and secrets may differ. */
 static void hash_body(const json_t *body, char hash[ACTION_HASH_BYTES])
 {
     CLEANUP(strbuf_done) struct strbuf hex = STRBUF_INIT;

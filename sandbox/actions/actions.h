@@ -1,6 +1,6 @@
 /*
- * Actions: tool calls under an id, each run at most once. Who asks again for an id that runs waits
- * with the first one; who asks later gets the kept result.
+ * Actions: tool calls under an id, each run at most once. A repeated request for a running id waits
+ * for the same result; a later one gets the stored result.
  *
  * Ownership: struct actions owns the conversations with their shells and editors.
  * Threading: one thread.

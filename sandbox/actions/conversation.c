@@ -50,9 +50,9 @@ struct conversation {
     struct terminal *terminal;
     struct editor *editor;
     struct browser *browser;
-    struct errand *errand;  /* what makes a repository ready, or NULL */
-    char *prepared;         /* the folder that is a repository, as far as it could be made one */
-    struct action *actions; /* in the order they came */
+    struct errand *errand;  /* preparing a repository, or NULL */
+    char *prepared;         /* the folder last prepared; a repository unless that failed */
+    struct action *actions; /* in order of arrival */
     size_t n_actions;
     bool is_pumping;
 };
@@ -176,7 +176,7 @@ static void remove_action(struct action *action)
     mem_free(action);
 }
 
-/* The end of an action: its result is kept, then told. */
+/* Ends an action: stores its result, then answers its waiters. */
 static void end_action(struct action *action, const char *body)
 {
     action->conversation->server->last_action_ms = clock_monotonic_ms();
@@ -209,7 +209,7 @@ static const char *working_dir_of(const struct action *action)
                         action->conversation->server->config->workspace);
 }
 
-/* Where the folder cannot be made a repository, the tools work as well. */
+/* A folder that cannot be made a repository is not an error: the tools work without one. */
 static int prepare_folder(const struct action *action, struct error *err)
 {
     struct conversation *conversation = action->conversation;
@@ -228,7 +228,7 @@ static int prepare_folder(const struct action *action, struct error *err)
     return 0;
 }
 
-/* A new shell begins in the folder; the editor knows all files by their whole path. */
+/* A new shell starts in the folder; the editor uses absolute paths. */
 static bool needs_folder(const struct action *action)
 {
     return action->tool == ACTION_TERMINAL && !terminal_has_shell(action->conversation->terminal);
@@ -311,7 +311,7 @@ static void start_action(struct action *action)
     const json_t *args = json_object_get(action->body, "args");
     struct error err = ERROR_INIT;
 
-    /* An action that cannot be recorded does not run: a second try could not know of it. */
+    /* An action that cannot be recorded must not run: a retry would run it again. */
     if (store_start(action, &err) < 0) {
         log_error("action.start_not_stored", LOG_ERROR(&err));
         answer_waiters_error(action, &err);
@@ -343,8 +343,8 @@ static void start_action(struct action *action)
 }
 
 /*
- * Shell and browser take one at a time, the editor is always free. While a repository is made ready
- * the shell waits for it.
+ * Shell and browser run one action at a time, the editor any number. While a repository is being
+ * prepared the shell waits for it.
  */
 static bool can_start(const struct action *action)
 {
@@ -364,7 +364,6 @@ static bool can_start(const struct action *action)
     return true;
 }
 
-/* The next action that can start. */
 static struct action *next_startable(const struct conversation *conversation)
 {
     struct action *action = conversation->actions;
@@ -378,7 +377,7 @@ static void pump(struct conversation *conversation)
 {
     struct action *action = NULL;
 
-    /* An action that ends at once comes back here: the outer call goes on with the next. */
+    /* An action that ends at once re-enters here: the outer call starts the next one. */
     if (conversation->is_pumping)
         return;
     conversation->is_pumping = true;

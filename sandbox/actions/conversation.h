@@ -1,8 +1,8 @@
 /*
- * A conversation in this sandbox: its shell, its editor, its browser and the actions that wait for
- * one of them.
+ * A conversation in this sandbox: its shell, its editor, its browser and the actions waiting for
+ * them.
  *
- * Ownership: a conversation owns its terminal, editor, browser and actions under way.
+ * Ownership: a conversation owns its terminal, editor, browser and pending actions.
  * Threading: one thread.
  */
 #ifndef DEFT_SANDBOX_ACTIONS_CONVERSATION_H
@@ -26,7 +26,7 @@ struct server;
 
 enum action_tool { ACTION_TERMINAL, ACTION_FILE_EDITOR, ACTION_BROWSER, ACTION_REPOSITORY };
 
-/* What a PUT asks for. */
+/* The contents of a PUT. */
 struct action_spec {
     char id[MAX_ACTION_ID_BYTES];
     struct uuid conversation;
@@ -38,26 +38,26 @@ struct action_spec {
 
 struct conversation *conversation_new(struct server *server,
                                       const struct uuid *id) NONNULL MUST_CHECK;
-/* Ends its shell and browser; requests that wait for an action are answered as interrupted. */
+/* Ends its shell and browser; requests waiting for an action are answered as interrupted. */
 void conversation_free(struct conversation *conversation);
 const struct uuid *conversation_id(const struct conversation *conversation) NONNULL MUST_CHECK;
 
-/* The action under way of that id, or NULL. */
+/* The pending action with that id, or NULL. */
 struct action *conversation_find_action(struct conversation *conversation,
                                         const char *id) NONNULL MUST_CHECK;
 const char *action_hash(const struct action *action) NONNULL MUST_CHECK;
-/* Answers the request when the action is over. ERROR_RATE_LIMITED with too many waiters. */
+/* Answers the request when the action ends. ERROR_RATE_LIMITED with too many waiters. */
 int action_wait(struct action *action, struct request *request,
                 struct error *err) NONNULL MUST_CHECK;
 /*
- * Begins an action, or queues it behind the one in the shell; `request` is answered when it is
- * over. ERROR_RATE_LIMITED when too many wait, ERROR_INVALID for arguments that are none.
+ * Starts an action, or queues it for the shell; `request` is answered when it ends.
+ * ERROR_RATE_LIMITED when too many are queued, ERROR_INVALID for malformed arguments.
  */
 int conversation_run(struct conversation *conversation, const struct action_spec *spec,
                      struct request *request, struct error *err) NONNULL MUST_CHECK;
-/* True when nothing runs or waits: all that ends with it is its shell and its browser. */
+/* True when no action runs or waits: freeing it ends only its shell and its browser. */
 bool conversation_rests(const struct conversation *conversation) NONNULL MUST_CHECK;
-/* Ctrl-C to the shell, and the browser's call ends; what waits is over as interrupted. */
+/* Sends Ctrl-C to the shell and ends the browser's call; queued actions end as interrupted. */
 void conversation_interrupt(struct conversation *conversation) NONNULL;
 
 /* The body of a reply: {"state":"interrupted","reason":…}. The caller frees. */

@@ -23,7 +23,7 @@ struct journal {
     struct journal_entry *first; /* oldest */
     struct journal_entry **end;
     size_t n;
-    size_t kept_bytes; /* lines with results */
+    size_t kept_bytes; /* of lines with results */
     struct journal_conversation *conversations;
 };
 
@@ -194,7 +194,7 @@ static void replay(void *owner, json_t *record, int64_t offset, size_t len)
         keep_fence(journal, &conversation, json_int_or(record, "fence", 0));
 }
 
-/* Writes a record; a journal that cannot be written goes on in memory for what is no start. */
+/* Writes a record, unless the journal is in memory. Only journal_start() fails on an error. */
 static int write_record(struct journal *journal, const json_t *record, enum journal_sync sync,
                         struct error *err)
 {
@@ -258,7 +258,7 @@ static void remove_all(struct journal *journal)
     }
 }
 
-/* Rewrites the file with what is still known, then reads it again for the new offsets. */
+/* Rewrites the file with the current entries, then reads it again for the new offsets. */
 static int compact(struct journal *journal, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;

@@ -1,10 +1,10 @@
 /*
- * What became of each action, on disk: an append-only file of lines "crc32 JSON", so that an action
- * that was started is never started again, whatever happens to this process. Its start is synced
- * before it runs; a result is kept until it is acknowledged, and longer while there is room.
+ * The state of each action on disk: an append-only file of lines "crc32 JSON", so that a started
+ * action is never started again, even after a crash. Its start is synced before it runs; its result
+ * is kept until it is acknowledged, and longer while there is room.
  *
- * Without a writable directory all is kept in memory.
- * Ownership: struct journal owns its entries; what journal_find() returns lives until the next
+ * Without a writable directory everything is kept in memory.
+ * Ownership: struct journal owns its entries; the result of journal_find() is valid until the next
  * call that changes the journal.
  * Threading: one thread.
  */
@@ -32,15 +32,16 @@ struct journal_entry {
     char hash[ACTION_HASH_BYTES]; /* of tool and arguments */
     enum journal_state state;
     bool acknowledged;
-    int64_t offset; /* of the line with the result; -1: in memory */
+    int64_t offset; /* of the result's line; -1: in memory */
     size_t line_len;
     char *line;
     struct journal_entry *next;
 };
 
 /*
- * Opens the journal of a directory; actions that were started in an earlier life become finished
- * with `interrupted_body` as result. A torn end is cut off. Falls back to memory with a warning.
+ * Opens the journal of a directory; actions that an earlier process left unfinished become
+ * finished, with `interrupted_body` as the result. A torn tail is cut off. Falls back to memory
+ * with a warning.
  */
 struct journal *journal_open(const char *dir, const char *interrupted_body) NONNULL MUST_CHECK;
 void journal_close(struct journal *journal);
@@ -48,24 +49,23 @@ void journal_close(struct journal *journal);
 /* NULL when the action is unknown. */
 const struct journal_entry *journal_find(const struct journal *journal,
                                          const char *id) NONNULL MUST_CHECK;
-/* Stores the start of a new action; on disk when this returns. entry: id, conversation, fence,
- * hash. */
+/* Stores the start of a new action, synced on return. entry: id, conversation, fence, hash. */
 int journal_start(struct journal *journal, const struct journal_entry *entry,
                   struct error *err) NONNULL MUST_CHECK;
-/* Keeps the result of a started action: the JSON text of the reply's body. */
+/* Stores the result of a started action: the JSON text of the reply's body. */
 void journal_finish(struct journal *journal, const char *id, const char *body) NONNULL;
-/* Appends the kept result of a finished action. */
+/* Appends the stored result of a finished action. */
 int journal_read_result(struct journal *journal, const struct journal_entry *entry,
                         struct strbuf *body, struct error *err) NONNULL MUST_CHECK;
-/* The result may go when room is needed; an unknown id is fine. */
+/* Allows the result to be dropped when room is needed; an unknown id is ignored. */
 void journal_acknowledge(struct journal *journal, const char *id) NONNULL;
-/* Forgets all finished actions of a conversation, and its fence. */
+/* Removes all finished actions of a conversation, and its fence. */
 void journal_forget(struct journal *journal, const struct uuid *conversation) NONNULL;
 
-/* The newest fence seen of a conversation, -1 when none was. */
+/* The highest fence seen for a conversation; -1 for none. */
 int64_t journal_fence(const struct journal *journal,
                       const struct uuid *conversation) NONNULL MUST_CHECK;
-/* Keeps a newer fence. */
+/* Stores the fence if it is higher. */
 void journal_raise_fence(struct journal *journal, const struct uuid *conversation,
                          int64_t fence) NONNULL;
 

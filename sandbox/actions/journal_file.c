@@ -52,7 +52,7 @@ int journal_line_parse(const char *line, size_t len, json_t **record_out, struct
     return 0;
 }
 
-/* Gives the reader each whole line; returns where the first broken one begins. */
+/* Passes each complete line to the reader; returns the offset of the first broken one. */
 static size_t read_lines(const struct strbuf *text, const struct journal_reader *reader)
 {
     size_t at = 0;

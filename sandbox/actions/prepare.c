@@ -31,7 +31,7 @@ static bool has_file(const char *path, const char *name)
     return identity_has_access(file.text, R_OK);
 }
 
-/* What there is now, for who goes on with it. */
+/* Describes the repository: path, setup script, branch and commit. */
 static void put_repository(json_t *facts, const char *path)
 {
     CLEANUP(git_done) struct git git = GIT_INIT;
@@ -71,7 +71,7 @@ static int run_clone(const struct prepare_order *order, json_t *facts, struct st
     return 0;
 }
 
-/* git refuses to work where another user's files are, unless it is told that they are safe. */
+/* git refuses to work in another user's files unless their folder is listed in safe.directory. */
 static void call_safe(const char *folder)
 {
     CLEANUP(git_done) struct git git = GIT_INIT;

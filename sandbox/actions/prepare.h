@@ -1,6 +1,6 @@
 /*
- * The tool "repository", with which deft makes a workspace ready for a conversation: a clone, a
- * repository of its own, the hook. No model calls it.
+ * The tool "repository", with which deft prepares a conversation's workspace: a clone, a new
+ * repository, the hook. No model calls it.
  *
  * Blocks: prepare_run() only in errands.
  */
@@ -22,13 +22,13 @@ struct prepare_order {
     const struct credentials *credentials;
 };
 
-/* ERROR_INVALID for arguments that are none. */
+/* ERROR_INVALID for malformed arguments. */
 int prepare_check(const json_t *args, struct error *err) __attribute__((nonnull(2))) MUST_CHECK;
-/* How long it may take. */
+/* Time limit of the call. */
 int64_t prepare_deadline_ms(const json_t *args) NONNULL MUST_CHECK;
-/* Does what is asked for, and tells it as an observation. order: struct prepare_order. */
+/* Carries out the call and returns its observation. order: struct prepare_order. */
 json_t *prepare_run(const void *order) NONNULL MUST_CHECK;
-/* The observation of a preparation that failed. */
+/* The observation of a failed preparation. */
 json_t *prepare_failure(const char *why) NONNULL MUST_CHECK;
 
 #endif

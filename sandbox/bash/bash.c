@@ -25,23 +25,23 @@
 
 enum {
     KILL_AFTER_MS = 1000,
-    /* A process that left the group may hold the pipes for ever. */
+    /* A process that left the group may hold the pipes open indefinitely. */
     ABANDON_AFTER_MS = 1000,
     MS_PER_S = 1000,
     READ_BYTES = 16 * 1024,
     READS_AT_ONCE = 16,
-    MAX_OUTPUT_BYTES = 16 * 1024 * 1024, /* of one command, both streams */
+    MAX_OUTPUT_BYTES = 16 * 1024 * 1024, /* per command, both streams */
     OUT = 0,
     ERR = 1,
 };
 
-/* How a command is being ended. */
+/* Progress of ending a command. */
 enum bash_ending { ENDING_NOT, ENDING_TERM, ENDING_KILL };
 
 struct bash_stream {
     struct bash_run *run;
     struct loop_source source;
-    struct strbuf text; /* valid UTF-8, but for a character that is not whole yet */
+    struct strbuf text; /* valid UTF-8, except for an incomplete last character */
 };
 
 struct bash_run {
@@ -140,7 +140,7 @@ static void hide_passwords(struct bash_stream *stream)
     strbuf_append_bytes(&stream->text, shown.text, shown.len);
 }
 
-/* A piece of one stream that is full. */
+/* Stores the first len bytes of a stream as an event. */
 static void emit_chunk(struct bash_stream *stream, size_t len)
 {
     struct bash_run *run = stream->run;
@@ -212,7 +212,7 @@ static void keep_output(struct bash_stream *stream, const char *bytes, size_t le
     }
     run->bytes += len;
     strbuf_append_bytes(&stream->text, bytes, len);
-    /* One that reaches over the end of the piece is to be there whole. */
+    /* Read ahead, so that a password that crosses the chunk's end is masked as a whole. */
     if (stream->text.len <= BASH_CHUNK_CHARS + credentials_longest(run->bash->credentials))
         return;
     hide_passwords(stream);
@@ -251,7 +251,7 @@ static void on_child_exit(void *owner, int status)
         finish(run);
 }
 
-/* The steps of ending a command: SIGTERM, SIGKILL, and no longer waiting for its pipes. */
+/* Ends a command in steps: SIGTERM, SIGKILL, then gives up waiting for its pipes. */
 static void on_time(void *owner)
 {
     struct bash_run *run = owner;
@@ -397,7 +397,7 @@ static int check_known(const struct bash *bash, const char *scope, const char *i
     return 0;
 }
 
-/* The last output of a command that is over. */
+/* The last output of a finished command. */
 static json_t *last_output(const struct bash *bash, const char *scope, const char *id)
 {
     struct bash_query query = {

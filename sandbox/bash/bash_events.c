@@ -10,7 +10,7 @@
 #include "sandbox/core/limits.h"
 
 struct bash_event {
-    int64_t number; /* rises over all events; pages begin at one */
+    int64_t number; /* ascending over all events; where pages begin */
     char scope[BASH_SCOPE_BYTES];
     enum bash_event_kind kind;
     char id[UUID_HEX_BYTES];
@@ -74,7 +74,7 @@ void bash_events_free(struct bash_events *events)
     mem_free(events);
 }
 
-/* Stamps never fall, so that the order of events is that of their times. */
+/* Timestamps never decrease, so events are ordered by time. */
 static struct bash_event *add_event(struct bash_events *events, const char *scope,
                                     enum bash_event_kind kind, size_t bytes)
 {

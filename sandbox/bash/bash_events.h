@@ -2,8 +2,8 @@
  * The events of /api/bash: each command and each piece of its output, kept in memory by scope, with
  * the filters and pages of the search route.
  *
- * Bounded by MAX_BASH_EVENTS and MAX_BASH_EVENT_BYTES; the oldest go first.
- * Ownership: the store owns its events; what is returned as json_t belongs to the caller.
+ * Limited by MAX_BASH_EVENTS and MAX_BASH_EVENT_BYTES; the oldest are dropped first.
+ * Ownership: the store owns its events; a returned json_t belongs to the caller.
  * Threading: one thread.
  */
 #ifndef DEFT_SANDBOX_BASH_BASH_EVENTS_H
@@ -23,7 +23,7 @@ struct error;
 
 enum { BASH_SCOPE_BYTES = 65 };
 
-/* What a command is asked for with. */
+/* A command to run. */
 struct bash_spec {
     const char *scope;
     const char *command;
@@ -45,7 +45,7 @@ struct bash_query {
     size_t limit;
 };
 
-/* A fresh output of a command; texts may be NULL when that stream has nothing. */
+/* New output of a command; a text may be NULL when its stream has none. */
 struct bash_output {
     const char *scope;
     const char *command_id;
@@ -61,15 +61,15 @@ struct bash_output {
 struct bash_events *bash_events_new(void) MUST_CHECK;
 void bash_events_free(struct bash_events *events);
 
-/* Is told of each event once it is whole; a fresh store tells nobody. */
+/* Called for each event once it is complete; a new store has no listener. */
 struct bash_listener {
     void *owner;
     void (*added)(void *owner);
 };
 
-/* The one listener from now on; added NULL: none. */
+/* Sets the only listener; added NULL: none. */
 void bash_events_listen(struct bash_events *events, const struct bash_listener *listener) NONNULL;
-/* Whether the newest event is one that the query asks for. */
+/* Whether the newest event matches the query. */
 bool bash_events_newest_fits(const struct bash_events *events,
                              const struct bash_query *query) NONNULL MUST_CHECK;
 
@@ -85,10 +85,10 @@ json_t *bash_events_search(const struct bash_events *events,
 /* The event of an id (32 hex digits), or NULL. */
 json_t *bash_events_get(const struct bash_events *events, const char *scope,
                         const char *id) NONNULL MUST_CHECK;
-/* Both streams of a command over all its outputs, as one BashOutput like `last`. */
+/* Both streams of a command joined over all its outputs, as one BashOutput like `last`. */
 json_t *bash_events_join(const struct bash_events *events, const char *scope,
                          const char *command_id, const json_t *last) NONNULL MUST_CHECK;
-/* Removes all of a scope; how many there were. */
+/* Removes all events of a scope; returns their number. */
 size_t bash_events_clear(struct bash_events *events, const char *scope) NONNULL;
 
 #endif

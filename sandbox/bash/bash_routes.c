@@ -40,7 +40,7 @@ static int read_scope(const struct request *request, char scope[BASH_SCOPE_BYTES
     return 0;
 }
 
-/* Answers the request itself when the body is no command; *body_out stays NULL then. */
+/* Answers the request itself when the body is not a valid command; *body_out then stays NULL. */
 static void read_body(struct request *request, json_t **body_out)
 {
     json_auto_t *body = NULL;
@@ -179,7 +179,7 @@ struct word {
 static const struct word kinds[] = {{"BashCommand", BASH_COMMAND}, {"BashOutput", BASH_OUTPUT}};
 static const struct word orders[] = {{"TIMESTAMP", 0}, {"TIMESTAMP_DESC", 1}};
 
-/* A query parameter that is one of two words; false after a 422. */
+/* Reads a query parameter that must be one of two words; false after a 422. */
 static bool read_word(struct request *request, const char *name, const struct word words[2],
                       int *value)
 {

@@ -1,5 +1,5 @@
 /*
- * Searches of bash events that have found nothing yet, and wait for the next event.
+ * Searches of bash events that matched nothing yet and wait for the next event.
  *
  * Ownership: the waits borrow loop and events, which outlive them; a request belongs to its client.
  * Threading: the loop's thread.
@@ -20,8 +20,8 @@ struct request;
 struct bash_waits *bash_waits_new(struct loop *loop, struct bash_events *events) NONNULL MUST_CHECK;
 void bash_waits_free(struct bash_waits *waits);
 /*
- * Answers the request with the page of the query as soon as an event fits, or with an empty one
- * after wait_ms, or at once where too many wait. The query is copied.
+ * Answers the request with the query's page as soon as an event matches, with an empty page after
+ * wait_ms, or at once when too many searches wait. The query is copied.
  */
 void bash_waits_add(struct bash_waits *waits, struct request *request,
                     const struct bash_query *query, int64_t wait_ms) NONNULL;

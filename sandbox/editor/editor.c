@@ -16,10 +16,10 @@
 enum {
     SNIPPET_LINES = 4,
     MAX_MATCHES_LISTED = 20,
-    MAX_SHOWN_BYTES = 3 * 1024 * 1024, /* a reply should stay below 8 MiB, escapes and all */
+    MAX_SHOWN_BYTES = 3 * 1024 * 1024, /* keeps a reply below 8 MiB, with escapes */
 };
 
-/* An earlier text of a file; newest first. */
+/* A previous text of a file; newest first. */
 struct version {
     char *path;
     struct strbuf text;
@@ -31,7 +31,7 @@ struct editor {
     size_t bytes;
 };
 
-/* One call: the command's arguments and where its result goes. */
+/* One call: the command's arguments and its result. */
 struct edit {
     struct editor *editor;
     const char *path;
@@ -77,7 +77,7 @@ void editor_free(struct editor *editor)
     mem_free(editor);
 }
 
-/* Keeps at most MAX_UNDO_VERSIONS of a path, and MAX_UNDO_BYTES of all. */
+/* Keeps at most MAX_UNDO_VERSIONS per path, and MAX_UNDO_BYTES in total. */
 static void limit_versions(struct editor *editor, const char *path)
 {
     struct version **link = &editor->versions;
@@ -204,8 +204,7 @@ static size_t count_newlines(const char *text, size_t len)
     return n;
 }
 
-/* As strstr(), in proportion to both: the C library's takes their product for long texts on
- * processors with AVX-512. */
+/* As strstr() in linear time: on processors with AVX-512, glibc's is quadratic for long texts. */
 static const char *find_text(const char *text, const char *wanted)
 {
     return memmem(text, strlen(text), wanted, strlen(wanted));
@@ -412,7 +411,7 @@ static int run(const struct edit *edit, const char *command, const char *working
                      command);
 }
 
-/* The two failures of reading that need more words than the reader has. */
+/* Adds details to the two read failures that need them. */
 static void explain(const char *path, struct error *err)
 {
     struct error cause = *err;

@@ -16,8 +16,8 @@ struct editor;
 struct editor *editor_new(void) MUST_CHECK;
 void editor_free(struct editor *editor);
 /*
- * Does what the action's fields (an object, without kind) say. working_dir: for the hint when a
- * path is relative. The caller owns the FileEditorObservation.
+ * Executes the action's fields (an object, without kind). working_dir: for the hint when a path is
+ * relative. The caller owns the FileEditorObservation.
  */
 json_t *editor_execute(struct editor *editor, const json_t *args,
                        const char *working_dir) NONNULL MUST_CHECK;

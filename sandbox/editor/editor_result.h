@@ -1,5 +1,5 @@
 /*
- * What an editor command came to, before it is an observation. Shared by the editor's files.
+ * The result of an editor command before it becomes an observation. Shared by the editor's files.
  */
 #ifndef DEFT_SANDBOX_EDITOR_EDITOR_RESULT_H
 #define DEFT_SANDBOX_EDITOR_EDITOR_RESULT_H
@@ -32,7 +32,7 @@ void editor_result_done(struct editor_result *result);
 /* Lines first..last of text (1-based, inclusive, within it), numbered as by `cat -n`. */
 void editor_append_numbered(struct strbuf *out, const char *text, size_t first,
                             size_t last) NONNULL;
-/* Lines as an editor counts them: one more than newlines, a last empty one left out. */
+/* Counts lines as an editor does: one more than newlines, without an empty last one. */
 size_t editor_count_lines(const char *text) NONNULL MUST_CHECK;
 
 /*

@@ -1,3 +1,6 @@
+/*
+ * The editor's view command: text with line numbers, images, directory listings.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -164,7 +167,7 @@ static void view_directory(const char *path, struct editor_result *result)
 struct line_range {
     size_t first;
     size_t last;
-    size_t asked_last; /* beyond the end: worth a note */
+    size_t asked_last; /* past the end: adds a note */
 };
 
 static int read_range(const json_t *args, size_t n_lines, struct line_range *range,
@@ -199,7 +202,7 @@ static int read_range(const json_t *args, size_t n_lines, struct line_range *ran
     return 0;
 }
 
-/* Cuts the file, before it is numbered, at MAX_VIEW_CHARS from the first line wanted. */
+/* Cuts the text, before it is numbered, MAX_VIEW_CHARS after the start of line `first`. */
 static bool clip(struct strbuf *text, size_t first)
 {
     size_t start = 0;

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 
-/* A text's lines; a newline at its end is followed by one more line, which is empty. */
+/* A text's lines; a final newline is followed by one more, empty line. */
 struct lines {
     const char **starts;
     size_t n;
@@ -41,7 +41,7 @@ static bool is_same(const char *a, const char *b)
     return len == strcspn(b, "\n") && memcmp(a, b, len) == 0;
 }
 
-/* "3,2": from the third line two; the count is left out where it is one. */
+/* "3,2": two lines from the third; the count is omitted when it is one. */
 static void append_range(struct strbuf *out, char sign, size_t start, size_t n)
 {
     if (n == 1)

@@ -28,19 +28,19 @@
 enum {
     CHUNK_BYTES = 64 * 1024,
     MAX_ANSWER_BYTES = 4 * 1024 * 1024,
-    GRACE_MS = 90000, /* a driver that starts the browser, or recovers from a hang, needs longer */
+    GRACE_MS = 90000, /* the driver needs longer to start the browser or to recover from a hang */
     SEND_S = 2,
-    ORDER_FD = 3, /* the driver's socket, after all others are closed */
+    ORDER_FD = 3, /* number of the driver's socket, after all others are closed */
 };
 
 struct browser {
     struct loop *loop;
     struct browser_spec spec;
     pid_t driver;              /* 0: none */
-    struct loop_source source; /* the socket to it; fd -1: none */
+    struct loop_source source; /* the driver's socket; fd -1: none */
     struct loop_timer guard;
     struct lines in;
-    struct browser_answer answer; /* done is NULL when no call is under way */
+    struct browser_answer answer; /* done is NULL when no call is pending */
 };
 
 json_t *browser_refusal(const char *text)
@@ -75,7 +75,7 @@ static void give(struct browser *browser, json_t *observation)
         json_decref(observation);
 }
 
-/* Its socket closed, the driver ends the browser and itself; nobody waits for that. */
+/* When its socket closes, the driver ends the browser and itself; we do not wait for that. */
 static void let_go(struct browser *browser)
 {
     loop_remove(browser->loop, &browser->source);
@@ -100,7 +100,7 @@ static void on_guard(void *owner)
                   "anew; its tabs are gone.");
 }
 
-/* A line of the driver is an observation. */
+/* Each line from the driver is an observation. */
 static void take_line(struct browser *browser)
 {
     json_auto_t *observation = NULL;
@@ -135,7 +135,7 @@ static void on_readable(void *owner, uint32_t events)
     take_line(browser);
 }
 
-/* Nothing of the server's stays open in the driver: its own socket is to end when ours does. */
+/* Closes the server's descriptors, including our end of the socket, else it would never see EOF. */
 NORETURN static void run_driver(const struct browser *browser, int order_fd)
 {
     process_default_signals();
@@ -160,7 +160,7 @@ static int start_driver(struct browser *browser, struct error *err)
         return error_set(err, ERROR_UNAVAILABLE, "socketpair: %m");
     ours = pair[0];
     theirs = pair[1];
-    /* The driver reads at once; should it not, the server does not wait for it for long. */
+    /* The driver reads at once; if it does not, the server must not block for long. */
     (void)setsockopt(ours, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
     pid = fork();
     if (pid < 0)

@@ -1,8 +1,8 @@
 /*
- * A conversation's browser as the server sees it: a driver process that is started with the first
- * call, does one call after another and is ended with the conversation.
+ * A conversation's browser as the server sees it: a driver process that starts with the first call,
+ * runs one call at a time and ends with the conversation.
  *
- * Ownership: struct browser owns its driver's process.
+ * Ownership: struct browser owns its driver process.
  * Threading: the loop's thread; nothing here blocks. A call's `done` is called once, from the loop
  * or before browser_execute() returns.
  */
@@ -23,29 +23,29 @@ struct loop;
 struct browser_call {
     const char *tool;
     const json_t *args;
-    const char *working_dir; /* downloads go below it */
+    const char *working_dir; /* downloads go to a folder in it */
 };
 
-/* The observation is the callee's to free. */
+/* The callee frees the observation. */
 struct browser_answer {
     void *owner;
     void (*done)(void *owner, json_t *observation);
 };
 
 struct browser *browser_new(struct loop *loop, const struct browser_spec *spec) NONNULL MUST_CHECK;
-/* Ends the browser; a call under way is never answered. */
+/* Ends the browser; a pending call is never answered. */
 void browser_free(struct browser *browser);
 /* True for the names of browser tools. */
 bool browser_has_tool(const char *name) NONNULL MUST_CHECK;
-/* True while a call is under way: then browser_execute() must wait. */
+/* True while a call is pending: browser_execute() must wait. */
 bool browser_is_busy(const struct browser *browser) NONNULL MUST_CHECK;
-/* Begins a call; what it names is copied. */
+/* Starts a call; its arguments are copied. */
 void browser_execute(struct browser *browser, const struct browser_call *call,
                      const struct browser_answer *answer) NONNULL;
-/* The call under way ends soon, as interrupted; none is fine. */
+/* Makes the pending call end soon, as interrupted; without one, does nothing. */
 void browser_interrupt(struct browser *browser) NONNULL;
 
-/* A BrowserObservation of one text. The caller owns it. */
+/* A BrowserObservation with one text. The caller owns it. */
 json_t *browser_refusal(const char *text) NONNULL MUST_CHECK;
 
 #endif

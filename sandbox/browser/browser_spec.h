@@ -1,5 +1,5 @@
 /*
- * What a browser is started with.
+ * The parameters a browser is started with.
  *
  * Ownership: its texts are borrowed.
  */
@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 struct browser_spec {
-    const char *program;   /* "": what the image has */
-    const char *workspace; /* HOME of the browser where the image has none */
-    int64_t wait_ms;       /* for a page, until it is loaded or answers */
-    int64_t timeout_ms;    /* for a call */
+    const char *program;   /* "": the one in the image */
+    const char *workspace; /* HOME of the browser if the image has none */
+    int64_t wait_ms;       /* for a page to load or to answer */
+    int64_t timeout_ms;    /* of a call */
 };
 
 #endif

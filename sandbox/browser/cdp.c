@@ -18,20 +18,20 @@
 enum {
     CHUNK_BYTES = 64 * 1024,
     MAX_MESSAGE_BYTES = 64 * 1024 * 1024,
-    SEND_MS = 10000, /* a browser that takes no message for so long is gone */
+    SEND_MS = 10000, /* a browser that accepts no message for so long is considered dead */
 };
 
 struct cdp {
     struct cdp_ends ends;
     struct cdp_listener listener;
     struct strbuf in;
-    size_t n_searched; /* of `in`: no end of a message there */
+    size_t n_searched; /* bytes of `in` known to hold no end of a message */
     json_int_t last_id;
     json_int_t awaited_id;
     char awaited_session[CDP_ID_BYTES];
     json_t *answer;
     bool is_session_over;
-    bool is_broken; /* a message was written in part */
+    bool is_broken; /* a message was written partially */
 };
 
 void cdp_copy_id(char id[CDP_ID_BYTES], const char *text)
@@ -130,7 +130,7 @@ void cdp_send(struct cdp *cdp, const struct cdp_order *order)
 
 /* --- in --- */
 
-/* The session that a call waits for may end without an answer to the call. */
+/* The session that a call waits for may end without the call being answered. */
 static void look_for_end(struct cdp *cdp, const char *method, const char *session,
                          const json_t *params)
 {
@@ -153,7 +153,7 @@ static void take_event(struct cdp *cdp, const json_t *message)
     cdp->listener.event(cdp->listener.owner, method, session, params);
 }
 
-/* Answers that nobody waits for any more are dropped. */
+/* Drops answers that no call waits for any more. */
 static void take_message(struct cdp *cdp, json_t *message)
 {
     json_int_t id = json_int_or(message, "id", 0);
@@ -167,7 +167,7 @@ static void take_message(struct cdp *cdp, json_t *message)
     cdp->answer = json_incref(message);
 }
 
-/* Takes one whole message out of what was read; *taken_out is false when there is none. */
+/* Takes one complete message from the input buffer; *taken_out is false when there is none. */
 static int take_buffered(struct cdp *cdp, bool *taken_out, struct error *err)
 {
     json_auto_t *message = NULL;
@@ -237,7 +237,7 @@ int cdp_listen(struct cdp *cdp, int64_t deadline_ms, struct error *err)
 static int wait_for_answer(struct cdp *cdp, int64_t deadline_ms, struct error *err)
 {
     while (cdp->answer == NULL && !cdp->is_session_over) {
-        /* A page that keeps talking does not get more time. */
+        /* Events from a busy page do not extend the deadline. */
         if (remaining_ms(deadline_ms) == 0)
             return error_set(err, ERROR_TIMEOUT, "no answer in time");
         if (cdp_listen(cdp, deadline_ms, err) < 0)

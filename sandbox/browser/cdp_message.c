@@ -38,7 +38,7 @@ static bool is_low(long unit)
     return unit >= 0xDC00 && unit <= 0xDFFF;
 }
 
-/* Appends the escape at `text`, or what stands for it; returns how much of the text that was. */
+/* Appends the escape at `text` or its replacement; returns how many bytes of text it took. */
 static size_t append_escape(struct strbuf *out, const char *text, size_t len)
 {
     long unit = code_unit(text, len);

@@ -29,14 +29,14 @@ static const char *const names[] = {
     "chromium", "chromium-browser",      "google-chrome", "google-chrome-stable",
     "chrome",   "chrome-headless-shell", "headless_shell"};
 
-/* Below a folder of Playwright's cache. */
+/* Relative to a folder of Playwright's cache. */
 static const char *const playwright_programs[] = {"chrome-linux/chrome", "chrome-linux64/chrome",
                                                   "chrome-linux/headless_shell"};
 
 /*
- * No sandbox of its own: it needs user namespaces or a set-uid helper, and a container of ours
- * allows neither; docs/decisions/browser.md. Frames of other sites stay in the page's own process,
- * so that one session reaches them, and memory is spared.
+ * No Chromium sandbox: it needs user namespaces or a set-uid helper, and our containers allow
+ * neither; docs/decisions/browser.md. Frames of other sites stay in the page's own process, so that
+ * one session reaches them and memory is saved.
  */
 static const char *const flags[] = {
     "--headless=new",
@@ -70,7 +70,7 @@ static bool is_program(const char *path)
     return stat(path, &info) == 0 && S_ISREG(info.st_mode) && identity_has_access(path, X_OK);
 }
 
-/* NULL when the cache's folder has no program that can be started. */
+/* NULL when the cache folder has no program that can be executed. */
 static char *find_in_version(const char *cache, const char *version)
 {
     for (size_t i = 0; i < ARRAY_SIZE(playwright_programs); i++) {
@@ -100,7 +100,7 @@ static char *find_in_cache(const char *cache)
     return found;
 }
 
-/* A variable of the image, borrowed; "" when it is not set. */
+/* A variable of the image, borrowed; "" when unset. */
 static const char *image_variable(const char *name)
 {
     size_t len = strlen(name);
@@ -183,7 +183,7 @@ static int make_pipes(struct pipes *pipes, struct error *err)
     return 0;
 }
 
-/* flags[], the profile and the first page; the caller frees the array, not its texts. */
+/* flags[], the profile and the first page; the caller frees the array but not its texts. */
 static char **make_arguments(char *program, char *profile_flag)
 {
     char **argv = mem_alloc_array(ARRAY_SIZE(flags) + 4, sizeof(*argv));
@@ -191,13 +191,13 @@ static char **make_arguments(char *program, char *profile_flag)
 
     argv[n++] = program;
     for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
-        argv[n++] = (char *)(uintptr_t)flags[i]; /* execve() writes to none */
+        argv[n++] = (char *)(uintptr_t)flags[i]; /* execve() does not write to them */
     argv[n++] = profile_flag;
     argv[n++] = (char *)(uintptr_t)"about:blank";
     return argv;
 }
 
-/* What it leaves in the folder for temporary files goes with the profile. */
+/* Temporary files go into the profile, so they are removed with it. */
 static char **make_environment(const char *workspace, const char *profile)
 {
     CLEANUP(strbuf_done) struct strbuf entry = STRBUF_INIT;
@@ -244,7 +244,7 @@ static int start_program(struct chromium *chromium, char *program, const char *f
     return rc;
 }
 
-/* A browser that was killed leaves its lock; its name is a link that leads nowhere. */
+/* A killed browser leaves its lock, a dangling symlink. */
 static void unlock_profile(const struct chromium *chromium)
 {
     static const char *const locks[] = {"SingletonLock", "SingletonSocket", "SingletonCookie"};
@@ -281,7 +281,7 @@ void chromium_stop(struct chromium *chromium)
     fd_close(&chromium->to_fd);
     fd_close(&chromium->from_fd);
     if (chromium->pid > 0) {
-        /* It leads the group that its renderers are in. */
+        /* It leads the process group of its renderers. */
         (void)kill(-chromium->pid, SIGKILL);
         while (waitpid(chromium->pid, NULL, 0) < 0 && errno == EINTR)
             continue;

@@ -1,9 +1,9 @@
 /*
- * The browser as a process: found in the image, started with its own profile and a pair of pipes,
- * ended with all that it started.
+ * The browser process: found in the image, started with its own profile and a pair of pipes, ended
+ * together with its children.
  *
  * Ownership: struct chromium owns the process, the pipes and the profile folder.
- * Threading: one thread, which may block: this is for the driver's process.
+ * Threading: one thread, which may block: for the driver process.
  */
 #ifndef DEFT_SANDBOX_BROWSER_CHROMIUM_H
 #define DEFT_SANDBOX_BROWSER_CHROMIUM_H
@@ -18,15 +18,17 @@ struct chromium {
     pid_t pid; /* 0: not running */
     int to_fd;
     int from_fd;
-    char *profile; /* kept over restarts: cookies outlive a crash */
+    char *profile; /* kept across restarts: cookies survive a crash */
 };
 
 /* clang-format off */
 #define CHROMIUM_INIT {0, -1, -1, NULL}
 /* clang-format on */
 
-/* The browser's program: `wanted` unless it is "", else what the image has; NULL when it has none.
- * The caller frees. */
+/*
+ * Path of the browser's program: `wanted` unless it is "", else the one in the image; NULL when
+ * there is none. The caller frees.
+ */
 char *chromium_find(const char *wanted) NONNULL MUST_CHECK;
 /*
  * Starts it, in `folder`. ERROR_UNSUPPORTED when there is no browser, ERROR_UNAVAILABLE when it
@@ -36,7 +38,7 @@ int chromium_start(struct chromium *chromium, const char *wanted, const char *fo
                    struct error *err) NONNULL MUST_CHECK;
 /* Ends the process; it can be started again. */
 void chromium_stop(struct chromium *chromium) NONNULL;
-/* Ends it and removes its profile. */
+/* Ends the process and removes its profile. */
 void chromium_done(struct chromium *chromium);
 
 #endif

@@ -34,7 +34,7 @@ int content_append_window(struct strbuf *out, const char *url, const struct strb
     return 0;
 }
 
-/* A frame that is empty, hidden or gone adds nothing; the page itself must answer. */
+/* An empty, hidden or vanished frame adds nothing; the page itself must answer. */
 static int append_frame(struct driver *driver, const struct frame *frame, const char *links,
                         struct strbuf *text, struct error *err)
 {
@@ -57,7 +57,7 @@ static int read_frames(struct driver *driver, const char *links, struct strbuf *
     size_t n_kept = driver->n_frames;
     int rc = 0;
 
-    /* The numbers of the last state go on to be good. */
+    /* Restored below: the element numbers of the last state stay valid. */
     for (size_t i = 0; i < n_kept; i++)
         kept[i] = driver->frames[i];
     driver->n_frames = 0;

@@ -21,8 +21,8 @@ enum { CONTENT_WINDOW_CHARS = 30000 };
 int content_get(struct driver *driver, const json_t *args, struct driver_reply *reply,
                 struct error *err) NONNULL MUST_CHECK;
 /*
- * Appends the window of `text` that begins at character `start`, below lines that name the address,
- * the window and where the next one begins. ERROR_INVALID when the text is shorter.
+ * Appends the window of `text` that begins at character `start`, after lines with the address, the
+ * window's range and the start of the next one. ERROR_INVALID when the text is shorter.
  */
 int content_append_window(struct strbuf *out, const char *url, const struct strbuf *text,
                           json_int_t start, struct error *err) NONNULL MUST_CHECK;

@@ -14,7 +14,7 @@
 
 enum { MAX_NAME_BYTES = 200, MAX_SAME_NAMES = 1000 };
 
-/* The browser writes under an id of its own: by their names a file would replace an older one. */
+/* The browser saves under an id: saving by name would overwrite an older file. */
 int downloads_set_up(struct driver *driver, struct error *err)
 {
     json_auto_t *result = NULL;
@@ -96,7 +96,7 @@ static void append_numbered(struct strbuf *out, const struct download *download,
         strbuf_appendf(out, "%.*s (%d)%s", (int)stem, download->name, n, download->name + stem);
 }
 
-/* link() does not replace what is there. */
+/* link() fails instead of replacing an existing file. */
 static int give_name(const struct download *download, struct strbuf *path, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf written = STRBUF_INIT;

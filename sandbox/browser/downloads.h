@@ -1,8 +1,8 @@
 /*
- * Files that pages give: they land in a folder of the workspace under their own names, none over
- * another, and the next answer tells of each.
+ * Downloads: each file is stored in a folder of the workspace under its own name, without
+ * overwriting another, and reported with the next answer.
  *
- * Ownership: the driver owns the names of those under way.
+ * Ownership: the driver owns the names of pending downloads.
  */
 #ifndef DEFT_SANDBOX_BROWSER_DOWNLOADS_H
 #define DEFT_SANDBOX_BROWSER_DOWNLOADS_H
@@ -15,19 +15,19 @@ struct driver;
 struct error;
 struct strbuf;
 
-/* Tells the browser where downloads of this call go. */
+/* Sets the browser's download folder for this call. */
 int downloads_set_up(struct driver *driver, struct error *err) NONNULL MUST_CHECK;
 /* Events of the browser. */
 void downloads_begun(struct driver *driver, const json_t *params);
 void downloads_progressed(struct driver *driver, const json_t *params);
-/* Waits for those that this call began; what takes longer is told with a later answer. */
+/* Waits for the downloads that this call began; slower ones are reported with a later answer. */
 int downloads_wait(struct driver *driver, struct error *err) NONNULL MUST_CHECK;
-/* As that, where the browser has said that one begins. */
+/* As above, after the browser announced that a download begins. */
 int downloads_wait_announced(struct driver *driver, struct error *err) NONNULL MUST_CHECK;
-/* Forgets what is under way. */
+/* Drops all pending downloads. */
 void downloads_clear(struct driver *driver) NONNULL;
 
-/* Appends a server's name for a file as one that stays in its folder. */
+/* Appends a server's file name, made safe: it cannot leave its folder. */
 void downloads_append_name(struct strbuf *out, const char *told) NONNULL;
 
 #endif

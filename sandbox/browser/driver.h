@@ -1,10 +1,10 @@
 /*
- * The driver: a process of its own that owns one Chromium and does one call of a browser tool at a
- * time, in straight lines. It is a copy of the server that talks to it over a socket, a line of
- * JSON each way, and ends when that socket is closed.
+ * The driver: a process that owns one Chromium and runs one call of a browser tool at a time,
+ * blocking. It is a fork of the server, talks to it over a socket, one line of JSON each way, and
+ * ends when that socket is closed.
  *
- * Ownership: struct driver owns the browser, its tabs and what is noted for the next answer.
- * Threading: one thread, which blocks. Nothing here runs in the server itself but browser.c.
+ * Ownership: struct driver owns the browser, its tabs and the notes for the next answer.
+ * Threading: one thread, which blocks. Of this folder, only browser.c runs in the server itself.
  */
 #ifndef DEFT_SANDBOX_BROWSER_DRIVER_H
 #define DEFT_SANDBOX_BROWSER_DRIVER_H
@@ -38,22 +38,22 @@ struct tab {
     char *title;
     bool is_loading;
     bool is_crashed;
-    char loaded[CDP_ID_BYTES]; /* the document that was loaded to its end last */
-    struct tab *next;          /* in the order of opening */
+    char loaded[CDP_ID_BYTES]; /* the document that last finished loading */
+    struct tab *next;          /* in order of opening */
 };
 
-/* A frame of the page whose state was read last, with our own world of scripts in it. */
+/* A frame of the page whose state was read last, with the id of our isolated world in it. */
 struct frame {
     char id[CDP_ID_BYTES];
     char *url;
     json_int_t world;
-    size_t first; /* the index of its first element */
-    size_t n;     /* how many it has */
+    size_t first; /* index of its first element */
+    size_t n;     /* number of its elements */
 };
 
-/* A file on its way. */
+/* A pending download. */
 struct download {
-    char id[CDP_ID_BYTES]; /* also its name until it is there */
+    char id[CDP_ID_BYTES]; /* also its file name until it is complete */
     char *folder;
     char *name;
 };
@@ -67,18 +67,18 @@ struct driver {
     struct tab *current; /* NULL: none is open */
     struct frame frames[MAX_FRAMES];
     size_t n_frames;
-    char indexed_target[CDP_ID_BYTES]; /* the tab that the elements' numbers belong to */
-    struct strbuf notes;               /* what happened aside, for the next answer */
+    char indexed_target[CDP_ID_BYTES]; /* the tab that the element numbers belong to */
+    struct strbuf notes;               /* side events, for the next answer */
     char *folder;                      /* where downloads go */
     struct download downloads[MAX_DOWNLOADS];
-    size_t n_downloads;                /* under way */
+    size_t n_downloads;                /* pending */
     size_t n_begun;                    /* downloads since the call began */
-    int64_t deadline_ms;               /* of the call under way */
+    int64_t deadline_ms;               /* of the current call */
     int n_timeouts;                    /* in a row */
-    char paused_request[CDP_ID_BYTES]; /* that waits for an answer of ours; "": none */
+    char paused_request[CDP_ID_BYTES]; /* a request paused until we answer it; "": none */
 };
 
-/* What a tool answers. */
+/* The answer of a tool. */
 struct driver_reply {
     struct strbuf text;
     json_t *screenshot; /* base64 of a PNG; NULL: none */
@@ -86,15 +86,15 @@ struct driver_reply {
 
 /* Adds a line for the model to the next answer. */
 void driver_note(struct driver *driver, const char *format, ...) NONNULL PRINTF_LIKE(2, 3);
-/* When a page must have answered: the call's deadline, or sooner. */
+/* Time by which a page must answer: the call's deadline, or sooner. */
 int64_t driver_page_deadline(const struct driver *driver) NONNULL MUST_CHECK;
-/* Asks the browser itself. params are taken over. */
+/* Calls a method of the browser itself. Takes ownership of params. */
 int driver_ask(struct driver *driver, const char *method, json_t *params, json_t **result_out,
                struct error *err) __attribute__((nonnull(1, 2, 4, 5))) MUST_CHECK;
-/* Asks the current tab. params are taken over. */
+/* Calls a method of the current tab. Takes ownership of params. */
 int driver_ask_tab(struct driver *driver, const char *method, json_t *params, json_t **result_out,
                    struct error *err) __attribute__((nonnull(1, 2, 4, 5))) MUST_CHECK;
-/* Tells the current tab, without an answer. */
+/* Sends to the current tab without waiting for an answer. */
 int driver_tell_tab(struct driver *driver, const char *method, json_t *params, struct error *err)
     __attribute__((nonnull(1, 2, 4))) MUST_CHECK;
 

@@ -9,7 +9,7 @@
 #include "sandbox/browser/cdp_message.h"
 #include "sandbox/browser/driver.h"
 
-/* A tree deeper than that is somebody's joke. */
+/* No legitimate page nests frames deeper. */
 enum { MAX_DEPTH = 16 };
 
 void frames_clear(struct driver *driver)
@@ -27,13 +27,13 @@ static void add_frame(struct driver *driver, const json_t *frame)
     cdp_copy_id(added->id, json_text_or(frame, "id", ""));
 }
 
-/* The frames of one level, and what hangs below each. */
+/* The frames of one level, and the next one to visit. */
 struct level {
     const json_t *trees;
     size_t at;
 };
 
-/* In the order of the document, without recursion over what a page made. */
+/* Walks in document order without recursion, since the page controls the depth. */
 static void add_frames(struct driver *driver, const json_t *tree)
 {
     struct level levels[MAX_DEPTH] = {{json_object_get(tree, "childFrames"), 0}};
@@ -54,7 +54,7 @@ static void add_frames(struct driver *driver, const json_t *tree)
     }
 }
 
-/* A frame that vanished just now has no world. */
+/* A frame that has just vanished has no world. */
 static int open_world(struct driver *driver, struct frame *frame, struct error *err)
 {
     json_auto_t *result = NULL;
@@ -92,7 +92,7 @@ int frames_read(struct driver *driver, struct error *err)
     return 0;
 }
 
-/* What a script threw, in its words. */
+/* Returns the exception of a script as an error. */
 static int check_thrown(const json_t *result, struct error *err)
 {
     const json_t *thrown = json_object_get(result, "exceptionDetails");
@@ -104,7 +104,7 @@ static int check_thrown(const json_t *result, struct error *err)
                      json_text_or(json_object_get(thrown, "exception"), "description", text));
 }
 
-/* Our functions give JSON as text, so that only one thing is to be read of a page. */
+/* Our functions return JSON text, so only a string has to be read from a page. */
 static int read_value(const json_t *result, json_t **value_out, struct error *err)
 {
     const json_t *value = json_object_get(json_object_get(result, "result"), "value");

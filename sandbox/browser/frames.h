@@ -1,6 +1,6 @@
 /*
- * Our scripts in the frames of the current tab: each frame has a world of ours beside the page's,
- * with the same document and none of the page's variables.
+ * Our scripts in the frames of the current tab: each frame has an isolated world of ours, which
+ * shares the page's document but none of its variables.
  */
 #ifndef DEFT_SANDBOX_BROWSER_FRAMES_H
 #define DEFT_SANDBOX_BROWSER_FRAMES_H
@@ -15,9 +15,9 @@ struct driver;
 struct error;
 struct frame;
 
-/* Reads which frames the current tab has into driver->frames, the page itself first. */
+/* Reads the frames of the current tab into driver->frames, the page itself first. */
 int frames_read(struct driver *driver, struct error *err) NONNULL MUST_CHECK;
-/* A world of ours in the page itself; the numbered elements stay as they are. */
+/* Creates an isolated world in the page itself; the numbered elements stay valid. */
 int frames_open_main(struct driver *driver, struct frame *frame_out,
                      struct error *err) NONNULL MUST_CHECK;
 void frames_clear(struct driver *driver) NONNULL;
@@ -28,10 +28,10 @@ void frames_clear(struct driver *driver) NONNULL;
  */
 int frame_call(struct driver *driver, const struct frame *frame, const char *function,
                const char *arguments, json_t **value_out, struct error *err) NONNULL MUST_CHECK;
-/* The handle of the object that an expression gives in a frame; "" when it gives none. */
+/* The handle of the object that an expression yields in a frame; "" when it yields none. */
 int frame_object(struct driver *driver, const struct frame *frame, const char *expression,
                  char **object_out, struct error *err) NONNULL MUST_CHECK;
-/* Calls a function that returns JSON text on such an object, as `this`. */
+/* Calls a function that returns JSON text with such an object as `this`. */
 int object_call(struct driver *driver, const char *object, const char *function, const char *text,
                 json_t **value_out, struct error *err)
     __attribute__((nonnull(1, 2, 3, 5, 6))) MUST_CHECK;

@@ -22,7 +22,7 @@ enum {
     ENTER_KEY = 13,
 };
 
-/* An element that a state listed, ready to be used. */
+/* A listed element, ready for input. */
 struct element {
     char *object;  /* its handle */
     json_t *facts; /* of SCRIPT_READY */
@@ -79,7 +79,7 @@ static int send_mouse(struct driver *driver, const char *type, double x, double 
     return driver_ask_tab(driver, "Input.dispatchMouseEvent", params, &result, err);
 }
 
-/* The middle of its first box, in the page's own coordinates also within frames. */
+/* The center of its first box, in the page's own coordinates also within frames. */
 static int find_middle(struct driver *driver, const struct element *element, double *x_out,
                        double *y_out, struct error *err)
 {
@@ -124,7 +124,7 @@ static int press(struct driver *driver, const struct element *element, struct er
     return send_mouse(driver, "mouseReleased", x, y, err);
 }
 
-/* A page that closes itself or goes elsewhere in answer to a press has been pressed. */
+/* A page that closes itself or navigates away on a click counts as clicked. */
 static int press_and_settle(struct driver *driver, const struct element *element, struct error *err)
 {
     if (press(driver, element, err) < 0 &&
@@ -217,7 +217,7 @@ static int send_enter(struct driver *driver, const char *type, struct error *err
     return driver_ask_tab(driver, "Input.dispatchKeyEvent", params, &result, err);
 }
 
-/* A line's end is the key, which submits a form or begins a line. */
+/* A newline is sent as the Enter key, which submits a form or starts a new line. */
 static int write_lines(struct driver *driver, const char *text, struct error *err)
 {
     while (*text != '\0') {
@@ -283,7 +283,7 @@ static int choose_option(struct driver *driver, const struct element *element, c
     return 0;
 }
 
-/* Into a field for files one writes the path of a file of the sandbox. */
+/* For a file input, sets the path of a file in the sandbox. */
 static int choose_file(struct driver *driver, const struct element *element, const char *path,
                        struct error *err)
 {

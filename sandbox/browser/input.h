@@ -1,5 +1,5 @@
 /*
- * What the model does with a page's elements: click, type, scroll.
+ * Input to a page's elements: click, type, scroll.
  */
 #ifndef DEFT_SANDBOX_BROWSER_INPUT_H
 #define DEFT_SANDBOX_BROWSER_INPUT_H
@@ -22,7 +22,7 @@ int input_type(struct driver *driver, const json_t *args, struct driver_reply *r
 int input_scroll(struct driver *driver, const json_t *args, struct driver_reply *reply,
                  struct error *err) NONNULL MUST_CHECK;
 
-/* What an answer shows of a text that was typed: the text, <email> or <credential>. */
+/* A typed text as the answer shows it: the text, <email> or <credential>. */
 const char *input_shown_text(const char *text) NONNULL MUST_CHECK;
 
 #endif

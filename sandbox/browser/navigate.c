@@ -18,7 +18,7 @@
 enum {
     MAX_URL_BYTES = 64 * 1024,
     MAX_CHANGED_TRIES = 3,
-    /* What a script begins after an input it mostly begins at once or in the next turns. */
+    /* Scripts mostly start navigations during the input or in the next event loop turns. */
     SETTLE_MS = 100,
 };
 
@@ -39,7 +39,7 @@ static size_t scheme_length(const char *url)
     return url[n] == ':' ? n : 0;
 }
 
-/* host:8080 looks like a scheme, too; after a scheme comes no port. */
+/* host:8080 looks like a scheme too; a scheme is never followed by a port. */
 static bool is_host_with_port(const char *after_colon)
 {
     size_t n = strspn(after_colon, "0123456789");
@@ -93,7 +93,7 @@ static int fail_unanswered(struct driver *driver, struct error *err)
                      (long long)(driver->spec->wait_ms / 1000));
 }
 
-/* A page that is slow still answers; one that hangs does not, and is an error. */
+/* A slow page still answers; one that hangs does not, and is an error. */
 static int look_at_slow_page(struct driver *driver, struct error *err)
 {
     json_auto_t *result = NULL;
@@ -135,7 +135,7 @@ static int ask_to_navigate(struct driver *driver, const char *url, json_t **resu
     return err->code == ERROR_TIMEOUT ? fail_unanswered(driver, err) : -1;
 }
 
-/* Network interfaces come and go, and the browser gives up on what it was fetching then. */
+/* Retries: when a network interface comes or goes the browser aborts its current fetch. */
 static int navigate_patiently(struct driver *driver, const char *url, json_t **result_out,
                               struct error *err)
 {
@@ -167,7 +167,7 @@ int navigate_open(struct driver *driver, const char *url, struct error *err)
     why = json_text_or(result, "errorText", "");
     if (why[0] != '\0')
         return error_set(err, ERROR_INVALID, "The page could not be opened (%s): %s", why, url);
-    /* Without a new document, as after a change of #fragment, nothing is loaded. */
+    /* Without a new document, e.g. after a change of the #fragment, nothing is loaded. */
     if (json_text_or(result, "loaderId", NULL) == NULL)
         return 0;
     return wait_for_load(driver, json_text_or(result, "loaderId", ""), err);
@@ -197,7 +197,7 @@ int navigate_to(struct driver *driver, const json_t *args, struct driver_reply *
 
 /* --- after an input --- */
 
-/* Gives the page a few turns of its own; a page that was left meanwhile cannot answer. */
+/* Gives the page a few turns of its event loop; a page that was left before then cannot answer. */
 static int give_turns(struct driver *driver, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf script = STRBUF_INIT;

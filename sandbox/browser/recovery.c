@@ -10,7 +10,7 @@
 
 enum { BROWSER_ANSWER_MS = 10000, PAGE_ANSWER_MS = 3000 };
 
-/* Anything that runs the page's own thread. */
+/* Runs an expression on the page's main thread. */
 static int ping_page(struct driver *driver, struct error *err)
 {
     json_auto_t *result = NULL;
@@ -36,7 +36,7 @@ int recovery_stop_script(struct driver *driver, struct error *err)
     return ping_page(driver, err);
 }
 
-/* The process of a page that cannot be stopped otherwise is ended, and its tab closed. */
+/* Ends the process of a page that cannot be stopped otherwise, and closes its tab. */
 static int replace_tab(struct driver *driver, struct error *err)
 {
     if (driver->current == NULL)

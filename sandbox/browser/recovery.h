@@ -1,6 +1,5 @@
 /*
- * What a failed call means: which words the model gets, and what is ended so that the next call can
- * go on.
+ * Handling of a failed call: the message for the model, and ending what blocks the next call.
  */
 #ifndef DEFT_SANDBOX_BROWSER_RECOVERY_H
 #define DEFT_SANDBOX_BROWSER_RECOVERY_H
@@ -16,12 +15,12 @@ enum {
     MAX_TIMEOUTS = 3,    /* in a row; then the browser is restarted */
 };
 
-/* Appends the words for the failure of a call, once the browser can be used again. */
+/* Makes the browser usable again, then appends the message for the failed call. */
 void recovery_settle(struct driver *driver, const struct error *failure,
                      struct strbuf *text) NONNULL;
 /*
- * After a page did not answer in time: 0 when it answers now, since its script was stopped;
- * ERROR_TIMEOUT otherwise.
+ * After a page did not answer in time, stops its script: 0 when it answers now, ERROR_TIMEOUT
+ * otherwise.
  */
 int recovery_stop_script(struct driver *driver, struct error *err) NONNULL MUST_CHECK;
 

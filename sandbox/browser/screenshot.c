@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "sandbox/browser/driver.h"
 
-/* An event has a megabyte, and the state's text may need a fifth of that. */
+/* An event may have a megabyte, and the state's text may need a fifth of it. */
 enum { MAX_PICTURE_BYTES = 700000 };
 
 /* Each with half the pixels of the one before. */

@@ -1,5 +1,5 @@
 /*
- * Pictures of what is seen of a page.
+ * Screenshots of the visible part of a page.
  */
 #ifndef DEFT_SANDBOX_BROWSER_SCREENSHOT_H
 #define DEFT_SANDBOX_BROWSER_SCREENSHOT_H
@@ -11,7 +11,7 @@
 struct driver;
 struct error;
 
-/* A PNG in base64, small enough for an event; smaller pages keep their size. */
+/* A PNG in base64, scaled down if needed to fit into an event. */
 int screenshot_take(struct driver *driver, json_t **picture_out,
                     struct error *err) NONNULL MUST_CHECK;
 

@@ -1,13 +1,13 @@
 /*
- * What we ask pages, as JavaScript functions that run in a world of ours and give JSON text.
+ * Queries to pages, as JavaScript functions that run in our isolated world and return JSON text.
  *
- * The elements that a state listed are kept there, so that a number means the same element until
- * the next state or page.
+ * The listed elements are kept in that world, so that a number means the same element until the
+ * next state or page.
  */
 #ifndef DEFT_SANDBOX_BROWSER_SCRIPT_H
 #define DEFT_SANDBOX_BROWSER_SCRIPT_H
 
-/* (most) => [{tag, text, placeholder?, href?}] of what can be used; in document order. */
+/* (most) => [{tag, text, placeholder?, href?}] of the usable elements, in document order. */
 #define SCRIPT_ELEMENTS                                                                            \
     "most => {\n"                                                                                  \
     "const roles = new Set(('button link checkbox radio menuitem menuitemcheckbox menuitemradio '" \
@@ -65,8 +65,8 @@
     " scroll: { x: Math.round(scrollX), y: Math.round(scrollY) } }); }"
 
 /*
- * Brings an element into view. hit: a press in its middle reaches it; a link's href; for typing:
- * kind is file, select, secret, text or none.
+ * Scrolls an element into view. hit: a click at its center reaches it; href: its link's; kind, for
+ * typing: file, select, secret, text or none.
  */
 #define SCRIPT_READY                                                                               \
     "function () { if (!this.isConnected) return JSON.stringify({ gone: true });\n"                \
@@ -83,22 +83,22 @@
     " || at.contains(this) && at.tagName === 'LABEL'), kind,"                                      \
     " href: link && typeof link.href === 'string' ? link.href : '' }); }"
 
-/* A press without a pointer: for what is covered, or has no place on the screen. */
+/* A click without a pointer, for an element that is covered or has no place on the screen. */
 #define SCRIPT_PRESS "function () { this.click(); return 'true'; }"
 
-/* Makes a field ready to be written anew; its content is selected. */
+/* Focuses a field and selects its content, so that typing replaces it. */
 #define SCRIPT_FOCUS                                                                               \
     "function () { this.focus(); if (this.select) this.select();\n"                                \
     "else getSelection().selectAllChildren(this); return 'true'; }"
 
-/* Dates, times and the like, which cannot be typed as text. False: type it. */
+/* Sets dates, times and the like, which cannot be typed as text. False: type it. */
 #define SCRIPT_SET_VALUE                                                                           \
     "function (text) { if (!['date', 'time', 'datetime-local', 'month', 'week']"                   \
     ".includes(this.type)) return 'false';\n"                                                      \
     "this.value = text; this.dispatchEvent(new Event('input', { bubbles: true }));\n"              \
     "this.dispatchEvent(new Event('change', { bubbles: true })); return 'true'; }"
 
-/* Chooses the option of that text or value; null, or the options there are. */
+/* Selects the option with that text or value; returns null, or the available options. */
 #define SCRIPT_CHOOSE                                                                              \
     "function (text) { const all = [...this.options];\n"                                           \
     "const same = o => o.text.trim() === text.trim() || o.value === text;\n"                       \
@@ -110,7 +110,7 @@
     "this.dispatchEvent(new Event('input', { bubbles: true }));\n"                                 \
     "this.dispatchEvent(new Event('change', { bubbles: true })); return 'null'; }"
 
-/* (pixels): of the page, or of what scrolls in its middle. */
+/* (pixels): scrolls the page, or the scrollable element at its center. */
 #define SCRIPT_SCROLL                                                                              \
     "pixels => { const tall = e => e.scrollHeight > e.clientHeight + 1\n"                          \
     " && /auto|scroll/.test(getComputedStyle(e).overflowY);\n"                                     \
@@ -121,7 +121,7 @@
     "what.scrollBy({ top: pixels, behavior: 'instant' });\n"                                       \
     "return JSON.stringify({ y: Math.round(what.scrollTop) }); }"
 
-/* (links): the document as Markdown; with addresses of links when links is true. */
+/* (links): the document as Markdown; with the addresses of links when links is true. */
 #define SCRIPT_MARKDOWN                                                                            \
     "links => {\n"                                                                                 \
     "const MOST = 4000000, DEEP = 400; let size = 0;\n"                                            \
@@ -185,7 +185,7 @@
     "return JSON.stringify(text.replace(/[ \\t]+\\n/g, '\\n').replace(/\\n{3,}/g, '\\n\\n')"       \
     ".trim().toWellFormed()); }"
 
-/* () => {origin, localStorage: [{name, value}]}; no origin where a page has no storage. */
+/* () => {origin, localStorage: [{name, value}]}; no origin if the page has no storage. */
 #define SCRIPT_STORAGE                                                                             \
     "() => { try { const list = Object.keys(localStorage)"                                         \
     ".map(name => ({ name, value: localStorage.getItem(name) }));\n"                               \

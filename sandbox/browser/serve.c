@@ -102,7 +102,7 @@ static int answer(const struct driver *driver, const json_t *observation)
     return fd_write_all(driver->order_fd, line.text, line.len, &ignored);
 }
 
-/* Until something is on the socket: what pages do meanwhile is kept up with. */
+/* Processes browser events until the socket is readable. */
 static void idle(struct driver *driver)
 {
     struct error err = ERROR_INIT;
@@ -118,7 +118,7 @@ static void idle(struct driver *driver)
     }
 }
 
-/* The next line of the socket; -1 when it was closed. */
+/* The next line from the socket; -1 when it was closed. */
 static int read_line(struct driver *driver, struct lines *in, struct strbuf *line)
 {
     char chunk[READ_BYTES];
@@ -137,7 +137,7 @@ static int read_line(struct driver *driver, struct lines *in, struct strbuf *lin
     return 0;
 }
 
-/* An interruption that comes when nothing runs is a line that is no object. */
+/* An interruption while no call runs is a line that is not an object; ignored. */
 static int serve_line(struct driver *driver, const struct strbuf *line)
 {
     json_auto_t *order = NULL;

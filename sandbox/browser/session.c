@@ -10,7 +10,7 @@
 #include "sandbox/browser/tabs.h"
 
 enum {
-    START_MS = 60000, /* a cold disk and a busy machine */
+    START_MS = 60000, /* allows for a cold disk and a busy machine */
 };
 
 void driver_drop_browser(struct driver *driver)
@@ -60,7 +60,7 @@ static int start_browser(struct driver *driver, struct error *err)
     driver->cdp = cdp_new(&ends, &listener);
     if (set_up(driver, err) < 0)
         return error_wrap(err, "starting the browser");
-    /* It opens one by itself; its attachment may be told later than the answers above. */
+    /* Chromium opens one by itself; its attachment may be reported after the answers above. */
     while (driver->tabs == NULL) {
         if (cdp_listen(driver->cdp, driver_page_deadline(driver), err) < 0)
             return error_wrap(err, "starting the browser");

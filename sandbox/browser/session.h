@@ -1,6 +1,6 @@
 /*
- * The browser's life: started when a call needs it, ended when it is of no use any more.
- * Threading: the driver's process.
+ * The browser's lifetime: started when a call needs it, ended when it is no longer usable.
+ * Threading: the driver process.
  */
 #ifndef DEFT_SANDBOX_BROWSER_SESSION_H
 #define DEFT_SANDBOX_BROWSER_SESSION_H

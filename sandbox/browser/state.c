@@ -18,7 +18,7 @@ enum { MAX_ELEMENTS = 2000, MAX_TRIES = 3 };
 
 static const char *const element_members[] = {"tag", "text", "placeholder", "href"};
 
-/* What a page says of an element, by the members and types that we know. */
+/* A page's description of an element, reduced to the members and types that we know. */
 static json_t *read_element(const json_t *told, size_t index)
 {
     json_t *element = json_object();
@@ -60,7 +60,7 @@ size_t state_append(struct strbuf *out, json_t *page, const json_t *elements)
 
 const struct frame *state_find(const struct driver *driver, json_int_t index, size_t *place_out)
 {
-    /* Another tab's elements have other numbers. */
+    /* The numbers belong to another tab's elements. */
     if (driver->current == NULL || index < 0 ||
         !text_equal(driver->indexed_target, driver->current->target))
         return NULL;
@@ -93,7 +93,7 @@ static int collect_of_frame(struct driver *driver, struct frame *frame, json_t *
     return 0;
 }
 
-/* A frame that vanishes meanwhile has no elements; the page itself must be there. */
+/* A frame that vanishes during the read has no elements; the page itself must answer. */
 static int collect(struct driver *driver, json_t *elements, struct error *err)
 {
     (void)json_array_clear(elements);
@@ -108,7 +108,7 @@ static int collect(struct driver *driver, json_t *elements, struct error *err)
     return 0;
 }
 
-/* A page that goes elsewhere while it is read is read again, there. */
+/* A page that navigates away while it is read is read again. */
 static int collect_settled(struct driver *driver, json_t *elements, struct error *err)
 {
     for (int i = 1; i < MAX_TRIES; i++) {

@@ -18,7 +18,7 @@ enum { MAX_ORIGINS = 16 };
 static const char *const cookie_members[] = {"name",    "value",    "domain", "path",
                                              "expires", "httpOnly", "secure", "sameSite"};
 
-/* The members that both protocols share. */
+/* The members that both formats share. */
 static json_t *copy_cookie(const json_t *cookie)
 {
     json_t *copy = json_object();
@@ -61,7 +61,7 @@ static int read_origins(struct driver *driver, json_t *origins, struct error *er
 {
     if (frames_read(driver, err) < 0)
         return -1;
-    /* New worlds: the numbers of the last state are of the old ones. */
+    /* The worlds are new: the element numbers of the last state are invalid. */
     driver->indexed_target[0] = '\0';
     for (size_t i = 0; i < driver->n_frames; i++) {
         json_auto_t *told = NULL;
@@ -108,10 +108,7 @@ static int set_cookies(struct driver *driver, const json_t *cookies, struct erro
     return err->code == ERROR_INVALID ? error_wrap(err, "The cookies were not taken") : -1;
 }
 
-/*
- * A document of an origin, without a word to its server: what the tab asks for is answered here,
- * by an empty page.
- */
+/* Answers the tab's request with an empty page, so that the origin's server is not contacted. */
 static int fulfill(struct driver *driver, const char *request, struct error *err)
 {
     json_auto_t *result = NULL;

@@ -13,7 +13,7 @@ struct driver;
 struct driver_reply;
 struct error;
 
-/* browser_get_storage: all cookies, and the local storage of what is open in the current tab. */
+/* browser_get_storage: all cookies, and the local storage of the page in the current tab. */
 int storage_get(struct driver *driver, const json_t *args, struct driver_reply *reply,
                 struct error *err) NONNULL MUST_CHECK;
 /* browser_set_storage: storage_state. */

@@ -99,7 +99,7 @@ static void add_tab(struct driver *driver, const char *session, const json_t *in
     while (*end != NULL)
         end = &(*end)->next;
     *end = tab;
-    /* What opens last is in front, as for people. */
+    /* The newest tab becomes current, as in a browser window. */
     driver->current = tab;
     json_put(lifecycle, "enabled", json_true());
     tell(driver, tab, "Page.enable", NULL);
@@ -123,7 +123,7 @@ static void close_further_tab(struct driver *driver, const json_t *info)
     driver_note(driver, "A further tab was closed: %d are open.", MAX_TABS);
 }
 
-/* Whatever is opened waits until it is told to go on, so that none of its events is missed. */
+/* New targets wait until they are told to continue, so that none of their events is missed. */
 static void on_attached(struct driver *driver, const json_t *params)
 {
     const json_t *info = json_object_get(params, "targetInfo");
@@ -220,7 +220,7 @@ static void on_lifecycle(struct driver *driver, struct tab *tab, const json_t *p
         cdp_copy_id(tab->loaded, json_text_or(params, "loaderId", ""));
 }
 
-/* Only where storage.c asked for it. */
+/* Requests are paused only while storage.c has enabled it. */
 static void on_paused(struct driver *driver, struct tab *tab, const json_t *params)
 {
     (void)tab;

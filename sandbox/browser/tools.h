@@ -1,5 +1,5 @@
 /*
- * The browser tools by name, and what each of them does.
+ * Dispatch of browser tools by name.
  */
 #ifndef DEFT_SANDBOX_BROWSER_TOOLS_H
 #define DEFT_SANDBOX_BROWSER_TOOLS_H
@@ -15,7 +15,7 @@ struct driver_reply;
 struct error;
 
 bool tools_know(const char *name) NONNULL MUST_CHECK;
-/* Runs the call {"tool", "args"}. A failure is for recovery_settle(). */
+/* Runs the call {"tool", "args"}. Pass a failure to recovery_settle(). */
 int tools_run(struct driver *driver, const json_t *order, struct driver_reply *reply,
               struct error *err) NONNULL MUST_CHECK;
 

@@ -26,13 +26,13 @@ enum { BRANCH_RANDOM_CHARS = 22, ENTRIES_OF_EMPTY = 2 };
 
 #define BRANCH_PREFIX "openhands-workspace-"
 
-/* A clone under way: what it is called, and where git works. */
+/* A clone in progress: its names, and where git works. */
 struct clone {
     const struct clone_order *order;
-    struct strbuf origin; /* "": no credential is shown there */
+    struct strbuf origin; /* "": no credential is sent */
     struct strbuf parent;
     struct strbuf target;
-    struct strbuf fresh; /* beside the target, until it is whole */
+    struct strbuf fresh; /* temporary folder next to the target */
     int lock;
 };
 
@@ -97,7 +97,7 @@ static int name_places(struct clone *clone, struct error *err)
     return 0;
 }
 
-/* One clone at a time beside each other: the second one finds what the first one made. */
+/* One clone at a time per parent folder: the second one finds the result of the first. */
 static int lock_parent(struct clone *clone, struct error *err)
 {
     const char *parent = clone->parent.len > 0 ? clone->parent.text : "/";
@@ -130,7 +130,7 @@ static size_t count_entries(const char *folder, bool *has_git_out)
     return n - ENTRIES_OF_EMPTY;
 }
 
-/* A repository without a commit or a remote, as the workspace gets one when it has none. */
+/* A repository without a commit or a remote, as created for a new workspace. */
 static bool is_unborn(const struct git *git)
 {
     CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
@@ -140,7 +140,7 @@ static bool is_unborn(const struct git *git)
            !git_ask(git, GIT_ARGS("config", "--get-regexp", "^remote\\."), &line);
 }
 
-/* Whether the target is this repository already; what is nothing is cleared away. */
+/* Whether the target is this repository already; removes an empty repository. */
 static int look(const struct clone *clone, bool *is_there_out, struct error *err)
 {
     CLEANUP(git_done) struct git git = GIT_INIT;
@@ -175,7 +175,7 @@ static int look(const struct clone *clone, bool *is_there_out, struct error *err
 
 /* --- git --- */
 
-/* Nobody is there to be asked, and nothing that runs programs is spoken. */
+/* Disables prompts, and protocols that run programs. */
 static void confine(const struct clone *clone, struct git *git)
 {
     git->hidden = clone->order->credentials;
@@ -210,10 +210,7 @@ static int fetch(const struct clone *clone, struct git *git, struct error *err)
                    &said, err);
 }
 
-/*
- * The repository asks for the credential by itself from now on, and so do those inside it: what it
- * keeps is where to ask. folder: where it is now.
- */
+/* The repository and its submodules ask the helper for the credential. folder: its current path. */
 static int keep_helper(const struct clone *clone, const struct git *git, const char *folder,
                        struct error *err)
 {
@@ -256,7 +253,7 @@ static int check_out(const struct clone *clone, const struct git *git, struct er
     return git_run(git, GIT_ARGS("checkout", "--quiet", "-b", branch.text), &said, err);
 }
 
-/* A branch that is not there is news, but no reason to be without the repository. */
+/* A missing branch is reported, but the repository is kept. */
 static int make(const struct clone *clone, struct strbuf *problem_out, struct error *err)
 {
     CLEANUP(git_done) struct git beside = GIT_INIT;
@@ -279,7 +276,7 @@ static int make(const struct clone *clone, struct strbuf *problem_out, struct er
     return 0;
 }
 
-/* It may be there without the way to ask for a credential that came later, or on another branch. */
+/* An existing clone may lack the helper for a later credential, or be on another branch. */
 static int renew(const struct clone *clone, struct strbuf *problem_out, struct error *err)
 {
     CLEANUP(git_done) struct git git = GIT_INIT;

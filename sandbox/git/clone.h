@@ -1,7 +1,6 @@
 /*
- * A repository is made ready in a folder of the workspace: cloned by the sandbox's git, on the
- * branch that is wanted. It is there whole or not at all; where it is there already it stays as it
- * is.
+ * Prepares a repository in a folder of the workspace: cloned by the sandbox's git, on the requested
+ * branch. The folder appears only when complete; an existing clone stays as it is.
  *
  * Blocks: only in jobs and errands. Ownership: the copy is the file system's.
  */
@@ -18,8 +17,8 @@ struct error;
 
 struct clone_order {
     const char *url;
-    const char *folder; /* absolute: where the repository's folder is made */
-    const char *name;   /* of that; NULL: the repository's; ".": the folder itself */
+    const char *folder; /* absolute; where the repository's folder is created */
+    const char *name;   /* of that folder; NULL: the repository's; ".": `folder` itself */
     const char *branch; /* NULL: a new one, openhands-workspace-… */
     const struct credentials *credentials;
 };
@@ -27,7 +26,7 @@ struct clone_order {
 struct clone_result {
     bool was_there;
     struct strbuf path;
-    struct strbuf problem; /* what did not work in a repository that is there nevertheless */
+    struct strbuf problem; /* a failure that left the repository usable */
 };
 
 /* clang-format off */
@@ -35,8 +34,10 @@ struct clone_result {
 /* clang-format on */
 
 void clone_result_done(struct clone_result *result);
-/* ERROR_INVALID for what cannot be meant, or in git's words; ERROR_CONFLICT when the folder holds
- * something else; ERROR_UNAVAILABLE. */
+/*
+ * ERROR_INVALID for an unusable order or with git's message; ERROR_CONFLICT when the folder holds
+ * something else; ERROR_UNAVAILABLE.
+ */
 int clone_run(const struct clone_order *order, struct clone_result *result,
               struct error *err) NONNULL MUST_CHECK;
 

@@ -10,9 +10,9 @@
 #include "sandbox/git/credential_helper.h"
 #include "sandbox/git/git.h"
 
-/* In the repository's own folder, and gone with it. */
+/* In the repository's .git folder, and removed with it. */
 #define INSIDE_FILE "/deft-credentials"
-/* Where git keeps what is inside; the slash at the end means: and all below. */
+/* git's folder for submodules; the trailing slash matches everything below. */
 #define INSIDE_FOLDER "/modules/"
 
 void credential_settings_done(struct credential_settings *settings)
@@ -27,7 +27,7 @@ static void append_key(const char *origin, struct strbuf *out)
     strbuf_appendf(out, "credential.%s.helper", origin);
 }
 
-/* What git runs: this program, as a shell is told. */
+/* The helper as git's shell command: this program. */
 static void append_helper(struct strbuf *out)
 {
     char own[PATH_MAX];
@@ -40,8 +40,8 @@ static void append_helper(struct strbuf *out)
 }
 
 /*
- * The empty one first: no helper of the image's or the user's learns what this one tells, since
- * some of them write it to a file.
+ * The empty one first: it disables helpers of the image or the user, some of which would write the
+ * credential to a file.
  */
 void credential_settings_fill(struct credential_settings *settings, const char *origin)
 {
@@ -51,7 +51,7 @@ void credential_settings_fill(struct credential_settings *settings, const char *
     append_helper(&settings->helper);
 }
 
-/* where: "--local", or the name of a file behind "--file=". */
+/* where: "--local", or "--file=" and a file name. */
 static int write_helper(const struct git *git, const char *where, const char *origin,
                         struct error *err)
 {
@@ -71,7 +71,7 @@ int credential_config_keep(const struct git *git, const char *origin, struct err
     return write_helper(git, "--local", origin, err);
 }
 
-/* git reads a pattern there. */
+/* Escapes a folder name, since git reads a pattern there. */
 static void append_pattern(const char *folder, struct strbuf *out)
 {
     for (; *folder != '\0'; folder++) {

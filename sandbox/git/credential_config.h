@@ -1,6 +1,6 @@
 /*
- * What a repository's configuration says of credentials: where to ask (credential_helper.h), for
- * one origin, and nobody else. No credential stands in it.
+ * git configuration that makes a repository ask our helper (credential_helper.h) for credentials,
+ * for one origin only. It contains no credential.
  *
  * Blocks: runs git. Threading: no state.
  */
@@ -13,7 +13,7 @@
 struct error;
 struct git;
 
-/* Two settings for a single command (git -c …): the first empties the list of helpers. */
+/* Two settings for a single command (git -c …): the first clears the list of helpers. */
 struct credential_settings {
     struct strbuf none;
     struct strbuf helper;
@@ -27,12 +27,13 @@ void credential_settings_done(struct credential_settings *settings);
 /* origin: of git_address_origin(). */
 void credential_settings_fill(struct credential_settings *settings, const char *origin) NONNULL;
 
-/* The repository asks by itself from now on. */
+/* Stores the helper in the repository's configuration. */
 int credential_config_keep(const struct git *git, const char *origin,
                            struct error *err) NONNULL MUST_CHECK;
 /*
- * So do the repositories inside it (submodules), which have configurations of their own: the user's
- * names a file for them. git_dir: of the repository, a folder; place: where that folder will be.
+ * Does so for its submodules, which have configurations of their own: the user's configuration
+ * includes a file for them. git_dir: current path of the repository's .git folder; place: its later
+ * path.
  */
 int credential_config_keep_inside(const struct git *git, const char *git_dir, const char *place,
                                   const char *origin, struct error *err) NONNULL MUST_CHECK;

@@ -19,7 +19,7 @@
 
 enum { MAX_VISITS = 32, BACKLOG = 32, PATIENCE_MS = 10000 };
 
-/* Somebody who asks. */
+/* A connection of a program that asks. */
 struct visit {
     struct credential_door *door;
     struct loop_source source;
@@ -43,7 +43,7 @@ socklen_t credential_door_address(const char *name, struct sockaddr_un *address)
     if (len > sizeof(address->sun_path) - 1)
         len = sizeof(address->sun_path) - 1;
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
-    /* The first byte stays 0: a name that no file system holds. */
+    /* The first byte stays 0: an abstract name, outside the file system. */
     memcpy(address->sun_path + 1, name, len);
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len);
 }
@@ -144,7 +144,7 @@ static void on_question(void *owner, uint32_t events)
     visit_end(visit);
 }
 
-/* Another user's, or of another sandbox (whose processes have no number here): not for him. */
+/* False for another user, or for another sandbox, whose processes have no pid here. */
 static bool is_ours(int fd)
 {
     struct ucred peer = {0};

@@ -1,10 +1,10 @@
 /*
- * Where git asks for credentials: a socket without a file, whose name the sandbox's programs have
- * in GIT_CREDENTIAL_SOCKET. The kernel says who asks: only programs of this user, in this sandbox,
+ * The abstract socket where git asks for credentials; its name is in GIT_CREDENTIAL_SOCKET of the
+ * sandbox's programs. The kernel identifies the peer: only programs of this user in this sandbox
  * get an answer.
  *
- * One question is git's own ("protocol=https", "host=…", an empty line), the answer is lines as git
- * reads them, or "error=" and words for a person.
+ * A question has git's own format ("protocol=https", "host=…", an empty line), the answer is lines
+ * as git reads them, or "error=" and a message for people.
  * Ownership: struct credential_door owns its connections. Threading: the loop's thread.
  */
 #ifndef DEFT_SANDBOX_GIT_CREDENTIAL_DOOR_H
@@ -25,11 +25,11 @@ struct credentials;
 struct error;
 struct loop;
 
-/* Listens, and names the socket in the environment of all that is started from now on. */
+/* Listens, and puts the socket's name into the environment of all programs started from now on. */
 int credential_door_open(struct loop *loop, const struct credentials *credentials,
                          struct credential_door **door_out, struct error *err) NONNULL MUST_CHECK;
 void credential_door_close(struct credential_door *door);
-/* The address of a name; its length as bind() and connect() want it. */
+/* The address of a name; returns its length for bind() and connect(). */
 socklen_t credential_door_address(const char *name, struct sockaddr_un *address) NONNULL MUST_CHECK;
 
 #endif

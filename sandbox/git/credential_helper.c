@@ -19,7 +19,7 @@
 
 enum { READ_BYTES = 4096, ANSWER_MAX_BYTES = 65536 };
 
-/* git reads this as: ask nobody else. */
+/* Tells git to ask no other helper. */
 static const char quit[] = "quit=1\n";
 static const char no_server[] = "The server that keeps this sandbox's credentials is not there.";
 static const char no_answer[] = "There is no credential left for this fetch.";
@@ -31,7 +31,7 @@ static void say(int fd, const char *text, size_t len)
     error_ignore(fd_write_all(fd, text, len, &ignored), "nobody may be reading");
 }
 
-/* Up to the end, or as much as is taken. */
+/* Reads to the end, or up to the limit. */
 static void read_all(int fd, struct strbuf *out)
 {
     ssize_t n = 0;
@@ -46,7 +46,7 @@ static void read_all(int fd, struct strbuf *out)
     } while ((n > 0 && out->len < CREDENTIAL_QUESTION_MAX_BYTES) || (n < 0 && errno == EINTR));
 }
 
-/* Only where is asked for; git tells more, also what a server said of itself. */
+/* Passes on only protocol and host; git sends more, including text from a server. */
 static void append_question(const char *asked, struct strbuf *out)
 {
     for (const char *line = asked; *line != '\0';) {
@@ -84,7 +84,7 @@ static void refuse(const char *words, size_t len)
     say(STDOUT_FILENO, quit, strlen(quit));
 }
 
-/* Each answer lies there as often as git may ask. */
+/* The descriptor holds one copy of the answer for each time that git may ask. */
 static int take(const char *number, struct strbuf *answer_out, struct error *err)
 {
     int64_t fd = -1;

@@ -1,5 +1,5 @@
 /*
- * The route by which credentials for git come.
+ * The route that delivers credentials for git.
  */
 #ifndef DEFT_SANDBOX_GIT_CREDENTIAL_ROUTES_H
 #define DEFT_SANDBOX_GIT_CREDENTIAL_ROUTES_H

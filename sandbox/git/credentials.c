@@ -18,8 +18,7 @@ enum {
     MAX_ORIGINS = 32,
     MAX_HIDDEN = 64, /* each with and without its user name */
     MAX_TEXT_BYTES = 4096,
-    /* A byte of a value as the longest form of it that is common: \u0041, or wrapped hexadecimal.
-     */
+    /* Bytes per byte of a value in its longest common form: \u0041, or wrapped hexadecimal. */
     FORM_BYTES = 8,
 };
 
@@ -27,7 +26,7 @@ struct credential {
     char *origin;
     struct secret username;
     struct secret password;
-    int64_t due_ms; /* of clock_monotonic_ms() */
+    int64_t due_ms; /* clock_monotonic_ms() */
 };
 
 struct credentials {
@@ -36,7 +35,7 @@ struct credentials {
     struct secret hidden[MAX_HIDDEN]; /* a ring: the oldest goes first */
     size_t n_hidden;
     size_t next_hidden;
-    struct masker *masker; /* of those; NULL: none */
+    struct masker *masker; /* of `hidden`; NULL: none */
 };
 
 struct credentials *credentials_new(void)
@@ -63,7 +62,7 @@ void credentials_free(struct credentials *credentials)
     mem_free(credentials);
 }
 
-/* git's protocol for credentials has lines, and nothing to escape their end with. */
+/* git's credential protocol is line-based, without an escape for newlines. */
 static bool has_line_end(const char *text)
 {
     return strpbrk(text, "\r\n") != NULL;
@@ -81,7 +80,7 @@ static int check(const struct credential_order *order, struct error *err)
     return 0;
 }
 
-/* Those that are kept still, where the oldest has made room. */
+/* Rebuilds it from the remaining passwords, after the oldest was replaced. */
 static void rebuild_masker(struct credentials *credentials)
 {
     masker_free(credentials->masker);
@@ -108,7 +107,7 @@ static void hide(struct credentials *credentials, const char *text)
     rebuild_masker(credentials);
 }
 
-/* Also as one with its user name: git's Authorization header is base64 of both. */
+/* Also masks it with its user name: git's Authorization header is base64 of both. */
 static void hide_both(struct credentials *credentials, const struct credential_order *order)
 {
     CLEANUP(strbuf_done) struct strbuf pair = STRBUF_INIT;

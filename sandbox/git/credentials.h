@@ -1,9 +1,9 @@
 /*
- * Passwords and tokens for git hosts, in memory alone: each is shown to one origin until it
- * expires, and is hidden for ever in what the sandbox's tools print.
+ * Passwords and tokens for git hosts, in memory only: each is given to one origin until it expires.
+ * The output of the sandbox's tools masks them even after that.
  *
  * Ownership: struct credentials owns and wipes them.
- * Threading: the loop's thread; a job has a copy of the process's.
+ * Threading: the loop's thread; a job has its process's copy.
  */
 #ifndef DEFT_SANDBOX_GIT_CREDENTIALS_H
 #define DEFT_SANDBOX_GIT_CREDENTIALS_H
@@ -20,7 +20,7 @@ struct error;
 struct strbuf;
 
 enum credential_state {
-    CREDENTIAL_UNKNOWN, /* this server was never given one, or it was restarted since */
+    CREDENTIAL_UNKNOWN, /* this server was never given one, or was restarted since */
     CREDENTIAL_VALID,
     CREDENTIAL_EXPIRED,
 };
@@ -40,22 +40,24 @@ struct credential_order {
 
 struct credentials *credentials_new(void) MUST_CHECK;
 void credentials_free(struct credentials *credentials);
-/* Keeps one in the place of the origin's last. ERROR_INVALID for texts that git's protocol cannot
- * carry, or too short to be hidden; ERROR_RATE_LIMITED with too many origins. */
+/*
+ * Stores a credential, replacing the origin's last one. ERROR_INVALID for texts that git's protocol
+ * cannot carry or that are too short to mask; ERROR_RATE_LIMITED with too many origins.
+ */
 int credentials_keep(struct credentials *credentials, const struct credential_order *order,
                      struct error *err) NONNULL MUST_CHECK;
 struct credential_view credentials_find(const struct credentials *credentials,
                                         const char *origin) NONNULL MUST_CHECK;
 
-/* How long a form of a password may be that is hidden; 0: there is none. */
+/* Length of the longest form of a password that is masked; 0: there is none. */
 size_t credentials_longest(const struct credentials *credentials) NONNULL MUST_CHECK;
 /*
- * Appends text with each password that was ever kept hidden in all its forms
- * (model/masking/masker.h), and the header made of it.
+ * Appends text with every password ever stored masked in all its forms (model/masking/masker.h),
+ * and the Authorization header made from it.
  */
 void credentials_mask_append(const struct credentials *credentials, const char *text, size_t len,
                              struct strbuf *out) NONNULL;
-/* The same for all strings inside json, which must not be shared; keys stay. */
+/* As above for all strings inside json, which must not be shared; keys stay unchanged. */
 void credentials_mask_json(const struct credentials *credentials, json_t *json)
     __attribute__((nonnull(1)));
 

@@ -27,10 +27,10 @@ enum {
     MAX_WAIT_MS = 600000,
 };
 
-/* The files that are told with their text. */
+/* Types of files whose text is returned. */
 static const char *const told[] = {".md", ".json", ".yml", ".yaml"};
 
-/* What has been found so far. */
+/* Files found so far. */
 struct finding {
     json_t *files;
     size_t n_bytes;
@@ -71,7 +71,7 @@ static int is_shown(const struct dirent *entry)
            !text_equal(entry->d_name, ".git");
 }
 
-/* Neither links nor what is no file or folder. */
+/* Regular files and folders only, no links. */
 /* NOLINTNEXTLINE(misc-no-recursion): at most MAX_DEPTH */
 static void find_files(struct finding *found, const char *root, const char *below, int depth)
 {
@@ -99,7 +99,7 @@ static void find_files(struct finding *found, const char *root, const char *belo
     free(entries);
 }
 
-/* The part of a repository that is meant: a folder in it, with every link followed. */
+/* Resolves the requested folder of a repository, following every link. */
 static int find_part(const char *base, const char *part, struct strbuf *out, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf written = STRBUF_INIT;
@@ -117,7 +117,7 @@ static int find_part(const char *base, const char *part, struct strbuf *out, str
     return 0;
 }
 
-/* What is found in a folder, told as lying at `path`. */
+/* Adds the files of a folder, reported under `path`. */
 static void put_files(json_t *answer, const char *folder, const char *path)
 {
     struct finding found = {.files = json_array()};
@@ -137,7 +137,7 @@ static int read_in_place(const char *source, const char *part, json_t *answer, s
     return 0;
 }
 
-/* Looked into before it takes its place, where another one may take it next. */
+/* The copy is read before it is moved into place, where another one may replace it at once. */
 static int read_copy(const struct fetch_copy *copy, const char *part, json_t *answer,
                      struct error *err)
 {
@@ -158,7 +158,7 @@ static int read_copy(const struct fetch_copy *copy, const char *part, json_t *an
     return fetch_copy_place(copy, fresh.text, err);
 }
 
-/* A folder of the sandbox is read where it lies, unless a commit of it is asked for. */
+/* A folder of the sandbox is read in place, unless a commit of it is requested. */
 static int fetch(const json_t *order, json_t *answer, struct error *err)
 {
     const json_t *credentials = json_object_get(order, "credentials");

@@ -1,6 +1,6 @@
 /*
- * Repositories that hold skills and plugins: a copy of one is made in a folder, and its small texts
- * are told. Nothing of it is run, and its links are not followed.
+ * Repositories that hold skills and plugins: copies one into a folder and returns its small text
+ * files. Nothing in it is executed, and its links are not followed.
  */
 #ifndef DEFT_SANDBOX_GIT_FETCH_H
 #define DEFT_SANDBOX_GIT_FETCH_H

@@ -29,7 +29,7 @@ enum {
     SWAP_TRIES = 3,
     LEFT_AFTER_S = 3600,
     FOLDER_MODE = 0755,
-    /* Git asks once; once more when it is refused. */
+    /* git asks once, and again when refused. */
     QUESTIONS_MAX = 4,
     PASSWORD_MAX_BYTES = 8192,
 };
@@ -63,7 +63,7 @@ static void make_parents(const char *folder)
     }
 }
 
-/* Copies that nobody finished, since the server or the sandbox was ended. */
+/* Removes copies left unfinished when the server or the sandbox was ended. */
 static void remove_left(const char *folder)
 {
     CLEANUP(strbuf_done) struct strbuf parent = STRBUF_INIT;
@@ -111,9 +111,9 @@ static const char *username_of(const struct fetch_copy *copy)
 }
 
 /*
- * What git's helper reads, as often as git may ask: on a socket that no other program can open, and
- * nowhere else. The agent's programs have our uid, and see our children's environment. The ends are
- * this process's, which is a job's and ends with it.
+ * Writes one answer for each time that git's helper may ask, to a socket that no other program can
+ * open. The agent's programs have our uid, and can read our children's environment. Both ends
+ * belong to this process, which is a job's and ends with it.
  */
 static int hand_credential(const struct fetch_copy *copy, struct git *git, struct error *err)
 {
@@ -135,7 +135,7 @@ static int hand_credential(const struct fetch_copy *copy, struct git *git, struc
     return 0;
 }
 
-/* Git is told to ask our helper, for the source's origin alone. hidden: gets it, too. */
+/* Makes git ask our helper, for the source's origin only. hidden: also gets the credential. */
 static int put_credentials(const struct fetch_copy *copy, struct git *git,
                            struct credentials *hidden, struct credential_settings *settings,
                            struct error *err)
@@ -159,7 +159,7 @@ static int put_credentials(const struct fetch_copy *copy, struct git *git,
     return hand_credential(copy, git, err);
 }
 
-/* Nobody is there to be asked, and a file of more than MAX_PACK_BYTES cannot be written. */
+/* Disables prompts, and limits files to MAX_PACK_BYTES. */
 static void bound(struct git *git)
 {
     CLEANUP(strbuf_done) struct strbuf protocols = STRBUF_INIT;
@@ -174,13 +174,13 @@ static void bound(struct git *git)
     git_put_variable(git, "GIT_LFS_SKIP_SMUDGE", "1");
 }
 
-/* One that says nothing new, where there is no credential. */
+/* A setting without effect if there is no credential. */
 static const char *setting_or_none(const struct strbuf *setting)
 {
     return setting->len > 0 ? setting->text : "core.hooksPath=/dev/null";
 }
 
-/* Links become files that hold where they point. */
+/* Links are checked out as files that contain their target. */
 static int fill(const struct fetch_copy *copy, struct git *git, struct credentials *hidden,
                 struct strbuf *commit_out, struct error *err)
 {

@@ -13,22 +13,22 @@ struct strbuf;
 
 struct fetch_copy {
     const char *source;   /* a URL, or the absolute path of a repository */
-    const char *ref;      /* NULL: what the repository has as its HEAD */
-    const char *folder;   /* absolute: where the copy goes in the end */
+    const char *ref;      /* NULL: the repository's HEAD */
+    const char *folder;   /* absolute: final path of the copy */
     const char *username; /* for HTTP; NULL: none */
     const char *password;
 };
 
 /*
- * Makes the copy beside its folder, in *fresh_out, and appends its commit. ERROR_INVALID for a
- * source that cannot be meant, ERROR_NOT_FOUND with git's words when it cannot be fetched.
+ * Makes the copy next to its folder, in *fresh_out, and appends its commit. ERROR_INVALID for an
+ * unusable source, ERROR_NOT_FOUND with git's message when it cannot be fetched.
  */
 int fetch_copy_make(const struct fetch_copy *copy, struct strbuf *fresh_out,
                     struct strbuf *commit_out, struct error *err) NONNULL MUST_CHECK;
-/* Puts it into its place, or removes it when that fails. Of two at once the later one stays. */
+/* Moves it into place, or removes it on failure. Of two concurrent copies the later one stays. */
 int fetch_copy_place(const struct fetch_copy *copy, const char *fresh,
                      struct error *err) NONNULL MUST_CHECK;
-/* Removes one that is not wanted. */
+/* Removes an unused copy. */
 void fetch_copy_drop(const char *fresh) NONNULL;
 
 #endif

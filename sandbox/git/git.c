@@ -14,7 +14,7 @@ enum { MAX_ARGS = 160, MAX_OUTPUT_BYTES = 32 * 1024 * 1024 };
 
 const char git_empty_tree[] = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
-/* The files may belong to another user of the sandbox; nothing of theirs is run. */
+/* The files may belong to another user of the sandbox; nothing in the repository is executed. */
 static const char *const common_args[] = {
     "--no-pager", "--no-optional-locks",    "-c", "safe.directory=*",
     "-c",         "core.fsmonitor=false",   "-c", "core.quotePath=false",
@@ -83,7 +83,7 @@ static int run(const struct git *git, const char *const *args, int out_fd,
                        result, err);
 }
 
-/* Hidden before it is cut to the length of a message: a part of one would not be known again. */
+/* Masks before cutting to the message's length: a partial password would not be recognized. */
 static int tell_failure(const struct git *git, const char *command, const struct strbuf *complaint,
                         struct error *err)
 {
@@ -105,7 +105,7 @@ static int run_well(const struct git *git, const char *const *args, int out_fd, 
     if (run(git, args, out_fd, &result, err) < 0)
         return -1;
     while (text_equal(args[0], "-c"))
-        args += 2; /* the command stands behind its settings */
+        args += 2; /* the command follows its settings */
     if (result.exit_code != 0)
         return tell_failure(git, args[0], &result.complaint, err);
     if (out != NULL)
@@ -182,7 +182,7 @@ static bool is_clean(const struct git *git)
            result.exit_code == 0;
 }
 
-/* The branch as the origin has it, unless it has all there is. */
+/* The branch's upstream, unless it equals HEAD and no file has changed. */
 static bool find_upstream(const struct git *git, const char *head, struct strbuf *base_out)
 {
     CLEANUP(strbuf_done) struct strbuf branch = STRBUF_INIT;
@@ -198,7 +198,7 @@ static bool find_upstream(const struct git *git, const char *head, struct strbuf
     return !text_equal(base_out->text, head) || !is_clean(git);
 }
 
-/* Where HEAD left the origin's default branch, else that branch. */
+/* The merge base with the origin's default branch, else that branch. */
 static bool find_default_branch(const struct git *git, struct strbuf *base_out)
 {
     static const char *const names[] = {"refs/remotes/origin/HEAD", "refs/remotes/origin/main",

@@ -12,7 +12,7 @@ enum { MAX_ADDRESS_BYTES = 4096, MAX_REF_BYTES = 255, MAX_NAME_BYTES = 200 };
 
 struct scheme {
     const char *prefix;
-    const char *port; /* that goes without saying; NULL: it shows no credential */
+    const char *port; /* default port; NULL: no credential is sent */
 };
 
 static const struct scheme schemes[] = {
@@ -24,7 +24,7 @@ static const struct scheme schemes[] = {
 
 const char git_address_protocols[] = "https:http:git:ssh";
 
-/* Neither "@", before which a password may stand, nor what a configuration reads in its own way. */
+/* Excludes "@", which a password may precede, and characters special in git's configuration. */
 static const char host_characters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                                       "0123456789.-_:[]";
 

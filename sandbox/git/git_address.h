@@ -1,6 +1,5 @@
 /*
- * Addresses of git repositories and names of their commits, as strangers give them: what may be
- * handed to git, and what is only meant to look so.
+ * Untrusted addresses of git repositories and names of commits: decides which may be passed to git.
  *
  * Threading: no state.
  */
@@ -14,25 +13,25 @@
 struct error;
 struct strbuf;
 
-/* What git may speak; helpers that run programs are not among it. For GIT_ALLOW_PROTOCOL. */
+/* Allowed protocols, without helpers that run programs. For GIT_ALLOW_PROTOCOL. */
 extern const char git_address_protocols[];
 
 /* True for https, http, ssh and git addresses, and for "user@host:path". */
 bool git_address_is_remote(const char *address) NONNULL MUST_CHECK;
-/* A name of one commit: nothing that git reads as an option, a pattern or a pair. */
+/* True for a name of one commit: for git not an option, a pattern, a range or a refspec. */
 bool git_address_is_ref(const char *ref) NONNULL MUST_CHECK;
 /*
- * Appends "https://host" or "http://host:1234", in small letters and without the port that goes
- * without saying: where a credential is shown. False for other protocols, and for an address with a
- * name or a password in it.
+ * Appends "https://host" or "http://host:1234", in lower case and without the default port: the
+ * origin that a credential is sent to. False for other protocols, and for an address that contains
+ * a name or a password.
  */
 bool git_address_origin(const char *address, struct strbuf *out) NONNULL MUST_CHECK;
 /*
- * Appends the name that a copy of the repository gets: the last part of the address without
- * ".git". ERROR_INVALID when that is no name of a folder.
+ * Appends the folder name for a copy of the repository: the last part of the address without
+ * ".git". ERROR_INVALID when that cannot be a folder name.
  */
 int git_address_name(const char *address, struct strbuf *out, struct error *err) NONNULL MUST_CHECK;
-/* A name of one folder: no path, nothing hidden, nothing that looks like an option. */
+/* True for the name of one folder: no path, not hidden, nothing that looks like an option. */
 bool git_address_is_name(const char *name) NONNULL MUST_CHECK;
 
 #endif

@@ -20,7 +20,7 @@
 
 enum { MAX_TEXT_BYTES = 1024 * 1024 };
 
-/* A path as the folder above it that exists, and the rest. */
+/* Splits a path into its nearest existing folder and the rest. */
 static void split_path(const char *path, struct strbuf *folder, struct strbuf *rest)
 {
     struct stat info;
@@ -36,7 +36,7 @@ static void split_path(const char *path, struct strbuf *folder, struct strbuf *r
     strbuf_append(rest, path + folder->len + (folder->len > 1));
 }
 
-/* A text as clients compare it: without the last line's end. */
+/* A text as clients compare it: without its final newline. */
 static json_t *shown_text(const struct strbuf *text)
 {
     size_t len = text->len;
@@ -56,7 +56,7 @@ static bool is_in_commit(const struct git *git, const char *commit, const char *
            text_equal(kind.text, "blob");
 }
 
-/* The file in a commit; "" when it is not in there. */
+/* The file in a commit; "" when it does not exist there. */
 static int read_version(const struct git *git, const char *commit, const char *path,
                         struct strbuf *text, struct error *err)
 {
@@ -84,7 +84,7 @@ static int say_missing(const char *path, struct error *err)
     return error_set(err, ERROR_INVALID, "File does not exist: %s", path);
 }
 
-/* "" when it was deleted since the commit. */
+/* "" when it was deleted after the commit. */
 static int read_now(const struct git *git, const char *commit, const char *name, const char *path,
                     struct strbuf *text, struct error *err)
 {
@@ -108,7 +108,7 @@ static void versions_done(struct versions *versions)
     strbuf_done(&versions->modified);
 }
 
-/* Both versions of a file, which lies at `name` of the repository. */
+/* Both versions of the file `name` of the repository. */
 static int read_versions(const struct request *request, const struct git *git, const char *name,
                          struct versions *versions, struct error *err)
 {

@@ -1,5 +1,5 @@
 /*
- * A file as it was and as it is, or before and after a commit.
+ * A file at a base and now, or before and after a commit.
  */
 #ifndef DEFT_SANDBOX_GIT_GIT_DIFF_H
 #define DEFT_SANDBOX_GIT_GIT_DIFF_H

@@ -19,7 +19,7 @@ enum { MAX_HOOK_BYTES = 1024 * 1024, HOOK_MODE = 0755 };
 #define SCRIPT ".openhands/pre-commit.sh"
 #define OURS "This hook was installed by OpenHands"
 
-/* The script need not be executable: its first line then does not count, sh runs it. */
+/* The script need not be executable: without that its first line is ignored and sh runs it. */
 static const char hook[] =
     "#!/bin/sh\n"
     "# " OURS "\n"
@@ -49,7 +49,7 @@ static bool is_ours(const char *path)
     return file_read(path, MAX_HOOK_BYTES, &text, &ignored) == 0 && strstr(text.text, OURS) != NULL;
 }
 
-/* Whole, or not at all: git may be committing. */
+/* Written atomically: git may be committing. */
 static int write_hook(const char *path, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf fresh = STRBUF_INIT;

@@ -1,5 +1,5 @@
 /*
- * The hook of a repository that runs its `.openhands/pre-commit.sh` before each commit.
+ * A repository's hook that runs its `.openhands/pre-commit.sh` before each commit.
  *
  * Blocks: only in jobs and errands.
  */
@@ -13,8 +13,8 @@
 struct error;
 
 /*
- * Installs it where the repository at `path` has such a script; *installed_out says whether it has
- * one. A hook that somebody else made is moved to pre-commit.local and called before the script.
+ * Installs it if the repository at `path` has such a script; *installed_out says whether it has
+ * one. An existing foreign hook is moved to pre-commit.local and called before the script.
  * ERROR_INVALID for no repository, ERROR_CONFLICT when there is a pre-commit.local already,
  * ERROR_UNAVAILABLE.
  */

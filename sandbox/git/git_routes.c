@@ -26,7 +26,7 @@ struct status_word {
     const char *word;
 };
 
-/* T is a change of type, U a merge that is not finished. */
+/* T is a type change, U an unfinished merge. */
 static const struct status_word status_words[] = {
     {'A', "ADDED"}, {'D', "DELETED"}, {'M', "UPDATED"}, {'T', "UPDATED"}, {'U', "UPDATED"},
 };
@@ -51,13 +51,13 @@ static const char *next_field(const struct strbuf *text, size_t *at)
     return field;
 }
 
-/* Path → word; a path that git names twice counts once. */
+/* Path → word; of several for a path the first is kept. */
 static void note_change(json_t *changes, const char *path, const char *word)
 {
     CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
 
     utf8_append_repaired(&name, path, strlen(path));
-    /* A repository within, of which git says nothing more. */
+    /* A nested repository, for which git lists no files. */
     if (text_ends_with(name.text, "/"))
         strbuf_truncate(&name, name.len - 1);
     if (json_object_get(changes, name.text) == NULL)
@@ -92,7 +92,7 @@ static json_t *sorted_list(json_t *changes)
     return list;
 }
 
-/* Differences of tracked files; to NULL: the files as they are now. */
+/* Differences of tracked files; to NULL: the current files. */
 static int add_tracked(const struct git *git, const char *from, const char *to, json_t *changes,
                        struct error *err)
 {

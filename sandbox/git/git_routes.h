@@ -1,5 +1,5 @@
 /*
- * What /api/git answers: the changes of a folder, commits and theirs.
+ * Routes below /api/git: the changes of a folder, its commits and their changes.
  */
 #ifndef DEFT_SANDBOX_GIT_GIT_ROUTES_H
 #define DEFT_SANDBOX_GIT_GIT_ROUTES_H

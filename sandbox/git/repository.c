@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "sandbox/core/textfile.h"
 
-/* What git needs to see a repository. HEAD comes last: without it there is none yet. */
+/* The minimum that git accepts as a repository. HEAD comes last: without it there is none. */
 static const struct part {
     const char *name;
     const char *text; /* NULL: a directory */
@@ -28,8 +28,8 @@ static const struct part {
 };
 
 /*
- * A work tree of another repository has a file in the place of the directory. An empty HEAD is one
- * whose writer was killed.
+ * A work tree of another repository has a file instead of the directory. An empty HEAD was left by
+ * a killed writer.
  */
 static bool has_git(const char *folder)
 {
@@ -61,7 +61,7 @@ static bool is_in_repository(const char *folder)
 
 static int write_part(const char *path, const char *text, struct error *err)
 {
-    /* A pipe in its place would wait for a reader. */
+    /* O_NONBLOCK: a FIFO in its place would wait for a reader. */
     CLEANUP(fd_close) int fd =
         open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
 

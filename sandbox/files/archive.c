@@ -25,17 +25,17 @@
 
 enum { MAX_PATTERNS = 48, MAX_COMMAND_ARGS = 8, MAX_DEPTH = 3, COPY_BYTES = 64 * 1024 };
 
-/* What can be made again, and is often more than the rest. */
+/* Folders that can be rebuilt, and are often larger than the rest. */
 static const char *const default_excludes[] = {
     "node_modules", ".venv", "venv",   "__pycache__", ".pytest_cache", ".mypy_cache",
     ".ruff_cache",  ".tox",  ".cache", ".npm",        ".gradle",
 };
 
-/* Files that may hold keys; they never leave the sandbox this way. */
+/* Files that may hold keys; they are never archived. */
 static const char *const credential_files[] = {".git/config", ".git/credentials",
                                                ".git-credentials", ".netrc"};
 
-/* Names and paths that are left out, as they were given. */
+/* Excluded names and paths, as given. */
 struct patterns {
     const char *items[MAX_PATTERNS];
     size_t n;
@@ -80,7 +80,7 @@ static int is_visible(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-/* The first repository at most `depth` folders below, in the order of names. */
+/* The first repository at most `depth` folders below, in alphabetical order. */
 /* NOLINTNEXTLINE(misc-no-recursion): at most MAX_DEPTH */
 static bool find_below(const char *folder, int depth, struct strbuf *found)
 {
@@ -147,7 +147,7 @@ static void put_header(struct job_answer *answer, const char *name, const char *
     json_put_text(answer->headers, name, encoded.text);
 }
 
-/* What the archive is of, in headers. */
+/* Describes the archive's repository and base in headers. */
 static void describe(const struct git *git, const char *base, const char *base_ref,
                      struct job_answer *answer)
 {
@@ -169,7 +169,7 @@ static void describe(const struct git *git, const char *base, const char *base_r
 
 /* --- what has changed --- */
 
-/* git takes a file for unchanged that is older than the index; so the copy is as old as that. */
+/* git treats a file older than the index as unchanged, so the copy keeps the original's time. */
 static int keep_time(int from, int to, struct error *err)
 {
     struct stat info;
@@ -180,7 +180,7 @@ static int keep_time(int from, int to, struct error *err)
     return 0;
 }
 
-/* A copy of the repository's index, so that new files can be noted without touching it. */
+/* Copies the repository's index, so that new files can be added without changing the original. */
 static int copy_index(const struct git *git, struct strbuf *copy, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
@@ -199,7 +199,7 @@ static int copy_index(const struct git *git, struct strbuf *copy, struct error *
     to = mkostemp(copy->text, O_CLOEXEC);
     if (to < 0)
         return error_set(err, ERROR_UNAVAILABLE, "making %s: %m", copy->text);
-    /* Whatever the sandbox put there: a FIFO must not hold this up. */
+    /* The sandbox controls this path: opening a FIFO must not block. */
     from = open(index.text, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (from < 0) /* nothing was ever added */
         return unlink(copy->text);
@@ -210,7 +210,7 @@ static int copy_index(const struct git *git, struct strbuf *copy, struct error *
     return keep_time(from, to, err);
 }
 
-/* Each pattern as two pathspecs: what is called so, and what lies below. */
+/* Two pathspecs for each pattern: entries with that name, and entries below them. */
 struct pathspecs {
     struct strbuf texts[2 * MAX_PATTERNS];
     size_t n;
@@ -236,7 +236,7 @@ static void make_pathspecs(const struct patterns *patterns, struct pathspecs *sp
     }
 }
 
-/* A command of git's on all files but those. */
+/* Runs a git command on all files except those. */
 static int run_without(const struct git *git, const char *const *command,
                        const struct pathspecs *specs, int fd, struct error *err)
 {
@@ -294,7 +294,7 @@ static int archive_changes(const struct request *request, const char *folder,
 
 /* --- all of it --- */
 
-/* Each pattern as an option of tar's. */
+/* Adds each pattern as an option of tar. */
 static void add_excludes(const struct patterns *patterns, struct strbuf *texts, const char **argv)
 {
     for (size_t i = 0; i < patterns->n; i++) {
@@ -330,7 +330,7 @@ static int run_tar(const char *folder, const struct patterns *patterns, int fd, 
     return rc;
 }
 
-/* An archive is called what its folder is called. */
+/* Names the archive after its folder. */
 static void name_archive(const char *folder, struct job_answer *answer)
 {
     CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
@@ -352,7 +352,7 @@ static int archive_folder(const struct request *request, const char *folder,
     struct error ignored = ERROR_INIT;
     const char *ref = request_query(request, "base_ref");
 
-    /* It need not be a repository. */
+    /* The folder need not be a repository. */
     if (open_repository(folder, &git, &ignored) == 0) {
         if (git_find_base(&git, ref, &base, err) < 0)
             return -1;
@@ -391,7 +391,7 @@ static void work(const struct request *request, struct job_answer *answer)
     }
 }
 
-/* A file without a name on a disk, for it may be large: beside what is archived, else in /tmp. */
+/* An unnamed file on disk, since it may be large: in the archived folder, else in /tmp. */
 static int open_result(const char *folder)
 {
     int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);

@@ -1,5 +1,5 @@
 /*
- * A folder as an archive: all of it, or what git says has changed in it.
+ * A folder as an archive: all of it, or only what has changed according to git.
  */
 #ifndef DEFT_SANDBOX_FILES_ARCHIVE_H
 #define DEFT_SANDBOX_FILES_ARCHIVE_H

@@ -29,14 +29,14 @@ enum {
     MAX_ENTRIES = 10000,
 };
 
-/* What has been found so far. */
+/* Files collected so far. */
 struct collection {
     json_t *files;
     size_t n_bytes;
     size_t n_entries;
 };
 
-/* Where to look: files that fit one of the names, at most `depth` folders deep. */
+/* A search: files that match one of the names, at most `depth` folders deep. */
 struct search {
     json_int_t place;
     const json_t *names;
@@ -101,7 +101,7 @@ static void take_entry(struct collection *found, const struct search *search, co
     }
 }
 
-/* As deep as MAX_DEPTH says, in the order of names. */
+/* Down to MAX_DEPTH, in alphabetical order. */
 /* NOLINTNEXTLINE(misc-no-recursion): at most MAX_DEPTH */
 static void search_folder(struct collection *found, const struct search *search, const char *folder)
 {
@@ -124,7 +124,7 @@ static const char *home_of(char *const *environment)
     return "/";
 }
 
-/* The nearest folder at or above this one that holds a .git; "" when there is none. */
+/* The nearest folder at or above this one that contains a .git; "" when there is none. */
 static void find_root(const char *folder, struct strbuf *root)
 {
     CLEANUP(strbuf_done) struct strbuf mark = STRBUF_INIT;

@@ -1,6 +1,6 @@
 /*
- * Small text files from several folders at once: what projects and users keep for agents (skills,
- * hooks, agents), for deft-fcgi to read.
+ * Small text files from several folders in one reply: skills, hooks and agents that projects and
+ * users keep, for deft-fcgi to read.
  */
 #ifndef DEFT_SANDBOX_FILES_COLLECT_H
 #define DEFT_SANDBOX_FILES_COLLECT_H

@@ -1,3 +1,6 @@
+/*
+ * Routes that list, search and create directories.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -32,7 +35,7 @@ static void names_done(struct names *names)
     mem_free(names->items);
 }
 
-/* By letters without case, equal ones by their exact form. */
+/* Case-insensitively; equal names by exact comparison. */
 static int compare_names(const char *a, const char *b)
 {
     int order = strcasecmp(a, b);
@@ -93,8 +96,7 @@ static int read_names(const char *path, bool with_hidden, struct names *names, s
     return 0;
 }
 
-/* The first name of a page: the one called so, else (an old client's lower case) the first not
- * below. */
+/* The first name of a page: that name, or (old clients send lower case) the first not before it. */
 static size_t find_page(const struct names *names, const char *page_id)
 {
     size_t at = 0;
@@ -210,8 +212,8 @@ void files_handle_create_directory(struct request *request)
 }
 
 /*
- * The folder that clients add their own default to, `workspace/project`, for where a conversation
- * works: with the workspace itself that would lie inside it once more.
+ * The home to which clients append `workspace/project` to get a conversation's folder: a workspace
+ * that already ends so is cut, else the suffix would appear twice.
  */
 static void append_home(const char *workspace, struct strbuf *out)
 {

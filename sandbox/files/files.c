@@ -51,7 +51,7 @@ static void upload_free(void *state)
     mem_free(upload);
 }
 
-/* Begins to write out what is there, so that the sync at the end finds little to do. */
+/* Starts writing back what has arrived, so that the sync at the end has little to do. */
 static void write_back(struct upload *upload)
 {
     if (upload->size - upload->flushed < WRITEBACK_BYTES)
@@ -61,7 +61,7 @@ static void write_back(struct upload *upload)
     upload->flushed = upload->size;
 }
 
-/* A full disk, or the limit of a file: nothing is wrong with us. */
+/* A full disk or a file size limit is the client's error, not an internal one. */
 static int no_room(struct error *err)
 {
     if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)
@@ -119,7 +119,7 @@ static int begin_upload(struct request *request, struct upload *upload, const ch
     return replace_begin(&upload->replace, path, err);
 }
 
-/* A failure of the file system is news for the client; only what is its own fault is a 4xx. */
+/* File system failures are reported to the client; only those that it caused are a 4xx. */
 static void answer_upload_failure(struct request *request, const struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf detail = STRBUF_INIT;
@@ -228,8 +228,8 @@ static bool read_number(const char **text, int64_t *number)
 }
 
 /*
- * One range of bytes (RFC 9110, section 14.1.2). Returns 206, 416, or 200 for what is not
- * understood, several ranges among it.
+ * Parses one range of bytes (RFC 9110, section 14.1.2). Returns 206, 416, or 200 for unsupported
+ * ones, e.g. several ranges.
  */
 static int parse_range(const char *text, int64_t size, struct byte_range *range)
 {

@@ -24,11 +24,13 @@ struct opened_file {
     struct stat info;
 };
 
-/* Opens a regular file; false: the request has been answered, with 400, 403 or 404 in words. */
+/* Opens a regular file; false: the request has been answered with 400, 403 or 404 and a message. */
 bool files_open(struct request *request, const char *path,
                 struct opened_file *file_out) NONNULL MUST_CHECK;
-/* Answers with the file's bytes, or the range that is asked for; takes the descriptor over.
- * content_type lives for ever. */
+/*
+ * Answers with the file's bytes, or the requested range; takes ownership of the descriptor.
+ * content_type must be a constant.
+ */
 void files_answer(struct request *request, const struct opened_file *file,
                   const char *content_type) NONNULL;
 

@@ -87,7 +87,7 @@ void shown_handle(struct request *request)
             return;
         }
     }
-    /* Looked at last, since index.html may be a link, too. */
+    /* Checked last, since index.html may itself be a link. */
     if (!inside_is_wanted(request, path.text)) {
         request_answer_detail(request, 400, "Path is outside the workspace");
         return;

@@ -1,5 +1,5 @@
 /*
- * Files as a browser shows them: with the type that their name tells, a folder as its index.html.
+ * Files served to a browser: typed by their name, a folder as its index.html.
  */
 #ifndef DEFT_SANDBOX_FILES_SHOWN_H
 #define DEFT_SANDBOX_FILES_SHOWN_H

@@ -57,13 +57,13 @@ struct unpacking {
     int64_t left_bytes;
 };
 
-/* One file of the archive, as its directory says. */
+/* One file of the archive, as listed in its directory. */
 struct entry {
     const char *name;
     size_t name_len;
     unsigned method;
     unsigned flags;
-    unsigned mode; /* 0: not known */
+    unsigned mode; /* 0: unknown */
     uint32_t crc;
     uint64_t packed;
     uint64_t size;
@@ -95,7 +95,7 @@ static int broken(struct error *err)
     return error_set(err, ERROR_INVALID, "the file is no zip archive, or a broken one");
 }
 
-/* Where the end of the directory is told, from behind: a comment may follow it. */
+/* Finds the end record of the directory, searching backwards: a comment may follow it. */
 static int find_end(const struct archive *archive, size_t *at_out, struct error *err)
 {
     size_t least = archive->len > END_BYTES + MAX_COMMENT_BYTES
@@ -113,7 +113,7 @@ static int find_end(const struct archive *archive, size_t *at_out, struct error 
     return broken(err);
 }
 
-/* Where the directory begins, and how many files there are. */
+/* Finds the directory's offset and number of files. */
 static int find_directory(const struct archive *archive, uint64_t *at_out, uint64_t *n_out,
                           struct error *err)
 {
@@ -146,7 +146,7 @@ static void take_far(const unsigned char **at, size_t *left, uint64_t *number)
     *left -= 8;
 }
 
-/* Numbers that had no room in their place stand here, in this order. */
+/* The zip64 extra field holds the numbers that do not fit in 32 bits, in this order. */
 static void read_extra(const unsigned char *extra, size_t len, struct entry *entry)
 {
     while (len >= 4) {
@@ -167,7 +167,7 @@ static void read_extra(const unsigned char *extra, size_t len, struct entry *ent
     }
 }
 
-/* Reads the entry at *at_io, and moves that behind it. */
+/* Reads the entry at *at_io and moves that past it. */
 static int read_entry(const struct archive *archive, uint64_t *at_io, struct entry *entry,
                       struct error *err)
 {
@@ -195,7 +195,7 @@ static int read_entry(const struct archive *archive, uint64_t *at_io, struct ent
     return 0;
 }
 
-/* Where the entry's bytes are. */
+/* Finds the entry's data. */
 static int find_data(const struct archive *archive, const struct entry *entry,
                      const unsigned char **data_out, struct error *err)
 {
@@ -213,7 +213,7 @@ static int find_data(const struct archive *archive, const struct entry *entry,
 
 /* --- writing --- */
 
-/* Writes a piece; never more than the entry said. */
+/* Writes a piece; never more than the entry's size. */
 static int put(int fd, const unsigned char *bytes, size_t len, uint64_t *left_io, uint32_t *crc_io,
                struct error *err)
 {
@@ -297,7 +297,7 @@ static int copy_data(const struct archive *archive, const struct entry *entry, i
     return rc;
 }
 
-/* A name is relative and has no part that leads up; what is there already leads nowhere else. */
+/* A name must be relative, without "..", and existing links in its path must not lead out. */
 static int make_path(const struct unpacking *unpacking, const struct entry *entry,
                      struct strbuf *path, struct error *err)
 {

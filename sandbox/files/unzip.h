@@ -1,7 +1,7 @@
 /*
- * Unpacks a zip archive of whatever making into a folder, and nowhere else: a name that leads out
- * of it, by "..", by a slash at its beginning or by a link that is there, ends the work. Blocks:
- * only for jobs (job.h).
+ * Unpacks a zip archive from an untrusted source into a folder, and nowhere else: a name that leads
+ * out of it, by "..", a leading slash or an existing link, is an error. Blocks: only for jobs
+ * (job.h).
  *
  * Source: PKWARE APPNOTE 6.3: stored and deflated files, zip64.
  */
@@ -13,8 +13,8 @@
 struct error;
 
 /*
- * What was unpacked before an error stays. ERROR_INVALID for what is no such archive, or leads out;
- * ERROR_TOO_LARGE; ERROR_UNAVAILABLE with the system's words.
+ * Files unpacked before an error stay. ERROR_INVALID for an invalid archive, or one that leads out;
+ * ERROR_TOO_LARGE; ERROR_UNAVAILABLE with the system's message.
  */
 int unzip_into(int archive_fd, const char *folder, struct error *err) NONNULL MUST_CHECK;
 

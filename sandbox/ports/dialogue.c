@@ -37,7 +37,7 @@ enum {
     FIRST_PAGE_ID = 1000,
 };
 
-/* The program while it runs. */
+/* The running program. */
 struct dialogue {
     pid_t pid;
     int in;
@@ -70,7 +70,7 @@ static const char *variable(char *const *environment, const char *name)
     return "";
 }
 
-/* The sandbox's environment, with the order's variables in front: the first of a name counts. */
+/* The sandbox's environment after the order's variables: the first one of a name wins. */
 static char **environment_of(const json_t *order, const char *workspace)
 {
     char **base = process_environment_new(PROCESS_TERMINAL, workspace);
@@ -146,7 +146,7 @@ static int start_program(const json_t *order, char *const *environment, struct d
     return rc;
 }
 
-/* What it said on standard error, for a person. */
+/* Returns the error for people, with the program's standard error. */
 static int ended_early(const struct dialogue *dialogue, struct error *err)
 {
     char said[MAX_COMPLAINT_BYTES + 1] = "";
@@ -188,7 +188,7 @@ static int next_line(struct dialogue *dialogue, struct strbuf *line, struct erro
     return 0;
 }
 
-/* The next whole line as JSON; NULL for one that is none, such as a banner. */
+/* The next line as JSON; NULL when it is not JSON, e.g. a banner. */
 static int next_message(struct dialogue *dialogue, json_t **message_out, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
@@ -229,7 +229,7 @@ static int say(struct dialogue *dialogue, const json_t *message, json_t *replies
     return id >= 0 ? wait_reply(dialogue, id, replies, err) : 0;
 }
 
-/* What the newest reply says comes behind it; NULL at the end of a list. */
+/* The cursor after the newest reply; NULL at the end of a list. */
 static const char *next_cursor(const json_t *replies)
 {
     const json_t *newest = json_array_get(replies, json_array_size(replies) - 1);
@@ -237,7 +237,7 @@ static const char *next_cursor(const json_t *replies)
     return json_text_or(json_object_get(newest, "result"), "nextCursor", NULL);
 }
 
-/* A list comes in pages: asks for those behind the first, under ids of their own. */
+/* Requests the further pages of a list, under new ids. */
 static int turn_pages(struct dialogue *dialogue, const json_t *message, json_t *replies,
                       struct error *err)
 {

@@ -1,6 +1,6 @@
 /*
- * A program that is talked to in lines of JSON (an MCP server on standard input and output):
- * started, asked, ended.
+ * Talks to a program in lines of JSON (an MCP server on standard input and output): starts it,
+ * sends messages, collects replies, ends it.
  */
 #ifndef DEFT_SANDBOX_PORTS_DIALOGUE_H
 #define DEFT_SANDBOX_PORTS_DIALOGUE_H
@@ -9,7 +9,10 @@
 
 struct request;
 
-/* POST {"command","args","env","cwd","timeout_ms","messages"} -> 200 {"replies"} | 400 in words */
+/*
+ * POST {"command","args","env","cwd","timeout_ms","messages"} -> 200 {"replies"} | 400 with a
+ * message
+ */
 void dialogue_handle(struct request *request) NONNULL;
 
 #endif

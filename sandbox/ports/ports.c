@@ -18,7 +18,7 @@ enum { TABLE_MAX_BYTES = 4 * 1024 * 1024, ADDRESS_MAX = 33, STATE_LISTEN = 0x0A,
 
 static const char *const tables[] = {"/proc/net/tcp", "/proc/net/tcp6"};
 
-/* An address as the kernel prints it: words in the host's order. */
+/* An address in the kernel's format: words in host byte order. */
 static bool is_loopback(const char *address)
 {
     size_t len = strlen(address);

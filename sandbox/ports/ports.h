@@ -1,5 +1,5 @@
 /*
- * Which TCP ports of the sandbox programs listen on, for others to reach.
+ * TCP ports that the sandbox's programs listen on and others can reach.
  */
 #ifndef DEFT_SANDBOX_PORTS_PORTS_H
 #define DEFT_SANDBOX_PORTS_PORTS_H
@@ -15,10 +15,9 @@ void ports_handle_listening(struct request *request) NONNULL;
 
 enum { PORTS_MAX = 65536 };
 
-/* Marks the ports of a table in the form of /proc/net/tcp where somebody listens on more than
- * loopback. */
+/* Marks the listening ports in a table in /proc/net/tcp format, except those on loopback only. */
 void ports_read(const char *table, char listens[PORTS_MAX]) NONNULL;
-/* True when somebody listens on that port, on whichever address. */
+/* True when a program listens on that port, on any address. */
 bool ports_has_listener(int port) MUST_CHECK;
 
 #endif

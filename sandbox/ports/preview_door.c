@@ -20,10 +20,10 @@
 
 enum { MAX_VISITS = 256, PATIENCE_MS = 30000, HEAD_MAX_BYTES = 64 * 1024, PIECE_BYTES = 8192 };
 
-/* A request on its way to a program. */
+/* A connection to a program. */
 struct visit {
     struct preview_door *door;
-    struct loop_source client; /* until the tunnel has it */
+    struct loop_source client; /* until passed to the tunnel */
     struct loop_source program;
     struct loop_timer patience;
     struct strbuf head;
@@ -96,7 +96,7 @@ static int connect_to(struct visit *visit, int family)
     return loop_add(visit->door->loop, &visit->program, EPOLLOUT, &err);
 }
 
-/* Where nobody listens the connection ends: nginx says so to the browser, in words. */
+/* When nothing listens the connection is closed: nginx then shows the browser an error. */
 static void try_ipv6(struct visit *visit)
 {
     bool has_tried = visit->has_tried_ipv6;

@@ -30,7 +30,8 @@ enum { START_MS = 60000, LOOK_MS = 20, SAID_MAX_BYTES = 65536 };
 #define PORT_TEXT_BYTES 8
 #define LOG_PATH "/tmp/.deft-editor.log"
 
-/* One that asks for no token is reached by the preview's origin alone, whose cookie is the owner's.
+/*
+ * An editor without a token is reachable only through the preview's origin, by the owner's cookie.
  */
 struct editor {
     const char *name;
@@ -55,7 +56,7 @@ static const char *variable(char *const *environment, const char *name)
     return "";
 }
 
-/* By PATH, or where the image says that it is. */
+/* Searches where the image's variable says, then PATH. */
 static void find_editor(char *const *environment, struct found_editor *found)
 {
     CLEANUP(strbuf_done) struct strbuf places = STRBUF_INIT;
@@ -72,7 +73,7 @@ static void find_editor(char *const *environment, struct found_editor *found)
         found->editor = NULL;
 }
 
-/* Its last words, when it ended at once. */
+/* Returns the last line of output of an editor that ended at once. */
 static int say_why(int said_fd, struct error *err)
 {
     char text[SAID_MAX_BYTES];
@@ -87,7 +88,7 @@ static int say_why(int said_fd, struct error *err)
     return error_set(err, ERROR_UNAVAILABLE, "the editor ended: %.200s", line);
 }
 
-/* Nobody tells when another process begins to listen: the kernel's table is looked at. */
+/* There is no event for another process starting to listen, so this polls the kernel's table. */
 static int wait_listening(pid_t pid, int said_fd, struct error *err)
 {
     int64_t end_ms = clock_monotonic_ms() + START_MS;
@@ -127,7 +128,7 @@ static int start_editor(const struct config *config, const struct found_editor *
     preview_editor_token(secret_reveal(&config->api_key), token);
     (void)snprintf(port, sizeof(port), "%d", PREVIEW_EDITOR_PORT);
     (void)snprintf(place, sizeof(place), "0.0.0.0:%d", PREVIEW_EDITOR_PORT);
-    /* exec wants them writable and does not write. */
+    /* exec does not modify them. */
     spec.argv = (char *const *)(uintptr_t)(found->editor->has_token ? with_token : without);
     if (process_start(&spec, &pid, err) < 0)
         return -1;

@@ -13,14 +13,14 @@
 #include "base/text.h"
 
 enum {
-    WAIT_MS = 900,  /* with what the answer takes, the words are there within a second */
-    LOOK_MS = 50,   /* by then the job has its output where the command wants it */
-    SETTLE_MS = 50, /* between a job's first words and the rest of them */
+    WAIT_MS = 900,  /* leaves time to answer within a second */
+    LOOK_MS = 50,   /* by then the job has redirected its output if the command does so */
+    SETTLE_MS = 50, /* between a job's first output and the rest of it */
     FD_PATH_BYTES = 48,
     FD_NAME_BYTES = 64,
 };
 
-/* Another user's process does not tell where it prints: it may be the terminal. */
+/* The output file of another user's process cannot be determined: it may be the terminal. */
 static bool prints_there(pid_t pid, int fd)
 {
     char path[FD_PATH_BYTES];
@@ -59,7 +59,7 @@ static void on_timer(void *owner)
         loop_timer_set(wait->loop, &wait->timer, left_ms);
 }
 
-/* Its last words may still be on their way through the terminal. */
+/* Its last output may still be in the terminal. */
 static void on_job_end(void *owner, uint32_t events)
 {
     struct background_wait *wait = owner;
@@ -82,7 +82,7 @@ void background_wait_init(struct background_wait *wait, struct loop *loop,
     };
 }
 
-/* Where the kernel has no such descriptors, the job is waited for as long as one that goes on. */
+/* Without pidfds in the kernel, waits the full time even if the job ends. */
 static void watch_end(struct background_wait *wait)
 {
     struct error err = ERROR_INIT;

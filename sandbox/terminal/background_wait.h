@@ -1,9 +1,8 @@
 /*
- * A moment of patience with a job that a command has just put into the background: what it prints
- * first, such as a server's address or its reason to fail, belongs to the command's observation.
+ * A short wait for a job that a command has just put into the background: its first output, such as
+ * a server's address or a failure, belongs to the command's observation.
  *
- * Only for a job that prints to the terminal, and for a second at most: one that writes elsewhere,
- * or is over, is not waited for.
+ * Only for a running job that prints to the terminal, and for at most a second.
  * Threading: the loop's thread.
  */
 #ifndef DEFT_SANDBOX_TERMINAL_BACKGROUND_WAIT_H
@@ -19,21 +18,21 @@
 struct background_wait {
     struct loop *loop;
     struct loop_timer timer;
-    struct loop_source end; /* of the job, as a descriptor of its process; fd -1: not to be had */
+    struct loop_source end; /* pidfd of the job, readable at its end; fd -1: not available */
     pid_t pid;
     int64_t until_ms;
     bool is_on;
-    bool has_heard; /* something was printed: a little more is waited for, then it is over */
+    bool has_heard; /* something was printed: ends after a short delay */
     void (*over)(void *owner);
     void *owner;
 };
 
-/* over(owner) is called from the loop when a wait is over. */
+/* over(owner) is called from the loop when a wait ends. */
 void background_wait_init(struct background_wait *wait, struct loop *loop,
                           void (*over)(void *owner), void *owner) NONNULL;
-/* False when there is nothing to wait for; else over() comes, unless the wait is cleared. */
+/* False when there is nothing to wait for; else over() is called, unless the wait is cleared. */
 bool background_wait_begin(struct background_wait *wait, pid_t pid) NONNULL MUST_CHECK;
-/* The terminal printed something. */
+/* To be called when the terminal printed something. */
 void background_wait_hear(struct background_wait *wait) NONNULL;
 /* Ends the wait without a call of over(). */
 void background_wait_clear(struct background_wait *wait) NONNULL;

@@ -73,7 +73,7 @@ static void trim_tail(struct capture *capture)
     capture->cut_chars += excess;
 }
 
-/* With all that came before, once there is too much. */
+/* Saves text that exceeds the head, starting with the head itself. */
 static void save(struct capture *capture, const char *text, size_t len)
 {
     if (capture->save_dir == NULL || capture->save_dir[0] == '\0' || capture->is_unsaved)
@@ -88,7 +88,7 @@ static void save(struct capture *capture, const char *text, size_t len)
     spill_write(capture->spill, text, len);
 }
 
-/* Adds clean text behind the head, or behind the tail once the head is full. */
+/* Appends clean text to the head, or to the tail once the head is full. */
 static void keep(struct capture *capture, const char *text, size_t len)
 {
     size_t room = MAX_OUTPUT_CHARS - capture->head_chars;
@@ -106,14 +106,14 @@ static void keep(struct capture *capture, const char *text, size_t len)
     }
 }
 
-/* The bytes of the overwritten text that the line covers. */
+/* Number of bytes of the overwritten text that the line covers. */
 static size_t covered_length(const struct capture *capture)
 {
     return utf8_offset(capture->under.text, capture->under.len,
                        utf8_length(capture->line.text, capture->line.len));
 }
 
-/* What was printed before a carriage return shows behind a shorter text that came after it. */
+/* After a shorter line, the rest of the text before the carriage return is still visible. */
 static void merge_overwritten(struct capture *capture)
 {
     struct strbuf *line = &capture->line;
@@ -129,7 +129,7 @@ static void merge_overwritten(struct capture *capture)
     strbuf_reset(&capture->under);
 }
 
-/* Before anything is cut: the half of a password is not hidden. */
+/* Masks before anything is cut: a partial password would not be masked. */
 static void keep_shown(struct capture *capture, const char *text, size_t len)
 {
     CLEANUP(strbuf_done) struct strbuf shown = STRBUF_INIT;
@@ -157,7 +157,7 @@ static void flush_line(struct capture *capture, size_t len)
     strbuf_remove_head(line, len);
 }
 
-/* Of the line that is not over. Returns how much of its end may be the beginning of one. */
+/* Masks the unfinished line. Returns how many of its last bytes may begin a password. */
 static size_t hide_passwords(struct capture *capture)
 {
     struct strbuf *line = &capture->line;
@@ -172,7 +172,7 @@ static size_t hide_passwords(struct capture *capture)
     return longest < line->len ? longest : 0;
 }
 
-/* Without the character at the end that is not all there. RFC 3629, section 3. */
+/* Length without an incomplete last character. RFC 3629, section 3. */
 static size_t whole_length(const char *text, size_t len)
 {
     size_t at = len;
@@ -192,7 +192,7 @@ static size_t whole_length(const char *text, size_t len)
     return len;
 }
 
-/* A line without end is kept in pieces that do not cut a character. */
+/* Flushes a very long line in pieces without splitting a character. */
 static void flush_long_line(struct capture *capture)
 {
     struct strbuf *line = &capture->line;
@@ -218,7 +218,7 @@ static void begin_overwrite(struct capture *capture)
     struct strbuf old = capture->under;
     bool is_styled = memchr(line->text, ESC, line->len) != NULL;
 
-    /* A program may overwrite a long line with a few characters, again and again. */
+    /* Fast path: a program may overwrite a long line with a few characters, again and again. */
     if (old.len > 0 && !is_styled && !capture->is_under_styled &&
         covered_length(capture) == line->len) {
         memcpy(old.text, line->text, line->len);
@@ -260,7 +260,7 @@ static void take_control(struct capture *capture, char c)
     case '\t':
         strbuf_append_char(&capture->line, c);
         break;
-    default: /* bells, NULs and their like print nothing */
+    default: /* bells, NULs and the like print nothing */
         break;
     }
 }
@@ -294,7 +294,7 @@ static size_t take_text(struct capture *capture, const char *bytes, size_t len)
     return n;
 }
 
-/* Reports (n), attributes (c), modes (h, l, p), versions (q) and window data (t) are no text. */
+/* Reports (n), attributes (c), modes (h, l, p), versions (q) and window data (t) print nothing. */
 static bool is_silent_csi(const struct strbuf *sequence)
 {
     char final = sequence->text[sequence->len - 1];
@@ -328,11 +328,11 @@ static void take_escape(struct capture *capture, char c)
         capture->state = CAPTURE_CSI;
     else if (c == ']' || c == 'P' || c == '_' || c == '^' || c == 'X')
         capture->state = CAPTURE_STRING;
-    else if (c < 0x20 || c > 0x2F) /* ESC ( B and its like have bytes between */
+    else if (c < 0x20 || c > 0x2F) /* ESC ( B and the like have intermediate bytes */
         end_sequence(capture, false);
 }
 
-/* Takes one byte of a control sequence; true when it ended the marker. ECMA-48, section 5.4. */
+/* Takes one byte of a control sequence; true when it completed the marker. ECMA-48, section 5.4. */
 static bool take_sequence(struct capture *capture, char c)
 {
     bool is_marker = false;
@@ -384,7 +384,7 @@ size_t capture_feed(struct capture *capture, const char *bytes, size_t len, bool
     return used;
 }
 
-/* Returns how many characters went. */
+/* Returns the number of characters removed. */
 static size_t strip_trailing_space(struct strbuf *out, size_t start)
 {
     size_t len = out->len;
@@ -415,7 +415,7 @@ static size_t count_lines(const char *text, size_t len)
     return n;
 }
 
-/* What stands in the place of the middle; where all of it is saved it says so. */
+/* The notice in place of the omitted middle; names the file if the whole output was saved. */
 static void append_notice(const struct capture *capture, const char *path, size_t line,
                           struct strbuf *out)
 {

@@ -17,7 +17,7 @@ static bool is_name(const char *name)
     return *name == '\0';
 }
 
-/* json_object_foreach() wants an object that is not const. */
+/* json_object_foreach() needs a non-const object. */
 static void *first_member(const json_t *object)
 {
     union {

@@ -1,5 +1,5 @@
 /*
- * Environment variables for one command, as shell text that exports them.
+ * Environment variables of one command, as shell text that exports them.
  */
 #ifndef DEFT_SANDBOX_TERMINAL_EXPORTS_H
 #define DEFT_SANDBOX_TERMINAL_EXPORTS_H
@@ -13,7 +13,7 @@ struct strbuf;
 
 /* ERROR_INVALID unless env is absent, null, or an object of NAME: text. */
 int exports_check(const json_t *env, struct error *err) __attribute__((nonnull(2))) MUST_CHECK;
-/* Appends "export NAME='…'" lines; what exports_check() refuses is left out. */
+/* Appends "export NAME='…'" lines; omits what exports_check() refuses. */
 void exports_append(struct strbuf *out, const json_t *env) __attribute__((nonnull(1)));
 
 #endif

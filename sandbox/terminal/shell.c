@@ -34,7 +34,7 @@ enum {
     READS_AT_ONCE = 16,
     DRAIN_ROUNDS = 16,
     MAX_TYPED_BYTES = 4 * 1024 * 1024,
-    /* How long the end of the output may lag behind the record that announces it. */
+    /* Maximum delay of the output's end after the record that announces it. */
     MARKER_GRACE_MS = 500,
     TTY_NAME_BYTES = 32,
 };
@@ -49,7 +49,7 @@ struct shell {
     struct loop_source records;
     int command_fd; /* memory file */
     struct loop_timer grace;
-    struct strbuf typed; /* what the terminal does not take yet */
+    struct strbuf typed; /* input that the terminal has not accepted yet */
     char nonce[CRYPTO_TOKEN_BYTES];
     char key[64]; /* nonce;number of the running command */
     long number;
@@ -63,7 +63,7 @@ struct shell {
     int64_t last_output_ms;
 };
 
-/* A cooked terminal without echo: what is typed would only stand in the output again. */
+/* A cooked terminal without echo, which would only repeat the input in the output. */
 static void reset_terminal(int fd)
 {
     struct termios mode;
@@ -71,7 +71,7 @@ static void reset_terminal(int fd)
     if (tcgetattr(fd, &mode) < 0)
         return;
     mode.c_iflag = ICRNL | IXON | IUTF8;
-    mode.c_oflag = 0; /* a newline is one byte: nothing is displayed, and it is twice as fast */
+    mode.c_oflag = 0; /* newlines stay one byte: nothing is displayed, and it is twice as fast */
     mode.c_cflag = CS8 | CREAD | B38400;
     mode.c_lflag = ISIG | ICANON | IEXTEN | ECHOCTL | ECHOK;
     mode.c_cc[VINTR] = 3;
@@ -146,7 +146,7 @@ static void write_typed(struct shell *shell)
                 shell->typed.len > 0 ? (uint32_t)(EPOLLIN | EPOLLOUT) : (uint32_t)EPOLLIN);
 }
 
-/* Reads a bounded amount, so that a flood of output leaves room for others; false at the end. */
+/* Reads a limited amount, so that floods of output starve no other work; false at the end. */
 static bool read_terminal(struct shell *shell)
 {
     char bytes[READ_BYTES];
@@ -168,7 +168,7 @@ static void on_terminal(void *owner, uint32_t events)
 
     if ((events & EPOLLOUT) != 0)
         write_typed(shell);
-    /* Nobody holds the other side any more: the exit of the shell is on its way. */
+    /* All slave descriptors are closed: the shell is about to exit. */
     if (!read_terminal(shell) && (events & EPOLLHUP) != 0)
         loop_remove(shell->loop, &shell->terminal);
     if (shell->busy)
@@ -178,8 +178,8 @@ static void on_terminal(void *owner, uint32_t events)
 }
 
 /*
- * Nobody can write a record any more: a command has closed all descriptors, or become another
- * program with `exec`. The marker alone tells the end of what runs now and of what comes after.
+ * No process can write a record any more: a command has closed all descriptors, or replaced the
+ * shell by `exec`. From now on only the marker reports the end of a command.
  */
 static void lose_records(struct shell *shell)
 {
@@ -222,7 +222,7 @@ static void on_shell_exit(void *owner, int status)
 
     shell->pid = 0;
     for (int i = 0; i < DRAIN_ROUNDS && read_terminal(shell); i++)
-        continue; /* a background job may print for ever */
+        continue; /* a background job may print without end */
     shell->events.exited(shell->events.owner, code);
 }
 
@@ -300,7 +300,7 @@ static int submit(struct shell *shell, const struct strbuf *text, const char *li
     return 0;
 }
 
-/* Names the next command, and says so to the shell in *text. */
+/* Numbers the next command and appends the assignment to *text. */
 static void begin_command(struct shell *shell, struct strbuf *text)
 {
     CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
@@ -383,8 +383,10 @@ static pid_t foreground_group(const struct shell *shell)
     return group;
 }
 
-/* A hangup would make the shell end its background jobs: it is killed, what it runs gets the
- * hangup. */
+/*
+ * SIGHUP would make the shell end its background jobs: it is killed; only the foreground job gets
+ * SIGHUP.
+ */
 static void end_process(const struct shell *shell)
 {
     pid_t group = foreground_group(shell);
@@ -433,7 +435,7 @@ int shell_run(struct shell *shell, const char *exports, const char *command, str
 void shell_type(struct shell *shell, const char *bytes, size_t len)
 {
     if (shell->typed.len + len > MAX_TYPED_BYTES)
-        return; /* a program that reads nothing gets no more */
+        return; /* the program does not read its input */
     strbuf_append_bytes(&shell->typed, bytes, len);
     write_typed(shell);
 }

@@ -1,5 +1,5 @@
 /*
- * One interactive shell on a pseudo-terminal of its own: starts, takes commands, tells their end.
+ * One interactive shell on its own pseudo-terminal: starts it, runs commands, reports their end.
  *
  * Ownership: struct shell owns its process and descriptors until shell_free(), which ends the shell
  * but lets background jobs live.
@@ -24,24 +24,24 @@ struct shell;
 
 struct shell_events {
     void *owner;
-    /* The shell is at its prompt: after its start, and after each command. */
+    /* The shell is at its prompt: after its start and after each command. */
     void (*prompted)(void *owner);
-    /* Something readable was printed at the prompt: by a job in the background. */
+    /* A background job printed something readable at the prompt. */
     void (*printed)(void *owner);
-    /* The process is over; its output is complete. code as a shell would say it. */
+    /* The process has ended; its output is complete. code: as a shell reports it. */
     void (*exited)(void *owner, int code);
 };
 
 struct shell_spec {
-    const char *workspace;                 /* HOME where there is none */
+    const char *workspace;                 /* HOME if there is none */
     const char *working_dir;               /* first directory */
     bool skip_rc;                          /* do not read the user's start-up files */
-    bool is_plain;                         /* what it prints is kept without colours */
-    const struct credentials *credentials; /* hidden in what it prints */
-    const char *save_dir; /* of output that is too long; lives as long as the shell; NULL: none */
+    bool is_plain;                         /* keeps its output without colors */
+    const struct credentials *credentials; /* masked in its output */
+    const char *save_dir; /* for output that is too long; lives as long as the shell; NULL: none */
 };
 
-/* ERROR_NOT_FOUND when there is no shell in this image. It is ready at the first prompted(). */
+/* ERROR_NOT_FOUND when the image has no shell. It is ready at the first prompted(). */
 int shell_new(struct loop *loop, const struct shell_spec *spec, const struct shell_events *events,
               struct shell **shell_out, struct error *err) NONNULL MUST_CHECK;
 void shell_free(struct shell *shell);
@@ -51,10 +51,10 @@ int shell_run(struct shell *shell, const char *exports, const char *command,
               struct error *err) NONNULL MUST_CHECK;
 /* Types bytes into the terminal. */
 void shell_type(struct shell *shell, const char *bytes, size_t len) NONNULL;
-/* Sends a signal to the terminal's foreground group, or the shell itself when that is it. */
+/* Sends a signal to the terminal's foreground group, which may be the shell itself. */
 void shell_signal(struct shell *shell, int number) NONNULL;
 
-/* What was printed since the last capture_take(). */
+/* The output since the last capture_take(). */
 struct capture *shell_capture(struct shell *shell) NONNULL MUST_CHECK;
 /* clock_monotonic_ms() of the last output. */
 int64_t shell_last_output_ms(const struct shell *shell) NONNULL MUST_CHECK;

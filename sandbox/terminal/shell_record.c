@@ -7,7 +7,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 
-/* No program starts with a PATH of more than 128 KiB (Linux' MAX_ARG_STRLEN). */
+/* No program starts with a PATH of more than 128 KiB (Linux's MAX_ARG_STRLEN). */
 enum { N_FIELDS = 5, MAX_RECORD_BYTES = 1024 * 1024, MAX_PID = INT32_MAX };
 
 enum record_field { FIELD_KEY, FIELD_EXIT_CODE, FIELD_PID, FIELD_CWD, FIELD_PATH };
@@ -22,7 +22,7 @@ static int number_or(const char *text, int fallback)
     return (int)value;
 }
 
-/* Splits what is there; false when fields are missing. Returns the bytes used by *len_out. */
+/* Splits the buffered bytes; false when fields are missing. *len_out: offset after the record. */
 static bool split_fields(const struct strbuf *bytes, size_t start, const char *fields[N_FIELDS],
                          size_t *len_out)
 {

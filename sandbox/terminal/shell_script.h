@@ -1,16 +1,16 @@
 /*
- * What deft-action tells a fresh shell, as text for its `eval`.
+ * Shell code that deft-action sends to a new shell for its `eval`.
  *
- * A command never travels through the terminal's line editing: it lies in a memory file that the
- * shell reads (COMMAND fd), preceded by exports. The end of a command is told in two places: a
- * record on a pipe (RECORD fd), which output cannot forge, and a control sequence on the terminal
- * (TTY fd), which says where the output ends. A record is five fields, each ended by NUL: nonce and
+ * A command never passes through the terminal's line editing: it is in a memory file that the shell
+ * reads (COMMAND fd), after its exports. The end of a command is reported in two places: a record
+ * on a pipe (RECORD fd), which output cannot forge, and a control sequence on the terminal (TTY
+ * fd), which marks the end of the output. A record is five fields, each ended by NUL: nonce and
  * number of the command, exit code, pid of the last background job, working directory, PATH.
  */
 #ifndef DEFT_SANDBOX_TERMINAL_SHELL_SCRIPT_H
 #define DEFT_SANDBOX_TERMINAL_SHELL_SCRIPT_H
 
-/* bash: numbers out of the way of scripts. A plain sh knows single digits only. */
+/* bash: numbers that scripts are unlikely to use. A plain sh accepts single digits only. */
 enum {
     BASH_COMMAND_FD = 60,
     BASH_RECORD_FD = 61,
@@ -20,20 +20,20 @@ enum {
     SH_TTY_FD = 8,
 };
 
-/* The line typed for the set-up, and the one typed for each command. */
+/* The line typed for the setup, and the one typed for each command. */
 #define BASH_SETUP_LINE " IFS= read -r -d '' -u 60 __deft_c; eval \"$__deft_c\"\n"
 #define SH_SETUP_LINE " __deft_c=$(cat <&6); eval \"$__deft_c\"\n"
 /*
- * Both branches are the same, but in each `$?` is that of the command before. The newline ahead
- * clears bash's parser, which a syntax error inside eval leaves in the middle of a command.
+ * Both branches are the same, but set `$?` to that of the previous command. The leading newline
+ * resets bash's parser, which a syntax error inside eval leaves in the middle of a command.
  */
 #define SHELL_COMMAND_LINE                                                                         \
     "\n if __deft_get; then eval \"$__deft_c\"; else eval \"$__deft_c\"; fi; __deft_keep\n"
 
 /*
- * PROMPT_COMMAND tells the end, also after Ctrl-C, which drops the rest of the typed line. The
- * user's own PROMPT_COMMAND runs before it; it may hold ours, so one is told once. `local -` hides
- * the work from a user's `set -x`.
+ * PROMPT_COMMAND reports the end, also after Ctrl-C, which drops the rest of the typed line. The
+ * user's own PROMPT_COMMAND runs before it; it may contain ours, so each end is reported once.
+ * `local -` hides this code from a user's `set -x`.
  */
 #define BASH_SETUP                                                                                 \
     "set +H; set +o history; unset HISTFILE; IGNOREEOF=1000\n"                                     \
@@ -54,7 +54,7 @@ enum {
     "__deft_s=0; __deft_k=\n"
 
 /*
- * A plain sh cannot read up to a NUL: its file assigns the command, quoted, to __deft_c. It tells
+ * A plain sh cannot read up to a NUL: its file assigns the command, quoted, to __deft_c. It reports
  * the end at the end of the line; its prompt does so again, for Ctrl-C.
  */
 #define SH_SETUP                                                                                   \

@@ -23,7 +23,7 @@ enum { FILES_MAX = 32, NAME_CHARS = 8, FILE_MODE = 0644 };
 
 struct spill {
     char *folder;
-    char *path; /* while it has no name of its own */
+    char *path; /* its temporary name */
     int fd;
     size_t len;
 };
@@ -59,12 +59,12 @@ void spill_write(struct spill *spill, const char *text, size_t len)
     if (n == 0)
         return;
     if (fd_write_all(spill->fd, text, n, &ignored) < 0)
-        spill->len = FILE_MAX_BYTES; /* a full disk: what is there stays */
+        spill->len = FILE_MAX_BYTES; /* a full disk: keeps what was written */
     else
         spill->len += n;
 }
 
-/* terminal_output_<the beginning of its SHA-256>.txt */
+/* terminal_output_<first digits of its SHA-256>.txt */
 static int append_name(const struct spill *spill, struct strbuf *out)
 {
     char hash[CRYPTO_HASH_HEX_BYTES];
@@ -87,7 +87,7 @@ static int is_output(const struct dirent *entry)
     return text_starts_with(entry->d_name, PREFIX);
 }
 
-/* Makes room for one: whoever wrote the most of them did so a moment ago. */
+/* Removes the oldest file when there are too many; one is enough, since each spill adds one. */
 static void remove_oldest(const char *folder)
 {
     CLEANUP(strbuf_done) struct strbuf oldest = STRBUF_INIT;

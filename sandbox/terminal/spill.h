@@ -1,8 +1,8 @@
 /*
- * Where output goes that is too long to be told: a file of its own in a folder, whole up to a
- * bound, called by what is in it. The oldest of many go.
+ * Saves output that is too long to be shown: to a file in a folder, up to a limit, named after its
+ * content. The oldest of too many files are removed.
  *
- * Ownership: spill_end() or spill_free() ends one. Threading: one thread; writes are to a file.
+ * Ownership: spill_end() or spill_free() ends one. Threading: one thread; writes go to a file.
  */
 #ifndef DEFT_SANDBOX_TERMINAL_SPILL_H
 #define DEFT_SANDBOX_TERMINAL_SPILL_H
@@ -14,13 +14,13 @@
 struct spill;
 struct strbuf;
 
-/* Begins a file; NULL where none can be made, which is nobody's failure. */
+/* Begins a file; NULL where none can be created, which is not an error. */
 struct spill *spill_begin(const char *folder) NONNULL MUST_CHECK;
-/* What does not fit, or cannot be written, is left out. */
+/* Omits text that exceeds the limit or cannot be written. */
 void spill_write(struct spill *spill, const char *text, size_t len) NONNULL;
-/* Gives it its name, which is appended with the folder; nothing is where that failed. */
+/* Renames the file and appends its path; appends nothing on failure. */
 void spill_end(struct spill *spill, struct strbuf *path_out) NONNULL;
-/* Ends it without a file; NULL is fine. */
+/* Removes the file; NULL is allowed. */
 void spill_free(struct spill *spill);
 
 #endif

@@ -8,7 +8,7 @@
 
 enum { MAX_NESTING = 256, MAX_HEREDOCS = 16, MAX_WORD = 64 };
 
-/* What is open; FRAME_QUOTE and below take words literally. */
+/* Open constructs; FRAME_QUOTE and below take words literally. */
 enum frame {
     FRAME_PAREN,      /* ( or $( : commands inside */
     FRAME_BRACE,      /* { as a word */
@@ -32,7 +32,7 @@ struct scanner {
     struct heredoc heredocs[MAX_HEREDOCS];
     size_t n_heredocs;
     bool at_command; /* the next word is a command or a reserved word */
-    bool continues;  /* the line ends with an operator that wants more */
+    bool continues;  /* the line ends with an operator that needs more */
     bool broken;
 };
 
@@ -57,7 +57,7 @@ static bool is_inside(const struct scanner *scan, enum frame frame)
     return scan->depth > 0 && scan->frames[scan->depth - 1] == frame;
 }
 
-/* After '…' or $'…'; a missing end is a broken text. */
+/* After '…' or $'…'; a missing end makes the text broken. */
 static void skip_single_quotes(struct scanner *scan, bool has_escapes)
 {
     scan->at++;
@@ -121,7 +121,7 @@ static void take_in_arithmetic(struct scanner *scan)
         pop(scan, FRAME_ARITHMETIC);
     } else if (scan->at[0] == '(') {
         scan->at++;
-        push(scan, FRAME_PARAMETER); /* any frame that a lone bracket closes again */
+        push(scan, FRAME_PARAMETER); /* any frame that a single bracket closes */
     } else {
         scan->at++;
     }
@@ -136,7 +136,7 @@ static void take_double_quote(struct scanner *scan)
         push(scan, FRAME_QUOTE);
 }
 
-/* A character that is no quote, escape or expansion. */
+/* A character other than a quote, escape or expansion. */
 static void take_inner(struct scanner *scan)
 {
     char c = *scan->at;
@@ -215,7 +215,7 @@ static bool line_ends_heredoc(const char *line, size_t len, const struct heredoc
     return len == strlen(heredoc->word) && memcmp(line, heredoc->word, len) == 0;
 }
 
-/* Behind a newline: the bodies of the heredocs that the line announced. */
+/* After a newline: skips the bodies of the heredocs that the line announced. */
 static void skip_heredocs(struct scanner *scan)
 {
     for (size_t i = 0; i < scan->n_heredocs; i++) {
@@ -250,7 +250,7 @@ static void take_reserved(struct scanner *scan, const char *word, size_t len)
     scan->at_command = false;
     if (word_is(word, len, openers, ARRAY_SIZE(openers))) {
         push(scan, FRAME_COMPOUND);
-        /* `while true` has a command next, `for x` a name. */
+        /* `while true` is followed by a command, `for x` by a name. */
         scan->at_command = word[0] == 'i' || word[0] == 'w' || word[0] == 'u';
     } else if (word_is(word, len, closers, ARRAY_SIZE(closers))) {
         pop(scan, FRAME_COMPOUND);
@@ -278,7 +278,7 @@ static bool is_word_char(char c)
     return c != '\0' && strchr(" \t\r\n;&|<>()\"'`$\\", c) == NULL;
 }
 
-/* Words of a for loop, of a case and of a function's head that look like commands are none. */
+/* Handles words in a for loop, a case and a function's head that look like commands but are not. */
 static void take_word(struct scanner *scan)
 {
     const char *word = scan->at;
@@ -368,7 +368,7 @@ static void take_redirection(struct scanner *scan)
         scan->at++;
 }
 
-/* Quotes and dollars are part of a word that is no reserved one. */
+/* A word with quotes or dollars is never a reserved one. */
 static bool take_quoted(struct scanner *scan)
 {
     char c = *scan->at;

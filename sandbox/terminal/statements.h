@@ -1,6 +1,6 @@
 /*
- * Where the statements of a shell text end, so that several of them on lines of their own can be
- * told from one: heredocs, loops, functions, quoted newlines and continued lines are one statement.
+ * Splits shell text into statements, to detect several of them on separate lines: heredocs, loops,
+ * functions, quoted newlines and continued lines are one statement.
  */
 #ifndef DEFT_SANDBOX_TERMINAL_STATEMENTS_H
 #define DEFT_SANDBOX_TERMINAL_STATEMENTS_H
@@ -17,8 +17,8 @@ struct statement {
 };
 
 /*
- * Splits a text into its top-level statements; comments join the one before. Returns how many there
- * are, at most STATEMENTS_MAX. A text that no shell would accept is one statement.
+ * Splits a text into its top-level statements; comments join the previous one. Returns their
+ * number, at most STATEMENTS_MAX. A text that no shell would accept is one statement.
  */
 size_t statements_split(const char *text,
                         struct statement statements[STATEMENTS_MAX]) NONNULL MUST_CHECK;

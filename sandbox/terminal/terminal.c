@@ -20,7 +20,7 @@
 #include "sandbox/terminal/terminal_text.h"
 
 enum {
-    START_MAX_MS = 15000, /* start-up files of the user may take their time */
+    START_MAX_MS = 15000, /* the user's start-up files may be slow */
     PRESS_AGAIN_MS = 300, /* between two presses of Ctrl-C */
     ESCALATE_MS = 1000,
 };
@@ -61,7 +61,7 @@ static void begin_wait(struct terminal *terminal)
         loop_timer_set(terminal->loop, &terminal->silence_timer, terminal->spec.no_change_ms);
 }
 
-/* At the prompt, with a call that has a command (or, after a reset, none). */
+/* Runs the call's command at the prompt (or, after a reset, none). */
 static void run_command(struct terminal *terminal)
 {
     struct error err = ERROR_INIT;
@@ -71,7 +71,7 @@ static void run_command(struct terminal *terminal)
         return;
     }
     if (terminal->reported)
-        drop_output(terminal); /* the end of a command that nobody asked for */
+        drop_output(terminal); /* of the end of a command that no call waited for */
     terminal->reported = false;
     terminal->control = '\0';
     terminal->kills = memory_kills();
@@ -84,7 +84,7 @@ static void run_command(struct terminal *terminal)
     begin_wait(terminal);
 }
 
-/* True when the command left a job behind whose first words are waited for. */
+/* True when it starts waiting for the first output of a new background job. */
 static bool begin_background_wait(struct terminal *terminal)
 {
     int pid = shell_record(terminal->shell)->background_pid;
@@ -113,7 +113,7 @@ static void on_prompted(void *owner)
     }
     end_command(terminal);
     if (!terminal->in_call)
-        return; /* an empty command may still ask for the rest */
+        return; /* an empty command may still read the rest */
     if (begin_background_wait(terminal))
         return;
     report_completed(terminal);
@@ -136,7 +136,7 @@ static void on_printed(void *owner)
 
 static void start_shell(struct terminal *terminal);
 
-/* The shell is over, with what it ran last; the next command gets a new one. */
+/* The shell has ended during its last command; the next command starts a new one. */
 static void answer_exited(struct terminal *terminal)
 {
     CLEANUP(strbuf_done) struct strbuf suffix = STRBUF_INIT;
@@ -144,7 +144,7 @@ static void answer_exited(struct terminal *terminal)
 
     terminal_text_shell_exited(&suffix, terminal->exit_code);
     observation = report_observation(terminal, terminal->exit_code, suffix.text);
-    /* First, since the answer may begin the next call. */
+    /* First, since answering may start the next call. */
     drop_shell(terminal);
     report_and_end(terminal, observation);
 }
@@ -248,8 +248,8 @@ static void type_interrupt(struct terminal *terminal)
 }
 
 /*
- * What is done about a command that goes on: the key once more, since one that is pressed between
- * two programs of a line reaches neither of them; then signals, the last one for ever.
+ * Ends a command that ignores Ctrl-C: presses it again, since between two programs of a line it
+ * reaches neither; then SIGTERM, then SIGKILL repeatedly.
  */
 static void on_escalation(void *owner)
 {
@@ -354,7 +354,7 @@ static char *trimmed(const char *text)
     return mem_dup_bytes(text, len);
 }
 
-/* Keys go without a newline, text with one. */
+/* Keys are sent without a newline, text with one. */
 static void type_input(struct terminal *terminal)
 {
     const char *key = key_bytes(terminal->text);
@@ -391,7 +391,7 @@ static bool is_several(const char *command)
     return statements_split(command, statements) > 1;
 }
 
-/* Answers a call that cannot run whatever the shell does; true when it did. */
+/* Refuses a call that cannot run in any state of the shell; true when it did. */
 static bool refuse_early(struct terminal *terminal, const struct terminal_call *call)
 {
     CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
@@ -433,8 +433,8 @@ static void begin_new_command(struct terminal *terminal)
 }
 
 /*
- * An empty command while nothing runs: the rest of one that ended while no call was waiting, or
- * what a job in the background has printed since.
+ * An empty command while none runs: reads the rest of a command that ended between calls, or what a
+ * background job has printed since.
  */
 static void read_rest(struct terminal *terminal)
 {

@@ -1,5 +1,5 @@
 /*
- * A call of the terminal, whom it is answered to, and what a terminal is made with.
+ * A call of the terminal, the receiver of its answer, and the terminal's parameters.
  */
 #ifndef DEFT_SANDBOX_TERMINAL_TERMINAL_CALL_H
 #define DEFT_SANDBOX_TERMINAL_TERMINAL_CALL_H
@@ -18,7 +18,7 @@ struct terminal_call {
     bool is_input;
     bool reset;
     double timeout_s;        /* < 0: none */
-    bool waits_in_silence;   /* a command that prints nothing does not end the wait */
+    bool waits_in_silence;   /* a silent command does not end the wait */
     const char *exports;     /* shell text that runs before the command; "" */
     const char *working_dir; /* of a new shell */
 };
@@ -28,11 +28,11 @@ struct terminal_spec {
     int64_t no_change_ms;
     double foreground_cap_s; /* 0: none */
     enum terminal_face face;
-    const struct credentials *credentials; /* hidden in what is printed */
-    const char *save_dir; /* where output is kept that is too long; NULL, "": nowhere */
+    const struct credentials *credentials; /* masked in the output */
+    const char *save_dir;                  /* for output that is too long; NULL, "": nowhere */
 };
 
-/* The observation is the callee's to free. */
+/* The callee frees the observation. */
 struct terminal_answer {
     void *owner;
     void (*done)(void *owner, json_t *observation);

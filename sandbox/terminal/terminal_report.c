@@ -33,7 +33,7 @@ void report_refusal(struct terminal *terminal, const char *reason)
     report_and_end(terminal, observation_from_refusal(terminal->command, reason));
 }
 
-/* A raw program's echo of what was typed is no news. */
+/* Removes a raw program's echo of the typed input. */
 static void strip_echo(struct strbuf *content, const char *typed)
 {
     size_t len = typed != NULL ? strlen(typed) : 0;

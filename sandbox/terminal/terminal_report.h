@@ -1,5 +1,5 @@
 /*
- * What a call of the terminal is answered with, and the terminal as its files see it.
+ * Answers to calls of the terminal, and struct terminal for the files that implement it.
  *
  * Ownership: as terminal.h says.
  * Threading: the loop's thread. A report may begin the next call before it returns.
@@ -19,13 +19,13 @@
 
 struct shell;
 
-/* What the terminal waits for. */
+/* State of the terminal, and what it waits for. */
 enum terminal_state {
     TERMINAL_NO_SHELL,
     TERMINAL_STARTING, /* the shell's first prompt */
     TERMINAL_READY,
     TERMINAL_RUNNING, /* the end of a command, whether or not a call waits for it */
-    TERMINAL_ENDED,   /* a call that reads what the shell left when it ended between two calls */
+    TERMINAL_ENDED,   /* a call that reads the output of a shell that ended between two calls */
 };
 
 struct terminal {
@@ -33,28 +33,28 @@ struct terminal {
     struct terminal_spec spec;
     enum terminal_state state;
     struct shell *shell;
-    bool skip_rc; /* the start-up files kept the shell from starting */
+    bool skip_rc; /* start-up files had kept the shell from starting */
     struct loop_timer start_timer;
     struct loop_timer silence_timer;
     struct loop_timer hard_timer;
     struct loop_timer escalation_timer;
-    int escalation; /* how often the running command was told to end */
+    int escalation; /* number of attempts to end the running command */
 
     int exit_code; /* of the shell that ended */
 
-    int background_pid; /* of the newest job in the background that is known; -1: none */
+    int background_pid; /* of the newest known background job; -1: none */
     struct background_wait background;
 
     /* the running command */
-    bool reported; /* an observation of it was given */
+    bool reported; /* an observation of it was returned */
     char control;  /* letter of the last control key sent to it */
-    int64_t kills; /* for want of memory, when it began */
+    int64_t kills; /* count of memory_kills() when it began */
 
-    /* the call under way */
+    /* the pending call */
     bool in_call;
     struct terminal_answer answer;
     char *command; /* as the observation names it */
-    char *text;    /* what is sent */
+    char *text;    /* as sent */
     char *exports;
     char *working_dir;
     char *typed; /* sent as input; a program that echoes prints it again */
@@ -63,23 +63,23 @@ struct terminal {
     bool waits_in_silence;
 };
 
-/* Exit codes as a shell would give them. */
+/* Exit codes as a shell reports them. */
 enum { NO_SHELL_CODE = 127, INTERRUPTED_CODE = 130 };
 
-/* Ends the call with that observation, which goes to whoever made the call. */
+/* Ends the call and passes the observation to its caller. */
 void report_and_end(struct terminal *terminal, json_t *observation) NONNULL;
-/* The call was not carried out: why. */
+/* The call was refused, with the reason. */
 void report_refusal(struct terminal *terminal, const char *reason) NONNULL;
-/* The command goes on; the call ends. */
+/* The call ends while the command continues. */
 void report_running(struct terminal *terminal, const char *suffix, bool is_error) NONNULL;
-/* Takes what the command printed; it is over and reported with this. The caller owns the result. */
+/* Returns the observation of a finished command, with its output. The caller owns the result. */
 json_t *report_observation(struct terminal *terminal, int exit_code,
                            const char *suffix) NONNULL MUST_CHECK;
-/* The command is over, the shell at its prompt. */
+/* The command has ended and the shell is at its prompt. */
 void report_completed(struct terminal *terminal) NONNULL;
-/* A new shell is there, and no command for it. */
+/* A new shell was started, without a command. */
 void report_reset(struct terminal *terminal) NONNULL;
-/* There was no shell that could have run the command. */
+/* No shell could run the command. */
 void report_no_shell(struct terminal *terminal, int exit_code, const char *content) NONNULL;
 
 #endif

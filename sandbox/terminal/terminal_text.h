@@ -1,5 +1,5 @@
 /*
- * What the terminal tool tells the model: prefixes, suffixes and refusals.
+ * The terminal tool's messages to the model: prefixes, suffixes and refusals.
  */
 #ifndef DEFT_SANDBOX_TERMINAL_TERMINAL_TEXT_H
 #define DEFT_SANDBOX_TERMINAL_TERMINAL_TEXT_H
@@ -10,10 +10,10 @@
 
 struct strbuf;
 
-/* Whose words a terminal speaks. */
+/* The API whose messages a terminal uses. */
 enum terminal_face {
-    TERMINAL_TOOL, /* those of agents' terminal tool */
-    TERMINAL_RUN,  /* those of the older run action */
+    TERMINAL_TOOL, /* agents' terminal tool */
+    TERMINAL_RUN,  /* the older run action */
 };
 
 #define TERMINAL_TEXT_PREVIOUS "[Below is the output of the previous command.]\n"
@@ -46,7 +46,7 @@ void terminal_text_too_long(struct strbuf *out, double asked_s, double idle_s,
                             double cap_s) NONNULL;
 /* A number of seconds as the wire shows it: 5.0, 0.25. */
 void terminal_text_seconds(struct strbuf *out, double seconds) NONNULL;
-/* True when a command begins like a list or object of a programming language. */
+/* True when a command begins like a list or an object of a programming language. */
 bool terminal_text_is_literal(const char *command) NONNULL MUST_CHECK;
 
 #endif

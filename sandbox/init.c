@@ -33,7 +33,7 @@ static bool has_init_key(const struct request *request)
     return key != NULL && text_equal_secret(key, secret_reveal(&request->server->config->init_key));
 }
 
-/* The one key that the body brings; NULL when it has another form. */
+/* The body's only key; NULL when the body is malformed. */
 static const char *read_key(const json_t *body)
 {
     const json_t *keys = json_object_get(body, "session_api_keys");
@@ -44,7 +44,7 @@ static const char *read_key(const json_t *body)
     return key[0] != '\0' ? key : NULL;
 }
 
-/* Variables with values, or nothing at all. */
+/* True for an object of variables, or NULL. */
 static bool is_environment(json_t *environment)
 {
     const char *name = NULL;
@@ -61,7 +61,7 @@ static bool is_environment(json_t *environment)
     return true;
 }
 
-/* What is wrong with the body, or NULL. */
+/* The error in the body, or NULL. */
 static const char *find_fault(const json_t *body, const char **member_out)
 {
     json_t *environment = json_object_get(body, "env");

@@ -1,7 +1,7 @@
 /*
- * Deferred init: a server that was started without its session key serves nothing but these
- * routes, until who started it brings the key, and the environment that its shells begin with. So
- * no environment and no file ever holds the key, and a server can wait before it is anybody's.
+ * Deferred init: a server started without its session key serves only these routes until the
+ * process that started it sends the key, and the environment of its shells. So the key is never in
+ * an environment or a file, and a server can be started before it has an owner.
  *
  * Threading: one thread.
  */
@@ -16,8 +16,8 @@ struct request;
 void init_handle_get(struct request *request) NONNULL;
 /*
  * POST, with the init key in X-Init-API-Key and {"session_api_keys": [key], "env"?: {name: text}}:
- * answers the same; 401 for another init key, 400 when the server has its key already, 422 for
- * another body, of which nothing is taken.
+ * answers as GET does; 401 for a wrong init key, 400 when the server already has its key, 422 for
+ * an invalid body, of which nothing is used.
  */
 void init_handle_post(struct request *request) NONNULL;
 

@@ -89,8 +89,8 @@ static void hide_variable(const char *name)
 }
 
 /*
- * The keys must not be readable for what runs here, under the same uid where there is one only: not
- * in /proc/PID/environ, not by ptrace, and children do not get it.
+ * Programs in the sandbox, which may have our uid, must not get the keys from /proc/PID/environ, by
+ * ptrace or by inheritance.
  */
 static void hide_keys(const struct config *config)
 {
@@ -98,13 +98,13 @@ static void hide_keys(const struct config *config)
     hide_variable("DEFT_ACTION_INIT_KEY");
     hide_variable("DEFT_ACTION_SOCKET");
     hide_variable("DEFT_ACTION_PREVIEW_SOCKET");
-    /* Scripts expect one; the terminal does not get it. */
+    /* Scripts expect a key; the terminal does not get it. */
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
     (void)setenv("OH_SESSION_API_KEYS_0", config->command_key, 0);
     (void)prctl(PR_SET_DUMPABLE, 0);
 }
 
-/* What eats the memory dies before this server; without privilege the score can only rise. */
+/* Memory-hungry programs are killed first; without privilege the score can only be raised. */
 static void keep_from_oom(void)
 {
     CLEANUP(strbuf_done) struct strbuf score = STRBUF_INIT;
@@ -125,7 +125,7 @@ static void make_workspace(const char *path)
         log_warning("workspace.not_made", LOG_ERROR(&err));
 }
 
-/* Where there is no such socket, git gets no credentials; all else works. */
+/* Without this socket git gets no credentials; everything else works. */
 static void open_credential_door(struct server *server)
 {
     struct error err = ERROR_INIT;
@@ -197,7 +197,7 @@ static int run(const struct process *process, struct error *err)
     keep_from_oom();
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)signal(SIGPIPE, SIG_IGN);
-    /* A file that would grow over the sandbox's limit is an answer in words, not our end. */
+    /* Exceeding the sandbox's file size limit must be an error, not a fatal signal. */
     (void)signal(SIGXFSZ, SIG_IGN);
     make_workspace(config.workspace);
     return serve(&server, started_us, err);

@@ -39,7 +39,7 @@ void status_handle_ready(struct request *request)
 
 /* --- what this process uses --- */
 
-/* The number behind a name of a file of /proc, times `unit`; 0 where there is none. */
+/* The number after a name in a file of /proc, times `unit`; 0 when absent. */
 static json_int_t number_of(const char *file, const char *name, json_int_t unit)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
@@ -99,7 +99,7 @@ static json_t *io_done(void)
     return io;
 }
 
-/* Since the start: what was used between two looks nobody keeps. */
+/* Average since the start: no earlier sample is kept. */
 static double cpu_percent(const struct server *server)
 {
     struct timespec used = {0};
@@ -120,7 +120,7 @@ static json_t *resources(const struct server *server)
     return all;
 }
 
-/* Seconds since an action last began or ended; none while one runs. */
+/* Seconds since an action last started or ended; 0 while one runs. */
 static double idle_s(const struct server *server)
 {
     if (executions_are_busy(server->executions))

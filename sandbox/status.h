@@ -1,5 +1,5 @@
 /*
- * Routes that tell how the server is.
+ * Routes that report the server's state.
  */
 #ifndef DEFT_SANDBOX_STATUS_H
 #define DEFT_SANDBOX_STATUS_H

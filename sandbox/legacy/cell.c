@@ -35,7 +35,7 @@ struct cells {
     struct loop *loop;
     char *workspace;
     char *python;
-    char *working_dir; /* as it was told last */
+    char *working_dir; /* the last one sent */
     pid_t pid;         /* 0: none */
     int code_fd;       /* memory file */
     int begin_fd;
@@ -94,7 +94,7 @@ static void answer(struct cells *cells, json_t *images, const char *words)
     cells->answer.done(cells->answer.owner, &result);
 }
 
-/* True while more may be there. */
+/* False at the end of the data available. */
 static bool read_some(int fd, struct strbuf *bytes)
 {
     ssize_t n = 0;
@@ -128,7 +128,7 @@ static void on_output(void *owner, uint32_t events)
         loop_remove(cells->loop, &cells->output);
 }
 
-/* What was printed before the record lies in the pipe already. */
+/* Output printed before the record is already in the pipe. */
 static void on_record(void *owner, uint32_t events)
 {
     struct cells *cells = owner;
@@ -160,7 +160,7 @@ static void on_ended(void *owner, int status)
         answer(cells, NULL, "[The Python process has ended; what it had defined is gone.]");
 }
 
-/* First the key that people press, then the end of the process. */
+/* Interrupts the cell first, then kills the process. */
 static void on_timeout(void *owner)
 {
     struct cells *cells = owner;
@@ -247,7 +247,7 @@ static int start_process(struct cells *cells, char **environment, struct pipes *
     const char *const argv[] = {cells->python, "-u", "-c", CELL_DRIVER, NULL};
     const struct process_spec process = {
         .path = cells->python,
-        .argv = (char *const *)(uintptr_t)argv, /* nobody writes to it */
+        .argv = (char *const *)(uintptr_t)argv, /* not modified */
         .envp = environment,
         .working_dir = cells->workspace,
         .fds =

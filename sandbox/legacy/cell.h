@@ -1,6 +1,6 @@
 /*
- * Cells of Python: one process that stays between them, started with the first one. Needs python3
- * of the image, and no package of it.
+ * Python cells: one process that stays between cells, started with the first one. Needs python3 in
+ * the image, but no packages.
  *
  * Ownership: struct cells owns its process.
  * Threading: the loop's thread. The answer comes from the loop, never from cells_run().
@@ -18,13 +18,13 @@ struct loop;
 
 struct cell_call {
     const char *code;
-    const char *working_dir; /* the process goes there when it is another one than last time */
-    double timeout_s;        /* then the cell is interrupted */
+    const char *working_dir; /* the process changes to it when it differs from the last one */
+    double timeout_s;        /* after which the cell is interrupted */
 };
 
 /* Borrowed until the callee returns. */
 struct cell_result {
-    const char *content; /* what it printed, and words where it did not end by itself */
+    const char *content; /* its output, plus a message if it did not end by itself */
     const char *python;  /* path of the interpreter */
     json_t *images;      /* data URLs; NULL: none */
 };
@@ -35,12 +35,9 @@ struct cell_answer {
 };
 
 struct cells *cells_new(struct loop *loop, const char *workspace) NONNULL MUST_CHECK;
-/* Ends the process; a cell under way is never answered. */
+/* Ends the process; a pending cell is never answered. */
 void cells_free(struct cells *cells);
-/*
- * Begins a cell; none may be under way. ERROR_NOT_FOUND where there is no Python,
- * ERROR_UNAVAILABLE.
- */
+/* Starts a cell; none may be running. ERROR_NOT_FOUND if there is no Python, ERROR_UNAVAILABLE. */
 int cells_run(struct cells *cells, const struct cell_call *call, const struct cell_answer *answer,
               struct error *err) NONNULL MUST_CHECK;
 

@@ -1,11 +1,11 @@
 /*
- * The program that runs cells: one Python that stays, so that what a cell defines is there for the
+ * The Python program that runs cells: it stays, so that a cell's definitions are available to the
  * next one.
  *
- * A cell lies in a memory file (descriptor 3) as {"code", "cwd"}; a byte on descriptor 5 says that
- * it is there, a line of JSON on descriptor 4 that it is over. What it prints goes where everything
- * goes. Code that Python does not take is tried again with IPython's lines put into Python:
- * !command, %pip, %cd, and other %lines left out.
+ * A cell is in a memory file (descriptor 3) as {"code", "cwd"}; a byte on descriptor 5 announces
+ * it, a line of JSON on descriptor 4 reports its end. Its output goes to standard output and error.
+ * Code that Python rejects is tried again with IPython's lines translated to Python: !command,
+ * %pip, %cd; other %lines are dropped.
  */
 #ifndef DEFT_SANDBOX_LEGACY_CELL_DRIVER_H
 #define DEFT_SANDBOX_LEGACY_CELL_DRIVER_H

@@ -25,9 +25,9 @@ enum { TIMEOUT_DEFAULT_S = 120, MAX_TIMEOUT_S = 1000000000 };
 
 struct execution {
     struct executions *executions;
-    struct request *request; /* NULL: nobody waits for it any more */
+    struct request *request; /* NULL: its client has disconnected */
     json_t *action;
-    struct terminal *own; /* a shell of its own */
+    struct terminal *own; /* a separate shell for this action */
     struct execution *next;
 };
 
@@ -36,15 +36,15 @@ struct executions {
     struct terminal *terminal;
     struct editor *editor;
     struct cells *cells;
-    struct execution *first; /* the one that runs, then those that wait */
+    struct execution *first; /* the running one, then the queue */
     size_t n;
     bool is_running;
     bool is_pumping;
-    struct terminal *spent; /* ended inside a call of its own */
+    struct terminal *spent; /* to be freed after its own call has returned */
     struct loop_timer burial;
 };
 
-/* One row per type of action; what fails in `run` is a failure of the call. */
+/* One row per type of action; an error from `run` is a failure of the call. */
 struct execution_type {
     const char *name;
     int (*run)(struct execution *execution, const json_t *args, struct error *err);
@@ -112,7 +112,7 @@ static struct terminal *new_terminal(struct executions *executions)
     return terminal_new(executions->server->loop, &spec);
 }
 
-/* The settings that a sandbox brings with its key are there by the first action. */
+/* Created on first use: the environment that comes with the sandbox's key is set by then. */
 static struct terminal *shared_terminal(struct executions *executions)
 {
     if (executions->terminal == NULL)
@@ -131,7 +131,7 @@ const char *executions_working_dir(const struct executions *executions)
 
 static void pump(struct executions *executions);
 
-/* A terminal is not freed inside its own call. */
+/* A terminal must not be freed inside its own call: a timer frees it. */
 static void bury(struct executions *executions, struct terminal *terminal)
 {
     if (terminal == NULL)
@@ -346,7 +346,7 @@ static void start_first(struct executions *executions)
 
 static void pump(struct executions *executions)
 {
-    /* An action that ends at once comes back here: the outer call goes on with the next. */
+    /* An action that ends at once re-enters here: the outer call starts the next one. */
     if (executions->is_pumping)
         return;
     executions->is_pumping = true;

@@ -1,9 +1,9 @@
 /*
  * The older action API: POST /execute_action runs one action and answers with its observation. One
- * shell, one editor and one Python serve all callers; actions run one after another, in the order
- * they came. Nothing is kept: who hangs up loses the answer, what runs goes on.
+ * shell, one editor and one Python serve all callers; actions run one after another, in order of
+ * arrival. Nothing is stored: a client that disconnects loses the answer, but its action continues.
  *
- * Ownership: struct executions owns what it runs actions with.
+ * Ownership: struct executions owns the shell, the editor and the Python process.
  * Threading: one thread.
  * Source:    docs/api/action-execution.md
  */
@@ -19,11 +19,11 @@ struct request;
 struct server;
 
 struct executions *executions_new(struct server *server) NONNULL MUST_CHECK;
-/* Ends the shell; requests that wait are answered as failed. */
+/* Ends the shell; waiting requests are answered as failed. */
 void executions_free(struct executions *executions);
 /* True while an action runs. */
 bool executions_are_busy(const struct executions *executions) NONNULL MUST_CHECK;
-/* Where the shell is; relative paths begin there. Borrowed until the next action. */
+/* Current folder of the shell, where relative paths begin. Borrowed until the next action. */
 const char *executions_working_dir(const struct executions *executions) NONNULL MUST_CHECK;
 
 /* POST {"action": {"action", "args", "timeout"?}} -> 200 observation | 422 | 429 | 500 */

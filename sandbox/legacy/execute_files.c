@@ -23,7 +23,7 @@
 
 enum { NEW_FILE_MODE = 0664, MAX_READ_BYTES = 20 * 1024 * 1024 };
 
-/* What is shown to a model as it is, not as text. */
+/* Shown to a model as media, not as text. */
 static const char *const media_types[][2] = {
     {".png", "image/png"}, {".jpg", "image/jpeg"},  {".jpeg", "image/jpeg"},
     {".bmp", "image/bmp"}, {".gif", "image/gif"},   {".pdf", "application/pdf"},
@@ -54,7 +54,7 @@ static int resolve(const struct execute_place *place, const json_t *args, struct
     return 0;
 }
 
-/* An error observation of printf's arguments. */
+/* An error observation with a formatted message. */
 static json_t *complain(const char *format, ...) PRINTF_LIKE(1, 2);
 
 static json_t *complain(const char *format, ...)
@@ -78,7 +78,7 @@ static json_t *file_observation(const char *type, const char *path, const struct
     return execute_reply(type, content->text, content->len, extras);
 }
 
-/* Offset of a line in text, 0-based; the end for those behind it. */
+/* Offset of a line in text, 0-based; the end of the text for lines past it. */
 static size_t offset_of_line(const struct strbuf *text, json_int_t line)
 {
     const char *at = text->text;
@@ -92,7 +92,7 @@ static size_t offset_of_line(const struct strbuf *text, json_int_t line)
     return (size_t)(at - text->text);
 }
 
-/* The lines start..end of the arguments as bytes: 0-based, end exclusive, -1 for the rest. */
+/* The byte range of the arguments' lines start..end: 0-based, end exclusive, -1 for the rest. */
 static void line_range(const json_t *args, const struct strbuf *text, size_t *from, size_t *to)
 {
     json_int_t last = json_int_or(args, "end", -1);
@@ -103,7 +103,7 @@ static void line_range(const json_t *args, const struct strbuf *text, size_t *fr
         *to = *from;
 }
 
-/* Reads a file that can be read; else the observation that says why. */
+/* Reads a file; otherwise returns the observation that says why it cannot. */
 static json_t *load(const char *path, const char *working_dir, struct strbuf *bytes)
 {
     struct error err = ERROR_INIT;
@@ -145,7 +145,7 @@ static json_t *read_text(const json_t *args, const char *path, const struct strb
     return file_observation("read", path, &part);
 }
 
-/* The editor's words; a failing command's begin with ERROR. */
+/* The editor's message, with ERROR before that of a failed command. */
 static void append_editor_text(struct strbuf *out, const json_t *edited)
 {
     const json_t *part = json_array_get(json_object_get(edited, "content"), 0);
@@ -196,7 +196,7 @@ int execute_read(const struct execute_place *place, const json_t *args, json_t *
     return 0;
 }
 
-/* Each line of the content with a newline, in place of the lines that the arguments name. */
+/* Replaces the lines that the arguments name by the content and a newline. */
 static void append_lines(const json_t *args, const struct strbuf *old, struct strbuf *out)
 {
     json_int_t last = json_int_or(args, "end", -1);
@@ -224,7 +224,7 @@ static int store(const char *path, const struct strbuf *bytes, bool is_new, stru
     return replace_commit(&replace, err);
 }
 
-/* What is there already; else the observation that says why it cannot be changed. */
+/* Reads the existing file; otherwise returns the observation that says why it cannot be changed. */
 static json_t *load_old(const char *path, struct strbuf *old, bool *is_new)
 {
     struct error err = ERROR_INIT;
@@ -265,7 +265,7 @@ int execute_write(const struct execute_place *place, const json_t *args, json_t 
     return 0;
 }
 
-/* The editor's arguments; a line number may come as text, and one that is none is left out. */
+/* The editor's arguments; a line number may be text, an invalid one is omitted. */
 static void editor_args(const json_t *args, json_t *out)
 {
     static const char *const members[] = {"path", "command", "file_text", "old_str", "new_str"};

@@ -1,8 +1,8 @@
 /*
  * The actions of the older API that read and change files. Relative paths begin in the shell's
- * folder. What a model can mend is an error observation; the rest is an error.
+ * folder. Failures that a model can correct are error observations, others are errors.
  *
- * Ownership: the caller owns the observations. Errors: ERROR_INVALID for arguments that are none.
+ * Ownership: the caller owns the observations. Errors: ERROR_INVALID for malformed arguments.
  */
 #ifndef DEFT_SANDBOX_LEGACY_EXECUTE_FILES_H
 #define DEFT_SANDBOX_LEGACY_EXECUTE_FILES_H
@@ -14,7 +14,7 @@
 struct editor;
 struct error;
 
-/* What file actions work with; borrowed. */
+/* Context of file actions; borrowed. */
 struct execute_place {
     struct editor *editor;
     const char *working_dir;

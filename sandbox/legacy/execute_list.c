@@ -47,7 +47,7 @@ static void add_name(json_t *folders, json_t *files, const char *folder, const c
     json_push(is_sub ? folders : files, json_text(text.text, text.len));
 }
 
-/* Folders, then files. The caller owns the list. */
+/* Names of folders, then of files. The caller owns the list. */
 static json_t *list(const char *folder)
 {
     struct dirent **entries = NULL;
@@ -94,7 +94,7 @@ void execute_editor_handle(struct request *request)
     request_answer_json(request, 200, body);
 }
 
-/* Servers are started by who runs the agent; this one tells that it took none. */
+/* MCP servers are started by the agent's process; this one answers that it started none. */
 void execute_mcp_handle(struct request *request)
 {
     json_auto_t *answer = json_object();

@@ -1,6 +1,6 @@
 /*
- * The small routes of the older action API: what a folder holds, and what this server has no part
- * in.
+ * The small routes of the older action API: listing a folder, and stubs for features that this
+ * server lacks.
  * Source: docs/api/action-execution.md
  */
 #ifndef DEFT_SANDBOX_LEGACY_EXECUTE_LIST_H
@@ -10,11 +10,9 @@
 
 struct request;
 
-/* POST {"path": null or text} -> 200 [name, …]: folders first, with a slash; [] where none can be
- * read */
+/* POST {"path": null or text} -> 200 [name, …]: folders first, with a slash; [] when unreadable */
 void execute_list_handle(struct request *request) NONNULL;
-/* GET -> 200 {"token": null}: editors are reached by their preview, not by a token of this server
- */
+/* GET -> 200 {"token": null}: editors are reached by their preview, without a token of ours */
 void execute_editor_handle(struct request *request) NONNULL;
 /* POST [server, …] -> 200 {"detail", "router_error_log"} | 400 */
 void execute_mcp_handle(struct request *request) NONNULL;

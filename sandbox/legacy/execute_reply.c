@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "sandbox/http/request.h"
 
-/* What a person reads of an observation; %s stands for the member of extras. */
+/* The observation's message for people; %s is replaced by the member of extras. */
 struct phrase {
     const char *type;
     const char *text;
@@ -62,7 +62,7 @@ json_t *execute_reply_error(const char *content)
     return execute_reply("error", content, strlen(content), extras);
 }
 
-/* All eight members; what is not known is null. */
+/* All eight members; unknown ones are null. */
 static json_t *run_metadata(const json_t *terminal)
 {
     static const char *const members[] = {"exit_code", "pid",         "username",

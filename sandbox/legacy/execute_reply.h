@@ -1,5 +1,5 @@
 /*
- * Observations and failures of the older action API, in their wire shape.
+ * Observations and failures of the older action API, in their wire format.
  * Source: docs/api/action-execution.md
  */
 #ifndef DEFT_SANDBOX_LEGACY_EXECUTE_REPLY_H
@@ -13,16 +13,18 @@
 
 struct request;
 
-/* An observation of that type; takes over `extras`, whose `path` or `command` the message names. */
+/*
+ * An observation of that type; takes `extras` over, whose `path` or `command` the message mentions.
+ */
 json_t *execute_reply(const char *type, const char *content, size_t len,
                       json_t *extras) NONNULL MUST_CHECK;
-/* An error observation: news for the model, not a failure of the call. */
+/* An error observation: for the model to read, not a failure of the call. */
 json_t *execute_reply_error(const char *content) NONNULL MUST_CHECK;
-/* What became of a run action with those arguments; terminal: a TerminalObservation. */
+/* The observation of a run action with those arguments; terminal: a TerminalObservation. */
 json_t *execute_reply_run(const json_t *args, const json_t *terminal) NONNULL MUST_CHECK;
 /* 500 {"detail": "Internal server error: …"} */
 void execute_answer_failure(struct request *request, const char *why) NONNULL;
-/* 422 for a body that is none of ours. */
+/* 422 for a malformed body. */
 void execute_answer_invalid(struct request *request, const char *why) NONNULL;
 
 #endif

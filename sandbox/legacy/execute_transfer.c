@@ -79,7 +79,7 @@ static bool is_recursive(const struct request *request)
     return text != NULL && (text_equal_nocase(text, "true") || text_equal(text, "1"));
 }
 
-/* The file's name comes with its bytes; until then it has none. */
+/* Starts the file under a random name: its own name arrives with its bytes. */
 static int begin(struct arrival *arrival, const char *type, const char *destination,
                  struct error *err)
 {
@@ -132,7 +132,7 @@ static json_t *description(const struct request *request, const struct arrival *
     return body;
 }
 
-/* The folder that the file was begun in. */
+/* The folder that holds the temporary file. */
 static void append_folder(const struct arrival *arrival, struct strbuf *folder)
 {
     const char *slash = strrchr(arrival->replace.path, '/');
@@ -159,7 +159,7 @@ static void unpack(const struct request *request, struct job_answer *answer)
     answer->body = description(request, arrival);
 }
 
-/* Gives the file the name that it came with; one that is there keeps its mode. */
+/* Renames the file to its own name; an existing file's mode is kept. */
 static int put_in_place(struct arrival *arrival, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
@@ -212,7 +212,7 @@ static int write_result(void *state, const char *bytes, size_t len, struct error
     return fd_write_all(answer->result, bytes, len, err);
 }
 
-/* What cannot be read is left out. */
+/* Unreadable files are left out. */
 static int add_file(struct zip *zip, const char *path, const char *name, struct error *err)
 {
     CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -237,7 +237,7 @@ static int is_inner(const struct dirent *entry)
     return !text_equal(entry->d_name, ".") && !text_equal(entry->d_name, "..");
 }
 
-/* A folder within the one that is sent; below: "" or its path with a slash. */
+/* A folder below the one being sent; below: "" or its path with a slash. */
 struct place {
     const char *root;
     const char *below;
@@ -246,7 +246,7 @@ struct place {
 
 static int add_folder(struct zip *zip, const struct place *place, struct error *err);
 
-/* Links to files are followed, those to folders are not. */
+/* Follows links to files, but not to folders. */
 /* NOLINTNEXTLINE(misc-no-recursion): at most MAX_DEPTH */
 static int add_entry(struct zip *zip, const struct place *place, const char *name,
                      struct error *err)
@@ -317,7 +317,7 @@ static void pack(const struct request *request, struct job_answer *answer)
     name_archive(place.root, answer);
 }
 
-/* A file without a name, on a disk where one can be had: it may be large. */
+/* An unnamed file, on disk if possible, since it may be large. */
 static int open_result(const char *folder)
 {
     int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);

@@ -1,7 +1,7 @@
 /*
- * Files up and folders down, as clients of the older action API send and expect them: a zip archive
- * is unpacked where it arrives, and a folder leaves as one. What fails is a 500 whose words begin
- * with the status it would be.
+ * Uploads of files and downloads of folders for clients of the older action API: an uploaded zip
+ * archive is unpacked in place, and a folder is sent as one. A failure is a 500 whose message
+ * begins with the status it would have.
  * Source: docs/api/action-execution.md
  */
 #ifndef DEFT_SANDBOX_LEGACY_EXECUTE_TRANSFER_H

@@ -14,7 +14,7 @@ int choice_check(const struct runtime_settings *settings, struct error *err)
     return error_set(err, ERROR_INVALID, "DEFT_RUNTIME: docker or process");
 }
 
-/* What both kinds of sandboxes have is set once. */
+/* Copies the settings that both back ends share. */
 static struct process_settings fill(const struct runtime_settings *settings)
 {
     const struct docker_profile *profile = &settings->docker.profile;

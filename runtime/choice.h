@@ -1,5 +1,5 @@
 /*
- * Which back end this service has: its settings say.
+ * Selects the back end that the settings name.
  */
 #ifndef DEFT_RUNTIME_CHOICE_H
 #define DEFT_RUNTIME_CHOICE_H
@@ -11,12 +11,12 @@ struct error;
 struct http;
 struct runtime_settings;
 
-/* ERROR_INVALID for a name that no back end has. */
+/* ERROR_INVALID when no back end has the configured name. */
 int choice_check(const struct runtime_settings *settings, struct error *err) NONNULL MUST_CHECK;
-/* The back end's own free function releases it; it borrows the settings. */
+/* Release with the back end's own free function; it borrows the settings. */
 int choice_open(const struct runtime_settings *settings, struct http *http,
                 struct backend **backend_out, struct error *err) NONNULL MUST_CHECK;
-/* Ends all sandboxes of the instance; their homes stay. */
+/* Ends all sandboxes of the instance; their homes are kept. */
 int choice_end_all(struct backend *backend, struct error *err) NONNULL MUST_CHECK;
 
 #endif

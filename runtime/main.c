@@ -1,4 +1,4 @@
-/* deft-runtime: makes, watches and removes sandboxes; the one process that reaches the engine. */
+/* deft-runtime: creates, watches and removes sandboxes; the only process that calls the engine. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -347,7 +347,7 @@ static void ping_when_due(struct service *service, int64_t *next_ms)
     *next_ms = clock_monotonic_ms() + PING_MS;
 }
 
-/* Waits for the stop; whoever changes a wish says so, and the reconciler looks. */
+/* Runs until the stop signal. Hints report changes of desired state and wake the reconciler. */
 static int wait_for_stop(struct service *service, struct hints *hints, int stop_fd,
                          struct error *err)
 {
@@ -376,7 +376,7 @@ static int wait_for_stop(struct service *service, struct hints *hints, int stop_
     }
 }
 
-/* Until the rules are loaded nothing may start. */
+/* No sandbox may start until the rules are loaded. */
 static void set_first_rules_state(struct service *service)
 {
     struct error state = ERROR_INIT;
@@ -521,14 +521,14 @@ static int read_settings(struct runtime_settings *settings, struct strbuf *secco
         return error_wrap(err, "DEFT_SANDBOX_SECCOMP");
     settings->docker.profile.seccomp_profile = seccomp->text;
     settings->docker.profile.seccomp_path = settings->seccomp_path;
-    /* There are no bridges that rules could be about. */
+    /* There are no bridges to filter. */
     if (runtime_has_processes(settings))
         settings->has_network_rules = 0;
     settings->docker.profile.has_resolver = settings->has_network_rules != 0;
     return 0;
 }
 
-/* Sandboxes that are processes are made by this one, with namespaces and mounts. */
+/* With the process back end, this process itself creates the sandboxes' namespaces and mounts. */
 static int give_up(const struct runtime_settings *settings, struct error *err)
 {
     const char *const no_sockets[] = {NULL};

@@ -1,5 +1,5 @@
-/* deft-resolver: what sandboxes ask for names. It becomes dnsmasq, confined, as its settings say.
- */
+/* deft-resolver: DNS resolver for sandboxes. Confines itself, then executes dnsmasq with the
+ * configured options. */
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -20,7 +20,7 @@ static int64_t last_start_ms(const struct demand_entry *entry)
     return entry->starts_ms[(entry->next + DEMAND_STARTS_MAX - 1) % DEMAND_STARTS_MAX];
 }
 
-/* True when b makes room rather than a. */
+/* True if b should be replaced rather than a. */
 static bool is_rather_given(const struct demand_entry *a, const struct demand_entry *b)
 {
     if ((a->least == 0) != (b->least == 0))
@@ -28,8 +28,7 @@ static bool is_rather_given(const struct demand_entry *a, const struct demand_en
     return last_start_ms(b) < last_start_ms(a);
 }
 
-/* A place for a class that is not known yet; there are more places than classes that always wait.
- */
+/* Returns an entry for a new class; there are more entries than classes with a minimum. */
 static struct demand_entry *make_room(struct demand *demand)
 {
     size_t given = 0;
@@ -90,7 +89,7 @@ static size_t count_recent(const struct demand_entry *entry, int64_t now_ms)
     return n;
 }
 
-/* What is left for classes whose starts ask for more than always waits. */
+/* Total left for classes whose recent starts exceed their minimum. */
 static size_t count_free(const struct demand *demand)
 {
     size_t n_least = 0;

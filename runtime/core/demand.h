@@ -1,6 +1,6 @@
 /*
- * How many sandboxes of which class should be ready: as many as were started lately, between a
- * least number of some classes and a most of all. Pure.
+ * How many warm sandboxes of each class should be ready: as many as were started recently, at least
+ * each class's minimum, at most a total. Pure.
  *
  * Threading: the caller locks.
  */
@@ -14,11 +14,11 @@
 #include "base/attr.h"
 
 #define DEMAND_CLASSES_MAX 16
-/* Of them, how many have a least number. */
+/* Maximum number of classes with a minimum. */
 #define DEMAND_CONFIGS_MAX 8
 #define DEMAND_STARTS_MAX 64
 #define DEMAND_IMAGE_BYTES 256
-/* Starts this long ago say nothing of the next ones any more. */
+/* Starts older than this no longer predict demand. */
 #define DEMAND_WINDOW_MS INT64_C(300000)
 
 struct demand_class {
@@ -29,19 +29,19 @@ struct demand_class {
 
 struct demand_entry {
     struct demand_class class;
-    int64_t starts_ms[DEMAND_STARTS_MAX]; /* a ring; 0: none */
+    int64_t starts_ms[DEMAND_STARTS_MAX]; /* ring buffer; 0: empty */
     size_t next;
     size_t least;
 };
 
-/* So many of a class always wait. */
+/* Minimum number of warm sandboxes of a class. */
 struct demand_want {
     struct demand_class class;
     size_t count;
 };
 
 struct demand {
-    size_t most; /* of all together, unless more always wait */
+    size_t most; /* of all classes, unless the minimums add up to more */
     struct demand_entry entries[DEMAND_CLASSES_MAX];
     size_t n;
 };
@@ -49,13 +49,13 @@ struct demand {
 /* first: the default class. */
 void demand_init(struct demand *demand, const struct demand_class *first, size_t least,
                  size_t most) NONNULL;
-/* What always waits from now on, in place of what did; n: DEMAND_CONFIGS_MAX at most. */
+/* Replaces all minimums; n: DEMAND_CONFIGS_MAX at most. */
 void demand_set_wants(struct demand *demand, const struct demand_want *wants, size_t n) NONNULL;
-/* A start of that class, now. The class least lately started, of those that need not wait, makes
- * room for a new one. Says whether the class was known. */
+/* Records a start of that class at now_ms. A new class replaces the least recently started one
+ * without a minimum. Returns whether the class was known. */
 bool demand_note(struct demand *demand, const struct demand_class *class, int64_t now_ms) NONNULL;
 bool demand_class_equal(const struct demand_class *a, const struct demand_class *b) NONNULL;
-/* How many of each entry should be ready, in the entries' order. */
+/* Number of sandboxes of each entry that should be ready, in the order of entries. */
 void demand_plan(const struct demand *demand, int64_t now_ms,
                  size_t wanted_out[DEMAND_CLASSES_MAX]) NONNULL;
 

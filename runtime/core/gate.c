@@ -19,7 +19,7 @@ struct gate {
     struct lock lock; /* guards all below */
     struct condition changed;
     struct id_set held;
-    struct id_set queued; /* starts, the oldest first */
+    struct id_set queued; /* starts, oldest first */
     struct id_set under_way;
     bool is_closed;
 };

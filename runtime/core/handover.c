@@ -19,7 +19,7 @@
 /* Settings of deft-action itself. */
 #define ACTION_SETTINGS "DEFT_ACTION_"
 
-/* The service itself says these; a request cannot. */
+/* Set by the service itself; a request cannot set them. */
 static const char *const reserved_names[] = {
     "SESSION_API_KEY", "OH_SESSION_API_KEYS_0", "RUNTIME_ID",
     "LD_PRELOAD",      "LD_LIBRARY_PATH",       "LD_AUDIT",
@@ -41,7 +41,8 @@ static bool is_reserved(const char *name)
     return false;
 }
 
-/* Programs read from a variable which of their ports is shown; a request may say another one. */
+/* Programs read these variables to learn which of their ports are exposed; a request may override
+ * them. */
 static void put_ports(json_t *environment)
 {
     for (size_t i = 0; i < PREVIEW_N_NAMED; i++) {

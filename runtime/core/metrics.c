@@ -17,7 +17,7 @@ static const int64_t bounds_ms[] = {5, 10, 20, 50, 100, 250, 500, 1000, 2500, 50
 #define N_BOUNDS ARRAY_SIZE(bounds_ms)
 
 struct histogram {
-    int64_t within[N_BOUNDS]; /* each counts what the ones before it count, too */
+    int64_t within[N_BOUNDS]; /* cumulative: includes the lower buckets */
     int64_t n;
     int64_t sum_ms;
 };
@@ -122,7 +122,7 @@ static void append_head(struct strbuf *text, const char *name, const char *type,
     strbuf_appendf(text, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-/* A label's value: names of images and keys are somebody's words. */
+/* Escapes a label value: image and key names are user input. */
 static void append_value(struct strbuf *text, const char *value)
 {
     for (; *value != '\0'; value++) {
@@ -194,7 +194,7 @@ static void append_starts(const struct metrics *metrics, struct strbuf *text)
     }
 }
 
-/* No tenant: deft's own. */
+/* Without a tenant: deft's own sandboxes. */
 static void append_counts(const struct tenant_count_list *counts, struct strbuf *text)
 {
     append_head(text, "deft_sandboxes", "gauge",

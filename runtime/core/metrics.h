@@ -1,5 +1,5 @@
 /*
- * Counters of this process for Prometheus; what stands in the database is added when they are read.
+ * Counters of this process for Prometheus; values from the database are added when they are read.
  *
  * Threading: any thread.
  * Source:    https://prometheus.io/docs/instrumenting/exposition_formats/ (text format 0.0.4)
@@ -19,7 +19,7 @@ struct strbuf;
 struct tenant_count_list;
 
 #define START_KINDS(X) X(START_WARM, "warm") X(START_COLD, "cold")
-/* Why a start found nothing in the warm pool: none was ready, or nobody had asked for its like. */
+/* Why a start missed the warm pool: no member was ready, or the class was not known. */
 #define MISS_REASONS(X) X(MISS_NONE_READY, "none_ready") X(MISS_CLASS, "class")
 
 #define X(constant, text) constant,
@@ -33,13 +33,13 @@ struct metrics *metrics_new(void) MUST_CHECK;
 void metrics_free(struct metrics *metrics);
 void metrics_count_hit(struct metrics *metrics) NONNULL;
 void metrics_count_miss(struct metrics *metrics, enum miss_reason reason) NONNULL;
-/* A sandbox runs; duration_ms: since its start was begun. */
+/* A sandbox started; duration_ms: since its start began. */
 void metrics_count_start(struct metrics *metrics, enum start_kind kind,
                          int64_t duration_ms) NONNULL;
-/* None does; detail: why, in words. */
+/* A start failed; detail: the error message. */
 void metrics_count_failure(struct metrics *metrics, const char *detail) NONNULL;
 
-/* How many members of a class are ready, and should be. */
+/* Members of a class: ready, and wanted. */
 struct metrics_pool {
     const struct demand_class *class;
     size_t n_ready;
@@ -48,7 +48,7 @@ struct metrics_pool {
 /* n: DEMAND_CLASSES_MAX at most. */
 void metrics_set_pool(struct metrics *metrics, const struct metrics_pool *pools, size_t n) NONNULL;
 
-/* room: free_bytes -1 where it cannot be seen. */
+/* room: free_bytes is -1 if unknown. */
 void metrics_append(struct metrics *metrics, const struct tenant_count_list *counts,
                     const struct backend_room *room, struct strbuf *text) NONNULL;
 

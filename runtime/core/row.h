@@ -1,7 +1,7 @@
 /*
- * A runtime's row in the hands of whoever holds its gate.
+ * Helpers for a runtime's row, used by the thread that holds the runtime's gate.
  *
- * Ownership: the row's texts are its own.
+ * Ownership: the row owns its texts.
  * Threading: any thread that holds the runtime's gate.
  */
 #ifndef DEFT_RUNTIME_CORE_ROW_H
@@ -22,20 +22,20 @@ struct service;
 
 /* A new id: 16 lower-case letters. */
 void row_make_id(char id[ROW_ID_BYTES]) NONNULL;
-/* Replaces a text of the row by a copy; "" and NULL leave none. */
+/* Replaces a text of the row with a copy; "" and NULL clear it. */
 void row_set_text(char **field, const char *text) __attribute__((nonnull(1)));
-/* What the runtime's session key is sealed for. */
+/* The sealing context of the runtime's session key. */
 void row_key_context(const char *id, char context[ROW_KEY_CONTEXT_BYTES]) NONNULL;
-/* Where its server listens, and its keys. ERROR_INTERNAL when these cannot be opened. */
+/* The address and keys of its server. ERROR_INTERNAL if the keys cannot be opened. */
 int row_open_endpoint(const struct runtime *runtime, const struct keyring *keyring,
                       struct sandbox_endpoint *endpoint_out, struct error *err) NONNULL MUST_CHECK;
-/* True when it has no container, nor is about to have one. */
+/* True if it has no container and none is about to be created. */
 bool row_is_at_rest(const struct runtime *runtime) NONNULL MUST_CHECK;
-/* It has no container, network and address any more. */
+/* Clears its container, network and address. */
 void row_forget_place(struct runtime *runtime) NONNULL;
 /*
- * Stores the row with another status, and words or NULL: the only place that changes a status.
- * ERROR_CONFLICT when the stored one is not what it was; then the row is as it was.
+ * Stores the row with another status and detail (or NULL): the only place that changes a status.
+ * ERROR_CONFLICT if the stored status is not the row's; then the row is unchanged.
  */
 int row_change_status(struct service *service, struct runtime *runtime, enum runtime_status next,
                       const char *detail, struct error *err)

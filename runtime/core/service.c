@@ -5,7 +5,7 @@
 
 #define BYTES_PER_MB 1000000
 
-/* "local" is what OpenHands calls it. */
+/* OpenHands calls it "local". */
 bool runtime_has_processes(const struct runtime_settings *settings)
 {
     return text_equal(settings->backend, "process") || text_equal(settings->backend, "local");

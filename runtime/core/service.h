@@ -1,8 +1,8 @@
 /*
- * The runtime service's one context: what every thread borrows.
+ * The runtime service's context, borrowed by every thread.
  *
- * Ownership: main() makes and releases it.
- * Threading: read-only after start, but for what stands under its lock.
+ * Ownership: main() creates and releases it.
+ * Threading: read-only after start, except the members under the lock.
  */
 #ifndef DEFT_RUNTIME_CORE_SERVICE_H
 #define DEFT_RUNTIME_CORE_SERVICE_H
@@ -90,14 +90,14 @@ struct service {
     struct keyring keyring;
     struct wrong_keys *wrong_keys;
     struct spec_limits limits;
-    bool is_disk_low;         /* as it was last looked at; the reconciler's */
+    bool is_disk_low;         /* at the last check; used by the reconciler only */
     struct lock lock;         /* guards all below */
-    struct error rules_state; /* ERROR_NONE: the packet filter is as it should be */
+    struct error rules_state; /* ERROR_NONE: the packet filter rules are loaded */
 };
 
-/* ERROR_UNAVAILABLE with the reason when no sandbox can be started now. */
+/* ERROR_UNAVAILABLE with the reason if no sandbox can be started now. */
 int service_check(struct service *service, struct error *err) NONNULL MUST_CHECK;
-/* ERROR_UNAVAILABLE in words when there is too little room on the disk for another sandbox. */
+/* ERROR_UNAVAILABLE with a readable message if the disk has too little room for another sandbox. */
 int service_check_room(struct service *service, struct error *err) NONNULL MUST_CHECK;
 void service_set_rules_state(struct service *service, const struct error *state) NONNULL;
 

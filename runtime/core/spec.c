@@ -16,7 +16,7 @@
 #define ENVIRONMENT_MAX 512
 #define ENVIRONMENT_VALUE_MAX_BYTES (128UL * 1024)
 #define SEAL_CONTEXT_BYTES 64
-/* Image names may be of any registry; more than these characters they do not have. */
+/* Image names may be from any registry, but contain only these characters. */
 #define IMAGE_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:@"
 #define IMAGE_MAX_BYTES 255
 
@@ -50,7 +50,7 @@ int start_spec_check_image(const char *image, struct error *err)
 {
     size_t len = strlen(image);
 
-    /* The name becomes part of a path below. */
+    /* The name becomes part of a URL path. */
     if (len == 0 || len > IMAGE_MAX_BYTES || strspn(image, IMAGE_CHARACTERS) != len ||
         strstr(image, "..") != NULL || strstr(image, "//") != NULL || image[0] == '/')
         return error_set(err, ERROR_INVALID, "image: '%.80s' is no image's name", image);
@@ -146,7 +146,7 @@ static int read_number(const json_t *request, const struct number_rule *rule, in
     return 0;
 }
 
-/* resource_factor multiplies the defaults; what is said in bytes and cores counts as it is. */
+/* resource_factor multiplies the defaults; explicit bytes and cores are taken as they are. */
 static int read_resources(const json_t *request, const struct spec_limits *limits,
                           struct start_spec *spec, struct error *err)
 {

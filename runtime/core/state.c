@@ -72,7 +72,7 @@ enum verb state_verb_of(enum runtime_desire desired)
     return verb_of_desire[desired];
 }
 
-/* Wishes that are carried out whatever the container does. */
+/* Desired states that are carried out whatever the container's state is. */
 static enum verdict judge_wish(const struct runtime *row)
 {
     switch (row->desired) {
@@ -95,7 +95,7 @@ static bool is_alive(const struct seen_sandbox *seen)
     return seen != NULL && (seen->state == SEEN_RUNNING || seen->state == SEEN_PAUSED);
 }
 
-/* A pause may have been cut off, or undone from outside; what has ended is no use any more. */
+/* A pause may have been interrupted, or undone externally; an ended container is useless. */
 static enum verdict judge_paused(const struct runtime *row, const struct seen_sandbox *seen)
 {
     if (row->desired == DESIRED_RUNNING)
@@ -133,7 +133,7 @@ bool state_is_orphan(const struct seen_sandbox *seen, int64_t now_s, int64_t gra
 {
     int64_t age_ms = (now_s - seen->created_at_s) * 1000;
 
-    /* A helper belongs to no runtime, and somebody may still be putting files through it. */
+    /* A helper belongs to no runtime, and files may still be being copied through it. */
     if (seen->runtime_id[0] == '\0' && age_ms < HELPER_GRACE_MS)
         return false;
     return age_ms >= grace_ms;

@@ -13,10 +13,10 @@
 #include "store/runtime/runtime_key_store.h"
 #include "store/runtime/runtime_store.h"
 
-/* Longer ones are not hashed: no key of ours is. */
+/* No valid key is longer; longer ones are not hashed. */
 #define KEY_MAX_BYTES 512
 #define NAME_HEX_DIGITS 32
-/* Clients look again after two seconds: one that had waited is told of at once. */
+/* Clients poll every two seconds: this wait lets /start report a claimed warm sandbox at once. */
 #define CLAIM_WAIT_MS 250
 
 int tenant_find(struct service *service, const char *key, struct tenant *tenant_out,

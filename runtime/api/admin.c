@@ -25,11 +25,11 @@
 
 static const struct admin_limits limits = {.window_s = 60, .most_failures = 10};
 
-/* What a stamp is for: one kind is never taken for the other. */
+/* Purposes of stamps: a stamp for one is not valid for the other. */
 static const char for_challenge[] = "admin.challenge";
 static const char for_token[] = "admin.token";
 
-/* Of the purpose, the end and the nonce, and of the password: another one ends all stamps. */
+/* Covers purpose, expiry, nonce and password: changing the password invalidates all stamps. */
 static void sign(const struct service *service, const char *purpose, const char *text, size_t len,
                  char hash[CRYPTO_HASH_HEX_BYTES])
 {
@@ -42,7 +42,7 @@ static void sign(const struct service *service, const char *purpose, const char 
     explicit_bzero(signed_text.text, signed_text.len);
 }
 
-/* "<end>.<nonce>.<signature>", the end in seconds. */
+/* "<expiry>.<nonce>.<signature>", the expiry in seconds. */
 static void append_stamp(const struct service *service, const char *purpose, int64_t valid_s,
                          struct strbuf *stamp)
 {
@@ -56,7 +56,7 @@ static void append_stamp(const struct service *service, const char *purpose, int
     strbuf_appendf(stamp, ".%s", hash);
 }
 
-/* True when we made it for that, and its end has not come. */
+/* True if this instance issued it for that purpose and it has not expired. */
 static bool stamp_holds(const struct service *service, const char *purpose, const char *stamp)
 {
     const char *last = strrchr(stamp, '.');
@@ -108,7 +108,7 @@ int admin_check(const struct service *service, const char *authorization, struct
     return error_set(err, ERROR_UNAUTHENTICATED, "invalid token");
 }
 
-/* Nothing secret, and always the same: it only has to differ from other instances'. */
+/* Neither secret nor random: it only has to differ between instances. */
 static void append_salt(const struct service *service, struct strbuf *salt)
 {
     char hash[CRYPTO_HASH_HEX_BYTES] = "";

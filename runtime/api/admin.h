@@ -1,8 +1,7 @@
 /*
- * The administrator of the Runtime API signs in by a password that is never sent: a challenge is
- * answered by a hash of both, and for that there is a token for a time. Challenges and tokens say
- * themselves until when they hold, sealed by the instance's key: any process takes what another
- * gave.
+ * Sign-in of the Runtime API's administrator. The password is never sent: the client answers a
+ * challenge with a hash of both and gets a token that expires. Challenges and tokens carry their
+ * expiry time and a signature with the instance's key, so any process accepts those of another.
  */
 #ifndef DEFT_RUNTIME_API_ADMIN_H
 #define DEFT_RUNTIME_API_ADMIN_H
@@ -14,8 +13,8 @@ struct error;
 struct service;
 
 /*
- * Checks what came as "Authorization" (NULL: nothing did): a token, or the administrator's key.
- * ERROR_UNAUTHENTICATED for any other, ERROR_FORBIDDEN when there is neither key nor password.
+ * Checks the "Authorization" header (NULL: none): a token, or the administrator's key.
+ * ERROR_UNAUTHENTICATED for anything else, ERROR_FORBIDDEN if neither key nor password is set.
  */
 int admin_check(const struct service *service, const char *authorization, struct error *err)
     __attribute__((nonnull(1, 3))) MUST_CHECK;

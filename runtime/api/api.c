@@ -1,4 +1,4 @@
-/* The Runtime API's handlers: read, ask life.h, show. */
+/* The Runtime API's handlers: parse, call life.h, reply. */
 #include <assert.h>
 #include <string.h>
 
@@ -55,14 +55,14 @@ static int show_id(struct service *service, const struct front_request *request,
     return show(service, request, &runtime, reply_out, err);
 }
 
-/* Waits until the start is over, one way or the other, or the time is; 0 does not wait. */
+/* Waits until the start has ended, at most wait_ms; 0 does not wait. */
 static void await_start(struct service *service, const char *id, int64_t wait_ms)
 {
     if (wait_ms > 0 && !gate_wait_start(service->gate, id, clock_monotonic_ms() + wait_ms))
         return;
 }
 
-/* One that somebody stopped for good meanwhile was begun all the same. */
+/* A runtime that was deleted in the meantime is shown as stopped: its start did succeed. */
 static int show_begun(struct service *service, const struct front_request *request,
                       struct runtime *begun, json_t **reply_out, struct error *err)
 {
@@ -131,7 +131,7 @@ static int wish(struct service *service, const struct front_request *request, en
     return show_id(service, request, id, reply_out, err);
 }
 
-/* Ends all there is: its key, its files, its row. */
+/* Deletes the runtime: its key, files and row. */
 static int stop_for_good(struct service *service, const struct front_request *request,
                          json_t **reply_out, struct error *err)
 {
@@ -144,7 +144,7 @@ static int stop_for_good(struct service *service, const struct front_request *re
     return *reply_out != NULL ? 0 : -1;
 }
 
-/* POST /stop {"runtime_id"} -> 200 | 404; the workspace of one of ours stays, unless {"forget"} */
+/* POST /stop {"runtime_id"} -> 200 | 404; deft's own keep their workspace unless {"forget"} */
 static int api_stop(struct service *service, const struct front_request *request,
                     json_t **reply_out, struct error *err)
 {
@@ -277,7 +277,7 @@ static int api_runtime(struct service *service, const struct front_request *requ
     return show_id(service, request, request->id, reply_out, err);
 }
 
-/* GET /health -> 200: this process; what it reaches stands in the members */
+/* GET /health -> 200: this process is up; members tell the state of its dependencies */
 static int api_health(struct service *service, const struct front_request *request,
                       json_t **reply_out, struct error *err)
 {
@@ -294,7 +294,7 @@ static int api_health(struct service *service, const struct front_request *reque
     return *reply_out != NULL ? 0 : -1;
 }
 
-/* GET /metrics -> 200 Prometheus' text */
+/* GET /metrics -> 200 Prometheus text */
 static int api_metrics(struct service *service, const struct front_request *request,
                        json_t **reply_out, struct error *err)
 {

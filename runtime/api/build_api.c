@@ -16,7 +16,7 @@
 #include "store/runtime/build_store.h"
 #include "store/runtime/runtime_key_store.h"
 
-/* Of the form's own lines and texts. */
+/* For the form's headers and text fields. */
 #define FORM_MAX_BYTES (64L * 1024)
 
 static struct uuid tenant_of(const struct front_request *request)
@@ -33,7 +33,7 @@ static int check_may_build(struct service *service, struct error *err)
     return service_check(service, err) < 0 ? -1 : service_check_room(service, err);
 }
 
-/* base64 takes four characters for three bytes, and line ends. */
+/* base64 takes four characters for three bytes, plus line ends. */
 static int read_form(struct service *service, const struct front_request *request,
                      struct build_form *form, struct error *err)
 {
@@ -62,7 +62,8 @@ static bool is_there(struct service *service, const struct image_build *build)
            build->image_id != NULL && text_equal(seen.id, build->image_id);
 }
 
-/* A build that will lead, or has led, to just this image; ERROR_NOT_FOUND. */
+/* An unfinished build of that name, or a successful one of the same context whose image still
+ * exists; ERROR_NOT_FOUND. */
 static int find_same(struct service *service, const struct image_build *wanted,
                      struct image_build *found_out, struct error *err)
 {
@@ -92,7 +93,7 @@ static void fill_build(const struct front_request *request, const struct build_f
     row_set_text(&build->context_hash, hash);
 }
 
-/* Its row may be there though the answer was lost: then nobody builds it, and it says so. */
+/* The row may exist although the reply was lost: no thread would build it, so it gets an error. */
 static void give_up(struct service *service, struct image_build *build)
 {
     struct error ignored = ERROR_INIT;
@@ -103,7 +104,7 @@ static void give_up(struct service *service, struct image_build *build)
                  "there is no such row, or the next start ends it");
 }
 
-/* Another context for a name that is being built waits for its end: it would hear of the wrong
+/* A request with another context must wait for the build in progress: its id would report the wrong
  * image. */
 static int check_context(const struct image_build *same, const struct image_build *wanted,
                          struct error *err)
@@ -115,7 +116,7 @@ static int check_context(const struct image_build *same, const struct image_buil
                      wanted->image);
 }
 
-/* Who posts the same again is told of the same build, also when two do at once. */
+/* Posting the same context again returns the same build, even for two concurrent requests. */
 static int find_or_queue(struct service *service, struct build_place *place,
                          struct image_build *build, struct strbuf *context, struct error *err)
 {
@@ -156,7 +157,7 @@ int build_handle_post(struct service *service, const struct front_request *reque
     memcpy(id, build.id, sizeof(id));
     if (find_or_queue(service, &place, &build, &form.context, err) < 0)
         return -1;
-    /* Queued, it is the builder's; else it has the other one's id. */
+    /* If queued, the builder owns the build and `build` is empty; else it has the existing id. */
     *reply_out = json_build(err, "{s:s}", "build_id", build.id[0] != '\0' ? build.id : id);
     return *reply_out != NULL ? 0 : -1;
 }

@@ -1,4 +1,4 @@
-/* Images from a posted context: the two routes of the Runtime API about them. */
+/* Runtime API routes for building images from a posted context. */
 #ifndef DEFT_RUNTIME_API_BUILD_API_H
 #define DEFT_RUNTIME_API_BUILD_API_H
 

@@ -1,5 +1,5 @@
 /*
- * A route of the Runtime API: who may use it, how long its body may be, and its handler.
+ * A route of the Runtime API: its access level, maximum body length and handler.
  *
  * Ownership: tables of routes are constants of the program; a request is borrowed for the call.
  */
@@ -13,32 +13,32 @@ struct front_source;
 struct service;
 struct tenant;
 
-/* A request, parsed. All is borrowed for the call. */
+/* A parsed request. All members are borrowed for the call. */
 struct front_request {
-    const char *id;              /* what stands for {id} in the route; "" when it has none */
+    const char *id;              /* value of {id} in the route; "" without one */
     const char *query;           /* raw */
-    json_t *body;                /* NULL when there is none */
+    json_t *body;                /* NULL if there is none */
     const struct tenant *tenant; /* NULL: one of deft's own processes */
-    const char *content_type;    /* "" when it has none */
-    struct front_source *source; /* of a body that the route reads itself */
+    const char *content_type;    /* "" if there is none */
+    struct front_source *source; /* of a body that the handler reads itself */
 };
 
-/* *reply_out becomes the body of a 200; a text is sent as it is. */
+/* *reply_out becomes the body of a 200; a JSON string is sent as plain text. */
 typedef int front_handle(struct service *service, const struct front_request *request,
                          json_t **reply_out, struct error *err);
 
 enum front_access {
     ACCESS_HOUSE, /* deft's own processes */
-    ACCESS_ADMIN, /* and who brings the administrator's key */
+    ACCESS_ADMIN, /* deft's own, and callers with the administrator's key */
     ACCESS_KEY,   /* and tenants */
-    ACCESS_OPEN,  /* everybody */
+    ACCESS_OPEN,  /* no authentication */
 };
 
 struct front_route {
     const char *method;
     const char *path; /* may end in {id} */
     enum front_access access;
-    long body_max_bytes; /* 0: a body is not looked at */
+    long body_max_bytes; /* 0: the body is not read */
     front_handle *handle;
 };
 

@@ -27,7 +27,7 @@
 #define BACKLOG 256
 #define ID_PLACE "{id}"
 #define ID_MAX_BYTES 256
-/* What nginx says of who comes by the other door. */
+/* Value with which nginx marks external requests. */
 #define OUTSIDE "outside"
 
 static const int status_of_code[ERROR_N_CODES] = {
@@ -39,7 +39,7 @@ static const int status_of_code[ERROR_N_CODES] = {
     [ERROR_INTERNAL] = 500,
 };
 
-/* Clients crash on an error body that is no object. */
+/* Clients crash on an error body that is not an object. */
 static void write_reply(FCGX_Stream *out, int status, const json_t *body)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
@@ -141,7 +141,7 @@ static int read_json(FCGX_Request *fcgi, long max_bytes, json_t **body_out, stru
     return json_parse(text.text, text.len, body_out, err);
 }
 
-/* A path's last part may stand for {id}. */
+/* A path's last segment may match {id}. */
 static bool path_fits(const char *pattern, const char *path, char id[ID_MAX_BYTES])
 {
     size_t fixed = strlen(pattern);
@@ -191,7 +191,7 @@ static int check_key(const struct service *service, FCGX_Request *fcgi, struct e
     return error_set(err, ERROR_UNAUTHENTICATED, "provide a valid API key");
 }
 
-/* A key from outside that opens nothing is counted. */
+/* Counts invalid keys of external callers. */
 static int refuse_key(const struct service *service, FCGX_Request *fcgi, const char *key_param,
                       struct error *err)
 {
@@ -200,7 +200,7 @@ static int refuse_key(const struct service *service, FCGX_Request *fcgi, const c
     return wrong_keys_refuse(service->wrong_keys, FCGX_GetParam("REMOTE_ADDR", fcgi->envp), err);
 }
 
-/* tenant: set for who comes from outside. */
+/* tenant: set for external callers. */
 static int check_caller(struct service *service, FCGX_Request *fcgi, const struct asked *asked,
                         struct tenant *tenant, struct error *err)
 {
@@ -228,7 +228,7 @@ static int serve(struct service *service, FCGX_Request *fcgi, const char *path, 
                                     .source = &source};
     struct error missing = ERROR_INIT;
 
-    /* Who has no key learns not even which paths there are. */
+    /* Without a valid key a caller does not even learn which paths exist. */
     error_ignore(find_route(&asked, &route, id, &missing), "said below, to those who have a key");
     if (route != NULL && asked.is_outside && route->access == ACCESS_ADMIN) {
         if (admin_check(service, FCGX_GetParam("HTTP_AUTHORIZATION", fcgi->envp), err) < 0)

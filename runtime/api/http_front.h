@@ -1,10 +1,10 @@
 /*
- * The Runtime API's way in: FastCGI on a Unix socket, JSON in and out. A table says which routes
- * there are, who may use each, and how long a body may be; what it does not say is refused.
+ * The Runtime API's server: FastCGI on a Unix socket, JSON in and out. A table lists the routes,
+ * the access level and the maximum body length of each; any other request is refused.
  *
- * There are two doors. By the private one deft's own processes come, with the service's key. By the
- * other one, which nginx marks, come tenants (tenant.h), with a key of theirs; the service's key is
- * none there.
+ * deft's own processes call with the service's key. Requests that nginx marks as external come from
+ * tenants (tenant.h), who authenticate with their own keys; the service's key is not accepted
+ * there.
  *
  * Threading: front_run() is the body of each of several threads; they share the listening socket.
  */
@@ -20,20 +20,20 @@ struct error;
 struct service;
 struct strbuf;
 
-/* Ends with a NULL method; the first that fits counts. */
+/* Ends with a NULL method; the first match counts. */
 extern const struct front_route api_routes[];
 
-/* Reads the body of a route that says 0 for it; ERROR_TOO_LARGE. */
+/* Reads the body of a route whose body_max_bytes is 0; ERROR_TOO_LARGE. */
 int front_read_body(const struct front_request *request, int64_t max_bytes, struct strbuf *body,
                     struct error *err) NONNULL MUST_CHECK;
-/* Appends the query's first member of that name, decoded; nothing when it has none. */
+/* Appends the decoded first query parameter of that name; nothing if there is none. */
 void front_query_member(const struct front_request *request, const char *name,
                         struct strbuf *value) NONNULL;
 
-/* Makes the socket, with the mode that the umask gives it. */
+/* Creates the socket; the umask determines its mode. */
 int front_listen(const char *path, int *fd_out, struct error *err) NONNULL MUST_CHECK;
 void front_run(struct service *service, int fd) NONNULL;
-/* Wakes all threads that wait for a request; they end. */
+/* Wakes all threads that wait for a request; they return. */
 void front_stop(int fd);
 
 #endif

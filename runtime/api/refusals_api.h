@@ -1,4 +1,4 @@
-/* What a sandbox was refused, for those who may see it. */
+/* Runtime API route for a sandbox's refused connections. */
 #ifndef DEFT_RUNTIME_API_REFUSALS_API_H
 #define DEFT_RUNTIME_API_REFUSALS_API_H
 

@@ -11,7 +11,7 @@
 #include "runtime/core/row.h"
 #include "store/runtime/runtime_store.h"
 
-/* Older clients read only this, and want it never to be null. */
+/* Older clients read only this member, which must never be null. */
 static const char *const pod_statuses[RUNTIME_N_STATUSES] = {
     [RUNTIME_STARTING] = "pending",  [RUNTIME_RUNNING] = "ready", [RUNTIME_PAUSED] = "not found",
     [RUNTIME_STOPPED] = "not found", [RUNTIME_ERROR] = "failed",
@@ -21,13 +21,13 @@ static const char *pod_status_of(const struct runtime *runtime)
 {
     if (runtime->status == RUNTIME_ERROR && runtime->restart_count > 0)
         return "crashloopbackoff";
-    /* One that had waited is there, and takes its key. */
+    /* A claimed warm sandbox: it is up and about to get its key. */
     if (runtime->status == RUNTIME_STARTING && runtime->url != NULL)
         return "running";
     return pod_statuses[runtime->status];
 }
 
-/* Of what is wrong now; and that it was started again, of which no words are kept. */
+/* The current failure; or else that it was restarted, the reason of which is not stored. */
 static json_t *create_reasons(const struct runtime *runtime)
 {
     json_t *reasons = json_array();
@@ -41,7 +41,7 @@ static json_t *create_reasons(const struct runtime *runtime)
     return reasons;
 }
 
-/* URL and key are there from the beginning, as members; a URL is known once it runs. */
+/* URL and key are always present; the URL is "" until the sandbox runs. */
 static json_t *create_object(const struct runtime *runtime, const char *key, struct error *err)
 {
     json_auto_t *reasons = create_reasons(runtime);
@@ -76,7 +76,7 @@ json_t *runtime_to_tenant_json(const struct runtime *runtime, const struct keyri
     return object;
 }
 
-/* Our own processes call the sandbox's server itself. */
+/* deft's own processes call the sandbox's server directly. */
 json_t *runtime_to_json(const struct runtime *runtime, const struct keyring *keyring,
                         struct error *err)
 {

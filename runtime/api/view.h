@@ -1,5 +1,5 @@
 /*
- * A runtime as the Runtime API shows it.
+ * JSON representation of a runtime in the Runtime API.
  */
 #ifndef DEFT_RUNTIME_API_VIEW_H
 #define DEFT_RUNTIME_API_VIEW_H
@@ -15,11 +15,11 @@ struct runtime;
 /* A new reference, or NULL with err set. */
 json_t *runtime_to_json(const struct runtime *runtime, const struct keyring *keyring,
                         struct error *err) NONNULL MUST_CHECK;
-/* As its tenant sees it: under its own name of the session, and at `url`, where the session's key
- * leads to it. */
+/* As its tenant sees it: with the tenant's own session name, and with `url` as its address, where
+ * the session key selects the sandbox. */
 json_t *runtime_to_tenant_json(const struct runtime *runtime, const struct keyring *keyring,
                                const char *url, struct error *err) NONNULL MUST_CHECK;
-/* work_hosts and vscode_url: where the page's host shows the ports that have names. */
+/* work_hosts and vscode_url: URLs of the named ports on the page's host. */
 void runtime_put_hosts(json_t *object, const struct runtime *runtime, const char *app_url) NONNULL;
 
 #endif

@@ -19,7 +19,7 @@
 #define COUNT_MAX 200
 #define WORKING_DIR "/workspace/project"
 
-/* What the settings say, in the words of clients that choose an image among these. */
+/* The settings' class as a configuration, for clients that choose an image from this list. */
 static json_t *create_default(const struct runtime_settings *settings, struct error *err)
 {
     return json_build(err, "{s:s, s:s, s:s, s:[s], s:{}, s:s, s:I, s:I, s:I, s:I}", "name",
@@ -87,7 +87,7 @@ static int read_count(const json_t *body, int64_t fallback, int64_t *count_out, 
     return 0;
 }
 
-/* Read as a start would be, so that what waits is what a start asks for. */
+/* Parsed like a start request, so that members match the starts they are for. */
 static int read_config(const struct service *service, const struct front_request *request,
                        struct warm_config *config, struct error *err)
 {

@@ -46,7 +46,7 @@ int backend_read_room(const char *path, struct backend_room *room_out, struct er
     if (statvfs(path, &facts) < 0)
         return error_set(err, ERROR_NOT_FOUND, "the disk below %s cannot be seen: %m", path);
     room_out->free_bytes = (int64_t)(facts.f_bavail * facts.f_frsize);
-    /* File systems that make room for files as they come count none. */
+    /* File systems without a fixed number of inodes report none. */
     room_out->n_free_files = facts.f_files != 0 ? (int64_t)facts.f_favail : INT64_MAX;
     return 0;
 }

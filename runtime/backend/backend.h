@@ -1,14 +1,14 @@
 /*
- * What the runtime service asks of whatever runs sandboxes: a small table of functions, so that
- * another kind of host is one more file.
+ * Interface between the runtime service and a back end that runs sandboxes: a table of functions,
+ * so that a new kind of host is one more file.
  *
- * A sandbox is known by its runtime id. A home is where its files live; it is there before the
- * sandbox and outlives it. A network belongs to one running sandbox; "" where a back end has none.
- * No function is optional: one that a back end cannot do ends with an error that says so.
+ * A sandbox is identified by its runtime id. A home contains its files; it exists before the
+ * sandbox and outlives it. A network belongs to one running sandbox; "" if a back end has none. No
+ * function is optional: one that a back end cannot implement fails with an error that says so.
  *
- * Ownership: texts handed in are borrowed; lists handed out are released with seen_list_done().
+ * Ownership: texts passed in are borrowed; returned lists are released with seen_list_done().
  * Threading: all functions from any thread; calls for the same runtime never overlap (gate.h).
- * Errors: ERROR_UNAVAILABLE when the back end is out of reach; messages are words for a person.
+ * Errors: ERROR_UNAVAILABLE if the back end cannot be reached; messages are readable by users.
  */
 #ifndef DEFT_RUNTIME_BACKEND_BACKEND_H
 #define DEFT_RUNTIME_BACKEND_BACKEND_H
@@ -30,34 +30,34 @@ struct strbuf;
 #define BACKEND_IMAGE_BYTES 80
 #define BACKEND_KEY_BYTES 64
 
-/* What to start. */
+/* A sandbox to start. */
 struct sandbox_order {
     const char *runtime_id;
-    const char *session_id;      /* "" when it is nobody's yet; a label only */
-    const char *conversation_id; /* "" when unknown; a label only */
+    const char *session_id;      /* "" if it has no session yet; a label only */
+    const char *conversation_id; /* "" if unknown; a label only */
     const char *image;
     const char *home;
     int64_t memory_bytes; /* 0: the default */
     int64_t nano_cpus;    /* 0: the default */
 };
 
-/* What became of it. */
+/* A started sandbox. */
 struct sandbox_place {
     char container_id[72];
     char network[BACKEND_NAME_BYTES];
     char url[BACKEND_URL_BYTES];
-    char image_id[BACKEND_IMAGE_BYTES]; /* what the image's name stood for */
-    char init_key[BACKEND_KEY_BYTES];   /* brings its session key and environment, once */
+    char image_id[BACKEND_IMAGE_BYTES]; /* the image that the name resolved to */
+    char init_key[BACKEND_KEY_BYTES];   /* for the one call that sets session key and environment */
 };
 
-/* What a list shows of a sandbox. */
+/* A sandbox in a list. */
 enum seen_state { SEEN_CREATED, SEEN_RUNNING, SEEN_PAUSED, SEEN_ENDED, SEEN_N_STATES };
 
 struct seen_sandbox {
-    char runtime_id[24]; /* "" when it bears none */
+    char runtime_id[24]; /* "" if it has no such label */
     char container_id[72];
     enum seen_state state;
-    bool is_outdated;     /* runs another build of deft-action than starts get now */
+    bool is_outdated;     /* runs another build of deft-action than new starts get */
     int64_t created_at_s; /* UTC */
 };
 
@@ -67,18 +67,18 @@ struct seen_list {
 };
 
 struct seen_image {
-    char id[BACKEND_IMAGE_BYTES]; /* "" for one that is not here */
-    char created_at[40];          /* as the back end says it */
+    char id[BACKEND_IMAGE_BYTES]; /* "" if it is not on this host */
+    char created_at[40];          /* in the back end's format */
     int64_t size_bytes;
 };
 
 /* An image to build. */
 struct image_order {
-    const json_t *names;          /* that it gets */
+    const json_t *names;          /* its names */
     const struct strbuf *context; /* a gzipped archive with a Dockerfile */
 };
 
-/* Names that rows hold; whatever else the back end keeps for this instance is a leftover. */
+/* Names in rows; anything else that the back end has of this instance is a leftover. */
 struct kept_names {
     char (*networks)[BACKEND_NAME_BYTES];
     size_t n_networks;
@@ -86,13 +86,13 @@ struct kept_names {
     size_t n_homes;
 };
 
-/* Reads from the rows, when asked, what is kept. */
+/* Loads the names from the rows on request. */
 struct kept_source {
     void *context;
     int (*load)(void *context, struct kept_names *kept_out, struct error *err);
 };
 
-/* What the back end tells while it is followed. */
+/* Events that the back end reports while it is followed. */
 enum news_kind { NEWS_ENDED, NEWS_OUT_OF_MEMORY, NEWS_PAUSED, NEWS_UNPAUSED, NEWS_N_KINDS };
 
 struct news {
@@ -104,7 +104,7 @@ struct news {
 
 struct news_sink {
     void *context;
-    /* The back end answers and is prepared: look at everything. */
+    /* The back end is reachable and prepared: reconcile everything. */
     void (*up)(void *context);
     void (*down)(void *context, const struct error *why);
     void (*news)(void *context, const struct news *news);
@@ -112,87 +112,87 @@ struct news_sink {
 
 struct backend_room {
     int64_t free_bytes;
-    int64_t n_free_files; /* INT64_MAX: as many as there are bytes for */
+    int64_t n_free_files; /* INT64_MAX: limited only by bytes */
 };
 
 struct backend_functions {
-    /* What rows call it, once it is prepared: docker, podman or process. */
+    /* Its name in rows, once it is prepared: docker, podman or process. */
     const char *(*name)(struct backend *backend);
-    /* True while the back end answers and is prepared; otherwise err says why not. */
+    /* Returns 0 while the back end is reachable and prepared; otherwise err says why not. */
     int (*check)(struct backend *backend, struct error *err);
-    /* What is free on the disk that sandboxes fill; ERROR_NOT_FOUND when that cannot be seen. */
+    /* Free space of the disk that sandboxes use; ERROR_NOT_FOUND if unknown. */
     int (*room)(struct backend *backend, struct backend_room *room_out, struct error *err);
-    /* A home that was made ahead, not yet in any row; false when there is none. Never waits. */
+    /* A prepared home that is in no row yet; false if there is none. Does not block. */
     bool (*take_spare_home)(struct backend *backend, char home_out[BACKEND_NAME_BYTES]);
-    /* A home for a new sandbox, not yet in any row: one that was made ahead, or a new one. */
+    /* A home for a new sandbox, in no row yet: a prepared one, or a new one. */
     int (*take_home)(struct backend *backend, char home_out[BACKEND_NAME_BYTES], struct error *err);
-    /* The home or network is in a row now: the row answers for it. */
+    /* The home or network is in a row now and no longer tracked here. */
     void (*home_is_kept)(struct backend *backend, const char *home);
     void (*network_is_kept)(struct backend *backend, const char *network);
-    /* The home was not needed after all. */
+    /* Returns an unused home. */
     void (*give_home)(struct backend *backend, const char *home);
-    /* What a start puts into a sandbox now, as a name: another deft-action has another one. */
+    /* Identifies what a start puts into a sandbox now; another deft-action gives another value. */
     const char *(*fittings)(struct backend *backend);
-    /* Returns when the server in the sandbox listens, dormant: it waits for its key. On failure
-     * nothing is left of it. */
+    /* Returns once the server in the sandbox listens; it is dormant until it gets its key. On
+     * failure nothing is left of the sandbox. */
     int (*start)(struct backend *backend, const struct sandbox_order *order,
                  struct sandbox_place *place_out, struct error *err);
-    /* Ends the sandbox and releases its network ("" or NULL: none); a missing one is success. */
+    /* Ends the sandbox, releases its network ("" or NULL: none); success if it does not exist. */
     int (*remove)(struct backend *backend, const char *runtime_id, const char *network,
                   struct error *err);
     int (*remove_home)(struct backend *backend, const char *home, struct error *err);
-    /* Holds all that runs in a sandbox where it is, and lets it go on; one that is so already is
-     * success. Other errors than ERROR_UNAVAILABLE and ERROR_TIMEOUT: it cannot be had. */
+    /* Freezes all processes of a sandbox, or resumes them; success if already so. Errors other than
+     * ERROR_UNAVAILABLE and ERROR_TIMEOUT: not possible for this sandbox. */
     int (*pause)(struct backend *backend, const char *container_id, struct error *err);
     int (*resume)(struct backend *backend, const char *container_id, struct error *err);
     int (*is_paused)(struct backend *backend, const char *container_id, bool *is_paused_out,
                      struct error *err);
-    /* Why a sandbox ended, in words. */
+    /* Sets why_out to the reason why a sandbox ended. */
     void (*explain_end)(struct backend *backend, const char *container_id, struct error *why_out);
     int (*list)(struct backend *backend, struct seen_list *list_out, struct error *err);
-    /* Whether nothing runs in a container but its server and shells that wait for a command. */
+    /* Whether a container runs nothing but its server and shells that wait for a command. */
     int (*is_at_rest)(struct backend *backend, const char *container_id, bool *is_at_rest_out,
                       struct error *err);
-    /* What is known of an image that is here, or that a start would fetch; ERROR_NOT_FOUND. */
+    /* Details of an image that is on this host or that a start would pull; ERROR_NOT_FOUND. */
     int (*find_image)(struct backend *backend, const char *image, struct seen_image *seen_out,
                       struct error *err);
-    /* Builds an image, confined as a sandbox is in network, memory and processor. Appends the end
-     * of what was printed. ERROR_INVALID: its Dockerfile failed. */
+    /* Builds an image, with a sandbox's limits of network, memory and processor. Appends the end of
+     * the build's output to `said`. ERROR_INVALID: its Dockerfile failed. */
     int (*build)(struct backend *backend, const struct image_order *order,
                  char image_id[BACKEND_IMAGE_BYTES], struct strbuf *said, struct error *err);
-    /* Ends the build under way with ERROR_CANCELLED, and all later ones. */
+    /* Ends the running build and all later ones with ERROR_CANCELLED. */
     void (*stop_building)(struct backend *backend);
-    /* Takes a name away; a missing one is success, ERROR_CONFLICT while it is used. */
+    /* Removes a name of an image; success if it does not exist, ERROR_CONFLICT while it is used. */
     int (*remove_image)(struct backend *backend, const char *image, struct error *err);
-    /* Removes a listed container that no row answers for. */
+    /* Removes a listed container that belongs to no row. */
     int (*remove_container)(struct backend *backend, const char *container_id, struct error *err);
-    /* Removes networks and homes that nobody keeps. */
+    /* Removes networks and homes that belong to no row. */
     int (*tidy)(struct backend *backend, const struct kept_source *source, struct error *err);
-    /* Makes ahead one thing that starts will need; says whether all there should be is there. */
+    /* Makes one network or home in advance; *is_full_out: none is missing any more. */
     int (*refill)(struct backend *backend, bool *is_full_out, struct error *err);
-    /* Follows the back end until stop_following(); connects again by itself. */
+    /* Follows the back end until stop_following(); reconnects by itself. */
     void (*follow)(struct backend *backend, const struct news_sink *sink);
     void (*stop_following)(struct backend *backend);
-    /* Asks whether it still answers; one that hangs counts as down. Takes a few seconds at most. */
+    /* Checks that it still answers; one that hangs counts as down. Blocks a few seconds at most. */
     void (*ping)(struct backend *backend);
     /* Removes everything of this instance. */
     int (*reap)(struct backend *backend, struct error *err);
     void (*free)(struct backend *backend);
 };
 
-/* Begins each back end's own struct. */
+/* First member of each back end's own struct. */
 struct backend {
     const struct backend_functions *functions;
 };
 
 void seen_list_done(struct seen_list *list) NONNULL;
-/* A new entry at the end, zeroed; borrowed until the next. */
+/* A new zeroed entry at the end; borrowed until the next call. */
 struct seen_sandbox *seen_list_add(struct seen_list *list) NONNULL MUST_CHECK;
 void kept_names_done(struct kept_names *kept) NONNULL;
 void kept_names_add_network(struct kept_names *kept, const char *name) NONNULL;
 void kept_names_add_home(struct kept_names *kept, const char *name) NONNULL;
 
-/* By the file system below a path. ERROR_NOT_FOUND when it cannot be asked. */
+/* From the file system that contains a path. ERROR_NOT_FOUND if it cannot be queried. */
 int backend_read_room(const char *path, struct backend_room *room_out,
                       struct error *err) NONNULL MUST_CHECK;
 

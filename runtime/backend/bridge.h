@@ -1,7 +1,7 @@
 /*
- * What sandbox bridges are called: dsb, four digits that stand for the instance, eight of its own;
- * the network's name ends with the same twelve. So packet filter rules can be one instance's alone,
- * and a packet can be told to be one sandbox's.
+ * Names of sandbox bridges: dsb, four digits of the instance, eight digits of the network; the
+ * network's name ends with the same twelve. So packet filter rules can match one instance's
+ * bridges, and a packet can be attributed to one sandbox.
  *
  * Threading: no state.
  */
@@ -18,20 +18,20 @@
 #define BRIDGE_TAG_BYTES 5
 #define BRIDGE_ID_BYTES 13
 
-/* Four hex digits; two instances on one host seldom share them, and nothing but log entries depends
- * on that. */
+/* Four hex digits. Two instances on one host seldom share them; only log entries would be
+ * affected. */
 void bridge_tag(const char *instance, char tag[BRIDGE_TAG_BYTES]) NONNULL;
-/* Random digits for a new network, the instance's first. */
+/* Random digits for a new network, preceded by the instance's. */
 void bridge_new_id(const char *instance, char id[BRIDGE_ID_BYTES]) NONNULL;
-/* The network with that id, and its bridge. */
+/* Names of the network with that id, and of its bridge. */
 void bridge_network_name(const char *instance, const char *id,
                          char network[SPARE_NAME_BYTES]) NONNULL;
 void bridge_name(const char *id, char name[BRIDGE_NAME_BYTES]) NONNULL;
-/* The network of a bridge; false when that is none of the instance's. */
+/* The network of a bridge; false if the bridge is not this instance's. */
 bool bridge_find_network(const char *instance, const char *bridge,
                          char network[SPARE_NAME_BYTES]) NONNULL MUST_CHECK;
-/* True when the instance's rules see the network's bridge: one of an older deft has another name.
- */
+/* True if the instance's rules match the network's bridge: those of older versions are named
+ * differently. */
 bool bridge_is_seen(const char *instance, const char *network) NONNULL MUST_CHECK;
 
 #endif

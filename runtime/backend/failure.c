@@ -6,9 +6,9 @@
 #include "base/text.h"
 
 struct failure {
-    const char *needle; /* in what was said, in any case; the first that fits counts */
-    const char *reason; /* in the words of Kubernetes where it has some */
-    const char *words;  /* NULL: what was said says it */
+    const char *needle; /* substring of the message, case-insensitive; first match counts */
+    const char *reason; /* Kubernetes' term, if it has one */
+    const char *words;  /* NULL: the message is clear by itself */
 };
 
 static const struct failure failures[] = {
@@ -67,7 +67,7 @@ const char *failure_reason(const char *detail)
     return failure != NULL ? failure->reason : NULL;
 }
 
-/* A reason's number is that of its first row. */
+/* A reason's index is that of its first row. */
 static size_t first_of(const char *reason)
 {
     size_t i = 0;

@@ -1,6 +1,6 @@
 /*
- * Why a sandbox does not start, or has ended, in words for a person and by a name for programs: a
- * table of what engines and programs say. Pure.
+ * Why a sandbox failed to start or ended, as a message for users and a reason for programs: a table
+ * of messages of engines and programs. Pure.
  */
 #ifndef DEFT_RUNTIME_BACKEND_FAILURE_H
 #define DEFT_RUNTIME_BACKEND_FAILURE_H
@@ -9,18 +9,18 @@
 
 #include "base/attr.h"
 
-/* Reasons have numbers below this, for counting. */
+/* Indexes of reasons are below this. */
 #define FAILURE_REASONS_MAX 40
 
-/* Our words for what an engine or a program said; NULL when it speaks for itself. Lives for ever.
- */
+/* The user's message for an engine's or a program's; NULL if that is clear by itself. A
+ * constant. */
 const char *failure_words(const char *said) NONNULL MUST_CHECK;
-/* The name of the reason that stands in a runtime's detail, such as "OOMKilled"; NULL for none. */
+/* The reason in a runtime's detail, such as "OOMKilled"; NULL if there is none. */
 const char *failure_reason(const char *detail) NONNULL MUST_CHECK;
 
-/* The number of the reason that stands in a detail; that of "Other" where none does. */
+/* The index of the reason in a detail; that of "Other" if there is none. */
 size_t failure_index(const char *detail) NONNULL MUST_CHECK;
-/* The name of that number; NULL where a number has none. Lives for ever. */
+/* The reason with that index; NULL if unused. A constant. */
 const char *failure_reason_at(size_t index) MUST_CHECK;
 
 #endif

@@ -7,7 +7,7 @@
 
 enum { DIGITS = 5, NO_PAIR = -1 };
 
-/* Which pair a name ends with; NO_PAIR for names of before, and of others. */
+/* The pair in a name; NO_PAIR for names of older versions and for other names. */
 static int pair_of(const char *name)
 {
     const char *mark = strrchr(name, '-');

@@ -65,7 +65,7 @@ static int read_argument(const json_t *holder, struct scmp_arg_cmp *argument_out
     return error_set(err, ERROR_INVALID, "seccomp profile: '%.40s' is no comparison", name);
 }
 
-/* A condition that is not understood would be a hole. */
+/* Ignoring an unknown condition could allow more than the profile does. */
 static int check_members(const json_t *rule, struct error *err)
 {
     json_t *members = json_incref((json_t *)(uintptr_t)rule);
@@ -105,7 +105,7 @@ static int add_rule(scmp_filter_ctx filter, const json_t *rule, struct error *er
             continue;
         rc = seccomp_rule_add_array(filter, action, number, (unsigned)json_array_size(args),
                                     arguments);
-        /* EDOM: not a call of this processor; EACCES: the same as what happens anyway. */
+        /* EDOM: not a call of this processor; EACCES: same as the default action. */
         if (rc < 0 && rc != -EDOM && rc != -EACCES)
             return error_set(err, ERROR_INVALID, "seccomp profile: %.40s: %s",
                              json_string_value(name), strerrordesc_np(-rc));

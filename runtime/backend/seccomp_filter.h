@@ -1,5 +1,5 @@
 /*
- * A seccomp profile (JSON, as container engines read it) as a program that the kernel takes.
+ * Compiles a seccomp profile (JSON, in container engines' format) to a BPF program.
  *
  * Source: Docker Engine, "Seccomp security profiles for Docker"; libseccomp, seccomp_export_bpf(3)
  */
@@ -12,8 +12,8 @@ struct error;
 
 /*
  * Compiles the profile for this processor and writes the program to fd. Names that this processor
- * or this libseccomp does not know are left out, as an engine does: they stay forbidden.
- * ERROR_INVALID: the profile has a form that is not understood.
+ * or this libseccomp does not know are left out, as engines do: they stay forbidden. ERROR_INVALID:
+ * the profile's format is not supported.
  */
 int seccomp_filter_write(const char *profile, int fd, struct error *err) NONNULL MUST_CHECK;
 

@@ -1,9 +1,9 @@
 /*
- * What the back end keeps ready, and what is handed out but in no row yet: networks and homes (a
- * home is a sandbox's pair of volumes). Whatever is neither in a row nor here is a leftover.
+ * Networks and homes (a home is a sandbox's pair of volumes) that are ready in advance, or handed
+ * out but in no row yet. Those neither in a row nor here are leftovers.
  *
  * Ownership: names are copied.
- * Threading: any thread; the lock inside is never held over I/O.
+ * Threading: any thread; the internal lock is never held during I/O.
  */
 #ifndef DEFT_RUNTIME_BACKEND_SPARES_H
 #define DEFT_RUNTIME_BACKEND_SPARES_H
@@ -22,18 +22,18 @@ struct spares;
 struct spares *spares_new(void) MUST_CHECK;
 void spares_free(struct spares *spares);
 
-/* Takes a ready one; false when there is none. It stays known until spares_forget(). */
+/* Takes a ready one; false if there is none. It stays known until spares_forget(). */
 bool spares_take(struct spares *spares, enum spare_kind kind,
                  char name_out[SPARE_NAME_BYTES]) NONNULL MUST_CHECK;
-/* One that was made for use at once: known, not ready. */
+/* Adds one that was made for immediate use: known, not ready. */
 void spares_hold(struct spares *spares, enum spare_kind kind, const char *name) NONNULL;
-/* Makes one ready to be taken, known before or not. */
+/* Makes one ready to be taken, whether known before or not. */
 void spares_give(struct spares *spares, enum spare_kind kind, const char *name) NONNULL;
-/* It is in a row now, or no more. */
+/* It is in a row now, or was removed. */
 void spares_forget(struct spares *spares, enum spare_kind kind, const char *name) NONNULL;
 bool spares_knows(struct spares *spares, enum spare_kind kind, const char *name) NONNULL MUST_CHECK;
 size_t spares_n_ready(struct spares *spares, enum spare_kind kind) NONNULL MUST_CHECK;
-/* Forgets all: the engine is another one. */
+/* Forgets all: the engine was replaced. */
 void spares_clear(struct spares *spares) NONNULL;
 
 #endif

@@ -16,8 +16,8 @@
 #define SAID_MAX_BYTES (64UL * 1024)
 #define SAFE_PATH "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-/* A file in memory, so that nobody waits for a full pipe. The caller closes, also after a failure.
- */
+/* A file in memory, so that no writer blocks on a full pipe. The caller closes it, also after a
+ * failure. */
 static int open_file(const char *text, int *fd, struct error *err)
 {
     *fd = memfd_create("deft", MFD_CLOEXEC);
@@ -45,7 +45,7 @@ static int start(const char *const *argv, int input, int output, pid_t *pid_out,
         rc = posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
     if (rc == 0)
         rc = posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
-    /* posix_spawnp() does not write to its arguments; its prototype is older than const. */
+    /* posix_spawnp() does not modify its arguments; its prototype predates const. */
     if (rc == 0)
         rc = posix_spawnp(pid_out, argv[0], &actions, NULL, (char **)(uintptr_t)argv,
                           (char **)(uintptr_t)environment);

@@ -1,5 +1,5 @@
 /*
- * Programs of the host, by argument list: never a shell.
+ * Runs programs of the host from an argument list, without a shell.
  */
 #ifndef DEFT_RUNTIME_BACKEND_SPAWN_H
 #define DEFT_RUNTIME_BACKEND_SPAWN_H
@@ -10,8 +10,8 @@ struct error;
 struct strbuf;
 
 /*
- * Runs argv (found by PATH; ends with NULL) with `input` on its standard input, and waits.
- * *said_out gets both its outputs. ERROR_UNAVAILABLE when it cannot be run or does not exit with 0.
+ * Runs argv (searched in PATH; ends with NULL) with `input` on standard input, and waits. *said_out
+ * gets standard output and error. ERROR_UNAVAILABLE if it cannot be run or exits non-zero.
  */
 int spawn_run(const char *const *argv, const char *input, struct strbuf *said_out,
               struct error *err) NONNULL MUST_CHECK;

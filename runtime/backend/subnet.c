@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 
-/* A wider route is a plan for whole networks, and loses against a bridge inside it. */
+/* Wider routes are for whole networks; a bridge's more specific route takes precedence. */
 #define ROUTE_MIN_PREFIX 17
 
 struct range {
@@ -55,7 +55,7 @@ int subnet_of_range(const char *range, uint32_t n, char subnet_out[SUBNET_TEXT_B
 
 enum column { COLUMN_DESTINATION = 1, COLUMN_MASK = 7 };
 
-/* Addresses stand there as the bytes on the wire read as one number of this machine. */
+/* The file shows network byte order, read as a native integer, in hex. */
 static bool parse_column(const char *line, enum column column, uint32_t *address_out)
 {
     char *end = NULL;
@@ -89,7 +89,7 @@ bool subnet_is_routed(const char *subnet, const char *routes)
 {
     struct range wanted = {0};
     struct error ignored = ERROR_INIT;
-    const char *line = strchr(routes, '\n'); /* the first has the columns' names */
+    const char *line = strchr(routes, '\n'); /* skips the header line */
 
     if (range_parse(subnet, &wanted, &ignored) < 0)
         return false;

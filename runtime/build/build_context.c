@@ -14,13 +14,13 @@
 
 #define BLOCK_BYTES 512
 #define NAME_MAX_BYTES 4096UL
-/* Of the names of links and of folders with files in them. */
+/* Total length of names of links and of non-empty folders. */
 #define NAMES_MAX_BYTES (16UL * 1024 * 1024)
 #define EXTENDED_MAX_BYTES (64UL * 1024)
 
 #define DOCKERFILE "Dockerfile"
 
-/* Where in a header what is. */
+/* Offsets and lengths of header fields. */
 enum {
     AT_NAME = 0,
     AT_SIZE = 124,
@@ -34,22 +34,22 @@ enum {
     PREFIX_BYTES = 155,
 };
 
-/* What the bytes of an entry are kept for. */
+/* Destination of an entry's data. */
 enum purpose { PURPOSE_NONE, PURPOSE_DOCKERFILE, PURPOSE_EXTENDED, PURPOSE_LONG_NAME };
 
 struct reader {
     char block[BLOCK_BYTES];
     size_t n_block;
-    int64_t n_left; /* bytes of the entry's, and its last block's */
-    int64_t n_data; /* of these the entry's */
+    int64_t n_left; /* of the entry's data, including padding to a block */
+    int64_t n_data; /* of the entry's data */
     char type;
     enum purpose purpose;
     struct strbuf data;
-    struct strbuf long_name; /* of the next entry; "": its header's counts */
+    struct strbuf long_name; /* of the next entry; "": use the header's name */
     struct strbuf dockerfile;
     bool has_dockerfile;
     bool is_over;
-    json_t *folders; /* with something in them: name → true */
+    json_t *folders; /* non-empty ones: name → true */
     json_t *links;
     size_t n_names;
 };
@@ -61,7 +61,7 @@ static int refuse(const char *why, struct error *err)
 
 /* --- names --- */
 
-/* "./a//b/../c" → "a/c"; what leads out of the root stays within. */
+/* "./a//b/../c" → "a/c"; ".." at the root stays at the root. */
 static void clean_name(const char *name, struct strbuf *out)
 {
     const char *at = name;
@@ -92,7 +92,7 @@ static int note_name(struct reader *reader, json_t *names, const char *name, str
     return 0;
 }
 
-/* The folders that a name lies in: those of one that is known are, too. */
+/* Adds all parent folders of a name; those of a known folder are known. */
 static int note_folders(struct reader *reader, const char *name, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf folder = STRBUF_INIT;
@@ -122,7 +122,7 @@ static bool is_zero(const char *bytes, size_t len)
     return true;
 }
 
-/* Octal digits between blanks and NULs. */
+/* Octal digits, surrounded by blanks and NULs. */
 static int read_size(const char *field, int64_t *size_out, struct error *err)
 {
     size_t i = 0;
@@ -167,7 +167,7 @@ static int read_name(struct reader *reader, struct strbuf *name, struct error *e
     return 0;
 }
 
-/* The file that says what is built; another one that an engine takes where there is none. */
+/* Accepts one regular file "Dockerfile"; refuses other spellings, an engine's fallback. */
 static int check_root(struct reader *reader, const char *name, char type, struct error *err)
 {
     if (text_starts_with(name, ".wh."))
@@ -248,7 +248,7 @@ static int take_header(struct reader *reader, struct error *err)
 
 /* --- what is in entries --- */
 
-/* A record "key=value" of an extended header: names count, what changes sizes is refused. */
+/* A record "key=value" of an extended header: takes names, refuses records that change sizes. */
 static int take_record(struct reader *reader, const char *record, size_t len, struct error *err)
 {
     static const char path[] = "path=";
@@ -266,7 +266,7 @@ static int take_record(struct reader *reader, const char *record, size_t len, st
     return 0;
 }
 
-/* "length key=value\n" after each other. */
+/* A sequence of "length key=value\n". */
 static int take_records(struct reader *reader, struct error *err)
 {
     const char *at = reader->data.text;
@@ -293,7 +293,7 @@ static int take_long_name(struct reader *reader, struct error *err)
 {
     if (reader->long_name.len > 0)
         return refuse("a file has two names", err);
-    strbuf_append(&reader->long_name, reader->data.text); /* up to its NUL */
+    strbuf_append(&reader->long_name, reader->data.text); /* up to its first NUL */
     return reader->long_name.len > 0 ? 0 : refuse("a file has no name", err);
 }
 
@@ -357,7 +357,7 @@ static int take_bytes(void *owner, const unsigned char *bytes, size_t len, struc
 
 /* --- the whole --- */
 
-/* Through a link to a folder a file of another name would become the Dockerfile. */
+/* Through a link to a folder, a file of another name could replace the Dockerfile. */
 static int check_links(const struct reader *reader, struct error *err)
 {
     const char *name = NULL;

@@ -62,7 +62,7 @@ static int read_delimiter(const char *content_type, struct strbuf *delimiter, st
     return 0;
 }
 
-/* The field's name of a part's headers, which no file's name stands for. */
+/* The value of "name" in a part's headers; "filename" does not match. */
 static bool read_name(struct span headers, struct strbuf *name)
 {
     static const char key[] = "; name=\"";
@@ -111,7 +111,7 @@ static int add_name(struct build_form *form, bool is_target, struct span value, 
     return 0;
 }
 
-/* Some send the archive as it is. */
+/* Some clients send the archive without base64. */
 static int take_context(struct build_form *form, struct span value, struct error *err)
 {
     static const char magic[] = "\x1f\x8b";
@@ -197,7 +197,7 @@ int build_form_read(const char *content_type, const struct strbuf *body,
 
 /* --- the archive --- */
 
-/* Unpacks to a place that is used again and again, member by member, and counts. */
+/* Unpacks all members of the gzip file through a fixed buffer and enforces max_bytes. */
 static int unpack(z_stream *stream, int64_t max_bytes, const struct unpack_sink *sink,
                   struct error *err)
 {

@@ -1,9 +1,8 @@
 /*
- * What a client posts to have an image built: a form (multipart/form-data, RFC 7578) with a file
- * `context`, whose bytes are base64 text of a gzipped archive, and texts `target_image` and `tags`.
- * Pure.
+ * The form with which a client requests an image build: multipart/form-data (RFC 7578) with a file
+ * `context`, a gzipped archive in base64, and text fields `target_image` and `tags`. Pure.
  *
- * Ownership: build_form_done() releases what was read.
+ * Ownership: build_form_done() releases the result.
  */
 #ifndef DEFT_RUNTIME_BUILD_BUILD_FORM_H
 #define DEFT_RUNTIME_BUILD_BUILD_FORM_H
@@ -21,7 +20,7 @@ struct error;
 #define BUILD_TAGS_MAX 16
 
 struct build_form {
-    json_t *names; /* without repeats, target_image first */
+    json_t *names; /* without duplicates, target_image first */
     struct strbuf context;
 };
 
@@ -30,23 +29,23 @@ struct build_form {
 /* clang-format on */
 
 void build_form_done(struct build_form *form);
-/* ERROR_INVALID for what is no such form. */
+/* ERROR_INVALID if the body is not such a form. */
 int build_form_read(const char *content_type, const struct strbuf *body,
                     struct build_form *form_out, struct error *err) NONNULL MUST_CHECK;
-/* Hears what an archive unpacks to, piece by piece; -1 ends it. */
+/* Receives an archive's unpacked bytes, piece by piece; -1 aborts. */
 struct unpack_sink {
     int (*take)(void *owner, const unsigned char *bytes, size_t len, struct error *err);
     void *owner;
 };
 
 /*
- * ERROR_TOO_LARGE for an archive that unpacks to more than max_bytes, ERROR_INVALID for none, and
- * what `take` fails with.
+ * ERROR_TOO_LARGE if the archive unpacks to more than max_bytes, ERROR_INVALID if it is not a gzip
+ * archive; errors of `take` are passed on.
  */
 int build_form_unpack(const struct strbuf *context, int64_t max_bytes,
                       const struct unpack_sink *sink, struct error *err) NONNULL MUST_CHECK;
 
-/* The same, and nobody hears it. */
+/* As above, discarding the bytes. */
 int build_form_check_context(const struct strbuf *context, int64_t max_bytes,
                              struct error *err) NONNULL MUST_CHECK;
 

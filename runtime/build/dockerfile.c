@@ -12,37 +12,38 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 
-/* Of one instruction; and of all that is joined, for lines that are read more than once. */
+/* Maximum of one instruction, and of all joined lines, since lines may be read more than once. */
 #define INSTRUCTION_MAX_BYTES (64UL * 1024)
 #define JOINED_MAX_BYTES (2UL * 1024 * 1024)
 #define IMAGES_MAX 200
-/* What one name with variables may mean. */
+/* Maximum number of values of one name with variables. */
 #define MEANINGS_MAX 32
 #define EXPANSION_MAX_BYTES 1024
 #define EXPANSION_MAX_DEPTH 8
-/* Of variables in all names: those in the values of variables count each time they are used. */
+/* Expanded variables in total; those in values of variables count at each use. */
 #define EXPANSIONS_MAX 2000
 
-/* Blanks at which instructions are split, and ends of lines that builders drop. */
+/* Separators of words, and trailing characters that builders strip from lines. */
 #define BLANKS " \t\v\f\r"
-/* What shells and builders take away from a word. */
+/* Removed from words by shells and builders. */
 #define QUOTES "\"'\\`"
 
 struct reader {
-    const char *at; /* the rest of the text */
+    const char *at; /* rest of the text */
     const char *end;
     char escape;
-    json_t *arguments; /* of ARG, before the first FROM: name → list of values */
-    json_t *late;      /* of ARG after it: the same */
-    bool has_from;     /* the first FROM was read */
+    json_t *arguments; /* ARGs before the first FROM: name → list of values */
+    json_t *late;      /* ARGs after it, likewise */
+    bool has_from;     /* first FROM was read */
     struct dockerfile_images *images;
     size_t n_joined;     /* bytes so far */
-    size_t n_expansions; /* of variables so far */
+    size_t n_expansions; /* expanded variables so far */
 };
 
 /* --- lines --- */
 
-/* White space of Unicode, which builders drop before an instruction: its bytes, or 0. */
+/* Length of the white space at `at`, Unicode's included, which builders strip before an
+ * instruction; or 0. */
 static size_t blank_len(const char *at, const char *end)
 {
     static const char *const wide[] = {
@@ -83,7 +84,7 @@ static const char *line_end(const char *at, const char *end)
     return found != NULL ? found : end;
 }
 
-/* Appends the line without what continues it; true when the next one does. */
+/* Appends the line without its continuation character; returns whether it had one. */
 static bool append_line(struct strbuf *out, const char *at, const char *end, char escape)
 {
     while (end > at && strchr(BLANKS, end[-1]) != NULL)
@@ -96,7 +97,7 @@ static bool append_line(struct strbuf *out, const char *at, const char *end, cha
     return false;
 }
 
-/* The instruction that begins at a line, joined with the lines that may continue it. */
+/* Joins the instruction that begins at a line with its possible continuation lines. */
 static int join(struct reader *reader, const char *at, struct strbuf *out, struct error *err)
 {
     bool goes_on = true;
@@ -118,7 +119,7 @@ static int join(struct reader *reader, const char *at, struct strbuf *out, struc
 
 /* --- words --- */
 
-/* The next word of a text; false at its end. */
+/* Reads the next word; false at the end. */
 static bool next_word(const char **at, struct strbuf *word)
 {
     const char *begin = *at + strspn(*at, BLANKS "\n");
@@ -172,7 +173,7 @@ static json_t *list_of(const char *text)
     return list;
 }
 
-/* ARG NAME=value: one of the values that the name may have. */
+/* ARG NAME=value: adds one of the name's possible values. */
 static void take_argument(json_t *arguments, const char *word)
 {
     CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
@@ -191,7 +192,7 @@ static void take_argument(json_t *arguments, const char *word)
         values = json_array();
         json_put(arguments, name.text, values);
     }
-    /* One too many is kept, and refused where it is used. */
+    /* One value above the limit is kept, so that a use is refused. */
     if (json_array_size(values) <= MEANINGS_MAX)
         add_text(values, value.len > 0 ? value.text : "");
 }
@@ -204,7 +205,7 @@ static int refuse_variable(const char *text, struct error *err)
                      text);
 }
 
-/* Each of the texts, followed by each of the endings. */
+/* Combines each text with each ending. */
 static int multiply(json_t **texts_io, const json_t *endings, const char *source, struct error *err)
 {
     json_auto_t *texts = *texts_io;
@@ -228,7 +229,7 @@ static int multiply(json_t **texts_io, const json_t *endings, const char *source
     return 0;
 }
 
-/* Nothing after the first FROM gives it another value than before. */
+/* True unless an ARG after the first FROM adds a value. */
 static bool is_settled(const struct reader *reader, const char *name)
 {
     const json_t *before = json_object_get(reader->arguments, name);
@@ -246,9 +247,9 @@ static int expand(struct reader *reader, const char *text, int depth, json_t **m
                   struct error *err);
 
 /*
- * What "$NAME", "${NAME}", "${NAME-word}" or "${NAME:-word}" means in FROM: only arguments from
- * before the first FROM count there. One that gets another value later is refused, since builders
- * and this reader may differ in what the first FROM is. *at_io goes behind it.
+ * Possible values of "$NAME", "${NAME}", "${NAME-word}" or "${NAME:-word}" in FROM, where only ARGs
+ * before the first FROM count. A name with another value later is refused, since builders and this
+ * reader may disagree on which FROM is the first. *at_io moves past the variable.
  */
 static int expand_variable(struct reader *reader, const char **at_io, int depth,
                            json_t **meanings_io, struct error *err)
@@ -281,7 +282,7 @@ static int expand_variable(struct reader *reader, const char **at_io, int depth,
     *at_io = at + has_brace;
     if (!is_settled(reader, name.text))
         return refuse_variable(source, err);
-    /* Empty ones are as good as none for some forms: the word is one more meaning then. */
+    /* Some forms treat an empty value as unset: the default word is another possible value. */
     values = json_object_get(reader->arguments, name.text);
     if (json_array_size(values) == 0 || has_text(values, ""))
         add_text(endings, word.text);
@@ -296,7 +297,7 @@ static int expand_variable(struct reader *reader, const char **at_io, int depth,
     return multiply(meanings_io, endings, source, err);
 }
 
-/* Appends the text to each of the meanings, its variables replaced and its quotes taken away. */
+/* Appends the text to each value, with variables expanded and quotes removed. */
 static int expand(struct reader *reader, const char *text, int depth, json_t **meanings_io,
                   struct error *err)
 {
@@ -338,7 +339,7 @@ static int take_image(struct reader *reader, json_t *images, const char *text, s
     return 0;
 }
 
-/* The word without quotes, which builders take away from flags. */
+/* Removes quotes, as builders do from flags. */
 static void unquote(struct strbuf *word)
 {
     CLEANUP(strbuf_done) struct strbuf plain = STRBUF_INIT;
@@ -353,7 +354,7 @@ static bool is_flag(const char *word)
     return text_starts_with(word, "--");
 }
 
-/* FROM [--platform=…] image [AS name]: any word, since quotes may hide where a flag ends. */
+/* FROM [--platform=…] image [AS name]: takes every word, since quotes may hide a flag's end. */
 static int read_from(struct reader *reader, const char *rest, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf word = STRBUF_INIT;
@@ -411,7 +412,7 @@ static int read_run(struct reader *reader, const char *rest, struct error *err)
     return 0;
 }
 
-/* A source of ADD that is no file of the context, whatever quotes and escapes hide it. */
+/* Whether a source of ADD is not a file of the context, with quotes and escapes removed. */
 static bool is_remote(const char *source)
 {
     CLEANUP(strbuf_done) struct strbuf plain = STRBUF_INIT;
@@ -445,7 +446,7 @@ static int check_source(const char *source, struct error *err)
     return 0;
 }
 
-/* ADD ["source", …, "target"]; false when it is no such list: then it is words. */
+/* ADD ["source", …, "target"]; false if it is not a JSON list and has to be read as words. */
 static bool read_add_list(const char *rest, int *rc_out, struct error *err)
 {
     struct error ignored = ERROR_INIT;
@@ -474,7 +475,7 @@ static int read_add(const char *rest, struct error *err)
         (void)next_word(&rest, &word);
         rest += strspn(rest, BLANKS "\n");
     }
-    /* Quotes may hide where a flag ends, and a list begins. */
+    /* Quotes may hide where a flag ends and a list begins. */
     if (strchr(rest, '[') != NULL && rest[0] != '[' && strstr(rest, "\\u") != NULL)
         return check_source("\\u", err);
     if (read_add_list(rest, &rc, err))
@@ -516,7 +517,7 @@ static const char *const names[] = {
     [INSTRUCTION_FROM] = "FROM", [INSTRUCTION_ONBUILD] = "ONBUILD", [INSTRUCTION_RUN] = "RUN",
 };
 
-/* Which one a text begins with; *rest_out is behind its name. */
+/* The instruction at the beginning of a text; *rest_out points past its name. */
 static enum instruction find_instruction(const char *text, const char **rest_out)
 {
     size_t len = strcspn(text, BLANKS "\n");
@@ -558,7 +559,7 @@ static int read_instruction(struct reader *reader, enum pass pass, const char *t
     return 0;
 }
 
-/* "# syntax = image": the front end that a builder fetches; it counts on any line. */
+/* "# syntax = image": a front end that builders fetch; accepted on any line. */
 static int read_directive(struct reader *reader, const char *at, const char *end, struct error *err)
 {
     static const char key[] = "syntax";
@@ -579,7 +580,7 @@ static int read_directive(struct reader *reader, const char *at, const char *end
     return value.len > 0 ? take_image(reader, reader->images->others, value.text, err) : 0;
 }
 
-/* Whether the line may begin one of the instructions: only those are joined. */
+/* Whether the line may begin one of the instructions; only those are joined. */
 static bool may_begin(const char *at, const char *end, char escape)
 {
     size_t n = 0;
@@ -587,7 +588,7 @@ static bool may_begin(const char *at, const char *end, char escape)
     while (at + n < end && isalpha((unsigned char)at[n]))
         n++;
     if (at + n < end && at[n] == escape)
-        return true; /* its name goes on in the next line */
+        return true; /* the name may continue on the next line */
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         if (strlen(names[i]) == n && strncasecmp(at, names[i], n) == 0)
             return true;
@@ -595,7 +596,7 @@ static bool may_begin(const char *at, const char *end, char escape)
     return false;
 }
 
-/* A dotted capital I, which builders that know Unicode take for "i". */
+/* A dotted capital I, which Unicode-aware builders fold to "i". */
 static bool has_odd_name(const char *at, const char *end)
 {
     while (at < end && isalpha((unsigned char)*at))
@@ -643,7 +644,7 @@ void dockerfile_images_done(struct dockerfile_images *images)
     *images = (struct dockerfile_images)DOCKERFILE_IMAGES_INIT;
 }
 
-/* Both characters that continue lines are tried: which one counts is for a directive to say. */
+/* Called with both possible escape characters: a directive decides which one applies. */
 static int read_with(const char *text, size_t len, char escape, struct dockerfile_images *images,
                      struct error *err)
 {

@@ -9,7 +9,7 @@
 
 #define DEFAULT_REGISTRY "docker.io"
 
-/* The first part of a name is a registry's when no repository is called so. */
+/* The first part names a registry if it cannot be part of a repository's name. */
 static bool is_registry(const char *part, size_t len)
 {
     if (len == strlen("localhost") && strncasecmp(part, "localhost", len) == 0)

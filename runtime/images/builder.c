@@ -32,10 +32,10 @@ struct builder {
     struct condition changed;
     struct uuid places[PLACES_MAX];
     size_t n_places;
-    struct job jobs[PLACES_MAX]; /* the oldest first */
+    struct job jobs[PLACES_MAX]; /* oldest first */
     size_t n_jobs;
-    bool is_open;  /* what an earlier life left was settled */
-    bool is_asked; /* to look for images that shall go */
+    bool is_open;  /* builds interrupted by the last shutdown are settled */
+    bool is_asked; /* check for images to remove */
     bool is_stopping;
 };
 
@@ -178,8 +178,8 @@ static bool wait_stopping(struct builder *builder, int64_t ms)
     return is_stopping;
 }
 
-/* Clients ask until they read the end: it is stored as soon as there is a database. What no
- * database takes as the reason is left out. */
+/* Retries until the status is stored, since clients poll until the build ends. If the database
+ * rejects the row, the error text is replaced. */
 static void store(struct service *service, struct image_build *build)
 {
     struct error err = ERROR_INIT;
@@ -230,7 +230,7 @@ static int check_sources(struct service *service, const struct tenant *tenant, c
     return 0;
 }
 
-/* What the engine would fetch is on this host, or in a registry that may be asked. */
+/* Allows only images that are on this host or in a listed registry. */
 static int check_context(struct service *service, const struct job *job, struct error *err)
 {
     CLEANUP(dockerfile_images_done) struct dockerfile_images images = DOCKERFILE_IMAGES_INIT;
@@ -267,7 +267,7 @@ static void run_job(struct service *service, struct job *job)
              LOG_INT("duration_ms", clock_monotonic_ms() - begun_ms));
 }
 
-/* One that a container uses stays until that has gone. */
+/* An image that a container uses is kept until the container is gone. */
 static bool remove_names(struct service *service, const struct image_build *build)
 {
     const json_t *name = NULL;
@@ -315,8 +315,8 @@ static void remove_doomed(struct service *service)
     }
 }
 
-/* Waits for a job until the time, or until it is asked to look for images; has_job false: there was
- * none. False when it is to stop. */
+/* Waits for a job until tidy_ms or a request to check images; has_job false: there was none.
+ * Returns false on stop. */
 static bool next_job(struct builder *builder, int64_t tidy_ms, struct job *job_out,
                      bool *has_job_out)
 {
@@ -339,7 +339,7 @@ static bool next_job(struct builder *builder, int64_t tidy_ms, struct job *job_o
     return !is_stopping;
 }
 
-/* Before anything is taken: what is unfinished now was an earlier life's. */
+/* Before any build is accepted: fails the unfinished builds of the previous process. */
 static bool settle(struct service *service)
 {
     struct error err = ERROR_INIT;

@@ -1,7 +1,7 @@
 /*
- * Builds of images, one after the other on a thread of its own: few wait, the rest are told to come
- * again. A row says how each is; what a service that ends leaves unfinished has failed, in words.
- * The thread also removes images that shall go.
+ * Builds images one at a time in a thread of its own; the queue is short, further requests are
+ * refused. A row contains each build's status; builds that were interrupted by the service's end
+ * are marked as failed. The thread also removes expired images.
  *
  * Ownership: builder_free() after the thread has ended.
  * Threading: any thread.
@@ -26,21 +26,21 @@ void builder_free(struct builder *builder);
 void builder_run(struct service *service) NONNULL;
 void builder_stop(struct service *service) NONNULL;
 
-/* Has images looked for that shall go: a key may have been revoked, or a container that used one
- * has ended. */
+/* Makes the thread check for images to remove: a key may have been revoked, or a container that
+ * used one may have ended. */
 void builder_ask(struct builder *builder) NONNULL;
 
-/* A place in the queue, from before a context is read until its build is over. */
+/* A slot in the queue, held from before a context is read until its build ends. */
 struct build_place {
-    struct builder *builder; /* NULL: none is held */
+    struct builder *builder; /* NULL: no slot */
     struct uuid tenant_id;
 };
 
-/* ERROR_RATE_LIMITED while all places are taken, or all that a tenant may have. */
+/* ERROR_RATE_LIMITED while all slots, or all slots of the tenant, are taken. */
 int builder_take_place(struct builder *builder, const struct uuid *tenant_id,
                        struct build_place *place_out, struct error *err) NONNULL MUST_CHECK;
 void build_place_leave(struct build_place *place) NONNULL;
-/* Queues a stored build; takes its place, the build's texts and the context's bytes over. */
+/* Queues a stored build; takes over the slot, the build's texts and the context's bytes. */
 void builder_queue(struct build_place *place, struct image_build *build,
                    struct strbuf *context) NONNULL;
 

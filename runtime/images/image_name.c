@@ -13,7 +13,7 @@
 
 #define HOUSE "house"
 
-/* Of all that this instance builds. The engine wants a repository's name in lower case. */
+/* Prefix of all images of this instance. Engines require lower-case repository names. */
 static void append_root(const struct service *service, struct strbuf *prefix)
 {
     strbuf_append(prefix, "localhost/");
@@ -62,7 +62,7 @@ int image_name_check_use(const struct service *service, const struct tenant *ten
     return error_set(err, ERROR_NOT_FOUND, "the image %.100s is not on this host", image);
 }
 
-/* Without asking anybody but the engine, and of that only what it has. */
+/* Asks only the engine, and that only for images on this host. */
 static bool is_on_host(struct service *service, const char *image)
 {
     struct seen_image seen = {.id = ""};
@@ -80,7 +80,7 @@ int image_name_check_source(struct service *service, const struct tenant *tenant
 
     if (image_source_is_listed(service->settings->docker.registries, image))
         return 0;
-    /* A registry that is not listed is not asked by find_image() either. */
+    /* find_image() does not contact unlisted registries either. */
     if (image_name_check_use(service, tenant, image, &unknown) == 0 && is_on_host(service, image))
         return 0;
     image_source_append(image, &registry);

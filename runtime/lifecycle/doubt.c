@@ -12,7 +12,7 @@
 #define TRIES 2
 #define HUNG_TEXT "The sandbox's server did not answer any more, and the sandbox was ended."
 
-/* Whether its own server answers; why not is logged. */
+/* Whether the sandbox's server responds; logs why not. */
 static bool answers(struct service *service, const struct runtime *runtime)
 {
     CLEANUP(sandbox_endpoint_done) struct sandbox_endpoint endpoint = SANDBOX_ENDPOINT_INIT;

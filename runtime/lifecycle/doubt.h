@@ -1,6 +1,6 @@
 /*
- * A sandbox whose container runs, but whose server may answer nobody: it hangs, or no packet
- * reaches it any more.
+ * Liveness check of a sandbox whose container runs but whose server may not respond: it hangs, or
+ * packets no longer reach it.
  *
  * Threading: any thread.
  */
@@ -13,9 +13,9 @@ struct error;
 struct service;
 
 /*
- * The session's caller found its sandbox silent: asks it, too, and ends it when it is. One that
- * answers is left alone, since the caller's failure may be of the way between. Takes some seconds
- * at most. Errors of the store.
+ * A caller got no response from the session's sandbox: checks it from here, and ends it if there is
+ * none either. One that responds is left alone, since the failure may be on the caller's path to
+ * it. Takes a few seconds at most. Errors of the store.
  */
 int doubt_settle(struct service *service, const char *session_id,
                  struct error *err) NONNULL MUST_CHECK;

@@ -18,7 +18,7 @@
 
 /* --- launch --- */
 
-/* The order of a cold start; a home, and nothing that is secret. Borrows from spec and runtime. */
+/* Parameters of a cold start, without secrets. Borrows from the runtime. */
 static struct sandbox_order order_of(const struct runtime *runtime)
 {
     return (struct sandbox_order){.runtime_id = runtime->id,
@@ -40,7 +40,7 @@ static void remove_sandbox(struct service *service, const struct runtime *runtim
         log_warning("container.left", LOG_STR("runtime_id", runtime->id), LOG_ERROR(&err));
 }
 
-/* For who found none ready when it was asked for. */
+/* Takes a home if no spare one was available at the request. */
 static int need_home(struct service *service, struct runtime *runtime, struct error *err)
 {
     struct backend *backend = service->backend;
@@ -72,7 +72,7 @@ static int start_sandbox(struct service *service, struct runtime *runtime,
         return -1;
     if (service->backend->functions->start(service->backend, &order, place, err) < 0)
         return -1;
-    /* Nobody's program runs in it before it has its key. */
+    /* No user code runs before the sandbox has its key. */
     if (egress_seat(service, runtime, place->network, err) < 0 ||
         handover_do(service, runtime, place->url, place->init_key, err) < 0) {
         remove_sandbox(service, runtime, place->network);
@@ -93,7 +93,7 @@ static int keep_place(struct service *service, struct runtime *runtime,
         service->backend->functions->network_is_kept(service->backend, place->network);
         return 0;
     }
-    /* The row still says starting: whoever looks next starts it again. */
+    /* The row still has status starting, so the start is repeated. */
     remove_sandbox(service, runtime, place->network);
     return -1;
 }
@@ -108,21 +108,21 @@ static void note_started(struct service *service, const struct runtime *runtime,
              LOG_STR("kind", start_kind_to_string(kind)), LOG_INT("duration_ms", duration_ms));
 }
 
-/* One that was started ahead waits at its place: only the key is missing. */
+/* A warm sandbox that was claimed: only the key is missing. */
 static bool is_claimed(const struct runtime *runtime)
 {
     return runtime->status == RUNTIME_STARTING && runtime->url != NULL;
 }
 
-/* What does not take its key (its container has ended meanwhile, or it has taken it before a crash
- * of ours) makes way for a cold start on the same home. */
+/* If it does not accept its key (its container has ended, or it accepted it before we crashed), a
+ * cold start on the same home replaces it. */
 static int wake(struct service *service, struct runtime *runtime, bool *is_awake_out,
                 struct error *err)
 {
     int64_t begun_ms = clock_monotonic_ms();
     struct error why = ERROR_INIT;
 
-    /* A back end without networks has none in its rows. */
+    /* NULL with a back end without networks. */
     if (egress_seat(service, runtime, runtime->network != NULL ? runtime->network : "", &why) < 0 ||
         handover_claimed(service, runtime, &why) < 0) {
         log_warning("warm.lost", LOG_STR("runtime_id", runtime->id), LOG_ERROR(&why));
@@ -162,7 +162,7 @@ static int launch(struct service *service, struct runtime *runtime, struct error
     return 0;
 }
 
-/* What cannot go on makes way for a new start on the same home. */
+/* A sandbox that cannot be resumed is replaced by a cold start on the same home. */
 static int thaw(struct service *service, struct runtime *runtime, struct error *err)
 {
     struct error why = ERROR_INIT;
@@ -226,7 +226,7 @@ static int end_sandbox(struct service *service, struct runtime *runtime, struct 
     return 0;
 }
 
-/* Of one that is at rest: removes what there still is of it. */
+/* Removes what is left of the sandbox of a runtime at rest. */
 static int clear(struct service *service, struct runtime *runtime, struct error *err)
 {
     if (end_sandbox(service, runtime, err) < 0)
@@ -234,7 +234,7 @@ static int clear(struct service *service, struct runtime *runtime, struct error 
     return row_change_status(service, runtime, runtime->status, runtime->status_detail, err);
 }
 
-/* One that cannot be held is ended: its files stay all the same. */
+/* If it cannot be paused, it is ended: its files are kept. */
 static int hold(struct service *service, struct runtime *runtime, struct error *err)
 {
     struct backend *backend = service->backend;
@@ -248,7 +248,7 @@ static int hold(struct service *service, struct runtime *runtime, struct error *
     return clear(service, runtime, err);
 }
 
-/* The row first: what it says runs is never held by us, whenever we are killed. */
+/* Row first: a sandbox whose row says running is never paused by us, even after a crash. */
 static int freeze(struct service *service, struct runtime *runtime, struct error *err)
 {
     if (row_change_status(service, runtime, RUNTIME_PAUSED, NULL, err) < 0)
@@ -267,7 +267,7 @@ static int forget(struct service *service, struct runtime *runtime, struct error
         return -1;
     if (runtime_store_remove(service->db, runtime->id, err) < 0)
         return -1;
-    /* It may have been the last one that held an image of a revoked key. */
+    /* It may have been the last container that used an image of a revoked key. */
     builder_ask(service->builder);
     log_info("runtime.forgotten", LOG_STR("runtime_id", runtime->id),
              LOG_STR("session_id", runtime->session_id));
@@ -304,7 +304,7 @@ int life_apply(struct service *service, enum verb verb, const char *id, struct e
 
     if (runtime_store_get(service->db, id, &runtime, err) < 0)
         return -1;
-    /* Somebody may have wished for something else by now. */
+    /* The desired state may have changed. */
     if (state_verb_of(runtime.desired) != verb)
         return 0;
     return take_step(service, &runtime, verb, err);
@@ -315,7 +315,7 @@ static const enum runtime_desire desire_of_verb[N_VERBS] = {
     [VERB_DELETE] = DESIRED_DELETED, [VERB_LOSE] = DESIRED_RUNNING,
 };
 
-/* A stopped one that is asked to pause stays stopped, and so does its wish. */
+/* Pausing a stopped runtime changes neither status nor desired state. */
 static bool is_idle_wish(const struct runtime *runtime, enum verb verb)
 {
     return verb == VERB_PAUSE && runtime->status == RUNTIME_STOPPED;
@@ -336,7 +336,7 @@ int life_wish(struct service *service, enum verb verb, const char *id, struct er
     return life_apply(service, verb, id, err);
 }
 
-/* --- what is seen --- */
+/* --- observed events --- */
 
 static int get_by_container(struct service *service, const char *id, const char *container_id,
                             struct runtime *runtime_out, bool *is_it_out, struct error *err)
@@ -349,7 +349,7 @@ static int get_by_container(struct service *service, const char *id, const char 
     return 0;
 }
 
-/* Told first, tidied up after: people wait for the words, nobody for the container's end. */
+/* Row before container: users wait for the message, not for the removal. */
 static int lose(struct service *service, struct runtime *runtime, const char *why,
                 struct error *err)
 {
@@ -360,7 +360,7 @@ static int lose(struct service *service, struct runtime *runtime, const char *wh
     if (step.act == ACT_NONE)
         return 0;
     row_forget_place(runtime);
-    /* A paused one is started anew when somebody needs it: nothing is wrong. */
+    /* A lost paused sandbox is no error: it is started again on its next use. */
     if (row_change_status(service, runtime, step.next, step.next == RUNTIME_ERROR ? why : NULL,
                           err) < 0)
         return -1;

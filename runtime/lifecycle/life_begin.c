@@ -43,7 +43,7 @@ static int64_t most_runtimes(const struct start_spec *spec)
     return uuid_is_set(&spec->tenant.id) ? spec->tenant.max_runtimes : 0;
 }
 
-/* All of a row but its id, which stands in it already, and a place. */
+/* Fills the row except the id, which is already set, and the container, network and address. */
 static int fill_row(struct service *service, const struct start_spec *spec, struct runtime *runtime,
                     struct error *err)
 {
@@ -76,14 +76,14 @@ static int add_row(struct service *service, const struct start_spec *spec,
     return 0;
 }
 
-/* --- one that was started ahead --- */
+/* --- claiming a warm sandbox --- */
 
 struct taking {
     struct service *service;
     struct start_spec *spec;
 };
 
-/* The row of a claimed one: starting, at a place already. Its launch only hands the key over. */
+/* Row of a claimed member: status starting, with address. Its launch only hands the key over. */
 static int take_member(void *context, const struct warm_sandbox *member,
                        struct runtime *runtime_out, struct error *err)
 {
@@ -115,14 +115,14 @@ static int claim(struct service *service, struct start_spec *spec, struct runtim
     return pool_claim(service, spec, &taker, runtime_out, err);
 }
 
-/* Whoever asks does not wait for the engine: without a spare home the launch makes one. */
+/* The request does not wait for the engine: without a spare home the launch makes one. */
 static int add_cold(struct service *service, struct start_spec *spec, struct runtime *runtime_out,
                     struct error *err)
 {
     struct backend *backend = service->backend;
     bool has_home = false;
 
-    /* One that an earlier try gave back is somebody else's. */
+    /* A home that an earlier try returned may be in use by now. */
     spec->home[0] = '\0';
     has_home = backend->functions->take_spare_home(backend, spec->home);
 
@@ -146,7 +146,7 @@ static int add_new(struct service *service, struct start_spec *spec, struct runt
     return err->code == ERROR_NOT_FOUND ? add_cold(service, spec, runtime_out, err) : -1;
 }
 
-/* Another image on the same files: a new runtime takes the old one's home over. */
+/* For another image on the same files: a new runtime takes over the old one's home. */
 static int replace(struct service *service, struct start_spec *spec, struct runtime *runtime,
                    struct error *err)
 {
@@ -161,15 +161,15 @@ static int replace(struct service *service, struct start_spec *spec, struct runt
     return runtime_store_remove(service->db, old.id, err);
 }
 
-/* deft itself knows no image of a tenant's sandbox: it wakes it as what it is, as it does one whose
- * image a user chose. */
+/* deft does not choose the image of a tenant's sandbox: it resumes it with its image, as it does a
+ * sandbox whose image a user chose. */
 static bool may_replace(const struct start_spec *spec, const struct runtime *runtime)
 {
     return text_equal(spec->tenant.id.text, runtime->tenant_id.text) &&
            !json_is_true(json_object_get(runtime->spec, "keeps_image"));
 }
 
-/* ERROR_CONFLICT when another request was faster: then there is one to be found. */
+/* ERROR_CONFLICT if a concurrent request added the session first: then it can be found. */
 static int find_or_add(struct service *service, struct start_spec *spec,
                        struct runtime *runtime_out, struct error *err)
 {
@@ -180,7 +180,7 @@ static int find_or_add(struct service *service, struct start_spec *spec,
 
         memcpy(id, runtime_out->id, sizeof(id));
         runtime_done(runtime_out);
-        /* Whoever wished it may have been faster. */
+        /* A concurrent request may have deleted it already. */
         if (life_apply(service, VERB_DELETE, id, err) < 0 && err->code != ERROR_NOT_FOUND)
             return -1;
         return add_new(service, spec, runtime_out, err);
@@ -204,7 +204,7 @@ static int find_or_add_in_race(struct service *service, struct start_spec *spec,
     return -1;
 }
 
-/* One that is not counted among its tenant's needs room, whoever wakes it. */
+/* A runtime that does not count against its tenant's limit yet must fit, whoever resumes it. */
 static int write_wish(struct service *service, const struct runtime *runtime, struct error *err)
 {
     bool is_counted = runtime->desired == DESIRED_RUNNING && runtime->status != RUNTIME_ERROR;
@@ -219,8 +219,7 @@ static int write_wish(struct service *service, const struct runtime *runtime, st
     return 0;
 }
 
-/* From the use on nobody lets it rest; one that was let rest between our look and our use is shown
- * as that. */
+/* From here on the idle reaper leaves it alone; `runtime` shows if it was paused just before. */
 static int use(struct service *service, struct runtime *runtime, bool *is_awake_out,
                struct error *err)
 {
@@ -253,8 +252,8 @@ static int want_running(struct service *service, struct runtime *runtime, struct
         return -1;
     if (write_wish(service, runtime, err) < 0)
         return -1;
-    /* To let one go on takes less than a place in the queue, and one that is being let rest at
-     * this moment is known only behind its gate. */
+    /* Resuming is faster than queueing, and whether it is being paused right now is known only
+     * under its gate. */
     if (runtime->status == RUNTIME_RUNNING ||
         (runtime->status == RUNTIME_PAUSED && runtime->container_id != NULL)) {
         runtime->status = RUNTIME_PAUSED;
@@ -272,7 +271,7 @@ static int begin(struct service *service, struct start_spec *spec, struct runtim
     return want_running(service, runtime_out, err);
 }
 
-/* One that somebody ends between our look and our wish makes way for a new one. */
+/* Retries if the runtime is deleted between reading its row and storing the desired state. */
 int life_begin(struct service *service, struct start_spec *spec, struct runtime *runtime_out,
                struct error *err)
 {

@@ -1,5 +1,5 @@
 /*
- * How a runtime comes to be wanted: found by its session or added, and queued for its start.
+ * Requests that a runtime run: finds it by its session or adds it, and queues its start.
  *
  * Threading: any thread.
  */
@@ -15,15 +15,14 @@ struct start_spec;
 struct tenant;
 
 /*
- * The runtime of the spec's session: the one that is there, or a new one, whose row is added; its
- * start is queued unless it runs. The caller releases *runtime_out.
- * ERROR_UNAVAILABLE when nothing can be started now, ERROR_INVALID for an image that cannot be,
- * ERROR_RATE_LIMITED when its tenant has too many.
+ * The runtime of the spec's session, existing or newly added; its start is queued unless it runs.
+ * The caller releases *runtime_out. ERROR_UNAVAILABLE if nothing can be started now, ERROR_INVALID
+ * for an image that cannot be used, ERROR_RATE_LIMITED if its tenant has too many.
  */
 int life_begin(struct service *service, struct start_spec *spec, struct runtime *runtime_out,
                struct error *err) NONNULL MUST_CHECK;
-/* Wishes it running and queues its start; for resume. ERROR_NOT_FOUND, also for one that is not the
- * tenant's (NULL: all may be resumed), ERROR_RATE_LIMITED. */
+/* For resume: sets the desired state to running and queues the start. ERROR_NOT_FOUND, also for a
+ * runtime of another tenant (NULL: all may be resumed), ERROR_RATE_LIMITED. */
 int life_resume(struct service *service, const char *id, const struct tenant *tenant,
                 struct error *err) __attribute__((nonnull(1, 2, 4))) MUST_CHECK;
 

@@ -24,17 +24,17 @@
 #include "store/runtime/warm_config_store.h"
 #include "store/runtime/warm_store.h"
 
-/* Rows are looked at this often without cause: starts age. */
+/* Interval of checks without a wake-up: recorded starts age. */
 #define LOOK_MS 5000
-/* Who has just got a sandbox wants the processor now. */
+/* Leaves the processor to a sandbox that has just been claimed. */
 #define REST_AFTER_CLAIM_MS 1000
-/* Who waits for a start now wants the engine more than who may come, but not for ever. */
+/* Requested starts take precedence over the pool's, but only for this long. */
 #define HOLD_MS 10000
-/* An image that is not there does not come sooner by asking for it all the time. */
+/* A missing image would fail again at once. */
 #define REST_AFTER_FAILURE_MS 30000
 
 struct pool {
-    struct demand_want usual; /* what the settings say */
+    struct demand_want usual; /* from the settings */
     struct lock lock;         /* guards all below */
     struct condition asked;
     struct demand demand;
@@ -89,7 +89,7 @@ void pool_ask(struct pool *pool)
     lock_release(&pool->lock);
 }
 
-/* What members were made with: the back end's, and the name server that they were told. */
+/* The back end's fittings, and deft's name server if members use it. */
 static void append_fittings(struct service *service, struct strbuf *fittings)
 {
     strbuf_append(fittings, service->backend->functions->fittings(service->backend));
@@ -136,7 +136,7 @@ int pool_claim(struct service *service, const struct start_spec *spec,
 
 /* --- removing --- */
 
-/* Its row first: nobody can claim what is being taken apart, and what a kill leaves is swept. */
+/* Row first: it cannot be claimed during the removal, and leftovers of a crash are swept. */
 static void drop(struct service *service, const struct warm_sandbox *member, const char *why)
 {
     struct backend *backend = service->backend;
@@ -177,7 +177,7 @@ static const struct seen_sandbox *find_seen(const struct seen_list *list, const 
     return NULL;
 }
 
-/* False when the image cannot be asked for: nothing is known then. */
+/* False if the image cannot be looked up. */
 static bool has_other_image(struct service *service, const struct warm_sandbox *member)
 {
     struct seen_image image = {.id = ""};
@@ -196,7 +196,7 @@ void pool_judge(struct service *service, const struct warm_list *members,
         const struct warm_sandbox *member = &members->items[i];
         const struct seen_sandbox *container = find_seen(seen, member->id);
 
-        /* One that is being started is its starter's. */
+        /* Still being started by the pool's thread. */
         if (!member->is_ready)
             continue;
         if (container == NULL || container->state != SEEN_RUNNING)
@@ -304,8 +304,7 @@ struct plan {
     size_t have[DEMAND_CLASSES_MAX];
 };
 
-/* What always waits: the settings' class, or what is stored in its place, and what else is stored.
- */
+/* Minimum counts: the settings' class, unless a stored one replaces it, and all stored ones. */
 static int load_wants(struct service *service, struct demand_want wants[DEMAND_CONFIGS_MAX],
                       size_t *n_out, struct error *err)
 {
@@ -342,8 +341,8 @@ static int make_plan(struct service *service, struct plan *plan, struct error *e
     return 0;
 }
 
-/* Why the member is not, or no more, wanted; NULL when it is. Only this thread starts any: one that
- * is not ready was left by an earlier life. */
+/* Reason to remove the member; NULL if it is wanted. Only this thread starts members, so one that
+ * is not ready is left from an interrupted start. */
 static const char *find_fault(struct service *service, struct plan *plan,
                               const struct warm_sandbox *member)
 {
@@ -385,7 +384,7 @@ static void tell_metrics(struct service *service, const struct plan *plan)
     metrics_set_pool(service->metrics, pools, plan->demand.n);
 }
 
-/* Removes what is not wanted, then makes one of what is; says whether there may be more to do. */
+/* Removes unwanted members, then starts one wanted one; *did_out: there may be more to do. */
 static int step(struct service *service, bool *did_out, struct error *err)
 {
     CLEANUP(warm_list_done) struct warm_list members = {.items = NULL};
@@ -406,7 +405,7 @@ static int step(struct service *service, bool *did_out, struct error *err)
     return fill_first_gap(service, &plan, did_out, err);
 }
 
-/* False when it is to stop. */
+/* False on stop. */
 static bool wait_for_turn(struct pool *pool, int64_t look_ms)
 {
     bool is_stopping = false;
@@ -426,7 +425,7 @@ static bool wait_for_turn(struct pool *pool, int64_t look_ms)
     return !is_stopping;
 }
 
-/* Without cause it looks at least as often as rows and containers are compared. */
+/* At least as often as rows and containers are reconciled. */
 static int64_t look_every_ms(const struct service *service)
 {
     int64_t reconcile_ms = service->settings->reconcile_ms;

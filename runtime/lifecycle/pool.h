@@ -1,10 +1,11 @@
 /*
- * The warm pool: sandboxes that run, dormant, before anybody asks for one. A start that fits moves
- * one to its own row under a single row lock and hands the key over; environment and names come
- * with that, so they never decide whether one fits. A thread of its own makes new ones, one at a
- * time, as many as recent starts ask for (demand.h), and removes what fits nobody any more.
+ * The warm pool: dormant sandboxes started in advance. A start of the same class moves one to its
+ * own row under a single row lock and hands the key over; environment and names come with the key,
+ * so they do not affect the match. A thread of its own starts new ones, one at a time, as many as
+ * recent starts suggest (demand.h), and removes those no longer wanted.
  *
- * All there is stands in rows; a killed service finds its members again, and what it was making.
+ * All state is in rows, so a killed service finds its members again, including one that was being
+ * started.
  *
  * Ownership: pool_free() after its thread has ended.
  * Threading: any thread.
@@ -28,7 +29,7 @@ struct strbuf;
 struct warm_list;
 struct warm_taker;
 
-/* What the settings say is called so; one that is stored under this name counts in its place. */
+/* Name of the configuration from the settings; a stored one of this name replaces it. */
 #define POOL_DEFAULT_CONFIG "default"
 
 struct pool *pool_new(const struct runtime_settings *settings) MUST_CHECK;
@@ -36,24 +37,24 @@ void pool_free(struct pool *pool);
 /* The thread's body; returns after pool_stop(). */
 void pool_run(struct service *service) NONNULL;
 void pool_stop(struct pool *pool) NONNULL;
-/* What should wait has changed. */
+/* Wakes the thread: the wanted members have changed. */
 void pool_ask(struct pool *pool) NONNULL;
 
-/* A member that fits, moved to a row of the taker's; notes that one was asked for either way.
- * ERROR_NOT_FOUND when there is none, else as of warm_store_claim(). */
+/* Moves a matching member to the taker's row; records the start for demand in any case.
+ * ERROR_NOT_FOUND if none matches, else errors of warm_store_claim(). */
 int pool_claim(struct service *service, const struct start_spec *spec,
                const struct warm_taker *taker, struct runtime *runtime_out,
                struct error *err) NONNULL MUST_CHECK;
 
-/* Removes members that the engine does not show as running, or whose image is another one by now.
- * `members` must have been listed before `seen`. */
+/* Removes members whose container is not running, or whose image name now resolves to another
+ * image. `members` must have been listed before `seen`. */
 void pool_judge(struct service *service, const struct warm_list *members,
                 const struct seen_list *seen) NONNULL;
-/* A container has ended: no-op unless it is a member's. */
+/* Removes the member whose container has ended; no-op if it is not a member's. */
 void pool_lose(struct service *service, const char *id, const char *container_id) NONNULL;
-/* True when there is such a member, or it cannot be known. */
+/* True if there is such a member, or if the database does not respond. */
 bool pool_has(struct service *service, const char *id) NONNULL MUST_CHECK;
-/* Adds what members keep. */
+/* Adds the networks and homes of members. */
 int pool_load_kept(struct service *service, struct kept_names *kept_out,
                    struct error *err) NONNULL MUST_CHECK;
 

@@ -23,19 +23,19 @@
 #include "store/runtime/runtime_store.h"
 #include "store/runtime/warm_store.h"
 
-/* Rows are looked at this often, whatever hints were lost. */
+/* Interval of row checks without a hint. */
 #define WISHES_MS 1000
-/* A sandbox that ends this soon after running out of memory ended of it. */
+/* A sandbox that ends this soon after an out-of-memory event ended because of it. */
 #define OUT_OF_MEMORY_MS 5000
 #define MEMORY_PLACES 8
 
-/* What the reconciler's thread knows of its own work. */
+/* State of the reconciler's thread. */
 struct progress {
     int64_t next_all_ms;
     int64_t next_tick_ms;
     int64_t next_rest_ms;
     bool wants_refill;
-    struct error rules_trouble; /* ERROR_NONE: the rules are as they should be */
+    struct error rules_trouble; /* ERROR_NONE: the rules are loaded */
     struct {
         char container_id[72];
         int64_t at_ms;
@@ -43,7 +43,7 @@ struct progress {
     size_t next_place;
 };
 
-/* --- news --- */
+/* --- events --- */
 
 static void remember_memory(struct progress *progress, const char *container_id)
 {
@@ -77,7 +77,7 @@ static int take_end(struct service *service, const struct progress *progress,
     return life_lose(service, news->runtime_id, news->container_id, why.message, err);
 }
 
-/* Of our own pauses nothing is noted, not even of those that are over again. */
+/* Ignores our own pauses, including those already undone. */
 static int take_pause(struct service *service, const struct news *news, struct error *err)
 {
     CLEANUP(runtime_done) struct runtime runtime = RUNTIME_INIT;
@@ -118,7 +118,7 @@ static int take_news(struct service *service, struct progress *progress, const s
 
 /* --- rows against containers --- */
 
-/* Nobody told us how it ended; the engine may know. */
+/* The event was missed; the engine may still know the reason. */
 static int take_lost(struct service *service, const struct runtime *row, struct error *err)
 {
     const char *container_id = row->container_id != NULL ? row->container_id : "";
@@ -162,7 +162,7 @@ static void settle(struct service *service, const struct runtime *row, enum verd
         log_warning("runtime.unsettled", LOG_STR("runtime_id", row->id), LOG_ERROR(&err));
 }
 
-/* An exited container can still say why. */
+/* The exited container may still tell the reason. */
 static void settle_lost(struct service *service, const struct progress *progress,
                         const struct runtime *row, const struct seen_sandbox *seen)
 {
@@ -199,8 +199,7 @@ static void judge_rows(struct service *service, const struct progress *progress,
     }
 }
 
-/* True when nobody has used it for long, no run is under way or asked for, and nothing runs in it.
- */
+/* True if unused for long enough, no run is active or requested, and nothing runs in it. */
 static int may_renew(struct service *service, const struct runtime *row,
                      const struct seen_sandbox *seen, bool *may_out, struct error *err)
 {
@@ -213,7 +212,7 @@ static int may_renew(struct service *service, const struct runtime *row,
                                                    err);
 }
 
-/* After an upgrade: sandboxes that run an older deft-action get the new one while they are idle. */
+/* After an upgrade, restarts idle sandboxes that run an older deft-action. */
 static void renew_outdated(struct service *service, const struct runtime_list *rows,
                            const struct seen_list *seen)
 {
@@ -239,10 +238,10 @@ static bool has_row(struct service *service, const char *id)
 
     if (id[0] == '\0')
         return false;
-    /* In this order: it may be claimed in between. */
+    /* In this order: a member may be claimed in between. */
     if (pool_has(service, id))
         return true;
-    /* When the database does not answer, nobody is an orphan. */
+    /* If the database does not respond, nothing counts as an orphan. */
     return runtime_store_get(service->db, id, &runtime, &err) == 0 || err.code != ERROR_NOT_FOUND;
 }
 
@@ -272,7 +271,7 @@ static int load_kept(void *context, struct kept_names *kept_out, struct error *e
     struct service *service = context;
     CLEANUP(runtime_list_done) struct runtime_list rows = {.items = NULL};
 
-    /* Members first: one that is claimed in between is among the others then. */
+    /* Members first: one that is claimed in between is then among the runtimes. */
     if (pool_load_kept(service, kept_out, err) < 0 ||
         runtime_store_list_all(service->db, &rows, err) < 0)
         return -1;
@@ -284,7 +283,7 @@ static int load_kept(void *context, struct kept_names *kept_out, struct error *e
     return 0;
 }
 
-/* Rows first: a container that is not in the later list is gone, not merely new. */
+/* Rows first: a container that is missing from the later list is gone, not new. */
 static int look_at_all(struct service *service, const struct progress *progress, struct error *err)
 {
     CLEANUP(runtime_list_done) struct runtime_list rows = {.items = NULL};
@@ -314,7 +313,7 @@ static int look_at_wishes(struct service *service, struct error *err)
     for (size_t i = 0; i < rows.n; i++) {
         enum verdict verdict = state_judge(&rows.items[i], NULL);
 
-        /* Without a list of containers nothing is known to be lost. */
+        /* Without a list of containers, a sandbox cannot be declared lost. */
         if (verdict != VERDICT_LOST)
             settle(service, &rows.items[i], verdict);
     }
@@ -336,7 +335,7 @@ static void load_rules(struct service *service, struct progress *progress)
         what = "egress.not_held";
         error_ignore(egress_seat_all(service, &state), "state says it");
     }
-    /* They are tried again each second, and it is said once. */
+    /* Retried each second, but logged only when the error changes. */
     if (state.code != ERROR_NONE && !text_equal(state.message, trouble->message))
         log_error(what, LOG_ERROR(&state));
     *trouble = state;
@@ -349,7 +348,7 @@ static void log_failure(const char *step, int rc, const struct error *err)
         log_warning("reconcile.failed", LOG_STR("step", step), LOG_ERROR(err));
 }
 
-/* One thing at a time, so that news never wait for long. */
+/* One item at a time, so that events do not wait for long. */
 static int refill(struct service *service, struct error *err)
 {
     struct backend *backend = service->backend;
@@ -370,7 +369,7 @@ static void do_asked(struct service *service, struct progress *progress, unsigne
 
     if ((what & RECONCILE_RULES) != 0)
         load_rules(service, progress);
-    /* Without the back end nothing can be settled; it says itself when it is there again. */
+    /* Without the back end nothing can be settled; it reports when it is reachable again. */
     if (backend->functions->check(backend, &down) < 0)
         return;
     if ((what & RECONCILE_ALL) != 0)
@@ -392,7 +391,7 @@ static unsigned what_is_due(const struct service *service, struct progress *prog
 
     if (now_ms >= progress->next_tick_ms) {
         what |= RECONCILE_WISHES | (progress->wants_refill ? RECONCILE_REFILL : 0);
-        /* No sandbox starts meanwhile; what was wrong may have been the database alone. */
+        /* No sandbox starts until the rules are loaded; only the database may have failed. */
         what |= progress->rules_trouble.code != ERROR_NONE ? RECONCILE_RULES : 0;
         progress->wants_refill = false;
         progress->next_tick_ms = now_ms + WISHES_MS;

@@ -1,6 +1,6 @@
 /*
- * The reconciler's thread: rows against containers, what is made ahead, the packet filter, who
- * should rest.
+ * The reconciler's thread: reconciles rows with containers, refills spares, loads packet filter
+ * rules and lets idle sandboxes rest.
  */
 #ifndef DEFT_RUNTIME_LIFECYCLE_RECONCILE_H
 #define DEFT_RUNTIME_LIFECYCLE_RECONCILE_H

@@ -40,7 +40,7 @@ void reconciler_ask(struct reconciler *reconciler, unsigned what)
     lock_release(&reconciler->lock);
 }
 
-/* News that find no place are found by looking at everything. */
+/* Events that do not fit are made up for by a check of everything. */
 void reconciler_tell(struct reconciler *reconciler, const struct news *news)
 {
     lock_take(&reconciler->lock);

@@ -1,7 +1,7 @@
 /*
- * The thread that brings what is to what should be: wishes in rows, containers without rows, rows
- * without containers, the packet filter, what is made ahead. It is told what changes, and looks at
- * everything each minute anyway.
+ * Queue of work for the reconciler's thread, which brings the actual state to the desired one:
+ * desired states in rows, containers without rows, rows without containers, packet filter rules,
+ * spares. It is woken by changes, and checks everything once a minute anyway.
  *
  * Ownership: reconciler_free() after its thread has ended.
  * Threading: reconciler_ask() and reconciler_tell() from any thread.
@@ -20,13 +20,13 @@ struct reconciler;
 
 enum { RECONCILER_NEWS_MAX = 256 };
 
-/* What to look at, as bits. */
-#define RECONCILE_WISHES 1U /* rows whose status is not what is desired */
+/* Tasks, as bits. */
+#define RECONCILE_WISHES 1U /* rows whose status is not the desired one */
 #define RECONCILE_ALL 2U    /* rows against containers, leftovers */
-#define RECONCILE_REFILL 4U /* what is made ahead */
+#define RECONCILE_REFILL 4U /* spares */
 #define RECONCILE_RULES 8U  /* the packet filter */
-#define RECONCILE_REST 32U  /* who should rest */
-/* What is made ahead, in a second: who has just got a sandbox wants the processor now. */
+#define RECONCILE_REST 32U  /* idle sandboxes */
+/* As RECONCILE_REFILL, a second later: leaves the processor to a sandbox that has just started. */
 #define RECONCILE_REFILL_LATER 16U
 
 struct reconciler *reconciler_new(void) MUST_CHECK;
@@ -36,8 +36,8 @@ void reconciler_tell(struct reconciler *reconciler, const struct news *news) NON
 void reconciler_stop(struct reconciler *reconciler) NONNULL;
 bool reconciler_is_stopping(struct reconciler *reconciler) NONNULL MUST_CHECK;
 /*
- * Waits until something is asked or told, or until then. What is asked, as bits; *n_out news, which
- * are the caller's now.
+ * Waits for tasks or events, at most until until_ms. Returns the tasks, as bits; *n_out events,
+ * which the caller owns.
  */
 unsigned reconciler_take(struct reconciler *reconciler, int64_t until_ms,
                          struct news news_out[RECONCILER_NEWS_MAX],

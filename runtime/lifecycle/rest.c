@@ -14,7 +14,7 @@
 #define MS_PER_S 1000
 #define INTERVAL_LEAST_MS 500
 #define INTERVAL_MOST_MS 30000
-/* Who works in one that has been up for long enough is not cut off between two commands. */
+/* Past its session limit, a sandbox is paused once unused for this long, not between commands. */
 #define UNUSED_MS 60000
 
 static struct rest_limits limits_of(const struct service *service)
@@ -51,7 +51,7 @@ int64_t rest_interval_ms(const struct service *service)
     return interval_ms;
 }
 
-/* What runs in it is a use: its clock begins again. Of what cannot be asked nothing is known. */
+/* Running programs count as use and restart the idle time. On an error nothing is known. */
 static int is_busy(struct service *service, const struct rest_item *item, bool *is_busy_out,
                    struct error *err)
 {
@@ -116,7 +116,7 @@ static int let_rest(struct service *service, const struct rest_limits *limits,
     return 0;
 }
 
-/* Without room, what nobody uses ends at once. */
+/* On low disk space, unused sandboxes end early. */
 static void look_at_disk(struct service *service)
 {
     struct error why = ERROR_INIT;

@@ -1,9 +1,9 @@
 /*
- * Lets sandboxes rest: pauses those that nobody uses, ends those that have been paused for long,
- * and removes the files of those that nobody came back to. What was decided stands in the row
- * first, so that whoever comes after a kill goes on with it.
+ * Idle reaper: pauses unused sandboxes, ends those that have been paused for long, and removes the
+ * files of those that have been at rest for long. Each decision is stored in the row first, so it
+ * is carried out even after a crash.
  *
- * Threading: the reconciler's.
+ * Threading: the reconciler's thread.
  */
 #ifndef DEFT_RUNTIME_LIFECYCLE_REST_H
 #define DEFT_RUNTIME_LIFECYCLE_REST_H
@@ -15,9 +15,9 @@
 struct error;
 struct service;
 
-/* How often to look, so that limits are kept to about a tenth; in milliseconds. */
+/* Interval of checks, in milliseconds, so that limits are kept to about a tenth. */
 int64_t rest_interval_ms(const struct service *service) NONNULL MUST_CHECK;
-/* One look at all that runs or rests. */
+/* Checks all running and resting runtimes once. */
 int rest_look(struct service *service, struct error *err) NONNULL MUST_CHECK;
 
 #endif

@@ -167,7 +167,7 @@ static int read_name(struct reader *reader, struct strbuf *name, struct error *e
     return 0;
 }
 
-/* Accepts one regular file "Dockerfile"; refuses other spellings, an engine's fallback. */
+/* Accepts one regular file "Dockerfile"; refuses other spellings, which engines fall back to. */
 static int check_root(struct reader *reader, const char *name, char type, struct error *err)
 {
     if (text_starts_with(name, ".wh."))

@@ -43,7 +43,7 @@ static int do_room(struct backend *backend, struct backend_room *room_out, struc
     return backend_read_room(of(backend)->settings.folder, room_out, err);
 }
 
-/* --- homes: folders, made in no time, so that none are made ahead --- */
+/* --- homes: folders, created fast enough to need no spares --- */
 
 static bool do_take_spare_home(struct backend *backend, char home_out[BACKEND_NAME_BYTES])
 {
@@ -117,7 +117,7 @@ static int do_remove_container(struct backend *backend, const char *box, struct 
     return box_end(of(backend), box, err);
 }
 
-/* By the group where there is one, else every process by a signal. */
+/* Freezes the control group if there is one, else stops each process by signal. */
 static int hold(struct process_host *host, const char *box, bool is_held, struct error *err)
 {
     CLEANUP(fd_close) int pidfd = -1;
@@ -177,7 +177,7 @@ static int do_is_at_rest(struct backend *backend, const char *box, bool *is_at_r
     return 0;
 }
 
-/* --- images: there is one, and it is the host's or its tree --- */
+/* --- images: only one, the configured tree or the host's files --- */
 
 static int do_find_image(struct backend *backend, const char *image, struct seen_image *seen_out,
                          struct error *err)
@@ -229,7 +229,7 @@ static void do_stop_following(struct backend *backend)
     process_stop_following(of(backend));
 }
 
-/* The kernel always answers. */
+/* The kernel always responds. */
 static void do_ping(struct backend *backend)
 {
     (void)backend;

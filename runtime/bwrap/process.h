@@ -1,12 +1,13 @@
 /*
- * Sandboxes as processes of this host, each in namespaces of its own that bubblewrap makes: for a
- * machine without a container engine. They isolate less: one kernel and one set of files, those of
- * the default image or of the host, for all; no network of their own that rules could bound.
+ * Back end for sandboxes as processes of this host, each in its own namespaces, made by bubblewrap:
+ * for machines without a container engine. Isolation is weaker: all share one kernel and one set of
+ * files (the default image's or the host's), and have no network of their own that rules could
+ * restrict.
  *
- * What is known of a sandbox lies in files (boxes/), so that a service that is started again finds
- * it: nothing ends with the service.
+ * A sandbox's state is in files (boxes/), so that a restarted service finds it: sandboxes do not
+ * end with the service.
  *
- * Ownership: the backend's free function releases it; settings' texts live as long as the process.
+ * Ownership: release with the backend's free function; settings' texts live as long as the process.
  */
 #ifndef DEFT_RUNTIME_BWRAP_PROCESS_H
 #define DEFT_RUNTIME_BWRAP_PROCESS_H
@@ -17,7 +18,7 @@ struct backend;
 struct error;
 struct process_settings;
 
-/* ERROR_NOT_FOUND when deft-action is missing; ERROR_INVALID for settings that make no sense. */
+/* ERROR_NOT_FOUND if deft-action is missing; ERROR_INVALID for inconsistent settings. */
 int process_new(const struct process_settings *settings, struct backend **backend_out,
                 struct error *err) NONNULL MUST_CHECK;
 

@@ -1,3 +1,4 @@
+/* Boxes: the folders that record started sandboxes, whether they still run, and why they ended. */
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -37,7 +38,7 @@ static int read_text(const struct process_host *host, const char *box, const cha
     return file_read(path.text, SAID_MAX_BYTES, text, err);
 }
 
-/* --- what it was started as --- */
+/* --- order.json --- */
 
 static int write_order(const struct process_host *host, const char *box, const json_t *order,
                        struct error *err)
@@ -88,9 +89,9 @@ static int read_order(const struct process_host *host, const char *box, json_t *
     return json_parse(text.text, text.len, order_out, err);
 }
 
-/* --- what bubblewrap says of it --- */
+/* --- status, as bubblewrap reports it --- */
 
-/* Each line is an object; the members of all of them. Never NULL. */
+/* The members of all lines, each of which is an object. Never NULL. */
 static json_t *read_status(const struct process_host *host, const char *box)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
@@ -120,8 +121,8 @@ static bool is_this_boot(const json_t *order)
            text_equal(json_text_or(order, "boot_id", ""), boot.text);
 }
 
-/* Numbers of processes and of namespaces come again, also after a restart of the host: both, and
- * the host's own number, are those of the beginning. */
+/* Process and namespace numbers are reused, also after a reboot: both, and the boot id, must be
+ * those recorded at the start. */
 static bool is_same(pid_t pid, const json_t *status, const json_t *order)
 {
     struct stat facts = {.st_ino = 0};
@@ -144,8 +145,8 @@ int box_open(const struct process_host *host, const char *box, int *pidfd_out, p
     if (read_order(host, box, &order, err) < 0)
         return -1;
     pidfd = pid > 0 ? pidfd_open(pid, 0) : -1;
-    /* The descriptor first: what is looked at then is the process it stands for. A process that
-     * has ended shows no namespace. */
+    /* Descriptor before check: so the check is of the process that the descriptor refers to. A
+     * process that has ended has no namespace. */
     if (pidfd < 0 || !is_same(pid, status, order))
         return error_set(err, ERROR_NOT_FOUND, "the sandbox has ended");
     *pidfd_out = fd_take(&pidfd);
@@ -214,8 +215,7 @@ bool box_is_paused(const struct process_host *host, const char *box, pid_t pid)
 
 /* --- listing --- */
 
-/* Of one without an order, too: a start is about to write it, or was cut off before anything ran.
- */
+/* Also works without an order: a start is about to write it, or was interrupted before. */
 static int64_t made_at_s(const struct process_host *host, const char *box, const json_t *order)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
@@ -239,7 +239,7 @@ static void list_add(const struct process_host *host, struct seen_list *list, co
     (void)snprintf(seen->container_id, sizeof(seen->container_id), "%.*s", BOX_ID_BYTES - 1, box);
     seen->created_at_s = made_at_s(host, box, order);
     seen->is_outdated = !text_equal(json_text_or(order, "fittings", ""), host->fittings);
-    /* Programs that outlive the server are no sandbox any more. */
+    /* After its server has ended, a sandbox counts as ended, even if programs remain. */
     if (box_exit_code(host, box) >= 0 || box_open(host, box, &pidfd, &pid, &ended) < 0)
         seen->state = SEEN_ENDED;
     else
@@ -270,7 +270,7 @@ int box_list(const struct process_host *host, struct seen_list *list_out, struct
 
 /* --- why it ended --- */
 
-/* The last line it printed. */
+/* The last line of its output. */
 static void read_tail(const struct process_host *host, const char *box, char tail[TAIL_MAX_BYTES])
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;

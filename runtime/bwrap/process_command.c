@@ -18,11 +18,11 @@
 #define NUMBER_BYTES 24
 #define USER_HOME "/home/deft"
 
-/* Of a tree these are made anew, or are nobody's business in a sandbox. */
+/* Entries of a tree that are created anew, or that a sandbox must not see. */
 static const char *const own_entries[] = {"proc", "dev", "sys",   "tmp",       "run",       "home",
                                           "boot", "mnt", "media", "workspace", "lost+found"};
 
-/* Where there is no tree: the programs of the host, and what they need to know. */
+/* Without a tree: the host's programs and the configuration that they need. */
 static const char *const host_entries[] = {"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"};
 static const char *const host_settings[] = {
     "alternatives",  "bash.bashrc", "ca-certificates", "ca-certificates.conf",
@@ -49,7 +49,7 @@ void arguments_add(struct arguments *arguments, const char *text)
     arguments->items[arguments->n] = NULL;
 }
 
-/* Three words at most; "" ends them. */
+/* Adds up to three words; "" ends them. */
 static void add(struct arguments *arguments, const char *first, const char *second,
                 const char *third)
 {
@@ -79,7 +79,7 @@ static bool is_own_entry(const char *name)
     return name[0] == '.';
 }
 
-/* A link stays a link, so that "/bin" is "/usr/bin" in the sandbox too. */
+/* Keeps symbolic links, so that "/bin" is "/usr/bin" in the sandbox too. */
 static void add_entry(struct arguments *arguments, const char *root, const char *name)
 {
     CLEANUP(strbuf_done) struct strbuf from = STRBUF_INIT;
@@ -119,7 +119,7 @@ static int add_tree(struct arguments *arguments, const char *root, struct error 
     return 0;
 }
 
-/* Users of the host are none of the sandbox: it has its own short list. */
+/* The sandbox has its own short user and group lists instead of the host's. */
 static void add_host(struct arguments *arguments, const struct command_places *places)
 {
     static const char *const lists[] = {"passwd", "group"};
@@ -150,7 +150,7 @@ static void add_namespaces(struct arguments *arguments, const struct command_pla
 
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
         add(arguments, kinds[i], "", "");
-    /* The server is the first process: nothing inside can end or hold it, and all ends with it. */
+    /* The server is the first process: nothing inside can end or stop it, and all end with it. */
     add(arguments, "--as-pid-1", "", "");
     if (!places->has_host_network)
         add(arguments, "--unshare-net", "", "");
@@ -173,8 +173,7 @@ static void add_descriptors(struct arguments *arguments, const struct command_pl
     add(arguments, "--seccomp", number, "");
 }
 
-/* In this order: what comes later covers what came before. The root itself is in memory, and so
- * closed at the end. */
+/* Order matters: later mounts cover earlier ones. The root is in memory, read-only at the end. */
 int command_append(struct arguments *arguments, const struct command_places *places,
                    struct error *err)
 {

@@ -1,6 +1,6 @@
 /*
- * The command that starts a sandbox: bubblewrap and its arguments. Looks at the tree it shows,
- * changes nothing.
+ * The command that starts a sandbox: bubblewrap and its arguments. Reads the tree that the sandbox
+ * gets, changes nothing.
  *
  * Ownership: a list of arguments is released with arguments_done().
  * Source:    bwrap(1)
@@ -16,7 +16,7 @@
 
 struct error;
 
-/* Descriptors that it inherits; the rest is closed. */
+/* Inherited descriptors; all others are closed. */
 enum {
     COMMAND_LISTENER_FD = 3,
     COMMAND_STATUS_FD = 4,
@@ -26,26 +26,26 @@ enum {
 };
 
 struct arguments {
-    char **items; /* ends with NULL, once there is one */
+    char **items; /* ends with NULL unless empty */
     size_t n;
 };
 
 void arguments_done(struct arguments *arguments) NONNULL;
 void arguments_add(struct arguments *arguments, const char *text) NONNULL;
 
-/* A folder of the host, and where it is shown, read-only. */
+/* A folder of the host, and the path of its read-only mount. */
 struct command_view {
     const char *from;
     const char *to;
 };
 
-/* Paths of the host. */
+/* Paths on the host. */
 struct command_places {
-    const char *root; /* "": the host's own */
+    const char *root; /* "": the host's files */
     const char *fittings;
     const char *workspace;
     const char *journal;
-    const char *user; /* what the user keeps in the home folder */
+    const char *user; /* the home folder's files */
     const struct command_view *views;
     size_t n_views;
     int64_t tmp_bytes;
@@ -54,7 +54,7 @@ struct command_places {
     bool has_seccomp;
 };
 
-/* ERROR_UNAVAILABLE when the root cannot be read. */
+/* ERROR_UNAVAILABLE if the root cannot be read. */
 int command_append(struct arguments *arguments, const struct command_places *places,
                    struct error *err) NONNULL MUST_CHECK;
 

@@ -1,3 +1,4 @@
+/* Ends sandboxes and removes their folders. */
 #include <dirent.h>
 #include <errno.h>
 #include <poll.h>
@@ -17,7 +18,7 @@
 #define END_MS 10000
 #define KILL_MS 5000
 
-/* By rm, which knows paths longer than the kernel takes, and leaves other file systems alone. */
+/* Uses rm, which handles paths longer than the kernel accepts and skips other file systems. */
 int process_remove_folder(const char *path, struct error *err)
 {
     const char *const argv[] = {"rm", "-rf", "--one-file-system", "--", path, NULL};
@@ -26,9 +27,9 @@ int process_remove_folder(const char *path, struct error *err)
     return spawn_run(argv, "", &said, err);
 }
 
-/* What is still there of a box: each -1 when it is not. */
+/* Processes of a box that still exist; -1: gone. */
 struct remains {
-    int first; /* process of the sandbox: with it all others end */
+    int first; /* the sandbox's first process: all others end with it */
     int guardian;
     pid_t first_pid;
     pid_t guardian_pid;
@@ -50,7 +51,7 @@ static void open_remains(const struct process_host *host, const char *box, struc
                  "then it need not be ended");
 }
 
-/* Until one of the two has ended; what is -1 has not. */
+/* Waits until one of the two has ended; -1 is ignored. */
 static bool has_ended(int one, int other, int64_t wait_ms)
 {
     struct pollfd polled[2] = {{.fd = one, .events = POLLIN}, {.fd = other, .events = POLLIN}};
@@ -65,7 +66,7 @@ static bool has_ended(int one, int other, int64_t wait_ms)
     return rc > 0;
 }
 
-/* What is held hears nothing. */
+/* A frozen process does not handle signals. */
 static void let_go_on(struct process_host *host, const char *box, pid_t pid)
 {
     struct error gone = ERROR_INIT;
@@ -76,7 +77,7 @@ static void let_go_on(struct process_host *host, const char *box, pid_t pid)
         error_ignore(process_tree_continue(pid, &gone), "it is ended anyway");
 }
 
-/* The server alone: it lets its programs end. */
+/* Signals the server only: it ends its programs. */
 static void ask_to_end(pid_t pid)
 {
     CLEANUP(process_tree_done) struct process_tree tree = {.items = NULL};
@@ -88,7 +89,7 @@ static void ask_to_end(pid_t pid)
         (void)kill(server, SIGTERM);
 }
 
-/* The guardian ends with the server; programs that it left behind would keep the first process. */
+/* Waits for either: the guardian ends with the server, even if programs keep the first process. */
 static void let_end(struct process_host *host, const char *box, const struct remains *remains)
 {
     let_go_on(host, box, remains->first_pid);
@@ -98,7 +99,7 @@ static void let_end(struct process_host *host, const char *box, const struct rem
     (void)has_ended(remains->first, remains->guardian, END_MS);
 }
 
-/* One that was cut off at its beginning has a guardian, and no first process that is known. */
+/* If the start was interrupted, the guardian is known but not the first process. */
 static int end_by_force(struct process_host *host, const char *box, const struct remains *remains,
                         struct error *err)
 {

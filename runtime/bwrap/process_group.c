@@ -16,18 +16,18 @@
 #include "base/text.h"
 
 #define FILE_MAX_BYTES (64UL * 1024)
-/* Both take as long as the slowest call into the kernel that is under way. */
+/* Both take as long as the longest kernel call in progress. */
 #define FREEZE_MS 5000
 #define END_MS 5000
-/* Where programs look. */
+/* The path where programs expect control groups. */
 #define PLACE "/sys/fs/cgroup"
 #define FOLDER_MODE 0755
 #define PERIOD_US 100000
 #define NANO_CPUS_PER_QUOTA_US (1000000000 / PERIOD_US)
 
 struct group_names {
-    const char *controller; /* "": none is needed, and version 1 has nothing like it */
-    const char *file;       /* of version 2 */
+    const char *controller; /* "": needs none; not available in version 1 */
+    const char *file;       /* version 2's */
     const char *words;
 };
 
@@ -81,9 +81,9 @@ static bool read_file(const struct groups *groups, enum group_kind kind, const c
     return file_read(path.text, FILE_MAX_BYTES, text, &ignored) == 0;
 }
 
-/* --- what there is --- */
+/* --- finding groups --- */
 
-/* What is shown of it may be read by all, whatever the umask says. */
+/* World-readable whatever the umask is, since sandboxes see it. */
 static bool make_folder(const char *path)
 {
     if (mkdir(path, FOLDER_MODE) < 0)
@@ -91,7 +91,7 @@ static bool make_folder(const char *path)
     return chmod(path, FOLDER_MODE) == 0;
 }
 
-/* To the groups below it. What is passed on already is no error. */
+/* Enables a controller for subgroups; success if it is already enabled. */
 static bool pass_on(const char *folder, const char *controller)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
@@ -108,7 +108,7 @@ static void take(struct groups *groups, size_t kind, const char *folder, bool is
     groups->is_unified[kind] = is_unified;
 }
 
-/* What is not passed on to us, since version 1 has it or nobody may, cannot be bounded there. */
+/* A controller that cannot be enabled (version 1 has it, or no permission) is not usable. */
 static void find_unified(struct groups *groups, const char *top, const char *name)
 {
     CLEANUP(strbuf_done) struct strbuf folder = STRBUF_INIT;
@@ -243,7 +243,7 @@ static bool is_bounded_by(const struct groups *groups, enum group_kind kind, boo
            groups->is_unified[kind] == is_unified;
 }
 
-/* The first that bounds something, in that version; GROUP_N_KINDS: none does. */
+/* The first kind with a limit in that version; GROUP_N_KINDS: none. */
 static enum group_kind first_bounded_by(const struct groups *groups, bool is_unified)
 {
     enum group_kind kind = GROUP_MEMORY;
@@ -253,7 +253,7 @@ static enum group_kind first_bounded_by(const struct groups *groups, bool is_uni
     return kind;
 }
 
-/* Programs take the place for version 2 as a whole, or else find a folder for each controller. */
+/* Programs expect either one version 2 folder or a folder for each controller. */
 bool group_append_view(const struct groups *groups, enum group_kind kind, const char *name,
                        struct strbuf *from, struct strbuf *to)
 {
@@ -296,24 +296,24 @@ int group_remove(const struct groups *groups, const char *name, struct error *er
     return 0;
 }
 
-/* --- holding and ending all of it --- */
+/* --- freezing and ending --- */
 
 bool group_has_life(const struct groups *groups, const char *name)
 {
     return has_group(groups, GROUP_LIFE, name);
 }
 
-/* As the lines of cgroup.events say it: "populated 0", "frozen 1". */
+/* line: one of cgroup.events, such as "populated 0" or "frozen 1". */
 static bool says(int fd, const char *line)
 {
     char text[256] = "";
     ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
 
-    /* A group that is gone has nobody in it. */
+    /* The group is gone, and so are its processes. */
     return n < 0 || strstr(text, line) != NULL;
 }
 
-/* The kernel wakes who polls the file when it has changed since it was read. */
+/* The kernel signals POLLPRI when the file has changed since it was last read. */
 static int wait_until_it_says(int fd, const char *line, int64_t wait_ms, struct error *err)
 {
     int64_t deadline_ms = clock_monotonic_ms() + wait_ms;

@@ -1,3 +1,4 @@
+/* Homes: folders with a workspace, a journal and a user's files, owned by the home's host user. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +16,7 @@
 #include "base/text.h"
 #include "runtime/bwrap/process_parts.h"
 
-/* Numbers that distributions, engines and systemd leave free; each home has one of them. */
+/* A range that distributions, engines and systemd leave free; each home has one uid of it. */
 #define FIRST_UID 1900000000U
 #define HOME_BYTES 5
 #define UID_DIGITS 6
@@ -37,7 +38,7 @@ void home_append_path(const struct process_host *host, const char *home, const c
                    part);
 }
 
-/* Never through a link: what lies there may be a sandbox's. The mode, whatever the umask says. */
+/* Follows no link, since a sandbox may have put it there. Sets the mode whatever the umask is. */
 static int give_to(const char *path, uid_t uid, struct error *err)
 {
     CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -76,7 +77,7 @@ int home_make_new(struct process_host *host, char home_out[BACKEND_NAME_BYTES], 
 
     crypto_random(bytes, sizeof(bytes));
     hex_encode(bytes, sizeof(bytes), home);
-    /* Known before it exists, so that a sweep meanwhile does not take it for a leftover. */
+    /* Registered before it exists, so that a concurrent sweep does not remove it. */
     spares_hold(host->spares, SPARE_HOME, home);
     if (home_make(host, home, err) < 0) {
         spares_forget(host->spares, SPARE_HOME, home);
@@ -118,8 +119,8 @@ static void sweep(struct process_host *host, const char *home)
         log_warning("home.left", LOG_STR("home", home), LOG_ERROR(&err));
 }
 
-/* The order matters: what is there, then what is handed out, then what rows hold. A home moves only
- * from the second to the third, so whoever is in neither is nobody's. */
+/* Order matters: first existing homes, then those handed out, then those in rows. A home only moves
+ * from handed out to rows, so one in neither is a leftover. */
 int homes_tidy(struct process_host *host, const struct kept_source *source, struct error *err)
 {
     CLEANUP(kept_names_done) struct kept_names kept = {.networks = NULL};

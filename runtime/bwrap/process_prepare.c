@@ -1,3 +1,4 @@
+/* Prepares the host: folders, the files that all sandboxes share, and a trial of bubblewrap. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -58,7 +59,7 @@ static void list_users(struct fittings *fittings)
                    SANDBOX_UID);
 }
 
-/* The kernel's form of the profile, made in memory. */
+/* Compiles the seccomp profile in memory. */
 static int compile(const struct process_host *host, struct strbuf *program, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
@@ -89,7 +90,7 @@ static int read_fittings(const struct process_host *host, struct fittings *fitti
     if (file_read(host->settings.action_binary, ACTION_MAX_BYTES,
                   &fittings->items[FIT_ACTION].bytes, err) < 0)
         return error_wrap(err, "DEFT_ACTION_BINARY");
-    /* A host without certificates is no reason to start no sandbox. */
+    /* Sandboxes may start on a host without certificates. */
     if (host->settings.ca_bundle[0] != '\0' &&
         file_read(host->settings.ca_bundle, CA_MAX_BYTES, &fittings->items[FIT_BUNDLE].bytes,
                   &missing) < 0 &&
@@ -129,7 +130,7 @@ static int make_folder(const char *path, mode_t mode, struct error *err)
 {
     if (mkdir(path, mode) < 0 && errno != EEXIST)
         return error_set(err, ERROR_UNAVAILABLE, "%s: %m", path);
-    /* Whatever the umask says. */
+    /* mkdir() applies the umask. */
     if (chmod(path, mode) < 0)
         return error_set(err, ERROR_UNAVAILABLE, "%s: %m", path);
     return 0;
@@ -152,7 +153,7 @@ static int make_folders(const struct process_host *host, struct error *err)
     return 0;
 }
 
-/* Under another name first: one that is there is whole. */
+/* Written under another name first: an existing file is complete. */
 static int write_fitting(const struct fitting *fitting, const char *folder, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
@@ -207,8 +208,7 @@ static void read_said(int fd, char said[160])
     said[strcspn(said, "\n")] = '\0';
 }
 
-/* As a start would: what forbids it (a setting of the kernel, a guard of the distribution) forbids
- * this. */
+/* As a start does: a kernel setting or distribution policy that forbids that forbids this. */
 static int try_bubblewrap(struct error *err)
 {
     static const char *const argv[] = {

@@ -16,8 +16,9 @@
 #define PLAIN_UMASK 022
 
 /*
- * What follows runs between fork() and exec in a process of many threads: nothing but calls that
- * are safe there (signal-safety(7)), and the kernel's own where libc would tell other threads.
+ * The functions below run between fork() and exec in a multithreaded process: only
+ * async-signal-safe calls (signal-safety(7)), and direct system calls where libc would involve
+ * other threads.
  */
 
 static void give_up(const char *what)
@@ -33,7 +34,7 @@ static void give_up(const char *what)
     _exit(EXIT_NOT_STARTED);
 }
 
-/* Out of the way first, so that none lies where another one goes. */
+/* Moves them to high numbers first, so that no target number is in use. */
 static void place_fds(const struct spawn_plan *plan)
 {
     int moved[SPAWN_FDS_MAX] = {0};
@@ -51,7 +52,7 @@ static void place_fds(const struct spawn_plan *plan)
     (void)syscall(SYS_close_range, (unsigned)plan->n_fds + (gate >= 0 ? 1U : 0U), ~0U, 0U);
 }
 
-/* Who ends before it has written down whose process this is has closed the other end. */
+/* EOF: the parent died before it recorded our pid. */
 static void wait_at_gate(const struct spawn_plan *plan)
 {
     char go = 0;
@@ -111,7 +112,7 @@ static void run_child(const struct spawn_plan *plan)
             give_up("setting a limit");
     }
     become(plan->uid);
-    /* exec does not write to its arguments; its prototype is older than const. */
+    /* exec does not modify its arguments; its prototype predates const. */
     (void)execvpe(plan->argv[0], (char *const *)(uintptr_t)plan->argv,
                   (char *const *)(uintptr_t)plan->environment);
     give_up(plan->argv[0]);

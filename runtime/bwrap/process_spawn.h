@@ -1,5 +1,5 @@
 /*
- * Starting a program that outlives this service: as another user, within limits, in control groups.
+ * Starts a program that outlives this service: as another user, with limits, in control groups.
  */
 #ifndef DEFT_RUNTIME_BWRAP_PROCESS_SPAWN_H
 #define DEFT_RUNTIME_BWRAP_PROCESS_SPAWN_H
@@ -23,9 +23,9 @@ struct spawn_limit {
 };
 
 struct spawn_plan {
-    const char *const *argv; /* found by PATH; ends with NULL */
+    const char *const *argv; /* searched in PATH; ends with NULL */
     const char *const *environment;
-    uid_t uid; /* and the group of that number; our own: nothing changes */
+    uid_t uid; /* and the gid of that number; our own uid: unchanged */
     int64_t oom_score_adj;
     struct spawn_limit limits[SPAWN_LIMITS_MAX];
     size_t n_limits;
@@ -33,12 +33,11 @@ struct spawn_plan {
     size_t n_group_fds;
     int fds[SPAWN_FDS_MAX]; /* become 0, 1, 2, …; -1: closed */
     size_t n_fds;
-    bool has_gate; /* the program begins when a byte can be read from gate_fd, or never */
+    bool has_gate; /* starts the program only after reading a byte from gate_fd */
     int gate_fd;
 };
 
-/* ERROR_UNAVAILABLE. What goes wrong in the new process it says on its standard error, and ends
- * with 127. */
+/* ERROR_UNAVAILABLE. Errors in the new process go to its standard error, and it exits with 127. */
 int spawn_start(const struct spawn_plan *plan, pid_t *pid_out,
                 struct error *err) NONNULL MUST_CHECK;
 

@@ -1,3 +1,4 @@
+/* Starts a sandbox with bubblewrap and waits until its server listens. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -29,17 +30,16 @@
 #define SAID_MAX_BYTES (64UL * 1024)
 #define HOST_FILES "host"
 
-/* One start, step by step. */
 struct launch {
     struct process_host *host;
     const struct sandbox_order *order;
     char box[BOX_ID_BYTES];
     char init_key[CRYPTO_TOKEN_BYTES];
     int port;
-    pid_t pid; /* of bubblewrap itself; 0 before it was started */
+    pid_t pid; /* of bubblewrap itself; 0 before its start */
     int fds[COMMAND_N_FDS];
-    int ready_fd; /* what it prints */
-    int gate[2];  /* it begins when a byte lies in there */
+    int ready_fd; /* the sandbox's standard output */
+    int gate[2];  /* pipe: the program starts once it contains a byte */
     struct strbuf said;
 };
 
@@ -63,9 +63,9 @@ int process_check_image(const struct process_host *host, const char *image, stru
                      host->settings.image, image);
 }
 
-/* --- what it inherits --- */
+/* --- inherited descriptors --- */
 
-/* On the host's loopback; ERROR_CONFLICT when somebody has that port there. port 0: a free one. */
+/* A socket on the host's loopback; ERROR_CONFLICT if the port is in use. port 0: any free one. */
 static int open_socket(uint32_t host, uint16_t port, int *fd_out, struct error *err)
 {
     const struct sockaddr_in address = {
@@ -92,7 +92,7 @@ static int try_listeners(struct launch *launch, struct error *err)
     if (getsockname(fd, (struct sockaddr *)&address, &len) < 0)
         return error_set(err, ERROR_UNAVAILABLE, "a socket for the sandbox: %m");
     launch->port = ntohs(address.sin_port);
-    /* What is of the host's network listens there itself, beside all else that does. */
+    /* In the host's network, programs' own ports are reachable: no socket for previews. */
     if (text_equal(launch->host->settings.network, "host"))
         return 0;
     return open_socket(PREVIEW_LOOPBACK, (uint16_t)launch->port, &launch->fds[COMMAND_PREVIEW_FD],
@@ -100,9 +100,9 @@ static int try_listeners(struct launch *launch, struct error *err)
 }
 
 /*
- * Made here, and so of this host's network whatever network the sandbox has: its server answers on
- * them, and nothing else in there can reach that network by them. The second one, for previews, has
- * the first one's port at another address of the loopback, so that one tells the other.
+ * Created here, and so in the host's network, whatever the sandbox's network is: its server accepts
+ * connections on them, but nothing in the sandbox can reach the host's network through them. The
+ * second one, for previews, has the same port at another loopback address, which tells them apart.
  */
 static int open_listeners(struct launch *launch, struct error *err)
 {
@@ -166,7 +166,7 @@ static void close_fds(struct launch *launch)
 
 /* --- the command --- */
 
-/* What bounds a sandbox is shown to it, as to a container: programs choose their own size by it. */
+/* The sandbox sees its limits, as in a container: programs choose their size by them. */
 struct bounds {
     struct strbuf from[GROUP_N_KINDS];
     struct strbuf to[GROUP_N_KINDS];
@@ -227,7 +227,7 @@ static int make_arguments(const struct launch *launch, struct arguments *argumen
     return 0;
 }
 
-/* In its environment, not in its arguments, which all of the host could read. */
+/* In the environment rather than in the arguments, which every user of the host can read. */
 static void make_environment(const struct launch *launch, struct arguments *environment)
 {
     CLEANUP(strbuf_done) struct strbuf id = STRBUF_INIT;
@@ -249,7 +249,7 @@ static void make_environment(const struct launch *launch, struct arguments *envi
     strbuf_appendf(&preview, "DEFT_ACTION_PREVIEW_SOCKET=%d",
                    launch->fds[COMMAND_PREVIEW_FD] >= 0 ? COMMAND_PREVIEW_FD : 0);
     arguments_add(environment, preview.text);
-    /* In the host's network it would be one for all, and for the host. */
+    /* In the host's network, the port would be shared by all sandboxes and the host. */
     arguments_add(environment, text_equal(launch->host->settings.network, "host")
                                    ? "DEFT_ACTION_BIND=none"
                                    : "DEFT_ACTION_BIND=127.0.0.1");
@@ -268,7 +268,7 @@ static void set_limits(const struct process_settings *settings, struct spawn_pla
         add_limit(plan, RLIMIT_NOFILE, settings->n_files);
     if (settings->disk_bytes > 0)
         add_limit(plan, RLIMIT_FSIZE, settings->disk_bytes);
-    /* Of a user: where all of them run as ours, it would be the limit of our user's desktop. */
+    /* Counts per user: without users of their own, it would limit our own user's session. */
     if (plan->uid != geteuid())
         add_limit(plan, RLIMIT_NPROC, settings->n_pids);
 }
@@ -310,7 +310,7 @@ static int spawn(struct launch *launch, const struct arguments *arguments,
     return rc;
 }
 
-/* Only what is written down begins: a service that is killed now would never find it again. */
+/* Starts the program only after its pid is recorded, so that a restarted service finds it. */
 static int open_gate(const struct launch *launch, struct error *err)
 {
     if (box_note_guardian(launch->fds[COMMAND_STATUS_FD], launch->pid, err) < 0)
@@ -342,7 +342,7 @@ static int run_command(struct launch *launch, struct error *err)
     return -1;
 }
 
-/* --- until it listens --- */
+/* --- readiness --- */
 
 static int read_some(struct launch *launch, bool *is_over_out, struct error *err)
 {
@@ -357,7 +357,7 @@ static int read_some(struct launch *launch, bool *is_over_out, struct error *err
     return 0;
 }
 
-/* Its one line of JSON is the only thing that it prints there. */
+/* The server prints a single line of JSON there, and nothing else. */
 static int wait_ready(struct launch *launch, struct error *err)
 {
     int64_t deadline_ms = clock_monotonic_ms() + launch->host->settings.ready_ms;
@@ -396,12 +396,12 @@ static int run(struct launch *launch, struct error *err)
     if (process_check_image(launch->host, launch->order->image, err) < 0 ||
         home_make(launch->host, launch->order->home, err) < 0)
         return -1;
-    /* What an earlier life left of it would write to the same home. */
+    /* Ends leftovers of an earlier start, which would write to the same home. */
     if (boxes_end(launch->host, launch->order->runtime_id, err) < 0 ||
         box_make(launch->host, launch->box, launch->order, err) < 0)
         return -1;
     rc = open_fds(launch, err) < 0 ? -1 : run_command(launch, err);
-    /* Only bubblewrap has them now: when it ends, its output does. */
+    /* Only bubblewrap holds them now: when it ends, the pipe reports EOF. */
     close_fds(launch);
     if (rc < 0 || wait_ready(launch, err) < 0)
         return -1;

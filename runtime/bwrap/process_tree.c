@@ -18,13 +18,13 @@
 
 #define FILE_MAX_BYTES (1024UL * 1024)
 /*
- * Without a control group of version 2 the kernel tells nobody but its parent that a process stands
- * still, and one that is just being made has to be met, too: here, and nowhere else, it is looked
- * for again and again, at most for so long.
+ * Without a version 2 control group, the kernel reports a stopped process only to its parent, and
+ * processes that are being forked have to be stopped too. So the tree is polled, at most for this
+ * long; nothing else polls.
  */
 #define STOP_MS 5000
 #define LOOK_AGAIN_MS 1
-/* In stat, after the name: the state is the third of all, the start the twenty-second. */
+/* In /proc/PID/stat: the state is field 3, the start time field 22. */
 #define N_BETWEEN_STATE_AND_START 19
 
 void process_tree_done(struct process_tree *tree)
@@ -40,7 +40,7 @@ static void add(struct process_tree *tree, const struct process_entry *entry)
     tree->items[tree->n++] = *entry;
 }
 
-/* Of numbers parted by blanks. */
+/* In fields separated by blanks. */
 static unsigned long long read_start(const char *state)
 {
     const char *at = state;
@@ -50,7 +50,7 @@ static unsigned long long read_start(const char *state)
     return at != NULL ? strtoull(at, NULL, 10) : 0;
 }
 
-/* The name, in parentheses, may hold anything: what counts stands behind its end. */
+/* The name, in parentheses, may contain anything: parsing starts after its end. */
 bool process_entry_read(pid_t pid, struct process_entry *entry_out)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
@@ -115,7 +115,7 @@ static bool is_held(const struct process_entry *entry)
     return strchr("TtZX", entry->state) != NULL;
 }
 
-/* How many did not stand yet. */
+/* Returns the number of processes that were still running. */
 static size_t stop_all(const struct process_tree *tree)
 {
     size_t n_free = 0;
@@ -186,7 +186,7 @@ static bool has_children(const struct process_tree *tree, pid_t pid)
     return false;
 }
 
-/* A shell of a conversation, which reads commands from its terminal: its last argument is "-i". */
+/* A conversation's shell at its terminal: its last argument is "-i". */
 static bool is_shell(pid_t pid)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
@@ -200,7 +200,7 @@ static bool is_shell(pid_t pid)
     return memcmp(text.text + text.len - sizeof(ending), ending, sizeof(ending)) == 0;
 }
 
-/* By what it was executed as: the first of the words that are parted by a zero byte. */
+/* By its first argument, the path that was executed. */
 static bool is_server(pid_t pid)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;

@@ -1,3 +1,4 @@
+/* Follows the ends of sandboxes by pidfd, including those started by an earlier process. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -46,8 +47,8 @@ static bool is_watched(struct process_host *host, const char *box)
     return is;
 }
 
-/* What to follow of one that we did not start: its guardian, which says why it ended. Where
- * somebody has ended that, its first process. */
+/* For a sandbox that we did not start: the guardian, which writes why it ended, or, if that was
+ * killed, the first process. */
 static int open_followed(const struct process_host *host, const char *box, int pidfd)
 {
     CLEANUP(fd_close) int own = pidfd;
@@ -60,7 +61,7 @@ static int open_followed(const struct process_host *host, const char *box, int p
     return fd_take(&own);
 }
 
-/* Those of a life before ours. */
+/* Follows the sandboxes of an earlier process. */
 static int find_all(struct process_host *host, struct error *err)
 {
     CLEANUP(seen_list_done) struct seen_list list = {.items = NULL};
@@ -97,7 +98,7 @@ static void set_state(struct process_host *host, const struct error *state)
     lock_release(&host->lock);
 }
 
-/* All that is waited for: the wake-up first. The caller frees. */
+/* All descriptors to poll: the wake-up first. The caller frees. */
 static struct pollfd *gather(struct process_host *host, size_t *n_out)
 {
     struct pollfd *polled = NULL;

@@ -74,7 +74,6 @@ static int do_start(struct backend *backend, const struct sandbox_order *order,
     return docker_start(of(backend), order, place_out, err);
 }
 
-/* The network is empty now, and as good as new; too many of them are not kept. */
 static int do_remove(struct backend *backend, const char *runtime_id, const char *network,
                      struct error *err)
 {

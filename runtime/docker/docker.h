@@ -1,7 +1,7 @@
 /*
- * Sandboxes as containers of a Docker engine (or another that speaks its API).
+ * Back end for sandboxes as containers of a Docker engine, or another engine with its API.
  *
- * Ownership: the backend's free function releases it; settings' texts live as long as the process.
+ * Ownership: release with the backend's free function; settings' texts live as long as the process.
  */
 #ifndef DEFT_RUNTIME_DOCKER_DOCKER_H
 #define DEFT_RUNTIME_DOCKER_DOCKER_H
@@ -13,7 +13,7 @@ struct docker_settings;
 struct error;
 struct http;
 
-/* ERROR_NOT_FOUND when deft-action is missing. */
+/* ERROR_NOT_FOUND if deft-action is missing. */
 int docker_new(const struct docker_settings *settings, struct http *http,
                struct backend **backend_out, struct error *err) NONNULL MUST_CHECK;
 

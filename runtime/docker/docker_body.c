@@ -11,8 +11,9 @@
 #include "runtime/docker/docker_settings.h"
 
 /*
- * deft-action begins as root, gives the journal to its own user, becomes that user, and drops these
- * for good, in the bounding set too, before it starts or reads anything of the sandbox.
+ * deft-action starts as root, gives the journal to its own user, switches to that user, and drops
+ * these capabilities for good, in the bounding set too, before it starts or reads anything of the
+ * sandbox.
  */
 #define START_CAPABILITIES "CHOWN", "DAC_READ_SEARCH", "SETGID", "SETPCAP", "SETUID"
 
@@ -32,7 +33,7 @@ static void push_number(json_t *list, const char *name, unsigned value)
     push_variable(list, name, text.text);
 }
 
-/* What a start says of the environment comes later, with the key. */
+/* The start request's environment follows later, with the key. */
 static json_t *create_environment(const struct docker_names *names,
                                   const struct sandbox_order *order)
 {
@@ -72,7 +73,7 @@ static json_t *create_limits(const struct docker_profile *profile, struct error 
                                      (json_int_t)(profile->n_files + 1) / 2, "Hard",
                                      (json_int_t)profile->n_files));
     }
-    /* Whatever the engine can hold to, no file is larger than all may be together. */
+    /* Even if the engine cannot limit disk use, no single file exceeds the total limit. */
     if (profile->disk_bytes > 0) {
         json_push(limits, json_build(err, "{s:s, s:I, s:I}", "Name", "fsize", "Soft",
                                      (json_int_t)profile->disk_bytes, "Hard",
@@ -102,7 +103,7 @@ static json_t *create_security(const struct docker_profile *profile)
     return options;
 }
 
-/* Memory, processor, processes, files: what a sandbox can use up. */
+/* Limits of memory, processors, processes and files. */
 static void put_resources(json_t *host, const struct docker_profile *profile,
                           const struct sandbox_order *order, struct error *err)
 {
@@ -126,7 +127,7 @@ static void put_resources(json_t *host, const struct docker_profile *profile,
         json_put(host, "OomScoreAdj", json_integer(profile->oom_score_adj));
 }
 
-/* A tmpfs is noexec, and takes its owner from the image, and its mode whatever it is told. */
+/* A tmpfs is noexec by default and has the image's owner; its mode is always the image's. */
 static json_t *create_tmpfs(const struct docker_profile *profile, const struct sandbox_order *order,
                             struct error *err)
 {
@@ -141,8 +142,8 @@ static json_t *create_tmpfs(const struct docker_profile *profile, const struct s
 }
 
 /*
- * Without the host's search domains, and for programs an end within seconds where no name server
- * answers: the engine's own passes no silence on.
+ * Omits the host's search domains. Short timeouts, so that lookups fail within seconds if no name
+ * server responds: the engine's own resolver does not report that.
  */
 static void put_resolver(json_t *host, struct error *err)
 {
@@ -212,7 +213,7 @@ json_t *docker_create_body(const struct docker_profile *profile, const struct do
     labels = create_sandbox_labels(names->instance, order, err);
     if (host == NULL || labels == NULL)
         return NULL;
-    /* The folder of the work may have been removed by a command; its parent always is there. */
+    /* A command may have removed the project folder; its parent always exists. */
     return json_build(
         err, "{s:s, s:[s], s:[], s:s, s:s, s:s, s:b, s:b, s:b, s:{s:[s]}, s:s, s:O, s:O, s:O}",
         "Image", order->image, "Entrypoint", ACTION_MOUNT "/" ACTION_NAME, "Cmd", "User", "0:0",

@@ -1,5 +1,5 @@
 /*
- * The one body that ever creates a sandbox: constants, and the few fields that vary. Pure.
+ * The ContainerCreate request for sandboxes: constants, and the few fields that vary. Pure.
  *
  * Source: Docker Engine API v1.41, ContainerCreate
  */
@@ -15,30 +15,30 @@
 struct docker_profile;
 struct error;
 
-/* Labels of everything that is ours. */
+/* Labels of all objects of deft. */
 #define LABEL_MANAGED "deft.managed"
 #define LABEL_INSTANCE "deft.instance"
 #define LABEL_RUNTIME "deft.runtime_id"
 #define LABEL_SESSION "deft.session_id"
 #define LABEL_CONVERSATION "deft.conversation_id"
 #define LABEL_ROLE "deft.role"
-/* Of images alone: containers inherit what stands on their image. */
+/* For images only: containers inherit their image's labels. */
 #define LABEL_IMAGE_OF "deft.image_of"
 
-/* Names of what belongs to one sandbox. */
+/* Names of one sandbox's objects. */
 struct docker_names {
     const char *instance;
     const char *network;
     const char *action_volume;
     const char *workspace_volume;
     const char *journal_volume;
-    const char *init_key; /* lets the sandbox take its session key and environment, once */
+    const char *init_key; /* for the one call that sets session key and environment */
 };
 
 /* A new reference, or NULL with err set. */
 json_t *docker_create_body(const struct docker_profile *profile, const struct docker_names *names,
                            const struct sandbox_order *order, struct error *err) NONNULL MUST_CHECK;
-/* A container that is never started, to put files into a volume. */
+/* Request for a container that is never started, to copy files into a volume. */
 json_t *docker_helper_body(const char *instance, const char *image, const char *volume,
                            const char *target, struct error *err) NONNULL MUST_CHECK;
 /* {"deft.managed": "1", "deft.instance": …, "deft.role": …}. */

@@ -1,3 +1,4 @@
+/* Builds images through the engine, in a network of the build's own, and removes built images. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,27 +15,26 @@
 #include "runtime/docker/docker_parts.h"
 
 #define PIECE_BYTES (256UL * 1024)
-/* A line of the engine's answer; a longer one is passed over. */
+/* Maximum line of the engine's output; longer ones are skipped. */
 #define LINE_MAX_BYTES (64UL * 1024)
 #define SAID_MAX_BYTES 4096UL
 #define IMAGE_ID_DIGITS 12
 #define CPU_PERIOD_US 100000
 #define NANO_CPUS_PER_US (1000000000LL / CPU_PERIOD_US)
 
-/* One build. */
 struct build {
     struct docker *docker;
     const struct image_order *order;
-    struct strbuf *said; /* the end of what was printed */
+    struct strbuf *said; /* end of the build's output */
     char network[SPARE_NAME_BYTES];
     char image_id[BACKEND_IMAGE_BYTES];
-    char last_step[IMAGE_ID_DIGITS + 1]; /* what would be left of one that fails */
+    char last_step[IMAGE_ID_DIGITS + 1]; /* left over if the build fails */
     struct strbuf line;
     bool is_line_too_long;
     struct error failure;
 };
 
-/* --- what is asked for --- */
+/* --- request --- */
 
 static int append_labels(const struct docker *docker, struct strbuf *path, struct error *err)
 {
@@ -49,7 +49,7 @@ static int append_labels(const struct docker *docker, struct strbuf *path, struc
     return 0;
 }
 
-/* What the engine lets a build be limited to: memory and processor of one sandbox. */
+/* Limits the build's memory and processor to a sandbox's, as far as the engine supports it. */
 static int append_query(const struct build *build, struct strbuf *path, struct error *err)
 {
     const struct docker_profile *profile = &build->docker->settings.profile;
@@ -70,9 +70,9 @@ static int append_query(const struct build *build, struct strbuf *path, struct e
     return append_labels(build->docker, path, err);
 }
 
-/* --- what is answered --- */
+/* --- response --- */
 
-/* The end of what was printed, from the beginning of a character on. */
+/* Keeps the end of the output, starting at a UTF-8 character boundary. */
 static void keep_end(struct strbuf *said)
 {
     size_t cut = said->len - SAID_MAX_BYTES;
@@ -109,7 +109,7 @@ static void take_line(struct build *build)
     remember(build, json_text_or(step, "stream", ""));
     why = json_text_or(step, "error", NULL);
     if (why == NULL)
-        why = json_text_or(step, "message", NULL); /* of an answer that is a refusal */
+        why = json_text_or(step, "message", NULL); /* of an error response */
     if (why == NULL)
         return;
     error_set(&build->failure, ERROR_INVALID, "%.220s", why);
@@ -164,7 +164,7 @@ static int read_answer(struct build *build, struct http_call *call, struct error
     return 0;
 }
 
-/* --- what base images bring along --- */
+/* --- base images --- */
 
 static bool may_fetch(struct docker *docker, const char *image)
 {
@@ -192,9 +192,9 @@ static int check_trigger(struct docker *docker, const char *base, const char *tr
 }
 
 /*
- * The engine runs what a base image says in ONBUILD as if it were in the Dockerfile. Fetched here,
- * it is the one that the engine uses. A name without a path is that of an earlier stage, of an
- * image of this host, or of one that its registry's owners made.
+ * The engine runs a base image's ONBUILD instructions as part of the Dockerfile. Pulling the image
+ * here ensures that the engine uses the one that was checked. A name without a path is an earlier
+ * stage, an image of this host, or an official image of the registry.
  */
 static int check_base(struct docker *docker, const char *base, struct error *err)
 {
@@ -223,7 +223,7 @@ static int check_bases(struct docker *docker, const struct image_order *order, s
     const json_t *base = NULL;
     size_t i = 0;
 
-    /* Its size was checked when it came. */
+    /* The size was checked on receipt. */
     if (build_context_list_images(order->context, INT64_MAX, &images, err) < 0)
         return -1;
     json_array_foreach (images.bases, i, base) {
@@ -235,7 +235,7 @@ static int check_bases(struct docker *docker, const struct image_order *order, s
 
 /* --- the build --- */
 
-/* False when the service is to stop. */
+/* False if the service is stopping. */
 static bool publish(struct docker *docker, struct http_call *call)
 {
     bool is_stopping = false;
@@ -294,7 +294,7 @@ void docker_remove_step(struct docker *docker, const char *image)
         log_debug("build_step.left", LOG_STR("image", image), LOG_ERROR(&err));
 }
 
-/* What had the name before has none now. */
+/* Removes earlier images whose names the new one has taken. */
 static void remove_nameless(struct docker *docker)
 {
     CLEANUP(strbuf_done) struct strbuf filter = STRBUF_INIT;
@@ -316,7 +316,7 @@ static void release_network(struct build *build)
 
     if (docker_remove_network(build->docker, build->network, &err) == 0)
         return;
-    /* A step may still be ending; the sweep takes it then. */
+    /* A step may still be ending; the sweep removes the network later. */
     log_debug("network.left", LOG_STR("network", build->network), LOG_ERROR(&err));
     spares_forget(build->docker->spares, SPARE_NETWORK, build->network);
 }
@@ -360,7 +360,7 @@ int docker_remove_image(struct docker *docker, const char *image, struct error *
     return 0;
 }
 
-/* All that were built for this instance. */
+/* All images built for this instance. */
 int docker_reap_images(struct docker *docker, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;

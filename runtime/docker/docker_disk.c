@@ -1,3 +1,4 @@
+/* Disk of the engine: free space, and which size limits the engine supports. */
 #include <stdint.h>
 #include <stdio.h>
 
@@ -14,7 +15,7 @@ int docker_room(struct docker *docker, struct backend_room *room_out, struct err
     lock_take(&docker->lock);
     (void)snprintf(root, sizeof(root), "%s", docker->root);
     lock_release(&docker->lock);
-    /* An engine in a machine of its own has its disk there. */
+    /* The engine runs in a machine of its own. */
     if (root[0] == '\0')
         return error_set(err, ERROR_NOT_FOUND, "the engine's disk cannot be seen from here");
     return backend_read_room(root, room_out, err);
@@ -38,8 +39,7 @@ static int try_layer(struct docker *docker, const char *volume, struct error *er
     return docker_remove_container(docker, json_text_or(reply, "Id", ""), err);
 }
 
-/* What an engine can hold to depends on its driver and on how its disk is mounted; it says so only
- * when it is asked for it. */
+/* Depends on storage driver and mount options; the engine reports it only when tried. */
 void docker_try_limits(struct docker *docker)
 {
     struct error volume_err = ERROR_INIT;
@@ -58,7 +58,7 @@ void docker_try_limits(struct docker *docker)
     if (docker_remove_volume(docker, name, &removal) < 0)
         log_debug("volume.left", LOG_STR("volume", name), LOG_ERROR(&removal));
     lock_take(&docker->lock);
-    /* Podman takes the size of a volume, and says only when it mounts it that it cannot. */
+    /* Podman accepts a volume's size, and fails only at the mount if it cannot limit it. */
     docker->limits_volumes = has_volume && !docker->is_podman;
     docker->limits_layers = has_layer;
     lock_release(&docker->lock);

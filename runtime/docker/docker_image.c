@@ -1,3 +1,4 @@
+/* Images of sandboxes: inspect, pull from listed registries, and check their architecture. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 #include "runtime/build/image_source.h"
 #include "runtime/docker/docker_parts.h"
 
-/* An image name goes into a path whole: its slashes and its colon stay. */
+/* The name becomes part of the path unencoded: slashes and colon are kept. */
 int docker_inspect_image(struct docker *docker, const char *image, json_t **reply_out,
                          struct error *err)
 {
@@ -20,7 +21,7 @@ int docker_inspect_image(struct docker *docker, const char *image, json_t **repl
                        err);
 }
 
-/* No other is asked: what a registry says tells whether somebody listens there. */
+/* Other registries are not contacted: a response would reveal whether a service listens there. */
 static int check_registry(const struct docker *docker, const char *image, struct error *err)
 {
     if (text_equal(image, docker->settings.own_image) ||
@@ -73,7 +74,7 @@ static bool is_known(struct docker *docker, const char *image)
     return is;
 }
 
-/* A foreign processor's image would start, and fail at its first command. */
+/* An image for another architecture would start, and fail at its first command. */
 static int check_kind(struct docker *docker, const char *image, const json_t *facts,
                       struct error *err)
 {
@@ -115,7 +116,7 @@ int docker_check_image(struct docker *docker, const char *image, struct error *e
     return 0;
 }
 
-/* The engine asks the registry for us; what it says has neither size nor age. */
+/* The engine queries the registry; the response has neither size nor age. */
 static int ask_registry(struct docker *docker, const char *image, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
@@ -129,8 +130,7 @@ static int ask_registry(struct docker *docker, const char *image, struct error *
     if (engine_call(&docker->engine, &(struct engine_request){.method = "GET", .path = path.text},
                     &reply, err) == 0)
         return 0;
-    /* A registry that refuses, or that is none, says so in many ways: all mean that it cannot be
-     * had. */
+    /* Failures of registries vary: all of them mean that the image is not available. */
     if (error_is_transient(err) && err->code != ERROR_UNAVAILABLE)
         return -1;
     return error_set(err, ERROR_NOT_FOUND, "the image %.100s is nowhere to be had", image);

@@ -1,5 +1,5 @@
 /*
- * Names, and single things that are made and removed, which several of the steps need.
+ * Names of objects; creation and removal of containers and volumes, shared by several files.
  */
 #include "runtime/docker/docker_parts.h"
 
@@ -65,7 +65,7 @@ int docker_remove_container(struct docker *docker, const char *name, struct erro
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 
-    /* Its anonymous volumes (of the image's VOLUME lines) go with it. */
+    /* Also removes its anonymous volumes (of the image's VOLUME instructions). */
     strbuf_appendf(&path, "/containers/%s?force=1&v=1", name);
     if (engine_call(&docker->engine,
                     &(struct engine_request){.method = "DELETE", .path = path.text}, NULL,
@@ -74,7 +74,7 @@ int docker_remove_container(struct docker *docker, const char *name, struct erro
         return 0;
     if (err->code != ERROR_CONFLICT)
         return error_wrap(err, "removing container %s", name);
-    /* Somebody is removing it already. */
+    /* Another request is removing it already. */
     if (await_removal(docker, name, err) < 0 && err->code != ERROR_NOT_FOUND)
         return error_wrap(err, "waiting for container %s to go", name);
     return 0;

@@ -1,3 +1,4 @@
+/* Pauses and resumes containers. */
 #include "base/json.h"
 #include "runtime/docker/docker_parts.h"
 
@@ -31,7 +32,7 @@ static int look(struct docker *docker, const char *container_id, enum motion *mo
     return 0;
 }
 
-/* The engine refuses what is so already, in words and statuses that differ between versions. */
+/* If the state is already the wanted one, engines refuse with messages and statuses that vary. */
 static int bring_to(struct docker *docker, const char *container_id, enum motion wanted,
                     struct error *err)
 {

@@ -1,3 +1,4 @@
+/* Prepares the engine: its properties, the empty image, and the volume with deft-action. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,14 +15,14 @@
 
 #define ACTION_MAX_BYTES (64UL * 1024 * 1024)
 #define CA_MAX_BYTES (4UL * 1024 * 1024)
-/* Stands last in the archive: where it is, the rest is whole. */
+/* Last in the archive: if it exists, the volume is complete. */
 #define ACTION_MARK "complete"
 #define HASH_DIGITS 12
 #define INFO_TIMEOUT_MS 10000
 #define EMPTY_IMAGE "deft-empty"
 #define EMPTY_IMAGE_TAG "1"
 
-/* What every sandbox has at ACTION_MOUNT. */
+/* Files at ACTION_MOUNT in every sandbox. */
 struct action_files {
     struct strbuf binary;
     struct strbuf bundle; /* certificates; may be empty */
@@ -33,7 +34,7 @@ static void action_files_done(struct action_files *files)
     strbuf_done(&files->bundle);
 }
 
-/* A host without certificates is no reason to start no sandbox. */
+/* Sandboxes may start on a host without certificates. */
 static int read_bundle(const struct docker *docker, struct strbuf *bundle, struct error *err)
 {
     struct error why = ERROR_INIT;
@@ -46,7 +47,7 @@ static int read_bundle(const struct docker *docker, struct strbuf *bundle, struc
     return error_wrap(err, "DEFT_SANDBOX_CA_BUNDLE");
 }
 
-/* Reads the files as they are now, and says what the volume of them is called. */
+/* Reads the current files and derives the name of their volume. */
 static int read_action(const struct docker *docker, struct action_files *files,
                        char name[DOCKER_NAME_BYTES], struct error *err)
 {
@@ -78,7 +79,7 @@ int docker_name_action(struct docker *docker, struct error *err)
     return 0;
 }
 
-/* Megabytes that are needed once: read again instead of kept. */
+/* Read again rather than kept: megabytes that are needed once. */
 static int append_action_archive(const struct docker *docker, struct strbuf *archive,
                                  struct error *err)
 {
@@ -103,7 +104,7 @@ static int append_action_archive(const struct docker *docker, struct strbuf *arc
     return 0;
 }
 
-/* Helpers start from an image with nothing in it, so that they need no other one. */
+/* Helpers use an empty image, so that they need no other one. */
 static int make_empty_image(struct docker *docker, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf archive = STRBUF_INIT;
@@ -144,7 +145,7 @@ int docker_fill_volumes(struct docker *docker, const json_t *body, const struct 
     return rc;
 }
 
-/* Whether the volume holds all of it: the mark came last. */
+/* Whether the volume is complete. */
 static int has_mark(struct docker *docker, const char *helper, bool *has_out, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
@@ -184,7 +185,7 @@ static int make_action_volume(struct docker *docker, struct error *err)
     const char *id = NULL;
     int rc = 0;
 
-    /* Labelled by a create of its own; one that is there is left as it is. */
+    /* Created separately to label it; an existing one is left unchanged. */
     if (docker_make_volume(docker, docker->action_volume, "action", 0, err) < 0)
         return -1;
     body = docker_helper_body(docker->settings.instance, docker->empty_image, docker->action_volume,
@@ -198,7 +199,7 @@ static int make_action_volume(struct docker *docker, struct error *err)
     return rc;
 }
 
-/* The engine names processors as the kernel does, images as Go does. */
+/* The engine names architectures as the kernel does, images name them as Go does. */
 static const struct {
     const char *engine;
     const char *image;

@@ -1,3 +1,4 @@
+/* Whether a container is idle, from the engine's process list. */
 #include <string.h>
 
 #include "base/json.h"
@@ -5,7 +6,7 @@
 #include "runtime/backend/layout.h"
 #include "runtime/docker/docker_parts.h"
 
-/* Columns that the engine is asked for. */
+/* Columns of the engine's process list. */
 enum { COLUMN_PID, COLUMN_PARENT, COLUMN_COMMAND };
 
 static const char *column(const json_t *process, size_t i)
@@ -33,7 +34,7 @@ static bool is_server(const char *command)
            text_starts_with(command, ACTION_MOUNT "/" ACTION_NAME);
 }
 
-/* A shell of a conversation, which reads commands from its terminal and runs none. */
+/* A conversation's shell that waits for a command at its terminal. */
 static bool is_waiting_shell(const json_t *processes, const json_t *process)
 {
     return text_ends_with(column(process, COLUMN_COMMAND), " -i") &&

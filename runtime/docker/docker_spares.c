@@ -1,3 +1,4 @@
+/* Networks and homes: creation, removal, and spares made in advance. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,11 +17,11 @@
 #include "runtime/docker/docker_parts.h"
 #include "runtime/docker/tar.h"
 
-/* A subnet may be taken by somebody else's network: another is tried. */
+/* Another network may use a subnet already; then another one is tried. */
 #define SUBNET_TRIES 8
 #define SUBNETS_LOOKED_AT 64
 #define ROUTES_MAX_BYTES (8UL * 1024 * 1024)
-/* The oldest whose networks have these words. */
+/* The oldest version whose network API has these members. */
 #define PODMAN_API "4.0.0"
 
 static void random_id(char id[HOME_ID_BYTES])
@@ -51,7 +52,7 @@ static json_t *create_network_body(const struct docker *docker, const char *id, 
     if (labels == NULL)
         return NULL;
     bridge_name(id, bridge);
-    /* Not internal: a sandbox may reach the internet; what else it may not reach, rules say. */
+    /* Not internal: sandboxes may reach the internet; packet filter rules restrict the rest. */
     body = json_build(err, "{s:s, s:s, s:b, s:b, s:O, s:{s:s, s:s}}", "Name", name, "Driver",
                       "bridge", "EnableIPv6", 0, "CheckDuplicate", 1, "Labels", labels, "Options",
                       "com.docker.network.bridge.name", bridge,
@@ -62,8 +63,8 @@ static json_t *create_network_body(const struct docker *docker, const char *id, 
 }
 
 /*
- * Podman's own call, as only that one makes a network without a name server of its own: sandboxes
- * do not reach that one, and ask deft's, as with Docker.
+ * Podman's native API: only that one can create a network without a DNS server of its own, so that
+ * sandboxes use deft's, as with Docker.
  */
 static int post_podman_network(struct docker *docker, const char *id, const char *name,
                                const char *subnet, struct error *err)
@@ -109,7 +110,7 @@ static int try_network(struct docker *docker, const char *subnet, char name_out[
 
     bridge_new_id(docker->settings.instance, id);
     bridge_network_name(docker->settings.instance, id, name);
-    /* Known before it exists, so that a sweep meanwhile does not take it for a leftover. */
+    /* Registered before it exists, so that a concurrent sweep does not remove it. */
     spares_hold(docker->spares, SPARE_NETWORK, name);
     if (post_network(docker, id, name, subnet, err) < 0) {
         spares_forget(docker->spares, SPARE_NETWORK, name);
@@ -119,7 +120,7 @@ static int try_network(struct docker *docker, const char *subnet, char name_out[
     return 0;
 }
 
-/* One that no route of the host leads into, or "" where all that were looked at have one. */
+/* A subnet without a host route into it, or "" if none was found. */
 static int choose_subnet(const struct docker *docker, char subnet_out[SUBNET_TEXT_BYTES],
                          struct error *err)
 {
@@ -171,7 +172,7 @@ int docker_remove_network(struct docker *docker, const char *name, struct error 
 
 /* --- homes --- */
 
-/* Whatever the image says, the folders belong to the sandbox's users. */
+/* The folders belong to the sandbox's users, whatever the image contains. */
 static void append_home_archive(const char *home, struct strbuf *archive)
 {
     const struct sandbox_users users = sandbox_users_of_home(home);
@@ -203,7 +204,7 @@ static int fill_home(struct docker *docker, const char *home, const char *worksp
     return docker_fill_volumes(docker, body, &archive, err);
 }
 
-/* The pairs of all homes on this engine, those of other services too. */
+/* User pairs of all homes on this engine, other services' included. */
 static int list_users(struct docker *docker, struct users_in_use *users_out, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
@@ -305,7 +306,7 @@ static int list_helpers(struct docker *docker, const char *volume, json_t **list
                        &(struct engine_request){.method = "GET", .path = path.text}, list_out, err);
 }
 
-/* One that filled a home, and that an engine which was ending did not remove, still holds it. */
+/* A helper that filled a home and was left by an engine's shutdown keeps the volume in use. */
 static int remove_helpers(struct docker *docker, const char *volume, struct error *err)
 {
     json_auto_t *helpers = NULL;

@@ -1,3 +1,4 @@
+/* Starts a sandbox's container and waits until its server listens; explains failures. */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,12 +18,11 @@
 
 #define TAIL_MAX_BYTES 120
 #define EXIT_CODE_KILLED 137
-/* What an engine says of containers that ended while it did not run. */
+/* Reported for containers that ended while the engine was down. */
 #define EXIT_CODE_UNKNOWN 255
-/* All sandboxes are one user to the host; each is held to its own number by its pids limit. */
+/* All sandboxes share one user on the host; the pids limit applies to each of them. */
 #define PODMAN_USER_PROCESSES 30000
 
-/* One start, step by step. */
 struct launch {
     struct docker *docker;
     const struct sandbox_order *order;
@@ -46,9 +46,9 @@ static int container_call(struct docker *docker, const char *method, const char 
                        err);
 }
 
-/* --- why it failed, in words --- */
+/* --- explaining failures --- */
 
-/* Puts our words before the engine's, where we have some. */
+/* Prefixes the engine's message with ours, if there is one. */
 static int explain_engine(struct error *err)
 {
     const char *words = failure_words(err->message);
@@ -58,7 +58,7 @@ static int explain_engine(struct error *err)
     return -1;
 }
 
-/* What it said itself, or, where it said nothing, the engine of it. */
+/* Adds the engine's error or, without one, the container's last output. */
 static void explain_state(const json_t *state, const char *tail, struct error *why_out)
 {
     json_int_t code = json_int_or(state, "ExitCode", -1);
@@ -117,8 +117,8 @@ static int64_t cap_cpus(struct docker *docker, int64_t nano_cpus)
 }
 
 /*
- * Podman opens a profile's file where Docker is handed its text, and asks for more processes of a
- * user than it may itself have on some hosts. It knows no owner of a tmpfs.
+ * Podman opens a profile's file where Docker takes its text, sets a limit of processes per user
+ * that it may not exceed itself on some hosts, and does not support an owner of a tmpfs.
  */
 static void suit_podman(struct docker_profile *profile)
 {
@@ -166,7 +166,7 @@ static int post_create(struct launch *launch, const json_t *body, struct error *
     return 0;
 }
 
-/* An image may have gone since it was looked at, a container been left by an earlier life. */
+/* The image may have been removed since the check, and a container may be left from a crash. */
 static int create(struct launch *launch, struct error *err)
 {
     json_auto_t *body = create_body(launch, err);
@@ -213,7 +213,7 @@ static bool has_ready_line(const struct strbuf *text)
     return false;
 }
 
-/* The last line it printed, for a person. */
+/* The last line of output, for users. */
 static void last_line(const struct strbuf *text, char tail[TAIL_MAX_BYTES])
 {
     size_t end = text->len;
@@ -230,7 +230,7 @@ static void last_line(const struct strbuf *text, char tail[TAIL_MAX_BYTES])
     tail[end - begin] = '\0';
 }
 
-/* Follows what it prints, from its first byte: no looking again and again, nothing missed. */
+/* Follows the log from its first byte: no polling, and no line is missed. */
 static int wait_ready(struct launch *launch, struct error *err)
 {
     CLEANUP(http_call_freep) struct http_call *call = NULL;
@@ -289,7 +289,7 @@ static int run(struct launch *launch, struct error *err)
     return wait_ready(launch, err) < 0 ? -1 : learn_place(launch, err);
 }
 
-/* By its name: of a container that was made the answer may not have come. */
+/* Removes by name: the reply with the container's id may have been lost. */
 static void undo(struct launch *launch)
 {
     struct spares *spares = launch->docker->spares;
@@ -303,7 +303,7 @@ static void undo(struct launch *launch)
     }
     log_warning("container.left", LOG_STR("runtime_id", launch->order->runtime_id),
                 LOG_ERROR(&err));
-    /* It is in the network still: the sweep takes both. */
+    /* The container still uses it: the sweep removes both. */
     spares_forget(spares, SPARE_NETWORK, launch->network);
 }
 

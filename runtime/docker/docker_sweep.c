@@ -1,3 +1,4 @@
+/* Removes objects of this instance that belong to no row. */
 #include <string.h>
 
 #include <jansson.h>
@@ -32,7 +33,7 @@ static int list_ours(struct docker *docker, const char *what, json_t **reply_out
                        err);
 }
 
-/* A volume's home: what stands after "<instance>-ws-" or "<instance>-j-"; NULL for others. */
+/* The home in a volume's name, after "<instance>-ws-" or "<instance>-j-"; NULL for others. */
 static const char *home_of_volume(const struct docker *docker, const char *name)
 {
     const char *rest = name + strlen(docker->settings.instance);
@@ -59,7 +60,7 @@ static bool is_known_volume(struct docker *docker, const char *name)
                         : text_equal(name, docker->action_volume);
 }
 
-/* What is ours and neither ready nor handed out: a row answers for it, or nobody does. */
+/* Objects that are neither spare nor handed out: they belong to a row or are leftovers. */
 static json_t *find_unknown(struct docker *docker, const json_t *things,
                             bool (*is_known)(struct docker *docker, const char *name))
 {
@@ -88,7 +89,7 @@ static void sweep_networks(struct docker *docker, const json_t *names,
 
         if (is_among(kept->networks, kept->n_networks, name))
             continue;
-        /* One that a container still uses goes the next time. */
+        /* If a container still uses it, the next sweep removes it. */
         if (docker_remove_network(docker, name, &err) < 0)
             log_warning("network.left", LOG_STR("network", name), LOG_ERROR(&err));
         else
@@ -109,7 +110,7 @@ static void sweep_volumes(struct docker *docker, const json_t *names, const stru
         if (home != NULL && is_among(kept->homes, kept->n_homes, home))
             continue;
         docker_hold_users(docker, name);
-        /* An older deft-action goes when its last sandbox has gone. */
+        /* An older deft-action's volume can be removed once its last sandbox is gone. */
         if (docker_remove_volume(docker, name, &err) == 0) {
             docker_release_users(docker, name);
             log_info("volume.swept", LOG_STR("volume", name));
@@ -123,8 +124,8 @@ static void sweep_volumes(struct docker *docker, const json_t *names, const stru
 /* --- steps of builds --- */
 
 /*
- * A step's container bears no label: its network tells whose it is. One of a build under way is
- * handed out; sandboxes and helpers have their label.
+ * A build step's container has no label: it is identified by its network. A running build's network
+ * is registered as handed out; sandboxes and helpers have labels.
  */
 static bool is_lost_step(struct docker *docker, const json_t *container)
 {
@@ -147,7 +148,7 @@ static void remove_lost_step(struct docker *docker, const json_t *container)
     docker_remove_step(docker, json_text_or(container, "ImageID", ""));
 }
 
-/* An engine that was killed in the middle of a build forgets that it was to clean up behind it. */
+/* An engine that was killed during a build does not clean up after it. */
 static int sweep_steps(struct docker *docker, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
@@ -167,7 +168,7 @@ static int sweep_steps(struct docker *docker, struct error *err)
     return 0;
 }
 
-/* One too many: what cannot go now is nobody's any more, and the next sweep tries again. */
+/* A spare that cannot be removed now is forgotten, so that the next sweep removes it. */
 static void drop_spare(struct docker *docker, enum spare_kind kind, const char *name)
 {
     struct error err = ERROR_INIT;
@@ -180,7 +181,7 @@ static void drop_spare(struct docker *docker, enum spare_kind kind, const char *
     spares_forget(docker->spares, kind, name);
 }
 
-/* Requests that lost a race gave back what they had made: more than is wanted. */
+/* Requests that lost a race may have returned more than is wanted. */
 static void trim(struct docker *docker)
 {
     static const enum spare_kind kinds[] = {SPARE_NETWORK, SPARE_HOME};
@@ -195,8 +196,8 @@ static void trim(struct docker *docker)
 }
 
 /*
- * The order matters: what the engine has, then what is handed out, then what rows hold. A thing
- * moves only from the second to the third, so whoever is in neither is nobody's.
+ * Order matters: first the engine's objects, then those handed out, then those in rows. An object
+ * only moves from handed out to rows, so one in neither is a leftover.
  */
 int docker_tidy(struct docker *docker, const struct kept_source *source, struct error *err)
 {

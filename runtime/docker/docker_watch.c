@@ -1,3 +1,4 @@
+/* Lists containers and follows the engine's events. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +51,7 @@ static enum seen_state state_of(const char *name)
     return SEEN_ENDED;
 }
 
-/* Its deft-action came from a volume that is named after what is in it. */
+/* The volume of its deft-action is named after the content. */
 static bool is_outdated(const struct docker *docker, const json_t *container)
 {
     const json_t *mount = NULL;
@@ -126,7 +127,7 @@ static void pause_until_retry(struct docker *docker, int64_t delay_ms)
     lock_release(&docker->lock);
 }
 
-/* Who stops us must find the call; who was asked to stop already must not begin one. */
+/* Publishes the call for a stop to cancel; false if the stop came first. */
 static bool publish_watch(struct docker *docker, struct http_call *call)
 {
     bool may_go_on = false;
@@ -204,14 +205,14 @@ static void read_events(struct http_call *call, const struct news_sink *sink, st
     error_set(err, ERROR_UNAVAILABLE, "the container engine went away");
 }
 
-/* From when it is prepared until the stream breaks; err says how it ended. */
+/* Prepares the engine and reads events until the stream breaks; err says why. */
 static void follow_once(struct docker *docker, const struct news_sink *sink, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
     CLEANUP(http_call_freep) struct http_call *call = NULL;
     const struct error fine = ERROR_INIT;
 
-    /* From a moment ago: between this and the list that `up` causes nothing may be missed. */
+    /* From a second ago, so that no event is missed before the list that `up` triggers. */
     strbuf_appendf(&path, "/events?since=%lld&", (long long)(clock_utc_us() / 1000000 - 1));
     engine_append_label_filter(&path, LABEL_INSTANCE, docker->settings.instance);
     if (docker_prepare(docker, err) < 0)
@@ -257,7 +258,7 @@ void docker_stop_following(struct docker *docker)
     lock_release(&docker->lock);
 }
 
-/* The stream of events is silent most of the time: an engine that hangs looks like a calm one. */
+/* Events are rare, so a hung engine would look like an idle one. */
 void docker_ping(struct docker *docker)
 {
     struct error err = ERROR_INIT;

@@ -14,7 +14,7 @@
 
 #define CALL_TIMEOUT_MS 30000
 #define PULL_TIMEOUT_MS (15LL * 60 * 1000)
-/* Of what a build prints: it is read as it comes, and forgotten. */
+/* For a build's output, which is processed as it arrives. */
 #define STREAM_MAX_BYTES (1024UL * 1024 * 1024)
 #define REPLY_MAX_BYTES (16UL * 1024 * 1024)
 
@@ -44,7 +44,7 @@ static void append_url(const struct engine *engine, const char *path, struct str
     strbuf_appendf(url, "http://engine/v%s%s", engine->version, path);
 }
 
-/* The engine explains itself in {"message": …}. */
+/* The engine's error is in {"message": …}. */
 static int refuse(long status, const char *body, size_t len, struct error *err)
 {
     json_auto_t *reply = NULL;
@@ -55,7 +55,7 @@ static int refuse(long status, const char *body, size_t len, struct error *err)
                      json_text_or(reply, "message", "nothing"));
 }
 
-/* How long each call took, for whoever looks for lost time. */
+/* Durations of calls, for profiling. */
 static void log_call(const struct http_request *request, const char *path, long status,
                      int64_t begun_us)
 {
@@ -77,9 +77,11 @@ static int run(const struct engine *engine, struct http_request *request, const 
     request->unix_socket = engine->socket;
     request->address_of = ADDRESS_OF_DEFT;
     request->max_reply_bytes = REPLY_MAX_BYTES;
-    /* An engine that is ending takes no new connections, but answers on the old ones while its
-     * containers die. What it changes then it may keep half (Docker 20.10: a network without its
-     * addresses, at which every later start breaks off). */
+    /*
+     * An engine that is shutting down accepts no new connections, but responds on existing ones
+     * while its containers end. Changes made then may be incomplete (Docker 20.10: a network
+     * without its addresses, with which every later start fails).
+     */
     request->own_connection = true;
     if (http_start(engine->http, request, &call, err) < 0 || http_wait(call, err) < 0)
         return error_wrap(err, "container engine");
@@ -135,7 +137,7 @@ int engine_put_archive(const struct engine *engine, const char *path, const stru
     return run(engine, &http, path, &call, err);
 }
 
-/* A failure after the first byte stands in the stream, as its last object. */
+/* A failure after the first byte is in the stream, as its last object. */
 static int check_progress(const char *body, size_t len, struct error *err)
 {
     const char *end = body + len;

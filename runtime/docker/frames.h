@@ -1,8 +1,8 @@
 /*
- * The engine's framing of a container's output: 8 bytes (stream, 0, 0, 0, length big-endian), then
- * the payload; frames split anywhere. Only the end of the text is kept.
+ * Parser of the engine's framing of container output: 8 bytes (stream, 0, 0, 0, length big-endian),
+ * then the payload; input may be split anywhere. Keeps only the end of the text.
  *
- * Ownership: frames_done() releases what it holds.
+ * Ownership: frames_done() releases the text.
  * Threading: one thread.
  */
 #ifndef DEFT_RUNTIME_DOCKER_FRAMES_H
@@ -17,7 +17,7 @@
 #define FRAMES_HEADER_BYTES 8
 
 struct frames {
-    struct strbuf text; /* both streams in their order, the last FRAMES_TEXT_MAX_BYTES */
+    struct strbuf text; /* both streams in order, the last FRAMES_TEXT_MAX_BYTES */
     unsigned char header[FRAMES_HEADER_BYTES];
     size_t n_header;
     size_t payload_left;

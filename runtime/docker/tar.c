@@ -46,7 +46,7 @@ static void append_header(struct strbuf *out, const struct tar_entry *entry, cha
     octal(header.gid, sizeof(header.gid), entry->group);
     octal(header.size, sizeof(header.size), len);
     octal(header.mtime, sizeof(header.mtime), 0);
-    /* The sum is taken with its own field full of spaces. */
+    /* The checksum is computed with its own field set to spaces. */
     memset(header.checksum, ' ', sizeof(header.checksum));
     memcpy(bytes, &header, sizeof(bytes));
     for (size_t i = 0; i < sizeof(bytes); i++)

@@ -1,5 +1,5 @@
 /*
- * Archives for the engine's archive call, built in memory: directories and plain files only.
+ * Writes archives for the engine's archive call, in memory: directories and regular files only.
  *
  * Source: POSIX.1-2017, pax, "ustar Interchange Format".
  * Threading: no state.
@@ -23,7 +23,7 @@ struct tar_entry {
 void tar_append_directory(struct strbuf *out, const struct tar_entry *entry) NONNULL;
 void tar_append_file(struct strbuf *out, const struct tar_entry *entry, const void *bytes,
                      size_t len) NONNULL;
-/* The two empty blocks that end an archive. */
+/* Appends the two zero blocks that end an archive. */
 void tar_append_end(struct strbuf *out) NONNULL;
 
 #endif

@@ -10,10 +10,10 @@
 #define OPCODE_MASK 0x7800
 #define CLASS_IN 1
 #define LABEL_MAX_BYTES 63
-/* The name of a record: where the question has it. */
+/* A compressed name: points to the one in the question. */
 #define POINTER_TO_QUESTION 0xc00c
 #define RECORD_BYTES 16
-/* Soon asked again, so that what a sandbox knows is what its rules know. */
+/* Short, so that a sandbox's cached addresses stay within its rules. */
 #define TTL_S 60
 
 static uint16_t number16(const unsigned char *at)
@@ -27,14 +27,14 @@ static void put16(unsigned char *at, unsigned value)
     at[1] = (unsigned char)value;
 }
 
-/* A dot within a label would make another name of it, and a NUL a shorter one. */
+/* A dot or NUL within a label would change the name as text. */
 static bool is_plain(const unsigned char *label, size_t len)
 {
     return memchr(label, '.', len) == NULL && memchr(label, '\0', len) == NULL;
 }
 
-/* The labels of a name, joined by dots; where it ends, or 0 when it is none. Questions have no
- * pointers. */
+/* Joins a name's labels with dots; returns the offset after it, 0 if invalid. Questions contain no
+ * compression pointers. */
 static size_t read_labels(const unsigned char *packet, size_t len, char text[EGRESS_NAME_BYTES],
                           bool *is_plain_out)
 {

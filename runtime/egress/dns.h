@@ -1,5 +1,5 @@
 /*
- * Questions for the address of a name, and their answers: as much of RFC 1035 as that takes.
+ * Parses DNS queries for a name's address and writes replies: the part of RFC 1035 that this needs.
  *
  * Threading: no state.
  */
@@ -13,9 +13,9 @@
 #include "base/attr.h"
 #include "runtime/egress/egress_policy.h"
 
-/* Without EDNS no packet is longer. */
+/* Maximum length of a packet without EDNS. */
 #define DNS_PACKET_BYTES 512
-/* So many addresses fit beside the longest name. */
+/* Maximum number of addresses in a packet with the longest name. */
 #define DNS_ADDRESSES_MAX 13
 #define DNS_TYPE_A 1
 #define DNS_TYPE_AAAA 28
@@ -26,13 +26,13 @@ struct dns_question {
     uint16_t id;
     uint16_t type;
     bool wants_recursion;
-    char name[EGRESS_NAME_BYTES]; /* in its one form; "" when it has none of that form */
-    size_t end;                   /* of the question in its packet */
+    char name[EGRESS_NAME_BYTES]; /* normalized; "" if it is not a valid name */
+    size_t end;                   /* of the question, as an offset in its packet */
 };
 
-/* False for what is no question: that gets no answer. */
+/* False if the packet is not a query; it gets no reply. */
 bool dns_read(const void *packet, size_t len, struct dns_question *question_out) NONNULL MUST_CHECK;
-/* Answers the question of a packet with addresses (network order), or with none; the length. */
+/* Writes a reply to a packet's question, with addresses (network order) or none; its length. */
 size_t dns_answer(const void *packet, const struct dns_question *question, enum dns_verdict verdict,
                   const uint32_t *addresses_be, size_t n, unsigned char answer[DNS_PACKET_BYTES])
     __attribute__((nonnull(1, 2, 6))) MUST_CHECK;

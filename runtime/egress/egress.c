@@ -26,10 +26,7 @@ static const struct iptables_chain chains[] = {
 
 /* --- make and free --- */
 
-/*
- * Whether sandboxes are held to a policy at all: by packet filter rules, or by having no network,
- * which holds to nowhere and lets nobody to the places of a list.
- */
+/* Whether a policy can be enforced: by packet filter rules; "none" also by having no network. */
 static int check_can_hold(const struct egress *egress, enum egress_mode mode, struct error *err)
 {
     if (mode == EGRESS_INTERNET || egress->has_rules ||
@@ -145,7 +142,7 @@ static int load_rules(struct egress *egress, const char *text, struct error *err
     return 0;
 }
 
-/* Waits until somebody wants a load; false when it is to stop. */
+/* Waits for a request to load the rules; false on stop. */
 static bool next_load(struct egress *egress, const struct egress_rules *rules, struct strbuf *text,
                       uint64_t *turn_out)
 {
@@ -170,7 +167,7 @@ static void end_load(struct egress *egress, uint64_t turn, const struct error *s
     lock_release(&egress->lock);
 }
 
-/* One load may serve many who asked for it. */
+/* One load may serve several requests. */
 void egress_run_loader(struct service *service)
 {
     struct egress *egress = service->egress;
@@ -212,7 +209,7 @@ int egress_load(struct egress *egress, struct error *err)
     return -1;
 }
 
-/* --- seats --- */
+/* --- assignments --- */
 
 static int find_policy(struct egress *egress, const struct egress_choice *choice,
                        size_t *policy_out, bool *is_restricted_out, struct error *err)
@@ -250,7 +247,7 @@ int egress_check(struct service *service, const struct uuid *tenant_id, const st
     return find_policy(service->egress, &choice, &policy, &is_restricted, err);
 }
 
-/* True when that changes anything; a bridge of an older deft cannot be held to anything. */
+/* *is_news_out: set if the assignment changed. Networks of older versions cannot be restricted. */
 static int take_seat(struct egress *egress, const char *network, const struct egress_choice *choice,
                      bool *is_news_out, struct error *err)
 {
@@ -315,7 +312,7 @@ int egress_seat_all(struct service *service, struct error *err)
         if (take_seat(service->egress, seats.items[i].network, &seats.items[i].choice, &is_news,
                       &why) == 0)
             continue;
-        /* What cannot be read lets nobody through. */
+        /* With an unreadable policy a sandbox may reach nothing. */
         log_error("egress.refused", LOG_STR("network", seats.items[i].network), LOG_ERROR(&why));
         error_ignore(take_seat(service->egress, seats.items[i].network, &none, &is_news, &why),
                      "it is said already");

@@ -1,10 +1,10 @@
 /*
- * Where each sandbox may go, made so: it takes a seat before anybody's program runs in it, the
- * packet filter holds it to its policy, and its questions for names go to the instance's resolver
- * (resolver.h), or, of a sandbox that may not go everywhere, here.
+ * Enforces each sandbox's egress policy. It is assigned before user code runs and enforced by the
+ * packet filter; DNS queries go to the instance's resolver (resolver.h), those of restricted
+ * sandboxes to this process.
  *
- * Threading: egress_run_loader() and egress_run_resolver() are bodies of threads of their own, of
- * the latter several; the others are for any thread.
+ * Threading: egress_run_loader() and egress_run_resolver() are thread bodies, the latter of several
+ * threads; the others are for any thread.
  */
 #ifndef DEFT_RUNTIME_EGRESS_EGRESS_H
 #define DEFT_RUNTIME_EGRESS_EGRESS_H
@@ -26,15 +26,15 @@ void egress_run_loader(struct service *service) NONNULL;
 void egress_run_resolver(struct service *service) NONNULL;
 void egress_stop(struct egress *egress) NONNULL;
 
-/* ERROR_INVALID when what was set for a tenant or user cannot be read, or cannot be held to. */
+/* ERROR_INVALID: the tenant's or user's policy is malformed; ERROR_UNAVAILABLE: not enforceable. */
 int egress_check(struct service *service, const struct uuid *tenant_id, const struct uuid *owner_id,
                  struct error *err) NONNULL MUST_CHECK;
-/* Holds the sandbox in that network to its policy; returns when it is held. */
+/* Applies the policy of its owner to the sandbox in that network; returns once it is enforced. */
 int egress_seat(struct service *service, const struct runtime *runtime, const char *network,
                 struct error *err) NONNULL MUST_CHECK;
-/* Holds all to what the rows say now. ERROR_UNAVAILABLE: no sandbox may start. */
+/* Applies the database's policies to all sandboxes. ERROR_UNAVAILABLE: no sandbox may start. */
 int egress_seat_all(struct service *service, struct error *err) NONNULL MUST_CHECK;
-/* Takes all rules of an instance away. */
+/* Removes all rules of an instance. */
 void egress_remove_rules(const char *instance) NONNULL;
 
 #endif

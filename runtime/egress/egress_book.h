@@ -1,6 +1,6 @@
 /*
- * Which sandbox may go where: policies, whom each is for, and the addresses that names had lately.
- * From it come the packet filter's rules.
+ * Egress policies, the sandboxes they are assigned to, and recently resolved addresses of names.
+ * The packet filter rules are generated from it.
  *
  * Ownership: egress_book_done() releases all.
  * Threading: none of its own.
@@ -19,12 +19,12 @@
 struct error;
 struct strbuf;
 
-/* So many addresses of names are kept; the one that was asked for longest ago makes room. */
+/* Maximum number of addresses kept; the least recently resolved one is replaced. */
 #define EGRESS_KNOWN_MAX 4096
-/* And so long: who has one open, or kept it, may come again. */
+/* Time for which an address is kept: a client may reconnect to one that it resolved earlier. */
 #define EGRESS_KNOWN_MS 3600000
 
-/* The first is the settings'. */
+/* The first one is the settings'. */
 struct egress_book_policy {
     char *mode;
     char *list;
@@ -51,37 +51,35 @@ struct egress_book {
     size_t n_known;
 };
 
-/* In nat, with the tag: where questions for names go; those to private addresses. */
+/* Chains in nat, followed by the tag: all DNS queries; those to private addresses. */
 #define EGRESS_DNS_CHAIN "DEFT-DNS-"
 #define EGRESS_NAMES_CHAIN "DEFT-NAMES-"
 
-/* What the rules are made for. */
+/* Parameters of the generated rules. */
 struct egress_rules {
     const char *tag;
-    uint16_t resolver_port; /* of the resolver of those that may go everywhere */
-    uint16_t dns_port;      /* of the others' */
-    int group;              /* of NFLOG; -1: what is refused is not shown */
+    uint16_t resolver_port; /* of the resolver for unrestricted sandboxes */
+    uint16_t dns_port;      /* for restricted ones */
+    int group;              /* of NFLOG; -1: refused packets are not logged */
 };
 
 void egress_book_done(struct egress_book *book);
-/* The policy of those texts, new where there was none such. ERROR_INVALID as egress_policy_parse().
- */
+/* The policy for these texts, added if new. ERROR_INVALID as egress_policy_parse(). */
 int egress_book_policy(struct egress_book *book, const char *mode, const char *list,
                        size_t *policy_out, struct error *err) NONNULL MUST_CHECK;
-/* True when that changes anything. */
+/* Assigns a policy to a bridge; true if that changes anything. */
 bool egress_book_seat(struct egress_book *book, const char *bridge, size_t policy) NONNULL;
 void egress_book_unseat(struct egress_book *book, size_t seat) NONNULL;
-/* The policy of a bridge: the settings' for one that has no seat. Borrowed until the next change.
- */
+/* A bridge's policy, by default the settings'. Borrowed until the next change. */
 const struct egress_policy *egress_book_find(const struct egress_book *book,
                                              const char *bridge) NONNULL MUST_CHECK;
-/* True when the name had not that address lately: then rules are to be loaded. */
+/* Stores an address; true if it is new for the name, so that the rules must be loaded again. */
 bool egress_book_learn(struct egress_book *book, const char *name, uint32_t address,
                        int64_t now_ms) NONNULL;
-/* Addresses that the name had since `since_ms`, at most `max`. */
+/* Addresses of the name seen since `since_ms` (monotonic), at most `max`. */
 size_t egress_book_addresses(const struct egress_book *book, const char *name, int64_t since_ms,
                              uint32_t *addresses, size_t max) NONNULL MUST_CHECK;
-/* What iptables-restore is given. */
+/* Appends the input of iptables-restore. */
 void egress_book_append_rules(const struct egress_book *book, const struct egress_rules *rules,
                               struct strbuf *out) NONNULL;
 

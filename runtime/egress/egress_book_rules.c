@@ -1,4 +1,5 @@
-/* The rules of a book. Chains bear the instance's tag; each policy has one of its own. */
+/* Generates packet filter rules. Names of chains end with the instance's tag; each policy has a
+ * chain of its own. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
@@ -9,10 +10,10 @@
 #include "runtime/egress/rules_log.h"
 #include "runtime/egress/tally.h"
 
-/* Questions of each sandbox; beyond that they are not heard. */
+/* Limits of DNS queries by UDP of each sandbox; the rest is dropped. */
 #define QUESTIONS_PER_SECOND 100
 #define QUESTIONS_AT_ONCE 200
-/* And by TCP, of which dnsmasq serves twenty at a time; a connection may carry many questions. */
+/* The same for TCP, of which dnsmasq serves twenty connections, each with any number of queries. */
 #define CONNECTIONS_AT_ONCE 3
 #define CONNECTIONS_PER_SECOND 20
 #define CONNECTIONS_BURST 40
@@ -23,8 +24,8 @@ static bool is_restricted(const struct egress_book *book, size_t policy)
 }
 
 /*
- * Who may go everywhere asks the resolver where it asks a private address, the name server that it
- * was given among them; other servers of the internet it may ask itself.
+ * Unrestricted sandboxes: queries to private addresses, such as the assigned name server's, go to
+ * the resolver; public servers may be queried directly.
  */
 static void append_private_servers(const struct egress_rules *rules, struct strbuf *out)
 {
@@ -39,7 +40,7 @@ static void append_private_servers(const struct egress_rules *rules, struct strb
     }
 }
 
-/* Who may not, asks deft-runtime alone, whomever it means to ask. */
+/* Restricted sandboxes: all queries by UDP go to deft-runtime, whatever server they are sent to. */
 static void append_names(const struct egress_book *book, const struct egress_rules *rules,
                          struct strbuf *out)
 {
@@ -66,8 +67,8 @@ static void append_names(const struct egress_book *book, const struct egress_rul
 }
 
 /*
- * What the rules above have redirected, so to the sandbox's own gateway, and of each sandbox so
- * much. What is sent to these ports otherwise is refused like any other packet to the host.
+ * Accepts a limited rate of redirected queries, which arrive at the sandbox's own gateway. Packets
+ * that are sent to these ports directly are refused like any other packet to the host.
  */
 static void append_port(const struct egress_rules *rules, const char *name, int port,
                         struct strbuf *out)
@@ -105,7 +106,7 @@ static void append_ways(const struct egress_book *book, const struct egress_rule
                    "-A DEFT-GO-%s -m conntrack --ctstate ESTABLISHED,RELATED -j RETURN\n"
                    "-A DEFT-GO-%s -o " RULES_BRIDGES " -j RETURN\n",
                    tag, tag);
-    /* The chains of all instances refuse these, and say why. */
+    /* Other chains refuse these and log the reason. */
     for (size_t i = 0; i < rules_n_denied; i++)
         strbuf_appendf(out, "-A DEFT-GO-%s -d %s -j RETURN\n", tag, rules_denied[i].range);
     for (size_t i = 0; i < book->n_seats; i++) {
@@ -121,7 +122,7 @@ static void append_ways(const struct egress_book *book, const struct egress_rule
         strbuf_appendf(out, "-A DEFT-GO-%s -g DEFT-P0-%s\n", tag, tag);
 }
 
-/* To one address or range, by one port or by all. */
+/* To one address or range, with one port or all. */
 static void append_place(struct strbuf *out, const char *chain, const char *target, uint16_t port)
 {
     if (port == 0) {

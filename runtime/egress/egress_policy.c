@@ -34,7 +34,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* "10", "0x7f" at the end of a name make others read an address. */
+/* With a last label such as "10" or "0x7f", others may parse the name as an address. */
 static bool ends_like_address(const char *name)
 {
     const char *label = strrchr(name, '.');
@@ -87,7 +87,7 @@ static uint32_t mask_of(unsigned prefix)
     return prefix == 0 ? 0 : 0xffffffffU << (ADDRESS_BITS - prefix);
 }
 
-/* "192.0.2.0/24", or one address alone. */
+/* "192.0.2.0/24", or a single address. */
 static bool range_read(const char *text, uint32_t *address_out, unsigned *prefix_out)
 {
     char address[INET_ADDRSTRLEN] = "";
@@ -108,7 +108,7 @@ static bool range_read(const char *text, uint32_t *address_out, unsigned *prefix
     return true;
 }
 
-/* Whether two ranges have an address in common. */
+/* Whether two ranges overlap. */
 static bool is_met(uint32_t address, unsigned prefix, const char *range)
 {
     uint32_t other = 0;

@@ -1,11 +1,11 @@
 /*
- * Where sandboxes may go: everywhere that is nobody's private network, nowhere, or to the places of
- * a list: names, names below a name, ranges of addresses; each with a port or with all.
+ * Egress policies: any public address, none, or the places of a list: names, names below a name,
+ * ranges of addresses; each with one port or all.
  *
  *     github.com:443 *.pypi.org 140.82.112.0/20:22
  *
- * Names are compared in one form: lower case, A-labels, without a dot at the end. What is not
- * plainly a name of that form is none: no other spelling of an address, no user, no path.
+ * Names are compared in normalized form: lower case, A-labels, no trailing dot. Anything else is
+ * invalid: other spellings of addresses, users, paths.
  *
  * Ownership: egress_policy_done() releases the places.
  * Threading: no state.
@@ -31,7 +31,7 @@ enum egress_kind { PLACE_NAME, PLACE_BELOW, PLACE_RANGE };
 
 struct egress_place {
     enum egress_kind kind;
-    char name[EGRESS_NAME_BYTES]; /* of PLACE_BELOW without its star and dot */
+    char name[EGRESS_NAME_BYTES]; /* of PLACE_BELOW without "*." */
     uint32_t address;             /* of PLACE_RANGE, in host order */
     unsigned prefix;
     uint16_t port; /* 0: all */
@@ -49,16 +49,16 @@ struct egress_policy {
 
 void egress_policy_done(struct egress_policy *policy);
 /* mode: internet, none, list; list: as above, separated by white space or commas. ERROR_INVALID
- * says what is wrong with which place. */
+ * names the place and the problem. */
 int egress_policy_parse(const char *mode, const char *list, struct egress_policy *policy_out,
                         struct error *err) NONNULL MUST_CHECK;
-/* True when the place is that name, or one above it. `name` has the one form. */
+/* True if the place is that name or, for PLACE_BELOW, a parent domain; `name` is normalized. */
 bool egress_place_holds(const struct egress_place *place, const char *name) NONNULL MUST_CHECK;
 bool egress_policy_holds(const struct egress_policy *policy, const char *name) NONNULL MUST_CHECK;
-/* Brings a name into its one form; false when it is none. */
+/* Normalizes a name; false if it is invalid. */
 bool egress_name_read(const char *text, size_t len,
                       char name[EGRESS_NAME_BYTES]) NONNULL MUST_CHECK;
-/* True for an address, in host order, that no sandbox may reach whatever its policy says. */
+/* True for an address, in host order, that no sandbox may reach under any policy. */
 bool egress_is_denied(uint32_t address) MUST_CHECK;
 
 #endif

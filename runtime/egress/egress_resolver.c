@@ -1,5 +1,5 @@
-/* Names, looked up for sandboxes that may not go everywhere: those of their policy alone, here.
- * What a sandbox is told and what its rules let through are the same addresses. */
+/* Resolves names for restricted sandboxes, only those that their policy allows. The addresses in
+ * replies are the ones that the rules let through. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,16 +23,16 @@
 #include "runtime/egress/egress_parts.h"
 #include "runtime/egress/refusals.h"
 
-/* As long as an answer says that it holds. */
+/* The time to live of replies. */
 #define FRESH_MS 60000
-/* One sandbox's slow names leave room for the others'. */
+/* Maximum of one sandbox, so that slow lookups do not block other sandboxes. */
 #define AT_ONCE_OF_ONE 2
 
 struct asked {
     unsigned char packet[DNS_PACKET_BYTES + 1];
     size_t len;
     struct sockaddr_in from;
-    int fd; /* the socket that it came by, our own copy */
+    int fd; /* our own copy of the socket that received it */
     unsigned bridge_index;
     char bridge[IF_NAMESIZE];
     struct dns_question question;
@@ -41,7 +41,7 @@ struct asked {
 struct addresses {
     uint32_t items[DNS_ADDRESSES_MAX]; /* in host order */
     size_t n;
-    bool has_denied; /* some were none for sandboxes */
+    bool has_denied; /* some must not be reached by sandboxes */
 };
 
 static unsigned arrival_of(struct msghdr *message)
@@ -56,7 +56,7 @@ static unsigned arrival_of(struct msghdr *message)
     return (unsigned)info.ipi_ifindex;
 }
 
-/* False when there is nothing, or nothing of the sandbox whose gateway this is. */
+/* False if there is no query, or none of the sandbox at this gateway. */
 static bool receive(const struct egress *egress, struct asked *asked)
 {
     char control[CMSG_SPACE(sizeof(struct in_pktinfo))] = "";
@@ -89,7 +89,7 @@ static void answer(const struct asked *asked, enum dns_verdict verdict,
         in_network_order[i] = htonl(addresses->items[i]);
     len = dns_answer(asked->packet, &asked->question, verdict, in_network_order, addresses->n,
                      packet);
-    /* Who is not there any more asks no more. */
+    /* The sender may be gone already. */
     if (sendto(asked->fd, packet, len, MSG_DONTWAIT, (const struct sockaddr *)&asked->from,
                sizeof(asked->from)) < 0)
         log_debug("egress.not_answered", LOG_STR("bridge", asked->bridge));
@@ -106,7 +106,7 @@ static bool may_ask(struct egress *egress, const struct asked *asked)
     return may;
 }
 
-/* --- looking up --- */
+/* --- lookups --- */
 
 static bool take_turn(struct egress *egress, const struct asked *asked, size_t *place_out)
 {
@@ -189,7 +189,7 @@ static void recall(struct egress *egress, const char *name, struct addresses *ad
     lock_release(&egress->lock);
 }
 
-/* Rules first: who is told an address can go there. */
+/* Rules before the reply, so that the sandbox can connect at once. */
 static enum dns_verdict let_through(struct egress *egress, const char *name,
                                     const struct addresses *addresses)
 {
@@ -252,7 +252,7 @@ static const struct egress_ear *find_ear_locked(const struct egress *egress, uns
     return NULL;
 }
 
-/* The first address of an interface, which is where REDIRECT leads. */
+/* The first address of an interface, to which REDIRECT sends packets. */
 static int find_gateway(int fd, const char *bridge, struct in_addr *address_out, struct error *err)
 {
     struct ifreq request = {.ifr_name = ""};
@@ -266,7 +266,7 @@ static int find_gateway(int fd, const char *bridge, struct in_addr *address_out,
     return 0;
 }
 
-/* At that one address: nothing but its own sandbox's packets is led there. */
+/* Binds to that address only, which receives its own sandbox's packets alone. */
 static int open_ear(const char *bridge, uint16_t port, int *fd_out, struct error *err)
 {
     CLEANUP(fd_close) int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -324,7 +324,7 @@ void egress_unlisten_gone(struct egress *egress)
 
         if (if_indextoname(ear->bridge_index, name) != NULL)
             continue;
-        /* A thread may have a copy, so closing it would not be enough. */
+        /* Explicitly: closing does not remove it from epoll while a thread has a copy. */
         (void)epoll_ctl(egress->ears_fd, EPOLL_CTL_DEL, ear->fd, NULL);
         fd_close(&ear->fd);
         *ear = egress->ears[--egress->n_ears];
@@ -332,7 +332,7 @@ void egress_unlisten_gone(struct egress *egress)
     lock_release(&egress->lock);
 }
 
-/* A copy, since the bridge may go, and its socket with it, before there is an answer. */
+/* A copy, since the bridge and its socket may be gone before the reply. */
 static int copy_socket(struct egress *egress, unsigned bridge_index)
 {
     const struct egress_ear *ear = NULL;

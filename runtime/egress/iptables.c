@@ -24,7 +24,7 @@ int iptables_load(const char *text, struct error *err)
     return spawn_run(restore, text, &said, err);
 }
 
-/* Names of a chain with its instance's tag, and of that instance's bridges. */
+/* Names of a chain with its instance's tag, and the pattern of that instance's bridges. */
 struct tagged {
     struct strbuf chain;
     struct strbuf bridges;
@@ -45,7 +45,7 @@ static struct tagged tag_names(const char *name, const char *tag)
     return tagged;
 }
 
-/* True when our jump is there, and none of those that are to come later comes before it. */
+/* True if our jump exists and precedes all that must come later. */
 static bool is_in_place(const struct iptables_chain *chain, const char *own, const char *listed)
 {
     CLEANUP(strbuf_done) struct strbuf own_end = STRBUF_INIT;

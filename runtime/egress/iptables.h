@@ -1,5 +1,5 @@
 /*
- * The iptables program, and what all our chains need of it.
+ * Runs iptables; functions for chains of deft.
  *
  * Threading: one thread at a time for the same chains.
  */
@@ -11,23 +11,22 @@
 struct error;
 struct strbuf;
 
-/* A chain of ours that the packets of some bridges go through. */
+/* A chain of deft for packets of some bridges. */
 struct iptables_chain {
     const char *table;
-    const char *from;     /* where from: a chain of the kernel's or the engine's */
-    const char *name;     /* "DEFT-OUT-" and the like, with a tag behind it */
-    const char *in_front; /* jumps to chains that begin so come later; NULL: no matter */
+    const char *from;     /* the kernel's or engine's chain that jumps to it */
+    const char *name;     /* such as "DEFT-OUT-", to be followed by a tag */
+    const char *in_front; /* jumps to chains with this prefix must come later; NULL: any order */
 };
 
-/* Loads tables in one step each; other chains stay. */
+/* Loads each table atomically; other chains are kept. */
 int iptables_load(const char *text, struct error *err) NONNULL MUST_CHECK;
-/* Sees to it that the chain of the instance with that tag is gone through, in its place. */
+/* Ensures that `from` jumps to the chain with that tag, in the required order. */
 int iptables_jump(const struct iptables_chain *chain, const char *tag,
                   struct error *err) NONNULL MUST_CHECK;
-/* Takes the jump away, and the chain; what is not there is no matter. */
+/* Removes the jump and the chain, if they exist. */
 void iptables_cut(const struct iptables_chain *chain, const char *tag) NONNULL;
-/* Takes chains away that nobody jumps to any more: all whose name has that beginning and the tag.
- */
+/* Removes unreferenced chains: all with that prefix and tag in their names. */
 void iptables_sweep(const char *table, const char *beginning, const char *tag) NONNULL;
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Names that were not looked up for sandboxes, counted as tally.h counts packets.
+ * Counts names that were not resolved for sandboxes, as tally.h counts packets.
  *
  * Ownership: name_tally_done() releases the entries.
  * Threading: none of its own.
@@ -33,7 +33,7 @@ struct name_tally {
 /* clang-format on */
 
 void name_tally_done(struct name_tally *tally);
-/* Counts; what finds no place is left out. */
+/* Counts a name; if the tally is full, a new one is dropped. */
 void name_tally_note(struct name_tally *tally, unsigned bridge_index, const char *name,
                      int64_t now_us) NONNULL;
 void name_tally_merge(struct name_tally *tally, const struct name_tally *other) NONNULL;

@@ -16,7 +16,7 @@
 
 #define GROUP_TRIES 16
 #define ANSWER_S 5
-/* The kernel hands over so many packets at once, or what it has after so long (in 1/100 s). */
+/* The kernel reports after this many packets or after this time (in 1/100 s). */
 #define PACKETS_AT_ONCE 64
 #define HANDOVER_CENTISECONDS 10
 #define COMMAND_BYTES 64
@@ -47,7 +47,7 @@ static struct command new_command(uint16_t group)
     };
 }
 
-/* The kernel's answer: 0, or an errno. Packets may come before it. */
+/* The kernel's acknowledgement: 0, or an errno. Packets may precede it. */
 static int read_answer(int fd)
 {
     unsigned char bytes[8192];
@@ -102,7 +102,7 @@ static int shape_group(int fd, uint16_t group)
     return tell(fd, &command);
 }
 
-/* EPERM: somebody else hears it, or this process may hear none. */
+/* EPERM: another process uses the group, or this one may use none. */
 static int find_group(int fd, uint16_t first, uint16_t *group_out, struct error *err)
 {
     int code = EPERM;
@@ -137,7 +137,7 @@ int nflog_open(uint16_t first, int *fd_out, uint16_t *group_out, struct error *e
     return 0;
 }
 
-/* ENOBUFS says that packets were lost: those that come after count. Only the kernel is heard. */
+/* ENOBUFS: packets were lost; later ones are counted. Only the kernel's messages are accepted. */
 size_t nflog_read(int fd, void *buffer, size_t size)
 {
     struct sockaddr_nl sender = {.nl_family = AF_NETLINK};

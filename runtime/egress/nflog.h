@@ -1,6 +1,6 @@
 /*
- * Packets that a packet filter rule (target NFLOG) shows to a process: a netlink socket that hears
- * one group, and the parser of what comes by it.
+ * Packets that a packet filter rule (target NFLOG) reports to a process: a netlink socket bound to
+ * one group, and the parser of its messages.
  *
  * Source: linux/netfilter/nfnetlink_log.h
  * Threading: none of its own.
@@ -16,22 +16,22 @@
 struct error;
 struct refused_packet;
 
-/* Of a packet no more is shown than its headers. */
+/* Only a packet's headers are reported. */
 #define NFLOG_SHOWN_BYTES 64
 #define NFLOG_READ_BYTES (64UL * 1024)
 
 /*
- * Hears the first group from `first` on that nobody else does. ERROR_UNAVAILABLE in words when this
- * kernel shows nothing, or not to this process.
+ * Binds the first group from `first` on that no other process uses. ERROR_UNAVAILABLE with a
+ * readable message if this kernel, or this process's rights, do not allow it.
  */
 int nflog_open(uint16_t first, int *fd_out, uint16_t *group_out,
                struct error *err) NONNULL MUST_CHECK;
-/* What is there now, without waiting: the bytes read; 0: nothing, or more than could be kept. */
+/* Reads available messages without blocking; returns their length, 0: none, or some were lost. */
 size_t nflog_read(int fd, void *buffer, size_t size) NONNULL MUST_CHECK;
 
 typedef void nflog_each(void *context, const struct refused_packet *packet);
 
-/* Calls `each` for every whole packet of ours in what was read; the rest is left out. */
+/* Calls `each` for every complete packet from our rules; skips the rest. */
 void nflog_parse(const void *bytes, size_t len, nflog_each *each, void *context)
     __attribute__((nonnull(1, 3)));
 

@@ -1,4 +1,4 @@
-/* Nothing in here trusts a length: what is in a packet is a sandbox's word. */
+/* Parses NFLOG messages. No length is trusted: packets are written by sandboxes. */
 #include <arpa/inet.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netfilter/nfnetlink_log.h>
@@ -35,7 +35,7 @@ static uint16_t number16(const unsigned char *bytes)
     return (uint16_t)((bytes[0] << 8) | bytes[1]);
 }
 
-/* False when it is no IPv4 packet. Later fragments, and what is cut off, have no port. */
+/* False if it is not an IPv4 packet. Later fragments and truncated packets have no port. */
 static bool read_ip(struct span ip, struct refused_packet *packet)
 {
     size_t header = 0;
@@ -63,7 +63,7 @@ static enum refusal_reason read_reason(struct span value)
     return refusal_reason_from_string(text);
 }
 
-/* What of a message has been found. */
+/* Parsed parts of a message. */
 struct found {
     struct refused_packet packet;
     bool has_bridge;

@@ -26,11 +26,11 @@
 #include "store/runtime/refusal_store.h"
 #include "store/runtime/runtime_store.h"
 
-/* Groups below are others' by custom. */
+/* Lower groups are commonly used by other programs. */
 #define GROUP_FIRST 2048
 #define GROUP_RANGE 60000
 #define FLUSH_MS 1000
-/* One that cannot be stored is tried again after so long. */
+/* Delay before refusals that could not be stored are stored again. */
 #define FLUSH_AGAIN_MS 5000
 #define PROTOCOL_BYTES 16
 #define HEX 16
@@ -39,16 +39,16 @@ struct refusals {
     const char *instance;
     char tag[BRIDGE_TAG_BYTES];
     uint16_t group;
-    int fd;      /* -1: nothing is heard */
-    int wake_fd; /* to be stopped, or a name was noted */
+    int fd;      /* -1: nothing is received */
+    int wake_fd; /* wakes the thread: stop, or a name was counted */
     unsigned char *buffer;
-    bool is_due; /* the thread's own: something waits to be stored */
+    bool is_due; /* used by the thread only: entries wait to be stored */
     int64_t next_flush_ms;
     struct lock lock; /* guards all below */
     bool is_stopping;
     struct tally tally;
     struct name_tally names;
-    struct error state; /* ERROR_NONE: refusals are heard */
+    struct error state; /* ERROR_NONE: refusals are received */
 };
 
 static void set_state(struct refusals *refusals, const struct error *state)
@@ -171,7 +171,7 @@ static void set_due(struct refusals *refusals)
     refusals->is_due = true;
 }
 
-/* False when it is to stop; otherwise a name waits to be stored. */
+/* False on stop; otherwise schedules storing if a name was counted. */
 static bool answer_wake(struct refusals *refusals)
 {
     uint64_t ignored = 0;
@@ -197,7 +197,7 @@ static void listen_once(struct refusals *refusals)
 
 /* --- storing --- */
 
-/* Texts of an entry, for as long as it is being stored. */
+/* Texts of an entry while it is stored. */
 struct words {
     char network[SPARE_NAME_BYTES];
     char host[INET_ADDRSTRLEN];
@@ -222,7 +222,7 @@ static bool describe(const struct refusals *refusals, const struct tally_entry *
     const struct in_addr address = {.s_addr = entry->packet.address_be};
     char bridge[IF_NAMESIZE] = "";
 
-    /* A bridge that is gone is no sandbox's any more. */
+    /* The sandbox of a removed bridge is gone. */
     if (if_indextoname(entry->packet.bridge_index, bridge) == NULL ||
         !bridge_find_network(refusals->instance, bridge, words->network) ||
         inet_ntop(AF_INET, &address, words->host, sizeof(words->host)) == NULL)

@@ -18,26 +18,26 @@
 #define UPSTREAM_BYTES 64
 #define PORT_MOST 65535
 
-/* dnsmasq's, for a question whose answer is due; all sandboxes together. */
+/* Limits of dnsmasq for all sandboxes together: pending queries, cached names. */
 #define QUESTIONS_UNDER_WAY 2000
 #define NAMES_KEPT 1000
-/* It asks again after a second, of every server, as long as a sandbox's libc goes on asking. */
+/* dnsmasq repeats a query to all servers after a second, for as long as a sandbox's libc does. */
 #define ASK_AGAIN_MS 1000
 #define ASK_UNTIL_MS 6000
-/* RFC 9715: no fragments on any common path. */
+/* RFC 9715: avoids fragments on all common paths. */
 #define UDP_MOST_BYTES 1232
 
 /*
- * Names of private networks, which no server of the internet has: RFC 6761, 6762 (and appendix G),
- * 8375, ICANN's resolution 2024.07.29.06. metadata.google.internal is one.
+ * Top-level names of private networks, unknown to public servers: RFC 6761, 6762 (and appendix G),
+ * 8375, ICANN's resolution 2024.07.29.06. metadata.google.internal is one such name.
  */
 static const char *const private_tops[] = {"internal", "local", "localhost", "home.arpa", "home",
                                            "intranet", "lan",   "corp",      "private"};
 
 /*
- * Addresses that are refused beyond what --stop-dns-rebind knows, for names that may have private
- * addresses as well: where clouds answer with credentials (100.100.100.200), and IPv6 addresses
- * that hold an IPv4 one or that no sandbox reaches. Source: RFC 6598, 6052, 8215, 3056, 4193, 4291
+ * Addresses filtered in addition to those of --stop-dns-rebind, also for names that may resolve to
+ * private addresses: where clouds serve credentials (100.100.100.200), and IPv6 addresses that
+ * embed an IPv4 one or that no sandbox may reach. Source: RFC 6598, 6052, 8215, 3056, 4193, 4291
  */
 static const char *const never_answered[] = {
     "100.64.0.0/10", "::/96",    "::ffff:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48",
@@ -71,7 +71,7 @@ static void addf(struct resolver_command *command, const char *format, ...)
     add(command, text.text);
 }
 
-/* The words of a setting; what is done with each. */
+/* Called for each word of a setting. */
 typedef int word_function(struct resolver_command *command, const char *word, size_t len,
                           struct error *err);
 
@@ -129,7 +129,7 @@ static int take_private_name(struct resolver_command *command, const char *word,
     if (!egress_name_read(word, len, name))
         return error_set(err, ERROR_INVALID, "it is no host name");
     addf(command, "--rebind-domain-ok=/%s/", name);
-    /* Asked of the usual servers, where the name is below one of the private tops. */
+    /* Sends queries to the usual servers, even if the name is below one of the private tops. */
     addf(command, "--server=/%s/#", name);
     return 0;
 }
@@ -168,7 +168,7 @@ static void add_filters(struct resolver_command *command)
     }
 }
 
-/* Sockets at the gateways themselves, as bridges come and go: never one on all addresses. */
+/* Binds to the gateways' addresses as bridges come and go, never to all addresses. */
 static void add_place(struct resolver_command *command, const struct resolver_settings *settings)
 {
     char tag[BRIDGE_TAG_BYTES] = "";
@@ -180,7 +180,7 @@ static void add_place(struct resolver_command *command, const struct resolver_se
     add(command, "--except-interface=lo");
 }
 
-/* Nothing of the host's is read but its name servers. */
+/* Reads nothing of the host's configuration but its name servers. */
 static void add_manners(struct resolver_command *command)
 {
     add(command, RESOLVER_PROGRAM);

@@ -1,6 +1,6 @@
 /*
- * The resolver of an instance's sandboxes: dnsmasq, told by its command line what it may answer and
- * where it listens, which is at the gateways of that instance's sandboxes and nowhere else.
+ * The resolver for an instance's sandboxes: dnsmasq, configured by its command line. It listens at
+ * the gateways of that instance's sandboxes and nowhere else.
  *
  * Ownership: resolver_command_done() releases the arguments.
  * Threading: no state.
@@ -15,11 +15,11 @@
 
 struct error;
 
-/* Where Debian's package has it; no other program may be started. */
+/* Debian's path; no other program may be started. */
 #define RESOLVER_PROGRAM "/usr/sbin/dnsmasq"
-/* The port that both processes are told: the resolver listens there, the rules lead there. */
+/* Port configured in both processes: the resolver listens there, the rules redirect to it. */
 #define RESOLVER_PORT "1053"
-/* Ports that need no right; of the last one, the next is deft-runtime's. */
+/* Unprivileged ports whose successor, which deft-runtime uses, is valid too. */
 #define RESOLVER_PORT_LEAST 1024
 #define RESOLVER_PORT_MOST 65534
 
@@ -27,11 +27,11 @@ struct resolver_settings {
     const char *instance;
     int64_t port;
     const char *upstreams;     /* "192.0.2.1 192.0.2.2#5353"; "": those of the host's resolv.conf */
-    const char *private_names; /* names that may have private addresses, those below them too */
+    const char *private_names; /* may resolve to private addresses, with all names below them */
     const char *log_level;
 };
 
-/* argv of dnsmasq, with a NULL at its end. */
+/* dnsmasq's argv, terminated by NULL. */
 struct resolver_command {
     char **items;
     size_t n;

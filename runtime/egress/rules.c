@@ -8,7 +8,7 @@
 
 #define BRIDGES RULES_BRIDGES
 
-/* Where a sandbox may not go: RFC 6890, and what is not unicast. */
+/* Ranges that no sandbox may reach: RFC 6890, and non-unicast ranges. */
 const struct denied_range rules_denied[] = {
     {"0.0.0.0/8", REFUSED_RESERVED},        {"10.0.0.0/8", REFUSED_PRIVATE},
     {"100.64.0.0/10", REFUSED_PRIVATE},     {"127.0.0.0/8", REFUSED_RESERVED},
@@ -24,7 +24,7 @@ const size_t rules_n_denied = ARRAY_SIZE(rules_denied);
 void rules_append_text(struct strbuf *out)
 {
     strbuf_append(out, "*filter\n:DEFT-IN - [0:0]\n:DEFT-OUT - [0:0]\n");
-    /* To the host: only answers to what the host itself asked. */
+    /* To the host: only replies to connections from the host. */
     strbuf_append(out, "-A DEFT-IN -m conntrack --ctstate ESTABLISHED,RELATED -j ACCEPT\n"
                        "-A DEFT-IN -j REJECT\n");
     strbuf_append(out, "-A DEFT-OUT -m conntrack --ctstate ESTABLISHED,RELATED -j RETURN\n"
@@ -34,7 +34,7 @@ void rules_append_text(struct strbuf *out)
     strbuf_append(out, "-A DEFT-OUT -j RETURN\nCOMMIT\n");
 }
 
-/* Sandboxes have no IPv6; a bridge's own link-local address is no way in either. */
+/* Sandboxes have no IPv6; packets to the bridge's link-local address are dropped too. */
 static const char rules6[] = "*filter\n:DEFT-IN - [0:0]\n:DEFT-OUT - [0:0]\n"
                              "-A DEFT-IN -j DROP\n-A DEFT-OUT -j DROP\nCOMMIT\n";
 
@@ -56,7 +56,7 @@ static int make_chain(const char *tool, const char *chain, struct error *err)
     return RUN(err, tool, "-w", "5", "-N", chain);
 }
 
-/* Puts the jump in front where it is missing. */
+/* Inserts the jump at the front if it is missing. */
 static int make_jump(const char *tool, const char *from, const char *to, struct error *err)
 {
     struct error missing = ERROR_INIT;
@@ -66,7 +66,7 @@ static int make_jump(const char *tool, const char *from, const char *to, struct 
     return RUN(err, tool, "-w", "5", "-I", from, "1", "-i", BRIDGES, "-j", to);
 }
 
-/* The engine makes DOCKER-USER and goes through it first; without an engine so far, we do. */
+/* The engine creates DOCKER-USER and jumps to it first; if no engine has yet, we do. */
 static int make_user_chain(struct error *err)
 {
     struct error missing = ERROR_INIT;
@@ -93,7 +93,7 @@ static int apply_ipv6(struct error *err)
 {
     const char *const restore[] = {"ip6tables-restore", "-w", "5", "--noflush", NULL};
 
-    /* A kernel without IPv6 has no tables for it. */
+    /* A kernel without IPv6 has no ip6tables. */
     if (access("/proc/net/if_inet6", F_OK) != 0)
         return 0;
     if (run(restore, rules6, err) < 0)

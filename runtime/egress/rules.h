@@ -1,7 +1,6 @@
 /*
- * The host's packet filter for sandbox bridges (dsb…): the internet yes, the host, private and
- * link-local networks and other sandboxes no. Loaded whole in one step, so that there is never a
- * moment with half of it.
+ * Packet filter rules of the host for sandbox bridges (dsb…): allow the internet; refuse the host,
+ * private and link-local networks and other sandboxes. Loaded atomically.
  *
  * Threading: rules_apply() from one thread.
  */
@@ -18,7 +17,7 @@ struct strbuf;
 
 #define RULES_BRIDGES "dsb+"
 
-/* Where no sandbox may go, and what is said of it. */
+/* A range that no sandbox may reach, and the reason reported for it. */
 struct denied_range {
     const char *range;
     enum refusal_reason reason;
@@ -27,11 +26,11 @@ extern const struct denied_range rules_denied[];
 extern const size_t rules_n_denied;
 
 /*
- * Loads the rules, again where they are already, and sees to it that traffic passes them first.
- * ERROR_UNAVAILABLE with the tool's words when that fails: then no sandbox may start.
+ * Loads the rules, again if they exist, and ensures that traffic passes them first.
+ * ERROR_UNAVAILABLE with the tool's message on failure: then no sandbox may start.
  */
 int rules_apply(struct error *err) NONNULL MUST_CHECK;
-/* What iptables-restore is given. */
+/* Appends the input of iptables-restore. */
 void rules_append_text(struct strbuf *out) NONNULL;
 
 #endif

@@ -6,7 +6,7 @@
 #include "runtime/egress/rules.h"
 #include "runtime/egress/tally.h"
 
-/* Of each sandbox: a flood costs us no more than that. The rest is refused all the same. */
+/* Limits for each sandbox, against floods. Packets above them are refused but not reported. */
 #define SHOWN_PER_SECOND 20
 #define SHOWN_AT_ONCE 50
 

@@ -1,6 +1,6 @@
 /*
- * One instance's own packet filter rules, in front of those that all instances share: they show
- * what is going to be refused to this process, and decide nothing.
+ * An instance's own packet filter rules, before those that all instances share: they report packets
+ * that are about to be refused to this process, and accept or refuse nothing.
  *
  * Threading: one thread at a time.
  */
@@ -15,19 +15,20 @@
 struct error;
 struct strbuf;
 
-/* Whose, and which group of NFLOG hears it. */
+/* An instance and the NFLOG group that receives its packets. */
 struct rules_log {
     const char *tag; /* of the instance's bridges */
     uint16_t group;
 };
 
-/* Loads them again, and sees to it that traffic passes them first. ERROR_UNAVAILABLE. */
+/* Loads the rules, again if they exist, and ensures that traffic passes them first.
+ * ERROR_UNAVAILABLE. */
 int rules_log_apply(const struct rules_log *log, struct error *err) NONNULL MUST_CHECK;
-/* Takes them away; what is not there is no matter. */
+/* Removes the rules, if they exist. */
 void rules_log_remove(const char *tag) NONNULL;
-/* What iptables-restore is given. */
+/* Appends the input of iptables-restore. */
 void rules_log_append_text(struct strbuf *out, const struct rules_log *log) NONNULL;
-/* Ends a rule that shows what it matches, some of it, with the reason. */
+/* Ends a rule: reports matching packets, at a limited rate, with the reason. */
 void rules_log_append_show(struct strbuf *out, const struct rules_log *log,
                            enum refusal_reason reason) NONNULL;
 

@@ -104,8 +104,7 @@ static void give_up(struct service *service, struct image_build *build)
                  "there is no such row, or the next start ends it");
 }
 
-/* A request with another context must wait for the build in progress: its id would report the wrong
- * image. */
+/* A request with another context must wait: the id of the current build is for another image. */
 static int check_context(const struct image_build *same, const struct image_build *wanted,
                          struct error *err)
 {

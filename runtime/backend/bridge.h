@@ -18,8 +18,7 @@
 #define BRIDGE_TAG_BYTES 5
 #define BRIDGE_ID_BYTES 13
 
-/* Four hex digits. Two instances on one host seldom share them; only log entries would be
- * affected. */
+/* Four hex digits; two instances on one host seldom share them, which affects only log entries. */
 void bridge_tag(const char *instance, char tag[BRIDGE_TAG_BYTES]) NONNULL;
 /* Random digits for a new network, preceded by the instance's. */
 void bridge_new_id(const char *instance, char id[BRIDGE_ID_BYTES]) NONNULL;

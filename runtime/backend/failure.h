@@ -12,8 +12,7 @@
 /* Indexes of reasons are below this. */
 #define FAILURE_REASONS_MAX 40
 
-/* The user's message for an engine's or a program's; NULL if that is clear by itself. A
- * constant. */
+/* The message for users; NULL if the engine's or program's is clear by itself. A constant. */
 const char *failure_words(const char *said) NONNULL MUST_CHECK;
 /* The reason in a runtime's detail, such as "OOMKilled"; NULL if there is none. */
 const char *failure_reason(const char *detail) NONNULL MUST_CHECK;

@@ -39,8 +39,7 @@ struct users_in_use {
 
 /* home: a home's name. */
 struct sandbox_users sandbox_users_of_home(const char *home) NONNULL MUST_CHECK;
-/* Marks the pair of a home, or of a volume whose name ends with a home's; other names are
- * ignored. */
+/* Marks the pair of a home, or of a volume whose name ends with a home's; ignores others. */
 void users_in_use_add(struct users_in_use *used, const char *name) NONNULL;
 void users_in_use_remove(struct users_in_use *used, const char *name) NONNULL;
 /*

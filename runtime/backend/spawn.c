@@ -16,8 +16,7 @@
 #define SAID_MAX_BYTES (64UL * 1024)
 #define SAFE_PATH "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-/* A file in memory, so that no writer blocks on a full pipe. The caller closes it, also after a
- * failure. */
+/* A file in memory, so that no writer blocks on a full pipe. The caller always closes it. */
 static int open_file(const char *text, int *fd, struct error *err)
 {
     *fd = memfd_create("deft", MFD_CLOEXEC);

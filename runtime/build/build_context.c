@@ -246,7 +246,7 @@ static int take_header(struct reader *reader, struct error *err)
     }
 }
 
-/* --- what is in entries --- */
+/* --- entries --- */
 
 /* A record "key=value" of an extended header: takes names, refuses records that change sizes. */
 static int take_record(struct reader *reader, const char *record, size_t len, struct error *err)

@@ -320,7 +320,7 @@ static int expand(struct reader *reader, const char *text, int depth, json_t **m
     return 0;
 }
 
-/* --- what is fetched --- */
+/* --- images and sources --- */
 
 static int take_image(struct reader *reader, json_t *images, const char *text, struct error *err)
 {

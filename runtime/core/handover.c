@@ -41,8 +41,7 @@ static bool is_reserved(const char *name)
     return false;
 }
 
-/* Programs read these variables to learn which of their ports are exposed; a request may override
- * them. */
+/* Tells programs which of their ports are exposed; a request may override these variables. */
 static void put_ports(json_t *environment)
 {
     for (size_t i = 0; i < PREVIEW_N_NAMED; i++) {

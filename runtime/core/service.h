@@ -92,7 +92,7 @@ struct service {
     struct spec_limits limits;
     bool is_disk_low;         /* at the last check; used by the reconciler only */
     struct lock lock;         /* guards all below */
-    struct error rules_state; /* ERROR_NONE: the packet filter rules are loaded */
+    struct error rules_state; /* ERROR_NONE: the rules are loaded, or not used */
 };
 
 /* ERROR_UNAVAILABLE with the reason if no sandbox can be started now. */

@@ -32,7 +32,7 @@ const char *verb_to_string(enum verb verb) MUST_CHECK;
 /* The verb that leads to the desired state. */
 enum verb state_verb_of(enum runtime_desire desired) MUST_CHECK;
 
-/* --- a row against what the back end shows --- */
+/* --- rows against the back end's list --- */
 
 /* Action for a row. */
 enum verdict {

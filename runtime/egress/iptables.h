@@ -26,7 +26,7 @@ int iptables_jump(const struct iptables_chain *chain, const char *tag,
                   struct error *err) NONNULL MUST_CHECK;
 /* Removes the jump and the chain, if they exist. */
 void iptables_cut(const struct iptables_chain *chain, const char *tag) NONNULL;
-/* Removes unreferenced chains: all with that prefix and tag in their names. */
+/* Removes all chains with that prefix and tag in their names; nothing may jump to them any more. */
 void iptables_sweep(const char *table, const char *beginning, const char *tag) NONNULL;
 
 #endif

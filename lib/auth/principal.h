@@ -22,7 +22,8 @@ enum principal_kind {
     PRINCIPAL_SANDBOX_KEY, /* the key of one sandbox */
 };
 
-/* The sandbox's owner, and so what its key gives access to (docs/decisions/sandbox-keys.md). */
+/* The sandbox's owner, and so what its key gives access to
+ * (docs/decisions/0042-sandbox-keys.md). */
 enum sandbox_kind {
     SANDBOX_KIND_SHARED,       /* for all conversations of a user without one of their own */
     SANDBOX_KIND_CONVERSATION, /* for one conversation */

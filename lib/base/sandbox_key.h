@@ -10,7 +10,7 @@
  *
  * all as lower-case hex. For a server that waits for its keys, an init key replaces the session
  * key.
- * Source: docs/decisions/sandbox-proofs.md
+ * Source: docs/decisions/0046-sandbox-proofs.md
  */
 #ifndef DEFT_BASE_SANDBOX_KEY_H
 #define DEFT_BASE_SANDBOX_KEY_H

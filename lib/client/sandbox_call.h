@@ -1,7 +1,7 @@
 /*
  * Calls to the server in a sandbox; all of them are made here. The server proves its identity on
  * the connection before anything is sent to it, and receives the call key, never the sandbox's
- * session key (docs/decisions/sandbox-proofs.md).
+ * session key (docs/decisions/0046-sandbox-proofs.md).
  *
  * Ownership: struct sandbox_endpoint owns its texts until sandbox_endpoint_done().
  * Threading: any thread.

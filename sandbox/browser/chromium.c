@@ -35,8 +35,8 @@ static const char *const playwright_programs[] = {"chrome-linux/chrome", "chrome
 
 /*
  * No Chromium sandbox: it needs user namespaces or a set-uid helper, and our containers allow
- * neither; docs/decisions/browser.md. Frames of other sites stay in the page's own process, so that
- * one session reaches them and memory is saved.
+ * neither; docs/decisions/0023-browser.md. Frames of other sites stay in the page's own process, so
+ * that one session reaches them and memory is saved.
  */
 static const char *const flags[] = {
     "--headless=new",

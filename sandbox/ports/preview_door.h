@@ -4,7 +4,7 @@
  *
  * Each connection carries one request and what follows it: the request's header X-Deft-Port selects
  * the program's port and is removed. nginx authorizes requests beforehand
- * (docs/decisions/previews.md).
+ * (docs/decisions/0020-previews.md).
  *
  * Ownership: the acceptor owns its connections until preview_door_close().
  * Threading: one thread, the loop's.

@@ -2,6 +2,7 @@
  * Filters a sandbox's response for the client. A sandbox is hostile, and its response appears on an
  * origin that has the user's session: status, type and headers pass only by allowlist, and a
  * browser gets the body as a download or as a document of a separate origin.
+ * Decision: docs/decisions/0037-answers-of-sandboxes.md
  */
 #ifndef DEFT_FCGI_SANDBOX_ANSWER_H
 #define DEFT_FCGI_SANDBOX_ANSWER_H

@@ -3,6 +3,7 @@
  * another name below the same domain, such as a preview, cannot replace it (RFC 6265bis, section
  * 4.1.3.2). For one version the name without the prefix is read there, too, so that existing
  * sessions keep working.
+ * Decision: docs/decisions/0047-callers.md
  */
 #ifndef DEFT_FCGI_SESSION_COOKIE_H
 #define DEFT_FCGI_SESSION_COOKIE_H

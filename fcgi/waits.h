@@ -4,6 +4,7 @@
  * them, so that other threads stay free, and no user can take all slots.
  *
  * Threading: any thread.
+ * Decision: docs/decisions/0038-threads-by-kind.md
  */
 #ifndef DEFT_FCGI_WAITS_H
 #define DEFT_FCGI_WAITS_H

@@ -5,6 +5,7 @@
  * command. If it goes away, polling stops silently, and resumes with the next command or when the
  * sandbox is found running again.
  * Ownership: a feed lives as long as it has sockets, or commands that its sandbox has not accepted.
+ * Decision: docs/decisions/0007-gateway-asks-the-sandbox.md
  */
 #ifndef DEFT_GATEWAY_BASH_FEED_H
 #define DEFT_GATEWAY_BASH_FEED_H

@@ -4,6 +4,7 @@
  * So a bad key gets its 403, and look-ups do not block each other.
  *
  * Ownership: the acceptor owns its pending connections until they are handed over or refused.
+ * Decision: docs/decisions/0004-gateway-pulls.md
  */
 #ifndef DEFT_GATEWAY_DOOR_H
 #define DEFT_GATEWAY_DOOR_H

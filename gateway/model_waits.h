@@ -5,6 +5,7 @@
  * Keeps the MODEL_WAITS_MAX most recently reported conversations in memory only, so a gateway knows
  * only reports since its start.
  * Ownership: a table owns its texts.
+ * Decision: docs/decisions/0040-model-troubles.md
  */
 #ifndef DEFT_GATEWAY_MODEL_WAITS_H
 #define DEFT_GATEWAY_MODEL_WAITS_H

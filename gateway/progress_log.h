@@ -5,6 +5,7 @@
  * subscriber misses pieces, never an event. Every subscriber that saw an item begin sees it end: by
  * its event, or by an `item_aborted`, which the gateway adds if a worker died.
  * Ownership: a stream owns its log.
+ * Decision: docs/decisions/0014-answers-under-way.md
  */
 #ifndef DEFT_GATEWAY_PROGRESS_LOG_H
 #define DEFT_GATEWAY_PROGRESS_LOG_H

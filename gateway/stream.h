@@ -5,6 +5,7 @@
  * Ownership: a stream lives as long as it has subscribers.
  * Nothing is queued per socket: a subscriber has a cursor, and takes the next frame from here or,
  * when it is far behind, from the database. A stream that is idle for a while keeps no events.
+ * Decision: docs/decisions/0004-gateway-pulls.md
  */
 #ifndef DEFT_GATEWAY_STREAM_H
 #define DEFT_GATEWAY_STREAM_H

@@ -5,6 +5,7 @@
  * A logger that cannot write waits for disk space. The pipe to it then fills up, and every process
  * that logs blocks, PostgreSQL in the middle of its statements. The relay waits for PATIENCE_MS and
  * then goes on reading: whole lines that do not fit into its buffer are dropped and counted.
+ * Decision: docs/decisions/0019-logs-through-a-relay.md
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -6,6 +6,7 @@
  * unsent pieces.
  * Threading: outbox_add(), outbox_end() and outbox_leave() from a conversation's thread; the others
  * from the main thread.
+ * Decision: docs/decisions/0014-answers-under-way.md
  */
 #ifndef DEFT_WORKER_OUTBOX_H
 #define DEFT_WORKER_OUTBOX_H

@@ -69,6 +69,7 @@ settings_is_loopback() {
 
 # var beside the script, unless the users of the processes could not get there (a checkout in /root, or
 # in a home that is closed to others): then that is a link to a folder in /var/lib/deft.
+# Decision: docs/decisions/0006-state-directory.md
 settings_default_var() {
     if [ -e "$DEFT_HOME/var" ] || is_traversable "$DEFT_HOME"; then
         echo "$DEFT_HOME/var"

@@ -1,5 +1,6 @@
 # Who does what: root sets up and supervises; the owner of the checkout builds; each process runs as a
 # system user of its own, which `up` makes. The users are the host's: instances share them.
+# Decision: docs/decisions/0033-users-of-processes.md
 # shellcheck shell=sh
 
 # process_user NAME: of nginx that of its workers. nginx's master is root's, for its ports and for the

@@ -1,5 +1,6 @@
 /*
  * The subrequest that nginx sends before each request to a preview.
+ * Decision: docs/decisions/0020-previews.md
  */
 #ifndef DEFT_FCGI_PREVIEW_CHECK_H
 #define DEFT_FCGI_PREVIEW_CHECK_H

@@ -7,6 +7,7 @@
  * has been quiet longest is replaced. Each process counts for itself.
  *
  * Threading: any thread. The lock inside is never held over I/O.
+ * Decision: docs/decisions/0047-callers.md
  */
 #ifndef DEFT_AUTH_WRONG_KEYS_H
 #define DEFT_AUTH_WRONG_KEYS_H

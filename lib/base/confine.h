@@ -7,6 +7,7 @@
  *
  * Threading: before the first thread, since threads inherit from the thread that starts them.
  * Source:    seccomp(2), landlock(7), prctl(2), libseccomp
+ * Decision: docs/decisions/0044-confinement.md
  */
 #ifndef DEFT_BASE_CONFINE_H
 #define DEFT_BASE_CONFINE_H

@@ -3,6 +3,7 @@
  * bad UTF-8 or a missing key is an error with the library's message.
  *
  * Threading: a json_t belongs to one thread; its text may cross.
+ * Decision: docs/decisions/0054-text-that-is-no-utf8.md
  */
 #ifndef DEFT_BASE_JSON_H
 #define DEFT_BASE_JSON_H

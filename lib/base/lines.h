@@ -4,6 +4,7 @@
  *
  * Ownership: lines_done() releases the buffer.
  * Threading: one thread.
+ * Decision: docs/decisions/0049-linear-time.md
  */
 #ifndef DEFT_BASE_LINES_H
 #define DEFT_BASE_LINES_H

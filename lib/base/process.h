@@ -3,6 +3,7 @@
  * signals. For main.c: nothing else prints, or chooses an exit status.
  *
  * Threading: all before the process's first thread.
+ * Decision: docs/decisions/0053-heaps.md
  */
 #ifndef DEFT_BASE_PROCESS_H
 #define DEFT_BASE_PROCESS_H

@@ -5,6 +5,7 @@
  * A secret NAME may be in a file instead, which NAME_FILE names: a process's environment is
  * readable by root and its own user for the process's lifetime, and is inherited by children. A
  * secret found in the environment is wiped there when it is read.
+ * Decision: docs/decisions/0043-keys-in-files.md
  */
 #ifndef DEFT_BASE_SETTINGS_H
 #define DEFT_BASE_SETTINGS_H

@@ -6,6 +6,7 @@
  * The check is made on the resolved address, so neither the spelling of a host nor a name server
  * can get around it.
  * Source: IANA special-purpose address registries (RFC 6890 and its updates).
+ * Decision: docs/decisions/0041-private-addresses.md
  */
 #ifndef DEFT_CLIENT_GUARD_H
 #define DEFT_CLIENT_GUARD_H

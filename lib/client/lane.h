@@ -5,6 +5,7 @@
  * A lane takes plain calls only: HTTP without TLS to a numeric address, as sandboxes have. Names,
  * TLS, streamed request bodies and unusual requests go through libcurl (transport.h).
  * Threading: everything from the lane's thread, except lane_wake().
+ * Decision: docs/decisions/0008-http-transport.md
  */
 #ifndef DEFT_CLIENT_LANE_H
 #define DEFT_CLIENT_LANE_H

@@ -8,6 +8,7 @@
  * redirects, bounded replies, otherwise as http.h.
  * Source: Model Context Protocol, "Authorization", revision 2025-06-18; RFC 6749, 7591, 7636, 8414,
  * 8707, 9728.
+ * Decision: docs/decisions/0016-signing-in-at-mcp-servers.md
  */
 #ifndef DEFT_CLIENT_OAUTH_H
 #define DEFT_CLIENT_OAUTH_H

@@ -4,6 +4,7 @@
  * Two sides use such a call: its caller's thread and, while the call `is_held`, the transport's.
  * The caller never touches the easy handle after http_start(); it puts a command into the inbox and
  * wakes the thread. The side that is done last frees the call.
+ * Decision: docs/decisions/0008-http-transport.md
  */
 #ifndef DEFT_CLIENT_TRANSPORT_H
 #define DEFT_CLIENT_TRANSPORT_H

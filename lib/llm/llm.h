@@ -11,6 +11,7 @@
  * more.
  * Threading: a call runs on the caller's thread and blocks it; llm_call_cancel() may come from any
  * thread. struct llm is shared and immutable.
+ * Decision: docs/decisions/0009-model-calls.md
  */
 #ifndef DEFT_LLM_LLM_H
 #define DEFT_LLM_LLM_H

@@ -1,5 +1,6 @@
 /*
  * Web origins: scheme, host and port, compared as a browser compares them. RFC 6454, section 5.
+ * Decision: docs/decisions/0047-callers.md
  */
 #ifndef DEFT_MODEL_WEB_ORIGIN_H
 #define DEFT_MODEL_WEB_ORIGIN_H

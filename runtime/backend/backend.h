@@ -9,6 +9,7 @@
  * Ownership: texts passed in are borrowed; returned lists are released with seen_list_done().
  * Threading: all functions from any thread; calls for the same runtime never overlap (gate.h).
  * Errors: ERROR_UNAVAILABLE if the back end cannot be reached; messages are readable by users.
+ * Decision: docs/decisions/0030-backends.md
  */
 #ifndef DEFT_RUNTIME_BACKEND_BACKEND_H
 #define DEFT_RUNTIME_BACKEND_BACKEND_H

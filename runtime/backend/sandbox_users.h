@@ -8,6 +8,7 @@
  * older version and share one pair.
  *
  * Threading: struct users_in_use is guarded by its owner.
+ * Decision: docs/decisions/0039-sandbox-users.md
  */
 #ifndef DEFT_RUNTIME_BACKEND_SANDBOX_USERS_H
 #define DEFT_RUNTIME_BACKEND_SANDBOX_USERS_H

@@ -4,6 +4,7 @@
  *
  * Ownership: names are copied.
  * Threading: any thread; the internal lock is never held during I/O.
+ * Decision: docs/decisions/0011-sandboxes-made-ahead.md
  */
 #ifndef DEFT_RUNTIME_BACKEND_SPARES_H
 #define DEFT_RUNTIME_BACKEND_SPARES_H

@@ -8,6 +8,7 @@
  * so: more may be refused than would be fetched, never less. Pure; the work is bounded for any
  * text.
  * Source: docs.docker.com/reference/dockerfile; moby/buildkit, frontend/dockerfile/parser.
+ * Decision: docs/decisions/0021-image-builds.md
  */
 #ifndef DEFT_RUNTIME_BUILD_DOCKERFILE_H
 #define DEFT_RUNTIME_BUILD_DOCKERFILE_H

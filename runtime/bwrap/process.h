@@ -8,6 +8,7 @@
  * end with the service.
  *
  * Ownership: release with the backend's free function; settings' texts live as long as the process.
+ * Decision: docs/decisions/0029-processes.md
  */
 #ifndef DEFT_RUNTIME_BWRAP_PROCESS_H
 #define DEFT_RUNTIME_BWRAP_PROCESS_H

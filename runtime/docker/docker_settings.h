@@ -2,6 +2,7 @@
  * Settings of the Docker back end.
  *
  * Ownership: texts live as long as the process.
+ * Decision: docs/decisions/0024-disk.md
  */
 #ifndef DEFT_RUNTIME_DOCKER_DOCKER_SETTINGS_H
 #define DEFT_RUNTIME_DOCKER_DOCKER_SETTINGS_H

@@ -5,6 +5,7 @@
  *
  * Threading: egress_run_loader() and egress_run_resolver() are thread bodies, the latter of several
  * threads; the others are for any thread.
+ * Decision: docs/decisions/0027-egress.md
  */
 #ifndef DEFT_RUNTIME_EGRESS_EGRESS_H
 #define DEFT_RUNTIME_EGRESS_EGRESS_H

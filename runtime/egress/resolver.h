@@ -4,6 +4,7 @@
  *
  * Ownership: resolver_command_done() releases the arguments.
  * Threading: no state.
+ * Decision: docs/decisions/0051-resolver.md
  */
 #ifndef DEFT_RUNTIME_EGRESS_RESOLVER_H
 #define DEFT_RUNTIME_EGRESS_RESOLVER_H

@@ -5,6 +5,7 @@
  *
  * Ownership: builder_free() after the thread has ended.
  * Threading: any thread.
+ * Decision: docs/decisions/0021-image-builds.md
  */
 #ifndef DEFT_RUNTIME_IMAGES_BUILDER_H
 #define DEFT_RUNTIME_IMAGES_BUILDER_H

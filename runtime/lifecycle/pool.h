@@ -9,6 +9,7 @@
  *
  * Ownership: pool_free() after its thread has ended.
  * Threading: any thread.
+ * Decision: docs/decisions/0018-warm-pool.md
  */
 #ifndef DEFT_RUNTIME_LIFECYCLE_POOL_H
 #define DEFT_RUNTIME_LIFECYCLE_POOL_H

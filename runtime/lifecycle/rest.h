@@ -4,6 +4,7 @@
  * is carried out even after a crash.
  *
  * Threading: the reconciler's thread.
+ * Decision: docs/decisions/0022-rest.md
  */
 #ifndef DEFT_RUNTIME_LIFECYCLE_REST_H
 #define DEFT_RUNTIME_LIFECYCLE_REST_H

@@ -5,6 +5,7 @@
  *
  * Ownership: struct driver owns the browser, its tabs and the notes for the next answer.
  * Threading: one thread, which blocks. Of this folder, only browser.c runs in the server itself.
+ * Decision: docs/decisions/0023-browser.md
  */
 #ifndef DEFT_SANDBOX_BROWSER_DRIVER_H
 #define DEFT_SANDBOX_BROWSER_DRIVER_H

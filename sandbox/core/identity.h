@@ -11,6 +11,7 @@
  *
  * Threading: one thread; the kernel keeps the state.
  * Source:    credentials(7); kill(2), "Permissions"; ptrace(2), "Ptrace access mode checking"
+ * Decision: docs/decisions/0039-sandbox-users.md
  */
 #ifndef DEFT_SANDBOX_CORE_IDENTITY_H
 #define DEFT_SANDBOX_CORE_IDENTITY_H

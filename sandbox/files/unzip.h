@@ -4,6 +4,7 @@
  * (job.h).
  *
  * Source: PKWARE APPNOTE 6.3: stored and deflated files, zip64.
+ * Decision: docs/decisions/0026-zip-in-the-sandbox.md
  */
 #ifndef DEFT_SANDBOX_FILES_UNZIP_H
 #define DEFT_SANDBOX_FILES_UNZIP_H

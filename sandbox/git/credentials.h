@@ -4,6 +4,7 @@
  *
  * Ownership: struct credentials owns and wipes them.
  * Threading: the loop's thread; a job has its process's copy.
+ * Decision: docs/decisions/0028-git-credentials.md
  */
 #ifndef DEFT_SANDBOX_GIT_CREDENTIALS_H
 #define DEFT_SANDBOX_GIT_CREDENTIALS_H

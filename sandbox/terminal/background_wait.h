@@ -4,6 +4,7 @@
  *
  * Only for a running job that prints to the terminal, and for at most a second.
  * Threading: the loop's thread.
+ * Decision: docs/decisions/0048-background-jobs.md
  */
 #ifndef DEFT_SANDBOX_TERMINAL_BACKGROUND_WAIT_H
 #define DEFT_SANDBOX_TERMINAL_BACKGROUND_WAIT_H

@@ -5,6 +5,7 @@
  * Ownership: struct terminal owns its shell.
  * Threading: the loop's thread. A call's `done` is called once, from the loop or before
  * terminal_execute() returns.
+ * Decision: docs/decisions/0052-foreground-commands.md
  */
 #ifndef DEFT_SANDBOX_TERMINAL_TERMINAL_H
 #define DEFT_SANDBOX_TERMINAL_TERMINAL_H

@@ -2,6 +2,7 @@
  * Jobs of a worker: work other than runs of conversations, one file per kind.
  *
  * Threading: a job runs on a thread of the pool, as a conversation does.
+ * Decision: docs/decisions/0012-jobs-beside-runs.md
  */
 #ifndef DEFT_WORKER_JOBS_JOB_H
 #define DEFT_WORKER_JOBS_JOB_H

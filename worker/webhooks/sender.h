@@ -5,6 +5,7 @@
  *
  * Ownership: sender_free() releases everything, once sender_stop() has ended the thread.
  * Threading: all functions from the main thread.
+ * Decision: docs/decisions/0017-webhooks.md
  */
 #ifndef DEFT_WORKER_WEBHOOKS_SENDER_H
 #define DEFT_WORKER_WEBHOOKS_SENDER_H

@@ -1,6 +1,7 @@
 /*
  * The member "action_ids" of requests that may run calls of the agent: those that the client saw
  * waiting.
+ * Decision: docs/decisions/0034-confirmation.md
  */
 #ifndef DEFT_FCGI_AGENT_CONVERSATION_SEEN_CALLS_H
 #define DEFT_FCGI_AGENT_CONVERSATION_SEEN_CALLS_H

@@ -4,6 +4,7 @@
  *
  * Ownership: conversation_done() releases everything.
  * Threading: one thread at a time.
+ * Decision: docs/decisions/0050-working-dirs.md
  */
 #ifndef DEFT_MODEL_CONVERSATION_CONVERSATION_H
 #define DEFT_MODEL_CONVERSATION_CONVERSATION_H

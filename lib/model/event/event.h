@@ -5,6 +5,7 @@
  * Ownership: a list owns its events; builders take copies of text and their own references of
  * json_t arguments. Null members are left out. No parent_id, no classification.
  * Threading: a list belongs to one thread.
+ * Decision: docs/decisions/0032-times-of-events.md
  */
 #ifndef DEFT_MODEL_EVENT_EVENT_H
 #define DEFT_MODEL_EVENT_EVENT_H

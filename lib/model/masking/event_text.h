@@ -4,6 +4,7 @@
  * the contract: clients refuse an event in which one of them is changed.
  *
  * Threading: no state.
+ * Decision: docs/decisions/0035-masking.md
  */
 #ifndef DEFT_MODEL_MASKING_EVENT_TEXT_H
 #define DEFT_MODEL_MASKING_EVENT_TEXT_H

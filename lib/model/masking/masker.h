@@ -10,6 +10,7 @@
  *
  * Ownership: a masker owns copies of the values and wipes them; a masking borrows its masker.
  * Threading: a masker and its maskings belong to one thread.
+ * Decision: docs/decisions/0035-masking.md
  */
 #ifndef DEFT_MODEL_MASKING_MASKER_H
 #define DEFT_MODEL_MASKING_MASKER_H

@@ -1,5 +1,6 @@
 /*
  * Builds the system prompt from deft's own text sections and the conversation's specification.
+ * Decision: docs/decisions/0002-system-prompt-in-model.md
  */
 #ifndef DEFT_MODEL_PROMPT_PROMPT_H
 #define DEFT_MODEL_PROMPT_PROMPT_H

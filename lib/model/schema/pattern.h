@@ -4,6 +4,7 @@
  *
  * Ownership: pattern_free() releases a pattern.
  * Threading: a pattern is immutable; any thread.
+ * Decision: docs/decisions/0031-patterns.md
  */
 #ifndef DEFT_MODEL_SCHEMA_PATTERN_H
 #define DEFT_MODEL_SCHEMA_PATTERN_H

@@ -1,6 +1,7 @@
 /*
  * The parts of conversation_store_write() that writes through a pipe and the creation of
  * conversations share; only lib/store includes this.
+ * Decision: docs/decisions/0003-one-statement-writes.md
  */
 #ifndef DEFT_STORE_CONVERSATION_CONVERSATION_WRITE_H
 #define DEFT_STORE_CONVERSATION_CONVERSATION_WRITE_H

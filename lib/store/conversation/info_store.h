@@ -1,6 +1,7 @@
 /*
  * Conversations as clients read them, as text: the part of the specification that is sent is cached
  * in the row and not parsed. Where it is missing, or the leaf is unknown, the reader fills it in.
+ * Decision: docs/decisions/0045-lists-of-conversations.md
  */
 #ifndef DEFT_STORE_CONVERSATION_INFO_STORE_H
 #define DEFT_STORE_CONVERSATION_INFO_STORE_H

@@ -4,6 +4,7 @@
  * again.
  *
  * Ownership: everything is borrowed. Threading: no state; any thread.
+ * Decision: docs/decisions/0025-tasks-give-way.md
  */
 #ifndef DEFT_STORE_CONVERSATION_TASK_STORE_H
 #define DEFT_STORE_CONVERSATION_TASK_STORE_H

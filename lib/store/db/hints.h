@@ -6,6 +6,7 @@
  * sending; other threads only queue. Sending uses asynchronous commit and is coalesced: the first
  * hint goes at once, those of the next 10 ms go together.
  * Threading: hints_send() from any thread; all others from the main thread.
+ * Decision: docs/decisions/0005-hint-pump-on-main.md
  */
 #ifndef DEFT_STORE_DB_HINTS_H
 #define DEFT_STORE_DB_HINTS_H

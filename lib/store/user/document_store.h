@@ -8,6 +8,7 @@
  *
  * Ownership: document_done(), document_list_done(); a shelf borrows what it points to.
  * Threading: no state besides the shelf's; any thread.
+ * Decision: docs/decisions/0013-kept-documents.md
  */
 #ifndef DEFT_STORE_USER_DOCUMENT_STORE_H
 #define DEFT_STORE_USER_DOCUMENT_STORE_H

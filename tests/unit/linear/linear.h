@@ -2,6 +2,7 @@
  * Whether a function's work grows with its input and no faster: the processor time of this thread
  * over inputs of one length and of ten times that. Other programs of the machine do not count, and
  * the best of several runs is taken.
+ * Decision: docs/decisions/0049-linear-time.md
  */
 #ifndef DEFT_TESTS_UNIT_LINEAR_H
 #define DEFT_TESTS_UNIT_LINEAR_H

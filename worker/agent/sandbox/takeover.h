@@ -5,6 +5,7 @@
  * earlier sandbox may have begun is in doubt, and such a call never runs again.
  *
  * Threading: pure.
+ * Decision: docs/decisions/0010-calls-in-doubt.md
  */
 #ifndef DEFT_WORKER_AGENT_SANDBOX_TAKEOVER_H
 #define DEFT_WORKER_AGENT_SANDBOX_TAKEOVER_H

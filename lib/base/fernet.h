@@ -3,6 +3,7 @@
  * Fernet tokens (the published specification, version 0x80), for which clients have libraries.
  *
  * Threading: no state.
+ * Decision: docs/decisions/0056-fernet.md
  */
 #ifndef DEFT_BASE_FERNET_H
 #define DEFT_BASE_FERNET_H

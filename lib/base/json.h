@@ -4,6 +4,7 @@
  *
  * Threading: a json_t belongs to one thread; its text may cross.
  * Decision: docs/decisions/0054-text-that-is-no-utf8.md
+ * Decision: docs/decisions/0055-json-writer.md
  */
 #ifndef DEFT_BASE_JSON_H
 #define DEFT_BASE_JSON_H

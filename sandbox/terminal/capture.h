@@ -6,6 +6,7 @@
  *
  * Memory is bounded by MAX_OUTPUT_CHARS for any output.
  * Threading: one thread at a time.
+ * Decision: docs/decisions/0058-terminal-capture.md
  */
 #ifndef DEFT_SANDBOX_TERMINAL_CAPTURE_H
 #define DEFT_SANDBOX_TERMINAL_CAPTURE_H

@@ -1,6 +1,7 @@
 /*
  * Splits shell text into statements, to detect several of them on separate lines: heredocs, loops,
  * functions, quoted newlines and continued lines are one statement.
+ * Decision: docs/decisions/0059-shell-statements.md
  */
 #ifndef DEFT_SANDBOX_TERMINAL_STATEMENTS_H
 #define DEFT_SANDBOX_TERMINAL_STATEMENTS_H

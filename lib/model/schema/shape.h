@@ -5,6 +5,7 @@
  *
  * Ownership: tables are static; shape_read() returns a new object.
  * Threading: no state.
+ * Decision: docs/decisions/0057-schema-tables.md
  */
 #ifndef DEFT_MODEL_SCHEMA_SHAPE_H
 #define DEFT_MODEL_SCHEMA_SHAPE_H

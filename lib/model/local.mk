@@ -48,6 +48,7 @@ libmodel_a_SOURCES = \
 	lib/model/schema/redact.c \
 	lib/model/plugins/repository.c lib/model/plugins/repository.h \
 	lib/model/secrets/secret_places.c lib/model/secrets/secret_places.h \
+	lib/model/secrets/secret_length.c lib/model/secrets/secret_length.h \
 	lib/model/secrets/secret_registry.c lib/model/secrets/secret_registry.h \
 	lib/model/secrets/secret_tables.c \
 	lib/model/secrets/secret_walk.c lib/model/secrets/secret_walk.h \

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "model/limits.h"
 #include "model/masking/masker.h"
-#include "model/secrets/secret_registry.h"
+#include "model/secrets/secret_length.h"
 
 enum {
     MAX_ORIGINS = 32,

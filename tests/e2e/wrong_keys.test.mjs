@@ -15,7 +15,7 @@ const anAddress = () => `127.${randomInt(1, 255)}.${randomInt(255)}.${randomInt(
 
 /** A GET from an address; resolves with {status, retryAfter}. */
 const ask = (from, url, headers = {}) => new Promise((resolve, reject) => {
-  const request = http.get(url, { localAddress: from, agent: false, headers, timeout: DEADLINE_MS }, (response) => {
+  const request = http.get(url, { localAddress: from, family: 4, agent: false, headers, timeout: DEADLINE_MS }, (response) => {
     response.resume();
     response.on('end', () => resolve({ status: response.statusCode, retryAfter: response.headers['retry-after'] }));
   });
@@ -27,7 +27,7 @@ const ask = (from, url, headers = {}) => new Promise((resolve, reject) => {
 const openSocket = (from, key, frame) => within(new Promise((resolve) => {
   const url = new URL('/sockets/bash-events', AGENT_URL.replace('http', 'ws'));
   if (key) url.searchParams.set('session_api_key', key);
-  const socket = new WebSocket(url, { localAddress: from });
+  const socket = new WebSocket(url, { localAddress: from, family: 4 });
   socket.on('open', () => (frame ? socket.send(JSON.stringify(frame)) : socket.close(1000)));
   socket.on('unexpected-response', (request, response) => { request.destroy(); resolve(response.statusCode); });
   socket.on('close', (code) => resolve(code));
@@ -64,7 +64,7 @@ for (const [what, url, headersOf, right] of [
 /** A POST to the page's sign-in from an address; resolves with {status, retryAfter, detail}. */
 const openLink = (from, token) => new Promise((resolve, reject) => {
   const body = JSON.stringify({ token });
-  const request = http.request(new URL('/api/v1/sign-in', APP_URL), { method: 'POST', localAddress: from, agent: false, timeout: DEADLINE_MS,
+  const request = http.request(new URL('/api/v1/sign-in', APP_URL), { method: 'POST', localAddress: from, family: 4, agent: false, timeout: DEADLINE_MS,
     headers: { 'content-type': 'application/json', 'content-length': body.length, origin: APP_URL } }, async (response) => {
     let text = '';
     for await (const chunk of response) text += chunk;

@@ -9,7 +9,7 @@
 #include "model/masking/mask_border.h"
 #include "model/masking/mask_forms.h"
 #include "model/masking/mask_views.h"
-#include "model/secrets/secret_registry.h"
+#include "model/secrets/secret_length.h"
 
 enum { BLOCK_BYTES = 4096 };
 

@@ -10,6 +10,7 @@
 #include "model/schema/problem.h"
 #include "model/schema/shape.h"
 #include "model/schema/start_fields.h"
+#include "model/secrets/secret_length.h"
 #include "model/secrets/secret_places.h"
 
 /* Returns the source of a secret that is stored here; its text goes to values. */
@@ -82,16 +83,6 @@ void secret_registry_refuse_nulls(json_t *update, const struct place *place, jso
                                           NULL},
                         input);
     }
-}
-
-bool secret_is_masked(const char *value)
-{
-    size_t head = strspn(value, " \t\r\n");
-    size_t len = strlen(value);
-
-    while (len > head && strchr(" \t\r\n", value[len - 1]) != NULL)
-        len--;
-    return utf8_length(value + head, len - head) >= SECRET_MASKED_MIN_CHARS;
 }
 
 void secret_registry_append_unmasked(const json_t *update, struct strbuf *out)

@@ -29,12 +29,6 @@ void secret_registry_refuse_nulls(json_t *update, const struct place *place, jso
     __attribute__((nonnull(2, 3)));
 
 /*
- * True if a secret's value is hidden in events and replies. A value shorter than
- * SECRET_MASKED_MIN_CHARS, without surrounding white space, is stored and exported but not hidden,
- * since it occurs in too many ordinary words.
- */
-bool secret_is_masked(const char *value) NONNULL MUST_CHECK;
-/*
  * Appends the names of values in a map {name: text | SecretSource} that are too short to be hidden,
  * as "A, B", for a warning. Appends nothing if there are none.
  */

@@ -53,7 +53,7 @@ function exchange(method, path, { address, body, key }) {
   const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
   if (key !== null) headers['x-session-api-key'] = key;
   return new Promise((resolve, reject) => {
-    const request = http.request(target, { method, headers, localAddress: address, timeout: DEADLINE_MS }, (answer) => {
+    const request = http.request(target, { method, headers, localAddress: address, family: address === undefined ? 0 : 4, timeout: DEADLINE_MS }, (answer) => {
       const chunks = [];
       answer.on('data', (chunk) => chunks.push(chunk));
       answer.on('end', () => {

@@ -11,6 +11,7 @@
 #include "client/http.h"
 #include "model/conversation/vault.h"
 #include "model/limits.h"
+#include "model/secrets/secret_length.h"
 #include "model/secrets/secret_registry.h"
 #include "store/user/document_store.h"
 #include "worker/agent/core/agent.h"

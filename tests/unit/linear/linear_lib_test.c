@@ -26,6 +26,7 @@
 #include "model/conversation/conversation.h"
 #include "model/conversation/preview_answer.h"
 #include "model/event/event.h"
+#include "model/event/observation_text.h"
 #include "model/plain_line.h"
 #include "model/plugins/repository.h"
 #include "model/plugins/source.h"
@@ -445,10 +446,32 @@ static void run_start(const char *text, size_t len)
 
 static const char *const one_text[] = {"|a|", NULL};
 
+/* --- observations --- */
+
+static void run_observation(const char *text, size_t len)
+{
+    static const char *const kinds[] = {"TerminalObservation", "TaskObservation", "MCPObservation"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+        CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+        json_auto_t *observation = json_object();
+        json_t *part = json_object();
+        json_t *content = json_array();
+
+        json_put_text(part, "type", "text");
+        json_put(part, "text", json_text(text, len));
+        json_push(content, part);
+        json_put_text(observation, "kind", kinds[i]);
+        json_put(observation, "content", content);
+        observation_append_text(observation, &out);
+    }
+}
+
 static void time_is_linear_in_what_the_libraries_read(void **state)
 {
     static const struct linear_function functions[] = {
         {"strbuf_remove_head", run_strbuf, one_text, 0, 0},
+        {"observation_append_text", run_observation, linear_any_text, LINEAR_FEW_BYTES, 0},
         {"zip_add", run_zip, one_text, LINEAR_FEW_BYTES, 0},
         {"hex_encode", run_encode, one_text, LINEAR_FEW_BYTES, 0},
         {"text_parse_int", run_text, linear_any_text, LINEAR_FEW_BYTES, 0},

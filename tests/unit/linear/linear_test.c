@@ -19,6 +19,7 @@
 #include "client/sse.h"
 #include "llm/json_repair.h"
 #include "model/event/title.h"
+#include "model/masking/mask_border.h"
 #include "model/masking/masker.h"
 #include "model/plugins/front_matter.h"
 #include "model/plugins/skill_file.h"
@@ -172,9 +173,11 @@ static void run_masker(const char *text, size_t len)
 }
 
 static const char *const masked_texts[] = {
-    "|a|",       "|ab|",  "|swordfish |", "|swordfish 4711|", "|YWFh|", "|6161 |", "|%61|",
-    "|\\u0061|", "|a\n|", "|\"a'|",       "|\\\\|",           "|%2|",   "a|\n|",   "|\\ud83d|",
-    NULL};
+    "|a|", "|ab|", "|swordfish |", "|swordfish 4711|", "|YWFh|", "|6161 |", "|%61|", "|\\u0061|",
+    "|a\n|", "|\"a'|", "|\\\\|", "|%2|", "a|\n|", "|\\ud83d|",
+    /* parts were left out of these */
+    CLIPPED_MARK CLIPPED_END "|a|", CLIPPED_MARK CLIPPED_END "|\n|",
+    "|" CLIPPED_MARK "a" CLIPPED_END "ab|", NULL};
 
 static void run_names(const char *text, size_t len)
 {

@@ -132,6 +132,7 @@ int fixture_teardown(void **state)
     http_free(fixture->context.http);
     db_free(fixture->context.db);
     waits_free(fixture->context.waits);
+    secret_done(&fixture->settings.database_url);
     secret_done(&fixture->settings.secret_key);
     mem_free(fixture);
     return 0;

@@ -176,8 +176,8 @@ static const char *const masked_texts[] = {
     "|a|", "|ab|", "|swordfish |", "|swordfish 4711|", "|YWFh|", "|6161 |", "|%61|", "|\\u0061|",
     "|a\n|", "|\"a'|", "|\\\\|", "|%2|", "a|\n|", "|\\ud83d|",
     /* parts were left out of these */
-    CLIPPED_MARK CLIPPED_END "|a|", CLIPPED_MARK CLIPPED_END "|\n|",
-    "|" CLIPPED_MARK "a" CLIPPED_END "ab|", NULL};
+    "<response clipped></NOTE>|a|", "<response clipped></NOTE>|\n|",
+    "|<response clipped>a</NOTE>ab|", NULL};
 
 static void run_names(const char *text, size_t len)
 {

@@ -15,6 +15,16 @@
 
 enum { INNER_PAD = 0x36, OUTER_PAD = 0x5c };
 
+static void hash(const void *bytes, size_t len, unsigned char digest[CRYPTO_HASH_BYTES])
+{
+    SHA256_CTX state;
+
+    if (SHA256_Init(&state) != 1 || SHA256_Update(&state, bytes, len) != 1 ||
+        SHA256_Final(digest, &state) != 1)
+        abort();
+    explicit_bzero(&state, sizeof(state));
+}
+
 /* Hash of the key's block, padded by `pad`, followed by the text. */
 static void hash_padded(const unsigned char block[SHA256_CBLOCK], unsigned char pad,
                         const void *bytes, size_t len, unsigned char digest[CRYPTO_HASH_BYTES])
@@ -37,7 +47,7 @@ void crypto_hmac(const void *key, size_t key_len, const char *text,
     unsigned char block[SHA256_CBLOCK] = {0};
 
     if (key_len > sizeof(block))
-        (void)SHA256(key, key_len, block);
+        hash(key, key_len, block);
     else
         memcpy(block, key, key_len);
     hash_padded(block, INNER_PAD, text, strlen(text), digest);
@@ -56,10 +66,7 @@ void crypto_hmac_hex(const char *key, const char *text, char hex[CRYPTO_HASH_HEX
 void crypto_sha256_hex(const void *bytes, size_t len, char hex[CRYPTO_HASH_HEX_BYTES])
 {
     unsigned char digest[CRYPTO_HASH_BYTES];
-    SHA256_CTX state;
 
-    if (SHA256_Init(&state) != 1 || SHA256_Update(&state, bytes, len) != 1 ||
-        SHA256_Final(digest, &state) != 1)
-        abort();
+    hash(bytes, len, digest);
     hex_encode(digest, sizeof(digest), hex);
 }

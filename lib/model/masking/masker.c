@@ -49,7 +49,8 @@ struct masking {
     size_t n_escape;
     char percent[MASK_PERCENT_BYTES];
     size_t n_percent;
-    bool was_hidden; /* the last byte of output */
+    size_t n_to_hide; /* bytes to come that are the end of a value that was cut */
+    bool was_hidden;  /* the last byte of output */
 };
 
 /* A byte of a view, and the range of text that it was decoded from. */
@@ -314,6 +315,10 @@ static void read_block(struct masking *masking, const char *bytes, size_t len)
         bool is_after_hidden =
             i > 0 ? masking->marks.text[i - 1] != MARK_SHOWN : masking->was_hidden;
 
+        if (masking->n_to_hide > 0) {
+            masking->n_to_hide--;
+            masking->marks.text[i] = is_after_hidden ? MARK_HIDDEN : MARK_FIRST;
+        }
         /* Continuation bytes of a character whose first byte is hidden would be invalid UTF-8. */
         if (((unsigned char)bytes[i - first] & 0xC0) == 0x80 && is_after_hidden)
             masking->marks.text[i] = MARK_HIDDEN;
@@ -379,17 +384,12 @@ void masker_append(struct masker *masker, const char *text, size_t len, struct s
     const char *border = mask_border_find(text, len);
 
     for (int n = 0; border != NULL && n < BORDERS_MAX; n++) {
-        size_t n_ended = 0;
-
         masking_feed(masking, text, (size_t)(border - text), out);
         finish_broken(masking, out);
         text = mask_border_end(border, (size_t)(end - border));
         masking_feed(masking, border, (size_t)(text - border), out);
         masking_finish(masking, out);
-        n_ended = mask_border_ended(&masker->forms, text, (size_t)(end - text));
-        if (n_ended > 0)
-            strbuf_append(out, MASKER_HIDDEN);
-        text += n_ended;
+        masking->n_to_hide = mask_border_ended(&masker->forms, text, (size_t)(end - text));
         border = mask_border_find(text, (size_t)(end - text));
     }
     masking_feed(masking, text, (size_t)(end - text), out);

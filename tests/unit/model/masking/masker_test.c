@@ -281,6 +281,11 @@ static void parts_at_a_border_are_hidden(void **state)
             assert_masked(masker, text.text, expected.text);
         }
     }
+    /* A whole value after a border, though its own end is its beginning or what is cut ends in it.
+     */
+    masker_add(masker, "abcd-wxyz-abcd");
+    assert_masked(masker, CLIPPED "abcd-wxyz-abcd.", CLIPPED "<secret-hidden>.");
+    assert_masked(masker, CLIPPED "-abcd-wxyz-abcd.", CLIPPED "<secret-hidden>.");
     assert_masked(masker, "of words" CLIPPED "and more", "of words" CLIPPED "and more");
     assert_masked(masker, CLIPPED, CLIPPED);
     assert_masked(masker, "<response clipped>swordfish-4711-abcdef</NOTE>",

@@ -215,7 +215,7 @@ static int filter_calls(enum confine_kind kind, const char **missing_out, struct
     int rc = 0;
 
     if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) < 0) {
-        *missing_out = "it does not filter system calls (CONFIG_SECCOMP_FILTER)";
+        *missing_out = "the kernel cannot filter system calls (CONFIG_SECCOMP_FILTER)";
         return 0;
     }
     filter = seccomp_init(SCMP_ACT_ALLOW);
@@ -226,7 +226,7 @@ static int filter_calls(enum confine_kind kind, const char **missing_out, struct
         rc = seccomp_load(filter);
     seccomp_release(filter);
     errno = -rc;
-    return rc < 0 ? error_set(err, ERROR_UNAVAILABLE, "the filter of system calls: %m") : 0;
+    return rc < 0 ? error_set(err, ERROR_UNAVAILABLE, "installing the system call filter: %m") : 0;
 }
 
 /* --- Landlock --- */
@@ -296,8 +296,8 @@ static int open_rules(const struct ruleset *rules, int *fd_out, const char **mis
                       struct error *err)
 {
     if (landlock_abi() < 1) {
-        *missing_out = "it does not bound what files a process writes (CONFIG_SECURITY_LANDLOCK, "
-                       "lsm=landlock)";
+        *missing_out = "the kernel cannot restrict which files a process writes "
+                       "(CONFIG_SECURITY_LANDLOCK, lsm=landlock)";
         return 0;
     }
     *fd_out = (int)syscall(SYS_landlock_create_ruleset, rules, sizeof(*rules), 0);
@@ -389,7 +389,7 @@ static int give_up_privileges(struct error *err)
 static void tell_missing(const char *missing)
 {
     if (missing != NULL)
-        log_warning("confinement.kernel_lacks", LOG_STR("meaning", missing));
+        log_warning("confinement.unsupported", LOG_STR("meaning", missing));
 }
 
 int confine(enum confine_kind kind, const char *const *sockets, struct error *err)

@@ -26,7 +26,7 @@ struct error;
     X(CRASH_AES_RESULT_READ, "aes_result_read")     /* its result is read, not examined */         \
     X(CRASH_OBS_BEFORE_COMMIT, "obs_before_commit") /* the result is ready to be stored */         \
     X(CRASH_OBS_COMMIT_SENT, "obs_commit_sent")     /* it was sent to the database */              \
-    X(CRASH_OBS_COMMITTED, "obs_committed")         /* it is stored, the sandbox not told */       \
+    X(CRASH_OBS_COMMITTED, "obs_committed")         /* stored; the sandbox was not notified */     \
     X(CRASH_CHILD_BEFORE_COMMIT, "child_before_commit") /* a child is ready to be stored */        \
     X(CRASH_CHILD_COMMITTED, "child_committed")         /* it is stored, no hint was sent */       \
     X(CRASH_REPLY_SENT, "reply_sent")                   /* the client has its answer */

@@ -29,7 +29,7 @@ static void derive(const unsigned char *root, const char *label, unsigned char *
     unsigned int len = 0;
 
     assert(label_len < sizeof(info) - 1);
-    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): bytes, and one more behind them */
+    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): bytes, followed by a terminator */
     memcpy(info, label, label_len);
     info[label_len] = 0x01;
     if (HMAC(EVP_sha256(), salt, sizeof(salt), root, CRYPTO_KEY_BYTES, prk, &len) == NULL ||
@@ -123,7 +123,7 @@ static int open_box(const struct keyring *keyring, const char *context, struct s
         EVP_DecryptUpdate(ctx, body, &len, body, body_len) != 1 ||
         EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_GCM_SET_TAG, TAG_BYTES, body + body_len) != 1 ||
         EVP_DecryptFinal_ex(ctx, body + len, &len) != 1)
-        return error_set(err, ERROR_INTERNAL, "not sealed with this key for this place");
+        return error_set(err, ERROR_INTERNAL, "not sealed with this key for this record");
     return 0;
 }
 

@@ -87,7 +87,7 @@ int base64url_decode(const char *text, struct strbuf *out, struct error *err)
         const char *digit = strchr(base64url_digits, text[i]);
 
         if (digit == NULL)
-            return error_set(err, ERROR_INVALID, "not base64url: foreign character");
+            return error_set(err, ERROR_INVALID, "not base64url: invalid character");
         bits = bits << 6U | (unsigned)(digit - base64url_digits);
         n_bits += 6;
         if (n_bits >= 8) {
@@ -129,7 +129,7 @@ int base64_decode(const char *text, size_t len, struct strbuf *out, struct error
         if (text[i] == '\n' || text[i] == '\r')
             continue;
         if (value > 63)
-            return error_set(err, ERROR_INVALID, "not base64: foreign character");
+            return error_set(err, ERROR_INVALID, "not base64: invalid character");
         bits = (bits << 6U | value) & 0xFFFFU;
         n_bits += 6;
         if (n_bits >= 8) {

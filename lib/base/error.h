@@ -12,7 +12,7 @@
 
 #include "base/attr.h"
 
-/* Kinds of failure; fcgi/reply.c alone knows the HTTP status of each. */
+/* Kinds of failure; fcgi/core/reply.c alone knows the HTTP status of each. */
 #define ERROR_CODES(X)                                                                             \
     X(ERROR_NONE, "none")                                                                          \
     X(ERROR_INVALID, "invalid")                                                                    \

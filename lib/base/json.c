@@ -117,7 +117,7 @@ int json_parse_own(const char *text, size_t len, json_t **json_out, struct error
     if (parse(text, len, JSON_DECODE_ANY, json_out, err) == 0)
         return 0;
     err->code = ERROR_INTERNAL;
-    return error_wrap(err, "what we wrote cannot be read");
+    return error_wrap(err, "written JSON always parses");
 }
 
 json_t *json_need_object(json_t *object, const char *name)

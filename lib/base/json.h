@@ -49,7 +49,7 @@ int json_parse_own(const char *text, size_t len, json_t **json_out,
 
 /* True for a Content-Type of JSON: application/json, or a type with the suffix +json. RFC 6839. */
 bool json_is_media_type(const char *content_type) NONNULL MUST_CHECK;
-/* Sets ERROR_MEDIA_TYPE, in words for the client; returns -1. */
+/* Sets ERROR_MEDIA_TYPE with a message for the client; returns -1. */
 int json_refuse_media_type(struct error *err) NONNULL MUST_CHECK;
 
 /* json_pack() whose failure is an error; a new reference, or NULL with err set. */

@@ -3,8 +3,10 @@ noinst_LIBRARIES += libbase.a
 libbase_a_SOURCES = \
 	lib/base/attr.h \
 	lib/base/clock.c lib/base/clock.h \
+	lib/base/codec/chunked.c lib/base/codec/chunked.h \
+	lib/base/codec/multipart.c lib/base/codec/multipart.h \
+	lib/base/codec/query.c lib/base/codec/query.h \
 	lib/base/crash.c lib/base/crash.h \
-	lib/base/crc32.c lib/base/crc32.h \
 	lib/base/crypto.c lib/base/crypto.h \
 	lib/base/crypto_hash.c \
 	lib/base/crypto_password.c \
@@ -35,13 +37,16 @@ libconfine_a_SOURCES = lib/base/confine.c lib/base/confine.h
 libconfine_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(SECCOMP_CFLAGS)
 
 CONFINE_LIBS = libconfine.a $(SECCOMP_LIBS)
-BASE_LIBS = libbase.a $(JANSSON_LIBS) $(CRYPTO_LIBS)
+BASE_LIBS = libbase.a $(JANSSON_LIBS) $(CRYPTO_LIBS) $(ZLIB_LIBS)
 
 check_PROGRAMS += base-test
 base_test_SOURCES = \
 	tests/unit/base/base_test.c \
 	tests/unit/base/base_test.h \
 	tests/unit/base/clock_test.c \
+	tests/unit/base/codec/chunked_test.c \
+	tests/unit/base/codec/multipart_test.c \
+	tests/unit/base/codec/query_test.c \
 	tests/unit/base/confine_test.c \
 	tests/unit/base/crash_test.c \
 	tests/unit/base/crypto_test.c \

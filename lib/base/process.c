@@ -60,22 +60,22 @@ bool process_answer(const struct process *process, const char *option, int *stat
     return false;
 }
 
-static void say(const struct process *process, const char *words)
+static void print_message(const struct process *process, const char *words)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
     struct error ignored = ERROR_INIT;
 
     strbuf_appendf(&text, "%s: %s\n", process->name, words);
     error_ignore(fd_write_all(STDERR_FILENO, text.text, text.len, &ignored),
-                 "nobody may be reading");
+                 "standard output may be closed");
 }
 
 int process_refuse(const struct process *process, const char *option)
 {
     CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
 
-    strbuf_appendf(&words, "%s is no option; see --help", option);
-    say(process, words.text);
+    strbuf_appendf(&words, "unknown option %s; see --help", option);
+    print_message(process, words.text);
     return EX_USAGE;
 }
 
@@ -94,7 +94,7 @@ int process_configure(const struct process *process, void *settings, const char 
 
 int process_complain(const struct process *process, const struct error *err)
 {
-    say(process, err->message);
+    print_message(process, err->message);
     return err->code == ERROR_INVALID ? EX_CONFIG : EXIT_FAILURE;
 }
 

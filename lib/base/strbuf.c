@@ -11,7 +11,7 @@ enum { FIRST_SIZE_BYTES = 64 };
 
 /* Shared by all fresh buffers; never written to, since size is 0. */
 /* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a char * must point to it */
-/* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): nobody writes to it */
+/* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): never written */
 char strbuf_empty[1] = "";
 
 void strbuf_done(struct strbuf *buf)

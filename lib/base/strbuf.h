@@ -4,6 +4,7 @@
  *
  * Ownership: the caller owns the struct; strbuf_done() releases its memory.
  * Threading: one thread at a time.
+ * Decision: docs/decisions/0064-strbuf.md
  */
 #ifndef DEFT_BASE_STRBUF_H
 #define DEFT_BASE_STRBUF_H
@@ -20,7 +21,7 @@ struct strbuf {
     size_t head; /* allocated bytes before text, left by removals */
 };
 
-/* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): nobody writes to it */
+/* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): never written */
 extern char strbuf_empty[1];
 /* clang-format off */
 #define STRBUF_INIT {strbuf_empty, 0, 0, 0}

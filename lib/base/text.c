@@ -58,7 +58,7 @@ int text_parse_int(const char *text, int64_t min, int64_t max, int64_t *value_ou
     if (end == text || *end != '\0' || isspace((unsigned char)text[0]))
         return error_set(err, ERROR_INVALID, "'%.40s' is not a whole number", text);
     if (errno == ERANGE || value < min || value > max)
-        return error_set(err, ERROR_INVALID, "%.40s is not within %lld and %lld", text,
+        return error_set(err, ERROR_INVALID, "%.40s is not between %lld and %lld", text,
                          (long long)min, (long long)max);
     *value_out = value;
     return 0;

@@ -1,6 +1,8 @@
 /*
  * UUIDs as text (RFC 9562). Requests may write 36 characters with dashes or 32 hex digits;
  * deft keeps the dashed lower-case form.
+ *
+ * Decision: docs/decisions/0065-uuid.md
  */
 #ifndef DEFT_BASE_UUID_H
 #define DEFT_BASE_UUID_H

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-#include "base/crc32.h"
+#include <zlib.h>
+
 #include "base/error.h"
 
 enum {
@@ -75,7 +76,7 @@ static void note_file(struct zip *zip, uint32_t crc, size_t len, const char *nam
 int zip_add(struct zip *zip, const char *name, const char *bytes, size_t len, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf head = STRBUF_INIT;
-    uint32_t crc = crc32_of(bytes, len);
+    uint32_t crc = (uint32_t)crc32_z(0, (const unsigned char *)bytes, len);
 
     if (len >= FULL_32)
         return error_set(err, ERROR_TOO_LARGE, "%s is too large for the archive", name);

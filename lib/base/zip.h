@@ -3,6 +3,7 @@
  * uncompressed. Memory: about 60 bytes plus the name for each file.
  *
  * Source: PKWARE APPNOTE 6.3, with the zip64 forms where counts or offsets need them.
+ * Decision: docs/decisions/0070-archives-and-checksums.md
  */
 #ifndef DEFT_BASE_ZIP_H
 #define DEFT_BASE_ZIP_H

@@ -1,4 +1,4 @@
-#include "sandbox/http/chunked.h"
+#include "base/codec/chunked.h"
 
 #include <string.h>
 
@@ -17,7 +17,7 @@ static int digit_value(char c)
 
 static int bad(struct error *err)
 {
-    return error_set(err, ERROR_INVALID, "The body is not in chunks as it says");
+    return error_set(err, ERROR_INVALID, "The body is not valid chunked encoding");
 }
 
 /* Reads the size's digits and the character that ends them. */

@@ -3,9 +3,10 @@
  * (RFC 9112, section 7.1). Trailers are skipped.
  *
  * Memory: constant. Threading: no state but the struct.
+ * Decision: docs/decisions/0069-codecs.md
  */
-#ifndef DEFT_SANDBOX_HTTP_CHUNKED_H
-#define DEFT_SANDBOX_HTTP_CHUNKED_H
+#ifndef DEFT_BASE_CODEC_CHUNKED_H
+#define DEFT_BASE_CODEC_CHUNKED_H
 
 #include <stddef.h>
 #include <stdint.h>

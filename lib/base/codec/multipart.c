@@ -1,4 +1,4 @@
-#include "sandbox/http/multipart.h"
+#include "base/codec/multipart.h"
 
 #include <string.h>
 #include <strings.h>
@@ -50,30 +50,36 @@ void multipart_done(struct multipart *multipart)
 
 bool multipart_is_complete(const struct multipart *multipart)
 {
-    return multipart->found && multipart->state == MULTIPART_END;
+    return (multipart->found || multipart->field == NULL) && multipart->state == MULTIPART_END;
 }
 
-/* True for name="file" in a Content-Disposition line. */
-static bool names_field(const char *headers, const char *field)
+/* Appends the name in a Content-Disposition line; nothing where there is none. */
+static void read_name(const char *headers, struct strbuf *name_out)
 {
     const char *line = strcasestr(headers, "content-disposition:");
     const char *line_end = line != NULL ? line + strcspn(line, "\r") : NULL;
     const char *name = line;
-    size_t len = strlen(field);
+    size_t len = 0;
 
     while (name != NULL) {
         name = strcasestr(name, "name=");
         if (name == NULL || name > line_end)
-            return false;
+            return;
         if (strchr("; \t", name[-1]) != NULL)
             break;
         name++; /* filename= */
     }
     if (name == NULL)
-        return false;
+        return;
     name += strlen("name=");
-    name += *name == '"';
-    return strncmp(name, field, len) == 0 && strchr("\";\r \t", name[len]) != NULL;
+    if (*name != '"') {
+        strbuf_append_bytes(name_out, name, strcspn(name, "\";\r \t"));
+        return;
+    }
+    name++;
+    len = strcspn(name, "\"\r");
+    if (name[len] == '"')
+        strbuf_append_bytes(name_out, name, len);
 }
 
 /* filename="x", or filename*=UTF-8''x with %XX (RFC 7578, section 4.2; RFC 8187). */
@@ -112,13 +118,33 @@ static int take_after_boundary(struct multipart *multipart, bool *more_out, stru
         multipart->state = MULTIPART_HEADERS;
         return 0;
     } else {
-        return error_set(err, ERROR_INVALID, "a broken multipart body");
+        return error_set(err, ERROR_INVALID, "the multipart body is malformed");
     }
     strbuf_remove_head(pending, 2);
     return 0;
 }
 
-static int take_headers(struct multipart *multipart, bool *more_out, struct error *err)
+static int begin_part(struct multipart *multipart, const struct multipart_target *target,
+                      const char *headers, struct error *err)
+{
+    CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
+
+    read_name(headers, &name);
+    multipart->state = MULTIPART_SKIPPED;
+    if (multipart->field == NULL) {
+        multipart->state = MULTIPART_FIELD;
+        return target->begin(target->state, name.text, err);
+    }
+    if (!multipart->found && text_equal(name.text, multipart->field)) {
+        multipart->found = true;
+        read_filename(headers, &multipart->filename);
+        multipart->state = MULTIPART_FIELD;
+    }
+    return 0;
+}
+
+static int take_headers(struct multipart *multipart, const struct multipart_target *target,
+                        bool *more_out, struct error *err)
 {
     struct strbuf *pending = &multipart->pending;
     size_t from = multipart->n_searched;
@@ -132,14 +158,12 @@ static int take_headers(struct multipart *multipart, bool *more_out, struct erro
             return error_set(err, ERROR_INVALID, "a part's headers are too long");
         return 0;
     }
+    if (memmem(pending->text, (size_t)(end - pending->text), multipart->delimiter,
+               multipart->delimiter_len) != NULL)
+        return error_set(err, ERROR_INVALID, "a part's headers are not terminated");
     *end = '\0';
-    if (!multipart->found && names_field(pending->text, multipart->field)) {
-        multipart->found = true;
-        read_filename(pending->text, &multipart->filename);
-        multipart->state = MULTIPART_FIELD;
-    } else {
-        multipart->state = MULTIPART_SKIPPED;
-    }
+    if (begin_part(multipart, target, pending->text, err) < 0)
+        return -1;
     /* The CRLF that ends the headers may be the one that begins the next delimiter. */
     strbuf_remove_head(pending, (size_t)(end - pending->text) + 4);
     return 0;
@@ -162,6 +186,9 @@ static int take_content(struct multipart *multipart, const struct multipart_targ
         target->take(target->state, pending->text, len, err) < 0)
         return -1;
     *more_out = end == NULL;
+    if (end != NULL && multipart->state == MULTIPART_FIELD && multipart->field == NULL &&
+        target->end(target->state, err) < 0)
+        return -1;
     if (end != NULL) {
         multipart->state = MULTIPART_AFTER_BOUNDARY;
         len += multipart->delimiter_len;
@@ -170,14 +197,14 @@ static int take_content(struct multipart *multipart, const struct multipart_targ
     return 0;
 }
 
-static int step(struct multipart *multipart, const struct multipart_target *target, bool *more_out,
-                struct error *err)
+static int parse_next(struct multipart *multipart, const struct multipart_target *target,
+                      bool *more_out, struct error *err)
 {
     switch (multipart->state) {
     case MULTIPART_AFTER_BOUNDARY:
         return take_after_boundary(multipart, more_out, err);
     case MULTIPART_HEADERS:
-        return take_headers(multipart, more_out, err);
+        return take_headers(multipart, target, more_out, err);
     case MULTIPART_PREAMBLE:
     case MULTIPART_FIELD:
     case MULTIPART_SKIPPED:
@@ -197,7 +224,7 @@ int multipart_feed(struct multipart *multipart, const char *bytes, size_t len,
 
     strbuf_append_bytes(&multipart->pending, bytes, len);
     while (!needs_more) {
-        if (step(multipart, target, &needs_more, err) < 0)
+        if (parse_next(multipart, target, &needs_more, err) < 0)
             return -1;
     }
     return 0;

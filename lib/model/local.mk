@@ -9,7 +9,7 @@ libmodel_a_SOURCES = \
 	lib/model/agent/llm_spec.c lib/model/agent/llm_spec.h \
 	lib/model/agent/agent_spec.c lib/model/agent/agent_spec.h \
 	lib/model/tools/browser_tools.c lib/model/tools/browser_tools.h \
-	lib/model/tools/child.c lib/model/tools/child.h \
+	lib/model/conversation/child_conversation.c lib/model/conversation/child_conversation.h \
 	lib/model/tools/child_tools.c lib/model/tools/child_tools.h \
 	lib/model/schema/client_arguments.c lib/model/schema/client_arguments.h \
 	lib/model/tools/client_tools.c lib/model/tools/client_tools.h \
@@ -26,6 +26,7 @@ libmodel_a_SOURCES = \
 	lib/model/plugins/front_matter.c lib/model/plugins/front_matter.h \
 	lib/model/agent/hooks.c lib/model/agent/hooks.h \
 	lib/model/limits.h \
+	lib/model/start/memory_size.c lib/model/start/memory_size.h \
 	lib/model/masking/mask_border.c lib/model/masking/mask_border.h \
 	lib/model/masking/mask_forms.c lib/model/masking/mask_forms.h \
 	lib/model/masking/mask_views.c lib/model/masking/mask_views.h \
@@ -34,14 +35,14 @@ libmodel_a_SOURCES = \
 	lib/model/event/observation_text.c lib/model/event/observation_text.h \
 	lib/model/openai/openai_answer.c lib/model/openai/openai_answer.h \
 	lib/model/openai/openai_ask.c lib/model/openai/openai_ask.h \
-	lib/model/plugins/package.c lib/model/plugins/package.h \
-	lib/model/schema/pattern.c lib/model/schema/pattern.h \
+	lib/model/plugins/plugin_folder.c lib/model/plugins/plugin_folder.h \
+	lib/model/schema/regex.c lib/model/schema/regex.h \
 	lib/model/plain_line.c lib/model/plain_line.h \
-	lib/model/prompt/plan.c \
+	lib/model/prompt/planned_events.c lib/model/prompt/planned_events.h \
 	lib/model/agent/policy.c lib/model/agent/policy.h \
 	lib/model/conversation/preview.c lib/model/conversation/preview.h \
 	lib/model/conversation/preview_answer.c lib/model/conversation/preview_answer.h \
-	lib/model/schema/problem.c lib/model/schema/problem.h \
+	lib/model/schema/validation_error.c lib/model/schema/validation_error.h \
 	lib/model/event/progress.c lib/model/event/progress.h \
 	lib/model/prompt/prompt.c lib/model/prompt/prompt.h \
 	lib/model/prompt/prompt_text.c lib/model/prompt/prompt_text.h \
@@ -56,15 +57,15 @@ libmodel_a_SOURCES = \
 	lib/model/agent/settings_schema.c lib/model/agent/settings_schema.h \
 	lib/model/schema/field.h \
 	lib/model/schema/words.c lib/model/schema/words.h \
-	lib/model/schema/shape.c lib/model/schema/shape.h \
-	lib/model/schema/shape_schema.c \
-	lib/model/schema/shape_value.c lib/model/schema/shape_value.h \
+	lib/model/schema/object_schema.c lib/model/schema/object_schema.h \
+	lib/model/schema/object_schema_json.c \
+	lib/model/schema/field_value.c lib/model/schema/field_value.h \
 	lib/model/plugins/skill_file.c lib/model/plugins/skill_file.h \
 	lib/model/prompt/skills.c lib/model/prompt/skills.h \
 	lib/model/start/start_check.c lib/model/start/start_check.h \
 	lib/model/schema/start_fields.c lib/model/schema/start_fields.h \
 	lib/model/start/start_request.c \
-	lib/model/plugins/source.c lib/model/plugins/source.h \
+	lib/model/plugins/plugin_source.c lib/model/plugins/plugin_source.h \
 	lib/model/event/stats.c lib/model/event/stats.h \
 	lib/model/event/status.c lib/model/event/status.h \
 	lib/model/tools/sub_agents.c lib/model/tools/sub_agents.h \
@@ -76,30 +77,30 @@ libmodel_a_SOURCES = \
 	lib/model/tools/tool_table.c lib/model/tools/tool_table.h \
 	lib/model/tools/tool_text.c lib/model/tools/tool_text.h \
 	lib/model/tools/tools.c lib/model/tools/tools.h \
-	lib/model/conversation/vault.c lib/model/conversation/vault.h \
+	lib/model/conversation/sealed_secrets.c lib/model/conversation/sealed_secrets.h \
 	lib/model/web_origin.c lib/model/web_origin.h \
 	lib/model/conversation/webhook.c lib/model/conversation/webhook.h \
 	lib/model/word_search.c lib/model/word_search.h \
 	lib/model/conversation/worktree.c lib/model/conversation/worktree.h
-libmodel_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(PCRE2_CFLAGS)
+libmodel_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(PCRE2_CFLAGS) $(YAML_CFLAGS)
 
-MODEL_LIBS = libmodel.a $(BASE_LIBS) $(PCRE2_LIBS) -lm
+MODEL_LIBS = libmodel.a $(BASE_LIBS) $(PCRE2_LIBS) $(YAML_LIBS) -lm
 
 check_PROGRAMS += model-test
 model_test_SOURCES = \
 	tests/unit/model/model_test.c \
 	tests/unit/model/model_test.h \
 	tests/unit/model/agent/agent_spec_test.c \
-	tests/unit/model/tools/child_test.c \
+	tests/unit/model/conversation/child_conversation_test.c \
 	tests/unit/model/event/content_test.c \
 	tests/unit/model/event/event_test.c \
 	tests/unit/model/masking/event_text_test.c \
 	tests/unit/model/golden_test.c \
 	tests/unit/model/masking/masker_test.c \
 	tests/unit/model/event/observation_test.c \
-	tests/unit/model/plugins/package_test.c \
-	tests/unit/model/schema/pattern_test.c \
-	tests/unit/model/prompt/plan_test.c \
+	tests/unit/model/plugins/plugin_folder_test.c \
+	tests/unit/model/schema/regex_test.c \
+	tests/unit/model/prompt/planned_events_test.c \
 	tests/unit/model/conversation/preview_answer_test.c tests/unit/model/conversation/preview_test.c \
 	tests/unit/model/web_origin_test.c \
 	tests/unit/model/prompt/prompt_test.c \
@@ -107,10 +108,10 @@ model_test_SOURCES = \
 	tests/unit/model/plugins/repository_test.c \
 	tests/unit/model/secrets/secret_test.c \
 	tests/unit/model/agent/settings_test.c \
-	tests/unit/model/schema/shape_test.c \
+	tests/unit/model/schema/object_schema_test.c \
 	tests/unit/model/plugins/skill_file_test.c \
 	tests/unit/model/prompt/skills_test.c \
-	tests/unit/model/plugins/source_test.c \
+	tests/unit/model/plugins/plugin_source_test.c \
 	tests/unit/model/start/start_request_test.c \
 	tests/unit/model/event/stats_test.c \
 	tests/unit/model/event/status_test.c \

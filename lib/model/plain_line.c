@@ -11,7 +11,7 @@ enum { OPEN_MAX = 4, HEADING_MAX = 6, NUMBER_MAX_DIGITS = 9, EMPHASIS_MAX = 3 };
 static const char BLANKS[] = " \t\r\f\v";
 
 /* The unread rest of the line, and the parser's state. */
-struct reader {
+struct markdown_reader {
     const char *at;
     const char *end;
     char before;         /* the last character of text */
@@ -33,7 +33,7 @@ static bool is_word(char c)
 }
 
 /* Returns the character at an offset; a blank past the end. */
-static char peek(const struct reader *line, size_t offset)
+static char peek(const struct markdown_reader *line, size_t offset)
 {
     if (offset >= (size_t)(line->end - line->at))
         return ' ';
@@ -51,13 +51,13 @@ static size_t run_length(const char *at, const char *end)
 
 /* --- marks of blocks --- */
 
-static void skip_blanks(struct reader *line)
+static void skip_blanks(struct markdown_reader *line)
 {
     while (line->at < line->end && is_blank(*line->at))
         line->at++;
 }
 
-static size_t number_mark_length(const struct reader *line)
+static size_t number_mark_length(const struct markdown_reader *line)
 {
     size_t n = 0;
 
@@ -69,7 +69,7 @@ static size_t number_mark_length(const struct reader *line)
 }
 
 /* Length of the marker of a heading, quotation, list item or task checkbox; 0: none. */
-static size_t block_mark_length(const struct reader *line)
+static size_t block_mark_length(const struct markdown_reader *line)
 {
     size_t n = line->at < line->end ? run_length(line->at, line->end) : 0;
 
@@ -92,7 +92,7 @@ static size_t block_mark_length(const struct reader *line)
     }
 }
 
-static void skip_block_marks(struct reader *line)
+static void skip_block_marks(struct markdown_reader *line)
 {
     size_t n = 0;
 
@@ -104,7 +104,7 @@ static void skip_block_marks(struct reader *line)
 }
 
 /* True for a code fence, a rule, and the underline of a heading or a table header. */
-static bool only_draws(const struct reader *line)
+static bool only_draws(const struct markdown_reader *line)
 {
     const char *p = line->at;
 
@@ -123,7 +123,7 @@ static bool only_draws(const struct reader *line)
 
 /* --- marks in the text --- */
 
-static void append_text(struct reader *line, struct strbuf *out, size_t n)
+static void append_text(struct markdown_reader *line, struct strbuf *out, size_t n)
 {
     strbuf_append_bytes(out, line->at, n);
     line->at += n;
@@ -147,7 +147,7 @@ static const char *find_run(const char *from, const char *end, char c, size_t n)
 }
 
 /* Text between code delimiters is literal; an unmatched delimiter is left out. */
-static void read_code(struct reader *line, struct strbuf *out)
+static void read_code(struct markdown_reader *line, struct strbuf *out)
 {
     size_t n = run_length(line->at, line->end);
     const char *close = find_run(line->at + n, line->end, '`', n);
@@ -161,7 +161,7 @@ static void read_code(struct reader *line, struct strbuf *out)
 }
 
 /* True if the run at line->at closes the innermost open emphasis. */
-static bool closes(const struct reader *line, size_t n)
+static bool closes(const struct markdown_reader *line, size_t n)
 {
     return line->n_open > 0 && line->open[line->n_open - 1] == *line->at &&
            line->n_open_runs[line->n_open - 1] == n && !is_blank(line->before);
@@ -185,7 +185,7 @@ static bool begins_words(char c)
     return is_word(c) || (c != '\0' && strchr("\"'([`*_!", c) != NULL);
 }
 
-static bool opens(const struct reader *line, size_t n)
+static bool opens(const struct markdown_reader *line, size_t n)
 {
     const char *close = NULL;
 
@@ -196,7 +196,7 @@ static bool opens(const struct reader *line, size_t n)
     return close != NULL && may_end(close, line->end, n);
 }
 
-static void read_emphasis(struct reader *line, struct strbuf *out)
+static void read_emphasis(struct markdown_reader *line, struct strbuf *out)
 {
     size_t n = run_length(line->at, line->end);
 
@@ -224,7 +224,7 @@ static const char *link_tail(const char *bracket, const char *end)
 }
 
 /* Reads "[" or "![": a link's text is kept, its address is left out. */
-static void read_bracket(struct reader *line, struct strbuf *out)
+static void read_bracket(struct markdown_reader *line, struct strbuf *out)
 {
     size_t n = *line->at == '!' ? 2 : 1;
     const char *close = memchr(line->at + n, ']', (size_t)(line->end - line->at - (ptrdiff_t)n));
@@ -237,7 +237,7 @@ static void read_bracket(struct reader *line, struct strbuf *out)
     append_text(line, out, n);
 }
 
-static void read_next(struct reader *line, struct strbuf *out)
+static void read_next(struct markdown_reader *line, struct strbuf *out)
 {
     if (line->at == line->link_end) {
         line->at = link_tail(line->link_end, line->end);
@@ -278,7 +278,7 @@ static void read_next(struct reader *line, struct strbuf *out)
 
 void plain_line_append(struct strbuf *out, const char *text, size_t len)
 {
-    struct reader line = {
+    struct markdown_reader line = {
         .at = text,
         .end = text + (len < PLAIN_LINE_MAX_BYTES ? len : PLAIN_LINE_MAX_BYTES),
         .before = ' ',

@@ -4,7 +4,7 @@
 #ifndef DEFT_MODEL_AGENT_ACP_FIELDS_H
 #define DEFT_MODEL_AGENT_ACP_FIELDS_H
 
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
 
 #define ACP_FIELDS                                                                                 \
     {.name = "acp_server",                                                                         \

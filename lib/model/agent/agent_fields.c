@@ -2,7 +2,7 @@
 #include "base/attr.h"
 #include "model/agent/condenser_fields.h"
 #include "model/limits.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
 
 /*
  * Members and defaults of the objects that describe an agent, as in the wire contract. Defaults
@@ -13,7 +13,7 @@ static const struct field tool_spec_fields[] = {
     {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
     {.name = "params", .kind = FIELD_MAP, .fallback = "{}"},
 };
-const struct shape tool_spec_shape = SHAPE(tool_spec_fields);
+const struct object_schema tool_spec_schema = SCHEMA(tool_spec_fields);
 
 static const struct field llm_fields[] = {
     {.name = "model", .kind = FIELD_TEXT},
@@ -95,7 +95,7 @@ static const struct field llm_fields[] = {
     {.name = "usage_id", .kind = FIELD_TEXT, .fallback = "\"default\""},
     {.name = "litellm_extra_body", .kind = FIELD_MAP, .fallback = "{}"},
 };
-const struct shape llm_shape = SHAPE(llm_fields);
+const struct object_schema llm_schema = SCHEMA(llm_fields);
 
 static const struct field agent_context_fields[] = {
     {.name = "skills", .kind = FIELD_LIST, .fallback = "[]"},
@@ -114,11 +114,11 @@ static const struct field agent_context_fields[] = {
     {.name = "secrets", .kind = FIELD_MAP, .rules = FIELD_NULLABLE},
     {.name = "current_datetime", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
 };
-const struct shape agent_context_shape = SHAPE(agent_context_fields);
+const struct object_schema agent_context_schema = SCHEMA(agent_context_fields);
 
 static const struct field agent_fields[] = {
     {.name = "llm", .kind = FIELD_MAP, .rules = FIELD_REQUIRED},
-    {.name = "tools", .kind = FIELD_OBJECTS, .fallback = "[]", .items = &tool_spec_shape},
+    {.name = "tools", .kind = FIELD_OBJECTS, .fallback = "[]", .items = &tool_spec_schema},
     {.name = "mcp_config", .kind = FIELD_MAP, .fallback = "{}"},
     {.name = "filter_tools_regex", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
     {.name = "include_default_tools",
@@ -127,7 +127,7 @@ static const struct field agent_fields[] = {
     {.name = "agent_context",
      .kind = FIELD_OBJECT,
      .rules = FIELD_NULLABLE,
-     .items = &agent_context_shape},
+     .items = &agent_context_schema},
     {.name = "system_prompt", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
     {.name = "system_prompt_filename", .kind = FIELD_TEXT, .fallback = "\"system_prompt.j2\""},
     {.name = "security_policy_filename", .kind = FIELD_TEXT, .fallback = "\"security_policy.j2\""},
@@ -140,7 +140,7 @@ static const struct field agent_fields[] = {
      .rules = FIELD_NULLABLE | FIELD_FILLED,
      .max_chars = PERSONA_MAX_CHARS},
 };
-const struct shape agent_shape = SHAPE(agent_fields);
+const struct object_schema agent_schema = SCHEMA(agent_fields);
 
 static const struct field summarizing_condenser_fields[] = {
     {.name = "llm", .kind = FIELD_MAP, .rules = FIELD_REQUIRED},
@@ -148,4 +148,4 @@ static const struct field summarizing_condenser_fields[] = {
     {.name = "max_tokens", .kind = FIELD_INT, .rules = FIELD_NULLABLE},
     CONDENSER_FIELDS,
 };
-const struct shape summarizing_condenser_shape = SHAPE(summarizing_condenser_fields);
+const struct object_schema summarizing_condenser_schema = SCHEMA(summarizing_condenser_fields);

@@ -4,12 +4,12 @@
 #ifndef DEFT_MODEL_AGENT_AGENT_FIELDS_H
 #define DEFT_MODEL_AGENT_AGENT_FIELDS_H
 
-struct shape;
+struct object_schema;
 
-extern const struct shape llm_shape;
-extern const struct shape agent_shape;
-extern const struct shape agent_context_shape;
-extern const struct shape summarizing_condenser_shape;
-extern const struct shape tool_spec_shape;
+extern const struct object_schema llm_schema;
+extern const struct object_schema agent_schema;
+extern const struct object_schema agent_context_schema;
+extern const struct object_schema summarizing_condenser_schema;
+extern const struct object_schema tool_spec_schema;
 
 #endif

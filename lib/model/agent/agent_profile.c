@@ -8,8 +8,8 @@
 #include "model/agent/agent_fields.h"
 #include "model/agent/agent_settings.h"
 #include "model/limits.h"
-#include "model/schema/problem.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
+#include "model/schema/validation_error.h"
 
 /* id, name and revision are accepted, since clients send back profiles they read, but ignored. */
 #define COMMON_FIELDS                                                                              \
@@ -27,7 +27,7 @@ static const struct field openhands_fields[] = {
     {.name = "agent_kind", .kind = FIELD_TEXT, .fallback = "\"openhands\"", .words = "openhands"},
     {.name = "llm_profile_ref", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
     {.name = "agent", .kind = FIELD_TEXT, .fallback = "\"CodeActAgent\""},
-    {.name = "tools", .kind = FIELD_OBJECTS, .rules = FIELD_NULLABLE, .items = &tool_spec_shape},
+    {.name = "tools", .kind = FIELD_OBJECTS, .rules = FIELD_NULLABLE, .items = &tool_spec_schema},
     {.name = "persona",
      .kind = FIELD_TEXT,
      .rules = FIELD_NULLABLE,
@@ -35,13 +35,13 @@ static const struct field openhands_fields[] = {
     {.name = "system_message_suffix", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
     {.name = "disabled_skills", .kind = FIELD_TEXTS, .fallback = "[]"},
     {.name = "public_skills", .kind = FIELD_TEXTS, .rules = FIELD_NULLABLE},
-    {.name = "condenser", .kind = FIELD_OBJECT, .items = &settings_condenser_shape},
-    {.name = "verification", .kind = FIELD_OBJECT, .items = &profile_verification_shape},
+    {.name = "condenser", .kind = FIELD_OBJECT, .items = &settings_condenser_schema},
+    {.name = "verification", .kind = FIELD_OBJECT, .items = &profile_verification_schema},
     {.name = "enable_classify_and_switch_llm_tool", .kind = FIELD_BOOL, .fallback = "false"},
     {.name = "meta_profile_ref", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
     {.name = "tool_concurrency_limit", .kind = FIELD_INT, .rules = FIELD_FROM_1, .fallback = "1"},
 };
-static const struct shape openhands_shape = CLOSED_SHAPE(openhands_fields);
+static const struct object_schema openhands_schema = CLOSED_SCHEMA(openhands_fields);
 
 static const struct field acp_fields[] = {
     COMMON_FIELDS,
@@ -50,26 +50,26 @@ static const struct field acp_fields[] = {
     {.name = "acp_command", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
     {.name = "acp_args", .kind = FIELD_TEXTS, .rules = FIELD_NULLABLE},
 };
-static const struct shape acp_shape = CLOSED_SHAPE(acp_fields);
+static const struct object_schema acp_schema = CLOSED_SCHEMA(acp_fields);
 
 static const struct field class_fields[] = {
     {.name = "description", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
     {.name = "model", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
 };
-static const struct shape class_shape = SHAPE(class_fields);
+static const struct object_schema class_schema = SCHEMA(class_fields);
 
 static const struct field meta_fields[] = {
     {.name = "classifier_model", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
-    {.name = "classes", .kind = FIELD_OBJECTS, .fallback = "[]", .items = &class_shape},
+    {.name = "classes", .kind = FIELD_OBJECTS, .fallback = "[]", .items = &class_schema},
     {.name = "prompt_template", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
     {.name = "model_table", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
 };
-static const struct shape meta_shape = SHAPE(meta_fields);
+static const struct object_schema meta_schema = SCHEMA(meta_fields);
 
-static void refuse_empty(json_t *object, const char *name, const struct place *place,
+static void refuse_empty(json_t *object, const char *name, const struct json_path *path,
                          json_t *problems)
 {
-    const struct place at = {place, name, 0};
+    const struct json_path at = {path, name, 0};
     json_t *value = json_object_get(object, name);
     json_t *ctx = NULL;
 
@@ -77,10 +77,10 @@ static void refuse_empty(json_t *object, const char *name, const struct place *p
         return;
     ctx = json_object();
     json_put(ctx, "min_length", json_integer(1));
-    problem_add(
-        problems, &at,
-        &(struct problem){"string_too_short", "String should have at least 1 character", ctx},
-        value);
+    validation_error_add(problems, &at,
+                         &(struct validation_error){"string_too_short",
+                                                    "String should have at least 1 character", ctx},
+                         value);
 }
 
 /* Adds missing sections, to be filled with defaults, and converts retired switches to tools. */
@@ -99,17 +99,18 @@ static json_t *completed(json_t *input)
     return copy;
 }
 
-json_t *agent_profile_read(json_t *input, const struct place *place, json_t *problems)
+json_t *agent_profile_read(json_t *input, const struct json_path *path, json_t *problems)
 {
     static const char *const keepers[] = {"id", "name", "revision"};
     static const char *const filled[] = {"llm_profile_ref", "persona", "meta_profile_ref"};
     json_auto_t *whole = completed(input);
-    const struct shape *shape = agent_settings_are_acp(input) ? &acp_shape : &openhands_shape;
-    json_t *profile = shape_read(shape, whole, place, problems);
+    const struct object_schema *schema =
+        agent_settings_are_acp(input) ? &acp_schema : &openhands_schema;
+    json_t *profile = object_schema_read(schema, whole, path, problems);
 
     for (size_t i = 0; i < ARRAY_SIZE(filled); i++)
-        refuse_empty(profile, filled[i], place, problems);
-    settings_sections_check(profile, place, problems);
+        refuse_empty(profile, filled[i], path, problems);
+    settings_sections_check(profile, path, problems);
     for (size_t i = 0; i < ARRAY_SIZE(keepers); i++)
         (void)json_object_del(profile, keepers[i]);
     json_put(profile, "schema_version", json_integer(AGENT_PROFILE_VERSION));
@@ -123,20 +124,22 @@ static bool has_instance_text(const char *template)
            strstr(template, "{{instance_text}}") != NULL;
 }
 
-json_t *meta_profile_read(json_t *input, const struct place *place, json_t *problems)
+json_t *meta_profile_read(json_t *input, const struct json_path *path, json_t *problems)
 {
-    json_t *profile = shape_read(&meta_shape, input, place, problems);
+    json_t *profile = object_schema_read(&meta_schema, input, path, problems);
     bool has_classes = json_array_size(json_object_get(profile, "classes")) > 0;
     const char *template = json_text_or(profile, "prompt_template", NULL);
 
-    refuse_empty(profile, "classifier_model", place, problems);
+    refuse_empty(profile, "classifier_model", path, problems);
     if (has_classes && template != NULL)
-        problem_add_value(problems, place, "classes and prompt_template exclude each other", input);
+        validation_error_add_value(problems, path, "classes and prompt_template exclude each other",
+                                   input);
     else if (!has_classes && template == NULL)
-        problem_add_value(problems, place, "either classes or a prompt_template is required",
-                          input);
+        validation_error_add_value(problems, path,
+                                   "either classes or a prompt_template is required", input);
     else if (template != NULL && !has_instance_text(template))
-        problem_add_value(problems, place, "prompt_template contains {{ instance_text }}", input);
+        validation_error_add_value(problems, path, "prompt_template contains {{ instance_text }}",
+                                   input);
     return profile;
 }
 

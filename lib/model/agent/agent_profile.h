@@ -12,17 +12,17 @@
 
 #include "base/attr.h"
 
-struct place;
+struct json_path;
 
 /*
  * Reads a profile of either agent_kind and fills in all defaults; id, name and revision, which the
  * store keeps, are left out. Returns a new reference; errors, including unknown members, are
  * appended to problems.
  */
-json_t *agent_profile_read(json_t *input, const struct place *place,
+json_t *agent_profile_read(json_t *input, const struct json_path *path,
                            json_t *problems) NONNULL MUST_CHECK;
 /* As agent_profile_read(): either classes or a prompt_template for `{{ instance_text }}`. */
-json_t *meta_profile_read(json_t *input, const struct place *place,
+json_t *meta_profile_read(json_t *input, const struct json_path *path,
                           json_t *problems) NONNULL MUST_CHECK;
 
 /* True if refs (a list, or null for all) contains the name. */

@@ -4,8 +4,8 @@
 #include "base/text.h"
 #include "model/agent/llm_spec.h"
 #include "model/limits.h"
-#include "model/schema/problem.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
+#include "model/schema/validation_error.h"
 
 #define CONDENSER_MIN_SIZE 20.0
 #define SCALE_MAX 1.0
@@ -105,10 +105,10 @@ void retired_switches_fold(json_t *settings)
         add_tool(settings, CHILDREN_TOOL);
 }
 
-static void check_at_most(json_t *object, const char *name, double most, const struct place *place,
-                          json_t *problems)
+static void check_at_most(json_t *object, const char *name, double most,
+                          const struct json_path *path, json_t *problems)
 {
-    const struct place at = {place, name, 0};
+    const struct json_path at = {path, name, 0};
     json_t *value = json_object_get(object, name);
     json_t *ctx = NULL;
 
@@ -116,16 +116,16 @@ static void check_at_most(json_t *object, const char *name, double most, const s
         return;
     ctx = json_object();
     json_put(ctx, "le", json_real(most));
-    problem_add(
-        problems, &at,
-        &(struct problem){"less_than_equal", "Input should be less than or equal to 1", ctx},
-        value);
+    validation_error_add(problems, &at,
+                         &(struct validation_error){"less_than_equal",
+                                                    "Input should be less than or equal to 1", ctx},
+                         value);
 }
 
-static void check_above_0(json_t *object, const char *name, const struct place *place,
+static void check_above_0(json_t *object, const char *name, const struct json_path *path,
                           json_t *problems)
 {
-    const struct place at = {place, name, 0};
+    const struct json_path at = {path, name, 0};
     json_t *value = json_object_get(object, name);
     json_t *ctx = NULL;
 
@@ -133,32 +133,34 @@ static void check_above_0(json_t *object, const char *name, const struct place *
         return;
     ctx = json_object();
     json_put(ctx, "gt", json_integer(0));
-    problem_add(problems, &at,
-                &(struct problem){"greater_than", "Input should be greater than 0", ctx}, value);
+    validation_error_add(
+        problems, &at,
+        &(struct validation_error){"greater_than", "Input should be greater than 0", ctx}, value);
 }
 
-static void check_condenser(json_t *condenser, const struct place *place, json_t *problems)
+static void check_condenser(json_t *condenser, const struct json_path *path, json_t *problems)
 {
-    const struct place at = {place, "max_size", 0};
+    const struct json_path at = {path, "max_size", 0};
     json_t *size = json_object_get(condenser, "max_size");
     json_t *ctx = NULL;
 
-    check_above_0(condenser, "minimum_progress", place, problems);
-    check_above_0(condenser, "hard_context_reset_context_scaling", place, problems);
+    check_above_0(condenser, "minimum_progress", path, problems);
+    check_above_0(condenser, "hard_context_reset_context_scaling", path, problems);
     if (!json_is_number(size) || json_number_value(size) >= CONDENSER_MIN_SIZE)
         return;
     ctx = json_object();
     json_put(ctx, "ge", json_real(CONDENSER_MIN_SIZE));
-    problem_add(
-        problems, &at,
-        &(struct problem){"greater_than_equal", "Input should be greater than or equal to 20", ctx},
-        size);
+    validation_error_add(problems, &at,
+                         &(struct validation_error){"greater_than_equal",
+                                                    "Input should be greater than or equal to 20",
+                                                    ctx},
+                         size);
 }
 
-void settings_sections_check(json_t *settings, const struct place *place, json_t *problems)
+void settings_sections_check(json_t *settings, const struct json_path *path, json_t *problems)
 {
-    const struct place condenser = {place, "condenser", 0};
-    const struct place verification = {place, "verification", 0};
+    const struct json_path condenser = {path, "condenser", 0};
+    const struct json_path verification = {path, "verification", 0};
 
     check_condenser(json_object_get(settings, "condenser"), &condenser, problems);
     check_at_most(json_object_get(settings, "verification"), "critic_threshold", SCALE_MAX,
@@ -170,23 +172,24 @@ static bool is_empty_text(const json_t *value)
     return json_is_string(value) && json_string_length(value) == 0;
 }
 
-json_t *mcp_server_read(json_t *input, const struct place *place, json_t *problems)
+json_t *mcp_server_read(json_t *input, const struct json_path *path, json_t *problems)
 {
-    json_t *server = shape_read(&mcp_server_shape, input, place, problems);
+    json_t *server = object_schema_read(&mcp_server_schema, input, path, problems);
     json_t *url = json_object_get(server, "url");
     json_t *command = json_object_get(server, "command");
 
     json_drop_nulls(server);
     if (is_empty_text(url) || is_empty_text(command))
-        problem_add_value(problems, place, "url and command are not empty", input);
+        validation_error_add_value(problems, path, "url and command must not be empty", input);
     else if (json_typeof(input) == JSON_OBJECT && json_object_get(server, "url") == NULL &&
              json_object_get(server, "command") == NULL)
-        problem_add_value(problems, place, "an MCP server has a url or a command", input);
+        validation_error_add_value(problems, path, "an MCP server needs either a url or a command",
+                                   input);
     return server;
 }
 
 /* Older clients wrap the servers in {"mcpServers": …}. */
-static json_t *mcp_servers_read(json_t *input, const struct place *place, json_t *problems)
+static json_t *mcp_servers_read(json_t *input, const struct json_path *path, json_t *problems)
 {
     json_t *wrapped = json_object_get(input, "mcpServers");
     json_t *from = json_is_object(wrapped) ? wrapped : input;
@@ -195,7 +198,7 @@ static json_t *mcp_servers_read(json_t *input, const struct place *place, json_t
     json_t *server = NULL;
 
     json_object_foreach (from, name, server) {
-        const struct place at = {place, name, 0};
+        const struct json_path at = {path, name, 0};
 
         json_put(servers, name, mcp_server_read(server, &at, problems));
     }
@@ -219,26 +222,26 @@ static json_t *with_sections(json_t *input)
 }
 
 static void read_meta_llms(json_t *settings, const struct conversation_defaults *defaults,
-                           const struct place *place, json_t *problems)
+                           const struct json_path *path, json_t *problems)
 {
-    const struct place llms_place = {place, "meta_profile_llms", 0};
+    const struct json_path llms_path = {path, "meta_profile_llms", 0};
     json_t *llms = json_object_get(settings, "meta_profile_llms");
     const char *name = NULL;
     void *next = NULL;
     json_t *llm = NULL;
 
     json_object_foreach_safe (llms, next, name, llm) {
-        const struct place at = {&llms_place, name, 0};
+        const struct json_path at = {&llms_path, name, 0};
 
         json_put(llms, name, llm_spec_read(llm, defaults, &at, problems));
     }
 }
 
 json_t *agent_settings_read(json_t *input, const struct conversation_defaults *defaults,
-                            const struct place *place, json_t *problems)
+                            const struct json_path *path, json_t *problems)
 {
-    const struct place llm_place = {place, "llm", 0};
-    const struct place mcp_place = {place, "mcp_config", 0};
+    const struct json_path llm_path = {path, "llm", 0};
+    const struct json_path mcp_path = {path, "mcp_config", 0};
     bool is_acp = agent_settings_are_acp(input);
     json_auto_t *folded = json_deep_copy(input);
     json_auto_t *whole = NULL;
@@ -246,32 +249,33 @@ json_t *agent_settings_read(json_t *input, const struct conversation_defaults *d
 
     retired_switches_fold(folded);
     whole = with_sections(folded);
-    settings = shape_read(is_acp ? &acp_settings_shape : &openhands_settings_shape, whole, place,
-                          problems);
+    settings = object_schema_read(is_acp ? &acp_settings_schema : &openhands_settings_schema, whole,
+                                  path, problems);
     json_put(settings, "schema_version", json_integer(AGENT_SETTINGS_VERSION));
     if (json_is_object(json_object_get(settings, "mcp_config")))
         json_put(settings, "mcp_config",
-                 mcp_servers_read(json_object_get(settings, "mcp_config"), &mcp_place, problems));
+                 mcp_servers_read(json_object_get(settings, "mcp_config"), &mcp_path, problems));
     if (is_acp)
         return settings;
     if (json_is_object(json_object_get(settings, "llm")))
         json_put(settings, "llm",
-                 llm_spec_read(json_object_get(settings, "llm"), defaults, &llm_place, problems));
-    read_meta_llms(settings, defaults, place, problems);
-    settings_sections_check(settings, place, problems);
+                 llm_spec_read(json_object_get(settings, "llm"), defaults, &llm_path, problems));
+    read_meta_llms(settings, defaults, path, problems);
+    settings_sections_check(settings, path, problems);
     return settings;
 }
 
-json_t *conversation_settings_read(json_t *input, const struct place *place, json_t *problems)
+json_t *conversation_settings_read(json_t *input, const struct json_path *path, json_t *problems)
 {
-    const struct place ref_place = {place, "worktree_base_ref", 0};
-    json_t *settings = shape_read(&conversation_settings_shape, input, place, problems);
+    const struct json_path ref_path = {path, "worktree_base_ref", 0};
+    json_t *settings = object_schema_read(&conversation_settings_schema, input, path, problems);
 
-    check_above_0(settings, "container_cpus", place, problems);
+    check_above_0(settings, "container_cpus", path, problems);
     if (text_equal(json_text_or(settings, "worktree_base", ""), "ref") &&
         text_is_blank(json_text_or(settings, "worktree_base_ref", "")))
-        problem_add_value(problems, &ref_place, "worktree_base 'ref' needs a worktree_base_ref",
-                          json_object_get(settings, "worktree_base_ref"));
+        validation_error_add_value(problems, &ref_path,
+                                   "worktree_base 'ref' needs a worktree_base_ref",
+                                   json_object_get(settings, "worktree_base_ref"));
     return settings;
 }
 

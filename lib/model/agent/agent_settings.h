@@ -13,34 +13,35 @@
 #include "base/attr.h"
 
 struct conversation_defaults;
-struct place;
-struct shape;
+struct json_path;
+struct object_schema;
 
 enum { AGENT_SETTINGS_VERSION = 9, AGENT_PROFILE_VERSION = 4 };
 
 /* The tables, see settings_fields.c. */
-extern const struct shape openhands_settings_shape;
-extern const struct shape acp_settings_shape;
-extern const struct shape conversation_settings_shape;
-extern const struct shape mcp_server_shape;
-extern const struct shape settings_condenser_shape;
-extern const struct shape settings_verification_shape;
-extern const struct shape profile_verification_shape; /* without the key */
+extern const struct object_schema openhands_settings_schema;
+extern const struct object_schema acp_settings_schema;
+extern const struct object_schema conversation_settings_schema;
+extern const struct object_schema mcp_server_schema;
+extern const struct object_schema settings_condenser_schema;
+extern const struct object_schema settings_verification_schema;
+extern const struct object_schema profile_verification_schema; /* without the key */
 
 /*
  * Reads agent settings of either agent_kind, fills in all defaults and converts retired switches.
  * Secrets are left in place. Returns a new reference; errors are appended to problems.
  */
 json_t *agent_settings_read(json_t *input, const struct conversation_defaults *defaults,
-                            const struct place *place, json_t *problems) NONNULL MUST_CHECK;
+                            const struct json_path *path, json_t *problems) NONNULL MUST_CHECK;
 /* As agent_settings_read(), for `conversation_settings`. */
-json_t *conversation_settings_read(json_t *input, const struct place *place,
+json_t *conversation_settings_read(json_t *input, const struct json_path *path,
                                    json_t *problems) NONNULL MUST_CHECK;
 /* As agent_settings_read(), for one server of mcp_config. */
-json_t *mcp_server_read(json_t *input, const struct place *place,
+json_t *mcp_server_read(json_t *input, const struct json_path *path,
                         json_t *problems) NONNULL MUST_CHECK;
-/* Checks the ranges in condenser and verification sections that were read by their shapes. */
-void settings_sections_check(json_t *settings, const struct place *place, json_t *problems) NONNULL;
+/* Checks the ranges in condenser and verification sections that were read by their schemas. */
+void settings_sections_check(json_t *settings, const struct json_path *path,
+                             json_t *problems) NONNULL;
 
 /*
  * Converts the switches of older clients in agent settings or an agent profile to tools: the

@@ -7,55 +7,55 @@
 #include "model/agent/agent_settings.h"
 #include "model/agent/conversation_defaults.h"
 #include "model/agent/llm_spec.h"
-#include "model/schema/problem.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
+#include "model/schema/validation_error.h"
 #include "model/secrets/secret_places.h"
 
 /* Reads the member `llm` of an object into its copy. */
 static void read_llm_member(json_t *object, json_t *input,
-                            const struct conversation_defaults *defaults, const struct place *place,
-                            json_t *problems)
+                            const struct conversation_defaults *defaults,
+                            const struct json_path *path, json_t *problems)
 {
     json_t *llm = json_object_get(input, "llm");
-    const struct place at = {place, "llm", 0};
+    const struct json_path at = {path, "llm", 0};
 
     if (json_is_object(llm))
         json_put(object, "llm", llm_spec_read(llm, defaults, &at, problems));
 }
 
 /* No client sees a summary while it is generated. */
-static void check_not_streaming(const json_t *condenser, const struct place *place,
+static void check_not_streaming(const json_t *condenser, const struct json_path *path,
                                 json_t *problems)
 {
     json_t *llm = json_object_get(condenser, "llm");
-    const struct place at = {place, "llm", 0};
+    const struct json_path at = {path, "llm", 0};
 
     if (json_bool_or(llm, "stream", 0))
-        problem_add_value(problems, &at, "a condenser's model does not stream", llm);
+        validation_error_add_value(problems, &at, "a condenser's model cannot stream", llm);
 }
 
 /* Reads a condenser by its kind; unknown kinds are kept unchanged and are not run. */
 static json_t *condenser_read(json_t *input, const struct conversation_defaults *defaults,
-                              const struct place *place, json_t *problems)
+                              const struct json_path *path, json_t *problems)
 {
     const char *kind = json_text_or(input, "kind", NULL);
     json_t *condenser = NULL;
 
     if (kind == NULL) {
-        problem_add_value(problems, place, "a condenser has a kind", input);
+        validation_error_add_value(problems, path, "a condenser needs a kind", input);
         return json_null();
     }
     if (!text_equal(kind, "LLMSummarizingCondenser"))
         return json_deep_copy(input);
-    condenser = shape_read(&summarizing_condenser_shape, input, place, problems);
-    read_llm_member(condenser, input, defaults, place, problems);
-    check_not_streaming(condenser, place, problems);
+    condenser = object_schema_read(&summarizing_condenser_schema, input, path, problems);
+    read_llm_member(condenser, input, defaults, path, problems);
+    check_not_streaming(condenser, path, problems);
     json_put_text(condenser, "kind", kind);
     return condenser;
 }
 
 /* Older clients wrap the servers in {"mcpServers": …}; every server gets `enabled`. */
-static json_t *mcp_config_read(json_t *input, const struct place *place, json_t *problems)
+static json_t *mcp_config_read(json_t *input, const struct json_path *path, json_t *problems)
 {
     json_t *wrapped = json_object_get(input, "mcpServers");
     json_t *servers = json_deep_copy(json_is_object(wrapped) ? wrapped : input);
@@ -63,12 +63,13 @@ static json_t *mcp_config_read(json_t *input, const struct place *place, json_t 
     json_t *server = NULL;
 
     json_object_foreach (servers, name, server) {
-        const struct place at = {place, name, 0};
+        const struct json_path at = {path, name, 0};
 
         if (!json_is_object(server))
-            problem_add(problems, &at,
-                        &(struct problem){"dict_type", "Input should be a valid dictionary", NULL},
-                        server);
+            validation_error_add(
+                problems, &at,
+                &(struct validation_error){"dict_type", "Input should be a valid dictionary", NULL},
+                server);
         else if (json_object_get(server, "enabled") == NULL)
             json_put(server, "enabled", json_true());
     }
@@ -99,36 +100,38 @@ static void finish_context(json_t *agent)
 }
 
 /* Common to agents given as `agent` and as `agent_settings`. */
-static void finish_agent(json_t *agent, json_t *input, const struct place *place, json_t *problems)
+static void finish_agent(json_t *agent, json_t *input, const struct json_path *path,
+                         json_t *problems)
 {
     json_t *servers = json_object_get(input, "mcp_config");
-    const struct place mcp_place = {place, "mcp_config", 0};
+    const struct json_path mcp_path = {path, "mcp_config", 0};
 
     if (json_is_object(servers))
-        json_put(agent, "mcp_config", mcp_config_read(servers, &mcp_place, problems));
+        json_put(agent, "mcp_config", mcp_config_read(servers, &mcp_path, problems));
     finish_prompt_arguments(agent);
     finish_context(agent);
     json_put_text(agent, "kind", "Agent");
 }
 
 json_t *agent_spec_read(json_t *input, const struct conversation_defaults *defaults,
-                        const struct place *place, json_t *problems)
+                        const struct json_path *path, json_t *problems)
 {
     const char *kind = json_text_or(input, "kind", "Agent");
     json_t *condenser = json_object_get(input, "condenser");
-    const struct place condenser_place = {place, "condenser", 0};
+    const struct json_path condenser_path = {path, "condenser", 0};
     json_t *agent = NULL;
 
     if (!text_equal(kind, "Agent")) {
-        problem_add_value(problems, place, "this server runs agents of kind 'Agent' only", input);
+        validation_error_add_value(problems, path, "this server runs agents of kind 'Agent' only",
+                                   input);
         return json_object();
     }
-    agent = shape_read(&agent_shape, input, place, problems);
-    read_llm_member(agent, input, defaults, place, problems);
+    agent = object_schema_read(&agent_schema, input, path, problems);
+    read_llm_member(agent, input, defaults, path, problems);
     if (json_is_object(condenser))
         json_put(agent, "condenser",
-                 condenser_read(condenser, defaults, &condenser_place, problems));
-    finish_agent(agent, input, place, problems);
+                 condenser_read(condenser, defaults, &condenser_path, problems));
+    finish_agent(agent, input, path, problems);
     return agent;
 }
 
@@ -160,7 +163,7 @@ static json_t *condenser_from_settings(const json_t *wanted, json_t *llm)
 }
 
 /* Builds an agent from settings, with defaults for members they do not have. */
-static json_t *agent_of_settings(json_t *settings, const struct place *place, json_t *problems)
+static json_t *agent_of_settings(json_t *settings, const struct json_path *path, json_t *problems)
 {
     static const char *const moved[] = {"tools", "mcp_config", "agent_context", "persona",
                                         "tool_concurrency_limit"};
@@ -168,7 +171,7 @@ static json_t *agent_of_settings(json_t *settings, const struct place *place, js
     json_t *agent = NULL;
 
     json_put(bare, "llm", json_object());
-    agent = shape_read(&agent_shape, bare, place, problems);
+    agent = object_schema_read(&agent_schema, bare, path, problems);
     json_put(agent, "tools", standard_tools());
     for (size_t i = 0; i < ARRAY_SIZE(moved); i++) {
         json_t *value = json_object_get(settings, moved[i]);
@@ -190,21 +193,22 @@ static void add_browser(json_t *tools)
 }
 
 json_t *agent_spec_from_settings(json_t *input, const struct conversation_defaults *defaults,
-                                 const struct place *place, json_t *problems)
+                                 const struct json_path *path, json_t *problems)
 {
     json_auto_t *settings = NULL;
     json_t *agent = NULL;
     json_t *llm = NULL;
 
     if (agent_settings_are_acp(input)) {
-        problem_add_value(problems, place, "this server runs agent_kind 'openhands' only", input);
+        validation_error_add_value(problems, path, "this server runs agent_kind 'openhands' only",
+                                   input);
         return json_object();
     }
-    settings = agent_settings_read(input, defaults, place, problems);
+    settings = agent_settings_read(input, defaults, path, problems);
     /* Without a context in the input there is none, and no date in the prompt. */
     if (!json_is_object(json_object_get(input, "agent_context")))
         json_put(settings, "agent_context", json_null());
-    agent = agent_of_settings(settings, place, problems);
+    agent = agent_of_settings(settings, path, problems);
     if (!json_is_array(json_object_get(settings, "tools")) && defaults->has_browser)
         add_browser(json_object_get(agent, "tools"));
     llm = json_object_get(settings, "llm");
@@ -214,6 +218,6 @@ json_t *agent_spec_from_settings(json_t *input, const struct conversation_defaul
         json_put(agent, "condenser",
                  condenser_from_settings(json_object_get(settings, "condenser"), llm));
     }
-    finish_agent(agent, settings, place, problems);
+    finish_agent(agent, settings, path, problems);
     return agent;
 }

@@ -10,13 +10,13 @@
 #include "base/attr.h"
 
 struct conversation_defaults;
-struct place;
+struct json_path;
 
 /* Reads an `agent` member. Returns a new reference; errors are appended to problems. */
 json_t *agent_spec_read(json_t *input, const struct conversation_defaults *defaults,
-                        const struct place *place, json_t *problems) NONNULL MUST_CHECK;
+                        const struct json_path *path, json_t *problems) NONNULL MUST_CHECK;
 /* Builds the agent that an `agent_settings` member describes. As agent_spec_read(). */
 json_t *agent_spec_from_settings(json_t *input, const struct conversation_defaults *defaults,
-                                 const struct place *place, json_t *problems) NONNULL MUST_CHECK;
+                                 const struct json_path *path, json_t *problems) NONNULL MUST_CHECK;
 
 #endif

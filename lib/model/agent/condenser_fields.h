@@ -4,7 +4,7 @@
 #ifndef DEFT_MODEL_AGENT_CONDENSER_FIELDS_H
 #define DEFT_MODEL_AGENT_CONDENSER_FIELDS_H
 
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
 
 #define CONDENSER_FIELDS                                                                           \
     {.name = "keep_first", .kind = FIELD_INT, .rules = FIELD_FROM_0, .fallback = "2"},             \

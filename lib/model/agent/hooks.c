@@ -6,8 +6,8 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "model/schema/problem.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
+#include "model/schema/validation_error.h"
 
 static const struct field definition_fields[] = {
     {.name = "type",
@@ -23,20 +23,21 @@ static const struct field definition_fields[] = {
     {.name = "max_iterations", .kind = FIELD_INT, .rules = FIELD_FROM_1, .fallback = "3"},
     {.name = "async", .kind = FIELD_BOOL, .fallback = "false"},
 };
-static const struct shape definition_shape = SHAPE(definition_fields);
+static const struct object_schema definition_schema = SCHEMA(definition_fields);
 
 static const struct field matcher_fields[] = {
     {.name = "matcher", .kind = FIELD_TEXT, .fallback = "\"*\""},
-    {.name = "hooks", .kind = FIELD_OBJECTS, .fallback = "[]", .items = &definition_shape},
+    {.name = "hooks", .kind = FIELD_OBJECTS, .fallback = "[]", .items = &definition_schema},
 };
-static const struct shape matcher_shape = SHAPE(matcher_fields);
+static const struct object_schema matcher_schema = SCHEMA(matcher_fields);
 
-#define EVENT(key) {.name = (key), .kind = FIELD_OBJECTS, .fallback = "[]", .items = &matcher_shape}
+#define EVENT(key)                                                                                 \
+    {.name = (key), .kind = FIELD_OBJECTS, .fallback = "[]", .items = &matcher_schema}
 static const struct field config_fields[] = {
     EVENT("pre_tool_use"),  EVENT("post_tool_use"), EVENT("user_prompt_submit"),
     EVENT("session_start"), EVENT("session_end"),   EVENT("stop"),
 };
-const struct shape hook_config_shape = CLOSED_SHAPE(config_fields);
+const struct object_schema hook_config_schema = CLOSED_SCHEMA(config_fields);
 
 struct event_name {
     const char *written;
@@ -74,7 +75,7 @@ static json_t *with_known_names(const json_t *config)
 
 int hooks_read(const char *text, json_t **config_out, struct error *err)
 {
-    const struct place place = {NULL, "hooks", 0};
+    const struct json_path path = {NULL, "hooks", 0};
     json_auto_t *file = NULL;
     json_auto_t *renamed = NULL;
     json_auto_t *config = NULL;
@@ -87,7 +88,7 @@ int hooks_read(const char *text, json_t **config_out, struct error *err)
     if (!json_is_object(file) || (inner != NULL && !json_is_object(inner)))
         return error_set(err, ERROR_INVALID, "hooks must be an object");
     renamed = with_known_names(inner != NULL ? inner : file);
-    config = shape_read(&hook_config_shape, renamed, &place, problems);
+    config = object_schema_read(&hook_config_schema, renamed, &path, problems);
     if (json_array_size(problems) > 0) {
         CLEANUP(strbuf_done) struct strbuf where = STRBUF_INIT;
 

@@ -10,12 +10,12 @@
 #include <jansson.h>
 
 #include "base/attr.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
 
 struct error;
 
 /* A HookConfig as in files and start requests. */
-extern const struct shape hook_config_shape;
+extern const struct object_schema hook_config_schema;
 
 /*
  * Reads the HookConfig of a hooks file and fills in defaults. Event names may be written PreToolUse

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "model/agent/agent_fields.h"
 #include "model/agent/conversation_defaults.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
 #include "model/secrets/secret_places.h"
 
 static const char MODEL_FALLBACK[] = "gpt-5.6";
@@ -41,9 +41,9 @@ static void fill_in_model(json_t *llm, const struct conversation_defaults *defau
 }
 
 json_t *llm_spec_read(json_t *input, const struct conversation_defaults *defaults,
-                      const struct place *place, json_t *problems)
+                      const struct json_path *path, json_t *problems)
 {
-    json_t *llm = shape_read(&llm_shape, input, place, problems);
+    json_t *llm = object_schema_read(&llm_schema, input, path, problems);
 
     drop_empty_secrets(llm);
     fill_in_model(llm, defaults);

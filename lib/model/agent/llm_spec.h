@@ -10,10 +10,10 @@
 #include "base/attr.h"
 
 struct conversation_defaults;
-struct place;
+struct json_path;
 
 /* Reads one LLM object. Returns a new reference; errors are appended to problems. */
 json_t *llm_spec_read(json_t *input, const struct conversation_defaults *defaults,
-                      const struct place *place, json_t *problems) NONNULL MUST_CHECK;
+                      const struct json_path *path, json_t *problems) NONNULL MUST_CHECK;
 
 #endif

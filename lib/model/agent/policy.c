@@ -5,25 +5,25 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "model/limits.h"
-#include "model/schema/problem.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
 #include "model/schema/start_fields.h"
+#include "model/schema/validation_error.h"
 
 static const char *const analyzer_kinds[] = {
     "LLMSecurityAnalyzer",        "GraySwanAnalyzer",         "PatternSecurityAnalyzer",
     "PolicyRailSecurityAnalyzer", "EnsembleSecurityAnalyzer", "ToolShieldLLMSecurityAnalyzer",
 };
 
-json_t *policy_read(json_t *input, const struct place *place, json_t *problems)
+json_t *policy_read(json_t *input, const struct json_path *path, json_t *problems)
 {
     const char *kind = json_text_or(input, "kind", "");
     json_t *policy = NULL;
 
     if (text_equal(kind, "ConfirmRisky"))
-        return shape_read(&confirm_risky_shape, input, place, problems);
+        return object_schema_read(&confirm_risky_schema, input, path, problems);
     if (!text_equal(kind, "NeverConfirm") && !text_equal(kind, "AlwaysConfirm"))
-        problem_add_value(problems, place,
-                          "kind is one of NeverConfirm, AlwaysConfirm and ConfirmRisky", input);
+        validation_error_add_value(
+            problems, path, "kind must be NeverConfirm, AlwaysConfirm or ConfirmRisky", input);
     policy = json_object();
     json_put_text(policy, "kind", kind);
     return policy;
@@ -50,37 +50,38 @@ static bool is_analyzer(const json_t *input)
 }
 
 /* An ensemble lists at least one analyzer, each of a known kind. */
-static void check_ensemble(const json_t *input, const struct place *place, json_t *problems)
+static void check_ensemble(const json_t *input, const struct json_path *path, json_t *problems)
 {
-    const struct place list = {place, "analyzers", 0};
+    const struct json_path list = {path, "analyzers", 0};
     json_t *analyzers = json_object_get(input, "analyzers");
     json_t *analyzer = NULL;
     size_t i = 0;
 
     if (json_array_size(analyzers) == 0)
-        problem_add(problems, &list,
-                    &(struct problem){"too_short",
-                                      "List should have at least 1 item after validation, not 0",
-                                      NULL},
-                    analyzers);
+        validation_error_add(
+            problems, &list,
+            &(struct validation_error){
+                "too_short", "List should have at least 1 item after validation, not 0", NULL},
+            analyzers);
     json_array_foreach (analyzers, i, analyzer) {
-        const struct place at = {&list, NULL, (json_int_t)i};
+        const struct json_path at = {&list, NULL, (json_int_t)i};
 
         if (!is_analyzer(analyzer))
-            problem_add_value(problems, &at, "kind names no security analyzer", analyzer);
+            validation_error_add_value(problems, &at, "kind is not a known security analyzer",
+                                       analyzer);
     }
 }
 
-json_t *analyzer_read(json_t *input, const struct place *place, json_t *problems)
+json_t *analyzer_read(json_t *input, const struct json_path *path, json_t *problems)
 {
     if (json_typeof(input) == JSON_NULL)
         return json_null();
     if (!is_analyzer(input)) {
-        problem_add_value(problems, place, "kind names no security analyzer", input);
+        validation_error_add_value(problems, path, "kind is not a known security analyzer", input);
         return json_null();
     }
     if (text_equal(json_text_or(input, "kind", ""), "EnsembleSecurityAnalyzer"))
-        check_ensemble(input, place, problems);
+        check_ensemble(input, path, problems);
     return json_deep_copy(input);
 }
 
@@ -93,19 +94,21 @@ static bool is_tag_name(const char *name)
     return name[0] != '\0';
 }
 
-void tags_check(json_t *tags, const struct place *place, json_t *problems)
+void tags_check(json_t *tags, const struct json_path *path, json_t *problems)
 {
     const char *name = NULL;
     json_t *value = NULL;
 
     json_object_foreach (tags, name, value) {
-        struct place at = {place, name, 0};
+        struct json_path at = {path, name, 0};
 
         if (!is_tag_name(name))
-            problem_add_value(problems, &at, "a tag's name has lower-case letters and digits only",
-                              value);
+            validation_error_add_value(
+                problems, &at, "a tag's name may contain only lower-case letters and digits",
+                value);
         if (json_is_string(value) &&
             utf8_length(json_string_value(value), json_string_length(value)) > TAG_VALUE_MAX_CHARS)
-            problem_add_value(problems, &at, "a tag's value has at most 256 characters", value);
+            validation_error_add_value(problems, &at,
+                                       "a tag's value may have at most 256 characters", value);
     }
 }

@@ -8,7 +8,7 @@
 #include "model/agent/agent_settings.h"
 #include "model/agent/condenser_fields.h"
 #include "model/limits.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
 
 static const struct field condenser_fields[] = {
     {.name = "condenser_kind",
@@ -20,7 +20,7 @@ static const struct field condenser_fields[] = {
     {.name = "max_tokens", .kind = FIELD_INT, .rules = FIELD_NULLABLE | FIELD_FROM_1},
     CONDENSER_FIELDS,
 };
-const struct shape settings_condenser_shape = SHAPE(condenser_fields);
+const struct object_schema settings_condenser_schema = SCHEMA(condenser_fields);
 
 static const struct field verification_fields[] = {
     {.name = "critic_enabled", .kind = FIELD_BOOL, .fallback = "false"},
@@ -38,10 +38,10 @@ static const struct field verification_fields[] = {
     {.name = "critic_model_name", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
     {.name = "critic_api_key", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
 };
-const struct shape settings_verification_shape = SHAPE(verification_fields);
+const struct object_schema settings_verification_schema = SCHEMA(verification_fields);
 /* The key is the last field. */
-const struct shape profile_verification_shape = {verification_fields,
-                                                 ARRAY_SIZE(verification_fields) - 1, false};
+const struct object_schema profile_verification_schema = {
+    verification_fields, ARRAY_SIZE(verification_fields) - 1, false};
 
 static const struct field openhands_fields[] = {
     {.name = "schema_version", .kind = FIELD_INT, .rules = FIELD_FROM_1, .fallback = "9"},
@@ -51,7 +51,7 @@ static const struct field openhands_fields[] = {
      .words = "openhands|acp"},
     {.name = "agent", .kind = FIELD_TEXT, .fallback = "\"CodeActAgent\""},
     {.name = "llm", .kind = FIELD_MAP, .fallback = "{}"},
-    {.name = "tools", .kind = FIELD_OBJECTS, .rules = FIELD_NULLABLE, .items = &tool_spec_shape},
+    {.name = "tools", .kind = FIELD_OBJECTS, .rules = FIELD_NULLABLE, .items = &tool_spec_schema},
     {.name = "enable_classify_and_switch_llm_tool", .kind = FIELD_BOOL, .fallback = "false"},
     {.name = "active_meta_profile", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
     {.name = "meta_profile", .kind = FIELD_MAP, .rules = FIELD_NULLABLE},
@@ -62,11 +62,11 @@ static const struct field openhands_fields[] = {
      .kind = FIELD_TEXT,
      .rules = FIELD_NULLABLE,
      .max_chars = PERSONA_MAX_CHARS},
-    {.name = "agent_context", .kind = FIELD_OBJECT, .items = &agent_context_shape},
-    {.name = "condenser", .kind = FIELD_OBJECT, .items = &settings_condenser_shape},
-    {.name = "verification", .kind = FIELD_OBJECT, .items = &settings_verification_shape},
+    {.name = "agent_context", .kind = FIELD_OBJECT, .items = &agent_context_schema},
+    {.name = "condenser", .kind = FIELD_OBJECT, .items = &settings_condenser_schema},
+    {.name = "verification", .kind = FIELD_OBJECT, .items = &settings_verification_schema},
 };
-const struct shape openhands_settings_shape = SHAPE(openhands_fields);
+const struct object_schema openhands_settings_schema = SCHEMA(openhands_fields);
 
 static const struct field acp_fields[] = {
     {.name = "schema_version", .kind = FIELD_INT, .rules = FIELD_FROM_1, .fallback = "9"},
@@ -77,9 +77,9 @@ static const struct field acp_fields[] = {
     {.name = "mcp_config", .kind = FIELD_MAP, .fallback = "{}"},
     {.name = "acp_isolate_data_dir", .kind = FIELD_BOOL, .fallback = "false"},
     {.name = "acp_file_secrets", .kind = FIELD_LIST, .fallback = "[]"},
-    {.name = "agent_context", .kind = FIELD_OBJECT, .items = &agent_context_shape},
+    {.name = "agent_context", .kind = FIELD_OBJECT, .items = &agent_context_schema},
 };
-const struct shape acp_settings_shape = SHAPE(acp_fields);
+const struct object_schema acp_settings_schema = SCHEMA(acp_fields);
 
 static const struct field conversation_fields[] = {
     {.name = "schema_version", .kind = FIELD_INT, .rules = FIELD_FROM_1, .fallback = "1"},
@@ -104,7 +104,7 @@ static const struct field conversation_fields[] = {
     {.name = "container_cpus", .kind = FIELD_NUMBER, .rules = FIELD_NULLABLE | FIELD_FROM_0},
     {.name = "container_browser", .kind = FIELD_BOOL, .fallback = "true"},
 };
-const struct shape conversation_settings_shape = SHAPE(conversation_fields);
+const struct object_schema conversation_settings_schema = SCHEMA(conversation_fields);
 
 static const struct field auth_fields[] = {
     {.name = "strategy",
@@ -119,7 +119,7 @@ static const struct field auth_fields[] = {
     {.name = "authentication", .kind = FIELD_ANY},
     {.name = "state", .kind = FIELD_ANY},
 };
-static const struct shape auth_shape = CLOSED_SHAPE(auth_fields);
+static const struct object_schema auth_schema = CLOSED_SCHEMA(auth_fields);
 
 /* One default only: other members that a client left out stay absent. */
 static const struct field mcp_server_fields[] = {
@@ -138,7 +138,7 @@ static const struct field mcp_server_fields[] = {
     {.name = "sse_read_timeout", .kind = FIELD_NUMBER, .rules = FIELD_NULLABLE | FIELD_FROM_0},
     {.name = "keep_alive", .kind = FIELD_BOOL, .rules = FIELD_NULLABLE},
     {.name = "headers", .kind = FIELD_TEXT_MAP, .rules = FIELD_NULLABLE},
-    {.name = "auth", .kind = FIELD_OBJECT, .rules = FIELD_NULLABLE, .items = &auth_shape},
+    {.name = "auth", .kind = FIELD_OBJECT, .rules = FIELD_NULLABLE, .items = &auth_schema},
     {.name = "enabled", .kind = FIELD_BOOL, .fallback = "true"},
 };
-const struct shape mcp_server_shape = CLOSED_SHAPE(mcp_server_fields);
+const struct object_schema mcp_server_schema = CLOSED_SCHEMA(mcp_server_fields);

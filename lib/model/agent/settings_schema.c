@@ -11,7 +11,7 @@
 #include "model/agent/agent_fields.h"
 #include "model/agent/agent_settings.h"
 #include "model/agent/agent_spec.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
 #include "model/schema/words.h"
 
 /* Importance of a field in the form. */
@@ -38,132 +38,134 @@ struct field_words {
 };
 
 static const struct field_words words[] = {
-    {"agent", "Agent", "Which agent does the work.", MAJOR, NULL, NULL},
-    {"tools", "Tools", "What the agent may use; without a list the standard set.", MAJOR, NULL,
-     NULL},
-    {"tool_concurrency_limit", "Parallel tool calls", "How many calls may run at a time.", MAJOR,
-     NULL, NULL},
-    {"mcp_config", "MCP servers", "Servers that offer the agent more tools.", MINOR, NULL, NULL},
-    {"persona", "Persona", "Who the agent is, instead of the built-in description.", MINOR, NULL,
-     NULL},
-    {"enable_classify_and_switch_llm_tool", "Choose the model by the task",
-     "Lets the active meta-profile choose which model does a task.", MINOR, NULL, NULL},
-    {"llm.model", "Model", "The model's name, with its provider in front: openai/gpt-5.5.",
+    {"agent", "Agent", "The agent that works in the conversation.", MAJOR, NULL, NULL},
+    {"tools", "Tools", "Tools the agent may use; the standard set if empty.", MAJOR, NULL, NULL},
+    {"tool_concurrency_limit", "Parallel tool calls",
+     "Maximum number of tool calls that run at the same time.", MAJOR, NULL, NULL},
+    {"mcp_config", "MCP servers", "Servers that provide additional tools.", MINOR, NULL, NULL},
+    {"persona", "Persona", "Replaces the built-in description of the agent.", MINOR, NULL, NULL},
+    {"enable_classify_and_switch_llm_tool", "Choose the model for each task",
+     "Lets the active meta-profile choose the model for a task.", MINOR, NULL, NULL},
+    {"llm.model", "Model", "Model name with the provider as prefix, such as openai/gpt-5.5.",
      CRITICAL, NULL, NULL},
     {"llm.api_key", "API key", "The provider's key for this model.", CRITICAL, NULL, NULL},
-    {"llm.auth_type", "Authentication", "How the provider knows who pays.", CRITICAL, NULL, NULL},
-    {"llm.subscription_vendor", "Subscription provider", "Whose subscription is used.", CRITICAL,
-     "llm.auth_type", NULL},
-    {"llm.provider_connection_id", "Provider connection",
-     "A stored connection that lends its key and address.", MAJOR, NULL, NULL},
-    {"llm.base_url", "Base URL", "Where the model is served, if not at its provider.", MAJOR, NULL,
+    {"llm.auth_type", "Authentication", "How deft authenticates to the provider.", CRITICAL, NULL,
      NULL},
-    {"llm.api_version", "API version", "For providers that version by date.", MINOR, NULL, NULL},
-    {"llm.timeout", "Timeout", "Most seconds of one attempt.", MINOR, NULL, NULL},
-    {"llm.num_retries", "Attempts", "How often a call is tried before it counts as failed.", MINOR,
+    {"llm.subscription_vendor", "Subscription provider", "The provider of the subscription.",
+     CRITICAL, "llm.auth_type", NULL},
+    {"llm.provider_connection_id", "Provider connection",
+     "A stored connection that supplies the key and base URL.", MAJOR, NULL, NULL},
+    {"llm.base_url", "Base URL", "Address of the model's API, if not the provider's own.", MAJOR,
      NULL, NULL},
-    {"llm.temperature", "Temperature", "How freely words are chosen; empty: the model's own.",
-     MINOR, NULL, NULL},
-    {"llm.max_output_tokens", "Most output tokens", "Limit of one answer.", MINOR, NULL, NULL},
-    {"llm.max_input_tokens", "Most input tokens", "Limit of one request.", MINOR, NULL, NULL},
-    {"llm.stream", "Stream", "Show answers while they are written.", MINOR, NULL, NULL},
+    {"llm.api_version", "API version", "For providers whose API versions are dates.", MINOR, NULL,
+     NULL},
+    {"llm.timeout", "Timeout", "Seconds allowed for one attempt.", MINOR, NULL, NULL},
+    {"llm.num_retries", "Attempts", "Attempts before a call fails.", MINOR, NULL, NULL},
+    {"llm.temperature", "Temperature", "Sampling temperature; empty: the model's default.", MINOR,
+     NULL, NULL},
+    {"llm.max_output_tokens", "Max output tokens", "Limit for one response.", MINOR, NULL, NULL},
+    {"llm.max_input_tokens", "Max input tokens", "Limit for one request.", MINOR, NULL, NULL},
+    {"llm.stream", "Stream", "Show responses as they are generated.", MINOR, NULL, NULL},
     {"llm.reasoning_effort", "Reasoning effort", "How long the model thinks before it answers.",
      MINOR, NULL, "low|medium|high|xhigh|none"},
     {"condenser.enabled", "Condense long conversations",
-     "Summarises the oldest part when a conversation grows long.", CRITICAL, NULL, NULL},
-    {"condenser.max_size", "Most events", "How many events are kept before condensing.", MINOR,
-     "condenser.enabled", NULL},
-    {"condenser.max_tokens", "Most tokens", "How many tokens are kept before condensing.", MINOR,
-     "condenser.enabled", NULL},
-    {"condenser.keep_first", "Keep first", "How many of the first events always stay.", MINOR,
-     "condenser.enabled", NULL},
-    {"condenser.minimum_progress", "Least progress", "The part that a condensation must save.",
-     MINOR, "condenser.enabled", NULL},
-    {"condenser.hard_context_reset_max_retries", "Reset attempts",
-     "How often a conversation that is far too long is cut.", MINOR, "condenser.enabled", NULL},
-    {"condenser.hard_context_reset_context_scaling", "Reset scaling",
-     "How much smaller each of these cuts is.", MINOR, "condenser.enabled", NULL},
-    {"verification.critic_enabled", "Use a critic", "Lets a second model judge the work.", CRITICAL,
-     NULL, NULL},
-    {"verification.critic_mode", "When it judges", "At the end, or after every action.", MINOR,
-     "verification.critic_enabled", NULL},
-    {"verification.enable_iterative_refinement", "Improve until it is good",
-     "Goes on while the critic is not content.", CRITICAL, "verification.critic_enabled", NULL},
-    {"verification.critic_threshold", "Good enough from", "The least score, from 0 to 1.", MINOR,
-     "verification.critic_enabled|verification.enable_iterative_refinement", NULL},
-    {"verification.max_refinement_iterations", "Most rounds", "How often the work is improved.",
-     MINOR, "verification.critic_enabled|verification.enable_iterative_refinement", NULL},
-    {"verification.critic_server_url", "Critic's address", "Where the critic is served.", MINOR,
-     "verification.critic_enabled", NULL},
-    {"verification.critic_model_name", "Critic's model", "The critic's name there.", MINOR,
-     "verification.critic_enabled", NULL},
-    {"verification.critic_api_key", "Critic's key", "Its key there.", CRITICAL,
-     "verification.critic_enabled", NULL},
-    {"agent_context.system_message_suffix", "Instructions",
-     "Words added to what the agent is told at the start.", MAJOR, NULL, NULL},
-    {"agent_context.user_message_suffix", "Words after each message",
-     "Words added to each message of the user.", MINOR, NULL, NULL},
-    {"agent_context.load_memory", "Memory", "Loads what was noted in earlier conversations.", MAJOR,
-     NULL, NULL},
-    {"acp_server", "ACP server", "Which program is the agent.", CRITICAL, NULL, NULL},
-    {"acp_command", "Command", "How a program of your own is started.", MINOR, NULL, NULL},
-    {"acp_args", "Arguments", "What is added to its command.", MINOR, NULL, NULL},
-    {"acp_model", "Model", "The model that it uses.", CRITICAL, NULL, NULL},
-    {"acp_prompt_timeout", "Silence allowed", "Seconds without a word before it counts as stuck.",
-     MINOR, NULL, NULL},
-    {"max_iterations", "Most steps", "How many answers of the model a run may take.", MAJOR, NULL,
+     "Summarises the oldest events when a conversation grows long.", CRITICAL, NULL, NULL},
+    {"condenser.max_size", "Max events",
+     "Number of events above which the conversation is condensed.", MINOR, "condenser.enabled",
      NULL},
-    {"confirmation_mode", "Ask before acting", "Waits for your consent before risky actions.",
+    {"condenser.max_tokens", "Max tokens",
+     "Number of tokens above which the conversation is condensed.", MINOR, "condenser.enabled",
+     NULL},
+    {"condenser.keep_first", "Keep first", "Number of initial events that are always kept.", MINOR,
+     "condenser.enabled", NULL},
+    {"condenser.minimum_progress", "Minimum progress",
+     "Share of the conversation that condensing must remove.", MINOR, "condenser.enabled", NULL},
+    {"condenser.hard_context_reset_max_retries", "Reset attempts",
+     "How often a conversation that is far too long is truncated.", MINOR, "condenser.enabled",
+     NULL},
+    {"condenser.hard_context_reset_context_scaling", "Reset scaling",
+     "Factor by which each attempt shortens the conversation further.", MINOR, "condenser.enabled",
+     NULL},
+    {"verification.critic_enabled", "Use a critic", "Lets a second model rate the work.", CRITICAL,
+     NULL, NULL},
+    {"verification.critic_mode", "When it runs", "At the end, or after every action.", MINOR,
+     "verification.critic_enabled", NULL},
+    {"verification.enable_iterative_refinement", "Refine until accepted",
+     "Continues until the critic's score reaches the threshold.", CRITICAL,
+     "verification.critic_enabled", NULL},
+    {"verification.critic_threshold", "Threshold", "Minimum score, from 0 to 1.", MINOR,
+     "verification.critic_enabled|verification.enable_iterative_refinement", NULL},
+    {"verification.max_refinement_iterations", "Max rounds", "Maximum number of refinement rounds.",
+     MINOR, "verification.critic_enabled|verification.enable_iterative_refinement", NULL},
+    {"verification.critic_server_url", "Critic URL", "Address of the critic's API.", MINOR,
+     "verification.critic_enabled", NULL},
+    {"verification.critic_model_name", "Critic model", "Model name at that address.", MINOR,
+     "verification.critic_enabled", NULL},
+    {"verification.critic_api_key", "Critic API key", "API key for that address.", CRITICAL,
+     "verification.critic_enabled", NULL},
+    {"agent_context.system_message_suffix", "Instructions", "Text added to the system prompt.",
+     MAJOR, NULL, NULL},
+    {"agent_context.user_message_suffix", "Message suffix", "Text added to each user message.",
+     MINOR, NULL, NULL},
+    {"agent_context.load_memory", "Memory", "Loads notes from earlier conversations.", MAJOR, NULL,
+     NULL},
+    {"acp_server", "ACP server", "The program that runs as the agent.", CRITICAL, NULL, NULL},
+    {"acp_command", "Command", "Command that starts a custom agent.", MINOR, NULL, NULL},
+    {"acp_args", "Arguments", "Arguments added to the command.", MINOR, NULL, NULL},
+    {"acp_model", "Model", "Model the agent uses.", CRITICAL, NULL, NULL},
+    {"acp_prompt_timeout", "Prompt timeout",
+     "Seconds without output before the agent counts as stuck.", MINOR, NULL, NULL},
+    {"max_iterations", "Max steps", "Maximum number of model calls in one run.", MAJOR, NULL, NULL},
+    {"confirmation_mode", "Ask before acting", "Waits for your confirmation before risky actions.",
      CRITICAL, NULL, NULL},
-    {"security_analyzer", "Security analyzer", "Who says how risky an action is.", MAJOR,
+    {"security_analyzer", "Security analyzer", "Rates the risk of each action.", MAJOR,
      "confirmation_mode", "llm|none"},
     {"default_runtime", "Where it runs",
-     "In the shared sandbox, in a work tree of its own, or in a sandbox of its own.", MAJOR, NULL,
-     NULL},
-    {"worktree_base", "Work tree from", "Where a work tree's branch begins.", MAJOR,
+     "In the shared sandbox, in its own work tree, or in its own sandbox.", MAJOR, NULL, NULL},
+    {"worktree_base", "Work tree from", "Start point of a work tree's branch.", MAJOR,
      "default_runtime=worktree", NULL},
-    {"worktree_base_ref", "Work tree ref", "The branch or commit, with 'ref'.", MAJOR,
+    {"worktree_base_ref", "Work tree ref", "The branch or commit, if the base is 'ref'.", MAJOR,
      "default_runtime=worktree|worktree_base=ref", NULL},
-    {"worktree_branch_prefix", "Prefix of branches", "What stands before a branch's name.", MAJOR,
+    {"worktree_branch_prefix", "Branch prefix", "Prefix of new branch names.", MAJOR,
      "default_runtime=worktree", NULL},
-    {"container_memory", "Memory", "Of the sandbox, such as 4g.", MAJOR, "default_runtime=docker",
-     NULL},
-    {"container_cpus", "CPUs", "Of the sandbox, such as 1.5.", MAJOR, "default_runtime=docker",
-     NULL},
-    {"container_browser", "Browser", "Whether the sandbox has one.", MAJOR,
+    {"container_memory", "Memory", "Memory of the sandbox, such as 4g.", MAJOR,
+     "default_runtime=docker", NULL},
+    {"container_cpus", "CPUs", "Processors of the sandbox, such as 1.5.", MAJOR,
+     "default_runtime=docker", NULL},
+    {"container_browser", "Browser", "Whether the sandbox has a browser.", MAJOR,
      "default_runtime=docker", NULL},
 };
 
-/* A section of the form: some or all members of a shape. */
+/* A section of the form: some or all members of an object. */
 struct section {
     const char *key;
     const char *label;
     const char *variant; /* agent_kind; NULL: any */
     const char *prefix;  /* "llm."; "" for members of the settings themselves */
-    const struct shape *shape;
+    const struct object_schema *schema;
     const char *members; /* "a|b"; NULL: all */
 };
 
 static const struct section agent_sections[] = {
-    {"general", "General", NULL, "", &openhands_settings_shape,
+    {"general", "General", NULL, "", &openhands_settings_schema,
      "agent|tools|tool_concurrency_limit|mcp_config|persona|enable_classify_and_switch_llm_tool|"
      "active_meta_profile"},
-    {"llm", "LLM", "openhands", "llm.", &llm_shape, NULL},
-    {"agent_context", "Agent context", "openhands", "agent_context.", &agent_context_shape,
+    {"llm", "LLM", "openhands", "llm.", &llm_schema, NULL},
+    {"agent_context", "Agent context", "openhands", "agent_context.", &agent_context_schema,
      "load_memory|system_message_suffix|user_message_suffix"},
-    {"condenser", "Condenser", "openhands", "condenser.", &settings_condenser_shape, NULL},
-    {"verification", "Verification", "openhands", "verification.", &settings_verification_shape,
+    {"condenser", "Condenser", "openhands", "condenser.", &settings_condenser_schema, NULL},
+    {"verification", "Verification", "openhands", "verification.", &settings_verification_schema,
      NULL},
-    {"acp", "ACP (Agent Client Protocol)", "acp", "", &acp_settings_shape,
+    {"acp", "ACP (Agent Client Protocol)", "acp", "", &acp_settings_schema,
      "acp_server|acp_command|acp_args|acp_model|acp_session_mode|acp_prompt_timeout|"
      "acp_startup_timeout"},
 };
 
 static const struct section conversation_sections[] = {
-    {"general", "General", NULL, "", &conversation_settings_shape, "max_iterations"},
-    {"verification", "Verification", NULL, "", &conversation_settings_shape,
+    {"general", "General", NULL, "", &conversation_settings_schema, "max_iterations"},
+    {"verification", "Verification", NULL, "", &conversation_settings_schema,
      "confirmation_mode|security_analyzer"},
-    {"runtime", "Runtime", NULL, "", &conversation_settings_shape,
+    {"runtime", "Runtime", NULL, "", &conversation_settings_schema,
      "default_runtime|worktree_base|worktree_base_ref|worktree_branch_prefix|container_memory|"
      "container_cpus|container_browser"},
 };
@@ -280,8 +282,8 @@ static json_t *section_to_json(const struct section *section)
     json_put_text(json, "label", section->label);
     json_put(json, "fields", fields);
     json_put(json, "variant", json_text_of(section->variant));
-    for (size_t i = 0; i < section->shape->n; i++) {
-        const struct field *field = &section->shape->fields[i];
+    for (size_t i = 0; i < section->schema->n; i++) {
+        const struct field *field = &section->schema->fields[i];
 
         if (section->members == NULL || words_contain(section->members, field->name))
             json_push(fields, field_to_json(section, field));
@@ -318,7 +320,7 @@ static json_t *find_field(const json_t *schema, const char *key)
 }
 
 /* Two defaults are not literals: model is the server's, stream_idle_timeout equals timeout. */
-json_t *agent_settings_schema(const char *model)
+json_t *settings_schema_of_agent(const char *model)
 {
     json_t *schema = schema_of("AgentSettings", agent_sections, ARRAY_SIZE(agent_sections));
     json_t *timeout = find_field(schema, "llm.timeout");
@@ -329,7 +331,7 @@ json_t *agent_settings_schema(const char *model)
     return schema;
 }
 
-json_t *conversation_settings_schema(void)
+json_t *settings_schema_of_conversation(void)
 {
     return schema_of("ConversationSettings", conversation_sections,
                      ARRAY_SIZE(conversation_sections));

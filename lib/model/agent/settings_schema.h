@@ -10,8 +10,8 @@
 #include "base/attr.h"
 
 /* Returns {"model_name", "sections"} of agent settings. model: default of an LLM without one. */
-json_t *agent_settings_schema(const char *model) NONNULL MUST_CHECK;
+json_t *settings_schema_of_agent(const char *model) NONNULL MUST_CHECK;
 /* As above, for conversation settings. */
-json_t *conversation_settings_schema(void) MUST_CHECK;
+json_t *settings_schema_of_conversation(void) MUST_CHECK;
 
 #endif

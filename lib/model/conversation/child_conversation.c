@@ -1,4 +1,4 @@
-#include "model/tools/child.h"
+#include "model/conversation/child_conversation.h"
 
 #include "base/crypto.h"
 #include "base/json.h"
@@ -6,14 +6,13 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/conversation/conversation.h"
-#include "model/conversation/vault.h"
-#include "model/event/event.h"
+#include "model/conversation/sealed_secrets.h"
 #include "model/event/stats.h"
 
 /* Members of the parent's own history, not copied. */
 static const char *const own_members[] = {"forked_from", "goal", "activated_knowledge_skills"};
 
-struct uuid child_id_of_call(const struct uuid *parent_id, const struct uuid *action_id)
+struct uuid child_conversation_id(const struct uuid *parent_id, const struct uuid *action_id)
 {
     CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
     char hash[CRYPTO_HASH_HEX_BYTES] = "";
@@ -27,15 +26,11 @@ struct uuid child_id_of_call(const struct uuid *parent_id, const struct uuid *ac
     return id;
 }
 
-int child_make(const struct keyring *keyring, const struct conversation *parent, const char *title,
-               struct conversation *child_out, struct error *err)
+int child_conversation_make(const struct keyring *keyring, const struct conversation *parent,
+                            const char *title, struct conversation *child_out, struct error *err)
 {
     if (!uuid_is_set(&child_out->id))
         child_out->id = uuid_random();
-    child_out->user_id = parent->user_id;
-    child_out->parent_id = parent->id;
-    child_out->runtime_kind = RUNTIME_LOCAL;
-    child_out->runtime_session = mem_dup_text(parent->runtime_session);
     if (title != NULL && !text_is_blank(title))
         child_out->title = mem_dup_text(title);
     child_out->spec = json_deep_copy(parent->spec);
@@ -43,14 +38,5 @@ int child_make(const struct keyring *keyring, const struct conversation *parent,
         (void)json_object_del(child_out->spec, own_members[i]);
     child_out->stats = stats_new();
     child_out->agent_state = json_object();
-    return vault_copy(keyring, parent, child_out, &child_out->secrets, err);
-}
-
-int child_plan(const struct conversation *child, const char *task, struct event_list *events,
-               struct conversation_change *change_out, struct error *err)
-{
-    json_auto_t *content = json_array();
-
-    json_push(content, text_content(task));
-    return conversation_plan_message(child, content, true, events, change_out, err);
+    return sealed_secrets_copy(keyring, parent, child_out, &child_out->secrets, err);
 }

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "model/agent/agent_profile.h"
 #include "model/limits.h"
-#include "model/schema/problem.h"
+#include "model/schema/validation_error.h"
 #include "model/secrets/secret_places.h"
 #include "model/secrets/secret_registry.h"
 
@@ -166,8 +166,8 @@ static json_t *without_short_forms(json_t *update)
 int conversation_update_secrets(struct conversation *conversation, json_t *secrets, json_t *update,
                                 json_t **problems_out, struct error *err)
 {
-    static const struct place body = {NULL, "body", 0};
-    static const struct place place = {&body, "secrets", 0};
+    static const struct json_path body = {NULL, "body", 0};
+    static const struct json_path path = {&body, "secrets", 0};
     json_auto_t *problems = json_array();
     json_auto_t *spec = json_deep_copy(conversation->spec);
     json_auto_t *vault = json_deep_copy(secrets);
@@ -175,20 +175,21 @@ int conversation_update_secrets(struct conversation *conversation, json_t *secre
     const json_t *launched = json_object_get(conversation->spec, "launched_agent_profile");
 
     refs_filter(json_object_get(launched, "secret_refs"), plain);
-    secret_registry_refuse_nulls(update, &place, problems);
+    secret_registry_refuse_nulls(update, &path, problems);
     if (json_typeof(update) == JSON_OBJECT)
         secret_registry_update(registry_sources(spec), json_need_object(vault, "secrets"), plain,
-                               &place, problems);
+                               &path, problems);
     else
-        problem_add(problems, &place,
-                    &(struct problem){"dict_type", "Input should be a valid dictionary", NULL},
-                    update);
+        validation_error_add(
+            problems, &path,
+            &(struct validation_error){"dict_type", "Input should be a valid dictionary", NULL},
+            update);
     if (json_array_size(problems) > 0) {
         *problems_out = json_incref(problems);
         return error_set(err, ERROR_INVALID, "the secrets are not valid");
     }
     secret_places_take(spec, json_need_object(vault, "members"));
     if (json_object_update(conversation->spec, spec) < 0 || json_object_update(secrets, vault) < 0)
-        return error_set(err, ERROR_INTERNAL, "the secrets could not be kept");
+        return error_set(err, ERROR_INTERNAL, "the secrets could not be sealed");
     return 0;
 }

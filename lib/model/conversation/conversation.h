@@ -28,7 +28,8 @@ struct strbuf;
  * the sub-agents called. */
 #define AGENT_STATE_TASK_LIST "task_list"
 #define AGENT_STATE_SANDBOX "runtime_id"
-#define AGENT_STATE_TASKS "tasks" /* see model/conversation/task.h */
+#define AGENT_STATE_WORKTREE "worktree" /* see model/conversation/worktree.h */
+#define AGENT_STATE_TASKS "tasks"       /* see model/conversation/task.h */
 
 struct conversation {
     struct uuid id;
@@ -178,40 +179,10 @@ json_int_t conversation_max_iterations(const struct conversation *conversation) 
 bool conversation_has_browser(const struct conversation *conversation) NONNULL MUST_CHECK;
 
 /*
- * The events that a client's request adds to a conversation in its current state, and the row's new
- * state. Pure: the caller writes them at conversation->last_seq + 1, and on ERROR_CONFLICT reloads
- * and plans again.
- */
-struct conversation_change {
-    enum execution_status status;     /* after the change */
-    bool wants_run;                   /* set wanted_at */
-    struct uuid last_user_message_id; /* unset: unchanged */
-    bool wants_title;                 /* request one from a model */
-    char *first_title;                /* else this one, if it has none; NULL: none */
-    char *stats;                      /* JSON text; NULL: unchanged */
-};
-
-/* clang-format off */
-#define CONVERSATION_CHANGE_INIT {.last_user_message_id = UUID_INIT}
-/* clang-format on */
-
-void conversation_change_done(struct conversation_change *change);
-
-/* Adds the SystemPromptEvent that a first message would add. */
-void conversation_add_system_prompt(const struct conversation *conversation,
-                                    struct event_list *events) NONNULL;
-/* Plans a user's message; run: also start a run. First adds SystemPromptEvent if there is none. */
-int conversation_plan_message(const struct conversation *conversation, json_t *content, bool run,
-                              struct event_list *events, struct conversation_change *change_out,
-                              struct error *err) NONNULL MUST_CHECK;
-/*
  * Records in conversation->spec which skills the planned messages activated, so that each is added
  * once. True if spec has changed and must be written with the events.
  */
 bool conversation_note_skills(struct conversation *conversation,
                               const struct event_list *events) NONNULL MUST_CHECK;
-/* Plans a run request without a message. */
-void conversation_plan_run(const struct conversation *conversation, struct event_list *events,
-                           struct conversation_change *change_out) NONNULL;
 
 #endif

@@ -1,4 +1,4 @@
-#include "model/conversation/vault.h"
+#include "model/conversation/sealed_secrets.h"
 
 #include <string.h>
 
@@ -15,8 +15,8 @@ static void append_context(const struct conversation *conversation, struct strbu
     strbuf_appendf(out, "conversations.secrets:%s", conversation->id.text);
 }
 
-int vault_open(const struct keyring *keyring, const struct conversation *conversation,
-               json_t **secrets_out, struct error *err)
+int sealed_secrets_open(const struct keyring *keyring, const struct conversation *conversation,
+                        json_t **secrets_out, struct error *err)
 {
     CLEANUP(secret_done) struct secret plain = SECRET_INIT;
     CLEANUP(strbuf_done) struct strbuf context = STRBUF_INIT;
@@ -28,13 +28,14 @@ int vault_open(const struct keyring *keyring, const struct conversation *convers
     append_context(conversation, &context);
     if (keyring_open(keyring, context.text, conversation->secrets, &plain, err) < 0 ||
         json_parse(secret_reveal(&plain), plain.len, secrets_out, err) < 0)
-        return error_set(err, ERROR_INTERNAL, "the secrets of conversation %s cannot be read",
+        return error_set(err, ERROR_INTERNAL, "the secrets of conversation %s cannot be decrypted",
                          conversation->id.text);
     return 0;
 }
 
-char *vault_seal_text(const struct keyring *keyring, const struct conversation *conversation,
-                      const struct secret *secrets)
+char *sealed_secrets_seal_text(const struct keyring *keyring,
+                               const struct conversation *conversation,
+                               const struct secret *secrets)
 {
     CLEANUP(strbuf_done) struct strbuf context = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf sealed = STRBUF_INIT;
@@ -44,19 +45,19 @@ char *vault_seal_text(const struct keyring *keyring, const struct conversation *
     return strbuf_take(&sealed);
 }
 
-char *vault_seal(const struct keyring *keyring, const struct conversation *conversation,
-                 const json_t *secrets)
+char *sealed_secrets_seal(const struct keyring *keyring, const struct conversation *conversation,
+                          const json_t *secrets)
 {
     CLEANUP(secret_done) struct secret plain = SECRET_INIT;
     CLEANUP(mem_freep) char *text = json_to_text(secrets);
 
     secret_set(&plain, text);
     explicit_bzero(text, strlen(text));
-    return vault_seal_text(keyring, conversation, &plain);
+    return sealed_secrets_seal_text(keyring, conversation, &plain);
 }
 
-int vault_copy(const struct keyring *keyring, const struct conversation *from,
-               const struct conversation *to, char **sealed_out, struct error *err)
+int sealed_secrets_copy(const struct keyring *keyring, const struct conversation *from,
+                        const struct conversation *to, char **sealed_out, struct error *err)
 {
     json_auto_t *secrets = NULL;
 
@@ -64,8 +65,8 @@ int vault_copy(const struct keyring *keyring, const struct conversation *from,
         *sealed_out = NULL;
         return 0;
     }
-    if (vault_open(keyring, from, &secrets, err) < 0)
+    if (sealed_secrets_open(keyring, from, &secrets, err) < 0)
         return -1;
-    *sealed_out = vault_seal(keyring, to, secrets);
+    *sealed_out = sealed_secrets_seal(keyring, to, secrets);
     return 0;
 }

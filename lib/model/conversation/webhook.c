@@ -72,7 +72,7 @@ static int read_url(const json_t *spec, struct webhook *webhook, struct error *e
 
     if (len == 0 || len > URL_MAX_BYTES ||
         (!text_starts_with(url, "http://") && !text_starts_with(url, "https://")))
-        return error_set(err, ERROR_INVALID, "base_url must be an address of http or https");
+        return error_set(err, ERROR_INVALID, "base_url must be an http or https URL");
     if (strpbrk(url, "?# \t\r\n") != NULL)
         return error_set(err, ERROR_INVALID, "base_url must have no query, fragment or space");
     while (len > 0 && url[len - 1] == '/')
@@ -105,15 +105,14 @@ static int read_headers(const json_t *spec, struct webhook *webhook, struct erro
     if (headers == NULL || json_is_null(headers))
         return 0;
     if (!json_is_object(headers) || json_object_size(headers) > WEBHOOK_HEADERS_MAX)
-        return error_set(err, ERROR_INVALID, "headers must be an object of at most %d texts",
+        return error_set(err, ERROR_INVALID, "headers must be an object of at most %d strings",
                          WEBHOOK_HEADERS_MAX);
     webhook->headers = mem_alloc_array(json_object_size(headers), sizeof(*webhook->headers));
     json_object_foreach (headers, name, value) {
         struct webhook_header *header = &webhook->headers[webhook->n_headers];
 
         if (!json_is_string(value) || !header_is_sound(name, json_string_value(value)))
-            return error_set(err, ERROR_INVALID,
-                             "headers: one is not the name and text of a header");
+            return error_set(err, ERROR_INVALID, "headers: one has an invalid name or value");
         header->name = mem_dup_text(name);
         secret_set(&header->value, json_string_value(value));
         webhook->n_headers++;

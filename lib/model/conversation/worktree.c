@@ -4,9 +4,12 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "model/conversation/conversation.h"
 
 enum { NO_REPOSITORY = 3 };
+
+#define WORKTREES_DIR "/tmp/conversation-worktrees/"
 
 /* Exit code 3: no repository; also if the folder does not exist. */
 static const char SCRIPT[] =
@@ -21,7 +24,7 @@ static const char SCRIPT[] =
     "    git rev-parse --abbrev-ref -q --verify main 2>/dev/null ||\n"
     "    git rev-parse --abbrev-ref -q --verify master 2>/dev/null || echo HEAD) ;;\n"
     "esac\n"
-    "dir=/tmp/conversation-worktrees/$id/$(basename \"$top\")\n"
+    "dir=" WORKTREES_DIR "$id/$(basename \"$top\")\n"
     "if [ ! -e \"$dir/.git\" ]; then\n"
     "    mkdir -p \"${dir%/*}\" &&\n"
     "        git worktree add -q -b \"$prefix$id\" \"$dir\" \"$start\" >/dev/null || exit 1\n"
@@ -53,9 +56,10 @@ int worktree_read_answer(const json_t *answer, struct strbuf *path_out, struct e
     json_int_t status = json_int_or(answer, "exit_code", -1);
 
     if (status == NO_REPOSITORY)
-        return error_set(err, ERROR_NOT_FOUND, "The workspace is no git repository with a commit");
+        return error_set(err, ERROR_NOT_FOUND,
+                         "The workspace is not a git repository with a commit");
     if (status != 0 || path[0] != '/')
-        return error_set(err, ERROR_INVALID, "No worktree could be made: %s",
+        return error_set(err, ERROR_INVALID, "The worktree could not be created: %s",
                          json_text_or(answer, "stderr", "git failed"));
     strbuf_append(path_out, path);
     return 0;
@@ -67,4 +71,27 @@ void worktree_enter(struct conversation *conversation, const char *path)
 
     json_put_text(workspace, "working_dir", path);
     json_put(conversation->spec, "workspace", workspace);
+}
+
+bool worktree_is_entered(const struct conversation *conversation)
+{
+    CLEANUP(strbuf_done) struct strbuf dir = STRBUF_INIT;
+
+    strbuf_appendf(&dir, "%s%s/", WORKTREES_DIR, conversation->id.text);
+    return text_starts_with(conversation_working_dir(conversation), dir.text);
+}
+
+bool worktree_is_pending(const struct conversation *conversation)
+{
+    return json_object_get(conversation->agent_state, AGENT_STATE_WORKTREE) != NULL;
+}
+
+void worktree_set_pending(struct conversation *conversation)
+{
+    json_put_text(conversation->agent_state, AGENT_STATE_WORKTREE, "pending");
+}
+
+void worktree_set_settled(struct conversation *conversation)
+{
+    (void)json_object_del(conversation->agent_state, AGENT_STATE_WORKTREE);
 }

@@ -8,7 +8,7 @@
 #ifndef DEFT_MODEL_CONVERSATION_WORKTREE_H
 #define DEFT_MODEL_CONVERSATION_WORKTREE_H
 
-#include <stdint.h>
+#include <stdbool.h>
 
 #include <jansson.h>
 
@@ -29,12 +29,22 @@ void worktree_append_command(const struct conversation *conversation, const json
                              struct strbuf *out) __attribute__((nonnull(1, 3)));
 /*
  * Appends the path that replaces the working directory. answer: {"exit_code", "stdout", "stderr"}
- * of the command. Errors: ERROR_NOT_FOUND if there is no repository with a commit; ERROR_INVALID in
- * git's words.
+ * of the command. Errors: ERROR_NOT_FOUND if there is no repository with a commit; ERROR_INVALID
+ * with git's message.
  */
 int worktree_read_answer(const json_t *answer, struct strbuf *path_out,
                          struct error *err) NONNULL MUST_CHECK;
 /* Sets the conversation's working directory. */
 void worktree_enter(struct conversation *conversation, const char *path) NONNULL;
+/* True if the conversation's working directory is a worktree of its own. */
+bool worktree_is_entered(const struct conversation *conversation) NONNULL MUST_CHECK;
+
+/*
+ * A conversation that was stored before its worktree was added is pending in agent_state; a job
+ * adds the worktree and stores the first message.
+ */
+bool worktree_is_pending(const struct conversation *conversation) NONNULL MUST_CHECK;
+void worktree_set_pending(struct conversation *conversation) NONNULL;
+void worktree_set_settled(struct conversation *conversation) NONNULL;
 
 #endif

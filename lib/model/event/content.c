@@ -8,22 +8,22 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/event/event.h"
-#include "model/schema/problem.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
+#include "model/schema/validation_error.h"
 
 static const struct field text_fields[] = {
     {.name = "cache_prompt", .kind = FIELD_BOOL, .fallback = "false"},
     {.name = "type", .kind = FIELD_TEXT, .fallback = "\"text\"", .words = "text"},
     {.name = "text", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
 };
-static const struct shape text_shape = CLOSED_SHAPE(text_fields);
+static const struct object_schema text_schema = CLOSED_SCHEMA(text_fields);
 
 static const struct field image_fields[] = {
     {.name = "cache_prompt", .kind = FIELD_BOOL, .fallback = "false"},
     {.name = "type", .kind = FIELD_TEXT, .fallback = "\"image\"", .words = "image"},
     {.name = "image_urls", .kind = FIELD_TEXTS, .rules = FIELD_REQUIRED},
 };
-static const struct shape image_shape = SHAPE(image_fields);
+static const struct object_schema image_schema = SCHEMA(image_fields);
 
 json_t *text_content(const char *text)
 {
@@ -44,28 +44,29 @@ static bool is_image(const json_t *part)
     return json_object_get(part, "image_urls") != NULL;
 }
 
-static json_t *parts_read(json_t *input, const struct place *place, json_t *problems)
+static json_t *parts_read(json_t *input, const struct json_path *path, json_t *problems)
 {
     json_t *content = json_array();
     json_t *part = NULL;
     size_t i = 0;
 
     json_array_foreach (input, i, part) {
-        struct place at = {place, NULL, (json_int_t)i};
+        struct json_path at = {path, NULL, (json_int_t)i};
 
-        json_push(content,
-                  shape_read(is_image(part) ? &image_shape : &text_shape, part, &at, problems));
+        json_push(content, object_schema_read(is_image(part) ? &image_schema : &text_schema, part,
+                                              &at, problems));
     }
     return content;
 }
 
-json_t *content_read_at(json_t *input, const struct place *place, json_t *problems)
+json_t *content_read_at(json_t *input, const struct json_path *path, json_t *problems)
 {
-    static const struct problem not_list = {"list_type", "Input should be a valid list", NULL};
+    static const struct validation_error not_list = {"list_type", "Input should be a valid list",
+                                                     NULL};
 
     if (json_typeof(input) == JSON_ARRAY)
-        return parts_read(input, place, problems);
-    problem_add(problems, place, &not_list, input);
+        return parts_read(input, path, problems);
+    validation_error_add(problems, path, &not_list, input);
     return json_array();
 }
 
@@ -73,8 +74,8 @@ int content_read(json_t *input, json_t **content_out, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
     json_auto_t *problems = json_array();
-    const struct place body = {NULL, "body", 0};
-    const struct place place = {&body, "content", 0};
+    const struct json_path body = {NULL, "body", 0};
+    const struct json_path path = {&body, "content", 0};
     json_auto_t *content = NULL;
 
     if (json_typeof(input) == JSON_STRING) {
@@ -82,9 +83,9 @@ int content_read(json_t *input, json_t **content_out, struct error *err)
         json_push(*content_out, text_content(json_string_value(input)));
         return 0;
     }
-    content = content_read_at(input, &place, problems);
+    content = content_read_at(input, &path, problems);
     if (json_array_size(problems) > 0) {
-        problem_append_text(json_array_get(problems, 0), &words);
+        validation_error_append_text(json_array_get(problems, 0), &words);
         return error_set(err, ERROR_INVALID, "%s", words.text);
     }
     *content_out = json_incref(content);

@@ -20,7 +20,7 @@
 #include "model/event/status.h"
 
 struct error;
-struct place;
+struct json_path;
 struct strbuf;
 
 struct event {
@@ -134,7 +134,7 @@ json_t *text_content(const char *text) NONNULL MUST_CHECK;
 int content_read(json_t *input, json_t **content_out, struct error *err) NONNULL MUST_CHECK;
 /* As content_read(), for a place in a request's body, where only a list is allowed; errors are
  * appended to problems (the entries of a 422 body). A new reference. */
-json_t *content_read_at(json_t *input, const struct place *place,
+json_t *content_read_at(json_t *input, const struct json_path *path,
                         json_t *problems) NONNULL MUST_CHECK;
 
 /* Adds the null members that events are stored and sent without, in all parts of known shape. */

@@ -6,14 +6,14 @@
 #include "base/text.h"
 #include "model/event/event.h"
 
-struct kind {
+struct event_class {
     const char *name;
     const char *module; /* Python module of the class */
 };
 
 #define SDK "openhands.sdk.event."
 
-static const struct kind kinds[] = {
+static const struct event_class event_classes[] = {
     {"SystemPromptEvent", SDK "llm_convertible.system"},
     {"MessageEvent", SDK "llm_convertible.message"},
     {"ActionEvent", SDK "llm_convertible.action"},
@@ -41,15 +41,15 @@ const char *event_kind_from_filter(const char *filter)
     const char *dot = strrchr(filter, '.');
     const char *name = dot != NULL ? dot + 1 : filter;
 
-    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-        size_t len = strlen(kinds[i].module);
+    for (size_t i = 0; i < ARRAY_SIZE(event_classes); i++) {
+        size_t len = strlen(event_classes[i].module);
 
-        if (!text_equal(kinds[i].name, name))
+        if (!text_equal(event_classes[i].name, name))
             continue;
         if (dot != NULL &&
-            ((size_t)(dot - filter) != len || strncmp(filter, kinds[i].module, len) != 0))
+            ((size_t)(dot - filter) != len || strncmp(filter, event_classes[i].module, len) != 0))
             return NULL;
-        return kinds[i].name;
+        return event_classes[i].name;
     }
     return NULL;
 }

@@ -69,7 +69,7 @@ int progress_read(const char *text, size_t len, json_t **json_out, struct progre
     if (json_parse(text, len, &json, err) < 0 || read_kind(json, &read.kind, err) < 0)
         return -1;
     if (!uuid_parse(json_text_or(json, "item", ""), &read.item_id))
-        return error_set(err, ERROR_INVALID, "progress of no item");
+        return error_set(err, ERROR_INVALID, "progress without an item");
     read.attempt = json_int_or(json, "attempt", 1);
     read.order = json_int_or(json, "order", 0);
     read.anchor_seq = json_int_or(json, "anchor", 0);

@@ -26,14 +26,14 @@ struct list {
 };
 
 /* The metrics of one usage id. */
-struct metrics {
+struct usage_metrics {
     char *usage_id;
     json_t *head; /* without the lists */
     struct list lists[N_LISTS];
 };
 
 struct stats {
-    struct metrics *items;
+    struct usage_metrics *items;
     size_t n;
 };
 
@@ -107,19 +107,19 @@ static json_t *head_new(const char *model)
 }
 
 /* Appends an entry; the caller sets its head. */
-static struct metrics *add_metrics(struct stats *stats, const char *usage_id)
+static struct usage_metrics *add_metrics(struct stats *stats, const char *usage_id)
 {
-    struct metrics *metrics = NULL;
+    struct usage_metrics *metrics = NULL;
 
     stats->items = mem_resize(stats->items, (stats->n + 1) * sizeof(*stats->items));
     metrics = &stats->items[stats->n++];
-    *metrics = (struct metrics){.usage_id = mem_dup_text(usage_id)};
+    *metrics = (struct usage_metrics){.usage_id = mem_dup_text(usage_id)};
     return metrics;
 }
 
 static void read_metrics(struct stats *stats, const char *usage_id, const json_t *stored)
 {
-    struct metrics *metrics = add_metrics(stats, usage_id);
+    struct usage_metrics *metrics = add_metrics(stats, usage_id);
     json_auto_t *copy = json_deep_copy(stored);
 
     metrics->head = head_new(json_text_or(stored, "model_name", ""));
@@ -169,9 +169,10 @@ void stats_freep(struct stats **stats)
 
 /* --- counting --- */
 
-static struct metrics *metrics_of(struct stats *stats, const char *usage_id, const char *model)
+static struct usage_metrics *metrics_of(struct stats *stats, const char *usage_id,
+                                        const char *model)
 {
-    struct metrics *metrics = NULL;
+    struct usage_metrics *metrics = NULL;
 
     for (size_t i = 0; i < stats->n; i++) {
         if (text_equal(stats->items[i].usage_id, usage_id))
@@ -231,7 +232,7 @@ static json_t *latency_entry(const struct llm_usage *usage)
 
 void stats_add(struct stats *stats, const struct llm_usage *usage)
 {
-    struct metrics *metrics = metrics_of(stats, usage->usage_id, usage->model);
+    struct usage_metrics *metrics = metrics_of(stats, usage->usage_id, usage->model);
     json_auto_t *latency = latency_entry(usage);
     json_auto_t *tokens = usage_entry(usage);
     json_t *sum = json_object_get(metrics->head, "accumulated_token_usage");
@@ -269,7 +270,7 @@ static void add_tokens(json_t *sum, const json_t *tokens)
 
 void stats_set_sum(struct stats *stats, const char *usage_id, const json_t *stored)
 {
-    struct metrics *metrics = metrics_of(stats, usage_id, "");
+    struct usage_metrics *metrics = metrics_of(stats, usage_id, "");
     const char *name = NULL;
     json_t *part = NULL;
     const char *model = "";
@@ -303,7 +304,7 @@ static void append_list(const struct list *list, const char *name, struct strbuf
 }
 
 /* Appends one object of the head's members followed by the lists. */
-static void append_metrics(const struct metrics *metrics, struct strbuf *out)
+static void append_metrics(const struct usage_metrics *metrics, struct strbuf *out)
 {
     json_append_text(out, metrics->head);
     strbuf_truncate(out, out->len - 1);

@@ -11,8 +11,8 @@ enum { TITLE_AUTO_MAX_CHARS = 50 };
 
 /*
  * Returns the first line of text that has words, without Markdown markup, white space collapsed, at
- * most TITLE_AUTO_MAX_CHARS characters: of a longer line the words that fit, and "...". NULL if
- * there is no such line. mem_free() it.
+ * most TITLE_AUTO_MAX_CHARS characters: a longer line is cut after the last word that fits,
+ * followed by "...". NULL if there is no such line. mem_free() it.
  */
 char *title_from_text(const char *text) NONNULL MUST_CHECK;
 

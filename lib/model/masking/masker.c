@@ -167,7 +167,7 @@ static void begin_tails(const struct mask_forms *forms, struct cursor *cursor, u
 
 /* --- views --- */
 
-static void see(struct masking *masking, unsigned view, const struct seen *seen)
+static void advance_view(struct masking *masking, unsigned view, const struct seen *seen)
 {
     struct cursor *cursor = &masking->cursors[view];
     const struct mask_forms *forms = &masking->masker->forms;
@@ -204,7 +204,7 @@ static void see_unwrapped(struct masking *masking, unsigned char byte)
     if (byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t' || byte == ':')
         skip(&masking->cursors[VIEW_UNWRAPPED]);
     else
-        see(masking, VIEW_UNWRAPPED, &seen);
+        advance_view(masking, VIEW_UNWRAPPED, &seen);
 }
 
 /* Decodes as much of the pending bytes as is complete; returns the number left. */
@@ -222,7 +222,7 @@ static size_t see_meanings(struct masking *masking, unsigned view, char *pending
             skip(&masking->cursors[view]);
         for (size_t i = 0; i < meaning.n; i++) {
             seen.byte = (unsigned char)meaning.bytes[i];
-            see(masking, view, &seen);
+            advance_view(masking, view, &seen);
         }
         n -= meaning.n_read;
         memmove(pending, pending + meaning.n_read, n);
@@ -249,7 +249,7 @@ static void read_byte(struct masking *masking, char byte)
         masking->at++;
         return;
     }
-    see(masking, VIEW_PLAIN, &seen);
+    advance_view(masking, VIEW_PLAIN, &seen);
     see_unwrapped(masking, seen.byte);
     masking->percent[masking->n_percent++] = byte;
     masking->n_percent = see_meanings(masking, VIEW_PERCENT, masking->percent, masking->n_percent,

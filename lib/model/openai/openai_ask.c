@@ -6,16 +6,16 @@
 #include "base/text.h"
 #include "model/event/event.h"
 #include "model/limits.h"
-#include "model/schema/problem.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
+#include "model/schema/validation_error.h"
 #include "model/schema/words.h"
 
-static const struct place body_place = {NULL, "body", 0};
+static const struct json_path body_place = {NULL, "body", 0};
 
 static const struct field stream_options_fields[] = {
     {.name = "include_usage", .kind = FIELD_BOOL, .fallback = "false"},
 };
-static const struct shape stream_options_shape = SHAPE(stream_options_fields);
+static const struct object_schema stream_options_schema = SCHEMA(stream_options_fields);
 
 static const struct field chat_message_fields[] = {
     {.name = "role",
@@ -24,21 +24,21 @@ static const struct field chat_message_fields[] = {
      .words = "system|developer|user|assistant|tool"},
     {.name = "content", .kind = FIELD_ANY, .rules = FIELD_NULLABLE},
 };
-static const struct shape chat_message_shape = SHAPE(chat_message_fields);
+static const struct object_schema chat_message_schema = SCHEMA(chat_message_fields);
 
 static const struct field chat_fields[] = {
     {.name = "model", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
     {.name = "messages",
      .kind = FIELD_OBJECTS,
      .rules = FIELD_REQUIRED,
-     .items = &chat_message_shape},
+     .items = &chat_message_schema},
     {.name = "stream", .kind = FIELD_BOOL, .fallback = "false"},
     {.name = "stream_options",
      .kind = FIELD_OBJECT,
      .rules = FIELD_NULLABLE,
-     .items = &stream_options_shape},
+     .items = &stream_options_schema},
 };
-const struct shape openai_chat_shape = SHAPE(chat_fields);
+const struct object_schema openai_chat_schema = SCHEMA(chat_fields);
 
 static const struct field response_fields[] = {
     {.name = "model", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
@@ -49,7 +49,7 @@ static const struct field response_fields[] = {
     {.name = "stream", .kind = FIELD_BOOL, .fallback = "false"},
     {.name = "metadata", .kind = FIELD_TEXT_MAP, .rules = FIELD_NULLABLE},
 };
-const struct shape openai_response_shape = SHAPE(response_fields);
+const struct object_schema openai_response_schema = SCHEMA(response_fields);
 
 static const struct field input_message_fields[] = {
     {.name = "role",
@@ -58,31 +58,31 @@ static const struct field input_message_fields[] = {
      .words = "system|developer|user|assistant"},
     {.name = "content", .kind = FIELD_ANY, .rules = FIELD_REQUIRED},
 };
-static const struct shape input_message_shape = SHAPE(input_message_fields);
+static const struct object_schema input_message_schema = SCHEMA(input_message_fields);
 
 /* The input of a responses request if it is a list. */
 static const struct field input_fields[] = {
     {.name = "input",
      .kind = FIELD_OBJECTS,
      .rules = FIELD_REQUIRED,
-     .items = &input_message_shape},
+     .items = &input_message_schema},
 };
-static const struct shape input_shape = SHAPE(input_fields);
+static const struct object_schema input_schema = SCHEMA(input_fields);
 
 static const struct field part_fields[] = {
     {.name = "type", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
     {.name = "text", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
     {.name = "image_url", .kind = FIELD_ANY, .rules = FIELD_NULLABLE},
 };
-static const struct shape part_shape = SHAPE(part_fields);
+static const struct object_schema part_schema = SCHEMA(part_fields);
 
 static const struct field content_fields[] = {
-    {.name = "content", .kind = FIELD_OBJECTS, .rules = FIELD_REQUIRED, .items = &part_shape},
+    {.name = "content", .kind = FIELD_OBJECTS, .rules = FIELD_REQUIRED, .items = &part_schema},
 };
-static const struct shape content_shape = SHAPE(content_fields);
+static const struct object_schema content_schema = SCHEMA(content_fields);
 
 /* State while messages are merged into one. */
-struct reading {
+struct openai_reader {
     struct openai_ask *ask;
     const char *list_name; /* of the member that holds the messages */
     json_t *problems;
@@ -133,7 +133,7 @@ static json_t *image_part(const json_t *part)
 }
 
 /* Converts a part; a new reference, or NULL with the refusal set. */
-static json_t *part_of(struct reading *reading, const json_t *part)
+static json_t *part_of(struct openai_reader *reading, const json_t *part)
 {
     const char *type = json_text_or(part, "type", "");
     json_t *image = NULL;
@@ -143,16 +143,16 @@ static json_t *part_of(struct reading *reading, const json_t *part)
     if (words_contain("image_url|input_image", type))
         image = image_part(part);
     if (image == NULL)
-        refuse(reading->ask, "The parts of a message are texts, and images with an address");
+        refuse(reading->ask, "The parts of a message must be text, or images with a URL");
     return image;
 }
 
 /* Converts a message's list of parts; a new reference, empty if the list is malformed. */
-static json_t *read_list(struct reading *reading, json_t *message, size_t index)
+static json_t *read_list(struct openai_reader *reading, json_t *message, size_t index)
 {
-    const struct place list_place = {&body_place, reading->list_name, 0};
-    const struct place place = {&list_place, NULL, (json_int_t)index};
-    json_auto_t *read = shape_read(&content_shape, message, &place, reading->problems);
+    const struct json_path list_place = {&body_place, reading->list_name, 0};
+    const struct json_path path = {&list_place, NULL, (json_int_t)index};
+    json_auto_t *read = object_schema_read(&content_schema, message, &path, reading->problems);
     json_t *parts = json_array();
     json_t *part = NULL;
     size_t i = 0;
@@ -167,7 +167,7 @@ static json_t *read_list(struct reading *reading, json_t *message, size_t index)
 }
 
 /* Converts a message's content, text or list. A new reference. */
-static json_t *read_parts(struct reading *reading, json_t *message, size_t index)
+static json_t *read_parts(struct openai_reader *reading, json_t *message, size_t index)
 {
     const json_t *content = json_object_get(message, "content");
     json_t *parts = NULL;
@@ -187,7 +187,7 @@ static void append_line(struct strbuf *text, const char *line)
 }
 
 /* Appends a system message's text; other parts are ignored. */
-static void add_system(struct reading *reading, json_t *message, size_t index)
+static void add_system(struct openai_reader *reading, json_t *message, size_t index)
 {
     json_auto_t *parts = read_parts(reading, message, index);
     json_t *part = NULL;
@@ -200,7 +200,7 @@ static void add_system(struct reading *reading, json_t *message, size_t index)
 enum when { SAID_BEFORE, SAID_NOW };
 
 /* Earlier messages are added with a label, since they are not in the conversation's log. */
-static void add_turn(struct reading *reading, json_t *message, size_t index, enum when when)
+static void add_turn(struct openai_reader *reading, json_t *message, size_t index, enum when when)
 {
     json_auto_t *parts = read_parts(reading, message, index);
     CLEANUP(strbuf_done) struct strbuf label = STRBUF_INIT;
@@ -239,7 +239,8 @@ static size_t end_of(const json_t *messages)
     return end;
 }
 
-static void read_messages(struct reading *reading, const json_t *messages, enum openai_turns turns)
+static void read_messages(struct openai_reader *reading, const json_t *messages,
+                          enum openai_turns turns)
 {
     size_t first = first_of(messages, turns);
     size_t end = end_of(messages);
@@ -277,7 +278,7 @@ static void finish(struct openai_ask *ask, const json_t *values)
     if (text_starts_with(model, OPENAI_MODEL_PREFIX))
         ask->profile = model + strlen(OPENAI_MODEL_PREFIX);
     if (json_is_true(json_object_get(values, "stream")))
-        refuse(ask, "Answers are not streamed; ask without stream");
+        refuse(ask, "Streaming is not supported; leave out stream");
     if (says_nothing(ask->content))
         refuse(ask, "There is no input");
     if (utf8_length(ask->system.text, ask->system.len) > SUFFIX_MAX_CHARS)
@@ -287,7 +288,7 @@ static void finish(struct openai_ask *ask, const json_t *values)
 void openai_ask_read_chat(json_t *values, enum openai_turns turns, struct openai_ask *ask,
                           json_t *problems)
 {
-    struct reading reading = {ask, "messages", problems};
+    struct openai_reader reading = {ask, "messages", problems};
 
     ask->content = json_array();
     read_messages(&reading, json_object_get(values, "messages"), turns);
@@ -296,20 +297,20 @@ void openai_ask_read_chat(json_t *values, enum openai_turns turns, struct openai
 
 void openai_ask_read_response(json_t *values, struct openai_ask *ask, json_t *problems)
 {
-    struct reading reading = {ask, "input", problems};
+    struct openai_reader reading = {ask, "input", problems};
     json_t *input = json_object_get(values, "input");
     json_auto_t *list = NULL;
 
     ask->content = json_array();
     append_line(&ask->system, json_text_or(values, "instructions", ""));
     if (json_is_true(json_object_get(values, "store")))
-        refuse(ask, "Responses are not stored; ask with store false");
+        refuse(ask, "Responses are not stored; set store to false");
     if (json_text_or(values, "previous_response_id", NULL) != NULL)
-        refuse(ask, "A response cannot follow another one");
+        refuse(ask, "previous_response_id is not supported");
     if (json_is_string(input)) {
         json_push(ask->content, text_content(json_string_value(input)));
     } else {
-        list = shape_read(&input_shape, values, &body_place, problems);
+        list = object_schema_read(&input_schema, values, &body_place, problems);
         read_messages(&reading, json_object_get(list, "input"), OPENAI_ALL_TURNS);
     }
     finish(ask, values);

@@ -16,8 +16,8 @@
 #include "base/attr.h"
 #include "base/strbuf.h"
 
-struct place;
-struct shape;
+struct json_path;
+struct object_schema;
 
 /* A profile's model name is this prefix and the profile's name. */
 #define OPENAI_MODEL_PREFIX "openhands_"
@@ -41,11 +41,11 @@ struct openai_ask {
 
 void openai_ask_done(struct openai_ask *ask);
 
-extern const struct shape openai_chat_shape;
-extern const struct shape openai_response_shape;
+extern const struct object_schema openai_chat_schema;
+extern const struct object_schema openai_response_schema;
 
 /*
- * Reads the values of a body that was read by its shape above. Malformed members are appended to
+ * Reads the values of a body that was read by its schema above. Malformed members are appended to
  * problems; well-formed requests that are not supported or are empty set ask->refusal.
  */
 void openai_ask_read_chat(json_t *values, enum openai_turns turns, struct openai_ask *ask,

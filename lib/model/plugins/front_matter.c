@@ -3,16 +3,19 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include <yaml.h>
+
 #include "base/error.h"
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 
+enum { HEAD_MAX_BYTES = 65536, DEPTH_MAX = 8 };
+
 /* One line of the front matter; `next` is the start of the following line. */
 struct line {
     const char *text;
     size_t len; /* without trailing white space and line end */
-    size_t indent;
     const char *next;
 };
 
@@ -23,9 +26,6 @@ static struct line line_at(const char *at)
     line.next = at + line.len + (at[line.len] == '\n');
     while (line.len > 0 && strchr(" \t\r", at[line.len - 1]) != NULL)
         line.len--;
-    line.indent = strspn(at, " ");
-    if (line.indent > line.len)
-        line.indent = line.len;
     return line;
 }
 
@@ -34,18 +34,156 @@ static bool is_fence(const struct line *line)
     return line->len == 3 && strncmp(line->text, "---", 3) == 0;
 }
 
-/* Returns a quoted string without quotes and escapes. */
-static json_t *quoted_value(const char *text, size_t len)
+/* True for the first line of an entry: "key: value", not indented. */
+static bool is_entry(const struct line *line)
 {
-    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
-    char quote = text[0];
+    return line->len > 0 && strchr(" \t#-", line->text[0]) == NULL &&
+           memchr(line->text, ':', line->len) != NULL;
+}
 
-    for (size_t i = 1; i < len && text[i] != quote; i++) {
-        if (text[i] == '\\' && quote == '"' && i + 1 < len)
-            i++;
-        strbuf_append_char(&out, text[i]);
+/* True for the styles | and >. */
+static bool is_block(const yaml_event_t *scalar)
+{
+    return scalar->data.scalar.style == YAML_LITERAL_SCALAR_STYLE ||
+           scalar->data.scalar.style == YAML_FOLDED_SCALAR_STYLE;
+}
+
+static bool is_nothing(const yaml_event_t *scalar)
+{
+    return scalar->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && scalar->data.scalar.length == 0;
+}
+
+static json_t *scalar_value(const yaml_event_t *scalar)
+{
+    const char *text = (const char *)scalar->data.scalar.value;
+    size_t len = scalar->data.scalar.length;
+
+    if (scalar->data.scalar.style == YAML_PLAIN_SCALAR_STYLE) {
+        if (text_equal(text, "true"))
+            return json_true();
+        if (text_equal(text, "false"))
+            return json_false();
     }
-    return json_text(out.text, out.len);
+    while (is_block(scalar) && len > 0 && strchr("\n ", text[len - 1]) != NULL)
+        len--;
+    return json_text(text, len);
+}
+
+/* State while an entry is read as a YAML mapping. */
+struct entry_reader {
+    json_t *entry; /* {key: value} */
+    struct strbuf key;
+    bool has_key;  /* the next node of the mapping is the key's value */
+    size_t depth;  /* of open mappings and lists */
+    json_t *items; /* takes the scalars of the open list; borrowed, NULL: none */
+};
+
+static void put_value(struct entry_reader *reader, json_t *value)
+{
+    json_put(reader->entry, reader->key.text, value);
+    reader->has_key = false;
+}
+
+/* False for text that no string of the contract may hold. */
+static bool take_scalar(struct entry_reader *reader, const yaml_event_t *scalar)
+{
+    const char *text = (const char *)scalar->data.scalar.value;
+    size_t len = scalar->data.scalar.length;
+
+    if (reader->depth == 0 || memchr(text, '\0', len) != NULL)
+        return false;
+    if (reader->depth == 2 && reader->items != NULL) {
+        if (!is_nothing(scalar))
+            json_push(reader->items, scalar_value(scalar));
+    } else if (reader->depth == 1 && reader->has_key) {
+        put_value(reader, is_nothing(scalar) ? json_array() : scalar_value(scalar));
+    } else if (reader->depth == 1) {
+        strbuf_reset(&reader->key);
+        strbuf_append_bytes(&reader->key, text, len);
+        reader->has_key = true;
+    }
+    return true;
+}
+
+/* A list of scalars is kept; a mapping counts as an empty list, and what is deeper is skipped. */
+static bool open_node(struct entry_reader *reader, bool is_list)
+{
+    bool is_value = reader->depth == 1 && reader->has_key;
+
+    if (reader->depth == DEPTH_MAX || (reader->depth == 0 && is_list) ||
+        (reader->depth == 1 && !is_value))
+        return false;
+    if (is_value) {
+        json_t *items = json_array();
+
+        put_value(reader, items);
+        reader->items = is_list ? items : NULL;
+    }
+    reader->depth++;
+    return true;
+}
+
+/* False if the entry is no mapping, is nested too deeply, or has an alias. */
+static bool take_event(struct entry_reader *reader, const yaml_event_t *event)
+{
+    switch (event->type) {
+    case YAML_MAPPING_START_EVENT:
+        return open_node(reader, false);
+    case YAML_SEQUENCE_START_EVENT:
+        return open_node(reader, true);
+    case YAML_MAPPING_END_EVENT:
+    case YAML_SEQUENCE_END_EVENT:
+        reader->depth--;
+        return true;
+    case YAML_SCALAR_EVENT:
+        return take_scalar(reader, event);
+    case YAML_ALIAS_EVENT:
+        return false;
+    case YAML_NO_EVENT:
+    case YAML_STREAM_START_EVENT:
+    case YAML_STREAM_END_EVENT:
+    case YAML_DOCUMENT_START_EVENT:
+    case YAML_DOCUMENT_END_EVENT:
+        break;
+    }
+    return true;
+}
+
+static bool take_events(struct entry_reader *reader, yaml_parser_t *parser)
+{
+    yaml_event_type_t type = YAML_NO_EVENT;
+    bool is_taken = true;
+
+    while (is_taken && type != YAML_STREAM_END_EVENT) {
+        yaml_event_t event = {.type = YAML_NO_EVENT};
+
+        if (!yaml_parser_parse(parser, &event))
+            return false;
+        type = event.type;
+        is_taken = take_event(reader, &event);
+        yaml_event_delete(&event);
+    }
+    return is_taken;
+}
+
+/* Adds the entry's members to the head. False if it is not YAML. */
+static bool read_yaml(json_t *head, const char *text, size_t len)
+{
+    json_auto_t *entry = json_object();
+    struct entry_reader reader = {.entry = entry, .key = STRBUF_INIT};
+    yaml_parser_t parser = {.error = YAML_NO_ERROR};
+    bool is_read = false;
+
+    if (!yaml_parser_initialize(&parser))
+        return false;
+    yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
+    is_read = take_events(&reader, &parser);
+    yaml_parser_delete(&parser);
+    strbuf_done(&reader.key);
+    if (is_read)
+        json_object_update(head, entry);
+    return is_read;
 }
 
 /* Length without a trailing comment. */
@@ -62,135 +200,83 @@ static size_t plain_length(const char *text, size_t len)
     return len;
 }
 
-static json_t *scalar_value(const char *text, size_t len)
-{
-    if (len > 0 && (text[0] == '"' || text[0] == '\''))
-        return quoted_value(text, len);
-    len = plain_length(text, len);
-    if (len == 4 && strncmp(text, "true", len) == 0)
-        return json_true();
-    if (len == 5 && strncmp(text, "false", len) == 0)
-        return json_false();
-    return json_text(text, len);
-}
-
-/* Reads a flow list such as [a, "b, c"]. */
-static json_t *inline_list(const char *text, size_t len)
-{
-    json_t *list = json_array();
-    size_t at = 1;
-
-    while (at < len && text[at] != ']') {
-        size_t begin = at + strspn(text + at, " ");
-        size_t end = begin;
-
-        if (text[begin] == '"' || text[begin] == '\'') {
-            char quote = text[begin];
-
-            for (end = begin + 1; end < len && text[end] != quote;)
-                end++;
-            end = end < len ? end + 1 : len;
-        }
-        while (end < len && text[end] != ',' && text[end] != ']')
-            end++;
-        if (end > begin)
-            json_push(list, scalar_value(text + begin, end - begin));
-        at = end < len && text[end] == ',' ? end + 1 : end;
-    }
-    return list;
-}
-
-/* Reads the indented lines after a key as a folded (>) or literal (|) string. */
-static json_t *block_text(const char *at, char style, const char **next_out)
-{
-    CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
-    struct line line = line_at(at);
-    size_t indent = line.indent;
-
-    while (*at != '\0' && (line.len == 0 || (line.indent > 0 && line.indent >= indent))) {
-        if (out.len > 0)
-            strbuf_append_char(&out, style == '|' || line.len == 0 ? '\n' : ' ');
-        if (line.len > indent)
-            strbuf_append_bytes(&out, line.text + indent, line.len - indent);
-        at = line.next;
-        line = line_at(at);
-    }
-    *next_out = at;
-    while (out.len > 0 && strchr("\n ", out.text[out.len - 1]) != NULL)
-        strbuf_truncate(&out, out.len - 1);
-    return json_text(out.text, out.len);
-}
-
-/* Reads the "- item" lines after a key; other indented lines are skipped. */
-static json_t *block_list(const char *at, const char **next_out)
-{
-    json_t *list = json_array();
-    struct line line = line_at(at);
-
-    while (*at != '\0' && !is_fence(&line) &&
-           (line.len == 0 || line.indent > 0 || line.text[0] == '-')) {
-        const char *item = line.text + line.indent;
-        size_t len = line.len - line.indent;
-
-        if (len > 2 && item[0] == '-' && item[1] == ' ')
-            json_push(list, scalar_value(item + 2, len - 2));
-        at = line.next;
-        line = line_at(at);
-    }
-    *next_out = at;
-    return list;
-}
-
-/* Reads an unindented "key: value" and the lines that belong to it. Returns the next entry. */
-static const char *read_entry(json_t *head, const struct line *line)
+/*
+ * Authors write values that YAML refuses, such as "Use when: asked" or "[file] [ref]". The rest of
+ * such an entry's line is its value.
+ */
+static void read_plain(json_t *head, const struct line *line)
 {
     CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
-    size_t colon = strcspn(line->text, ":\n");
-    const char *value = NULL;
-    const char *next = line->next;
-    size_t len = 0;
+    size_t colon = strcspn(line->text, ":");
+    const char *value = line->text + colon + 1;
+    const char *end = line->text + line->len;
 
-    if (line->len == 0 || line->indent > 0 || line->text[0] == '#' || colon >= line->len)
-        return next;
+    while (value < end && *value == ' ')
+        value++;
     strbuf_append_bytes(&key, line->text, colon);
-    value = line->text + colon + 1;
-    value += strspn(value, " ");
-    len = value < line->text + line->len ? (size_t)(line->text + line->len - value) : 0;
-    if (len == 0)
-        json_put(head, key.text, block_list(next, &next));
-    else if (value[0] == '>' || value[0] == '|')
-        json_put(head, key.text, block_text(next, value[0], &next));
-    else if (value[0] == '[')
-        json_put(head, key.text, inline_list(value, len));
-    else
-        json_put(head, key.text, scalar_value(value, len));
-    return next;
+    json_put(head, key.text,
+             value == end ? json_array()
+                          : json_text(value, plain_length(value, (size_t)(end - value))));
 }
 
-static json_t *read_head(const char *text, const char **body_out)
+/* Reads the entry that begins with this line. Returns the line after the entry. */
+static const char *read_entry(json_t *head, const struct line *first)
 {
-    json_t *head = json_object();
-    struct line line = line_at(text);
-    const char *at = line.next;
+    const char *at = first->next;
+    struct line line = line_at(at);
 
-    *body_out = text;
-    if (!is_fence(&line))
-        return head;
-    for (line = line_at(at); *at != '\0' && !is_fence(&line); line = line_at(at))
-        at = read_entry(head, &line);
-    if (*at == '\0') { /* unterminated: no front matter */
-        json_object_clear(head);
-        return head;
+    if (!is_entry(first))
+        return at;
+    while (*at != '\0' && !is_fence(&line) && !is_entry(&line)) {
+        at = line.next;
+        line = line_at(at);
     }
-    *body_out = line.next;
-    return head;
+    if (!read_yaml(head, first->text, (size_t)(at - first->text)))
+        read_plain(head, first);
+    return at;
+}
+
+/* Gives the first line of the front matter and its closing fence. False if there is none. */
+static bool find_head(const char *text, const char **head_out, struct line *fence_out)
+{
+    struct line line = line_at(text);
+    const char *head = line.next;
+
+    if (!is_fence(&line))
+        return false;
+    line = line_at(head);
+    while (*line.text != '\0' && !is_fence(&line))
+        line = line_at(line.next);
+    *head_out = head;
+    *fence_out = line;
+    return *line.text != '\0';
 }
 
 int front_matter_read(const char *text, json_t **head_out, const char **body_out, struct error *err)
 {
+    struct line fence = {.text = NULL};
+    const char *at = NULL;
+    json_t *head = NULL;
+
     if (!utf8_is_valid(text, strlen(text)))
         return error_set(err, ERROR_INVALID,
                          "the file is not UTF-8 text; save it in that encoding");
-    *head_out = read_head(text, body_out);
+    head = json_object();
+    if (!find_head(text, &at, &fence)) {
+        *head_out = head;
+        *body_out = text;
+        return 0;
+    }
+    if (fence.text - at > HEAD_MAX_BYTES) {
+        json_decref(head);
+        return error_set(err, ERROR_TOO_LARGE, "the front matter is over %d bytes", HEAD_MAX_BYTES);
+    }
+    while (at < fence.text) {
+        const struct line line = line_at(at);
+
+        at = read_entry(head, &line);
+    }
+    *head_out = head;
+    *body_out = fence.next;
     return 0;
 }

@@ -1,4 +1,4 @@
-#include "model/plugins/package.h"
+#include "model/plugins/plugin_folder.h"
 
 #include <string.h>
 
@@ -20,7 +20,7 @@ static const char *const markets[] = {".plugin/marketplace.json", ".claude-plugi
 static const char *const skill_folders[] = {"skills/", ".openhands/skills/", ".agents/skills/",
                                             "microagents/", ".openhands/microagents/"};
 
-bool package_is_name(const char *name)
+bool plugin_name_is_valid(const char *name)
 {
     size_t len = strlen(name);
 
@@ -30,7 +30,7 @@ bool package_is_name(const char *name)
 }
 
 /* Returns the text of a file, or NULL. Borrowed. */
-static const char *text_of(const struct package_folder *folder, const char *path)
+static const char *text_of(const struct plugin_folder *folder, const char *path)
 {
     const json_t *file = NULL;
     size_t i = 0;
@@ -43,7 +43,7 @@ static const char *text_of(const struct package_folder *folder, const char *path
 }
 
 /* Returns the first of several files that is a JSON object, or NULL. A new reference. */
-static json_t *first_object(const struct package_folder *folder, const char *const *paths, size_t n)
+static json_t *first_object(const struct plugin_folder *folder, const char *const *paths, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         struct error ignored = ERROR_INIT;
@@ -57,7 +57,7 @@ static json_t *first_object(const struct package_folder *folder, const char *con
     return NULL;
 }
 
-static json_t *skill_of(const struct package_folder *folder, enum skill_form form, const char *path,
+static json_t *skill_of(const struct plugin_folder *folder, enum skill_form form, const char *path,
                         const char *text)
 {
     CLEANUP(strbuf_done) struct strbuf whole = STRBUF_INIT;
@@ -68,12 +68,14 @@ static json_t *skill_of(const struct package_folder *folder, enum skill_form for
 
 static int refuse_name(const char *what, const char *name, struct error *err)
 {
-    return error_set(err, ERROR_INVALID,
-                     "The name of a %s is lower-case letters, digits and single dashes, not '%s'",
-                     what, name);
+    return error_set(
+        err, ERROR_INVALID,
+        "The name of a %s may contain only lower-case letters, digits and single dashes, not '%s'",
+        what, name);
 }
 
-int package_read_skill(const struct package_folder *folder, json_t **package_out, struct error *err)
+int plugin_folder_read_skill(const struct plugin_folder *folder, json_t **package_out,
+                             struct error *err)
 {
     const char *text = text_of(folder, "SKILL.md");
     json_auto_t *skill = NULL;
@@ -87,8 +89,8 @@ int package_read_skill(const struct package_folder *folder, json_t **package_out
     if (text != NULL)
         skill = skill_of(folder, SKILL_FOLDER, "SKILL.md", text);
     if (skill == NULL)
-        return error_set(err, ERROR_INVALID, "There is no SKILL.md that makes a skill");
-    if (!package_is_name(json_text_or(skill, "name", "")))
+        return error_set(err, ERROR_INVALID, "There is no SKILL.md with a valid skill");
+    if (!plugin_name_is_valid(json_text_or(skill, "name", "")))
         return refuse_name("skill", json_text_or(skill, "name", ""), err);
     package = json_object();
     skills = json_array();
@@ -132,7 +134,7 @@ static const char *rest_of(const char *path, const char *below)
     return NULL;
 }
 
-json_t *package_read_skills(const struct package_folder *folder, const char *below)
+json_t *plugin_folder_read_skills(const struct plugin_folder *folder, const char *below)
 {
     json_t *skills = json_array();
     const json_t *file = NULL;
@@ -154,7 +156,7 @@ json_t *package_read_skills(const struct package_folder *folder, const char *bel
     return skills;
 }
 
-static json_t *names_of_commands(const struct package_folder *folder)
+static json_t *names_of_commands(const struct plugin_folder *folder)
 {
     static const char place[] = "commands/";
     json_t *names = json_array();
@@ -172,7 +174,7 @@ static json_t *names_of_commands(const struct package_folder *folder)
     return names;
 }
 
-static json_t *names_of_files(const struct package_folder *folder)
+static json_t *names_of_files(const struct plugin_folder *folder)
 {
     json_t *names = json_array();
     const json_t *file = NULL;
@@ -186,8 +188,8 @@ static json_t *names_of_files(const struct package_folder *folder)
     return names;
 }
 
-int package_read_plugin(const struct package_folder *folder, json_t **package_out,
-                        struct error *err)
+int plugin_folder_read_plugin(const struct plugin_folder *folder, json_t **package_out,
+                              struct error *err)
 {
     json_auto_t *manifest = first_object(folder, manifests, ARRAY_SIZE(manifests));
     const char *slash = strrchr(folder->path, '/');
@@ -197,21 +199,21 @@ int package_read_plugin(const struct package_folder *folder, json_t **package_ou
     if (manifest == NULL)
         return error_set(err, ERROR_INVALID, "There is no plugin manifest (.plugin/plugin.json)");
     name = json_text_or(manifest, "name", slash != NULL ? slash + 1 : folder->path);
-    if (!package_is_name(name))
+    if (!plugin_name_is_valid(name))
         return refuse_name("plugin", name, err);
     package = json_object();
     json_put_text(package, "name", name);
     json_put_text(package, "version", json_text_or(manifest, "version", ""));
     json_put_text(package, "description", json_text_or(manifest, "description", ""));
     json_put(package, "manifest", json_incref(manifest));
-    json_put(package, "skills", package_read_skills(folder, ""));
+    json_put(package, "skills", plugin_folder_read_skills(folder, ""));
     json_put(package, "commands", names_of_commands(folder));
     json_put(package, "files", names_of_files(folder));
     *package_out = package;
     return 0;
 }
 
-json_t *package_read_market(const struct package_folder *folder, const char *path)
+json_t *plugin_folder_read_market(const struct plugin_folder *folder, const char *path)
 {
     json_auto_t *named = path != NULL ? first_object(folder, &path, 1) : NULL;
     json_auto_t *market =

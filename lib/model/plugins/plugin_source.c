@@ -1,4 +1,4 @@
-#include "model/plugins/source.h"
+#include "model/plugins/plugin_source.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -12,19 +12,19 @@
 enum { MAX_BYTES = 4096 };
 
 /* Short forms and the URLs they expand to. */
-struct forge {
+struct forge_address {
     const char *prefix;
     const char *address;
     const char *page; /* the path between repository and ref in a page's URL */
 };
 
-static const struct forge forges[] = {
+static const struct forge_address forges[] = {
     {"github:", "https://github.com/", "/tree/"},
     {"gitlab:", "https://gitlab.com/", "/-/tree/"},
     {"bitbucket:", "https://bitbucket.org/", "/src/"},
 };
 
-void source_done(struct source *source)
+void plugin_source_done(struct plugin_source *source)
 {
     mem_free(source->address);
     mem_free(source->ref);
@@ -33,7 +33,7 @@ void source_done(struct source *source)
     if (source->password != NULL)
         explicit_bzero(source->password, strlen(source->password));
     mem_free(source->password);
-    *source = (struct source)SOURCE_INIT;
+    *source = (struct plugin_source)PLUGIN_SOURCE_INIT;
 }
 
 static void replace(char **text, const char *bytes, size_t len)
@@ -63,15 +63,15 @@ static bool is_inside(const char *path)
 }
 
 /* Reads "github:owner/name/folder": the URL of owner/name, and the folder. */
-static int read_short(const struct forge *forge, const char *rest, struct source *source,
-                      struct error *err)
+static int read_short(const struct forge_address *forge, const char *rest,
+                      struct plugin_source *source, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf address = STRBUF_INIT;
     const char *name = strchr(rest, '/');
     size_t len = name != NULL ? strcspn(name + 1, "/") : 0;
 
     if (name == NULL || name == rest || len == 0 || strspn(rest, "./") > 0)
-        return error_set(err, ERROR_INVALID, "%sowner/name is what a repository looks like",
+        return error_set(err, ERROR_INVALID, "a repository must have the form %sowner/name",
                          forge->prefix);
     strbuf_append(&address, forge->address);
     strbuf_append_bytes(&address, rest, (size_t)(name + 1 - rest) + len);
@@ -84,7 +84,7 @@ static int read_short(const struct forge *forge, const char *rest, struct source
 }
 
 /* Reads the URL of a folder on a forge's website: "…/owner/name/tree/main/skills/one". */
-static void read_page(struct source *source)
+static void read_page(struct plugin_source *source)
 {
     for (size_t i = 0; i < ARRAY_SIZE(forges); i++) {
         const char *page = strstr(source->address, forges[i].page);
@@ -111,7 +111,7 @@ static void decode(char **text, const char *bytes, size_t len)
 
 /* "https://name:password@host/…": both are removed from the URL, which is shown. A token may be
  * given alone. */
-static void take_credentials(struct source *source)
+static void take_credentials(struct plugin_source *source)
 {
     CLEANUP(strbuf_done) struct strbuf address = STRBUF_INIT;
     const char *host = strstr(source->address, "://") + 3;
@@ -133,7 +133,7 @@ static void take_credentials(struct source *source)
     source->address = strbuf_take(&address);
 }
 
-static int read_text(const char *text, struct source *source, struct error *err)
+static int read_text(const char *text, struct plugin_source *source, struct error *err)
 {
     for (size_t i = 0; i < ARRAY_SIZE(forges); i++) {
         if (text_starts_with(text, forges[i].prefix))
@@ -153,10 +153,10 @@ static int read_text(const char *text, struct source *source, struct error *err)
                      "absolute path");
 }
 
-int source_read(const char *text, const char *ref, const char *repo_path, struct source *source_out,
-                struct error *err)
+int plugin_source_read(const char *text, const char *ref, const char *repo_path,
+                       struct plugin_source *source_out, struct error *err)
 {
-    CLEANUP(source_done) struct source source = SOURCE_INIT;
+    CLEANUP(plugin_source_done) struct plugin_source source = PLUGIN_SOURCE_INIT;
 
     if (strlen(text) > MAX_BYTES)
         return error_set(err, ERROR_INVALID, "The source is too long");
@@ -171,6 +171,6 @@ int source_read(const char *text, const char *ref, const char *repo_path, struct
     if (source.repo_path != NULL && !is_inside(source.repo_path))
         return error_set(err, ERROR_INVALID, "repo_path must be a path within the repository");
     *source_out = source;
-    source = (struct source)SOURCE_INIT;
+    source = (struct plugin_source)PLUGIN_SOURCE_INIT;
     return 0;
 }

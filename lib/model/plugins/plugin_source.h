@@ -2,17 +2,17 @@
  * Parses where skills and plugins come from, as users write it: "github:owner/name", the URL of a
  * repository or of a folder on a forge's website, or a path in the sandbox.
  *
- * Ownership: source_done().
+ * Ownership: plugin_source_done().
  * Threading: no state.
  */
-#ifndef DEFT_MODEL_PLUGINS_SOURCE_H
-#define DEFT_MODEL_PLUGINS_SOURCE_H
+#ifndef DEFT_MODEL_PLUGINS_PLUGIN_SOURCE_H
+#define DEFT_MODEL_PLUGINS_PLUGIN_SOURCE_H
 
 #include "base/attr.h"
 
 struct error;
 
-struct source {
+struct plugin_source {
     char *address;   /* git URL without credentials, or an absolute path */
     char *ref;       /* NULL: the repository's HEAD */
     char *repo_path; /* within the repository; NULL: all of it */
@@ -21,15 +21,16 @@ struct source {
 };
 
 /* clang-format off */
-#define SOURCE_INIT {NULL, NULL, NULL, NULL, NULL}
+#define PLUGIN_SOURCE_INIT {NULL, NULL, NULL, NULL, NULL}
 /* clang-format on */
 
-void source_done(struct source *source);
+void plugin_source_done(struct plugin_source *source);
 /*
  * Parses a user's text; ref and repo_path, if given (not NULL, not ""), take precedence over those
  * in the text. ERROR_INVALID with the reason.
  */
-int source_read(const char *text, const char *ref, const char *repo_path, struct source *source_out,
-                struct error *err) __attribute__((nonnull(1, 4, 5))) MUST_CHECK;
+int plugin_source_read(const char *text, const char *ref, const char *repo_path,
+                       struct plugin_source *source_out, struct error *err)
+    __attribute__((nonnull(1, 4, 5))) MUST_CHECK;
 
 #endif

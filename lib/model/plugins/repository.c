@@ -9,8 +9,8 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "model/plugins/source.h"
-#include "model/schema/shape.h"
+#include "model/plugins/plugin_source.h"
+#include "model/schema/object_schema.h"
 
 enum { ID_HASH_CHARS = 24, MS_PER_S = 1000 };
 
@@ -28,7 +28,7 @@ static const struct field credentials_fields[] = {
      .rules = FIELD_FROM_1,
      .fallback = DEFAULT_LIFETIME},
 };
-const struct shape repository_credentials_shape = CLOSED_SHAPE(credentials_fields);
+const struct object_schema repository_credentials_schema = CLOSED_SCHEMA(credentials_fields);
 
 static const struct field request_fields[] = {
     {.name = "url", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
@@ -38,27 +38,28 @@ static const struct field request_fields[] = {
     {.name = "credentials",
      .kind = FIELD_OBJECT,
      .rules = FIELD_NULLABLE,
-     .items = &repository_credentials_shape},
+     .items = &repository_credentials_schema},
 };
-const struct shape repository_request_shape = CLOSED_SHAPE(request_fields);
+const struct object_schema repository_request_schema = CLOSED_SCHEMA(request_fields);
 
 static const struct field credentials_request_fields[] = {
     {.name = "url", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
     {.name = "credentials",
      .kind = FIELD_OBJECT,
      .rules = FIELD_REQUIRED,
-     .items = &repository_credentials_shape},
+     .items = &repository_credentials_schema},
 };
-const struct shape repository_credentials_request_shape = CLOSED_SHAPE(credentials_request_fields);
+const struct object_schema repository_credentials_request_schema =
+    CLOSED_SCHEMA(credentials_request_fields);
 
 /* The user name that a forge expects with a token. */
-struct forge {
+struct forge_account {
     const char *provider;
     const char *address;
     const char *username;
 };
 
-static const struct forge forges[] = {
+static const struct forge_account forges[] = {
     {"github", "https://github.com/", "x-access-token"},
     {"gitlab", "https://gitlab.com/", "oauth2"},
     {"bitbucket", "https://bitbucket.org/", "x-token-auth"},
@@ -114,9 +115,9 @@ static void read_credentials(const json_t *credentials, struct repository_wish *
 
 static int read_url(const char *text, struct repository_wish *wish, struct error *err)
 {
-    CLEANUP(source_done) struct source source = SOURCE_INIT;
+    CLEANUP(plugin_source_done) struct plugin_source source = PLUGIN_SOURCE_INIT;
 
-    if (source_read(text, NULL, NULL, &source, err) < 0)
+    if (plugin_source_read(text, NULL, NULL, &source, err) < 0)
         return -1;
     wish->url = TAKE_PTR(source.address);
     wish->branch = dup_or_null(source.ref);

@@ -17,7 +17,7 @@
 #include "base/uuid.h"
 
 struct error;
-struct shape;
+struct object_schema;
 struct strbuf;
 
 enum repository_step {
@@ -46,14 +46,14 @@ struct repository_wish {
 /* clang-format on */
 
 /* Request bodies of clients. */
-extern const struct shape repository_request_shape;
-extern const struct shape repository_credentials_shape;
-extern const struct shape repository_credentials_request_shape;
+extern const struct object_schema repository_request_schema;
+extern const struct object_schema repository_credentials_schema;
+extern const struct object_schema repository_credentials_request_schema;
 
 void repository_wish_done(struct repository_wish *wish);
 /*
- * Reads a request that was validated by repository_request_shape or
- * repository_credentials_request_shape. Credentials in the URL are removed from it. ERROR_INVALID
+ * Reads a request that was validated by repository_request_schema or
+ * repository_credentials_request_schema. Credentials in the URL are removed from it. ERROR_INVALID
  * with the reason.
  */
 int repository_wish_read(const json_t *request, struct repository_wish *wish_out,

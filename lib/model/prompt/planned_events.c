@@ -1,6 +1,5 @@
-/*
- * Plans the events and the row's state for a user's message or a run request.
- */
+#include "model/prompt/planned_events.h"
+
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -101,16 +100,16 @@ static void plan_name(const struct conversation *conversation, const json_t *con
     }
 }
 
-int conversation_plan_message(const struct conversation *conversation, json_t *content, bool run,
-                              struct event_list *events, struct conversation_change *change_out,
-                              struct error *err)
+int conversation_plan_message(const struct conversation *conversation, json_t *content,
+                              enum message_run run, struct event_list *events,
+                              struct conversation_change *change_out, struct error *err)
 {
     CLEANUP(skill_texts_done) struct skill_texts skills = SKILL_TEXTS_INIT;
     struct conversation_change change = {.status = conversation->status};
     json_auto_t *id = NULL;
 
     if (json_typeof(content) != JSON_ARRAY)
-        return error_set(err, ERROR_INVALID, "a message's content is a list");
+        return error_set(err, ERROR_INVALID, "a message's content must be a list");
     plan_system_prompt(conversation, events, &change);
     if (is_over(change.status))
         plan_status(events, STATUS_IDLE, &change);
@@ -120,7 +119,7 @@ int conversation_plan_message(const struct conversation *conversation, json_t *c
     id = json_text_of(change.last_user_message_id.text);
     event_add_state(events, "last_user_message_id", id);
     plan_name(conversation, content, &change);
-    if (run) {
+    if (run == MESSAGE_AND_RUN) {
         plan_status(events, STATUS_RUNNING, &change);
         change.wants_run = true;
     }

@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "model/schema/problem.h"
+#include "model/schema/validation_error.h"
 
 /* 2^53: beyond it not every integer is a double. */
 #define EXACT_MAX 9007199254740992.0
@@ -45,7 +45,7 @@ static bool is_map(const json_t *value)
 static const struct type {
     const char *name;
     bool (*fits)(const json_t *value);
-    struct problem problem;
+    struct validation_error problem;
 } types[] = {
     {"string", is_text, {"string_type", "Input should be a valid string", NULL}},
     {"integer", is_whole, {"int_type", "Input should be a valid integer", NULL}},
@@ -106,7 +106,7 @@ static bool all_fit(const json_t *values, const struct type *type)
 }
 
 /* Returns NULL if the value, and each item of its lists, has the type that the schema gives. */
-static const struct problem *problem_of(const json_t *schema, json_t *value)
+static const struct validation_error *problem_of(const json_t *schema, json_t *value)
 {
     json_auto_t *values = json_array();
     const struct type *type = type_of(schema);
@@ -143,13 +143,13 @@ static void check_member(const json_t *parameters, const char *name, json_t *val
                          json_t *problems)
 {
     const json_t *schema = json_object_get(json_object_get(parameters, "properties"), name);
-    const struct place place = {NULL, name, 0};
-    const struct problem *problem = problem_of(schema, value);
+    const struct json_path path = {NULL, name, 0};
+    const struct validation_error *problem = problem_of(schema, value);
 
     if (json_is_null(value) && !is_required(parameters, name))
         return;
     if (problem != NULL)
-        problem_add(problems, &place, problem, value);
+        validation_error_add(problems, &path, problem, value);
 }
 
 bool client_arguments_declare(const json_t *parameters, const char *name)
@@ -164,21 +164,22 @@ void client_arguments_check(const json_t *parameters, json_t *arguments, json_t 
     json_t *value = NULL;
 
     json_object_foreach (members, name, value) {
-        const struct place place = {NULL, name, 0};
+        const struct json_path path = {NULL, name, 0};
 
         if (is_required(parameters, name) && json_object_get(arguments, name) == NULL)
-            problem_add(problems, &place, &(struct problem){"missing", "Field required", NULL},
-                        arguments);
+            validation_error_add(problems, &path,
+                                 &(struct validation_error){"missing", "Field required", NULL},
+                                 arguments);
     }
     json_object_foreach (arguments, name, value) {
-        const struct place place = {NULL, name, 0};
+        const struct json_path path = {NULL, name, 0};
 
         if (json_object_get(members, name) != NULL)
             check_member(parameters, name, value, problems);
         else
-            problem_add(
-                problems, &place,
-                &(struct problem){"extra_forbidden", "Extra inputs are not permitted", NULL},
-                value);
+            validation_error_add(problems, &path,
+                                 &(struct validation_error){"extra_forbidden",
+                                                            "Extra inputs are not permitted", NULL},
+                                 value);
     }
 }

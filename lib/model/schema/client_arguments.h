@@ -15,7 +15,8 @@
 /* True if the schema of a tool's parameters (NULL: without members) has a member of that name. */
 bool client_arguments_declare(const json_t *parameters, const char *name)
     __attribute__((nonnull(2))) MUST_CHECK;
-/* Appends an entry (model/schema/problem.h) for each member that does not match the schema. */
+/* Appends an entry (model/schema/validation_error.h) for each member that does not match the
+ * schema. */
 void client_arguments_check(const json_t *parameters, json_t *arguments, json_t *problems)
     __attribute__((nonnull(2, 3)));
 

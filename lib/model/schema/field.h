@@ -1,5 +1,5 @@
 /*
- * Tables of the members that a wire object may have; shapes consist of these.
+ * Tables of the members that a wire object may have; schemas consist of these.
  *
  * Ownership: tables are constants of the program.
  */
@@ -33,26 +33,26 @@ enum {
     FIELD_FILLED = 16, /* the text is not empty */
 };
 
-struct shape;
+struct object_schema;
 
 struct field {
     const char *name;
     enum field_kind kind;
     unsigned rules;
-    const char *fallback;      /* JSON text of the default; NULL: null if nullable, else none */
-    const char *words;         /* the allowed values, separated by '|'; NULL: any */
-    const struct shape *items; /* of FIELD_OBJECT and FIELD_OBJECTS */
-    size_t max_chars;          /* of a text; 0: no limit */
-    const char *help;          /* for the model; NULL if no model reads it */
+    const char *fallback; /* JSON text of the default; NULL: null if nullable, else none */
+    const char *words;    /* the allowed values, separated by '|'; NULL: any */
+    const struct object_schema *items; /* of FIELD_OBJECT and FIELD_OBJECTS */
+    size_t max_chars;                  /* of a text; 0: no limit */
+    const char *help;                  /* for the model; NULL if no model reads it */
 };
 
-struct shape {
+struct object_schema {
     const struct field *fields;
     size_t n;
     bool is_closed; /* members not in the table are problems, else dropped */
 };
 
-#define SHAPE(fields) {fields, ARRAY_SIZE(fields), false}
-#define CLOSED_SHAPE(fields) {fields, ARRAY_SIZE(fields), true}
+#define SCHEMA(fields) {fields, ARRAY_SIZE(fields), false}
+#define CLOSED_SCHEMA(fields) {fields, ARRAY_SIZE(fields), true}
 
 #endif

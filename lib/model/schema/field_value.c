@@ -1,4 +1,4 @@
-#include "model/schema/shape_value.h"
+#include "model/schema/field_value.h"
 
 #include <errno.h>
 #include <math.h>
@@ -12,22 +12,23 @@
 #include "base/text.h"
 #include "base/uuid.h"
 #include "model/schema/field.h"
-#include "model/schema/problem.h"
+#include "model/schema/validation_error.h"
 #include "model/schema/words.h"
 
 /* 2^53: up to here every integer is a double. */
 #define INT_IN_REAL_MAX 9007199254740992.0
 
-struct reading {
+struct input_value {
     const struct field *field;
     json_t *input;
-    const struct place *place;
+    const struct json_path *path;
     json_t *problems;
 };
 
-static json_t *refuse(const struct reading *r, const char *type, const char *msg)
+static json_t *refuse(const struct input_value *r, const char *type, const char *msg)
 {
-    problem_add(r->problems, r->place, &(struct problem){type, msg, NULL}, r->input);
+    validation_error_add(r->problems, r->path, &(struct validation_error){type, msg, NULL},
+                         r->input);
     return NULL;
 }
 
@@ -50,7 +51,7 @@ static void append_choice(struct strbuf *out, const char *words)
     }
 }
 
-static json_t *refuse_word(const struct reading *r)
+static json_t *refuse_word(const struct input_value *r)
 {
     CLEANUP(strbuf_done) struct strbuf expected = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf msg = STRBUF_INIT;
@@ -59,23 +60,24 @@ static json_t *refuse_word(const struct reading *r)
     append_choice(&expected, r->field->words);
     strbuf_appendf(&msg, "Input should be %s", expected.text);
     json_put_text(ctx, "expected", expected.text);
-    problem_add(r->problems, r->place, &(struct problem){"literal_error", msg.text, ctx}, r->input);
+    validation_error_add(r->problems, r->path,
+                         &(struct validation_error){"literal_error", msg.text, ctx}, r->input);
     return NULL;
 }
 
-static json_t *refuse_long(const struct reading *r)
+static json_t *refuse_long(const struct input_value *r)
 {
     CLEANUP(strbuf_done) struct strbuf msg = STRBUF_INIT;
     json_t *ctx = json_object();
 
     strbuf_appendf(&msg, "String should have at most %zu characters", r->field->max_chars);
     json_put(ctx, "max_length", json_integer((json_int_t)r->field->max_chars));
-    problem_add(r->problems, r->place, &(struct problem){"string_too_long", msg.text, ctx},
-                r->input);
+    validation_error_add(r->problems, r->path,
+                         &(struct validation_error){"string_too_long", msg.text, ctx}, r->input);
     return NULL;
 }
 
-static json_t *read_text(const struct reading *r)
+static json_t *read_text(const struct input_value *r)
 {
     const char *text = json_string_value(r->input);
     size_t len = json_string_length(r->input);
@@ -91,7 +93,7 @@ static json_t *read_text(const struct reading *r)
     return json_text(text, len);
 }
 
-static json_t *read_uuid(const struct reading *r)
+static json_t *read_uuid(const struct input_value *r)
 {
     struct uuid uuid = UUID_INIT;
 
@@ -102,7 +104,7 @@ static json_t *read_uuid(const struct reading *r)
     return json_text_of(uuid.text);
 }
 
-static json_t *read_bool(const struct reading *r)
+static json_t *read_bool(const struct input_value *r)
 {
     static const char *const yes[] = {"true", "yes", "on", "1", "t", "y"};
     static const char *const no[] = {"false", "no", "off", "0", "f", "n"};
@@ -123,7 +125,7 @@ static json_t *read_bool(const struct reading *r)
     return refuse(r, "bool_parsing", "Input should be a valid boolean, unable to interpret input");
 }
 
-static json_t *within_limits(const struct reading *r, json_t *number)
+static json_t *within_limits(const struct input_value *r, json_t *number)
 {
     json_int_t least = (r->field->rules & FIELD_FROM_1) != 0 ? 1 : 0;
     json_t *ctx = NULL;
@@ -134,16 +136,17 @@ static json_t *within_limits(const struct reading *r, json_t *number)
     json_decref(number);
     ctx = json_object();
     json_put(ctx, "ge", json_integer(least));
-    problem_add(r->problems, r->place,
-                &(struct problem){"greater_than_equal",
-                                  least == 1 ? "Input should be greater than or equal to 1"
-                                             : "Input should be greater than or equal to 0",
-                                  ctx},
-                r->input);
+    validation_error_add(
+        r->problems, r->path,
+        &(struct validation_error){"greater_than_equal",
+                                   least == 1 ? "Input should be greater than or equal to 1"
+                                              : "Input should be greater than or equal to 0",
+                                   ctx},
+        r->input);
     return NULL;
 }
 
-static json_t *read_int(const struct reading *r)
+static json_t *read_int(const struct input_value *r)
 {
     struct error err = ERROR_INIT;
     int64_t number = 0;
@@ -165,7 +168,7 @@ static json_t *read_int(const struct reading *r)
     return within_limits(r, json_integer((json_int_t)number));
 }
 
-static json_t *read_number(const struct reading *r)
+static json_t *read_number(const struct input_value *r)
 {
     const char *text = json_string_value(r->input);
     char *end = NULL;
@@ -185,44 +188,46 @@ static json_t *read_number(const struct reading *r)
     return within_limits(r, json_real(real));
 }
 
-static json_t *read_any(const struct reading *r)
+static json_t *read_any(const struct input_value *r)
 {
     return json_deep_copy(r->input);
 }
 
-static json_t *read_map(const struct reading *r)
+static json_t *read_map(const struct input_value *r)
 {
     if (!json_is_object(r->input))
         return refuse(r, "dict_type", "Input should be a valid dictionary");
     return json_deep_copy(r->input);
 }
 
-static json_t *read_list(const struct reading *r)
+static json_t *read_list(const struct input_value *r)
 {
     if (!json_is_array(r->input))
         return refuse(r, "list_type", "Input should be a valid list");
     return json_deep_copy(r->input);
 }
 
-static json_t *read_text_map(const struct reading *r)
+static json_t *read_text_map(const struct input_value *r)
 {
     json_t *map = read_map(r);
     const char *name = NULL;
     json_t *value = NULL;
 
     json_object_foreach (map, name, value) {
-        struct place at = {r->place, name, 0};
+        struct json_path at = {r->path, name, 0};
 
         if (!json_is_string(value))
-            problem_add(r->problems, &at,
-                        &(struct problem){"string_type", "Input should be a valid string", NULL},
-                        value);
+            validation_error_add(
+                r->problems, &at,
+                &(struct validation_error){"string_type", "Input should be a valid string", NULL},
+                value);
     }
     return map;
 }
 
 /* Reads a list whose elements all have one kind. */
-static json_t *read_elements(const struct reading *r, json_t *(*read)(const struct reading *r))
+static json_t *read_elements(const struct input_value *r,
+                             json_t *(*read)(const struct input_value *r))
 {
     json_t *list = NULL;
     json_t *item = NULL;
@@ -232,8 +237,8 @@ static json_t *read_elements(const struct reading *r, json_t *(*read)(const stru
         return refuse(r, "list_type", "Input should be a valid list");
     list = json_array();
     json_array_foreach (r->input, i, item) {
-        struct place at = {r->place, NULL, (json_int_t)i};
-        struct reading element = {r->field, item, &at, r->problems};
+        struct json_path at = {r->path, NULL, (json_int_t)i};
+        struct input_value element = {r->field, item, &at, r->problems};
         json_t *value = read(&element);
 
         if (value != NULL)
@@ -242,17 +247,17 @@ static json_t *read_elements(const struct reading *r, json_t *(*read)(const stru
     return list;
 }
 
-static json_t *read_texts(const struct reading *r)
+static json_t *read_texts(const struct input_value *r)
 {
     return read_elements(r, read_text);
 }
 
-static json_t *read_ints(const struct reading *r)
+static json_t *read_ints(const struct input_value *r)
 {
     return read_elements(r, read_int);
 }
 
-static json_t *(*const readers[])(const struct reading *r) = {
+static json_t *(*const readers[])(const struct input_value *r) = {
     [FIELD_TEXT] = read_text,     [FIELD_BOOL] = read_bool, [FIELD_INT] = read_int,
     [FIELD_NUMBER] = read_number, [FIELD_UUID] = read_uuid, [FIELD_ANY] = read_any,
     [FIELD_MAP] = read_map,       [FIELD_LIST] = read_list, [FIELD_TEXT_MAP] = read_text_map,
@@ -260,10 +265,10 @@ static json_t *(*const readers[])(const struct reading *r) = {
     [FIELD_OBJECTS] = read_list,
 };
 
-json_t *shape_value_read(const struct field *field, json_t *input, const struct place *place,
+json_t *field_value_read(const struct field *field, json_t *input, const struct json_path *path,
                          json_t *problems)
 {
-    struct reading reading = {field, input, place, problems};
+    struct input_value reading = {field, input, path, problems};
 
     return readers[field->kind](&reading);
 }

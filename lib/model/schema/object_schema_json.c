@@ -1,10 +1,10 @@
 /*
- * The JSON schema of a shape.
+ * An object's table as a JSON schema, for chat models.
  */
 #include <string.h>
 
 #include "base/json.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
 #include "model/schema/words.h"
 
 static const char *const type_names[] = {
@@ -27,21 +27,21 @@ static json_t *type_to_json(const char *name)
 static json_t *items_to_json(const struct field *field)
 {
     if (field->kind == FIELD_OBJECTS)
-        return shape_to_schema(field->items);
+        return object_schema_to_json(field->items);
     if (field->kind == FIELD_INTS)
         return type_to_json("integer");
     return field->kind == FIELD_TEXTS ? type_to_json("string") : NULL;
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as our tables */
-json_t *shape_to_schema(const struct shape *shape)
+json_t *object_schema_to_json(const struct object_schema *object)
 {
     json_t *schema = type_to_json("object");
     json_t *properties = json_object();
     json_t *required = json_array();
 
-    for (size_t i = 0; i < shape->n; i++) {
-        const struct field *field = &shape->fields[i];
+    for (size_t i = 0; i < object->n; i++) {
+        const struct field *field = &object->fields[i];
         json_t *property = type_to_json(type_names[field->kind]);
 
         json_put_text(property, "description", field->help);

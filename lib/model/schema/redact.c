@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "model/schema/problem.h"
+#include "model/schema/validation_error.h"
 
 static const char HIDDEN[] = "<redacted>";
 

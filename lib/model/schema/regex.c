@@ -1,4 +1,4 @@
-#include "model/schema/pattern.h"
+#include "model/schema/regex.h"
 
 #include <string.h>
 
@@ -14,7 +14,7 @@
 #define MATCH_MAX_KIB 4096
 #define WHY_BYTES 160
 
-struct pattern {
+struct regex {
     pcre2_code *code;
 };
 
@@ -35,9 +35,9 @@ static int check_size(const pcre2_code *code, struct error *err)
                                         : 0;
 }
 
-int pattern_new(const char *text, struct pattern **pattern_out, struct error *err)
+int regex_new(const char *text, struct regex **regex_out, struct error *err)
 {
-    CLEANUP(pattern_freep) struct pattern *pattern = NEW(struct pattern);
+    CLEANUP(regex_freep) struct regex *pattern = NEW(struct regex);
     PCRE2_SIZE at = 0;
     int code = 0;
 
@@ -50,12 +50,12 @@ int pattern_new(const char *text, struct pattern **pattern_out, struct error *er
         return refuse(code, at, err);
     if (check_size(pattern->code, err) < 0)
         return -1;
-    *pattern_out = pattern;
+    *regex_out = pattern;
     pattern = NULL;
     return 0;
 }
 
-void pattern_free(struct pattern *pattern)
+void regex_free(struct regex *pattern)
 {
     if (pattern == NULL)
         return;
@@ -63,13 +63,13 @@ void pattern_free(struct pattern *pattern)
     mem_free(pattern);
 }
 
-void pattern_freep(struct pattern **pattern)
+void regex_freep(struct regex **pattern)
 {
-    pattern_free(*pattern);
+    regex_free(*pattern);
     *pattern = NULL;
 }
 
-bool pattern_matches(const struct pattern *pattern, const char *text)
+bool regex_matches(const struct regex *pattern, const char *text)
 {
     pcre2_match_context *limits = pcre2_match_context_create(NULL);
     pcre2_match_data *match = pcre2_match_data_create(1, NULL);

@@ -4,10 +4,10 @@
 #ifndef DEFT_MODEL_SCHEMA_START_FIELDS_H
 #define DEFT_MODEL_SCHEMA_START_FIELDS_H
 
-struct shape;
+struct object_schema;
 
-extern const struct shape start_shape;
-extern const struct shape confirm_risky_shape;
-extern const struct shape secret_source_shape;
+extern const struct object_schema start_schema;
+extern const struct object_schema confirm_risky_schema;
+extern const struct object_schema secret_source_schema;
 
 #endif

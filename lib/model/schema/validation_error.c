@@ -1,4 +1,4 @@
-#include "model/schema/problem.h"
+#include "model/schema/validation_error.h"
 
 #include <string.h>
 
@@ -6,12 +6,12 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 
-/* In order from the root to the place. */
-static json_t *place_to_json(const struct place *place)
+/* In order from the root. */
+static json_t *json_path_to_json(const struct json_path *path)
 {
     json_t *loc = json_array();
 
-    for (const struct place *p = place; p != NULL; p = p->parent) {
+    for (const struct json_path *p = path; p != NULL; p = p->parent) {
         json_t *step =
             p->name != NULL ? json_text(p->name, strlen(p->name)) : json_integer(p->index);
 
@@ -21,14 +21,14 @@ static json_t *place_to_json(const struct place *place)
     return loc;
 }
 
-void problem_add(json_t *problems, const struct place *place, const struct problem *problem,
-                 json_t *input)
+void validation_error_add(json_t *problems, const struct json_path *path,
+                          const struct validation_error *problem, json_t *input)
 {
     json_t *entry = json_object();
-    bool is_hidden = place->name != NULL && redact_is_secret_name(place->name);
+    bool is_hidden = path->name != NULL && redact_is_secret_name(path->name);
 
     json_put_text(entry, "type", problem->type);
-    json_put(entry, "loc", place_to_json(place));
+    json_put(entry, "loc", json_path_to_json(path));
     json_put_text(entry, "msg", problem->msg);
     if (input == NULL)
         json_put(entry, "input", json_null());
@@ -40,18 +40,19 @@ void problem_add(json_t *problems, const struct place *place, const struct probl
     json_push(problems, entry);
 }
 
-void problem_add_value(json_t *problems, const struct place *place, const char *words,
-                       json_t *input)
+void validation_error_add_value(json_t *problems, const struct json_path *path, const char *words,
+                                json_t *input)
 {
     CLEANUP(strbuf_done) struct strbuf msg = STRBUF_INIT;
     json_t *ctx = json_object();
 
     strbuf_appendf(&msg, "Value error, %s", words);
     json_put(ctx, "error", json_object());
-    problem_add(problems, place, &(struct problem){"value_error", msg.text, ctx}, input);
+    validation_error_add(problems, path, &(struct validation_error){"value_error", msg.text, ctx},
+                         input);
 }
 
-void problem_append_text(json_t *problem, struct strbuf *out)
+void validation_error_append_text(json_t *problem, struct strbuf *out)
 {
     const json_t *loc = json_object_get(problem, "loc");
     size_t n_written = 0;

@@ -43,8 +43,8 @@ static const struct secret_place places[] = {
 
 static const struct secret_table table = {places, ARRAY_SIZE(places)};
 
-static json_t *take(void *context, const struct secret_place *place, const char *where,
-                    const char *text)
+static json_t *take_secret(void *context, const struct secret_place *place, const char *where,
+                           const char *text)
 {
     (void)place;
     if (!text_equal(text, secret_marker))
@@ -54,7 +54,7 @@ static json_t *take(void *context, const struct secret_place *place, const char 
 
 void secret_places_take(json_t *spec, json_t *members)
 {
-    secret_walk(&table, spec, &(struct secret_visitor){take, members});
+    secret_walk(&table, spec, &(struct secret_visitor){take_secret, members});
 }
 
 static json_t *restore(void *context, const struct secret_place *place, const char *where,

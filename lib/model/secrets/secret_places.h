@@ -1,5 +1,5 @@
 /*
- * Secrets inside a conversation's specification: extracting them for the vault, hiding them from
+ * Secrets inside a conversation's specification: extracting them to be sealed, hiding them from
  * clients, restoring them for a call.
  */
 #ifndef DEFT_MODEL_SECRETS_SECRET_PLACES_H

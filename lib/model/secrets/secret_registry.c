@@ -7,9 +7,9 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/limits.h"
-#include "model/schema/problem.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
 #include "model/schema/start_fields.h"
+#include "model/schema/validation_error.h"
 #include "model/secrets/secret_length.h"
 #include "model/secrets/secret_places.h"
 
@@ -35,7 +35,7 @@ static json_t *static_source(const char *name, const char *text, const char *des
 }
 
 static json_t *source_read(const char *name, json_t *input, json_t *values,
-                           const struct place *place, json_t *problems)
+                           const struct json_path *path, json_t *problems)
 {
     json_auto_t *source = NULL;
 
@@ -43,45 +43,46 @@ static json_t *source_read(const char *name, json_t *input, json_t *values,
         return static_source(name, NULL, NULL, values);
     if (json_is_string(input))
         return static_source(name, json_string_value(input), NULL, values);
-    source = shape_read(&secret_source_shape, input, place, problems);
+    source = object_schema_read(&secret_source_schema, input, path, problems);
     if (text_equal(json_text_or(source, "kind", ""), "StaticSecret"))
         return static_source(name, json_text_or(source, "value", NULL),
                              json_text_or(source, "description", NULL), values);
     if (json_object_get(source, "kind") != NULL && json_object_get(source, "url") == NULL)
-        problem_add_value(problems, place, "a LookupSecret has a url", input);
+        validation_error_add_value(problems, path, "a LookupSecret has a url", input);
     (void)json_object_del(source, "value");
     (void)json_object_del(values, name);
     return json_incref(source);
 }
 
 void secret_registry_update(json_t *sources, json_t *values, json_t *update,
-                            const struct place *place, json_t *problems)
+                            const struct json_path *path, json_t *problems)
 {
     const char *name = NULL;
     json_t *input = NULL;
 
     json_object_foreach (update, name, input) {
-        struct place at = {place, name, 0};
+        struct json_path at = {path, name, 0};
 
         json_put(sources, name, source_read(name, input, values, &at, problems));
     }
 }
 
-void secret_registry_refuse_nulls(json_t *update, const struct place *place, json_t *problems)
+void secret_registry_refuse_nulls(json_t *update, const struct json_path *path, json_t *problems)
 {
     const char *name = NULL;
     json_t *input = NULL;
 
     json_object_foreach (update, name, input) {
-        struct place at = {place, name, 0};
+        struct json_path at = {path, name, 0};
 
         if (json_is_null(input))
-            problem_add(problems, &at,
-                        &(struct problem){"model_attributes_type",
-                                          "Input should be a valid dictionary or object to extract "
-                                          "fields from",
-                                          NULL},
-                        input);
+            validation_error_add(problems, &at,
+                                 &(struct validation_error){
+                                     "model_attributes_type",
+                                     "Input should be a valid dictionary or object to extract "
+                                     "fields from",
+                                     NULL},
+                                 input);
     }
 }
 

@@ -11,7 +11,7 @@
 
 #include "base/attr.h"
 
-struct place;
+struct json_path;
 struct strbuf;
 
 /*
@@ -20,12 +20,12 @@ struct strbuf;
  * Errors go to problems.
  */
 void secret_registry_update(json_t *sources, json_t *values, json_t *update,
-                            const struct place *place, json_t *problems) NONNULL;
+                            const struct json_path *path, json_t *problems) NONNULL;
 /*
  * Adds a problem for each null in update (which may be NULL); only secrets of an agent's context
  * may be null.
  */
-void secret_registry_refuse_nulls(json_t *update, const struct place *place, json_t *problems)
+void secret_registry_refuse_nulls(json_t *update, const struct json_path *path, json_t *problems)
     __attribute__((nonnull(2, 3)));
 
 /*

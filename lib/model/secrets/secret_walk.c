@@ -8,19 +8,19 @@
 #include "base/secret.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "model/schema/problem.h"
+#include "model/schema/validation_error.h"
 
 const char secret_marker[] = "**********";
 
-struct walk {
+struct secret_walk {
     const struct secret_place *place;
     const struct secret_visitor *visitor;
     struct strbuf where; /* the path so far */
 };
 
-static void walk_path(struct walk *walk, json_t *node, const char *path);
+static void walk_path(struct secret_walk *walk, json_t *node, const char *path);
 
-static json_t *visit(const struct walk *walk, const json_t *value)
+static json_t *visit(const struct secret_walk *walk, const json_t *value)
 {
     const char *text = json_string_value(value);
 
@@ -30,13 +30,13 @@ static json_t *visit(const struct walk *walk, const json_t *value)
 }
 
 /* One component of a path; not NUL-terminated. */
-struct step {
+struct path_component {
     const char *name;
     size_t len;
 };
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the paths of the tables */
-static void walk_member(struct walk *walk, json_t *parent, const struct step *step,
+static void walk_member(struct secret_walk *walk, json_t *parent, const struct path_component *step,
                         const char *rest)
 {
     json_t *value = json_object_getn(parent, step->name, step->len);
@@ -56,7 +56,7 @@ static void walk_member(struct walk *walk, json_t *parent, const struct step *st
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the paths of the tables */
-static void walk_all(struct walk *walk, json_t *node, const char *rest)
+static void walk_all(struct secret_walk *walk, json_t *node, const char *rest)
 {
     const char *name = NULL;
     void *next = NULL;
@@ -65,7 +65,7 @@ static void walk_all(struct walk *walk, json_t *node, const char *rest)
     size_t i = 0;
 
     json_object_foreach_safe (node, next, name, member)
-        walk_member(walk, node, &(struct step){name, strlen(name)}, rest);
+        walk_member(walk, node, &(struct path_component){name, strlen(name)}, rest);
     json_array_foreach (node, i, member) {
         strbuf_appendf(&walk->where, "/%zu", i);
         if (rest != NULL)
@@ -75,9 +75,9 @@ static void walk_all(struct walk *walk, json_t *node, const char *rest)
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the paths of the tables */
-static void walk_path(struct walk *walk, json_t *node, const char *path)
+static void walk_path(struct secret_walk *walk, json_t *node, const char *path)
 {
-    const struct step step = {path, strcspn(path, "/")};
+    const struct path_component step = {path, strcspn(path, "/")};
     const char *rest = path[step.len] == '/' ? path + step.len + 1 : NULL;
 
     if (path[0] == '*')
@@ -89,7 +89,7 @@ static void walk_path(struct walk *walk, json_t *node, const char *path)
 void secret_walk(const struct secret_table *table, json_t *object,
                  const struct secret_visitor *visitor)
 {
-    struct walk walk = {NULL, visitor, STRBUF_INIT};
+    struct secret_walk walk = {NULL, visitor, STRBUF_INIT};
 
     for (size_t i = 0; i < table->n; i++) {
         walk.place = &table->places[i];
@@ -99,8 +99,8 @@ void secret_walk(const struct secret_table *table, json_t *object,
 }
 
 /* An empty string becomes null, so that readers see that there is no secret. */
-static json_t *take(void *context, const struct secret_place *place, const char *where,
-                    const char *text)
+static json_t *take_secret(void *context, const struct secret_place *place, const char *where,
+                           const char *text)
 {
     if (text[0] == '\0' && place->is_blanked)
         return json_null();
@@ -111,7 +111,7 @@ static json_t *take(void *context, const struct secret_place *place, const char 
 
 void secrets_take(const struct secret_table *table, json_t *object, json_t *members)
 {
-    secret_walk(table, object, &(struct secret_visitor){take, members});
+    secret_walk(table, object, &(struct secret_visitor){take_secret, members});
 }
 
 static json_t *restore(void *context, const struct secret_place *place, const char *where,
@@ -162,9 +162,9 @@ void secrets_seal(const struct secret_table *table, json_t *object, const unsign
 static json_t *open_token(void *context, const struct secret_place *place, const char *where,
                           const char *text)
 {
-    static const struct place body = {NULL, "body", 0};
+    static const struct json_path body = {NULL, "body", 0};
     const struct sealing *sealing = context;
-    const struct place at = {&body, where, 0};
+    const struct json_path at = {&body, where, 0};
     CLEANUP(secret_done) struct secret plain = SECRET_INIT;
     struct error err = ERROR_INIT;
 
@@ -173,7 +173,8 @@ static json_t *open_token(void *context, const struct secret_place *place, const
         return NULL;
     if (fernet_open(sealing->key, text, &plain, &err) == 0)
         return json_text(secret_reveal(&plain), plain.len);
-    problem_add_value(sealing->problems, &at, "this server cannot open the sealed secret", NULL);
+    validation_error_add_value(sealing->problems, &at, "this server cannot open the sealed secret",
+                               NULL);
     return NULL;
 }
 

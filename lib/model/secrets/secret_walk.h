@@ -14,7 +14,7 @@
 
 #include "base/attr.h"
 
-struct place;
+struct json_path;
 
 /* A '*' matches every member of a map or element of a list. */
 struct secret_place {

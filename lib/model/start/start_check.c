@@ -4,16 +4,16 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "model/agent/hooks.h"
-#include "model/schema/pattern.h"
-#include "model/schema/problem.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
+#include "model/schema/regex.h"
+#include "model/schema/validation_error.h"
 
 static const struct field plugin_fields[] = {
     {.name = "source", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
     {.name = "ref", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
     {.name = "repo_path", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
 };
-static const struct shape plugin_shape = SHAPE(plugin_fields);
+static const struct object_schema plugin_schema = SCHEMA(plugin_fields);
 
 static const struct field definition_fields[] = {
     {.name = "name", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED},
@@ -29,7 +29,7 @@ static const struct field definition_fields[] = {
      .rules = FIELD_NULLABLE,
      .words = "project|user|builtin|plugin|programmatic"},
     {.name = "when_to_use_examples", .kind = FIELD_TEXTS},
-    {.name = "hooks", .kind = FIELD_OBJECT, .rules = FIELD_NULLABLE, .items = &hook_config_shape},
+    {.name = "hooks", .kind = FIELD_OBJECT, .rules = FIELD_NULLABLE, .items = &hook_config_schema},
     {.name = "permission_mode", .kind = FIELD_TEXT, .rules = FIELD_NULLABLE},
     {.name = "max_iteration_per_run", .kind = FIELD_INT, .rules = FIELD_NULLABLE | FIELD_FROM_1},
     {.name = "max_budget_per_run", .kind = FIELD_NUMBER, .rules = FIELD_NULLABLE | FIELD_FROM_0},
@@ -38,47 +38,48 @@ static const struct field definition_fields[] = {
     {.name = "condenser", .kind = FIELD_MAP, .rules = FIELD_NULLABLE},
     {.name = "metadata", .kind = FIELD_MAP},
 };
-static const struct shape definition_shape = SHAPE(definition_fields);
+static const struct object_schema definition_schema = SCHEMA(definition_fields);
 
-static void check_items(json_t *list, const struct shape *shape, const struct place *place,
-                        json_t *problems)
+static void check_items(json_t *list, const struct object_schema *schema,
+                        const struct json_path *path, json_t *problems)
 {
     json_t *item = NULL;
     size_t i = 0;
 
     json_array_foreach (list, i, item) {
-        const struct place at = {place, NULL, (json_int_t)i};
-        json_auto_t *checked = shape_read(shape, item, &at, problems);
+        const struct json_path at = {path, NULL, (json_int_t)i};
+        json_auto_t *checked = object_schema_read(schema, item, &at, problems);
     }
 }
 
-static void check_pattern(json_t *agent, const struct place *place, json_t *problems)
+static void check_pattern(json_t *agent, const struct json_path *path, json_t *problems)
 {
-    const struct place at = {place, "filter_tools_regex", 0};
+    const struct json_path at = {path, "filter_tools_regex", 0};
     const char *text = json_text_or(agent, "filter_tools_regex", NULL);
-    CLEANUP(pattern_freep) struct pattern *pattern = NULL;
+    CLEANUP(regex_freep) struct regex *pattern = NULL;
     CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
     struct error err = ERROR_INIT;
 
-    if (text == NULL || pattern_new(text, &pattern, &err) == 0)
+    if (text == NULL || regex_new(text, &pattern, &err) == 0)
         return;
     strbuf_appendf(&words, "Invalid regex pattern: %s", err.message);
-    problem_add_value(problems, &at, words.text, json_object_get(agent, "filter_tools_regex"));
+    validation_error_add_value(problems, &at, words.text,
+                               json_object_get(agent, "filter_tools_regex"));
 }
 
-void start_check_extras(json_t *values, const struct place *body, json_t *problems)
+void start_check_extras(json_t *values, const struct json_path *body, json_t *problems)
 {
-    const struct place plugins = {body, "plugins", 0};
-    const struct place definitions = {body, "agent_definitions", 0};
-    const struct place hooks = {body, "hook_config", 0};
-    const struct place agent = {body, "agent", 0};
+    const struct json_path plugins = {body, "plugins", 0};
+    const struct json_path definitions = {body, "agent_definitions", 0};
+    const struct json_path hooks = {body, "hook_config", 0};
+    const struct json_path agent = {body, "agent", 0};
     json_t *config = json_object_get(values, "hook_config");
 
-    check_items(json_object_get(values, "plugins"), &plugin_shape, &plugins, problems);
-    check_items(json_object_get(values, "agent_definitions"), &definition_shape, &definitions,
+    check_items(json_object_get(values, "plugins"), &plugin_schema, &plugins, problems);
+    check_items(json_object_get(values, "agent_definitions"), &definition_schema, &definitions,
                 problems);
     check_pattern(json_object_get(values, "agent"), &agent, problems);
     if (json_is_object(config)) {
-        json_auto_t *checked = shape_read(&hook_config_shape, config, &hooks, problems);
+        json_auto_t *checked = object_schema_read(&hook_config_schema, config, &hooks, problems);
     }
 }

@@ -10,12 +10,12 @@
 
 #include "base/attr.h"
 
-struct place;
+struct json_path;
 
 /*
  * Checks plugins, agent_definitions, hook_config and the agent's filter_tools_regex; errors are
  * appended to problems.
  */
-void start_check_extras(json_t *values, const struct place *body, json_t *problems) NONNULL;
+void start_check_extras(json_t *values, const struct json_path *body, json_t *problems) NONNULL;
 
 #endif

@@ -14,9 +14,9 @@
 #include "model/conversation/conversation.h"
 #include "model/event/event.h"
 #include "model/event/stats.h"
-#include "model/schema/problem.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
 #include "model/schema/start_fields.h"
+#include "model/schema/validation_error.h"
 #include "model/secrets/secret_places.h"
 #include "model/secrets/secret_registry.h"
 #include "model/start/start_check.h"
@@ -24,7 +24,7 @@
 
 #define CPUS_MIN 0.01
 
-static const struct place body = {NULL, "body", 0};
+static const struct json_path body = {NULL, "body", 0};
 static const char DIGITS[] = "0123456789";
 
 /* Python modules of the classes of deft's tools. */
@@ -41,7 +41,7 @@ static const struct tool_module tool_modules[] = {
 };
 
 /* State while a request is read. */
-struct start {
+struct start_reading {
     const struct conversation_defaults *defaults;
     json_t *request; /* as the client sent it */
     json_t *values;  /* its members, validated, with defaults */
@@ -51,7 +51,7 @@ struct start {
     json_t *problems;
 };
 
-static void start_done(struct start *start)
+static void start_reading_done(struct start_reading *start)
 {
     json_decref(start->values);
     json_decref(start->spec);
@@ -68,16 +68,17 @@ static bool is_given(const json_t *object, const char *name)
 }
 
 /* Reads the agent from `agent` or `agent_settings`; a profile alone was resolved before. */
-static void read_agent(struct start *start)
+static void read_agent(struct start_reading *start)
 {
-    const struct place agent_place = {&body, "agent", 0};
-    const struct place settings_place = {&body, "agent_settings", 0};
+    const struct json_path agent_place = {&body, "agent", 0};
+    const struct json_path settings_place = {&body, "agent_settings", 0};
     json_t *agent = json_object_get(start->values, "agent");
     json_t *settings = json_object_get(start->values, "agent_settings");
 
     if (is_given(start->values, "agent_profile_id"))
-        problem_add_value(start->problems, &body,
-                          "agent_profile_id excludes agent and agent_settings", start->request);
+        validation_error_add_value(start->problems, &body,
+                                   "agent_profile_id excludes agent and agent_settings",
+                                   start->request);
     else if (json_is_object(agent))
         json_put(start->spec, "agent",
                  agent_spec_read(agent, start->defaults, &agent_place, start->problems));
@@ -86,16 +87,16 @@ static void read_agent(struct start *start)
             start->spec, "agent",
             agent_spec_from_settings(settings, start->defaults, &settings_place, start->problems));
     else if (!is_given(start->request, "agent") && !is_given(start->request, "agent_settings"))
-        problem_add_value(start->problems, &body,
-                          "one of agent, agent_settings and agent_profile_id is required",
-                          start->request);
+        validation_error_add_value(start->problems, &body,
+                                   "one of agent, agent_settings and agent_profile_id is required",
+                                   start->request);
 }
 
-static void read_policies(struct start *start)
+static void read_policies(struct start_reading *start)
 {
-    const struct place policy_place = {&body, "confirmation_policy", 0};
-    const struct place analyzer_place = {&body, "security_analyzer", 0};
-    const struct place tags_place = {&body, "tags", 0};
+    const struct json_path policy_place = {&body, "confirmation_policy", 0};
+    const struct json_path analyzer_place = {&body, "security_analyzer", 0};
+    const struct json_path tags_place = {&body, "tags", 0};
     json_t *policy = json_object_get(start->values, "confirmation_policy");
     json_t *analyzer = json_object_get(start->values, "security_analyzer");
     json_t *tags = json_object_get(start->values, "tags");
@@ -143,10 +144,10 @@ static char *absolute_dir(const char *path)
     return strbuf_take(&whole);
 }
 
-static void read_workspace(struct start *start)
+static void read_workspace(struct start_reading *start)
 {
-    const struct place workspace = {&body, "workspace", 0};
-    const struct place place = {&workspace, "working_dir", 0};
+    const struct json_path workspace = {&body, "workspace", 0};
+    const struct json_path where = {&workspace, "working_dir", 0};
     json_t *value = json_object_get(start->values, "workspace");
     const char *working_dir = json_text_or(value, "working_dir", NULL);
     CLEANUP(mem_freep) char *whole = NULL;
@@ -154,18 +155,19 @@ static void read_workspace(struct start *start)
     if (working_dir == NULL)
         return;
     if (has_dot_dot(working_dir)) {
-        problem_add_value(start->problems, &place,
-                          "the working directory is a path below /workspace, or an absolute one, "
-                          "and has no '..'",
-                          json_object_get(value, "working_dir"));
+        validation_error_add_value(
+            start->problems, &where,
+            "the working directory must be absolute or a path below /workspace, without '..'",
+            json_object_get(value, "working_dir"));
         return;
     }
     if (working_dir[0] == '/')
         return;
     /* By the contract: in a sandbox of its own there is nothing a path could be relative to. */
     if (text_equal(json_text_or(start->values, "conversation_runtime", ""), "docker")) {
-        problem_add_value(start->problems, &place, "the working directory is an absolute path",
-                          json_object_get(value, "working_dir"));
+        validation_error_add_value(start->problems, &where,
+                                   "the working directory must be an absolute path",
+                                   json_object_get(value, "working_dir"));
         return;
     }
     whole = absolute_dir(working_dir);
@@ -192,24 +194,26 @@ static bool is_memory_size(const char *text)
     return n_whole > 0 && *at == '\0';
 }
 
-static void read_container(struct start *start)
+static void read_container(struct start_reading *start)
 {
-    const struct place container_place = {&body, "container", 0};
-    const struct place place = {&container_place, "memory", 0};
-    const struct place cpus_place = {&container_place, "cpus", 0};
+    const struct json_path container_place = {&body, "container", 0};
+    const struct json_path where = {&container_place, "memory", 0};
+    const struct json_path cpus_place = {&container_place, "cpus", 0};
     json_t *memory = json_object_get(json_object_get(start->values, "container"), "memory");
     json_t *cpus = json_object_get(json_object_get(start->values, "container"), "cpus");
 
     if (json_is_number(cpus) && json_number_value(cpus) < CPUS_MIN)
-        problem_add(start->problems, &cpus_place,
-                    &(struct problem){"greater_than_equal",
-                                      "Input should be greater than or equal to 0.01", NULL},
-                    cpus);
+        validation_error_add(
+            start->problems, &cpus_place,
+            &(struct validation_error){"greater_than_equal",
+                                       "Input should be greater than or equal to 0.01", NULL},
+            cpus);
     if (json_is_string(memory) && !is_memory_size(json_string_value(memory)))
-        problem_add(start->problems, &place,
-                    &(struct problem){"string_pattern_mismatch",
-                                      "String should be a size such as '512m' or '2GiB'", NULL},
-                    memory);
+        validation_error_add(
+            start->problems, &where,
+            &(struct validation_error){"string_pattern_mismatch",
+                                       "String should be a size such as '512m' or '2GiB'", NULL},
+            memory);
 }
 
 /* True for a name that git and a shell accept without quoting. */
@@ -222,45 +226,46 @@ static bool is_git_name(const char *text)
     return strspn(text, first) > 0 && text[strspn(text, others)] == '\0';
 }
 
-static void read_worktree(struct start *start)
+static void read_worktree(struct start_reading *start)
 {
-    static const struct problem pattern = {"string_pattern_mismatch",
-                                           "String should be a name that git takes", NULL};
-    const struct place place = {&body, "worktree_options", 0};
-    const struct place ref_place = {&place, "ref", 0};
-    const struct place prefix_place = {&place, "branch_prefix", 0};
+    static const struct validation_error pattern = {
+        "string_pattern_mismatch", "String should be a valid git branch prefix", NULL};
+    const struct json_path where = {&body, "worktree_options", 0};
+    const struct json_path ref_place = {&where, "ref", 0};
+    const struct json_path prefix_place = {&where, "branch_prefix", 0};
     json_t *options = json_object_get(start->values, "worktree_options");
     const char *ref = json_text_or(options, "ref", NULL);
     const char *prefix = json_text_or(options, "branch_prefix", "");
 
     if (text_equal(json_text_or(options, "base", ""), "ref") && ref == NULL)
-        problem_add_value(start->problems, &place, "base 'ref' needs a ref", options);
+        validation_error_add_value(start->problems, &where, "base 'ref' needs a ref", options);
     if (ref != NULL && !is_git_name(ref))
-        problem_add(start->problems, &ref_place, &pattern, json_object_get(options, "ref"));
+        validation_error_add(start->problems, &ref_place, &pattern,
+                             json_object_get(options, "ref"));
     if (prefix[0] != '\0' && !is_git_name(prefix))
-        problem_add(start->problems, &prefix_place, &pattern,
-                    json_object_get(options, "branch_prefix"));
+        validation_error_add(start->problems, &prefix_place, &pattern,
+                             json_object_get(options, "branch_prefix"));
 }
 
-static void read_message(struct start *start)
+static void read_message(struct start_reading *start)
 {
-    const struct place message_place = {&body, "initial_message", 0};
-    const struct place place = {&message_place, "content", 0};
+    const struct json_path message_place = {&body, "initial_message", 0};
+    const struct json_path where = {&message_place, "content", 0};
     json_t *message = json_object_get(start->values, "initial_message");
     json_t *content = json_object_get(message, "content");
 
     /* Absent if the shape has refused it. */
     if (content != NULL)
-        start->content = content_read_at(content, &place, start->problems);
+        start->content = content_read_at(content, &where, start->problems);
 }
 
 /* Secrets of the agent's context are named secrets, too; the request's take precedence. */
-static void read_secrets(struct start *start)
+static void read_secrets(struct start_reading *start)
 {
-    const struct place place = {&body, "secrets", 0};
-    const struct place agent_place = {&body, "agent", 0};
-    const struct place context_place = {&agent_place, "agent_context", 0};
-    const struct place of_context_place = {&context_place, "secrets", 0};
+    const struct json_path where = {&body, "secrets", 0};
+    const struct json_path agent_place = {&body, "agent", 0};
+    const struct json_path context_place = {&agent_place, "agent_context", 0};
+    const struct json_path of_context_place = {&context_place, "secrets", 0};
     json_t *context = json_object_get(json_object_get(start->spec, "agent"), "agent_context");
     json_t *of_context = json_object_get(context, "secrets");
     json_t *update = json_object_get(start->values, "secrets");
@@ -271,8 +276,8 @@ static void read_secrets(struct start *start)
     if (json_is_object(of_context))
         secret_registry_update(sources, values, of_context, &of_context_place, start->problems);
     if (update != NULL)
-        secret_registry_update(sources, values, update, &place, start->problems);
-    secret_registry_refuse_nulls(update, &place, start->problems);
+        secret_registry_update(sources, values, update, &where, start->problems);
+    secret_registry_refuse_nulls(update, &where, start->problems);
     json_put(registry, "secret_sources", sources);
     json_put(start->spec, "secret_registry", registry);
     json_put(start->secrets, "secrets", values);
@@ -291,7 +296,7 @@ static json_t *names_in(const json_t *list)
 }
 
 /* Modules as the creator gave them, and the official ones of tools it left out. */
-static void read_tool_modules(struct start *start)
+static void read_tool_modules(struct start_reading *start)
 {
     json_t *modules = json_deep_copy(json_object_get(start->values, "tool_module_qualnames"));
     json_t *tools = json_object_get(json_object_get(start->spec, "agent"), "tools");
@@ -310,21 +315,22 @@ static void read_tool_modules(struct start *start)
 }
 
 /* Reports unknown tools at the start rather than at their first use; client tools are known. */
-static void check_tools(struct start *start)
+static void check_tools(struct start_reading *start)
 {
-    const struct place agent_place = {&body, "agent", 0};
-    const struct place tools_place = {&agent_place, "tools", 0};
+    const struct json_path agent_place = {&body, "agent", 0};
+    const struct json_path tools_place = {&agent_place, "tools", 0};
     json_t *tools = json_object_get(json_object_get(start->spec, "agent"), "tools");
     json_auto_t *client_tools = names_in(json_object_get(start->values, "client_tools"));
     json_t *tool = NULL;
     size_t i = 0;
 
     json_array_foreach (tools, i, tool) {
-        const struct place at = {&tools_place, NULL, (json_int_t)i};
+        const struct json_path at = {&tools_place, NULL, (json_int_t)i};
         const char *name = json_text_or(tool, "name", "");
 
         if (!tools_may_be_named(name) && json_object_get(client_tools, name) == NULL)
-            problem_add_value(start->problems, &at, "this server has no tool of that name", tool);
+            validation_error_add_value(start->problems, &at,
+                                       "this server has no tool with this name", tool);
     }
 }
 
@@ -336,28 +342,30 @@ static bool is_object_schema(const json_t *schema)
     return type == NULL || text_equal(json_text_or(schema, "type", ""), "object");
 }
 
-static void check_client_tools(struct start *start)
+static void check_client_tools(struct start_reading *start)
 {
-    const struct place place = {&body, "client_tools", 0};
+    const struct json_path where = {&body, "client_tools", 0};
     json_auto_t *seen = json_object();
     json_t *tools = json_object_get(start->values, "client_tools");
     json_t *tool = NULL;
     size_t i = 0;
 
     json_array_foreach (tools, i, tool) {
-        const struct place at = {&place, NULL, (json_int_t)i};
+        const struct json_path at = {&where, NULL, (json_int_t)i};
         const char *name = json_text_or(tool, "name", "");
 
         if (json_object_get(seen, name) != NULL)
-            problem_add_value(start->problems, &at, "another client tool has this name", tool);
+            validation_error_add_value(start->problems, &at, "another client tool has this name",
+                                       tool);
         if (!is_object_schema(json_object_get(tool, "parameters")))
-            problem_add_value(start->problems, &at, "the parameters are of type object", tool);
+            validation_error_add_value(start->problems, &at,
+                                       "the parameters must be of type object", tool);
         json_put(seen, name, json_true());
     }
 }
 
 /* Copies members that the specification keeps unchanged. */
-static void keep_members(struct start *start)
+static void keep_members(struct start_reading *start)
 {
     static const char *const kept[] = {
         "workspace",
@@ -388,7 +396,7 @@ static void keep_members(struct start *start)
 }
 
 /* Stored, since a later change of the server's settings does not change the agent's prompt. */
-static void keep_browser(struct start *start)
+static void keep_browser(struct start_reading *start)
 {
     const json_t *container = json_object_get(start->values, "container");
 
@@ -396,7 +404,7 @@ static void keep_browser(struct start *start)
         json_put(start->spec, "has_browser", json_true());
 }
 
-static void take_secrets(struct start *start)
+static void take_secrets(struct start_reading *start)
 {
     json_t *members = json_object();
     const char *key = json_text_or(json_object_get(json_object_get(start->spec, "agent"), "llm"),
@@ -407,9 +415,9 @@ static void take_secrets(struct start *start)
     json_put(start->secrets, "members", members);
 }
 
-static void start_read(struct start *start)
+static void start_read(struct start_reading *start)
 {
-    start->values = shape_read(&start_shape, start->request, &body, start->problems);
+    start->values = object_schema_read(&start_schema, start->request, &body, start->problems);
     if (!json_is_object(start->request))
         return;
     read_workspace(start);
@@ -439,7 +447,7 @@ static struct uuid uuid_member(const json_t *values, const char *name)
     return uuid;
 }
 
-static void start_finish(struct start *start, struct conversation *conversation_out)
+static void start_finish(struct start_reading *start, struct conversation *conversation_out)
 {
     const char *runtime = json_text_or(start->values, "conversation_runtime", NULL);
     struct conversation conversation = CONVERSATION_INIT;
@@ -463,11 +471,11 @@ int conversation_from_request(json_t *request, const struct conversation_default
                               json_t **initial_content_out, json_t **problems_out,
                               struct error *err)
 {
-    CLEANUP(start_done) struct start start = {.defaults = defaults,
-                                              .request = request,
-                                              .spec = json_object(),
-                                              .secrets = json_object(),
-                                              .problems = json_array()};
+    CLEANUP(start_reading_done) struct start_reading start = {.defaults = defaults,
+                                                              .request = request,
+                                                              .spec = json_object(),
+                                                              .secrets = json_object(),
+                                                              .problems = json_array()};
     CLEANUP(mem_freep) char *secrets = NULL;
 
     start_read(&start);

@@ -12,7 +12,7 @@ static const struct field navigate_fields[] = {
      .fallback = "false",
      .help = "True: in a new tab. False (the default): in the current one."},
 };
-const struct shape browser_navigate_shape = CLOSED_SHAPE(navigate_fields);
+const struct object_schema browser_navigate_schema = CLOSED_SCHEMA(navigate_fields);
 
 static const char index_help[] = "The element's number in the last browser_get_state.";
 
@@ -26,7 +26,7 @@ static const struct field click_fields[] = {
      .fallback = "false",
      .help = "True: open the link in a new tab. Only for links."},
 };
-const struct shape browser_click_shape = CLOSED_SHAPE(click_fields);
+const struct object_schema browser_click_schema = CLOSED_SCHEMA(click_fields);
 
 static const struct field type_fields[] = {
     {.name = "index",
@@ -39,7 +39,7 @@ static const struct field type_fields[] = {
      .help = "What the field is to hold. A newline presses Enter. For a list of choices: the text"
              " of one; for a file field: the path of a file."},
 };
-const struct shape browser_type_shape = CLOSED_SHAPE(type_fields);
+const struct object_schema browser_type_schema = CLOSED_SCHEMA(type_fields);
 
 static const struct field get_state_fields[] = {
     {.name = "include_screenshot",
@@ -48,7 +48,7 @@ static const struct field get_state_fields[] = {
      .help = "True: with a picture of what is visible. It costs much; ask for it when the text does"
              " not do."},
 };
-const struct shape browser_get_state_shape = CLOSED_SHAPE(get_state_fields);
+const struct object_schema browser_get_state_schema = CLOSED_SCHEMA(get_state_fields);
 
 static const struct field get_content_fields[] = {
     {.name = "extract_links",
@@ -61,7 +61,7 @@ static const struct field get_content_fields[] = {
      .fallback = "0",
      .help = "Where to begin; the answer names the next beginning when there is more."},
 };
-const struct shape browser_get_content_shape = CLOSED_SHAPE(get_content_fields);
+const struct object_schema browser_get_content_schema = CLOSED_SCHEMA(get_content_fields);
 
 static const struct field scroll_fields[] = {
     {.name = "direction",
@@ -70,7 +70,7 @@ static const struct field scroll_fields[] = {
      .words = "up|down",
      .help = "Which way to scroll."},
 };
-const struct shape browser_scroll_shape = CLOSED_SHAPE(scroll_fields);
+const struct object_schema browser_scroll_schema = CLOSED_SCHEMA(scroll_fields);
 
 static const struct field tab_fields[] = {
     {.name = "tab_id",
@@ -78,7 +78,7 @@ static const struct field tab_fields[] = {
      .rules = FIELD_REQUIRED,
      .help = "The tab's four characters from browser_list_tabs."},
 };
-const struct shape browser_tab_shape = CLOSED_SHAPE(tab_fields);
+const struct object_schema browser_tab_schema = CLOSED_SCHEMA(tab_fields);
 
 static const struct field set_storage_fields[] = {
     {.name = "storage_state",
@@ -88,9 +88,9 @@ static const struct field set_storage_fields[] = {
              " [{\"origin\", \"localStorage\": [{\"name\", \"value\"}]}]}, as browser_get_storage"
              " gives it."},
 };
-const struct shape browser_set_storage_shape = CLOSED_SHAPE(set_storage_fields);
+const struct object_schema browser_set_storage_schema = CLOSED_SCHEMA(set_storage_fields);
 
-const struct shape browser_nothing_shape = {NULL, 0, true};
+const struct object_schema browser_nothing_schema = {NULL, 0, true};
 
 const char browser_navigate_text[] =
     "Opens a web page in the browser of the sandbox and waits until it is loaded. Servers that you"

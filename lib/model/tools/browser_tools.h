@@ -1,24 +1,24 @@
 /*
- * The browser tools: their argument shapes and descriptions for the model. They are offered as a
+ * The browser tools: their argument schemas and descriptions for the model. They are offered as a
  * set, if the conversation's sandbox has a browser.
  */
 #ifndef DEFT_MODEL_TOOLS_BROWSER_TOOLS_H
 #define DEFT_MODEL_TOOLS_BROWSER_TOOLS_H
 
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
 
 /* Names of the set in an agent's specification: "a|b", the usual name first. */
 #define BROWSER_SET_NAMES "browser_tool_set|BrowserToolSet|browser_use"
 
-extern const struct shape browser_navigate_shape;
-extern const struct shape browser_click_shape;
-extern const struct shape browser_type_shape;
-extern const struct shape browser_get_state_shape;
-extern const struct shape browser_get_content_shape;
-extern const struct shape browser_scroll_shape;
-extern const struct shape browser_tab_shape;
-extern const struct shape browser_set_storage_shape;
-extern const struct shape browser_nothing_shape;
+extern const struct object_schema browser_navigate_schema;
+extern const struct object_schema browser_click_schema;
+extern const struct object_schema browser_type_schema;
+extern const struct object_schema browser_get_state_schema;
+extern const struct object_schema browser_get_content_schema;
+extern const struct object_schema browser_scroll_schema;
+extern const struct object_schema browser_tab_schema;
+extern const struct object_schema browser_set_storage_schema;
+extern const struct object_schema browser_nothing_schema;
 
 extern const char browser_navigate_text[];
 extern const char browser_click_text[];

@@ -1,8 +1,8 @@
 #include "model/tools/child_tools.h"
 
 #include "base/attr.h"
+#include "model/conversation/child_conversation.h"
 #include "model/limits.h"
-#include "model/tools/child.h"
 
 static const struct field start_fields[] = {
     {.name = "task",
@@ -23,7 +23,7 @@ static const struct field start_fields[] = {
      .help = "worktree (the default): a git worktree and branch of its own, from the repository's"
              " default branch. shared: the folder of this conversation."},
 };
-const struct shape child_start_shape = CLOSED_SHAPE(start_fields);
+const struct object_schema child_start_schema = CLOSED_SCHEMA(start_fields);
 
 const char child_start_text[] =
     "Starts another conversation, with the same agent, for a task of its own. It begins at once,"
@@ -56,7 +56,7 @@ static const struct field task_fields[] = {
          "The id of an earlier task, such as task_00000001: its sub-agent goes on, with all that"
          " it knows, and prompt is what it is told next."},
 };
-const struct shape child_task_shape = CLOSED_SHAPE(task_fields);
+const struct object_schema child_task_schema = CLOSED_SCHEMA(task_fields);
 
 const char child_task_text[] =
     "Gives a task to a sub-agent: another agent that works in the same sandbox and folder, with"

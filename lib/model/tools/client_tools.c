@@ -7,7 +7,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/conversation/conversation.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
 #include "model/schema/words.h"
 #include "model/tools/tool.h"
 

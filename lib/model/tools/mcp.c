@@ -65,9 +65,9 @@ int mcp_result(const json_t *reply, const json_t **result_out, struct error *err
 
     if (error != NULL && !json_is_null(error))
         return error_set(err, ERROR_INVALID, "The server says: %s",
-                         json_text_or(error, "message", "an error without words"));
+                         json_text_or(error, "message", "an error without a message"));
     if (!json_is_object(result))
-        return error_set(err, ERROR_INVALID, "The server answers without a result");
+        return error_set(err, ERROR_INVALID, "The server's reply has no result");
     *result_out = result;
     return 0;
 }

@@ -8,11 +8,11 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "model/conversation/child_conversation.h"
 #include "model/conversation/conversation.h"
-#include "model/tools/child.h"
 #include "model/tools/tool_table.h"
 
-struct kind {
+struct sub_agent_kind {
     const char *name;
     const char *old_name;
     const char *description;
@@ -20,7 +20,7 @@ struct kind {
     const char *prompt;
 };
 
-static const struct kind kinds[] = {
+static const struct sub_agent_kind kinds[] = {
     {"general-purpose",
      "default",
      "Any piece of work that stands by itself: commands, files, several steps.",
@@ -51,7 +51,7 @@ static const char ROLE[] =
     " all into it that it has to know. Nobody answers questions; when something is unclear, choose"
     " what is most sensible and say so.";
 
-static json_t *tools_to_json(const struct kind *kind)
+static json_t *tools_to_json(const struct sub_agent_kind *kind)
 {
     json_t *tools = json_array();
 
@@ -60,7 +60,7 @@ static json_t *tools_to_json(const struct kind *kind)
     return tools;
 }
 
-static bool is_served(const struct kind *kind, enum sandbox_browser browser)
+static bool is_served(const struct sub_agent_kind *kind, enum sandbox_browser browser)
 {
     for (size_t i = 0; kind->tools[i] != NULL; i++) {
         if (!tools_have(browser, kind->tools[i]))
@@ -69,7 +69,7 @@ static bool is_served(const struct kind *kind, enum sandbox_browser browser)
     return true;
 }
 
-static json_t *kind_to_json(const struct kind *kind)
+static json_t *kind_to_json(const struct sub_agent_kind *kind)
 {
     json_t *json = json_object();
 
@@ -117,7 +117,7 @@ static const json_t *find_defined(const struct conversation *conversation, const
     return NULL;
 }
 
-static bool is_named(const struct kind *kind, const char *name)
+static bool is_named(const struct sub_agent_kind *kind, const char *name)
 {
     return text_equal(kind->name, name) ||
            (kind->old_name != NULL && text_equal(kind->old_name, name));
@@ -221,7 +221,7 @@ int sub_agent_make(const struct keyring *keyring, const struct conversation *par
     json_t *policy = NULL;
     json_t *agent = NULL;
 
-    if (child_make(keyring, parent, title, child_out, err) < 0)
+    if (child_conversation_make(keyring, parent, title, child_out, err) < 0)
         return -1;
     agent = conversation_agent(child_out);
     take_tools(definition, agent);

@@ -27,9 +27,9 @@ json_t *sub_agent_find(const struct conversation *conversation,
 /* Appends a line for each kind: "\n- name: purpose". */
 void sub_agents_append_list(const struct conversation *conversation, struct strbuf *out) NONNULL;
 /*
- * Fills *child_out as child_make() does, with the tools and the prompt of the definition. It uses
- * the parent's model even if the definition names another, never asks for confirmation, and gets no
- * automatic title.
+ * Fills *child_out as child_conversation_make() does, with the tools and the prompt of the
+ * definition. It uses the parent's model even if the definition names another, never asks for
+ * confirmation, and gets no automatic title.
  */
 int sub_agent_make(const struct keyring *keyring, const struct conversation *parent,
                    const json_t *definition, const char *title, struct conversation *child_out,

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-struct shape;
+struct object_schema;
 
 /* Where a tool runs. */
 enum tool_place {
@@ -26,14 +26,14 @@ struct tool {
     const char *observation_kind; /* TerminalObservation */
     enum tool_place place;
     bool is_read_only;
-    const struct shape *shape; /* the members of its action: the arguments */
-    const char *description;   /* for the model */
-    const char *hints;         /* d: destructive, i: idempotent, w: open world */
-    const char *spec_names;    /* names in agent specifications: "a|b" */
-    const char *set_names;     /* of the browser's set that includes it; NULL: in none */
-    const char *told_set;      /* a set of this tool alone, listed in addition; NULL: none */
-    bool shows_working_dir;    /* the description ends with the working directory */
-    bool lists_sub_agents;     /* the description ends with the kinds of sub-agents */
+    const struct object_schema *schema; /* the members of its action: the arguments */
+    const char *description;            /* for the model */
+    const char *hints;                  /* d: destructive, i: idempotent, w: open world */
+    const char *spec_names;             /* names in agent specifications: "a|b" */
+    const char *set_names;              /* of the browser's set that includes it; NULL: in none */
+    const char *told_set;   /* a set of this tool alone, listed in addition; NULL: none */
+    bool shows_working_dir; /* the description ends with the working directory */
+    bool lists_sub_agents;  /* the description ends with the kinds of sub-agents */
 };
 
 #endif

@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "model/conversation/conversation.h"
 #include "model/schema/client_arguments.h"
-#include "model/schema/problem.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
+#include "model/schema/validation_error.h"
 #include "model/schema/words.h"
 #include "model/tools/client_tools.h"
 #include "model/tools/tool_repair.h"
@@ -85,7 +85,7 @@ static char *invalid_text(const char *tool_name, const char *action_kind, const 
                    n == 1 ? "" : "s", action_kind);
     json_array_foreach (problems, i, value) {
         strbuf_append_char(&text, '\n');
-        problem_append_text(value, &text);
+        validation_error_append_text(value, &text);
     }
     strbuf_append(&text, ". Parameters provided: [");
     i = 0;
@@ -99,7 +99,7 @@ static char *invalid_text(const char *tool_name, const char *action_kind, const 
 static void take_risk(const struct conversation *conversation, struct tool_call_check *check,
                       json_t *arguments, json_t *problems)
 {
-    static const struct place place = {NULL, "security_risk", 0};
+    static const struct json_path path = {NULL, "security_risk", 0};
     json_auto_t *value = json_incref(json_object_get(arguments, "security_risk"));
     const char *risk = json_string_value(value);
 
@@ -109,10 +109,11 @@ static void take_risk(const struct conversation *conversation, struct tool_call_
     if (risk != NULL && words_contain(tool_risks, risk))
         set_risk(check, risk);
     else
-        problem_add(problems, &place,
-                    &(struct problem){"literal_error",
-                                      "Input should be 'UNKNOWN', 'LOW', 'MEDIUM' or 'HIGH'", NULL},
-                    value);
+        validation_error_add(
+            problems, &path,
+            &(struct validation_error){
+                "literal_error", "Input should be 'UNKNOWN', 'LOW', 'MEDIUM' or 'HIGH'", NULL},
+            value);
 }
 
 /* Removes summary from the arguments, or makes one from them. */
@@ -133,14 +134,14 @@ static char *take_summary(const char *tool_name, json_t *arguments)
 static void validate(const struct conversation *conversation, struct tool_call_check *check,
                      json_t *arguments)
 {
-    static const struct place body = {NULL, "body", 0};
+    static const struct json_path body = {NULL, "body", 0};
     json_auto_t *problems = json_array();
     json_auto_t *action = NULL;
     CLEANUP(mem_freep) char *summary = NULL;
 
     take_risk(conversation, check, arguments, problems);
     summary = take_summary(check->tool->name, arguments);
-    action = shape_read(check->tool->shape, arguments, &body, problems);
+    action = object_schema_read(check->tool->schema, arguments, &body, problems);
     if (json_array_size(problems) > 0) {
         check->problem =
             invalid_text(check->tool->name, check->tool->action_kind, problems, arguments);

@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
 #include "model/tools/tools.h"
 
 static const char MALFORMED_MARK[] = "_openhands_malformed_tool_call";
@@ -165,7 +165,7 @@ static void append_malformed(struct strbuf *out)
     json_auto_t *mark = json_object();
 
     json_put(mark, MALFORMED_MARK, json_true());
-    json_put_text(mark, "error", "the arguments were no valid JSON");
+    json_put_text(mark, "error", "the arguments were not valid JSON");
     json_append_text(out, mark);
 }
 
@@ -253,7 +253,7 @@ static json_t *repaired_value(const struct field *field, const json_t *value)
         return NULL;
     error_ignore(
         json_parse_first(json_string_value(value), json_string_length(value), &decoded, &ignored),
-        "it stays as it was sent");
+        "the arguments stay as they were sent");
     return decoded;
 }
 
@@ -273,8 +273,8 @@ void tool_repair_arguments(const struct tool *tool, json_t *arguments)
 {
     drop_null_members(arguments);
     repair_spelling(arguments);
-    for (size_t i = 0; i < tool->shape->n; i++) {
-        const struct field *field = &tool->shape->fields[i];
+    for (size_t i = 0; i < tool->schema->n; i++) {
+        const struct field *field = &tool->schema->fields[i];
         const json_t *value = json_object_get(arguments, field->name);
 
         if (value != NULL)

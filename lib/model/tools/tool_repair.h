@@ -9,7 +9,7 @@
 #include "base/attr.h"
 
 struct conversation;
-struct shape;
+struct object_schema;
 struct strbuf;
 struct tool;
 

@@ -1,7 +1,7 @@
 #include "model/tools/tool_table.h"
 
 #include "base/attr.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
 #include "model/schema/words.h"
 #include "model/tools/browser_tools.h"
 #include "model/tools/child_tools.h"
@@ -34,7 +34,7 @@ static const struct field terminal_fields[] = {
      .fallback = "false",
      .help = "True: start a new shell first; everything in the old one is lost."},
 };
-static const struct shape terminal_shape = CLOSED_SHAPE(terminal_fields);
+static const struct object_schema terminal_schema = CLOSED_SCHEMA(terminal_fields);
 
 static const struct field file_editor_fields[] = {
     {.name = "command",
@@ -70,7 +70,7 @@ static const struct field file_editor_fields[] = {
      .help = "For view of a file: first and last line, from 1; -1 as last means the end, such as"
              " [40, -1]."},
 };
-static const struct shape file_editor_shape = CLOSED_SHAPE(file_editor_fields);
+static const struct object_schema file_editor_schema = CLOSED_SCHEMA(file_editor_fields);
 
 static const struct field task_fields[] = {
     {.name = "title",
@@ -87,7 +87,7 @@ static const struct field task_fields[] = {
      .words = "todo|in_progress|done",
      .help = "Where the step stands."},
 };
-static const struct shape task_shape = SHAPE(task_fields);
+static const struct object_schema task_schema = SCHEMA(task_fields);
 
 static const struct field task_tracker_fields[] = {
     {.name = "command",
@@ -98,10 +98,10 @@ static const struct field task_tracker_fields[] = {
     {.name = "task_list",
      .kind = FIELD_OBJECTS,
      .fallback = "[]",
-     .items = &task_shape,
+     .items = &task_schema,
      .help = "For plan (required): all tasks, in order."},
 };
-static const struct shape task_tracker_shape = CLOSED_SHAPE(task_tracker_fields);
+static const struct object_schema task_tracker_schema = CLOSED_SCHEMA(task_tracker_fields);
 
 static const struct field finish_fields[] = {
     {.name = "message",
@@ -109,12 +109,12 @@ static const struct field finish_fields[] = {
      .rules = FIELD_REQUIRED,
      .help = "The last message to the user."},
 };
-static const struct shape finish_shape = CLOSED_SHAPE(finish_fields);
+static const struct object_schema finish_schema = CLOSED_SCHEMA(finish_fields);
 
 static const struct field think_fields[] = {
     {.name = "thought", .kind = FIELD_TEXT, .rules = FIELD_REQUIRED, .help = "The thought."},
 };
-static const struct shape think_shape = CLOSED_SHAPE(think_fields);
+static const struct object_schema think_schema = CLOSED_SCHEMA(think_fields);
 
 /* Members common to all browser tools. */
 #define BROWSER_TOOL(tool_name, class)                                                             \
@@ -129,7 +129,7 @@ const struct tool tool_table[] = {
      .action_kind = "TerminalAction",
      .observation_kind = "TerminalObservation",
      .place = TOOL_IN_SANDBOX,
-     .shape = &terminal_shape,
+     .schema = &terminal_schema,
      .description = tool_text_terminal,
      .hints = "dw",
      .spec_names = "terminal|TerminalTool|BashTool|execute_bash"},
@@ -139,7 +139,7 @@ const struct tool tool_table[] = {
      .action_kind = "FileEditorAction",
      .observation_kind = "FileEditorObservation",
      .place = TOOL_IN_SANDBOX,
-     .shape = &file_editor_shape,
+     .schema = &file_editor_schema,
      .description = tool_text_file_editor,
      .hints = "d",
      .spec_names = "file_editor|FileEditorTool|str_replace_editor",
@@ -149,7 +149,7 @@ const struct tool tool_table[] = {
      .action_kind = "TaskTrackerAction",
      .observation_kind = "TaskTrackerObservation",
      .place = TOOL_IN_WORKER,
-     .shape = &task_tracker_shape,
+     .schema = &task_tracker_schema,
      .description = tool_text_task_tracker,
      .hints = "i",
      .spec_names = "task_tracker|TaskTrackerTool"},
@@ -158,7 +158,7 @@ const struct tool tool_table[] = {
      .action_kind = "StartChildConversationAction",
      .observation_kind = "StartChildConversationObservation",
      .place = TOOL_IN_CHILD,
-     .shape = &child_start_shape,
+     .schema = &child_start_schema,
      .description = child_start_text,
      .hints = "w",
      .spec_names = "start_child_conversation|StartChildConversationTool"},
@@ -168,35 +168,36 @@ const struct tool tool_table[] = {
      .action_kind = "TaskAction",
      .observation_kind = "TaskObservation",
      .place = TOOL_IN_CHILD,
-     .shape = &child_task_shape,
+     .schema = &child_task_schema,
      .description = child_task_text,
      .hints = "dw",
      .spec_names = "task|TaskTool|task_tool_set|TaskToolSet",
      .lists_sub_agents = true},
-    {BROWSER_TOOL("browser_navigate", "BrowserNavigate"), .shape = &browser_navigate_shape,
+    {BROWSER_TOOL("browser_navigate", "BrowserNavigate"), .schema = &browser_navigate_schema,
      .description = browser_navigate_text, .hints = "w"},
-    {BROWSER_TOOL("browser_click", "BrowserClick"), .shape = &browser_click_shape,
+    {BROWSER_TOOL("browser_click", "BrowserClick"), .schema = &browser_click_schema,
      .description = browser_click_text, .hints = "dw"},
-    {BROWSER_TOOL("browser_type", "BrowserType"), .shape = &browser_type_shape,
+    {BROWSER_TOOL("browser_type", "BrowserType"), .schema = &browser_type_schema,
      .description = browser_type_text, .hints = "dw"},
-    {BROWSER_TOOL("browser_get_state", "BrowserGetState"), .shape = &browser_get_state_shape,
+    {BROWSER_TOOL("browser_get_state", "BrowserGetState"), .schema = &browser_get_state_schema,
      .description = browser_get_state_text, .hints = "iw", .is_read_only = true},
-    {BROWSER_TOOL("browser_get_content", "BrowserGetContent"), .shape = &browser_get_content_shape,
-     .description = browser_get_content_text, .hints = "iw", .is_read_only = true},
-    {BROWSER_TOOL("browser_scroll", "BrowserScroll"), .shape = &browser_scroll_shape,
+    {BROWSER_TOOL("browser_get_content", "BrowserGetContent"),
+     .schema = &browser_get_content_schema, .description = browser_get_content_text, .hints = "iw",
+     .is_read_only = true},
+    {BROWSER_TOOL("browser_scroll", "BrowserScroll"), .schema = &browser_scroll_schema,
      .description = browser_scroll_text, .hints = "w"},
-    {BROWSER_TOOL("browser_go_back", "BrowserGoBack"), .shape = &browser_nothing_shape,
+    {BROWSER_TOOL("browser_go_back", "BrowserGoBack"), .schema = &browser_nothing_schema,
      .description = browser_go_back_text, .hints = "w"},
-    {BROWSER_TOOL("browser_list_tabs", "BrowserListTabs"), .shape = &browser_nothing_shape,
+    {BROWSER_TOOL("browser_list_tabs", "BrowserListTabs"), .schema = &browser_nothing_schema,
      .description = browser_list_tabs_text, .hints = "i", .is_read_only = true},
-    {BROWSER_TOOL("browser_switch_tab", "BrowserSwitchTab"), .shape = &browser_tab_shape,
+    {BROWSER_TOOL("browser_switch_tab", "BrowserSwitchTab"), .schema = &browser_tab_schema,
      .description = browser_switch_tab_text, .hints = ""},
-    {BROWSER_TOOL("browser_close_tab", "BrowserCloseTab"), .shape = &browser_tab_shape,
+    {BROWSER_TOOL("browser_close_tab", "BrowserCloseTab"), .schema = &browser_tab_schema,
      .description = browser_close_tab_text, .hints = ""},
-    {BROWSER_TOOL("browser_get_storage", "BrowserGetStorage"), .shape = &browser_nothing_shape,
+    {BROWSER_TOOL("browser_get_storage", "BrowserGetStorage"), .schema = &browser_nothing_schema,
      .description = browser_get_storage_text, .hints = "i", .is_read_only = true},
-    {BROWSER_TOOL("browser_set_storage", "BrowserSetStorage"), .shape = &browser_set_storage_shape,
-     .description = browser_set_storage_text, .hints = ""},
+    {BROWSER_TOOL("browser_set_storage", "BrowserSetStorage"),
+     .schema = &browser_set_storage_schema, .description = browser_set_storage_text, .hints = ""},
     {.name = "finish",
      .title = "finish",
      .kind = "FinishTool",
@@ -204,7 +205,7 @@ const struct tool tool_table[] = {
      .observation_kind = "FinishObservation",
      .place = TOOL_IN_WORKER,
      .is_read_only = true,
-     .shape = &finish_shape,
+     .schema = &finish_schema,
      .description = tool_text_finish,
      .hints = "i",
      .spec_names = "finish|FinishTool"},
@@ -214,7 +215,7 @@ const struct tool tool_table[] = {
      .observation_kind = "ThinkObservation",
      .place = TOOL_IN_WORKER,
      .is_read_only = true,
-     .shape = &think_shape,
+     .schema = &think_schema,
      .description = tool_text_think,
      .hints = "i",
      .spec_names = "think|ThinkTool"},

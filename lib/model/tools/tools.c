@@ -8,8 +8,8 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "model/conversation/conversation.h"
-#include "model/schema/pattern.h"
-#include "model/schema/shape.h"
+#include "model/schema/object_schema.h"
+#include "model/schema/regex.h"
 #include "model/schema/words.h"
 #include "model/tools/client_tools.h"
 #include "model/tools/sub_agents.h"
@@ -71,12 +71,12 @@ static bool is_offered(const struct conversation *conversation, const struct too
 /* The agent's filter_tools_regex. An invalid pattern matches no tool. */
 struct filter {
     bool is_set;
-    struct pattern *pattern;
+    struct regex *pattern;
 };
 
 static void filter_done(struct filter *filter)
 {
-    pattern_free(filter->pattern);
+    regex_free(filter->pattern);
 }
 
 static struct filter filter_of(const struct conversation *conversation)
@@ -87,14 +87,15 @@ static struct filter filter_of(const struct conversation *conversation)
     struct error err = ERROR_INIT;
 
     if (filter.is_set)
-        error_ignore(pattern_new(text, &filter.pattern, &err), "who made it was told, or had none");
+        error_ignore(regex_new(text, &filter.pattern, &err),
+                     "the creator saw the error, or there was none");
     return filter;
 }
 
 static bool lets_through(const struct filter *filter, const struct tool *tool)
 {
     return !filter->is_set ||
-           (filter->pattern != NULL && pattern_matches(filter->pattern, tool->name));
+           (filter->pattern != NULL && regex_matches(filter->pattern, tool->name));
 }
 
 /* Adds the tools of that name once; unknown names are ignored. */
@@ -220,16 +221,16 @@ static json_t *parameters(const struct tool *tool)
     const struct field risk = {
         .name = "security_risk", .kind = FIELD_TEXT, .words = tool_risks, .help = tool_risk_help};
     const struct field summary = {.name = "summary", .kind = FIELD_TEXT, .help = tool_summary_help};
-    struct field *fields = mem_alloc_array(tool->shape->n + 2, sizeof(*fields));
-    struct shape shape = {fields, 0, true};
+    struct field *fields = mem_alloc_array(tool->schema->n + 2, sizeof(*fields));
+    struct object_schema with_risk = {fields, 0, true};
     json_t *schema = NULL;
 
     if (!tool->is_read_only)
-        fields[shape.n++] = risk;
-    fields[shape.n++] = summary;
-    memcpy(&fields[shape.n], tool->shape->fields, tool->shape->n * sizeof(*fields));
-    shape.n += tool->shape->n;
-    schema = shape_to_schema(&shape);
+        fields[with_risk.n++] = risk;
+    fields[with_risk.n++] = summary;
+    memcpy(&fields[with_risk.n], tool->schema->fields, tool->schema->n * sizeof(*fields));
+    with_risk.n += tool->schema->n;
+    schema = object_schema_to_json(&with_risk);
     mem_free(fields);
     return schema;
 }

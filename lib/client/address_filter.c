@@ -1,4 +1,4 @@
-#include "client/guard.h"
+#include "client/address_filter.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -123,7 +123,7 @@ static bool v6_is_allowed(const unsigned char *address, bool allow_private)
     return allow_private || v6_is_public(address);
 }
 
-bool guard_allows_private(enum address_owner owner, bool are_users_trusted)
+bool address_filter_allows_private(enum address_owner owner, bool are_users_trusted)
 {
     switch (owner) {
     case ADDRESS_OF_DEFT:
@@ -138,7 +138,7 @@ bool guard_allows_private(enum address_owner owner, bool are_users_trusted)
     return false;
 }
 
-bool guard_allows(const struct sockaddr *address, bool allow_private)
+bool address_filter_allows(const struct sockaddr *address, bool allow_private)
 {
     /* Copies, because a struct sockaddr may not be aligned for the specific types. */
     struct sockaddr_in v4;
@@ -157,7 +157,7 @@ bool guard_allows(const struct sockaddr *address, bool allow_private)
     return false;
 }
 
-bool guard_text_allows(const char *address, bool allow_private)
+bool address_filter_allows_text(const char *address, bool allow_private)
 {
     unsigned char bytes[IPV6_BYTES];
 

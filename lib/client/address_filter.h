@@ -8,8 +8,8 @@
  * Source: IANA special-purpose address registries (RFC 6890 and its updates).
  * Decision: docs/decisions/0041-private-addresses.md
  */
-#ifndef DEFT_CLIENT_GUARD_H
-#define DEFT_CLIENT_GUARD_H
+#ifndef DEFT_CLIENT_ADDRESS_FILTER_H
+#define DEFT_CLIENT_ADDRESS_FILTER_H
 
 #include <stdbool.h>
 
@@ -17,7 +17,7 @@
 
 struct sockaddr;
 
-/* Who supplied the address of a call; every call states it. */
+/* The supplier of a call's address; every call states it. */
 enum address_owner {
     ADDRESS_UNSTATED,         /* a programming error: the call is refused */
     ADDRESS_OF_DEFT,          /* a service of deft's own, or a sandbox as the runtime placed it */
@@ -30,11 +30,11 @@ enum address_owner {
  * Whether an address from that source may be private. are_users_trusted: only the host's
  * administrator can reach this instance, so users are trusted like the administrator.
  */
-bool guard_allows_private(enum address_owner owner, bool are_users_trusted) MUST_CHECK;
+bool address_filter_allows_private(enum address_owner owner, bool are_users_trusted) MUST_CHECK;
 
 /* False also for address families other than IPv4 and IPv6. */
-bool guard_allows(const struct sockaddr *address, bool allow_private) NONNULL MUST_CHECK;
+bool address_filter_allows(const struct sockaddr *address, bool allow_private) NONNULL MUST_CHECK;
 /* As above for a textual address such as "192.0.2.1" or "2001:db8::1"; false if it is not one. */
-bool guard_text_allows(const char *address, bool allow_private) NONNULL MUST_CHECK;
+bool address_filter_allows_text(const char *address, bool allow_private) NONNULL MUST_CHECK;
 
 #endif

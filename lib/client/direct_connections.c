@@ -1,4 +1,4 @@
-#include "client/lane.h"
+#include "client/direct_connections.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -17,9 +17,9 @@
 #include "base/mem.h"
 #include "base/secret.h"
 #include "base/text.h"
-#include "client/call.h"
-#include "client/guard.h"
+#include "client/address_filter.h"
 #include "client/http1.h"
+#include "client/http_call.h"
 #include "client/proof.h"
 #include "client/tcp.h"
 
@@ -31,8 +31,8 @@ enum {
     IDLE_CONNECTIONS_MAX = 4,
 };
 
-struct lane_connection {
-    struct lane_connection *next_idle;
+struct direct_connection {
+    struct direct_connection *next_idle;
     struct sockaddr_in address;
     struct secret proof_key; /* that the server must have or has proven to have; unset: none */
     int fd;
@@ -41,14 +41,14 @@ struct lane_connection {
     struct http1_reader reader;
 };
 
-struct http_lane {
+struct direct_connections {
     int wake_fd; /* -1 before the first call */
-    struct lane_connection *idle;
+    struct direct_connection *idle;
 };
 
 /* --- connections --- */
 
-static void connection_free(struct lane_connection *connection)
+static void connection_free(struct direct_connection *connection)
 {
     if (connection == NULL)
         return;
@@ -58,10 +58,10 @@ static void connection_free(struct lane_connection *connection)
     mem_free(connection);
 }
 
-static struct lane_connection *connection_open(const struct sockaddr_in *address,
-                                               const struct secret *proof_key)
+static struct direct_connection *connection_open(const struct sockaddr_in *address,
+                                                 const struct secret *proof_key)
 {
-    struct lane_connection *connection = NEW(struct lane_connection);
+    struct direct_connection *connection = NEW(struct direct_connection);
 
     connection->address = *address;
     connection->reader = (struct http1_reader)HTTP1_READER_INIT;
@@ -75,7 +75,7 @@ static struct lane_connection *connection_open(const struct sockaddr_in *address
 }
 
 /* Reads past the rest of the last reply; false if the connection cannot be reused. */
-static bool connection_settle(struct lane_connection *connection)
+static bool connection_settle(struct direct_connection *connection)
 {
     char buffer[RECEIVE_BYTES];
     struct http1_piece piece = {HTTP1_NONE, NULL, 0};
@@ -102,7 +102,7 @@ static bool connection_settle(struct lane_connection *connection)
 }
 
 /* A connection is only reused for the same proof key: another server may have had the address. */
-static bool leads_to(const struct lane_connection *connection, const struct sockaddr_in *address,
+static bool leads_to(const struct direct_connection *connection, const struct sockaddr_in *address,
                      const struct secret *proof_key)
 {
     return connection->address.sin_addr.s_addr == address->sin_addr.s_addr &&
@@ -111,11 +111,12 @@ static bool leads_to(const struct lane_connection *connection, const struct sock
 }
 
 /* Takes the newest idle connection to that server off the list, and checks it. */
-static struct lane_connection *take_idle(struct http_lane *lane, const struct sockaddr_in *address,
-                                         const struct secret *proof_key)
+static struct direct_connection *take_idle(struct direct_connections *direct,
+                                           const struct sockaddr_in *address,
+                                           const struct secret *proof_key)
 {
-    struct lane_connection **at = &lane->idle;
-    struct lane_connection *found = NULL;
+    struct direct_connection **at = &direct->idle;
+    struct direct_connection *found = NULL;
 
     while (*at != NULL && !leads_to(*at, address, proof_key))
         at = &(*at)->next_idle;
@@ -132,13 +133,13 @@ static struct lane_connection *take_idle(struct http_lane *lane, const struct so
     return found;
 }
 
-static void keep_idle(struct http_lane *lane, struct lane_connection *connection)
+static void keep_idle(struct direct_connections *direct, struct direct_connection *connection)
 {
-    struct lane_connection **at = &lane->idle;
+    struct direct_connection **at = &direct->idle;
 
     connection->idle_since_ms = clock_monotonic_ms();
-    connection->next_idle = lane->idle;
-    lane->idle = connection;
+    connection->next_idle = direct->idle;
+    direct->idle = connection;
     for (size_t i = 0; *at != NULL && i < IDLE_CONNECTIONS_MAX; i++)
         at = &(*at)->next_idle;
     connection_free(TAKE_PTR(*at));
@@ -153,11 +154,11 @@ static size_t request_len(const struct http_call *call)
 
 static void finish(struct http_call *call, CURLcode result)
 {
-    struct lane_connection *connection = TAKE_PTR(call->connection);
+    struct direct_connection *connection = TAKE_PTR(call->connection);
 
     if (connection != NULL && result == CURLE_OK && connection->reader.is_kept &&
         call->n_written == request_len(call))
-        keep_idle(call->lane, connection);
+        keep_idle(call->direct, connection);
     else
         connection_free(connection);
     http_call_publish(call, result);
@@ -291,7 +292,7 @@ static void end_of_input(struct http_call *call)
         return;
     }
     errno = ECONNRESET;
-    lose_connection(call, CURLE_RECV_ERROR, "the answer was cut off");
+    lose_connection(call, CURLE_RECV_ERROR, "the response was cut off");
 }
 
 /* Receives one buffer: a stream's reader consumes it before more is read. */
@@ -350,17 +351,17 @@ static short events_wanted(const struct http_call *call)
     return call->n_written < request_len(call) ? POLLIN | POLLOUT : POLLIN;
 }
 
-static void clear_wake(const struct http_lane *lane)
+static void clear_wake(const struct direct_connections *direct)
 {
     uint64_t count = 0;
-    ssize_t n = read(lane->wake_fd, &count, sizeof(count));
+    ssize_t n = read(direct->wake_fd, &count, sizeof(count));
 
     (void)n;
 }
 
-void lane_turn(struct http_call *call, int64_t until_ms)
+void direct_call_wait(struct http_call *call, int64_t until_ms)
 {
-    struct pollfd waits[2] = {{.fd = call->lane->wake_fd, .events = POLLIN}};
+    struct pollfd waits[2] = {{.fd = call->direct->wake_fd, .events = POLLIN}};
     int64_t first_ms = due_ms(call) < until_ms ? due_ms(call) : until_ms;
 
     if (call->connection == NULL)
@@ -369,7 +370,7 @@ void lane_turn(struct http_call *call, int64_t until_ms)
     waits[1].events = events_wanted(call);
     (void)poll(waits, 2, wait_ms(first_ms));
     if (waits[0].revents != 0)
-        clear_wake(call->lane);
+        clear_wake(call->direct);
     step(call, waits[1].revents);
     if (call->connection != NULL && due_ms(call) <= clock_monotonic_ms()) {
         call->is_late = true;
@@ -379,68 +380,68 @@ void lane_turn(struct http_call *call, int64_t until_ms)
 
 /* --- calls --- */
 
-void lane_begin(struct http_call *call, const struct sockaddr_in *address)
+void direct_call_begin(struct http_call *call, const struct sockaddr_in *address)
 {
-    struct http_lane *lane = call->lane;
+    struct direct_connections *direct = call->direct;
 
     call->connect_until_ms = HTTP_NEVER;
-    if (lane->wake_fd < 0)
-        lane->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (lane->wake_fd < 0) {
+    if (direct->wake_fd < 0)
+        direct->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (direct->wake_fd < 0) {
         fail(call, CURLE_FAILED_INIT, "eventfd");
         return;
     }
     call->is_refused =
-        !guard_allows((const struct sockaddr *)(const void *)address, call->allow_private);
+        !address_filter_allows((const struct sockaddr *)(const void *)address, call->allow_private);
     if (call->is_refused) {
         finish(call, CURLE_COULDNT_CONNECT);
         return;
     }
-    call->connection = take_idle(lane, address, &call->proof_key);
+    call->connection = take_idle(direct, address, &call->proof_key);
     if (call->connection == NULL)
         start(call, address);
     send_more(call);
 }
 
-void lane_drop(struct http_call *call)
+void direct_call_drop(struct http_call *call)
 {
     connection_free(TAKE_PTR(call->connection));
     http_call_destroy(call);
 }
 
-void lane_drain(struct http_call *call)
+void direct_call_drain(struct http_call *call)
 {
     if (call->connection != NULL && call->n_written == request_len(call))
-        keep_idle(call->lane, TAKE_PTR(call->connection));
-    lane_drop(call);
+        keep_idle(call->direct, TAKE_PTR(call->connection));
+    direct_call_drop(call);
 }
 
-void lane_wake(struct http_lane *lane)
+void direct_connections_wake(struct direct_connections *direct)
 {
     const uint64_t one = 1;
-    ssize_t n = write(lane->wake_fd, &one, sizeof(one));
+    ssize_t n = write(direct->wake_fd, &one, sizeof(one));
 
     (void)n; /* a full counter also wakes */
 }
 
-struct http_lane *http_lane_new(void)
+struct direct_connections *direct_connections_new(void)
 {
-    struct http_lane *lane = NEW(struct http_lane);
+    struct direct_connections *direct = NEW(struct direct_connections);
 
-    lane->wake_fd = -1;
-    return lane;
+    direct->wake_fd = -1;
+    return direct;
 }
 
-void http_lane_free(struct http_lane *lane)
+void direct_connections_free(struct direct_connections *direct)
 {
-    if (lane == NULL)
+    if (direct == NULL)
         return;
-    while (lane->idle != NULL) {
-        struct lane_connection *connection = lane->idle;
+    while (direct->idle != NULL) {
+        struct direct_connection *connection = direct->idle;
 
-        lane->idle = connection->next_idle;
+        direct->idle = connection->next_idle;
         connection_free(connection);
     }
-    fd_close(&lane->wake_fd);
-    mem_free(lane);
+    fd_close(&direct->wake_fd);
+    mem_free(direct);
 }

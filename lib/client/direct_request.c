@@ -1,4 +1,5 @@
-/* Decides which requests a lane can make, and writes their heads (see lane.h). */
+/* Decides which requests can be made directly, and writes their heads (see direct_connections.h).
+ */
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <string.h>
@@ -8,9 +9,9 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "client/call.h"
+#include "client/direct_connections.h"
 #include "client/http.h"
-#include "client/lane.h"
+#include "client/http_call.h"
 
 #define SCHEME "http://"
 #define PORT_MAX 65535
@@ -55,7 +56,7 @@ static bool read_host(const char *text, struct sockaddr_in *address_out)
 }
 
 /* Accepts any path: a request whose path has dots goes through libcurl, but to this address. */
-bool lane_read_address(const char *url, struct sockaddr_in *address_out)
+bool direct_request_read_address(const char *url, struct sockaddr_in *address_out)
 {
     return text_starts_with(url, SCHEME) && read_host(url + strlen(SCHEME), address_out);
 }
@@ -80,7 +81,8 @@ static bool has_plain_headers(const struct http_request *request)
     return request->content_type == NULL || http_text_is_clean(request->content_type);
 }
 
-bool lane_takes(const struct http_request *request, struct lane_target *target_out)
+bool direct_request_is_possible(const struct http_request *request,
+                                struct direct_target *target_out)
 {
     const char *host = request->url + strlen(SCHEME);
 
@@ -99,8 +101,8 @@ static bool has_body(const struct http_request *request)
     return request->body != NULL || text_equal(request->method, "POST");
 }
 
-void lane_append_head(const struct http_request *request, const struct lane_target *target,
-                      struct strbuf *out)
+void direct_request_append_head(const struct http_request *request,
+                                const struct direct_target *target, struct strbuf *out)
 {
     const struct http_header *header = request->headers;
     const char *type = request->content_type;

@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "client/call.h"
-#include "client/lane.h"
+#include "client/direct_connections.h"
+#include "client/http_call.h"
 #include "client/transport.h"
 
 /* A larger reading buffer is freed before the next wait. */
@@ -65,7 +65,7 @@ void http_trust_users(struct http *http)
 
 bool http_reaches_private(const struct http *http, enum address_owner owner)
 {
-    return guard_allows_private(owner, http->are_users_trusted);
+    return address_filter_allows_private(owner, http->are_users_trusted);
 }
 
 static struct http_call *http_call_new(struct http *http, const struct http_request *request)
@@ -102,12 +102,12 @@ static struct http_call *http_call_new(struct http *http, const struct http_requ
     return call;
 }
 
-static void start_in_lane(struct http_call *call, const struct http_request *request,
-                          const struct lane_target *target)
+static void start_direct(struct http_call *call, const struct http_request *request,
+                         const struct direct_target *target)
 {
-    call->lane = request->lane;
-    lane_append_head(request, target, &call->head);
-    lane_begin(call, &target->address);
+    call->direct = request->direct;
+    direct_request_append_head(request, target, &call->head);
+    direct_call_begin(call, &target->address);
 }
 
 static int start_in_transport(struct http_call *call, const struct http_request *request,
@@ -130,13 +130,13 @@ int http_start(struct http *http, const struct http_request *request, struct htt
                struct error *err)
 {
     struct http_call *call = NULL;
-    struct lane_target target = {.host = NULL};
+    struct direct_target target = {.host = NULL};
 
     if (request->address_of == ADDRESS_UNSTATED)
-        return error_set(err, ERROR_INTERNAL, "the call does not say whose address it goes to");
+        return error_set(err, ERROR_INTERNAL, "the call does not say who chose its address");
     call = http_call_new(http, request);
-    if (request->lane != NULL && lane_takes(request, &target)) {
-        start_in_lane(call, request, &target);
+    if (request->direct != NULL && direct_request_is_possible(request, &target)) {
+        start_direct(call, request, &target);
     } else if (start_in_transport(call, request, err) < 0) {
         http_call_destroy(call);
         return -1;
@@ -156,14 +156,14 @@ static int result_locked(const struct http_call *call, struct error *err) REQUIR
 static bool wait_until_locked(struct http_call *call, int64_t until_ms) REQUIRES(call -> lock);
 
 /*
- * Waits until the call may have changed; with a lane, drives it. Returns false at until_ms, which
- * may be HTTP_NEVER.
+ * Waits until the call may have changed; a direct call is driven by it. Returns false at until_ms,
+ * which may be HTTP_NEVER.
  */
 static bool wait_until_locked(struct http_call *call, int64_t until_ms)
 {
-    if (call->lane != NULL) {
+    if (call->direct != NULL) {
         lock_release(&call->lock);
-        lane_turn(call, until_ms);
+        direct_call_wait(call, until_ms);
         lock_take(&call->lock);
         return clock_monotonic_ms() < until_ms;
     }
@@ -286,8 +286,8 @@ void http_cancel(struct http_call *call)
     }
     condition_wake_all(&call->changed);
     lock_release(&call->lock);
-    if (call->lane != NULL)
-        lane_wake(call->lane);
+    if (call->direct != NULL)
+        direct_connections_wake(call->direct);
     else
         transport_command(call, TRANSPORT_DROP);
 }
@@ -299,8 +299,8 @@ void http_call_free(struct http_call *call)
     lock_take(&call->lock);
     call->is_over = true;
     lock_release(&call->lock);
-    if (call->lane != NULL)
-        lane_drop(call);
+    if (call->direct != NULL)
+        direct_call_drop(call);
     else if (!transport_abandon(call, TRANSPORT_DROP))
         http_call_destroy(call);
 }
@@ -310,8 +310,8 @@ void http_call_drain(struct http_call *call)
     lock_take(&call->lock);
     call->is_draining = true;
     lock_release(&call->lock);
-    if (call->lane != NULL)
-        lane_drain(call);
+    if (call->direct != NULL)
+        direct_call_drain(call);
     else if (!transport_abandon(call, TRANSPORT_DRAIN))
         http_call_destroy(call);
 }

@@ -2,14 +2,14 @@
  * Outbound HTTP: one transport per process, a libcurl multi handle on its own thread. Calls can be
  * made from any thread; they have deadlines and can be cancelled. Small buffers; HTTP/2 where the
  * server offers it.
- * A thread that makes many plain calls (no TLS, numeric address) and waits for each may use a lane:
- * its calls then run on that thread, without libcurl.
+ * A thread that makes many plain calls (no TLS, numeric address) and waits for each may use direct
+ * connections: its calls then run on that thread, without libcurl.
  *
  * Ownership: the caller owns an http_call until http_call_free(), which cancels it if it is still
  * running.
  * Threading: one thread per call; the transport is shared.
  * Safety: no redirects, no proxies, only http and https; who supplied the address decides what a
- * call may reach (guard.h); replies over max_reply_bytes are cut off.
+ * call may reach (address_filter.h); replies over max_reply_bytes are cut off.
  */
 #ifndef DEFT_CLIENT_HTTP_H
 #define DEFT_CLIENT_HTTP_H
@@ -19,12 +19,12 @@
 #include <stdint.h>
 
 #include "base/attr.h"
-#include "client/guard.h"
+#include "client/address_filter.h"
 
 struct error;
 struct http;
 struct http_call;
-struct http_lane;
+struct direct_connections;
 struct secret;
 
 /* Starts the transport, which trusts the system's certificate authorities. */
@@ -43,7 +43,7 @@ bool http_reaches_private(const struct http *http, enum address_owner owner) NON
 void http_free(struct http *http);
 
 /*
- * For a process that is shutting down: ends all calls without a lane with ERROR_CANCELLED, and
+ * For a process that is shutting down: ends all calls except direct ones with ERROR_CANCELLED, and
  * later ones as soon as they start. From any thread.
  */
 void http_cancel_all(struct http *http) NONNULL;
@@ -57,7 +57,7 @@ struct http_request {
     const char *method; /* GET, POST, PUT, DELETE */
     const char *url;
     const char *unix_socket;           /* NULL: over TCP */
-    struct http_lane *lane;            /* the calling thread's, for plain calls; NULL: none */
+    struct direct_connections *direct; /* the calling thread's, for plain calls; NULL: none */
     const struct http_header *headers; /* ends with a NULL name; NULL: none */
     const char *body;                  /* copied; NULL: none */
     size_t body_len;
@@ -67,8 +67,8 @@ struct http_request {
     size_t max_reply_bytes;        /* 0: 8 MiB */
     enum address_owner address_of; /* who supplied the URL */
     bool stream;                   /* the reply is read with http_call_read() as it arrives */
-    int done_fd; /* eventfd signaled when the call is over, for callers that poll; 0: none; not with
-                    a lane */
+    int done_fd; /* eventfd signaled when the call is over, for callers that poll; 0: none; not for
+                    a direct call */
     /*
      * The server must prove that it has this key before any part of the request is sent to it (see
      * base/sandbox_key.h). Only for plain HTTP to a numeric IPv4 address. NULL or unset: no proof

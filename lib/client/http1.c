@@ -44,7 +44,7 @@ static int take_line(struct http1_reader *reader, struct http1_input *input, boo
     if (end != NULL)
         n = (size_t)(end - input->bytes) + 1;
     if (reader->line.len + n > LINE_MAX_BYTES)
-        return error_set(err, ERROR_TOO_LARGE, "the answer has a line without an end");
+        return error_set(err, ERROR_TOO_LARGE, "the response has a line that is too long");
     strbuf_append_bytes(&reader->line, input->bytes, n);
     input->bytes += n;
     input->len -= n;
@@ -67,17 +67,18 @@ static int read_status(struct http1_reader *reader, struct error *err)
 
     if (!text_starts_with(line, "HTTP/1.") || reader->line.len < strlen("HTTP/1.1 200") ||
         line[8] != ' ')
-        return error_set(err, ERROR_INVALID, "the answer is no HTTP/1");
+        return error_set(err, ERROR_INVALID, "the response is not HTTP/1");
     memcpy(digits, line + 9, 3);
     if (strchr(" \r\t", line[12]) == NULL || text_parse_int(digits, 100, 999, &status, err) < 0)
-        return error_set(err, ERROR_INVALID, "the answer is no HTTP/1");
+        return error_set(err, ERROR_INVALID, "the response is not HTTP/1");
     if (status > STATUS_MOST || status == STATUS_SWITCHING)
         return error_set(err, ERROR_INVALID,
-                         "the answer has status %lld, which cannot be passed on",
+                         "the response has status %lld, which cannot be forwarded",
                          (long long)status);
     reader->status = (long)status;
     reader->left = LENGTH_UNKNOWN;
     reader->is_chunked = false;
+    reader->chunks = (struct chunked){.state = CHUNKED_SIZE};
     reader->is_kept = line[7] != '0';
     reader->state = HTTP1_AT_HEADER;
     return 0;
@@ -101,7 +102,7 @@ static int read_length(struct http1_reader *reader, const char *value, struct er
 
     if (text_parse_int(value, 0, INT64_MAX, &length, &ignored) < 0 ||
         (reader->left != LENGTH_UNKNOWN && reader->left != length))
-        return error_set(err, ERROR_INVALID, "the answer's length is none");
+        return error_set(err, ERROR_INVALID, "the response's Content-Length is not valid");
     reader->left = length;
     return 0;
 }
@@ -117,7 +118,7 @@ static int read_header(struct http1_reader *reader, struct error *err)
     if (connection != NULL && strcasestr(connection, "close") != NULL)
         reader->is_kept = false;
     if (coding != NULL && strcasecmp(coding, "chunked") != 0)
-        return error_set(err, ERROR_INVALID, "the answer's coding is unknown");
+        return error_set(err, ERROR_INVALID, "the response's transfer coding is unknown");
     if (coding != NULL)
         reader->is_chunked = true;
     if (length != NULL)
@@ -133,34 +134,11 @@ static void end_headers(struct http1_reader *reader)
     else if (reader->status == STATUS_NO_CONTENT || reader->status == STATUS_NOT_MODIFIED)
         reader->state = HTTP1_AT_END;
     else if (reader->is_chunked)
-        reader->state = HTTP1_AT_CHUNK;
+        reader->state = HTTP1_IN_BODY;
     else
         reader->state = reader->left == 0 ? HTTP1_AT_END : HTTP1_IN_BODY;
-    if (reader->state == HTTP1_IN_BODY && reader->left == LENGTH_UNKNOWN)
+    if (http1_ends_with_connection(reader))
         reader->is_kept = false;
-}
-
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* 1f;extension */
-static int read_chunk_size(struct http1_reader *reader, struct error *err)
-{
-    const char *at = reader->line.text;
-    int64_t size = 0;
-
-    for (; hex_value(*at) >= 0 && size <= INT64_MAX / 32; at++)
-        size = 16 * size + hex_value(*at);
-    if (at == reader->line.text || strchr("; \t", *at) == NULL)
-        return error_set(err, ERROR_INVALID, "the answer has a chunk without a size");
-    reader->left = size;
-    reader->state = size == 0 ? HTTP1_AT_TRAILER : HTTP1_IN_BODY;
-    return 0;
 }
 
 /* Processes a complete line; *is_header_out if the caller gets it too. */
@@ -178,16 +156,6 @@ static int read_line(struct http1_reader *reader, bool *is_header_out, struct er
         if (!is_empty)
             return read_header(reader, err);
         end_headers(reader);
-        return 0;
-    case HTTP1_AT_CHUNK:
-        return read_chunk_size(reader, err);
-    case HTTP1_BEHIND_CHUNK:
-        reader->state = HTTP1_AT_CHUNK;
-        return is_empty ? 0
-                        : error_set(err, ERROR_INVALID, "the answer has a chunk without an end");
-    case HTTP1_AT_TRAILER:
-        if (is_empty)
-            reader->state = HTTP1_AT_END;
         return 0;
     case HTTP1_IN_BODY:
     case HTTP1_AT_END:
@@ -212,7 +180,25 @@ static void take_body(struct http1_reader *reader, struct http1_input *input,
         return;
     reader->left -= (int64_t)n;
     if (reader->left == 0)
-        reader->state = reader->is_chunked ? HTTP1_BEHIND_CHUNK : HTTP1_AT_END;
+        reader->state = HTTP1_AT_END;
+}
+
+/* The next data of a chunked body; none when the input is used up, or at the body's end. */
+static int take_chunks(struct http1_reader *reader, struct http1_input *input,
+                       struct http1_piece *piece_out, struct error *err)
+{
+    struct chunked_input chunks = {input->bytes, input->len};
+    const char *data = NULL;
+    size_t len = 0;
+
+    if (chunked_next(&reader->chunks, &chunks, &data, &len, err) < 0)
+        return -1;
+    *input = (struct http1_input){chunks.bytes, chunks.len};
+    if (len > 0)
+        *piece_out = (struct http1_piece){HTTP1_BYTES, data, len};
+    if (reader->chunks.state == CHUNKED_OVER)
+        reader->state = HTTP1_AT_END;
+    return 0;
 }
 
 int http1_next(struct http1_reader *reader, struct http1_input *input,
@@ -223,6 +209,13 @@ int http1_next(struct http1_reader *reader, struct http1_input *input,
 
     *piece_out = (struct http1_piece){HTTP1_NONE, NULL, 0};
     while (reader->state != HTTP1_AT_END && input->len > 0) {
+        if (reader->state == HTTP1_IN_BODY && reader->is_chunked) {
+            if (take_chunks(reader, input, piece_out, err) < 0)
+                return -1;
+            if (piece_out->kind == HTTP1_BYTES)
+                return 0;
+            continue;
+        }
         if (reader->state == HTTP1_IN_BODY) {
             take_body(reader, input, piece_out);
             return 0;
@@ -245,5 +238,5 @@ int http1_next(struct http1_reader *reader, struct http1_input *input,
 
 bool http1_ends_with_connection(const struct http1_reader *reader)
 {
-    return reader->state == HTTP1_IN_BODY && reader->left == LENGTH_UNKNOWN;
+    return reader->state == HTTP1_IN_BODY && !reader->is_chunked && reader->left == LENGTH_UNKNOWN;
 }

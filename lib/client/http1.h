@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/attr.h"
+#include "base/codec/chunked.h"
 #include "base/strbuf.h"
 
 struct error;
@@ -24,9 +25,6 @@ enum http1_state {
     HTTP1_AT_STATUS,
     HTTP1_AT_HEADER,
     HTTP1_IN_BODY,
-    HTTP1_AT_CHUNK,
-    HTTP1_BEHIND_CHUNK,
-    HTTP1_AT_TRAILER,
     HTTP1_AT_END,
 };
 
@@ -34,10 +32,11 @@ struct http1_reader {
     enum http1_state state;
     struct strbuf line;
     long status;       /* of the last status line; 0 before it */
-    int64_t left;      /* of the body or chunk; -1: until the connection ends */
+    int64_t left;      /* of the body; -1: until the connection ends */
     bool is_chunked;   /* from the headers, like the next two */
     bool is_kept;      /* the connection may be reused */
     bool is_line_used; /* the line was returned to the caller */
+    struct chunked chunks;
 };
 
 /* clang-format off */

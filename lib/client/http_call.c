@@ -1,4 +1,4 @@
-#include "client/call.h"
+#include "client/http_call.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -45,27 +45,6 @@ void http_headers_free(struct curl_slist *headers)
     for (struct curl_slist *item = headers; item != NULL; item = item->next)
         explicit_bzero(item->data, strlen(item->data));
     curl_slist_free_all(headers);
-}
-
-void http_call_link(struct http_call *call, struct http_call **list)
-{
-    call->prev = NULL;
-    call->next = *list;
-    if (call->next != NULL)
-        call->next->prev = call;
-    *list = call;
-    call->is_running = true;
-}
-
-void http_call_unlink(struct http_call *call, struct http_call **list)
-{
-    if (call->prev != NULL)
-        call->prev->next = call->next;
-    else
-        *list = call->next;
-    if (call->next != NULL)
-        call->next->prev = call->prev;
-    call->is_running = false;
 }
 
 /* --- the request --- */
@@ -243,22 +222,22 @@ static void explain(struct http_call *call, CURLcode result, struct error *why)
     }
     if (call->is_refused)
         error_set(why, ERROR_FORBIDDEN,
-                  "the host's address is private or link-local, and not allowed");
+                  "the host's address is private or link-local, which is not allowed");
     else if (call->is_too_large)
-        error_set(why, ERROR_TOO_LARGE, "the answer is longer than %zu bytes",
+        error_set(why, ERROR_TOO_LARGE, "the response is longer than %zu bytes",
                   call->max_reply_bytes);
     else if (call->is_late && call->proof != NULL)
-        error_set(why, ERROR_UNAVAILABLE, "the sandbox's server did not prove itself in time");
+        error_set(why, ERROR_UNAVAILABLE, "the sandbox's server did not authenticate in time");
     else if (call->is_late)
-        error_set(why, ERROR_TIMEOUT, "no answer in time");
+        error_set(why, ERROR_TIMEOUT, "no response in time");
     else if (call->refused_status > 0)
-        error_set(why, ERROR_UNAVAILABLE, "the answer has status %ld, which cannot be passed on",
+        error_set(why, ERROR_UNAVAILABLE, "the response has status %ld, which cannot be forwarded",
                   call->refused_status);
     else
         error_set(why, code, "%s", call->why[0] != '\0' ? call->why : curl_easy_strerror(result));
 }
 
-static void tell(int done_fd)
+static void signal_done(int done_fd)
 {
     const uint64_t one = 1;
     ssize_t n = write(done_fd, &one, sizeof(one));
@@ -281,5 +260,5 @@ void http_call_publish(struct http_call *call, CURLcode result)
     condition_wake_all(&call->changed);
     lock_release(&call->lock);
     if (call->done_fd > 0)
-        tell(call->done_fd);
+        signal_done(call->done_fd);
 }

@@ -1,16 +1,17 @@
 /*
  * Internal to lib/client: a call, and the state that its two possible drivers share.
  *
- * A call is driven by the transport's thread (transport.h) or, if it has a lane, by its caller's
- * thread while that waits (lane.h). Below, "the driver" means either.
+ * A call is driven by the transport's thread (transport.h) or, if it is direct, by its caller's
+ * thread while that waits (direct_connections.h). Below, "the driver" means either.
  * Lock order: a call's lock and the transport's lock are never held together.
  */
-#ifndef DEFT_CLIENT_CALL_H
-#define DEFT_CLIENT_CALL_H
+#ifndef DEFT_CLIENT_HTTP_CALL_H
+#define DEFT_CLIENT_HTTP_CALL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include <curl/curl.h>
 #include <netinet/in.h>
@@ -23,9 +24,9 @@
 #include "client/proof.h"
 
 struct http;
-struct http_lane;
+struct direct_connections;
 struct http_request;
-struct lane_connection;
+struct direct_connection;
 
 /* No deadline. */
 #define HTTP_NEVER INT64_MAX
@@ -36,8 +37,8 @@ struct lane_connection;
 
 struct http_call {
     struct http *http;
-    struct http_lane *lane; /* drives the call; NULL: the transport's thread does */
-    CURL *easy;             /* NULL with a lane */
+    struct direct_connections *direct; /* drives the call; NULL: the transport's thread does */
+    CURL *easy;                        /* NULL for a direct call */
     struct curl_slist *headers;
     char *request_body;
     size_t request_body_len;
@@ -50,35 +51,34 @@ struct http_call {
     int done_fd;             /* 0: none */
     struct secret proof_key; /* unset: the server need not prove its identity */
 
-    /* guarded by http->lock; not used with a lane */
+    /* guarded by http->lock; not used for a direct call */
     unsigned commands; /* nonzero while in the inbox */
     struct http_call *next_in_inbox;
     bool is_held;
     bool is_freed;
 
     /* used by the driver only */
-    struct http_call *prev;
-    struct http_call *next;
+    LIST_ENTRY(http_call) running; /* in the transport's list */
     bool is_running;
-    bool is_refused; /* address refused by the guard */
+    bool is_refused; /* address refused by the filter */
     bool is_too_large;
     bool is_late;
-    long refused_status;              /* a status that is not valid in a reply, or 0 */
-    size_t n_interim;                 /* 1xx replies before the final one */
-    struct proof *proof;              /* still due from the server; NULL: done or not required */
-    int proof_fd;                     /* connection used for the proof; -1: none; not with a lane */
-    struct sockaddr_in proof_address; /* where the proof is requested; not with a lane */
+    long refused_status; /* a status that is not valid in a reply, or 0 */
+    size_t n_interim;    /* 1xx replies before the final one */
+    struct proof *proof; /* still due from the server; NULL: done or not required */
+    int proof_fd;        /* connection used for the proof; -1: none; not for a direct call */
+    struct sockaddr_in proof_address; /* where the proof is requested; not for a direct call */
     int64_t deadline_ms;              /* HTTP_NEVER: none */
     int64_t active_ms;                /* last time a byte moved */
     curl_off_t n_moved;               /* bytes sent, as of the last check */
     size_t n_received;
     char why[CURL_ERROR_SIZE];
 
-    /* used by the caller's thread only, with a lane */
-    struct lane_connection *connection; /* NULL: the call is not running */
-    struct strbuf head;                 /* of the request */
-    size_t n_written;                   /* of head and body */
-    int64_t connect_until_ms;           /* HTTP_NEVER: connected */
+    /* used by the caller's thread only, for a direct call */
+    struct direct_connection *connection; /* NULL: the call is not running */
+    struct strbuf head;                   /* of the request */
+    size_t n_written;                     /* of head and body */
+    int64_t connect_until_ms;             /* HTTP_NEVER: connected */
 
     struct lock lock; /* guards the fields below except `reading`; never held over I/O */
     struct condition changed;
@@ -104,9 +104,6 @@ void http_headers_free(struct curl_slist *headers);
 
 /* Advances call->proof. PROOF_HOLDS releases it; PROOF_LOST and PROOF_FAILS set call->why. */
 enum proof_state http_call_prove(struct http_call *call, int fd) NONNULL MUST_CHECK;
-/* Adds to and removes from the driver's list of running calls. */
-void http_call_link(struct http_call *call, struct http_call **list) NONNULL;
-void http_call_unlink(struct http_call *call, struct http_call **list) NONNULL;
 /* When the call times out unless bytes move before; HTTP_NEVER: it does not. */
 int64_t http_call_expiry_ms(const struct http_call *call) NONNULL MUST_CHECK;
 /* True when the call has timed out; checks for sent bytes first. */

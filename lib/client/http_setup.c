@@ -1,4 +1,4 @@
-/* Configures the libcurl handle of a call: options, callbacks and headers (see call.h). */
+/* Configures the libcurl handle of a call: options, callbacks and headers (see http_call.h). */
 #include <netinet/in.h>
 #include <string.h>
 #include <strings.h>
@@ -8,9 +8,9 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "client/call.h"
-#include "client/guard.h"
+#include "client/address_filter.h"
 #include "client/http.h"
+#include "client/http_call.h"
 #include "client/transport.h"
 
 /*
@@ -73,7 +73,7 @@ static curl_socket_t on_open_socket(void *context, curlsocktype purpose,
 {
     struct http_call *call = context;
     bool is_allowed = call->is_unix ? address->family == AF_UNIX
-                                    : guard_allows(&address->addr, call->allow_private);
+                                    : address_filter_allows(&address->addr, call->allow_private);
 
     (void)purpose;
     if (!is_allowed) {
@@ -105,7 +105,7 @@ static int on_connected(void *context, char *remote_ip, char *local_ip, int remo
     (void)local_ip;
     (void)remote_port;
     (void)local_port;
-    if (call->is_unix || guard_text_allows(remote_ip, call->allow_private))
+    if (call->is_unix || address_filter_allows_text(remote_ip, call->allow_private))
         return CURL_PREREQFUNC_OK;
     call->is_refused = true;
     return CURL_PREREQFUNC_ABORT;
@@ -286,9 +286,10 @@ int http_setup(struct http_call *call, const struct http_request *request, struc
     CURLcode rc = CURLE_OK;
 
     if (!http_text_is_clean(request->url) || strchr(request->url, ' ') != NULL)
-        return error_set(err, ERROR_INVALID, "the URL has characters that no URL has");
+        return error_set(err, ERROR_INVALID,
+                         "the URL has characters that are not allowed in a URL");
     if (!is_web_url(request->url))
-        return error_set(err, ERROR_INVALID, "the URL begins neither with http:// nor https://");
+        return error_set(err, ERROR_INVALID, "the URL must begin with http:// or https://");
     set_callbacks(call);
     rc = set_fixed_options(call->easy);
     if (rc == CURLE_OK)

@@ -1,13 +1,13 @@
 # lib/client: outbound HTTP and server-sent events
 noinst_LIBRARIES += libclient.a
 libclient_a_SOURCES = \
-	lib/client/call.c lib/client/call.h \
-	lib/client/guard.c lib/client/guard.h \
+	lib/client/http_call.c lib/client/http_call.h \
+	lib/client/address_filter.c lib/client/address_filter.h \
 	lib/client/http.c lib/client/http.h \
 	lib/client/http1.c lib/client/http1.h \
 	lib/client/http_setup.c \
-	lib/client/lane.c lib/client/lane.h \
-	lib/client/lane_request.c \
+	lib/client/direct_connections.c lib/client/direct_connections.h \
+	lib/client/direct_request.c \
 	lib/client/mcp.c lib/client/mcp.h \
 	lib/client/oauth.c lib/client/oauth.h lib/client/oauth_discover.c \
 	lib/client/proof.c lib/client/proof.h \

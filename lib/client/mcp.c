@@ -77,9 +77,10 @@ static int check_status(const struct http_call *call, struct error *err)
     if (status <= STATUS_LAST)
         return 0;
     if (status < STATUS_ERROR)
-        return error_set(err, ERROR_INVALID, "The server points to another address (HTTP %ld)",
+        return error_set(err, ERROR_INVALID, "The server redirects to another address (HTTP %ld)",
                          status);
-    return error_set(err, ERROR_INVALID, "The server refuses with HTTP status %ld", status);
+    return error_set(err, ERROR_INVALID, "The server refused the request with HTTP status %ld",
+                     status);
 }
 
 static bool is_event_stream(const struct http_call *call)
@@ -120,7 +121,7 @@ static int find_reply(struct http_call *call, struct sse *events, struct sse_inp
         if (!text_equal(event.name, "message"))
             continue;
         if (json_parse(event.data, event.len, &json, err) < 0)
-            return error_wrap(err, "The server's event is no JSON");
+            return error_wrap(err, "The server's event is not JSON");
         if (json_int_or(json, "id", -1) == id && json_object_get(json, "method") == NULL) {
             *reply_out = json_incref(json);
             return 0;
@@ -141,7 +142,7 @@ static int read_whole(struct http_call *call, const char *bytes, size_t len, jso
             return -1;
     }
     if (json_parse(text.text, text.len, reply_out, err) < 0)
-        return error_wrap(err, "The server's reply is no JSON");
+        return error_wrap(err, "The server's reply is not JSON");
     return 0;
 }
 
@@ -194,7 +195,7 @@ static int take_endpoint(struct mcp *mcp, const char *named, struct error *err)
                strncasecmp(named, mcp->options.url, origin) == 0) {
         strbuf_append(&url, named);
     } else {
-        return error_set(err, ERROR_INVALID, "The server names an endpoint of another origin");
+        return error_set(err, ERROR_INVALID, "The server named an endpoint of another origin");
     }
     mem_free(mcp->endpoint);
     mcp->endpoint = strbuf_take(&url);
@@ -210,7 +211,7 @@ static int open_stream(struct mcp *mcp, struct error *err)
         check_status(mcp->stream, err) < 0)
         return -1;
     if (!is_event_stream(mcp->stream))
-        return error_set(err, ERROR_INVALID, "The server does not answer with a stream of events");
+        return error_set(err, ERROR_INVALID, "The server did not reply with an event stream");
     do {
         if (next_event(mcp->stream, &mcp->events, &mcp->input, &event, err) < 0)
             return -1;

@@ -24,13 +24,13 @@ int oauth_check_url(const struct oauth *oauth, const char *url, struct error *er
 
     if (!is_https &&
         !(http_reaches_private(oauth->http, oauth->address_of) && text_starts_with(url, "http://")))
-        return error_set(err, ERROR_INVALID, "Signing in needs addresses that begin with https://");
+        return error_set(err, ERROR_INVALID, "Sign-in addresses must begin with https://");
     if (authority == 0 || memchr(host + 3, '@', authority) != NULL || strchr(url, '#') != NULL ||
         strlen(url) > URL_MAX_BYTES)
-        return error_set(err, ERROR_INVALID, "An address for signing in cannot be right");
+        return error_set(err, ERROR_INVALID, "A sign-in address is not a valid URL");
     for (const char *c = url; *c != '\0'; c++) {
         if ((unsigned char)*c <= ' ' || *c == '\x7f')
-            return error_set(err, ERROR_INVALID, "An address for signing in cannot be right");
+            return error_set(err, ERROR_INVALID, "A sign-in address is not a valid URL");
     }
     return 0;
 }
@@ -71,7 +71,7 @@ int oauth_read_object(const struct http_call *call, json_t **object_out, struct 
     const char *body = http_body(call, &len);
 
     if (json_parse(body, len, &json, err) < 0 || !json_is_object(json))
-        return error_set(err, ERROR_INVALID, "The sign-in server does not answer with JSON");
+        return error_set(err, ERROR_INVALID, "The sign-in server did not reply with JSON");
     *object_out = json_incref(json);
     return 0;
 }
@@ -82,8 +82,9 @@ static int refused(const struct http_call *call, const char *what, struct error 
     struct error ignored = ERROR_INIT;
     json_auto_t *body = NULL;
 
-    error_ignore(oauth_read_object(call, &body, &ignored), "NULL then, and no words");
-    return error_set(err, ERROR_INVALID, "The sign-in server refuses %s (HTTP %ld)%s%s%s%s", what,
+    error_ignore(oauth_read_object(call, &body, &ignored),
+                 "without a JSON reply the status is all there is to report");
+    return error_set(err, ERROR_INVALID, "The sign-in server refused %s (HTTP %ld)%s%s%s%s", what,
                      http_status(call), body != NULL ? ": " : "", json_text_or(body, "error", ""),
                      json_text_or(body, "error_description", NULL) != NULL ? ", " : "",
                      json_text_or(body, "error_description", ""));
@@ -104,11 +105,12 @@ int oauth_register(const struct oauth *oauth, const json_t *provider, const json
                    &call, err) < 0)
         return -1;
     if (http_status(call) >= STATUS_REFUSED)
-        return refused(call, "to register deft", err);
+        return refused(call, "to register this client", err);
     if (oauth_read_object(call, &client, err) < 0)
         return -1;
     if (json_text_or(client, "client_id", "")[0] == '\0')
-        return error_set(err, ERROR_INVALID, "The sign-in server registers without a client_id");
+        return error_set(err, ERROR_INVALID,
+                         "The sign-in server's registration reply has no client_id");
     *client_out = json_incref(client);
     return 0;
 }
@@ -185,9 +187,10 @@ static int check_tokens(const json_t *tokens, struct error *err)
     const char *token = json_text_or(tokens, "access_token", "");
 
     if (token[0] == '\0' || strpbrk(token, "\r\n") != NULL)
-        return error_set(err, ERROR_INVALID, "The sign-in server answers without an access token");
+        return error_set(err, ERROR_INVALID, "The sign-in server's reply has no access token");
     if (!text_equal_nocase(json_text_or(tokens, "token_type", "Bearer"), "Bearer"))
-        return error_set(err, ERROR_INVALID, "The sign-in server gives tokens of a kind unknown");
+        return error_set(err, ERROR_INVALID,
+                         "The sign-in server issued a token of an unknown type");
     return 0;
 }
 
@@ -226,7 +229,7 @@ int oauth_ask_tokens(const struct oauth *oauth, const json_t *provider, const js
     if (rc < 0)
         return -1;
     if (http_status(call) >= STATUS_REFUSED)
-        return refused(call, "the tokens", err);
+        return refused(call, "to issue tokens", err);
     if (oauth_read_object(call, &tokens, err) < 0 || check_tokens(tokens, err) < 0)
         return -1;
     *tokens_out = json_incref(tokens);

@@ -19,7 +19,7 @@
 #include <jansson.h>
 
 #include "base/attr.h"
-#include "client/guard.h"
+#include "client/address_filter.h"
 
 struct error;
 struct http;

@@ -97,7 +97,8 @@ static int get_document(const struct oauth *oauth, const char *url, json_t **doc
                    &call, err) < 0)
         return -1;
     if (http_status(call) >= STATUS_OK && http_status(call) <= STATUS_OK_LAST)
-        error_ignore(oauth_read_object(call, document_out, &ignored), "a page is no document");
+        error_ignore(oauth_read_object(call, document_out, &ignored),
+                     "an error page is not a document");
     return 0;
 }
 
@@ -173,7 +174,8 @@ static int find_issuer(const struct oauth *oauth, const char *url, json_t *provi
         return -1;
     resource = json_text_or(document, "resource", url);
     if (!is_of_resource(url, resource))
-        return error_set(err, ERROR_INVALID, "The server says it is another one, %s", resource);
+        return error_set(err, ERROR_INVALID,
+                         "The server's metadata belongs to another resource, %s", resource);
     named =
         json_string_value(json_array_get(json_object_get(document, "authorization_servers"), 0));
     strbuf_append(issuer, named != NULL ? named : "");
@@ -216,8 +218,8 @@ static int take_metadata(const struct oauth *oauth, const char *issuer, const js
     const char *registration = json_text_or(metadata, "registration_endpoint", NULL);
 
     if (!is_same_issuer(json_text_or(metadata, "issuer", ""), issuer))
-        return error_set(err, ERROR_INVALID, "The sign-in server is not who it should be, %s",
-                         issuer);
+        return error_set(err, ERROR_INVALID,
+                         "The sign-in server's metadata does not name %s as its issuer", issuer);
     for (size_t i = 0; i < ARRAY_SIZE(endpoints); i++) {
         const char *url = json_text_or(metadata, endpoints[i], "");
 
@@ -226,7 +228,7 @@ static int take_metadata(const struct oauth *oauth, const char *issuer, const js
         json_put_text(provider, endpoints[i], url);
     }
     if (!list_has(json_object_get(metadata, "code_challenge_methods_supported"), "S256"))
-        return error_set(err, ERROR_INVALID, "The sign-in server does not offer PKCE with S256");
+        return error_set(err, ERROR_INVALID, "The sign-in server does not support PKCE with S256");
     json_put_text(provider, "issuer", json_text_or(metadata, "issuer", ""));
     json_put_text(provider, "registration_endpoint", registration);
     json_put(provider, "auth_methods",
@@ -257,7 +259,7 @@ int oauth_discover(const struct oauth *oauth, const char *url, json_t **provider
         find_document(oauth, issuer.text, names, ARRAY_SIZE(names), &metadata, err) < 0)
         return -1;
     if (metadata == NULL)
-        return error_set(err, ERROR_INVALID, "The server does not say where to sign in for it");
+        return error_set(err, ERROR_INVALID, "The server does not name a sign-in server");
     if (take_metadata(oauth, issuer.text, metadata, provider, err) < 0)
         return -1;
     *provider_out = json_incref(provider);

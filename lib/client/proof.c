@@ -84,7 +84,7 @@ static enum proof_state lose(const char *what, struct error *why)
 
 static enum proof_state fail(const char *what, struct error *why)
 {
-    error_set(why, ERROR_UNAVAILABLE, "the sandbox's server did not prove itself: %s", what);
+    error_set(why, ERROR_UNAVAILABLE, "the sandbox's server did not authenticate: %s", what);
     return PROOF_FAILS;
 }
 
@@ -109,9 +109,9 @@ static enum proof_state check(const struct proof *proof, struct error *why)
     struct error ignored = ERROR_INIT;
 
     if (proof->reader.status != STATUS_OK || !proof->reader.is_kept)
-        return fail("it does not know how", why);
+        return fail("it does not support mutual authentication", why);
     if (json_parse(proof->body.text, proof->body.len, &answer, &ignored) < 0)
-        return fail("it answers nonsense", why);
+        return fail("its reply is not valid JSON", why);
     if (!text_equal_secret(json_text_or(answer, "proof", ""), proof->expected))
         return fail("it does not have the sandbox's key", why);
     return PROOF_HOLDS;
@@ -125,14 +125,14 @@ static enum proof_state take_input(struct proof *proof, struct http1_input *inpu
 
     while (piece.kind != HTTP1_NONE && piece.kind != HTTP1_END) {
         if (http1_next(&proof->reader, input, &piece, &ignored) < 0)
-            return fail("it speaks no HTTP", why);
+            return fail("its reply is not HTTP", why);
         if (piece.kind == HTTP1_BYTES)
             strbuf_append_bytes(&proof->body, piece.bytes, piece.len);
     }
     if (piece.kind == HTTP1_NONE)
         return PROOF_PENDING;
     /* Bytes sent unasked would be taken for the next reply. */
-    return input->len == 0 ? check(proof, why) : fail("it says more than it was asked", why);
+    return input->len == 0 ? check(proof, why) : fail("it sent data after its reply", why);
 }
 
 static enum proof_state receive_some(struct proof *proof, int fd, struct error *why)
@@ -145,11 +145,12 @@ static enum proof_state receive_some(struct proof *proof, int fd, struct error *
         return errno == EAGAIN ? PROOF_PENDING : lose("receive", why);
     if (n == 0) {
         errno = ECONNRESET;
-        return proof->n_received == 0 ? lose("receive", why) : fail("it broke off", why);
+        return proof->n_received == 0 ? lose("receive", why)
+                                      : fail("it closed the connection", why);
     }
     proof->n_received += input.len;
     if (proof->n_received > ANSWER_MAX_BYTES)
-        return fail("its answer has no end", why);
+        return fail("its reply is too long", why);
     return take_input(proof, &input, why);
 }
 

@@ -1,6 +1,5 @@
 #include "client/runtime_api.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/encode.h"
@@ -10,6 +9,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "client/http.h"
+#include "model/start/memory_size.h"
 
 enum {
     REPLY_MAX_BYTES = 1 << 20,
@@ -19,43 +19,9 @@ enum {
 
 static const int64_t NANO_PER_CPU = 1000000000;
 
-/* 1024 to the power denoted by the letter; 0 for any other letter. */
-static double unit_bytes(char letter)
-{
-    static const char letters[] = "kmgtp";
-    const char *at = letter != '\0' ? strchr(letters, letter | 0x20) : NULL;
-    double bytes = 1024;
-
-    if (at == NULL)
-        return 0;
-    for (; at > letters; at--)
-        bytes *= 1024;
-    return bytes;
-}
-
-int64_t runtime_memory_bytes(const char *text)
-{
-    char *end = NULL;
-    double value = 0;
-    double unit = 1;
-
-    if (text[0] < '0' || text[0] > '9')
-        return 0;
-    value = strtod(text, &end);
-    end += *end == ' ';
-    if (unit_bytes(*end) > 0) {
-        unit = unit_bytes(*end);
-        end++;
-    }
-    end += *end == 'i' || *end == 'I';
-    end += *end == 'b' || *end == 'B';
-    value *= unit;
-    return *end == '\0' && value >= 1 && value < 1e18 ? (int64_t)value : 0;
-}
-
 static void put_limits(json_t *body, const json_t *container)
 {
-    int64_t memory_bytes = runtime_memory_bytes(json_text_or(container, "memory", ""));
+    int64_t memory_bytes = memory_size_bytes(json_text_or(container, "memory", ""));
     double cpus = json_number_or(container, "cpus", 0);
 
     if (memory_bytes > 0)
@@ -135,8 +101,8 @@ static int read_reply(const struct http_call *call, json_t **reply_out, struct e
     return 0;
 }
 
-static int ask(const struct runtime_api *api, const char *path, const json_t *body,
-               int64_t timeout_ms, json_t **reply_out, struct error *err)
+static int call_api(const struct runtime_api *api, const char *path, const json_t *body,
+                    int64_t timeout_ms, json_t **reply_out, struct error *err)
 {
     CLEANUP(http_call_freep) struct http_call *call = NULL;
 
@@ -161,7 +127,7 @@ NONNULL static int read_endpoint(const json_t *reply, struct sandbox_endpoint *e
                          json_text_or(reply, "status_detail", status));
     if (url[0] == '\0' || key[0] == '\0' || call_key[0] == '\0' ||
         strlen(id) >= sizeof(endpoint_out->runtime_id))
-        return error_set(err, ERROR_UNAVAILABLE, "the sandbox service gave no address");
+        return error_set(err, ERROR_UNAVAILABLE, "the sandbox service returned no address");
     sandbox_endpoint_done(endpoint_out);
     memcpy(endpoint_out->runtime_id, id, strlen(id) + 1);
     endpoint_out->url = mem_dup_text(url);
@@ -209,7 +175,7 @@ int runtime_api_resume(const struct runtime_api *api, const char *runtime_id, in
 
     json_put_text(body, "runtime_id", runtime_id);
     json_put(body, "wait_ms", json_integer((json_int_t)wait_ms));
-    if (ask(api, "/resume", body, wait_ms + SLACK_MS, &reply, err) < 0)
+    if (call_api(api, "/resume", body, wait_ms + SLACK_MS, &reply, err) < 0)
         return -1;
     return read_endpoint(reply, &endpoint, err);
 }
@@ -221,11 +187,11 @@ int runtime_api_create(const struct runtime_api *api, const struct sandbox_start
     json_auto_t *reply = NULL;
     const char *id = "";
 
-    if (ask(api, "/start", body, start->wait_ms + SLACK_MS, &reply, err) < 0)
+    if (call_api(api, "/start", body, start->wait_ms + SLACK_MS, &reply, err) < 0)
         return -1;
     id = json_text_or(reply, "runtime_id", "");
     if (id[0] == '\0' || strlen(id) >= RUNTIME_ID_MAX_BYTES)
-        return error_set(err, ERROR_UNAVAILABLE, "the sandbox service gave no id");
+        return error_set(err, ERROR_UNAVAILABLE, "the sandbox service returned no id");
     memcpy(id_out, id, strlen(id) + 1);
     return 0;
 }
@@ -248,7 +214,7 @@ int runtime_api_order(const struct runtime_api *api, enum runtime_order order,
         json_put(body, "wait_ms", json_integer(RESUME_MS));
     if (order == RUNTIME_ORDER_FORGET)
         json_put(body, "forget", json_true());
-    return ask(api, order_paths[order], body, SLACK_MS, &reply, err);
+    return call_api(api, order_paths[order], body, SLACK_MS, &reply, err);
 }
 
 int runtime_api_refusals(const struct runtime_api *api, const char *runtime_id, json_t **reply_out,
@@ -258,7 +224,7 @@ int runtime_api_refusals(const struct runtime_api *api, const char *runtime_id, 
 
     strbuf_append(&path, "/egress_refusals/");
     percent_append(&path, runtime_id);
-    return ask(api, path.text, NULL, SLACK_MS, reply_out, err);
+    return call_api(api, path.text, NULL, SLACK_MS, reply_out, err);
 }
 
 int runtime_api_begin_find(const struct runtime_api *api, const char *session_id,

@@ -91,7 +91,4 @@ enum runtime_order {
 int runtime_api_order(const struct runtime_api *api, enum runtime_order order,
                       const char *runtime_id, struct error *err) NONNULL MUST_CHECK;
 
-/* Parses "512m", "4g", "2GiB" into bytes; 0 if the text has no such form. */
-int64_t runtime_memory_bytes(const char *text) NONNULL MUST_CHECK;
-
 #endif

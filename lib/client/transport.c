@@ -11,9 +11,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "client/call.h"
-#include "client/guard.h"
-#include "client/lane.h"
+#include "client/address_filter.h"
+#include "client/direct_connections.h"
+#include "client/http_call.h"
 #include "client/proof.h"
 #include "client/tcp.h"
 
@@ -112,7 +112,8 @@ static void release(struct http *http, struct http_call *call)
 /* Ends a running call with the outcome from `result` and the call's flags, and releases it. */
 static void finish(struct http *http, struct http_call *call, CURLcode result)
 {
-    http_call_unlink(call, &http->running);
+    LIST_REMOVE(call, running);
+    call->is_running = false;
     (void)curl_multi_remove_handle(http->multi, call->easy);
     curl_easy_cleanup(call->easy);
     call->easy = NULL;
@@ -139,17 +140,17 @@ static int watch_proof(const struct http *http, const struct http_call *call, in
 
 int transport_prepare_proof(struct http_call *call, const char *url, struct error *err)
 {
-    if (!lane_read_address(url, &call->proof_address))
+    if (!direct_request_read_address(url, &call->proof_address))
         return error_set(err, ERROR_UNAVAILABLE,
-                         "the sandbox's server has no address at which it could prove itself");
+                         "the sandbox's server has no address to authenticate at");
     return 0;
 }
 
 static void begin_proof(struct http *http, struct http_call *call)
 {
     call->proof = proof_new(&call->proof_key, &call->proof_address);
-    call->is_refused = !guard_allows((const struct sockaddr *)(const void *)&call->proof_address,
-                                     call->allow_private);
+    call->is_refused = !address_filter_allows(
+        (const struct sockaddr *)(const void *)&call->proof_address, call->allow_private);
     if (!call->is_refused)
         call->proof_fd = tcp_open(&call->proof_address);
     if (call->proof_fd < 0 || watch_proof(http, call, EPOLL_CTL_ADD) < 0) {
@@ -169,7 +170,8 @@ static void begin_transfer(struct http *http, struct http_call *call)
 
 static void begin(struct http *http, struct http_call *call)
 {
-    http_call_link(call, &http->running);
+    LIST_INSERT_HEAD(&http->running, call, running);
+    call->is_running = true;
     if (secret_is_set(&call->proof_key))
         begin_proof(http, call);
     else
@@ -225,8 +227,8 @@ static void end_late_calls(struct http *http, int64_t now_ms)
     struct http_call *next = NULL;
 
     http->expiry_ms = HTTP_NEVER;
-    for (struct http_call *call = http->running; call != NULL; call = next) {
-        next = call->next;
+    for (struct http_call *call = LIST_FIRST(&http->running); call != NULL; call = next) {
+        next = LIST_NEXT(call, running);
         if (http_call_is_overdue(call, now_ms)) {
             call->is_late = true;
             finish(http, call, CURLE_OPERATION_TIMEDOUT);
@@ -295,10 +297,10 @@ static int action_of(uint32_t events)
 
 static struct http_call *find_proving(const struct http *http, int fd)
 {
-    struct http_call *call = http->running;
+    struct http_call *call = LIST_FIRST(&http->running);
 
     while (call != NULL && (call->proof == NULL || call->proof_fd != fd))
-        call = call->next;
+        call = LIST_NEXT(call, running);
     return call;
 }
 
@@ -365,8 +367,8 @@ static bool is_ending(struct http *http)
 
 static void end_all(struct http *http)
 {
-    while (http->running != NULL)
-        finish(http, http->running, CURLE_ABORTED_BY_CALLBACK);
+    while (!LIST_EMPTY(&http->running))
+        finish(http, LIST_FIRST(&http->running), CURLE_ABORTED_BY_CALLBACK);
 }
 
 static bool is_stopping(struct http *http)
@@ -392,7 +394,7 @@ static void serve_inbox(struct http *http)
     }
 }
 
-static void *run(void *context)
+static void *run_loop(void *context)
 {
     struct http *http = context;
     struct epoll_event events[EVENTS_PER_TURN];
@@ -425,9 +427,9 @@ static int start_thread(struct http *http, struct error *err)
     sigfillset(&all);
     if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
         return error_set(err, ERROR_INTERNAL, "signals cannot be blocked");
-    rc = pthread_create(&http->thread, NULL, run, http);
+    rc = pthread_create(&http->thread, NULL, run_loop, http);
     if (pthread_sigmask(SIG_SETMASK, &before, NULL) != 0 || rc != 0)
-        return error_set(err, ERROR_INTERNAL, "the transport's thread does not start");
+        return error_set(err, ERROR_INTERNAL, "the transport's thread cannot be started");
     return 0;
 }
 

@@ -1,10 +1,11 @@
 /*
- * Internal to lib/client: the thread that drives libcurl for all calls without a lane.
+ * Internal to lib/client: the thread that drives libcurl for all calls that are not direct.
  *
  * Two sides use such a call: its caller's thread and, while the call `is_held`, the transport's.
  * The caller never touches the easy handle after http_start(); it puts a command into the inbox and
  * wakes the thread. The side that is done last frees the call.
  * Decision: docs/decisions/0008-http-transport.md
+ *           docs/decisions/0071-linked-lists.md (running)
  */
 #ifndef DEFT_CLIENT_TRANSPORT_H
 #define DEFT_CLIENT_TRANSPORT_H
@@ -12,6 +13,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include <curl/curl.h>
 
@@ -41,9 +43,9 @@ struct http {
     bool is_stopping;
     /* used by the thread only */
     CURLM *multi;
-    struct http_call *running; /* linked by prev and next */
-    int64_t timer_ms;          /* when libcurl wants to be called; HTTP_NEVER: not */
-    int64_t expiry_ms;         /* no call times out before; HTTP_NEVER */
+    LIST_HEAD(http_call_list, http_call) running;
+    int64_t timer_ms;  /* when libcurl wants to be called; HTTP_NEVER: not */
+    int64_t expiry_ms; /* no call times out before; HTTP_NEVER */
 };
 
 /* Starts the thread. */

@@ -12,11 +12,11 @@
 #include "base/text.h"
 #include "client/http.h"
 #include "client/sse.h"
-#include "llm/call.h"
-#include "llm/draft.h"
 #include "llm/json_repair.h"
+#include "llm/llm_call.h"
+#include "llm/llm_error.h"
+#include "llm/response_builder.h"
 #include "llm/route.h"
-#include "llm/trouble.h"
 
 enum { HEADERS_MAX = 24, STATUS_OK = 200, STATUS_REDIRECT = 300 };
 
@@ -25,8 +25,8 @@ enum { HEADERS_MAX = 24, STATUS_OK = 200, STATUS_REDIRECT = 300 };
 #define ANSWER_MAX_EVENTS 1000000
 
 /* State of reading an answer. */
-struct reading {
-    struct draft *draft;
+struct chat_reader {
+    struct response_builder *builder;
     const struct llm_listener *listener; /* NULL: none */
     struct crash_points *crash;
     struct sse sse;
@@ -35,10 +35,10 @@ struct reading {
     bool is_done; /* the stream's end marker was read */
 };
 
-static void reading_done(struct reading *reading)
+static void chat_reader_done(struct chat_reader *reader)
 {
-    sse_done(&reading->sse);
-    strbuf_done(&reading->whole);
+    sse_done(&reader->sse);
+    strbuf_done(&reader->whole);
 }
 
 /* --- sending --- */
@@ -55,7 +55,7 @@ static size_t add_extra_headers(json_t *extra, struct http_header *headers, size
     return n;
 }
 
-static void set_headers(const struct llm_request *request, const struct route *route,
+static void set_headers(const struct llm_request *request, const struct llm_route *route,
                         struct strbuf *authorization, struct http_header *headers)
 {
     size_t n = 0;
@@ -77,7 +77,7 @@ static void set_headers(const struct llm_request *request, const struct route *r
 }
 
 static int send_request(struct llm_call *call, const struct llm_request *request,
-                        const struct route *route, const struct llm_plan *plan,
+                        const struct llm_route *route, const struct llm_plan *plan,
                         struct http_call **http_out, struct error *err)
 {
     CLEANUP(strbuf_done) struct strbuf authorization = STRBUF_INIT;
@@ -86,7 +86,7 @@ static int send_request(struct llm_call *call, const struct llm_request *request
     struct http_request http = {
         .method = "POST",
         .url = route->url,
-        .lane = request->lane,
+        .direct = request->direct,
         .headers = headers,
         .body = body,
         .body_len = strlen(body),
@@ -107,70 +107,70 @@ static int send_request(struct llm_call *call, const struct llm_request *request
 /* --- reading --- */
 
 static int parse_answer(const char *text, size_t len, json_t **json_out,
-                        struct llm_trouble *trouble, enum llm_cause cause)
+                        struct llm_error *llm_error, enum llm_cause cause)
 {
     struct error why = ERROR_INIT;
 
     if (json_parse_lenient(text, len, json_out, &why) < 0)
-        return trouble_set(trouble, cause, "The model's answer is no JSON: %s", why.message);
+        return llm_error_set(llm_error, cause, "The model's answer is not JSON: %s", why.message);
     return 0;
 }
 
-/* Passes what a piece added to the draft on to the listener. */
-static void tell(const struct reading *reading, const struct strbuf *text, size_t len_before,
-                 bool is_reasoning)
+/* Passes what a piece added on to the listener. */
+static void emit_piece(const struct chat_reader *reader, const struct strbuf *text,
+                       size_t len_before, bool is_reasoning)
 {
     struct llm_piece piece = {.is_reasoning = is_reasoning,
                               .text = text->text + len_before,
                               .len = text->len - len_before,
-                              .response_id = reading->draft->response_id.text};
+                              .response_id = reader->builder->response_id.text};
 
-    if (reading->listener != NULL && piece.len > 0)
-        reading->listener->piece(reading->listener->owner, &piece);
+    if (reader->listener != NULL && piece.len > 0)
+        reader->listener->piece(reader->listener->owner, &piece);
 }
 
-static int take_piece(struct reading *reading, const json_t *json, struct llm_trouble *trouble)
+static int take_piece(struct chat_reader *reader, const json_t *json, struct llm_error *llm_error)
 {
-    size_t text_len = reading->draft->text.len;
-    size_t reasoning_len = reading->draft->reasoning.len;
+    size_t text_len = reader->builder->text.len;
+    size_t reasoning_len = reader->builder->reasoning.len;
 
-    if (draft_take(reading->draft, json, trouble) < 0)
+    if (response_builder_add_answer(reader->builder, json, llm_error) < 0)
         return -1;
-    tell(reading, &reading->draft->reasoning, reasoning_len, true);
-    tell(reading, &reading->draft->text, text_len, false);
+    emit_piece(reader, &reader->builder->reasoning, reasoning_len, true);
+    emit_piece(reader, &reader->builder->text, text_len, false);
     return 0;
 }
 
-static int take_event(struct reading *reading, const struct sse_event *event,
-                      struct llm_trouble *trouble)
+static int take_event(struct chat_reader *reader, const struct sse_event *event,
+                      struct llm_error *llm_error)
 {
     json_auto_t *json = NULL;
 
     if (event->len == 0)
         return 0;
     if (text_equal(event->data, "[DONE]")) {
-        reading->is_done = true;
+        reader->is_done = true;
         return 0;
     }
     /* A malformed piece is a connection fault rather than the model's: it can be retried. */
-    if (parse_answer(event->data, event->len, &json, trouble, LLM_CAUSE_CONNECTION) < 0)
+    if (parse_answer(event->data, event->len, &json, llm_error, LLM_CAUSE_CONNECTION) < 0)
         return -1;
-    return take_piece(reading, json, trouble);
+    return take_piece(reader, json, llm_error);
 }
 
-static int take_stream(struct reading *reading, const char *bytes, size_t len,
-                       struct llm_trouble *trouble)
+static int take_stream(struct chat_reader *reader, const char *bytes, size_t len,
+                       struct llm_error *llm_error)
 {
     struct sse_input input = {bytes, len};
     struct sse_event event = {NULL, NULL, 0};
     struct error why = ERROR_INIT;
 
-    while (!reading->is_done) {
-        if (sse_next(&reading->sse, &input, &event, &why) < 0)
-            return trouble_from_transport(trouble, &why);
+    while (!reader->is_done) {
+        if (sse_next(&reader->sse, &input, &event, &why) < 0)
+            return llm_error_from_transport(llm_error, &why);
         if (event.data == NULL)
             return 0;
-        if (take_event(reading, &event, trouble) < 0)
+        if (take_event(reader, &event, llm_error) < 0)
             return -1;
     }
     return 0;
@@ -185,27 +185,28 @@ static bool is_stream_type(const struct http_call *http)
 }
 
 /* Reads the whole answer: stream pieces as they arrive, anything else into one buffer. */
-static int read_bytes(struct http_call *http, struct reading *reading, struct llm_trouble *trouble)
+static int read_bytes(struct http_call *http, struct chat_reader *reader,
+                      struct llm_error *llm_error)
 {
     struct error why = ERROR_INIT;
     const char *bytes = NULL;
     size_t len = 0;
     bool is_first = true;
 
-    while (!reading->is_done) {
+    while (!reader->is_done) {
         if (http_call_read(http, &bytes, &len, &why) < 0)
-            return trouble_from_transport(trouble, &why);
+            return llm_error_from_transport(llm_error, &why);
         if (is_first)
-            reading->is_stream = is_stream_type(http);
+            reader->is_stream = is_stream_type(http);
         is_first = false;
         if (len == 0)
             return 0;
-        if (!reading->is_stream)
-            strbuf_append_bytes(&reading->whole, bytes, len);
-        else if (take_stream(reading, bytes, len, trouble) < 0)
+        if (!reader->is_stream)
+            strbuf_append_bytes(&reader->whole, bytes, len);
+        else if (take_stream(reader, bytes, len, llm_error) < 0)
             return -1;
-        else if (!reading->is_done)
-            crash_point(reading->crash, CRASH_LLM_HALF);
+        else if (!reader->is_done)
+            crash_point(reader->crash, CRASH_LLM_HALF);
     }
     return 0;
 }
@@ -217,36 +218,37 @@ static bool looks_like_stream(const struct strbuf *whole)
            text_starts_with(whole->text, "event:");
 }
 
-static int take_whole(struct http_call *http, struct reading *reading, struct llm_trouble *trouble)
+static int take_whole(struct http_call *http, struct chat_reader *reader,
+                      struct llm_error *llm_error)
 {
     json_auto_t *json = NULL;
     const char *type = http_reply_header(http, "Content-Type");
-    const struct strbuf *whole = &reading->whole;
+    const struct strbuf *whole = &reader->whole;
 
     if (looks_like_stream(whole)) {
-        reading->is_stream = true;
-        return take_stream(reading, whole->text, whole->len, trouble);
+        reader->is_stream = true;
+        return take_stream(reader, whole->text, whole->len, llm_error);
     }
     if (whole->len == 0)
-        return trouble_set(trouble, LLM_CAUSE_NO_RESPONSE, "The model's answer is empty.");
+        return llm_error_set(llm_error, LLM_CAUSE_NO_RESPONSE, "The model's answer is empty.");
     if (type != NULL && strncasecmp(type, "text/html", strlen("text/html")) == 0)
-        return trouble_set(trouble, LLM_CAUSE_API,
-                           "The model's server answered with a web page: is the base URL right?");
-    if (parse_answer(whole->text, whole->len, &json, trouble, LLM_CAUSE_CONNECTION) < 0)
+        return llm_error_set(llm_error, LLM_CAUSE_API,
+                             "The model's server answered with a web page: is the base URL right?");
+    if (parse_answer(whole->text, whole->len, &json, llm_error, LLM_CAUSE_CONNECTION) < 0)
         return -1;
-    return draft_take(reading->draft, json, trouble);
+    return response_builder_add_answer(reader->builder, json, llm_error);
 }
 
 /* A stream that ends without its end marker was cut off, whatever was received. */
-static int check_end(const struct reading *reading, struct llm_trouble *trouble)
+static int check_end(const struct chat_reader *reader, struct llm_error *llm_error)
 {
-    if (!reading->is_stream || reading->is_done || reading->draft->finish_reason.len > 0)
+    if (!reader->is_stream || reader->is_done || reader->builder->finish_reason.len > 0)
         return 0;
-    return trouble_set(trouble, LLM_CAUSE_CONNECTION,
-                       "Connection error: the model's answer broke off in the middle.");
+    return llm_error_set(llm_error, LLM_CAUSE_CONNECTION,
+                         "Connection error: the model's answer broke off in the middle.");
 }
 
-static void take_cost(const struct http_call *http, struct draft *draft)
+static void take_cost(const struct http_call *http, struct response_builder *builder)
 {
     const char *text = http_reply_header(http, "x-litellm-response-cost");
     char *end = NULL;
@@ -256,46 +258,46 @@ static void take_cost(const struct http_call *http, struct draft *draft)
         return;
     cost = strtod(text, &end);
     if (*end == '\0' && cost >= 0 && cost < 1e6)
-        draft->usage.cost = cost;
+        builder->usage.cost = cost;
 }
 
 static int read_answer(struct http_call *http, const struct llm_call *call,
-                       const struct llm_request *request, struct draft *draft,
-                       struct llm_trouble *trouble)
+                       const struct llm_request *request, struct response_builder *builder,
+                       struct llm_error *llm_error)
 {
-    CLEANUP(reading_done) struct reading reading = {.draft = draft,
-                                                    .listener = request->listener,
-                                                    .crash = call->llm->options.crash,
-                                                    .sse = SSE_INIT(STREAM_EVENT_MAX_BYTES),
-                                                    .whole = STRBUF_INIT};
+    CLEANUP(chat_reader_done) struct chat_reader reader = {.builder = builder,
+                                                           .listener = request->listener,
+                                                           .crash = call->llm->options.crash,
+                                                           .sse = SSE_INIT(STREAM_EVENT_MAX_BYTES),
+                                                           .whole = STRBUF_INIT};
     long status = 0;
 
-    if (read_bytes(http, &reading, trouble) < 0)
+    if (read_bytes(http, &reader, llm_error) < 0)
         return -1;
     status = http_status(http);
     if (status < STATUS_OK || status >= STATUS_REDIRECT) {
-        trouble_from_answer(trouble, status, reading.whole.text, reading.whole.len);
-        trouble->retry_after_ms = http_retry_after_ms(http);
+        llm_error_from_answer(llm_error, status, reader.whole.text, reader.whole.len);
+        llm_error->retry_after_ms = http_retry_after_ms(http);
         return -1;
     }
-    if (!reading.is_stream && take_whole(http, &reading, trouble) < 0)
+    if (!reader.is_stream && take_whole(http, &reader, llm_error) < 0)
         return -1;
-    take_cost(http, draft);
-    return check_end(&reading, trouble);
+    take_cost(http, builder);
+    return check_end(&reader, llm_error);
 }
 
 int chat_attempt(struct llm_call *call, const struct llm_request *request,
-                 const struct route *route, const struct llm_plan *plan, struct draft *draft,
-                 struct llm_trouble *trouble)
+                 const struct llm_route *route, const struct llm_plan *plan,
+                 struct response_builder *builder, struct llm_error *llm_error)
 {
     CLEANUP(http_call_freep) struct http_call *http = NULL;
     struct error why = ERROR_INIT;
     int rc = 0;
 
     if (send_request(call, request, route, plan, &http, &why) < 0)
-        return trouble_from_transport(trouble, &why);
+        return llm_error_from_transport(llm_error, &why);
     llm_call_watch(call, http);
-    rc = read_answer(http, call, request, draft, trouble);
+    rc = read_answer(http, call, request, builder, llm_error);
     llm_call_watch(call, NULL);
     /* The end of a stream is often already in flight: keep the connection for reuse. */
     if (rc == 0)

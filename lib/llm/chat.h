@@ -9,11 +9,11 @@
 
 #include "base/attr.h"
 
-struct draft;
+struct response_builder;
 struct llm_call;
 struct llm_request;
-struct llm_trouble;
-struct route;
+struct llm_error;
+struct llm_route;
 
 /* Values that a call reads from its specification. */
 struct llm_plan {
@@ -24,14 +24,14 @@ struct llm_plan {
 };
 
 /* The request body; the caller frees it with mem_free(). */
-char *chat_request_body(const struct llm_request *request, const struct route *route,
+char *chat_request_body(const struct llm_request *request, const struct llm_route *route,
                         const struct llm_plan *plan) NONNULL MUST_CHECK;
 /*
- * Sends the request and reads the answer into the draft. A cost reported by the server goes to
- * draft->usage.
+ * Sends the request and reads the answer into the builder. A cost reported by the server goes to
+ * builder->usage.
  */
 int chat_attempt(struct llm_call *call, const struct llm_request *request,
-                 const struct route *route, const struct llm_plan *plan, struct draft *draft,
-                 struct llm_trouble *trouble) NONNULL MUST_CHECK;
+                 const struct llm_route *route, const struct llm_plan *plan,
+                 struct response_builder *builder, struct llm_error *llm_error) NONNULL MUST_CHECK;
 
 #endif

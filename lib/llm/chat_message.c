@@ -7,10 +7,10 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "llm/features.h"
 #include "llm/llm.h"
+#include "llm/llm_error.h"
+#include "llm/model_info.h"
 #include "llm/route.h"
-#include "llm/trouble.h"
 
 /* Longer tool output is cut in the middle. */
 enum { TOOL_TEXT_MAX_CODE_POINTS = 50000 };
@@ -29,8 +29,8 @@ struct manners {
 /* A model without a provider is refused when it is called, so the result does not matter. */
 static bool takes_litellm(const json_t *spec)
 {
-    CLEANUP(route_done) struct route route = ROUTE_INIT;
-    struct llm_trouble ignored = LLM_TROUBLE_INIT;
+    CLEANUP(llm_route_done) struct llm_route route = LLM_ROUTE_INIT;
+    struct llm_error ignored = LLM_ERROR_INIT;
 
     return llm_route_find(json_text_or(spec, "model", ""), json_text_or(spec, "base_url", NULL),
                           &route, &ignored) == 0 &&
@@ -41,12 +41,12 @@ static struct manners manners_of(const json_t *spec)
 {
     const char *model = json_text_or(spec, "model_canonical_name", json_text_or(spec, "model", ""));
     int wants_plain =
-        json_bool_or(spec, "force_string_serializer", features_wants_plain_text(model));
+        json_bool_or(spec, "force_string_serializer", model_info_wants_plain_text(model));
 
     return (struct manners){
         .keeps_litellm = takes_litellm(spec),
         .keeps_images = json_bool_or(spec, "disable_vision", false) == 0,
-        .keeps_reasoning = features_wants_reasoning_back(model),
+        .keeps_reasoning = model_info_wants_reasoning_back(model),
         .is_plain = wants_plain != 0,
     };
 }

@@ -6,8 +6,8 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "llm/chat.h"
-#include "llm/features.h"
 #include "llm/llm.h"
+#include "llm/model_info.h"
 #include "llm/route.h"
 
 static const char *feature_name(const struct llm_request *request)
@@ -25,11 +25,11 @@ static void copy_member(json_t *body, const char *key, json_t *value)
 /* Reasoning models take no sampling parameters, except Gemini. */
 static bool takes_sampling(const char *model)
 {
-    return features_takes_effort(model) != FEATURES_YES || strstr(model, "gemini") != NULL;
+    return model_info_takes_effort(model) != MODEL_INFO_YES || strstr(model, "gemini") != NULL;
 }
 
-static void put_sampling(json_t *body, const struct llm_request *request, const struct route *route,
-                         const struct llm_plan *plan)
+static void put_sampling(json_t *body, const struct llm_request *request,
+                         const struct llm_route *route, const struct llm_plan *plan)
 {
     if (plan->is_warm)
         json_put(body, "temperature", json_real(1.0));
@@ -44,20 +44,22 @@ static void put_sampling(json_t *body, const struct llm_request *request, const 
 }
 
 /* Only for models known to take it, and for unknown ones on open servers. */
-static void put_effort(json_t *body, const struct llm_request *request, const struct route *route)
+static void put_effort(json_t *body, const struct llm_request *request,
+                       const struct llm_route *route)
 {
-    enum features_answer takes = features_takes_effort(feature_name(request));
+    enum model_info_answer takes = model_info_takes_effort(feature_name(request));
 
-    if (takes == FEATURES_YES || (takes == FEATURES_UNKNOWN && route->provider->is_open))
+    if (takes == MODEL_INFO_YES || (takes == MODEL_INFO_UNKNOWN && route->provider->is_open))
         copy_member(body, "reasoning_effort", json_object_get(request->spec, "reasoning_effort"));
 }
 
-static void put_cache(json_t *body, const struct llm_request *request, const struct route *route)
+static void put_cache(json_t *body, const struct llm_request *request,
+                      const struct llm_route *route)
 {
     if (!route->provider->is_open || request->conversation_id == NULL)
         return;
     json_put_text(body, "prompt_cache_key", request->conversation_id);
-    if (features_takes_cache_retention(feature_name(request)))
+    if (model_info_takes_cache_retention(feature_name(request)))
         copy_member(body, "prompt_cache_retention",
                     json_object_get(request->spec, "prompt_cache_retention"));
 }
@@ -89,7 +91,7 @@ static void append_texts(struct strbuf *out, const struct llm_request *request, 
     }
 }
 
-char *chat_request_body(const struct llm_request *request, const struct route *route,
+char *chat_request_body(const struct llm_request *request, const struct llm_route *route,
                         const struct llm_plan *plan)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;

@@ -1,5 +1,7 @@
 /*
  * Internal to lib/llm: parses the slightly malformed JSON that models and their servers may send.
+ *
+ * Decision: docs/decisions/0066-json-repair.md
  */
 #ifndef DEFT_LLM_JSON_REPAIR_H
 #define DEFT_LLM_JSON_REPAIR_H

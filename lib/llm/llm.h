@@ -23,13 +23,13 @@
 #include <jansson.h>
 
 #include "base/attr.h"
-#include "client/guard.h"
+#include "client/address_filter.h"
 #include "model/event/stats.h"
 
 struct crash_points;
 struct error;
 struct http;
-struct http_lane;
+struct direct_connections;
 struct llm;
 struct llm_call;
 struct secret;
@@ -88,7 +88,8 @@ struct llm_request {
     const char *usage_id;                /* "agent", "condenser"; goes into reply.usage */
     const char *conversation_id;         /* prompt_cache_key and session header; NULL: none */
     const struct llm_listener *listener; /* NULL: none */
-    struct http_lane *lane;              /* the calling thread's, see client/lane.h; NULL: none */
+    struct direct_connections
+        *direct; /* the calling thread's, see client/direct_connections.h; NULL: none */
 };
 
 /*

@@ -1,4 +1,4 @@
-#include "llm/call.h"
+#include "llm/llm_call.h"
 
 #include <stddef.h>
 

@@ -1,8 +1,8 @@
 /*
  * Internal to lib/llm: state shared by the parts of one call.
  */
-#ifndef DEFT_LLM_CALL_H
-#define DEFT_LLM_CALL_H
+#ifndef DEFT_LLM_LLM_CALL_H
+#define DEFT_LLM_LLM_CALL_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "llm/trouble.h"
+#include "llm/llm_error.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -128,34 +128,34 @@ static bool find_phrase(const char *lower, const struct phrase *phrases, size_t 
 }
 
 /* text: the whole text of the error, including code and type. */
-static void judge(struct llm_trouble *trouble, const char *text)
+static void judge(struct llm_error *llm_error, const char *text)
 {
     CLEANUP(strbuf_done) struct strbuf lower = STRBUF_INIT;
 
     append_lower(&lower, text);
-    (void)find_phrase(lower.text, class_names, ARRAY_SIZE(class_names), &trouble->cause);
-    if (trouble->cause == LLM_CAUSE_BAD_REQUEST)
+    (void)find_phrase(lower.text, class_names, ARRAY_SIZE(class_names), &llm_error->cause);
+    if (llm_error->cause == LLM_CAUSE_BAD_REQUEST)
         (void)find_phrase(lower.text, refusal_phrases, ARRAY_SIZE(refusal_phrases),
-                          &trouble->cause);
+                          &llm_error->cause);
     for (size_t i = 0; i < ARRAY_SIZE(final_phrases); i++)
-        trouble->is_final = trouble->is_final || strstr(lower.text, final_phrases[i]) != NULL;
+        llm_error->is_final = llm_error->is_final || strstr(lower.text, final_phrases[i]) != NULL;
 }
 
 /* A short key is a placeholder for a server that needs none: masker_add() ignores it. */
-static struct masker *masker_of_key(const struct llm_trouble *trouble)
+static struct masker *masker_of_key(const struct llm_error *llm_error)
 {
     struct masker *masker = masker_new();
 
-    if (trouble->key != NULL)
-        masker_add(masker, secret_reveal(trouble->key));
+    if (llm_error->key != NULL)
+        masker_add(masker, secret_reveal(llm_error->key));
     return masker;
 }
 
 /* A server may repeat the key. */
-static void append_hidden(const struct llm_trouble *trouble, const struct strbuf *text,
+static void append_hidden(const struct llm_error *llm_error, const struct strbuf *text,
                           struct strbuf *out)
 {
-    struct masker *masker = masker_of_key(trouble);
+    struct masker *masker = masker_of_key(llm_error);
 
     masker_append(masker, text->text, text->len, out);
     masker_free(masker);
@@ -165,40 +165,40 @@ static void append_hidden(const struct llm_trouble *trouble, const struct strbuf
  * The detail becomes JSON text: it is made valid UTF-8, and cut at a code point after the key was
  * hidden.
  */
-static void set_detail(struct llm_trouble *trouble, const struct strbuf *text)
+static void set_detail(struct llm_error *llm_error, const struct strbuf *text)
 {
     CLEANUP(strbuf_done) struct strbuf hidden = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf clean = STRBUF_INIT;
 
-    append_hidden(trouble, text, &hidden);
+    append_hidden(llm_error, text, &hidden);
     utf8_append_repaired(&clean, hidden.text, hidden.len);
     strbuf_truncate(&clean, LLM_DETAIL_BYTES - 1);
     while (!utf8_is_valid(clean.text, clean.len))
         strbuf_truncate(&clean, clean.len - 1);
-    memcpy(trouble->detail, clean.text, clean.len + 1);
+    memcpy(llm_error->detail, clean.text, clean.len + 1);
 }
 
-int trouble_set(struct llm_trouble *trouble, enum llm_cause cause, const char *format, ...)
+int llm_error_set(struct llm_error *llm_error, enum llm_cause cause, const char *format, ...)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-    const struct secret *key = trouble->key;
+    const struct secret *key = llm_error->key;
     va_list args;
 
     va_start(args, format);
     strbuf_vappendf(&text, format, args);
     va_end(args);
-    *trouble = (struct llm_trouble)LLM_TROUBLE_INIT;
-    trouble->cause = cause;
-    trouble->key = key;
-    set_detail(trouble, &text);
+    *llm_error = (struct llm_error)LLM_ERROR_INIT;
+    llm_error->cause = cause;
+    llm_error->key = key;
+    set_detail(llm_error, &text);
     return -1;
 }
 
 /* Appends the beginning of a body that is not JSON, without a possible partial key at its end. */
-static void append_raw(const struct llm_trouble *trouble, const char *body, size_t len,
+static void append_raw(const struct llm_error *llm_error, const char *body, size_t len,
                        struct strbuf *out)
 {
-    struct masker *masker = masker_of_key(trouble);
+    struct masker *masker = masker_of_key(llm_error);
     struct masking *masking = masking_new(masker);
     CLEANUP(strbuf_done) struct strbuf hidden = STRBUF_INIT;
 
@@ -243,7 +243,7 @@ static enum llm_cause cause_of_status(long status)
     return status >= 500 ? LLM_CAUSE_INTERNAL_SERVER : LLM_CAUSE_API;
 }
 
-int trouble_from_answer(struct llm_trouble *trouble, long status, const char *body, size_t len)
+int llm_error_from_answer(struct llm_error *llm_error, long status, const char *body, size_t len)
 {
     CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
     CLEANUP(strbuf_done) struct strbuf raw = STRBUF_INIT;
@@ -258,15 +258,15 @@ int trouble_from_answer(struct llm_trouble *trouble, long status, const char *bo
         shown = read_error(error != NULL ? error : json, &words);
         code = json_text_or(error, "code", "");
     }
-    append_raw(trouble, body, len, &raw);
+    append_raw(llm_error, body, len, &raw);
     if (words.len == 0)
         strbuf_append(&words, raw.text);
     if (shown[0] == '\0')
         shown = raw.len > 0 ? raw.text : "no words";
-    trouble_set(trouble, cause_of_status(status),
-                "The model's server refused the call: %s (error code: %ld%s%s)", shown, status,
-                code[0] != '\0' ? ", " : "", code);
-    judge(trouble, words.text);
+    llm_error_set(llm_error, cause_of_status(status),
+                  "The model's server refused the call: %s (error code: %ld%s%s)", shown, status,
+                  code[0] != '\0' ? ", " : "", code);
+    judge(llm_error, words.text);
     return -1;
 }
 
@@ -285,14 +285,15 @@ static enum llm_cause cause_of_member(const json_t *error, const char *words)
     return strstr(words, "rate_limit") != NULL ? LLM_CAUSE_RATE_LIMIT : LLM_CAUSE_INTERNAL_SERVER;
 }
 
-int trouble_from_error_member(struct llm_trouble *trouble, const json_t *error)
+int llm_error_from_error_member(struct llm_error *llm_error, const json_t *error)
 {
     CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT;
     const char *message = read_error(error, &words);
 
-    trouble_set(trouble, cause_of_member(error, words.text), "The model's server broke off: %s",
-                message[0] != '\0' ? message : words.text);
-    judge(trouble, words.text);
+    llm_error_set(llm_error, cause_of_member(error, words.text),
+                  "The model's server ended its answer with an error: %s",
+                  message[0] != '\0' ? message : words.text);
+    judge(llm_error, words.text);
     return -1;
 }
 
@@ -305,45 +306,45 @@ static const struct {
     {ERROR_CANCELLED, LLM_CAUSE_CANCELLED, "The model call was cancelled"},
     {ERROR_TIMEOUT, LLM_CAUSE_TIMEOUT, "The model did not answer in time (timeout)"},
     {ERROR_FORBIDDEN, LLM_CAUSE_REFUSED_ADDRESS, "The model's base URL is refused"},
-    {ERROR_INVALID, LLM_CAUSE_BAD_REQUEST, "The model's base URL is no good"},
+    {ERROR_INVALID, LLM_CAUSE_BAD_REQUEST, "The model's base URL is not valid"},
     {ERROR_TOO_LARGE, LLM_CAUSE_API, "The model's answer is unusable"},
 };
 
-int trouble_from_transport(struct llm_trouble *trouble, const struct error *why)
+int llm_error_from_transport(struct llm_error *llm_error, const struct error *why)
 {
     for (size_t i = 0; i < ARRAY_SIZE(transport_errors); i++) {
         if (transport_errors[i].code == why->code)
-            return trouble_set(trouble, transport_errors[i].cause, "%s: %s",
-                               transport_errors[i].words, why->message);
+            return llm_error_set(llm_error, transport_errors[i].cause, "%s: %s",
+                                 transport_errors[i].words, why->message);
     }
-    return trouble_set(trouble, LLM_CAUSE_CONNECTION,
-                       "Connection error: the model's server cannot be reached or broke off: %s",
-                       why->message);
+    return llm_error_set(llm_error, LLM_CAUSE_CONNECTION,
+                         "Connection error: the model's server cannot be reached or broke off: %s",
+                         why->message);
 }
 
-void trouble_note_wait(struct llm_trouble *trouble)
+void llm_error_note_wait(struct llm_error *llm_error)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-    int64_t wait_s = (trouble->retry_after_ms + MS_PER_S - 1) / MS_PER_S;
+    int64_t wait_s = (llm_error->retry_after_ms + MS_PER_S - 1) / MS_PER_S;
 
-    if (trouble->retry_after_ms <= 0 || trouble->is_final)
+    if (llm_error->retry_after_ms <= 0 || llm_error->is_final)
         return;
-    strbuf_append(&text, trouble->detail);
+    strbuf_append(&text, llm_error->detail);
     strbuf_appendf(&text, " The server asks to wait %lld seconds.", (long long)wait_s);
-    set_detail(trouble, &text);
+    set_detail(llm_error, &text);
 }
 
-bool trouble_may_retry(const struct llm_trouble *trouble)
+bool llm_error_may_retry(const struct llm_error *llm_error)
 {
-    return causes[trouble->cause].may_retry && !trouble->is_final;
+    return causes[llm_error->cause].may_retry && !llm_error->is_final;
 }
 
-int trouble_report(const struct llm_trouble *trouble, struct llm_failure *failure_out,
-                   struct error *err)
+int llm_error_report(const struct llm_error *llm_error, struct llm_failure *failure_out,
+                     struct error *err)
 {
-    failure_out->kind = causes[trouble->cause].kind;
-    memcpy(failure_out->detail, trouble->detail, sizeof(failure_out->detail));
-    return error_set(err, causes[trouble->cause].code, "%s", trouble->detail);
+    failure_out->kind = causes[llm_error->cause].kind;
+    memcpy(failure_out->detail, llm_error->detail, sizeof(failure_out->detail));
+    return error_set(err, causes[llm_error->cause].code, "%s", llm_error->detail);
 }
 
 const char *llm_failure_code(const struct llm_failure *failure)

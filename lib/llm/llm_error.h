@@ -5,8 +5,8 @@
  * Ownership: a plain value; it borrows the key for the call.
  * Source: the contract's error taxonomy and retry rules.
  */
-#ifndef DEFT_LLM_TROUBLE_H
-#define DEFT_LLM_TROUBLE_H
+#ifndef DEFT_LLM_LLM_ERROR_H
+#define DEFT_LLM_LLM_ERROR_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,10 +46,10 @@ struct secret;
 enum llm_cause { LLM_CAUSES(X) LLM_N_CAUSES };
 #undef X
 
-#define LLM_TROUBLE_INIT {LLM_CAUSE_API, false, -1, NULL, ""}
+#define LLM_ERROR_INIT {LLM_CAUSE_API, false, -1, NULL, ""}
 /* clang-format on */
 
-struct llm_trouble {
+struct llm_error {
     enum llm_cause cause;
     bool is_final;          /* do not retry, whatever the cause */
     int64_t retry_after_ms; /* delay requested by the server; -1: none */
@@ -59,20 +59,20 @@ struct llm_trouble {
 };
 
 /* Sets cause and detail and resets everything else but the key; returns -1. */
-int trouble_set(struct llm_trouble *trouble, enum llm_cause cause, const char *format, ...) NONNULL
-    PRINTF_LIKE(3, 4);
+int llm_error_set(struct llm_error *llm_error, enum llm_cause cause, const char *format,
+                  ...) NONNULL PRINTF_LIKE(3, 4);
 /* From an answer with an HTTP status other than 2xx, and its body. Returns -1. */
-int trouble_from_answer(struct llm_trouble *trouble, long status, const char *body,
-                        size_t len) NONNULL;
+int llm_error_from_answer(struct llm_error *llm_error, long status, const char *body,
+                          size_t len) NONNULL;
 /* From the `error` member, an object or a string, of an answer with status 2xx. Returns -1. */
-int trouble_from_error_member(struct llm_trouble *trouble, const json_t *error) NONNULL;
+int llm_error_from_error_member(struct llm_error *llm_error, const json_t *error) NONNULL;
 /* From a failure of the transport. Returns -1. */
-int trouble_from_transport(struct llm_trouble *trouble, const struct error *why) NONNULL;
+int llm_error_from_transport(struct llm_error *llm_error, const struct error *why) NONNULL;
 /* Adds the delay requested by the server, if any, to the detail; for a call that is not retried. */
-void trouble_note_wait(struct llm_trouble *trouble) NONNULL;
-bool trouble_may_retry(const struct llm_trouble *trouble) NONNULL MUST_CHECK;
+void llm_error_note_wait(struct llm_error *llm_error) NONNULL;
+bool llm_error_may_retry(const struct llm_error *llm_error) NONNULL MUST_CHECK;
 /* Converts to the results of llm_call_run(). Returns -1. */
-int trouble_report(const struct llm_trouble *trouble, struct llm_failure *failure_out,
-                   struct error *err) NONNULL;
+int llm_error_report(const struct llm_error *llm_error, struct llm_failure *failure_out,
+                     struct error *err) NONNULL;
 
 #endif

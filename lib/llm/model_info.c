@@ -1,4 +1,4 @@
-#include "llm/features.h"
+#include "llm/model_info.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static const char *const no_effort_names[] = {
 };
 
 /* Public list prices; a proxy's header or configured prices take precedence. */
-static const struct features_price prices[] = {
+static const struct model_info_price prices[] = {
     {"gpt-4o-mini", 128000, 0.15, 0.075, 0.60},
     {"gpt-4o", 128000, 2.50, 1.25, 10.00},
     {"gpt-4.1-nano", 1047576, 0.10, 0.025, 0.40},
@@ -80,25 +80,25 @@ static const char *bare_name(const char *model)
     return slash != NULL ? slash + 1 : model;
 }
 
-bool features_wants_plain_text(const char *model)
+bool model_info_wants_plain_text(const char *model)
 {
     return has_any(model, plain_text_names);
 }
 
-bool features_wants_reasoning_back(const char *model)
+bool model_info_wants_reasoning_back(const char *model)
 {
     return has_any(model, reasoning_back_names);
 }
 
-enum features_answer features_takes_effort(const char *model)
+enum model_info_answer model_info_takes_effort(const char *model)
 {
     if (has_any(model, effort_names) || strncmp(model, "o3", 2) == 0 ||
         strncmp(model, "o1", 2) == 0 || strncmp(model, "o4-mini", 7) == 0)
-        return FEATURES_YES;
-    return has_any(model, no_effort_names) ? FEATURES_NO : FEATURES_UNKNOWN;
+        return MODEL_INFO_YES;
+    return has_any(model, no_effort_names) ? MODEL_INFO_NO : MODEL_INFO_UNKNOWN;
 }
 
-bool features_takes_cache_retention(const char *model)
+bool model_info_takes_cache_retention(const char *model)
 {
     if (strncmp(model, "azure/", 6) == 0)
         return false;
@@ -108,9 +108,9 @@ bool features_takes_cache_retention(const char *model)
            strcasestr(model, "mini") == NULL;
 }
 
-const struct features_price *features_price_of(const char *model)
+const struct model_info_price *model_info_price_of(const char *model)
 {
-    const struct features_price *best = NULL;
+    const struct model_info_price *best = NULL;
     const char *name = bare_name(model);
 
     for (size_t i = 0; i < ARRAY_SIZE(prices); i++) {

@@ -4,14 +4,14 @@
 #include <stdint.h>
 
 #include "base/json.h"
-#include "llm/features.h"
+#include "llm/model_info.h"
 #include "model/event/stats.h"
 
 static const double MILLION = 1e6;
 
 double price_of(const json_t *spec, const char *model, const struct llm_usage *usage)
 {
-    const struct features_price *price = features_price_of(model);
+    const struct model_info_price *price = model_info_price_of(model);
     double in = json_number_or(spec, "input_cost_per_token", -1);
     double out = json_number_or(spec, "output_cost_per_token", -1);
     int64_t n_fresh = usage->prompt_tokens - usage->cache_read_tokens;

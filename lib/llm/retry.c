@@ -7,14 +7,14 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "llm/call.h"
 #include "llm/chat.h"
-#include "llm/draft.h"
-#include "llm/features.h"
+#include "llm/llm_call.h"
+#include "llm/llm_error.h"
+#include "llm/model_info.h"
 #include "llm/price.h"
+#include "llm/response_builder.h"
 #include "llm/route.h"
 #include "llm/scripted.h"
-#include "llm/trouble.h"
 
 enum {
     ATTEMPTS_DEFAULT = 5,
@@ -113,21 +113,21 @@ static int64_t retry_wait_ms(const struct retry_rule *rule, json_int_t n_failed,
 }
 
 static bool has_retry(const struct retry_rule *rule, json_int_t n_failed,
-                      const struct llm_trouble *trouble)
+                      const struct llm_error *llm_error)
 {
-    return trouble_may_retry(trouble) && n_failed < rule->n_attempts &&
-           trouble->retry_after_ms <= RETRY_AFTER_MAX_MS;
+    return llm_error_may_retry(llm_error) && n_failed < rule->n_attempts &&
+           llm_error->retry_after_ms <= RETRY_AFTER_MAX_MS;
 }
 
 /* Reports the failure and sleeps before the next attempt; false if there is none. */
 static bool wait_for_retry(struct llm_call *call, const struct retry_rule *rule,
                            json_int_t n_failed, const struct llm_listener *listener,
-                           struct llm_trouble *trouble)
+                           struct llm_error *llm_error)
 {
-    bool is_last = !has_retry(rule, n_failed, trouble);
-    int64_t wait_ms = is_last ? 0 : retry_wait_ms(rule, n_failed, trouble->retry_after_ms);
+    bool is_last = !has_retry(rule, n_failed, llm_error);
+    int64_t wait_ms = is_last ? 0 : retry_wait_ms(rule, n_failed, llm_error->retry_after_ms);
     const struct llm_attempt failed = {
-        .reason = trouble->detail,
+        .reason = llm_error->detail,
         .n_attempts = is_last ? 0 : rule->n_attempts,
         .retry_in_ms = wait_ms,
     };
@@ -136,11 +136,11 @@ static bool wait_for_retry(struct llm_call *call, const struct retry_rule *rule,
         listener->failed(listener->owner, &failed);
     if (is_last)
         return false;
-    log_debug("llm.retried", LOG_STR("error", trouble->detail), LOG_INT("attempt", n_failed),
+    log_debug("llm.retried", LOG_STR("error", llm_error->detail), LOG_INT("attempt", n_failed),
               LOG_INT("wait_ms", wait_ms));
     if (llm_call_sleep(call, wait_ms))
         return true;
-    trouble_set(trouble, LLM_CAUSE_CANCELLED, "The model call was cancelled.");
+    llm_error_set(llm_error, LLM_CAUSE_CANCELLED, "The model call was cancelled.");
     return false;
 }
 
@@ -150,7 +150,7 @@ static void complete_usage(const struct llm_request *request, int64_t began_us,
                            struct llm_reply *reply)
 {
     const char *model = json_text_or(request->spec, "model", "");
-    const struct features_price *price = features_price_of(model);
+    const struct model_info_price *price = model_info_price_of(model);
     struct llm_usage *usage = &reply->usage;
 
     reply->model = mem_dup_text(model);
@@ -164,45 +164,45 @@ static void complete_usage(const struct llm_request *request, int64_t began_us,
 }
 
 static int attempt(struct llm_call *call, const struct llm_request *request,
-                   const struct route *route, const struct llm_plan *plan,
-                   struct llm_reply *reply_out, struct llm_trouble *trouble)
+                   const struct llm_route *route, const struct llm_plan *plan,
+                   struct llm_reply *reply_out, struct llm_error *llm_error)
 {
-    CLEANUP(draft_done) struct draft draft = DRAFT_INIT;
+    CLEANUP(response_builder_done) struct response_builder builder = RESPONSE_BUILDER_INIT;
     int64_t began_us = clock_monotonic_us();
     int rc = 0;
 
     if (route->provider->format == ROUTE_SCRIPTED)
-        rc = scripted_attempt(call, request, route->model, &draft, trouble);
+        rc = scripted_attempt(call, request, route->model, &builder, llm_error);
     else
-        rc = chat_attempt(call, request, route, plan, &draft, trouble);
-    if (rc < 0 || draft_finish(&draft, reply_out, trouble) < 0)
+        rc = chat_attempt(call, request, route, plan, &builder, llm_error);
+    if (rc < 0 || response_builder_finish(&builder, reply_out, llm_error) < 0)
         return -1;
     complete_usage(request, began_us, reply_out);
     return 0;
 }
 
 /* A model that returned nothing at temperature 0 would return nothing again. */
-static bool must_warm(const struct llm_request *request, const struct llm_trouble *trouble)
+static bool must_warm(const struct llm_request *request, const struct llm_error *llm_error)
 {
     const json_t *temperature = json_object_get(request->spec, "temperature");
 
-    return trouble->cause == LLM_CAUSE_NO_RESPONSE && json_is_number(temperature) &&
+    return llm_error->cause == LLM_CAUSE_NO_RESPONSE && json_is_number(temperature) &&
            json_number_value(temperature) <= 0;
 }
 
 static int run_attempts(struct llm_call *call, const struct llm_request *request,
-                        const struct route *route, struct llm_reply *reply_out,
-                        struct llm_trouble *trouble)
+                        const struct llm_route *route, struct llm_reply *reply_out,
+                        struct llm_error *llm_error)
 {
     struct llm_plan plan = read_plan(request->spec);
     struct retry_rule rule = read_retry_rule(request->spec);
 
     for (json_int_t n = 1;; n++) {
-        if (attempt(call, request, route, &plan, reply_out, trouble) == 0)
+        if (attempt(call, request, route, &plan, reply_out, llm_error) == 0)
             return 0;
-        plan.is_warm = plan.is_warm || must_warm(request, trouble);
-        if (!wait_for_retry(call, &rule, n, request->listener, trouble)) {
-            trouble_note_wait(trouble);
+        plan.is_warm = plan.is_warm || must_warm(request, llm_error);
+        if (!wait_for_retry(call, &rule, n, request->listener, llm_error)) {
+            llm_error_note_wait(llm_error);
             return -1;
         }
     }
@@ -211,17 +211,17 @@ static int run_attempts(struct llm_call *call, const struct llm_request *request
 int llm_call_run(struct llm_call *call, const struct llm_request *request,
                  struct llm_reply *reply_out, struct llm_failure *failure_out, struct error *err)
 {
-    CLEANUP(route_done) struct route route = ROUTE_INIT;
-    struct llm_trouble trouble = LLM_TROUBLE_INIT;
+    CLEANUP(llm_route_done) struct llm_route route = LLM_ROUTE_INIT;
+    struct llm_error llm_error = LLM_ERROR_INIT;
     const char *model = json_text_or(request->spec, "model", "");
     const char *base_url = json_text_or(request->spec, "base_url", NULL);
 
-    trouble.key = request->api_key;
+    llm_error.key = request->api_key;
     if (text_equal(json_text_or(request->spec, "api_mode", "auto"), "responses"))
-        trouble_set(&trouble, LLM_CAUSE_UNSUPPORTED,
-                    "deft does not speak the Responses API yet: set api_mode to auto or chat.");
-    else if (llm_route_find(model, base_url, &route, &trouble) == 0 &&
-             run_attempts(call, request, &route, reply_out, &trouble) == 0)
+        llm_error_set(&llm_error, LLM_CAUSE_UNSUPPORTED,
+                      "deft does not speak the Responses API yet: set api_mode to auto or chat.");
+    else if (llm_route_find(model, base_url, &route, &llm_error) == 0 &&
+             run_attempts(call, request, &route, reply_out, &llm_error) == 0)
         return 0;
-    return trouble_report(&trouble, failure_out, err);
+    return llm_error_report(&llm_error, failure_out, err);
 }

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
-#include "llm/trouble.h"
+#include "llm/llm_error.h"
 
 #define CHAT(name, url) {.prefix = (name), .format = ROUTE_CHAT, .base_url = (url)}
 #define NOT_YET(name) {.prefix = (name), .format = ROUTE_NONE}
@@ -121,17 +121,17 @@ static char *endpoint(const struct route_provider *provider, const char *base_ur
     return strbuf_take(&url);
 }
 
-void route_done(struct route *route)
+void llm_route_done(struct llm_route *route)
 {
     if (route == NULL)
         return;
     mem_free(route->model);
     mem_free(route->url);
-    *route = (struct route)ROUTE_INIT;
+    *route = (struct llm_route)LLM_ROUTE_INIT;
 }
 
-int llm_route_find(const char *model, const char *base_url, struct route *route_out,
-                   struct llm_trouble *trouble)
+int llm_route_find(const char *model, const char *base_url, struct llm_route *route_out,
+                   struct llm_error *llm_error)
 {
     const char *rest = NULL;
     const struct route_provider *provider = NULL;
@@ -140,25 +140,25 @@ int llm_route_find(const char *model, const char *base_url, struct route *route_
         base_url = NULL;
     provider = choose(model, base_url, &rest);
     if (provider == NULL)
-        return trouble_set(trouble, LLM_CAUSE_BAD_REQUEST,
-                           "LLM provider not provided: the model \"%s\" needs a prefix such as"
-                           " openai/ or ollama/, or a base URL.",
-                           model);
+        return llm_error_set(llm_error, LLM_CAUSE_BAD_REQUEST,
+                             "LLM provider not provided: the model \"%s\" needs a prefix such as"
+                             " openai/ or ollama/, or a base URL.",
+                             model);
     if (provider->format == ROUTE_NONE)
-        return trouble_set(trouble, LLM_CAUSE_UNSUPPORTED,
-                           "deft does not speak the format of %s yet. Reach the model through"
-                           " litellm_proxy/, openrouter/ or another OpenAI-compatible server.",
-                           provider->prefix);
+        return llm_error_set(llm_error, LLM_CAUSE_UNSUPPORTED,
+                             "deft does not speak the format of %s yet. Reach the model through"
+                             " litellm_proxy/, openrouter/ or another OpenAI-compatible server.",
+                             provider->prefix);
     if (rest[0] == '\0')
-        return trouble_set(trouble, LLM_CAUSE_BAD_REQUEST,
-                           "The model's name is missing behind %s/.", provider->prefix);
+        return llm_error_set(llm_error, LLM_CAUSE_BAD_REQUEST,
+                             "The model's name is missing after %s/.", provider->prefix);
     if (base_url == NULL)
         base_url = provider->base_url;
     if (provider->format == ROUTE_SCRIPTED)
         base_url = NULL;
     else if (base_url == NULL)
-        return trouble_set(trouble, LLM_CAUSE_BAD_REQUEST, "Models of %s/ need a base URL.",
-                           provider->prefix);
+        return llm_error_set(llm_error, LLM_CAUSE_BAD_REQUEST,
+                             "Models with the prefix %s/ need a base URL.", provider->prefix);
     route_out->provider = provider;
     route_out->model = mem_dup_text(rest);
     route_out->url = base_url != NULL ? endpoint(provider, base_url) : NULL;

@@ -1,7 +1,7 @@
 /*
  * Internal to lib/llm: maps a model's name and base URL to its provider, wire format and endpoint.
  *
- * Ownership: route_done() releases what llm_route_find() made.
+ * Ownership: llm_route_done() releases what llm_route_find() made.
  * Source: the contract's table of model prefixes.
  */
 #ifndef DEFT_LLM_ROUTE_H
@@ -11,7 +11,7 @@
 
 #include "base/attr.h"
 
-struct llm_trouble;
+struct llm_error;
 
 enum route_format {
     ROUTE_CHAT,     /* OpenAI Chat Completions */
@@ -28,19 +28,19 @@ struct route_provider {
     bool has_version_path; /* /v1 is appended to a base URL without it */
 };
 
-struct route {
+struct llm_route {
     const struct route_provider *provider; /* static storage */
     char *model;                           /* the server's name for it */
     char *url;                             /* of the endpoint; NULL for scripted */
 };
 
 /* clang-format off */
-#define ROUTE_INIT {NULL, NULL, NULL}
+#define LLM_ROUTE_INIT {NULL, NULL, NULL}
 /* clang-format on */
 
-void route_done(struct route *route);
+void llm_route_done(struct llm_route *route);
 /* base_url may be NULL. Fails with cause UNSUPPORTED or BAD_REQUEST and a message for the user. */
-int llm_route_find(const char *model, const char *base_url, struct route *route_out,
-                   struct llm_trouble *trouble) __attribute__((nonnull(1, 3, 4))) MUST_CHECK;
+int llm_route_find(const char *model, const char *base_url, struct llm_route *route_out,
+                   struct llm_error *llm_error) __attribute__((nonnull(1, 3, 4))) MUST_CHECK;
 
 #endif

@@ -16,13 +16,14 @@
 
 #include "base/attr.h"
 
-struct draft;
+struct response_builder;
 struct llm_call;
 struct llm_request;
-struct llm_trouble;
+struct llm_error;
 
 /* name: the part after scripted/, a plain file name without its extension. */
 int scripted_attempt(struct llm_call *call, const struct llm_request *request, const char *name,
-                     struct draft *draft, struct llm_trouble *trouble) NONNULL MUST_CHECK;
+                     struct response_builder *builder,
+                     struct llm_error *llm_error) NONNULL MUST_CHECK;
 
 #endif

@@ -1,0 +1,63 @@
+/*
+ * Internal to lib/llm: an answer while it arrives, whole or in pieces, and the reply made from it.
+ *
+ * Ownership: the caller owns struct response_builder; response_builder_done() releases what it
+ * holds. Source: OpenAI Chat Completions and known variants of compatible servers.
+ */
+#ifndef DEFT_LLM_RESPONSE_BUILDER_H
+#define DEFT_LLM_RESPONSE_BUILDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <jansson.h>
+
+#include "base/attr.h"
+#include "base/strbuf.h"
+#include "llm/llm.h"
+
+struct llm_error;
+
+/* An answer with more calls is refused. */
+#define DRAFT_CALLS_MAX 128
+
+struct response_call {
+    json_int_t index;
+    struct strbuf id;
+    struct strbuf name;
+    struct strbuf arguments;
+};
+
+struct response_builder {
+    struct strbuf text;
+    struct strbuf reasoning;
+    struct strbuf response_id;
+    struct strbuf finish_reason;
+    struct response_call *calls;
+    size_t n_calls;
+    bool has_choice;    /* the answer had at least one */
+    bool has_odd_calls; /* calls of types other than function were dropped */
+    struct llm_usage usage;
+};
+
+/* clang-format off */
+#define RESPONSE_BUILDER_INIT                                                                                 \
+    {.text = STRBUF_INIT, .reasoning = STRBUF_INIT, .response_id = STRBUF_INIT, .finish_reason = STRBUF_INIT}
+/* clang-format on */
+
+void response_builder_done(struct response_builder *builder);
+/* Takes a whole answer ("message") or a piece of one ("delta"); the member says which. */
+int response_builder_add_answer(struct response_builder *builder, const json_t *answer,
+                                struct llm_error *llm_error) NONNULL MUST_CHECK;
+/* Adds a call with complete arguments; for models that are not HTTP servers. */
+int response_builder_add_call(struct response_builder *builder, const char *name,
+                              const char *arguments,
+                              struct llm_error *llm_error) NONNULL MUST_CHECK;
+/*
+ * Moves the response into *reply_out, generating ids where they are missing or duplicate. Fails if
+ * there is no answer or it cannot be used.
+ */
+int response_builder_finish(struct response_builder *builder, struct llm_reply *reply_out,
+                            struct llm_error *llm_error) NONNULL MUST_CHECK;
+
+#endif
